@@ -1,0 +1,139 @@
+/**
+ * Who may import whom (STYLE.md section 3): a file imports its own folder or anything further left in LAYERS; `import type`
+ * from ports.ts is allowed everywhere; primitives see no Node and no package but zod; each package has one door file.
+ * Prints how many imports it saw and fails on zero: a check that looks at nothing must not pass.
+ */
+import { builtinModules } from "node:module";
+import { posix } from "node:path";
+import { parseSync } from "oxc-parser";
+import { type SourceFile, sourceFiles } from "./source-files.ts";
+
+/** Left to right. A path belongs to the longest prefix that fits. */
+const LAYERS = [
+  "runtime/errors.ts",
+  "runtime/day.ts",
+  "runtime/money.ts",
+  "runtime/ports.ts",
+  "runtime/primitive.ts",
+  "runtime/workspace/layout.ts",
+  "primitives/",
+  "runtime/derive.ts",
+  "runtime/registry.ts",
+  "runtime/plugin.ts",
+  "runtime/sandbox/",
+  "runtime/engine/",
+  "runtime/workspace/",
+  "runtime/llm/",
+  "runtime/mcp/client.ts",
+  "runtime/http.ts",
+  "runtime/checks/",
+  "runtime/meta/",
+  "runtime/learning/",
+  "runtime/triggers/",
+  "runtime/a2a/",
+  "runtime/mcp/",
+  "runtime/web/",
+  "runtime/cli/",
+];
+
+/** Imported in more than one place on purpose: zod is the language declarations are written in. */
+const OPEN_PACKAGES = new Set(["zod"]);
+
+interface Import {
+  from: SourceFile;
+  offset: number;
+  specifier: string;
+  /** Erased before it runs: `import type`, or every name in it is a type. */
+  typeOnly: boolean;
+}
+
+const findings: string[] = [];
+const doors = new Map<string, Set<string>>();
+const files = sourceFiles(["runtime", "primitives"], [".ts", ".js"]);
+const known = new Set(files.map((file) => file.path));
+let seen = 0;
+
+for (const file of files) {
+  for (const found of importsOf(file)) {
+    seen++;
+    checkImport(found);
+  }
+}
+for (const [specifier, importers] of doors) {
+  if (importers.size > 1)
+    findings.push(
+      `${specifier} has ${importers.size} doors (${[...importers].sort().join(", ")}). Keep one file that imports it, and import that.`,
+    );
+}
+if (seen === 0) findings.push("no import was seen: the check looked at nothing");
+
+for (const finding of findings) console.error(finding);
+console.log(`layers: ${seen} imports in ${files.length} files, ${findings.length} findings`);
+process.exit(findings.length > 0 ? 1 : 0);
+
+function checkImport(found: Import): void {
+  const { from, specifier, typeOnly } = found;
+  if (!specifier.startsWith(".")) {
+    checkPackage(found);
+    return;
+  }
+  const target = posix.normalize(posix.join(posix.dirname(from.path), specifier));
+  if (typeOnly && target === "runtime/ports.ts") return;
+  const [mine, theirs] = [layerOf(from.path), layerOf(target)];
+  if (mine === -1) report(found, `this file is in no layer. Put it in one, or add it to LAYERS in tools/check-layers.ts.`);
+  else if (!known.has(target)) report(found, `${target} does not exist`);
+  else if (theirs === -1) report(found, `${target} is in no layer: runtime code imports only runtime code.`);
+  else if (theirs > mine)
+    report(
+      found,
+      `${LAYERS[mine]} may not import ${LAYERS[theirs]}: it stands further right. Take what you need as a port, or move it down.`,
+    );
+}
+
+function checkPackage(found: Import): void {
+  const { from, specifier, typeOnly } = found;
+  const builtin = specifier.startsWith("node:") || builtinModules.includes(specifier);
+  if (builtin && !specifier.startsWith("node:")) report(found, `write it as "node:${specifier}".`);
+  if (from.path.startsWith("primitives/") && specifier !== "zod") {
+    report(found, "primitives import nothing but zod and our own files; they get the world as ctx.ports.");
+  }
+  if (builtin || typeOnly || OPEN_PACKAGES.has(specifier)) return;
+  const importers = doors.get(specifier) ?? new Set();
+  doors.set(specifier, importers.add(from.path));
+}
+
+function layerOf(path: string): number {
+  let best = -1;
+  for (const [index, prefix] of LAYERS.entries()) {
+    const fits = prefix.endsWith("/") ? path.startsWith(prefix) : path === prefix;
+    if (fits && prefix.length > (LAYERS[best]?.length ?? 0)) best = index;
+  }
+  return best;
+}
+
+/** Static imports, re-exports, and `import()` or `require()` of a literal. */
+function importsOf(file: SourceFile): Import[] {
+  const { module } = parseSync(file.path, file.text);
+  const imports: Import[] = module.staticImports.map((each) => ({
+    from: file,
+    offset: each.start,
+    specifier: each.moduleRequest.value,
+    typeOnly: each.entries.length > 0 && each.entries.every((entry) => entry.isType),
+  }));
+  for (const each of module.staticExports) {
+    const source = each.entries.find((entry) => entry.moduleRequest !== null)?.moduleRequest;
+    if (source)
+      imports.push({ from: file, offset: each.start, specifier: source.value, typeOnly: each.entries.every((entry) => entry.isType) });
+  }
+  for (const match of file.text.matchAll(/\b(?:import|require)\(\s*"([^"\n]+)"\s*\)/g)) {
+    // `typeof import("x")` and a comment that shows an import are erased; a false hit here would only be a stricter answer.
+    const typeOnly = /(?:typeof\s+|:\s*|\*.*|\/\/.*)$/.test(file.text.slice(0, match.index).split("\n").at(-1) ?? "");
+    imports.push({ from: file, offset: match.index, specifier: match[1] ?? "", typeOnly });
+  }
+  return imports;
+}
+
+function report({ from, offset, specifier }: Import, problem: string): void {
+  const line = from.text.slice(0, offset).split("\n").length;
+  findings.push(`${from.path}:${line} imports "${specifier}": ${problem}`);
+}

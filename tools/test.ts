@@ -1,0 +1,44 @@
+/**
+ * `npm test [-- NAME...] [--fast]`: vitest, and one closing line `N passed, N failed[, N skipped]` that people and scripts
+ * can read. NAME keeps the test files whose path contains it. With CI=true a skipped test counts as a failure of the whole.
+ */
+import { startVitest } from "vitest/node";
+import { missingTools } from "./system-tools.ts";
+
+const args = process.argv.slice(2);
+const names = args.filter((arg) => !arg.startsWith("--"));
+const unknown = args.filter((arg) => arg.startsWith("--") && arg !== "--fast");
+if (unknown.length > 0) {
+  console.error(`npm test does not know ${unknown.join(" ")}. Use: npm test -- [NAME...] [--fast]`);
+  process.exit(2);
+}
+if (args.includes("--fast")) process.env["CLEARED_FAST"] = "1";
+
+const ci = process.env["CI"] === "true" || process.env["CI"] === "1";
+const missing = missingTools();
+if (missing.length > 0)
+  console.log(`Not on this machine: ${missing.join(", ")}. The tests that need ${missing.length === 1 ? "it" : "them"} are skipped.`);
+
+const vitest = await startVitest("test", names, { watch: false });
+const count = { passed: 0, failed: 0, skipped: 0 };
+for (const module of vitest.state.getTestModules()) {
+  let inModule = 0;
+  for (const test of module.children.allTests()) {
+    const state = test.result().state;
+    if (state === "pending")
+      count.failed++; // the run ended before the test did
+    else count[state]++;
+    inModule++;
+  }
+  // A file that does not load, or whose hooks fail, has errors of its own and may have no failed test.
+  if (module.state() === "failed" && (inModule === 0 || module.errors().length > 0)) count.failed++;
+}
+count.failed += vitest.state.getUnhandledErrors().length;
+await vitest.close();
+
+const nothing = count.passed + count.failed + count.skipped === 0;
+if (nothing)
+  console.log(names.length > 0 ? `No test file has ${names.map((name) => `"${name}"`).join(" or ")} in its path.` : "No test was found.");
+if (ci && count.skipped > 0) console.log("CI=true: a skipped test counts as a failure, because CI has what every test needs.");
+console.log(`${count.passed} passed, ${count.failed} failed${count.skipped > 0 ? `, ${count.skipped} skipped` : ""}`);
+process.exit(count.failed > 0 || nothing || (ci && count.skipped > 0) ? 1 : 0);

@@ -1,0 +1,19 @@
+/** How the tests run: each file in its own process (isolated-vm and kept-open git processes do not share one well). */
+import { defineConfig } from "vitest/config";
+
+/** Left out by `npm test -- --fast`: suites that start many processes, a browser, or kill them on purpose. */
+const SLOW = ["test/**/*.slow.test.ts", "test/hostile/**", "test/legal/**", "test/kill/**", "test/cli/**", "test/web/**", "test/bin/**"];
+
+export default defineConfig({
+  test: {
+    include: ["test/**/*.test.ts"],
+    exclude: process.env["CLEARED_FAST"] === "1" ? SLOW : [],
+    pool: "forks",
+    // Two cores are what CI has; more workers would only make time-bound tests miss their bounds.
+    maxWorkers: 2,
+    testTimeout: 20_000,
+    hookTimeout: 20_000,
+    // One clock for everybody: a test that needs another zone names it.
+    env: { TZ: "UTC", LC_ALL: "C.UTF-8" },
+  },
+});
