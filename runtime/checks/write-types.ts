@@ -1,0 +1,39 @@
+/** The typings of agent scripts on disk, so that an editor completes and checks agents/*.ts and scripts/*.ts as `cleared` does. */
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { primitiveTypes } from "../derive.ts";
+import type { Primitive } from "../primitive.ts";
+import { AGENTS, SCRIPTS, TYPES } from "../workspace/layout.ts";
+
+/** Compiler options of agent scripts: nothing of a browser or of Node, each file on its own. */
+export const SCRIPT_OPTIONS = {
+  target: "esnext",
+  module: "esnext",
+  moduleDetection: "force",
+  lib: ["esnext"],
+  types: [],
+  strict: true,
+  noEmit: true,
+  skipLibCheck: true,
+};
+
+/**
+ * Writes .cleared/types/primitives.d.ts, and a tsconfig.json at the root of the workspace unless there is one.
+ * Answers the paths it wrote, relative to dir.
+ */
+export async function writeTypes(dir: string, primitives: readonly Primitive[]): Promise<string[]> {
+  const types = `${TYPES}primitives.d.ts`;
+  const config = { compilerOptions: SCRIPT_OPTIONS, include: [`${AGENTS}*.ts`, `${SCRIPTS}*.ts`, types] };
+  const written = [types];
+  await mkdir(dirname(join(dir, types)), { recursive: true });
+  await writeFile(join(dir, types), primitiveTypes(primitives));
+  const existing = await readFile(join(dir, "tsconfig.json"), "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return null;
+    throw error;
+  });
+  if (existing === null) {
+    await writeFile(join(dir, "tsconfig.json"), `${JSON.stringify(config, null, 2)}\n`);
+    written.push("tsconfig.json");
+  }
+  return written;
+}

@@ -1,0 +1,194 @@
+/**
+ * What can be asked of a workspace: the same operations whether a command owns it for a moment or talks to the owner over the socket.
+ * Everything in and out is JSON.
+ */
+import { randomUUID } from "node:crypto";
+import { detachedLog, replayRun } from "../engine/replay.ts";
+import { type At, ClearedError, type WireError, toWire } from "../errors.ts";
+import type { Account, Card, Decision, Json, Receipt, RunRecord, RunStatus } from "../ports.ts";
+import { API, type StepContext, callPrimitive } from "../primitive.ts";
+import { nextTick } from "../triggers/cron.ts";
+import { listensTo } from "../triggers/listens.ts";
+import { totalsOf } from "../workspace/assertions.ts";
+import { loadChart } from "../workspace/months.ts";
+import { toBalances } from "../workspace/amounts.ts";
+import { decideCard } from "./decide.ts";
+import type { AgentAtHead } from "./agents-at-head.ts";
+import type { Host, Progress } from "./host.ts";
+
+export interface AgentFact extends AgentAtHead {
+  nextRun: number | null;
+  lastRun: RunRecord | null;
+}
+
+export interface ExecResult {
+  status: RunStatus;
+  result?: Json;
+  error?: { code: string; message: string; at: At };
+  steps: number;
+}
+
+export interface Api {
+  run(p: { agent: string; input: Json; key?: string; dry?: boolean; wait: boolean }): Promise<RunRecord>;
+  /** `check`: language, names, capabilities and types first; without it the sandbox holds by itself. */
+  exec(p: { file: string; text: string; input: Json; live: boolean; check: boolean }): Promise<ExecResult>;
+  call(p: { calls: { name: string; params: Json }[] }): Promise<({ result: Json } | { error: WireError })[]>;
+  agents(p: Record<string, never>): Promise<AgentFact[]>;
+  /** The run as it stands, or with `wait` once it has ended or waits for a person. @throws RUN_UNKNOWN */
+  status(p: { run: string; wait: boolean }): Promise<RunRecord>;
+  resume(p: { run: string; at?: string; wait: boolean }): Promise<RunRecord>;
+  cancel(p: { run: string; reason: string }): Promise<boolean>;
+  replay(p: { run: string }): Promise<{ same: boolean; findings: string[]; steps: number }>;
+  /** The decision is signed by the caller's key; the owner checks it against trust.yaml. */
+  decide(p: { decision: Decision }): Promise<{ card: Card; run: RunRecord | null; commit: string | null }>;
+  import(p: { files: string[]; dryRun: boolean; again: boolean }): Promise<{ receipts: Receipt[]; runs: string[] }>;
+  balances(p: Record<string, never>): Promise<{ account: Account; balance: Record<string, string> }[]>;
+  progress(p: Record<string, never>): Promise<Progress>;
+}
+
+/** The methods of the API on a host. */
+export function createApi(host: Host): Api {
+  const { engine, git } = host;
+
+  const settled = async (id: string, wait: boolean): Promise<RunRecord> => {
+    const record = wait ? await engine.result(id) : await engine.get(id);
+    if (record === null) throw new ClearedError("RUN_UNKNOWN", `There is no run "${id}".`);
+    return record;
+  };
+
+  return {
+    async run({ agent, input, key, dry, wait }) {
+      const { id } = await host.start(agent, {
+        cause: { kind: "command", key: key ?? randomUUID() },
+        input,
+        mode: dry === true ? "dry" : "live",
+      });
+      return settled(id, wait);
+    },
+
+    async exec({ file, text, input, live, check }) {
+      const name = (file.split("/").at(-1) ?? file).replace(/\.ts$/, "");
+      const told = ({ code, message, at }: WireError) => ({ code, message, at: at ?? { file } });
+      try {
+        if (check) await (await import("./check-source.ts")).checkSource(host, file, text);
+        const { id } = await host.start(name, {
+          cause: { kind: "exec", key: randomUUID(), detail: { file, text, lint: check } },
+          input,
+          mode: live ? "live" : "dry",
+        });
+        const run = await settled(id, true);
+        const steps = (await engine.steps(id)).length;
+        if (run.error !== null) return { status: run.status, error: told(run.error), steps };
+        return { status: run.status, ...(run.status === "done" ? { result: run.result } : {}), steps };
+      } catch (error) {
+        if (!(error instanceof ClearedError) || error.kind === "internal") throw error;
+        return { status: "failed", error: told(toWire(error)), steps: 0 };
+      }
+    },
+
+    async call({ calls }) {
+      const commit = await git.head();
+      const run = tryingRecord(commit, host.clock.now());
+      const log = detachedLog(run);
+      const view = await host.world.view(run, log, () => host.clock.now());
+      const answers: ({ result: Json } | { error: WireError })[] = [];
+      for (const { name, params } of calls) {
+        const ctx: StepContext = {
+          ports: view.ports,
+          run: { id: run.id, agent: run.agent, mode: "dry" },
+          key: `${run.id}/${answers.length}`,
+          now: host.clock.now(),
+          today: view.today(host.clock.now()),
+          inDoubt: false,
+          abort: log.abort,
+          gate: async () => ({ card: 0, decision: "approved", by: "dry run", at: host.clock.now() }),
+          commit: async () => view.check().then(() => null),
+        };
+        try {
+          const primitive = host.registry.get(name);
+          const given =
+            primitive.bare !== null && (typeof params !== "object" || params === null || Array.isArray(params))
+              ? { [primitive.bare]: params }
+              : params;
+          answers.push({ result: await callPrimitive(primitive, given, ctx) });
+        } catch (error) {
+          answers.push({ error: toWire(error) });
+        }
+      }
+      return answers;
+    },
+
+    async agents() {
+      const timezone = (await host.config()).timezone;
+      return Promise.all(
+        (await host.agents()).map(async (agent) => ({
+          ...agent,
+          nextRun:
+            listensTo(agent.header, "schedule") && agent.header.schedule !== undefined
+              ? await nextTick(
+                  { agent: agent.name, expression: agent.header.schedule, timezone: agent.header.timezone ?? timezone },
+                  host.clock.now(),
+                )
+              : null,
+          lastRun: (await engine.list({ agent: agent.name, limit: 1 }))[0] ?? null,
+        })),
+      );
+    },
+
+    status: ({ run, wait }) => settled(run, wait),
+
+    async resume({ run, at, wait }) {
+      if (at === undefined) await engine.retry(run);
+      else {
+        const record = await settled(run, false);
+        const tree = git.tree(at);
+        const blob = await tree.blob(`agents/${record.agent}.ts`);
+        if (blob === null) throw new ClearedError("SCRIPT_MISSING", `agents/${record.agent}.ts is not in ${at}.`);
+        await engine.migrate(run, { commit: at, blob, api: API });
+      }
+      return settled(run, wait);
+    },
+
+    cancel: ({ run, reason }) => engine.cancel(run, reason),
+
+    async replay({ run }) {
+      const record = await settled(run, false);
+      return replayRun(record, await engine.steps(run), host.world);
+    },
+
+    decide: ({ decision }) => decideCard(host, decision),
+    import: async (p) => (await import("./imports.ts")).importFiles(host, p),
+
+    async balances() {
+      const tree = git.tree(await git.head());
+      const totals = toBalances(await totalsOf(tree));
+      return (await loadChart(tree)).accounts
+        .map((account) => ({ account, balance: totals[account.name] ?? {} }))
+        .filter(({ balance }) => Object.keys(balance).length > 0);
+    },
+
+    progress: async () => ({ ...host.progress }),
+  };
+}
+
+/** The run that `cleared call` pretends to be. */
+function tryingRecord(commit: string, now: number): RunRecord {
+  return {
+    id: "run_trying",
+    agent: "call",
+    pin: { commit, blob: "", api: API },
+    input: {},
+    cause: { kind: "command", key: "call" },
+    mode: "dry",
+    status: "running",
+    reason: null,
+    waitsFor: null,
+    outcome: null,
+    result: null,
+    error: null,
+    attempt: 1,
+    createdAt: now,
+    startedAt: now,
+    endedAt: null,
+  };
+}

@@ -1,0 +1,118 @@
+/** `cleared doctor`: each key in force and where it comes from, plugins, the sandbox, outside tools, the repository. */
+import { spawnSync } from "node:child_process";
+import { primitives } from "../../../primitives/index.ts";
+import { formatAt, toWire } from "../../errors.ts";
+import type { Git } from "../../ports.ts";
+import { createRegistry, loadPlugins } from "../../registry.ts";
+import { createSandbox } from "../../sandbox/pool.ts";
+import { type Trust, configKeys, configValue, limitsFor } from "../../workspace/config.ts";
+import { createGit } from "../../workspace/git.ts";
+import { CONFIG, TRUST } from "../../workspace/layout.ts";
+import { createAgents } from "../agents-at-head.ts";
+import { findingsOf } from "../check-source.ts";
+import { findWorkspace } from "../find.ts";
+import { readLocal } from "../local.ts";
+import type { Invocation } from "../main.ts";
+import { table } from "../output.ts";
+import { connectSocket } from "../socket.ts";
+
+type Say = (what: string, value: unknown, from: string, ok?: boolean) => void;
+
+interface Line {
+  what: string;
+  value: string;
+  from: string;
+  ok: boolean;
+}
+
+export async function run(at: Invocation): Promise<number> {
+  const { output } = at;
+  const dir = findWorkspace(at.dir);
+  const { config, trust } = readLocal(dir);
+  const lines: Line[] = [];
+  const say: Say = (what, value, from, ok = true) =>
+    void lines.push({ what, value: typeof value === "string" ? value : JSON.stringify(value), from, ok });
+
+  for (const key of configKeys(config.raw)) {
+    const value = configValue(config.raw, key);
+    if (typeof value !== "object" || value === null || Array.isArray(value)) say(key, value, CONFIG);
+  }
+  const defaults = limitsFor({ ...trust, limits: { agents: {} } }, "");
+  for (const [key, value] of Object.entries(limitsFor(trust, "")))
+    say(`limits.${key}`, value, value === defaults[key as keyof typeof defaults] ? "default" : TRUST);
+  say("sandbox.slots", trust.sandbox.slots, TRUST);
+  say("sandbox.jit", trust.sandbox.jit, TRUST);
+  for (const person of trust.people) say("person", `${person.name} ${person.key.slice(-12)}`, TRUST);
+  for (const plugin of trust.plugins) {
+    try {
+      const loaded = createRegistry(primitives, await loadPlugins(dir, [plugin]))
+        .all()
+        .filter((one) => one.plugin !== null);
+      say("plugin", `${plugin}: ${loaded.map((one) => `${one.name} (${one.effect})`).join(", ")}`, TRUST);
+    } catch (error) {
+      say("plugin", toWire(error).message, TRUST, false);
+    }
+  }
+  const git = await createGit(dir, { branch: () => config.branch });
+  try {
+    say("head", `${config.branch} ${(await git.head()).slice(0, 12)}`, "git");
+    const blocked = await git.blockedBy();
+    say("commits", blocked ?? "may be made", "git", blocked === null);
+    await lookAtAgents(dir, git, trust, say);
+  } finally {
+    await git.close();
+  }
+  say("node", process.version, "the project's own");
+  say(
+    "sandbox jail",
+    process.platform === "linux"
+      ? "child process with Node's permission model, no jail around it"
+      : "child process with Node's permission model; memory is watched by the isolate's limit only",
+    process.platform,
+  );
+  for (const tool of ["hledger", "ledger"]) {
+    const found = spawnSync(tool, ["--version"], { encoding: "utf8", timeout: 5000 });
+    say(
+      tool,
+      found.status === 0 ? (found.stdout.split("\n")[0] ?? "") : "not installed: `cleared verify --independent` goes without it",
+      "PATH",
+    );
+  }
+  const owner = await connectSocket(dir);
+  say("owner", owner === null ? "nobody: `cleared start` runs triggers and the status page" : "a running `cleared start`", "socket");
+  owner?.close();
+
+  output.result(lines);
+  for (const line of table(lines.map((one) => [one.ok ? output.green("ok") : output.red("!!"), one.what, one.value, output.dim(one.from)])))
+    output.line(line);
+  return lines.every((one) => one.ok) ? 0 : 2;
+}
+
+/** Each agent at HEAD as `cleared exec` would check it; a finding here stops no run, which is only held to the language. */
+async function lookAtAgents(dir: string, git: Git, trust: Trust, say: Say): Promise<void> {
+  const registry = createRegistry(primitives, await loadPlugins(dir, trust.plugins).catch(() => []));
+  const sandbox = createSandbox({ slots: 1, jit: trust.sandbox.jit });
+  try {
+    const tree = git.tree(await git.head());
+    for (const { file, header, error } of await createAgents(git)()) {
+      if (header === null) {
+        say("agent", error?.message, file, false);
+        continue;
+      }
+      try {
+        const findings = await findingsOf(tree, file, sandbox, registry);
+        say(
+          "agent",
+          findings.length === 0 ? header.name : findings.map((one) => `${formatAt(one.at)} ${one.code} ${one.message}`).join("; "),
+          file,
+          findings.length === 0,
+        );
+      } catch (failure) {
+        const { code, message, at } = toWire(failure);
+        say("agent", `${at === undefined ? "" : `${formatAt(at)} `}${code} ${message}`, file, false);
+      }
+    }
+  } finally {
+    await sandbox.close();
+  }
+}

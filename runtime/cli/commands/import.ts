@@ -1,0 +1,20 @@
+/** `cleared import FILE…`: put statements into import/, run what watches it, print the receipts. */
+import { resolve } from "node:path";
+import { withApi, withDryApi } from "../connect.ts";
+import { findWorkspace } from "../find.ts";
+import type { Invocation } from "../main.ts";
+import { withProgress } from "../progress.ts";
+import { receiptLines } from "../text.ts";
+
+export async function run(at: Invocation, [files]: (string | string[] | undefined)[], options: Record<string, unknown>): Promise<number> {
+  const { output } = at;
+  const dryRun = options["dryRun"] === true;
+  const paths = (files as string[]).map((file) => resolve(file));
+  const { receipts } = await (dryRun ? withDryApi : withApi)(findWorkspace(at.dir), (api) =>
+    withProgress(api, paths.length, () => api.import({ files: paths, dryRun, again: options["again"] === true })),
+  );
+  output.result(receipts);
+  for (const receipt of receipts) for (const line of receiptLines(output, receipt)) output.line(line);
+  if (dryRun) output.line("Dry run: nothing was booked.");
+  return receipts.some((receipt) => receipt.refused.length > 0) ? 2 : 0;
+}

@@ -1,0 +1,99 @@
+/** `cleared runs`: list, show, resume, cancel, replay. */
+import { ClearedError } from "../../errors.ts";
+import type { Step } from "../../ports.ts";
+import type { Api } from "../api.ts";
+import { findWorkspace } from "../find.ts";
+import { withStore } from "../look.ts";
+import type { Invocation } from "../main.ts";
+import { type Output, formatError, table } from "../output.ts";
+import { printRun } from "../print-run.ts";
+import { withProgress } from "../progress.ts";
+import { cardLines, runLine, toCount } from "../text.ts";
+
+export async function run(
+  at: Invocation,
+  [verb = "list", id]: (string | string[] | undefined)[],
+  options: Record<string, unknown>,
+): Promise<number> {
+  const dir = findWorkspace(at.dir);
+  if (verb === "list") return list(at.output, dir, options);
+  const act = Object.hasOwn(ACTIONS, String(verb)) ? ACTIONS[String(verb)] : undefined;
+  if (act === undefined)
+    throw new ClearedError("USAGE", `\`cleared runs ${String(verb)}\` is not known: list, show, resume, cancel or replay.`);
+  if (typeof id !== "string") throw new ClearedError("USAGE", `Name a run: \`cleared runs ${String(verb)} run_…\`.`);
+  return act({ output: at.output, dir, id, options });
+}
+
+interface Act {
+  output: Output;
+  dir: string;
+  id: string;
+  options: Record<string, unknown>;
+}
+
+/** Looking is cheap; what acts on runs loads what executes them. */
+async function acting<T>(dir: string, work: (api: Api) => Promise<T>): Promise<T> {
+  const { withApi } = await import("../connect.ts");
+  return withApi(dir, work);
+}
+
+async function list(output: Output, dir: string, options: Record<string, unknown>): Promise<number> {
+  const agent = options["agent"] as string | undefined;
+  const limit = toCount(options["limit"] ?? "20", "--limit");
+  const runs = await withStore(dir, (look) => look.runs({ limit, ...(agent === undefined ? {} : { agent }) }));
+  output.result(runs);
+  for (const line of table(runs.map((one) => runLine(output, one)))) output.line(line);
+  if (runs.length === 0) output.line("No runs yet. `cleared run NAME` starts one.");
+  return 0;
+}
+
+const ACTIONS: Record<string, (act: Act) => Promise<number>> = {
+  async show({ output, dir, id }) {
+    const detail = await withStore(dir, (look) => look.show(id));
+    output.result(detail);
+    const { run: record } = detail;
+    output.line(runLine(output, record).join("  ").trimEnd());
+    output.line(output.dim(`  ${record.cause.kind}, commit ${record.pin.commit.slice(0, 7)}, attempt ${record.attempt}`));
+    for (const line of table(detail.steps.map((step) => stepLine(output, step)))) output.line(`  ${line}`);
+    for (const event of detail.events)
+      if (event.type === "log" || event.type === "commit") output.line(output.dim(`  ${event.type} ${JSON.stringify(event.body)}`));
+    for (const card of detail.cards) for (const line of cardLines(output, card)) output.line(`  ${line}`);
+    if (record.result !== null) output.line(JSON.stringify(record.result, null, 2));
+    if (record.error !== null) output.line(formatError(record.error, dir));
+    return 0;
+  },
+  async resume({ output, dir, id, options }) {
+    const to = options["at"] as string | undefined;
+    return printRun(
+      output,
+      await acting(dir, (api) =>
+        withProgress(api, null, () => api.resume({ run: id, wait: true, ...(to === undefined ? {} : { at: to }) })),
+      ),
+      dir,
+    );
+  },
+  async cancel({ output, dir, id, options }) {
+    const canceled = await acting(dir, (api) => api.cancel({ run: id, reason: String(options["reason"] ?? "canceled by hand") }));
+    output.result({ canceled });
+    output.line(canceled ? `${id} is canceled.` : `${id} had ended already.`);
+    return 0;
+  },
+  async replay({ output, dir, id }) {
+    const replay = await acting(dir, (api) => withProgress(api, null, () => api.replay({ run: id })));
+    output.result(replay);
+    output.line(replay.same ? output.green(`${id}: ${replay.steps} steps replayed, the same`) : output.red(`${id}: not the same`));
+    for (const finding of replay.findings) output.line(`  ${finding}`);
+    return replay.same ? 0 : 5;
+  },
+};
+
+function stepLine(output: Output, step: Step): string[] {
+  const clip = (text: string) => (text.length > 90 ? `${text.slice(0, 90)}…` : text);
+  const answer =
+    step.state === "intent"
+      ? output.yellow("no outcome yet")
+      : step.error !== null
+        ? output.red(`${step.error.code} ${clip(step.error.message)}`)
+        : clip(step.result ?? "null");
+  return [String(step.seq), step.effect, `${step.name}(${clip(step.params)})`, answer];
+}

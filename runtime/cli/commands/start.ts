@@ -1,0 +1,147 @@
+/**
+ * `cleared start`: own the workspace. Triggers run, the status page is served, commands are answered over the socket, until Ctrl-C
+ * or SIGTERM ends everything once.
+ */
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { getFact, setFact } from "../../engine/cards.ts";
+import { Database } from "../../engine/database.ts";
+import { ClearedError, toWire } from "../../errors.ts";
+import type { RunRecord } from "../../ports.ts";
+import { type Triggers, startTriggers } from "../../triggers/index.ts";
+import { serveWeb } from "../../web/serve.ts";
+import { STORE } from "../../workspace/layout.ts";
+import { createApi } from "../api.ts";
+import { openOwner } from "../connect.ts";
+import { findWorkspace } from "../find.ts";
+import { createFacts } from "../facts.ts";
+import type { Host } from "../host.ts";
+import { readLocal } from "../local.ts";
+import { filePorts, importing, oddities } from "../imports.ts";
+import type { Invocation } from "../main.ts";
+import type { Output } from "../output.ts";
+import { receiptsOf } from "../receipts.ts";
+import { reconcileCards } from "../reconcile.ts";
+import { serveSocket } from "../socket.ts";
+import { receiptLines, runLine, toCount } from "../text.ts";
+import { wakeWaiting } from "../wake.ts";
+
+const CONFIRMED = "trust.yaml";
+const SIGNALS = ["SIGINT", "SIGTERM"] as const;
+
+export async function run(at: Invocation, _: (string | string[] | undefined)[], options: Record<string, unknown>): Promise<number> {
+  const { output } = at;
+  const dir = findWorkspace(at.dir);
+  const { config } = readLocal(dir);
+  const port = options["port"] === undefined ? config.web.port : toCount(options["port"], "--port", 65_535);
+  const ended = Promise.withResolvers<number>();
+  const say = (error: unknown) => output.note(toWire(error).message);
+  let triggers: Triggers | undefined;
+  const opened = await openOwner(dir, {
+    confirm: (database) => confirmTrust(database, dir, options["acceptTrust"] === true),
+    onError: say,
+    onLost: () => ended.reject(new ClearedError("OWNER_FENCED", "Another process has taken this workspace over; this one ends.")),
+    onRest: (record) => {
+      triggers?.rested();
+      if (host !== undefined) void told(output, host, record).catch(say);
+    },
+  });
+  const host = "host" in opened ? opened.host : undefined;
+  if (host === undefined) {
+    if ("owner" in opened) opened.owner.close();
+    throw new ClearedError(
+      "OWNER_BUSY",
+      `\`cleared start\` runs here already${ownerOf(dir)}. Use it, or stop it first (Ctrl-C in its window, or SIGTERM).`,
+    );
+  }
+  // Once: a second Ctrl-C while it closes changes nothing.
+  const stop = () => ended.resolve(0);
+  for (const signal of SIGNALS) process.on(signal, stop);
+  const closing: (() => Promise<void>)[] = [() => host.close()];
+  try {
+    const api = createApi(host);
+    const socket = await serveSocket(dir, (method, params) => {
+      const operation = (api as unknown as Record<string, (params: unknown) => Promise<unknown>>)[method];
+      if (operation === undefined || !Object.hasOwn(api, method))
+        throw new ClearedError("USAGE", `The owner of this workspace does not know "${method}"; is it an older version? Restart it.`);
+      return operation(params);
+    });
+    closing.push(() => socket.close());
+    const web = await serveWeb(createFacts(host, api), host.clock, port);
+    closing.push(() => web.close());
+    const started = startTriggers({
+      ...filePorts(host),
+      dir,
+      timezone: async () => (await host.config()).timezone,
+      head: () => host.git.head(),
+      start: (agent, start) => host.start(agent, start),
+      importing: async (agent) => (await importing(host, agent)).length > 0,
+      oddities: (folder) => oddities(dir, folder),
+      cause: async (run) => (await host.engine.get(run))?.cause ?? null,
+      blockedBy: () => host.git.blockedBy(),
+      emitted: () => host.emitted(),
+      takeEmitted: (key) => host.takeEmitted(key),
+      wakeWaiting: () => wakeWaiting(host),
+      reconcile: () => reconcileCards(host),
+      tidy: () => host.tidy(),
+      note: (message) => output.note(message),
+    });
+    triggers = started;
+    closing.push(() => started.stop());
+    output.result({ dir, url: web.url, pid: process.pid });
+    output.line(`${output.bold(config.business.name)}  ${web.url}`);
+    output.line(`Watching ${dir}; Ctrl-C stops.`);
+    return await ended.promise;
+  } finally {
+    for (const close of closing.reverse()) await close();
+    if (triggers !== undefined) output.line("Stopped.");
+  }
+}
+
+/** Plugins are code with all rights of this process: what may be loaded is confirmed by a person, by content. @throws TRUST_CHANGED */
+function confirmTrust(database: Database, dir: string, accept: boolean): void {
+  const { trust, trustText } = readLocal(dir);
+  const digest = createHash("sha256").update(trustText);
+  for (const plugin of trust.plugins) if (existsSync(join(dir, plugin))) digest.update(readFileSync(join(dir, plugin)));
+  const now = digest.digest("hex");
+  const confirmed = getFact(database, CONFIRMED);
+  if (confirmed === now) return;
+  if (!accept && (confirmed !== null || trust.plugins.length > 0)) {
+    throw new ClearedError(
+      "TRUST_CHANGED",
+      `trust.yaml${trust.plugins.length === 0 ? "" : ` or a plugin (${trust.plugins.join(", ")})`} is not what a person last confirmed here. Read it, then confirm with \`cleared start --accept-trust\`.`,
+    );
+  }
+  setFact(database, CONFIRMED, now);
+}
+
+/** ` (process 1234)` of the owner the store names. */
+function ownerOf(dir: string): string {
+  const database = new Database(join(dir, STORE));
+  try {
+    const pid = database.get<{ pid: number }>("SELECT pid FROM lease")?.pid;
+    return pid === undefined ? "" : ` (process ${pid})`;
+  } finally {
+    database.close();
+  }
+}
+
+/** One line a run, its receipts, and the bank's balance after an import. */
+async function told(output: Output, host: Host, record: RunRecord): Promise<void> {
+  output.line(runLine(output, record).join("  ").trimEnd());
+  if (record.error !== null) output.note(record.error.message);
+  if (record.status !== "done") return;
+  const receipts = receiptsOf(await host.engine.steps(record.id));
+  for (const receipt of receipts) for (const line of receiptLines(output, receipt)) output.line(line);
+  if (receipts.length === 0) return;
+  const open = host.cards.list({ open: true }).length;
+  for (const { account, balance } of await createApi(host).balances({})) {
+    output.line(
+      `  ${account.id.padEnd(6)}${account.name.padEnd(34)}${Object.entries(balance)
+        .map(([currency, amount]) => `${amount} ${currency}`)
+        .join(", ")}`,
+    );
+  }
+  if (open > 0) output.line(`  ${open} wait${open === 1 ? "s" : ""} for a person: the status page, or \`cleared queue\``);
+}

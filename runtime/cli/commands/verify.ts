@@ -1,0 +1,50 @@
+/** `cleared verify`: every invariant of the books at HEAD, uncommitted edits, and with --independent what hledger and Ledger say. */
+import { formatAt } from "../../errors.ts";
+import { createGit } from "../../workspace/git.ts";
+import { JOURNAL, MAIN_JOURNAL } from "../../workspace/layout.ts";
+import { verifyIndependent } from "../../workspace/verify-independent.ts";
+import { verifyBooks } from "../../workspace/verify.ts";
+import { findWorkspace } from "../find.ts";
+import { readLocal } from "../local.ts";
+import type { Invocation } from "../main.ts";
+import { table } from "../output.ts";
+
+export async function run(at: Invocation, _: (string | string[] | undefined)[], options: Record<string, unknown>): Promise<number> {
+  const { output } = at;
+  const dir = findWorkspace(at.dir);
+  const { config } = readLocal(dir);
+  const git = await createGit(dir, { branch: () => config.branch });
+  try {
+    const tree = git.tree(await git.head());
+    const books = await verifyBooks(tree, config);
+    const edited = await git.edited([MAIN_JOURNAL, ...(await tree.list(JOURNAL)).map((one) => one.path)]);
+    const opinions = options["independent"] === true ? await verifyIndependent(dir, books.balances) : [];
+    output.result({
+      commit: tree.commit,
+      entries: books.entries,
+      findings: books.findings,
+      balances: books.balances,
+      edited,
+      independent: opinions,
+    });
+    for (const finding of books.findings) output.line(`${formatAt(finding.at)} ${finding.code}\n  ${finding.message}`);
+    for (const path of edited) output.line(output.yellow(`${path} has uncommitted edits; the books are what ${config.branch} says`));
+    const rows = Object.entries(books.balances).map(([account, amounts]) => [
+      `  ${account}`,
+      Object.entries(amounts)
+        .map(([currency, amount]) => `${amount} ${currency}`)
+        .join(", "),
+    ]);
+    for (const line of table(rows)) output.line(line);
+    for (const opinion of opinions) output.line(`${opinion.tool} ${opinion.status}${opinion.message === "" ? "" : `: ${opinion.message}`}`);
+    const wrong = books.findings.length > 0 || opinions.some((opinion) => opinion.status === "differs" || opinion.status === "refuses");
+    output.line(
+      wrong
+        ? output.red(`${books.findings.length} findings in ${books.entries} entries`)
+        : output.green(`${books.entries} entries, all in order`),
+    );
+    return wrong ? 2 : 0;
+  } finally {
+    await git.close();
+  }
+}

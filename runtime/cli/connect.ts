@@ -1,0 +1,94 @@
+/** How a command reaches a workspace: through its owner's socket, or by owning it for as long as the command takes. */
+import { ClearedError } from "../errors.ts";
+import type { RunRecord } from "../ports.ts";
+import { deliverEvents } from "../triggers/events.ts";
+import { type Api, createApi } from "./api.ts";
+import { type Host, type HostOptions, openHost } from "./host.ts";
+import { type Connection, connectSocket } from "./socket.ts";
+import { wakeWaiting } from "./wake.ts";
+
+// Another command that works on the workspace ends by itself; an import of 50,000 rows takes some 20 s.
+const OWNER_PATIENCE_MS = 120_000;
+const SAY_AFTER_MS = 2000;
+
+/**
+ * Owns the workspace, waiting for a command that holds it at the moment. Null when a lasting owner listens on the socket.
+ * @throws OWNER_BUSY when the other process neither listens nor ends
+ */
+export async function openOwner(dir: string, options: Omit<HostOptions, "mode"> = {}): Promise<{ host: Host } | { owner: Connection }> {
+  const began = Date.now();
+  for (let said = false; ; ) {
+    const owner = await connectSocket(dir);
+    if (owner !== null) return { owner };
+    try {
+      return { host: await openHost(dir, { ...options, mode: "owner" }) };
+    } catch (error) {
+      if (!(error instanceof ClearedError) || error.code !== "OWNER_BUSY" || Date.now() - began > OWNER_PATIENCE_MS) throw error;
+      if (!said && Date.now() - began > SAY_AFTER_MS) {
+        said = true;
+        process.stderr.write(`${error.message} Waiting for it to end ...\n`);
+      }
+      await new Promise((retry) => setTimeout(retry, 100));
+    }
+  }
+}
+
+/** Runs `work` against the owner of the workspace, or as its owner. */
+export async function withApi<T>(dir: string, work: (api: Api) => Promise<T>): Promise<T> {
+  const opened = await openOwner(dir);
+  if ("owner" in opened) {
+    try {
+      return await work(remoteApi((method, params) => opened.owner.call(method, params)));
+    } finally {
+      opened.owner.close();
+    }
+  }
+  try {
+    await wakeWaiting(opened.host);
+    const value = await work(createApi(opened.host));
+    await settleEvents(opened.host);
+    return value;
+  } finally {
+    await opened.host.close();
+  }
+}
+
+/** Looks at the workspace as it is, whoever owns it: nothing is taken, nothing is executed. */
+export async function withLook<T>(dir: string, work: (api: Pick<Api, "agents">) => Promise<T>): Promise<T> {
+  const host = await openHost(dir, { mode: "look" });
+  try {
+    return await work(createApi(host));
+  } finally {
+    await host.close();
+  }
+}
+
+/** A workshop of its own in memory: for dry runs, which need no owner and must not disturb one. */
+export async function withDryApi<T>(dir: string, work: (api: Api) => Promise<T>): Promise<T> {
+  const host = await openHost(dir, { mode: "memory" });
+  try {
+    return await work(createApi(host));
+  } finally {
+    await host.close();
+  }
+}
+
+function remoteApi(call: (method: string, params: unknown) => Promise<unknown>): Api {
+  return new Proxy({} as Api, { get: (_, method) => (typeof method === "string" ? (params: unknown) => call(method, params) : undefined) });
+}
+
+/** Nobody else listens: what this command's runs emitted starts its listeners before the command ends. */
+async function settleEvents(host: Host): Promise<void> {
+  while (host.emitted().length > 0 && (await host.git.blockedBy()) === null) {
+    await deliverEvents({
+      ...host,
+      cause: async (run) => (await host.engine.get(run))?.cause ?? null,
+      note: (message) => void process.stderr.write(`${message}\n`),
+    });
+    for (const run of await unfinished(host)) await host.engine.result(run.id);
+  }
+}
+
+function unfinished(host: Host): Promise<RunRecord[]> {
+  return host.engine.list({ status: ["queued", "running"], limit: 1000 });
+}

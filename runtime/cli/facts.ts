@@ -1,0 +1,134 @@
+/** The facts of the status page, from the same operations the commands use. A decision on the page is signed by this workspace's key. */
+import { nextTick } from "../triggers/cron.ts";
+import { listensTo } from "../triggers/listens.ts";
+import type { AgentFact, BalanceFact, Facts, StateFact } from "../web/facts.ts";
+import { toStepFact } from "../web/facts.ts";
+import type { Tree } from "../ports.ts";
+import type { Header } from "../sandbox/header.ts";
+import { toBalances } from "../workspace/amounts.ts";
+import { totalsOf } from "../workspace/assertions.ts";
+import { plain } from "../workspace/ledger.ts";
+import { findEntry, loadChart, loadMonth, monthFiles } from "../workspace/months.ts";
+import { verifyBooks } from "../workspace/verify.ts";
+import { formatAt } from "../errors.ts";
+import type { Api } from "./api.ts";
+import { signAs } from "./decide.ts";
+import type { Host } from "./host.ts";
+
+export function createFacts(host: Host, api: Api): Facts {
+  const { engine, cards, git } = host;
+  let checked: { head: string; books: StateFact["books"] } | null = null;
+
+  /** The whole of the books is checked once for each head, not for each look. */
+  const booksAt = async (head: string): Promise<StateFact["books"]> => {
+    if (checked?.head !== head) {
+      const { findings, entries } = await verifyBooks(git.tree(head), await host.config());
+      checked = {
+        head,
+        books:
+          findings.length === 0
+            ? { ok: true, entries }
+            : { ok: false, findings: findings.map((one) => `${formatAt(one.at)} ${one.message}`) },
+      };
+    }
+    return checked.books;
+  };
+
+  return {
+    async state() {
+      const config = await host.config();
+      const head = await git.head();
+      const broken = (await host.agents()).filter((one) => one.error !== null).map((one) => `${one.file}: ${one.error?.message}`);
+      return {
+        business: config.business.name,
+        timezone: config.timezone,
+        branch: config.branch,
+        head,
+        blocked: await git.blockedBy(),
+        books: await booksAt(head),
+        notices: broken,
+      };
+    },
+    async agents() {
+      const { timezone } = await host.config();
+      return Promise.all(
+        (await host.agents()).map(async ({ name, header, error }): Promise<AgentFact> => {
+          const [last] = await engine.list({ agent: name, limit: 1 });
+          return {
+            name,
+            title: header?.name ?? name,
+            description: header?.description ?? "",
+            triggers: header === null ? [] : triggerWords(header),
+            last: last === undefined ? null : { run: last.id, status: last.status, outcome: last.outcome, at: last.createdAt },
+            next:
+              listensTo(header, "schedule") && header.schedule !== undefined
+                ? await nextTick({ agent: name, expression: header.schedule, timezone: header.timezone ?? timezone }, host.clock.now())
+                : null,
+            problem: error,
+          };
+        }),
+      );
+    },
+    async runs(limit) {
+      const [urgent, latest] = await Promise.all([
+        engine.list({ status: ["failed", "diverged", "waiting"], limit }),
+        engine.list({ limit }),
+      ]);
+      const all = new Map([...urgent, ...latest].map((run) => [run.id, run]));
+      return [...all.values()].sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, limit);
+    },
+    run: (id) => engine.get(id),
+    async steps(run, { from, limit }) {
+      const steps = await engine.steps(run, from);
+      return (from === undefined ? steps.slice(-limit) : steps.slice(0, limit)).map(toStepFact);
+    },
+    async events(run, { from, limit }) {
+      const events = [];
+      for await (const event of engine.events(run, from)) {
+        events.push(event);
+        if (events.length === limit) break;
+      }
+      return events;
+    },
+    cards: async () => cards.list({ open: true }),
+    card: async (id) => cards.get(id),
+    async entries(ids) {
+      const tree = git.tree(await git.head());
+      const found = await Promise.all(ids.map((id) => findEntry(tree, id)));
+      return new Map(found.flatMap((entry) => (entry === null ? [] : [[entry.id, plain(entry)]])));
+    },
+    async balances() {
+      const tree = git.tree(await git.head());
+      const [seals, totals, chart] = [await lastSeals(tree), toBalances(await totalsOf(tree)), await loadChart(tree)];
+      return chart.accounts.map(
+        (account): BalanceFact => ({ account, balances: totals[account.name] ?? {}, seal: seals.get(account.id) ?? null }),
+      );
+    },
+    async decide(id, answer) {
+      await api.decide({ decision: signAs(host.dir, host.trust, { card: id, at: host.clock.now(), ...answer }) });
+    },
+  };
+}
+
+/** Per account number the last closing balance that the books assert: until there they tie to the bank to the cent. */
+async function lastSeals(tree: Tree): Promise<Map<string, { through: string; gap: null }>> {
+  const seals = new Map<string, { through: string; gap: null }>();
+  for (const file of await monthFiles(tree)) {
+    for (const entry of (await loadMonth(tree, file))?.entries ?? []) {
+      const account = /^closing:([^:]+):/.exec(entry.tags["key"] ?? "")?.[1];
+      if (account !== undefined) seals.set(account, { through: entry.date, gap: null });
+    }
+  }
+  return seals;
+}
+
+function triggerWords(header: Header): string[] {
+  return [
+    ...(listensTo(header, "schedule")
+      ? [`schedule ${header.schedule ?? ""}${header.timezone === undefined ? "" : ` (${header.timezone})`}`]
+      : []),
+    ...(listensTo(header, "file_watch") ? [`watches ${header.watch ?? "import/"}`] : []),
+    ...(listensTo(header, "event") ? [`on ${header.on_event ?? ""}`] : []),
+    "on demand",
+  ];
+}

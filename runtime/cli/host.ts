@@ -1,0 +1,283 @@
+/**
+ * The composition root of a workspace: builds the real ports and hands them to the core. A host either owns the workspace
+ * (lease, store, runs) or is a workshop of its own in memory for dry runs. Everything a command does goes through api.ts on top of it.
+ */
+import { mkdirSync } from "node:fs";
+import { basename, join } from "node:path";
+import { primitives } from "../../primitives/index.ts";
+import { type Emitted, createCards, openEmitted, takeEmitted } from "../engine/cards.ts";
+import { Database } from "../engine/database.ts";
+import { type Lease, takeLease } from "../engine/lease.ts";
+import { type World, executeRun } from "../engine/run.ts";
+import { type Script, loadScript } from "../engine/script.ts";
+import { createEngine } from "../engine/sqlite.ts";
+import { ClearedError, didYouMean, toWire } from "../errors.ts";
+import type { Cards, Cause, Clock, Engine, Git, Json, RunMode, RunRecord, Sandbox, Tree } from "../ports.ts";
+import { API } from "../primitive.ts";
+import { type Registry, createRegistry, loadPlugins } from "../registry.ts";
+import { type DiskCache, createDiskCache } from "../sandbox/disk-cache.ts";
+import { type Header, parseHeader, validateInput } from "../sandbox/header.ts";
+import { createSandbox } from "../sandbox/pool.ts";
+import { type Config, type Trust, limitsFor, parseConfig } from "../workspace/config.ts";
+import { createGit } from "../workspace/git.ts";
+import { CACHE, CONFIG, STATE, STORE, agentFile } from "../workspace/layout.ts";
+import { tidyImports } from "../workspace/tidy.ts";
+import { createView } from "../workspace/view.ts";
+import { type AgentAtHead, createAgents } from "./agents-at-head.ts";
+import { type Local, readLocal } from "./local.ts";
+import { createMemo } from "./memo.ts";
+import { createPins } from "./pins.ts";
+import { againOf, settleRows } from "./receipts.ts";
+import { execSource, sourceBlob, withFile } from "./source.ts";
+
+/** Counts since this process began. */
+export interface Progress {
+  calls: number;
+  /** Statement files whose receipt is written. */
+  files: number;
+}
+
+export interface StartOptions {
+  cause: Cause;
+  input: Json;
+  mode?: RunMode;
+}
+
+export interface Host {
+  dir: string;
+  clock: Clock;
+  git: Git;
+  engine: Engine;
+  cards: Cards;
+  sandbox: Sandbox;
+  registry: Registry;
+  trust: Trust;
+  database: Database;
+  /** Config at HEAD of the branch, cached by commit. */
+  config(tree?: Tree): Promise<Config>;
+  agents(): Promise<AgentAtHead[]>;
+  /** Queue a run of the agent at HEAD. @throws AGENT_UNKNOWN, SCRIPT_HEADER, RUN_INPUT */
+  start(agent: string, options: StartOptions): Promise<{ id: string; created: boolean }>;
+  script(run: RunRecord): Promise<Script>;
+  world: World;
+  emitted(): Emitted[];
+  takeEmitted(key: string): void;
+  /** Statements whose import is complete move to import/processed/. */
+  tidy(): Promise<void>;
+  /** The same host, with statements read from another folder's import/. */
+  importsFrom: { dir: string };
+  /** What the runs of this process have done so far, for progress. */
+  progress: Progress;
+  close(): Promise<void>;
+}
+
+export interface HostOptions {
+  clock?: Clock;
+  /** `owner`: take the lease and execute runs. `look`: the store as it is, nothing is executed. `memory`: a private store for dry runs. */
+  mode: "owner" | "look" | "memory";
+  onError?: (error: unknown) => void;
+  onLost?: () => void;
+  /** An execution is over: the run has ended, or waits. */
+  onRest?: (run: RunRecord) => void;
+  /** Called once the workspace is owned and before any plugin is loaded, which is code with all rights; may throw. */
+  confirm?: (database: Database) => void;
+}
+
+/** @throws WORKSPACE_MISSING, CONFIG_INVALID, OWNER_BUSY, STORE_* */
+export async function openHost(dir: string, options: HostOptions): Promise<Host> {
+  const clock = options.clock ?? { now: () => Date.now() };
+  const onError = options.onError ?? ((error) => void process.stderr.write(`${toWire(error).message}\n`));
+  const cache = createDiskCache(join(dir, CACHE));
+  const local = readLocal(dir);
+  const { trust } = local;
+  mkdirSync(join(dir, STATE), { recursive: true, mode: 0o700 });
+  const database = new Database(options.mode === "memory" ? ":memory:" : join(dir, STORE));
+  let lease: Lease | null = null;
+  const opened: (() => Promise<void> | void)[] = [() => database.close()];
+  try {
+    if (options.mode === "owner") {
+      lease = takeLease(database, clock, () => options.onLost?.());
+      opened.push(() => lease?.release());
+    }
+    options.confirm?.(database);
+    const registry = createRegistry(primitives, options.mode === "look" ? [] : await loadPlugins(dir, trust.plugins));
+    const git = await createGit(dir, { branch: () => local.config.branch });
+    opened.push(() => git.close());
+    const sandbox = createSandbox({
+      slots: trust.sandbox.slots,
+      jit: trust.sandbox.jit,
+      cache,
+      sourceBytes: (file) => limitsFor(trust, basename(file, ".ts")).source_bytes,
+    });
+    opened.push(() => sandbox.close());
+    const engine = createEngine(database, clock, onError);
+    const host = assemble({
+      dir,
+      local,
+      cache,
+      clock,
+      git,
+      engine,
+      cards: createCards(database),
+      sandbox,
+      registry,
+      trust,
+      database,
+      lease,
+    });
+    const pins = createPins(database, git);
+    if (options.mode === "owner") await pins.sweep();
+    if (options.mode !== "look") {
+      const working = engine.work(
+        async (log) => {
+          const execution = await executeRun(log, host.world);
+          await pins.note(log.run);
+          await settleRows(host, log.run, log.steps);
+          options.onRest?.(log.run);
+          return execution;
+        },
+        { concurrency: trust.sandbox.slots },
+      );
+      opened.push(() => working.stop(options.mode === "owner" ? 5000 : 0));
+    }
+    return {
+      ...host,
+      async close() {
+        for (const close of opened.reverse()) await close();
+      },
+    };
+  } catch (error) {
+    for (const close of opened.reverse()) await close();
+    throw error;
+  }
+}
+
+interface Parts extends Pick<Host, "dir" | "clock" | "git" | "engine" | "cards" | "sandbox" | "registry" | "trust" | "database"> {
+  local: Local;
+  cache: DiskCache;
+  lease: Lease | null;
+}
+
+function assemble(parts: Parts): Omit<Host, "close"> {
+  const { dir, cache, clock, git, engine, sandbox, registry, trust, database } = parts;
+  const configs = new Map<string, Config>();
+  const globals = Object.fromEntries(registry.all().map((one) => [one.name, one.bare]));
+
+  const config = async (tree?: Tree): Promise<Config> => {
+    const at = tree ?? git.tree(await git.head());
+    const key = (await at.blob(CONFIG)) ?? "";
+    let found = configs.get(key);
+    if (found === undefined) {
+      const text = (await at.read(CONFIG)) ?? "";
+      configs.set(key, (found = text === parts.local.configText ? parts.local.config : parseConfig(text, cache)));
+    }
+    return found;
+  };
+
+  const agents = createAgents(git);
+  // Those who start in the same moment ask once; the question leaves after the last of them has come.
+  let asked: Promise<string> | null = null;
+  const headNow = () =>
+    (asked ??= Promise.resolve().then(() => {
+      asked = null;
+      return git.head();
+    }));
+  const headers = createMemo<Header>();
+  const scripts = createMemo<Promise<Script>>();
+
+  const start = async (agent: string, { cause, input, mode = "live" }: StartOptions) => {
+    const source = execSource(cause);
+    const commit = await headNow();
+    const tree = git.tree(commit);
+    const file = source?.file ?? agentFile(agent);
+    const text = source?.text ?? (await tree.read(file));
+    if (text === null) {
+      const names = (await agents()).map((one) => one.name);
+      throw new ClearedError(
+        "AGENT_UNKNOWN",
+        `There is no agent "${agent}" in ${commit.slice(0, 7)}.${didYouMean(agent, names)} There are: ${names.join(", ") || "none"}.`,
+      );
+    }
+    const blob = source === null ? ((await tree.blob(file)) ?? "") : sourceBlob(text);
+    const checked = validateInput(
+      headers(`${file}\n${text}`, () => parseHeader(text, file, cache)),
+      input,
+    );
+    return engine.start({ agent, pin: { commit, blob, api: API }, input: checked, cause, mode });
+  };
+
+  const script = async (run: RunRecord): Promise<Script> => {
+    const tree = git.tree(run.pin.commit);
+    const source = execSource(run.cause);
+    if (source === null) {
+      return scripts(`${run.pin.commit}\n${run.agent}`, () =>
+        loadScript(tree, agentFile(run.agent), sandbox, { lint: true, primitives: registry.names(), cache }),
+      );
+    }
+    return loadScript(withFile(tree, source.file, source.text), source.file, sandbox, {
+      lint: source.lint,
+      primitives: registry.names(),
+      cache,
+    });
+  };
+
+  const importsFrom = { dir };
+  const progress: Progress = { calls: 0, files: 0 };
+  const world: World = {
+    clock,
+    sandbox,
+    git,
+    primitive: (name) => {
+      progress.calls++;
+      return registry.get(name);
+    },
+    globals,
+    script,
+    view: async (run, log, now) => {
+      const base = git.tree(run.pin.commit);
+      const view = createView({
+        dir: importsFrom.dir,
+        git,
+        base,
+        config: await config(base),
+        run: run.id,
+        again: againOf(run.cause),
+        now,
+        pending: () => parts.cards.list({ open: true }),
+        log: (message) => log.event("log", { level: "info", message }),
+      });
+      return {
+        ...view,
+        takeChanges() {
+          const changes = view.takeChanges();
+          for (const change of changes) if (change.op === "processed") progress.files++;
+          return changes;
+        },
+      };
+    },
+    limits: async (run) => limitsFor(trust, run.agent),
+    guard: () => parts.lease?.check(),
+  };
+
+  return {
+    dir,
+    clock,
+    git,
+    engine,
+    cards: parts.cards,
+    sandbox,
+    registry,
+    trust,
+    database,
+    config,
+    agents,
+    start,
+    script,
+    world,
+    emitted: () => openEmitted(database),
+    takeEmitted: (key) => takeEmitted(database, key),
+    tidy: async () => void (await tidyImports(dir, git.tree(await git.head()))),
+    importsFrom,
+    progress,
+  };
+}

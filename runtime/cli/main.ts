@@ -1,0 +1,191 @@
+/**
+ * The command `cleared`. Each command is a file of commands/, loaded when it is asked for, so that starting stays cheap.
+ */
+import { readFileSync } from "node:fs";
+import { Command, CommanderError, Option } from "commander";
+import { ClearedError } from "../errors.ts";
+import { type Output, createOutput, reportError } from "./output.ts";
+
+/** What every command gets: where to speak, and which workspace it means. */
+export interface Invocation {
+  output: Output;
+  /** --dir, unless the command runs in the folder it means. */
+  dir: string | undefined;
+}
+
+type Options = Record<string, string | boolean | string[] | undefined>;
+/** Answers the exit code. */
+type Action = (at: Invocation, args: (string | string[] | undefined)[], options: Options) => Promise<number>;
+
+interface Spec {
+  name: string;
+  about: string;
+  options?: [flags: string, about: string][];
+  load(): Promise<{ run: Action }>;
+}
+
+// name with arguments, what it does, its options, its file
+const COMMANDS: Spec[] = [
+  {
+    name: "init <dir>",
+    about: "make a workspace",
+    options: [
+      ["--name <name>", "the business"],
+      ["--person <name>", "who decides"],
+    ],
+    load: () => import("./commands/init.ts"),
+  },
+  {
+    name: "start",
+    about: "own the workspace: triggers, runs, status page",
+    options: [
+      ["--port <port>", "of the status page"],
+      ["--accept-trust", "confirm a changed trust.yaml"],
+    ],
+    load: () => import("./commands/start.ts"),
+  },
+  {
+    name: "run <agent>",
+    about: "run an agent",
+    options: [
+      ["--input <json>", "its input"],
+      ["--dry-run", "simulate every write and effect"],
+      ["--key <key>", "start only one run for this key"],
+      ["--no-wait", "do not wait for its end"],
+    ],
+    load: () => import("./commands/run.ts"),
+  },
+  {
+    name: "exec <file>",
+    about: "run any script file, dry unless --live",
+    options: [
+      ["--input <json>", "its input"],
+      ["--live", "write and act"],
+      ["--unchecked", "skip lint and types"],
+    ],
+    load: () => import("./commands/exec.ts"),
+  },
+  {
+    name: "call [primitive] [params]",
+    about: "try a primitive, dry",
+    options: [["--batch <file>", "one {name, params} a line"]],
+    load: () => import("./commands/call.ts"),
+  },
+  { name: "agents [verb] [agent]", about: "list agents, show one", load: () => import("./commands/agents.ts") },
+  {
+    name: "runs [verb] [run]",
+    about: "list, show, resume, cancel or replay runs",
+    options: [
+      ["--at <commit>", "resume on the script of this commit"],
+      ["--reason <text>", "for cancel"],
+      ["--agent <name>", "only its runs"],
+      ["--limit <n>", "how many"],
+    ],
+    load: () => import("./commands/runs.ts"),
+  },
+  {
+    name: "queue",
+    about: "what waits for a person",
+    options: [["--all", "with what is decided"]],
+    load: () => import("./commands/queue.ts"),
+  },
+  {
+    name: "approve <cards...>",
+    about: "approve cards",
+    options: [
+      ["--account <account>", "book to this account instead"],
+      ["--reason <text>", "kept with the decision"],
+      ["--by <person>", "whose key this shell holds"],
+      ["--result <json>", "what a call in doubt answered"],
+    ],
+    load: () => import("./commands/approve.ts"),
+  },
+  {
+    name: "reject <cards...>",
+    about: "reject cards",
+    options: [
+      ["--reason <text>", "kept with the decision"],
+      ["--by <person>", "whose key this shell holds"],
+    ],
+    load: () => import("./commands/reject.ts"),
+  },
+  {
+    name: "import <files...>",
+    about: "import statements and print the receipts",
+    options: [
+      ["--dry-run", "book nothing"],
+      ["--again", "repeat an import on purpose"],
+    ],
+    load: () => import("./commands/import.ts"),
+  },
+  {
+    name: "verify",
+    about: "check the books",
+    options: [["--independent", "compare with hledger and Ledger"]],
+    load: () => import("./commands/verify.ts"),
+  },
+  { name: "doctor", about: "each key in force, plugins, and what is missing", load: () => import("./commands/doctor.ts") },
+  { name: "types", about: "write .cleared/types for editors", load: () => import("./commands/types.ts") },
+];
+
+const VERSION = (JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string }).version;
+
+const EXITS = `Exit codes: 0 done; 1 the script is wrong; 2 the input, a file or the command line is wrong; 3 a rule or a person said no;
+4 something outside failed; 5 script and history disagree; 69 no Node for this machine; 70 a bug in Cleared.`;
+
+async function main(argv: string[]): Promise<number> {
+  const program = new Command("cleared")
+    .description("Business processes as scripts: git-backed, sandboxed, approved by people.")
+    .exitOverride()
+    .showSuggestionAfterError();
+  program
+    .version(VERSION)
+    .option("--json", "print one JSON document")
+    .option("--dir <dir>", "the workspace, if not this folder")
+    .addHelpText("after", `\n${EXITS}`);
+  program.configureOutput({ writeErr: () => undefined });
+  let exit = 0;
+  const json = argv.includes("--json");
+  const words = seedSpelling(argv);
+  // The one that is meant, where it can be seen at once: describing all of them takes 5 ms.
+  const meant = COMMANDS.filter((spec) => spec.name.split(" ")[0] === words[0]);
+  for (const spec of meant.length === 1 ? meant : COMMANDS) {
+    const command = program.command(spec.name).description(spec.about);
+    command.option("--json", "print one JSON document").option("--dir <dir>", "the workspace, if not this folder");
+    for (const [flags, about] of spec.options ?? []) command.addOption(new Option(flags, about));
+    command.action(async (...all: unknown[]) => {
+      const options = all.at(-2) as Options;
+      const at: Invocation = { output: createOutput(json), dir: (options["dir"] ?? program.opts<Options>()["dir"]) as string | undefined };
+      try {
+        exit = await (await spec.load()).run(at, all.slice(0, -2) as string[], options);
+      } catch (error) {
+        exit = reportError(at.output, error, at.dir ?? process.cwd());
+      }
+    });
+  }
+  try {
+    await program.parseAsync(words, { from: "user" });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0) return 0;
+    if (error.code === "commander.help") {
+      process.stdout.write(program.helpInformation());
+      return 2;
+    }
+    return reportError(
+      createOutput(json),
+      new ClearedError("USAGE", `${error.message.replace(/^error: /, "")}. See \`cleared --help\`.`),
+      process.cwd(),
+    );
+  }
+  return exit;
+}
+
+/** `cleared agent run NAME` and `cleared server` are the seed's words for `run NAME` and `start`. */
+function seedSpelling(argv: string[]): string[] {
+  if (argv[0] === "server") return ["start", ...argv.slice(1)];
+  if (argv[0] === "agent") return argv[1] === "run" ? ["run", ...argv.slice(2)] : ["agents", ...argv.slice(1)];
+  return argv;
+}
+
+process.exitCode = await main(process.argv.slice(2));

@@ -1,0 +1,100 @@
+/** How commands speak: text for people, one JSON document with --json, colours only on a terminal, errors in the house form. */
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { stripVTControlCharacters } from "node:util";
+import { type At, CODES, ClearedError, EXIT, type WireError, formatAt, kindOf, toWire } from "../errors.ts";
+import type { Finding } from "../ports.ts";
+
+export interface Output {
+  json: boolean;
+  /** A line for people; silent with --json. */
+  line(text?: string): void;
+  /** The command's result: the only thing printed with --json. */
+  result(value: unknown): void;
+  /** A passing remark on standard error: progress, warnings. */
+  note(text: string): void;
+  bold(text: string): string;
+  dim(text: string): string;
+  green(text: string): string;
+  red(text: string): string;
+  yellow(text: string): string;
+}
+
+export function createOutput(json: boolean): Output {
+  const colour = !json && process.stdout.isTTY === true && process.env["NO_COLOR"] === undefined;
+  const paint = (code: number) => (text: string) => (colour ? `\x1b[${code}m${text}\x1b[0m` : text);
+  return {
+    json,
+    line: (text = "") => void (json || process.stdout.write(`${printable(text, colour)}\n`)),
+    result: (value) => void (json && process.stdout.write(`${JSON.stringify(value, null, 2)}\n`)),
+    note: (text) => void process.stderr.write(`${printable(text, false)}\n`),
+    bold: paint(1),
+    dim: paint(2),
+    green: paint(32),
+    red: paint(31),
+    yellow: paint(33),
+  };
+}
+
+// Controls but line feed and tab, and what turns the direction of text: a bank's description could rewrite the line it stands in.
+const UNPRINTABLE = /\p{Cc}\[\d{1,2}m|[^\P{Cc}\n\t]|\p{Bidi_Control}/gu;
+const ESCAPE = 0x1b;
+
+/** Text for a terminal: what is untrusted in it cannot move the cursor; our own colours stay. */
+function printable(text: string, colour: boolean): string {
+  return text.replace(UNPRINTABLE, (found) =>
+    colour && found.length > 1 && found.charCodeAt(0) === ESCAPE
+      ? found
+      : `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}${found.slice(1)}`,
+  );
+}
+
+/** `FILE:LINE:COL CODE`, an excerpt with a caret where the file can be read, what is wrong, what to do. */
+export function formatError(error: WireError, dir: string): string {
+  const head = error.at === undefined ? error.code : `${formatAt(error.at)} ${error.code}`;
+  const remedy = Object.hasOwn(CODES, error.code) ? CODES[error.code as keyof typeof CODES].remedy : "";
+  const more = (error.data?.["findings"] as Finding[] | undefined)?.slice(1, 20) ?? [];
+  const others = more.flatMap((one) => ["", `${formatAt(one.at)} ${one.code}`, ...excerpt(one, dir), one.message]);
+  return [
+    head,
+    ...excerpt(error, dir),
+    error.message,
+    ...others,
+    ...(more.length > 0 || remedy === "" || error.message.includes(remedy) ? [] : [remedy]),
+  ].join("\n");
+}
+
+function excerpt(error: { at?: At }, dir: string): string[] {
+  const { at } = error;
+  if (at?.line === undefined) return [];
+  try {
+    const line = readFileSync(resolve(dir, at.file), "utf8").split("\n")[at.line - 1];
+    if (line === undefined || line.length > 300) return [];
+    const number = String(at.line).padStart(5);
+    return [`${number} | ${line}`, ...(at.col === undefined ? [] : [`      | ${" ".repeat(Math.max(0, at.col - 1))}^`])];
+  } catch {
+    return []; // the file is in a commit, not in the work tree: the place alone has to do
+  }
+}
+
+/** Prints the error and answers the exit code. */
+export function reportError(output: Output, error: unknown, dir: string): number {
+  const wire = toWire(error);
+  if (output.json) process.stdout.write(`${JSON.stringify({ error: wire }, null, 2)}\n`);
+  else output.note(formatError(wire, dir));
+  if (wire.code === "INTERNAL" && !(error instanceof ClearedError) && error instanceof Error && process.env["CLEARED_DEBUG"] !== undefined)
+    process.stderr.write(`${error.stack}\n`);
+  return EXIT[kindOf(wire.code)];
+}
+
+/** Columns padded to equal width as they are seen, colours left out; the last one runs free. */
+export function table(rows: string[][]): string[] {
+  const width = (cell: string) => stripVTControlCharacters(cell).length;
+  const widths = rows.reduce<number[]>((all, row) => row.map((cell, i) => Math.max(all[i] ?? 0, width(cell))), []);
+  return rows.map((row) =>
+    row
+      .map((cell, i) => (i === row.length - 1 ? cell : cell + " ".repeat((widths[i] ?? 0) - width(cell))))
+      .join("  ")
+      .trimEnd(),
+  );
+}

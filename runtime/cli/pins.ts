@@ -1,0 +1,44 @@
+/**
+ * Commits that waiting runs stand on are held by refs, so that no garbage collection of git takes a run's script away when the user
+ * has dropped the commit from the branch. A pin is set when a run begins to wait and dropped when nothing waits on it any more.
+ */
+import { getFact, setFact } from "../engine/cards.ts";
+import type { Database } from "../engine/database.ts";
+import type { Git, RunRecord } from "../ports.ts";
+
+const PINS = "pins";
+
+export interface Pins {
+  note(run: RunRecord): Promise<void>;
+  sweep(): Promise<void>;
+}
+
+export function createPins(database: Database, git: Git): Pins {
+  const held = new Set<string>(JSON.parse(getFact(database, PINS) ?? "[]") as string[]);
+  const save = () => setFact(database, PINS, JSON.stringify([...held]));
+  return {
+    async note(run) {
+      if (run.status !== "waiting" || held.has(run.pin.commit)) return;
+      await git.pin(run.pin.commit);
+      held.add(run.pin.commit);
+      save();
+    },
+    async sweep() {
+      const needed = new Set(
+        database
+          .all<{ pin_commit: string }>("SELECT DISTINCT pin_commit FROM runs WHERE status IN ('waiting', 'queued', 'running')")
+          .map((row) => row.pin_commit),
+      );
+      const dropped = [...held].filter((commit) => !needed.has(commit));
+      // A kill may have come between the wait and its pin. What git has lost cannot be held; the run itself says so when it goes on.
+      const missing = [...needed].filter((commit) => !held.has(commit));
+      for (const commit of dropped) await git.unpin(commit).then(() => held.delete(commit));
+      for (const commit of missing)
+        await git.pin(commit).then(
+          () => held.add(commit),
+          () => undefined,
+        );
+      if (dropped.length + missing.length > 0) save();
+    },
+  };
+}

@@ -1,0 +1,53 @@
+/**
+ * Work over a second shows how far it is: a bar on standard error, when that is a terminal, wiped when the work is over. Counts come from
+ * whoever does the work, this process or the owner behind the socket.
+ */
+import type { Api } from "./api.ts";
+import type { Progress } from "./host.ts";
+
+const AFTER_MS = 1000;
+const EVERY_MS = 200;
+const WIDTH = 24;
+
+/** `files`: how many statements the work is about; null when its length is not known. */
+export async function withProgress<T>(api: Pick<Api, "progress">, files: number | null, work: () => Promise<T>): Promise<T> {
+  if (process.stderr.isTTY !== true) return work();
+  const began = Date.now();
+  const before = await api.progress({});
+  let shown = false;
+  let asking = false;
+  const show = async () => {
+    if (asking || Date.now() - began < AFTER_MS) return;
+    asking = true;
+    const now = await api.progress({}).catch(() => before); // the work itself tells what is wrong with the owner
+    asking = false;
+    if (over) return;
+    shown = true;
+    process.stderr.write(
+      `\r\x1b[2K${progressLine({ calls: now.calls - before.calls, files: now.files - before.files }, files, Date.now() - began)}`,
+    );
+  };
+  let over = false;
+  const timer = setInterval(() => void show(), EVERY_MS);
+  try {
+    return await work();
+  } finally {
+    over = true;
+    clearInterval(timer);
+    if (shown) process.stderr.write("\r\x1b[2K");
+  }
+}
+
+/** `[====>                   ] 1/4 files, 1204 calls, 3 s`; without a known length the bar runs to and fro. */
+export function progressLine({ calls, files }: Progress, total: number | null, ms: number): string {
+  const known = total !== null && total > 0;
+  const at = known ? Math.min(WIDTH, Math.round((files / total) * WIDTH)) : bounce(Math.floor(ms / EVERY_MS));
+  const bar = known ? `${"=".repeat(Math.max(0, at - 1))}${at > 0 ? ">" : ""}` : `${" ".repeat(at)}<=>`;
+  return `[${bar.padEnd(WIDTH).slice(0, WIDTH)}] ${known ? `${files}/${total} files, ` : ""}${calls} calls, ${Math.floor(ms / 1000)} s`;
+}
+
+function bounce(tick: number): number {
+  const room = WIDTH - 3;
+  const at = tick % (2 * room);
+  return at < room ? at : 2 * room - at;
+}

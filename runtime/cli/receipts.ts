@@ -1,0 +1,34 @@
+/** Receipts as a run's steps hold them, the cards they settle, and which files a run imports again. */
+import { ALL_ROWS } from "../workspace/receipt.ts";
+import type { Cards, Cause, Clock, Engine, Receipt, RunRecord, Step } from "../ports.ts";
+
+/** The receipts among a run's results, found by what the steps changed. */
+export function receiptsOf(steps: readonly Step[]): Receipt[] {
+  return steps
+    .filter((step) => step.changes.some((change) => change.op === "processed"))
+    .map((step) => JSON.parse(step.result ?? "null") as Receipt);
+}
+
+/** Cards of refused rows that a later import of the same file has read after all need nobody any more. */
+export async function settleRows(
+  { cards, engine, clock }: { cards: Cards; engine: Engine; clock: Clock },
+  run: RunRecord,
+  steps: readonly Step[],
+): Promise<void> {
+  const ended = await engine.get(run.id);
+  if (ended?.status !== "done" || run.mode !== "live" || run.cause.kind !== "watch") return;
+  for (const receipt of receiptsOf(steps)) {
+    for (const card of cards.list({ open: true, kind: "row" })) {
+      const { hash, line } = card.body as { hash?: string; line?: number };
+      const isOpen = line === ALL_ROWS ? receipt.refused.length > 0 : receipt.refused.some((row) => row.line === line);
+      if (hash !== receipt.hash || isOpen) continue;
+      cards.decide(card.id, { card: card.id, decision: "expired", by: "runtime", at: clock.now(), reason: `imported by ${run.id}` });
+    }
+  }
+}
+
+/** Files that count as new although they have a receipt, by name or hash. */
+export function againOf(cause: Cause): string[] {
+  const detail = cause.detail as { again?: string[] } | undefined;
+  return cause.kind === "watch" ? (detail?.again ?? []) : [];
+}

@@ -1,0 +1,48 @@
+/**
+ * Cards of entries follow the books, which are what HEAD says: an entry that is pending again (its approval was reverted by plain git)
+ * asks again, one that no longer waits (confirmed, corrected or removed by plain git) asks no more.
+ */
+import type { Entry } from "../ports.ts";
+import { loadMonth, monthFiles } from "../workspace/months.ts";
+import type { Host } from "./host.ts";
+
+/** False when a run is at work: it may have committed entries whose cards it is about to open itself. */
+export async function reconcileCards(host: Host): Promise<boolean> {
+  if ((await host.engine.list({ status: ["running"], limit: 1 })).length > 0) return false;
+  const tree = host.git.tree(await host.git.head());
+  const pending = new Map<string, Entry>();
+  for (const file of await monthFiles(tree)) {
+    for (const entry of (await loadMonth(tree, file))?.entries ?? []) if (entry.status === "pending-review") pending.set(entry.id, entry);
+  }
+  // One transaction: a fresh clone may have thousands of entries to ask about.
+  host.database.write(() => follow(host, pending));
+  return true;
+}
+
+function follow(host: Host, pending: ReadonlyMap<string, Entry>): void {
+  const at = host.clock.now();
+  const asked = new Set<string>();
+  for (const card of host.cards.list({ open: true, kind: "entry" })) {
+    const { entry } = card.body as { entry: string };
+    asked.add(entry);
+    if (!pending.has(entry))
+      host.cards.decide(card.id, { card: card.id, decision: "expired", by: "runtime", at, reason: "the books at HEAD no longer ask" });
+  }
+  for (const { id, description, tags } of pending.values()) {
+    if (asked.has(id)) continue;
+    host.cards.open(
+      `entry:${id}`,
+      {
+        kind: "entry",
+        title: description,
+        body: { entry: id, about: { confidence: tags["conf"] ?? null } },
+        run: null,
+        gate: null,
+        calls: [],
+        level: null,
+        expires: null,
+      },
+      at,
+    );
+  }
+}

@@ -1,0 +1,89 @@
+/** Lines that several commands print: a run, a card, a receipt, a duration; and the reading of JSON arguments. */
+import { ClearedError, EXIT, formatAt, kindOf } from "../errors.ts";
+import type { Card, Json, Receipt, RunRecord } from "../ports.ts";
+import type { Output } from "./output.ts";
+
+/** @throws USAGE naming the option */
+export function parseJson(text: string | undefined, what: string): Json {
+  if (text === undefined) return {};
+  try {
+    return JSON.parse(text) as Json;
+  } catch (error) {
+    throw new ClearedError("USAGE", `${what} is not JSON: ${(error as Error).message}. Quote it for the shell: '{"id": 1}'.`);
+  }
+}
+
+/** A whole number of the command line. @throws USAGE naming the option */
+export function toCount(text: unknown, what: string, most = 1_000_000): number {
+  if (!/^\d{1,7}$/.test(String(text)) || Number(text) > most)
+    throw new ClearedError("USAGE", `${what} takes a whole number up to ${most}, not "${String(text)}".`);
+  return Number(text);
+}
+
+/** Exit code a run's end stands for: failed by kind, 5 when diverged, 3 when a person or rule said no, else 0. */
+export function exitOf(run: RunRecord): number {
+  if (run.status === "failed" || run.status === "diverged") return EXIT[kindOf(run.error?.code ?? "INTERNAL")];
+  if (run.status === "canceled" || (run.status === "done" && run.outcome !== "completed")) return EXIT.policy;
+  return 0;
+}
+
+export function runLine(output: Output, run: RunRecord): string[] {
+  const word = run.status === "done" ? (run.outcome ?? "done") : run.status;
+  const paint =
+    run.status === "failed" || run.status === "diverged"
+      ? output.red
+      : run.status === "waiting"
+        ? output.yellow
+        : run.status === "done"
+          ? output.green
+          : output.dim;
+  const why =
+    run.error !== null
+      ? `${run.error.code}${run.error.at === undefined ? "" : ` at ${formatAt(run.error.at)}`}`
+      : run.waitsFor !== null
+        ? `${run.reason}: ${run.waitsFor}`
+        : "";
+  return [run.id, paint(word), run.agent, when(run.createdAt), why];
+}
+
+export function when(ms: number | null): string {
+  return ms === null ? "-" : new Date(ms).toISOString().slice(0, 19).replace("T", " ");
+}
+
+export function cardLines(output: Output, card: Card): string[] {
+  const state = card.decision === null ? output.yellow("open") : card.decision.decision;
+  const lines = [`${output.bold(String(card.id))}  ${state}  ${card.kind}  ${card.title}`];
+  const { booked = [] } = (card.body ?? {}) as { booked?: string[] };
+  if (card.decision === null) lines.push(...booked.map((leg) => `      ${leg}`));
+  for (const call of card.calls) lines.push(`      ${call.tool} ${JSON.stringify(call.params)}`);
+  if (card.expires !== null && card.decision === null) lines.push(`      expires ${when(card.expires)}`);
+  if (card.decision !== null)
+    lines.push(
+      `      by ${card.decision.by} ${when(card.decision.at)}${card.decision.reason === undefined ? "" : `: ${card.decision.reason}`}`,
+    );
+  return lines;
+}
+
+// A person reads the first few and looks for the cause; the receipt has the rest.
+const SHOWN = 10;
+
+export function receiptLines(output: Output, receipt: Receipt): string[] {
+  const tie =
+    receipt.closing === null
+      ? "the statement states no balance"
+      : receipt.gap === null
+        ? output.green(`ties to the bank's ${receipt.closing} ${receipt.currency}`)
+        : output.red(`off by ${receipt.gap} ${receipt.currency} from the bank's ${receipt.closing}`);
+  return [
+    receipt.dialect === ""
+      ? `${output.bold(receipt.file)}  not read`
+      : `${output.bold(receipt.file)}  ${receipt.dialect}  account ${receipt.account || "not known"}`,
+    `  ${receipt.rows} rows = ${receipt.new} new + ${receipt.known} known + ${receipt.twin} twin + ${receipt.refused.length} refused${receipt.unbooked.length === 0 ? "" : ` + ${receipt.unbooked.length} unbooked`}${receipt.account === "" ? "" : `; ${tie}`}`,
+    ...receipt.refused
+      .slice(0, SHOWN)
+      .map((row) => output.red(`  ${row.line === 0 ? "" : `line ${row.line} `}${row.code}: ${row.message}`)),
+    ...(receipt.refused.length > SHOWN
+      ? [`  and ${receipt.refused.length - SHOWN} more: import/receipts/${receipt.hash}.yaml has them all`]
+      : []),
+  ];
+}

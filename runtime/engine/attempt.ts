@@ -1,0 +1,51 @@
+/** Making one host call: how long it may take, how often it is tried, what its answer is as text, and whose failure a failure is. */
+import { ClearedError } from "../errors.ts";
+import type { Json, Step } from "../ports.ts";
+import type { Primitive } from "../primitive.ts";
+
+// A host call that takes longer frees its slot and the run is replayed when it has answered (DESIGN.md 3.3).
+const SLOW_MS = 250;
+const READ_ATTEMPTS = 3;
+
+/** What comes of the call, or "slow" when that takes too long to wait for. */
+export async function orSlow<T>(acting: Promise<T>): Promise<T | "slow"> {
+  const { promise, resolve } = Promise.withResolvers<"slow">();
+  const timer = setTimeout(resolve, SLOW_MS, "slow");
+  return Promise.race([acting, promise]).finally(() => clearTimeout(timer));
+}
+
+/** Counts what may have acted. Reads may be tried again: only the last outcome is recorded. */
+export async function withRetries(primitive: Primitive, step: Step, attempt: () => Promise<Json>): Promise<Json> {
+  for (;;) {
+    step.attempts += 1;
+    try {
+      return await attempt();
+    } catch (error) {
+      const again =
+        primitive.effect === "read" && error instanceof ClearedError && error.kind === "external" && step.attempts < READ_ATTEMPTS;
+      if (!again) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 100 * 2 ** step.attempts));
+    }
+  }
+}
+
+/** An answer as it is recorded; one that JSON does not have would leave the step without a result. */
+export function toText(primitive: Primitive, value: Json | undefined): string {
+  try {
+    const text: string | undefined = JSON.stringify(value ?? null);
+    if (text !== undefined) return text;
+  } catch {
+    // A cycle, a BigInt, a toJSON that throws: the same to whoever called.
+  }
+  throw new ClearedError(
+    primitive.plugin === null ? "INTERNAL" : "PLUGIN_FAILED",
+    `${primitive.name} answered something that is not JSON.`,
+  );
+}
+
+const OURS = ["OWNER_FENCED", "OWNER_BUSY", "STORE_FULL", "STORE_CORRUPT"];
+
+/** Failures of this process, not of the run: the run stays as recorded and goes on elsewhere or later. */
+export function isOurs(error: unknown): boolean {
+  return error instanceof ClearedError && OURS.includes(error.code);
+}

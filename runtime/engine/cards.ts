@@ -1,0 +1,133 @@
+/**
+ * Cards (what a person must decide) and the outbox of emitted events, as the store keeps them. A card and its decision are
+ * self-contained documents: whoever holds them needs no table of ours. Opening happens in history.ts, with the run's own flush.
+ */
+import { ClearedError } from "../errors.ts";
+import type { Card, CardDraft, Cards, Change, Decision, Json, Released, RunRecord } from "../ports.ts";
+import type { Database } from "./database.ts";
+
+interface Row {
+  id: number;
+  key: string;
+  document: string;
+  at: number;
+  decision: string | null;
+}
+
+function toCard(row: Row): Card {
+  return {
+    ...(JSON.parse(row.document) as CardDraft),
+    id: row.id,
+    key: row.key,
+    at: row.at,
+    decision: row.decision === null ? null : (JSON.parse(row.decision) as Decision),
+  };
+}
+
+/** A key that is open already changes nothing; inside the caller's transaction. */
+export function openCard(database: Database, key: string, card: CardDraft, at: number): void {
+  // Decided once and asked again by another run (its import or its decision was undone): a new question, beside the old answer.
+  database.run(
+    "UPDATE cards SET key = key || '#' || id WHERE key = ? AND decision IS NOT NULL AND (? IS NULL OR run IS NOT ?)",
+    key,
+    card.run,
+    card.run,
+  );
+  database.run(
+    `INSERT INTO cards (key, kind, run, document, at) VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT (key) DO UPDATE SET decision = NULL WHERE json_extract(cards.document, '$.gate') IS NOT NULL AND json_extract(cards.decision, '$.by') = 'runtime'`,
+    key,
+    card.kind,
+    card.run,
+    JSON.stringify(card),
+    at,
+  );
+}
+
+export function createCards(database: Database): Cards {
+  return {
+    open: (key, card, at) => database.write(() => openCard(database, key, card, at)),
+    get(id) {
+      const row = database.get<Row>("SELECT * FROM cards WHERE id = ?", id);
+      return row === undefined ? null : toCard(row);
+    },
+    list(query = {}) {
+      const where = [
+        query.open === true ? "decision IS NULL" : "1",
+        query.kind === undefined ? "1" : "kind = ?",
+        query.run === undefined ? "1" : "run = ?",
+      ];
+      const values = [query.kind, query.run].filter((value) => value !== undefined);
+      return database.all<Row>(`SELECT * FROM cards WHERE ${where.join(" AND ")} ORDER BY id`, ...values).map(toCard);
+    },
+    decide(id, decision) {
+      database.write(() => {
+        const card = this.get(id);
+        if (card === null) throw new ClearedError("CARD_UNKNOWN", `There is no card ${id}. \`cleared queue\` lists the open ones.`);
+        if (card.decision !== null)
+          throw new ClearedError(
+            "CARD_CLOSED",
+            `Card ${id} was ${card.decision.decision} by ${card.decision.by} at ${new Date(card.decision.at).toISOString()}.`,
+          );
+        database.run("UPDATE cards SET decision = ? WHERE id = ?", JSON.stringify(decision), id);
+      });
+    },
+  };
+}
+
+/** What a change lets out of its run once it is committed, or null. */
+export function toReleased(run: RunRecord, seq: number, index: number, change: Change): Released | null {
+  const key = `${run.id}/${seq}/${index}`;
+  if (change.op === "emit") return { kind: "event", key, event: change.event, payload: change.payload };
+  if (change.op !== "review") return null;
+  const [kind, unique] =
+    change.entry !== null
+      ? (["entry", `entry:${change.entry}`] as const)
+      : change.row !== undefined
+        ? (["row", `row:${change.row.hash}:${change.row.line}`] as const)
+        : (["note", key] as const);
+  const about = change.entry !== null ? { entry: change.entry } : (change.row ?? {});
+  return {
+    kind: "card",
+    key: unique,
+    card: {
+      kind,
+      title: change.title,
+      body: { ...about, about: change.body, ...(change.booked === undefined ? {} : { booked: change.booked }) },
+      run: run.id,
+      gate: null,
+      calls: [],
+      level: null,
+      expires: null,
+    },
+  };
+}
+
+export interface Emitted {
+  key: string;
+  run: string;
+  event: string;
+  payload: Json;
+}
+
+/** Events that were let out by a commit and have not started their listeners yet, oldest first. */
+export function openEmitted(database: Database): Emitted[] {
+  return database
+    .all<{ key: string; run: string; event: string; payload: string }>(
+      "SELECT key, run, event, payload FROM emitted WHERE taken = 0 ORDER BY at, key",
+    )
+    .map((row) => ({ ...row, payload: JSON.parse(row.payload) as Json }));
+}
+
+export function takeEmitted(database: Database, key: string): void {
+  database.write(() => database.run("UPDATE emitted SET taken = 1 WHERE key = ?", key));
+}
+
+/** Small facts of the runtime itself: the confirmed trust.yaml, the last tick of a schedule. */
+export function getFact(database: Database, name: string): string | null {
+  return database.get<{ value: string }>("SELECT value FROM facts WHERE name = ?", name)?.value ?? null;
+}
+
+export function setFact(database: Database, name: string, value: string): void {
+  database.write(() => database.run("INSERT OR REPLACE INTO facts VALUES (?, ?)", name, value));
+}

@@ -1,0 +1,198 @@
+/**
+ * The SQLite file of a workspace: opening, transactions that check ownership, and the translation of SQLite's failures.
+ * Invariant: nothing is written by a process that no longer holds the lease (a zombie that wakes finds its epoch gone).
+ */
+import { closeSync, fdatasync, openSync } from "node:fs";
+import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import { promisify } from "node:util";
+import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
+import { ClearedError } from "../errors.ts";
+import { migrate } from "./schema.ts";
+
+// Below this a zstd frame saves nothing worth its time (measured: 4 kB of rows shrink to 0.9 kB in 30 us).
+const COMPRESS_FROM = 4096;
+
+const syncFile = promisify(fdatasync);
+
+// How long another process's write is waited for.
+const BUSY_MS = 5000;
+
+export class Database {
+  readonly db: DatabaseSync;
+  /** Set while this process holds the lease; checked inside every write transaction. */
+  epoch: number | null = null;
+  readonly #statements = new Map<string, StatementSync>();
+  #inside = false;
+  readonly #path: string;
+  #wal: number | null = null;
+  // How many relaxed writes there were, and how many of them are on the disk.
+  #written = 0;
+  #durable = 0;
+  #syncing: Promise<void> | null = null;
+
+  /** Opens or creates the store. `:memory:` serves dry runs. @throws STORE_CORRUPT, STORE_VERSION */
+  constructor(path: string) {
+    this.#path = path;
+    try {
+      this.db = new DatabaseSync(path, { timeout: BUSY_MS });
+    } catch (error) {
+      throw translate(error, path);
+    }
+    try {
+      whileBusy(() => this.db.exec("PRAGMA journal_mode = WAL"));
+      this.db.exec("PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF; PRAGMA cache_size = -8000");
+      migrate(this.db);
+    } catch (error) {
+      this.db.close();
+      throw translate(error, path);
+    }
+  }
+
+  statement(sql: string): StatementSync {
+    let found = this.#statements.get(sql);
+    if (found === undefined) this.#statements.set(sql, (found = this.db.prepare(sql)));
+    return found;
+  }
+
+  get<T>(sql: string, ...values: SQLInputValue[]): T | undefined {
+    return this.#guarded(() => this.statement(sql).get(...values) as T | undefined);
+  }
+
+  all<T>(sql: string, ...values: SQLInputValue[]): T[] {
+    return this.#guarded(() => this.statement(sql).all(...values) as T[]);
+  }
+
+  run(sql: string, ...values: SQLInputValue[]): number {
+    return this.#guarded(() => Number(this.statement(sql).run(...values).changes));
+  }
+
+  /**
+   * All or nothing. Durable when it returns, unless `relaxed`: then a power cut may undo it, but never tear it.
+   * @throws OWNER_FENCED when another process owns the workspace by now, STORE_FULL, STORE_CORRUPT
+   */
+  write<T>(change: () => T, relaxed = false): T {
+    if (this.#inside) return change();
+    return this.#guarded(() => {
+      if (relaxed) this.db.exec("PRAGMA synchronous = NORMAL");
+      this.db.exec("BEGIN IMMEDIATE");
+      this.#inside = true;
+      try {
+        this.#checkEpoch();
+        const value = change();
+        this.db.exec("COMMIT");
+        if (relaxed) this.#written += 1;
+        return value;
+      } catch (error) {
+        if (this.db.isTransaction) this.db.exec("ROLLBACK");
+        throw error;
+      } finally {
+        this.#inside = false;
+        if (relaxed) this.db.exec("PRAGMA synchronous = FULL");
+      }
+    });
+  }
+
+  /**
+   * Settles once every relaxed write made so far is durable. Those who ask at the same time share one sync of the log, which does not
+   * hold the process up. @throws STORE_FULL, OWNER_FENCED
+   */
+  async synced(): Promise<void> {
+    const wanted = this.#written;
+    while (this.#durable < wanted) {
+      this.#syncing ??= this.#sync().finally(() => {
+        this.#syncing = null;
+      });
+      await this.#syncing;
+    }
+  }
+
+  async #sync(): Promise<void> {
+    const upTo = this.#written;
+    try {
+      // SQLite holds its locks on other files, so opening and closing the log here disturbs none.
+      this.#wal ??= openSync(`${this.#path}-wal`, "r+");
+      await syncFile(this.#wal);
+    } catch {
+      // Closing brought everything to the disk. Without a log of its own, or where it refuses, SQLite syncs and says what is wrong.
+      if (this.db.isOpen && this.#path !== ":memory:") this.write(() => this.run("UPDATE lease SET beat = beat"));
+    }
+    this.#durable = upTo;
+  }
+
+  close(): void {
+    this.#statements.clear();
+    if (this.db.isOpen) this.db.close();
+    if (this.#wal !== null) closeSync(this.#wal);
+    this.#wal = null;
+  }
+
+  #checkEpoch(): void {
+    if (this.epoch === null) return;
+    const held = this.statement("SELECT epoch FROM lease").get() as { epoch: number } | undefined;
+    if (held?.epoch !== this.epoch) {
+      throw new ClearedError(
+        "OWNER_FENCED",
+        "Another process took this workspace over while this one stood still; it goes on with the runs. Nothing was written here.",
+      );
+    }
+  }
+
+  #guarded<T>(action: () => T): T {
+    try {
+      return action();
+    } catch (error) {
+      throw translate(error, "the run store");
+    }
+  }
+}
+
+/**
+ * SQLite does not wait (busy timeout or not) when two processes turn a new store into WAL mode at once: the second is refused and has to
+ * ask again.
+ */
+function whileBusy(action: () => void): void {
+  for (const until = Date.now() + BUSY_MS; ; ) {
+    try {
+      return action();
+    } catch (error) {
+      const isBusy = error instanceof Error && "errcode" in error && (Number(error.errcode) & 0xff) === 5;
+      if (!isBusy || Date.now() > until) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
+    }
+  }
+}
+
+function translate(error: unknown, path: string): unknown {
+  if (error instanceof ClearedError || !(error instanceof Error) || !("errcode" in error)) return error;
+  // Primary result codes: https://sqlite.org/rescode.html
+  const primary = Number(error.errcode) & 0xff;
+  // Full, I/O error; not permitted, read-only, cannot open: the disk is there but takes nothing.
+  if ([13, 10, 3, 8, 14].includes(primary)) {
+    return new ClearedError(
+      "STORE_FULL",
+      `The disk refused to take a write to ${path} (${error.message}). Nothing was recorded; free space, and the run goes on from its last recorded step.`,
+      { cause: error },
+    );
+  }
+  if (primary === 11 || primary === 26) {
+    return new ClearedError(
+      "STORE_CORRUPT",
+      `${path} cannot be read (${error.message}). Move it aside; the books are in git and a new store is made at the next start.`,
+      { cause: error },
+    );
+  }
+  if (primary === 5 || primary === 6)
+    return new ClearedError("OWNER_BUSY", `${path} is held by another process (${error.message}). Try again in a moment.`, {
+      cause: error,
+    });
+  return error;
+}
+
+/** Text as it is stored: plain when small, a zstd frame when large. */
+export function pack(text: string): string | Uint8Array {
+  return text.length < COMPRESS_FROM ? text : zstdCompressSync(text, { params: { [constants.ZSTD_c_compressionLevel]: 1 } });
+}
+
+export function unpack(stored: string | Uint8Array): string {
+  return typeof stored === "string" ? stored : zstdDecompressSync(stored).toString("utf8");
+}

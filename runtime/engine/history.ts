@@ -1,0 +1,285 @@
+/**
+ * The history of one claimed run: what was recorded, what waits in memory, and the flush that makes it durable.
+ * Invariants: steps are numbered 0.. without gaps; a run's events are numbered 1.. without gaps; what is answered to
+ * a script is in `steps` before the answer leaves. Reads, writes and control are buffered; an intent is durable before it acts.
+ */
+import type { WireError } from "../errors.ts";
+import type { Change, Json, Outcome, Released, RunEvent, RunLog, RunRecord, Signal, Step, WaitReason } from "../ports.ts";
+import { openCard } from "./cards.ts";
+import { type Database, pack, unpack } from "./database.ts";
+
+interface StepRow {
+  seq: number;
+  name: string;
+  effect: Step["effect"];
+  params: string | Uint8Array;
+  state: Step["state"];
+  result: string | Uint8Array | null;
+  error: string | null;
+  changes: string | Uint8Array | null;
+  at: number;
+  attempts: number;
+}
+
+export function readSteps(database: Database, rid: number, from = 0): Step[] {
+  const rows = database.all<StepRow>(
+    "SELECT seq, name, effect, params, state, result, error, changes, at, attempts FROM steps WHERE rid = ? AND seq >= ? ORDER BY seq",
+    rid,
+    from,
+  );
+  return rows.map((row) => ({
+    seq: row.seq,
+    name: row.name,
+    effect: row.effect,
+    params: unpack(row.params),
+    state: row.state,
+    result: row.result === null ? null : unpack(row.result),
+    error: row.error === null ? null : (JSON.parse(row.error) as WireError),
+    changes: row.changes === null ? [] : (JSON.parse(unpack(row.changes)) as Change[]),
+    at: row.at,
+    attempts: row.attempts,
+  }));
+}
+
+/** Next event number of a run, inside the caller's transaction. */
+function nextEvent(database: Database, rid: number): number {
+  return database.get<{ events: number }>("UPDATE runs SET events = events + 1 WHERE rid = ? RETURNING events", rid)?.events ?? 0;
+}
+
+export function addEvent(database: Database, rid: number, type: RunEvent["type"], at: number, body: Json): void {
+  database.run("INSERT INTO events VALUES (?, ?, ?, ?, ?)", rid, nextEvent(database, rid), type, at, JSON.stringify(body));
+}
+
+export function readSignals(database: Database, rid: number, gate: string): Signal[] {
+  return database
+    .all<{ key: string; payload: string; at: number }>(
+      "SELECT key, payload, at FROM signals WHERE rid = ? AND gate = ? ORDER BY n",
+      rid,
+      gate,
+    )
+    .map((row) => ({ gate, key: row.key, payload: JSON.parse(row.payload) as Json, at: row.at }));
+}
+
+/** Opens cards and puts events into the outbox; a key that exists changes nothing. */
+function release(database: Database, rid: number, run: string, at: number, items: Released[]): void {
+  for (const item of items) {
+    if (item.kind === "card") {
+      // A run asks one question at a time; one that was dropped (by other code) and is asked again is open again.
+      if (item.card.gate !== null) closeGates(database, rid, run, at, "the run asks something else now", item.key);
+      openCard(database, item.key, item.card, at);
+    } else {
+      database.run(
+        "INSERT INTO emitted VALUES (?, ?, ?, ?, ?, 0) ON CONFLICT (key) DO NOTHING",
+        item.key,
+        run,
+        item.event,
+        JSON.stringify(item.payload),
+        at,
+      );
+    }
+  }
+}
+
+const GATE = "json_extract(document, '$.gate')";
+
+/**
+ * Closes the run's gates that need no answer any more. One that was answered shows its answer: a crash may have come between the
+ * signal and the card.
+ */
+export function closeGates(database: Database, rid: number, run: string, at: number, reason: string, except = ""): void {
+  const open = database.all<{ id: number; gate: string }>(
+    `SELECT id, ${GATE} AS gate FROM cards WHERE run = ? AND decision IS NULL AND key != ? AND ${GATE} IS NOT NULL`,
+    run,
+    except,
+  );
+  for (const { id, gate } of open) {
+    const decision = readSignals(database, rid, gate)[0]?.payload ?? { card: id, decision: "expired", by: "runtime", at, reason };
+    database.run("UPDATE cards SET decision = ? WHERE id = ?", JSON.stringify(decision), id);
+  }
+}
+
+/** True when the gate's card has its decision: what comes later changes nothing. */
+export function isDecided(database: Database, run: string, gate: string): boolean {
+  return database.get(`SELECT 1 FROM cards WHERE run = ? AND decision IS NOT NULL AND ${GATE} = ?`, run, gate) !== undefined;
+}
+
+/** Writes a step and gives it its event number, or the outcome of one that stands as an intent, which has its number. */
+export function storeStep(database: Database, rid: number, step: Step, isIntent: boolean): void {
+  const values = [
+    step.name,
+    step.effect,
+    pack(step.params),
+    step.state,
+    step.result === null ? null : pack(step.result),
+    step.error === null ? null : JSON.stringify(step.error),
+    step.changes.length === 0 ? null : pack(JSON.stringify(step.changes)),
+    step.at,
+    step.attempts,
+  ] as const;
+  if (isIntent) {
+    database.run(
+      "UPDATE steps SET name=?, effect=?, params=?, state=?, result=?, error=?, changes=?, at=?, attempts=? WHERE rid = ? AND seq = ?",
+      ...values,
+      rid,
+      step.seq,
+    );
+  } else {
+    database.run(
+      "INSERT INTO steps (name, effect, params, state, result, error, changes, at, attempts, rid, seq, event) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
+      ...values,
+      rid,
+      step.seq,
+      nextEvent(database, rid),
+    );
+  }
+}
+
+/**
+ * A run that failed at a call may try it once more: the failure at the end of its history is forgotten. A call that may have acted
+ * outside before it failed is not: it becomes one in doubt, which is settled like any other. The event of the failure stays.
+ */
+export function forgetFailure(database: Database, rid: number): void {
+  const last = database.get<{
+    seq: number;
+    event: number;
+    name: string;
+    effect: Step["effect"];
+    state: Step["state"];
+    attempts: number;
+    at: number;
+  }>("SELECT * FROM steps WHERE rid = ? ORDER BY seq DESC LIMIT 1", rid);
+  if (last?.state !== "error") return;
+  if ((last.effect === "external" || last.effect === "notify") && last.attempts > 0) {
+    database.run("UPDATE steps SET state = 'intent', error = NULL, result = NULL, changes = NULL WHERE rid = ? AND seq = ?", rid, last.seq);
+    return;
+  }
+  database.run("DELETE FROM steps WHERE rid = ? AND seq = ?", rid, last.seq);
+  database.run(
+    "INSERT INTO events VALUES (?, ?, 'step', ?, ?)",
+    rid,
+    last.event,
+    last.at,
+    JSON.stringify({ step: last.seq, name: last.name, effect: last.effect, state: last.state }),
+  );
+}
+
+export interface LogHooks {
+  now(): number;
+  /** Called after each durable change of the run's status. */
+  changed(id: string): void;
+  abort: AbortSignal;
+}
+
+type Pending =
+  | { kind: "step"; step: Step }
+  | { kind: "event"; type: RunEvent["type"]; body: Json }
+  | { kind: "release"; items: Released[] };
+
+/** The RunLog of a run this process has claimed. */
+export function openLog(database: Database, rid: number, run: RunRecord, hooks: LogHooks): RunLog {
+  const steps = readSteps(database, rid);
+  // Steps that stand in the store as an intent: their outcome replaces the row and keeps its event.
+  let intents: ReadonlySet<number> = new Set(steps.filter((step) => step.state === "intent").map((step) => step.seq));
+  let pending: Pending[] = [];
+
+  const flush = (also?: () => void, relaxed = false) => {
+    const batch = pending;
+    if (batch.length === 0 && also === undefined) return;
+    const standing = new Set(intents);
+    database.write(() => {
+      for (const item of batch) {
+        if (item.kind === "step") {
+          storeStep(database, rid, item.step, standing.has(item.step.seq));
+          if (item.step.state === "intent") standing.add(item.step.seq);
+        } else if (item.kind === "event") addEvent(database, rid, item.type, hooks.now(), item.body);
+        else release(database, rid, run.id, hooks.now(), item.items);
+      }
+      also?.();
+    }, relaxed);
+    // Only now: a refused write keeps everything for the next try.
+    pending = [];
+    intents = standing;
+  };
+
+  const put = (step: Step) => {
+    steps[step.seq] = step;
+    pending.push({ kind: "step", step });
+  };
+
+  // A run canceled from outside stays canceled, whatever its execution does until it notices.
+  const canceled = () => database.get<{ status: string }>("SELECT status FROM runs WHERE rid = ?", rid)?.status === "canceled";
+
+  const setStatus = (status: RunRecord["status"], reason: WaitReason | null, waitsFor: string | null, wakeAt: number | null) => {
+    if (canceled()) return;
+    database.run("UPDATE runs SET status = ?, reason = ?, waits_for = ?, wake_at = ? WHERE rid = ?", status, reason, waitsFor, wakeAt, rid);
+    addEvent(database, rid, "status", hooks.now(), { status, reason, waits_for: waitsFor });
+    Object.assign(run, { status, reason, waitsFor });
+  };
+
+  return {
+    run,
+    steps,
+    abort: hooks.abort,
+    record: put,
+    intent(step) {
+      put(step);
+      flush();
+    },
+    settle(step) {
+      put(step);
+      flush();
+    },
+    event: (type, body) => void pending.push({ kind: "event", type, body }),
+    flush: () => flush(),
+    signals: (gate) => readSignals(database, rid, gate),
+    openedAt: (seq) =>
+      database.get<{ at: number | null }>("SELECT min(at) AS at FROM cards WHERE run = ? AND key GLOB ?", run.id, `${run.id}/${seq}/*`)
+        ?.at ?? null,
+    release: (items) => void (items.length > 0 && pending.push({ kind: "release", items })),
+    wait(reason, waitsFor, options = {}) {
+      flush(() => {
+        // A signal may have come between the script's question and this line: then the run must not fall asleep.
+        const answered = options.gate !== undefined && readSignals(database, rid, options.gate).length > 0;
+        setStatus(
+          answered ? "queued" : "waiting",
+          answered ? null : reason,
+          answered ? null : waitsFor,
+          answered ? null : (options.until ?? null),
+        );
+      });
+      hooks.changed(run.id);
+    },
+    end(end) {
+      // Relaxed: undone by a power cut, the run would end again the same way. Who waits for its result is told once it is durable.
+      flush(() => {
+        if (canceled()) return;
+        const at = hooks.now();
+        const [outcome, result, error]: [Outcome | null, string | null, string | null] =
+          end.status === "done" ? [end.outcome, JSON.stringify(end.result), null] : [null, null, JSON.stringify(end.error)];
+        database.run(
+          "UPDATE runs SET status = ?, reason = NULL, waits_for = NULL, wake_at = NULL, outcome = ?, result = ?, error = ?, ended_at = ? WHERE rid = ?",
+          end.status,
+          outcome,
+          result,
+          error,
+          at,
+          rid,
+        );
+        if (end.status === "done")
+          closeGates(database, rid, run.id, at, end.outcome === "expired" ? "nobody decided in time" : "the run has ended");
+        addEvent(database, rid, "ended", at, { status: end.status, outcome, ...(end.status === "done" ? {} : { code: end.error.code }) });
+        Object.assign(run, {
+          status: end.status,
+          outcome,
+          endedAt: at,
+          ...(end.status === "done" ? { result: end.result } : { error: end.error }),
+        });
+      }, true);
+      hooks.changed(run.id);
+    },
+    requeue() {
+      flush(() => setStatus("queued", null, null, null));
+      hooks.changed(run.id);
+    },
+  };
+}

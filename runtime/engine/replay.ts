@@ -1,0 +1,97 @@
+/**
+ * Replay: execute a recorded run again against its own history and compare. Nothing is written and nothing acts: what is recorded is
+ * served, pure calls are computed again and their results compared, and the script must end where it ended.
+ */
+import { toWire } from "../errors.ts";
+import type { Json, RunLog, RunRecord, Step } from "../ports.ts";
+import { type StepContext, callPrimitive } from "../primitive.ts";
+import { canonicalJson } from "./access.ts";
+import type { World } from "./run.ts";
+
+/** A log that keeps nothing: for looking, trying and comparing. */
+export function detachedLog(run: RunRecord, recorded: readonly Step[] = []): RunLog {
+  const steps = [...recorded];
+  const put = (step: Step) => void (steps[step.seq] = step);
+  return {
+    run,
+    steps,
+    abort: new AbortController().signal,
+    record: put,
+    intent: put,
+    settle: put,
+    event: () => undefined,
+    flush: () => undefined,
+    signals: () => [],
+    openedAt: () => null,
+    release: () => undefined,
+    wait: () => undefined,
+    end: () => undefined,
+    requeue: () => undefined,
+  };
+}
+
+/** `findings` is empty when the replay is the same as the record. */
+export async function replayRun(
+  run: RunRecord,
+  steps: readonly Step[],
+  world: World,
+): Promise<{ same: boolean; findings: string[]; steps: number }> {
+  const findings: string[] = [];
+  const answered = steps.filter((step) => step.state !== "intent");
+  const script = await world.script(run);
+  const end = await world.sandbox.execute({
+    main: script.main,
+    scripts: script.scripts,
+    primitives: world.globals,
+    input: JSON.stringify(run.input),
+    seed: run.id,
+    startedAt: run.createdAt,
+    history: answered,
+    limits: await world.limits(run),
+    call: async (call) => {
+      if (run.status === "done")
+        findings.push(`step ${call.seq}: the script goes on with ${call.name}, but the recorded run ended after ${answered.length} steps`);
+      return { kind: "suspend" };
+    },
+  });
+  if (end.kind === "diverged") {
+    findings.push(
+      `step ${end.seq}: recorded ${end.recorded.name}(${end.recorded.params}), now ${end.actual === null ? "the script ends" : `${end.actual.name}(${end.actual.params})`}`,
+    );
+  }
+  if (
+    end.kind === "result" &&
+    run.status === "done" &&
+    run.outcome !== "expired" &&
+    canonicalJson(JSON.parse(end.json)) !== canonicalJson(run.result)
+  )
+    findings.push(`result: recorded ${JSON.stringify(run.result)}, now ${end.json}`);
+  if (end.kind === "failed" && end.error.code !== run.error?.code)
+    findings.push(`the replay fails with ${end.error.code}: ${end.error.message}`);
+  for (const step of answered) findings.push(...(await recompute(run, step, world)));
+  return { same: findings.length === 0, findings, steps: answered.length };
+}
+
+async function recompute(run: RunRecord, step: Step, world: World): Promise<string[]> {
+  if (step.effect !== "pure") return [];
+  const view = await world.view(run, detachedLog(run), () => step.at);
+  const ctx: StepContext = {
+    ports: view.ports,
+    run: { id: run.id, agent: run.agent, mode: "backtest" },
+    key: `${run.id}/${step.seq}`,
+    now: step.at,
+    today: view.today(step.at),
+    inDoubt: false,
+    abort: new AbortController().signal,
+    gate: () => Promise.reject(new Error("a pure primitive asks nobody")),
+    commit: () => Promise.reject(new Error("a pure primitive writes nothing")),
+  };
+  let now: string;
+  try {
+    now = canonicalJson(await callPrimitive(world.primitive(step.name), JSON.parse(step.params) as Json, ctx));
+  } catch (error) {
+    now = toWire(error).code;
+  }
+  const recorded = step.error === null ? canonicalJson(JSON.parse(step.result ?? "null")) : step.error.code;
+  return now === recorded ? [] : [`step ${step.seq}: ${step.name} was ${recorded}, and is ${now} computed again`];
+}

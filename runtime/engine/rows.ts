@@ -1,0 +1,93 @@
+/** A run as the store keeps it, its translation to the port's RunRecord, and the wake-up list for those who wait for a run to change. */
+import type { WireError } from "../errors.ts";
+import type { Cause, Json, Outcome, RunMode, RunRecord, RunStatus, WaitReason } from "../ports.ts";
+
+export interface RunRow {
+  rid: number;
+  id: string;
+  agent: string;
+  cause_kind: Cause["kind"];
+  cause_key: string;
+  cause_detail: string | null;
+  mode: RunMode;
+  pin_commit: string;
+  pin_blob: string;
+  pin_api: number;
+  input: string;
+  parent: string | null;
+  priority: number;
+  not_before: number | null;
+  status: RunStatus;
+  reason: WaitReason | null;
+  waits_for: string | null;
+  wake_at: number | null;
+  outcome: Outcome | null;
+  result: string | null;
+  error: string | null;
+  attempt: number;
+  events: number;
+  created_at: number;
+  started_at: number | null;
+  ended_at: number | null;
+}
+
+export function toRecord(row: RunRow): RunRecord {
+  return {
+    id: row.id,
+    agent: row.agent,
+    pin: { commit: row.pin_commit, blob: row.pin_blob, api: row.pin_api },
+    input: JSON.parse(row.input) as Json,
+    cause: {
+      kind: row.cause_kind,
+      key: row.cause_key,
+      ...(row.cause_detail === null ? {} : { detail: JSON.parse(row.cause_detail) as Json }),
+    },
+    mode: row.mode,
+    ...(row.parent === null ? {} : { parent: row.parent }),
+    priority: row.priority,
+    ...(row.not_before === null ? {} : { notBefore: row.not_before }),
+    status: row.status,
+    reason: row.reason,
+    waitsFor: row.waits_for,
+    outcome: row.outcome,
+    result: row.result === null ? null : (JSON.parse(row.result) as Json),
+    error: row.error === null ? null : (JSON.parse(row.error) as WireError),
+    attempt: row.attempt,
+    createdAt: row.created_at,
+    startedAt: row.started_at,
+    endedAt: row.ended_at,
+  };
+}
+
+/** Wakes whoever waits for a run to change. */
+export interface Watch {
+  changed(id: string): void;
+  /** The next change of the run, or the end of the time. Whoever stops waiting leaves nothing behind. */
+  next(id: string, withinMs: number): Promise<void>;
+}
+
+// setTimeout takes no more.
+const LONGEST_MS = 2 ** 31 - 1;
+
+export function createWatch(): Watch {
+  const waiting = new Map<string, Set<() => void>>();
+  return {
+    changed(id) {
+      const wake = waiting.get(id);
+      waiting.delete(id);
+      for (const done of wake ?? []) done();
+    },
+    next(id, withinMs) {
+      return new Promise((resolve) => {
+        const set = waiting.get(id) ?? new Set();
+        const done = () => {
+          clearTimeout(timer);
+          set.delete(done);
+          resolve();
+        };
+        const timer = setTimeout(done, Math.min(withinMs, LONGEST_MS));
+        waiting.set(id, set.add(done));
+      });
+    },
+  };
+}

@@ -1,0 +1,70 @@
+/**
+ * Tables of the run store and their migrations. A store written by an older version is brought forward in one transaction;
+ * one written by a newer version is refused. Called by sqlite.ts only.
+ */
+import type { DatabaseSync } from "node:sqlite";
+import { ClearedError } from "../errors.ts";
+
+// Steps carry the event number of their own, so that a run's event sequence is gapless without storing each step twice.
+const MIGRATIONS: readonly string[] = [
+  `CREATE TABLE runs (
+     rid INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, agent TEXT NOT NULL,
+     cause_kind TEXT NOT NULL, cause_key TEXT NOT NULL, cause_detail TEXT, mode TEXT NOT NULL,
+     pin_commit TEXT NOT NULL, pin_blob TEXT NOT NULL, pin_api INTEGER NOT NULL,
+     input TEXT NOT NULL, parent TEXT, priority INTEGER NOT NULL, not_before INTEGER,
+     status TEXT NOT NULL, reason TEXT, waits_for TEXT, wake_at INTEGER,
+     outcome TEXT, result TEXT, error TEXT, attempt INTEGER NOT NULL, events INTEGER NOT NULL,
+     created_at INTEGER NOT NULL, started_at INTEGER, ended_at INTEGER,
+     UNIQUE (cause_kind, agent, cause_key));
+   CREATE INDEX runs_open ON runs (status, priority DESC, rid) WHERE status IN ('queued', 'running', 'waiting');
+   CREATE INDEX runs_agent ON runs (agent, rid);
+   CREATE TABLE steps (
+     rid INTEGER NOT NULL, seq INTEGER NOT NULL, event INTEGER NOT NULL,
+     name TEXT NOT NULL, effect TEXT NOT NULL, params ANY NOT NULL, state TEXT NOT NULL,
+     result ANY, error TEXT, changes ANY, at INTEGER NOT NULL, attempts INTEGER NOT NULL,
+     PRIMARY KEY (rid, seq)) WITHOUT ROWID, STRICT;
+   CREATE TABLE events (
+     rid INTEGER NOT NULL, seq INTEGER NOT NULL, type TEXT NOT NULL, at INTEGER NOT NULL, body TEXT NOT NULL,
+     PRIMARY KEY (rid, seq)) WITHOUT ROWID;
+   CREATE TABLE signals (
+     rid INTEGER NOT NULL, gate TEXT NOT NULL, n INTEGER NOT NULL, key TEXT NOT NULL, payload TEXT NOT NULL, at INTEGER NOT NULL,
+     PRIMARY KEY (rid, gate, n), UNIQUE (rid, gate, key)) WITHOUT ROWID;
+   CREATE TABLE cards (
+     id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, run TEXT,
+     document TEXT NOT NULL, at INTEGER NOT NULL, decision TEXT);
+   CREATE INDEX cards_open ON cards (id) WHERE decision IS NULL;
+   CREATE INDEX cards_run ON cards (run);
+   CREATE TABLE emitted (key TEXT PRIMARY KEY, run TEXT NOT NULL, event TEXT NOT NULL, payload TEXT NOT NULL, at INTEGER NOT NULL, taken INTEGER NOT NULL);
+   CREATE INDEX emitted_open ON emitted (at) WHERE taken = 0;
+   CREATE TABLE lease (one INTEGER PRIMARY KEY CHECK (one = 1), owner TEXT NOT NULL, pid INTEGER NOT NULL, epoch INTEGER NOT NULL, beat INTEGER NOT NULL);
+   CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);`,
+  // Looked at twice a second: ten thousand runs that wait without a deadline cost nothing.
+  "CREATE INDEX runs_wake ON runs (wake_at) WHERE status = 'waiting' AND wake_at IS NOT NULL;",
+];
+
+export const SCHEMA_VERSION = MIGRATIONS.length;
+
+/** Brings the store to this version. @throws STORE_VERSION when a newer version wrote it */
+export function migrate(db: DatabaseSync): void {
+  if (versionOf(db) === SCHEMA_VERSION) return;
+  db.exec("BEGIN IMMEDIATE");
+  try {
+    // Asked again inside: another process may have brought the store forward in between.
+    for (const sql of MIGRATIONS.slice(versionOf(db))) db.exec(sql);
+    db.exec(`PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
+  } catch (error) {
+    db.exec("ROLLBACK");
+    throw error;
+  }
+}
+
+function versionOf(db: DatabaseSync): number {
+  const { user_version: found } = db.prepare("PRAGMA user_version").get() as { user_version: number };
+  if (found > SCHEMA_VERSION) {
+    throw new ClearedError(
+      "STORE_VERSION",
+      `The run store has version ${found}; this Cleared reads up to ${SCHEMA_VERSION}. Start the newer version.`,
+    );
+  }
+  return found;
+}

@@ -1,0 +1,68 @@
+/** The script of a run: header, compiled form and sub-scripts, read from the tree of the commit the run is pinned to. */
+import { ClearedError, fromWire } from "../errors.ts";
+import type { Compiled, Finding, Sandbox, Tree } from "../ports.ts";
+import type { DiskCache } from "../sandbox/disk-cache.ts";
+import { type Header, parseHeader } from "../sandbox/header.ts";
+import { scriptFile } from "../workspace/layout.ts";
+
+export interface Script {
+  header: Header;
+  main: Compiled;
+  scripts: Record<string, Compiled>;
+}
+
+/**
+ * Reads and compiles. `lint: false` skips the language lint: the sandbox must hold by itself.
+ * @throws SCRIPT_MISSING, SCRIPT_HEADER, and the first finding of the language lint
+ */
+export async function loadScript(
+  tree: Tree,
+  file: string,
+  sandbox: Sandbox,
+  options: { lint: boolean; primitives: readonly string[]; cache?: DiskCache },
+): Promise<Script> {
+  const source = await read(tree, file);
+  const header = parseHeader(source.text, file, options.cache);
+  const main = await compile(source, file);
+  // Without a prototype: a file may be called __proto__.
+  const scripts = Object.create(null) as Record<string, Compiled>;
+  for (const queue = [...main.scripts]; queue.length > 0; ) {
+    const name = queue.pop() ?? "";
+    if (Object.hasOwn(scripts, name)) continue;
+    const path = scriptFile(name);
+    const sub = await compile(await read(tree, path, file), path);
+    scripts[name] = sub;
+    queue.push(...sub.scripts);
+  }
+  return { header, main, scripts };
+
+  async function compile(found: { text: string; blob: string }, path: string): Promise<Compiled> {
+    const { compiled, findings } = await sandbox.compile(found.text, {
+      file: path,
+      blob: found.blob,
+      lint: options.lint,
+      primitives: options.primitives,
+    });
+    if (compiled === null || findings.length > 0) throw findingError(findings, path);
+    return compiled;
+  }
+}
+
+async function read(tree: Tree, file: string, from?: string): Promise<{ text: string; blob: string }> {
+  const [text, blob] = await Promise.all([tree.read(file), tree.blob(file)]);
+  if (text === null || blob === null) {
+    throw new ClearedError(
+      "SCRIPT_MISSING",
+      `${file} is not in commit ${tree.commit.slice(0, 7)}${from === undefined ? "" : ` (${from} calls it)`}. Commit the file, or correct the name.`,
+    );
+  }
+  return { text, blob };
+}
+
+/** The first finding as an error that carries all of them. */
+export function findingError(findings: readonly Finding[], file: string): ClearedError {
+  const [first] = findings;
+  if (first === undefined) return new ClearedError("SCRIPT_SYNTAX", `${file} could not be compiled.`, { at: { file } });
+  const error = fromWire({ code: first.code, message: first.message, at: first.at });
+  return new ClearedError(error.code, first.message, { at: first.at, ...(findings.length > 1 ? { data: { findings } } : {}) });
+}

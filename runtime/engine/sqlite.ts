@@ -1,0 +1,258 @@
+/**
+ * The embedded engine: the Engine port on one SQLite file. It stores and finds runs; executing them is worker.ts and run.ts.
+ * Invariants: (cause, agent, key) starts one run; a signal is stored before its run is woken; only the lease holder writes.
+ */
+import { ClearedError } from "../errors.ts";
+import type { Clock, Engine, Json, RunEvent, RunQuery, RunSpec, RunStatus, ScriptPin } from "../ports.ts";
+import type { Database } from "./database.ts";
+import { addEvent, closeGates, forgetFailure, isDecided, readSignals, readSteps, storeStep } from "./history.ts";
+import { newRunId } from "./ids.ts";
+import { type RunRow, createWatch, toRecord } from "./rows.ts";
+import { createWorker } from "./worker.ts";
+
+const ENDED: readonly RunStatus[] = ["done", "failed", "diverged", "canceled"];
+
+/**
+ * The engine on an open store. `onError` hears of executions that failed outside any run (a fenced owner, a full disk).
+ * Runs that a dead owner left running are queued again by `work`.
+ */
+export function createEngine(database: Database, clock: Clock, onError: (error: unknown) => void): Engine {
+  const watch = createWatch();
+  const worker = createWorker(database, clock, watch, onError);
+
+  const find = (id: string): RunRow | undefined => database.get<RunRow>("SELECT * FROM runs WHERE id = ?", id);
+  const need = (id: string): RunRow => {
+    const row = find(id);
+    if (row === undefined) throw new ClearedError("RUN_UNKNOWN", `There is no run "${id}". \`cleared runs\` lists them.`);
+    return row;
+  };
+  const insert = (spec: RunSpec, id: string): number =>
+    database.run(
+      `INSERT INTO runs (id, agent, cause_kind, cause_key, cause_detail, mode, pin_commit, pin_blob, pin_api, input, parent, priority, not_before, status, attempt, events, created_at)
+       VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,'queued',0,0,?) ON CONFLICT (cause_kind, agent, cause_key) DO NOTHING`,
+      id,
+      spec.agent,
+      spec.cause.kind,
+      spec.cause.key,
+      spec.cause.detail === undefined ? null : JSON.stringify(spec.cause.detail),
+      spec.mode,
+      spec.pin.commit,
+      spec.pin.blob,
+      spec.pin.api,
+      JSON.stringify(spec.input),
+      spec.parent ?? null,
+      spec.priority ?? 0,
+      spec.notBefore ?? null,
+      clock.now(),
+    );
+  const queue = (row: RunRow, from: string) => {
+    database.run(
+      "UPDATE runs SET status = 'queued', reason = NULL, waits_for = NULL, wake_at = NULL, error = NULL, ended_at = NULL WHERE rid = ?",
+      row.rid,
+    );
+    addEvent(database, row.rid, "status", clock.now(), { status: "queued", from });
+  };
+
+  return {
+    async start(spec) {
+      const id = newRunId(clock.now());
+      const created = database.write(() => {
+        if (insert(spec, id) === 0) return false;
+        addEvent(database, need(id).rid, "created", clock.now(), {
+          agent: spec.agent,
+          cause: { kind: spec.cause.kind, key: spec.cause.key },
+          commit: spec.pin.commit,
+          mode: spec.mode,
+        });
+        return true;
+      }, true);
+      if (created) worker.wake();
+      // Many that start at once share one sync; whoever learns of a run knows that it stays.
+      await database.synced();
+      if (created) return { id, created };
+      const existing = database.get<{ id: string }>(
+        "SELECT id FROM runs WHERE cause_kind = ? AND agent = ? AND cause_key = ?",
+        spec.cause.kind,
+        spec.agent,
+        spec.cause.key,
+      );
+      return { id: existing?.id ?? id, created };
+    },
+
+    async signal(run, gate, payload, key) {
+      const answer = database.write(() => {
+        const row = need(run);
+        if (ENDED.includes(row.status)) return "closed" as const;
+        const given = readSignals(database, row.rid, gate);
+        if (given.some((one) => one.key === key)) return "duplicate" as const;
+        if (isDecided(database, run, gate)) return "closed" as const;
+        database.run(
+          "INSERT INTO signals VALUES (?, ?, ?, ?, ?, ?)",
+          row.rid,
+          gate,
+          given.length,
+          key,
+          JSON.stringify(payload),
+          clock.now(),
+        );
+        addEvent(database, row.rid, "signal", clock.now(), { gate, key });
+        if (row.status === "waiting" && !isUnderWay(row)) queue(row, "signal");
+        return "accepted" as const;
+      });
+      watch.changed(run);
+      worker.wake();
+      return answer;
+    },
+
+    signals: async (run, gate) => readSignals(database, need(run).rid, gate),
+
+    async cancel(run, reason) {
+      const canceled = database.write(() => {
+        const row = need(run);
+        if (ENDED.includes(row.status)) return false;
+        database.run(
+          "UPDATE runs SET status = 'canceled', reason = NULL, waits_for = NULL, wake_at = NULL, ended_at = ? WHERE rid = ?",
+          clock.now(),
+          row.rid,
+        );
+        closeGates(database, row.rid, run, clock.now(), "the run was canceled");
+        addEvent(database, row.rid, "ended", clock.now(), { status: "canceled", reason });
+        return true;
+      });
+      worker.abort(run);
+      watch.changed(run);
+      return canceled;
+    },
+
+    async retry(run) {
+      database.write(() => {
+        const row = need(run);
+        if (row.status === "queued" || isUnderWay(row)) return;
+        if (row.status === "done" || row.status === "canceled") {
+          throw new ClearedError(
+            "RUN_STATUS",
+            `${run} is ${row.status}; only failed, diverged and waiting runs can be resumed. Start a new one with \`cleared run ${row.agent}\`.`,
+          );
+        }
+        if (row.status === "failed") forgetFailure(database, row.rid);
+        queue(row, "resume");
+      });
+      watch.changed(run);
+      worker.wake();
+    },
+
+    async get(id) {
+      const row = find(id);
+      return row === undefined ? null : toRecord(row);
+    },
+
+    async list(query: RunQuery) {
+      const where: string[] = [];
+      const values: (string | number)[] = [];
+      if (query.agent !== undefined) where.push("agent = ?") && values.push(query.agent);
+      if (query.status !== undefined) where.push(`status IN (${query.status.map(() => "?").join(",")})`) && values.push(...query.status);
+      if (query.reason !== undefined) where.push("reason = ?") && values.push(query.reason);
+      if (query.before !== undefined) where.push("rid < (SELECT rid FROM runs WHERE id = ?)") && values.push(query.before);
+      const sql = `SELECT * FROM runs ${where.length === 0 ? "" : `WHERE ${where.join(" AND ")}`} ORDER BY rid DESC LIMIT ?`;
+      return database.all<RunRow>(sql, ...values, query.limit ?? 50).map(toRecord);
+    },
+
+    async steps(run, from = 0) {
+      return readSteps(database, need(run).rid, from);
+    },
+
+    async *events(run, from, options = {}) {
+      const { rid } = need(run);
+      for (let next = from; ; ) {
+        const ended = ENDED.includes(need(run).status);
+        const batch = readEvents(database, run, rid, next);
+        for (const event of batch) yield event;
+        next = (batch.at(-1)?.seq ?? next - 1) + 1;
+        if (batch.length > 0) continue;
+        if (options.follow !== true || ended || options.abort?.aborted === true) return;
+        await watch.next(run, 200);
+      }
+    },
+
+    async result(run, options = {}) {
+      const until = options.timeoutMs === undefined ? Number.POSITIVE_INFINITY : Date.now() + options.timeoutMs;
+      for (;;) {
+        const row = need(run);
+        const resting = ENDED.includes(row.status) || (row.status === "waiting" && options.ended !== true && row.reason !== "slow_call");
+        if (resting) await database.synced();
+        if (resting || Date.now() >= until) return toRecord(row);
+        await watch.next(run, until - Date.now());
+      }
+    },
+
+    async fork(run, count, pin?: ScriptPin) {
+      const id = newRunId(clock.now());
+      database.write(() => {
+        const row = need(run);
+        const source = toRecord(row);
+        insert(
+          {
+            ...source,
+            pin: pin ?? source.pin,
+            parent: run,
+            cause: {
+              kind: "fork",
+              key: id,
+              detail: { ...(source.cause.detail as { [key: string]: Json } | undefined), run, steps: count },
+            },
+          },
+          id,
+        );
+        const copy = need(id);
+        addEvent(database, copy.rid, "created", clock.now(), { agent: row.agent, fork_of: run, steps: count });
+        for (const step of readSteps(database, row.rid)) {
+          if (step.seq >= count || step.state === "intent") break;
+          // A decision covered the calls of the run it was made for; a copy would make them a second time.
+          const changes = step.changes.map((change) => (change.op === "decided" ? { ...change, calls: [] } : change));
+          storeStep(database, copy.rid, { ...step, changes }, false);
+        }
+        database.run("UPDATE runs SET created_at = ? WHERE rid = ?", row.created_at, copy.rid);
+      });
+      worker.wake();
+      return id;
+    },
+
+    async migrate(run, pin) {
+      database.write(() => {
+        const row = need(run);
+        if (row.status === "done" || row.status === "canceled")
+          throw new ClearedError("RUN_STATUS", `${run} is ${row.status}; only a run that has not come to its end can move to other code.`);
+        if (isUnderWay(row)) throw new ClearedError("RUN_STATUS", `${run} is executing now. Try again when it waits or has failed.`);
+        if (row.status === "failed") forgetFailure(database, row.rid);
+        database.run("UPDATE runs SET pin_commit = ?, pin_blob = ?, pin_api = ? WHERE rid = ?", pin.commit, pin.blob, pin.api, row.rid);
+        queue(row, `migrated ${row.pin_commit} -> ${pin.commit}`);
+      });
+      watch.changed(run);
+      worker.wake();
+    },
+
+    work: (execute, options) => worker.work(execute, options),
+
+    async close() {
+      database.close();
+    },
+  };
+}
+
+/** A call of the run may be acting at this moment: nothing may start a second execution. */
+function isUnderWay(row: RunRow): boolean {
+  return row.status === "running" || row.reason === "slow_call";
+}
+
+/** Events proper and steps, merged by number. */
+function readEvents(database: Database, run: string, rid: number, from: number): RunEvent[] {
+  return database
+    .all<{ seq: number; type: RunEvent["type"]; at: number; body: string }>(
+      `SELECT seq, type, at, body FROM events WHERE rid = ?1 AND seq >= ?2
+       UNION ALL SELECT event, 'step', at, json_object('step', seq, 'name', name, 'effect', effect, 'state', state) FROM steps WHERE rid = ?1 AND event >= ?2
+       ORDER BY 1 LIMIT 1000`,
+      rid,
+      from,
+    )
+    .map((row) => ({ run, seq: row.seq, type: row.type, at: row.at, body: JSON.parse(row.body) as Json }));
+}

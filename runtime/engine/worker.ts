@@ -1,0 +1,153 @@
+/**
+ * Claims queued runs and executes them, at most `concurrency` at a time. A waiting run costs a row and nothing else.
+ * A run whose slow call is still under way frees its place; when the call has answered it is queued again.
+ */
+import { ClearedError } from "../errors.ts";
+import type { Clock, RunLog } from "../ports.ts";
+import type { Database } from "./database.ts";
+import { addEvent, openLog } from "./history.ts";
+import { type RunRow, type Watch, toRecord } from "./rows.ts";
+
+/** How an execution ended for the worker: over, or parked on a call that goes on in this process. */
+export type Execution = void | { later: Promise<void> };
+
+export interface Worker {
+  work(execute: (log: RunLog) => Promise<Execution>, options: { concurrency: number }): { stop(graceMs: number): Promise<void> };
+  /** There may be something to claim. */
+  wake(): void;
+  abort(run: string): void;
+}
+
+export function createWorker(database: Database, clock: Clock, watch: Watch, onError: (error: unknown) => void): Worker {
+  const active = new Map<string, AbortController>();
+  let pump: (() => void) | null = null;
+
+  // Not durable on purpose: if it is lost, the run is still queued and nothing has happened yet.
+  const claim = (): RunRow | undefined =>
+    database.write(() => {
+      const row = database.get<RunRow>(
+        "SELECT * FROM runs WHERE status = 'queued' AND (not_before IS NULL OR not_before <= ?) ORDER BY priority DESC, rid LIMIT 1",
+        clock.now(),
+      );
+      if (row === undefined) return undefined;
+      const startedAt = row.started_at ?? clock.now();
+      database.run(
+        "UPDATE runs SET status = 'running', reason = NULL, waits_for = NULL, wake_at = NULL, attempt = attempt + 1, started_at = ? WHERE rid = ?",
+        startedAt,
+        row.rid,
+      );
+      addEvent(database, row.rid, "status", clock.now(), { status: "running", attempt: row.attempt + 1 });
+      return { ...row, status: "running", reason: null, waits_for: null, attempt: row.attempt + 1, started_at: startedAt };
+    }, true);
+
+  const queueAgain = (rows: { rid: number }[], from: string) => {
+    if (rows.length === 0) return;
+    database.write(() => {
+      for (const { rid } of rows) {
+        database.run("UPDATE runs SET status = 'queued', reason = NULL, waits_for = NULL, wake_at = NULL WHERE rid = ?", rid);
+        addEvent(database, rid, "status", clock.now(), { status: "queued", from });
+      }
+    });
+  };
+
+  /** Runs whose execution is gone go back to the queue: their history says where to go on. All that a dead owner left, or one of ours. */
+  const recover = (rid: number | null) =>
+    queueAgain(
+      database.all(
+        "SELECT rid FROM runs WHERE (status = 'running' OR (status = 'waiting' AND reason = 'slow_call')) AND rid = ifnull(?, rid)",
+        rid,
+      ),
+      "recovery",
+    );
+  const due = () => queueAgain(database.all("SELECT rid FROM runs WHERE status = 'waiting' AND wake_at <= ?", clock.now()), "timer");
+
+  return {
+    wake: () => pump?.(),
+    abort: (run) => active.get(run)?.abort(),
+    work(execute, { concurrency }) {
+      recover(null);
+      let free = concurrency;
+      let stopping = false;
+      const under = new Set<Promise<void>>();
+      const stranded = new Set<number>();
+      // A full disk refuses everything for a while: it is said once a minute.
+      let said = { text: "", at: 0 };
+      const trouble = (error: unknown) => {
+        const now = { text: error instanceof Error ? error.message : String(error), at: performance.now() };
+        if (now.text === said.text && now.at - said.at < 60_000) return;
+        said = now;
+        onError(error);
+      };
+
+      const one = async (row: RunRow) => {
+        const controller = new AbortController();
+        active.set(row.id, controller);
+        try {
+          const log = openLog(database, row.rid, toRecord(row), {
+            now: () => clock.now(),
+            changed: (id) => watch.changed(id),
+            abort: controller.signal,
+          });
+          const execution = await execute(log);
+          if (execution !== undefined) {
+            free += 1;
+            pump?.();
+            await execution.later.finally(() => {
+              free -= 1;
+            });
+          }
+        } catch (error) {
+          trouble(error);
+          // Not the run's failure but this process's: it stays as recorded. After a full disk it is tried again, a fenced owner is over.
+          if (error instanceof ClearedError && error.code === "OWNER_FENCED") stopping = true;
+          else stranded.add(row.rid);
+        } finally {
+          // It may have been claimed anew already, when its slow call had answered.
+          if (active.get(row.id) === controller) active.delete(row.id);
+          free += 1;
+          pump?.();
+        }
+      };
+
+      pump = () => {
+        try {
+          while (!stopping && free > 0 && database.db.isOpen) {
+            const row = claim();
+            if (row === undefined) return;
+            free -= 1;
+            const promise: Promise<void> = one(row).finally(() => under.delete(promise));
+            under.add(promise);
+          }
+        } catch (error) {
+          trouble(error);
+        }
+      };
+      const tick = () => {
+        try {
+          due();
+          for (const rid of stranded) {
+            recover(rid);
+            stranded.delete(rid);
+          }
+        } catch (error) {
+          trouble(error);
+        }
+        pump?.();
+      };
+      // Deadlines and not_before; everything else wakes the pump itself.
+      const timer = setInterval(tick, 500);
+      tick();
+
+      return {
+        async stop(graceMs) {
+          stopping = true;
+          clearInterval(timer);
+          pump = null;
+          await Promise.race([Promise.all(under), new Promise((resolve) => setTimeout(resolve, graceMs).unref())]);
+          for (const controller of active.values()) controller.abort();
+          await Promise.race([Promise.all(under), new Promise((resolve) => setTimeout(resolve, 1000).unref())]);
+        },
+      };
+    },
+  };
+}

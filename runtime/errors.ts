@@ -1,0 +1,329 @@
+/**
+ * The one error class, the one table of codes, and the two translations (to and from JSON).
+ * Errors are data with a code: they cross the sandbox door, the store and the socket, so nothing may match on class or text.
+ * Every code has exactly one row here; docs/ERRORS.md is generated from it.
+ * Size: the table is one list, and a reader looks a code up in one place.
+ */
+
+export type ErrorKind = "script" | "input" | "policy" | "external" | "divergence" | "internal";
+
+/** A place in a file a person can open: `file:line:col`, line and column starting at 1. */
+export interface At {
+  file: string;
+  line?: number;
+  col?: number;
+}
+
+/** The JSON form of an error, the same in a history, on the socket and on the wire. */
+export interface WireError {
+  code: string;
+  message: string;
+  data?: Record<string, unknown>;
+  at?: At;
+}
+
+interface CodeRow {
+  kind: ErrorKind;
+  /** What went wrong, in one sentence. */
+  means: string;
+  /** What the reader does next. */
+  remedy: string;
+}
+
+function rows<K extends string>(kind: ErrorKind, table: Record<K, readonly [means: string, remedy: string]>): Record<K, CodeRow> {
+  const entries = Object.entries<readonly [string, string]>(table).map(([code, [means, remedy]]) => [code, { kind, means, remedy }]);
+  return Object.fromEntries(entries) as Record<K, CodeRow>;
+}
+
+/** Every code Cleared can raise, each with what went wrong and what to do next. Never renamed, never reused. */
+export const CODES = {
+  ...rows("script", {
+    SCRIPT_SYNTAX: ["The script is not valid TypeScript.", "Correct the line that is shown."],
+    SCRIPT_LANGUAGE: ["The script uses something outside the language subset.", "Use the construct the message names instead."],
+    SCRIPT_UNKNOWN_NAME: [
+      "The script uses a name that is neither declared nor a primitive.",
+      "Use the name the message suggests, or declare it.",
+    ],
+    SCRIPT_UNKNOWN_KEY: [
+      "A primitive is called with a key it does not have.",
+      "Use the key the message suggests; docs/PRIMITIVES.md lists them all.",
+    ],
+    SCRIPT_CAPABILITY: [
+      "The script calls a primitive whose domain is not in `uses:`.",
+      "Add the domain to `uses:` in the header, or drop the call.",
+    ],
+    SCRIPT_MONEY: [
+      "An operator is used on money, which is text or a Decimal.",
+      "Use .plus, .minus, .times, .div, .lt, .gt or .eq of Decimal.",
+    ],
+    SCRIPT_TYPES: ["The type checker found an error in the script.", "Correct the line that is shown."],
+    SCRIPT_HEADER: [
+      "The header comment of the script cannot be read.",
+      "Write YAML in the first block comment, with the keys the message lists.",
+    ],
+    SCRIPT_TOO_LARGE: ["The script is larger than the limit.", "Split shared logic into scripts/ and call script_run."],
+    SCRIPT_ERROR: [
+      "The script threw an error while running.",
+      "Look at the line that is shown; `cleared runs show` has the steps before it.",
+    ],
+    SCRIPT_RESULT: [
+      "The script's result or a call's parameter is not plain JSON.",
+      "Return objects, lists, text, numbers, booleans or null; the message names the path.",
+    ],
+    SCRIPT_MISSING: ["No script of that name exists at this commit.", "Check the name in agents/ or scripts/ and commit the file."],
+    LIMIT_CPU: [
+      "The script used more CPU time than its limit.",
+      "Look for an endless loop; raise limits.cpu_ms in trust.yaml if the work is real.",
+    ],
+    LIMIT_WALL: [
+      "The script did not answer in time and its sandbox was killed.",
+      "Look for an endless loop or a huge allocation; raise limits.cpu_ms in trust.yaml if the work is real.",
+    ],
+    LIMIT_MEMORY: [
+      "The script used more memory than its limit.",
+      "Work in batches; raise limits.memory_mb in trust.yaml if the work is real.",
+    ],
+    LIMIT_CALLS: [
+      "The script made more primitive calls than its limit.",
+      "Use the *_many primitives; raise limits.calls in trust.yaml if the work is real.",
+    ],
+    LIMIT_BYTES: [
+      "A call, an answer or the whole run moved more bytes than its limit.",
+      "Work in batches; limits.call_bytes, answer_bytes and total_bytes are in trust.yaml.",
+    ],
+    LIMIT_DEPTH: ["The script recursed too deep or built data nested too deep.", "Use a loop, or flatten the data."],
+    SANDBOX_CRASHED: [
+      "The script's sandbox process died.",
+      "Run it again; if it dies again, look for a huge allocation or nesting in the script.",
+    ],
+  }),
+  ...rows("input", {
+    USAGE: ["The command line is not understood.", "See `cleared --help`."],
+    PARAMS_INVALID: [
+      "A primitive got parameters of the wrong shape.",
+      "Correct the parameter the message names; docs/PRIMITIVES.md shows each shape.",
+    ],
+    PRIMITIVE_UNKNOWN: ["No primitive of that name exists.", "Use the name the message suggests; docs/PRIMITIVES.md lists them all."],
+    RUN_INPUT: ["The input of the run does not fit the header's `input:`.", "Correct the field the message names."],
+    AGENT_UNKNOWN: [
+      "No agent of that name exists at HEAD of the configured branch.",
+      "`cleared agents` lists them; a new file counts once it is committed.",
+    ],
+    RUN_UNKNOWN: ["No run has that id.", "`cleared runs` lists them."],
+    CARD_UNKNOWN: ["No open card has that number.", "`cleared queue` lists the open ones."],
+    CARD_CLOSED: ["The card has been decided already.", "`cleared queue --all` shows who decided and when."],
+    RUN_STATUS: ["The run's status does not allow this.", "`cleared runs show` tells where it stands."],
+    RUN_WAITS: [
+      "The run waits for something a person does first.",
+      "Do what the message names; the run goes on by itself under `cleared start`, else with the next command.",
+    ],
+    WORKSPACE_MISSING: ["This folder is not a workspace.", "Make one with `cleared init DIR`, or change into one."],
+    WORKSPACE_EXISTS: ["The folder for a new workspace is not empty.", "Choose an empty or new folder."],
+    CONFIG_INVALID: [
+      "config.yaml or trust.yaml has a wrong key or value.",
+      "Correct the line that is shown; the starter files explain each key.",
+    ],
+    CONFIG_MISSING: ["config_get was asked for a key that config.yaml does not have.", "Add the key to config.yaml or correct the script."],
+    FILE_MISSING: ["The file does not exist.", "Check the name; import names are relative to import/."],
+    FILE_INVALID: ["The path is not a file that may be used here.", "Use a regular file inside the workspace folder the message names."],
+    FILE_TOO_LARGE: ["The file is larger than the limit.", "Split it; the limit is 64 MiB for statements and 1 MiB for data files."],
+    STATEMENT_DIALECT: ["No dialect reads this statement.", "Add a dialect in importers/, or name one in config.yaml under statements:."],
+    STATEMENT_ENCODING: [
+      "The statement's text encoding is not what its dialect says.",
+      "Export it as UTF-8, or set encoding: in the dialect.",
+    ],
+    STATEMENT_INVALID: ["The statement cannot be read as the format it claims to be.", "Export it again; the message shows the line."],
+    STATEMENT_ROW: [
+      "One row of a statement is refused; the others are not affected.",
+      "Correct the row in a fresh export, or decide its card.",
+    ],
+    STATEMENT_BALANCE: [
+      "The balances of a statement do not tie with its rows.",
+      "Compare it with the bank's page; a row is missing, doubled or read with the wrong sign.",
+    ],
+    STATEMENT_ACCOUNT: ["It is not known to which account the statement belongs.", "Add it under statements: in config.yaml."],
+    JOURNAL_UNBALANCED: ["The legs of an entry do not add up to zero.", "Correct the amounts; the message shows the difference."],
+    JOURNAL_LEG: [
+      "A leg has neither or both of debit and credit, or an amount that is not positive.",
+      "Give each leg exactly one positive amount.",
+    ],
+    JOURNAL_AMOUNT: [
+      "An amount is not an exact decimal text.",
+      'Write amounts as text such as "42.99", without signs of currency or thousands.',
+    ],
+    JOURNAL_DATE: ["A date is not a real calendar day, or lies outside its month's file.", "Write dates as YYYY-MM-DD."],
+    JOURNAL_KEY: [
+      "An entry has neither a known reference nor a key.",
+      "Pass the row's `reference`, or a `key` that stays the same on a repeat.",
+    ],
+    JOURNAL_ENTRY_MISSING: ["No entry has that id.", "Check the id with journal_query."],
+    JOURNAL_STATUS: ["The entry's status does not allow this change.", "Confirmed entries are corrected by journal_void and a new entry."],
+    JOURNAL_ASSERTION: [
+      "A balance assertion in the books fails.",
+      "Compare the account with the bank's statement; `cleared verify` shows the difference.",
+    ],
+    JOURNAL_FORM: [
+      "The journal text is not in the canonical form.",
+      "`cleared verify` shows the line; restore it from git or write it in the canonical form.",
+    ],
+    JOURNAL_DUPLICATE: ["Two entries carry the same id.", "Remove the copy; `cleared verify` shows both lines."],
+    ACCOUNT_UNKNOWN: ["No account has that number or name.", "Use the account the message suggests, or add it to main.journal."],
+    GIT_STATE: [
+      "The repository is in a state in which nothing may be committed.",
+      "Finish or abort what git is doing, or check out the configured branch.",
+    ],
+    WORKSPACE_CONFLICT: [
+      "A file the run changed was changed by somebody else since the run read it.",
+      "Start the run again; it will read the new content.",
+    ],
+    PLUGIN_INVALID: ["A plugin cannot be loaded.", "Correct the file the message names; `cleared doctor` lists plugins."],
+    COMPUTE_RANGE: [
+      "A figure lies outside the range in which the formula holds.",
+      "Correct the parameter the message names; docs/PRIMITIVES.md gives its unit.",
+    ],
+    COMPUTE_NO_ROOT: ["No rate of return fits these cash flows.", "Check their signs: what is paid is below zero, what comes in is above."],
+    COMPUTE_MANY_ROOTS: [
+      "More than one rate of return fits these cash flows.",
+      "Use compute_finance_npv, or compute_finance_newton_raphson with a guess near the one that is meant.",
+    ],
+    COMPUTE_UNITS: ["More units are sold than were bought.", "Correct the units, or add the opening stock to the purchases."],
+    COMPUTE_TAX_TABLE: [
+      "The tax bands of that country, year or scheme are not known.",
+      "Use one the message names; primitives/compute/tax-tables.ts has them with their sources.",
+    ],
+    HEADER_TRIGGER: ["The agent's trigger is incomplete.", "Add the key the message names to the header."],
+  }),
+  ...rows("policy", {
+    TRUST_CHANGED: [
+      "trust.yaml changed since a person last confirmed it.",
+      "Read the change, then confirm with `cleared start --accept-trust`.",
+    ],
+    JOURNAL_CLOSED: ["The entry lies in a closed period.", "Date the entry after the day in config.yaml `closed_through`."],
+    APPROVAL_REQUIRED: [
+      "An external call is not covered by a decided approval.",
+      "Ask for it first: approval_wait({ title, calls: [{ tool, params }] }).",
+    ],
+    APPROVAL_IDENTITY: [
+      "The person deciding is not proven by a key this shell holds.",
+      "Decide as a person from trust.yaml whose key is in this workspace.",
+    ],
+    WEB_REFUSED: [
+      "A request to the status page did not come from the page itself.",
+      "Open the page at the address `cleared start` prints, and decide there.",
+    ],
+  }),
+  ...rows("external", {
+    GIT_FAILED: ["A git command failed.", "The message carries git's own words."],
+    PLUGIN_FAILED: ["A plugin's primitive threw, hung or returned the wrong shape.", "Correct the plugin; the message carries its words."],
+    PRIMITIVE_TIMEOUT: ["A primitive did not answer in time.", "Run it again; for an effect outside, the run asks a person first."],
+    STORE_CORRUPT: ["The run store cannot be read.", "Move .cleared/store.db aside; the books are in git, waiting runs are in the copy."],
+    STORE_FULL: ["The disk is full; nothing was recorded or committed.", "Free space; the run goes on from its last recorded step."],
+    STORE_VERSION: ["The run store was written by a newer version.", "Use that version, or a newer one."],
+    PORT_BUSY: ["The port of the status page is taken.", "Set web.port in config.yaml to another port, or stop what uses this one."],
+    OWNER_BUSY: ["Another process owns this workspace.", "Talk to it (commands do this by themselves) or stop it first."],
+    OWNER_FENCED: ["This process lost the workspace to another one.", "Nothing is needed: the other process goes on with its runs."],
+  }),
+  ...rows("divergence", {
+    HISTORY_DIVERGED: ["Script and history disagree at a step.", "Resume the run on its own version, or cancel it."],
+  }),
+  ...rows("internal", {
+    INTERNAL: ["A bug in Cleared.", "Report it with the message and `cleared doctor`."],
+  }),
+};
+
+export type Code = keyof typeof CODES;
+
+/** Exit code of the command line for each kind; 0 is success. */
+export const EXIT: Record<ErrorKind, number> = { script: 1, input: 2, policy: 3, external: 4, divergence: 5, internal: 70 };
+
+export class ClearedError extends Error {
+  readonly code: Code;
+  readonly data: Record<string, unknown> | undefined;
+  at: At | undefined;
+
+  constructor(
+    code: Code,
+    message: string,
+    options: { data?: Record<string, unknown> | undefined; at?: At | undefined; cause?: unknown } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = "ClearedError";
+    this.code = code;
+    this.data = options.data;
+    this.at = options.at;
+  }
+
+  get kind(): ErrorKind {
+    return CODES[this.code].kind;
+  }
+}
+
+/** Kind of a code that may come from an older or newer version: an unknown one counts as internal. */
+export function kindOf(code: string): ErrorKind {
+  return Object.hasOwn(CODES, code) ? CODES[code as Code].kind : "internal";
+}
+
+/** JSON form of anything thrown. What is not ours becomes INTERNAL with its text. */
+export function toWire(error: unknown): WireError {
+  if (error instanceof ClearedError) {
+    return {
+      code: error.code,
+      message: error.message,
+      ...(error.data === undefined ? {} : { data: error.data }),
+      ...(error.at === undefined ? {} : { at: error.at }),
+    };
+  }
+  return { code: "INTERNAL", message: error instanceof Error ? error.message : String(error) };
+}
+
+/** The error a wire form stands for; unknown codes become INTERNAL and keep their code in `data.code`. */
+export function fromWire(wire: WireError): ClearedError {
+  const known = Object.hasOwn(CODES, wire.code);
+  return new ClearedError(known ? (wire.code as Code) : "INTERNAL", wire.message, {
+    data: known ? wire.data : { ...wire.data, code: wire.code },
+    at: wire.at,
+  });
+}
+
+/** `agents/x.ts:6:11`, `agents/x.ts:6` or `agents/x.ts`. */
+export function formatAt(at: At): string {
+  return [at.file, at.line, at.line === undefined ? undefined : at.col].filter((part) => part !== undefined).join(":");
+}
+
+/**
+ * The nearest of the allowed words, for "did you mean". A shared prefix beats edit distance (thresholds.auto -> thresholds.auto_confirm).
+ * Answers undefined when nothing is near.
+ */
+export function nearest(word: string, allowed: Iterable<string>): string | undefined {
+  let best: string | undefined;
+  let bestScore = Number.POSITIVE_INFINITY;
+  for (const candidate of allowed) {
+    const score = candidate.startsWith(word) ? 0.5 : prefixed(word, candidate);
+    if (score < bestScore) [best, bestScore] = [candidate, score];
+  }
+  return bestScore <= Math.max(2.5, word.length / 3) ? best : undefined;
+}
+
+/** ` Did you mean "x"?` with a leading space, or nothing. */
+export function didYouMean(word: string, allowed: Iterable<string>): string {
+  const found = nearest(word, allowed);
+  return found === undefined ? "" : ` Did you mean "${found}"?`;
+}
+
+/** A word that only goes on after a candidate is near it, but two letters swapped in a longer candidate are nearer. */
+function prefixed(word: string, candidate: string): number {
+  const distance = editDistance(word, candidate);
+  return candidate.length > 3 && word.startsWith(candidate) ? Math.min(2.5, distance) : distance;
+}
+
+function editDistance(a: string, b: string): number {
+  let previous = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const current = [i];
+    for (let j = 1; j <= b.length; j++) {
+      current[j] = Math.min((previous[j] ?? 0) + 1, (current[j - 1] ?? 0) + 1, (previous[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1));
+    }
+    previous = current;
+  }
+  return previous[b.length] ?? 0;
+}

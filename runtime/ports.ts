@@ -1,0 +1,591 @@
+/**
+ * Types only: the outside world as the core sees it. `import type` from here is allowed everywhere.
+ * Implementations: workspace/* (git, books, config), engine/sqlite.ts (runs), sandbox/pool.ts (scripts).
+ * Size: the contracts refer to each other, and a reader takes them in as one picture.
+ */
+import type { At, WireError } from "./errors.ts";
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+
+export interface Clock {
+  /** Milliseconds since 1970. */
+  now(): number;
+}
+
+// ---------------------------------------------------------------- git
+
+export interface TreeEntry {
+  path: string;
+  blob: string;
+}
+
+/** The files of one commit. */
+export interface Tree {
+  commit: string;
+  /** Text of a file, or null when the commit has no such file. */
+  read(path: string): Promise<string | null>;
+  /** Blob id of a file, or null. */
+  blob(path: string): Promise<string | null>;
+  /** All files below a folder (`agents/`), sorted by path. */
+  list(folder: string): Promise<TreeEntry[]>;
+}
+
+export interface CommitRequest {
+  /** Subject and body, without trailers. */
+  message: string;
+  trailers: Record<string, string>;
+  /**
+   * Called with the tree at HEAD of the branch, again after each lost compare-and-swap. Answers the new content by path
+   * (null removes the file); unchanged files may be in it and are skipped. It may throw: then nothing is committed.
+   */
+  build(head: Tree): Promise<Map<string, string | null>>;
+  /** Called right before the branch moves; throws when this process no longer owns the workspace. */
+  guard?(): void;
+}
+
+export type CommitResult =
+  /** `kept`: files a person changed in the very moment of the commit; the commit stands and their version of the file is left alone. */
+  | { status: "committed"; commit: string; paths: string[]; kept?: string[] }
+  | { status: "unchanged" }
+  /** A person has edited these files (work tree or index differ from HEAD): nothing was committed. */
+  | { status: "user_edit"; paths: string[] }
+  /** Another branch is checked out, a merge or rebase is in progress: nothing was committed. */
+  | { status: "blocked"; reason: string };
+
+export interface LogEntry {
+  commit: string;
+  date: string;
+  author: string;
+  subject: string;
+  trailers: Record<string, string>;
+}
+
+export interface Git {
+  /** Commit at HEAD of the configured branch. */
+  head(): Promise<string>;
+  tree(commit: string): Tree;
+  commit(request: CommitRequest): Promise<CommitResult>;
+  /** The commit after `since` on the branch that carries `Run: run` and `Step: step`, or null. */
+  find(run: string, step: number, since: string): Promise<string | null>;
+  log(options: { limit: number; path?: string }): Promise<LogEntry[]>;
+  /** Null when commits may be made; else a sentence that says why not (branch, merge, rebase). */
+  blockedBy(): Promise<string | null>;
+  /** Paths among these whose work tree or index content differs from HEAD. */
+  edited(paths: string[]): Promise<string[]>;
+  /** Hold a commit against garbage collection: refs/cleared/pins/<sha>. */
+  pin(commit: string): Promise<void>;
+  unpin(commit: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+// ---------------------------------------------------------------- runs
+
+export type RunStatus = "queued" | "running" | "waiting" | "done" | "failed" | "diverged" | "canceled";
+export type WaitReason = "approval" | "input" | "escalation" | "timer" | "child" | "in_doubt" | "slow_call" | "user_edit";
+export type Outcome = "completed" | "rejected" | "expired" | "blocked";
+export type RunMode = "live" | "dry" | "backtest";
+
+/** Where a run's code comes from: git commit, blob of the agent file, version of the primitive contract. */
+export interface ScriptPin {
+  commit: string;
+  blob: string;
+  api: number;
+}
+
+/** Why a run exists. `key` makes it unique: the same (kind, agent, key) never starts two runs. */
+export interface Cause {
+  kind: "command" | "watch" | "schedule" | "event" | "exec" | "fork" | "migrate";
+  key: string;
+  detail?: Json;
+}
+
+export interface RunSpec {
+  agent: string;
+  pin: ScriptPin;
+  input: Json;
+  cause: Cause;
+  mode: RunMode;
+  parent?: string;
+  /** Higher first; 0 unless told. */
+  priority?: number;
+  /** Not before this time, ms. */
+  notBefore?: number;
+}
+
+export interface RunRecord extends RunSpec {
+  id: string;
+  status: RunStatus;
+  reason: WaitReason | null;
+  /** What a waiting run waits for, in words: a card's gate, a file, a call. */
+  waitsFor: string | null;
+  outcome: Outcome | null;
+  result: Json | null;
+  error: WireError | null;
+  /** How often the run was claimed; 1 is the first execution. */
+  attempt: number;
+  createdAt: number;
+  startedAt: number | null;
+  endedAt: number | null;
+}
+
+/** One recorded primitive call. `params` and `result` are JSON text as it crossed the door. */
+export interface Step {
+  seq: number;
+  name: string;
+  effect: Effect;
+  params: string;
+  state: "intent" | "ok" | "error";
+  /** JSON text; null for intent and error. */
+  result: string | null;
+  error: WireError | null;
+  /** What the call changed in the run's view of the workspace. */
+  changes: Change[];
+  /** Logical time of the answer, ms: the script's clock after this call. */
+  at: number;
+  attempts: number;
+}
+
+export interface RunEvent {
+  run: string;
+  /** Gapless from 1 per run. */
+  seq: number;
+  type: "created" | "status" | "step" | "log" | "signal" | "commit" | "ended";
+  at: number;
+  body: Json;
+}
+
+export interface Signal {
+  gate: string;
+  key: string;
+  payload: Json;
+  at: number;
+}
+
+export interface RunQuery {
+  agent?: string;
+  status?: RunStatus[];
+  reason?: WaitReason;
+  limit?: number;
+  /** Runs created before this run id (paging). */
+  before?: string;
+}
+
+/**
+ * The engine port: durable runs. SQLite in process implements it; a distributed engine must pass the same contract tests.
+ * Nothing of an engine leaks through it.
+ */
+export interface Engine {
+  start(spec: RunSpec): Promise<{ id: string; created: boolean }>;
+  /** The signal list of a gate is append-only and unique by key; it may be filled before the run waits. Closed: the gate is decided or the run over. */
+  signal(run: string, gate: string, payload: Json, key: string): Promise<"accepted" | "duplicate" | "closed">;
+  /** What a gate was told so far, oldest first. */
+  signals(run: string, gate: string): Promise<Signal[]>;
+  cancel(run: string, reason: string): Promise<boolean>;
+  /** Put a failed, diverged or waiting run back into the queue. A call that failed is tried again; one that may have acted outside is in doubt. */
+  retry(run: string): Promise<void>;
+  get(run: string): Promise<RunRecord | null>;
+  list(query: RunQuery): Promise<RunRecord[]>;
+  steps(run: string, from?: number): Promise<Step[]>;
+  events(run: string, from: number, options?: { follow?: boolean; abort?: AbortSignal }): AsyncIterable<RunEvent>;
+  /** Resolves when the run is done, failed, diverged, canceled or (unless `ended`) waiting for a person. */
+  result(run: string, options?: { timeoutMs?: number; ended?: boolean }): Promise<RunRecord>;
+  /** A new run that has the first `steps` steps of this one as its history, on its own or another pin. It inherits no approval. */
+  fork(run: string, steps: number, pin?: ScriptPin): Promise<string>;
+  /** Move a run that is not done and not executing to other code; the next execution proves that its history still holds. */
+  migrate(run: string, pin: ScriptPin): Promise<void>;
+  /** Execute queued runs until stopped; at most `concurrency` at a time. */
+  work(
+    execute: (log: RunLog) => Promise<void | { later: Promise<void> }>,
+    options: { concurrency: number },
+  ): { stop(graceMs: number): Promise<void> };
+  close(): Promise<void>;
+}
+
+/** What one execution of a run may do to its record. Every method throws OWNER_FENCED once another process owns the run. */
+export interface RunLog {
+  readonly run: RunRecord;
+  /** The recorded history, oldest first; grows with `record`. */
+  readonly steps: readonly Step[];
+  readonly abort: AbortSignal;
+  /** Append an answered step. Buffered until the next flush. */
+  record(step: Step): void;
+  /** Append a step that is about to act outside; durable when this returns. */
+  intent(step: Step): void;
+  /** The outcome of the intent at the end of the history; durable when this returns. */
+  settle(step: Step): void;
+  event(type: "log" | "commit" | "signal", body: Json): void;
+  /** Everything recorded so far is durable when this returns. */
+  flush(): void;
+  signals(gate: string): Signal[];
+  /** When the card of the gate at this step was opened, or null. */
+  openedAt(seq: number): number | null;
+  /** Cards to open and events to let out, written in one transaction with the next flush. */
+  release(items: Released[]): void;
+  wait(reason: WaitReason, waitsFor: string, options?: { until?: number; gate?: string }): void;
+  end(end: { status: "done"; outcome: Outcome; result: Json } | { status: "failed" | "diverged"; error: WireError }): void;
+  /** Back to the queue at once: an answer that the run was waiting for is recorded. */
+  requeue(): void;
+}
+
+/** What a commit (or a gate) lets out of a run. `key` makes each unique, so that a repeat after a crash changes nothing. */
+export type Released = { kind: "card"; key: string; card: CardDraft } | { kind: "event"; key: string; event: string; payload: Json };
+
+// ---------------------------------------------------------------- cards and decisions
+
+export type CardKind = "approval" | "in_doubt" | "entry" | "row" | "note";
+
+/** Something a person must decide, as a self-contained document that can travel in git. */
+export interface CardDraft {
+  kind: CardKind;
+  title: string;
+  /** Facts shown to the person, in order; plain text from untrusted sources. */
+  body: Json;
+  run: string | null;
+  gate: string | null;
+  calls: Call[];
+  level: string | null;
+  /** ms, or null. */
+  expires: number | null;
+}
+
+export interface Card extends CardDraft {
+  id: number;
+  key: string;
+  at: number;
+  decision: Decision | null;
+}
+
+export interface Call {
+  tool: string;
+  params: Json;
+}
+
+export interface Decision {
+  card: number;
+  decision: "approved" | "rejected" | "expired" | "edited";
+  by: string;
+  at: number;
+  reason?: string;
+  /** What the person changed, for a card of an entry: the account's number. */
+  account?: string;
+  calls?: Call[];
+  /** For a card in doubt that is approved: what the call answered when it happened. */
+  result?: Json;
+  /** True when the person deciding also started the run and is the workspace's only one (DESIGN.md ruling 15). */
+  self?: boolean;
+  /** Ed25519 over the canonical JSON of the decision without this field, base64. */
+  signature?: string;
+}
+
+export interface Cards {
+  get(id: number): Card | null;
+  list(query?: { open?: boolean; kind?: CardKind; run?: string }): Card[];
+  /** A key that is open already changes nothing. */
+  open(key: string, card: CardDraft, at: number): void;
+  /** @throws CARD_CLOSED when it has a decision already */
+  decide(id: number, decision: Decision): void;
+}
+
+// ---------------------------------------------------------------- a run's view of the workspace
+
+export type EntryStatus = "pending-review" | "auto-confirmed" | "user-confirmed" | "user-corrected" | "bootstrap-confirmed" | "voided";
+
+export interface Posting {
+  /** Full account name, `Expenses:Software`. */
+  account: string;
+  /** Signed plain decimal text; debit positive. */
+  amount: string;
+  currency: string;
+  /** Total price in another currency (`@@`), positive text. */
+  cost?: { amount: string; currency: string };
+  /** Balance assertion after this posting, plain decimal text in the same currency. */
+  assertion?: string;
+}
+
+export interface Entry {
+  id: string;
+  /** YYYY-MM-DD */
+  date: string;
+  status: EntryStatus;
+  /** Empty when unknown. */
+  counterparty: string;
+  description: string;
+  /** Without `status`, which is the field above; values are one line of text. */
+  tags: Record<string, string>;
+  postings: Posting[];
+}
+
+export interface Account {
+  /** The number scripts use, "5020"; text. */
+  id: string;
+  name: string;
+  type: "asset" | "liability" | "equity" | "income" | "expense";
+}
+
+/** One row of a statement, as scripts see it. Amounts are decimal text, negative = money out. */
+export interface Row {
+  /** Row id: the entry id this row gets. */
+  id: string;
+  date: string;
+  description: string;
+  raw_description: string;
+  amount: string;
+  currency: string;
+  /** The bank's own id, else the row id; never empty. */
+  reference: string;
+  type: string;
+  /** Account number of the statement, from config.yaml. */
+  account: string;
+  counterparty?: string;
+  balance?: string;
+}
+
+export interface Refused {
+  line: number;
+  code: string;
+  message: string;
+}
+
+/** What one import did; the content of import/receipts/<hash>.yaml and of `cleared import --json`. */
+export interface Receipt {
+  file: string;
+  hash: string;
+  dialect: string;
+  account: string;
+  currency: string;
+  rows: number;
+  /** Booked and unlike any other row of the statement. */
+  new: number;
+  /** In the books before this import. */
+  known: number;
+  /** Booked although equal to another row of the same day: two coffees are two entries. */
+  twin: number;
+  refused: Refused[];
+  /** Rows the script parsed but did not book, by reference. */
+  unbooked: string[];
+  /** Balance before the first and after the last row, decimal text, or null when the statement does not say. */
+  opening: string | null;
+  closing: string | null;
+  /** closing as the bank says minus closing as the books say, when known and not zero. */
+  gap: string | null;
+}
+
+/**
+ * What a step changed in the run's view. Recorded with the step, so that a resumed run has the same view again;
+ * applied as data to HEAD by the commit.
+ */
+export type Change =
+  /** Entries to add, as canonical journal text. */
+  | { op: "entries"; text: string }
+  | { op: "status"; id: string; status: EntryStatus }
+  /** An opening or closing assertion that a later one of the same step supersedes. */
+  | { op: "remove"; id: string }
+  /** Import keys a call used although their entries exist: the next use of the same row is a second entry. */
+  | { op: "known"; keys: string[] }
+  | { op: "file"; path: string; text: string | null; base: string | null }
+  /** The step's result holds the rows of a statement; `meta` is what the rows do not carry. */
+  | { op: "rows"; name: string; hash: string; meta: Json }
+  | { op: "processed"; name: string; hash: string }
+  /** Something for a person, released with the commit: about an entry, about a refused row of a statement, or just a note. */
+  | { op: "review"; title: string; body: Json; entry: string | null; row?: { hash: string; line: number }; booked?: string[] }
+  | { op: "emit"; event: string; payload: Json }
+  | { op: "committed"; commit: string }
+  /** A gate was decided; the approved calls may now act outside, each once. */
+  | { op: "decided"; decision: Decision["decision"]; by: string; calls: Call[] };
+
+export interface EntryDraft {
+  date: string;
+  description: string;
+  counterparty?: string | undefined;
+  /** Bank reference of a row parsed in this run, or any text that is kept as a tag. */
+  reference?: string | undefined;
+  /** Import key for entries that come from no statement. */
+  key?: string | undefined;
+  status: EntryStatus;
+  /** Extra tags: conf, ev, note. */
+  tags: Record<string, string>;
+  /** Accounts by number or name. */
+  legs: {
+    account: string;
+    debit?: string;
+    credit?: string;
+    currency?: string | undefined;
+    cost?: { amount: string; currency: string } | undefined;
+  }[];
+}
+
+export interface EntryFilter {
+  status?: EntryStatus | undefined;
+  year?: number | undefined;
+  month?: number | undefined;
+  account?: string | undefined;
+  id?: string | undefined;
+  text?: string | undefined;
+  limit?: number | undefined;
+}
+
+export interface Books {
+  accounts(): Promise<Account[]>;
+  add(drafts: EntryDraft[]): Promise<{ entry_id: string; known: boolean }[]>;
+  /** Id of the entry the last `add` of this run answered (also a known one), for `entry_id: "pending"`; null before the first. */
+  last(): string | null;
+  query(filter: EntryFilter): Promise<Entry[]>;
+  /** Confirmed entries get a reversing entry; answers its id. */
+  void(id: string, reason: string): Promise<{ void_entry_id: string }>;
+  setStatus(id: string, status: EntryStatus): Promise<void>;
+  /** Balance per currency of an account and its sub-accounts through a day (inclusive), decimal text. */
+  balance(account: string, through?: string): Promise<Record<string, string>>;
+}
+
+export interface Imports {
+  /** Whole files in import/ without a receipt at HEAD. */
+  scan(): Promise<{ name: string; size: number; modified: string }[]>;
+  parse(name: string, options: { all: boolean }): Promise<Row[]>;
+  markProcessed(name: string): Promise<Receipt>;
+  /** The rows that are not in the books. */
+  deduplicate(rows: Row[]): Promise<Row[]>;
+}
+
+export interface DataFiles {
+  /** Text of a file, or null; `path` begins with data/. @throws FILE_INVALID */
+  read(path: string): Promise<string | null>;
+  write(path: string, text: string): Promise<void>;
+}
+
+/** Everything a primitive can reach, through one run's eyes: HEAD plus what the run has written so far. */
+export interface PrimitivePorts {
+  books: Books;
+  imports: Imports;
+  files: DataFiles;
+  /** Value of a dotted key of config.yaml at the run's commit, or undefined. */
+  config(key: string): Promise<Json | undefined>;
+  /** All dotted keys, for "did you mean". */
+  configKeys(): Promise<string[]>;
+  review(item: { title: string; body: Json; entry: string | null; row?: { hash: string; line: number } }): void;
+  pending(): Promise<Card[]>;
+  log(message: string): void;
+  emit(event: string, payload: Json): void;
+  gitLog(options: { limit: number; path?: string }): Promise<LogEntry[]>;
+}
+
+/** The view the engine keeps for one execution of a run. */
+export interface WorkspaceView {
+  ports: PrimitivePorts;
+  /** The day of a moment in the time zone of config.yaml at the run's commit, YYYY-MM-DD. */
+  today(ms: number): string;
+  /** Apply the changes of a recorded step again, on resume. */
+  restore(step: Step): void;
+  /** What the step that just ran changed; empties the list. */
+  takeChanges(): Change[];
+  /** True when a commit would have something to write. */
+  dirty(): boolean;
+  /** Dry run of a commit: check the invariants of what would be written. @throws JOURNAL_* */
+  check(): Promise<void>;
+  /** Commit what is not yet committed, as data on HEAD, after checking the invariants. @throws JOURNAL_*, WORKSPACE_CONFLICT */
+  commit(message: string, trailers: Record<string, string>, guard: () => void): Promise<CommitResult>;
+  /** Count everything written so far as committed by this commit. */
+  committed(commit: string): void;
+  /** After a commit: move statement files whose receipt has no open row to import/processed/. Repeatable. */
+  tidy(): Promise<void>;
+}
+
+// ---------------------------------------------------------------- sandbox
+
+export interface Limits {
+  memory_mb: number;
+  /** Every call, recorded or live, adds 0.1 ms to this and to wall_ms: 1 s per 10,000 (DESIGN.md 6). */
+  cpu_ms: number;
+  wall_ms: number;
+  calls: number;
+  call_bytes: number;
+  answer_bytes: number;
+  total_bytes: number;
+  source_bytes: number;
+}
+
+/** A compiled script, cached by blob. */
+export interface Compiled {
+  /** agents/ingest.ts */
+  file: string;
+  blob: string;
+  /** JavaScript to run in the realm. */
+  code: string;
+  /** For mapping a column back: on this line (1-based) columns of `code` from `fromCol` on are shifted by `shift` (they add up). */
+  shifts: { line: number; fromCol: number; shift: number }[];
+  /** Names passed as literals to script_run. */
+  scripts: string[];
+  /** Calls of primitives. keys: null when the argument is not an object literal. bare: the argument is certainly no object. */
+  calls: { name: string; keys: string[] | null; bare: boolean; at: At }[];
+}
+
+export interface Finding {
+  code: string;
+  at: At;
+  message: string;
+}
+
+/** A call as it arrives at the host. */
+export interface DoorCall {
+  /** Index in the history: 0 is the run's first call. */
+  seq: number;
+  name: string;
+  /** JSON text, one object. */
+  params: string;
+  at?: At;
+}
+
+export type DoorAnswer =
+  | { kind: "value"; json: string; now: number }
+  | { kind: "error"; error: WireError; now: number }
+  /** Dispose of the context; nothing is thrown into the script. */
+  | { kind: "suspend" };
+
+/** What the child serves by itself before the first live call. */
+export interface Served {
+  name: string;
+  params: string;
+  result: string | null;
+  error: WireError | null;
+  at: number;
+}
+
+export interface Job {
+  main: Compiled;
+  /** Sub-scripts by name. */
+  scripts: Record<string, Compiled>;
+  /** Primitive name -> name of the parameter it takes bare, or null. */
+  primitives: Record<string, string | null>;
+  /** JSON text of the global `input`. */
+  input: string;
+  seed: string;
+  /** Logical time at the start, ms. */
+  startedAt: number;
+  history: readonly Served[];
+  limits: Limits;
+  /** May reject: the run stops there and `execute` rejects with the same error. */
+  call(call: DoorCall): Promise<DoorAnswer>;
+  /** Aborting ends the child; the job ends suspended. */
+  abort?: AbortSignal;
+}
+
+export type JobEnd =
+  | { kind: "result"; json: string; calls: number; cpuMs: number }
+  | { kind: "suspended"; calls: number }
+  | { kind: "failed"; error: WireError; calls: number }
+  /** The script's call (null: it ended) is not the recorded one. */
+  | { kind: "diverged"; seq: number; recorded: { name: string; params: string }; actual: { name: string; params: string } | null; at?: At };
+
+export interface Sandbox {
+  /** Lint (unless told not to), strip and rewrite in a child that is recycled on a crash. Cached by blob, kind and lint. */
+  compile(
+    source: string,
+    options: { file: string; blob: string; lint: boolean; primitives: readonly string[] },
+  ): Promise<{ compiled: Compiled | null; findings: Finding[] }>;
+  execute(job: Job): Promise<JobEnd>;
+  close(): Promise<void>;
+}
+
+// ---------------------------------------------------------------- primitives (the declaration is in primitive.ts)
+
+export type Effect = "pure" | "read" | "write" | "external" | "notify" | "control";
+export type Access = "context" | "pure" | "model" | "model_task" | "read" | "decide" | "ask" | "write" | "external" | "notify";

@@ -1,0 +1,192 @@
+/**
+ * The shape of a primitive and the one way to call it. A primitive is declared once; typings, lint, dry run,
+ * documentation and the contract test are derived from the declaration.
+ */
+import { z } from "zod";
+import { ClearedError, type Code, didYouMean } from "./errors.ts";
+import type { Access, Decision, Effect, Json, PrimitivePorts, WaitReason, CardDraft } from "./ports.ts";
+
+export const EFFECTS = ["pure", "read", "write", "external", "notify", "control"] as const satisfies readonly Effect[];
+
+/** Version of the primitive contract a run is pinned to; bump only on an incompatible change. */
+export const API = 1;
+
+/** What a running primitive sees. Everything in it is the run's own view. */
+export interface StepContext {
+  ports: PrimitivePorts;
+  run: { id: string; agent: string; mode: "live" | "dry" | "backtest" };
+  /** `run/step`: the idempotency key an external target must deduplicate by. */
+  key: string;
+  /** Logical time of this call, ms; the same on replay. */
+  now: number;
+  /** The day of `now` in the workspace's time zone, YYYY-MM-DD. */
+  today: string;
+  /** True when an earlier execution may have acted already: look before acting. */
+  inDoubt: boolean;
+  abort: AbortSignal;
+  /**
+   * The decision of a gate of this run, or the run is suspended until there is one. Never returns to a caller that must wait:
+   * it throws a control signal that only the engine catches.
+   */
+  gate(gate: Gate): Promise<Decision>;
+  /** Commit the run's writes so far; null when there was nothing to write. Suspends the run while a person's edit is in the way. */
+  commit(message: string): Promise<string | null>;
+}
+
+export interface Gate {
+  reason: WaitReason;
+  card: Omit<CardDraft, "run" | "gate">;
+}
+
+export interface Declaration<P extends z.ZodObject, R extends z.ZodType> {
+  /** Equals the const it is assigned to. */
+  name: string;
+  effect: Effect;
+  /** Its row of the capability table in spec/worker.md 2.4. */
+  access: Access;
+  summary: string;
+  params: P;
+  returns: R;
+  errors: readonly string[];
+  /** One call that type-checks and runs in a starter workspace. */
+  example: string;
+  /** Further call forms the sandbox accepts, as signatures for the typings. */
+  also?: readonly string[];
+  /** Plugins only: answer within so many ms, 60,000 unless told. */
+  timeoutMs?: number;
+  /** external only: how a repeat is made harmless. `key`: the target deduplicates by ctx.key. Without it: read-back, else a person. */
+  idempotent?: "key";
+  /** external and notify: after a crash, answers whether the call with ctx.key happened, or null when it cannot tell. */
+  readBack?(params: z.output<P>, ctx: StepContext): Promise<{ happened: true; result: z.input<R> } | { happened: false } | null>;
+  run(params: z.output<P>, ctx: StepContext): z.input<R> | Promise<z.input<R>>;
+  /** What a dry run answers instead of acting. Required for external and notify. */
+  dryRun?(params: z.output<P>, ctx: StepContext): z.input<R> | Promise<z.input<R>>;
+}
+
+export interface Primitive<P extends z.ZodObject = z.ZodObject, R extends z.ZodType = z.ZodType> extends Declaration<P, R> {
+  /** The parameter that may be passed bare: the only required one, if there is exactly one. */
+  bare: string | null;
+  /** `journal` of `journal_add_double`: what `uses:` names. */
+  domain: string;
+  /** Where a plugin's primitive comes from; null for built-in ones. */
+  plugin: string | null;
+}
+
+/** Schemas whose key may be left out. */
+const ABSENT: ReadonlySet<string> = new Set(["optional", "default", "prefault"]);
+
+type Acting = { effect: "external" | "notify" };
+
+/**
+ * Declares a primitive. An external or notify primitive without `dryRun` does not compile.
+ * @throws PLUGIN_INVALID when the name is not domain_verb in snake_case
+ */
+export function definePrimitive<P extends z.ZodObject, R extends z.ZodType, D extends Declaration<P, R>>(
+  declaration: D & { params: P; returns: R } & (D extends Acting ? { dryRun: NonNullable<Declaration<P, R>["dryRun"]> } : unknown),
+): Primitive<P, R> {
+  const { name } = declaration;
+  if (!/^[a-z][a-z0-9]*(_[a-z0-9]+)*$/.test(name)) {
+    throw new ClearedError("PLUGIN_INVALID", `"${name}" is not a primitive's name: write domain_verb in snake_case.`);
+  }
+  // By the kind of the key, not by what the schema accepts: z.any() takes undefined, yet its key must be given.
+  const required = Object.entries(declaration.params.shape).filter(([, schema]) => !ABSENT.has(schema._zod.def.type));
+  return {
+    ...(declaration as Declaration<P, R>),
+    params: declaration.params.strict() as unknown as P,
+    bare: required.length === 1 ? (required[0]?.[0] ?? null) : null,
+    domain: name.split("_")[0] ?? name,
+    plugin: null,
+  };
+}
+
+/** Thrown by ctx.gate and ctx.commit to stop an execution without telling the script. Only engine/run.ts catches it. */
+export class Suspend {
+  readonly reason: WaitReason;
+  readonly waitsFor: string;
+  readonly options: { until?: number; gate?: string };
+  constructor(reason: WaitReason, waitsFor: string, options: { until?: number; gate?: string } = {}) {
+    this.reason = reason;
+    this.waitsFor = waitsFor;
+    this.options = options;
+  }
+}
+
+/** A plugin's call may wait for the network; a built-in one only waits for our own ports. 60 s: slower work belongs in several calls. */
+const PLUGIN_TIMEOUT_MS = 60_000;
+
+/**
+ * One call: validate, run or dry-run, validate.
+ * @throws PARAMS_INVALID, PLUGIN_FAILED, PRIMITIVE_TIMEOUT (plugins), and what the primitive itself throws
+ */
+export async function callPrimitive(primitive: Primitive, raw: Json, ctx: StepContext): Promise<Json> {
+  const params = parseParams(primitive, raw);
+  const dry = ctx.run.mode !== "live" && (primitive.effect === "external" || primitive.effect === "notify");
+  const act = dry || ctx.run.mode !== "live" ? (primitive.dryRun ?? (dry ? undefined : primitive.run)) : primitive.run;
+  if (act === undefined) throw new ClearedError("PLUGIN_INVALID", `${primitive.name} acts outside and has no dryRun.`);
+  let value: unknown;
+  try {
+    value = primitive.plugin === null ? await act(params, ctx) : await inTime(primitive, async () => act(params, ctx));
+  } catch (error) {
+    if (primitive.plugin === null || error instanceof ClearedError || error instanceof Suspend) throw error;
+    throw new ClearedError(
+      "PLUGIN_FAILED",
+      `${primitive.name} (${primitive.plugin}) threw: ${error instanceof Error ? error.message : String(error)}`,
+      { cause: error },
+    );
+  }
+  const checked = primitive.returns.safeParse(value);
+  if (!checked.success) {
+    const where = primitive.plugin === null ? "INTERNAL" : "PLUGIN_FAILED";
+    throw new ClearedError(where, `${primitive.name} answered something else than it declares: ${z.prettifyError(checked.error)}`);
+  }
+  return checked.data as Json;
+}
+
+/** A plugin that hangs loses its call; what it does later is ignored. @throws PRIMITIVE_TIMEOUT */
+async function inTime<T>(primitive: Primitive, act: () => Promise<T>): Promise<T> {
+  const ms = primitive.timeoutMs ?? PLUGIN_TIMEOUT_MS;
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () =>
+        reject(
+          new ClearedError("PRIMITIVE_TIMEOUT", `${primitive.name} (${primitive.plugin}) did not answer within ${ms / 1000} s.`, {
+            data: { primitive: primitive.name },
+          }),
+        ),
+      ms,
+    );
+  });
+  try {
+    return await Promise.race([act(), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/**
+ * Parameters checked and completed with defaults.
+ * @throws PARAMS_INVALID naming the parameter, or the code the shape of a wrong value names (`params.code`: JOURNAL_AMOUNT, JOURNAL_DATE)
+ */
+export function parseParams(primitive: Primitive, raw: Json): Record<string, unknown> {
+  const parsed = primitive.params.safeParse(raw);
+  if (parsed.success) return parsed.data;
+  const { issues } = parsed.error;
+  const lines = issues.slice(0, 5).map((issue) => {
+    const path = issue.path.map((part, i) => (typeof part === "number" ? `[${part}]` : `${i === 0 ? "" : "."}${String(part)}`)).join("");
+    const known = issue.code === "unrecognized_keys" && path === "" ? Object.keys(primitive.params.shape) : [];
+    const says =
+      issue.code === "unrecognized_keys"
+        ? issue.keys.map((key) => `unknown key "${key}".${didYouMean(key, known)}`).join(" ")
+        : issue.message;
+    return path === "" ? says : `${path}: ${says}`;
+  });
+  const more = issues.length > lines.length ? `; and ${issues.length - lines.length} more` : "";
+  // A missing key is a wrong call, whatever its shape; a wrong value may have a code of its own.
+  const [first] = issues;
+  const code =
+    first?.code === "custom" && first.message !== "is missing" && typeof first.params?.["code"] === "string"
+      ? (first.params["code"] as Code)
+      : "PARAMS_INVALID";
+  throw new ClearedError(code, `${primitive.name}: ${lines.join("; ")}${more}`, { data: { primitive: primitive.name } });
+}

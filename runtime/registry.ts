@@ -1,0 +1,150 @@
+/**
+ * All primitives of a workspace: the built-in ones and those of its plugins. Lookups by name answer a "did you mean".
+ * Plugins are local files that trust.yaml names; they run in the host with all its rights, so nothing else may name one.
+ */
+import { realpath, stat } from "node:fs/promises";
+import { createRequire, registerHooks } from "node:module";
+import { extname, isAbsolute, relative, resolve, sep } from "node:path";
+import { ClearedError, didYouMean } from "./errors.ts";
+import { EFFECTS, type Primitive } from "./primitive.ts";
+
+export interface Registry {
+  /** @throws PRIMITIVE_UNKNOWN with the nearest name */
+  get(name: string): Primitive;
+  has(name: string): boolean;
+  /** In the order of docs/PRIMITIVES.md, plugins last. */
+  names(): string[];
+  /** What `uses:` may name. */
+  domains(): string[];
+  all(): readonly Primitive[];
+}
+
+/** @throws PLUGIN_INVALID when two primitives have the same name */
+export function createRegistry(builtin: readonly Primitive[], plugins: readonly Primitive[] = []): Registry {
+  const byName = new Map<string, Primitive>();
+  for (const primitive of [...builtin, ...plugins]) {
+    const taken = byName.get(primitive.name);
+    if (taken !== undefined) {
+      const owner = taken.plugin === null ? "a built-in primitive has that name" : `${taken.plugin} has that name, too`;
+      throw new ClearedError(
+        "PLUGIN_INVALID",
+        `${primitive.plugin ?? "A built-in file"} exports ${primitive.name}, but ${owner}. Rename it.`,
+        { data: { name: primitive.name } },
+      );
+    }
+    byName.set(primitive.name, primitive);
+  }
+  const all = [...byName.values()];
+  return {
+    get(name) {
+      const found = byName.get(name);
+      if (found !== undefined) return found;
+      throw new ClearedError(
+        "PRIMITIVE_UNKNOWN",
+        `There is no primitive "${name.slice(0, 80)}".${didYouMean(name.slice(0, 80), byName.keys())}`,
+      );
+    },
+    has: (name) => byName.has(name),
+    names: () => [...byName.keys()],
+    domains: () => [...new Set(all.map((one) => one.domain))],
+    all: () => all,
+  };
+}
+
+/**
+ * Imports the plugins a workspace names. dir: the workspace; files: paths relative to it.
+ * @throws PLUGIN_INVALID naming the file and the reason
+ */
+export async function loadPlugins(dir: string, files: readonly string[]): Promise<Primitive[]> {
+  if (files.length > 0) resolveCleared();
+  const loaded: Primitive[] = [];
+  for (const file of files) loaded.push(...(await loadPlugin(dir, file)));
+  return loaded;
+}
+
+async function loadPlugin(dir: string, file: string): Promise<Primitive[]> {
+  const exports = requirePlugin(await pluginPath(dir, file), file);
+  const entries = Object.entries(exports);
+  if (entries.length === 0) throw invalid(file, "it exports no primitive; write `export const domain_verb = definePrimitive({ ... })`");
+  return entries.map(([key, value]) => {
+    const wrong = wrongWith(value);
+    if (wrong !== null) throw invalid(file, `its export "${key}" ${wrong}`);
+    const primitive = value as Primitive;
+    if (key !== primitive.name) throw invalid(file, `its export "${key}" declares the name "${primitive.name}"; make them equal`);
+    return { ...primitive, plugin: file };
+  });
+}
+
+/** Real path of a plugin inside the workspace: a symlink out of it would run code nobody confirmed. */
+async function pluginPath(dir: string, file: string): Promise<string> {
+  if (isAbsolute(file)) throw invalid(file, "its path is absolute; name a file of the workspace");
+  if (![".ts", ".js", ".mjs"].includes(extname(file))) throw invalid(file, "it is not a .ts or .js file");
+  const root = await realpath(dir);
+  let path: string;
+  try {
+    path = await realpath(resolve(root, file));
+  } catch (error) {
+    throw invalid(file, "the file does not exist", error);
+  }
+  const inside = relative(root, path);
+  if (inside === "" || inside.startsWith(`..${sep}`) || inside === ".." || isAbsolute(inside))
+    throw invalid(file, "it lies outside the workspace");
+  if (!(await stat(path)).isFile()) throw invalid(file, "it is not a regular file");
+  return path;
+}
+
+/** Loaded without waiting: a plugin declares, and a declaration that awaits something could keep the host from starting. */
+function requirePlugin(path: string, file: string): Record<string, unknown> {
+  try {
+    return { ...(createRequire(import.meta.url)(path) as Record<string, unknown>) };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ERR_REQUIRE_ASYNC_MODULE")
+      throw invalid(file, "it awaits something at its top level; await inside run", error);
+    throw invalid(file, error instanceof Error ? reasonOf(error) : String(error), error);
+  }
+}
+
+/** First line of a message that says something; a syntax error's message starts with the excerpt. */
+function reasonOf(error: Error): string {
+  const lines = error.message.split("\n").map((line) => line.trim());
+  return lines.find((line) => /^[\w'"`].* /.test(line)) ?? error.name;
+}
+
+/** What is wrong with a plugin's export, or null. A plugin may have been written without types. */
+function wrongWith(value: unknown): string | null {
+  const one = value as Partial<Primitive> | null;
+  if (
+    typeof one !== "object" ||
+    one === null ||
+    typeof one.name !== "string" ||
+    typeof one.domain !== "string" ||
+    typeof one.run !== "function"
+  ) {
+    return "is not a primitive; declare it with definePrimitive";
+  }
+  if (!(EFFECTS as readonly unknown[]).includes(one.effect))
+    return `has the effect ${JSON.stringify(one.effect)}; it must be one of ${EFFECTS.join(", ")}`;
+  if (typeof one.access !== "string") return "has no `access:`";
+  if (typeof one.returns?.safeParse !== "function") return "has no `returns:` schema";
+  if (typeof one.summary !== "string" || typeof one.example !== "string" || !Array.isArray(one.errors))
+    return "lacks summary, example or errors";
+  if ((one.effect === "external" || one.effect === "notify") && typeof one.dryRun !== "function") return "acts outside and has no dryRun";
+  return null;
+}
+
+function invalid(file: string, why: string, cause?: unknown): ClearedError {
+  return new ClearedError("PLUGIN_INVALID", `Plugin ${file}: ${why.replace(/[.]$/, "")}.`, { at: { file }, cause });
+}
+
+let resolving = false;
+
+/** Makes `import ... from "cleared"` mean runtime/plugin.ts, in this process, once. */
+function resolveCleared(): void {
+  if (resolving) return;
+  resolving = true;
+  // From our own extension, because compiled output has plugin.js.
+  const url = new URL(`./plugin${extname(import.meta.url)}`, import.meta.url).href;
+  registerHooks({
+    resolve: (specifier, context, next) => (specifier === "cleared" ? { url, shortCircuit: true } : next(specifier, context)),
+  });
+}

@@ -1,0 +1,100 @@
+/**
+ * The kept, disposable process in which untrusted source is parsed, linted, rewritten and stripped. Reads frames from fd 3 until it closes.
+ * After any panic of a native parser the whole process is thrown away (Node's stripping stays broken after one).
+ */
+import { stripTypeScriptTypes } from "node:module";
+import process from "node:process";
+import type { At } from "../errors.ts";
+import type { Compiled, Finding } from "../ports.ts";
+import type { CompileOptions, CompileResult } from "./compile.ts";
+import { FRAME, encodeFrame, readFrame, writeFrame } from "./frames.js";
+import { lintLanguage } from "./language.ts";
+import { scanText } from "./language-text.ts";
+import { CODE_PREFIX, PARSE_PREFIX, SUFFIX, rewrite } from "./rewrite.ts";
+import { type Node, createPlaces, parseScript } from "./syntax.ts";
+
+const FD = 3;
+// Loaded before the right to read files goes: Node loads its stripper at the first call.
+stripTypeScriptTypes("let warm: number = 1");
+const permission = (process as unknown as { permission?: { drop?(scope: string): void } }).permission;
+permission?.drop?.("fs.read");
+permission?.drop?.("addon");
+
+for (;;) {
+  const frame = readFrame(FD);
+  if (frame === null) process.exit(0);
+  const { source, options } = frame.head as { source: string; options: CompileOptions };
+  let result: CompileResult;
+  try {
+    result = compile(source, options);
+  } catch (error) {
+    // Stack overflow on a deep tree, or a panic of the stripper.
+    const deep = error instanceof RangeError;
+    result = {
+      compiled: null,
+      findings: [
+        {
+          code: deep ? "LIMIT_DEPTH" : "SANDBOX_CRASHED",
+          at: { file: options.file },
+          message: deep ? "The script is nested too deep. Split it into functions." : "The parser failed on the script.",
+        },
+      ],
+    };
+  }
+  writeFrame(FD, encodeFrame(FRAME.COMPILED, result));
+}
+
+function compile(source: string, { file, blob, lint, primitives }: CompileOptions): CompileResult {
+  const wrapped = PARSE_PREFIX + source + SUFFIX;
+  const place = createPlaces(wrapped, PARSE_PREFIX.length, file);
+  const refused = (findings: Finding[]): CompileResult => ({ compiled: null, findings });
+  const syntax = (message: string, at: At): CompileResult => refused([{ code: "SCRIPT_SYNTAX", at, message }]);
+
+  const tree = parseScript(wrapped, "ts");
+  if (tree.errors.length > 0) {
+    return refused(
+      tree.errors.slice(0, 20).map(({ message, start }) => ({ code: "SCRIPT_SYNTAX", at: place(start ?? PARSE_PREFIX.length), message })),
+    );
+  }
+  const body = bodyOf(tree.body, wrapped.length);
+  if (body === null) return syntax("The script ends inside a bracket that it did not open.", { file, line: 1, col: 1 });
+
+  const found = lintLanguage(body, { primitives, place });
+  if (lint) {
+    const findings = [...scanText(wrapped, tree.comments, PARSE_PREFIX.length, place), ...found.findings];
+    findings.sort((a, b) => (a.at.line ?? 0) - (b.at.line ?? 0) || (a.at.col ?? 0) - (b.at.col ?? 0));
+    if (findings.length > 0) return refused(findings.slice(0, 50));
+  }
+  let rewritten: Pick<Compiled, "code" | "shifts">;
+  try {
+    rewritten = rewrite(wrapped, body, tree.comments);
+  } catch (error) {
+    const { code, message } = error as { code?: string; message: string };
+    if (code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX" || code === "ERR_INVALID_TYPESCRIPT_SYNTAX")
+      return syntax(message.split("\n")[0] ?? message, { file });
+    throw error;
+  }
+  // What runs is parsed once more as what it is: nothing in the script may end the wrapper early.
+  const check = parseScript(rewritten.code, "js");
+  if (check.errors.length > 0) return syntax(check.errors[0]?.message ?? "not valid", { file });
+  if (bodyOf(check.body, rewritten.code.length) === null || !rewritten.code.startsWith(CODE_PREFIX)) {
+    return syntax("The script ends inside a bracket that it did not open.", { file });
+  }
+  return { compiled: { file, blob, ...rewritten, scripts: found.scripts, calls: found.calls }, findings: [] };
+}
+
+/** Statements of the script when the program is exactly `"use strict"; __run(function(input){ ... })`. */
+function bodyOf(program: readonly Node[], length: number): Node[] | null {
+  const [directive, statement] = program;
+  if (
+    program.length !== 2 ||
+    directive?.["directive"] !== "use strict" ||
+    statement?.type !== "ExpressionStatement" ||
+    statement.end !== length
+  )
+    return null;
+  const call = statement["expression"] as Node;
+  const [body, ...more] = call.type === "CallExpression" ? (call["arguments"] as Node[]) : [];
+  if (body?.type !== "FunctionExpression" || more.length > 0 || call.end !== length || body.end !== length - 1) return null;
+  return (body["body"] as Node)["body"] as Node[];
+}

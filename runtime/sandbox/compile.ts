@@ -1,0 +1,105 @@
+/**
+ * The host's side of compiling: hands untrusted source to a kept child and caches what comes back by (blob, file, lint, primitives).
+ * Native parsers crash and hang on hostile text (spec/sandbox.md 4), so the child is killed on a timeout and replaced after a crash.
+ */
+import type { Compiled, Finding } from "../ports.ts";
+import type { DiskCache } from "./disk-cache.ts";
+import { FRAME, encodeFrame } from "./frames.js";
+import { prescan } from "./prescan.ts";
+import { type Child, compileChild, spawnChild } from "./spawn.ts";
+
+const TIMEOUT_MS = 10_000;
+const IDLE_MS = 30_000;
+// What a parser leaks per script is unknown; a fresh child now and then costs nothing.
+const MAX_COMPILES = 500;
+const MAX_CACHED = 1000;
+
+export interface CompileOptions {
+  file: string;
+  blob: string;
+  lint: boolean;
+  primitives: readonly string[];
+}
+
+export interface CompileResult {
+  compiled: Compiled | null;
+  findings: Finding[];
+}
+
+export interface Compiler {
+  compile(source: string, options: CompileOptions): Promise<CompileResult>;
+  close(): Promise<void>;
+}
+
+/** sourceBytes: how large the source of a file may be. */
+export function createCompiler(disk?: DiskCache, sourceBytes?: (file: string) => number): Compiler {
+  const cache = new Map<string, Promise<CompileResult>>();
+  let child: Child | null = null;
+  let compiles = 0;
+  let idle: NodeJS.Timeout | null = null;
+  let tail: Promise<unknown> = Promise.resolve();
+
+  const drop = async () => {
+    const old = child;
+    child = null;
+    compiles = 0;
+    old?.kill();
+    await old?.exited;
+  };
+  const ask = async (source: string, options: CompileOptions): Promise<CompileResult> => {
+    const at = { file: options.file };
+    const failed = (code: string, message: string): CompileResult => ({ compiled: null, findings: [{ code, message, at }] });
+    if (idle !== null) clearTimeout(idle);
+    if (child === null || !child.alive() || compiles >= MAX_COMPILES) {
+      await drop();
+      child = spawnChild(compileChild());
+    }
+    compiles++;
+    const used = child;
+    let timer: NodeJS.Timeout | undefined;
+    const answer = await new Promise<CompileResult>((resolve) => {
+      timer = setTimeout(() => resolve(failed("LIMIT_WALL", `The script could not be read within ${TIMEOUT_MS / 1000} s.`)), TIMEOUT_MS);
+      used.listen((frame) => resolve(frame.head as CompileResult));
+      void used.exited.then(() => resolve(failed("SANDBOX_CRASHED", "The parser died on the script. Look for very deep nesting.")));
+      used.send(encodeFrame(FRAME.COMPILE, { options, source }));
+    });
+    clearTimeout(timer);
+    const unusable = answer.findings.some((finding) => finding.code === "LIMIT_WALL" || finding.code === "SANDBOX_CRASHED");
+    if (unusable) await drop();
+    idle = setTimeout(() => void drop(), IDLE_MS);
+    idle.unref();
+    return answer;
+  };
+  const fromDisk = (source: string, key: string): CompileResult | null => {
+    const text = disk?.get("compiled", key, source) ?? null;
+    return text === null ? null : (JSON.parse(text) as CompileResult);
+  };
+  return {
+    compile(source, options) {
+      const early = prescan(source, options.file, sourceBytes?.(options.file));
+      if (early !== null) return Promise.resolve({ compiled: null, findings: [early] });
+      const key = [options.blob, options.file, options.lint, ...options.primitives].join("\n");
+      let found = cache.get(key);
+      if (found === undefined) {
+        const made = fromDisk(source, key);
+        found = made === null ? tail.then(() => ask(source, options)) : Promise.resolve(made);
+        if (made === null) tail = found.catch(() => undefined);
+        if (cache.size >= MAX_CACHED) cache.clear();
+        cache.set(key, found);
+        // A timeout may come from a busy machine: it is not kept.
+        void found.then(
+          (result) => {
+            if (result.findings.some((finding) => finding.code === "LIMIT_WALL" || finding.code === "SANDBOX_CRASHED")) cache.delete(key);
+            else if (made === null && result.compiled !== null) disk?.put(JSON.stringify(result), "compiled", key, source);
+          },
+          () => cache.delete(key),
+        );
+      }
+      return found;
+    },
+    async close() {
+      if (idle !== null) clearTimeout(idle);
+      await drop();
+    },
+  };
+}

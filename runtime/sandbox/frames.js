@@ -1,0 +1,121 @@
+/**
+ * The frames on fd 3: `u32 size, u8 kind, u32 head length, head (JSON), body (bytes)`, little endian, size counting what follows it.
+ * Plain JavaScript because child.js runs jitless, where Node cannot strip types; frames.d.ts has the types.
+ * Used by the host (chunks from a socket) and by both children (blocking reads).
+ */
+import { readSync, writeSync } from "node:fs";
+
+/** Kinds of frames: CALL, END, READY, COMPILED come from a child, the others from the host. */
+export const FRAME = Object.freeze({
+  READY: 1,
+  JOB: 2,
+  CALL: 3,
+  VALUE: 4,
+  ERROR: 5,
+  SUSPEND: 6,
+  STOP: 7,
+  END: 8,
+  COMPILE: 9,
+  COMPILED: 10,
+});
+
+const HEADER = 9;
+
+/** @param {number} kind @param {unknown} head @param {string | Uint8Array} [body] */
+export function encodeFrame(kind, head, body = "") {
+  const headText = JSON.stringify(head);
+  const headLength = Buffer.byteLength(headText);
+  const bodyLength = typeof body === "string" ? Buffer.byteLength(body) : body.length;
+  const frame = Buffer.allocUnsafe(HEADER + headLength + bodyLength);
+  frame.writeUInt32LE(HEADER - 4 + headLength + bodyLength, 0);
+  frame[4] = kind;
+  frame.writeUInt32LE(headLength, 5);
+  frame.write(headText, HEADER);
+  if (typeof body === "string") frame.write(body, HEADER + headLength);
+  else frame.set(body, HEADER + headLength);
+  return frame;
+}
+
+/** @param {Buffer} bytes what follows the size field */
+function decode(bytes) {
+  const headLength = bytes.readUInt32LE(1);
+  if (5 + headLength > bytes.length) throw new Error("frame: head is longer than the frame");
+  return { kind: bytes[0] ?? 0, head: JSON.parse(bytes.toString("utf8", 5, 5 + headLength)), body: bytes.subarray(5 + headLength) };
+}
+
+/**
+ * Collects chunks and calls `onFrame` for each whole frame. `push` throws on a frame larger than `max()`.
+ * @param {(frame: {kind: number, head: any, body: Buffer}) => void} onFrame @param {() => number} max
+ */
+export function createFrameReader(onFrame, max) {
+  /** @type {Buffer[]} */
+  let chunks = [];
+  let length = 0;
+  return {
+    /** @param {Buffer} chunk */
+    push(chunk) {
+      chunks.push(chunk);
+      length += chunk.length;
+      for (;;) {
+        if (length < 4) return;
+        let first = /** @type {Buffer} */ (chunks[0]);
+        if (first.length < 4) chunks = [(first = Buffer.concat(chunks))];
+        const size = first.readUInt32LE(0);
+        if (size > max() || size < 5) throw new Error("frame: impossible size");
+        if (length < 4 + size) return;
+        const all = chunks.length === 1 ? first : Buffer.concat(chunks);
+        chunks = all.length > 4 + size ? [all.subarray(4 + size)] : [];
+        length = all.length - 4 - size;
+        onFrame(decode(all.subarray(4, 4 + size)));
+      }
+    },
+  };
+}
+
+const small = Buffer.alloc(65536);
+
+/** Blocks until a frame is there; null when the other side has gone. @param {number} fd */
+export function readFrame(fd) {
+  // The other side waits for an answer before it sends again, so one read never holds two frames.
+  let got = 0;
+  while (got < 4) {
+    const n = readSome(fd, small, got, small.length - got);
+    if (n === 0) return null;
+    got += n;
+  }
+  const size = small.readUInt32LE(0);
+  const frame = Buffer.allocUnsafe(size);
+  small.copy(frame, 0, 4, got);
+  got -= 4;
+  while (got < size) {
+    const n = readSome(fd, frame, got, size - got);
+    if (n === 0) return null;
+    got += n;
+  }
+  return decode(frame);
+}
+
+/** @param {number} fd @param {Buffer} buffer @param {number} offset @param {number} length */
+function readSome(fd, buffer, offset, length) {
+  for (;;) {
+    try {
+      return readSync(fd, buffer, offset, length, null);
+    } catch (error) {
+      if (/** @type {NodeJS.ErrnoException} */ (error).code === "EAGAIN") continue;
+      return 0;
+    }
+  }
+}
+
+/** Writes everything; false when the other side has gone. @param {number} fd @param {Buffer} frame */
+export function writeFrame(fd, frame) {
+  let sent = 0;
+  while (sent < frame.length) {
+    try {
+      sent += writeSync(fd, frame, sent, frame.length - sent, null);
+    } catch (error) {
+      if (/** @type {NodeJS.ErrnoException} */ (error).code !== "EAGAIN") return false;
+    }
+  }
+  return true;
+}

@@ -1,0 +1,244 @@
+/**
+ * The header of a script: YAML in the leading block comment, read into a checked shape, and the run's input checked against it.
+ * Written by people and models, so it is untrusted: small, strict, and every problem has a place in the script.
+ */
+import { z } from "zod";
+import { AMOUNT_PATTERN } from "../money.ts";
+import { type At, ClearedError, didYouMean } from "../errors.ts";
+import type { Json } from "../ports.ts";
+import type { DiskCache } from "./disk-cache.ts";
+import { checkYaml, readYaml, type YamlSource } from "./yaml-text.ts";
+
+export const TRIGGERS = ["schedule", "file_watch", "event", "on_demand"] as const;
+export type Trigger = (typeof TRIGGERS)[number];
+
+// Read by later versions; a header that asks for them would wait for ever without a word.
+const LATER: Record<string, string> = { webhook: "webhooks are not served yet", a2a: "A2A tasks are not served yet" };
+const HEADER_LENGTH = 16_384;
+const FIELD_TYPES = ["string", "number", "integer", "boolean", "money", "date", "list", "object"] as const;
+const STATES = ["done", "failed", "waiting", "diverged", "canceled"] as const;
+
+const line = (what: string, max: number) =>
+  z
+    .string({ error: `write ${what}` })
+    .trim()
+    .min(1, `write ${what}`)
+    .max(max, `at most ${max} characters`);
+
+const trigger = z.string({ error: `write one of ${TRIGGERS.join(", ")}, or a list of them` }).check((context) => {
+  const word = context.value;
+  if ((TRIGGERS as readonly string[]).includes(word)) return;
+  const message = Object.hasOwn(LATER, word)
+    ? `"${word}" is not possible: ${LATER[word]}. Use one of ${TRIGGERS.join(", ")}.`
+    : `"${word}" is no trigger.${didYouMean(word, TRIGGERS)} There are ${TRIGGERS.join(", ")}.`;
+  context.issues.push({ code: "custom", input: word, message });
+});
+
+const field = z.strictObject({
+  type: z.enum(FIELD_TYPES, { error: `write one of ${FIELD_TYPES.join(", ")}` }),
+  required: z.boolean({ error: "write true or false" }).optional(),
+  default: z.json().optional(),
+  enum: z
+    .array(z.union([z.string(), z.number(), z.boolean()]))
+    .min(1)
+    .optional(),
+  describe: z.string().max(500).optional(),
+});
+export type InputField = z.output<typeof field>;
+
+const schema = z.strictObject({
+  name: line("a name for people, such as Daily Ingest", 100).optional(),
+  description: z.string().trim().max(1000).default(""),
+  trigger: z
+    .union([trigger.transform((one) => [one]), z.array(trigger)], { error: `write one of ${TRIGGERS.join(", ")}, or a list of them` })
+    .default([]),
+  schedule: line("a cron expression such as 0 6 * * *", 100).optional(),
+  timezone: line("a time zone such as America/New_York", 60)
+    .refine(isTimezone, "no such time zone; write one such as America/New_York")
+    .optional(),
+  watch: line("a folder such as import/", 200).refine(isFolder, "write a folder inside the workspace, such as import/").optional(),
+  on_event: line("the name of an event", 100).optional(),
+  uses: z
+    .array(z.string().regex(/^[a-z][a-z0-9_]*$/, "write the domain of a primitive, such as journal"), {
+      error: "write a list such as [journal, config]",
+    })
+    .default([]),
+  input: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "a field's name has letters, digits and _"), field).default({}),
+  expect: z
+    .strictObject({ status: z.enum(STATES), code: z.union([z.string(), z.array(z.string())]).optional(), result: z.json().optional() })
+    .optional()
+    .describe("for a test script: how its run ends"),
+});
+
+export interface Header extends Omit<z.output<typeof schema>, "name" | "trigger"> {
+  name: string;
+  trigger: Trigger[];
+}
+
+/** True for an IANA name this machine knows. */
+export function isTimezone(name: string): boolean {
+  try {
+    // Temporal also takes a zone out of a whole date. Not Intl.DateTimeFormat: its tables take 15 ms to load.
+    return zoned(0, name).timeZoneId.toLowerCase() === name.toLowerCase();
+  } catch {
+    return false;
+  }
+}
+
+/** The calendar day of a moment in a time zone, YYYY-MM-DD. */
+export function dayIn(timezone: string, ms: number): string {
+  return zoned(ms, timezone).toPlainDate().toString();
+}
+
+function zoned(ms: number, timezone: string): Temporal.ZonedDateTime {
+  return Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(timezone);
+}
+
+function isFolder(path: string): boolean {
+  return (
+    !path.startsWith("/") &&
+    !/[\\:*?]/.test(path) &&
+    !path.split("/").some((part) => part === ".." || part === ".git" || part === ".cleared")
+  );
+}
+
+/** The block comment's inside, with the map from its places to those of the file. */
+function cut(source: string, file: string): { text: string; place: NonNullable<YamlSource["place"]> } {
+  const opening = /^\ufeff?(?:\s|\/\/[^\n]*(?:\n|$))*\/\*+/.exec(source.slice(0, HEADER_LENGTH));
+  const missing = (message: string): ClearedError =>
+    new ClearedError(
+      "SCRIPT_HEADER",
+      `${file}:1: ${message} A script begins with /* name: ..., description: ..., uses: [...] */, one key a line.`,
+      { at: { file, line: 1, col: 1 } },
+    );
+  if (opening === null) throw missing("There is no header comment.");
+  const start = opening[0].length;
+  const end = source.indexOf("*/", start);
+  if (end === -1) throw missing("The header comment is not closed with */.");
+  const before = source.slice(0, start);
+  const firstLine = before.split("\n").length;
+  const lines = source
+    .slice(start, end)
+    .split("\n")
+    .map((text) => text.replace(/\r$/, ""));
+  // /** ... * name: x ... */ as editors like to write it.
+  const starred = lines.length > 1 && lines.slice(1).every((text) => /^\s*(?:\*|$)/.test(text));
+  const cuts = lines.map((text, i) =>
+    i === 0 ? text.length - text.trimStart().length : starred ? (/^\s*\* ?/.exec(text)?.[0].length ?? 0) : 0,
+  );
+  const startCol = start - (before.lastIndexOf("\n") + 1);
+  return {
+    text: lines.map((text, i) => text.slice(cuts[i])).join("\n"),
+    place: (at, col) => ({ line: firstLine + at - 1, col: col + (cuts[at - 1] ?? 0) + (at === 1 ? startCol : 0) }),
+  };
+}
+
+/**
+ * The header of a script. A test script (one with `expect:`) may leave out its name.
+ * @throws SCRIPT_HEADER at file:line:col, HEADER_TRIGGER when a trigger lacks its key
+ */
+export function parseHeader(source: string, file: string, cache?: DiskCache): Header {
+  const { text, place } = cut(source, file);
+  const from: YamlSource = { file, code: "SCRIPT_HEADER", maxLength: HEADER_LENGTH, place, cache };
+  const yaml = readYaml(text, from);
+  const read = checkYaml(yaml, schema, from);
+  const name = read.name ?? (read.expect === undefined ? undefined : file.replace(/^.*\/|\.ts$/g, ""));
+  if (name === undefined)
+    throw new ClearedError(
+      "SCRIPT_HEADER",
+      `${file}:${yaml.at([]).line ?? 1}: The header has no name:. Add a line such as "name: Daily Ingest".`,
+      { at: yaml.at([]) },
+    );
+  for (const [key, one] of Object.entries(read.input)) checkDefault(key, one, yaml.at(["input", key, "default"]));
+  const header: Header = { ...read, name, trigger: [...new Set(read.trigger as Trigger[])] };
+  for (const [word, key, example] of [
+    ["schedule", "schedule", "0 6 * * *"],
+    ["event", "on_event", "import.done"],
+  ] as const) {
+    if (!header.trigger.includes(word) || header[key] !== undefined) continue;
+    const at = yaml.at(["trigger"]);
+    throw new ClearedError(
+      "HEADER_TRIGGER",
+      `${file}:${at.line ?? 1}: trigger: ${word} needs the key ${key}:. Add a line such as "${key}: ${example}".`,
+      { at },
+    );
+  }
+  return header;
+}
+
+function checkDefault(key: string, one: InputField, at: At): void {
+  if (one.default === undefined) return;
+  const problem = one.required === true ? "a required field has no default; drop one of the two" : mismatch(one.default as Json, one);
+  if (problem !== null) throw new ClearedError("SCRIPT_HEADER", `${at.file}:${at.line ?? 1}: input.${key}: ${problem}.`, { at });
+}
+
+/** What is wrong with a value, or null. */
+function mismatch(value: Json, one: InputField): string | null {
+  const said = JSON.stringify(value)?.slice(0, 60) ?? "nothing";
+  if (!FITS[one.type](value)) return `${said} is not ${WANTED[one.type]}`;
+  const options = one.enum;
+  if (options !== undefined && !options.some((option) => option === value))
+    return `${said} is not one of ${options.map((option) => JSON.stringify(option)).join(", ")}`;
+  return null;
+}
+
+type FieldType = InputField["type"];
+
+const FITS: Record<FieldType, (value: Json) => boolean> = {
+  string: (value) => typeof value === "string",
+  number: (value) => typeof value === "number" && Number.isFinite(value),
+  integer: (value) => Number.isSafeInteger(value),
+  boolean: (value) => typeof value === "boolean",
+  money: (value) => typeof value === "string" && AMOUNT_PATTERN.test(value),
+  date: (value) => typeof value === "string" && isDay(value),
+  list: (value) => Array.isArray(value),
+  object: (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+};
+
+const WANTED: Record<FieldType, string> = {
+  string: "text",
+  number: "a number",
+  integer: "a whole number",
+  boolean: "true or false",
+  money: 'an amount as text, such as "42.99"',
+  date: "a calendar day as YYYY-MM-DD",
+  list: "a list",
+  object: "an object",
+};
+
+function isDay(text: string): boolean {
+  const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text) ?? [];
+  if (year === undefined) return false;
+  const time = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)));
+  return Number(month) >= 1 && time.getUTCMonth() === Number(month) - 1 && time.getUTCDate() === Number(day);
+}
+
+/**
+ * The run's input with defaults filled in. Without `input:` in the header anything passes, and nothing becomes {}.
+ * @throws RUN_INPUT naming the field
+ */
+export function validateInput(header: Header, input: Json): Json {
+  const fields = Object.entries(header.input);
+  if (fields.length === 0) return input ?? {};
+  const given = input ?? {};
+  const wrong = (message: string): ClearedError =>
+    new ClearedError("RUN_INPUT", `The input of "${header.name}" does not fit its header: ${message}.`);
+  if (typeof given !== "object" || Array.isArray(given)) throw wrong(`it must be an object with ${fields.map(([key]) => key).join(", ")}`);
+  for (const key of Object.keys(given)) {
+    const names = fields.map(([name]) => name);
+    if (!names.includes(key)) throw wrong(`unknown field "${key}".${didYouMean(key, names)} It has ${names.join(", ")}`);
+  }
+  const checked: Record<string, Json> = {};
+  for (const [key, one] of fields) {
+    const value = Object.hasOwn(given, key) ? given[key] : undefined;
+    if (value === undefined || (value === null && one.required !== true)) {
+      if (one.required === true) throw wrong(`the field "${key}" is missing`);
+      if (one.default !== undefined) checked[key] = structuredClone(one.default) as Json;
+      continue;
+    }
+    const problem = mismatch(value, one);
+    if (problem !== null) throw wrong(`${key}: ${problem}`);
+    checked[key] = value;
+  }
+  return checked;
+}

@@ -1,0 +1,103 @@
+/**
+ * The sandbox as the engine sees it: compile a script, execute a job. Owns the children: one is kept warm, more are started on demand up to
+ * `slots` and ended after a while without work. A killed child is replaced; the others do not notice.
+ */
+import type { Job, JobEnd, Sandbox } from "../ports.ts";
+import { createCompiler } from "./compile.ts";
+import type { DiskCache } from "./disk-cache.ts";
+import { type Slot, createSlot } from "./slot.ts";
+
+export interface SandboxOptions {
+  /** How many scripts run at the same time. */
+  slots?: number;
+  /** Twice the speed for computing scripts, a larger attack surface. */
+  jit?: boolean;
+  /** After this time without work all children but one are ended. */
+  idleMs?: number;
+  /** Where compiled scripts are kept for the next process. */
+  cache?: DiskCache;
+  /** limits.source_bytes of the agent a file belongs to; 64 KiB unless told. */
+  sourceBytes?: (file: string) => number;
+}
+
+export function createSandbox({ slots = 2, jit = false, idleMs = 30_000, cache, sourceBytes }: SandboxOptions = {}): Sandbox {
+  const compiler = createCompiler(cache, sourceBytes);
+  const children = new Set<Slot>();
+  const queue: (() => void)[] = [];
+  let closed = false;
+
+  const start = () => {
+    const slot = createSlot({ jit });
+    children.add(slot);
+    return slot;
+  };
+  const forget = (slot: Slot) => {
+    children.delete(slot);
+    // The next run finds a warm child, unless nobody will ask for one.
+    if (!closed && children.size === 0) start();
+  };
+  const sweep = setInterval(
+    () => {
+      for (const slot of children) {
+        if (children.size > 1 && !slot.busy && Date.now() - slot.idleSince > idleMs) {
+          children.delete(slot);
+          void slot.kill();
+        }
+      }
+    },
+    Math.max(50, idleMs / 2),
+  );
+  sweep.unref();
+
+  /** The free child that knows the script, else a free one, else a new one, else null. */
+  const take = (blob: string): Slot | null => {
+    for (const slot of children) if (!slot.busy && !slot.alive()) children.delete(slot);
+    const free = [...children].filter((slot) => !slot.busy);
+    const busy = children.size - free.length;
+    if (busy >= slots) return null;
+    const slot =
+      free.find((one) => one.warm === blob) ??
+      free.find((one) => one.warm === null) ??
+      (children.size < slots && free.length === 0 ? start() : free[0]);
+    if (slot === undefined) return null;
+    slot.busy = true;
+    return slot;
+  };
+  const free = (slot: Slot) => {
+    slot.busy = false;
+    if (!slot.alive()) forget(slot);
+    // All are woken, in order: one of them may have been aborted meanwhile.
+    for (const wake of queue.splice(0)) wake();
+  };
+  const slotFor = async (job: Job): Promise<Slot | null> => {
+    for (;;) {
+      if (closed || job.abort?.aborted === true) return null;
+      const slot = take(job.main.blob);
+      if (slot !== null) return slot;
+      await new Promise<void>((resolve) => {
+        queue.push(resolve);
+        job.abort?.addEventListener("abort", () => resolve(), { once: true });
+      });
+    }
+  };
+  start();
+
+  return {
+    compile: (source, options) => compiler.compile(source, options),
+    async execute(job): Promise<JobEnd> {
+      const slot = await slotFor(job);
+      if (slot === null) return { kind: "suspended", calls: job.history.length };
+      try {
+        return await slot.run(job);
+      } finally {
+        free(slot);
+      }
+    },
+    async close() {
+      closed = true;
+      clearInterval(sweep);
+      for (const wake of queue.splice(0)) wake();
+      await Promise.all([...children].map((slot) => slot.kill()).concat(compiler.close()));
+    },
+  };
+}

@@ -1,0 +1,300 @@
+/**
+ * One child that runs scripts, and the conversation of one job with it. The host is the authority: it checks position, prefix and limits
+ * again, watches CPU, memory and time from outside, and kills what does not obey. Called by pool.ts only.
+ */
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import type { WireError } from "../errors.ts";
+import type { DoorAnswer, Job, JobEnd } from "../ports.ts";
+import { FRAME, type Frame, encodeFrame } from "./frames.js";
+import { type ChildCall, readCall, readEnd } from "./from-child.ts";
+import { type Child, scriptChild, spawnChild, whenGone } from "./spawn.ts";
+
+// How often the watchdog looks: a script can allocate some 20 MB between two looks.
+const WATCH_MS = 15;
+const BOOT_MS = 20_000;
+// What the child needs besides the script's heap (measured: 62 MB idle with two prepared isolates).
+const BASE_RSS = 90e6;
+const PAGE = 4096;
+// Linux counts CPU time in hundredths of a second everywhere that Node runs.
+const TICK_MS = 10;
+// Every call, served or live, earns a little CPU time: 1 s per 10,000 (DESIGN.md 6).
+const CALLS_PER_MS = 10;
+
+export interface Slot {
+  /** Scripts that ran here last: a fresh context for them is ready. */
+  warm: string | null;
+  busy: boolean;
+  idleSince: number;
+  alive(): boolean;
+  /** Never rejects unless job.call does. */
+  run(job: Job): Promise<JobEnd>;
+  kill(): Promise<void>;
+}
+
+export function createSlot(options: { jit: boolean }): Slot {
+  let maxFrame = 1 << 20;
+  const child = spawnChild(scriptChild({ jit: options.jit, maxFrame: () => maxFrame }));
+  const ready = new Promise<boolean>((resolve) => {
+    const timer = setTimeout(() => resolve(false), BOOT_MS);
+    timer.unref();
+    child.listen((frame) => {
+      clearTimeout(timer);
+      resolve(frame.kind === FRAME.READY);
+    });
+    void child.exited.then(() => resolve(false));
+  });
+  const slot: Slot = {
+    warm: null,
+    busy: false,
+    idleSince: Date.now(),
+    alive: () => child.alive(),
+    async run(job) {
+      // A timer holds the event loop while only the unreferenced child is worth waiting for.
+      const hold = setInterval(() => undefined, 1000);
+      try {
+        if (!(await ready)) {
+          child.kill();
+          return crashed("The sandbox process did not start.", 0);
+        }
+        maxFrame = Math.max(1 << 20, job.limits.call_bytes + (1 << 16), historyBytes(job) + (1 << 20));
+        slot.warm = job.main.blob;
+        return await converse(child, job);
+      } finally {
+        clearInterval(hold);
+        slot.idleSince = Date.now();
+      }
+    },
+    async kill() {
+      child.kill();
+      await child.exited;
+    },
+  };
+  return slot;
+}
+
+/** One job's conversation with a child that may have been taken over: whatever it sends ends in a JobEnd, never in a call it may not make. */
+export function converse(child: Child, job: Job): Promise<JobEnd> {
+  return new Promise((resolve, reject) => {
+    let calls = job.history.length;
+    let bytes = 0;
+    let answering = false;
+    let settled = false;
+    let largestAnswer = 0;
+    const settle = (end: JobEnd) => {
+      if (settled) return;
+      settled = true;
+      watch.stop();
+      job.abort?.removeEventListener("abort", onAbort);
+      child.listen(() => child.kill());
+      whenGone(child, () => undefined);
+      resolve(end);
+    };
+    const killed = (code: string, message: string) => {
+      child.kill();
+      settle({ kind: "failed", error: { code, message, at: { file: job.main.file } }, calls });
+    };
+    const onAbort = () => {
+      child.kill();
+      settle({ kind: "suspended", calls });
+    };
+    const watch = watchdog(child, job, () => ({ calls, largestAnswer }), killed);
+    job.abort?.addEventListener("abort", onAbort, { once: true });
+    if (job.abort?.aborted === true) return onAbort();
+    whenGone(child, () => settle(crashed(`The sandbox process of ${job.main.file} died.`, calls)));
+
+    const answer = (text: Buffer) => {
+      if (settled) return;
+      answering = false;
+      watch.resume();
+      child.send(text);
+    };
+    const onCall = async (frame: Frame) => {
+      watch.pause();
+      const head = readCall(frame.head, job);
+      if (head === null || answering) return killed("SANDBOX_CRASHED", "The sandbox process sent a call that is none.");
+      const problem = wrongPosition(job, head, calls, frame.body.length);
+      if (problem !== null) return killed("SANDBOX_CRASHED", problem);
+      bytes += frame.body.length;
+      // The child ends a run at this limit with the place of the call; here it is only kept.
+      if (bytes > job.limits.total_bytes) return killed("LIMIT_BYTES", totalText(job));
+      answering = true;
+      calls = head.seq;
+      // The child counts calls from 1; outside a call is known by its index in the history.
+      let given: DoorAnswer;
+      try {
+        given = await job.call({
+          seq: head.seq - 1,
+          name: head.name,
+          params: frame.body.toString("utf8"),
+          ...(head.at && { at: head.at }),
+        });
+      } catch (error) {
+        // The engine could not go on (fenced, disk full): the run stops here and the caller learns why.
+        if (settled) return;
+        settled = true;
+        watch.stop();
+        job.abort?.removeEventListener("abort", onAbort);
+        child.kill();
+        reject(error);
+        return;
+      }
+      if (given.kind === "suspend") return answer(encodeFrame(FRAME.SUSPEND, {}));
+      if (given.kind === "error") return answer(encodeFrame(FRAME.ERROR, { now: given.now, error: given.error }));
+      const body = Buffer.from(`[${given.now},true,${given.json}]`);
+      if (body.length > job.limits.answer_bytes + 64) {
+        return answer(
+          encodeFrame(FRAME.STOP, {
+            code: "LIMIT_BYTES",
+            message: `The answer of ${head.name} has ${body.length} bytes; the limit is ${job.limits.answer_bytes}.`,
+          }),
+        );
+      }
+      bytes += body.length;
+      largestAnswer = Math.max(largestAnswer, body.length);
+      answer(encodeFrame(FRAME.VALUE, {}, body));
+    };
+    child.listen((frame) => {
+      if (settled) return child.kill();
+      if (frame.kind === FRAME.CALL) return void onCall(frame);
+      const end = frame.kind === FRAME.END ? readEnd(frame, job, calls) : null;
+      if (end === null) return killed("SANDBOX_CRASHED", "The sandbox process sent what nobody asked for.");
+      // The child has said that it ends after this run.
+      if ((frame.head as { last?: unknown }).last !== false) child.kill();
+      settle(end);
+    });
+    const { head, body } = jobFrame(job);
+    watch.resume();
+    child.send(encodeFrame(FRAME.JOB, head, body));
+  });
+}
+
+function totalText(job: Job): string {
+  return `The run moved more than ${job.limits.total_bytes} bytes.`;
+}
+
+/** Null when the call is the next one after what the child was given to serve. */
+function wrongPosition(job: Job, head: ChildCall, calls: number, bytes: number): string | null {
+  if (head.seq !== calls + 1) return `The sandbox process is at call ${head.seq}, but ${calls} are known.`;
+  if (!Object.hasOwn(job.primitives, head.name)) return `The sandbox process calls ${head.name}, which this run does not have.`;
+  if (bytes > job.limits.call_bytes || head.seq > job.limits.calls) return "The sandbox process does not keep its limits.";
+  if (calls === job.history.length && head.served !== servedHash(job))
+    return "The sandbox process served another history than it was given.";
+  return null;
+}
+
+function servedHash(job: Job): string {
+  const hash = createHash("sha256");
+  for (const [i, step] of job.history.entries()) hash.update(`${i + 1}\n${step.name}\n${step.params}\n`);
+  return hash.digest("hex");
+}
+
+function historyBytes(job: Job): number {
+  let most = 0;
+  for (const step of job.history) most = Math.max(most, step.params.length);
+  // A divergence carries both calls as JSON text inside JSON.
+  return 4 * most + 2 * job.limits.call_bytes;
+}
+
+function jobFrame(job: Job): { head: unknown; body: Buffer } {
+  const parts: Buffer[] = [];
+  const history = {
+    names: [] as string[],
+    paramBytes: [] as number[],
+    resultBytes: [] as number[],
+    at: [] as number[],
+    errors: [] as (WireError | null)[],
+  };
+  for (const step of job.history) {
+    const params = Buffer.from(step.params);
+    const result = Buffer.from(step.result ?? "");
+    parts.push(params, result);
+    history.names.push(step.name);
+    history.paramBytes.push(params.length);
+    history.resultBytes.push(result.length);
+    history.at.push(step.at);
+    history.errors.push(
+      step.error ?? (step.result === null ? { code: "INTERNAL", message: `Step ${step.name} was recorded without an outcome.` } : null),
+    );
+  }
+  const { main, scripts, primitives, input, seed, startedAt, limits } = job;
+  return { head: { main, scripts, primitives, input, seed, startedAt, limits, history }, body: Buffer.concat(parts) };
+}
+
+function crashed(message: string, calls: number): JobEnd {
+  return { kind: "failed", error: { code: "SANDBOX_CRASHED", message }, calls };
+}
+
+/** Looks at the child while its script runs; stands still while the host answers a call. */
+function watchdog(
+  child: Child,
+  job: Job,
+  state: () => { calls: number; largestAnswer: number },
+  kill: (code: string, message: string) => void,
+) {
+  const { limits } = job;
+  let timer: NodeJS.Timeout | null = null;
+  let ran = 0;
+  let last = 0;
+  const cpuStart = cpuMs(child.pid);
+  const waitStart = waitMs(child.pid);
+  const look = () => {
+    const now = performance.now();
+    // Capped: when this process itself was busy, the child may have been waiting for us.
+    ran += Math.min(now - last, 4 * WATCH_MS);
+    last = now;
+    const { calls, largestAnswer } = state();
+    // A large answer exists some three times in the child on its way into the script.
+    if (rssBytes(child.pid) > 2 * limits.memory_mb * 2 ** 20 + BASE_RSS + 3 * largestAnswer)
+      return kill("LIMIT_MEMORY", `The script used more than ${limits.memory_mb} MiB of memory.`);
+    // The child ends a run at its exact limit when it can; this is for code it cannot interrupt, and includes its own work.
+    const more = calls / CALLS_PER_MS;
+    if (cpuMs(child.pid) - cpuStart > 1.25 * (limits.cpu_ms + more) + 250)
+      return kill("LIMIT_CPU", `The script used more than ${Math.round(limits.cpu_ms + more)} ms of CPU time.`);
+    // On a busy machine the child stands in line for a core: that is not its doing.
+    if (ran > limits.wall_ms + more && ran - (waitMs(child.pid) - waitStart) > limits.wall_ms + more)
+      kill("LIMIT_WALL", `The script ran longer than ${Math.round(limits.wall_ms + more)} ms without waiting.`);
+  };
+  const pause = () => {
+    if (timer !== null) clearInterval(timer);
+    timer = null;
+    ran += Math.min(performance.now() - last, 4 * WATCH_MS);
+  };
+  return {
+    pause,
+    stop: pause,
+    resume() {
+      last = performance.now();
+      timer ??= setInterval(look, WATCH_MS);
+    },
+  };
+}
+
+/** Resident memory; 0 where the system does not tell (not Linux), and then only the isolate's own limit holds. */
+function rssBytes(pid: number): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/statm`, "latin1").split(" ")[1] ?? 0) * PAGE;
+  } catch {
+    return 0;
+  }
+}
+
+/** How long the process was ready to run but had no core, in ms; 0 where the system does not tell. */
+function waitMs(pid: number): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/schedstat`, "latin1").split(" ")[1] ?? 0) / 1e6;
+  } catch {
+    return 0;
+  }
+}
+
+/** CPU time of the process in ms; 0 where the system does not tell. */
+function cpuMs(pid: number): number {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) * TICK_MS;
+  } catch {
+    return 0;
+  }
+}

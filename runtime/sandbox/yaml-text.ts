@@ -1,0 +1,174 @@
+/**
+ * The door to the yaml package: YAML that people and models write, read strictly and with places. References, custom tags,
+ * doubled keys and endless nesting are refused, so a small text can never become a large value.
+ */
+import { createRequire } from "node:module";
+import { z } from "zod";
+import { type At, ClearedError, type Code, didYouMean } from "../errors.ts";
+import type { DiskCache } from "./disk-cache.ts";
+
+// Loaded at its first use: a process that finds everything in its cache never needs its 72 modules.
+const load = createRequire(import.meta.url);
+const yamlPackage = () => load("yaml") as typeof import("yaml");
+
+export interface YamlSource {
+  /** Name shown in messages. */
+  file: string;
+  code: Code;
+  maxLength: number;
+  /** Maps a place in the text (from 1) to one in the file, for text that is cut out of a larger file. */
+  place?: (line: number, col: number) => { line: number; col: number };
+  /** Where values that were read before are kept. */
+  cache?: DiskCache | undefined;
+}
+
+export interface YamlText {
+  value: unknown;
+  /** Where a key stands, or the nearest thing above it. */
+  at(path: readonly PropertyKey[]): At;
+}
+
+// Deeper than any of our files; the parser itself would only stop when the stack is full.
+const MAX_DEPTH = 24;
+
+/** @throws the source's code, at the place, for everything that is not plain YAML */
+export function readYaml(text: string, source: YamlSource): YamlText {
+  const known = source.cache?.get("yaml", text);
+  if (known != null && text.length <= source.maxLength) {
+    let parsed: YamlText | null = null;
+    return { value: JSON.parse(known), at: (path) => (parsed ??= parseYaml(text, source)).at(path) };
+  }
+  const parsed = parseYaml(text, source);
+  // JSON has neither of the two numbers.
+  if (!/\.(?:inf|nan)/i.test(text)) source.cache?.put(JSON.stringify(parsed.value), "yaml", text);
+  return parsed;
+}
+
+function parseYaml(text: string, source: YamlSource): YamlText {
+  const { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, visit } = yamlPackage();
+  const fail = (message: string, at?: At): never => {
+    throw new ClearedError(source.code, `${source.file}${at?.line === undefined ? "" : `:${at.line}`}: ${message}`, {
+      at: at ?? { file: source.file },
+    });
+  };
+  if (text.length > source.maxLength) fail(`It is ${text.length} characters long; at most ${source.maxLength} are read.`);
+  const counter = new LineCounter();
+  const place = (offset: number | undefined): At => {
+    if (offset === undefined) return { file: source.file };
+    const { line, col } = counter.linePos(Math.min(offset, text.length));
+    return { file: source.file, ...(source.place?.(line, col) ?? { line, col }) };
+  };
+  const document = (() => {
+    try {
+      return parseDocument(text, { lineCounter: counter, uniqueKeys: true, prettyErrors: false, stringKeys: true });
+    } catch {
+      // The parser is recursive: nesting without end exhausts its stack, which is the only way it throws.
+      return fail("It is nested too deep to be read.");
+    }
+  })();
+  const fault = document.errors[0] ?? document.warnings[0];
+  if (fault !== undefined) fail(`Not valid YAML: ${fault.message}`, place(fault.pos[0]));
+  visit(document, {
+    Node(_, node, above) {
+      if (isAlias(node) || node.anchor !== undefined)
+        fail("Write the value out: references (&name, *name) are not read.", place(node.range?.[0]));
+      if (above.filter(isNode).length > MAX_DEPTH) fail(`It is nested deeper than ${MAX_DEPTH} levels.`, place(node.range?.[0]));
+    },
+  });
+  return {
+    value: document.toJS() as unknown,
+    at(path) {
+      let node: unknown = document.contents;
+      let offset = isNode(node) ? node.range?.[0] : 0;
+      for (const [depth, key] of path.entries()) {
+        if (isMap(node)) {
+          const pair = node.items.find((item) => isScalar(item.key) && String(item.key.value) === String(key));
+          if (pair === undefined) break;
+          const shown = depth === path.length - 1 || !isNode(pair.value) ? pair.key : pair.value;
+          offset = (isNode(shown) ? shown.range?.[0] : undefined) ?? offset;
+          node = pair.value;
+        } else if (isSeq(node)) {
+          node = node.items[Number(key)];
+          offset = (isNode(node) ? node.range?.[0] : undefined) ?? offset;
+        } else break;
+      }
+      return place(offset);
+    },
+  };
+}
+
+/**
+ * The value checked against a schema; an unknown key is named with the nearest known one.
+ * @throws the source's code at the first problem; `data.findings` has them all, in the order of the file
+ */
+export function checkYaml<S extends z.ZodType>(yaml: YamlText, schema: S, source: YamlSource): z.output<S> {
+  // Checked once or twice in a process: faster without the code zod would generate for it (4 ms for config.yaml).
+  const parsed = schema.safeParse(yaml.value ?? {}, { jitless: true });
+  if (parsed.success) return parsed.data;
+  const findings = flatten(parsed.error.issues)
+    .flatMap((issue) => {
+      if (issue.code !== "unrecognized_keys") {
+        const name = issue.path.join(".");
+        return [{ at: yaml.at(issue.path), message: name === "" ? issue.message : `${name}: ${issue.message}` }];
+      }
+      const known = keysAt(schema, issue.path);
+      return issue.keys.map((key) => ({
+        at: yaml.at([...issue.path, key]),
+        message:
+          `Unknown key "${[...issue.path, key].join(".")}".${didYouMean(key, known)} ${known.length === 0 ? "" : `Known here: ${known.join(", ")}.`}`.trimEnd(),
+      }));
+    })
+    .sort((a, b) => (a.at.line ?? 0) - (b.at.line ?? 0) || (a.at.col ?? 0) - (b.at.col ?? 0));
+  const first = findings[0] ?? { at: { file: source.file }, message: "It has the wrong shape." };
+  const where = first.at.line === undefined ? source.file : `${source.file}:${first.at.line}`;
+  throw new ClearedError(source.code, `${where}: ${first.message}`, {
+    at: first.at,
+    data: { findings: findings.slice(0, 20).map(({ at, message }) => ({ code: source.code, at, message })) },
+  });
+}
+
+/** Text of a value in block style, for files that are written by code. */
+export function writeYaml(value: unknown): string {
+  return yamlPackage().stringify(value, { lineWidth: 0 });
+}
+
+/** A union that fails says nothing useful by itself; the problems of its nearest option do. */
+function flatten(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue[] {
+  return issues.flatMap((issue) => {
+    if (issue.code !== "invalid_union" || issue.errors.length === 0) return [issue];
+    const inner = [...issue.errors].sort((a, b) => deepest(b) - deepest(a))[0] ?? [];
+    const told = issue.errors.find((one) => one.some(({ code, path }) => code === "custom" && path.length === 0));
+    if (told !== undefined) return told.map((one) => ({ ...one, path: [...issue.path, ...one.path] }) as z.core.$ZodIssue);
+    return deepest(inner) === 0
+      ? [issue]
+      : flatten(inner.map((one) => ({ ...one, path: [...issue.path, ...one.path] }) as z.core.$ZodIssue));
+  });
+}
+
+function deepest(issues: readonly z.core.$ZodIssue[]): number {
+  return Math.max(0, ...issues.map((issue) => issue.path.length + (issue.code === "unrecognized_keys" ? 1 : 0)));
+}
+
+/** Keys a schema knows at a path, through optionals, defaults, lists, records and unions. */
+function keysAt(schema: z.core.$ZodType, path: readonly PropertyKey[]): string[] {
+  const bare = unwrap(schema);
+  const [key, ...rest] = path;
+  if (bare instanceof z.ZodUnion) return bare.options.flatMap((option) => keysAt(option, path));
+  if (key === undefined) return bare instanceof z.ZodObject ? Object.keys(bare.shape) : [];
+  if (bare instanceof z.ZodArray) return keysAt(bare.element, rest);
+  if (bare instanceof z.ZodRecord) return keysAt(bare.valueType, rest);
+  const next = bare instanceof z.ZodObject ? (bare.shape as Record<string, z.core.$ZodType>)[String(key)] : undefined;
+  return next === undefined ? [] : keysAt(next, rest);
+}
+
+function unwrap(schema: z.core.$ZodType): z.core.$ZodType {
+  if (
+    schema instanceof z.ZodOptional ||
+    schema instanceof z.ZodDefault ||
+    schema instanceof z.ZodPrefault ||
+    schema instanceof z.ZodNullable
+  ) {
+    return unwrap(schema.def.innerType);
+  }
+  return schema instanceof z.ZodPipe ? unwrap(schema.def.in) : schema;
+}

@@ -1,0 +1,78 @@
+/**
+ * Plain schedules: node-cron ticks, croner says when the next tick is. A tick's key is its minute, so that it starts one run
+ * however often it is heard (a restart within the minute, two processes). Both packages are loaded when a schedule needs them.
+ */
+import type { ScheduledTask } from "node-cron";
+
+export interface Schedule {
+  agent: string;
+  /** Five fields, cron. */
+  expression: string;
+  /** IANA name. */
+  timezone: string;
+}
+
+/** The next tick after a moment, or null when there is none, as for an expression that is not cron. */
+export async function nextTick({ expression, timezone }: Schedule, after: number): Promise<number | null> {
+  const { Cron } = await import("croner");
+  if (!isFiveFields(expression)) return null;
+  try {
+    return new Cron(expression, { timezone, paused: true }).nextRun(new Date(after))?.getTime() ?? null;
+  } catch {
+    return null; // `set` has told what is wrong with it
+  }
+}
+
+/** What makes a tick unique: the schedule as it is written and the minute. */
+export function tickKey(expression: string, at: Date): string {
+  return `${expression}@${at.toISOString().slice(0, 16)}`;
+}
+
+export interface Ticking {
+  /** Replaces the schedules that changed and leaves the others alone. Answers a sentence for each that is not cron. */
+  set(schedules: Schedule[]): Promise<string[]>;
+  stop(): void;
+}
+
+export function createCron(onTick: (agent: string, key: string) => void): Ticking {
+  const tasks = new Map<string, ScheduledTask>();
+  const keyOf = (one: Schedule) => `${one.agent}\n${one.expression}\n${one.timezone}`;
+  return {
+    async set(schedules) {
+      const wanted = new Map(schedules.map((one) => [keyOf(one), one]));
+      for (const [key, task] of tasks) {
+        if (wanted.has(key)) continue;
+        void task.destroy();
+        tasks.delete(key);
+      }
+      const wrong: string[] = [];
+      for (const [key, one] of wanted) {
+        if (tasks.has(key)) continue;
+        const { schedule, validate } = await import("node-cron");
+        if (!isFiveFields(one.expression) || !validate(one.expression)) {
+          wrong.push(
+            `agents/${one.agent}.ts: schedule: "${one.expression}" is not a cron expression, so it never runs by itself. Write five fields: minute hour day month weekday, for example "0 6 * * *".`,
+          );
+          continue;
+        }
+        tasks.set(
+          key,
+          schedule(one.expression, (context) => onTick(one.agent, tickKey(one.expression, context.date)), {
+            timezone: one.timezone,
+            suppressMissedWarning: true,
+          }),
+        );
+      }
+      return wrong;
+    },
+    stop() {
+      for (const task of tasks.values()) void task.destroy();
+      tasks.clear();
+    },
+  };
+}
+
+// A sixth field would mean seconds: no business process of one run a second.
+function isFiveFields(expression: string): boolean {
+  return expression.trim().split(/\s+/).length === 5;
+}

@@ -1,0 +1,137 @@
+/**
+ * What starts runs by itself: schedules, files, events. All follow HEAD of the configured branch, so an agent changed by plain git
+ * counts within seconds; while nothing may be committed (another branch, a merge) they wait and say so once.
+ */
+import { toWire } from "../errors.ts";
+import { type Schedule, createCron } from "./cron.ts";
+import { type EventPorts, deliverEvents } from "./events.ts";
+import { type FilePorts, startForFiles } from "./files.ts";
+import { listensTo, watchedFolder } from "./listens.ts";
+import { createWatch } from "./watch.ts";
+
+export interface TriggerPorts extends EventPorts, FilePorts {
+  dir: string;
+  timezone(): Promise<string>;
+  head(): Promise<string>;
+  /** What lies in a watched folder and cannot be imported: folders, links; a sentence each. */
+  oddities(folder: string): Promise<string[]>;
+  /** Null, or a sentence that says why nothing may be committed now. */
+  blockedBy(): Promise<string | null>;
+  /** Queue again the runs whose obstacle (a person's edit, a foreign branch) is gone. */
+  wakeWaiting(): Promise<void>;
+  /** The books moved: open cards of entries follow them. False while a run is at work, whose own cards come with its commit. */
+  reconcile(): Promise<boolean>;
+  /** Statement files whose import is complete move away. */
+  tidy(): Promise<void>;
+  note(message: string): void;
+}
+
+const LOOK_MS = 500;
+
+export interface Triggers {
+  /** A run is over: files that came while it worked are looked at now. */
+  rested(): void;
+  stop(): Promise<void>;
+}
+
+export function startTriggers(ports: TriggerPorts): Triggers {
+  let head = "";
+  let reconciled = "";
+  let lastBlock: string | null = null;
+  let lastFailure = "";
+  let busy: Promise<void> = Promise.resolve();
+  let stopped = false;
+  let folders: string[] = [];
+  const told = new Set<string>();
+
+  /** One look at a time; a failure is said once and the next look tries again. */
+  const serial = (work: () => Promise<void>): Promise<void> => {
+    busy = busy.then(async () => {
+      if (stopped) return;
+      try {
+        await work();
+        lastFailure = "";
+      } catch (error) {
+        const { message } = toWire(error);
+        if (message !== lastFailure) ports.note(message);
+        lastFailure = message;
+      }
+    });
+    return busy;
+  };
+
+  const sayOnce = (message: string) => {
+    if (!told.has(message)) ports.note(message);
+    told.add(message);
+  };
+
+  const open = async (): Promise<boolean> => {
+    const block = await ports.blockedBy();
+    if (block !== null && block !== lastBlock) ports.note(`Triggers wait: ${block}`);
+    if (block === null && lastBlock !== null) ports.note("Triggers go on.");
+    const freed = block === null && lastBlock !== null;
+    lastBlock = block;
+    if (freed) lookEverywhere();
+    return block === null;
+  };
+
+  const lookAt = (folder: string): Promise<void> =>
+    serial(async () => {
+      for (const oddity of await ports.oddities(folder)) sayOnce(oddity);
+      if (!(await open())) return;
+      await startForFiles(ports, folder);
+      await ports.tidy();
+    });
+  const lookEverywhere = () => {
+    for (const folder of folders) void lookAt(folder);
+  };
+  const watcher = createWatch(ports.dir, (folder) => void lookAt(folder));
+
+  const cron = createCron((agent, key) => {
+    void serial(async () => {
+      if (await open()) await ports.start(agent, { cause: { kind: "schedule", key }, input: {} });
+    });
+  });
+
+  const followHead = async () => {
+    const now = await ports.head();
+    if (now === head) return;
+    const agents = await ports.agents();
+    const timezone = await ports.timezone();
+    const schedules: Schedule[] = [];
+    const watched = new Set<string>();
+    for (const { name, header } of agents) {
+      if (listensTo(header, "schedule") && header.schedule !== undefined)
+        schedules.push({ agent: name, expression: header.schedule, timezone: header.timezone ?? timezone });
+      if (listensTo(header, "file_watch")) watched.add(watchedFolder(header));
+    }
+    for (const wrong of await cron.set(schedules)) sayOnce(wrong);
+    folders = [...watched];
+    await watcher.set(folders);
+    // Settings or an undone import may have made files new again.
+    if (head !== "") lookEverywhere();
+    head = now;
+  };
+
+  const timer = setInterval(() => {
+    void serial(async () => {
+      await followHead();
+      if ((ports.emitted().length > 0 || lastBlock !== null) && (await open())) await deliverEvents(ports);
+      await ports.wakeWaiting();
+      if (reconciled !== head && (await ports.reconcile())) reconciled = head;
+    });
+  }, LOOK_MS);
+  void serial(followHead);
+
+  return {
+    rested: lookEverywhere,
+    async stop() {
+      stopped = true;
+      clearInterval(timer);
+      // A look under way may still set schedules and watchers.
+      await busy;
+      cron.stop();
+      await watcher.stop();
+    },
+  };
+}

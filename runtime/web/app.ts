@@ -1,0 +1,104 @@
+/**
+ * The routes of the status page: `/`, `/runs/ID`, the style, and the one thing that acts, `POST /cards/ID`.
+ * It answers after a decision with a redirect, so that loading the page again never decides twice.
+ */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { ClearedError, kindOf, type WireError } from "../errors.ts";
+import { type Context, createShell, formOf, type Shell } from "../http.ts";
+import type { Clock, Entry } from "../ports.ts";
+import type { Facts, RunFact, StepFact } from "./facts.ts";
+import { entryOf } from "./card-view.ts";
+import { createTimes, html, layout } from "./html.ts";
+import { CARDS, statusPage } from "./page.ts";
+import { byUrgency, errorView, runPage } from "./run-view.ts";
+
+const RUNS = 40;
+// Only these have their steps on the status page; reading 40 histories for every look would be slow for nothing.
+const RUNS_WITH_STEPS = 8;
+const STEPS_SHOWN = 25;
+const PAGE = 200;
+const REASON_LIMIT = 500;
+
+const STYLE = readFileSync(join(import.meta.dirname, "style.css"), "utf8");
+const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><circle cx="16" cy="16" r="14" fill="#1d6b57"/><path d="M9 16.5l5 5 9-11" fill="none" stroke="#fff" stroke-width="3.4" stroke-linecap="round" stroke-linejoin="round"/></svg>`;
+
+/** The app to hand to `listen` of http.ts. */
+export function createStatusApp(facts: Facts, clock: Clock): Shell["app"] {
+  const { app, token } = createShell(errorPage);
+
+  app.get("/", async (context) => {
+    const now = clock.now();
+    const decidedId = wholeNumber(context.req.query("decided"));
+    const [state, agents, runs, cards, balances, decided] = await Promise.all([
+      facts.state(),
+      facts.agents(),
+      facts.runs(RUNS),
+      facts.cards(),
+      facts.balances(),
+      decidedId === null ? null : facts.card(decidedId),
+    ]);
+    const about = cards.slice(0, CARDS).flatMap((card) => entryOf(card) ?? []);
+    const entries = about.length > 0 ? await facts.entries(about) : new Map<string, Entry>();
+    const steps = await stepsOf(byUrgency(runs).slice(0, RUNS_WITH_STEPS));
+    const times = createTimes(state.timezone, now);
+    return context.html(statusPage({ state, agents, runs, steps, cards, entries, decided, balances, token, times, now }));
+  });
+
+  app.get("/runs/:id", async (context) => {
+    const now = clock.now();
+    const from = wholeNumber(context.req.query("from")) ?? 0;
+    const id = context.req.param("id");
+    const run = await facts.run(id);
+    if (run === null) return errorPage(context, { code: "RUN_UNKNOWN", message: `There is no run ${id.slice(0, 60)}.` }, 404);
+    const [state, steps, events] = await Promise.all([
+      facts.state(),
+      facts.steps(id, { from, limit: PAGE + 1 }),
+      facts.events(id, { from: 1, limit: PAGE }),
+    ]);
+    const next = steps[PAGE]?.seq ?? null;
+    return context.html(runPage({ run, steps: steps.slice(0, PAGE), events, next, times: createTimes(state.timezone, now), now }));
+  });
+
+  app.post("/cards/:id", async (context) => {
+    const id = wholeNumber(context.req.param("id"));
+    if (id === null) throw new ClearedError("CARD_UNKNOWN", "There is no card of that number.");
+    const form = await formOf(context);
+    const decision = form["decision"];
+    if (decision !== "approved" && decision !== "rejected") throw new ClearedError("USAGE", "A decision is approved or rejected.");
+    const reason = (form["reason"] ?? "").trim().slice(0, REASON_LIMIT);
+    const account = form["account"] ?? "";
+    await facts.decide(id, {
+      decision,
+      ...(reason === "" ? {} : { reason }),
+      // A rejected entry is rejected as it stands; the account chosen beside it means nothing then.
+      ...(account === "" || decision === "rejected" ? {} : { account }),
+    });
+    return context.redirect(`/?decided=${id}#cards`, 303);
+  });
+
+  app.get("/style.css", (context) => context.body(STYLE, 200, { "content-type": "text/css; charset=utf-8" }));
+  app.get("/icon.svg", (context) => context.body(ICON, 200, { "content-type": "image/svg+xml" }));
+  app.notFound((context) => errorPage(context, { code: "FILE_MISSING", message: "There is no such page." }, 404));
+  return app;
+
+  async function stepsOf(runs: RunFact[]): Promise<Map<string, StepFact[]>> {
+    return new Map(await Promise.all(runs.map(async (run) => [run.id, await facts.steps(run.id, { limit: STEPS_SHOWN })] as const)));
+  }
+}
+
+/** What could not be done and why, with the way back. An internal error's words stay in the log. */
+function errorPage(context: Context, error: WireError, status: number): Response | Promise<Response> {
+  const title = kindOf(error.code) === "internal" ? "Something went wrong" : status === 404 ? "Not found" : "That was not possible";
+  return context.html(
+    layout({
+      title: `${title} · Cleared`,
+      body: html`<header class="top"><p class="brand"><a href="/">Cleared</a></p><h1>${title}</h1></header><main id="main" class="single">${errorView(error)}<p><a href="/">Back to the status page</a></p></main>`,
+    }),
+    status as 400,
+  );
+}
+
+function wholeNumber(text: string | undefined): number | null {
+  return text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : null;
+}

@@ -1,0 +1,87 @@
+/** A card a person decides: what it is about, the exact calls it would allow, and a form with two answers and a reason. */
+import type { Account, Card, CardKind, Entry, Json } from "../ports.ts";
+import { amount, facts, type Html, html, nothing, plain, type Times } from "./html.ts";
+
+interface Words {
+  kind: string;
+  yes: string;
+  no: string;
+}
+
+const WORDS: Record<CardKind, Words> = {
+  approval: { kind: "Approval", yes: "Approve", no: "Reject" },
+  in_doubt: { kind: "Did it happen?", yes: "It happened", no: "It did not" },
+  entry: { kind: "Entry to confirm", yes: "Confirm", no: "Reject" },
+  row: { kind: "Refused row", yes: "Settled", no: "Reject" },
+  note: { kind: "For you", yes: "Settled", no: "Reject" },
+};
+
+export interface CardContext {
+  token: string;
+  accounts: readonly Account[];
+  /** Entries that cards are about, by id. */
+  entries: ReadonlyMap<string, Entry>;
+  times: Times;
+}
+
+/** Id of the entry a card is about, or null. */
+export function entryOf(card: Card): string | null {
+  const { body } = card;
+  if (card.kind !== "entry" || typeof body !== "object" || body === null || Array.isArray(body)) return null;
+  return typeof body["entry"] === "string" ? body["entry"] : null;
+}
+
+export function cardView(card: Card, { token, accounts, entries, times }: CardContext): Html {
+  const words = WORDS[card.kind];
+  const id = `card-${card.id}`;
+  const entry = entries.get(entryOf(card) ?? "");
+  return html`<li><article class="card ${card.kind}" id="${id}" aria-labelledby="${id}-title">
+<p class="eyebrow">${words.kind} <span class="number">${card.id}</span>${card.level ? html` · ${plain(card.level, 60)}` : nothing}</p>
+<h3 id="${id}-title"><bdi>${plain(card.title, 300)}</bdi></h3>
+${entry === undefined ? facts(card.body) : entryView(entry, card.body)}
+${card.calls.length > 0 ? callList(card) : nothing}
+<form method="post" action="/cards/${card.id}" aria-label="${words.kind} ${card.id}">
+<input type="hidden" name="token" value="${token}">
+${card.kind === "entry" && accounts.length > 0 ? accountSelect(id, accounts) : nothing}
+<p class="field"><label for="${id}-reason">Reason <span class="faint">(optional)</span></label><input id="${id}-reason" name="reason" maxlength="500" autocomplete="off"></p>
+<p class="buttons"><button class="yes" name="decision" value="approved">${words.yes}</button><button class="no" name="decision" value="rejected">${words.no}</button></p>
+</form>
+<p class="when">since ${times.at(card.at)}${card.expires === null ? nothing : html` · expires ${times.at(card.expires)}`}${card.run === null ? nothing : html` · <a href="/runs/${encodeURIComponent(card.run)}">the run</a>`}</p>
+</article></li>`;
+}
+
+/** What is booked now, leg by leg, and what the script said about it. */
+function entryView(entry: Entry, body: Json): Html {
+  const about = typeof body === "object" && body !== null && !Array.isArray(body) ? (body["about"] ?? null) : null;
+  const legs = entry.postings.map(
+    (leg) =>
+      html`<div><dt><bdi>${plain(leg.account, 120)}</bdi></dt><dd>${amount(leg.amount, leg.currency)} <span class="currency">${plain(leg.currency, 12)}</span></dd></div>`,
+  );
+  return html`<dl class="facts"><div><dt>date</dt><dd>${plain(entry.date, 10)}</dd></div></dl><dl class="facts legs">${legs}</dl>${about === null ? nothing : facts(about)}`;
+}
+
+/** What exactly a yes allows: nothing else than these calls, with these parameters. */
+function callList(card: Card): Html {
+  const lead =
+    card.kind === "in_doubt"
+      ? "The call in doubt"
+      : card.calls.length === 1
+        ? "Allows exactly this call"
+        : `Allows exactly these ${card.calls.length} calls`;
+  return html`<div class="calls"><p class="lead">${lead}</p>${card.calls.map((call) => html`<div class="call"><code>${plain(call.tool, 120)}</code>${facts(call.params)}</div>`)}</div>`;
+}
+
+function accountSelect(id: string, accounts: readonly Account[]): Html {
+  return html`<p class="field"><label for="${id}-account">Account</label><select id="${id}-account" name="account"><option value="">As booked</option>${accounts.map(
+    (account) => html`<option value="${account.id}">${account.id} ${plain(account.name, 100)}</option>`,
+  )}</select></p>`;
+}
+
+const DECIDED = { approved: "approved", rejected: "rejected", edited: "approved with a change", expired: "expired" } as const;
+
+/** What became of a card, above the others after a decision. */
+export function decidedView(card: Card, times: Times): Html {
+  if (card.decision === null) return nothing;
+  const { decision, by, at, reason } = card.decision;
+  return html`<p class="said" role="status">“<bdi>${plain(card.title, 200)}</bdi>” is ${DECIDED[decision]} by ${plain(by, 100)}, ${times.at(at)}${reason ? html` (“${plain(reason, 500)}”)` : nothing}</p>`;
+}

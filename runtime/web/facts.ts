@@ -1,0 +1,116 @@
+/**
+ * Types only: what the status page shows and the one thing it can do. The composition root implements it from Engine, Cards
+ * and Books (ports.ts); a test writes one by hand. Everything in it may carry text from banks and scripts: the page escapes it.
+ */
+import type { Account, Card, Effect, Entry, Outcome, RunEvent, RunRecord, RunStatus, Step } from "../ports.ts";
+import type { WireError } from "../errors.ts";
+
+export interface Facts {
+  state(): Promise<StateFact>;
+  agents(): Promise<AgentFact[]>;
+  /** Newest first. The page sorts by urgency, so the list must hold every failed, diverged and waiting run within the limit. */
+  runs(limit: number): Promise<RunFact[]>;
+  run(id: string): Promise<RunFact | null>;
+  /** Oldest first: `limit` of them from step `from` on (the first is 0), without `from` the last `limit`. See `toStepFact`. */
+  steps(run: string, options: { from?: number; limit: number }): Promise<StepFact[]>;
+  /** Oldest first, from event `from` on (the first is 1). */
+  events(run: string, options: { from: number; limit: number }): Promise<RunEvent[]>;
+  /** Open cards, oldest first. */
+  cards(): Promise<Card[]>;
+  card(id: number): Promise<Card | null>;
+  /**
+   * The entries of these ids as the books at HEAD have them: what a card of an entry is about. Ids that are not there are left out.
+   */
+  entries(ids: readonly string[]): Promise<Map<string, Entry>>;
+  /** Every account in the order of the chart, also those without a balance. */
+  balances(): Promise<BalanceFact[]>;
+  /** @throws CARD_UNKNOWN, CARD_CLOSED, APPROVAL_IDENTITY */
+  decide(id: number, answer: Answer): Promise<void>;
+}
+
+export interface Answer {
+  decision: "approved" | "rejected";
+  reason?: string;
+  /** Entry cards only: number of the account the person chose instead of the booked one. */
+  account?: string;
+}
+
+export interface StateFact {
+  /** config.yaml `business.name`. */
+  business: string;
+  timezone: string;
+  branch: string;
+  /** Commit at HEAD of the branch. */
+  head: string;
+  /** Why nothing may be committed now (Git.blockedBy), or null. */
+  blocked: string | null;
+  /** Does the whole of the books hold: `verify` at this head, or null while it has not been checked. */
+  books: { ok: true; entries: number } | { ok: false; findings: string[] } | null;
+  /** Other things a person should know: an agent whose header is broken, a trust.yaml that changed. */
+  notices: string[];
+}
+
+export interface AgentFact {
+  name: string;
+  /** The header's `name:`. */
+  title: string;
+  description: string;
+  /** In words: "watches import/", "schedule 0 6 * * *", "on demand". */
+  triggers: string[];
+  last: { run: string; status: RunStatus; outcome: Outcome | null; at: number } | null;
+  /** ms; null when nothing is planned. */
+  next: number | null;
+  /** The header or the script is broken at HEAD. */
+  problem: WireError | null;
+}
+
+export type RunFact = Pick<
+  RunRecord,
+  | "id"
+  | "agent"
+  | "status"
+  | "reason"
+  | "waitsFor"
+  | "outcome"
+  | "error"
+  | "cause"
+  | "pin"
+  | "mode"
+  | "attempt"
+  | "createdAt"
+  | "startedAt"
+  | "endedAt"
+>;
+
+export interface StepFact {
+  seq: number;
+  name: string;
+  effect: Effect;
+  state: Step["state"];
+  /** Beginning of the JSON text. */
+  params: string;
+  result: string | null;
+  error: WireError | null;
+  at: number;
+}
+
+export interface BalanceFact {
+  account: Account;
+  /** Decimal text by currency. */
+  balances: Record<string, string>;
+  /** Bank accounts with a statement: until this day they tie to the bank's balance to the cent. */
+  seal: { through: string } | null;
+}
+
+// One step may carry 4 MiB of rows; a page shows how it begins, and `cleared runs show` has all of it.
+const SHOWN = 600;
+
+/** What the page needs of a recorded step. */
+export function toStepFact(step: Step): StepFact {
+  const { seq, name, effect, state, error, at } = step;
+  return { seq, name, effect, state, error, at, params: cut(step.params), result: step.result === null ? null : cut(step.result) };
+}
+
+function cut(text: string): string {
+  return text.length > SHOWN ? `${text.slice(0, SHOWN)} … (${text.length} characters)` : text;
+}

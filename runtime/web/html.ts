@@ -1,0 +1,108 @@
+/**
+ * The door to hono/html (escaping by default) and the small words every page uses: times, amounts, untrusted text and data.
+ */
+import { html as template, raw } from "hono/html";
+import type { Json } from "../ports.ts";
+
+export const html = template;
+export type Html = ReturnType<typeof template>;
+export const nothing: Html = raw("");
+
+/** Formats times in one zone. */
+export interface Times {
+  /** `<time>`: "14:05" today, else "6 Nov 14:05", with the year when it is another one. */
+  at(ms: number): Html;
+}
+
+export function createTimes(timezone: string, now: number): Times {
+  const parts = new Intl.DateTimeFormat("en-GB", {
+    timeZone: timezone,
+    year: "numeric",
+    month: "short",
+    day: "numeric",
+    hour: "2-digit",
+    minute: "2-digit",
+    hourCycle: "h23",
+  });
+  const read = (ms: number) => Object.fromEntries(parts.formatToParts(ms).map(({ type, value }) => [type, value]));
+  const today = read(now);
+  return {
+    at(ms) {
+      const then = read(ms);
+      const sameYear = then["year"] === today["year"];
+      const sameDay = sameYear && then["month"] === today["month"] && then["day"] === today["day"];
+      const day = sameDay ? "" : `${then["day"]} ${then["month"]}${sameYear ? "" : ` ${then["year"]}`} `;
+      return html`<time datetime="${new Date(ms).toISOString()}">${day}${then["hour"]}:${then["minute"]}</time>`;
+    },
+  };
+}
+
+/** "340 ms", "2.4 s", "3 min", "5 h". */
+export function duration(ms: number): string {
+  if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
+  return ms < 3_600_000 ? `${Math.round(ms / 60_000)} min` : `${Math.round(ms / 3_600_000)} h`;
+}
+
+/** "-1234.5" USD as "−1,234.50": by text, since a float would lose cents. */
+export function amount(text: string, currency: string): string {
+  const match = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text);
+  if (match === null) return plain(text);
+  const [, sign, whole = "", fraction = ""] = match;
+  const cents = fraction.padEnd(fractionDigits(currency), "0");
+  return `${sign === "-" ? "\u2212" : ""}${whole.replace(/\B(?=(\d{3})+$)/g, ",")}${cents === "" ? "" : `.${cents}`}`;
+}
+
+/** 2 for USD, 0 for JPY; a commodity that is no currency gets no zeros added. */
+function fractionDigits(currency: string): number {
+  if (!/^[A-Z]{3}$/.test(currency)) return 0;
+  return new Intl.NumberFormat("en", { style: "currency", currency }).resolvedOptions().minimumFractionDigits ?? 0;
+}
+
+// Control characters and direction overrides can make "pay 900 to Mallory" read as something else.
+const UNSEEN = /(?![\n\t])[\p{Cc}\p{Cf}]/gu;
+
+/** Untrusted text with what cannot be seen made visible, and cut. Escaping is the template's work. */
+export function plain(text: string, limit = 2000): string {
+  const seen = text.replace(UNSEEN, "\ufffd");
+  return seen.length > limit ? `${seen.slice(0, limit)} …` : seen;
+}
+
+/** A word made of a key: `debit_account` -> "debit account". */
+function label(key: string): string {
+  return plain(key.replaceAll("_", " "), 60);
+}
+
+/** Untrusted data as a reader wants it: facts as a list of pairs, lists as lists, what is deeper as JSON. */
+export function facts(value: Json, depth = 0): Html {
+  if (value === null || value === "") return html`<span class="faint">none</span>`;
+  if (typeof value !== "object") return html`<bdi>${plain(String(value))}</bdi>`;
+  if (depth > 1) return html`<code>${plain(JSON.stringify(value))}</code>`;
+  if (Array.isArray(value))
+    return html`<ul>${value.slice(0, 50).map((each) => html`<li>${facts(each, depth + 1)}</li>`)}${more(value.length - 50)}</ul>`;
+  const pairs = Object.entries(value);
+  return html`<dl class="facts">${pairs.slice(0, 50).map(([key, each]) => html`<div><dt>${label(key)}</dt><dd>${facts(each, depth + 1)}</dd></div>`)}</dl>`;
+}
+
+function more(count: number): Html {
+  return count > 0 ? html`<li class="faint">and ${count} more</li>` : nothing;
+}
+
+/** The frame of every page. */
+export function layout(page: { title: string; body: Html }): Html {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${page.title}</title>
+<link rel="stylesheet" href="/style.css">
+<link rel="icon" href="/icon.svg" type="image/svg+xml">
+</head>
+<body>
+<a class="skip" href="#main">Skip to content</a>
+${page.body}
+</body>
+</html>`;
+}

@@ -1,0 +1,125 @@
+/** The status page: what a person must decide, how the runs stand (failed first), the agents, the balances, the workspace. */
+import type { Card, Entry } from "../ports.ts";
+import type { AgentFact, BalanceFact, RunFact, StateFact, StepFact } from "./facts.ts";
+import { cardView, decidedView } from "./card-view.ts";
+import { amount, type Html, html, layout, nothing, plain, type Times } from "./html.ts";
+import { badge, byUrgency, cause, errorView, statusOf, stepList, took } from "./run-view.ts";
+
+export const CARDS = 50;
+
+export interface StatusPage {
+  state: StateFact;
+  agents: AgentFact[];
+  runs: RunFact[];
+  /** Last steps of the runs that the page shows open; a run without an entry links to its own page. */
+  steps: Map<string, StepFact[]>;
+  cards: Card[];
+  entries: ReadonlyMap<string, Entry>;
+  /** The card this browser has just decided. */
+  decided: Card | null;
+  balances: BalanceFact[];
+  token: string;
+  times: Times;
+  now: number;
+}
+
+export function statusPage(page: StatusPage): Html {
+  const { state, cards, times, now } = page;
+  const waiting =
+    cards.length === 0 ? "Nothing waits for you" : `${cards.length} ${cards.length === 1 ? "thing waits" : "things wait"} for you`;
+  const failed = page.runs.filter(({ status }) => status === "failed" || status === "diverged").length;
+  return layout({
+    title: `${cards.length > 0 ? `(${cards.length}) ` : ""}${plain(state.business, 100)} · Cleared`,
+    body: html`<header class="top"><p class="brand">Cleared</p><h1><bdi>${plain(state.business, 100)}</bdi></h1>
+<p class="sub">${waiting}. ${failed === 0 ? nothing : html`<a href="#runs">${failed} ${failed === 1 ? "run" : "runs"} failed</a>. `}As of ${times.at(now)} in ${plain(state.timezone, 60)}. <a href="/">Load again</a></p></header>
+<main id="main">
+<div class="wide">
+${notices(state)}
+<section aria-labelledby="cards"><h2 id="cards">For you</h2>
+${page.decided === null ? nothing : decidedView(page.decided, times)}
+${cards.length === 0 ? html`<p class="empty">Nothing waits for you.</p>` : cardList(page)}
+</section>
+<section aria-labelledby="runs"><h2 id="runs">Runs</h2>${runList(page)}</section>
+</div>
+<div class="side">
+<section aria-labelledby="books"><h2 id="books">Workspace</h2>${workspace(state)}</section>
+<section aria-labelledby="balances"><h2 id="balances">Balances</h2>${balanceTable(page.balances)}</section>
+<section aria-labelledby="agents"><h2 id="agents">Agents</h2>${agentList(page)}</section>
+</div>
+</main>`,
+  });
+}
+
+/** A bad import can open thousands of cards; the oldest come first, and the rest follow as they are decided. */
+function cardList({ cards, entries, token, balances, times }: StatusPage): Html {
+  const context = { token, times, entries, accounts: balances.map(({ account }) => account) };
+  const rest = cards.length - CARDS;
+  return html`<ol class="cards">${cards.slice(0, CARDS).map((card) => cardView(card, context))}</ol>${rest > 0 ? html`<p class="empty">${rest} more wait behind these. <code>cleared queue</code> lists them all.</p>` : nothing}`;
+}
+
+function notices(state: StateFact): Html {
+  const all = state.blocked === null ? state.notices : [`Nothing is committed now: ${state.blocked}`, ...state.notices];
+  if (all.length === 0) return nothing;
+  return html`<section class="notices" aria-label="Notices">${all.map((notice) => html`<p>${plain(notice, 600)}</p>`)}</section>`;
+}
+
+function workspace(state: StateFact): Html {
+  const books =
+    state.books === null
+      ? html`<p class="faint">The books have not been checked yet.</p>`
+      : state.books.ok
+        ? html`<p>${badge({ word: "verified", tone: "good" })} ${state.books.entries} ${state.books.entries === 1 ? "entry holds" : "entries hold"}: balanced, dated and asserted.</p>`
+        : html`<p>${badge({ word: "books do not hold", tone: "bad" })}</p><ul>${state.books.findings.slice(0, 10).map((finding) => html`<li class="words">${plain(finding, 400)}</li>`)}</ul>`;
+  return html`${books}<p class="faint">Branch <code>${plain(state.branch, 100)}</code> at <code>${plain(state.head.slice(0, 9))}</code></p>`;
+}
+
+function runList({ runs, steps, times, now }: StatusPage): Html {
+  if (runs.length === 0)
+    return html`<p class="empty">No run yet. Put a statement into <code>import/</code>, or use <code>cleared run AGENT</code>.</p>`;
+  return html`<ol class="runs">${byUrgency(runs).map((run) => {
+    const shown = steps.get(run.id);
+    const time = took(run, now);
+    return html`<li><details><summary>${badge(statusOf(run))} <span class="name">${plain(run.agent, 100)}</span> <span class="when">${times.at(run.createdAt)}${time === "" ? nothing : ` · ${time}`}</span></summary>
+<div class="inside">${run.error ? errorView(run.error) : nothing}${run.waitsFor ? html`<p class="attention-text">Waits for: ${plain(run.waitsFor, 400)}</p>` : nothing}
+<p class="faint">Started by ${cause(run)}.</p>
+${(shown?.[0]?.seq ?? 0) > 0 ? html`<p class="faint">The last ${shown?.length} steps:</p>` : nothing}
+${shown === undefined ? nothing : stepList(shown, times)}
+<p><a href="/runs/${encodeURIComponent(run.id)}">Full history of <code>${plain(run.id, 60)}</code></a></p></div></details></li>`;
+  })}</ol>`;
+}
+
+function agentList({ agents, times }: StatusPage): Html {
+  if (agents.length === 0) return html`<p class="empty">No agent is committed in <code>agents/</code>.</p>`;
+  return html`<ul class="agents">${agents.map(
+    (agent) => html`<li><h3>${plain(agent.title, 100)} <code>${plain(agent.name, 100)}</code></h3>
+${agent.description === "" ? nothing : html`<p>${plain(agent.description, 400)}</p>`}
+${agent.problem ? errorView(agent.problem) : nothing}
+<dl class="facts"><div><dt>Starts</dt><dd>${agent.triggers.map((each) => html`<div>${plain(each, 100)}</div>`)}</dd></div>
+<div><dt>Last run</dt><dd>${agent.last === null ? html`<span class="faint">never</span>` : html`${badge(statusOf(agent.last))} <a href="/runs/${encodeURIComponent(agent.last.run)}">${times.at(agent.last.at)}</a>`}</dd></div>
+<div><dt>Next run</dt><dd>${agent.next === null ? html`<span class="faint">when its trigger comes</span>` : times.at(agent.next)}</dd></div></dl></li>`,
+  )}</ul>`;
+}
+
+function balanceTable(balances: readonly BalanceFact[]): Html {
+  const used = balances.filter(({ balances: by }) => Object.keys(by).length > 0);
+  if (used.length === 0) return html`<p class="empty">Nothing is booked yet.</p>`;
+  return html`<table><thead><tr><th scope="col">Account</th><th scope="col" class="money">Balance</th></tr></thead><tbody>${used.map(
+    ({
+      account,
+      balances: by,
+      seal,
+    }) => html`<tr><th scope="row"><span class="number">${account.id}</span> ${accountName(account.name)}${seal === null ? nothing : sealView(seal)}</th>
+<td class="money">${Object.entries(by).map(([currency, value]) => html`<div>${amount(value, currency)} <span class="currency">${plain(currency, 12)}</span></div>`)}</td></tr>`,
+  )}</tbody></table>`;
+}
+
+/** May break after each colon: "Expenses:Office Supplies" is wide on a phone. */
+function accountName(name: string): Html {
+  return html`<bdi>${plain(name, 120)
+    .split(":")
+    .map((part, index) => (index === 0 ? html`${part}` : html`:<wbr>${part}`))}</bdi>`;
+}
+
+function sealView(seal: NonNullable<BalanceFact["seal"]>): Html {
+  return html`<span class="seal">tied to the bank's balance through ${plain(seal.through, 10)}</span>`;
+}

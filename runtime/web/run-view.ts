@@ -1,0 +1,122 @@
+/** How a run looks, on the status page and on its own: its status in a person's words, its steps, its error. */
+import { formatAt, kindOf, type WireError } from "../errors.ts";
+import type { Json, RunEvent } from "../ports.ts";
+import type { RunFact, StepFact } from "./facts.ts";
+import { duration, facts, type Html, html, layout, nothing, plain, type Times } from "./html.ts";
+
+/** Failed first, then what waits, what runs, and what is over; the newest first within each. */
+const ORDER = { failed: 0, diverged: 0, waiting: 1, running: 2, queued: 3, done: 4, canceled: 4 } as const;
+
+export function byUrgency(runs: readonly RunFact[]): RunFact[] {
+  return [...runs].sort((a, b) => ORDER[a.status] - ORDER[b.status] || b.createdAt - a.createdAt);
+}
+
+const WAITING: Record<NonNullable<RunFact["reason"]>, string> = {
+  approval: "waits for approval",
+  input: "waits for an answer",
+  escalation: "waits for a decision",
+  timer: "waits for its time",
+  child: "waits for another run",
+  in_doubt: "waits: did it happen?",
+  slow_call: "waits for a slow call",
+  user_edit: "waits for your edit",
+};
+
+/** A word and a tone: bad, attention, busy, good or quiet. The word says it all; the colour only repeats it. */
+export function statusOf(run: Pick<RunFact, "status" | "outcome"> & { reason?: RunFact["reason"] }): { word: string; tone: string } {
+  if (run.status === "failed" || run.status === "diverged") return { word: run.status, tone: "bad" };
+  if (run.status === "waiting") return { word: run.reason ? WAITING[run.reason] : "waiting", tone: "attention" };
+  if (run.status === "running" || run.status === "queued") return { word: run.status, tone: "busy" };
+  if (run.status === "canceled") return { word: "canceled", tone: "quiet" };
+  const outcome = run.outcome ?? "completed";
+  return outcome === "completed" ? { word: "done", tone: "good" } : { word: outcome, tone: "quiet" };
+}
+
+export function badge(status: { word: string; tone: string }): Html {
+  return html`<span class="badge ${status.tone}">${status.word}</span>`;
+}
+
+export function errorView(error: WireError): Html {
+  const words =
+    kindOf(error.code) === "internal" && error.code === "INTERNAL"
+      ? "A bug in Cleared. `cleared doctor` and the log have the details."
+      : error.message;
+  return html`<div class="error"><p><code>${error.at ? `${plain(formatAt(error.at))} ` : nothing}${plain(error.code)}</code></p><p class="words">${plain(words)}</p></div>`;
+}
+
+/** How long a run took, or has been at work. */
+export function took(run: RunFact, now: number): string {
+  return run.startedAt === null ? "" : duration((run.endedAt ?? now) - run.startedAt);
+}
+
+export function stepList(steps: readonly StepFact[], times: Times): Html {
+  if (steps.length === 0) return html`<p class="faint">No step is recorded yet.</p>`;
+  return html`<ol class="steps">${steps.map(
+    (
+      step,
+    ) => html`<li value="${step.seq}"><div class="step"><span class="seq" aria-hidden="true">${step.seq}</span><code class="call"><b>${step.name}</b> ${plain(step.params, 700)}</code></div>
+${step.error ? errorView(step.error) : step.result === null ? html`<p class="answer attention">started, no outcome yet</p>` : html`<p class="answer"><code>${plain(step.result, 700)}</code></p>`}
+<p class="when">${step.effect} · ${times.at(step.at)}</p></li>`,
+  )}</ol>`;
+}
+
+export interface RunPage {
+  run: RunFact;
+  steps: StepFact[];
+  events: RunEvent[];
+  /** First step of the next page, or null. */
+  next: number | null;
+  times: Times;
+  now: number;
+}
+
+/** `/runs/ID`: everything recorded about one run, oldest first. */
+export function runPage({ run, steps, events, next, times, now }: RunPage): Html {
+  const first = steps[0]?.seq ?? 0;
+  return layout({
+    title: `${run.agent} ${run.id} · Cleared`,
+    body: html`<header class="top"><p class="brand"><a href="/">Cleared</a></p><h1>${plain(run.agent)}</h1><p class="sub">${badge(statusOf(run))} <code>${plain(run.id)}</code></p></header>
+<main id="main" class="single">
+<section aria-labelledby="about"><h2 id="about">This run</h2>
+${run.error ? errorView(run.error) : nothing}
+${run.waitsFor ? html`<p class="attention-text">Waits for: ${plain(run.waitsFor)}</p>` : nothing}
+<dl class="facts">
+<div><dt>Started by</dt><dd>${cause(run)}</dd></div>
+<div><dt>Code</dt><dd><code>agents/${plain(run.agent)}.ts</code> at <code>${plain(run.pin.commit.slice(0, 9))}</code></dd></div>
+<div><dt>Created</dt><dd>${times.at(run.createdAt)}</dd></div>
+${run.endedAt === null ? nothing : html`<div><dt>Ended</dt><dd>${times.at(run.endedAt)}, after ${took(run, now)}</dd></div>`}
+<div><dt>Executions</dt><dd>${run.attempt}</dd></div>
+</dl></section>
+<section aria-labelledby="steps"><h2 id="steps">Steps</h2>${stepList(steps, times)}
+${first > 0 || next !== null ? html`<p class="pages">${first > 0 ? html`<a href="/runs/${encodeURIComponent(run.id)}">First steps</a>` : nothing} ${next === null ? nothing : html`<a href="/runs/${encodeURIComponent(run.id)}?from=${next}">Steps from ${next} on</a>`}</p>` : nothing}
+</section>
+<section aria-labelledby="events"><h2 id="events">Events</h2>
+<ol class="events">${events.map((event) => html`<li value="${event.seq}"><span class="kind">${event.type}</span> <div>${facts(event.body)}</div> <span class="when">${times.at(event.at)}</span></li>`)}</ol></section>
+</main>`,
+  });
+}
+
+export function cause(run: RunFact): string {
+  const words: Record<RunFact["cause"]["kind"], string> = {
+    command: "a command",
+    watch: "a file",
+    schedule: "the schedule",
+    event: "an event",
+    exec: "cleared exec",
+    fork: "a fork of another run",
+    migrate: "a move to other code",
+  };
+  const detail = causeDetail(run.cause.detail);
+  return `${words[run.cause.kind]}${detail === "" ? "" : `: ${plain(detail, 200)}`}`;
+}
+
+function causeDetail(detail: Json | undefined): string {
+  if (detail === undefined || detail === null) return "";
+  // {"files":["a.csv"],"again":[]}: the words in it are what a reader wants.
+  return typeof detail === "object"
+    ? Object.values(detail)
+        .flat()
+        .filter((each) => typeof each === "string")
+        .join(", ")
+    : String(detail);
+}

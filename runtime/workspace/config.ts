@@ -1,0 +1,174 @@
+/**
+ * config.yaml and trust.yaml: their schemas and their reading. An unknown key is an error with its line and the nearest known key,
+ * because a setting that does nothing is worse than none. Authority (code, limits, people) stands only in trust.yaml.
+ */
+import { z } from "zod";
+import { isDay } from "../day.ts";
+import type { Json, Limits } from "../ports.ts";
+import type { DiskCache } from "../sandbox/disk-cache.ts";
+import { isTimezone } from "../sandbox/header.ts";
+import { checkYaml, readYaml, type YamlSource } from "../sandbox/yaml-text.ts";
+import { CONFIG, TRUST } from "./layout.ts";
+
+// An account may be written 1010, "1010" or by name; it is kept as text.
+const account = z.union([z.int().positive().transform(String), z.string().trim().min(1).max(200)], {
+  error: "write an account's number or name",
+});
+const text = (what: string) =>
+  z
+    .string({ error: `write ${what}` })
+    .trim()
+    .min(1, `write ${what}`)
+    .max(200);
+const size = (what: string, min: number, max: number) =>
+  z
+    .int({ error: `write ${what} as a whole number` })
+    .min(min, `at least ${min}`)
+    .max(max, `at most ${max}`);
+const setting: z.ZodType<Json> = z.lazy(() =>
+  z.union([z.string(), z.number(), z.boolean(), z.null(), z.array(setting), z.record(z.string(), setting)]),
+);
+
+const day = z.string({ error: "write a day as YYYY-MM-DD" }).refine(isDay, "write a calendar day as YYYY-MM-DD");
+
+const statement = z.strictObject({
+  match: z
+    .strictObject({
+      file: text("a file name such as chase-*.csv").optional(),
+      bank_account: z.union([z.int().transform(String), text("the bank's account number")]).optional(),
+    })
+    .refine((match) => match.file !== undefined || match.bank_account !== undefined, "name a file pattern, a bank_account, or both"),
+  account,
+  dialect: text("the name of a dialect in importers/").optional(),
+  mapping: z.record(z.string(), setting).optional(),
+});
+
+const configSchema = z.strictObject({
+  business: z.strictObject({ name: text("the business's name") }),
+  branch: z
+    .string()
+    .regex(/^(?![-/.])(?!.*(?:\.\.|@\{|\/\/|\.lock$|[/.]$))[A-Za-z0-9._/-]{1,100}$/, "write the name of a git branch, such as main")
+    .default("main"),
+  timezone: z
+    .string({ error: "write a time zone such as America/New_York" })
+    .refine(isTimezone, "no such time zone; write one such as America/New_York")
+    .default("UTC"),
+  currency: z
+    .string()
+    .regex(/^[A-Z]{3}$/, "write three capitals such as USD")
+    .default("USD"),
+  closed_through: day.optional(),
+  accounts: z.strictObject({ opening: account.default("3010"), suspense: account.default("3900") }).prefault({}),
+  statements: z.array(statement, { error: "write a list of {match, account}" }).max(200).default([]),
+  thresholds: z.record(z.string(), z.union([z.number(), z.string()], { error: "write a number, or an amount as text" })).default({}),
+  settings: z.record(z.string(), setting).default({}),
+  web: z.strictObject({ port: size("a port", 0, 65535).default(4310) }).prefault({}),
+});
+
+/** config.yaml with every default filled in; accounts are text. `raw` is the file as written, for config_get. */
+export interface Config extends z.output<typeof configSchema> {
+  raw: Json;
+}
+
+const MIB = 1024 * 1024;
+// DESIGN.md 6; the upper ends keep a slip of the finger from exhausting the machine.
+const limitFields = {
+  memory_mb: size("MiB of memory", 8, 1024),
+  cpu_ms: size("milliseconds of CPU", 10, 600_000),
+  wall_ms: size("milliseconds", 50, 3_600_000),
+  calls: size("a number of calls", 1, 10_000_000),
+  call_bytes: size("bytes", 1024, 256 * MIB),
+  answer_bytes: size("bytes", 1024, 256 * MIB),
+  total_bytes: size("bytes", 1024, 4096 * MIB),
+  source_bytes: size("bytes", 1024, MIB),
+};
+const DEFAULTS: Omit<Limits, "wall_ms"> = {
+  memory_mb: 64,
+  cpu_ms: 1000,
+  calls: 250_000,
+  call_bytes: 4 * MIB,
+  answer_bytes: 32 * MIB,
+  total_bytes: 256 * MIB,
+  source_bytes: 65_536,
+};
+// Non-waiting time a script may take beyond its CPU limit before its process is killed (spec/sandbox.md 1.9).
+const WALL_EXTRA_MS = 1500;
+
+const someLimits = z.strictObject(limitFields).partial();
+
+const trustSchema = z.strictObject({
+  plugins: z
+    .array(z.string().refine(isLocalFile, "write a .ts or .js file inside the workspace, such as plugins/bank.ts"), {
+      error: "write a list of files",
+    })
+    .default([]),
+  people: z
+    .array(
+      z.strictObject({
+        name: text("the person's name"),
+        key: z
+          .string()
+          .regex(/^MCowBQYDK2VwAyEA[A-Za-z0-9+/]{43}=$/, "write the public half of an Ed25519 key (DER, base64), as cleared init does"),
+      }),
+      { error: "write a list of {name, key}" },
+    )
+    .refine((people) => new Set(people.map((person) => person.name)).size === people.length, "two people have the same name")
+    .default([]),
+  limits: z.strictObject({ ...someLimits.shape, agents: z.record(z.string(), someLimits).default({}) }).prefault({}),
+  sandbox: z
+    .strictObject({ slots: size("a number of slots", 1, 16).default(2), jit: z.boolean({ error: "write true or false" }).default(false) })
+    .prefault({}),
+});
+
+export type Trust = z.output<typeof trustSchema>;
+export type StatementRule = Config["statements"][number];
+
+const CONFIG_SOURCE: YamlSource = { file: CONFIG, code: "CONFIG_INVALID", maxLength: 262_144 };
+const TRUST_SOURCE: YamlSource = { file: TRUST, code: "CONFIG_INVALID", maxLength: 262_144 };
+
+function isLocalFile(path: string): boolean {
+  return (
+    /^[^/\\:][^\\:]*\.(?:ts|js|mjs)$/.test(path) &&
+    !path.split("/").some((part) => part === ".." || part === "" || part === "." || part === ".git")
+  );
+}
+
+/** @throws CONFIG_INVALID at file:line */
+export function parseConfig(source: string, cache?: DiskCache): Config {
+  const yaml = readYaml(source, { ...CONFIG_SOURCE, cache });
+  const checked = checkYaml(yaml, configSchema, CONFIG_SOURCE);
+  return { ...checked, raw: (yaml.value ?? {}) as Json };
+}
+
+/** @throws CONFIG_INVALID at file:line */
+export function parseTrust(source: string, cache?: DiskCache): Trust {
+  return checkYaml(readYaml(source, { ...TRUST_SOURCE, cache }), trustSchema, TRUST_SOURCE);
+}
+
+/** The limits of one agent: its own, else the workspace's, else the defaults. */
+export function limitsFor(trust: Trust, agent: string): Limits {
+  const { agents, ...common } = trust.limits;
+  const own = Object.hasOwn(agents, agent) ? agents[agent] : undefined;
+  const chosen = { ...DEFAULTS, ...given(common), ...given(own ?? {}) };
+  return { ...chosen, wall_ms: own?.wall_ms ?? common.wall_ms ?? chosen.cpu_ms + WALL_EXTRA_MS };
+}
+
+function given<T extends object>(values: T): { [K in keyof T]?: NonNullable<T[K]> } {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as { [K in keyof T]?: NonNullable<T[K]> };
+}
+
+/** Value of a dotted key (`thresholds.auto_confirm`, `statements.0.account`), or undefined. */
+export function configValue(raw: Json, key: string): Json | undefined {
+  let found: Json | undefined = raw;
+  for (const part of key.split(".")) {
+    if (typeof found !== "object" || found === null || !Object.hasOwn(found, part)) return undefined;
+    found = Array.isArray(found) ? found[Number(part)] : found[part];
+  }
+  return found;
+}
+
+/** All dotted keys, of groups and of values, in the order of the file. */
+export function configKeys(raw: Json, prefix = ""): string[] {
+  if (typeof raw !== "object" || raw === null) return [];
+  return Object.entries(raw).flatMap(([key, value]) => [`${prefix}${key}`, ...configKeys(value, `${prefix}${key}.`)]);
+}

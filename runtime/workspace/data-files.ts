@@ -1,0 +1,69 @@
+/**
+ * Files agents own: text below data/, nothing else. Paths come from scripts and are not trusted. A file that somebody else changed
+ * after the run first touched it is never overwritten: the commit compares with the content seen then.
+ */
+import { lstat } from "node:fs/promises";
+import { join } from "node:path";
+import { ClearedError } from "../errors.ts";
+import type { DataFiles } from "../ports.ts";
+import { DATA } from "./layout.ts";
+import type { Overlay } from "./overlay.ts";
+
+const MAX_BYTES = 1024 * 1024;
+
+export function createDataFiles(dir: string, overlay: Overlay): DataFiles {
+  return {
+    read: async (path) => {
+      await assertPath(dir, path);
+      const own = overlay.files.get(path);
+      return own === undefined ? (await overlay.head()).read(path) : own.text;
+    },
+    write: async (path, text) => {
+      await assertPath(dir, path);
+      if (Buffer.byteLength(text) > MAX_BYTES)
+        throw new ClearedError("FILE_TOO_LARGE", `${path} would have more than 1 MiB.`, { at: { file: path } });
+      if (text.includes("\0") || !text.isWellFormed())
+        throw new ClearedError("FILE_INVALID", `The text for ${path} holds a NUL or half a character; data/ holds text.`, {
+          at: { file: path },
+        });
+      const own = overlay.files.get(path);
+      const base = own === undefined ? await (await overlay.head()).blob(path) : own.base;
+      overlay.record({ op: "file", path, text, base });
+    },
+  };
+}
+
+/** @throws FILE_INVALID unless the path stays below data/, in letters that are the same file everywhere */
+async function assertPath(dir: string, path: string): Promise<void> {
+  const parts = path.split("/");
+  const plain =
+    path.length <= 200 &&
+    path.startsWith(DATA) &&
+    parts.length > 1 &&
+    parts.every((part) => /^[A-Za-z0-9_][A-Za-z0-9_. -]*$/.test(part) && !part.endsWith(".") && !part.endsWith(" "));
+  if (!plain) {
+    throw new ClearedError(
+      "FILE_INVALID",
+      `"${path.slice(0, 100)}" is not a path of a data file. Write ${DATA}NAME with letters, digits, "_", "-" and "."; no part begins with a dot.`,
+    );
+  }
+  // A link in the work tree would lead the refresh after the commit out of the folder.
+  for (let i = 1; i <= parts.length; i++) {
+    const part = parts.slice(0, i).join("/");
+    const found = await lstat(join(dir, part)).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT") return null;
+      throw new ClearedError("FILE_INVALID", `${part} cannot be looked at: ${error.code ?? error.message}.`, {
+        at: { file: part },
+        cause: error,
+      });
+    });
+    if (found === null) return;
+    if (i < parts.length ? !found.isDirectory() : !found.isFile()) {
+      throw new ClearedError(
+        "FILE_INVALID",
+        `${part} is ${found.isSymbolicLink() ? "a link" : found.isDirectory() ? "a folder" : "not a regular file"} and is not used.`,
+        { at: { file: part } },
+      );
+    }
+  }
+}

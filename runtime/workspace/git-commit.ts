@@ -1,0 +1,291 @@
+/**
+ * The committer: one run's changes become one commit on the branch, and the user's index and files follow at exactly those paths.
+ * Objects first, then a record of what is about to happen, then the branch by compare-and-swap, then index and files. The swap is
+ * the point of no return: killed before it nothing has happened; killed after it the next call finishes from the record.
+ */
+import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { ClearedError } from "../errors.ts";
+import type { CommitRequest, CommitResult } from "../ports.ts";
+import type { IndexLock } from "./git-lock.ts";
+import { composeMessage } from "./git-message.ts";
+import { gitFailed, KeptGit, type Take, tryGit } from "./git-process.ts";
+import { blobId, isFile, type FileTree, type Objects } from "./git-tree.ts";
+import { assertPath, type Touched, type Worktree } from "./git-worktree.ts";
+import { STATE } from "./layout.ts";
+
+export type Stage = "objects" | "draft" | "locked" | "recorded" | "moved" | "index" | "files";
+
+export interface CommitterParts {
+  dir: string;
+  gitDir: string;
+  branch(): string;
+  author: string;
+  objects: Objects;
+  worktree: Worktree;
+  lock: IndexLock;
+  /** Id of the branch's newest commit. @throws GIT_STATE */
+  head(): Promise<string>;
+  blockedBy(): Promise<string | null>;
+  /** Called when a stage has been reached; the crash tests kill the process here. */
+  reached(stage: Stage): void;
+}
+
+export interface Committer {
+  commit(request: CommitRequest): Promise<CommitResult>;
+  /** Finishes what a killed process began. False while that must wait, because git is busy or another branch is checked out. */
+  finish(): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+interface Change extends Touched {
+  bytes: Buffer | null;
+}
+
+/** What is written down before the branch moves, so that index and files can follow after a kill. */
+interface Intent {
+  commit: string;
+  touched: Touched[];
+}
+
+const LOCK_WAIT_MS = 2000;
+// Each loss means that somebody else committed in the same few milliseconds.
+const TRIES = 12;
+// fast-import keeps every object it wrote in memory; a fresh one now and then keeps the host small.
+const IMPORTS_PER_PROCESS = 500;
+const LOCKED =
+  'Another git command holds .git/index.lock. It goes on by itself when that ends; if no git is running, remove the file ".git/index.lock".';
+
+const quote = (path: string): string => `"${path.replace(/["\\]/g, "\\$&")}"`;
+
+const takeMoved: Take<true> = (output) => {
+  const end = output.indexOf("commit: ok\n");
+  return end === -1 ? { need: output.length + 1 } : { value: true, used: end + "commit: ok\n".length };
+};
+
+export function createCommitter(parts: CommitterParts): Committer {
+  const { dir, gitDir, objects, worktree, lock } = parts;
+  const recordFile = join(dir, STATE, "refresh.json");
+  let importer = new KeptGit(gitDir, ["fast-import", "--quiet", "--force", "--date-format=raw"]);
+  const mover = new KeptGit(gitDir, ["update-ref", "-m", "cleared: commit", "--stdin"]);
+  let imports = 0;
+
+  /** What really changes: unchanged files are dropped. */
+  async function compare(tree: FileTree, wanted: Map<string, string | null>): Promise<Change[]> {
+    const changes: Change[] = [];
+    for (const [path, text] of wanted) {
+      assertPath(path);
+      const old = await tree.item(path);
+      if (old !== null && !isFile(old)) {
+        throw new ClearedError(
+          "GIT_STATE",
+          `${path} is a folder or a link in the repository; a commit writes plain files only. Move it away and commit that.`,
+        );
+      }
+      if (text === null) {
+        if (old !== null) changes.push({ path, old, next: null, bytes: null });
+        continue;
+      }
+      const bytes = Buffer.from(text, "utf8");
+      const oid = blobId(bytes, tree.commit.length);
+      if (oid !== old?.oid) changes.push({ path, old, next: { mode: old?.mode ?? "100644", oid }, bytes });
+    }
+    return changes.sort((a, b) => (a.path < b.path ? -1 : 1));
+  }
+
+  /** Writes blobs, trees and the commit; answers its id. No ref a person looks at moves. */
+  async function write(parent: string, message: string, changes: readonly Change[]): Promise<string> {
+    if (++imports % IMPORTS_PER_PROCESS === 0) {
+      await importer.close();
+      importer = new KeptGit(gitDir, ["fast-import", "--quiet", "--force", "--date-format=raw"]);
+    }
+    const text = Buffer.from(message, "utf8");
+    const chunks: (Buffer | string)[] = [
+      `commit refs/cleared/wip\nmark :1\ncommitter ${parts.author} ${Math.floor(Date.now() / 1000)} +0000\ndata ${text.length}\n`,
+      text,
+      `\nfrom ${parent}\n`,
+    ];
+    for (const { path, next, bytes } of changes) {
+      if (next === null || bytes === null) chunks.push(`D ${quote(path)}\n`);
+      else chunks.push(`M ${next.mode} inline ${quote(path)}\ndata ${bytes.length}\n`, bytes, "\n");
+    }
+    const done = `progress cleared ${imports}\n`;
+    chunks.push(`\ncheckpoint\nget-mark :1\n${done}`);
+    // The answer to `progress` comes after the checkpoint: by then the objects are on disk.
+    const answer = importer.ask(
+      Buffer.concat(chunks.map((chunk) => (typeof chunk === "string" ? Buffer.from(chunk) : chunk))),
+      (output) => {
+        const said = output.toString("latin1");
+        const end = said.indexOf(done);
+        if (end === -1) return { need: output.length + 1 };
+        const id = /([0-9a-f]{40,64})\n/.exec(said.slice(0, end))?.[1];
+        return { value: id ?? "", used: end + done.length };
+      },
+    );
+    const pid = importer.pid;
+    // Its own report of a crash says nothing that its last words do not say, and holds the books' text.
+    const id = await answer.catch(async (error: unknown) => {
+      await rm(join(gitDir, `fast_import_crash_${pid}`), { force: true });
+      throw error;
+    });
+    // An empty id would tell update-ref to delete the branch.
+    if (id.length !== parent.length) throw gitFailed("git fast-import", "it did not name the commit it made");
+    return id;
+  }
+
+  /** Compare-and-swap of the branch. False: somebody else moved it. @throws GIT_FAILED */
+  async function move(to: string, from: string): Promise<boolean> {
+    try {
+      return await mover.ask(`start\nupdate refs/heads/${parts.branch()} ${to} ${from}\ncommit\n`, takeMoved);
+    } catch (error) {
+      const now = await parts.head();
+      if (now === to) return true;
+      if (now !== from) return false;
+      throw error;
+    }
+  }
+
+  async function writeIntent(intent: Intent): Promise<void> {
+    await mkdir(join(dir, STATE), { recursive: true });
+    const draft = `${recordFile}.new`;
+    const file = await open(draft, "w", 0o600);
+    await file.writeFile(JSON.stringify(intent));
+    await file.sync();
+    await file.close();
+    await rename(draft, recordFile);
+  }
+
+  async function readIntent(): Promise<Intent | null> {
+    const text = await readFile(recordFile, "utf8").catch((error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT") return null;
+      throw error;
+    });
+    if (text === null) return null;
+    try {
+      const intent = JSON.parse(text) as Intent;
+      for (const { path } of intent.touched) assertPath(path);
+      return intent;
+    } catch {
+      // It is renamed into place whole; anything else was not written by us and says nothing about the tree.
+      await rm(recordFile, { force: true });
+      return null;
+    }
+  }
+
+  async function finish(): Promise<boolean> {
+    if ((await readIntent()) === null) return true;
+    if (!(await lock.take(LOCK_WAIT_MS))) return false;
+    try {
+      const intent = await readIntent();
+      if (intent === null) return true;
+      if ((await parts.blockedBy()) !== null) return false;
+      const head = await parts.head();
+      const moved = head === intent.commit || (await tryGit(dir, ["merge-base", "--is-ancestor", intent.commit, head])).status === 0;
+      if (moved) {
+        const tree = objects.tree(head);
+        const touched: Touched[] = [];
+        for (const one of intent.touched) touched.push({ path: one.path, old: one.old, next: await tree.item(one.path) });
+        await worktree.copyIndex(lock.draft);
+        await worktree.updateDraft(lock.draft, await worktree.untouched(lock.draft, touched));
+        await worktree.installIndex(lock.draft);
+        for (const one of touched) {
+          const text = one.next === null ? null : await objects.find(one.next.oid);
+          await worktree.replace(one, one.next === null || text === null ? null : await worktree.stage(one.path, one.next, text.bytes));
+        }
+      }
+      await rm(recordFile, { force: true });
+      return true;
+    } finally {
+      lock.release();
+    }
+  }
+
+  type Attempt = CommitResult | "again";
+
+  /** Files that differ are a person's edit, unless another process of ours is just bringing them to a newer HEAD. */
+  async function edit(paths: string[], head: string): Promise<Attempt> {
+    return (await readIntent()) !== null || (await parts.head()) !== head ? "again" : { status: "user_edit", paths };
+  }
+
+  async function attempt(request: CommitRequest, message: string): Promise<Attempt> {
+    const reason = await parts.blockedBy();
+    if (reason !== null) return { status: "blocked", reason };
+    if (!(await finish())) return { status: "blocked", reason: LOCKED };
+    const head = await parts.head();
+    const tree = objects.tree(head);
+    const changes = await compare(tree, await request.build(tree));
+    if (changes.length === 0) return { status: "unchanged" };
+    const inFiles = await worktree.editedFiles(changes);
+    if (inFiles.length > 0) return await edit(inFiles, head);
+
+    const mark = await worktree.copyIndex(lock.draft);
+    const [commit, edited] = await Promise.all([write(head, message, changes), worktree.edited(changes, lock.draft)]);
+    if (edited.length > 0) return await edit(edited, head);
+    parts.reached("objects");
+    await worktree.updateDraft(lock.draft, changes);
+    const staged = new Map<string, string>();
+    try {
+      for (const { path, next, bytes } of changes)
+        if (next !== null && bytes !== null) staged.set(path, await worktree.stage(path, next, bytes));
+      parts.reached("draft");
+      if (!(await lock.take(LOCK_WAIT_MS))) return { status: "blocked", reason: LOCKED };
+      parts.reached("locked");
+      // What was looked at without the lock is looked at again under it: the index by its mark, the files by their content.
+      if ((await worktree.indexMark()) !== mark || (await parts.blockedBy()) !== null) return "again";
+      if ((await worktree.editedFiles(changes)).length > 0) return "again";
+      await writeIntent({ commit, touched: changes.map(({ path, old, next }) => ({ path, old, next })) });
+      parts.reached("recorded");
+      let moved = false;
+      try {
+        request.guard?.();
+        moved = await move(commit, head);
+      } finally {
+        if (!moved) await rm(recordFile, { force: true });
+      }
+      if (!moved) return "again";
+      parts.reached("moved");
+      await worktree.installIndex(lock.draft);
+      parts.reached("index");
+      const kept: string[] = [];
+      for (const change of changes) {
+        if (!(await worktree.replace(change, staged.get(change.path) ?? null))) kept.push(change.path);
+      }
+      parts.reached("files");
+      await rm(recordFile, { force: true });
+      staged.clear();
+      return { status: "committed", commit, paths: changes.map((change) => change.path), ...(kept.length === 0 ? {} : { kept }) };
+    } finally {
+      lock.release();
+      for (const name of staged.values()) await rm(name, { force: true });
+    }
+  }
+
+  let last: Promise<unknown> = Promise.resolve();
+
+  return {
+    finish,
+    async commit(request) {
+      const turn = last.then(async (): Promise<CommitResult> => {
+        const message = composeMessage(request.message, request.trailers);
+        for (let left = TRIES; left > 0; left--) {
+          const end = await attempt(request, message).catch((error: unknown) => {
+            const full = (error as NodeJS.ErrnoException).code === "ENOSPC" || (error as NodeJS.ErrnoException).code === "EDQUOT";
+            throw full ? gitFailed("The commit", "No space left on device") : error;
+          });
+          if (end !== "again") return end;
+        }
+        return {
+          status: "blocked",
+          reason: `The branch or the files kept changing while the commit was made (${TRIES} tries). It is tried again by itself.`,
+        };
+      });
+      // One commit at a time; a failed one does not stop the next.
+      last = turn.catch(() => undefined);
+      return turn;
+    },
+    async close() {
+      await last;
+      await Promise.all([importer.close(), mover.close()]);
+    },
+  };
+}

@@ -1,0 +1,200 @@
+/**
+ * How git is started: one scrubbed environment, one-shot commands, and kept-open commands for the hot path.
+ * Only the git*.ts files of this folder import this one; nothing else in the product runs git.
+ */
+import { spawn, type ChildProcess } from "node:child_process";
+import { ClearedError } from "../errors.ts";
+
+// A commit that is recorded must survive a power cut; git by default syncs nothing (spec/engine.md 7).
+// Hooks and fsmonitor would run the user's programs inside the committer.
+const SETTINGS = [
+  ["core.fsync", "all"],
+  ["core.fsyncMethod", "batch"],
+  // A month of a busy bank is 500 kB of text: level 1 takes a third of the time and git packs it again anyway.
+  ["core.compression", "1"],
+  ["core.hooksPath", "/dev/null"],
+  ["core.fsmonitor", "false"],
+  ["core.quotePath", "false"],
+  ["core.filesRefLockTimeout", "2000"],
+  ["core.packedRefsTimeout", "2000"],
+] as const;
+const FLAGS = SETTINGS.flatMap(([key, value]) => ["-c", `${key}=${value}`]);
+
+// A group of its own: Ctrl-C reaches the whole terminal group and would kill a commit that is being finished.
+const DETACHED = process.platform !== "win32";
+
+/** The caller's environment without anything that points git elsewhere, asks questions or changes the language of its messages. */
+export function gitEnv(): Record<string, string> {
+  const env: Record<string, string> = {};
+  for (const [key, value] of Object.entries(process.env)) {
+    if (value !== undefined && !/^(GIT_|SSH_ASKPASS|EDITOR$|VISUAL$|PAGER$|LC_|LANGUAGE$)/i.test(key)) env[key] = value;
+  }
+  env["LC_ALL"] = "C";
+  return env;
+}
+
+function commandEnv(extra: Record<string, string>): Record<string, string> {
+  return {
+    ...gitEnv(),
+    GIT_TERMINAL_PROMPT: "0",
+    GIT_OPTIONAL_LOCKS: "0",
+    GIT_LITERAL_PATHSPECS: "1",
+    GIT_NO_REPLACE_OBJECTS: "1",
+    ...extra,
+  };
+}
+
+export interface GitOutput {
+  status: number;
+  stdout: Buffer;
+  stderr: string;
+}
+
+/** Runs one git command to its end and answers whatever it said. @throws GIT_FAILED when git cannot be started */
+export function tryGit(
+  dir: string,
+  args: string[],
+  options: { input?: string | Buffer; env?: Record<string, string> } = {},
+): Promise<GitOutput> {
+  return new Promise((resolve, reject) => {
+    const child = spawn("git", [...FLAGS, ...args], { cwd: dir, env: commandEnv(options.env ?? {}), stdio: "pipe", detached: DETACHED });
+    const out: Buffer[] = [];
+    const err: Buffer[] = [];
+    child.stdout.on("data", (chunk: Buffer) => out.push(chunk));
+    child.stderr.on("data", (chunk: Buffer) => err.push(chunk));
+    child.on("error", (cause) =>
+      reject(new ClearedError("GIT_FAILED", `git cannot be started: ${cause.message}. Install git and put it in PATH.`, { cause })),
+    );
+    child.on("close", (status, signal) =>
+      resolve({ status: status ?? 128, stdout: Buffer.concat(out), stderr: Buffer.concat(err).toString() || (signal ?? "") }),
+    );
+    // A command that ends early closes its input; its own words say why.
+    child.stdin.on("error", () => undefined);
+    child.stdin.end(options.input ?? "");
+  });
+}
+
+/** Like tryGit, but a non-zero exit is an error. @throws GIT_FAILED with git's own words */
+export async function git(
+  dir: string,
+  args: string[],
+  options: { input?: string | Buffer; env?: Record<string, string> } = {},
+): Promise<Buffer> {
+  const done = await tryGit(dir, args, options);
+  if (done.status !== 0) throw gitFailed(`git ${args[0] ?? ""}`, done.stderr);
+  return done.stdout;
+}
+
+/** STORE_FULL for a full disk, GIT_FAILED for everything else. */
+export function gitFailed(what: string, words: string): ClearedError {
+  const said = words.trim().slice(-600);
+  if (/No space left on device|Disk quota exceeded/i.test(said)) {
+    return new ClearedError(
+      "STORE_FULL",
+      `The disk is full: ${what} wrote nothing that counts. Free space; the run goes on from its last recorded step.`,
+    );
+  }
+  return new ClearedError("GIT_FAILED", `${what} failed: ${said === "" ? "it ended without a word" : said}`);
+}
+
+/** Takes an answer off the front of the output, or says how many bytes it needs at least. */
+export type Take<T> = (output: Buffer) => { value: T; used: number } | { need: number };
+
+interface Asked {
+  take: Take<unknown>;
+  resolve(value: unknown): void;
+  reject(error: Error): void;
+}
+
+/**
+ * A git command that stays open and answers questions in order. It is started by the first question and again after it died;
+ * questions it left unanswered are rejected. Ends with its owner, because its input then closes.
+ */
+export class KeptGit {
+  readonly #dir: string;
+  readonly #args: string[];
+  #child: ChildProcess | null = null;
+  #asked: Asked[] = [];
+  #chunks: Buffer[] = [];
+  #size = 0;
+  #need = 1;
+  #words = "";
+
+  constructor(dir: string, args: string[]) {
+    this.#dir = dir;
+    this.#args = args;
+  }
+
+  /** Process id while the command is open. */
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  ask<T>(question: string | Buffer, take: Take<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const child = this.#start();
+      this.#asked.push({ take, resolve: resolve as (value: unknown) => void, reject });
+      child.stdin?.write(question);
+    });
+  }
+
+  #start(): ChildProcess {
+    if (this.#child !== null) return this.#child;
+    const child = spawn("git", [...FLAGS, ...this.#args], { cwd: this.#dir, env: commandEnv({}), stdio: "pipe", detached: DETACHED });
+    this.#child = child;
+    this.#words = "";
+    this.#chunks = [];
+    this.#size = 0;
+    this.#need = 1;
+    child.stdout.on("data", (chunk: Buffer) => this.#receive(child, chunk));
+    child.stderr.on("data", (chunk: Buffer) => {
+      this.#words = (this.#words + chunk.toString()).slice(-2000);
+    });
+    child.stdin.on("error", () => undefined);
+    child.on("error", (error) => this.#lost(child, error.message));
+    child.on("close", () => this.#lost(child, this.#words));
+    return child;
+  }
+
+  #receive(child: ChildProcess, chunk: Buffer): void {
+    if (child !== this.#child) return;
+    this.#chunks.push(chunk);
+    this.#size += chunk.length;
+    // Joining only when an answer can be complete keeps a large blob linear.
+    while (this.#asked.length > 0 && this.#size >= this.#need) {
+      const output = this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks);
+      this.#chunks = [output];
+      const first = this.#asked[0] as Asked;
+      const taken = first.take(output);
+      if ("need" in taken) {
+        this.#need = Math.max(taken.need, this.#size + 1);
+        return;
+      }
+      this.#asked.shift();
+      const rest = output.subarray(taken.used);
+      this.#chunks = rest.length === 0 ? [] : [rest];
+      this.#size = rest.length;
+      this.#need = 1;
+      first.resolve(taken.value);
+    }
+  }
+
+  #lost(child: ChildProcess, words: string): void {
+    if (child !== this.#child) return;
+    this.#child = null;
+    const left = this.#asked;
+    this.#asked = [];
+    for (const asked of left) asked.reject(gitFailed(`git ${this.#args[0] ?? ""}`, words));
+  }
+
+  /** Closes its input and waits until it is gone. */
+  async close(): Promise<void> {
+    const child = this.#child;
+    if (child === null) return;
+    const gone = new Promise<void>((resolve) => child.once("close", () => resolve()));
+    child.stdin?.end();
+    const late = setTimeout(() => child.kill("SIGKILL"), 3000);
+    await gone;
+    clearTimeout(late);
+  }
+}

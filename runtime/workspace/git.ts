@@ -1,0 +1,197 @@
+/**
+ * The one door to git (with git-*.ts beside it): what people ask for through simple-git, the committer's hot path through
+ * kept-open commands. Reads and commits the configured branch, whatever is checked out.
+ */
+import { existsSync, lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { join } from "node:path";
+import type { SimpleGit } from "simple-git";
+import { ClearedError } from "../errors.ts";
+import type { Git, LogEntry } from "../ports.ts";
+import { createCommitter, type Stage } from "./git-commit.ts";
+import { createIndexLock } from "./git-lock.ts";
+import { parseTrailers } from "./git-message.ts";
+import { git, gitEnv, gitFailed, tryGit } from "./git-process.ts";
+import { createObjects } from "./git-tree.ts";
+import { createWorktree } from "./git-worktree.ts";
+
+export interface GitOptions {
+  /** The configured branch; asked anew each time, because config.yaml may change. */
+  branch: () => string;
+  /** Author and committer of a run's commits. */
+  author?: string;
+  /** For the crash tests: called at each stage of a commit. */
+  reached?: (stage: Stage) => void;
+}
+
+const AUTHOR = "Cleared <cleared@localhost>";
+const FORMAT = "--format=%H%x00%aI%x00%an%x00%B%x01";
+
+/** In the order a person should deal with them. */
+const IN_PROGRESS: [string, string][] = [
+  ["rebase-merge", 'A rebase is in progress. Finish it ("git rebase --continue") or drop it ("git rebase --abort").'],
+  ["rebase-apply", 'A rebase or "git am" is in progress. Finish it ("git rebase --continue") or drop it ("git rebase --abort").'],
+  ["MERGE_HEAD", 'A merge is in progress. Finish it ("git commit") or drop it ("git merge --abort").'],
+  ["CHERRY_PICK_HEAD", 'A cherry-pick is in progress. Finish it ("git cherry-pick --continue") or drop it ("git cherry-pick --abort").'],
+  ["REVERT_HEAD", 'A revert is in progress. Finish it ("git revert --continue") or drop it ("git revert --abort").'],
+  ["sequencer", 'A cherry-pick or revert of several commits is in progress. Finish or abort it; "git status" says how.'],
+  ["BISECT_LOG", 'A bisect is in progress. End it with "git bisect reset".'],
+];
+
+/**
+ * The common case, looked up without starting git: a .git folder of our own user that moves its work tree nowhere. Anything else, and
+ * anything git itself might refuse, is left to git.
+ */
+function plainGitDir(dir: string): string | null {
+  try {
+    const gitDir = join(realpathSync(dir), ".git");
+    const found = lstatSync(gitDir);
+    if (!found.isDirectory() || found.uid !== process.getuid?.() || statSync(dir).uid !== found.uid) return null;
+    if (!statSync(join(gitDir, "objects")).isDirectory() || !statSync(join(gitDir, "refs")).isDirectory()) return null;
+    if (!/^(?:ref: refs\/|[0-9a-f]{40,64}$)/m.test(readFileSync(join(gitDir, "HEAD"), "utf8"))) return null;
+    return /worktree|bare|include/i.test(readFileSync(join(gitDir, "config"), "utf8").replace(/^\s*bare = false$/m, "")) ? null : gitDir;
+  } catch {
+    return null;
+  }
+}
+
+/** @throws WORKSPACE_MISSING when `dir` is not the top of a git work tree */
+async function findGitDir(dir: string): Promise<string> {
+  const plain = plainGitDir(dir);
+  if (plain !== null) return plain;
+  const said = await tryGit(dir, ["rev-parse", "--absolute-git-dir", "--show-toplevel"]);
+  const [gitDir, top] = said.stdout.toString().trimEnd().split("\n");
+  if (said.status !== 0 || gitDir === undefined || top === undefined) {
+    if (/dubious ownership/.test(said.stderr)) throw gitFailed("Opening the repository", said.stderr);
+    throw new ClearedError(
+      "WORKSPACE_MISSING",
+      `${dir} is not a git repository with files. Make a workspace with "cleared init DIR", or change into one.`,
+    );
+  }
+  if (realpathSync(top) !== realpathSync(dir)) {
+    throw new ClearedError(
+      "WORKSPACE_MISSING",
+      `${dir} lies inside the git repository ${top}; a workspace is the top folder of its own repository.`,
+    );
+  }
+  return gitDir;
+}
+
+function parseLog(text: string): LogEntry[] {
+  return text
+    .split("\u0001")
+    .map((record) => record.replace(/^\n/, "").split("\0"))
+    .filter((fields) => fields.length === 4)
+    .map(([commit = "", date = "", author = "", body = ""]) => ({
+      commit,
+      date,
+      author,
+      subject: body.split("\n")[0] ?? "",
+      trailers: parseTrailers(body),
+    }));
+}
+
+/**
+ * Opens the repository at `dir`; first finishes a commit a killed process had begun.
+ * @throws WORKSPACE_MISSING, GIT_FAILED
+ */
+export async function createGit(dir: string, options: GitOptions): Promise<Git> {
+  const gitDir = await findGitDir(dir);
+  const ref = (): string => `refs/heads/${options.branch()}`;
+  const objects = createObjects(dir);
+  const lock = createIndexLock(gitDir);
+  const worktree = createWorktree(dir, gitDir);
+  let opened: SimpleGit | null = null;
+  // Its guard refuses an environment with GIT_ names, so those of the committer are not passed here.
+  const people = async (): Promise<SimpleGit> => {
+    const { simpleGit } = await import("simple-git");
+    opened ??= simpleGit({ baseDir: dir, maxConcurrentProcesses: 2 }).env(gitEnv());
+    return opened;
+  };
+
+  async function head(): Promise<string> {
+    const found = await objects.find(ref());
+    if (found?.type === "commit") return found.oid;
+    throw new ClearedError(
+      "GIT_STATE",
+      `The branch "${options.branch()}" has no commit. Make a first one, or set branch: in config.yaml to the branch that holds the workspace.`,
+    );
+  }
+
+  async function blockedBy(): Promise<string | null> {
+    for (const [name, words] of IN_PROGRESS) if (existsSync(join(gitDir, name))) return words;
+    const branch = options.branch();
+    const checkedOut = readFileSync(join(gitDir, "HEAD"), "utf8").trim();
+    if (checkedOut === `ref: ${ref()}`) return null;
+    const name = /^ref: refs\/heads\/(.+)$/.exec(checkedOut)?.[1];
+    const what =
+      name === undefined
+        ? `No branch is checked out (HEAD is detached at ${checkedOut.slice(0, 10)})`
+        : `The branch "${name}" is checked out`;
+    return `${what}; runs commit to "${branch}". Go back with "git switch ${branch}", or set branch: in config.yaml.`;
+  }
+
+  const committer = createCommitter({
+    dir,
+    gitDir,
+    branch: options.branch,
+    author: options.author ?? AUTHOR,
+    objects,
+    worktree,
+    lock,
+    head,
+    blockedBy,
+    reached: options.reached ?? (() => undefined),
+  });
+
+  async function log(args: string[]): Promise<LogEntry[]> {
+    try {
+      return parseLog(await (await people()).raw(["log", "--no-show-signature", "--no-color", FORMAT, ...args]));
+    } catch (cause) {
+      throw gitFailed("git log", cause instanceof Error ? cause.message : String(cause));
+    }
+  }
+
+  const pinRef = (commit: string): string => {
+    if (!/^[0-9a-f]{40,64}$/.test(commit)) throw new ClearedError("GIT_FAILED", `"${commit.slice(0, 80)}" is not a commit id.`);
+    return `refs/cleared/pins/${commit}`;
+  };
+
+  await worktree.sweep();
+  await committer.finish();
+  return {
+    head,
+    blockedBy,
+    tree: (commit) => objects.tree(commit),
+    commit: (request) => committer.commit(request),
+    async find(run, step, since) {
+      // The text search only narrows; what counts are the trailers of our own last paragraph.
+      const wanted = ["--fixed-strings", `--grep=Run: ${run}`, ref()];
+      const inRange = (await tryGit(dir, ["cat-file", "-e", `${since}^{commit}`])).status === 0 ? [`^${since}`] : [];
+      const entries = await log([...wanted, ...inRange, "--"]);
+      return entries.find(({ trailers }) => trailers["Run"] === run && trailers["Step"] === String(step))?.commit ?? null;
+    },
+    async log({ limit, path }) {
+      return log([`--max-count=${Math.max(0, Math.floor(limit))}`, ref(), "--", ...(path === undefined ? [] : [`:(literal)${path}`])]);
+    },
+    async edited(paths) {
+      const tree = objects.tree(await head());
+      const touched = [];
+      for (const path of paths) {
+        const item = await tree.item(path);
+        touched.push({ path, old: item, next: item });
+      }
+      return touched.length === 0 ? [] : worktree.edited(touched);
+    },
+    async pin(commit) {
+      await git(dir, ["update-ref", pinRef(commit), commit]);
+    },
+    async unpin(commit) {
+      await git(dir, ["update-ref", "-d", pinRef(commit)]);
+    },
+    async close() {
+      await committer.close();
+      await objects.close();
+      lock.close();
+    },
+  };
+}

@@ -1,0 +1,153 @@
+/**
+ * A new workspace: the starter files in a git repository of their own, a key for the first person, a launcher, the first commit.
+ * All or nothing: a folder that was empty before is empty again when something fails.
+ */
+import { generateKeyPairSync } from "node:crypto";
+import { chmod, cp, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { userInfo } from "node:os";
+import { join, resolve } from "node:path";
+import { ClearedError } from "../errors.ts";
+import { parseConfig, parseTrust } from "./config.ts";
+import { git, tryGit } from "./git-process.ts";
+import { AGENTS, CONFIG, IMPORT, IMPORTERS, KEY, MAIN_JOURNAL, SCRIPTS, STATE, TRUST } from "./layout.ts";
+
+export interface InitOptions {
+  /** Name of the business. */
+  name: string;
+  /** The product's own folder, which has the shape of a workspace at its top. */
+  from: string;
+  /** The first person: may approve. Unless told: who git says commits here, else the user of this machine. */
+  person?: string;
+  /** Writes what else belongs into the first commit. */
+  prepare?: (dir: string) => Promise<void>;
+}
+
+const FOLDERS = [AGENTS, SCRIPTS, IMPORTERS, "policies/"];
+
+const GITIGNORE = `# Run store, socket, keys and generated types of this machine.
+.cleared/
+# Statements stay out of git; their receipts are in.
+import/*
+!import/.gitkeep
+!import/receipts/
+# The launcher holds a path of this machine.
+/cleared
+/cleared.cmd
+node_modules/
+`;
+
+// Journal text is compared byte by byte, so it is the same on every machine.
+const GITATTRIBUTES = "* text=auto eol=lf\n";
+
+/**
+ * Makes a workspace in a new or empty folder.
+ * @throws WORKSPACE_EXISTS, CONFIG_INVALID for a name that cannot be one, GIT_FAILED
+ */
+export async function initWorkspace(dir: string, options: InitOptions): Promise<void> {
+  const target = resolve(dir);
+  const existed = await assertEmpty(target);
+  const person = options.person?.trim() || (await identity(process.cwd(), "user.name")) || userInfo().username || "owner";
+  // A wrong name is told before anything is written.
+  const files = await fill(options, person);
+  await mkdir(target, { recursive: true });
+  try {
+    await write(target, files, options);
+    await options.prepare?.(target);
+    await firstCommit(target, options.name, person);
+  } catch (error) {
+    for (const name of existed ? await readdir(target) : []) await rm(join(target, name), { recursive: true, force: true });
+    if (!existed) await rm(target, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/** True when the folder is there and empty, false when it is not there. */
+async function assertEmpty(target: string): Promise<boolean> {
+  const found = await stat(target).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return null;
+    throw new ClearedError("WORKSPACE_EXISTS", `${target} cannot be used: ${error.message}. Choose a new folder.`, { cause: error });
+  });
+  if (found === null) return false;
+  if (!found.isDirectory()) throw new ClearedError("WORKSPACE_EXISTS", `${target} is a file. Choose a new or empty folder.`);
+  const [first] = await readdir(target);
+  if (first !== undefined)
+    throw new ClearedError("WORKSPACE_EXISTS", `${target} is not empty (it has ${first}). Choose a new or empty folder.`);
+  return true;
+}
+
+interface Filled {
+  config: string;
+  trust: string;
+  /** PEM, for .cleared/person.key. */
+  key: string;
+}
+
+/** The starter's two settings files with the business, this machine's time zone and the person in their places. */
+async function fill({ from, name }: InitOptions, person: string): Promise<Filled> {
+  const pair = generateKeyPairSync("ed25519");
+  const key = pair.publicKey.export({ type: "spki", format: "der" }).toString("base64");
+  const config = (await readFile(join(from, CONFIG), "utf8"))
+    .replace(/^ {2}name: .*?(?= +#|$)/m, () => `  name: ${JSON.stringify(name.trim())}`)
+    .replace(/^timezone: \S+/m, () => `timezone: ${new Intl.DateTimeFormat().resolvedOptions().timeZone}`);
+  const trust = (await readFile(join(from, TRUST), "utf8")).replace(
+    /^people: \[\].*$/m,
+    () => `people:\n  - name: ${JSON.stringify(person)}\n    key: ${key}`,
+  );
+  // Read back, so that no name can turn into something else in the file.
+  if (parseConfig(config).business.name !== name.trim())
+    throw new ClearedError("CONFIG_INVALID", `The starter's ${CONFIG} has no place for the business's name.`);
+  if (parseTrust(trust).people[0]?.key !== key)
+    throw new ClearedError("CONFIG_INVALID", `The starter's ${TRUST} has no place for the first person.`);
+  return { config, trust, key: pair.privateKey.export({ type: "pkcs8", format: "pem" }).toString() };
+}
+
+async function write(target: string, { config, trust, key }: Filled, { from }: InitOptions): Promise<void> {
+  for (const folder of FOLDERS) {
+    const source = join(from, folder);
+    const there = await stat(source).catch(() => null);
+    if (there !== null)
+      await cp(source, join(target, folder), {
+        recursive: true,
+        filter: (path) => !/(?:^|[/\\])\.(?!gitkeep)[^/\\]*$/.test(path.slice(source.length)),
+      });
+  }
+  await cp(join(from, MAIN_JOURNAL), join(target, MAIN_JOURNAL));
+  await mkdir(join(target, IMPORT), { recursive: true });
+  await mkdir(join(target, STATE), { recursive: true, mode: 0o700 });
+  await writeFile(join(target, KEY), key, { mode: 0o600 });
+  for (const [path, text] of [
+    [CONFIG, config],
+    [TRUST, trust],
+    [".gitignore", GITIGNORE],
+    [".gitattributes", GITATTRIBUTES],
+    [`${IMPORT}.gitkeep`, ""],
+  ] as const) {
+    await writeFile(join(target, path), text);
+  }
+  await writeLauncher(target, from);
+}
+
+/** `./cleared` and `cleared.cmd`: the product by its absolute path, so that a workspace needs nothing in PATH but node. */
+async function writeLauncher(dir: string, product: string): Promise<void> {
+  const program = join(resolve(product), "bin", "cleared.js");
+  await writeFile(
+    join(dir, "cleared"),
+    `#!/bin/sh\n# Runs Cleared for this workspace; made by cleared init.\nexec node '${program.replaceAll("'", "'\\''")}' "$@"\n`,
+  );
+  await chmod(join(dir, "cleared"), 0o755);
+  await writeFile(join(dir, "cleared.cmd"), `@echo off\r\nnode "${program.replaceAll("%", "%%")}" %*\r\n`);
+}
+
+async function identity(dir: string, key: "user.name" | "user.email"): Promise<string> {
+  return (await tryGit(dir, ["config", key])).stdout.toString().trim();
+}
+
+async function firstCommit(target: string, name: string, person: string): Promise<void> {
+  const branch = parseConfig(await readFile(join(target, CONFIG), "utf8")).branch;
+  await git(target, ["init", "-q", "-b", branch]);
+  // Kept in this repository, so that the person's own commits work too.
+  if ((await identity(target, "user.name")) === "") await git(target, ["config", "user.name", person]);
+  if ((await identity(target, "user.email")) === "") await git(target, ["config", "user.email", "cleared@localhost"]);
+  await git(target, ["add", "-A"]);
+  await git(target, ["commit", "-q", "--no-gpg-sign", "-m", `bootstrap: books of ${name.replace(/\s+/g, " ").trim()}`]);
+}

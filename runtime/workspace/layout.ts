@@ -1,0 +1,42 @@
+/** Every path in a user's workspace, in one place. Paths are relative to the workspace root and use forward slashes. */
+
+export const CONFIG = "config.yaml";
+export const TRUST = "trust.yaml";
+export const AGENTS = "agents/";
+export const SCRIPTS = "scripts/";
+export const IMPORTERS = "importers/";
+export const IMPORT = "import/";
+export const PROCESSED = "import/processed/";
+export const RECEIPTS = "import/receipts/";
+export const MAIN_JOURNAL = "main.journal";
+export const JOURNAL = "journal/";
+/** Files agents own: data_read and data_write see nothing outside. */
+export const DATA = "data/";
+/** Git-ignored: run store, socket, keys, generated types. */
+export const STATE = ".cleared/";
+export const STORE = ".cleared/store.db";
+export const SOCKET = ".cleared/sock";
+export const KEY = ".cleared/person.key";
+export const TYPES = ".cleared/types/";
+/** What was read and compiled once; may be deleted at any time. */
+export const CACHE = ".cleared/cache/";
+
+/** `journal/2026/11.journal` of `2026-11-06`. */
+export function monthFile(date: string): string {
+  return `${JOURNAL}${date.slice(0, 4)}/${date.slice(5, 7)}.journal`;
+}
+
+/** `agents/ingest.ts` of `ingest`. */
+export function agentFile(name: string): string {
+  return `${AGENTS}${name}.ts`;
+}
+
+/** `scripts/round.ts` of `round`. */
+export function scriptFile(name: string): string {
+  return `${SCRIPTS}${name}.ts`;
+}
+
+/** `import/receipts/<hash>.yaml` of a statement's content hash (sha256, hex). */
+export function receiptFile(hash: string): string {
+  return `${RECEIPTS}${hash}.yaml`;
+}

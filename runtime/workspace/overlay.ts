@@ -1,0 +1,167 @@
+/**
+ * One run's changes over HEAD of the branch, in memory: what a primitive reads is HEAD with these applied. The same changes, applied
+ * again from the recorded steps, give a resumed run the same view; `edits` hands them to the commit as data.
+ */
+import type { Change, Entry, EntryStatus, Git, Tree } from "../ports.ts";
+import { type Edits, inOrder, plain } from "./ledger.ts";
+import { ownKind } from "./entry-id.ts";
+import { parseJournal, printEntries } from "./journal-text.ts";
+import { monthFile } from "./layout.ts";
+import { loadMonth, monthFiles, monthOfId } from "./months.ts";
+
+// A run that reads ten thousand times does not ask git for HEAD each time; what it reads is recorded anyway.
+const HEAD_FRESH_MS = 100;
+
+export interface Overlay {
+  /** The tree at HEAD. */
+  head(): Promise<Tree>;
+  /** Apply a change and keep it for `takeChanges` and the next commit. */
+  record(change: Change): void;
+  /** Add entries. They are cleaned, so their text reads back as exactly them and need not be parsed for it. */
+  add(entries: readonly Entry[]): void;
+  /** Apply a change of a recorded step. */
+  apply(change: Change): void;
+  takeChanges(): Change[];
+  /** Everything written so far is at HEAD now. */
+  committed(): void;
+  dirty(): boolean;
+  edits(): Edits;
+  /** Files written and not yet committed. */
+  files: ReadonlyMap<string, { text: string | null; base: string | null }>;
+  /** Every entry this run added, committed or not. */
+  mine: ReadonlyMap<string, Entry>;
+  /** Keys this run has used for entries, new or known. */
+  usedKeys: ReadonlySet<string>;
+  /** Entry added last, or null. */
+  last(): string | null;
+  /** Those of the ids that exist. */
+  existing(ids: Iterable<string>): Promise<Set<string>>;
+  get(id: string): Promise<Entry | null>;
+  /** Months with entries, oldest first. */
+  months(): Promise<string[]>;
+  /** Entries of a month in file order. */
+  month(file: string): Promise<readonly Entry[]>;
+}
+
+/** An empty overlay over the branch of `git`. */
+export function createOverlay(git: Git): Overlay {
+  const added = new Map<string, Entry>();
+  const byFile = new Map<string, Set<string>>();
+  const status = new Map<string, EntryStatus>();
+  const removed = new Set<string>();
+  const files = new Map<string, { text: string | null; base: string | null }>();
+  const mine = new Map<string, Entry>();
+  const usedKeys = new Set<string>();
+  let fresh: Change[] = [];
+  let lastId: string | null = null;
+  let headTree: Tree | null = null;
+  let headAt = 0;
+
+  const head = async (): Promise<Tree> => {
+    if (headTree === null || performance.now() - headAt > HEAD_FRESH_MS) {
+      headTree = git.tree(await git.head());
+      headAt = performance.now();
+    }
+    return headTree;
+  };
+
+  const put = (entry: Entry): void => {
+    added.set(entry.id, entry);
+    mine.set(entry.id, entry);
+    usedKeys.add(entry.tags["key"] ?? "");
+    const file = monthFile(entry.date);
+    const ids = byFile.get(file) ?? new Set();
+    byFile.set(file, ids.add(entry.id));
+    lastId = entry.id;
+  };
+
+  const apply = (change: Change): void => {
+    if (change.op === "entries") parseJournal(change.text, "run").entries.map(plain).forEach(put);
+    else if (change.op === "status") {
+      const own = added.get(change.id);
+      if (own === undefined) status.set(change.id, change.status);
+      else added.set(change.id, { ...own, status: change.status });
+    } else if (change.op === "remove") {
+      const own = added.get(change.id);
+      if (own === undefined) removed.add(change.id);
+      else {
+        added.delete(change.id);
+        byFile.get(monthFile(own.date))?.delete(change.id);
+      }
+    } else if (change.op === "known") for (const key of change.keys) usedKeys.add(key);
+    else if (change.op === "file") files.set(change.path, { text: change.text, base: change.base });
+    else if (change.op === "committed") committed();
+  };
+
+  const committed = (): void => {
+    for (const set of [added, byFile, status, removed, files]) set.clear();
+    headTree = null;
+  };
+
+  const month = async (file: string): Promise<readonly Entry[]> => {
+    const base = await loadMonth(await head(), file);
+    const entries = base?.entries ?? [];
+    const ids = byFile.get(file);
+    if ((ids === undefined || ids.size === 0) && status.size === 0 && removed.size === 0) return entries;
+    const kept = entries
+      .filter((entry) => !removed.has(entry.id))
+      .map((entry): Entry => {
+        const changed = status.get(entry.id);
+        return changed === undefined ? entry : { ...entry, status: changed };
+      });
+    for (const id of ids ?? []) {
+      const entry = added.get(id);
+      if (entry !== undefined && (base?.byId.has(id) !== true || removed.has(id))) kept.push(entry);
+    }
+    return inOrder(kept);
+  };
+
+  return {
+    head,
+    apply,
+    committed,
+    month,
+    files,
+    mine,
+    usedKeys,
+    record: (change) => {
+      apply(change);
+      fresh.push(change);
+    },
+    add: (entries) => {
+      entries.forEach(put);
+      fresh.push({ op: "entries", text: printEntries(entries) });
+    },
+    takeChanges: () => {
+      const taken = fresh;
+      fresh = [];
+      return taken;
+    },
+    dirty: () => added.size + status.size + removed.size + files.size > 0,
+    edits: () => ({
+      add: [...added.values()],
+      status: new Map(status),
+      replace: new Map(),
+      remove: new Set(removed),
+      soft: new Set([...added.values()].filter((entry) => ownKind(entry) === "closing").map((entry) => entry.id)),
+    }),
+    last: () => lastId,
+    existing: async (ids) => {
+      const found = new Set<string>();
+      const tree = await head();
+      for (const [file, group] of Map.groupBy(ids, monthOfId)) {
+        const byId = (await loadMonth(tree, file))?.byId;
+        for (const id of group) if (added.has(id) || (!removed.has(id) && byId?.has(id) === true)) found.add(id);
+      }
+      return found;
+    },
+    get: async (id) => {
+      if (removed.has(id)) return added.get(id) ?? null;
+      const entry = (await loadMonth(await head(), monthOfId(id)))?.byId.get(id) ?? added.get(id) ?? null;
+      const changed = status.get(id);
+      return entry === null || changed === undefined ? entry : { ...entry, status: changed };
+    },
+    months: async () =>
+      [...new Set([...(await monthFiles(await head())), ...[...byFile].filter(([, ids]) => ids.size > 0).map(([file]) => file)])].sort(),
+  };
+}

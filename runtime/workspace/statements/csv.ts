@@ -1,0 +1,271 @@
+/**
+ * Rows of a CSV statement in a known dialect. One bad row is refused with its line and its reason; it never stops the others.
+ */
+import { ClearedError } from "../../errors.ts";
+import type { Refused } from "../../ports.ts";
+import { negated } from "../amounts.ts";
+import { amountReader, type AmountReader, cleanText, collapse, datePattern, excerpt, isCurrency, readDay } from "./cells.ts";
+import { type Column, type Dialect, hasHeader } from "./dialect.ts";
+import { cellCounts, headerIndex, headerName, requiredNames } from "./match.ts";
+import { NOTHING_STATED, prove, type Stated } from "./proof.ts";
+import { type CsvRecord, readRecords } from "./records.ts";
+import { matchTemplate } from "./template.ts";
+import type { ParsedRow, Statement } from "./types.ts";
+
+/** More rows than any export of a bank; the books take them in smaller files. */
+export const ROW_LIMIT = 200_000;
+
+/** Why a row is refused. `shape` marks a date in another form, which is a fault of the dialect when every row has it. */
+class Refusal {
+  readonly message: string;
+  readonly shape: boolean;
+  constructor(message: string, shape = false) {
+    this.message = message;
+    this.shape = shape;
+  }
+}
+
+interface Reader {
+  dialect: Dialect;
+  /** Cells a row must have: the header's, or the allowed counts. */
+  counts: number[] | null;
+  index(column: Column | undefined): number;
+  description: number[];
+  amount: AmountReader;
+  date: RegExp;
+  currency: string;
+}
+
+/**
+ * The statements in a text, one per bank account; exactly one when no row names an account.
+ * @throws STATEMENT_DIALECT, STATEMENT_INVALID, FILE_TOO_LARGE
+ */
+export function readCsv(file: string, text: string, dialect: Dialect, defaultCurrency: string): Statement[] {
+  const read = readRecords(text, dialect.delimiter, ROW_LIMIT + 1000);
+  if (read === null)
+    throw new ClearedError(
+      "STATEMENT_INVALID",
+      "This is not CSV: it has millions of cells, or quotation marks that do not match in many lines.",
+      { at: { file } },
+    );
+  const { records } = read;
+  const header = hasHeader(dialect) ? headerIndex(records, dialect) : -1;
+  if (hasHeader(dialect) && header < 0) throw headerMissing(file, records, dialect);
+  const rows = records.slice(header + 1);
+  if (read.more || rows.length > ROW_LIMIT)
+    throw new ClearedError(
+      "FILE_TOO_LARGE",
+      `The statement has more than ${ROW_LIMIT.toLocaleString("en-US")} rows. Export it in shorter ranges.`,
+      { at: { file } },
+    );
+  const reader = createReader(file, dialect, header < 0 ? null : (records[header] ?? null), defaultCurrency);
+  const stated = dialect.preamble === undefined ? null : readPreamble(text, dialect, reader);
+  const statements = new Map<string | null, ReturnType<typeof emptyStatement>>();
+  const draft = (account: string | null) => {
+    const found = statements.get(account) ?? emptyStatement(dialect, account, reader.currency);
+    statements.set(account, found);
+    return found;
+  };
+  const refused: Refused[] = [];
+  let shapeFaults = 0;
+  let skipped = 0;
+  for (const record of rows) {
+    const row = isSkipped(record, reader) ? null : readRow(record, reader);
+    if (row === null) skipped++;
+    else if (row instanceof Refusal) {
+      if (row.shape) shapeFaults++;
+      refused.push({ line: record.line, code: "STATEMENT_ROW", message: row.message });
+    } else draft(row.account ?? stated?.account ?? null).rows.push(row.parsed);
+  }
+  // Three rows in another date form and none in the dialect's: the dialect is wrong, not the rows.
+  if (shapeFaults >= 3 && shapeFaults === rows.length - skipped) {
+    throw new ClearedError(
+      "STATEMENT_DIALECT",
+      `The dialect ${dialect.name} expects days as ${dialect.date}. ${refused[0]?.message ?? ""} Set date: in a dialect in importers/, or in mapping: of config.yaml.`,
+      {
+        at: { file, line: refused[0]?.line ?? 1 },
+      },
+    );
+  }
+  // A row that cannot be read belongs to no account in particular: the first statement carries it.
+  const first = statements.values().next().value ?? draft(stated?.account ?? null);
+  first.refused.push(...refused);
+  first.skipped = skipped;
+  return [...statements.values()].map((one) =>
+    prove(
+      { ...one, currency: commonCurrency(one.rows) ?? one.currency },
+      statements.size === 1 && stated !== null ? stated : NOTHING_STATED,
+    ),
+  );
+}
+
+/** The currency of all rows, or null when there are none or several. */
+function commonCurrency(rows: ParsedRow[]): string | null {
+  const first = rows[0]?.currency ?? null;
+  return rows.every((row) => row.currency === first) ? first : null;
+}
+
+function emptyStatement(dialect: Dialect, account: string | null, currency: string) {
+  const rows: ParsedRow[] = [];
+  const refused: Refused[] = [];
+  return { dialect: dialect.name, account, currency, rows, refused, skipped: 0 };
+}
+
+function createReader(file: string, dialect: Dialect, header: CsvRecord | null, defaultCurrency: string): Reader {
+  const names = (header?.cells ?? []).map(headerName);
+  const index = (column: Column | undefined): number => {
+    if (column === undefined) return -1;
+    if (typeof column === "number") return column - 1;
+    const name = headerName(column);
+    if (names.indexOf(name) !== names.lastIndexOf(name)) {
+      throw new ClearedError(
+        "STATEMENT_DIALECT",
+        `The header has "${excerpt(column)}" twice. Give that column by number in the dialect ${dialect.name}.`,
+        { at: { file, line: header?.line ?? 1 } },
+      );
+    }
+    return names.indexOf(name);
+  };
+  const date = datePattern(dialect.date);
+  if (date === null) throw new ClearedError("CONFIG_INVALID", `"${dialect.date}" is not a date form.`);
+  const counts = cellCounts(dialect) ?? (header === null ? null : [names.length]);
+  const cached = new Map<Column | undefined, number>();
+  const lookup = (column: Column | undefined): number => {
+    const found = cached.get(column) ?? index(column);
+    cached.set(column, found);
+    return found;
+  };
+  return {
+    dialect,
+    counts,
+    index: lookup,
+    description: [dialect.columns.description].flat().map(lookup),
+    amount: amountReader(dialect.amount),
+    date,
+    currency: dialect.currency ?? defaultCurrency,
+  };
+}
+
+function isSkipped(record: CsvRecord, reader: Reader): boolean {
+  return reader.dialect.skip.some((rule) => {
+    const cell = record.cells[reader.index(rule.column)]?.trim();
+    if (cell === undefined) return false;
+    return (
+      rule.is?.includes(cell) === true ||
+      (rule.starts !== undefined && cell.startsWith(rule.starts)) ||
+      (rule.empty === true && cell === "")
+    );
+  });
+}
+
+function readRow(record: CsvRecord, reader: Reader): { parsed: ParsedRow; account: string | null } | Refusal {
+  if (record.broken !== undefined) return new Refusal(record.broken);
+  const { cells } = record;
+  const { columns } = reader.dialect;
+  const miscounted = countFault(cells, reader.counts);
+  if (miscounted !== null) return new Refusal(miscounted);
+  const cell = (column: Column | undefined): string => (column === undefined ? "" : (cells[reader.index(column)] ?? "").trim());
+  const date = cell(columns.date);
+  if (date === "") return new Refusal("The date is empty.");
+  const day = readDay(date, reader.date);
+  if ("fault" in day) {
+    const why = day.fault === "shape" ? `is not written as ${reader.dialect.date}` : "is not a calendar day from 1970 to 2069";
+    return new Refusal(`"${excerpt(date)}" ${why}.`, day.fault === "shape");
+  }
+  const currency = cell(columns.currency) || reader.currency;
+  if (!isCurrency(currency)) return new Refusal(`"${excerpt(currency)}" is not a currency: three capitals such as USD.`);
+  const amount = readAmount(cell, reader, currency);
+  if (amount instanceof Refusal) return amount;
+  if (/^-?[0.]+$/.test(amount)) return new Refusal("The amount is zero: nothing moves, so there is nothing to book.");
+  const balance = cell(columns.balance) === "" ? null : reader.amount(cell(columns.balance), currency);
+  if (balance !== null && "reason" in balance) return new Refusal(`The balance cannot be read: ${balance.reason}`);
+  const texts = reader.description.map((at) => (at < 0 ? "" : cleanText(cells[at] ?? "").trim()));
+  const raw = [...new Set(texts)].filter((text) => text !== "").join(" ");
+  const counterparty = collapse(cleanText(cell(columns.counterparty)));
+  const parsed: ParsedRow = {
+    line: record.line,
+    date: day.day,
+    amount,
+    currency,
+    description: collapse(raw),
+    raw_description: raw,
+    type: collapse(cleanText(cell(columns.type))),
+    bank_id: collapse(cleanText(cell(columns.id))) || null,
+  };
+  if (counterparty !== "") parsed.counterparty = counterparty;
+  if (balance !== null) parsed.balance = balance.amount;
+  return { parsed, account: collapse(cleanText(cell(columns.account))) || null };
+}
+
+/** Extra cells at the end are allowed when they are empty: some banks end each line with a comma. */
+function countFault(cells: string[], counts: number[] | null): string | null {
+  if (counts === null || counts.includes(cells.length)) return null;
+  const most = Math.max(...counts);
+  if (cells.length > most && cells.slice(most).every((cell) => cell.trim() === "")) return null;
+  const hint = cells.length < Math.min(...counts) ? "a column is missing" : "a cell with the delimiter in it may lack its quotation marks";
+  return `The row has ${cells.length} cells instead of ${counts.join(" or ")}: ${hint}.`;
+}
+
+function readAmount(cell: (column: Column | undefined) => string, reader: Reader, currency: string): string | Refusal {
+  const { columns, direction, sign } = reader.dialect;
+  if (columns.amount === undefined) return readTwoColumns(cell(columns.out), cell(columns.in), reader, currency);
+  const read = reader.amount(cell(columns.amount), currency);
+  if ("reason" in read) return new Refusal(read.reason);
+  if (direction !== undefined) {
+    const word = cell(direction.column);
+    const out = direction.out.includes(word);
+    if (!out && !direction.in.includes(word))
+      return new Refusal(`"${excerpt(word)}" is neither ${direction.out.join(", ")} (out) nor ${direction.in.join(", ")} (in).`);
+    if (read.amount.startsWith("-"))
+      return new Refusal(`"${excerpt(cell(columns.amount))}" is negative although the word "${excerpt(word)}" gives the direction.`);
+    return out ? negated(read.amount) : read.amount;
+  }
+  return sign === "inverted" ? negated(read.amount) : read.amount;
+}
+
+function readTwoColumns(outText: string, inText: string, reader: Reader, currency: string): string | Refusal {
+  const [out, into] = [outText, inText].map((text) => (text === "" ? null : reader.amount(text, currency)));
+  for (const side of [out, into]) if (side && "reason" in side) return new Refusal(side.reason);
+  // Some banks write 0.00 into the column that does not apply.
+  const value = (side: typeof out) => (side && "amount" in side && !/^[0.]+$/.test(side.amount) ? side.amount : null);
+  const [paid, received] = [value(out), value(into)];
+  if (paid !== null && received !== null) return new Refusal(`Both money out (${paid}) and money in (${received}) are given.`);
+  if (paid === null && received === null)
+    return out === null && into === null ? new Refusal("Neither money out nor money in is given.") : "0";
+  if ((paid ?? received)?.startsWith("-"))
+    return new Refusal(`"${excerpt(outText || inText)}" is negative although its column gives the direction.`);
+  return paid === null ? (received ?? "0") : negated(paid);
+}
+
+/** What the lines before the header say. A date or amount there that cannot be read is left out: it only loses the proof. */
+function readPreamble(text: string, dialect: Dialect, reader: Reader): Stated & { account: string | null } {
+  const found: Record<string, string> = {};
+  for (const line of text.slice(0, 20_000).split(/\r\n|\n|\r/, 20)) {
+    for (const template of dialect.preamble ?? []) Object.assign(found, matchTemplate(template, line));
+  }
+  const day = (name: string) => {
+    const read = readDay(found[name] ?? "", reader.date);
+    return "day" in read ? read.day : null;
+  };
+  const amount = (name: string) => {
+    const read = reader.amount(found[name] ?? "", reader.currency);
+    return "amount" in read ? read.amount : null;
+  };
+  const closing = amount("closing");
+  const closingDay = day("closing_date") ?? day("to");
+  return {
+    account: collapse(cleanText(found.account ?? "")) || null,
+    opening: amount("opening"),
+    closing: closing === null || closingDay === null ? null : { date: closingDay, amount: closing },
+    from: day("from"),
+    to: day("to"),
+  };
+}
+
+function headerMissing(file: string, records: CsvRecord[], dialect: Dialect): ClearedError {
+  const first = records[0];
+  const present = new Set((first?.cells ?? []).map(headerName));
+  const missing = requiredNames(dialect).filter((name) => !present.has(headerName(name)));
+  const message = `The dialect ${dialect.name} needs the columns ${missing.map((name) => `"${name}"`).join(", ")}, but the first line is: ${excerpt(first?.cells.join(dialect.delimiter) ?? "")}. Correct the dialect or the mapping in config.yaml.`;
+  return new ClearedError("STATEMENT_DIALECT", message, { at: { file, line: first?.line ?? 1 } });
+}

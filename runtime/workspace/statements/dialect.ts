@@ -1,0 +1,151 @@
+/**
+ * CSV dialects as data: the schema of importers/*.yaml and of `mapping:` in config.yaml, and nothing else. A dialect is
+ * untrusted text (a proposal may add one), so it holds no regular expression: a hostile one would hang the host.
+ */
+import { z } from "zod";
+import { ClearedError } from "../../errors.ts";
+import { checkYaml, readYaml } from "../../sandbox/yaml-text.ts";
+import { datePattern, isCurrency } from "./cells.ts";
+import { ENCODINGS } from "./encoding.ts";
+import { isTemplate, PLACEHOLDERS } from "./template.ts";
+
+const column = z.union([z.string().min(1), z.int().min(1).max(500)], { error: "write a column's header, or its number from 1" });
+const words = z.array(z.string().min(1), { error: "write a list of words" }).min(1);
+
+const match = z.strictObject({
+  header: words.optional().describe("column names that must all stand in the header line"),
+  columns: z
+    .union([z.int().min(1).max(500), z.array(z.int().min(1).max(500)).min(1)], { error: "write a number of cells, or a list of numbers" })
+    .optional()
+    .describe("allowed numbers of cells in a row; without `header` the file has no header line"),
+  cells: z
+    .record(
+      z.string().regex(/^\d{1,3}$/, "write the number of a column"),
+      z.union([z.enum(["date", "amount", "digits"]), words], { error: "write date, amount, digits or a list of words" }),
+    )
+    .optional()
+    .describe("what stands in which column (by number) of a file without header"),
+});
+
+const columns = z.strictObject({
+  date: column,
+  description: z.union([column, z.array(column).min(1)], { error: "write a column, or a list of columns" }),
+  amount: column.optional().describe("signed, unless `sign` or `direction` says otherwise"),
+  out: column.optional().describe("money out, positive; goes with `in`"),
+  in: column.optional(),
+  balance: column.optional().describe("running balance after the row"),
+  type: column.optional(),
+  id: column.optional().describe("the bank's own id of the row"),
+  currency: column.optional(),
+  counterparty: column.optional(),
+  account: column.optional().describe("bank account of the row; a file with several becomes several statements"),
+});
+
+const amount = z.strictObject({
+  decimal: z.enum([".", ","]).default("."),
+  thousands: z.enum(["", ".", ",", "'", " "]).default(""),
+  sign: z.string().max(4).default("").describe("currency sign that may stand at the amount"),
+  parentheses: z.boolean().default(false).describe("(12.00) means -12.00"),
+});
+
+const skip = z.strictObject({
+  column,
+  is: words.optional().describe("leave the row out when the cell is one of these"),
+  starts: z.string().min(1).optional(),
+  empty: z.literal(true).optional(),
+});
+
+const fields = {
+  description: z.string().optional(),
+  delimiter: z.enum([",", ";", "\t", "|"]).default(","),
+  encoding: z.enum(ENCODINGS).default("utf-8"),
+  match: match.default({}),
+  preamble: z
+    .array(
+      z
+        .string()
+        .min(1)
+        .max(500)
+        .refine(isTemplate, `the places are {${PLACEHOLDERS.join("}, {")}} and {}`),
+    )
+    .optional()
+    .describe(
+      "lines before the header, with {account} {opening} {closing} {closing_date} {from} {to} where these stand and {} for anything else",
+    ),
+  columns,
+  date: z.string().refine((form) => datePattern(form) !== null, "write a form such as MM/DD/YYYY, DD.MM.YYYY, D MMM YYYY, YYYYMMDD or ofx"),
+  amount: amount.default({ decimal: ".", thousands: "", sign: "", parentheses: false }),
+  sign: z.enum(["signed", "inverted"]).default("signed").describe("inverted: spending is positive, as on some credit cards"),
+  direction: z
+    .strictObject({ column, out: words, in: words })
+    .optional()
+    .describe("a column whose word says the direction of an unsigned amount"),
+  currency: z
+    .string()
+    .refine(isCurrency, "write three capitals such as USD")
+    .optional()
+    .describe("of the statement; without it that of the workspace"),
+  skip: z.array(skip).default([]),
+};
+
+const dialectSchema = z
+  .strictObject({ name: z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, "write small letters, digits and dashes"), ...fields })
+  .check((context) => {
+    const value = context.value;
+    const problem = (path: (string | number)[], message: string) => context.issues.push({ code: "custom", input: value, path, message });
+    const { amount: one, out, in: into } = value.columns;
+    if ((out === undefined) !== (into === undefined)) problem(["columns"], "`out` and `in` go together");
+    if ((one === undefined) === (out === undefined)) problem(["columns"], "name either `amount`, or both `out` and `in`");
+    if (value.direction !== undefined && one === undefined) problem(["direction"], "`direction` goes with columns.amount");
+    if (value.direction !== undefined && value.sign === "inverted") problem(["sign"], "`direction` already says the sign");
+    if (value.amount.thousands === value.amount.decimal) problem(["amount"], "the decimal and the thousands mark are the same");
+    if (value.match.header === undefined && value.match.columns !== undefined && namesOf(value).length > 0) {
+      problem(["columns"], `without match.header columns are given by number, not "${namesOf(value)[0]}"`);
+    }
+    for (const [index, rule] of value.skip.entries()) {
+      if ([rule.is, rule.starts, rule.empty].filter((part) => part !== undefined).length !== 1)
+        problem(["skip", index], "name one of `is`, `starts` or `empty`");
+    }
+  });
+
+export type Dialect = z.output<typeof dialectSchema>;
+export type Column = z.output<typeof column>;
+
+/** Columns the dialect gives by header name. */
+function namesOf(dialect: { columns: z.output<typeof columns>; direction?: { column: Column } | undefined }): string[] {
+  return [...Object.values(dialect.columns).flat(), dialect.direction?.column].filter((name): name is string => typeof name === "string");
+}
+
+/** True when the file has a header line: the match says so, or a column is given by name. */
+export function hasHeader(dialect: Dialect): boolean {
+  return dialect.match.header !== undefined || (dialect.match.columns === undefined && namesOf(dialect).length > 0);
+}
+
+/**
+ * The dialects of importers/*.yaml.
+ * @throws CONFIG_INVALID at the line, with the nearest known key
+ */
+export function parseDialects(files: { path: string; text: string }[]): Dialect[] {
+  const seen = new Map<string, string>();
+  return files.map(({ path, text }) => {
+    const source = { file: path, code: "CONFIG_INVALID" as const, maxLength: 65_536 };
+    const dialect = checkYaml(readYaml(text, source), dialectSchema, source);
+    const other = seen.get(dialect.name);
+    if (other !== undefined) {
+      const message = `${path}: The dialect "${dialect.name}" is defined twice: in ${other} and here. Give one another name.`;
+      throw new ClearedError("CONFIG_INVALID", message, { at: { file: path } });
+    }
+    seen.set(dialect.name, path);
+    return dialect;
+  });
+}
+
+/**
+ * A dialect from `mapping:` of config.yaml, which has the keys of a dialect file without its name.
+ * @throws CONFIG_INVALID
+ */
+export function mappingDialect(mapping: unknown, name = "generic"): Dialect {
+  const given = typeof mapping === "object" && mapping !== null && !Array.isArray(mapping) ? mapping : { columns: mapping };
+  const at = { file: "config.yaml" };
+  return checkYaml({ value: { name, ...given }, at: () => at }, dialectSchema, { ...at, code: "CONFIG_INVALID", maxLength: 0 });
+}

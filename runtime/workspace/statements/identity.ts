@@ -1,0 +1,82 @@
+/**
+ * Row identity: the import key that makes importing idempotent, overlap-safe and twin-safe (spec/books.md 1.1).
+ * A key depends on what the bank says about the row and on nothing else: not on the file, its order or its range.
+ */
+import { hash } from "node:crypto";
+import type { Row } from "../../ports.ts";
+import { entryId } from "../entry-id.ts";
+import type { ParsedRow, Statement } from "./types.ts";
+
+/** A row with what the books need to know beyond what scripts see. */
+export interface KeyedRow {
+  row: Row;
+  /** Import key; `row.id` is its hash. One line without blanks, commas or control characters. */
+  key: string;
+  line: number;
+  /** True when an equal row of that day stands before it: two coffees are two entries. */
+  twin: boolean;
+}
+
+// Some banks number the rows of each file from 1 and call that an id; the next file gives the same numbers to other rows.
+const COUNTER = /^\d{1,5}$/;
+
+/**
+ * Rows of a file's statements that belong to one account, in the order of the file. Statements of one file for one account go
+ * in together, so that equal rows in two of them stay two rows.
+ */
+export function toKeyedRows(statements: readonly Statement[], account: string): KeyedRow[] {
+  const parsed = statements.flatMap((statement) => (statement.newest_first ? statement.rows.toReversed() : statement.rows));
+  const stems = new Map<ParsedRow, string>();
+  const groups = new Map<string, ParsedRow[]>();
+  const bankIds = new Map<string, number>();
+  for (const row of parsed) {
+    const stem = keyStem(row, account);
+    stems.set(row, stem);
+    const group = groups.get(stem);
+    if (group === undefined) groups.set(stem, [row]);
+    else group.push(row);
+    if (row.bank_id !== null) bankIds.set(row.bank_id, (bankIds.get(row.bank_id) ?? 0) + 1);
+  }
+  const ordinals = new Map<ParsedRow, number>();
+  for (const group of groups.values()) {
+    // Rows under one bank id may differ in their text: by text, then by time, so that no file order changes who is first.
+    const ordered =
+      group.length === 1
+        ? group
+        : group.toSorted((a, b) => (a.raw_description < b.raw_description ? -1 : a.raw_description > b.raw_description ? 1 : 0));
+    for (const [ordinal, row] of ordered.entries()) ordinals.set(row, ordinal);
+  }
+  const inFileOrder = statements.flatMap((statement) => statement.rows);
+  return inFileOrder.map((row) => {
+    const ordinal = ordinals.get(row) ?? 0;
+    const key = `${stems.get(row)}:${ordinal}`;
+    const id = entryId(row.date, key);
+    // A bank id serves scripts as the reference only while it names one row; a counter names another one in the next file.
+    const reference = row.bank_id !== null && bankIds.get(row.bank_id) === 1 && !COUNTER.test(row.bank_id) ? row.bank_id : id;
+    return { row: toRow(row, id, reference, account), key, line: row.line, twin: ordinal > 0 };
+  });
+}
+
+/** The key without its ordinal. Day and amount are in it even under a bank id: sloppy banks reuse one for another row. */
+function keyStem(row: ParsedRow, account: string): string {
+  const mark =
+    row.bank_id === null || COUNTER.test(row.bank_id)
+      ? short(row.raw_description)
+      : /^[A-Za-z0-9._~/+=-]{1,64}$/.test(row.bank_id)
+        ? `id.${row.bank_id}`
+        : `id-${short(row.bank_id)}`;
+  return `${account}:${row.date.replaceAll("-", "")}:${row.amount}:${row.currency}:${mark}`;
+}
+
+/** 64 bits: two different texts on one day with one amount do not meet. */
+function short(text: string): string {
+  return hash("sha256", text, "hex").slice(0, 16);
+}
+
+function toRow(parsed: ParsedRow, id: string, reference: string, account: string): Row {
+  const { date, description, raw_description, amount, currency, type, counterparty, balance } = parsed;
+  const row: Row = { id, date, description, raw_description, amount, currency, reference, type, account };
+  if (counterparty !== undefined) row.counterparty = counterparty;
+  if (balance !== undefined) row.balance = balance;
+  return row;
+}

@@ -1,0 +1,188 @@
+/**
+ * Our own reader of OFX and QFX, SGML (1.x) and XML (2.x): npm readers fail on what banks write (unclosed tags, CDATA, doubly
+ * escaped entities, bare ampersands). One pass over the tags without a tree, so no nesting can exhaust the stack.
+ */
+import { ClearedError } from "../../errors.ts";
+import type { Refused } from "../../ports.ts";
+import { amountReader, cleanText, collapse, datePattern, excerpt, isCurrency, PLAIN_AMOUNT, readDay } from "./cells.ts";
+import { ROW_LIMIT } from "./csv.ts";
+import { decode, type Encoding, isMultiByteUtf8 } from "./encoding.ts";
+import { ofxTags } from "./ofx-tags.ts";
+import { NOTHING_STATED, prove } from "./proof.ts";
+import type { ParsedRow, Statement } from "./types.ts";
+
+const POINT = amountReader(PLAIN_AMOUNT);
+// OFX 1.0.2, 3.2.9: the decimal mark is a point or a comma, without any thousands mark.
+const COMMA = amountReader({ ...PLAIN_AMOUNT, decimal: "," });
+const DAY = datePattern("ofx") ?? /$^/;
+
+const STATEMENTS = new Set(["STMTRS", "CCSTMTRS"]);
+const SECTIONS = new Set([
+  "BANKACCTFROM",
+  "CCACCTFROM",
+  "BANKACCTTO",
+  "CCACCTTO",
+  "STMTTRN",
+  "PAYEE",
+  "CURRENCY",
+  "ORIGCURRENCY",
+  "LEDGERBAL",
+  "AVAILBAL",
+  "BANKTRANLISTP",
+  "STMTTRNP",
+  "BALLIST",
+  "BAL",
+  "STATUS",
+]);
+
+/** Raw values of one aggregate by `SECTION.TAG`, with the line of its beginning. */
+interface Raw {
+  line: number;
+  values: Map<string, string>;
+}
+
+interface RawStatement extends Raw {
+  transactions: Raw[];
+}
+
+/** True when the text at the top of a file is OFX, whatever the file is called. */
+export function isOfx(top: string): boolean {
+  return /^\s*OFXHEADER\s*:/i.test(top) || /<OFX[\s>]/i.test(top.slice(0, 4096)) || /<\?OFX\s/i.test(top.slice(0, 4096));
+}
+
+/**
+ * The statements of the file, one per account.
+ * @throws STATEMENT_ENCODING, STATEMENT_INVALID, FILE_TOO_LARGE
+ */
+export function readOfx(file: string, bytes: Uint8Array, defaultCurrency: string): Statement[] {
+  const text = decode(file, bytes, declaredEncoding(bytes));
+  const { raw, closed, investments, fault } = collect(file, text);
+  if (!closed)
+    throw new ClearedError("STATEMENT_INVALID", "The file ends before </OFX>: it is cut off. Download it again.", { at: { file } });
+  if (raw.length === 0) {
+    const why =
+      fault !== ""
+        ? `The bank answered: ${excerpt(fault)}.`
+        : investments
+          ? "Investment statements are not read; export the cash account, or CSV."
+          : "It holds no bank or card statement.";
+    throw new ClearedError("STATEMENT_INVALID", `No statement can be taken from this OFX file. ${why}`, { at: { file } });
+  }
+  return raw.map((one) => toStatement(one, defaultCurrency));
+}
+
+function declaredEncoding(bytes: Uint8Array): Encoding {
+  const top = new TextDecoder("windows-1252").decode(bytes.subarray(0, 2048));
+  // Banks declare 1252 and write UTF-8; multi-byte UTF-8 does not come about by chance.
+  if (isMultiByteUtf8(bytes)) return "utf-8";
+  const xml = /<\?xml[^>]{0,200}encoding\s*=\s*["']([\w-]{1,40})/i.exec(top)?.[1]?.toLowerCase();
+  if (xml !== undefined) return ["iso-8859-1", "latin1", "windows-1252", "cp1252"].includes(xml) ? "windows-1252" : "utf-8";
+  return /^(?:CHARSET\s*:\s*(?:1252|ISO-?8859-?1|8859-1|NONE)|ENCODING\s*:\s*USASCII)/im.test(top) ? "windows-1252" : "utf-8";
+}
+
+function collect(file: string, text: string) {
+  const raw: RawStatement[] = [];
+  const open: string[] = [];
+  let statement: RawStatement | null = null;
+  let transaction: Raw | null = null;
+  let closed = false;
+  let investments = false;
+  let fault = "";
+  let count = 0;
+  for (const { name, closing, value, line } of ofxTags(text)) {
+    if (closing) {
+      if (name === "OFX") closed = true;
+      if (STATEMENTS.has(name)) [statement, transaction] = [null, null];
+      if (name === "STMTTRN") transaction = null;
+      const at = open.lastIndexOf(name);
+      if (at >= 0) open.length = at;
+    } else if (STATEMENTS.has(name)) {
+      statement = { line, values: new Map(), transactions: [] };
+      raw.push(statement);
+      open.length = 0;
+    } else if (name === "STMTTRN" && statement !== null) {
+      if (++count > ROW_LIMIT)
+        throw new ClearedError(
+          "FILE_TOO_LARGE",
+          `The file has more than ${ROW_LIMIT.toLocaleString("en-US")} transactions. Export it in shorter ranges.`,
+          { at: { file } },
+        );
+      transaction = { line, values: new Map() };
+      statement.transactions.push(transaction);
+      open.length = 0;
+    } else if (SECTIONS.has(name)) {
+      // Deeper than any real file; hostile nesting only loses its own values.
+      if (open.length < 16) open.push(name);
+    } else {
+      if (name === "INVSTMTRS") investments = true;
+      if (name === "MESSAGE" && statement === null && value !== "" && value !== "OK") fault = value;
+      const target = transaction ?? statement;
+      const key = open.length === 0 ? name : `${open.at(-1)}.${name}`;
+      if (target !== null && value !== "" && !target.values.has(key)) target.values.set(key, value);
+    }
+  }
+  return { raw, closed, investments, fault };
+}
+
+function toStatement(raw: RawStatement, defaultCurrency: string): Statement {
+  const { values } = raw;
+  const stated = values.get("CURDEF")?.trim().toUpperCase() ?? "";
+  const currency = isCurrency(stated) ? stated : defaultCurrency;
+  const rows: ParsedRow[] = [];
+  const refused: Refused[] = [];
+  for (const transaction of raw.transactions) {
+    const row = toRow(transaction, currency);
+    if ("reason" in row) refused.push({ line: transaction.line, code: "STATEMENT_ROW", message: row.reason });
+    else rows.push(row);
+  }
+  const account = collapse(cleanText(values.get("BANKACCTFROM.ACCTID") ?? values.get("CCACCTFROM.ACCTID") ?? "")) || null;
+  const draft = { dialect: "ofx", account, currency, rows, refused, skipped: 0 };
+  const closing = readBalance(values.get("LEDGERBAL.BALAMT"), values.get("LEDGERBAL.DTASOF"), currency);
+  return prove(draft, { ...NOTHING_STATED, closing, from: day(values.get("DTSTART")), to: day(values.get("DTEND")) });
+}
+
+function toRow({ line, values }: Raw, statementCurrency: string): ParsedRow | { reason: string } {
+  const posted = values.get("DTPOSTED") ?? "";
+  if (posted === "") return { reason: "The date (DTPOSTED) is empty." };
+  const read = readDay(posted, DAY);
+  if ("fault" in read)
+    return { reason: `"${excerpt(posted)}" is not ${read.fault === "shape" ? "an OFX date" : "a calendar day from 1970 to 2069"}.` };
+  // CURRENCY says in what the amount is; ORIGCURRENCY only what it was converted from (OFX 1.0.2, 5.2).
+  const currency = values.get("CURRENCY.CURSYM")?.trim().toUpperCase() ?? statementCurrency;
+  if (!isCurrency(currency)) return { reason: `"${excerpt(currency)}" is not a currency: three capitals such as USD.` };
+  const text = values.get("TRNAMT") ?? "";
+  const amount = readAmount(text, currency);
+  if ("reason" in amount) return amount;
+  if (/^[0.]+$/.test(amount.amount)) return { reason: "The amount is zero: nothing moves, so there is nothing to book." };
+  const name = cleanText(values.get("NAME") ?? values.get("PAYEE.NAME") ?? "").trim();
+  const memo = cleanText(values.get("MEMO") ?? "").trim();
+  const raw = memo.startsWith(name) ? memo : name.startsWith(memo) ? name : `${name} ${memo}`;
+  const payee = collapse(cleanText(values.get("PAYEE.NAME") ?? ""));
+  const row: ParsedRow = {
+    line,
+    date: read.day,
+    amount: amount.amount,
+    currency,
+    description: collapse(raw),
+    raw_description: raw,
+    type: collapse(cleanText(values.get("TRNTYPE") ?? "")),
+    bank_id: collapse(cleanText(values.get("FITID") ?? "")) || null,
+  };
+  if (payee !== "") row.counterparty = payee;
+  return row;
+}
+
+function readAmount(text: string, currency: string) {
+  return text.includes(",") && !text.includes(".") ? COMMA(text, currency) : POINT(text, currency);
+}
+
+function readBalance(amount: string | undefined, date: string | undefined, currency: string) {
+  const read = readAmount(amount ?? "", currency);
+  const asOf = day(date);
+  return "amount" in read && asOf !== null ? { date: asOf, amount: read.amount } : null;
+}
+
+function day(text: string | undefined): string | null {
+  const read = readDay(text ?? "", DAY);
+  return "day" in read ? read.day : null;
+}

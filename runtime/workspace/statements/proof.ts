@@ -1,0 +1,145 @@
+/**
+ * Proof of a statement: the running balance, or opening + rows = closing, must tie to the cent. Only what ties is handed on;
+ * what does not becomes a warning with the line where it breaks. Sums are exact (minor units in BigInt).
+ */
+import type { Refused } from "../../ports.ts";
+import { currencyPlaces } from "../../money.ts";
+import { fromExact, toExact } from "../amounts.ts";
+import type { ParsedRow, Statement } from "./types.ts";
+
+/** What the file itself says about its balances and range. */
+export interface Stated {
+  opening: string | null;
+  closing: { date: string; amount: string } | null;
+  from: string | null;
+  to: string | null;
+}
+
+export const NOTHING_STATED: Stated = { opening: null, closing: null, from: null, to: null };
+
+/** Amounts of one statement count the same smallest unit, so they are summed without their scale. */
+const toMinor = (amount: string): bigint => toExact(amount).units;
+const fromMinor = (units: bigint, currency: string): string =>
+  fromExact({ units, scale: currencyPlaces(currency) }, currencyPlaces(currency));
+
+type Draft = Omit<Statement, "opening" | "closing" | "from" | "to" | "newest_first" | "warnings">;
+type Finding = { line: number; balance: bigint; expected: bigint };
+
+/** Adds to a statement the balances that are proven, the range it covers and the order its rows stand in. */
+export function prove(draft: Draft, stated: Stated): Statement {
+  const { rows } = draft;
+  const dates = rows.map((row) => row.date).toSorted();
+  const first = dates[0] ?? null;
+  const last = dates.at(-1) ?? null;
+  const warnings: Refused[] = [];
+  const withBalance = rows.some((row) => row.balance !== undefined);
+  const oneCurrency = rows.every((row) => row.currency === draft.currency);
+  let newestFirst = rows.length > 1 && (rows[0]?.date ?? "") > (rows.at(-1)?.date ?? "");
+  let opening: string | null = null;
+  let closing: Statement["closing"] = null;
+  if (withBalance && oneCurrency) {
+    const chain = runningBalance(rows, draft.refused, newestFirst);
+    newestFirst = chain.newestFirst;
+    if (chain.breaks.length === 0) {
+      opening = chain.opening === null ? null : fromMinor(chain.opening, draft.currency);
+      closing = chain.closing === null || last === null ? null : { date: last, amount: fromMinor(chain.closing, draft.currency) };
+      if (differs(stated.opening, opening) || differs(stated.closing?.amount ?? null, closing?.amount ?? null)) {
+        warnings.push({
+          line: 1,
+          code: "STATEMENT_BALANCE",
+          message: `The file states ${stated.opening ?? "no opening"} and ${stated.closing?.amount ?? "no closing"} balance, but its running balance goes from ${opening ?? "?"} to ${closing?.amount ?? "?"}. Compare it with the bank's page.`,
+        });
+        [opening, closing] = [null, null];
+      }
+    } else {
+      warnings.push(...chain.breaks.slice(0, 3).map((found) => broken(found, draft.currency)));
+    }
+  } else if (stated.closing !== null && oneCurrency) {
+    ({ opening, closing } = statedBalance(draft, { ...stated, closing: stated.closing }, last, warnings));
+  }
+  return { ...draft, newest_first: newestFirst, warnings, opening, closing, from: stated.from ?? first, to: stated.to ?? last };
+}
+
+function differs(stated: string | null, proven: string | null): boolean {
+  return stated !== null && proven !== null && stated !== proven;
+}
+
+/** Walks the balances in the order of the dates and, when that does not tie, in the other one. */
+function runningBalance(rows: ParsedRow[], refused: Refused[], newestFirst: boolean) {
+  const likely = walk(rows, refused, newestFirst);
+  if (likely.breaks.length === 0) return likely;
+  const other = walk(rows, refused, !newestFirst);
+  return other.breaks.length < likely.breaks.length ? other : likely;
+}
+
+function walk(rows: ParsedRow[], refused: Refused[], newestFirst: boolean) {
+  const ordered = newestFirst ? rows.toReversed() : rows;
+  const gaps = refused.map((row) => row.line).toSorted((a, b) => a - b);
+  if (newestFirst) gaps.reverse();
+  const passed = (gap: number | undefined, line: number) => gap !== undefined && (newestFirst ? gap > line : gap < line);
+  const breaks: Finding[] = [];
+  let opening: bigint | null = null;
+  let running: bigint | null = null;
+  let before = 0n;
+  let gap = 0;
+  let whole = true;
+  for (const row of ordered) {
+    // A refused row's amount is unknown: the chain starts anew behind it.
+    while (passed(gaps[gap], row.line)) {
+      gap++;
+      running = null;
+      if (opening === null) whole = false;
+    }
+    const amount = toMinor(row.amount);
+    const balance: bigint | null = row.balance === undefined ? null : toMinor(row.balance);
+    if (running !== null) running += amount;
+    if (balance !== null) {
+      if (running !== null && running !== balance) breaks.push({ line: row.line, balance, expected: running });
+      if (opening === null && whole) opening = balance - amount - before;
+      running = balance;
+    }
+    before += amount;
+  }
+  return { newestFirst, breaks, opening, closing: gap < gaps.length ? null : running };
+}
+
+function broken(found: Finding, currency: string): Refused {
+  return {
+    line: found.line,
+    code: "STATEMENT_BALANCE",
+    message: `The running balance breaks here: the file says ${fromMinor(found.balance, currency)}, the rows before give ${fromMinor(found.expected, currency)}. A row is missing, doubled or read with the wrong sign; compare it with the bank's page.`,
+  };
+}
+
+/** A closing balance the file states, tied by the stated opening or, when it is of the last day covered, giving the opening. */
+function statedBalance(
+  draft: Draft,
+  stated: Stated & { closing: { date: string; amount: string } },
+  last: string | null,
+  warnings: Refused[],
+) {
+  const { closing } = stated;
+  const sum = draft.rows.reduce((total, row) => total + toMinor(row.amount), 0n);
+  const warn = (message: string) => warnings.push({ line: 1, code: "STATEMENT_BALANCE", message });
+  if (last !== null && last > closing.date) {
+    warn(`The balance ${closing.amount} is of ${closing.date}, but there are rows up to ${last}: it cannot be checked.`);
+    return { opening: null, closing: null };
+  }
+  if (draft.refused.length > 0) return { opening: stated.opening, closing };
+  const opening = toMinor(closing.amount) - sum;
+  if (stated.opening !== null) {
+    if (toMinor(stated.opening) === opening) return { opening: stated.opening, closing };
+    warn(
+      `${stated.opening} at the start and rows of ${fromMinor(sum, draft.currency)} do not give the closing balance ${closing.amount}. A row is missing, doubled or read with the wrong sign.`,
+    );
+    return { opening: null, closing: null };
+  }
+  if (stated.to !== null && closing.date > stated.to) {
+    // Rows between the end of the list and the day of the balance are not in the file, so the opening is not known.
+    warn(
+      `The balance ${closing.amount} is of ${closing.date}, but the rows are listed only through ${stated.to}: the opening balance is not known.`,
+    );
+    return { opening: null, closing };
+  }
+  return { opening: fromMinor(opening, draft.currency), closing };
+}

@@ -1,0 +1,138 @@
+/**
+ * One run's view of its workspace: HEAD of the branch plus what the run has written. Primitives read and write through it; the engine
+ * takes the changes of each step from it, gives them back on a resume, and commits them as data on whatever HEAD is by then.
+ */
+import { ClearedError } from "../errors.ts";
+import { dayIn } from "../sandbox/header.ts";
+import type { Card, Change, CommitResult, Git, Json, Row, Step, Tree, WorkspaceView } from "../ports.ts";
+import { type Config, configKeys, configValue, parseConfig } from "./config.ts";
+import { createDataFiles } from "./data-files.ts";
+import { CONFIG, RECEIPTS } from "./layout.ts";
+import { applyEdits } from "./ledger.ts";
+import { createOverlay, type Overlay } from "./overlay.ts";
+import { receiptFromYaml, receiptToYaml } from "./receipt.ts";
+import { tidyImports } from "./tidy.ts";
+import { createBooks } from "./view-books.ts";
+import { createImports } from "./view-imports.ts";
+
+export interface ViewOptions {
+  dir: string;
+  git: Git;
+  /** The tree of the run's pin: config and dialects are read as they were. */
+  base: Tree;
+  config: Config;
+  run: string;
+  /** Names or hashes of statements that are imported again on purpose. */
+  again?: readonly string[];
+  /** The run's clock, ms. */
+  now(): number;
+  pending(): Card[];
+  log(message: string): void;
+}
+
+export function createView(options: ViewOptions): WorkspaceView {
+  const { dir, git, config, run, base } = options;
+  const overlay = createOverlay(git);
+  const today = (ms: number) => dayIn(config.timezone, ms);
+  const closed = closedThrough(config);
+  const closedAtHead = async (): Promise<string | undefined> => closed(await overlay.head());
+  const imports = createImports({ dir, base, config, overlay, run, closed: closedAtHead, again: options.again ?? [] });
+  // Only a commit can complete an import.
+  let landed = false;
+  const books = createBooks({
+    overlay,
+    run,
+    today: () => today(options.now()),
+    rules: async () => ({ currency: config.currency, closed_through: await closedAtHead() }),
+    rowsOf: (reference) => imports.rowsOf(reference),
+  });
+
+  const build = async (head: Tree): Promise<Map<string, string | null>> => filesOf(overlay, head, await closed(head));
+
+  return {
+    today,
+    ports: {
+      books,
+      imports,
+      files: createDataFiles(dir, overlay),
+      config: async (key) => configValue(config.raw, key),
+      configKeys: async () => configKeys(config.raw),
+      review: (item) => overlay.record({ op: "review", ...item, ...booked(overlay, item.entry) }),
+      pending: async () => options.pending(),
+      log: (message) => options.log(message),
+      emit: (event, payload) => overlay.record({ op: "emit", event, payload }),
+      gitLog: (query) => git.log(query),
+    },
+    restore: (step) => {
+      for (const change of step.changes) {
+        if (change.op === "committed") landed = true;
+        if (change.op === "rows") imports.restore(change.name, change.hash, change.meta, rowsOfStep(step));
+        else overlay.apply(change);
+      }
+    },
+    takeChanges: (): Change[] => overlay.takeChanges(),
+    dirty: () => overlay.dirty(),
+    check: async () => {
+      await build(git.tree(await git.head()));
+    },
+    commit: async (message, trailers, guard): Promise<CommitResult> => git.commit({ message, trailers, build, guard }),
+    committed: () => {
+      landed = true;
+      overlay.committed();
+    },
+    tidy: async () => {
+      if (!landed) return;
+      await tidyImports(dir, git.tree(await git.head()));
+    },
+  };
+}
+
+/** What a card says of an entry this run has added, so that the card can be read without the books. */
+function booked(overlay: Overlay, id: string | null): { booked?: string[] } {
+  const entry = id === null ? undefined : overlay.mine.get(id);
+  if (entry === undefined) return {};
+  return { booked: entry.postings.map(({ account, amount, currency }) => `${entry.date}  ${account}  ${amount} ${currency}`) };
+}
+
+function rowsOfStep(step: Step): Row[] {
+  const rows: Json = step.result === null ? [] : (JSON.parse(step.result) as Json);
+  return Array.isArray(rows) ? (rows as unknown as Row[]) : [];
+}
+
+/** The closed period as HEAD says: a period that was closed while the run waited is closed for it too. */
+function closedThrough(pinned: Config): (head: Tree) => Promise<string | undefined> {
+  let blob: string | null = null;
+  let day = pinned.closed_through;
+  return async (head) => {
+    const now = await head.blob(CONFIG);
+    if (now !== null && now !== blob) {
+      day = parseConfig((await head.read(CONFIG)) ?? "").closed_through;
+      blob = now;
+    }
+    return day;
+  };
+}
+
+/** What a commit on `head` would write. @throws JOURNAL_*, ACCOUNT_UNKNOWN, WORKSPACE_CONFLICT */
+async function filesOf(overlay: Overlay, head: Tree, closed_through: string | undefined): Promise<Map<string, string | null>> {
+  const { files, dropped } = await applyEdits(head, overlay.edits(), { closed_through });
+  for (const [path, { text, base }] of overlay.files) {
+    const now = await head.blob(path);
+    if (now !== base && (await head.read(path)) !== text) {
+      throw new ClearedError(
+        "WORKSPACE_CONFLICT",
+        `${path} was changed since the run read it. Start the run again; it will read the new content.`,
+        { at: { file: path } },
+      );
+    }
+    files.set(path, text);
+  }
+  for (const [id, gap] of dropped) {
+    // The books moved between the import and its commit, so its closing balance does not tie any more: the receipt says so.
+    const hash = overlay.mine.get(id)?.tags["key"]?.split(":").at(-1) ?? "";
+    const path = [...overlay.files.keys()].find((one) => one.startsWith(RECEIPTS + hash)) ?? "";
+    const text = files.get(path);
+    if (typeof text === "string") files.set(path, receiptToYaml({ ...receiptFromYaml(text, path), gap }));
+  }
+  return files;
+}
