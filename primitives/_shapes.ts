@@ -1,0 +1,199 @@
+/**
+ * The shapes primitives share. Each carries its type in agent scripts as meta `ts` (runtime/derive.ts renders it) and, where a wrong
+ * value has a code of its own, that code as `params.code`, which runtime/primitive.ts raises instead of PARAMS_INVALID.
+ * Shapes that stand in lists of thousands are single checks, not chains: they run once per row.
+ */
+import { z } from "zod";
+import { isDay } from "../runtime/day.ts";
+import { type Code, didYouMean } from "../runtime/errors.ts";
+import { AMOUNT_PATTERN, CURRENCY_PATTERN } from "../runtime/money.ts";
+import type { EntryStatus, Json } from "../runtime/ports.ts";
+
+/** A value shown in a message: short, on one line. */
+export function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length > 60 ? `${text.slice(0, 57)}...` : text;
+}
+
+export interface Check {
+  /** What to say about a value that is refused; `undefined` (a missing key) is answered for all. */
+  says: (value: unknown) => string;
+  code?: Code;
+  /** Type on the input side of agent scripts. */
+  ts: string;
+  /** Its JSON schema. */
+  json: Record<string, unknown>;
+}
+
+/** A shape that is one check, with its message, its type in scripts and its JSON schema. */
+export function checked<T>(accepts: (value: unknown) => boolean, check: Check): z.ZodCustom<T, T> {
+  return z
+    .custom<T>(accepts, {
+      error: (issue) => (issue.input === undefined ? "is missing" : check.says(issue.input)),
+      ...(check.code === undefined ? {} : { params: { code: check.code } }),
+    })
+    .meta({ ts: check.ts, ...check.json });
+}
+
+function amountSays(value: unknown): string {
+  if (typeof value === "number")
+    return `${value} is a number; pass amounts as text such as "42.99" or as a Decimal, because a number cannot hold cents exactly`;
+  return `${shown(value)} is not an amount; write digits with at most one point, such as "42.99", without signs of currency or thousands`;
+}
+
+const isAmount = (value: unknown): value is string => typeof value === "string" && AMOUNT_PATTERN.test(value);
+const isPositive = (value: unknown): boolean => isAmount(value) && !value.startsWith("-") && /[1-9]/.test(value);
+
+/** Signed decimal text. */
+export const money = checked<string>(isAmount, {
+  says: amountSays,
+  code: "JOURNAL_AMOUNT",
+  ts: "Money",
+  json: { type: "string", pattern: AMOUNT_PATTERN.source },
+});
+
+/** Decimal text above zero. */
+export const positiveMoney = checked<string>(isPositive, {
+  says: (value) =>
+    isAmount(value) ? `${shown(value)} is not positive; swap the accounts, or pass new Decimal(amount).abs()` : amountSays(value),
+  code: "JOURNAL_AMOUNT",
+  ts: "Money",
+  json: { type: "string", pattern: "^\\d{1,30}(?:\\.\\d{1,18})?$" },
+});
+
+/** Decimal text, zero or more. */
+export const nonNegativeMoney = checked<string>((value) => isAmount(value) && !value.startsWith("-"), {
+  says: (value) => (isAmount(value) ? `${shown(value)} is negative` : amountSays(value)),
+  code: "JOURNAL_AMOUNT",
+  ts: "Money",
+  json: { type: "string", pattern: "^\\d{1,30}(?:\\.\\d{1,18})?$" },
+});
+
+/** A day of the calendar, YYYY-MM-DD. */
+export const day = checked<string>((value) => typeof value === "string" && isDay(value), {
+  says: (value) => `${shown(value)} is not a calendar day from 1970 to 2069; write it as YYYY-MM-DD`,
+  code: "JOURNAL_DATE",
+  ts: "string",
+  json: { type: "string", format: "date" },
+});
+
+/** An account by number (5020, "5020") or by name. Primitives turn it into text with `accountText`. */
+export const account = checked<string | number>(
+  (value) => (typeof value === "string" ? value !== "" && value.length <= 200 : Number.isSafeInteger(value) && (value as number) >= 0),
+  {
+    says: (value) => `${shown(value)} is not an account; pass its number (5020) or its name ("Expenses:Software")`,
+    ts: "string | number",
+    json: { type: ["string", "integer"] },
+  },
+);
+
+export const accountText = (value: string | number): string => String(value);
+
+/** What scripts see as an account: its number as a number where it is one, as the seeds have it. */
+export function accountNumber(id: string): string | number {
+  return /^(0|[1-9]\d{0,14})$/.test(id) ? Number(id) : id;
+}
+
+export const accountOut = z.union([z.number(), z.string()]).describe("account number");
+
+/** How sure a classification is: 0 to 1, as a number or as decimal text (a Decimal). */
+export const confidence = checked<string | number>(
+  (value) =>
+    typeof value === "number"
+      ? value >= 0 && value <= 1
+      : typeof value === "string" && /^(?:0(?:\.\d{1,18})?|1(?:\.0{1,18})?)$/.test(value),
+  { says: (value) => `${shown(value)} is not between 0 and 1`, ts: "DecimalInput", json: { type: ["number", "string"] } },
+);
+
+/** Confidence as a tag: at most four decimals, no exponent, no trailing zeros. */
+export const confidenceText = (value: string | number): string => String(Number(Number(value).toFixed(4)));
+
+export const STATUSES = [
+  "pending-review",
+  "auto-confirmed",
+  "user-confirmed",
+  "user-corrected",
+  "bootstrap-confirmed",
+  "voided",
+] as const satisfies readonly EntryStatus[];
+
+const GIVEN = STATUSES.filter((word) => word !== "voided");
+
+/**
+ * A status an agent may give; `voided` comes only from journal_void. Its type admits any text, because a list of entries that a script
+ * builds has widened it; the words still complete in an editor, and the value is checked at the call.
+ */
+export const status = z.enum(GIVEN).meta({ ts: `${GIVEN.map((word) => JSON.stringify(word)).join(" | ")} | (string & {})` });
+
+/** One line or more of text from a bank, a person or a model. 4,000 characters: longer belongs in data/. */
+export const text = checked<string>((value) => typeof value === "string" && value.length <= 4000, {
+  says: (value) =>
+    typeof value === "string" ? `is ${value.length} characters long; at most 4,000 are kept` : `${shown(value)} is not text`,
+  ts: "string",
+  json: { type: "string", maxLength: 4000 },
+});
+
+export const currency = checked<string>((value) => typeof value === "string" && CURRENCY_PATTERN.test(value), {
+  says: (value) => `${shown(value)} is not a currency; write its code, such as "USD"`,
+  ts: "string",
+  json: { type: "string", pattern: CURRENCY_PATTERN.source },
+});
+
+/** `YYMMDD-` and ten letters of base32. */
+export const entryId = checked<string>((value) => typeof value === "string" && /^\d{6}-[0-9a-z]{10}$/.test(value), {
+  says: (value) => `${shown(value)} is not an entry's id; journal_add_double and journal_query answer them`,
+  ts: "string",
+  json: { type: "string", pattern: "^\\d{6}-[0-9a-z]{10}$" },
+});
+
+/** The name of a statement file in import/, as importer_scan gives it. */
+export const fileName = checked<string>(
+  (value) => typeof value === "string" && value.length <= 255 && /^[^/\\\0]+$/.test(value) && !value.startsWith("."),
+  {
+    says: (value) => `${shown(value)} is not the name of a file in import/; importer_scan() lists them`,
+    code: "FILE_INVALID",
+    ts: "string",
+    json: { type: "string" },
+  },
+);
+
+/** Any JSON value. */
+export const json = z.custom<Json>((value) => value !== undefined).meta({ ts: "any" });
+
+/** An object of JSON values. */
+export const record = checked<Record<string, Json>>((value) => typeof value === "object" && value !== null && !Array.isArray(value), {
+  says: (value) => `${shown(value)} is not an object`,
+  ts: "Record<string, unknown>",
+  json: { type: "object" },
+});
+
+/**
+ * One of two object shapes, told apart by a key, so that a message names the wrong key instead of "matches neither".
+ * Derived typings and schemas show the union of both.
+ */
+export function either<A extends z.ZodObject, B extends z.ZodObject>(key: string, withKey: A, without: B) {
+  return z
+    .unknown()
+    .transform((value, ctx): z.output<A> | z.output<B> => {
+      if (typeof value !== "object" || value === null || Array.isArray(value)) {
+        ctx.issues.push({ code: "custom", message: `${shown(value)} is not an object`, input: value });
+        return z.NEVER;
+      }
+      const shape = key in value ? withKey : without;
+      const parsed = shape.safeParse(value);
+      if (parsed.success) return parsed.data as z.output<A> | z.output<B>;
+      for (const issue of parsed.error.issues)
+        ctx.issues.push({
+          ...issue,
+          message: issue.code === "unrecognized_keys" ? unknownKeys(issue.keys, shape) : issue.message,
+          code: "custom",
+          input: value,
+        });
+      return z.NEVER;
+    })
+    .meta({ either: [withKey, without] });
+}
+
+function unknownKeys(keys: readonly string[], shape: z.ZodObject): string {
+  return keys.map((key) => `unknown key "${key}".${didYouMean(key, Object.keys(shape.shape))}`).join(" ");
+}

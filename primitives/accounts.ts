@@ -1,0 +1,73 @@
+/** The chart of accounts, read only: it is edited in main.journal, by people. */
+import { z } from "zod";
+import { didYouMean } from "../runtime/errors.ts";
+import type { Account } from "../runtime/ports.ts";
+import { definePrimitive, type StepContext } from "../runtime/primitive.ts";
+import { account, accountNumber, accountOut, accountText } from "./_shapes.ts";
+
+const TYPES = ["asset", "liability", "equity", "income", "expense"] as const satisfies readonly Account["type"][];
+
+const shape = { id: accountOut, name: z.string().describe("full name, Expenses:Software"), type: z.enum(TYPES) };
+
+const toShape = (one: Account) => ({ id: accountNumber(one.id), name: one.name, type: one.type });
+
+async function find(wanted: string | number, ctx: StepContext): Promise<Account | undefined> {
+  const text = accountText(wanted);
+  return (await ctx.ports.books.accounts()).find((one) => one.id === text || one.name === text);
+}
+
+export const accounts_list = definePrimitive({
+  name: "accounts_list",
+  effect: "read",
+  access: "read",
+  summary: "All accounts.",
+  params: z.object({}),
+  returns: z.array(z.object(shape)),
+  errors: [],
+  example: "accounts_list()",
+  run: async (_, ctx) => (await ctx.ports.books.accounts()).map(toShape),
+});
+
+export const accounts_get = definePrimitive({
+  name: "accounts_get",
+  effect: "read",
+  access: "read",
+  summary: "One account; found is false when there is none.",
+  params: z.object({ account_id: account.describe("number or name") }),
+  returns: z.discriminatedUnion("found", [
+    z.object({ found: z.literal(true), ...shape }),
+    z.object({ found: z.literal(false), message: z.string().describe("names the nearest account") }),
+  ]),
+  errors: [],
+  example: "accounts_get(5020)",
+  run: async (p, ctx) => {
+    const one = await find(p.account_id, ctx);
+    if (one !== undefined) return { found: true as const, ...toShape(one) };
+    const words = (await ctx.ports.books.accounts()).flatMap((known) => [known.id, known.name]);
+    return { found: false as const, message: `There is no account ${p.account_id}.${didYouMean(accountText(p.account_id), words)}` };
+  },
+});
+
+export const accounts_exists = definePrimitive({
+  name: "accounts_exists",
+  effect: "read",
+  access: "read",
+  summary: "Whether an account exists.",
+  params: z.object({ account_id: account.describe("number or name") }),
+  returns: z.boolean(),
+  errors: [],
+  example: "accounts_exists(5020)",
+  run: async (p, ctx) => (await find(p.account_id, ctx)) !== undefined,
+});
+
+export const accounts_by_type = definePrimitive({
+  name: "accounts_by_type",
+  effect: "read",
+  access: "read",
+  summary: "The accounts of one type.",
+  params: z.object({ account_type: z.enum(TYPES) }),
+  returns: z.array(z.object(shape)),
+  errors: [],
+  example: `accounts_by_type("expense")`,
+  run: async (p, ctx) => (await ctx.ports.books.accounts()).filter((one) => one.type === p.account_type).map(toShape),
+});

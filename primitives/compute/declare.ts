@@ -1,0 +1,61 @@
+/**
+ * How a compute primitive is declared, how it refuses, and how its answers become text: an amount is rounded half-up once, to its
+ * currency; an exact answer is text; an answer computed in doubles is a number and finite.
+ */
+import type { z } from "zod";
+import { ClearedError, type Code } from "../../runtime/errors.ts";
+import { currencyPlaces } from "../../runtime/money.ts";
+import { type Declaration, definePrimitive, type Primitive } from "../../runtime/primitive.ts";
+import { abs, exact, fixed, plain } from "./exact.ts";
+
+/** Declares one primitive of this domain: pure, legal in every state, its run seeing nothing but its parameters. */
+export function defineCompute<P extends z.ZodObject, R extends z.ZodType, const O extends z.input<R>>(
+  declaration: Omit<Declaration<P, R>, "effect" | "access" | "errors" | "run"> & {
+    alsoRefuses?: readonly Code[];
+    run(params: z.output<P>): O;
+  },
+): Primitive<P, R> {
+  const { alsoRefuses = [], ...rest } = declaration;
+  const errors: Code[] = ["COMPUTE_RANGE", ...(takesMoney(rest.params) ? (["JOURNAL_AMOUNT"] as const) : []), ...alsoRefuses];
+  return definePrimitive<P, R, Declaration<P, R>>({ ...rest, errors, effect: "pure", access: "pure" });
+}
+
+/** Whether a wrong amount can stand anywhere in the parameters: then JOURNAL_AMOUNT is among the errors. */
+function takesMoney(schema: z.ZodType): boolean {
+  const { shape, element, innerType } = schema.def as { shape?: Record<string, z.ZodType>; element?: z.ZodType; innerType?: z.ZodType };
+  const inside = [...Object.values(shape ?? {}), element, innerType].filter((one) => one !== undefined);
+  return schema.meta()?.["ts"] === "Money" || inside.some(takesMoney);
+}
+
+/** Ends the call. reason: one word per cause, the same in every version, for scripts' callers and tests. */
+export function refuse(reason: string, message: string, code: Code = "COMPUTE_RANGE", data: Record<string, unknown> = {}): never {
+  throw new ClearedError(code, message, { data: { reason, ...data } });
+}
+
+/** Decimals of the amounts a call answers. */
+export const placesOf = (params: { currency?: string | undefined }): number =>
+  params.currency === undefined ? 2 : currencyPlaces(params.currency);
+
+/** More than an amount may have (runtime/money.ts): 30 digits before the point. */
+const TOO_LARGE = exact("1e30");
+
+/** An amount as text in the call's currency, rounded half-up once. */
+export function amount(value: bigint, params: { currency?: string | undefined }): string {
+  if (abs(value) >= TOO_LARGE) refuse("overflow", "The amount has more than 30 digits; look at the units of the parameters.");
+  return fixed(value, placesOf(params));
+}
+
+/** Several amounts at once, each rounded once. */
+export function amounts<K extends string>(params: { currency?: string | undefined }, values: Record<K, bigint>): Record<K, string> {
+  return Object.fromEntries(Object.entries<bigint>(values).map(([key, value]) => [key, amount(value, params)])) as Record<K, string>;
+}
+
+/** A percentage with up to six decimals, half-up. */
+export const pctText = (value: bigint): string => plain(value, 6);
+
+/** A finite double, or a refusal: an overflow is no answer. */
+export function finite(value: number): number {
+  return Number.isFinite(value)
+    ? value + 0
+    : refuse("overflow", "The result is too large for a number; look at the units of the parameters.");
+}

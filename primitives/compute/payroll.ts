@@ -1,0 +1,97 @@
+/** Salaries and staff: what a part of a period pays, what an employee costs, how many there are. Rounded once, at the end. */
+import { z } from "zod";
+import { nonNegativeMoney } from "../_shapes.ts";
+import { amount, amounts, defineCompute, pctText, placesOf, refuse } from "./declare.ts";
+import { exact, HUNDRED, ONE, percentOf, plain, round, share, whole } from "./exact.ts";
+import { count, exactOut, fields, figure, inCurrency, moneyOut, percentTo100 } from "./shapes.ts";
+
+const PERIODS = { monthly: 12, semimonthly: 24, biweekly: 26, weekly: 52 } as const;
+
+export const compute_hr_proration = defineCompute({
+  name: "compute_hr_proration",
+  summary: "Salary of a period that was worked in part; rounded once.",
+  params: z.object({
+    annual_salary: nonNegativeMoney.describe("salary a year"),
+    working_days_in_period: figure({ from: "0", to: "366" }).describe("days worked"),
+    total_working_days_in_period: figure({ above: "0", to: "366" }).describe("working days of the period"),
+    pay_frequency: z.enum(["monthly", "semimonthly", "biweekly", "weekly"]).default("monthly"),
+    ...inCurrency,
+  }),
+  returns: z.object({ result: moneyOut, daily_rate: moneyOut, full_period_pay: moneyOut, days_fraction: exactOut.describe("0 to 1") }),
+  example: `compute_hr_proration({ annual_salary: "85000.00", working_days_in_period: 13, total_working_days_in_period: 22 })`,
+  run(p) {
+    const [worked, days] = [exact(p.working_days_in_period), exact(p.total_working_days_in_period)];
+    if (worked > days)
+      refuse(
+        "days_exceed_period",
+        `working_days_in_period: ${p.working_days_in_period} is more than the ${p.total_working_days_in_period} there are.`,
+      );
+    const [salary, periods] = [exact(p.annual_salary), BigInt(PERIODS[p.pay_frequency])];
+    return {
+      ...amounts(p, { result: share(salary, worked, days * periods), daily_rate: share(salary, ONE, days * periods) }),
+      full_period_pay: amount(share(salary, 1n, periods), p),
+      days_fraction: plain(share(worked, ONE, days)),
+    };
+  },
+});
+
+export const compute_hr_benefits_cost = defineCompute({
+  name: "compute_hr_benefits_cost",
+  summary: "What an employee costs a year with benefits, and the burden in percent of the salary.",
+  params: z.object({
+    base_salary: nonNegativeMoney.describe("salary a year"),
+    health_insurance_monthly: nonNegativeMoney.describe("employer's share a month"),
+    retirement_match_pct: percentTo100.describe("employer's contribution in percent of the salary"),
+    other_benefits_annual: nonNegativeMoney.default("0").describe("everything else a year"),
+    ...inCurrency,
+  }),
+  returns: z.object({
+    result: moneyOut.describe("total cost a year"),
+    salary: moneyOut,
+    benefits_annual: moneyOut.describe("health and other benefits"),
+    ...fields(moneyOut, "retirement_contribution", "total_cost"),
+    burden_rate_pct: exactOut,
+  }),
+  example: `compute_hr_benefits_cost({ base_salary: "100000.00", health_insurance_monthly: "800.00", retirement_match_pct: 3 })`,
+  run(p) {
+    const salary = exact(p.base_salary);
+    if (salary === 0n) refuse("zero_salary", "base_salary: is 0; a burden in percent needs a salary.");
+    const benefits = exact(p.health_insurance_monthly) * 12n + exact(p.other_benefits_annual);
+    const retirement = round(percentOf(salary, exact(p.retirement_match_pct)), placesOf(p));
+    const cost = salary + benefits + retirement;
+    return {
+      ...amounts(p, { result: cost, salary: salary, benefits_annual: benefits, retirement_contribution: retirement, total_cost: cost }),
+      burden_rate_pct: pctText(share(cost - salary, HUNDRED, salary)),
+    };
+  },
+});
+
+export const compute_hr_headcount = defineCompute({
+  name: "compute_hr_headcount",
+  summary: "Full-time equivalents and attrition, annualised over the length of the period.",
+  params: z.object({
+    full_time_count: count(0, 10_000_000).describe("full-time employees"),
+    part_time_count: count(0, 10_000_000).default(0).describe("part-time employees"),
+    part_time_hours_avg: figure({ from: "0", to: "40" }).default(20).describe("their hours a week; 40 is full time"),
+    separations_in_period: count(0, 10_000_000).describe("employees who left in the period"),
+    avg_headcount_in_period: figure({ above: "0", to: "10000000" }).describe("mean number of employees in the period"),
+    period_months: figure({ above: "0", to: "120" }).describe("length of the period in months"),
+  }),
+  returns: z.object({
+    result: exactOut.describe("full-time equivalents"),
+    ...fields(exactOut, "fte_full_time", "fte_part_time", "period_attrition_rate_pct"),
+    annualized_attrition_rate_pct: exactOut.describe("attrition times 12 over the months"),
+  }),
+  example: `compute_hr_headcount({ full_time_count: 200, part_time_count: 40, part_time_hours_avg: 16, separations_in_period: 12, avg_headcount_in_period: 210, period_months: 6 })`,
+  run(p) {
+    const part = (exact(p.part_time_hours_avg) * BigInt(p.part_time_count)) / 40n;
+    const [left, mean] = [whole(p.separations_in_period), exact(p.avg_headcount_in_period)];
+    return {
+      result: plain(whole(p.full_time_count) + part),
+      fte_full_time: plain(whole(p.full_time_count)),
+      fte_part_time: plain(part),
+      period_attrition_rate_pct: pctText(share(left, HUNDRED, mean)),
+      annualized_attrition_rate_pct: pctText(share(share(left, HUNDRED, mean), whole(12), exact(p.period_months))),
+    };
+  },
+});

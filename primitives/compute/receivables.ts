@@ -1,0 +1,138 @@
+/** What customers owe: by age, what of it is doubtful, and how fast it comes in. Credits reduce the bucket they fall into. */
+import { z } from "zod";
+import { money, nonNegativeMoney } from "../_shapes.ts";
+import { amount, defineCompute, pctText, placesOf, refuse } from "./declare.ts";
+import { exact, HUNDRED, ONE, plain, round, share, sum, times } from "./exact.ts";
+import { count, exactOut, figure, inCurrency, list, moneyOut } from "./shapes.ts";
+
+/** Days outstanding up to which each bucket goes; below 0 nothing is due yet. */
+const BUCKETS = [
+  ["current", -1],
+  ["0_30", 30],
+  ["31_60", 60],
+  ["61_90", 90],
+  ["91_120", 120],
+  ["over_120", Number.POSITIVE_INFINITY],
+] as const;
+type Bucket = (typeof BUCKETS)[number][0];
+const NAMES = BUCKETS.map(([name]) => name);
+
+function bucketOf(days: number): Bucket {
+  for (const [name, upTo] of BUCKETS) if (days <= upTo) return name;
+  return "over_120";
+}
+
+const receivable = z.object({
+  amount: money.describe("amount open; below zero is a credit"),
+  days_outstanding: count(-100_000, 100_000).describe("days since it was due; below zero: not due yet"),
+});
+
+/** One value for each bucket. */
+const perBucket = <T>(of: (name: Bucket) => T): Record<Bucket, T> =>
+  Object.fromEntries(NAMES.map((name) => [name, of(name)])) as Record<Bucket, T>;
+const sumOf = (rows: readonly { amount: string }[]): bigint => sum(rows.map((row) => exact(row.amount)));
+const within = (rows: readonly z.output<typeof receivable>[], name: Bucket) =>
+  rows.filter((row) => bucketOf(row.days_outstanding) === name);
+
+const bucketTotal = z.object({ count: z.number(), amount: moneyOut });
+const eachBucket = <T extends z.ZodType>(shape: T) =>
+  z.object({ current: shape, "0_30": shape, "31_60": shape, "61_90": shape, "91_120": shape, over_120: shape });
+
+export const compute_dt_aging = defineCompute({
+  name: "compute_dt_aging",
+  summary: "Open invoices by age; what is not due yet has its own bucket.",
+  params: z.object({ invoices: list(receivable, 0, 100_000).describe("open invoices and credits"), ...inCurrency }),
+  returns: z.object({ result: moneyOut.describe("all that is open"), total_outstanding: moneyOut, buckets: eachBucket(bucketTotal) }),
+  example: `compute_dt_aging({ invoices: [{ amount: "500.00", days_outstanding: -5 }, { amount: "120.50", days_outstanding: 45 }] })`,
+  run(p) {
+    const total = amount(sumOf(p.invoices), p);
+    const buckets = perBucket((name) => {
+      const rows = within(p.invoices, name);
+      return { count: rows.length, amount: amount(sumOf(rows), p) };
+    });
+    return { result: total, total_outstanding: total, buckets };
+  },
+});
+
+const rate = figure({ from: "0", to: "1" }).optional();
+
+export const compute_ar_bad_debt = defineCompute({
+  name: "compute_ar_bad_debt",
+  summary: "Provision for doubtful receivables: each bucket at its rate, rounded, then added.",
+  params: z.object({
+    receivables_by_bucket: list(receivable, 0, 100_000).describe("open amounts with their age"),
+    provision_rates: eachBucket(rate)
+      .strict()
+      .describe("part that is expected to be lost, by bucket: 0.05 is 5 %; needed for each bucket that holds something"),
+    ...inCurrency,
+  }),
+  returns: z.object({
+    result: moneyOut.describe("the provision"),
+    provision_by_bucket: z.record(z.string(), moneyOut).describe("buckets that hold something"),
+    total_receivables: moneyOut,
+    provision_rate_overall_pct: exactOut.nullable().describe("null when nothing is open"),
+  }),
+  example: `compute_ar_bad_debt({ receivables_by_bucket: [{ amount: "333.33", days_outstanding: 31 }], provision_rates: { "31_60": "0.05" } })`,
+  run(p) {
+    const total = sumOf(p.receivables_by_bucket);
+    const parts = NAMES.flatMap((name) => {
+      const rows = within(p.receivables_by_bucket, name);
+      const of = p.provision_rates[name];
+      if (rows.length === 0) return [];
+      // What is not due yet is doubtful only if the caller says so; every other bucket needs its rate, or the loss would be guessed.
+      if (of === undefined && name !== "current")
+        refuse("rate_missing", `provision_rates: has no rate for the bucket ${name}, which holds ${rows.length}.`);
+      return of === undefined ? [] : [[name, round(times(sumOf(rows), exact(of)), placesOf(p))] as const];
+    });
+    const provision = sum(parts.map(([, part]) => part));
+    return {
+      result: amount(provision, p),
+      provision_by_bucket: Object.fromEntries(parts.map(([name, part]) => [name, amount(part, p)])),
+      total_receivables: amount(total, p),
+      provision_rate_overall_pct: total === 0n ? null : pctText(share(provision, HUNDRED, total)),
+    };
+  },
+});
+
+export const compute_ar_collection_rate = defineCompute({
+  name: "compute_ar_collection_rate",
+  summary: "Days sales outstanding, turnover and collection of a period.",
+  params: z.object({
+    ending_ar: money.describe("receivables at the end"),
+    revenue_in_period: nonNegativeMoney.describe("credit sales of the period"),
+    period_days: figure({ above: "0", to: "3660" }).describe("days of the period"),
+    cash_collected: money.nullable().default(null).describe("cash that came in; null when not known"),
+    beginning_ar: money.nullable().default(null).describe("receivables at the start, for the collection effectiveness index"),
+    ending_current_ar: money.nullable().default(null).describe("receivables at the end that are not due, for the same index"),
+    ...inCurrency,
+  }),
+  returns: z.object({
+    result: exactOut.describe("days sales outstanding"),
+    dso_days: exactOut,
+    collection_rate_pct: exactOut.nullable().describe("cash in percent of revenue"),
+    receivable_turnover: exactOut.nullable().describe("times in the period, not annualised; null when nothing is open"),
+    revenue_per_day: exactOut,
+    cei_pct: exactOut.nullable().describe("collection effectiveness index; null without the receivables it needs"),
+  }),
+  example: `compute_ar_collection_rate({ ending_ar: "80000.00", revenue_in_period: "1200000.00", period_days: 365 })`,
+  run(p) {
+    const [open, revenue, days] = [exact(p.ending_ar), exact(p.revenue_in_period), exact(p.period_days)];
+    if (revenue === 0n) refuse("zero_revenue", "revenue_in_period: is 0; there is nothing to relate the receivables to.");
+    const dso = plain(share(open, days, revenue));
+    return {
+      result: dso,
+      dso_days: dso,
+      collection_rate_pct: p.cash_collected === null ? null : pctText(share(exact(p.cash_collected), HUNDRED, revenue)),
+      receivable_turnover: open === 0n ? null : plain(share(revenue, ONE, open)),
+      revenue_per_day: plain(share(revenue, ONE, days)),
+      cei_pct: effectiveness(p, open, revenue),
+    };
+  },
+});
+
+/** (begin + sales - end total) / (begin + sales - end current), Credit Research Foundation. */
+function effectiveness(p: { beginning_ar: string | null; ending_current_ar: string | null }, open: bigint, revenue: bigint): string | null {
+  if (p.beginning_ar === null || p.ending_current_ar === null) return null;
+  const could = exact(p.beginning_ar) + revenue - exact(p.ending_current_ar);
+  return could === 0n ? null : pctText(share(exact(p.beginning_ar) + revenue - open, HUNDRED, could));
+}

@@ -1,0 +1,87 @@
+/**
+ * Rates at which a row of cash flows is worth nothing: all of them, in doubles. A row with more than one change of sign may have
+ * several; picking one silently would be a guess, so the callers hear of each.
+ */
+
+/** Rates looked at: -99.99 % to +99,900 % a period, evenly in the logarithm of 1 + rate. 4,000: two roots closer than 0.4 % of 1 + rate count as one. */
+const LOW = Math.log(1e-4);
+const HIGH = Math.log(1e3);
+const STEPS = 4000;
+
+/** Net present value at a rate given as a fraction. */
+export function presentValue(flows: readonly number[], rate: number): number {
+  let value = 0;
+  for (let t = flows.length - 1; t >= 0; t--) value = value / (1 + rate) + (flows[t] ?? 0);
+  return value;
+}
+
+/** Its slope by the rate. */
+export function slope(flows: readonly number[], rate: number): number {
+  let [value, power] = [0, 1 / (1 + rate)];
+  for (const [t, flow] of flows.entries()) {
+    value -= t * flow * power;
+    power /= 1 + rate;
+  }
+  return value;
+}
+
+/** All rates (fractions, ascending) with a present value of zero. Empty when there is none. */
+export function rates(flows: readonly number[]): number[] {
+  const signs = flows.filter((flow) => flow !== 0).map(Math.sign);
+  const changes = signs.filter((sign, i) => i > 0 && sign !== signs[i - 1]).length;
+  if (changes === 0) return [];
+  const size = Math.max(...flows.map(Math.abs));
+  const scaled = flows.map((flow) => flow / size);
+  const at = (x: number): number => balanced(scaled, x);
+  const found: number[] = [];
+  // Descartes: one change of sign, one root, wherever it is; a single interval is enough.
+  const steps = changes === 1 ? 1 : STEPS;
+  const xs = Array.from({ length: steps + 1 }, (_, i) => LOW + ((HIGH - LOW) * i) / steps);
+  const values = xs.map(at);
+  for (let i = 0; i <= steps; i++) {
+    const [before, here, after] = [values[i - 1] ?? Number.NaN, values[i] ?? 0, values[i + 1] ?? Number.NaN];
+    const x = xs[i] ?? 0;
+    if (here === 0) found.push(x);
+    else if (here * after < 0) found.push(bisect(at, x, xs[i + 1] ?? x));
+    // A curve that comes near zero and turns between two points of the grid hides two roots, or a double one.
+    else if (here * before > 0 && here * after > 0 && Math.abs(here) < Math.abs(before) && Math.abs(here) <= Math.abs(after)) {
+      found.push(...turning(at, xs[i - 1] ?? x, xs[i + 1] ?? x, Math.sign(here)));
+    }
+  }
+  return found.map((x) => Math.expm1(x));
+}
+
+/** Present value at rate e^x - 1, times a positive factor that keeps it from overflowing for either sign of x. */
+function balanced(flows: readonly number[], x: number): number {
+  const factor = Math.exp(-Math.abs(x));
+  let value = 0;
+  for (let t = 0; t < flows.length; t++) value = value * factor + (flows[x >= 0 ? flows.length - 1 - t : t] ?? 0);
+  return value;
+}
+
+function bisect(at: (x: number) => number, from: number, to: number): number {
+  let [low, high] = [from, to];
+  const sign = Math.sign(at(low));
+  // 80 halvings of an interval below 17 reach the last bit of a double.
+  for (let i = 0; i < 80; i++) {
+    const middle = (low + high) / 2;
+    if (Math.sign(at(middle)) === sign) low = middle;
+    else high = middle;
+  }
+  return (low + high) / 2;
+}
+
+/** The two roots, or the double one, around a turning point nearest to zero; none when it stays away from zero. */
+function turning(at: (x: number) => number, from: number, to: number, sign: number): number[] {
+  let [low, high] = [from, to];
+  for (let i = 0; i < 100; i++) {
+    const [a, b] = [low + (high - low) / 3, high - (high - low) / 3];
+    if (at(a) * sign < at(b) * sign) high = b;
+    else low = a;
+  }
+  const x = (low + high) / 2;
+  const value = at(x) * sign;
+  // 1e-13 of the largest flow: what rounding leaves of a double root.
+  if (Math.abs(value) < 1e-13) return [x];
+  return value < 0 ? [bisect(at, from, x), bisect(at, x, to)] : [];
+}

@@ -1,0 +1,188 @@
+/** Value added tax, withholding at one rate, and taxes by bands. Net and tax add up to gross exactly, because one of them is the rest. */
+import { z } from "zod";
+import { nonNegativeMoney, shown } from "../_shapes.ts";
+import { currencyPlaces } from "../../runtime/money.ts";
+import { amount, amounts, defineCompute, pctText, placesOf, refuse } from "./declare.ts";
+import { exact, fixed, HUNDRED, least, most, percentOf, plain, round, share, sum } from "./exact.ts";
+import { count, exactOut, fields, inCurrency, moneyOut, percentTo100 } from "./shapes.ts";
+import { TAX_TABLES, type TaxTable } from "./tax-tables.ts";
+
+export const compute_tax_vat = defineCompute({
+  name: "compute_tax_vat",
+  summary: "Value added tax added to a net amount, taken out of a gross one, or owed and reclaimed under reverse charge.",
+  params: z.object({
+    amount: nonNegativeMoney.describe("net for add and reverse, gross for extract"),
+    vat_rate: percentTo100.describe("rate in percent"),
+    mode: z.enum(["add", "extract", "reverse"]).describe("reverse: the buyer owes the tax and reclaims it"),
+    ...inCurrency,
+  }),
+  returns: z.object({
+    result: moneyOut.describe("the tax"),
+    ...fields(moneyOut, "net_amount", "vat_amount"),
+    gross_amount: moneyOut.describe("what is paid to the seller"),
+    vat_rate_pct: exactOut,
+    mode: z.enum(["add", "extract", "reverse"]),
+    output_vat: moneyOut.optional().describe("reverse only: owed by the buyer"),
+    input_vat: moneyOut.optional().describe("reverse only: reclaimed by the buyer"),
+    payable: moneyOut.optional().describe("reverse only"),
+  }),
+  example: `compute_tax_vat({ amount: "107.49", vat_rate: "7.5", mode: "extract" })`,
+  run(p) {
+    const [given, rate] = [exact(p.amount), exact(p.vat_rate)];
+    const vat = round(p.mode === "extract" ? share(given, rate, HUNDRED + rate) : percentOf(given, rate), placesOf(p));
+    const text = amount(vat, p);
+    return {
+      result: text,
+      net_amount: amount(p.mode === "extract" ? given - vat : given, p),
+      vat_amount: text,
+      gross_amount: amount(p.mode === "add" ? given + vat : given, p),
+      vat_rate_pct: pctText(rate),
+      mode: p.mode,
+      ...(p.mode === "reverse" ? { output_vat: text, input_vat: text, payable: amount(0n, p) } : {}),
+    };
+  },
+});
+
+export const compute_tax_withholding = defineCompute({
+  name: "compute_tax_withholding",
+  summary: "Withholding tax at one rate, or the gross amount that leaves a given net. Pay by bands is compute_tax_bands.",
+  params: z.object({
+    amount: nonNegativeMoney.describe("gross for withhold, net for gross_up"),
+    withholding_rate: percentTo100.describe("rate in percent; below 100 for gross_up"),
+    mode: z.enum(["withhold", "gross_up"]).default("withhold"),
+    ...inCurrency,
+  }),
+  returns: z.object({
+    result: moneyOut.describe("the tax"),
+    ...fields(moneyOut, "gross_amount", "net_amount", "tax_withheld"),
+    effective_rate_pct: exactOut,
+  }),
+  example: `compute_tax_withholding({ amount: "1234.56", withholding_rate: 15, mode: "withhold" })`,
+  run(p) {
+    const [given, rate] = [exact(p.amount), exact(p.withholding_rate)];
+    if (p.mode === "gross_up" && rate >= HUNDRED)
+      refuse("rate_out_of_range", `withholding_rate: at ${p.withholding_rate} % no gross amount leaves anything; it must be below 100.`);
+    // gross = net / (1 - rate)
+    const gross = p.mode === "gross_up" ? round(share(given, HUNDRED, HUNDRED - rate), placesOf(p)) : given;
+    const tax = p.mode === "gross_up" ? gross - given : round(percentOf(given, rate), placesOf(p));
+    return {
+      ...amounts(p, { result: tax, gross_amount: gross, net_amount: gross - tax, tax_withheld: tax }),
+      effective_rate_pct: gross === 0n ? pctText(rate) : pctText(share(tax, HUNDRED, gross)),
+    };
+  },
+});
+
+const bandOut = z.object({ from: moneyOut, to: moneyOut.nullable(), rate_pct: exactOut, taxed: moneyOut, tax: moneyOut });
+
+export const compute_tax_bands = defineCompute({
+  name: "compute_tax_bands",
+  summary: "Tax or contributions on a year's pay by the bands, allowances and caps of a country and year; the table's source is answered.",
+  params: z.object({
+    country: z.string().max(20).describe("US, GB or BG"),
+    year: count(1900, 2200).describe("tax year by the calendar year it begins in: 2025 is 2025/26 in GB"),
+    income: nonNegativeMoney.describe("gross pay of the year, in the table's currency"),
+    scheme: z.string().max(40).optional().describe(`one of the country's schemes; default: all that the employee pays. ${schemesText()}`),
+  }),
+  returns: z.object({
+    result: moneyOut.describe("tax in all"),
+    currency: z.string(),
+    schemes: z.array(
+      z.object({
+        scheme: z.string(),
+        tax: moneyOut,
+        allowance: moneyOut.describe("pay that is free in this scheme"),
+        taxable: moneyOut,
+        bands: z.array(bandOut).describe("of the taxable pay"),
+        source: z.string().describe("where the figures are published"),
+        valid_from: z.string(),
+        valid_to: z.string(),
+      }),
+    ),
+    net: moneyOut.nullable().describe("pay less what the employee pays; null when an employer's scheme was asked for"),
+    effective_rate_pct: exactOut,
+  }),
+  alsoRefuses: ["COMPUTE_TAX_TABLE"],
+  example: `compute_tax_bands({ country: "GB", year: 2025, income: "60000.00" })`,
+  run(p) {
+    const tables = tablesFor(p.country, p.year, p.scheme);
+    const currency = tables[0]?.currency ?? "USD";
+    const places = currencyPlaces(currency);
+    const income = exact(p.income);
+    const schemes = tables.map((table) => taxed(table, income, places));
+    const total = sum(schemes.map((one) => one.total));
+    return {
+      result: fixed(total, places),
+      currency,
+      schemes: schemes.map((one) => one.answer),
+      net: tables.some((table) => table.payer === "employer") ? null : fixed(income - total, places),
+      effective_rate_pct: income === 0n ? "0" : plain(share(total, HUNDRED, income)),
+    };
+  },
+});
+
+function schemesText(): string {
+  const byCountry = Map.groupBy(TAX_TABLES, (table) => table.country);
+  return [...byCountry]
+    .map(([country, tables]) => `${country}: ${[...new Set(tables.map((table) => table.scheme))].join(", ")}`)
+    .join("; ");
+}
+
+/** A year that is not in the table is refused: last year's figures would be wrong without anybody noticing. */
+function tablesFor(country: string, year: number, scheme: string | undefined): TaxTable[] {
+  const there = TAX_TABLES.filter((table) => table.country === country);
+  const years = [...new Set(there.map((table) => table.year))].sort();
+  if (there.length === 0) {
+    const known = [...new Set(TAX_TABLES.map((table) => table.country))].join(", ");
+    refuse("country_unknown", `country: there are no bands for ${shown(country)}; there are for ${known}.`, "COMPUTE_TAX_TABLE");
+  }
+  const now = there.filter((table) => table.year === year);
+  if (now.length === 0)
+    refuse(
+      "year_unknown",
+      `year: the bands of ${country} for ${year} are not in the table; there are ${years.join(", ")}.`,
+      "COMPUTE_TAX_TABLE",
+    );
+  const chosen = now.filter((table) => (scheme === undefined ? table.payer === "employee" : table.scheme === scheme));
+  if (chosen.length === 0)
+    refuse("scheme_unknown", `scheme: ${shown(scheme)} is none of ${now.map((table) => table.scheme).join(", ")}.`, "COMPUTE_TAX_TABLE");
+  return chosen;
+}
+
+function taxed(table: TaxTable, income: bigint, places: number) {
+  const text = (value: bigint): string => fixed(value, places);
+  const free = least(income, allowanceOf(table, income));
+  const taxable = income - free;
+  const bands = table.bands.map(({ from, to, rate_pct }) => {
+    const inBand = most(0n, least(taxable, to === null ? taxable : exact(to)) - exact(from));
+    const tax = round(percentOf(inBand, exact(rate_pct)), places);
+    return {
+      from: fixed(exact(from), places),
+      to: to === null ? null : fixed(exact(to), places),
+      rate_pct,
+      taxed: text(inBand),
+      tax,
+      taxText: text(tax),
+    };
+  });
+  const total = sum(bands.map((band) => band.tax));
+  const { scheme, source, valid_from, valid_to } = table;
+  return {
+    total,
+    answer: {
+      scheme,
+      tax: text(total),
+      allowance: text(free),
+      taxable: text(taxable),
+      bands: bands.map(({ taxText, tax: _, ...band }) => ({ ...band, tax: taxText })),
+      ...{ source, valid_from, valid_to },
+    },
+  };
+}
+
+/** The allowance falls by `per` of what lies above `above`, down to nothing. */
+function allowanceOf({ allowance, taper }: TaxTable, income: bigint): bigint {
+  const full = exact(allowance);
+  if (taper === null) return full;
+  const above = most(0n, income - exact(taper.above));
+  return most(0n, full - percentOf(above, exact(taper.pct)));
+}

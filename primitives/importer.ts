@@ -1,0 +1,103 @@
+/**
+ * Statements in import/: list, read, and write the receipt. A row's `reference` is what ties an entry to it.
+ * Rows that are refused become review items and do not stop the others.
+ */
+import { z } from "zod";
+import { definePrimitive } from "../runtime/primitive.ts";
+import { fileName, money } from "./_shapes.ts";
+
+const row = z
+  .object({
+    id: z.string().describe("row id: the id of the row's entry"),
+    date: z.string().describe("YYYY-MM-DD"),
+    description: z.string().describe("normalised"),
+    raw_description: z.string().describe("as in the file"),
+    amount: money.describe("negative = out"),
+    currency: z.string(),
+    reference: z.string().describe("pass it on to journal_add*; never empty"),
+    type: z.string(),
+    account: z.string().describe("account number of the statement"),
+    counterparty: z.string().optional(),
+    balance: money.optional().describe("of the account after this row"),
+  })
+  .meta({ name: "Row" });
+
+const receipt = z
+  .object({
+    file: z.string(),
+    hash: z.string(),
+    dialect: z.string(),
+    account: z.string(),
+    currency: z.string(),
+    rows: z.number(),
+    new: z.number(),
+    known: z.number(),
+    twin: z.number(),
+    refused: z.array(z.object({ line: z.number(), code: z.string(), message: z.string() })),
+    unbooked: z.array(z.string()).describe("references of rows that were parsed and not booked"),
+    opening: money.nullable(),
+    closing: money.nullable(),
+    gap: money.nullable().describe("closing as the bank says minus as the books say; null when they agree or nothing is known"),
+  })
+  .meta({ name: "Receipt" });
+
+const STATEMENT_ERRORS = [
+  "FILE_MISSING",
+  "FILE_INVALID",
+  "FILE_TOO_LARGE",
+  "STATEMENT_DIALECT",
+  "STATEMENT_ENCODING",
+  "STATEMENT_INVALID",
+  "STATEMENT_ACCOUNT",
+];
+
+export const importer_scan = definePrimitive({
+  name: "importer_scan",
+  effect: "read",
+  access: "read",
+  summary: "Whole files in import/ that have no receipt yet.",
+  params: z.object({}),
+  returns: z.array(z.object({ name: z.string(), size: z.number().describe("bytes"), modified: z.string() })),
+  errors: [],
+  example: "importer_scan()",
+  run: (_, ctx) => ctx.ports.imports.scan(),
+});
+
+export const importer_parse = definePrimitive({
+  name: "importer_parse",
+  effect: "read",
+  access: "read",
+  summary: "The rows of a statement that are not in the books yet, in the order of the file.",
+  params: z.object({
+    name: fileName.describe("as importer_scan gives it"),
+    all: z.boolean().default(false).describe("true: also rows that are in the books"),
+  }),
+  returns: z.array(row),
+  errors: STATEMENT_ERRORS,
+  example: `importer_parse("statement.csv")`,
+  run: (p, ctx) => ctx.ports.imports.parse(p.name, { all: p.all }),
+});
+
+export const importer_mark_processed = definePrimitive({
+  name: "importer_mark_processed",
+  effect: "write",
+  access: "write",
+  summary: "Write the statement's receipt; the file moves to import/processed/ after the commit, once no row is open.",
+  params: z.object({ name: fileName.describe("as importer_scan gives it") }),
+  returns: receipt,
+  errors: ["FILE_MISSING", "FILE_INVALID"],
+  example: `importer_mark_processed("statement.csv")`,
+  run: (p, ctx) => ctx.ports.imports.markProcessed(p.name),
+});
+
+export const importer_deduplicate = definePrimitive({
+  name: "importer_deduplicate",
+  effect: "read",
+  access: "read",
+  summary: "Those of the rows that are not in the books.",
+  params: z.object({ transactions: z.array(row).describe("rows from importer_parse") }),
+  returns: z.array(row),
+  errors: [],
+  example: `importer_deduplicate(importer_parse({ name: "statement.csv", all: true }))`,
+  run: (p, ctx) => ctx.ports.imports.deduplicate(p.transactions as Parameters<typeof ctx.ports.imports.deduplicate>[0]),
+});

@@ -1,0 +1,35 @@
+/** The list of built-in primitives, in the order of docs/PRIMITIVES.md. A new domain is one import and one line here. */
+import type { Primitive } from "../runtime/primitive.ts";
+import { accounts_by_type, accounts_exists, accounts_get, accounts_list } from "./accounts.ts";
+import { approval_wait } from "./approval.ts";
+import { computePrimitives } from "./compute/index.ts";
+import { config_get } from "./config.ts";
+import { ctx_dry_run, ctx_emit, ctx_log, ctx_now, ctx_today } from "./ctx.ts";
+import { data_read, data_write } from "./data.ts";
+import { git_commit, git_log } from "./git.ts";
+import { importer_deduplicate, importer_mark_processed, importer_parse, importer_scan } from "./importer.ts";
+import {
+  journal_add,
+  journal_add_double,
+  journal_add_many,
+  journal_balance,
+  journal_query,
+  journal_update_status,
+  journal_void,
+} from "./journal.ts";
+import { queue_add_many, queue_add_review, queue_pending } from "./queue.ts";
+import { script_run } from "./script.ts";
+
+export const primitives: readonly Primitive[] = [
+  ...[journal_add_double, journal_add, journal_add_many, journal_query, journal_void, journal_update_status, journal_balance],
+  ...[accounts_list, accounts_get, accounts_exists, accounts_by_type],
+  ...[importer_scan, importer_parse, importer_mark_processed, importer_deduplicate],
+  ...[git_commit, git_log],
+  ...[queue_add_review, queue_add_many, queue_pending],
+  ...[config_get],
+  ...[ctx_log, ctx_emit, ctx_dry_run, ctx_today, ctx_now],
+  ...[script_run],
+  ...[data_read, data_write],
+  ...[approval_wait],
+  ...computePrimitives,
+];
