@@ -1,0 +1,66 @@
+/** What is said about calls and headers without running the script. */
+import { expect, it } from "vitest";
+import { primitives } from "../../primitives/index.ts";
+import { type FoundCall, type LintedHeader, lintCalls, lintTrigger, lintUses } from "../../runtime/checks/lint.ts";
+import { formatFinding } from "./format-finding.ts";
+import { createRegistry } from "../../runtime/registry.ts";
+
+const registry = createRegistry(primitives);
+const file = "agents/x.ts";
+const call = (name: string, keys: string[] | null, line = 1): FoundCall => ({
+  name,
+  keys,
+  bare: keys === null,
+  at: { file, line, col: 3 },
+});
+const said = (calls: FoundCall[], uses: string[] | null = null) =>
+  lintCalls(calls, uses === null ? null : { uses }, registry).map(formatFinding);
+
+it("an unknown primitive and an unknown key get their place and the nearest name", () => {
+  expect(said([call("queue_add_reviw", ["description"], 9), call("journal_add_double", ["date", "ammount"], 4)])).toEqual([
+    expect.stringContaining(
+      'agents/x.ts:4:3 SCRIPT_UNKNOWN_KEY journal_add_double has no key "ammount". Did you mean "amount"? It takes date, description,',
+    ),
+    'agents/x.ts:9:3 PRIMITIVE_UNKNOWN There is no primitive "queue_add_reviw". Did you mean "queue_add_review"?',
+  ]);
+});
+
+it("a primitive without parameters says so", () => {
+  expect(said([call("ctx_today", ["zone"])])).toEqual([expect.stringContaining('ctx_today has no key "zone". It takes no parameters.')]);
+});
+
+it("a call outside `uses:` is found, a bare call and a covered one are not", () => {
+  expect(said([call("journal_void", ["entry_id", "reason"])], ["importer", "ctx"])).toEqual([
+    'agents/x.ts:1:3 SCRIPT_CAPABILITY journal_void needs "journal" in the header\'s uses:, and it has [importer, ctx]. Add it, or drop the call.',
+  ]);
+  expect(said([call("ctx_log", null), call("importer_scan", [])], ["importer", "ctx"])).toEqual([]);
+  expect(said([call("ctx_log", null)], [])).toEqual([expect.stringContaining("it has none")]);
+});
+
+it("a sub-script is checked without capabilities: its caller's count", () => {
+  expect(said([call("journal_void", ["entry_id", "reason"])], null)).toEqual([]);
+});
+
+it("a capability nobody has is found with the nearest one", () => {
+  expect(lintUses({ uses: ["journal_void"] }, file, registry)[0]?.message).toContain('Write its domain, "journal".');
+  expect(lintUses({ uses: ["journals", "git"] }, file, registry).map((one) => one.message)).toEqual([
+    expect.stringContaining('uses: names "journals", which is no domain. Did you mean "journal"?'),
+  ]);
+});
+
+it.each<[LintedHeader, string]>([
+  [{ trigger: ["on_demand"], schedule: "0 6 * * *" }, "The header has schedule:, but trigger: does not name schedule"],
+  [{ watch: "import/" }, "trigger: does not name file_watch"],
+  [{ trigger: ["schedule"], schedule: "0 6 * * *", on_event: "a" }, "trigger: does not name event"],
+])("%j: %s", (header, says) => {
+  expect(lintTrigger(header, file)).toEqual([{ code: "HEADER_TRIGGER", at: { file }, message: expect.stringContaining(says) }]);
+});
+
+it("a complete trigger has no finding", () => {
+  expect(
+    lintTrigger(
+      { trigger: ["schedule", "file_watch", "event", "on_demand"], schedule: "0 6 * * *", watch: "import/", on_event: "a" },
+      file,
+    ),
+  ).toEqual([]);
+});

@@ -1,0 +1,174 @@
+/**
+ * The command line as users meet it: real processes on real workspaces. A workspace is made once by `cleared init` and copied for each
+ * test; everything below one temporary folder, removed at the end. Git sees no settings of this machine.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll } from "vitest";
+
+export const ROOT = join(import.meta.dirname, "../..");
+const NODE = realpathSync(process.execPath);
+const MAIN = [NODE, "--import", join(ROOT, "bin", "follow.js"), join(ROOT, "runtime", "cli", "main.ts")];
+const home = mkdtempSync(join(tmpdir(), "cleared-cli-"));
+const bin = join(home, "bin");
+const ENV = {
+  PATH: `${bin}:${dirname(NODE)}:${process.env["PATH"]}`,
+  HOME: home,
+  TZ: "UTC",
+  LC_ALL: "C.UTF-8",
+  GIT_CONFIG_GLOBAL: "/dev/null",
+  GIT_CONFIG_NOSYSTEM: "1",
+  GIT_AUTHOR_NAME: "Ada",
+  GIT_AUTHOR_EMAIL: "ada@localhost",
+  GIT_COMMITTER_NAME: "Ada",
+  GIT_COMMITTER_EMAIL: "ada@localhost",
+};
+
+mkdirSync(bin);
+writeFileSync(join(bin, "cleared"), `#!/bin/sh\nexec ${MAIN.map((part) => `'${part}'`).join(" ")} "$@"\n`);
+chmodSync(join(bin, "cleared"), 0o755);
+
+const running = new Set<Started>();
+afterAll(async () => {
+  await Promise.all([...running].map((one) => one.stop("SIGKILL")));
+  rmSync(home, { recursive: true, force: true });
+});
+
+export interface Ended {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+  /** stdout read as JSON. */
+  // biome-ignore lint/suspicious/noExplicitAny: what a command prints is looked at by the test, not typed
+  json(): any;
+}
+
+/** Runs a line of shell in which `cleared` is the command. */
+export function shell(cwd: string, line: string): Promise<Ended> {
+  return ended(spawn("sh", ["-c", line], { cwd, env: ENV, stdio: ["ignore", "pipe", "pipe"] }));
+}
+
+export function cleared(cwd: string, ...args: string[]): Promise<Ended> {
+  const [node = "", ...rest] = MAIN;
+  return ended(spawn(node, [...rest, ...args], { cwd, env: ENV, stdio: ["ignore", "pipe", "pipe"] }));
+}
+
+function ended(child: ChildProcess): Promise<Ended> {
+  let stdout = "";
+  let stderr = "";
+  child.stdout?.on("data", (chunk) => (stdout += chunk));
+  child.stderr?.on("data", (chunk) => (stderr += chunk));
+  return new Promise((resolve) => child.once("close", (code) => resolve({ code, stdout, stderr, json: () => JSON.parse(stdout) })));
+}
+
+let template: Promise<string> | undefined;
+let made = 0;
+
+/** A fresh workspace of "Acme", its first commit made, with these files in a second one. */
+export async function workspace(files: Record<string, string> = {}): Promise<string> {
+  template ??= (async () => {
+    const dir = join(home, "template");
+    const init = await cleared(home, "init", dir, "--name", "Acme", "--person", "Ada");
+    if (init.code !== 0) throw new Error(init.stderr);
+    // The status page of each test takes a port of its own.
+    writeFileSync(join(dir, "config.yaml"), readFileSync(join(dir, "config.yaml"), "utf8").replace(/port: \d+/, "port: 0"));
+    await shell(dir, "git commit -qam 'config: any port'");
+    return dir;
+  })();
+  const dir = join(home, `w${++made}`);
+  cpSync(await template, dir, { recursive: true });
+  if (Object.keys(files).length > 0) await commit(dir, files);
+  return dir;
+}
+
+export function put(dir: string, files: Record<string, string | Uint8Array>): void {
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(dir, path)), { recursive: true });
+    writeFileSync(join(dir, path), text);
+  }
+}
+
+export async function commit(dir: string, files: Record<string, string>, message = "change"): Promise<void> {
+  put(dir, files);
+  const done = await shell(
+    dir,
+    `git add -A -- ${Object.keys(files)
+      .map((path) => `'${path}'`)
+      .join(" ")} && git commit -qm '${message}'`,
+  );
+  if (done.code !== 0) throw new Error(done.stderr);
+}
+
+export interface Started {
+  pid: number;
+  /** Everything it said, both streams. */
+  said(): string;
+  /** Resolves when what it says (from `from` on) matches. */
+  says(pattern: RegExp, timeoutMs?: number): Promise<void>;
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+  ended: Promise<number | null>;
+}
+
+/** `cleared start`, once it watches. */
+export async function start(dir: string, ...args: string[]): Promise<Started> {
+  const [node = "", ...rest] = MAIN;
+  const child = spawn(node, [...rest, "start", ...args], { cwd: dir, env: ENV, stdio: ["ignore", "pipe", "pipe"], detached: true });
+  let text = "";
+  child.stdout.on("data", (chunk) => (text += chunk));
+  child.stderr.on("data", (chunk) => (text += chunk));
+  const over = new Promise<number | null>((resolve) => child.once("close", (code) => resolve(code)));
+  const one: Started = {
+    pid: child.pid ?? 0,
+    said: () => text,
+    ended: over,
+    async says(pattern, timeoutMs = 15_000) {
+      await until(
+        () => pattern.test(text),
+        timeoutMs,
+        () => `${pattern} was not said, but:\n${text}`,
+      );
+    },
+    async stop(signal = "SIGTERM") {
+      if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+      const code = await over;
+      running.delete(one);
+      return code;
+    },
+  };
+  running.add(one);
+  await until(
+    () => /Ctrl-C stops/.test(text) || child.exitCode !== null,
+    20_000,
+    () => `start did not come up:\n${text}`,
+  );
+  return one;
+}
+
+export async function until(
+  met: () => boolean | Promise<boolean>,
+  timeoutMs = 15_000,
+  why: () => string = () => "not in time",
+): Promise<void> {
+  for (const end = Date.now() + timeoutMs; !(await met()); ) {
+    if (Date.now() > end) throw new Error(why());
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+export function isThere(dir: string, path: string): boolean {
+  return existsSync(join(dir, path));
+}
+
+/** A generic bank export; amounts as text, negative is out. */
+export function statement(rows: [date: string, description: string, amount: string][]): string {
+  return `Date,Description,Amount\n${rows.map((row) => row.join(",")).join("\n")}\n`;
+}
+
+/** hledger and Ledger agree with the books; where neither is installed, the books' own check stands. */
+export async function agrees(dir: string): Promise<void> {
+  const verified = await cleared(dir, "verify", "--independent", "--json");
+  const { findings, independent } = verified.json();
+  if (verified.code !== 0) throw new Error(JSON.stringify({ findings, independent }, null, 2));
+}

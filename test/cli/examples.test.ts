@@ -1,0 +1,55 @@
+/** The examples the README shows work in a new workspace as they are. */
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, expect, test } from "vitest";
+import { createApi } from "../../runtime/cli/api.ts";
+import { signAs } from "../../runtime/cli/decide.ts";
+import { type Host, openHost } from "../../runtime/cli/host.ts";
+import { initWorkspace } from "../../runtime/workspace/init.ts";
+
+const root = join(import.meta.dirname, "..", "..");
+let dir = "";
+let host: Host | undefined;
+
+afterEach(async () => {
+  await host?.close();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+test("examples/pay asks, pays once after a yes and not at all after a no", async () => {
+  dir = mkdtempSync(join(tmpdir(), "cleared-examples-"));
+  const workspace = join(dir, "books");
+  await initWorkspace(workspace, { name: "Acme", from: root, person: "Ann" });
+  cpSync(join(root, "examples", "pay"), workspace, { recursive: true });
+  writeFileSync(
+    join(workspace, "trust.yaml"),
+    readFileSync(join(workspace, "trust.yaml"), "utf8").replace("plugins: []", "plugins: [plugins/bank.ts]"),
+  );
+  execFileSync("git", ["-C", workspace, "add", "-A"]);
+  execFileSync("git", [
+    "-C",
+    workspace,
+    "-c",
+    "user.name=Ann",
+    "-c",
+    "user.email=ann@localhost",
+    "commit",
+    "-qm",
+    "agent: pay, after a yes",
+  ]);
+  host = await openHost(workspace, { mode: "owner" });
+  const api = createApi(host);
+  for (const [to, decision] of [
+    ["ACME", "approved"],
+    ["EVIL", "rejected"],
+  ] as const) {
+    const run = await api.run({ agent: "pay", input: { to, amount: "120.00" }, wait: true });
+    expect(run).toMatchObject({ status: "waiting", reason: "approval" });
+    const [card] = host.cards.list({ open: true, run: run.id });
+    await api.decide({ decision: signAs(workspace, host.trust, { card: card?.id ?? 0, decision, at: Date.now() }) });
+    expect(await host.engine.result(run.id)).toMatchObject({ status: "done", outcome: decision === "approved" ? "completed" : "rejected" });
+  }
+  expect(readFileSync(join(workspace, "payments.log"), "utf8")).toMatch(/^run_\w+\/1 120\.00 ACME\n$/);
+});

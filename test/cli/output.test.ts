@@ -1,0 +1,53 @@
+/** What reaches a terminal: columns that stand, bars that count, text that cannot move the cursor. */
+import { afterEach, expect, test, vi } from "vitest";
+import { createOutput, table } from "../../runtime/cli/output.ts";
+import { progressLine } from "../../runtime/cli/progress.ts";
+
+const tty = process.stdout.isTTY;
+afterEach(() => {
+  process.stdout.isTTY = tty;
+  vi.restoreAllMocks();
+  vi.unstubAllEnvs();
+});
+
+function printed(isTTY: boolean, text: (output: ReturnType<typeof createOutput>) => string): string {
+  process.stdout.isTTY = isTTY;
+  let all = "";
+  vi.spyOn(process.stdout, "write").mockImplementation((chunk) => {
+    all += String(chunk);
+    return true;
+  });
+  const output = createOutput(false);
+  output.line(text(output));
+  return all;
+}
+
+test("columns are as wide as they look, whatever their colours", () => {
+  const red = (text: string) => `\u001b[31m${text}\u001b[0m`;
+  expect(
+    table([
+      ["a", red("failed"), "x"],
+      ["bb", "ok", "y"],
+    ]),
+  ).toEqual([`a   ${red("failed")}  x`, "bb  ok      y"]);
+});
+
+test("colours are for terminals, and NO_COLOR switches them off there too", () => {
+  expect(printed(true, (output) => output.red("no"))).toBe("\u001b[31mno\u001b[0m\n");
+  expect(printed(false, (output) => output.red("no"))).toBe("no\n");
+  vi.stubEnv("NO_COLOR", "1");
+  expect(printed(true, (output) => output.red("no"))).toBe("no\n");
+});
+
+test("text from a bank or a script cannot move the cursor, ring, or turn the line round", () => {
+  const hostile = "ACME\u001b[2J\u001b]0;title\u0007\r\u202Egnp.exe";
+  expect(printed(true, () => hostile)).toBe("ACME\\u001b[2J\\u001b]0;title\\u0007\\u000d\\u202egnp.exe\n");
+  expect(printed(false, () => `${hostile}\u001b[31m`)).not.toMatch(/\p{Cc}(?<!\n)/u);
+});
+
+test("a bar counts files where their number is known, else it shows that something moves", () => {
+  vi.stubEnv("NO_COLOR", undefined);
+  expect(progressLine({ calls: 10, files: 1 }, 4, 3200)).toBe("[=====>                  ] 1/4 files, 10 calls, 3 s");
+  expect(progressLine({ calls: 7, files: 4 }, 4, 1000)).toBe(`[${"=".repeat(23)}>] 4/4 files, 7 calls, 1 s`);
+  expect(progressLine({ calls: 7, files: 0 }, null, 1000)).toBe("[     <=>                ] 7 calls, 1 s");
+});

@@ -1,0 +1,63 @@
+/** Cards of entries follow the books, whoever moves them. */
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, expect, test } from "vitest";
+import { createApi } from "../../runtime/cli/api.ts";
+import { signAs } from "../../runtime/cli/decide.ts";
+import { type Host, openHost } from "../../runtime/cli/host.ts";
+import { reconcileCards } from "../../runtime/cli/reconcile.ts";
+import { initWorkspace } from "../../runtime/workspace/init.ts";
+
+const root = join(import.meta.dirname, "..", "..");
+let dir = "";
+let host: Host | undefined;
+
+afterEach(async () => {
+  await host?.close();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const titles = () =>
+  host?.cards
+    .list({ open: true, kind: "entry" })
+    .map((card) => card.title)
+    .sort();
+
+test("an approval that plain git takes back asks again, and an entry that plain git removes asks no more", async () => {
+  dir = mkdtempSync(join(tmpdir(), "cleared-reconcile-"));
+  const workspace = join(dir, "books");
+  await initWorkspace(workspace, { name: "Acme", from: root, person: "Ann" });
+  const git = (...args: string[]) =>
+    execFileSync("git", ["-C", workspace, "-c", "user.name=Ann", "-c", "user.email=ann@localhost", ...args], { encoding: "utf8" });
+  cpSync(join(root, "test", "statements", "chase_checking_header.csv"), join(workspace, "import", "a.csv"));
+  host = await openHost(workspace, { mode: "owner" });
+  const api = createApi(host);
+  await api.run({ agent: "ingest", input: {}, wait: true });
+  const imported = git("rev-parse", "HEAD").trim();
+  const before = titles();
+  expect(before).toHaveLength(3);
+
+  const [card] = host.cards.list({ open: true, kind: "entry" });
+  if (card === undefined) throw new Error("no card");
+  await api.decide({ decision: signAs(workspace, host.trust, { card: card.id, decision: "approved", at: Date.now() }) });
+  await reconcileCards(host);
+  expect(titles()).toHaveLength(2);
+
+  git("revert", "--no-edit", "HEAD");
+  await reconcileCards(host);
+  expect(titles()).toEqual(before);
+  await reconcileCards(host);
+  expect(titles()).toEqual(before);
+
+  git("revert", "--no-edit", "HEAD"); // confirmed again
+  await reconcileCards(host);
+  expect(titles()).toHaveLength(2);
+  git("revert", "--no-edit", "HEAD"); // and pending again
+  await reconcileCards(host);
+  expect(titles()).toEqual(before);
+  git("revert", "--no-edit", imported);
+  await reconcileCards(host);
+  expect(titles()).toEqual([]);
+});

@@ -1,0 +1,85 @@
+/** Every vector of the financial calculator and of the 36 tools, and the inputs on which the original was wrong. */
+import { describe, expect, it } from "vitest";
+import { computePrimitives, VECTOR_FUNCTIONS } from "../../primitives/compute/index.ts";
+import { ClearedError } from "../../runtime/errors.ts";
+import { answer, compute, differences, exceptions, refusedBy, primitiveFor, vectors, wrongRows } from "./vectors.ts";
+
+const FILES = ["financial_calculator.json", "reference_tools.json"];
+
+async function refusal(run: () => Promise<unknown>): Promise<string> {
+  try {
+    return `answered ${JSON.stringify(await run())}`;
+  } catch (error) {
+    return error instanceof ClearedError ? error.code : String(error);
+  }
+}
+
+describe.each(FILES)("%s", (file) => {
+  const all = vectors(file);
+
+  it("gives the expected value for each vector", async () => {
+    const wrong: string[] = [];
+    for (const [index, vector] of all.entries()) {
+      if (refusedBy(file, vector) !== undefined) continue;
+      const expected = vector.expected as { error?: string };
+      const found = await refusal(async () => {
+        const ours = await answer(vector);
+        wrong.push(
+          ...(expected?.error === undefined ? differences(ours, vector.expected, vector.tolerance) : ["no error"]).map(
+            (one) => `${file}[${index}] ${vector.function}${one}`,
+          ),
+        );
+      });
+      if (!found.startsWith("answered") && expected?.error === undefined) wrong.push(`${file}[${index}] ${vector.function}: ${found}`);
+      if (expected?.error !== undefined && !/^(COMPUTE_|PARAMS_INVALID|JOURNAL_)/.test(found))
+        wrong.push(`${file}[${index}] ${vector.function}: ${found}`);
+    }
+    expect(wrong).toEqual([]);
+    expect(all.length).toBeGreaterThan(0);
+  });
+
+  it("refuses the vectors a rule overrules, with the code the list of exceptions names", async () => {
+    for (const vector of all) {
+      const exception = refusedBy(file, vector);
+      if (exception !== undefined) expect(await refusal(() => answer(vector)), JSON.stringify(vector.args)).toBe(exception.code);
+    }
+  });
+});
+
+it.runIf(process.env["VECTORS_DIR"] === undefined)("each exception names the vector it stands for", () => {
+  for (const { file, index, function: name, args } of exceptions) {
+    const vector = vectors(file)[index];
+    expect(vector?.function).toBe(name);
+    if (args !== undefined) expect(vector?.args).toMatchObject(args);
+  }
+});
+
+it("calls an item that only the new order has added, where the vectors call it modified", async () => {
+  const found = await compute("compute_net_price_delta", { original_items: [], modified_items: [{ id: "N", price: "42.00" }] });
+  expect(found).toMatchObject({ breakdown: [{ id: "N", action: "added", original: "0.00", new: "42.00", delta: "42.00" }] });
+});
+
+it("gives the recommended value where the original was wrong", async () => {
+  const wrong: string[] = [];
+  for (const [index, row] of wrongRows().entries()) {
+    const recommended = row.recommended;
+    const found = await refusal(async () => {
+      const ours = await answer(row);
+      if (typeof recommended === "string" && recommended.startsWith("ERROR")) wrong.push(`[${index}] ${row.function}: no error`);
+      else wrong.push(...differences(ours, recommended, undefined).map((one) => `[${index}] ${row.function}${one}`));
+    });
+    if (!found.startsWith("answered") && !(typeof recommended === "string" && recommended.startsWith("ERROR")))
+      wrong.push(`[${index}] ${row.function}: ${found}`);
+  }
+  expect(wrong).toEqual([]);
+});
+
+it("every function of the vectors has its primitive, and every primitive that is named there has vectors", () => {
+  const named = new Set(FILES.flatMap((file) => vectors(file).map((one) => one.function.split("#")[0] ?? "")));
+  for (const name of named) expect(primitiveFor(name).effect).toBe("pure");
+  expect([...VECTOR_FUNCTIONS.values()].sort()).toEqual([...named].sort());
+  expect(computePrimitives.filter((one) => !VECTOR_FUNCTIONS.has(one.name)).map((one) => one.name)).toEqual([
+    "compute_tax_bands",
+    "compute_risk_ahp",
+  ]);
+});

@@ -1,0 +1,153 @@
+/**
+ * The reference vectors and how they reach our primitives: their JSON numbers become text where a parameter is money, and a few
+ * variants (`function#variant`) are projections of the whole answer. VECTORS_DIR names another folder of the same form.
+ */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { z } from "zod";
+import { parse } from "yaml";
+import { computePrimitives, VECTOR_FUNCTIONS } from "../../primitives/compute/index.ts";
+import { exact } from "../../primitives/compute/exact.ts";
+import type { Json } from "../../runtime/ports.ts";
+import { callPrimitive, type Primitive } from "../../runtime/primitive.ts";
+import { memory } from "../primitives/memory-ports.ts";
+
+const FOLDER = process.env["VECTORS_DIR"] ?? join(import.meta.dirname, "../vectors");
+
+export interface Vector {
+  function: string;
+  args: Record<string, Json>;
+  expected: Json;
+  tolerance?: number;
+}
+
+export interface WrongRow {
+  function: string;
+  args: Record<string, Json>;
+  recommended: Json;
+  kind: string;
+}
+
+export const vectors = (file: string): Vector[] => JSON.parse(readFileSync(join(FOLDER, file), "utf8")) as Vector[];
+export const wrongRows = (): WrongRow[] =>
+  JSON.parse(readFileSync(join(FOLDER, "reference_wrong/financial_calculator.json"), "utf8")) as WrongRow[];
+
+/** Vectors a rule of spec/worker.md overrules, described so that new vectors of the same kind match too. */
+export interface Exception {
+  file: string;
+  index: number;
+  function: string;
+  rule: string;
+  /** The part of the arguments that makes it an exception, and the code ours refuses it with. */
+  args?: Record<string, Json>;
+  code?: string;
+  /** Ours has the first word where the vector has the second. */
+  words?: Record<string, string>;
+}
+
+export const exceptions = parse(readFileSync(join(import.meta.dirname, "../vectors/exceptions.yaml"), "utf8")) as Exception[];
+
+export const refusedBy = (file: string, vector: Vector): Exception | undefined =>
+  exceptions.find(
+    (one) =>
+      one.args !== undefined &&
+      one.file === file &&
+      one.function === vector.function &&
+      Object.entries(one.args).every(([key, value]) => vector.args[key] === value),
+  );
+
+const BY_FUNCTION = new Map([...VECTOR_FUNCTIONS].map(([script, name]) => [name, script]));
+
+export function primitiveFor(functionName: string): Primitive {
+  const script = BY_FUNCTION.get(functionName.split("#")[0] ?? "");
+  const found = computePrimitives.find((one) => one.name === script);
+  if (found === undefined) throw new Error(`no primitive for ${functionName}`);
+  return found;
+}
+
+export const call = (primitive: Primitive, params: Json): Promise<Json> => callPrimitive(primitive, params, memory().ctx);
+export const compute = (name: string, params: Json): Promise<Json> => {
+  const found = computePrimitives.find((one) => one.name === name);
+  if (found === undefined) throw new Error(`no ${name}`);
+  return call(found, params);
+};
+
+/** What our primitive answers to a vector's arguments, projected like its expected value. */
+export async function answer({ function: name, args }: Pick<Vector, "function" | "args">): Promise<Json> {
+  const [base, variant] = name.split("#");
+  const primitive = primitiveFor(name);
+  const { total_hours: _, ...known } = args;
+  const rule = base === "hr_overtime" && variant !== undefined ? { rule: variant === "california" ? "california" : "flsa" } : {};
+  const result = await call(primitive, { ...(asMoney(known, primitive.params) as object), ...rule });
+  const words = exceptions.find((one) => one.words !== undefined && one.function === base)?.words;
+  if (words !== undefined) return reworded(result, words);
+  if (base === "amortize_loan" && variant === "summary") return summary(result as unknown as Row[]);
+  if (base === "finance_loan_amortization") {
+    const { schedule, ...rest } = result as { schedule: Json[] };
+    return { ...rest, first_rows: schedule } as Json;
+  }
+  return result;
+}
+
+/** ours with the words of the vectors, under the key `action` alone. */
+function reworded(value: Json, words: Record<string, string>): Json {
+  return JSON.parse(
+    JSON.stringify(value, (key, one: unknown) => (key === "action" && typeof one === "string" ? (words[one] ?? one) : one)),
+  ) as Json;
+}
+
+type Row = Record<"payment" | "principal" | "interest" | "balance", string>;
+
+function summary(rows: Row[]): Json {
+  const total = (key: "payment" | "interest"): string =>
+    (Number(rows.reduce((all, row) => all + exact(row[key]), 0n) / 10n ** 58n) / 100).toFixed(2);
+  return {
+    rows: rows.length,
+    first: rows[0] ?? null,
+    last: rows.at(-1) ?? null,
+    total_paid: total("payment"),
+    total_interest: total("interest"),
+  };
+}
+
+/** Numbers where the schema wants money or a decimal become text, as the vectors' README asks. */
+export function asMoney(value: Json, schema: z.ZodType): Json {
+  const { def } = schema as unknown as {
+    def: { innerType?: z.ZodType; element?: z.ZodType; shape?: Record<string, z.ZodType> };
+  };
+  if (def.innerType !== undefined) return asMoney(value, def.innerType);
+  if (Array.isArray(value)) return def.element === undefined ? value : value.map((one) => asMoney(one, def.element as z.ZodType));
+  if (typeof value === "object" && value !== null) {
+    return Object.fromEntries(
+      Object.entries(value).map(([key, one]) => [key, def.shape?.[key] === undefined ? one : asMoney(one, def.shape[key])]),
+    );
+  }
+  const ts = schema.meta()?.["ts"];
+  return typeof value === "number" && (ts === "Money" || ts === "DecimalInput") ? String(value) : value;
+}
+
+/** Paths at which ours differs from the expected value; keys that only we have do not count. */
+export function differences(ours: Json | undefined, expected: Json, tolerance: number | undefined, path = ""): string[] {
+  if (Array.isArray(expected)) {
+    if (!Array.isArray(ours)) return [`${path}: no list`];
+    // first_rows shows the first of a longer schedule.
+    const length = path === ".first_rows" ? expected.length : Math.max(ours.length, expected.length);
+    return Array.from({ length }, (_, i) => differences(ours[i], expected[i] ?? null, tolerance, `${path}[${i}]`)).flat();
+  }
+  if (typeof expected === "object" && expected !== null) {
+    if (typeof ours !== "object" || ours === null) return [`${path}: no object`];
+    return Object.entries(expected).flatMap(([key, one]) =>
+      differences((ours as Record<string, Json>)[key], one, tolerance, `${path}.${key}`),
+    );
+  }
+  return same(ours, expected, tolerance) ? [] : [`${path}: ${JSON.stringify(ours)} instead of ${JSON.stringify(expected)}`];
+}
+
+function same(ours: Json | undefined, expected: Json, tolerance: number | undefined): boolean {
+  if (typeof expected !== "number") return ours === expected;
+  if (typeof ours !== "string" && typeof ours !== "number") return false;
+  // Text with cents is money: equal means equal, whatever tolerance the file allows for doubles.
+  if (tolerance === undefined || (typeof ours === "string" && tolerance === 0.005 && /\.\d\d$/.test(ours)))
+    return exact(ours) === exact(expected);
+  return Math.abs(Number(ours) - expected) <= tolerance * Math.max(1, Math.abs(expected));
+}

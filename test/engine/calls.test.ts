@@ -1,0 +1,270 @@
+/** What the engine promises about single calls: approvals cover exactly what they name, reads are retried, slow calls free their slot. */
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { ClearedError } from "../../runtime/errors.ts";
+import type { Host } from "../../runtime/cli/host.ts";
+import {
+  abandon,
+  close,
+  closeAll,
+  decide,
+  eventsOf,
+  host,
+  openCard,
+  removeAll,
+  run,
+  start,
+  upTo,
+  workspace,
+  type Workspace,
+} from "./harness.ts";
+
+let one: Workspace;
+let opened: Host;
+beforeAll(async () => {
+  one = await workspace();
+});
+afterEach(closeAll);
+afterAll(removeAll);
+
+const until = async (what: () => boolean | Promise<boolean>, ms = 5000) => {
+  for (const end = Date.now() + ms; Date.now() < end && !(await what()); ) await new Promise((next) => setTimeout(next, 10));
+  expect(await what()).toBe(true);
+};
+/** What reached the bank since the test began. */
+let before = 0;
+const open = async (options = {}) => {
+  before = one.bank().length;
+  opened = await host(one, options);
+};
+const bank = () => one.bank().slice(before);
+
+describe("approvals", () => {
+  test("without one an external call is refused and nothing reaches the bank", async () => {
+    one.commit({ "agents/rogue.ts": '/*\nname: Rogue\nuses: [bank]\n*/\nbank_pay({ to: "X", amount: "1" });\n' });
+    await open();
+    const end = await run(opened, "rogue");
+    expect(end).toMatchObject({ status: "failed", error: { code: "APPROVAL_REQUIRED", at: { file: "agents/rogue.ts", line: 5 } } });
+    await opened.engine.retry(end.id);
+    expect(await opened.engine.result(end.id)).toMatchObject({ status: "failed", error: { code: "APPROVAL_REQUIRED" } });
+    expect(bank()).toEqual([]);
+  });
+
+  test("one approved call is made once: the same call again, and one with other params, need an approval of their own", async () => {
+    await open();
+    const twice = await run(opened, "greedy");
+    const end = await decide(opened, twice.id, "approved");
+    expect(end).toMatchObject({ status: "failed", error: { code: "APPROVAL_REQUIRED", at: { line: 12 } } });
+    expect(bank()).toEqual(["wire"]);
+    // Not even after a resume, which rebuilds from the history what has been spent.
+    await opened.engine.retry(twice.id);
+    expect((await opened.engine.result(twice.id)).error?.code).toBe("APPROVAL_REQUIRED");
+    expect(bank()).toEqual(["wire"]);
+    const other = await run(opened, "greedy", { second: "other" });
+    expect(await decide(opened, other.id, "approved")).toMatchObject({
+      status: "failed",
+      error: { code: "APPROVAL_REQUIRED", at: { line: 10 } },
+    });
+    expect(bank()).toEqual(["wire"]);
+  });
+
+  test("an approval nobody uses is no error, and a rejected run ends as rejected", async () => {
+    await open();
+    const unused = await run(opened, "thrifty");
+    expect(await decide(opened, unused.id, "approved")).toMatchObject({ status: "done", outcome: "completed", result: "unused" });
+    const no = await run(opened, "pay");
+    expect(await decide(opened, no.id, "rejected")).toMatchObject({ status: "done", outcome: "rejected", result: { paid: false } });
+    expect(bank()).toEqual([]);
+  });
+
+  test("nobody decides in time: the run ends as expired, its card is closed, and three days count from the first asking", async () => {
+    let now = Date.UTC(2026, 10, 10, 12);
+    const clock = { now: () => now };
+    await open({ clock });
+    const { id } = await run(opened, "gate");
+    const card = openCard(opened, id);
+    expect(card.expires).toBe(now + 3 * 86_400_000);
+    // Looked at again on the second day: the time is not set anew.
+    now += 2 * 86_400_000;
+    await opened.engine.retry(id);
+    expect(await opened.engine.result(id)).toMatchObject({ status: "waiting" });
+    expect(openCard(opened, id).id).toBe(card.id);
+    await close(opened);
+    now += 86_400_000 - 1000;
+    await open({ clock });
+    await new Promise((next) => setTimeout(next, 600));
+    expect((await opened.engine.get(id))?.status).toBe("waiting");
+    now += 1000;
+    expect(await opened.engine.result(id, { ended: true, timeoutMs: 5000 })).toMatchObject({
+      status: "done",
+      outcome: "expired",
+      result: null,
+    });
+    expect(opened.cards.get(card.id)?.decision).toMatchObject({ decision: "expired" });
+    expect((await eventsOf(opened, id)).kinds.at(-1)).toBe("ended");
+  });
+
+  test("a decision made in time counts although the computer was off until after the expiry", async () => {
+    let now = Date.UTC(2026, 10, 10, 12);
+    await open({ clock: { now: () => now } });
+    const { id } = await run(opened, "gate");
+    const card = openCard(opened, id);
+    await close(opened);
+    const looking = await host(one, { mode: "look", clock: { now: () => now } });
+    await looking.engine.signal(id, card.gate ?? "", { card: card.id, decision: "approved", by: "Pat", at: now }, "k");
+    await close(looking);
+    now += 30 * 86_400_000;
+    await open({ clock: { now: () => now } });
+    expect(await opened.engine.result(id)).toMatchObject({ status: "done", outcome: "completed", result: { decision: "approved" } });
+  });
+});
+
+describe("failures", () => {
+  test("a read that fails twice is tried again by itself, one that keeps failing fails the run, and a resume tries once more", async () => {
+    await open();
+    const fine = await run(opened, "rate", { day: "a", failures: 2 });
+    const done = await opened.engine.result(fine.id, { ended: true });
+    expect(done).toMatchObject({ status: "done", result: { rate: "1.1" } });
+    expect((await opened.engine.steps(fine.id))[0]).toMatchObject({ state: "ok", attempts: 3 });
+    const bad = await run(opened, "rate", { day: "b", failures: 4 });
+    expect(await opened.engine.result(bad.id, { ended: true })).toMatchObject({ status: "failed", error: { code: "PLUGIN_FAILED" } });
+    expect(bank().filter((what) => what === "rate b")).toHaveLength(3);
+    await opened.engine.retry(bad.id);
+    expect(await opened.engine.result(bad.id, { ended: true })).toMatchObject({ status: "done" });
+    const { numbers, kinds } = await eventsOf(opened, bad.id);
+    expect(numbers).toEqual(upTo(numbers.length));
+    expect(kinds.filter((kind) => kind === "step")).toHaveLength(2);
+  });
+
+  test("an external call that failed may have happened: a resume asks a person before it is made again", async () => {
+    await open();
+    const { id } = await run(opened, "break");
+    expect(await decide(opened, id, "approved")).toMatchObject({ status: "failed", error: { code: "PLUGIN_FAILED" } });
+    await opened.engine.retry(id);
+    expect(await opened.engine.result(id)).toMatchObject({ status: "waiting", reason: "in_doubt" });
+    expect(bank()).toEqual(["break"]);
+    expect(await decide(opened, id, "rejected")).toMatchObject({ status: "done", result: { paid: true } });
+    expect(bank()).toEqual(["break", "break"]);
+    const { numbers } = await eventsOf(opened, id);
+    expect(numbers).toEqual(upTo(numbers.length));
+  });
+});
+
+describe("slow calls", () => {
+  test("a slow read frees its slot: with one slot other runs go on meanwhile, and the run goes on when it has answered", async () => {
+    const single = await workspace({ "agents/slow.ts": one.read("agents/slow.ts").replace("600", "1500") });
+    single.commit({ "trust.yaml": single.read("trust.yaml").replace(/slots: 2/, "slots: 1") });
+    opened = await host(single);
+    const slow = await start(opened, "slow");
+    await until(async () => (await opened.engine.get(slow))?.reason === "slow_call");
+    // Neither a resume by hand nor a signal starts a second execution beside the call.
+    await opened.engine.retry(slow);
+    await opened.engine.signal(slow, "gate_9", null, "k");
+    expect((await opened.engine.get(slow))?.reason).toBe("slow_call");
+    await expect(opened.engine.migrate(slow, { commit: "", blob: "", api: 1 })).rejects.toMatchObject({ code: "RUN_STATUS" });
+    for (let n = 0; n < 3; n++) expect((await run(opened, "quick", { n })).status).toBe("done");
+    expect((await opened.engine.steps(slow)).map((step) => step.name)).toEqual(["ctx_now"]);
+    expect(await opened.engine.result(slow)).toMatchObject({ status: "done", result: { rate: "1.2" } });
+    expect(single.bank()).toEqual(["slow"]);
+  });
+
+  test("a slow call that answers in the moment of parking is not slept through", async () => {
+    one.commit({ "agents/edge.ts": "/*\nname: Edge\nuses: [bank]\ninput: {ms: {type: integer}}\n*/\nbank_slow(input.ms).rate;\n" });
+    await open();
+    const ids: string[] = [];
+    for (let ms = 244; ms <= 258; ms++) ids.push(await start(opened, "edge", { ms }));
+    for (const id of ids) expect((await opened.engine.result(id, { timeoutMs: 8000, ended: true })).status).toBe("done");
+  });
+
+  test("a kill during a slow read asks again; during a slow external call nothing is sent twice, a person tells what happened", async () => {
+    await open();
+    const read = await start(opened, "slow");
+    const { id: pays } = await run(opened, "slowpay");
+    await decideAndLeave(pays);
+    await until(
+      async () => (await opened.engine.get(pays))?.reason === "slow_call" && (await opened.engine.get(read))?.status !== "running",
+    );
+    await abandon(opened);
+    opened = await host(one);
+    expect(await opened.engine.result(read, { ended: true })).toMatchObject({ status: "done" });
+    expect(await opened.engine.result(pays)).toMatchObject({ status: "waiting", reason: "in_doubt" });
+    expect(bank().filter((what) => what === "slowpay")).toEqual(["slowpay"]);
+    expect(await decide(opened, pays, "approved", { result: { ref: "seen" } })).toMatchObject({
+      status: "done",
+      result: { paid: true, ref: "seen" },
+    });
+    expect(bank().filter((what) => what === "slowpay")).toEqual(["slowpay"]);
+  });
+
+  test("a person who said it did not happen is asked again when the second try is cut off, too", async () => {
+    await open();
+    const { id } = await run(opened, "slowpay");
+    await decideAndLeave(id);
+    await until(async () => (await opened.engine.get(id))?.reason === "slow_call");
+    await abandon(opened);
+    opened = await host(one);
+    await until(async () => (await opened.engine.get(id))?.reason === "in_doubt");
+    const first = openCard(opened, id);
+    await opened.engine.signal(id, first.gate ?? "", { card: first.id, decision: "rejected", by: "Pat", at: 1 }, "k");
+    await until(async () => (await opened.engine.get(id))?.reason === "slow_call");
+    await abandon(opened);
+    opened = await host(one);
+    await until(async () => (await opened.engine.get(id))?.reason === "in_doubt");
+    expect(openCard(opened, id).id).not.toBe(first.id);
+    expect(bank()).toEqual(["slowpay", "slowpay"]);
+    expect(await decide(opened, id, "approved", { result: { ref: "seen" } })).toMatchObject({ status: "done", result: { ref: "seen" } });
+    expect(bank()).toEqual(["slowpay", "slowpay"]);
+    expect(opened.cards.get(first.id)?.decision).toMatchObject({ decision: "rejected", by: "Pat" });
+  });
+
+  test("a disk that is full when a slow call answers delays the run, it does not strand it", async () => {
+    await open({ onError: () => undefined });
+    const id = await start(opened, "slow");
+    await until(async () => (await opened.engine.get(id))?.reason === "slow_call");
+    // The next write, whichever it is, is refused once.
+    const { write } = opened.database;
+    opened.database.write = () => {
+      opened.database.write = write;
+      throw new ClearedError("STORE_FULL", "full");
+    };
+    await new Promise((next) => setTimeout(next, 400));
+    opened.database.write = write;
+    expect(await opened.engine.result(id, { ended: true, timeoutMs: 8000 })).toMatchObject({ status: "done", result: { rate: "1.2" } });
+  });
+
+  test("an outcome that arrives after the cancel is kept in the history and the run stays canceled", async () => {
+    await open();
+    const { id } = await run(opened, "slowpay");
+    await decideAndLeave(id);
+    await until(async () => (await opened.engine.get(id))?.reason === "slow_call");
+    await opened.engine.cancel(id, "stop");
+    await until(async () => (await opened.engine.steps(id)).at(-1)?.state === "ok");
+    expect((await opened.engine.get(id))?.status).toBe("canceled");
+    const { numbers } = await eventsOf(opened, id);
+    expect(numbers).toEqual(upTo(numbers.length));
+    expect((await run(opened, "quick")).status).toBe("done");
+  });
+
+  async function decideAndLeave(id: string): Promise<void> {
+    const card = openCard(opened, id);
+    await opened.engine.signal(id, card.gate ?? "", { card: card.id, decision: "approved", by: "Pat", at: 1 }, "k");
+  }
+});
+
+test("a thousand waiting runs hold no slot, and each goes on when it is told", async () => {
+  const many = await workspace();
+  const looking = await host(many, { mode: "look" });
+  const ids: string[] = [];
+  for (let n = 0; n < 1000; n++) ids.push(await start(looking, "gate", { n }));
+  const working = looking.engine.work(async (log) => log.wait("approval", "a decision", { gate: "gate_1" }), { concurrency: 2 });
+  await until(async () => (await looking.engine.list({ status: ["waiting"], limit: 2000 })).length === 1000, 30_000);
+  await working.stop(100);
+  await close(looking);
+  opened = await host(many);
+  expect((await run(opened, "quick")).status).toBe("done");
+  for (const id of [ids[0], ids[500], ids[999]] as string[]) {
+    await opened.engine.retry(id);
+    await opened.engine.result(id);
+    expect((await decide(opened, id, "approved")).status).toBe("done");
+  }
+  expect(await opened.engine.list({ status: ["waiting"], limit: 2000 })).toHaveLength(997);
+}, 60_000);

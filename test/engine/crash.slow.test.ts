@@ -1,0 +1,42 @@
+/** The agents that must survive a stop anywhere, in every mode; and a disk that is full at any of these moments. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, afterEach, expect, test, vi } from "vitest";
+import { atOnce, describeAgent, disturbed, prepare, type Scenario, undisturbed } from "../modes.ts";
+import { closeAll, removeAll } from "./harness.ts";
+import { STATEMENT } from "./plugins.ts";
+
+// The real sandbox, but one for all hosts of this file: starting two processes for each of some 400 hosts would take most of the time.
+vi.mock("../../runtime/sandbox/pool.ts", async (original) => {
+  const { createSandbox } = await original<typeof import("../../runtime/sandbox/pool.ts")>();
+  const shared = createSandbox({ slots: 4 });
+  const close = shared.close;
+  return { createSandbox: () => ({ ...shared, close: async () => undefined }), closeShared: close };
+});
+afterEach(closeAll);
+afterAll(async () => {
+  await removeAll();
+  await ((await import("../../runtime/sandbox/pool.ts")) as unknown as { closeShared(): Promise<void> }).closeShared();
+});
+
+const statement = { "import/chase.csv": STATEMENT };
+const seed = readFileSync(join(import.meta.dirname, "../fixtures/seed-ingest.ts"), "utf8");
+const inDoubt = ["after intent", "before settle"];
+
+describeAgent("ingest on a statement with twins and rows to review", { agent: "ingest", loose: statement });
+describeAgent("the seed's ingest, ported", { agent: "seed", files: { "agents/seed.ts": seed }, loose: statement, every: 3 });
+describeAgent("a payment whose target knows the key", { agent: "pay" });
+describeAgent("a payment that can be read back", { agent: "send", from: "gate" });
+describeAgent("a payment only a person can look up", { agent: "wire", kind: "wire", doubts: inDoubt, from: "gate" });
+describeAgent("a payment that is rejected", { agent: "wire", says: "rejected", from: "gate" });
+
+test("a disk that is full at any of these moments stops the run only until there is space", async () => {
+  const scenario: Scenario = { agent: "wire", kind: "wire" };
+  const prepared = await prepare(scenario);
+  const { wanted, points } = await undisturbed(prepared, scenario);
+  const chosen = points.map((point, at) => ({ point, at })).filter(({ point, at }) => at % 4 === 0 || /intent|settle|commit/.test(point));
+  await atOnce(chosen, async ({ point, at }) => {
+    const { found } = await disturbed(prepared, scenario, at, "full");
+    expect(found, `full ${point} (${at})`).toEqual(wanted);
+  });
+}, 60_000);

@@ -1,0 +1,169 @@
+/** Real kills: the host, its sandbox child, and the host between a commit and its record. What is left equals an undisturbed run. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { Json } from "../../runtime/ports.ts";
+import { close, closeAll, copyOf, host, remove, removeAll, traces, workspace, type Workspace } from "./harness.ts";
+import { STATEMENT } from "./plugins.ts";
+
+const AGENTS = ["ingest", "pay"] as const;
+let prepared: Workspace;
+const wanted = new Map<string, Json>();
+/** How long an undisturbed process takes, ms: kills are spread over it. */
+let lasting = 0;
+
+beforeAll(async () => {
+  prepared = await workspace();
+  prepared.write("import/chase.csv", STATEMENT);
+  for (const agent of AGENTS) {
+    const one = copyOf(prepared);
+    const began = performance.now();
+    const child = owner(one, agent);
+    expect(await ended(child)).toMatchObject({ code: 0 });
+    lasting = Math.max(lasting, performance.now() - began);
+    wanted.set(agent, await look(one, idOf(child)));
+  }
+}, 30_000);
+afterEach(closeAll);
+afterAll(removeAll);
+
+const output = new WeakMap<ChildProcess, string>();
+
+function owner(one: Workspace, agent: string, stopAt = ""): ChildProcess {
+  const child = spawn(process.execPath, [join(import.meta.dirname, "kill-child.ts"), one.dir, agent, stopAt], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  output.set(child, "");
+  child.stdout?.on("data", (text) => output.set(child, (output.get(child) ?? "") + String(text)));
+  return child;
+}
+
+const idOf = (child: ChildProcess): string => (output.get(child) ?? "").split("\n")[0] ?? "";
+
+function ended(child: ChildProcess): Promise<{ code: number | null; signal: string | null }> {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve({ code: child.exitCode, signal: child.signalCode });
+  return new Promise((resolve) => child.on("exit", (code, signal) => resolve({ code, signal })));
+}
+
+async function look(one: Workspace, id: string): Promise<Json> {
+  const opened = await host(one, { mode: "look" });
+  const found = await traces(one, opened, id);
+  await close(opened);
+  return found;
+}
+
+/** Processes below this one, by a walk of /proc. */
+function below(pid: number): number[] {
+  const parents = new Map<number, number>();
+  for (const name of readdirSync("/proc")) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, "utf8");
+      parents.set(Number(name), Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]));
+    } catch {
+      // gone meanwhile
+    }
+  }
+  const found: number[] = [];
+  for (const [child, parent] of parents) if (parent === pid) found.push(child, ...below(child));
+  return found;
+}
+
+const commandOf = (pid: number): string => {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
+  } catch {
+    return "";
+  }
+};
+
+/** Nothing that the killed process had started is left after a moment. */
+async function expectGone(pids: readonly number[]): Promise<void> {
+  for (let i = 0; i < 150 && pids.some((pid) => commandOf(pid) !== ""); i++) await new Promise((next) => setTimeout(next, 20));
+  expect(pids.map(commandOf).filter((command) => command !== "")).toEqual([]);
+}
+
+/** Mulberry32: the same moments on each machine, relative to how long a run takes there. */
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+/** Sandbox processes that were alive when they were killed. */
+let killed = 0;
+const sleep = (ms: number) => new Promise((next) => setTimeout(next, ms));
+const random = seeded(20261106);
+const moments = (count: number) =>
+  Array.from({ length: count }, (_, i) => ({ agent: AGENTS[i % 2] ?? "pay", percent: Math.floor((100 * (i + random())) / count) }));
+
+describe.each(moments(10))("host of $agent killed after $percent % of its time", ({ agent, percent }) => {
+  test("the next owner brings the run to the same end", async () => {
+    const one = copyOf(prepared);
+    const first = owner(one, agent);
+    await sleep((lasting * percent) / 100);
+    const family = first.pid === undefined ? [] : below(first.pid);
+    first.kill("SIGKILL");
+    await ended(first);
+    await expectGone(family);
+    const second = owner(one, agent);
+    expect(await ended(second)).toMatchObject({ code: 0 });
+    // Killed before it had started its run, the first one printed nothing.
+    if (idOf(first) !== "") expect(idOf(second)).toBe(idOf(first));
+    expect(await look(one, idOf(second))).toEqual(wanted.get(agent));
+    remove(one);
+  }, 30_000);
+});
+
+describe.each(moments(6))("sandbox of $agent killed $percent half milliseconds into its life", ({ agent, percent }) => {
+  test("the run fails with the reason, is resumed, and ends the same", async () => {
+    const one = copyOf(prepared);
+    const child = owner(one, agent);
+    // A sandbox lives for some hundredths of a second: it is waited for, then killed at a seeded moment of its life.
+    let family: number[] = [];
+    let sandbox: number[] = [];
+    while (sandbox.length === 0 && child.exitCode === null) {
+      family = below(child.pid ?? 0);
+      sandbox = family.filter((pid) => /sandbox/.test(commandOf(pid)));
+      await sleep(1);
+    }
+    await sleep(percent / 2);
+    for (const pid of sandbox) {
+      try {
+        process.kill(pid, "SIGKILL");
+        killed += 1;
+      } catch {
+        // ended by itself in this moment
+      }
+    }
+    expect(await ended(child)).toMatchObject({ code: 0 });
+    expect(output.get(child)).toMatch(/\ndone \n$/);
+    expect(await look(one, idOf(child))).toEqual(wanted.get(agent));
+    await expectGone(family);
+    remove(one);
+  }, 30_000);
+});
+
+test("the moments hit living sandboxes", () => {
+  expect(killed).toBeGreaterThan(1);
+});
+
+test.each(AGENTS)(
+  "host of %s killed between a commit and its record: the commit is found, not made again",
+  async (agent) => {
+    const one = copyOf(prepared);
+    for (let commits = 1; commits <= (agent === "pay" ? 2 : 1); commits++) {
+      const child = owner(one, agent, "commit");
+      expect(await ended(child)).toMatchObject({ signal: "SIGKILL" });
+    }
+    const last = owner(one, agent);
+    expect(await ended(last)).toMatchObject({ code: 0 });
+    expect(await look(one, idOf(last))).toEqual(wanted.get(agent));
+  },
+  30_000,
+);

@@ -1,0 +1,69 @@
+/** Every built-in primitive's example in a real run: live in a workspace, dry to the same shape, and the same again on replay. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { primitives } from "../../primitives/index.ts";
+import type { Host } from "../../runtime/cli/host.ts";
+import { replayRun } from "../../runtime/engine/replay.ts";
+import type { Json, RunRecord } from "../../runtime/ports.ts";
+import { close, decide, host, removeAll, start, workspace, type Workspace } from "./harness.ts";
+import { STATEMENT } from "./plugins.ts";
+
+const ID = '"261106-9sd0ee4k2m"';
+const ENTRY = `const made = journal_add_double({ date: "2026-11-06", description: "Example", debit_account: 5030, credit_account: 1010, amount: "1.00", key: "example", status: "pending-review" });\n`;
+const uses = [...new Set(primitives.map((one) => one.domain))].join(", ");
+const agent = (name: string): string => `x-${name.replaceAll("_", "-")}`;
+
+/** What must have happened before the example makes sense. */
+function before(name: string, example: string): string {
+  if (example.includes(ID)) return ENTRY;
+  return name === "importer_mark_processed" ? 'importer_parse("statement.csv");\n' : "";
+}
+
+// What moves the statement away comes last.
+const ordered = primitives.toSorted((a, b) => Number(a.name === "importer_mark_processed") - Number(b.name === "importer_mark_processed"));
+
+let one: Workspace;
+let live: Host;
+let dry: Host;
+beforeAll(async () => {
+  const files: Record<string, string> = {
+    "scripts/vendor_of.ts": '/*\nname: Vendor\n*/\n({ vendor: String(input.description).split(" ")[0] });\n',
+  };
+  for (const { name, example } of primitives) {
+    files[`agents/${agent(name)}.ts`] =
+      `/*\nname: Example\nuses: [${uses}]\n*/\n${before(name, example)}${example.replace(ID, "made.entry_id")};\n`;
+  }
+  one = await workspace(files);
+  one.write("import/statement.csv", STATEMENT);
+  live = await host(one);
+  dry = await host(one, { mode: "memory" });
+});
+afterAll(async () => {
+  await close(dry);
+  await removeAll();
+});
+
+async function finish(opened: Host, id: string): Promise<RunRecord> {
+  const rest = await opened.engine.result(id, { timeoutMs: 10_000 });
+  return rest.status === "waiting" ? decide(opened, id, "approved") : rest;
+}
+
+describe.each(ordered.map((primitive) => [primitive.name, primitive] as const))("%s", (name) => {
+  test("its example runs live, dry to the same shape, and survives a replay", async () => {
+    const simulated = await dry.start(agent(name), { cause: { kind: "command", key: name }, input: {}, mode: "dry" });
+    const there = await dry.engine.result(simulated.id, { timeoutMs: 10_000 });
+    expect([there.status, there.error]).toEqual(["done", null]);
+    const id = await start(live, agent(name));
+    const end = await finish(live, id);
+    expect([end.status, end.error]).toEqual(["done", null]);
+    expect(shapeOf(there.result)).toEqual(shapeOf(end.result));
+    const replay = await replayRun(end, await live.engine.steps(id), live.world);
+    expect(replay.findings).toEqual([]);
+    expect(replay.steps).toBeGreaterThan(0);
+    expect(one.git("status", "--porcelain")).toBe("");
+  });
+});
+
+function shapeOf(value: Json): unknown {
+  if (Array.isArray(value)) return value.slice(0, 1).map(shapeOf);
+  return typeof value === "object" && value !== null ? Object.keys(value).sort() : typeof value;
+}

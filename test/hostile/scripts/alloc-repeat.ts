@@ -1,0 +1,4 @@
+/*
+expect: {status: failed, code: SCRIPT_ERROR}
+*/
+"x".repeat(2 ** 30)

@@ -1,0 +1,5 @@
+/*
+expect: {status: failed, code: SCRIPT_SYNTAX}
+*/
+enum A { B }
+1

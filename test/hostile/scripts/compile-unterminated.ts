@@ -1,0 +1,4 @@
+/*
+expect: {status: failed, code: SCRIPT_SYNTAX}
+*/
+const a = "abc

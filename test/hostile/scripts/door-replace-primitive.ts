@@ -1,0 +1,5 @@
+/*
+expect: {status: failed, code: SCRIPT_ERROR}
+*/
+echo = () => 2;
+echo(1)

@@ -1,0 +1,4 @@
+/*
+expect: {status: done, result: true}
+*/
+echo("\ud800") === "\ud800"

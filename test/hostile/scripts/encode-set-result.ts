@@ -1,0 +1,4 @@
+/*
+expect: {status: failed, code: SCRIPT_RESULT}
+*/
+new Set([1])

@@ -1,0 +1,4 @@
+/*
+expect: {status: failed, code: SCRIPT_ERROR}
+*/
+echo({ get x() { throw new Error("mine") } })

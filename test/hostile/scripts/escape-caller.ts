@@ -1,0 +1,5 @@
+/*
+expect: {status: failed, code: SCRIPT_ERROR}
+*/
+function f() { return f.caller }
+f()

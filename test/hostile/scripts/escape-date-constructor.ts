@@ -1,0 +1,4 @@
+/*
+expect: {status: done, result: true}
+*/
+new Date(0).constructor.now() === Date.now()

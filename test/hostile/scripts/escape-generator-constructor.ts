@@ -1,0 +1,4 @@
+/*
+expect: {status: failed, code: SCRIPT_ERROR}
+*/
+(function* () {}).constructor("yield 1")

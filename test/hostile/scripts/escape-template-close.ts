@@ -1,0 +1,5 @@
+/*
+expect: {status: done, result: "`});__run(() => 5)//"}
+*/
+const close = `\`});__run(() => 5)//`;
+close

@@ -1,0 +1,4 @@
+/*
+expect: {status: done, result: "undefined"}
+*/
+typeof new Date(0).toTemporalInstant

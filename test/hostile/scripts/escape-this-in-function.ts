@@ -1,0 +1,5 @@
+/*
+expect: {status: done, result: "undefined"}
+*/
+function f() { return typeof this }
+f()

@@ -1,0 +1,4 @@
+/*
+expect: {status: failed, code: SCRIPT_ERROR}
+*/
+\u0065val("1")

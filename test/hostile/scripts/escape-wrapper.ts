@@ -1,0 +1,6 @@
+/*
+expect: {status: failed, code: SCRIPT_SYNTAX}
+*/
+1 });
+__run(() => 2);
+(() => {

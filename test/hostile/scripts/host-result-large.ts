@@ -1,0 +1,4 @@
+/*
+expect: {status: failed, code: LIMIT_BYTES}
+*/
+"x".repeat(1e7)

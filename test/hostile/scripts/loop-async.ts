@@ -1,0 +1,5 @@
+/*
+expect: {status: failed, code: [LIMIT_CPU, LIMIT_WALL]}
+*/
+(async () => { for (;;) await null })();
+1

@@ -1,0 +1,4 @@
+/*
+expect: {status: failed, code: LIMIT_CALLS}
+*/
+for (;;) { try { echo(1) } catch {} }

@@ -1,0 +1,5 @@
+/*
+expect: {status: failed, code: LIMIT_CPU}
+*/
+let n = 0;
+for (;;) n += /^(a|aa)+$/.test("a".repeat(30) + "b") ? 1 : 0;

@@ -1,0 +1,4 @@
+/*
+expect: {status: done, result: false}
+*/
+/^(a+)+$/.test("a".repeat(40) + "b")

@@ -1,0 +1,4 @@
+/*
+expect: {status: failed, code: LIMIT_CPU}
+*/
+while (true) { try { for (;;); } catch {} finally { for (;;); } }

@@ -1,0 +1,7 @@
+/*
+expect: {status: done, result: true}
+*/
+const r = /x/g;
+r.lastIndex = 5;
+RegExp.prototype.exec = () => null;
+true

@@ -1,0 +1,5 @@
+/*
+expect: {status: done, result: 1}
+*/
+var leaked = 1;
+leaked

@@ -1,0 +1,4 @@
+/*
+expect: {status: done, result: [{id: 1}, {id: 2}]}
+*/
+echo([{ id: 1 }, { id: 2 }])

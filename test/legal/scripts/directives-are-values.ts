@@ -1,0 +1,4 @@
+/*
+expect: {status: done, result: "use strict"}
+*/
+"use strict"

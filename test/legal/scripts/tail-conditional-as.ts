@@ -1,0 +1,4 @@
+/*
+expect: {status: done, result: "yes" }
+*/
+(echo(true) ? "yes" : "no") as string

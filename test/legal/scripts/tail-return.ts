@@ -1,0 +1,6 @@
+/*
+expect: {status: done, result: "early"}
+*/
+const rows: string[] = echo([]);
+if (rows.length === 0) return "early";
+rows.length

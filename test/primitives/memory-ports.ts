@@ -1,0 +1,103 @@
+/** Ports in memory for tests of primitives alone: what a primitive asks of its ports, and nothing of how they keep it. */
+import type { Account, Decision, Entry, EntryDraft, Json, PrimitivePorts } from "../../runtime/ports.ts";
+import type { Gate, StepContext } from "../../runtime/primitive.ts";
+
+export interface Memory {
+  ctx: StepContext;
+  drafts: EntryDraft[];
+  entries: Entry[];
+  reviews: { title: string; body: Json; entry: string | null }[];
+  logs: string[];
+  gates: Gate[];
+  files: Map<string, string>;
+}
+
+export const ACCOUNTS: Account[] = [
+  { id: "1010", name: "Assets:Bank:Checking", type: "asset" },
+  { id: "5020", name: "Expenses:Software", type: "expense" },
+  { id: "5030", name: "Expenses:Office Supplies", type: "expense" },
+];
+
+export const ID = "261106-9sd0ee4k2m";
+
+const idOf = (n: number): string => `261106-${String(n).padStart(10, "a")}`;
+
+/** decision: what a gate answers. */
+export function memory(options: { mode?: "live" | "dry"; decision?: Partial<Decision>; config?: Record<string, Json> } = {}): Memory {
+  const config = options.config ?? { "thresholds.auto_confirm": 0.95 };
+  const kept: Omit<Memory, "ctx"> = { drafts: [], entries: [], reviews: [], logs: [], gates: [], files: new Map() };
+  const ports: PrimitivePorts = {
+    books: {
+      accounts: async () => ACCOUNTS,
+      add: async (drafts) => {
+        const from = kept.drafts.length;
+        kept.drafts.push(...drafts);
+        return drafts.map((_, i) => ({ entry_id: idOf(from + i), known: false }));
+      },
+      last: () => (kept.drafts.length === 0 ? null : idOf(kept.drafts.length - 1)),
+      query: async () => kept.entries,
+      void: async () => ({ void_entry_id: ID }),
+      setStatus: async () => undefined,
+      balance: async () => ({ USD: "12.50" }),
+    },
+    imports: {
+      scan: async () => [{ name: "statement.csv", size: 12, modified: "2026-11-06T10:00:00.000Z" }],
+      parse: async () => [
+        {
+          id: ID,
+          date: "2026-11-06",
+          description: "GITHUB",
+          raw_description: "GITHUB *PRO",
+          amount: "-4.00",
+          currency: "USD",
+          reference: "r1",
+          type: "",
+          account: "1010",
+        },
+      ],
+      markProcessed: async (name) => ({
+        file: name,
+        hash: "0".repeat(64),
+        dialect: "chase",
+        account: "1010",
+        currency: "USD",
+        rows: 1,
+        new: 1,
+        known: 0,
+        twin: 0,
+        refused: [],
+        unbooked: [],
+        opening: null,
+        closing: null,
+        gap: null,
+      }),
+      deduplicate: async (rows) => rows,
+    },
+    files: {
+      read: async (path) => kept.files.get(path) ?? null,
+      write: async (path, text) => void kept.files.set(path, text),
+    },
+    config: async (key) => config[key],
+    configKeys: async () => Object.keys(config),
+    review: (item) => void kept.reviews.push(item),
+    pending: async () => [],
+    log: (message) => void kept.logs.push(message),
+    emit: () => undefined,
+    gitLog: async () => [{ commit: "a".repeat(40), date: "2026-11-06", author: "Cleared", subject: "import: 1", trailers: {} }],
+  };
+  const ctx: StepContext = {
+    ports,
+    run: { id: "run_1", agent: "ingest", mode: options.mode ?? "live" },
+    key: "run_1/1",
+    now: Date.UTC(2026, 10, 6, 12),
+    today: "2026-11-06",
+    inDoubt: false,
+    abort: new AbortController().signal,
+    gate: async (gate) => {
+      kept.gates.push(gate);
+      return { card: 1, decision: "approved", by: "ann", at: 0, ...options.decision };
+    },
+    commit: async () => "b".repeat(40),
+  };
+  return { ...kept, ctx };
+}

@@ -1,0 +1,73 @@
+/** What is kept between processes: used when it is whole, made again when it is torn, changed or came from elsewhere. */
+import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { createDiskCache } from "../../runtime/sandbox/disk-cache.ts";
+import { createSandbox } from "../../runtime/sandbox/pool.ts";
+import { parseConfig } from "../../runtime/workspace/config.ts";
+
+const root = mkdtempSync(join(tmpdir(), "cleared-cache-"));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+const folder = (name: string) => join(root, name);
+const only = (dir: string) => join(dir, readdirSync(dir)[0] ?? "");
+
+test("what one process kept the next one finds, under the same words only", () => {
+  createDiskCache(folder("a")).put("text\nof two lines", "kind", "key");
+  const next = createDiskCache(folder("a"));
+  expect(next.get("kind", "key")).toBe("text\nof two lines");
+  expect(next.get("kindkey")).toBeNull();
+  expect(next.get("kind", "other")).toBeNull();
+});
+
+test("a torn or changed entry is not used, and neither is one that was copied from another folder", () => {
+  const kept = folder("b");
+  createDiskCache(kept).put("the text", "key");
+  cpSync(kept, folder("copy"), { recursive: true });
+  expect(createDiskCache(folder("copy")).get("key")).toBeNull();
+  const file = only(kept);
+  const whole = readFileSync(file, "utf8");
+  for (const bad of ["", whole.slice(0, -1), whole.replace("the text", "my text!"), `${"0".repeat(64)}\nthe text`]) {
+    writeFileSync(file, bad);
+    expect(createDiskCache(kept).get("key")).toBeNull();
+  }
+});
+
+test("a cache that cannot be written or read changes nothing", () => {
+  writeFileSync(folder("file"), "");
+  const cache = createDiskCache(join(folder("file"), "cache"));
+  cache.put("x", "key");
+  expect(cache.get("key")).toBeNull();
+  expect(parseConfig("business: {name: Acme}", cache).business.name).toBe("Acme");
+});
+
+test("a script compiled by one process runs in the next without a parser, and the same", async () => {
+  const source = "const n: number = 20;\nn * 2 + 2";
+  const options = { file: "agents/a.ts", blob: "b1", lint: true, primitives: ["echo"] };
+  const compile = async () => {
+    const sandbox = createSandbox({ cache: createDiskCache(folder("c")) });
+    const compiled = await sandbox.compile(source, options);
+    await sandbox.close();
+    return compiled;
+  };
+  const first = await compile();
+  expect(readdirSync(folder("c"))).toHaveLength(1);
+  expect(await compile()).toEqual(first);
+  writeFileSync(only(folder("c")), "garbage");
+  expect(await compile()).toEqual(first);
+});
+
+test("a setting read from the cache is checked like one read from the file, and its fault has its place", () => {
+  const cache = createDiskCache(folder("d"));
+  const text = "business: {name: Acme}\nbranchh: x\n";
+  const refusal = () => {
+    try {
+      return parseConfig(text, cache);
+    } catch (error) {
+      return error;
+    }
+  };
+  const first = refusal();
+  expect(refusal()).toEqual(first);
+  expect(first).toMatchObject({ code: "CONFIG_INVALID", at: { line: 2 } });
+});

@@ -1,0 +1,135 @@
+/** The status page in a real browser: accessible and readable at both widths and in both schemes, and decided by keyboard alone. */
+import { mkdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { type Browser, chromium, type Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { type Listening, listen } from "../../runtime/http.ts";
+import { createStatusApp } from "../../runtime/web/app.ts";
+import { findTool } from "../../tools/system-tools.ts";
+import { createFacts, NOW } from "./busy-day.ts";
+
+let facts: ReturnType<typeof createFacts>;
+let site: Listening;
+
+beforeEach(async () => {
+  facts = createFacts();
+  site = await listen(createStatusApp(facts, { now: () => NOW }), 0);
+});
+afterEach(() => site.close());
+
+const CHROMIUM = findTool("chromium");
+
+describe.skipIf(CHROMIUM === null)("in a browser", () => {
+  const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+  const shots = process.env["SCREENSHOTS"];
+  let browser: Browser;
+  let page: Page;
+
+  beforeAll(async () => {
+    browser = await chromium.launch({
+      executablePath: CHROMIUM ?? "",
+      args: [
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+      ],
+    });
+  });
+  afterAll(() => browser?.close());
+  afterEach(() => page?.context().close());
+
+  async function open(path: string, options: { width: number; dark: boolean }): Promise<Page> {
+    // bypassCSP: the page allows no script at all, and axe is one.
+    const context = await browser.newContext({
+      viewport: { width: options.width, height: 844 },
+      colorScheme: options.dark ? "dark" : "light",
+      bypassCSP: true,
+    });
+    page = await context.newPage();
+    await page.goto(`${site.url}${path}`);
+    return page;
+  }
+
+  const VIEWS = [
+    { name: "phone", width: 390, dark: false },
+    { name: "phone-dark", width: 390, dark: true },
+    { name: "desk", width: 1280, dark: false },
+    { name: "desk-dark", width: 1280, dark: true },
+  ];
+
+  test.each(VIEWS)(
+    "the pages are accessible and fit at $name",
+    async ({ name, width, dark }) => {
+      for (const [label, path] of [
+        ["status", "/?decided=10"],
+        ["run", "/runs/run_02fail"],
+        ["error", "/nowhere"],
+        ["empty", "/"],
+      ] as const) {
+        facts.empty = label === "empty";
+        const undecided = facts.answers.length === 0;
+        if (label === "status" && undecided) await facts.decide(10, { decision: "rejected", reason: "not on the bank's page" });
+        await open(path, { width, dark });
+        if (shots !== undefined) {
+          mkdirSync(shots, { recursive: true });
+          await page
+            .locator("summary")
+            .first()
+            .click({ timeout: 500 })
+            .catch(() => undefined);
+          await page.screenshot({ path: join(shots, `${label}-${name}.png`), fullPage: true });
+        }
+        await page.evaluate(`for (const details of document.querySelectorAll("details")) details.open = true`);
+        const overflow = await page.evaluate<number>("document.documentElement.scrollWidth - document.documentElement.clientWidth");
+        expect(overflow, `${label} is wider than the screen`).toBeLessThanOrEqual(0);
+        await page.evaluate(AXE);
+        const found = await page.evaluate(async () => {
+          const { violations } = await (
+            globalThis as unknown as { axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> } }
+          ).axe.run();
+          return violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(" | ")}`);
+        });
+        expect(found, label).toEqual([]);
+        await page.context().close();
+      }
+    },
+    60_000,
+  );
+
+  test("failed runs stand first, and the seed of each section is there", async () => {
+    await open("/", { width: 1280, dark: false });
+    expect(await page.locator(".runs summary .badge").allTextContents()).toEqual([
+      "failed",
+      "waits for approval",
+      "running",
+      "done",
+      "canceled",
+    ]);
+    expect(await page.locator(".card.entry .legs").textContent()).toContain("Expenses:Suspense18.40 USD");
+    expect(await page.getByRole("link", { name: "1 run failed" }).getAttribute("href")).toBe("#runs");
+    expect(await page.locator("h2").allTextContents()).toEqual(["For you", "Runs", "Workspace", "Balances", "Agents"]);
+    expect(await page.locator("table").textContent()).toContain("123,456,789,012,345,678.90");
+    expect(await page.locator(".runs .error").first().textContent()).toContain("agents/reconcile.ts:14:3 JOURNAL_UNBALANCED");
+  });
+
+  test("a person approves with a reason and corrects an entry's account, by keyboard alone", async () => {
+    await open("/", { width: 390, dark: false });
+    await page
+      .getByRole("form", { name: "Entry to confirm 8" })
+      .getByLabel("Account")
+      .selectOption({ label: "5030 Expenses:Office Supplies" });
+    await page.getByRole("form", { name: "Entry to confirm 8" }).getByRole("button", { name: "Confirm" }).press("Enter");
+    await page.getByRole("form", { name: "Approval 7" }).getByLabel("Reason").fill("invoice checked");
+    await page.getByRole("form", { name: "Approval 7" }).getByRole("button", { name: "Reject" }).press("Enter");
+    await expect.poll(() => page.getByRole("status").textContent()).toContain("rejected by Ada");
+    expect(facts.answers).toEqual([
+      [8, { decision: "approved", account: "5030" }],
+      [7, { decision: "rejected", reason: "invoice checked" }],
+    ]);
+  });
+});

@@ -1,0 +1,89 @@
+/** OFX as banks write it, and as nobody should. */
+import { expect, test } from "vitest";
+import { read, thrown } from "./shipped.ts";
+
+const wrap = (inner: string, head = "OFXHEADER:100\nCHARSET:1252\n\n") =>
+  `${head}<OFX><STMTRS><CURDEF>USD<BANKACCTFROM><ACCTID>1</BANKACCTFROM>${inner}</STMTRS></OFX>`;
+const trn = (fields: string) => `<STMTTRN><DTPOSTED>20250103<TRNAMT>-1.00<FITID>T-100001${fields}</STMTTRN>`;
+const rows = (text: string | Uint8Array) => read("a.ofx", text)[0]?.rows ?? [];
+
+test.each([
+  ["20250103", "2025-01-03"],
+  ["20250103120000", "2025-01-03"],
+  ["20250103235959.999[-5:EST]", "2025-01-03"],
+  ["20250103000000[+5.30:IST]", "2025-01-03"],
+  ["20250103 [0:GMT]", "2025-01-03"],
+])("the day of %s is the one the bank wrote", (text, day) => {
+  expect(rows(wrap(trn("").replace("20250103", text)))[0]?.date).toBe(day);
+});
+
+test.each(["", "20250230", "2025-01-03", "20250103[x", "00000000"])("the day %s is refused", (text) => {
+  expect(read("a.ofx", wrap(trn("").replace("20250103", text)))).toMatchObject([
+    { rows: [], refused: [{ line: 4, code: "STATEMENT_ROW" }] },
+  ]);
+});
+
+test("decimal commas are read, thousands marks are refused", () => {
+  expect(rows(wrap(trn("").replace("-1.00", "-12,34")))[0]?.amount).toBe("-12.34");
+  expect(read("a.ofx", wrap(trn("").replace("-1.00", "-1,234")))[0]?.refused.length).toBe(1);
+  expect(read("a.ofx", wrap(trn("").replace("-1.00", "-1,234.50")))[0]?.refused.length).toBe(1);
+});
+
+test("the currency of a row is what its amount is in, not what it was converted from", () => {
+  expect(rows(wrap(trn("<CURRENCY><CURRATE>1.1<CURSYM>EUR</CURRENCY>")))[0]?.currency).toBe("EUR");
+  expect(rows(wrap(trn("<ORIGCURRENCY><CURRATE>1.1<CURSYM>EUR</ORIGCURRENCY>")))[0]?.currency).toBe("USD");
+});
+
+test("name and memo make one text without saying the same twice; the payee is the counterparty", () => {
+  expect(rows(wrap(trn("<NAME>ACME<MEMO>ACME LTD LONDON")))[0]?.description).toBe("ACME LTD LONDON");
+  expect(rows(wrap(trn("<NAME>ACME<MEMO>ref 7")))[0]?.description).toBe("ACME ref 7");
+  expect(rows(wrap(trn("<PAYEE><NAME>ACME<CITY>X</PAYEE><BANKACCTTO><ACCTID>999</BANKACCTTO>")))[0]).toMatchObject({
+    description: "ACME",
+    counterparty: "ACME",
+  });
+});
+
+test("bare ampersands, bare angle brackets and entities are text", () => {
+  expect(rows(wrap(trn("<NAME>A & B < C &#233; &#x1F600; &bogus; &#xD800;")))[0]?.description).toBe("A & B < C é 😀 &bogus; &#xD800;");
+});
+
+test("declared windows-1252 is read, and UTF-8 under that declaration too", () => {
+  expect(rows(Buffer.from(wrap(trn("<NAME>Caf\xe9")), "latin1"))[0]?.description).toBe("Café");
+  expect(rows(Buffer.from(wrap(trn("<NAME>Café"))))[0]?.description).toBe("Café");
+  expect(
+    thrown(() => read("a.ofx", Buffer.from(wrap(trn("<NAME>Caf\xe9"), '<?xml version="1.0" encoding="utf-8"?>\n'), "latin1"))),
+  ).toMatchObject({ code: "STATEMENT_ENCODING", at: { line: 2 } });
+});
+
+test("a pending list is left out", () => {
+  expect(rows(wrap(`${trn("<NAME>A")}<BANKTRANLISTP><STMTTRNP><TRNAMT>-9.00<NAME>B</STMTTRNP></BANKTRANLISTP>`)).length).toBe(1);
+});
+
+test("a file that is cut off is refused whole", () => {
+  const text = wrap(trn("<NAME>A") + trn("<NAME>B"));
+  for (const end of [text.length - 1, text.length - 20, text.indexOf("<NAME>B")])
+    expect(thrown(() => read("a.ofx", text.slice(0, end)))).toMatchObject({ code: "STATEMENT_INVALID" });
+});
+
+test("a bank's refusal is told in its words", () => {
+  expect(
+    thrown(() => read("a.ofx", "<OFX><STMTTRNRS><STATUS><CODE>2000<SEVERITY>ERROR<MESSAGE>Account closed</STATUS></STMTTRNRS></OFX>"))
+      .message,
+  ).toContain("The bank answered: Account closed.");
+});
+
+test.each([
+  ["deep nesting", "<A>".repeat(400_000)],
+  ["known sections nested", "<PAYEE>".repeat(400_000)],
+  ["CDATA that never ends", "<![CDATA[".repeat(300_000)],
+  ["comments that never end", "<!--".repeat(500_000)],
+  ["angle brackets", "<".repeat(2_000_000)],
+  ["tags that never end", "<NAME ".repeat(300_000)],
+  ["ampersands", `<MEMO>${"&amp".repeat(500_000)}`],
+  ["one endless value", `<MEMO>${"x".repeat(4_000_000)}`],
+  ["many closings", "</STMTTRN>".repeat(200_000)],
+])("%s costs no time and no stack", (_, hostile) => {
+  const start = performance.now();
+  expect(rows(wrap(hostile + trn("<NAME>A"))).length).toBeLessThanOrEqual(1);
+  expect(performance.now() - start).toBeLessThan(3000);
+});
