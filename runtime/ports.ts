@@ -99,8 +99,19 @@ export interface Cause {
   detail?: Json;
 }
 
+/** What a caller gives with a run beside its input. Untrusted: it can only narrow what the run may do, or name tools under the address policy. */
+export interface Given {
+  /** A policy document: JSON rules are evaluated too and the stricter verdict wins; prose means approval required. */
+  policy?: string;
+  /** Address of an MCP endpoint for this run only. */
+  tools?: string;
+  /** The run may read and compute, nothing else. */
+  readOnly?: boolean;
+}
+
 export interface RunSpec {
   agent: string;
+  given?: Given;
   pin: ScriptPin;
   input: Json;
   cause: Cause;
@@ -391,7 +402,111 @@ export type Change =
   | { op: "emit"; event: string; payload: Json }
   | { op: "committed"; commit: string }
   /** A gate was decided; the approved calls may now act outside, each once. */
-  | { op: "decided"; decision: Decision["decision"]; by: string; calls: Call[] };
+  | { op: "decided"; decision: Decision["decision"]; by: string; calls: Call[] }
+  /** The run's state machine moved. `machine` is the hash of the state list it moved in. */
+  | { op: "entered"; state: State; machine: string }
+  | { op: "verdict"; verdict: Verdict }
+  /** A write outside was read back. */
+  | { op: "verified"; write: VerifiedWrite };
+
+// ---------------------------------------------------------------- states, policy, tools
+
+/** The ten states of a process (spec/worker.md 2.1); runtime/states.ts has what each allows. */
+export type State =
+  | "DECOMPOSE"
+  | "ASSESS"
+  | "COMPUTE"
+  | "POLICY_CHECK"
+  | "APPROVAL_GATE"
+  | "MUTATE"
+  | "SCHEDULE_NOTIFY"
+  | "COMPLETE"
+  | "ESCALATE"
+  | "FAILED";
+
+/** From mild to strict; the strictest triggered rule decides. */
+export type VerdictWord = "pass" | "inform" | "require_approval" | "escalate" | "block";
+
+/** What the rules say about the facts of a run. Names as scripts see them. */
+export interface Verdict {
+  verdict: VerdictWord;
+  /** pass or inform */
+  passed: boolean;
+  blocked: boolean;
+  requires_approval: boolean;
+  escalation_required: boolean;
+  /** The approver the triggered rules demand: a rank or a functional role of the ladder; null when none is named. */
+  level: string | null;
+  /** Distinct people who must approve. */
+  approvals: number;
+  triggered: { rule: string; action: VerdictWord; level: string | null; description: string; source: string }[];
+  /** Rules that could not be decided; they demand approval. */
+  indeterminate: { rule: string; missing: string[] }[];
+  /** One line for people. */
+  summary: string;
+  inputs_hash: string;
+  policy_hash: string;
+}
+
+export type ToolClass = "read" | "compute" | "mutate";
+
+export interface ToolInfo {
+  /** `SERVER/NAME`, as scripts and cards call it. */
+  tool: string;
+  server: string;
+  name: string;
+  description: string;
+  input_schema: Json;
+  class: ToolClass;
+  /** What made it this class: trust.yaml, the server's annotation, or its name. */
+  why: string;
+}
+
+export type Verification = "VERIFIED" | "MISMATCH" | "WRITE_FAILED" | "UNVERIFIABLE";
+
+/** A write outside and its read-back. `diff`: field -> what was expected and what is there. */
+export interface VerifiedWrite {
+  tool: string;
+  params: Json;
+  status: Verification;
+  /** The tool that read it back, with its parameters. */
+  read: Call | null;
+  expected: Record<string, Json>;
+  before: Json;
+  after: Json;
+  diff: Record<string, { expected: Json; actual: Json }>;
+  /** What the tool answered, cut for people. */
+  answer: string;
+}
+
+/** Tools of MCP servers and plain HTTP endpoints, as one run may use them. Every method throws TOOL_* (runtime/errors.ts). */
+export interface Tools {
+  list(server?: string): Promise<ToolInfo[]>;
+  /** Listed tools nearest to a wish in words, best first. */
+  find(wish: string, limit: number): Promise<ToolInfo[]>;
+  /** One tool by `SERVER/NAME`. @throws TOOL_UNKNOWN with the nearest name, TOOL_DOWN */
+  get(tool: string): Promise<ToolInfo>;
+  /** Makes the call once, arguments checked against the tool's schema before anything is sent; a read may be repaired and repeated, a write never is. */
+  call(call: Call, options: { key: string; now: number; abort: AbortSignal }): Promise<ToolAnswer>;
+  /** All pages of a reading tool. */
+  fetchAll(call: Call, options: { where?: Record<string, Json>; abort: AbortSignal }): Promise<{ records: Json[]; complete: boolean; pages: number; reason: string | null }>;
+  /** After a crash: whether the write with this key happened, by its `verify` spec; null when nobody can tell. */
+  readBack(call: Call, options: { abort: AbortSignal }): Promise<boolean | null>;
+}
+
+export interface ToolAnswer {
+  result: Json;
+  /** For a write: what its read-back showed. */
+  write: VerifiedWrite | null;
+  /** What was repaired on the way: renamed columns, repeats. */
+  notes: string[];
+}
+
+/** The policy packs of the run's commit, and the policy given with the run. */
+export interface Policies {
+  /** @throws POLICY_INVALID, POLICY_UNKNOWN */
+  evaluate(name: string, facts: Record<string, Json>): Promise<Verdict>;
+}
 
 export interface EntryDraft {
   date: string;
@@ -466,6 +581,8 @@ export interface PrimitivePorts {
   log(message: string): void;
   emit(event: string, payload: Json): void;
   gitLog(options: { limit: number; path?: string }): Promise<LogEntry[]>;
+  tools: Tools;
+  policies: Policies;
 }
 
 /** The view the engine keeps for one execution of a run. */
