@@ -191,6 +191,10 @@ export const CODES = {
       "The tax bands of that country, year or scheme are not known.",
       "Use one the message names; primitives/compute/tax-tables.ts has them with their sources.",
     ],
+    FSM_MACHINE: [
+      "The agent's `states:` make no state machine.",
+      "Correct what the message names; docs/ARCHITECTURE.md shows the order of the states.",
+    ],
     HEADER_TRIGGER: ["The agent's trigger is incomplete.", "Add the key the message names to the header."],
   }),
   ...rows("policy", {
@@ -203,6 +207,24 @@ export const CODES = {
       "An external call is not covered by a decided approval.",
       "Ask for it first: approval_wait({ title, calls: [{ tool, params }] }).",
     ],
+    FSM_EDGE: [
+      "The script asks for a state that does not follow the one it is in.",
+      "Enter the state the message names; `cleared agents show NAME` draws the machine.",
+    ],
+    FSM_GATE: [
+      "The script would act before the policy and a person have said yes.",
+      "Evaluate the policy and pass the gate the message names.",
+    ],
+    FSM_STATE: [
+      "A call is not allowed in the state the run is in.",
+      "Enter the state the message names first; `cleared agents show NAME` lists what each allows.",
+    ],
+    FSM_READ_ONLY: ["The run may only read, and the script would do more.", "Start it without --read-only, or let the script end before."],
+    AMOUNT_UNTRACED: [
+      "An amount that would be written was neither computed nor read.",
+      "Compute it with a compute_* call, or read it in ASSESS; amounts never come from input or text alone.",
+    ],
+    OUTPUT_INCOMPLETE: ["The agent's answer lacks fields its header declares.", "Return the fields the message names."],
     APPROVAL_IDENTITY: [
       "The person deciding is not proven by a key this shell holds.",
       "Decide as a person from trust.yaml whose key is in this workspace.",

@@ -4,7 +4,8 @@
  */
 import { z } from "zod";
 import { ClearedError, type Code, didYouMean } from "./errors.ts";
-import type { Access, Decision, Effect, Json, PrimitivePorts, WaitReason, CardDraft } from "./ports.ts";
+import type { Access, Call, CardDraft, Change, Decision, Effect, Json, Outcome, PrimitivePorts, WaitReason } from "./ports.ts";
+import type { ProcessState } from "./states.ts";
 
 export const EFFECTS = ["pure", "read", "write", "external", "notify", "control"] as const satisfies readonly Effect[];
 
@@ -31,6 +32,10 @@ export interface StepContext {
   gate(gate: Gate): Promise<Decision>;
   /** Commit the run's writes so far; null when there was nothing to write. Suspends the run while a person's edit is in the way. */
   commit(message: string): Promise<string | null>;
+  /** Where the run's state machine stands; null for an agent without `states:`. */
+  process: ProcessState | null;
+  /** What a control call changed in the run itself; recorded with the step. */
+  changed(change: Change): void;
 }
 
 export interface Gate {
@@ -58,6 +63,10 @@ export interface Declaration<P extends z.ZodObject, R extends z.ZodType> {
   idempotent?: "key";
   /** external and notify: after a crash, answers whether the call with ctx.key happened, or null when it cannot tell. */
   readBack?(params: z.output<P>, ctx: StepContext): Promise<{ happened: true; result: z.input<R> } | { happened: false } | null>;
+  /** What one call really is, where that depends on its parameters (mcp_call, agent_call); `effect` and `access` are then the widest it can be. */
+  classify?(params: z.output<P>, ctx: StepContext): Promise<{ effect: Effect; access: Access }>;
+  /** The call as approvals and cards name it; `{tool: name, params}` unless told. Pure. */
+  call?(params: z.output<P>): Call;
   run(params: z.output<P>, ctx: StepContext): z.input<R> | Promise<z.input<R>>;
   /** What a dry run answers instead of acting. Required for external and notify. */
   dryRun?(params: z.output<P>, ctx: StepContext): z.input<R> | Promise<z.input<R>>;
@@ -108,6 +117,16 @@ export class Suspend {
     this.reason = reason;
     this.waitsFor = waitsFor;
     this.options = options;
+  }
+}
+
+/** Thrown by a control primitive to end the run with an outcome, without telling the script. Only engine/run.ts catches it. */
+export class End {
+  readonly outcome: Outcome;
+  readonly why: string;
+  constructor(outcome: Outcome, why: string) {
+    this.outcome = outcome;
+    this.why = why;
   }
 }
 

@@ -5,18 +5,19 @@
 import { z } from "zod";
 import { AMOUNT_PATTERN } from "../money.ts";
 import { type At, ClearedError, didYouMean } from "../errors.ts";
-import type { Json } from "../ports.ts";
+import type { Json, State } from "../ports.ts";
+import { type Machine, STATES as ALL_STATES, machineOf, machineProblems } from "../states.ts";
 import type { DiskCache } from "./disk-cache.ts";
 import { checkYaml, readYaml, type YamlSource } from "./yaml-text.ts";
 
-export const TRIGGERS = ["schedule", "file_watch", "event", "on_demand"] as const;
+export const TRIGGERS = ["schedule", "file_watch", "event", "webhook", "on_demand"] as const;
 export type Trigger = (typeof TRIGGERS)[number];
 
 // Read by later versions; a header that asks for them would wait for ever without a word.
-const LATER: Record<string, string> = { webhook: "webhooks are not served yet", a2a: "A2A tasks are not served yet" };
+const LATER: Record<string, string> = { a2a: "A2A tasks are not served yet" };
 const HEADER_LENGTH = 16_384;
 const FIELD_TYPES = ["string", "number", "integer", "boolean", "money", "date", "list", "object"] as const;
-const STATES = ["done", "failed", "waiting", "diverged", "canceled"] as const;
+const ENDS = ["done", "failed", "waiting", "diverged", "canceled"] as const;
 
 const line = (what: string, max: number) =>
   z
@@ -46,6 +47,24 @@ const field = z.strictObject({
 });
 export type InputField = z.output<typeof field>;
 
+/** `[DECOMPOSE, ASSESS, ...]`, or each with a line for people: `{ASSESS: read the invoice, APPROVAL_GATE?: a manager looks, ...}`. */
+const statesField = z
+  .union([z.array(z.string()), z.record(z.string(), z.string().trim().max(300))], {
+    error: "write a list of states, or each state with a line that says what happens in it",
+  })
+  .transform((given): [string, string][] => (Array.isArray(given) ? given.map((name) => [name, ""]) : Object.entries(given)))
+  .check((context) => {
+    for (const [name] of context.value) {
+      const state = name.replace(/\?$/, "");
+      if ((ALL_STATES as readonly string[]).includes(state)) continue;
+      context.issues.push({
+        code: "custom",
+        input: name,
+        message: `"${name}" is no state.${didYouMean(state, ALL_STATES)} There are ${ALL_STATES.join(", ")}`,
+      });
+    }
+  });
+
 const schema = z.strictObject({
   name: line("a name for people, such as Daily Ingest", 100).optional(),
   description: z.string().trim().max(1000).default(""),
@@ -58,21 +77,38 @@ const schema = z.strictObject({
     .optional(),
   watch: line("a folder such as import/", 200).refine(isFolder, "write a folder inside the workspace, such as import/").optional(),
   on_event: line("the name of an event", 100).optional(),
+  webhook: z
+    .string()
+    .regex(/^[a-z][a-z0-9_-]{0,79}$/, "write the name of a webhook, such as shop-orders")
+    .optional(),
+  missed: z.enum(["run-once", "run-all", "skip"], { error: "write run-once, run-all or skip" }).default("run-once"),
   uses: z
     .array(z.string().regex(/^[a-z][a-z0-9_]*$/, "write the domain of a primitive, such as journal"), {
       error: "write a list such as [journal, config]",
     })
     .default([]),
   input: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "a field's name has letters, digits and _"), field).default({}),
+  process: z
+    .string()
+    .regex(/^[a-z][a-z0-9_]{2,40}$/, "write the process's name in snake_case, such as invoice_reconciliation")
+    .optional(),
+  states: statesField.optional(),
+  risk: z.enum(["low", "medium", "high"], { error: "write low, medium or high" }).optional(),
+  mutates: z.boolean({ error: "write true or false" }).optional(),
+  output: z.record(z.string(), field).default({}),
+  answer: z.enum(["object", "ranked_list"], { error: "write object or ranked_list" }).default("object"),
+  examples: z.array(z.json(), { error: "write a list of inputs" }).max(20).default([]),
   expect: z
-    .strictObject({ status: z.enum(STATES), code: z.union([z.string(), z.array(z.string())]).optional(), result: z.json().optional() })
+    .strictObject({ status: z.enum(ENDS), code: z.union([z.string(), z.array(z.string())]).optional(), result: z.json().optional() })
     .optional()
     .describe("for a test script: how its run ends"),
 });
 
-export interface Header extends Omit<z.output<typeof schema>, "name" | "trigger"> {
+export interface Header extends Omit<z.output<typeof schema>, "name" | "trigger" | "states"> {
   name: string;
   trigger: Trigger[];
+  /** The agent's state machine, with its bookends; null without `states:`. */
+  machine: Machine | null;
 }
 
 /** True for an IANA name this machine knows. */
@@ -150,10 +186,14 @@ export function parseHeader(source: string, file: string, cache?: DiskCache): He
       { at: yaml.at([]) },
     );
   for (const [key, one] of Object.entries(read.input)) checkDefault(key, one, yaml.at(["input", key, "default"]));
-  const header: Header = { ...read, name, trigger: [...new Set(read.trigger as Trigger[])] };
+  const { states, ...rest } = read;
+  const machine =
+    states === undefined ? null : machineFrom(states, read.risk === "high", (message) => ({ message, at: yaml.at(["states"]) }));
+  const header: Header = { ...rest, name, trigger: [...new Set(read.trigger as Trigger[])], machine };
   for (const [word, key, example] of [
     ["schedule", "schedule", "0 6 * * *"],
     ["event", "on_event", "import.done"],
+    ["webhook", "webhook", "shop-orders"],
   ] as const) {
     if (!header.trigger.includes(word) || header[key] !== undefined) continue;
     const at = yaml.at(["trigger"]);
@@ -164,6 +204,17 @@ export function parseHeader(source: string, file: string, cache?: DiskCache): He
     );
   }
   return header;
+}
+
+/** @throws FSM_MACHINE */
+function machineFrom(given: readonly [string, string][], gate: boolean, where: (message: string) => { message: string; at: At }): Machine {
+  const states = given.map(([name, line]) => ({ state: name.replace(/\?$/, "") as State, line, conditional: name.endsWith("?") }));
+  if (states[0]?.state !== "DECOMPOSE") states.unshift({ state: "DECOMPOSE", line: "", conditional: false });
+  if (states.at(-1)?.state !== "COMPLETE") states.push({ state: "COMPLETE", line: "", conditional: false });
+  const problems = machineProblems(states, { gate });
+  if (problems.length === 0) return machineOf(states);
+  const { message, at } = where(`states: ${problems.join("; ")}.`);
+  throw new ClearedError("FSM_MACHINE", `${at.file}:${at.line ?? 1}: ${message}`, { at });
 }
 
 function checkDefault(key: string, one: InputField, at: At): void {

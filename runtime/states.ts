@@ -1,0 +1,190 @@
+/**
+ * The state machine of a process: ten states, their legal order, and the one table that says what each state allows. Pure.
+ * Source of the states and the table: spec/worker.md 2.1, 2.4; of what a machine must look like: 5 (R).
+ */
+import { createHash } from "node:crypto";
+import { ClearedError } from "./errors.ts";
+import type { Access, State, Verdict } from "./ports.ts";
+
+/** In the order in which a process goes through them; ESCALATE and FAILED may be entered from everywhere. */
+export const ORDER = [
+  "DECOMPOSE",
+  "ASSESS",
+  "COMPUTE",
+  "POLICY_CHECK",
+  "APPROVAL_GATE",
+  "MUTATE",
+  "SCHEDULE_NOTIFY",
+  "COMPLETE",
+] as const satisfies readonly State[];
+export const STATES: readonly State[] = [...ORDER, "ESCALATE", "FAILED"];
+
+const ALL = STATES;
+const TABLE: Record<Access, readonly State[]> = {
+  context: ALL,
+  pure: ALL,
+  model: ["DECOMPOSE", "ASSESS", "APPROVAL_GATE", "SCHEDULE_NOTIFY", "COMPLETE"],
+  model_task: ["ASSESS", "MUTATE", "SCHEDULE_NOTIFY"],
+  read: ["ASSESS", "APPROVAL_GATE", "MUTATE", "SCHEDULE_NOTIFY"],
+  decide: ["POLICY_CHECK"],
+  ask: ["APPROVAL_GATE", "ESCALATE"],
+  write: ["MUTATE"],
+  external: ["MUTATE"],
+  notify: ["SCHEDULE_NOTIFY", "ESCALATE", "FAILED"],
+};
+
+/** What a state allows, for people and for lint. */
+export function accessesOf(state: State): Access[] {
+  return (Object.keys(TABLE) as Access[]).filter((access) => TABLE[access].includes(state));
+}
+
+export function statesFor(access: Access): readonly State[] {
+  return TABLE[access];
+}
+
+/** One state of an agent's `states:`. `conditional` (written `APPROVAL_GATE?`): it may be skipped when the policy says pass. */
+export interface MachineState {
+  state: State;
+  line: string;
+  conditional: boolean;
+}
+
+export interface Machine {
+  states: readonly MachineState[];
+  /** Of names and conditions, without the lines: what a waiting run must find again. */
+  hash: string;
+}
+
+/** A machine from checked states. */
+export function machineOf(states: readonly MachineState[]): Machine {
+  const names = states.map((one) => `${one.state}${one.conditional ? "?" : ""}`).join(" ");
+  return { states, hash: createHash("sha256").update(names).digest("hex").slice(0, 12) };
+}
+
+/** What a machine for a run that may only look is reduced to. */
+export function readOnlyMachine(machine: Machine): Machine {
+  const kept = machine.states.filter((one) => one.state === "DECOMPOSE" || one.state === "ASSESS" || one.state === "COMPLETE");
+  return machineOf(kept.map((one) => ({ ...one, conditional: false })));
+}
+
+/**
+ * What is wrong with a list of states, in words; empty when it may be used. Bookends are added by the caller, nothing else is repaired.
+ * @param demands what the process is: high risk or a demanded person needs a gate right before MUTATE
+ */
+export function machineProblems(states: readonly MachineState[], demands: { gate: boolean }): string[] {
+  const problems: string[] = [];
+  const names = states.map((one) => one.state);
+  const twice = names.find((name, i) => names.indexOf(name) !== i);
+  if (twice !== undefined) problems.push(`${twice} stands twice`);
+  const stray = names.find((name) => name === "ESCALATE" || name === "FAILED");
+  if (stray !== undefined) problems.push(`${stray} is not listed: every state may lead to it`);
+  const places = names.map((name) => ORDER.indexOf(name as (typeof ORDER)[number]));
+  if (stray === undefined && places.some((place, i) => i > 0 && place < (places[i - 1] ?? 0)))
+    problems.push(`the states come in the order ${ORDER.join(", ")}`);
+  if (names[0] !== "DECOMPOSE") problems.push("DECOMPOSE comes first");
+  if (names.at(-1) !== "COMPLETE") problems.push("COMPLETE comes last");
+  const optional = states.find((one) => one.conditional && one.state !== "APPROVAL_GATE");
+  if (optional !== undefined) problems.push(`only APPROVAL_GATE may be conditional ("?"), not ${optional.state}`);
+  const acts = names.indexOf("MUTATE");
+  if (acts >= 0 && !names.slice(0, acts).includes("POLICY_CHECK")) problems.push("MUTATE needs POLICY_CHECK before it");
+  if (acts >= 0 && demands.gate && names[acts - 1] !== "APPROVAL_GATE")
+    problems.push("a process of high risk needs APPROVAL_GATE right before MUTATE");
+  if (acts < 0 && names.includes("APPROVAL_GATE")) problems.push("APPROVAL_GATE without MUTATE approves nothing");
+  return problems;
+}
+
+/** Where a run's machine stands; rebuilt from the history, so it survives a kill. */
+export interface ProcessState {
+  machine: Machine;
+  current: State;
+  /** How it came here, oldest first, without `current`. */
+  before: State[];
+  verdict: Verdict | null;
+  /** Gates entered so far, and whether the last one was answered: null not yet. */
+  gates: number;
+  answered: "approved" | "rejected" | null;
+  /** A person has resolved the escalation the verdict asked for. */
+  escalated: boolean;
+}
+
+export function startOf(machine: Machine): ProcessState {
+  return { machine, current: "DECOMPOSE", before: [], verdict: null, gates: 0, answered: null, escalated: false };
+}
+
+export function entered(process: ProcessState, state: State): void {
+  process.before.push(process.current);
+  if (process.current === "ESCALATE" && state === "APPROVAL_GATE") process.escalated = true;
+  process.current = state;
+  if (state !== "APPROVAL_GATE") return;
+  process.gates += 1;
+  process.answered = null;
+}
+
+/** A later verdict never softens an earlier one that still counts: the stricter stands. */
+export function judged(process: ProcessState, verdict: Verdict): void {
+  if (process.verdict === null || strictness(verdict) >= strictness(process.verdict)) process.verdict = verdict;
+}
+
+const WORDS = ["pass", "inform", "require_approval", "escalate", "block"] as const;
+const strictness = (verdict: Verdict): number => WORDS.indexOf(verdict.verdict);
+
+/** True while an act outside needs a person's yes: the machine has a fixed gate, the policy asks for one, or nothing was evaluated. */
+export function gateDemanded(process: ProcessState): boolean {
+  const gate = process.machine.states.find((one) => one.state === "APPROVAL_GATE");
+  if (gate !== undefined && !gate.conditional) return true;
+  if (process.gates > 1) return true;
+  return process.verdict === null || !process.verdict.passed;
+}
+
+/** What entering a state comes to: it may, it ends the run, a person has to look first, or it is refused. */
+export type Move = "enter" | "escalate" | { end: "blocked" | "rejected"; why: string } | ClearedError;
+
+/** @param to the state the script asks for */
+export function move(process: ProcessState, to: State): Move {
+  const { current, machine, verdict } = process;
+  if (current === "COMPLETE" || current === "FAILED")
+    return edge(`${current} is the end of this run's states; ${to} cannot follow it. Let the script end here.`, process, to);
+  if (to === current) return edge(`The run is in ${to} already. Drop this call.`, process, to);
+  if (to === "FAILED") return "enter";
+  if (verdict?.blocked === true) return { end: "blocked", why: verdict.summary };
+  if (to === "ESCALATE") return "escalate";
+  if (current === "ESCALATE") return edge("ESCALATE is left by a person's decision: to APPROVAL_GATE or to FAILED.", process, to);
+  const list = machine.states.map((one) => one.state);
+  const back = current === "MUTATE" && to === "APPROVAL_GATE";
+  const inserted = to === "APPROVAL_GATE" && list[list.indexOf(current) + 1] === "MUTATE";
+  if (!back && !inserted && !follows(process, to)) {
+    const next = list[list.indexOf(current === "APPROVAL_GATE" && !list.includes(current) ? "MUTATE" : current) + 1];
+    return edge(`From ${current} this agent goes to ${next ?? "its end"}, not to ${to}: its states are ${list.join(", ")}.`, process, to);
+  }
+  if (verdict?.escalation_required === true && !process.escalated) return "escalate";
+  if (to !== "MUTATE") return "enter";
+  if (verdict === null) return gateError("MUTATE needs the policy's verdict: call policy_evaluate(...) in POLICY_CHECK first.");
+  if (current !== "APPROVAL_GATE") {
+    return gateDemanded(process)
+      ? gateError(
+          `${verdict.passed ? "This agent's gate is fixed" : verdict.summary}: enter APPROVAL_GATE and ask with approval_wait before MUTATE.`,
+        )
+      : "enter";
+  }
+  if (process.answered === "rejected") return { end: "rejected", why: "A person said no at the gate." };
+  if (process.answered === null && gateDemanded(process))
+    return gateError("Nobody has been asked at this gate: call approval_wait({ title, calls }) before MUTATE.");
+  return "enter";
+}
+
+function follows(process: ProcessState, to: State): boolean {
+  const list = process.machine.states;
+  const names = list.map((one) => one.state);
+  // A gate that was inserted stands right before MUTATE.
+  const at = names.includes(process.current) ? names.indexOf(process.current) + 1 : names.indexOf("MUTATE");
+  if (names[at] === to) return true;
+  return names[at] === "APPROVAL_GATE" && list[at]?.conditional === true && names[at + 1] === to;
+}
+
+function edge(message: string, process: ProcessState, to: State): ClearedError {
+  return new ClearedError("FSM_EDGE", message, { data: { from: process.current, to } });
+}
+
+function gateError(message: string): ClearedError {
+  return new ClearedError("FSM_GATE", message);
+}
