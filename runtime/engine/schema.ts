@@ -40,6 +40,10 @@ const MIGRATIONS: readonly string[] = [
    CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);`,
   // Looked at twice a second: ten thousand runs that wait without a deadline cost nothing.
   "CREATE INDEX runs_wake ON runs (wake_at) WHERE status = 'waiting' AND wake_at IS NOT NULL;",
+  `CREATE TABLE notices (
+     key TEXT PRIMARY KEY, channel TEXT NOT NULL, payload TEXT NOT NULL, state TEXT NOT NULL,
+     due_at INTEGER NOT NULL, attempts INTEGER NOT NULL, last_error TEXT, at INTEGER NOT NULL);
+   CREATE INDEX notices_open ON notices (due_at) WHERE state <> 'sent';`,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;
