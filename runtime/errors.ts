@@ -195,9 +195,19 @@ export const CODES = {
       "The agent's `states:` make no state machine.",
       "Correct what the message names; docs/ARCHITECTURE.md shows the order of the states.",
     ],
+    TOOL_UNKNOWN: ["No tool of that name is offered.", "Use the name the message suggests; mcp_list shows what each server offers."],
+    TOOL_ARGUMENTS: [
+      "The arguments of a tool call do not fit the tool's schema; nothing was sent.",
+      "Correct the field the message names; mcp_list shows each tool's schema.",
+    ],
+    SECRET_MISSING: ["A secret is not there, or cannot be read.", "Store it with `cleared secrets set NAME`."],
     HEADER_TRIGGER: ["The agent's trigger is incomplete.", "Add the key the message names to the header."],
   }),
   ...rows("policy", {
+    TOOL_REFUSED: [
+      "The address of a tool server is not one this workspace allows.",
+      "Allow it in trust.yaml under addresses:, or name the server under mcp:.",
+    ],
     TRUST_CHANGED: [
       "trust.yaml changed since a person last confirmed it.",
       "Read the change, then confirm with `cleared start --accept-trust`.",
@@ -235,6 +245,20 @@ export const CODES = {
     ],
   }),
   ...rows("external", {
+    TOOL_FAILED: ["A tool answered with an error.", "The message carries the tool's own words."],
+    TOOL_DOWN: [
+      "A tool server cannot be reached, or refused the call; the call did not happen.",
+      "Start the server, or correct its entry in trust.yaml.",
+    ],
+    TOOL_TIMEOUT: ["A tool did not answer in time.", "Run it again, or raise the server's timeout_ms in trust.yaml."],
+    TOOL_LOST: [
+      "A writing tool was called and its outcome is not known; it is never sent a second time.",
+      "Look at the target, then decide the card: it happened, or it did not.",
+    ],
+    TOOL_ANSWER: [
+      "A tool server answered with something that cannot be used.",
+      "Correct the server; the message shows how its answer begins.",
+    ],
     GIT_FAILED: ["A git command failed.", "The message carries git's own words."],
     PLUGIN_FAILED: ["A plugin's primitive threw, hung or returned the wrong shape.", "Correct the plugin; the message carries its words."],
     PRIMITIVE_TIMEOUT: ["A primitive did not answer in time.", "Run it again; for an effect outside, the run asks a person first."],

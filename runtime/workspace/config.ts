@@ -96,7 +96,75 @@ const WALL_EXTRA_MS = 1500;
 
 const someLimits = z.strictObject(limitFields).partial();
 
+const named = (what: string) =>
+  z.string().regex(/^(?!given$)[a-z][a-z0-9_-]{0,39}$/i, `write ${what}: letters, digits, - and _, but not "given"`);
+const url = z
+  .string()
+  .refine((value) => /^https?:$/.test(URL.parse(value)?.protocol ?? "") && !value.includes("@"), "write an http(s) address");
+const open = z
+  .string()
+  .max(4096)
+  .refine((value) => !value.includes("secret:"), "secrets go into env, headers or oauth only");
+const toolSettings = z.strictObject({
+  class: z.enum(["read", "compute", "mutate"]).optional(),
+  idempotency_key: text("the parameter the tool deduplicates by").optional(),
+  verify: z
+    .strictObject({
+      read: text("the tool that reads the record back"),
+      key: z.record(z.string(), z.string()),
+      expect: z.record(z.string(), setting).default({}),
+    })
+    .optional(),
+});
+
+// One way to reach it: a command (stdio), a url (streamable HTTP), or the seeds' plain HTTP endpoint.
+const toolServer = z
+  .strictObject({
+    command: open.optional(),
+    args: z.array(open).max(100).default([]),
+    env: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "write the name of a variable"), z.string()).default({}),
+    url: url.and(open).optional(),
+    plain: url.and(open).optional(),
+    headers: z.record(z.string().regex(/^[A-Za-z0-9-]+$/, "write the name of a header"), z.string()).default({}),
+    oauth: z
+      .strictObject({
+        client_id: text("the client's id"),
+        client_secret: text("secret:NAME"),
+        scope: text("scopes").optional(),
+        issuer: url.optional(),
+        token_url: url.optional(),
+      })
+      .optional(),
+    trusted: z.boolean({ error: "write true or false" }).default(false),
+    timeout_ms: size("milliseconds", 100, 600_000).default(20_000),
+    concurrency: size("a number of calls", 1, 64).default(4),
+    tools: z.record(z.string(), toolSettings).default({}),
+    aliases: z.record(z.string(), z.array(text("the name of a tool"))).default({}),
+  })
+  .refine(
+    ({ command, url, plain }) => [command, url, plain].filter((one) => one !== undefined).length === 1,
+    "write one of command, url and plain",
+  )
+  .refine(({ oauth, url }) => oauth === undefined || url !== undefined, "oauth needs a url");
+
 const trustSchema = z.strictObject({
+  mcp: z.record(named("a server's name"), toolServer).default({}),
+  addresses: z
+    .strictObject({
+      allow: z
+        .array(
+          z
+            .string()
+            .regex(
+              /^(?:\*\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*$|^[0-9a-f.:]+\/\d{1,3}$/i,
+              "write a host such as api.example.com, or a range such as 10.0.0.0/8",
+            ),
+        )
+        .max(200)
+        .default([]),
+      loopback: z.boolean({ error: "write true or false" }).default(false),
+    })
+    .prefault({}),
   plugins: z
     .array(z.string().refine(isLocalFile, "write a .ts or .js file inside the workspace, such as plugins/bank.ts"), {
       error: "write a list of files",
@@ -121,6 +189,10 @@ const trustSchema = z.strictObject({
 });
 
 export type Trust = z.output<typeof trustSchema>;
+/** One entry of `mcp:`; values may name secrets as `secret:NAME`. */
+export type ToolServer = z.output<typeof toolServer>;
+/** Which addresses a run may name: hosts and ranges, and whether this machine itself. */
+export type AddressRules = Trust["addresses"];
 export type StatementRule = Config["statements"][number];
 
 const CONFIG_SOURCE: YamlSource = { file: CONFIG, code: "CONFIG_INVALID", maxLength: 262_144 };
