@@ -112,6 +112,8 @@ export interface Given {
 export interface RunSpec {
   agent: string;
   given?: Given;
+  /** Who started it: a person of trust.yaml whose key the command held, when there is one. */
+  by?: string;
   pin: ScriptPin;
   input: Json;
   cause: Cause;
@@ -131,6 +133,8 @@ export interface RunRecord extends RunSpec {
   waitsFor: string | null;
   outcome: Outcome | null;
   result: Json | null;
+  /** What is told beside the result: process, policy, writes and their verification, approvals, duration. Null until the run ends. */
+  meta: Json | null;
   error: WireError | null;
   /** How often the run was claimed; 1 is the first execution. */
   attempt: number;
@@ -233,7 +237,9 @@ export interface RunLog {
   /** Cards to open and events to let out, written in one transaction with the next flush. */
   release(items: Released[]): void;
   wait(reason: WaitReason, waitsFor: string, options?: { until?: number; gate?: string }): void;
-  end(end: { status: "done"; outcome: Outcome; result: Json } | { status: "failed" | "diverged"; error: WireError }): void;
+  end(
+    end: ({ status: "done"; outcome: Outcome; result: Json } | { status: "failed" | "diverged"; error: WireError }) & { meta?: Json },
+  ): void;
   /** Back to the queue at once: an answer that the run was waiting for is recorded. */
   requeue(): void;
 }
@@ -243,7 +249,7 @@ export type Released = { kind: "card"; key: string; card: CardDraft } | { kind: 
 
 // ---------------------------------------------------------------- cards and decisions
 
-export type CardKind = "approval" | "in_doubt" | "entry" | "row" | "note";
+export type CardKind = "approval" | "escalation" | "form" | "in_doubt" | "entry" | "row" | "note";
 
 /** Something a person must decide, as a self-contained document that can travel in git. */
 export interface CardDraft {
@@ -254,9 +260,18 @@ export interface CardDraft {
   run: string | null;
   gate: string | null;
   calls: Call[];
+  /** The rank or functional role of the ladder that the decision needs, or null. */
   level: string | null;
   /** ms, or null. */
   expires: number | null;
+  /** Different people who must say yes; 1 unless told. */
+  approvals?: number;
+  /** Who may not decide: the person the run was started by, where the policy or the number of people bars them. */
+  not_by?: string;
+  /** The approval brief, as document_build makes it. */
+  brief?: Json;
+  /** For a form: what is asked for, by field. */
+  fields?: Json;
 }
 
 export interface Card extends CardDraft {
@@ -280,7 +295,7 @@ export interface Decision {
   /** What the person changed, for a card of an entry: the account's number. */
   account?: string;
   calls?: Call[];
-  /** For a card in doubt that is approved: what the call answered when it happened. */
+  /** For a card in doubt that is approved: what the call answered when it happened. For a form: its fields. */
   result?: Json;
   /** True when the person deciding also started the run and is the workspace's only one (DESIGN.md ruling 15). */
   self?: boolean;
@@ -489,7 +504,10 @@ export interface Tools {
   /** Makes the call once, arguments checked against the tool's schema before anything is sent; a read may be repaired and repeated, a write never is. */
   call(call: Call, options: { key: string; now: number; abort: AbortSignal }): Promise<ToolAnswer>;
   /** All pages of a reading tool. */
-  fetchAll(call: Call, options: { where?: Record<string, Json>; abort: AbortSignal }): Promise<{ records: Json[]; complete: boolean; pages: number; reason: string | null }>;
+  fetchAll(
+    call: Call,
+    options: { where?: Record<string, Json>; abort: AbortSignal },
+  ): Promise<{ records: Json[]; complete: boolean; pages: number; reason: string | null }>;
   /** After a crash: whether the write with this key happened, by its `verify` spec; null when nobody can tell. */
   readBack(call: Call, options: { abort: AbortSignal }): Promise<boolean | null>;
 }

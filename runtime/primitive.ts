@@ -65,6 +65,8 @@ export interface Declaration<P extends z.ZodObject, R extends z.ZodType> {
   readBack?(params: z.output<P>, ctx: StepContext): Promise<{ happened: true; result: z.input<R> } | { happened: false } | null>;
   /** What one call really is, where that depends on its parameters (mcp_call, agent_call); `effect` and `access` are then the widest it can be. */
   classify?(params: z.output<P>, ctx: StepContext): Promise<{ effect: Effect; access: Access }>;
+  /** What `uses:` must name for this call, where it is not the domain: `agent:NAME`. Pure. */
+  capability?(params: z.output<P>): string;
   /** The call as approvals and cards name it; `{tool: name, params}` unless told. Pure. */
   call?(params: z.output<P>): Call;
   run(params: z.output<P>, ctx: StepContext): z.input<R> | Promise<z.input<R>>;

@@ -103,6 +103,8 @@ export function createApi(host: Host): Api {
           abort: log.abort,
           gate: async () => ({ card: 0, decision: "approved", by: "dry run", at: host.clock.now() }),
           commit: async () => view.check().then(() => null),
+          process: null,
+          changed: () => undefined,
         };
         try {
           const primitive = host.registry.get(name);
@@ -185,6 +187,7 @@ function tryingRecord(commit: string, now: number): RunRecord {
     waitsFor: null,
     outcome: null,
     result: null,
+    meta: null,
     error: null,
     attempt: 1,
     createdAt: now,

@@ -257,10 +257,11 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
         const [outcome, result, error]: [Outcome | null, string | null, string | null] =
           end.status === "done" ? [end.outcome, JSON.stringify(end.result), null] : [null, null, JSON.stringify(end.error)];
         database.run(
-          "UPDATE runs SET status = ?, reason = NULL, waits_for = NULL, wake_at = NULL, outcome = ?, result = ?, error = ?, ended_at = ? WHERE rid = ?",
+          "UPDATE runs SET status = ?, reason = NULL, waits_for = NULL, wake_at = NULL, outcome = ?, result = ?, meta = ?, error = ?, ended_at = ? WHERE rid = ?",
           end.status,
           outcome,
           result,
+          end.meta === undefined ? null : JSON.stringify(end.meta),
           error,
           at,
           rid,
@@ -272,6 +273,7 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
           status: end.status,
           outcome,
           endedAt: at,
+          meta: end.meta ?? null,
           ...(end.status === "done" ? { result: end.result } : { error: end.error }),
         });
       }, true);

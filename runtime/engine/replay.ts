@@ -85,6 +85,8 @@ async function recompute(run: RunRecord, step: Step, world: World): Promise<stri
     abort: new AbortController().signal,
     gate: () => Promise.reject(new Error("a pure primitive asks nobody")),
     commit: () => Promise.reject(new Error("a pure primitive writes nothing")),
+    process: null,
+    changed: () => undefined,
   };
   let now: string;
   try {

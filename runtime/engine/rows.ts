@@ -1,6 +1,6 @@
 /** A run as the store keeps it, its translation to the port's RunRecord, and the wake-up list for those who wait for a run to change. */
 import type { WireError } from "../errors.ts";
-import type { Cause, Json, Outcome, RunMode, RunRecord, RunStatus, WaitReason } from "../ports.ts";
+import type { Cause, Given, Json, Outcome, RunMode, RunRecord, RunStatus, WaitReason } from "../ports.ts";
 
 export interface RunRow {
   rid: number;
@@ -17,12 +17,15 @@ export interface RunRow {
   parent: string | null;
   priority: number;
   not_before: number | null;
+  given: string | null;
+  started_by: string | null;
   status: RunStatus;
   reason: WaitReason | null;
   waits_for: string | null;
   wake_at: number | null;
   outcome: Outcome | null;
   result: string | null;
+  meta: string | null;
   error: string | null;
   attempt: number;
   events: number;
@@ -46,11 +49,14 @@ export function toRecord(row: RunRow): RunRecord {
     ...(row.parent === null ? {} : { parent: row.parent }),
     priority: row.priority,
     ...(row.not_before === null ? {} : { notBefore: row.not_before }),
+    ...(row.given === null ? {} : { given: JSON.parse(row.given) as Given }),
+    ...(row.started_by === null ? {} : { by: row.started_by }),
     status: row.status,
     reason: row.reason,
     waitsFor: row.waits_for,
     outcome: row.outcome,
     result: row.result === null ? null : (JSON.parse(row.result) as Json),
+    meta: row.meta === null ? null : (JSON.parse(row.meta) as Json),
     error: row.error === null ? null : (JSON.parse(row.error) as WireError),
     attempt: row.attempt,
     createdAt: row.created_at,

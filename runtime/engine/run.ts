@@ -175,6 +175,8 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
           if (sha !== null) decided.push({ op: "committed", commit: sha });
           return sha;
         },
+        process: null,
+        changed: (change) => void decided.push(change),
       };
     }
 

@@ -28,8 +28,8 @@ export function createEngine(database: Database, clock: Clock, onError: (error: 
   };
   const insert = (spec: RunSpec, id: string): number =>
     database.run(
-      `INSERT INTO runs (id, agent, cause_kind, cause_key, cause_detail, mode, pin_commit, pin_blob, pin_api, input, parent, priority, not_before, status, attempt, events, created_at)
-       VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,'queued',0,0,?) ON CONFLICT (cause_kind, agent, cause_key) DO NOTHING`,
+      `INSERT INTO runs (id, agent, cause_kind, cause_key, cause_detail, mode, pin_commit, pin_blob, pin_api, input, parent, priority, not_before, given, started_by, status, attempt, events, created_at)
+       VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,'queued',0,0,?) ON CONFLICT (cause_kind, agent, cause_key) DO NOTHING`,
       id,
       spec.agent,
       spec.cause.kind,
@@ -43,6 +43,8 @@ export function createEngine(database: Database, clock: Clock, onError: (error: 
       spec.parent ?? null,
       spec.priority ?? 0,
       spec.notBefore ?? null,
+      spec.given === undefined ? null : JSON.stringify(spec.given),
+      spec.by ?? null,
       clock.now(),
     );
   const queue = (row: RunRow, from: string) => {

@@ -10,6 +10,8 @@ interface Words {
 
 const WORDS: Record<CardKind, Words> = {
   approval: { kind: "Approval", yes: "Approve", no: "Reject" },
+  escalation: { kind: "Escalation", yes: "Go on", no: "Stop" },
+  form: { kind: "Question", yes: "Answer", no: "Reject" },
   in_doubt: { kind: "Did it happen?", yes: "It happened", no: "It did not" },
   entry: { kind: "Entry to confirm", yes: "Confirm", no: "Reject" },
   row: { kind: "Refused row", yes: "Settled", no: "Reject" },

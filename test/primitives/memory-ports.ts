@@ -1,5 +1,5 @@
 /** Ports in memory for tests of primitives alone: what a primitive asks of its ports, and nothing of how they keep it. */
-import type { Account, Decision, Entry, EntryDraft, Json, PrimitivePorts } from "../../runtime/ports.ts";
+import type { Account, Decision, Entry, EntryDraft, Json, PrimitivePorts, ToolInfo, Verdict } from "../../runtime/ports.ts";
 import type { Gate, StepContext } from "../../runtime/primitive.ts";
 
 export interface Memory {
@@ -19,6 +19,31 @@ export const ACCOUNTS: Account[] = [
 ];
 
 export const ID = "261106-9sd0ee4k2m";
+
+const TOOL: ToolInfo = {
+  tool: "erp/get_invoice",
+  server: "erp",
+  name: "get_invoice",
+  description: "One invoice",
+  input_schema: { type: "object" },
+  class: "read",
+  why: "its name",
+};
+
+const PASSED: Verdict = {
+  verdict: "pass",
+  passed: true,
+  blocked: false,
+  requires_approval: false,
+  escalation_required: false,
+  level: null,
+  approvals: 1,
+  triggered: [],
+  indeterminate: [],
+  summary: "all rules passed",
+  inputs_hash: "0".repeat(12),
+  policy_hash: "0".repeat(12),
+};
 
 const idOf = (n: number): string => `261106-${String(n).padStart(10, "a")}`;
 
@@ -84,6 +109,15 @@ export function memory(options: { mode?: "live" | "dry"; decision?: Partial<Deci
     log: (message) => void kept.logs.push(message),
     emit: () => undefined,
     gitLog: async () => [{ commit: "a".repeat(40), date: "2026-11-06", author: "Cleared", subject: "import: 1", trailers: {} }],
+    tools: {
+      list: async () => [TOOL],
+      find: async () => [TOOL],
+      get: async () => TOOL,
+      call: async () => ({ result: { ok: true }, write: null, notes: [] }),
+      fetchAll: async () => ({ records: [{ id: "1" }], complete: true, pages: 1, reason: null }),
+      readBack: async () => null,
+    },
+    policies: { evaluate: async () => PASSED },
   };
   const ctx: StepContext = {
     ports,
@@ -98,6 +132,8 @@ export function memory(options: { mode?: "live" | "dry"; decision?: Partial<Deci
       return { card: 1, decision: "approved", by: "ann", at: 0, ...options.decision };
     },
     commit: async () => "b".repeat(40),
+    process: null,
+    changed: () => undefined,
   };
   return { ...kept, ctx };
 }
