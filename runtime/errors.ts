@@ -201,6 +201,8 @@ export const CODES = {
       "Correct the field the message names; mcp_list shows each tool's schema.",
     ],
     SECRET_MISSING: ["A secret is not there, or cannot be read.", "Store it with `cleared secrets set NAME`."],
+    NOTICE_CHANNEL: ["A notice names a channel that does not exist.", "Use page, smtp or a webhook named in trust.yaml under notices:."],
+    NOTICE_ADDRESS: ["A notice goes by mail to something that is no mail address.", "Write one address, such as ann@example.com."],
     HEADER_TRIGGER: ["The agent's trigger is incomplete.", "Add the key the message names to the header."],
   }),
   ...rows("policy", {
@@ -239,6 +241,10 @@ export const CODES = {
       "The person deciding is not proven by a key this shell holds.",
       "Decide as a person from trust.yaml whose key is in this workspace.",
     ],
+    WEBHOOK_REFUSED: [
+      "A webhook is not signed as trust.yaml says, is too old, or was used before.",
+      "Sign `t.body` with the webhook's secret and send it at once, in X-Cleared-Signature.",
+    ],
     WEB_REFUSED: [
       "A request to the status page did not come from the page itself.",
       "Open the page at the address `cleared start` prints, and decide there.",
@@ -260,6 +266,10 @@ export const CODES = {
       "Correct the server; the message shows how its answer begins.",
     ],
     GIT_FAILED: ["A git command failed.", "The message carries git's own words."],
+    NOTICE_FAILED: [
+      "A notice could not be delivered.",
+      "Correct the channel in trust.yaml under notices:, then approve the card: it is sent again.",
+    ],
     PLUGIN_FAILED: ["A plugin's primitive threw, hung or returned the wrong shape.", "Correct the plugin; the message carries its words."],
     PRIMITIVE_TIMEOUT: ["A primitive did not answer in time.", "Run it again; for an effect outside, the run asks a person first."],
     STORE_CORRUPT: ["The run store cannot be read.", "Move .cleared/store.db aside; the books are in git, waiting runs are in the copy."],

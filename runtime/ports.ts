@@ -94,7 +94,7 @@ export interface ScriptPin {
 
 /** Why a run exists. `key` makes it unique: the same (kind, agent, key) never starts two runs. */
 export interface Cause {
-  kind: "command" | "watch" | "schedule" | "event" | "exec" | "fork" | "migrate";
+  kind: "command" | "watch" | "schedule" | "event" | "webhook" | "exec" | "fork" | "migrate";
   key: string;
   detail?: Json;
 }
@@ -585,6 +585,50 @@ export interface DataFiles {
   write(path: string, text: string): Promise<void>;
 }
 
+/** Something to tell somebody. */
+export interface Notice {
+  /** Unique in the workspace: a key is told once, whatever a repeat says. */
+  key: string;
+  /** A mail address, a channel of a chat, a person's name: what the channel makes of it. */
+  to: string;
+  subject: string;
+  text: string;
+  /** `smtp`, `page` or a webhook of trust.yaml; config.yaml `notify.default` unless told. */
+  channel?: string | undefined;
+  /** Quiet hours do not hold it back. */
+  urgent?: boolean | undefined;
+  run: string;
+  agent: string;
+}
+
+/** queued; sending: a mail is under way; doubt: it may have been sent; dead: given up; dropped: a person has let it be. */
+export type NoticeState = "queued" | "sending" | "sent" | "doubt" | "dead" | "dropped";
+
+/** The outbox, and runs that start later. `live: false` checks and plans the same, and keeps nothing. */
+export interface Notices {
+  /** Durable when it returns; delivered by whoever owns the workspace. `due`: ms. @throws NOTICE_CHANNEL, NOTICE_ADDRESS */
+  send(
+    notice: Notice,
+    options: { now: number; live: boolean },
+  ): Promise<{ notice: string; channel: string; state: NoticeState; due: number }>;
+  /** One run of an agent, not before `at` (ms). A key starts one run. @throws AGENT_UNKNOWN, RUN_INPUT */
+  schedule(
+    once: { agent: string; at: number; input: Json; key: string; by: string },
+    options: { live: boolean },
+  ): Promise<{ run: string; created: boolean }>;
+}
+
+/** A line of the audit record, as it is committed. */
+export interface AuditLine {
+  /** ISO, UTC */
+  at: string;
+  agent: string;
+  run: string;
+  subject: string;
+  text: string;
+  refs: string[];
+}
+
 /** Everything a primitive can reach, through one run's eyes: HEAD plus what the run has written so far. */
 export interface PrimitivePorts {
   books: Books;
@@ -599,6 +643,9 @@ export interface PrimitivePorts {
   log(message: string): void;
   emit(event: string, payload: Json): void;
   gitLog(options: { limit: number; path?: string }): Promise<LogEntry[]>;
+  notices: Notices;
+  /** Adds a line to the audit record; lands with the run's commit. A key is added once. */
+  audit(line: AuditLine, key: string): Promise<{ id: string; file: string }>;
   tools: Tools;
   policies: Policies;
 }

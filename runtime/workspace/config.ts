@@ -31,6 +31,13 @@ const setting: z.ZodType<Json> = z.lazy(() =>
 
 const day = z.string({ error: "write a day as YYYY-MM-DD" }).refine(isDay, "write a calendar day as YYYY-MM-DD");
 
+const zone = z
+  .string({ error: "write a time zone such as America/New_York" })
+  .refine(isTimezone, "no such time zone; write one such as America/New_York");
+const minute = z
+  .string({ error: 'write a time of day as text, such as "20:00"' })
+  .regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, 'write a time of day such as "20:00"');
+
 const statement = z.strictObject({
   match: z
     .strictObject({
@@ -49,10 +56,7 @@ const configSchema = z.strictObject({
     .string()
     .regex(/^(?![-/.])(?!.*(?:\.\.|@\{|\/\/|\.lock$|[/.]$))[A-Za-z0-9._/-]{1,100}$/, "write the name of a git branch, such as main")
     .default("main"),
-  timezone: z
-    .string({ error: "write a time zone such as America/New_York" })
-    .refine(isTimezone, "no such time zone; write one such as America/New_York")
-    .default("UTC"),
+  timezone: zone.default("UTC"),
   currency: z
     .string()
     .regex(/^[A-Z]{3}$/, "write three capitals such as USD")
@@ -62,6 +66,15 @@ const configSchema = z.strictObject({
   statements: z.array(statement, { error: "write a list of {match, account}" }).max(200).default([]),
   thresholds: z.record(z.string(), z.union([z.number(), z.string()], { error: "write a number, or an amount as text" })).default({}),
   settings: z.record(z.string(), setting).default({}),
+  notify: z
+    .strictObject({
+      quiet_hours: z
+        .strictObject({ from: minute, to: minute, timezone: zone.optional() })
+        .refine(({ from, to }) => from !== to, "from and to are the same minute: that would be always")
+        .optional(),
+      default: text("page, smtp, or a webhook of trust.yaml").default("page"),
+    })
+    .prefault({}),
   web: z.strictObject({ port: size("a port", 0, 65535).default(4310) }).prefault({}),
 });
 
@@ -147,7 +160,33 @@ const toolServer = z
   )
   .refine(({ oauth, url }) => oauth === undefined || url !== undefined, "oauth needs a url");
 
+const secret = z
+  .string({ error: "write secret:NAME" })
+  .regex(/^secret:[A-Za-z][A-Za-z0-9_-]{0,79}$/, "write secret:NAME; `cleared secrets set NAME` keeps the value");
+
+// Where notices go. A mail server that is not this machine must offer TLS.
+const noticeChannels = z.strictObject({
+  smtp: z
+    .strictObject({
+      host: text("the mail server's name"),
+      port: size("a port", 1, 65535).default(587),
+      user: text("the account at the mail server").optional(),
+      password: secret.optional(),
+      from: z.string().regex(/^[^\s@<>,;"]+@[^\s@<>,;"]+$/, "write one mail address"),
+    })
+    .refine(({ user, password }) => (user === undefined) === (password === undefined), "write user and password, or neither")
+    .optional(),
+  webhooks: z
+    .record(
+      named("a channel's name").refine((name) => name !== "smtp" && name !== "page", "smtp and page are taken"),
+      z.strictObject({ url, secret }),
+    )
+    .default({}),
+});
+
 const trustSchema = z.strictObject({
+  notices: noticeChannels.prefault({}),
+  webhooks: z.record(named("a webhook's name"), z.strictObject({ secret })).default({}),
   mcp: z.record(named("a server's name"), toolServer).default({}),
   addresses: z
     .strictObject({
@@ -189,6 +228,8 @@ const trustSchema = z.strictObject({
 });
 
 export type Trust = z.output<typeof trustSchema>;
+/** Where notices go: the mail server and webhooks. */
+export type NoticeChannels = Trust["notices"];
 /** One entry of `mcp:`; values may name secrets as `secret:NAME`. */
 export type ToolServer = z.output<typeof toolServer>;
 /** Which addresses a run may name: hosts and ranges, and whether this machine itself. */

@@ -12,6 +12,8 @@ export const MAIN_JOURNAL = "main.journal";
 export const JOURNAL = "journal/";
 /** Files agents own: data_read and data_write see nothing outside. */
 export const DATA = "data/";
+/** The audit record: a file a line, so that two clones never write the same one. */
+export const AUDIT = "audit/";
 /** Git-ignored: run store, socket, keys, generated types. */
 export const STATE = ".cleared/";
 export const STORE = ".cleared/store.db";
