@@ -14,7 +14,6 @@ const run = (id: string, agent: string, minutesAgo: number, rest: Partial<RunFac
   reason: null,
   waitsFor: null,
   outcome: "completed",
-  meta: null,
   error: null,
   cause: { kind: "watch", key: id, detail: "import/chase-2026-10.csv" },
   pin: { commit: "3f2c1aa90d4c1b7e6a5f4e3d2c1b0a9f8e7d6c5b", blob: "b1", api: 1 },
