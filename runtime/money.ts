@@ -18,3 +18,24 @@ const PLACES: Record<string, number> = {
 export function currencyPlaces(currency: string): number {
   return PLACES[currency] ?? 2;
 }
+
+/**
+ * One spelling for each decimal, for comparing: a number or decimal text without exponent, plus sign, needless zeros and "-0"
+ * (`1200`, "1200.00", 1.2e3 -> "1200"). Null for anything else, for text with leading zeros ("007" is an id), and above 60 digits.
+ */
+export function plainDecimal(value: unknown): string | null {
+  const text = typeof value === "number" ? String(value) : value;
+  if (typeof text !== "string" || text.length > 64) return null;
+  const parts = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:e([+-]?\d{1,2}))?$/.exec(text);
+  if (parts === null || (parts[4] !== undefined && typeof value !== "number")) return null;
+  const [, sign = "", whole = "", fraction = "", exponent = "0"] = parts;
+  const point = whole.length + Number(exponent);
+  const digits = whole + fraction;
+  if (point > 60 || point < -60) return null;
+  const padded = point <= 0 ? "0".repeat(1 - point) + digits : digits.padEnd(point, "0");
+  const at = Math.max(point, 1);
+  const left = padded.slice(0, at).replace(/^0+(?=\d)/, "");
+  const right = padded.slice(at).replace(/0+$/, "");
+  const plain = right === "" ? left : `${left}.${right}`;
+  return plain === "0" ? "0" : sign + plain;
+}

@@ -1,0 +1,254 @@
+/**
+ * Whether a write outside did what it should (spec/worker.md 14): the record is read before and after and compared with what the call
+ * was to bring about. Expected fields come from the `verify` spec of trust.yaml, else from what the tool's verb and parameters mean.
+ * A tool that is not listed is never called, and never one that is not a reading tool.
+ */
+import { ClearedError } from "../errors.ts";
+import type { Call, Json, ToolInfo, VerifiedWrite } from "../ports.ts";
+import { nameWords } from "./classify.ts";
+import { compare, differing, type Expectation, recordOf, REMOVED, type Snapshot, wrongId } from "./compare.ts";
+import { failureIn, type Fields, isObject, objectsIn, own } from "./shape.ts";
+
+/** `verify:` of a tool in trust.yaml. A value `$x` stands for the call's parameter x. */
+export interface VerifyDeclaration {
+  /** The reading tool, on the same server. */
+  read: string;
+  /** The reader's parameter -> the parameter of the write that it takes its value from, else the field of the write's answer. */
+  key?: Record<string, string> | undefined;
+  /** Fields of the record after the write. */
+  expect?: Record<string, Json> | undefined;
+  /** Fields of the record while the write has not happened: without them a crash in between always asks a person. */
+  before?: Record<string, Json> | undefined;
+}
+
+export interface VerifySpec {
+  /** `SERVER/NAME` of the reading tool. */
+  read: string;
+  /** The reader's parameters; `answer` is the write's (null before it). Null when no id is known. */
+  key(params: Fields, answer: Json): Fields | null;
+  expect(params: Fields): Expectation;
+  /** Declared fields of the record while the write has not happened, or null. */
+  untouched: Fields | null;
+}
+
+/** The pairs of the seed (14), used where the server offers the reading tool. */
+const PAIRS: Record<string, string> = {
+  modify_order_items: "get_order",
+  update_order_items: "get_order",
+  cancel_order: "get_order",
+  create_order: "get_order",
+  approve_invoice: "get_invoice",
+  reject_invoice: "get_invoice",
+  process_payment_adjustment: "get_payment_adjustment",
+  process_refund: "get_refund",
+  apply_credit: "get_credit",
+  void_invoice: "get_invoice",
+  close_ticket: "get_ticket",
+  resolve_ticket: "get_ticket",
+  assign_ticket: "get_ticket",
+  update_invoice: "get_invoice",
+};
+
+/** Verbs whose parameters are the record's fields afterwards. An adjustment or a payment is not: its amount is a difference. */
+const SETS = new Set("assign change create edit insert issue modify open patch post record register set submit update upsert".split(" "));
+
+const STATES: Record<string, readonly string[]> = {
+  approve: ["approved"],
+  archive: ["archived"],
+  cancel: ["cancelled", "canceled"],
+  close: ["closed"],
+  reject: ["rejected"],
+  resolve: ["resolved"],
+  suspend: ["suspended"],
+  terminate: ["terminated"],
+  void: ["void", "voided"],
+};
+
+const REMOVES = new Set(["delete", "remove"]);
+
+/** The parameters that name a record: id, *_id, *_number, *_code, *_ref, in snake_case or camelCase. */
+export function keyParams(params: Fields): Fields {
+  return Object.fromEntries(Object.entries(params).filter(([name]) => /^(?:.+_)?(?:id|number|code|ref)$/.test(nameWords(name).join("_"))));
+}
+
+/** `order_items` of `modify_order_items`: the name without its verb. */
+export function nounOf(name: string): string {
+  const all = nameWords(name);
+  return all.slice(all.length > 1 ? 1 : 0).join("_");
+}
+
+/** How a write of this tool is read back; null when no listed reading tool is known for it. */
+export function verifySpec(tool: ToolInfo, declared: VerifyDeclaration | undefined, listed: readonly ToolInfo[]): VerifySpec | null {
+  const name = nameWords(tool.name).join("_");
+  const noun = nounOf(tool.name);
+  const wanted = declared?.read.split("/").at(-1) ?? PAIRS[name] ?? `get_${noun}`;
+  const reader = listed.find(
+    (one) => one.server === tool.server && one.class === "read" && (one.name === wanted || nameWords(one.name).join("_") === wanted),
+  );
+  if (reader === undefined) return null;
+  const map = declared?.key;
+  return {
+    read: reader.tool,
+    key: (params, answer) => (map === undefined ? inferredKey(reader, params, answer) : declaredKey(map, params, answer)),
+    expect: (params) => expectation(name, declared?.expect, params),
+    untouched: declared?.before ?? null,
+  };
+}
+
+function declaredKey(map: Record<string, string>, params: Fields, answer: Json): Fields | null {
+  const key: Fields = {};
+  for (const [to, from] of Object.entries(map)) {
+    const value = own(params, from) ?? fieldOf(answer, [from]);
+    if (value === undefined || value === null) return null;
+    key[to] = value;
+  }
+  return key;
+}
+
+/** The record's own id by the reader's schema, from the parameters or from the answer that made it; else the other ids the reader takes. */
+function inferredKey(reader: ToolInfo, params: Fields, answer: Json): Fields | null {
+  const schema = isObject(reader.input_schema) ? reader.input_schema : {};
+  const known = isObject(schema["properties"]) ? Object.keys(schema["properties"]) : [];
+  const required = Array.isArray(schema["required"]) ? schema["required"].filter((one) => typeof one === "string") : [];
+  const noun = nounOf(reader.name);
+  const names = [`${noun}_id`, "id"];
+  const isOwn = (name: string): boolean => names.includes(nameWords(name).join("_"));
+  const find = (name: string): Json | undefined =>
+    fieldNamed(params, isOwn(name) ? [name, ...names] : [name]) ?? (isOwn(name) ? fieldOf(answer, [name, ...names]) : undefined);
+  const wanted = required.length > 0 ? required : known.filter(isOwn).slice(0, 1);
+  if (wanted.length > 0) {
+    const key = Object.fromEntries(wanted.map((name) => [name, find(name) ?? null]));
+    if (Object.values(key).every((value) => value !== null)) return key;
+    if (required.length > 0) return null;
+  }
+  const others = Object.fromEntries(Object.entries(keyParams(params)).filter(([name]) => known.length === 0 || known.includes(name)));
+  if (Object.keys(others).length > 0) return others;
+  const made = known.length === 0 ? fieldOf(answer, names) : undefined;
+  return made === undefined || made === null ? null : { [`${noun}_id`]: made };
+}
+
+/** The first of these fields that a record has, however its name is written (orderId, order_id). */
+function fieldNamed(record: Fields, names: readonly string[]): Json | undefined {
+  for (const name of names) {
+    const found = Object.keys(record).find((key) => key === name || nameWords(key).join("_") === nameWords(name).join("_"));
+    if (found !== undefined) return record[found];
+  }
+  return undefined;
+}
+
+function fieldOf(answer: Json, names: readonly string[]): Json | undefined {
+  for (const record of objectsIn(answer)) {
+    const value = fieldNamed(record, names);
+    if (typeof value === "string" || typeof value === "number") return value;
+  }
+  return undefined;
+}
+
+function expectation(name: string, declared: Record<string, Json> | undefined, params: Fields): Expectation {
+  const verb = name.split("_")[0] ?? "";
+  if (declared !== undefined) return { fields: filled(declared, params), declared: true, states: [], gone: false };
+  const keys = keyParams(params);
+  const fields = SETS.has(verb)
+    ? Object.entries(params).filter(([key, value]) => !Object.hasOwn(keys, key) && value !== null && typeof value !== "object")
+    : [];
+  return { fields: Object.fromEntries(fields), declared: false, states: STATES[verb] ?? [], gone: REMOVES.has(verb) };
+}
+
+/** `$x` becomes parameter x; a parameter that was not given is not expected. */
+function filled(expect: Record<string, Json>, params: Fields): Fields {
+  const values = Object.entries(expect).map(([field, value]): [string, Json | undefined] => [
+    field,
+    typeof value === "string" && value.startsWith("$") ? own(params, value.slice(1)) : value,
+  ]);
+  return Object.fromEntries(values.filter((pair): pair is [string, Json] => pair[1] !== undefined));
+}
+
+const NOT_FOUND = /\bnot[ _-]?found\b|\bno such\b|does not exist|doesn't exist|\bunknown\b|\b404\b/i;
+
+async function snapshot(call: Call, read: (call: Call) => Promise<Json>): Promise<Snapshot> {
+  try {
+    const answer = await read(call);
+    const failure = failureIn(answer);
+    if (failure !== null) return NOT_FOUND.test(failure) ? null : undefined;
+    return recordOf(answer, call.params as Fields);
+  } catch (error) {
+    if (!(error instanceof ClearedError)) throw error;
+    return error.code === "TOOL_FAILED" && NOT_FOUND.test(error.message) ? null : undefined;
+  }
+}
+
+// A record is kept in the history of the run: above this only the fields that were compared.
+const KEPT_CHARS = 8_000;
+
+function kept(record: Snapshot, fields: readonly string[]): Json {
+  if (record === null || record === undefined) return null;
+  if (JSON.stringify(record).length <= KEPT_CHARS) return record;
+  return Object.fromEntries(fields.filter((name) => Object.hasOwn(record, name)).map((name) => [name, record[name] ?? null]));
+}
+
+/**
+ * One write with its read-back. `write` is called exactly once and `read` never with anything but the spec's reading tool. A tool that
+ * answers with a failure (or throws TOOL_FAILED) ends WRITE_FAILED with `answer` {error}; any other error of `write` is passed on: what
+ * became of the write is not known then.
+ */
+export async function verifiedWrite(options: {
+  call: Call;
+  spec: VerifySpec | null;
+  read(call: Call): Promise<Json>;
+  write(): Promise<Json>;
+}): Promise<{ answer: Json; write: VerifiedWrite }> {
+  const { call, spec, read, write } = options;
+  const params = isObject(call.params) ? call.params : {};
+  const early = spec?.key(params, null) ?? null;
+  const before = spec === null || early === null ? undefined : await snapshot({ tool: spec.read, params: early }, read);
+  let answer: Json;
+  try {
+    answer = await write();
+  } catch (error) {
+    if (!(error instanceof ClearedError) || error.code !== "TOOL_FAILED") throw error;
+    answer = { error: error.message };
+  }
+  const key = spec?.key(params, answer) ?? early;
+  const expected = spec?.expect(params) ?? null;
+  const fields = [...Object.keys(expected?.fields ?? {}), ...Object.keys(key ?? {}), "id", "status", "state"];
+  const text = typeof answer === "string" ? answer : JSON.stringify(answer);
+  const outcome: VerifiedWrite = {
+    tool: call.tool,
+    params: call.params,
+    status: "UNVERIFIABLE",
+    read: spec === null || key === null ? null : { tool: spec.read, params: key },
+    expected: expectedFields(expected),
+    before: kept(before, fields),
+    after: null,
+    diff: {},
+    answer: text.length > 120 ? `${text.slice(0, 117)}...` : text,
+  };
+  if (failureIn(answer) !== null) return { answer, write: { ...outcome, status: "WRITE_FAILED" } };
+  if (outcome.read === null || key === null || expected === null) return { answer, write: outcome };
+  // The write is done: whatever goes wrong while it is read back must not look like a write that failed.
+  const after = await snapshot(outcome.read, read).catch(() => undefined);
+  return { answer, write: { ...outcome, ...compare(expected, key, before, after), after: kept(after, fields) } };
+}
+
+function expectedFields(expected: Expectation | null): Fields {
+  if (expected === null) return {};
+  const [state] = expected.gone ? REMOVED : expected.states;
+  return { ...expected.fields, ...(state === undefined || Object.hasOwn(expected.fields, "status") ? {} : { status: state }) };
+}
+
+/**
+ * After a crash: whether a write happened. True when the record has every declared field; false only when it still has every field the
+ * spec declares for `before` (a record in between may be a write under way, and sending it again would be a second one); else null.
+ */
+export async function happened(call: Call, spec: VerifySpec | null, read: (call: Call) => Promise<Json>): Promise<boolean | null> {
+  const params = isObject(call.params) ? call.params : {};
+  const key = spec?.key(params, null) ?? null;
+  if (spec === null || key === null) return null;
+  const expected = spec.expect(params);
+  const record = await snapshot({ tool: spec.read, params: key }, read);
+  if (record === undefined || record === null || !expected.declared || Object.keys(expected.fields).length === 0) return null;
+  if (Object.keys(wrongId(key, record)).length > 0) return null;
+  if (Object.keys(differing(expected.fields, record, true)).length === 0) return true;
+  const untouched = spec.untouched === null ? {} : filled(spec.untouched, params);
+  return Object.keys(untouched).length > 0 && Object.keys(differing(untouched, record, true)).length === 0 ? false : null;
+}
