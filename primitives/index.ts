@@ -6,6 +6,7 @@ import { computePrimitives } from "./compute/index.ts";
 import { config_get } from "./config.ts";
 import { ctx_dry_run, ctx_emit, ctx_log, ctx_now, ctx_today } from "./ctx.ts";
 import { data_read, data_write } from "./data.ts";
+import { fsm_enter } from "./fsm.ts";
 import { git_commit, git_log } from "./git.ts";
 import { importer_deduplicate, importer_mark_processed, importer_parse, importer_scan } from "./importer.ts";
 import {
@@ -31,5 +32,6 @@ export const primitives: readonly Primitive[] = [
   ...[script_run],
   ...[data_read, data_write],
   ...[approval_wait],
+  ...[fsm_enter],
   ...computePrimitives,
 ];

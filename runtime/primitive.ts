@@ -34,6 +34,8 @@ export interface StepContext {
   commit(message: string): Promise<string | null>;
   /** Where the run's state machine stands; null for an agent without `states:`. */
   process: ProcessState | null;
+  /** Ask a person to look at what the process could not settle; ends the run when they stop it. */
+  escalate(why?: string): Promise<void>;
   /** What a control call changed in the run itself; recorded with the step. */
   changed(change: Change): void;
 }
@@ -136,13 +138,16 @@ export class End {
 const PLUGIN_TIMEOUT_MS = 60_000;
 
 /**
- * One call: validate, run or dry-run, validate.
+ * One call: validate, run or dry-run, validate. `effect` is the call's own where it depends on its parameters.
  * @throws PARAMS_INVALID, PLUGIN_FAILED, PRIMITIVE_TIMEOUT (plugins), and what the primitive itself throws
  */
-export async function callPrimitive(primitive: Primitive, raw: Json, ctx: StepContext): Promise<Json> {
+export async function callPrimitive(primitive: Primitive, raw: Json, ctx: StepContext, effect: Effect = primitive.effect): Promise<Json> {
   const params = parseParams(primitive, raw);
-  const dry = ctx.run.mode !== "live" && (primitive.effect === "external" || primitive.effect === "notify");
-  const act = dry || ctx.run.mode !== "live" ? (primitive.dryRun ?? (dry ? undefined : primitive.run)) : primitive.run;
+  const acts = effect === "external" || effect === "notify";
+  const dry = ctx.run.mode !== "live" && acts;
+  // What acts only for some of its calls has a dry run for those alone.
+  const simulated = dry || (ctx.run.mode !== "live" && primitive.effect === effect);
+  const act = simulated ? (primitive.dryRun ?? (dry ? undefined : primitive.run)) : primitive.run;
   if (act === undefined) throw new ClearedError("PLUGIN_INVALID", `${primitive.name} acts outside and has no dryRun.`);
   let value: unknown;
   try {

@@ -136,7 +136,7 @@ export function gateDemanded(process: ProcessState): boolean {
   return process.verdict === null || !process.verdict.passed;
 }
 
-/** What entering a state comes to: it may, it ends the run, a person has to look first, or it is refused. */
+/** What entering a state comes to: it may, a person has to look first, it ends the run, or it is refused. */
 export type Move = "enter" | "escalate" | { end: "blocked" | "rejected"; why: string } | ClearedError;
 
 /** @param to the state the script asks for */
@@ -147,38 +147,47 @@ export function move(process: ProcessState, to: State): Move {
   if (to === current) return edge(`The run is in ${to} already. Drop this call.`, process, to);
   if (to === "FAILED") return "enter";
   if (verdict?.blocked === true) return { end: "blocked", why: verdict.summary };
-  if (to === "ESCALATE") return "escalate";
-  if (current === "ESCALATE") return edge("ESCALATE is left by a person's decision: to APPROVAL_GATE or to FAILED.", process, to);
+  if (to === "ESCALATE") return "enter";
   const list = machine.states.map((one) => one.state);
+  if (current === "ESCALATE")
+    return to === "APPROVAL_GATE" && list.includes("MUTATE")
+      ? "escalate"
+      : edge("ESCALATE is left by a person's decision: to APPROVAL_GATE, or to FAILED.", process, to);
   const back = current === "MUTATE" && to === "APPROVAL_GATE";
   const inserted = to === "APPROVAL_GATE" && list[list.indexOf(current) + 1] === "MUTATE";
   if (!back && !inserted && !follows(process, to)) {
-    const next = list[list.indexOf(current === "APPROVAL_GATE" && !list.includes(current) ? "MUTATE" : current) + 1];
+    const next = list[nextPlace(process)];
     return edge(`From ${current} this agent goes to ${next ?? "its end"}, not to ${to}: its states are ${list.join(", ")}.`, process, to);
   }
   if (verdict?.escalation_required === true && !process.escalated) return "escalate";
-  if (to !== "MUTATE") return "enter";
+  return to === "MUTATE" ? toMutate(process) : "enter";
+}
+
+function toMutate(process: ProcessState): Move {
+  const { verdict } = process;
   if (verdict === null) return gateError("MUTATE needs the policy's verdict: call policy_evaluate(...) in POLICY_CHECK first.");
-  if (current !== "APPROVAL_GATE") {
-    return gateDemanded(process)
-      ? gateError(
-          `${verdict.passed ? "This agent's gate is fixed" : verdict.summary}: enter APPROVAL_GATE and ask with approval_wait before MUTATE.`,
-        )
-      : "enter";
+  if (!gateDemanded(process)) return "enter";
+  if (process.current !== "APPROVAL_GATE") {
+    const why = verdict.passed ? "This agent's gate is fixed" : verdict.summary;
+    return gateError(`${why}: enter APPROVAL_GATE and ask with approval_wait before MUTATE.`);
   }
   if (process.answered === "rejected") return { end: "rejected", why: "A person said no at the gate." };
-  if (process.answered === null && gateDemanded(process))
-    return gateError("Nobody has been asked at this gate: call approval_wait({ title, calls }) before MUTATE.");
-  return "enter";
+  return process.answered === "approved"
+    ? "enter"
+    : gateError("Nobody has been asked at this gate: call approval_wait({ title, calls }) before MUTATE.");
+}
+
+/** Where in the list the next state stands; a gate that was inserted stands right before MUTATE. */
+function nextPlace(process: ProcessState): number {
+  const names = process.machine.states.map((one) => one.state);
+  return names.includes(process.current) ? names.indexOf(process.current) + 1 : names.indexOf("MUTATE");
 }
 
 function follows(process: ProcessState, to: State): boolean {
   const list = process.machine.states;
-  const names = list.map((one) => one.state);
-  // A gate that was inserted stands right before MUTATE.
-  const at = names.includes(process.current) ? names.indexOf(process.current) + 1 : names.indexOf("MUTATE");
-  if (names[at] === to) return true;
-  return names[at] === "APPROVAL_GATE" && list[at]?.conditional === true && names[at + 1] === to;
+  const at = nextPlace(process);
+  if (list[at]?.state === to) return true;
+  return list[at]?.state === "APPROVAL_GATE" && list[at].conditional && list[at + 1]?.state === to;
 }
 
 function edge(message: string, process: ProcessState, to: State): ClearedError {

@@ -104,6 +104,7 @@ export function createApi(host: Host): Api {
           gate: async () => ({ card: 0, decision: "approved", by: "dry run", at: host.clock.now() }),
           commit: async () => view.check().then(() => null),
           process: null,
+          escalate: async () => undefined,
           changed: () => undefined,
         };
         try {

@@ -256,6 +256,8 @@ function assemble(parts: Parts): Omit<Host, "close"> {
       };
     },
     limits: async (run) => limitsFor(trust, run.agent),
+    standing: () => null,
+    people: trust.people.length,
     guard: () => parts.lease?.check(),
   };
 

@@ -1,57 +1,132 @@
 /**
- * The one question run.ts asks before a call: may this run make it now? Capabilities from the header's `uses:`, and for calls that
- * act outside a decided approval that covers exactly this call. Approvals are counted: each approved call may be made once.
+ * The one question run.ts asks before a call: may this run make it now? Capabilities from the header's `uses:`, the state the run is
+ * in, the amounts it would write, and for acts outside a person's yes where one is demanded. Approvals are counted: each covers one call.
  */
 import { ClearedError } from "../errors.ts";
-import type { Call, Json, Step } from "../ports.ts";
+import type { Access, Call, Effect, Json, Step, VerifiedWrite } from "../ports.ts";
 import type { Primitive } from "../primitive.ts";
+import { type Machine, type ProcessState, entered, gateDemanded, judged, startOf, statesFor } from "../states.ts";
+import { amountsIn, numbersOf, untraced } from "../tools/trace.ts";
 
 /** What a run has earned and spent so far; rebuilt from the history, so it survives a kill. */
 export interface RunState {
-  /** Domains of the header's `uses:`. */
+  /** The header's `uses:`: domains, and `agent:NAME`. */
   uses: readonly string[];
+  /** Null for an agent without `states:`. */
+  process: ProcessState | null;
+  readOnly: boolean;
   /** Approved calls not yet made, as canonical text. */
   approved: string[];
   /** True once a person said no at a gate. */
   rejected: boolean;
-  approvedBy: string[];
+  approvals: { by: string; at: number }[];
+  /** Figures an amount may come from: what was computed, what was read in ASSESS. Read out of the steps when they are first asked for. */
+  figures: { known: Set<string>; unread: Step[] };
+  writes: VerifiedWrite[];
 }
 
-export function newRunState(uses: readonly string[]): RunState {
-  return { uses, approved: [], rejected: false, approvedBy: [] };
+/** What one call is: its effect, its row of the table, and how approvals name it. */
+export interface Act {
+  effect: Effect;
+  access: Access;
+  call: Call;
 }
 
-/** Counts a recorded step, live or on resume. A call that only has an intent has spent its approval too. */
+export function newRunState(uses: readonly string[], machine: Machine | null, readOnly: boolean): RunState {
+  const process = machine === null ? null : startOf(machine);
+  return { uses, process, readOnly, approved: [], rejected: false, approvals: [], figures: { known: new Set(), unread: [] }, writes: [] };
+}
+
+export function callOf(primitive: Primitive, params: Record<string, unknown>): Call {
+  return primitive.call?.(params) ?? { tool: primitive.name, params: params as Json };
+}
+
+/**
+ * Counts a recorded step, live or on resume. A call that only has an intent has spent its approval too.
+ * @throws FSM_MACHINE when the run was moved to code with other states
+ */
 export function fold(state: RunState, step: Step, primitive: Primitive | undefined): void {
+  const { process } = state;
+  const assessed = step.effect === "read" && process?.current === "ASSESS";
+  if (process !== null && step.error === null && (step.effect === "pure" || assessed)) state.figures.unread.push(step);
   for (const change of step.changes) {
-    if (change.op !== "decided") continue;
-    state.approved.push(...change.calls.map((call) => canonical(call)));
-    if (change.decision === "rejected") state.rejected = true;
-    else if (!state.approvedBy.includes(change.by)) state.approvedBy.push(change.by);
+    if (change.op === "decided") {
+      state.approved.push(...change.calls.map((call) => canonical(call)));
+      if (change.decision === "rejected") state.rejected = true;
+      else state.approvals.push({ by: change.by, at: step.at });
+      if (process !== null) process.answered = change.decision === "rejected" ? "rejected" : "approved";
+    } else if (change.op === "verified") state.writes.push(change.write);
+    else if (process === null) continue;
+    else if (change.op === "verdict") judged(process, change.verdict);
+    else if (change.op === "entered") {
+      if (change.machine !== process.machine.hash)
+        throw new ClearedError(
+          "FSM_MACHINE",
+          `Step ${step.seq} moved in another machine than the script's states: make. Migrate the run to code with the same states.`,
+        );
+      entered(process, change.state);
+    }
   }
-  if (primitive !== undefined && needsApproval(primitive)) spend(state, { tool: step.name, params: JSON.parse(step.params) as Json });
+  if (primitive !== undefined && step.effect === "external")
+    spend(state, callOf(primitive, JSON.parse(step.params) as Record<string, Json>));
 }
 
-/** Null when the call may be made, else the error the script gets. */
-export function allowed(primitive: Primitive, params: Json, state: RunState): ClearedError | null {
-  if (!state.uses.includes(primitive.domain)) {
+/** "yes", "ask" when a person has to agree to exactly this call first, or the error the script gets. */
+export function allowed(primitive: Primitive, params: Record<string, unknown>, act: Act, state: RunState): "yes" | "ask" | ClearedError {
+  const capability = primitive.capability?.(params) ?? primitive.domain;
+  if (!state.uses.includes(capability)) {
     return new ClearedError(
       "SCRIPT_CAPABILITY",
-      `${primitive.name} is in the domain "${primitive.domain}", which the header does not name. Write uses: [${[...state.uses, primitive.domain].join(", ")}].`,
+      `${primitive.name} is in the domain "${capability}", which the header does not name. Write uses: [${[...state.uses, capability].join(", ")}].`,
     );
   }
-  if (needsApproval(primitive) && !state.approved.includes(canonical({ tool: primitive.name, params }))) {
+  const { process } = state;
+  const changes = act.effect === "write" || act.effect === "external" || act.effect === "notify";
+  if (state.readOnly && changes)
     return new ClearedError(
-      "APPROVAL_REQUIRED",
-      `${primitive.name} acts outside, and no decided approval covers exactly this call. Ask first: approval_wait({ title, calls: [{ tool: "${primitive.name}", params }] }), then call it with the same parameters, once.`,
-      { data: { tool: primitive.name, params } },
+      "FSM_READ_ONLY",
+      `This run may only read, and ${act.call.tool} would change something. Start it without --read-only.`,
+    );
+  if (process !== null && !statesFor(act.access).includes(process.current)) return wrongState(act, process);
+  if (process !== null && (act.effect === "write" || act.effect === "external")) {
+    const stranger = strangerIn([act.call], state);
+    if (stranger !== null) return stranger;
+  }
+  if (act.effect !== "external" || state.approved.includes(canonical(act.call))) return "yes";
+  if (process !== null) return gateDemanded(process) ? "ask" : "yes";
+  return new ClearedError(
+    "APPROVAL_REQUIRED",
+    `${primitive.name} acts outside, and no decided approval covers exactly this call. Ask first: approval_wait({ title, calls: [{ tool: "${act.call.tool}", params }] }), then call it with the same parameters, once.`,
+    { data: { tool: act.call.tool, params: act.call.params } },
+  );
+}
+
+/** The first call with an amount that came from nowhere, as an error: nobody should say yes to it, and nothing may write it. */
+export function strangerIn(calls: readonly Call[], state: RunState): ClearedError | null {
+  const { known, unread } = state.figures;
+  for (const call of calls) {
+    if (amountsIn(call.params).length === 0) continue;
+    for (const step of unread.splice(0)) for (const figure of numbersOf(JSON.parse(step.result ?? "null") as Json)) known.add(figure);
+    const paths = untraced(call.params, known);
+    if (paths.length === 0) continue;
+    return new ClearedError(
+      "AMOUNT_UNTRACED",
+      `${call.tool}: ${paths.slice(0, 5).join(", ")} ${paths.length === 1 ? "is" : "are"} neither the result of a compute_* call nor read in ASSESS. Compute or read the amount first.`,
+      { data: { tool: call.tool, paths: [...paths] } },
     );
   }
   return null;
 }
 
-function needsApproval(primitive: Primitive): boolean {
-  return primitive.effect === "external";
+function wrongState(act: Act, process: ProcessState): ClearedError {
+  const allowedIn = statesFor(act.access).filter(
+    (state) => state === "ESCALATE" || state === "FAILED" || process.machine.states.some((one) => one.state === state),
+  );
+  return new ClearedError(
+    "FSM_STATE",
+    `${act.call.tool} (${act.access}) is not allowed in ${process.current}. It is in ${allowedIn.join(", ") || "none of this agent's states"}: fsm_enter one of them first.`,
+    { data: { state: process.current, access: act.access } },
+  );
 }
 
 function spend(state: RunState, call: Call): void {

@@ -4,32 +4,63 @@
  */
 import { createHash, createPrivateKey, createPublicKey, sign, verify } from "node:crypto";
 import { ClearedError } from "../errors.ts";
-import type { Decision, Json, RunLog, Step } from "../ports.ts";
-import { type Gate, type Primitive, type StepContext, Suspend, parseParams } from "../primitive.ts";
+import type { Call, CardDraft, Decision, Json, RunLog, Step } from "../ports.ts";
+import { End, type Gate, type Primitive, type StepContext, Suspend, parseParams } from "../primitive.ts";
 import { canonicalJson } from "./access.ts";
 
-/** Thrown to end a run without an answer to the script. Only run.ts catches it. */
-export class Expired {
-  readonly gate: string;
-  constructor(gate: string) {
-    this.gate = gate;
-  }
-}
+/** What the process adds to a card: who is asked for, and what they should know. Not part of the question itself. */
+export type Demands = Pick<CardDraft, "level" | "approvals" | "not_by" | "brief">;
 
 /**
  * The decision of the gate at this step, or a card and a suspension. The gate's name holds what it asks: when the script behind a
  * waiting run is replaced, a decision on the old question does not answer the new one.
- * @throws Suspend, Expired
+ * @param standing what an approval profile of trust.yaml answers without asking anybody
+ * @throws Suspend, End
  */
-export function passGate(log: RunLog, seq: number, now: number, gate: Gate): Decision {
+export function passGate(
+  log: RunLog,
+  seq: number,
+  now: number,
+  gate: Gate,
+  demands: Partial<Demands> = {},
+  standing: Decision | null = null,
+): Decision {
   const { expires: _, ...question } = gate.card;
   const asked = createHash("sha256").update(canonicalJson(question)).digest("hex").slice(0, 12);
   const name = `gate_${seq}_${asked}`;
-  const [signal] = log.signals(name);
-  if (signal !== undefined) return signal.payload as unknown as Decision;
-  if (gate.card.expires !== null && now >= gate.card.expires) throw new Expired(name);
-  log.release([{ kind: "card", key: `${log.run.id}/${seq}/${asked}`, card: { ...gate.card, run: log.run.id, gate: name } }]);
-  throw new Suspend(gate.reason, gate.card.title, { gate: name, ...(gate.card.expires === null ? {} : { until: gate.card.expires }) });
+  const card = { ...gate.card, ...demands, run: log.run.id, gate: name };
+  const decided = decisionOf(
+    card,
+    log.signals(name).map((signal) => signal.payload as unknown as Decision),
+  );
+  if (decided !== null) return decided;
+  if (standing !== null) return standing;
+  if (card.expires !== null && now >= card.expires) throw new End("expired", `Nobody answered "${card.title}" in time.`);
+  log.release([{ kind: "card", key: `${log.run.id}/${seq}/${asked}`, card }]);
+  throw new Suspend(gate.reason, card.title, { gate: name, ...(card.expires === null ? {} : { until: card.expires }) });
+}
+
+/**
+ * The rule of every gate: one no closes it, and so many different people's yes to the same calls. Who edits the calls has said yes to
+ * their own version only, so an edit starts the count again. Null while the gate is open.
+ */
+export function decisionOf(card: Pick<CardDraft, "calls" | "approvals">, decisions: readonly Decision[]): Decision | null {
+  let calls: readonly Call[] = card.calls;
+  let edited: Decision | null = null;
+  let people: Decision[] = [];
+  for (const decision of decisions) {
+    if (decision.decision === "rejected" || decision.decision === "expired") return decision;
+    if (decision.decision === "edited") {
+      calls = decision.calls ?? calls;
+      edited = decision;
+      people = [];
+    } else if (decision.calls !== undefined && canonicalJson(decision.calls) !== canonicalJson(calls)) continue;
+    if (!people.some((one) => one.by === decision.by)) people.push(decision);
+    if (people.length < (card.approvals ?? 1)) continue;
+    const by = people.map((one) => one.by).join(", ");
+    return { ...decision, by, ...(edited === null ? {} : { decision: "edited", calls: [...calls] }) };
+  }
+  return null;
 }
 
 /**

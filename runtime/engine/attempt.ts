@@ -1,6 +1,6 @@
 /** Making one host call: how long it may take, how often it is tried, what its answer is as text, and whose failure a failure is. */
 import { ClearedError } from "../errors.ts";
-import type { Json, Step } from "../ports.ts";
+import type { Effect, Json, Step } from "../ports.ts";
 import type { Primitive } from "../primitive.ts";
 
 // A host call that takes longer frees its slot and the run is replayed when it has answered (DESIGN.md 3.3).
@@ -15,14 +15,13 @@ export async function orSlow<T>(acting: Promise<T>): Promise<T | "slow"> {
 }
 
 /** Counts what may have acted. Reads may be tried again: only the last outcome is recorded. */
-export async function withRetries(primitive: Primitive, step: Step, attempt: () => Promise<Json>): Promise<Json> {
+export async function withRetries(effect: Effect, step: Step, attempt: () => Promise<Json>): Promise<Json> {
   for (;;) {
     step.attempts += 1;
     try {
       return await attempt();
     } catch (error) {
-      const again =
-        primitive.effect === "read" && error instanceof ClearedError && error.kind === "external" && step.attempts < READ_ATTEMPTS;
+      const again = effect === "read" && error instanceof ClearedError && error.kind === "external" && step.attempts < READ_ATTEMPTS;
       if (!again) throw error;
       await new Promise((resolve) => setTimeout(resolve, 100 * 2 ** step.attempts));
     }

@@ -86,6 +86,7 @@ async function recompute(run: RunRecord, step: Step, world: World): Promise<stri
     gate: () => Promise.reject(new Error("a pure primitive asks nobody")),
     commit: () => Promise.reject(new Error("a pure primitive writes nothing")),
     process: null,
+    escalate: async () => undefined,
     changed: () => undefined,
   };
   let now: string;

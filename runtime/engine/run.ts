@@ -6,6 +6,7 @@
  */
 import { ClearedError, toWire } from "../errors.ts";
 import type {
+  CardDraft,
   Change,
   Clock,
   CommitResult,
@@ -16,6 +17,7 @@ import type {
   JobEnd,
   Json,
   Limits,
+  Outcome,
   Released,
   RunLog,
   RunRecord,
@@ -24,12 +26,14 @@ import type {
   Step,
   WorkspaceView,
 } from "../ports.ts";
-import { type Primitive, type StepContext, Suspend, callPrimitive, parseParams } from "../primitive.ts";
-import { allowed, fold, newRunState } from "./access.ts";
-import { Expired, passGate, settleDoubt } from "./approval.ts";
+import { End, type Primitive, type StepContext, Suspend, callPrimitive, parseParams } from "../primitive.ts";
+import { readOnlyMachine } from "../states.ts";
+import { type Act, allowed, callOf, fold, newRunState } from "./access.ts";
+import { passGate, settleDoubt } from "./approval.ts";
 import { isOurs, orSlow, toText, withRetries } from "./attempt.ts";
 import { toReleased } from "./cards.ts";
 import { divergence, sameCall } from "./divergence.ts";
+import { answerOf, askFor, demandsOf, metaOf, resolveEscalation } from "./process.ts";
 import type { Script } from "./script.ts";
 import type { Execution } from "./worker.ts";
 
@@ -44,6 +48,10 @@ export interface World {
   script(run: RunRecord): Promise<Script>;
   view(run: RunRecord, log: RunLog, now: () => number): Promise<WorkspaceView>;
   limits(run: RunRecord): Promise<Limits>;
+  /** What an approval profile of trust.yaml answers at a gate without asking anybody, or null. */
+  standing(run: RunRecord, card: CardDraft): Decision | null;
+  /** People trust.yaml names: with two or more, nobody approves what they started. */
+  people: number;
   /** @throws OWNER_FENCED */
   guard(): void;
 }
@@ -51,7 +59,7 @@ export interface World {
 const SUSPEND: DoorAnswer = { kind: "suspend" };
 
 /** Why the script was dropped before its end. */
-type Stop = Suspend | Expired | { diverged: ClearedError } | { late: Promise<DoorAnswer | Stop> } | "canceled";
+type Stop = Suspend | End | { diverged: ClearedError } | { late: Promise<DoorAnswer | Stop> } | "canceled";
 
 export async function executeRun(log: RunLog, world: World): Promise<Execution> {
   const { run } = log;
@@ -61,7 +69,9 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
   try {
     const script = await world.script(run);
     const view = await world.view(run, log, () => now);
-    const state = newRunState(script.header.uses);
+    const { machine, uses, mutates } = script.header;
+    const readOnly = run.given?.readOnly === true || mutates === false;
+    const state = newRunState(uses, readOnly && machine !== null ? readOnlyMachine(machine) : machine, readOnly);
     const unreleased: Released[] = [];
 
     // 1. What is recorded shapes the view and the rights of the run again.
@@ -87,7 +97,10 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
 
     // 3. The script has ended, or was dropped and waits for something. A sandbox that died leaves its call under way: it is let finish.
     if (stop === null || !isLate(stop)) await underWay;
-    return await conclude(end);
+    return await conclude(end).catch((error) => {
+      if (error instanceof End) return over(error);
+      throw error;
+    });
 
     async function answer(call: DoorCall): Promise<DoorAnswer> {
       const doubt = log.steps[call.seq];
@@ -128,17 +141,20 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
         const primitive = world.primitive(call.name);
         const params = JSON.parse(call.params) as Json;
         step.effect = primitive.effect;
-        const refusal = doubt === undefined ? allowed(primitive, params, state) : null;
-        if (refusal !== null) throw refusal;
         const ctx = context(call.seq, doubt !== undefined, decided, call.seq === answered.length ? log.openedAt(call.seq) : null);
-        const outside = (primitive.effect === "external" || primitive.effect === "notify") && run.mode === "live";
-        if (outside) parseParams(primitive, params);
+        const what = await classified(primitive, params, ctx);
+        step.effect = what.effect;
+        const answer = doubt === undefined ? allowed(primitive, what.params, what, state) : "yes";
+        if (answer instanceof ClearedError) throw answer;
+        if (answer === "ask") await askFor(what.call, ctx);
+        const outside = (what.effect === "external" || what.effect === "notify") && run.mode === "live";
         const settled = outside && doubt !== undefined ? await settleDoubt(primitive, doubt, log, ctx) : null;
         if (outside && settled === null) log.intent({ ...step, state: "intent", attempts: step.attempts + 1 });
-        const value = settled === null ? await withRetries(primitive, step, () => callPrimitive(primitive, params, ctx)) : settled.value;
+        const value =
+          settled === null ? await withRetries(what.effect, step, () => callPrimitive(primitive, params, ctx, what.effect)) : settled.value;
         step.result = toText(primitive, value);
       } catch (error) {
-        if (error instanceof Suspend || error instanceof Expired) return error;
+        if (error instanceof Suspend || error instanceof End) return error;
         if (isOurs(error)) throw error;
         Object.assign(step, { state: "error", error: toWire(error) });
       }
@@ -147,6 +163,15 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
       else log.record(step);
       settleChanges(step);
       return step.error === null ? { kind: "value", json: step.result ?? "null", now } : { kind: "error", error: step.error, now };
+    }
+
+    /** What this one call is: most primitives are always the same; a tool's class or a child agent's rights decide for some. */
+    async function classified(primitive: Primitive, raw: Json, ctx: StepContext): Promise<Act & { params: Record<string, unknown> }> {
+      const { effect, access } = primitive;
+      if (effect !== "external" && effect !== "notify")
+        return { effect, access, call: { tool: primitive.name, params: raw }, params: raw as Record<string, Json> };
+      const params = parseParams(primitive, raw);
+      return { effect, access, ...(await primitive.classify?.(params, ctx)), call: callOf(primitive, params), params };
     }
 
     /** `opened`: when an earlier execution stopped at this gate, so that "in 3 days" counts from the first asking. */
@@ -160,8 +185,11 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
         inDoubt,
         abort: log.abort,
         async gate(gate) {
+          const demands = demandsOf(gate.card, state, run, script.header, world.people, opened ?? now);
           const decision: Decision =
-            run.mode === "live" ? passGate(log, seq, now, gate) : { card: 0, decision: "approved", by: "dry run", at: now };
+            run.mode === "live"
+              ? passGate(log, seq, now, gate, demands, world.standing(run, { ...gate.card, ...demands, run: run.id, gate: null }))
+              : { card: 0, decision: "approved", by: "dry run", at: now };
           decided.push({
             op: "decided",
             decision: decision.decision,
@@ -175,7 +203,10 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
           if (sha !== null) decided.push({ op: "committed", commit: sha });
           return sha;
         },
-        process: null,
+        process: state.process,
+        async escalate(why) {
+          if (state.process !== null) await resolveEscalation(this, state.process, why);
+        },
         changed: (change) => void decided.push(change),
       };
     }
@@ -187,7 +218,8 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
       log.flush();
       let sha = run.attempt > 1 ? await world.git.find(run.id, seq, run.pin.commit) : null;
       if (sha === null) {
-        const approvers = state.approvedBy.length === 0 ? {} : { "Approved-by": state.approvedBy.join(", ") };
+        const people = [...new Set(state.approvals.map((one) => one.by))];
+        const approvers = people.length === 0 ? {} : { "Approved-by": people.join(", ") };
         const result = await view.commit(
           message,
           { Run: run.id, Step: String(seq), Agent: `${run.agent}@${run.pin.blob.slice(0, 12)}`, ...approvers },
@@ -213,17 +245,36 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
     }
 
     async function conclude(ended: JobEnd): Promise<Execution> {
+      if (stop instanceof End) return over(stop);
       if (stop !== null) return rest(stop);
       if (ended.kind === "suspended" || log.abort.aborted) return rest("canceled");
-      if (ended.kind === "failed") return log.end({ status: "failed", error: ended.error });
+      if (ended.kind === "failed") return log.end({ status: "failed", error: ended.error, ...told() });
       if (ended.kind === "diverged")
         return log.end({ status: "diverged", error: toWire(divergence(run, ended.seq, ended.recorded, ended.actual, ended.at)) });
       const doubt = log.steps.at(-1);
       if (doubt?.state === "intent") return log.end({ status: "diverged", error: toWire(divergence(run, doubt.seq, doubt, null)) });
+      const result = JSON.parse(ended.json) as Json;
+      if (state.process?.current === "ESCALATE") await context(log.steps.length, false, [], log.openedAt(log.steps.length)).escalate();
+      const answer = answerOf(result, state, script.header);
+      await finish(answer.outcome, answer.result);
+    }
+
+    /** Ended by a decision or the policy, not by its script. */
+    function over(end: End): Promise<void> {
+      return finish(end.outcome, { outcome: end.outcome, reason: end.why });
+    }
+
+    /** What the run wrote is committed whatever its state; then its cards and events are let out, and it is over. */
+    async function finish(outcome: Outcome, result: Json): Promise<void> {
       await commit(`agent: ${run.agent}`, log.steps.length);
       log.release(unreleased.splice(0));
       if (run.mode === "live") await view.tidy().catch((error) => log.event("log", { level: "warn", message: toWire(error).message }));
-      log.end({ status: "done", outcome: state.rejected ? "rejected" : "completed", result: JSON.parse(ended.json) as Json });
+      log.end({ status: "done", outcome, result, ...told() });
+    }
+
+    function told(): { meta?: Json } {
+      const meta = metaOf(state, run, script.header, now);
+      return meta === null ? {} : { meta };
     }
   } catch (error) {
     if (error instanceof Suspend) return rest(error);
@@ -239,7 +290,8 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
   function rest(reason: Stop): Execution {
     if (reason === "canceled") return log.flush();
     if (reason instanceof Suspend) return log.wait(reason.reason, reason.waitsFor, reason.options);
-    if (reason instanceof Expired) return log.end({ status: "done", outcome: "expired", result: null });
+    // Reached by a slow call: the next execution comes to the same end, at once.
+    if (reason instanceof End) return log.requeue();
     if ("diverged" in reason) return log.end({ status: "diverged", error: toWire(reason.diverged) });
     // First the wait, then whatever comes of the call: the other way round the answer would be slept through.
     log.wait("slow_call", "an answer from outside");

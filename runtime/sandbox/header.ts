@@ -83,9 +83,12 @@ const schema = z.strictObject({
     .optional(),
   missed: z.enum(["run-once", "run-all", "skip"], { error: "write run-once, run-all or skip" }).default("run-once"),
   uses: z
-    .array(z.string().regex(/^[a-z][a-z0-9_]*$/, "write the domain of a primitive, such as journal"), {
-      error: "write a list such as [journal, config]",
-    })
+    .array(
+      z.string().regex(/^(?:[a-z][a-z0-9_]*|agent:[a-z][a-z0-9_-]*)$/, "write the domain of a primitive, such as journal, or agent:NAME"),
+      {
+        error: "write a list such as [journal, config]",
+      },
+    )
     .default([]),
   input: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "a field's name has letters, digits and _"), field).default({}),
   process: z

@@ -133,6 +133,7 @@ export function memory(options: { mode?: "live" | "dry"; decision?: Partial<Deci
     },
     commit: async () => "b".repeat(40),
     process: null,
+    escalate: async () => undefined,
     changed: () => undefined,
   };
   return { ...kept, ctx };

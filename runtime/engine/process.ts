@@ -1,0 +1,123 @@
+/**
+ * What the business process adds to a run: who is asked at a gate and what they are told, the answer's completeness, and what is told
+ * beside the result. run.ts asks; states.ts has the rules of the machine.
+ */
+import { approvalBrief } from "../answers/documents.ts";
+import { bracketAnswer } from "../answers/ranked.ts";
+import { missingFields } from "../answers/required.ts";
+import { runMetadata } from "../answers/mutations.ts";
+import { ClearedError } from "../errors.ts";
+import type { Call, Json, Outcome, RunRecord } from "../ports.ts";
+import { End, type Gate, type StepContext } from "../primitive.ts";
+import type { Header } from "../sandbox/header.ts";
+import type { ProcessState } from "../states.ts";
+import { type RunState, strangerIn } from "./access.ts";
+import type { Demands } from "./approval.ts";
+
+/**
+ * Who must decide a card, and the brief that goes with it. The policy's demands hold whatever the script asks for.
+ * @throws AMOUNT_UNTRACED when a call it asks for has an amount that came from nowhere
+ */
+export function demandsOf(
+  card: Gate["card"],
+  state: RunState,
+  run: RunRecord,
+  header: Header,
+  people: number,
+  now: number,
+): Partial<Demands> {
+  if (card.kind === "in_doubt") return {};
+  const stranger = strangerIn(card.calls, state);
+  if (stranger !== null) throw stranger;
+  const verdict = state.process?.verdict ?? null;
+  const barred = run.by !== undefined && (people > 1 || verdict?.distinct_from_requester === true);
+  const level = verdict?.level ?? card.level;
+  return {
+    level,
+    ...((verdict?.approvals ?? 1) > 1 ? { approvals: verdict?.approvals ?? 1 } : {}),
+    ...(barred ? { not_by: run.by ?? "" } : {}),
+    ...(state.process === null
+      ? {}
+      : {
+          brief: approvalBrief({
+            process: header.process ?? run.agent,
+            title: card.title,
+            calls: card.calls,
+            verdict,
+            level,
+            risk: header.risk ?? "medium",
+            now,
+          }) as unknown as Json,
+        }),
+  };
+}
+
+/** A call that no gate has covered asks for itself. @throws Suspend, End when a person says no, APPROVAL_REQUIRED */
+export async function askFor(call: Call, ctx: StepContext): Promise<void> {
+  const decision = await ctx.gate({
+    reason: "approval",
+    card: { kind: "approval", title: `Allow ${call.tool}?`, body: null, calls: [call], level: null, expires: null },
+  });
+  if (decision.decision === "rejected")
+    throw new End("rejected", `${decision.by} said no to ${call.tool}${decision.reason === undefined ? "" : `: ${decision.reason}`}`);
+  if (decision.decision === "edited")
+    throw new ClearedError(
+      "APPROVAL_REQUIRED",
+      `${call.tool} was approved with other parameters than it was called with. Ask with approval_wait and use the calls it answers.`,
+    );
+}
+
+/** A person looks at what the policy or the script could not settle. @throws Suspend, End when they stop it */
+export async function resolveEscalation(ctx: StepContext, process: ProcessState, why?: string): Promise<void> {
+  const decision = await ctx.gate({
+    reason: "escalation",
+    card: {
+      kind: "escalation",
+      title: why ?? process.verdict?.summary ?? `${ctx.run.agent} needs a person`,
+      body: { verdict: process.verdict as unknown as Json },
+      calls: [],
+      level: null,
+      expires: null,
+    },
+  });
+  if (decision.decision === "rejected") throw new End("rejected", decision.reason ?? `${decision.by} stopped it after the escalation.`);
+}
+
+/**
+ * How a script that came to its end has ended, and its result in the form its header promises.
+ * @throws OUTPUT_INCOMPLETE, FSM_GATE when the policy asked for a person and the script ended without one
+ */
+export function answerOf(result: Json, state: RunState, header: Header): { outcome: Outcome; result: Json } {
+  const { process } = state;
+  const verdict = process?.verdict ?? null;
+  if (state.rejected) return { outcome: "rejected", result };
+  if (process?.current === "FAILED" || verdict?.blocked === true) return { outcome: "blocked", result };
+  if (verdict?.escalation_required === true && process?.escalated === false && process.current !== "ESCALATE")
+    throw new ClearedError(
+      "FSM_GATE",
+      `${verdict.summary}: the policy escalates, and the script ended without asking. Call fsm_enter("ESCALATE").`,
+    );
+  const missing = missingFields(header.output, result);
+  if (missing.length > 0)
+    throw new ClearedError(
+      "OUTPUT_INCOMPLETE",
+      `The answer lacks ${missing.join(", ")}. The header's output: declares what the script's last expression must hold.`,
+      {
+        data: { missing },
+      },
+    );
+  return { outcome: "completed", result: header.answer === "ranked_list" && Array.isArray(result) ? bracketAnswer(result) : result };
+}
+
+/** What is told beside the result; null for a run that has neither states nor approvals nor writes outside. */
+export function metaOf(state: RunState, run: RunRecord, header: Header, now: number): Json {
+  const { process, writes, approvals } = state;
+  if (process === null && writes.length === 0 && approvals.length === 0) return null;
+  return runMetadata({
+    process: header.process ?? run.agent,
+    verdict: process?.verdict ?? null,
+    writes,
+    duration_ms: Math.max(0, now - run.createdAt),
+    approvals,
+  }) as unknown as Json;
+}
