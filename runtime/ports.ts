@@ -620,7 +620,8 @@ export interface Notices {
 
 /** A line of the audit record, as it is committed. */
 export interface AuditLine {
-  /** ISO, UTC */
+  /** The day in the workspace's time zone; the moment in UTC, ISO. */
+  date: string;
   at: string;
   agent: string;
   run: string;
