@@ -2,6 +2,7 @@
 import type { Primitive } from "../runtime/primitive.ts";
 import { accounts_by_type, accounts_exists, accounts_get, accounts_list } from "./accounts.ts";
 import { approval_wait } from "./approval.ts";
+import { audit_add } from "./audit.ts";
 import { computePrimitives } from "./compute/index.ts";
 import { config_get } from "./config.ts";
 import { ctx_dry_run, ctx_emit, ctx_log, ctx_now, ctx_today } from "./ctx.ts";
@@ -18,7 +19,9 @@ import {
   journal_update_status,
   journal_void,
 } from "./journal.ts";
+import { notify_send } from "./notify.ts";
 import { queue_add_many, queue_add_review, queue_pending } from "./queue.ts";
+import { schedule_run } from "./schedule.ts";
 import { script_run } from "./script.ts";
 
 export const primitives: readonly Primitive[] = [
@@ -33,5 +36,6 @@ export const primitives: readonly Primitive[] = [
   ...[data_read, data_write],
   ...[approval_wait],
   ...[fsm_enter],
+  ...[notify_send, schedule_run, audit_add],
   ...computePrimitives,
 ];

@@ -450,10 +450,14 @@ export interface Verdict {
   blocked: boolean;
   requires_approval: boolean;
   escalation_required: boolean;
-  /** The approver the triggered rules demand: a rank or a functional role of the ladder; null when none is named. */
+  /** One word for who the triggered rules demand: a rank or a functional role of the ladder; null when none is named. */
   level: string | null;
-  /** Distinct people who must approve. */
+  /** All demands that must be met: the highest rank, and each role, which no rank stands for (policy/levels.ts `meetsLevel`). */
+  levels: string[];
+  /** Distinct people who must approve; 0 when passed. */
   approvals: number;
+  /** True when a triggered rule bars who started the run from approving. */
+  distinct_from_requester: boolean;
   triggered: { rule: string; action: VerdictWord; level: string | null; description: string; source: string }[];
   /** Rules that could not be decided; they demand approval. */
   indeterminate: { rule: string; missing: string[] }[];
@@ -620,7 +624,8 @@ export interface Notices {
 
 /** A line of the audit record, as it is committed. */
 export interface AuditLine {
-  /** ISO, UTC */
+  /** The day in the workspace's time zone; the moment in UTC, ISO. */
+  date: string;
   at: string;
   agent: string;
   run: string;

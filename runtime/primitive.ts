@@ -59,6 +59,8 @@ export interface Declaration<P extends z.ZodObject, R extends z.ZodType> {
   example: string;
   /** Further call forms the sandbox accepts, as signatures for the typings. */
   also?: readonly string[];
+  /** A read that waits for the world outside; when it is slow, the run's slot is freed. Plugins' reads always are. */
+  remote?: true;
   /** Plugins only: answer within so many ms, 60,000 unless told. */
   timeoutMs?: number;
   /** external only: how a repeat is made harmless. `key`: the target deduplicates by ctx.key. Without it: read-back, else a person. */

@@ -12,12 +12,13 @@ import { type World, executeRun } from "../engine/run.ts";
 import { type Script, loadScript } from "../engine/script.ts";
 import { createEngine } from "../engine/sqlite.ts";
 import { ClearedError, didYouMean, toWire } from "../errors.ts";
-import type { Cards, Cause, Clock, Engine, Git, Json, RunMode, RunRecord, Sandbox, Tree } from "../ports.ts";
+import type { Cards, Cause, Clock, Engine, Git, Json, Notices, RunMode, RunRecord, RunSpec, Sandbox, Tree } from "../ports.ts";
 import { API } from "../primitive.ts";
 import { type Registry, createRegistry, loadPlugins } from "../registry.ts";
 import { type DiskCache, createDiskCache } from "../sandbox/disk-cache.ts";
 import { type Header, parseHeader, validateInput } from "../sandbox/header.ts";
 import { createSandbox } from "../sandbox/pool.ts";
+import { createOutbox } from "../notices/outbox.ts";
 import { type Config, type Trust, limitsFor, parseConfig } from "../workspace/config.ts";
 import { createGit } from "../workspace/git.ts";
 import { CACHE, CONFIG, STATE, STORE, agentFile } from "../workspace/layout.ts";
@@ -41,6 +42,8 @@ export interface StartOptions {
   cause: Cause;
   input: Json;
   mode?: RunMode;
+  /** Not before this time, ms. */
+  notBefore?: number;
 }
 
 export interface Host {
@@ -185,7 +188,7 @@ function assemble(parts: Parts): Omit<Host, "close"> {
   const headers = createMemo<Header>();
   const scripts = createMemo<Promise<Script>>();
 
-  const start = async (agent: string, { cause, input, mode = "live" }: StartOptions) => {
+  const toSpec = async (agent: string, { cause, input, mode = "live", ...more }: StartOptions): Promise<RunSpec> => {
     const source = execSource(cause);
     const commit = await headNow();
     const tree = git.tree(commit);
@@ -203,7 +206,16 @@ function assemble(parts: Parts): Omit<Host, "close"> {
       headers(`${file}\n${text}`, () => parseHeader(text, file, cache)),
       input,
     );
-    return engine.start({ agent, pin: { commit, blob, api: API }, input: checked, cause, mode });
+    return { agent, pin: { commit, blob, api: API }, input: checked, cause, mode, ...more };
+  };
+  const start = async (agent: string, options: StartOptions) => engine.start(await toSpec(agent, options));
+
+  /** A run that a script asked for: it starts by itself, later, with the rights of its own header. */
+  const schedule: Notices["schedule"] = async ({ agent, at, input, key, by }, { live }) => {
+    const spec = await toSpec(agent, { cause: { kind: "schedule", key: `once ${key}`, detail: { by } }, input, notBefore: at });
+    if (!live) return { run: "run_simulated", created: true };
+    const { id, created } = await engine.start(spec);
+    return { run: id, created };
   };
 
   const script = async (run: RunRecord): Promise<Script> => {
@@ -235,16 +247,18 @@ function assemble(parts: Parts): Omit<Host, "close"> {
     script,
     view: async (run, log, now) => {
       const base = git.tree(run.pin.commit);
+      const settings = await config(base);
       const view = createView({
         dir: importsFrom.dir,
         git,
         base,
-        config: await config(base),
+        config: settings,
         run: run.id,
         again: againOf(run.cause),
         now,
         pending: () => parts.cards.list({ open: true }),
         log: (message) => log.event("log", { level: "info", message }),
+        notices: { ...createOutbox(database, trust.notices, settings), schedule },
       });
       return {
         ...view,

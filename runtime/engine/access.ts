@@ -4,7 +4,7 @@
  */
 import { ClearedError } from "../errors.ts";
 import type { Access, Call, Effect, Json, Step, VerifiedWrite } from "../ports.ts";
-import type { Primitive } from "../primitive.ts";
+import { type Primitive, type StepContext, parseParams } from "../primitive.ts";
 import { type Machine, type ProcessState, entered, gateDemanded, judged, startOf, statesFor } from "../states.ts";
 import { amountsIn, numbersOf, untraced } from "../tools/trace.ts";
 
@@ -30,6 +30,7 @@ export interface Act {
   effect: Effect;
   access: Access;
   call: Call;
+  params: Record<string, unknown>;
 }
 
 export function newRunState(uses: readonly string[], machine: Machine | null, readOnly: boolean): RunState {
@@ -37,7 +38,24 @@ export function newRunState(uses: readonly string[], machine: Machine | null, re
   return { uses, process, readOnly, approved: [], rejected: false, approvals: [], figures: { known: new Set(), unread: [] }, writes: [] };
 }
 
-export function callOf(primitive: Primitive, params: Record<string, unknown>): Call {
+/**
+ * Most primitives are always the same; a tool's class or a child agent's rights decide for some calls. A call in doubt is what it was
+ * when it was started, whatever is reachable now.
+ * @throws PARAMS_INVALID, and what classify throws
+ */
+export async function actOf(primitive: Primitive, raw: Json, ctx: StepContext, doubt: Step | undefined): Promise<Act> {
+  const { effect, access } = primitive;
+  if (effect !== "external" && effect !== "notify") {
+    const params = raw as Record<string, Json>;
+    return { effect, access, call: { tool: primitive.name, params }, params };
+  }
+  const params = parseParams(primitive, raw);
+  const call = callOf(primitive, params);
+  if (doubt !== undefined) return { effect: doubt.effect, access, call, params };
+  return { effect, access, ...(await primitive.classify?.(params, ctx)), call, params };
+}
+
+function callOf(primitive: Primitive, params: Record<string, unknown>): Call {
   return primitive.call?.(params) ?? { tool: primitive.name, params: params as Json };
 }
 
@@ -72,8 +90,8 @@ export function fold(state: RunState, step: Step, primitive: Primitive | undefin
 }
 
 /** "yes", "ask" when a person has to agree to exactly this call first, or the error the script gets. */
-export function allowed(primitive: Primitive, params: Record<string, unknown>, act: Act, state: RunState): "yes" | "ask" | ClearedError {
-  const capability = primitive.capability?.(params) ?? primitive.domain;
+export function allowed(primitive: Primitive, act: Act, state: RunState): "yes" | "ask" | ClearedError {
+  const capability = primitive.capability?.(act.params) ?? primitive.domain;
   if (!state.uses.includes(capability)) {
     return new ClearedError(
       "SCRIPT_CAPABILITY",
@@ -116,6 +134,12 @@ export function strangerIn(calls: readonly Call[], state: RunState): ClearedErro
     );
   }
   return null;
+}
+
+/** The commit's trailer that names who approved. */
+export function approversOf(state: RunState): Record<string, string> {
+  const people = [...new Set(state.approvals.map((one) => one.by))];
+  return people.length === 0 ? {} : { "Approved-by": people.join(", ") };
 }
 
 function wrongState(act: Act, process: ProcessState): ClearedError {

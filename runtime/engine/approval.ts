@@ -4,17 +4,30 @@
  */
 import { createHash, createPrivateKey, createPublicKey, sign, verify } from "node:crypto";
 import { ClearedError } from "../errors.ts";
-import type { Call, CardDraft, Decision, Json, RunLog, Step } from "../ports.ts";
+import type { Call, CardDraft, Change, Decision, Json, RunLog, RunRecord, Step } from "../ports.ts";
 import { End, type Gate, type Primitive, type StepContext, Suspend, parseParams } from "../primitive.ts";
 import { canonicalJson } from "./access.ts";
 
 /** What the process adds to a card: who is asked for, and what they should know. Not part of the question itself. */
 export type Demands = Pick<CardDraft, "level" | "approvals" | "not_by" | "brief">;
 
+/** What an approval profile of trust.yaml answers without asking anybody, or null. */
+type Standing = (run: RunRecord, card: CardDraft) => Decision | null;
+
+/** In a dry run every gate is passed, or the calls it covers would be refused. */
+export function waved(now: number): Decision {
+  return { card: 0, decision: "approved", by: "dry run", at: now };
+}
+
+/** What a decision changes in the run: the calls it covers may be made, each once. */
+export function decidedChange(gate: Gate, decision: Decision): Change {
+  const calls = decision.decision === "rejected" ? [] : (decision.calls ?? gate.card.calls);
+  return { op: "decided", decision: decision.decision, by: decision.by, calls };
+}
+
 /**
  * The decision of the gate at this step, or a card and a suspension. The gate's name holds what it asks: when the script behind a
  * waiting run is replaced, a decision on the old question does not answer the new one.
- * @param standing what an approval profile of trust.yaml answers without asking anybody
  * @throws Suspend, End
  */
 export function passGate(
@@ -34,7 +47,8 @@ export function passGate(
     log.signals(name).map((signal) => signal.payload as unknown as Decision),
   );
   if (decided !== null) return decided;
-  if (standing !== null) return standing;
+  const stands = standing(log.run, card);
+  if (stands !== null) return stands;
   if (card.expires !== null && now >= card.expires) throw new End("expired", `Nobody answered "${card.title}" in time.`);
   log.release([{ kind: "card", key: `${log.run.id}/${seq}/${asked}`, card }]);
   throw new Suspend(gate.reason, card.title, { gate: name, ...(card.expires === null ? {} : { until: card.expires }) });
@@ -73,7 +87,7 @@ export async function settleDoubt(primitive: Primitive, step: Step, log: RunLog,
   const seen = await primitive.readBack?.(params, ctx);
   if (seen?.happened === true) return { value: seen.result as Json };
   if (seen?.happened === false) return null;
-  const decision = passGate(log, step.seq, step.at, {
+  const question: Gate = {
     reason: "in_doubt",
     card: {
       kind: "in_doubt",
@@ -88,7 +102,8 @@ export async function settleDoubt(primitive: Primitive, step: Step, log: RunLog,
       level: null,
       expires: null,
     },
-  });
+  };
+  const decision = passGate(log, step.seq, step.at, question, {}, () => null);
   if (decision.decision === "rejected") return null;
   return { value: decision.result ?? ((await primitive.dryRun?.(params, ctx)) as Json) };
 }

@@ -1,7 +1,7 @@
 /** Making one host call: how long it may take, how often it is tried, what its answer is as text, and whose failure a failure is. */
 import { ClearedError } from "../errors.ts";
-import type { Effect, Json, Step } from "../ports.ts";
-import type { Primitive } from "../primitive.ts";
+import type { CommitResult, Effect, Json, Step } from "../ports.ts";
+import { type Primitive, Suspend } from "../primitive.ts";
 
 // A host call that takes longer frees its slot and the run is replayed when it has answered (DESIGN.md 3.3).
 const SLOW_MS = 250;
@@ -47,4 +47,11 @@ const OURS = ["OWNER_FENCED", "OWNER_BUSY", "STORE_FULL", "STORE_CORRUPT"];
 /** Failures of this process, not of the run: the run stays as recorded and goes on elsewhere or later. */
 export function isOurs(error: unknown): boolean {
   return error instanceof ClearedError && OURS.includes(error.code);
+}
+
+/** What came of a commit; a person's edit in the way is waited for. @throws Suspend */
+export function committedOrSuspended(result: CommitResult): string | null {
+  if (result.status === "committed") return result.commit;
+  if (result.status === "unchanged") return null;
+  throw new Suspend("user_edit", result.status === "user_edit" ? result.paths.join(", ") : result.reason);
 }

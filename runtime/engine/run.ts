@@ -26,11 +26,11 @@ import type {
   Step,
   WorkspaceView,
 } from "../ports.ts";
-import { End, type Primitive, type StepContext, Suspend, callPrimitive, parseParams } from "../primitive.ts";
+import { End, type Primitive, type StepContext, Suspend, callPrimitive } from "../primitive.ts";
 import { readOnlyMachine } from "../states.ts";
-import { type Act, allowed, callOf, fold, newRunState } from "./access.ts";
-import { passGate, settleDoubt } from "./approval.ts";
-import { isOurs, orSlow, toText, withRetries } from "./attempt.ts";
+import { actOf, allowed, approversOf, fold, newRunState } from "./access.ts";
+import { decidedChange, passGate, settleDoubt, waved } from "./approval.ts";
+import { committedOrSuspended, isOurs, orSlow, toText, withRetries } from "./attempt.ts";
 import { toReleased } from "./cards.ts";
 import { divergence, sameCall } from "./divergence.ts";
 import { answerOf, askFor, demandsOf, metaOf, resolveEscalation } from "./process.ts";
@@ -49,7 +49,7 @@ export interface World {
   view(run: RunRecord, log: RunLog, now: () => number): Promise<WorkspaceView>;
   limits(run: RunRecord): Promise<Limits>;
   /** What an approval profile of trust.yaml answers at a gate without asking anybody, or null. */
-  standing(run: RunRecord, card: CardDraft): Decision | null;
+  standing(run: RunRecord, card: Omit<CardDraft, "run" | "gate">): Decision | null;
   /** People trust.yaml names: with two or more, nobody approves what they started. */
   people: number;
   /** @throws OWNER_FENCED */
@@ -119,7 +119,11 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
     /** What waits for the world outside may be slow. The host's own reading and writing is let finish: a replay would cost more. */
     function mayBeSlow(name: string): boolean {
       const known = knownPrimitive(world, name);
-      return known?.effect === "external" || known?.effect === "notify" || (known?.effect === "read" && known.plugin !== null);
+      return (
+        known?.effect === "external" ||
+        known?.effect === "notify" ||
+        (known?.effect === "read" && (known.plugin !== null || known.remote === true))
+      );
     }
 
     /** One call past the end of the history: allow, act, record. */
@@ -142,9 +146,9 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
         const params = JSON.parse(call.params) as Json;
         step.effect = primitive.effect;
         const ctx = context(call.seq, doubt !== undefined, decided, call.seq === answered.length ? log.openedAt(call.seq) : null);
-        const what = await classified(primitive, params, ctx);
+        const what = await actOf(primitive, params, ctx, doubt);
         step.effect = what.effect;
-        const answer = doubt === undefined ? allowed(primitive, what.params, what, state) : "yes";
+        const answer = doubt === undefined ? allowed(primitive, what, state) : "yes";
         if (answer instanceof ClearedError) throw answer;
         if (answer === "ask") await askFor(what.call, ctx);
         const outside = (what.effect === "external" || what.effect === "notify") && run.mode === "live";
@@ -165,15 +169,6 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
       return step.error === null ? { kind: "value", json: step.result ?? "null", now } : { kind: "error", error: step.error, now };
     }
 
-    /** What this one call is: most primitives are always the same; a tool's class or a child agent's rights decide for some. */
-    async function classified(primitive: Primitive, raw: Json, ctx: StepContext): Promise<Act & { params: Record<string, unknown> }> {
-      const { effect, access } = primitive;
-      if (effect !== "external" && effect !== "notify")
-        return { effect, access, call: { tool: primitive.name, params: raw }, params: raw as Record<string, Json> };
-      const params = parseParams(primitive, raw);
-      return { effect, access, ...(await primitive.classify?.(params, ctx)), call: callOf(primitive, params), params };
-    }
-
     /** `opened`: when an earlier execution stopped at this gate, so that "in 3 days" counts from the first asking. */
     function context(seq: number, inDoubt: boolean, decided: Change[], opened: number | null): StepContext {
       return {
@@ -186,16 +181,8 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
         abort: log.abort,
         async gate(gate) {
           const demands = demandsOf(gate.card, state, run, script.header, world.people, opened ?? now);
-          const decision: Decision =
-            run.mode === "live"
-              ? passGate(log, seq, now, gate, demands, world.standing(run, { ...gate.card, ...demands, run: run.id, gate: null }))
-              : { card: 0, decision: "approved", by: "dry run", at: now };
-          decided.push({
-            op: "decided",
-            decision: decision.decision,
-            by: decision.by,
-            calls: decision.decision === "rejected" ? [] : (decision.calls ?? gate.card.calls),
-          });
+          const decision = run.mode === "live" ? passGate(log, seq, now, gate, demands, world.standing) : waved(now);
+          decided.push(decidedChange(gate, decision));
           return decision;
         },
         async commit(message) {
@@ -218,14 +205,8 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
       log.flush();
       let sha = run.attempt > 1 ? await world.git.find(run.id, seq, run.pin.commit) : null;
       if (sha === null) {
-        const people = [...new Set(state.approvals.map((one) => one.by))];
-        const approvers = people.length === 0 ? {} : { "Approved-by": people.join(", ") };
-        const result = await view.commit(
-          message,
-          { Run: run.id, Step: String(seq), Agent: `${run.agent}@${run.pin.blob.slice(0, 12)}`, ...approvers },
-          () => world.guard(),
-        );
-        sha = committedOrSuspended(result);
+        const trailers = { Run: run.id, Step: String(seq), Agent: `${run.agent}@${run.pin.blob.slice(0, 12)}`, ...approversOf(state) };
+        sha = committedOrSuspended(await view.commit(message, trailers, () => world.guard()));
       }
       if (sha !== null) {
         view.committed(sha);
@@ -305,12 +286,6 @@ function isAnswer(value: DoorAnswer | Stop): value is DoorAnswer {
 
 function isLate(stop: Stop): boolean {
   return typeof stop === "object" && "late" in stop;
-}
-
-function committedOrSuspended(result: CommitResult): string | null {
-  if (result.status === "committed") return result.commit;
-  if (result.status === "unchanged") return null;
-  throw new Suspend("user_edit", result.status === "user_edit" ? result.paths.join(", ") : result.reason);
 }
 
 function knownPrimitive(world: World, name: string): Primitive | undefined {

@@ -4,7 +4,7 @@
  */
 import type { Json, Verification, VerifiedWrite } from "../ports.ts";
 import { nameWords } from "./classify.ts";
-import { type Fields, isObject, matches, objectsIn, own } from "./shape.ts";
+import { type Fields, matches, objectsIn, own } from "./shape.ts";
 
 export interface Expectation {
   fields: Fields;
@@ -16,7 +16,6 @@ export interface Expectation {
   gone: boolean;
 }
 
-const REMOVES = new Set(["delete", "remove"]);
 /** How the status of a removed record begins, where it is kept. */
 export const REMOVED = ["deleted", "removed"];
 

@@ -4,7 +4,8 @@
  */
 import { ClearedError } from "../errors.ts";
 import { dayIn } from "../sandbox/header.ts";
-import type { Card, Change, CommitResult, Git, Json, Row, Step, Tree, WorkspaceView } from "../ports.ts";
+import type { Card, Change, CommitResult, Git, Json, Notices, Row, Step, Tree, WorkspaceView } from "../ports.ts";
+import { createAudit } from "./audit.ts";
 import { type Config, configKeys, configValue, parseConfig } from "./config.ts";
 import { createDataFiles } from "./data-files.ts";
 import { CONFIG, RECEIPTS } from "./layout.ts";
@@ -28,6 +29,7 @@ export interface ViewOptions {
   now(): number;
   pending(): Card[];
   log(message: string): void;
+  notices: Notices;
 }
 
 export function createView(options: ViewOptions): WorkspaceView {
@@ -62,6 +64,8 @@ export function createView(options: ViewOptions): WorkspaceView {
       log: (message) => options.log(message),
       emit: (event, payload) => overlay.record({ op: "emit", event, payload }),
       gitLog: (query) => git.log(query),
+      notices: options.notices,
+      audit: createAudit(overlay),
     },
     restore: (step) => {
       for (const change of step.changes) {

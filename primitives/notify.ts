@@ -1,0 +1,46 @@
+/** Telling somebody. The notice lies in the outbox when the call returns; the owner of the workspace delivers it, once for each key. */
+import { z } from "zod";
+import { definePrimitive, type StepContext } from "../runtime/primitive.ts";
+import { shown, text } from "./_shapes.ts";
+
+const params = z.object({
+  to: line("a mail address, or what the channel calls its reader"),
+  subject: line("one line"),
+  text: text.describe("the words; a link may open a page, never act"),
+  channel: text.optional().describe("page, smtp or a webhook of trust.yaml; config.yaml notify.default unless told"),
+  urgent: z.boolean().optional().describe("quiet hours do not hold it back"),
+  key: text.optional().describe("told once for each key of this agent; each call is its own unless told"),
+});
+
+/** A line break in a subject or an address would be another header of the mail. */
+function line(what: string) {
+  return text
+    .refine((value) => typeof value !== "string" || (value.length <= 300 && /^[^\p{Cc}]*\S[^\p{Cc}]*$/u.test(value)), {
+      error: (issue) => `${shown(issue.input)} is not one line of at most 300 characters`,
+    })
+    .meta({ ts: "string" })
+    .describe(what);
+}
+
+async function send(p: z.output<typeof params>, ctx: StepContext, live: boolean) {
+  const { id: run, agent } = ctx.run;
+  const key = p.key === undefined ? ctx.key : `${agent}:${p.key}`;
+  const { due, ...sent } = await ctx.ports.notices.send({ ...p, key, run, agent }, { now: ctx.now, live });
+  const at = new Date(due).toISOString();
+  if (due > ctx.now) ctx.ports.log(`Quiet hours: "${p.subject}" to ${p.to} goes out at ${at}.`);
+  return { ...sent, due: at };
+}
+
+export const notify_send = definePrimitive({
+  name: "notify_send",
+  effect: "notify",
+  access: "notify",
+  idempotent: "key",
+  summary: "Tell somebody by mail, webhook or on the page; quiet hours move what is not urgent.",
+  params,
+  returns: z.object({ notice: z.string(), channel: z.string(), state: z.string(), due: z.string() }),
+  errors: ["NOTICE_CHANNEL", "NOTICE_ADDRESS"],
+  example: `notify_send({ to: "ann@example.com", subject: "Invoice INV-7 is overdue", text: "30 days. Please look." })`,
+  run: (p, ctx) => send(p, ctx, true),
+  dryRun: (p, ctx) => send(p, ctx, false),
+});

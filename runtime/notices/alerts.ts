@@ -1,0 +1,45 @@
+/** What nobody has read yet: alert cards, and agents that should have run and did not. The page and every command tell of it. */
+import type { Database } from "../engine/database.ts";
+import type { CardDraft } from "../ports.ts";
+import { ALERT } from "./outbox.ts";
+
+/** So late is late, in ms: a busy owner may take some minutes over a large import. */
+export const LATE_MS = 300_000;
+
+/** What the store keeps of an agent's schedule, under `schedule:AGENT`. Times in ms. */
+export interface KeptSchedule {
+  expression: string;
+  timezone: string;
+  /** Ticks up to here are dealt with. */
+  last: number;
+  /** The tick after it, or null. */
+  next: number | null;
+}
+
+export const SCHEDULE = "schedule:";
+
+/** A sentence each, most urgent first. */
+export function openAlerts(database: Database, now: number): string[] {
+  const cards = database
+    .all<{ id: number; document: string }>(
+      `SELECT id, document FROM cards WHERE decision IS NULL AND key LIKE '${ALERT}%' ORDER BY id LIMIT 20`,
+    )
+    .map((row) => `Card ${row.id}: ${(JSON.parse(row.document) as CardDraft).title}`);
+  const overdue = database
+    .all<{ name: string; value: string }>(`SELECT * FROM facts WHERE name LIKE '${SCHEDULE}%' ORDER BY name`)
+    .flatMap((row) => {
+      const { next } = JSON.parse(row.value) as KeptSchedule;
+      return next === null || now - next <= LATE_MS ? [] : [late(row.name.slice(SCHEDULE.length), next)];
+    });
+  const once = database
+    .all<{ agent: string; not_before: number }>(
+      "SELECT agent, not_before FROM runs WHERE status = 'queued' AND not_before < ? ORDER BY not_before LIMIT 20",
+      now - LATE_MS,
+    )
+    .map((row) => late(row.agent, row.not_before));
+  return [...cards, ...overdue, ...once];
+}
+
+function late(agent: string, at: number): string {
+  return `${agent} should have run at ${new Date(at).toISOString().slice(0, 16).replace("T", " ")} UTC and has not: \`cleared start\` does not run, or may not commit now.`;
+}
