@@ -203,6 +203,11 @@ export const CODES = {
     SECRET_MISSING: ["A secret is not there, or cannot be read.", "Store it with `cleared secrets set NAME`."],
     NOTICE_CHANNEL: ["A notice names a channel that does not exist.", "Use page, smtp or a webhook named in trust.yaml under notices:."],
     NOTICE_ADDRESS: ["A notice goes by mail to something that is no mail address.", "Write one address, such as ann@example.com."],
+    POLICY_INVALID: [
+      "A policy has a wrong key, condition, action or level.",
+      "Correct the line that is shown; `cleared policy test` checks it before it is committed.",
+    ],
+    POLICY_UNKNOWN: ["No policy of that name exists in policies/.", "Use the name the message suggests, or add the file and commit it."],
     HEADER_TRIGGER: ["The agent's trigger is incomplete.", "Add the key the message names to the header."],
   }),
   ...rows("policy", {
