@@ -20,6 +20,7 @@ import {
   journal_void,
 } from "./journal.ts";
 import { notify_send } from "./notify.ts";
+import { policy_evaluate } from "./policy.ts";
 import { queue_add_many, queue_add_review, queue_pending } from "./queue.ts";
 import { schedule_run } from "./schedule.ts";
 import { script_run } from "./script.ts";
@@ -34,6 +35,7 @@ export const primitives: readonly Primitive[] = [
   ...[ctx_log, ctx_emit, ctx_dry_run, ctx_today, ctx_now],
   ...[script_run],
   ...[data_read, data_write],
+  ...[policy_evaluate],
   ...[approval_wait],
   ...[fsm_enter],
   ...[notify_send, schedule_run, audit_add],

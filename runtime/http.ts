@@ -1,12 +1,12 @@
 /**
  * The one server shell, and the only door to hono: loopback only, Host and Origin checked, only POST acts and only with this
- * process's token, bodies limited, strict headers. Without the Host check a page elsewhere could rebind its name to 127.0.0.1
+ * process's token (or, below /hooks/, a signature), bodies limited, strict headers. Without the Host check a page elsewhere could rebind its name to 127.0.0.1
  * and read the books; without Origin and token it could approve a payment.
  */
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import type { Server } from "node:http";
 import { createAdaptorServer } from "@hono/node-server";
-import { type Context, Hono } from "hono";
+import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { ClearedError, type ErrorKind, toWire, type WireError } from "./errors.ts";
 
@@ -39,6 +39,9 @@ export const HTTP_STATUS = {
 const LOOPBACK = "127.0.0.1";
 // A form has a reason of at most 500 characters; 64 KiB leaves room and fills no memory.
 const BODY_LIMIT = 64 * 1024;
+/** Paths below it take what programs elsewhere on this machine sign; everything else is this page's own forms. */
+export const HOOKS = "/hooks/";
+const HOOK_LIMIT = 1024 * 1024;
 // A person's browser opens six connections and sends at once: what waits longer only holds files of this process.
 const PATIENCE = { headersTimeout: 5_000, requestTimeout: 15_000, keepAliveTimeout: 5_000, connectionsCheckingInterval: 1_000 };
 const CONNECTIONS = 256;
@@ -68,15 +71,16 @@ export function createShell(onError: (context: Context, error: WireError, status
     const host = context.req.header("host") ?? "";
     if (!isLoopback(host)) refuse("The address in the browser must be 127.0.0.1 or localhost.");
     if (method !== "GET" && method !== "HEAD" && method !== "POST") return context.text("Only GET, HEAD and POST are answered.", 405);
-    if (method === "POST" && context.req.header("origin") !== `http://${host}`)
+    if (method === "POST" && !isHook(context) && context.req.header("origin") !== `http://${host}`)
       refuse("The request did not come from this page. Open the page and decide there.");
     return next();
   });
-  app.use(
-    bodyLimit({ maxSize: BODY_LIMIT, onError: (context) => context.text(`The request is larger than ${BODY_LIMIT / 1024} KiB.`, 413) }),
-  );
+  const [forms, hooks] = [BODY_LIMIT, HOOK_LIMIT].map((maxSize) =>
+    bodyLimit({ maxSize, onError: (context) => context.text(`The request is larger than ${maxSize / 1024} KiB.`, 413) }),
+  ) as [MiddlewareHandler, MiddlewareHandler];
+  app.use((context, next) => (isHook(context) ? hooks : forms)(context, next));
   app.use(async (context, next) => {
-    if (context.req.method === "POST") {
+    if (context.req.method === "POST" && !isHook(context)) {
       const given = (await formOf(context))["token"] ?? "";
       if (!sameText(given, token)) refuse("The page is older than the running program. Load it again, then decide.");
     }
@@ -87,6 +91,11 @@ export function createShell(onError: (context: Context, error: WireError, status
     return onError(context, toWire(error), status);
   });
   return { app, token };
+}
+
+/** Proven by a signature, not by this page's token and origin. */
+function isHook(context: Context): boolean {
+  return context.req.path.startsWith(HOOKS);
 }
 
 /** Text fields of a form post; files and repeated fields count as absent. */

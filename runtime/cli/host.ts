@@ -255,6 +255,7 @@ function assemble(parts: Parts): Omit<Host, "close"> {
         config: settings,
         run: run.id,
         again: againOf(run.cause),
+        given: run.given?.policy,
         now,
         pending: () => parts.cards.list({ open: true }),
         log: (message) => log.event("log", { level: "info", message }),

@@ -43,7 +43,7 @@ const MIGRATIONS: readonly string[] = [
   `CREATE TABLE notices (
      key TEXT PRIMARY KEY, channel TEXT NOT NULL, payload TEXT NOT NULL, state TEXT NOT NULL,
      due_at INTEGER NOT NULL, attempts INTEGER NOT NULL, last_error TEXT, at INTEGER NOT NULL);
-   CREATE INDEX notices_open ON notices (due_at) WHERE state <> 'sent';`,
+   CREATE INDEX notices_state ON notices (state, due_at);`,
   "ALTER TABLE runs ADD COLUMN given TEXT; ALTER TABLE runs ADD COLUMN started_by TEXT; ALTER TABLE runs ADD COLUMN meta TEXT;",
 ];
 

@@ -1,7 +1,9 @@
 /**
- * Plain schedules: node-cron ticks, croner says when the next tick is. A tick's key is its minute, so that it starts one run
- * however often it is heard (a restart within the minute, two processes). Both packages are loaded when a schedule needs them.
+ * Plain schedules: node-cron rings at the minute, croner says which ticks are due, were missed and come next. A tick's key is its minute,
+ * so that it starts one run however often it is heard (a restart within the minute, two processes). Both packages are loaded when a
+ * schedule needs them.
  */
+import type { Cron } from "croner";
 import type { ScheduledTask } from "node-cron";
 
 export interface Schedule {
@@ -13,11 +15,26 @@ export interface Schedule {
 }
 
 /** The next tick after a moment, or null when there is none, as for an expression that is not cron. */
-export async function nextTick({ expression, timezone }: Schedule, after: number): Promise<number | null> {
+export async function nextTick(schedule: Schedule, after: number): Promise<number | null> {
+  return (await pattern(schedule))?.nextRun(new Date(after))?.getTime() ?? null;
+}
+
+/** The last `count` ticks until a moment (inclusive), oldest first. */
+export async function lastTicks(schedule: Schedule, until: number, count: number): Promise<number[]> {
+  // croner counts whole seconds and leaves out the one it is given.
+  const found = (await pattern(schedule))?.previousRuns(count + 1, new Date(until + 1000)) ?? [];
+  return found
+    .map((tick) => tick.getTime())
+    .filter((tick) => tick <= until)
+    .slice(0, count)
+    .reverse();
+}
+
+async function pattern({ expression, timezone }: Schedule): Promise<Cron | null> {
   const { Cron } = await import("croner");
   if (!isFiveFields(expression)) return null;
   try {
-    return new Cron(expression, { timezone, paused: true }).nextRun(new Date(after))?.getTime() ?? null;
+    return new Cron(expression, { timezone, paused: true });
   } catch {
     return null; // `set` has told what is wrong with it
   }
@@ -34,7 +51,7 @@ export interface Ticking {
   stop(): void;
 }
 
-export function createCron(onTick: (agent: string, key: string) => void): Ticking {
+export function createCron(onTick: (agent: string) => void): Ticking {
   const tasks = new Map<string, ScheduledTask>();
   const keyOf = (one: Schedule) => `${one.agent}\n${one.expression}\n${one.timezone}`;
   return {
@@ -57,7 +74,7 @@ export function createCron(onTick: (agent: string, key: string) => void): Tickin
         }
         tasks.set(
           key,
-          schedule(one.expression, (context) => onTick(one.agent, tickKey(one.expression, context.date)), {
+          schedule(one.expression, () => onTick(one.agent), {
             timezone: one.timezone,
             suppressMissedWarning: true,
           }),

@@ -3,13 +3,14 @@
  * counts within seconds; while nothing may be committed (another branch, a merge) they wait and say so once.
  */
 import { toWire } from "../errors.ts";
-import { type Schedule, createCron } from "./cron.ts";
+import { createCron } from "./cron.ts";
 import { type EventPorts, deliverEvents } from "./events.ts";
 import { type FilePorts, startForFiles } from "./files.ts";
 import { listensTo, watchedFolder } from "./listens.ts";
+import { type DuePorts, type Planned, forgetOthers, startDue } from "./schedules.ts";
 import { createWatch } from "./watch.ts";
 
-export interface TriggerPorts extends EventPorts, FilePorts {
+export interface TriggerPorts extends EventPorts, FilePorts, DuePorts {
   dir: string;
   timezone(): Promise<string>;
   head(): Promise<string>;
@@ -27,6 +28,8 @@ export interface TriggerPorts extends EventPorts, FilePorts {
 }
 
 const LOOK_MS = 500;
+// The bell rings at the minute. What it did not ring for (a machine that slept, a change of the clock) is looked after a little later.
+const BELL_MS = 5000;
 
 export interface Triggers {
   /** A run is over: files that came while it worked are looked at now. */
@@ -87,25 +90,38 @@ export function startTriggers(ports: TriggerPorts): Triggers {
   };
   const watcher = createWatch(ports.dir, (folder) => void lookAt(folder));
 
-  const cron = createCron((agent, key) => {
-    void serial(async () => {
-      if (await open()) await ports.start(agent, { cause: { kind: "schedule", key }, input: {} });
-    });
-  });
+  let planned: Planned[] = [];
+  let nextDue: number | null = null;
+  let lookedAt = ports.now();
+  const startAllDue = async () => {
+    nextDue = ports.now();
+    if (planned.length > 0 && !(await open())) return;
+    const dues: (number | null)[] = [];
+    for (const one of planned) dues.push(await startDue(ports, one));
+    nextDue = dues.reduce((a, b) => (a === null || b === null ? (a ?? b) : Math.min(a, b)), null);
+  };
+  const cron = createCron(() => void serial(startAllDue));
 
   const followHead = async () => {
     const now = await ports.head();
     if (now === head) return;
     const agents = await ports.agents();
     const timezone = await ports.timezone();
-    const schedules: Schedule[] = [];
+    const schedules: Planned[] = [];
     const watched = new Set<string>();
     for (const { name, header } of agents) {
       if (listensTo(header, "schedule") && header.schedule !== undefined)
-        schedules.push({ agent: name, expression: header.schedule, timezone: header.timezone ?? timezone });
+        schedules.push({ agent: name, expression: header.schedule, timezone: header.timezone ?? timezone, missed: header.missed });
       if (listensTo(header, "file_watch")) watched.add(watchedFolder(header));
     }
     for (const wrong of await cron.set(schedules)) sayOnce(wrong);
+    planned = schedules;
+    forgetOthers(
+      ports.database,
+      // A header that cannot be read may hold a schedule: it stays overdue until somebody has looked.
+      agents.filter(({ header }) => header === null || listensTo(header, "schedule")).map(({ name }) => name),
+    );
+    await startAllDue();
     folders = [...watched];
     await watcher.set(folders);
     // Settings or an undone import may have made files new again.
@@ -116,6 +132,10 @@ export function startTriggers(ports: TriggerPorts): Triggers {
   const timer = setInterval(() => {
     void serial(async () => {
       await followHead();
+      const now = ports.now();
+      const setBack = now < lookedAt;
+      lookedAt = now;
+      if (setBack || (nextDue !== null && now >= nextDue + BELL_MS)) await startAllDue();
       if ((ports.emitted().length > 0 || lastBlock !== null) && (await open())) await deliverEvents(ports);
       await ports.wakeWaiting();
       if (reconciled !== head && (await ports.reconcile())) reconciled = head;

@@ -1,12 +1,14 @@
 /**
- * The routes of the status page: `/`, `/runs/ID`, the style, and the one thing that acts, `POST /cards/ID`.
+ * The routes of the status page: `/`, `/runs/ID`, the style, and what acts: `POST /cards/ID`, and `POST /hooks/NAME` for signed webhooks.
  * It answers after a decision with a redirect, so that loading the page again never decides twice.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { ClearedError, kindOf, type WireError } from "../errors.ts";
-import { type Context, createShell, formOf, type Shell } from "../http.ts";
+import { ClearedError, kindOf, toWire, type WireError } from "../errors.ts";
+import { type Context, HOOKS, HTTP_STATUS, createShell, formOf, type Shell } from "../http.ts";
+import { KEY_HEADER, SIGNATURE_HEADER } from "../notices/signature.ts";
 import type { Clock, Entry } from "../ports.ts";
+import type { HookRequest } from "../triggers/webhook.ts";
 import type { Facts, RunFact, StepFact } from "./facts.ts";
 import { entryOf } from "./card-view.ts";
 import { createTimes, html, layout } from "./html.ts";
@@ -23,8 +25,11 @@ const REASON_LIMIT = 500;
 const STYLE = readFileSync(join(import.meta.dirname, "style.css"), "utf8");
 const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><circle cx="16" cy="16" r="14" fill="#1d6b57"/><path d="M9 16.5l5 5 9-11" fill="none" stroke="#fff" stroke-width="3.4" stroke-linecap="round" stroke-linejoin="round"/></svg>`;
 
+/** Starts the agents that listen to a webhook. @throws WEBHOOK_REFUSED, RUN_INPUT */
+export type Hooks = (request: HookRequest) => Promise<{ runs: string[]; created: boolean }>;
+
 /** The app to hand to `listen` of http.ts. */
-export function createStatusApp(facts: Facts, clock: Clock): Shell["app"] {
+export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks): Shell["app"] {
   const { app, token } = createShell(errorPage);
 
   app.get("/", async (context) => {
@@ -75,6 +80,24 @@ export function createStatusApp(facts: Facts, clock: Clock): Shell["app"] {
       ...(account === "" || decision === "rejected" ? {} : { account }),
     });
     return context.redirect(`/?decided=${id}#cards`, 303);
+  });
+
+  app.post(`${HOOKS}:name`, async (context) => {
+    const [name, signature, key] = [
+      context.req.param("name"),
+      context.req.header(SIGNATURE_HEADER) ?? "",
+      context.req.header(KEY_HEADER) ?? "",
+    ];
+    try {
+      if (hooks === undefined) throw new ClearedError("WEBHOOK_REFUSED", "No webhook is served here.");
+      const { runs, created } = await hooks({ name, body: new Uint8Array(await context.req.arrayBuffer()), signature, key });
+      return context.json({ run: runs[0], runs, created }, 202);
+    } catch (error) {
+      const { code, message } = toWire(error);
+      const internal = kindOf(code) === "internal";
+      const status = code === "WEBHOOK_REFUSED" ? 401 : code === "AGENT_UNKNOWN" ? 404 : HTTP_STATUS[kindOf(code)];
+      return context.json({ error: { code, message: internal ? "Something went wrong here." : message } }, status);
+    }
   });
 
   app.get("/style.css", (context) => context.body(STYLE, 200, { "content-type": "text/css; charset=utf-8" }));

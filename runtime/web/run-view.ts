@@ -102,6 +102,7 @@ export function cause(run: RunFact): string {
     watch: "a file",
     schedule: "the schedule",
     event: "an event",
+    webhook: "a webhook",
     exec: "cleared exec",
     fork: "a fork of another run",
     migrate: "a move to other code",

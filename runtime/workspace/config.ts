@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { isDay } from "../day.ts";
+import { ladderSchema } from "../policy/levels.ts";
 import type { Json, Limits } from "../ports.ts";
 import type { DiskCache } from "../sandbox/disk-cache.ts";
 import { isTimezone } from "../sandbox/header.ts";
@@ -66,6 +67,7 @@ const configSchema = z.strictObject({
   statements: z.array(statement, { error: "write a list of {match, account}" }).max(200).default([]),
   thresholds: z.record(z.string(), z.union([z.number(), z.string()], { error: "write a number, or an amount as text" })).default({}),
   settings: z.record(z.string(), setting).default({}),
+  policy: ladderSchema.prefault({}),
   notify: z
     .strictObject({
       quiet_hours: z
@@ -124,8 +126,9 @@ const toolSettings = z.strictObject({
   verify: z
     .strictObject({
       read: text("the tool that reads the record back"),
-      key: z.record(z.string(), z.string()),
-      expect: z.record(z.string(), setting).default({}),
+      key: z.record(z.string(), z.string()).optional(),
+      expect: z.record(z.string(), setting).optional(),
+      before: z.record(z.string(), setting).optional(),
     })
     .optional(),
 });

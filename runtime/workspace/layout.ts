@@ -5,6 +5,7 @@ export const TRUST = "trust.yaml";
 export const AGENTS = "agents/";
 export const SCRIPTS = "scripts/";
 export const IMPORTERS = "importers/";
+export const POLICIES = "policies/";
 export const IMPORT = "import/";
 export const PROCESSED = "import/processed/";
 export const RECEIPTS = "import/receipts/";
@@ -41,4 +42,9 @@ export function scriptFile(name: string): string {
 /** `import/receipts/<hash>.yaml` of a statement's content hash (sha256, hex). */
 export function receiptFile(hash: string): string {
   return `${RECEIPTS}${hash}.yaml`;
+}
+
+/** `policies/payroll.yaml` of `payroll`. */
+export function policyFile(name: string): string {
+  return `${POLICIES}${name}.yaml`;
 }

@@ -11,6 +11,7 @@ import { createDataFiles } from "./data-files.ts";
 import { CONFIG, RECEIPTS } from "./layout.ts";
 import { applyEdits } from "./ledger.ts";
 import { createOverlay, type Overlay } from "./overlay.ts";
+import { createPolicies } from "./policies.ts";
 import { receiptFromYaml, receiptToYaml } from "./receipt.ts";
 import { tidyImports } from "./tidy.ts";
 import { createBooks } from "./view-books.ts";
@@ -23,6 +24,8 @@ export interface ViewOptions {
   base: Tree;
   config: Config;
   run: string;
+  /** The policy document given with the run. */
+  given?: string | undefined;
   /** Names or hashes of statements that are imported again on purpose. */
   again?: readonly string[];
   /** The run's clock, ms. */
@@ -49,6 +52,8 @@ export function createView(options: ViewOptions): WorkspaceView {
     rowsOf: (reference) => imports.rowsOf(reference),
   });
 
+  const policies = createPolicies(options);
+
   const build = async (head: Tree): Promise<Map<string, string | null>> => filesOf(overlay, head, await closed(head));
 
   return {
@@ -64,6 +69,13 @@ export function createView(options: ViewOptions): WorkspaceView {
       log: (message) => options.log(message),
       emit: (event, payload) => overlay.record({ op: "emit", event, payload }),
       gitLog: (query) => git.log(query),
+      policies: {
+        evaluate: async (name, facts) => {
+          const verdict = await policies.evaluate(name, facts);
+          overlay.record({ op: "verdict", verdict });
+          return verdict;
+        },
+      },
       notices: options.notices,
       audit: createAudit(overlay),
     },

@@ -37,6 +37,8 @@ const PASSED: Verdict = {
   requires_approval: false,
   escalation_required: false,
   level: null,
+  levels: [],
+  distinct_from_requester: false,
   approvals: 1,
   triggered: [],
   indeterminate: [],

@@ -71,6 +71,10 @@ export async function viewOf(workspace: Workspace, run: string): Promise<Workspa
     now: () => Date.parse(`${workspace.today}T12:00:00Z`),
     pending: () => [],
     log: () => undefined,
+    notices: {
+      send: async () => ({ notice: "", channel: "page", state: "sent", due: 0 }),
+      schedule: async () => ({ run: "", created: true }),
+    },
   });
 }
 

@@ -1,0 +1,39 @@
+/** What the rules of policies/ say about the facts of a run. The verdict is kept with the run; the gate and the state machine follow it. */
+import { z } from "zod";
+import type { VerdictWord } from "../runtime/ports.ts";
+import { definePrimitive } from "../runtime/primitive.ts";
+import { record, text } from "./_shapes.ts";
+
+const word = z.enum(["pass", "inform", "require_approval", "escalate", "block"] satisfies VerdictWord[]);
+
+export const policy_evaluate = definePrimitive({
+  name: "policy_evaluate",
+  effect: "control",
+  access: "decide",
+  summary: "What the rules say about facts: pass, inform, require_approval, escalate or block. A missing fact never passes.",
+  params: z.object({
+    facts: record.describe("values of the facts the policy declares; money as text or Decimal"),
+    policy: text.optional().describe("name of a file in policies/; the agent's own name unless told"),
+  }),
+  returns: z.object({
+    verdict: word,
+    passed: z.boolean().describe("pass or inform"),
+    blocked: z.boolean(),
+    requires_approval: z.boolean(),
+    escalation_required: z.boolean(),
+    level: z.string().nullable().describe("who may approve, in one word"),
+    levels: z.array(z.string()).describe("every demand that must be met"),
+    approvals: z.number().describe("distinct people who must approve"),
+    distinct_from_requester: z.boolean(),
+    triggered: z.array(
+      z.object({ rule: z.string(), action: word, level: z.string().nullable(), description: z.string(), source: z.string() }),
+    ),
+    indeterminate: z.array(z.object({ rule: z.string(), missing: z.array(z.string()) })).describe("rules that could not be decided"),
+    summary: z.string(),
+    inputs_hash: z.string(),
+    policy_hash: z.string(),
+  }),
+  errors: ["POLICY_INVALID", "POLICY_UNKNOWN"],
+  example: `policy_evaluate({ policy: "order_management", facts: { total: "12000.00", credit_hold: false, needs_allocation: false } })`,
+  run: (p, ctx) => ctx.ports.policies.evaluate(p.policy ?? ctx.run.agent, p.facts),
+});

@@ -1,0 +1,57 @@
+/**
+ * Who may decide: a ladder of ranks by seniority, and functional roles beside it. A demand for a role is met by that role alone: a CFO
+ * is no lawyer (spec/worker.md 7.4 R). config.yaml `policy:` names both per workspace.
+ */
+import { z } from "zod";
+
+export interface Ladder {
+  /** From low to high; names on one rung are equals. */
+  ranks: readonly (readonly string[])[];
+  roles: readonly string[];
+}
+
+export const levelName = (word: string): string => word.trim().toLowerCase();
+
+const name = z.string({ error: "write the name of a level" }).trim().toLowerCase().min(1, "write the name of a level").max(40);
+
+/** `policy:` of config.yaml; the defaults are those of spec/worker.md 7.4 R. */
+export const ladderSchema = z
+  .strictObject({
+    ladder: z
+      .array(z.union([name.transform((one) => [one]), z.array(name).min(1)]), { error: "write a list of ranks, low to high" })
+      .min(1, "name at least one rank")
+      .default([["supervisor"], ["manager"], ["director"], ["vp"], ["cfo", "ciso"], ["ceo"], ["board"]]),
+    roles: z.array(name, { error: "write a list of roles" }).default(["hr", "finance", "committee", "legal"]),
+  })
+  .refine(({ ladder, roles }) => new Set([...ladder.flat(), ...roles]).size === ladder.flat().length + roles.length, "a level stands twice")
+  .transform(({ ladder, roles }): Ladder => ({ ranks: ladder, roles }));
+
+// In the one word that stands for several demands, roles come after the two lowest ranks, as in the ladder of 7.4.
+const BELOW_ROLES = 2;
+
+export const levelNames = ({ ranks, roles }: Ladder): string[] => [...ranks.flat(), ...roles];
+
+const rankOf = ({ ranks }: Ladder, level: string): number => ranks.findIndex((rung) => rung.includes(level));
+
+/** Place of a level among all demands, for naming one of several; -1 when the ladder does not have it. */
+function placeOf(ladder: Ladder, level: string): number {
+  const [rank, role] = [rankOf(ladder, level), ladder.roles.indexOf(level)];
+  if (role >= 0) return BELOW_ROLES + role;
+  return rank < BELOW_ROLES ? rank : rank + ladder.roles.length;
+}
+
+/** True when somebody who holds these levels may decide what `demanded` asks for. A level the ladder does not have is met by its name alone. */
+export function meetsLevel(ladder: Ladder, held: readonly string[], demanded: string): boolean {
+  const rank = rankOf(ladder, demanded);
+  return held.map(levelName).some((level) => level === demanded || (rank >= 0 && rankOf(ladder, level) >= rank));
+}
+
+/** Of several demands: the one word for all, and all that stay when each rank that a higher one meets is left out. */
+export function strictest(ladder: Ladder, demanded: readonly string[]): { level: string | null; levels: string[] } {
+  const all = [...new Set(demanded)];
+  const known = all.filter((level) => placeOf(ladder, level) >= 0).sort((a, b) => placeOf(ladder, b) - placeOf(ladder, a));
+  const levels = all.filter((level) => !all.some((other) => other !== level && outranks(ladder, other, level)));
+  return { level: known[0] ?? all.at(-1) ?? null, levels };
+}
+
+const outranks = (ladder: Ladder, a: string, b: string): boolean => rankOf(ladder, b) >= 0 && rankOf(ladder, a) > rankOf(ladder, b);

@@ -1,0 +1,204 @@
+/**
+ * policies/*.yaml: reading a pack, refusing a wrong one at its line, and the verdict of a run. Packs are read from the run's commit, so
+ * that an edit never touches a run that waits; a document given with the run is evaluated beside them, and the stricter verdict wins.
+ */
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import { canonicalJson } from "../engine/access.ts";
+import { type At, ClearedError, didYouMean } from "../errors.ts";
+import { type Condition, parseCondition } from "../policy/condition.ts";
+import { dayOrMoment } from "../policy/dates.ts";
+import { isDecimal } from "../policy/decimals.ts";
+import { KINDS, type Kind } from "../policy/evaluate.ts";
+import { readGiven } from "../policy/given.ts";
+import { type Ladder, levelName, levelNames } from "../policy/levels.ts";
+import { type PolicyFinding, lintRules } from "../policy/lint.ts";
+import { ACTION_WORDS, type Action, type Judgement, type RuleSet, STRICTNESS, actionOf, judge } from "../policy/verdict.ts";
+import type { Policies, Tree } from "../ports.ts";
+import { checkYaml, readYaml } from "../sandbox/yaml-text.ts";
+import type { Config } from "./config.ts";
+import { POLICIES, policyFile } from "./layout.ts";
+
+const line = (what: string) =>
+  z
+    .string({ error: `write ${what}` })
+    .trim()
+    .min(1, `write ${what}`)
+    .max(500);
+const id = z.string({ error: "write the rule's id" }).regex(/^[A-Z][A-Z0-9_]{0,79}$/, "write an id such as VARIANCE_GT_2PCT");
+const fact = z.string().regex(/^(?!threshold(?:\.|$))[\p{L}_][\p{L}\p{N}_.-]{0,79}$/u, "write a name such as variance_pct");
+// A number with more digits was rounded before we saw it.
+const isExact = (value: number): boolean => Number.isFinite(value) && String(value).replace(/\D/g, "").length <= 15;
+const figure = z.union(
+  [
+    z.number().refine(isExact, "write a number this long as text"),
+    z.string().refine((text) => isDecimal(text) || dayOrMoment(text) !== null),
+  ],
+  {
+    error: "write a number without separators or signs, or a day",
+  },
+);
+const fault = (ctx: z.core.$RefinementCtx<unknown>, message: string): never => {
+  ctx.issues.push({ code: "custom", message, input: ctx.value });
+  return z.NEVER;
+};
+
+const packSchema = (ladder: Ladder) => {
+  const level = z.string({ error: "write a level" }).transform((word, ctx) => {
+    const known = levelNames(ladder);
+    return known.includes(levelName(word))
+      ? levelName(word)
+      : fault(ctx, `no level is called "${word}".${didYouMean(levelName(word), known)} There are: ${known.join(", ")}`);
+  });
+  const action = z.string({ error: "write an action" }).transform((word, ctx): Action => {
+    return (
+      actionOf(word) ??
+      fault(ctx, `no action is called "${word}".${didYouMean(levelName(word), ACTION_WORDS)} There are: ${ACTION_WORDS.join(", ")}`)
+    );
+  });
+  const when = z.union([z.literal(true), z.string()], { error: "write a condition" }).transform((text, ctx): Condition => {
+    try {
+      return parseCondition(String(text));
+    } catch (error) {
+      if (error instanceof ClearedError) return fault(ctx, error.message);
+      throw error;
+    }
+  });
+  return z.strictObject({
+    process: line("the name of the process"),
+    source: line("who wrote it"),
+    facts: z.record(fact, z.enum(KINDS, { error: `write one of ${KINDS.join(", ")}` })),
+    thresholds: z.record(z.string(), z.union([figure, z.array(z.union([z.string(), z.number()])).min(1)])).default({}),
+    rules: z.array(
+      z.strictObject({
+        id,
+        when,
+        action,
+        level: level.nullable().default(null),
+        approvals: z.int().min(1).max(9).default(1),
+        description: line("what it is for"),
+        distinct_from_requester: z.boolean().default(false),
+      }),
+    ),
+    cases: z
+      .array(
+        z.strictObject({
+          name: line("what the case shows"),
+          facts: z.record(z.string(), z.json()),
+          verdict: z.enum(STRICTNESS as [string], { error: `write one of ${STRICTNESS.join(", ")}` }),
+          level: level.optional(),
+          approvals: z.int().optional(),
+          rules: z.array(id).optional(),
+          unknown: z.array(id).optional(),
+        }),
+      )
+      .default([]),
+  });
+};
+
+export type PolicyCase = z.output<ReturnType<typeof packSchema>>["cases"][number];
+
+export interface Pack {
+  process: string;
+  source: string;
+  /** Its facts are empty: a run brings them. */
+  set: RuleSet;
+  cases: PolicyCase[];
+  warnings: { at: At; message: string }[];
+  /** sha256 of its text. */
+  hash: string;
+}
+
+/** @throws POLICY_INVALID at file:line; `data.findings` has all problems */
+export function parsePack(text: string, file: string, ladder: Ladder): Pack {
+  const source = { file, code: "POLICY_INVALID" as const, maxLength: 262_144 };
+  const yaml = readYaml(text, source);
+  const { facts, thresholds, rules, cases, process, ...rest } = checkYaml(yaml, packSchema(ladder), source);
+  const kinds = new Map<string, Kind>(Object.entries(facts));
+  const set: RuleSet = { source: file, rules, kinds, thresholds, facts: {}, loose: false };
+  const name = file.slice(file.lastIndexOf("/") + 1).replace(/\.yaml$/, "");
+  const misnamed: PolicyFinding[] =
+    process === name
+      ? []
+      : [{ path: ["process"], message: `The process is called ${process}, but the file ${name}.yaml.`, warning: false }];
+  const found = [...misnamed, ...lintRules(rules, set, ladder)].map((one) => ({ ...one, at: yaml.at(one.path) }));
+  const errors = found.filter((one) => !one.warning);
+  if (errors[0] !== undefined)
+    throw new ClearedError("POLICY_INVALID", `${file}:${errors[0].at.line ?? 1}: ${errors[0].message}`, {
+      at: errors[0].at,
+      data: { findings: errors.slice(0, 20).map(({ at, message }) => ({ code: "POLICY_INVALID", at, message })) },
+    });
+  return { ...rest, process, set, cases, warnings: found, hash: createHash("sha256").update(text).digest("hex") };
+}
+
+/** How a case differs from what the pack says of its facts; null when it holds. What the case leaves out is not compared. */
+export function failureOf(one: PolicyCase, pack: Pack, ladder: Ladder): { failure: string | null; verdict: Judgement } {
+  const verdict = judge([{ ...pack.set, facts: one.facts }], ladder);
+  const got = {
+    verdict: verdict.verdict,
+    level: verdict.level,
+    approvals: verdict.approvals,
+    rules: verdict.triggered.map(({ rule }) => rule),
+    unknown: verdict.indeterminate.map(({ rule }) => rule),
+  };
+  const wrong = (Object.keys(got) as (keyof typeof got)[]).filter(
+    (key) => one[key] !== undefined && canonicalJson([one[key]].flat().sort()) !== canonicalJson([got[key]].flat().sort()),
+  );
+  const tell = (key: keyof typeof got): string => `${key} is ${JSON.stringify(got[key])}, not ${JSON.stringify(one[key])}`;
+  return { failure: wrong.length === 0 ? null : wrong.map(tell).join("; "), verdict };
+}
+
+// A pack is parsed and checked once per content and ladder; a workspace has some dozens.
+const KEPT = 200;
+const packs = new Map<string, Pack>();
+
+/** @throws POLICY_INVALID at file:line, POLICY_UNKNOWN with the nearest name */
+async function packAt(base: Tree, name: string, ladder: Ladder): Promise<Pack> {
+  const file = policyFile(name);
+  const blob = await base.blob(file);
+  if (blob === null) {
+    const names = (await base.list(POLICIES)).flatMap(({ path }) => (path.endsWith(".yaml") ? [path.slice(POLICIES.length, -5)] : []));
+    throw new ClearedError("POLICY_UNKNOWN", `There is no ${file}.${didYouMean(name, names)} There are: ${names.join(", ") || "none"}.`);
+  }
+  const key = canonicalJson([file, blob, ladder]);
+  const known = packs.get(key);
+  if (known !== undefined) return known;
+  const pack = parsePack((await base.read(file)) ?? "", file, ladder);
+  if (packs.size >= KEPT) packs.clear();
+  packs.set(key, pack);
+  return pack;
+}
+
+export interface PoliciesOptions {
+  /** The tree of the run's commit. */
+  base: Tree;
+  config: Pick<Config, "policy">;
+  /** The policy document given with the run. */
+  given?: string | undefined;
+}
+
+export function createPolicies({ base, config, given: text }: PoliciesOptions): Policies {
+  const ladder = config.policy;
+  const given = readGiven(text);
+  const used = new Map<string, Promise<{ pack: Pack; hash: string }>>();
+  const load = async (name: string) => {
+    const pack = await packAt(base, name, ladder);
+    return { pack, hash: sha256([pack.hash, text ?? null, ladder]) };
+  };
+  return {
+    evaluate: async (name, facts) => {
+      let loading = used.get(name);
+      if (loading === undefined) used.set(name, (loading = load(name)));
+      const { pack, hash } = await loading;
+      const sets: RuleSet[] = [{ ...pack.set, facts }];
+      if (given !== null) {
+        // What the pack declares is a field in the given rules too, even while it is missing.
+        const kinds = new Map([...pack.set.kinds.keys()].map((key): [string, Kind] => [key, "any"]));
+        sets.push({ ...given, kinds, facts: { ...given.facts, ...facts } });
+      }
+      return { ...judge(sets, ladder), inputs_hash: sha256(sets.map((set) => set.facts)), policy_hash: hash };
+    },
+  };
+}
+
+const sha256 = (value: unknown): string => createHash("sha256").update(canonicalJson(value)).digest("hex");
