@@ -262,6 +262,8 @@ export interface CardDraft {
   calls: Call[];
   /** The rank or functional role of the ladder that the decision needs, or null. */
   level: string | null;
+  /** All ranks and roles that must stand behind the yes, by one person or several; `level` is their one word. */
+  levels?: string[];
   /** ms, or null. */
   expires: number | null;
   /** Different people who must say yes; 1 unless told. */

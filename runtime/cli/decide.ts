@@ -5,7 +5,7 @@
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { signDecision, verifyDecision } from "../engine/approval.ts";
+import { decisionOf, signDecision, verifyDecision } from "../engine/approval.ts";
 import { ClearedError } from "../errors.ts";
 import type { Card, CommitResult, Decision, Json, RunRecord, Tree } from "../ports.ts";
 import type { Trust } from "../workspace/config.ts";
@@ -60,11 +60,14 @@ export async function decideCard(host: Host, decision: Decision): Promise<{ card
   if (card.gate !== null && card.run !== null) {
     if (card.expires !== null && decision.at >= card.expires)
       throw new ClearedError("CARD_CLOSED", `Card ${card.id} expired on ${new Date(card.expires).toISOString()}.`);
-    const answer = await host.engine.signal(card.run, card.gate, decision as unknown as Json, `card/${card.id}`);
-    // A crash between signal and card, or a second person at the same moment: the first answer is the one the run goes by.
-    if (answer === "duplicate") taken = ((await host.engine.signals(card.run, card.gate))[0]?.payload as Decision | undefined) ?? decision;
+    const answer = await host.engine.signal(card.run, card.gate, decision as unknown as Json, `card/${card.id}/${decision.by}`);
     if (answer === "closed")
       throw new ClearedError("CARD_CLOSED", `The run of card ${card.id} has ended already; \`cleared runs show ${card.run}\` tells how.`);
+    // A crash between signal and card, or a second person at the same moment: what the run goes by is what the card says.
+    const given = (await host.engine.signals(card.run, card.gate)).map((signal) => signal.payload as unknown as Decision);
+    const closed = decisionOf(card, given);
+    if (closed === null) return { card, run: await host.engine.get(card.run), commit: null };
+    taken = closed;
   } else {
     commit = await changeBooks(host, card, decision);
   }

@@ -9,7 +9,7 @@ import { End, type Gate, type Primitive, type StepContext, Suspend, parseParams 
 import { canonicalJson } from "./access.ts";
 
 /** What the process adds to a card: who is asked for, and what they should know. Not part of the question itself. */
-export type Demands = Pick<CardDraft, "level" | "approvals" | "not_by" | "brief">;
+export type Demands = Pick<CardDraft, "level" | "levels" | "approvals" | "not_by" | "brief">;
 
 /** What an approval profile of trust.yaml answers without asking anybody, or null. */
 type Standing = (run: RunRecord, card: CardDraft) => Decision | null;
@@ -30,14 +30,7 @@ export function decidedChange(gate: Gate, decision: Decision): Change {
  * waiting run is replaced, a decision on the old question does not answer the new one.
  * @throws Suspend, End
  */
-export function passGate(
-  log: RunLog,
-  seq: number,
-  now: number,
-  gate: Gate,
-  demands: Partial<Demands> = {},
-  standing: Decision | null = null,
-): Decision {
+export function passGate(log: RunLog, seq: number, now: number, gate: Gate, demands: Partial<Demands>, standing: Standing): Decision {
   const { expires: _, ...question } = gate.card;
   const asked = createHash("sha256").update(canonicalJson(question)).digest("hex").slice(0, 12);
   const name = `gate_${seq}_${asked}`;
@@ -71,8 +64,14 @@ export function decisionOf(card: Pick<CardDraft, "calls" | "approvals">, decisio
     } else if (decision.calls !== undefined && canonicalJson(decision.calls) !== canonicalJson(calls)) continue;
     if (!people.some((one) => one.by === decision.by)) people.push(decision);
     if (people.length < (card.approvals ?? 1)) continue;
-    const by = people.map((one) => one.by).join(", ");
-    return { ...decision, by, ...(edited === null ? {} : { decision: "edited", calls: [...calls] }) };
+    const { signature, ...last } = decision;
+    const one = people.length === 1 && signature !== undefined ? { signature } : {};
+    return {
+      ...last,
+      ...one,
+      by: people.map((person) => person.by).join(", "),
+      ...(edited === null ? {} : { decision: "edited", calls: [...calls] }),
+    };
   }
   return null;
 }

@@ -4,7 +4,21 @@
  * a script is in `steps` before the answer leaves. Reads, writes and control are buffered; an intent is durable before it acts.
  */
 import type { WireError } from "../errors.ts";
-import type { Change, Json, Outcome, Released, RunEvent, RunLog, RunRecord, Signal, Step, WaitReason } from "../ports.ts";
+import type {
+  CardDraft,
+  Change,
+  Decision,
+  Json,
+  Outcome,
+  Released,
+  RunEvent,
+  RunLog,
+  RunRecord,
+  Signal,
+  Step,
+  WaitReason,
+} from "../ports.ts";
+import { decisionOf } from "./approval.ts";
 import { openCard } from "./cards.ts";
 import { type Database, pack, unpack } from "./database.ts";
 
@@ -87,13 +101,14 @@ const GATE = "json_extract(document, '$.gate')";
  * signal and the card.
  */
 export function closeGates(database: Database, rid: number, run: string, at: number, reason: string, except = ""): void {
-  const open = database.all<{ id: number; gate: string }>(
-    `SELECT id, ${GATE} AS gate FROM cards WHERE run = ? AND decision IS NULL AND key != ? AND ${GATE} IS NOT NULL`,
+  const open = database.all<{ id: number; gate: string; document: string }>(
+    `SELECT id, document, ${GATE} AS gate FROM cards WHERE run = ? AND decision IS NULL AND key != ? AND ${GATE} IS NOT NULL`,
     run,
     except,
   );
-  for (const { id, gate } of open) {
-    const decision = readSignals(database, rid, gate)[0]?.payload ?? { card: id, decision: "expired", by: "runtime", at, reason };
+  for (const { id, gate, document } of open) {
+    const given = readSignals(database, rid, gate).map((signal) => signal.payload as unknown as Decision);
+    const decision = decisionOf(JSON.parse(document) as CardDraft, given) ?? { card: id, decision: "expired", by: "runtime", at, reason };
     database.run("UPDATE cards SET decision = ? WHERE id = ?", JSON.stringify(decision), id);
   }
 }

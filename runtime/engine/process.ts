@@ -27,13 +27,15 @@ export function demandsOf(
   now: number,
 ): Partial<Demands> {
   if (card.kind === "in_doubt") return {};
-  const stranger = strangerIn(card.calls, state);
+  const stranger = state.process === null ? null : strangerIn(card.calls, state);
   if (stranger !== null) throw stranger;
   const verdict = state.process?.verdict ?? null;
   const barred = run.by !== undefined && (people > 1 || verdict?.distinct_from_requester === true);
   const level = verdict?.level ?? card.level;
+  const levels = [...new Set([...(verdict?.levels ?? []), ...(card.level === null ? [] : [card.level])])];
   return {
     level,
+    ...(levels.length === 0 ? {} : { levels }),
     ...((verdict?.approvals ?? 1) > 1 ? { approvals: verdict?.approvals ?? 1 } : {}),
     ...(barred ? { not_by: run.by ?? "" } : {}),
     ...(state.process === null

@@ -9,7 +9,6 @@ import type {
   CardDraft,
   Change,
   Clock,
-  CommitResult,
   Decision,
   DoorAnswer,
   DoorCall,

@@ -97,7 +97,7 @@ describe("approvals", () => {
     expect(await opened.engine.result(id, { ended: true, timeoutMs: 5000 })).toMatchObject({
       status: "done",
       outcome: "expired",
-      result: null,
+      result: { outcome: "expired", reason: 'Nobody answered "Go on with 1?" in time.' },
     });
     expect(opened.cards.get(card.id)?.decision).toMatchObject({ decision: "expired" });
     expect((await eventsOf(opened, id)).kinds.at(-1)).toBe("ended");

@@ -30,6 +30,11 @@ test("a full header is read with its defaults", () => {
     watch: "import/",
     uses: ["journal", "echo"],
     input: {},
+    missed: "run-once",
+    output: {},
+    answer: "object",
+    examples: [],
+    machine: null,
   });
   expect(read("name: One\ntrigger: on_demand").trigger).toEqual(["on_demand"]);
 });
@@ -53,7 +58,11 @@ test.each<[string, string, string, RegExp]>([
   ["/*\ndescription: x\n*/", "SCRIPT_HEADER", `${FILE}:2:1`, /no name:/],
   ["/*\n*/", "SCRIPT_HEADER", `${FILE}:1:3`, /no name:/],
   ["/*\nname: A\ntrigger: cron\n*/", "SCRIPT_HEADER", `${FILE}:3:1`, /"cron" is no trigger/],
-  ["/*\nname: A\ntrigger: [on_demand, webhook]\n*/", "SCRIPT_HEADER", `${FILE}:3:22`, /webhooks are not served yet/],
+  ["/*\nname: A\ntrigger: [on_demand, a2a]\n*/", "SCRIPT_HEADER", `${FILE}:3:22`, /A2A tasks are not served yet/],
+  ["/*\nname: A\ntrigger: webhook\n*/", "HEADER_TRIGGER", `${FILE}:3:1`, /needs the key webhook:/],
+  ["/*\nname: A\nstates: [ASSESS, MUTATE]\n*/", "FSM_MACHINE", `${FILE}:3:1`, /MUTATE needs POLICY_CHECK before it/],
+  ["/*\nname: A\nstates: [ASESS]\n*/", "SCRIPT_HEADER", `${FILE}:3:1`, /"ASESS" is no state. Did you mean "ASSESS"/],
+  ["/*\nname: A\nrisk: high\nstates: [POLICY_CHECK, MUTATE]\n*/", "FSM_MACHINE", `${FILE}:4:1`, /APPROVAL_GATE right before MUTATE/],
   ["/*\nname: A\ntrigger: schedule\n*/", "HEADER_TRIGGER", `${FILE}:3:1`, /needs the key schedule:/],
   ["/*\nname: A\ntrigger: event\n*/", "HEADER_TRIGGER", `${FILE}:3:1`, /needs the key on_event:/],
   ["/*\nname: A\ntimezone: Mars/Base\n*/", "SCRIPT_HEADER", `${FILE}:3:1`, /no such time zone/],
