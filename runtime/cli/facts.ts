@@ -1,4 +1,5 @@
 /** The facts of the status page, from the same operations the commands use. A decision on the page is signed by this workspace's key. */
+import { openAlerts } from "../notices/alerts.ts";
 import { nextTick } from "../triggers/cron.ts";
 import { listensTo } from "../triggers/listens.ts";
 import type { AgentFact, BalanceFact, Facts, StateFact } from "../web/facts.ts";
@@ -46,7 +47,7 @@ export function createFacts(host: Host, api: Api): Facts {
         head,
         blocked: await git.blockedBy(),
         books: await booksAt(head),
-        notices: broken,
+        notices: [...broken, ...openAlerts(host.database, host.clock.now())],
       };
     },
     async agents() {
@@ -128,6 +129,7 @@ function triggerWords(header: Header): string[] {
       ? [`schedule ${header.schedule ?? ""}${header.timezone === undefined ? "" : ` (${header.timezone})`}`]
       : []),
     ...(listensTo(header, "file_watch") ? [`watches ${header.watch ?? "import/"}`] : []),
+    ...(listensTo(header, "webhook") ? [`POST /hooks/${header.webhook ?? ""}`] : []),
     ...(listensTo(header, "event") ? [`on ${header.on_event ?? ""}`] : []),
     "on demand",
   ];

@@ -79,6 +79,7 @@ const COMMANDS: Spec[] = [
       ["--at <commit>", "resume on the script of this commit"],
       ["--reason <text>", "for cancel"],
       ["--agent <name>", "only its runs"],
+      ["--scheduled", "only those that open later"],
       ["--limit <n>", "how many"],
     ],
     load: () => import("./commands/runs.ts"),
@@ -124,6 +125,11 @@ const COMMANDS: Spec[] = [
     options: [["--independent", "compare with hledger and Ledger"]],
     load: () => import("./commands/verify.ts"),
   },
+  {
+    name: "secrets <verb> [name]",
+    about: "set, list or remove what trust.yaml names as secret:NAME",
+    load: () => import("./commands/secrets.ts"),
+  },
   { name: "doctor", about: "each key in force, plugins, and what is missing", load: () => import("./commands/doctor.ts") },
   { name: "types", about: "write .cleared/types for editors", load: () => import("./commands/types.ts") },
 ];
@@ -161,6 +167,7 @@ async function main(argv: string[]): Promise<number> {
       } catch (error) {
         exit = reportError(at.output, error, at.dir ?? process.cwd());
       }
+      (await import("./alerts.ts")).tellAlerts(at);
     });
   }
   try {

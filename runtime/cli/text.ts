@@ -42,7 +42,9 @@ export function runLine(output: Output, run: RunRecord): string[] {
       ? `${run.error.code}${run.error.at === undefined ? "" : ` at ${formatAt(run.error.at)}`}`
       : run.waitsFor !== null
         ? `${run.reason}: ${run.waitsFor}`
-        : "";
+        : run.status === "queued" && run.notBefore !== undefined
+          ? `not before ${when(run.notBefore)}`
+          : "";
   return [run.id, paint(word), run.agent, when(run.createdAt), why];
 }
 

@@ -35,7 +35,7 @@ export function connectPlain({ name, url, filled, timeout_ms, concurrency, fetch
         headers: { accept: "application/json", ...headers, "content-type": "application/json" },
         signal: patience.signal,
       });
-      return valueOf(await answer.text(), answer, write);
+      return bodyOf(await answer.text(), answer, write);
     } catch (error) {
       const why = patience.late() ? `It did not answer within ${timeout_ms / 1000} s.` : abort.aborted ? "The call was given up." : null;
       const fault =
@@ -69,7 +69,7 @@ export function connectPlain({ name, url, filled, timeout_ms, concurrency, fetch
 }
 
 /** @throws TOOL_FAILED, TOOL_ANSWER, TOOL_DOWN, TOOL_REFUSED */
-function valueOf(text: string, { status }: Response, write: boolean): Json {
+function bodyOf(text: string, { status }: Response, write: boolean): Json {
   let value: Json | undefined;
   try {
     value = parseJson(text);

@@ -20,6 +20,9 @@ export const STATE = ".cleared/";
 export const STORE = ".cleared/store.db";
 export const SOCKET = ".cleared/sock";
 export const KEY = ".cleared/person.key";
+/** Values that trust.yaml names as secret:NAME, encrypted with age, and the identity that reads them. */
+export const SECRETS = ".cleared/secrets.age";
+export const SECRETS_KEY = ".cleared/secrets.key";
 export const TYPES = ".cleared/types/";
 /** What was read and compiled once; may be deleted at any time. */
 export const CACHE = ".cleared/cache/";

@@ -40,10 +40,14 @@ async function acting<T>(dir: string, work: (api: Api) => Promise<T>): Promise<T
 async function list(output: Output, dir: string, options: Record<string, unknown>): Promise<number> {
   const agent = options["agent"] as string | undefined;
   const limit = toCount(options["limit"] ?? "20", "--limit");
-  const runs = await withStore(dir, (look) => look.runs({ limit, ...(agent === undefined ? {} : { agent }) }));
+  const later = options["scheduled"] === true;
+  const found = await withStore(dir, (look) =>
+    look.runs({ limit, ...(agent === undefined ? {} : { agent }), ...(later ? { status: ["queued"] } : {}) }),
+  );
+  const runs = later ? found.filter((one) => one.notBefore !== undefined) : found;
   output.result(runs);
   for (const line of table(runs.map((one) => runLine(output, one)))) output.line(line);
-  if (runs.length === 0) output.line("No runs yet. `cleared run NAME` starts one.");
+  if (runs.length === 0) output.line(later ? "No run is scheduled." : "No runs yet. `cleared run NAME` starts one.");
   return 0;
 }
 

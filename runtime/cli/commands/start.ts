@@ -12,6 +12,7 @@ import type { RunRecord } from "../../ports.ts";
 import { type Triggers, startTriggers } from "../../triggers/index.ts";
 import { serveWeb } from "../../web/serve.ts";
 import { STORE } from "../../workspace/layout.ts";
+import { tellAlerts } from "../alerts.ts";
 import { createApi } from "../api.ts";
 import { openOwner } from "../connect.ts";
 import { findWorkspace } from "../find.ts";
@@ -73,6 +74,8 @@ export async function run(at: Invocation, _: (string | string[] | undefined)[], 
     const started = startTriggers({
       ...filePorts(host),
       dir,
+      database: host.database,
+      now: () => host.clock.now(),
       timezone: async () => (await host.config()).timezone,
       head: () => host.git.head(),
       start: (agent, start) => host.start(agent, start),
@@ -92,6 +95,7 @@ export async function run(at: Invocation, _: (string | string[] | undefined)[], 
     output.result({ dir, url: web.url, pid: process.pid });
     output.line(`${output.bold(config.business.name)}  ${web.url}`);
     output.line(`Watching ${dir}; Ctrl-C stops.`);
+    tellAlerts(at);
     return await ended.promise;
   } finally {
     for (const close of closing.reverse()) await close();

@@ -1,0 +1,58 @@
+/** `cleared secrets set|list|remove`: what trust.yaml names as secret:NAME. A value is read from a hidden prompt or standard input, and never printed. */
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { ClearedError } from "../../errors.ts";
+import { STATE } from "../../workspace/layout.ts";
+import { openSecrets } from "../../workspace/secrets.ts";
+import { findWorkspace } from "../find.ts";
+import type { Invocation } from "../main.ts";
+
+export async function run(at: Invocation, [verb, name]: (string | string[] | undefined)[]): Promise<number> {
+  const { output } = at;
+  const dir = findWorkspace(at.dir);
+  const secrets = openSecrets(dir, process.env["CLEARED_AGE_IDENTITY"]);
+  if (verb === "list") {
+    const names = await secrets.names();
+    output.result(names);
+    for (const one of names) output.line(one);
+    if (names.length === 0) output.line("No secrets. Store one with `cleared secrets set NAME`.");
+    return 0;
+  }
+  if ((verb !== "set" && verb !== "remove") || typeof name !== "string") {
+    throw new ClearedError("USAGE", "Write `cleared secrets set NAME`, `cleared secrets list` or `cleared secrets remove NAME`.");
+  }
+  if (verb === "set") {
+    await mkdir(join(dir, STATE), { recursive: true, mode: 0o700 });
+    await secrets.set(name, process.stdin.isTTY ? await hidden(`Value of ${name}: `) : await piped());
+  } else await secrets.remove(name);
+  output.result({ [verb]: name });
+  output.line(verb === "set" ? `${name} is stored. Name it in trust.yaml as secret:${name}.` : `${name} is removed.`);
+  return 0;
+}
+
+async function piped(): Promise<string> {
+  let text = "";
+  for await (const chunk of process.stdin.setEncoding("utf8")) text += String(chunk);
+  return text.replace(/\r?\n$/, "");
+}
+
+/** One line from the terminal without showing it. @throws USAGE when it is given up with Ctrl-C */
+async function hidden(prompt: string): Promise<string> {
+  const { stdin } = process;
+  process.stderr.write(prompt);
+  stdin.setRawMode(true);
+  try {
+    let text = "";
+    for await (const chunk of stdin.setEncoding("utf8")) {
+      for (const char of String(chunk)) {
+        if (char === "\r" || char === "\n") return text;
+        if (char === "\u0003" || char === "\u0004") throw new ClearedError("USAGE", "Nothing was stored.");
+        text = char === "\u007f" || char === "\b" ? text.slice(0, -1) : text + char;
+      }
+    }
+    return text;
+  } finally {
+    stdin.setRawMode(false);
+    process.stderr.write("\n");
+  }
+}

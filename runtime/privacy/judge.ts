@@ -1,0 +1,69 @@
+/**
+ * May this text come in, may it go out? The verdict is the strictest one over everything found, so text added to a secret can only make
+ * it stricter: nothing in a task switches the guard off (spec/worker.md 20).
+ */
+import { exfiltration } from "./intent.ts";
+import type { Group } from "./patterns.ts";
+import { type Finding, scan } from "./scan.ts";
+
+export type Direction = "inbound" | "outbound";
+export type PrivacyWord = "allow" | "redact" | "refuse";
+
+/** What a group of data means in each direction; what is left out is as in DEFAULT_PRIVACY. */
+export type PrivacyPolicy = Partial<Record<Group, Partial<Record<Direction, PrivacyWord>>>>;
+
+export interface Judgement {
+  verdict: PrivacyWord;
+  /** `credential_exfiltration`, or the kind of the first finding that decided: `ssn_literal`. Null when all is allowed. */
+  trigger: string | null;
+  findings: Finding[];
+  /** One sentence for a person, without the data; null when all is allowed. */
+  message: string | null;
+}
+
+const RANK: Record<PrivacyWord, number> = { allow: 0, redact: 1, refuse: 2 };
+
+/** What comes in may be needed for the work; what goes out must not carry it. */
+export const DEFAULT_PRIVACY: Record<Group, Record<Direction, PrivacyWord>> = {
+  secret: { inbound: "redact", outbound: "redact" },
+  identity: { inbound: "redact", outbound: "redact" },
+  card: { inbound: "redact", outbound: "redact" },
+  account: { inbound: "allow", outbound: "allow" },
+  personal: { inbound: "allow", outbound: "allow" },
+  health: { inbound: "allow", outbound: "redact" },
+  pay: { inbound: "allow", outbound: "redact" },
+};
+
+/** Never let out as they are, whatever a policy says. */
+const LOCKED: readonly Group[] = ["secret", "identity", "card"];
+
+export function judge(text: string, options: { direction: Direction; policy?: PrivacyPolicy }): Judgement {
+  const { direction, policy = {} } = options;
+  const findings = scan(text);
+  const wordOf = (group: Group): PrivacyWord => {
+    const word = policy[group]?.[direction] ?? DEFAULT_PRIVACY[group][direction];
+    return word === "allow" && direction === "outbound" && LOCKED.includes(group) ? "redact" : word;
+  };
+  if (exfiltration(text)) {
+    const message =
+      "The text asks to hand out a password, key or token. Ask for it to be reset or rotated instead, or have a person decide.";
+    return { verdict: "refuse", trigger: "credential_exfiltration", findings, message };
+  }
+  let [verdict, first]: [PrivacyWord, Finding | null] = ["allow", null];
+  for (const one of findings) {
+    const word = wordOf(one.group);
+    if (RANK[word] > RANK[verdict]) [verdict, first] = [word, one];
+  }
+  if (first === null) return { verdict, trigger: null, findings, message: null };
+  const kinds = [...new Set(findings.filter((one) => wordOf(one.group) !== "allow").map((one) => one.kind))].join(", ");
+  const message =
+    verdict === "refuse"
+      ? `The text holds ${kinds}, which the policy does not let ${direction === "inbound" ? "in" : "out"}. Leave it out, or have a person decide.`
+      : `The text holds ${kinds}; it goes on with marks such as [SSN:6789] instead.`;
+  return { verdict, trigger: `${triggerOf(first)}_literal`, findings, message };
+}
+
+/** The words for keys differ by who made them; what they open does not. */
+function triggerOf(one: Finding): string {
+  return one.group === "secret" && one.hash !== null && one.kind !== "PRIVATE_KEY" ? "api_key" : one.kind.toLowerCase();
+}

@@ -1,0 +1,125 @@
+/** Finds what patterns.ts describes, and hides it. Called on logs, notices and answers: clean text must cost next to nothing. */
+import { createHash } from "node:crypto";
+import type { Json } from "../ports.ts";
+import { GROUPS, type Group, PATTERNS, type Pattern } from "./patterns.ts";
+
+/** Says where and of which kind, never what: it may be logged. */
+export interface Finding {
+  kind: string;
+  group: Group;
+  /** First character, and the one behind the last. */
+  span: [number, number];
+  last4: string | null;
+  /** First 12 hex digits of SHA-256, for keys only: nine digits can be found from their hash. */
+  hash: string | null;
+}
+
+export const HIDDEN: ReadonlySet<Group> = new Set<Group>(["secret", "identity", "card"]);
+export const ALL: ReadonlySet<Group> = new Set(GROUPS);
+
+// A segment of a token that signs is shorter than this; walking back stops there.
+const BACK = 8192;
+// Deeper than any answer that JSON.parse and the door let through in practice; past it nothing is shown rather than the stack lost.
+const DEPTH = 2000;
+
+interface Hit {
+  pattern: Pattern;
+  span: [number, number];
+}
+
+/** Findings in the order of the text; they may overlap. Time is linear in the text. */
+export function scan(text: string, groups: ReadonlySet<Group> = ALL): Finding[] {
+  return hits(text, groups).map(({ pattern: { kind, group, random, last4 }, span }) => ({
+    kind,
+    group,
+    span,
+    last4: last4 ? lastFour(text, span) : null,
+    hash: random
+      ? createHash("sha256")
+          .update(text.slice(...span))
+          .digest("hex")
+          .slice(0, 12)
+      : null,
+  }));
+}
+
+const lastFour = (text: string, span: [number, number]): string =>
+  text
+    .slice(...span)
+    .replace(/[^A-Za-z0-9]/g, "")
+    .slice(-4);
+
+function hits(text: string, groups: ReadonlySet<Group>): Hit[] {
+  const found: Hit[] = [];
+  const lower = text.toLowerCase();
+  for (const pattern of PATTERNS) {
+    if (!groups.has(pattern.group) || pattern.gate?.some((word) => lower.includes(word)) === false) continue;
+    pattern.shape.lastIndex = 0;
+    for (let match = pattern.shape.exec(text); match !== null; match = pattern.shape.exec(text)) {
+      const span = spanOf(pattern, match);
+      // What overlaps a short match may be the secret itself: "000-12-3123-45-6789".
+      if (span === null || span[1] - span[0] <= 40) pattern.shape.lastIndex = match.index + 1;
+      else pattern.shape.lastIndex = span[1];
+      if (span !== null) found.push({ pattern, span });
+    }
+  }
+  return found.sort((a, b) => a.span[0] - b.span[0] || b.span[1] - a.span[1]);
+}
+
+function spanOf({ check, back }: Pattern, match: RegExpExecArray): [number, number] | null {
+  // A group that does not end the match only repeats a separator.
+  const [whole, group] = match;
+  const secret = group !== undefined && group.length > 1 && whole.endsWith(group) ? group : whole;
+  let start = match.index + whole.length - secret.length;
+  const length = check === undefined ? secret.length : check(secret, match);
+  if (length === 0) return null;
+  const end = start + length;
+  if (back !== undefined) {
+    const stop = Math.max(0, start - BACK);
+    const from = start;
+    while (start > stop && back.test(match.input.charAt(start - 1))) start--;
+    if (start === from) return null;
+  }
+  return [start, end];
+}
+
+/** The text with each finding replaced by its mark, `[SSN:6789]` or `[API_KEY]`; the same text when there is none. */
+export function redact(text: string, groups: ReadonlySet<Group> = HIDDEN): string {
+  const found = hits(text, groups);
+  if (found.length === 0) return text;
+  let out = "";
+  let at = 0;
+  for (const { pattern, span } of found) {
+    // Of two that overlap the first has its mark; the rest of the second is hidden with it.
+    if (span[0] >= at) out += `${text.slice(at, span[0])}[${pattern.kind}${pattern.last4 ? `:${lastFour(text, span)}` : ""}]`;
+    at = Math.max(at, span[1]);
+  }
+  return out + text.slice(at);
+}
+
+/** A JSON value with its texts, keys and numbers redacted. A value is seen with its key: `{"password": "x"}` hides the x. */
+export function redactJson(value: Json, groups: ReadonlySet<Group> = HIDDEN): Json {
+  return walk(value, groups, "", 0);
+}
+
+function walk(value: Json, groups: ReadonlySet<Group>, key: string, depth: number): Json {
+  if (typeof value === "string" || typeof value === "number") {
+    const label = key === "" ? "" : `${key}: `;
+    const before = label + value;
+    const after = redact(before, groups);
+    return after === before ? value : after.startsWith(label) ? after.slice(label.length) : redact(String(value), groups);
+  }
+  if (value === null || typeof value === "boolean") return value;
+  if (depth === DEPTH) return "[TOO_DEEP]";
+  if (Array.isArray(value)) return value.map((one) => walk(one, groups, key, depth + 1));
+  const out: [string, Json][] = [];
+  const names = new Set<string>();
+  for (const [name, one] of Object.entries(value)) {
+    let shown = redact(name, groups);
+    // Two keys that end in the same four digits stay two.
+    for (let n = 2; names.has(shown); n++) shown = `${redact(name, groups)}#${n}`;
+    names.add(shown);
+    out.push([shown, walk(one, groups, name, depth + 1)]);
+  }
+  return Object.fromEntries(out);
+}

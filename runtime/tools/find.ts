@@ -1,0 +1,55 @@
+/** Tools nearest to a wish in words: BM25 (Robertson and Zaragoza 2009, k1 = 1.2, b = 0.75) over name, description and parameters. */
+import type { ToolInfo } from "../ports.ts";
+import { isObject } from "./shape.ts";
+import { nameWords } from "./classify.ts";
+
+const K1 = 1.2;
+const B = 0.75;
+
+const STOP = new Set("a an and are by for from i in is it me my of on or please that the their this to want what with".split(" "));
+
+/** Words without their commonest endings: invoices and invoice are one. */
+const termsOf = (text: string): string[] =>
+  nameWords(text)
+    .filter((word) => !STOP.has(word))
+    .map((word) =>
+      word
+        .replace(/ies$/, "y")
+        .replace(/(?<=[^s])s$/, "")
+        .replace(/(?<=\w{4})(?:ing|ed)$/, "")
+        .replace(/(?<=\w{3})e$/, ""),
+    );
+
+/** The name counts three times: it is what its author thought it to be. */
+function documentOf(tool: ToolInfo): string[] {
+  const schema = isObject(tool.input_schema) ? tool.input_schema : {};
+  const params = isObject(schema["properties"]) ? Object.keys(schema["properties"]) : [];
+  const name = termsOf(tool.name);
+  return [...name, ...name, ...name, ...termsOf(tool.description.slice(0, 2000)), ...params.flatMap(termsOf)];
+}
+
+/** At most `limit` tools that share a word with the wish, best first; equal ones by name. */
+export function findTools(tools: readonly ToolInfo[], wish: string, limit: number): ToolInfo[] {
+  const wanted = new Set(termsOf(wish));
+  const documents = tools.map((tool) => ({ tool, terms: Map.groupBy(documentOf(tool), (term) => term), length: documentOf(tool).length }));
+  const mean = documents.reduce((total, one) => total + one.length, 0) / Math.max(1, documents.length);
+  const idf = new Map(
+    [...wanted].map((term) => {
+      const having = documents.filter((one) => one.terms.has(term)).length;
+      return [term, Math.log(1 + (documents.length - having + 0.5) / (having + 0.5))];
+    }),
+  );
+  return documents
+    .map(({ tool, terms, length }) => {
+      let score = 0;
+      for (const [term, weight] of idf) {
+        const often = terms.get(term)?.length ?? 0;
+        score += (weight * often * (K1 + 1)) / (often + K1 * (1 - B + (B * length) / mean));
+      }
+      return { tool, score };
+    })
+    .filter(({ score }) => score > 0)
+    .sort((a, b) => b.score - a.score || (a.tool.tool < b.tool.tool ? -1 : 1))
+    .slice(0, limit)
+    .map(({ tool }) => tool);
+}

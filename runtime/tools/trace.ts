@@ -1,0 +1,81 @@
+/**
+ * Where the amounts of a write come from (spec/worker.md 15): each must be the result of a compute_* call or a field that was read. Pure
+ * text and set work, linear in what it is given, without recursion: an answer may be 32 MiB and nested as a hostile server likes.
+ */
+import { plainDecimal } from "../money.ts";
+import type { Json } from "../ports.ts";
+import { nameWords } from "./classify.ts";
+
+/** Words of a key whose value is an amount. */
+const MONEY = new Set(
+  `amount amounts balance bonus budget charge commission cost credit debit deposit discount due exposure fee fees gross income interest
+  limit loan net paid pay payment penalty premium price principal proceeds rebate refund rent retention revenue salary settlement spend
+  subtotal tax tip total value vat wage wages`.split(/\s+/),
+);
+
+/** A key with one of these is none, whatever else it says: payment_id, credit_days, tax_code, payment_method. */
+const OTHER = new Set(
+  `id ids number no code ref reference date day days month months year years at on count quantity qty hours minutes index version zip phone
+  account method type status currency key name term terms hash iban email`.split(/\s+/),
+);
+
+interface Amount {
+  /** `lines[0].amount` */
+  path: string;
+  /** As it stands in the call. */
+  value: string;
+}
+
+/** The amount a scalar is, without its sign: 1200, "1200.00", "USD 1,200.00", "$1,200". Null for other text. */
+function decimalOf(value: Json): string | null {
+  if (typeof value !== "string" && typeof value !== "number") return null;
+  let text: string | number = value;
+  if (typeof text === "string") {
+    if (text.length > 80) return null;
+    text = text.trim().replace(/^[+-]?\s*(?:[A-Z]{3}\s?|\p{Sc}\s?)|(?:\s?[A-Z]{3}|\s?\p{Sc})$/gu, "");
+    if (/^[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?$/.test(text)) text = text.replaceAll(",", "");
+    text = text.replace(/^\+/, "");
+  }
+  return plainDecimal(text)?.replace(/^-/, "") ?? null;
+}
+
+/** Visit the scalars of a value, each with the keys that lead to it. */
+function scalars(root: Json, visit: (value: Json, key: string, path: () => string) => void): void {
+  const stack: { value: Json; key: string; path: () => string }[] = [{ value: root, key: "", path: () => "" }];
+  for (let top = stack.pop(); top !== undefined; top = stack.pop()) {
+    const { value, key, path } = top;
+    if (Array.isArray(value))
+      for (let i = value.length - 1; i >= 0; i--) stack.push({ value: value[i] ?? null, key, path: () => `${path()}[${i}]` });
+    else if (typeof value === "object" && value !== null)
+      for (const [name, one] of Object.entries(value).reverse())
+        stack.push({ value: one, key: name, path: () => (path() === "" ? name : `${path()}.${name}`) });
+    else visit(value, key, path);
+  }
+}
+
+/** The amounts a call writes: decimals under a key of money, and any decimal with a fraction under a key that says nothing else. */
+export function amountsIn(params: Json): Amount[] {
+  const found: Amount[] = [];
+  scalars(params, (value, key, path) => {
+    const decimal = decimalOf(value);
+    if (decimal === null) return;
+    const words = nameWords(key);
+    if (words.some((word) => OTHER.has(word))) return;
+    if (decimal.includes(".") || /\.\d/.test(String(value)) || words.some((word) => MONEY.has(word)))
+      found.push({ path: path(), value: String(value) });
+  });
+  return found;
+}
+
+/** Adds the decimals of an answer to a set of sources, without their signs. */
+export function numbersOf(result: Json, into: Set<string> = new Set()): Set<string> {
+  scalars(result, (value) => {
+    const decimal = decimalOf(value);
+    if (decimal !== null) into.add(decimal);
+  });
+  return into;
+}
+
+/** The amounts of a call that no source has. */
+export const untraced = (params: Json, sources: ReadonlySet<string>): Amount[] =>
+  amountsIn(params).filter(({ value }) => !sources.has(decimalOf(value) ?? ""));
