@@ -124,8 +124,8 @@ export function strangerIn(calls: readonly Call[], state: RunState): ClearedErro
   const { known, unread } = state.figures;
   for (const call of calls) {
     if (amountsIn(call.params).length === 0) continue;
-    for (const step of unread.splice(0)) for (const figure of numbersOf(JSON.parse(step.result ?? "null") as Json)) known.add(figure);
-    const paths = untraced(call.params, known);
+    for (const step of unread.splice(0)) numbersOf(JSON.parse(step.result ?? "null") as Json, known);
+    const paths = untraced(call.params, known).map((amount) => `${amount.path} ${amount.value}`);
     if (paths.length === 0) continue;
     return new ClearedError(
       "AMOUNT_UNTRACED",

@@ -30,7 +30,7 @@ beforeAll(async () => {
   };
   for (const { name, example } of primitives) {
     files[`agents/${agent(name)}.ts`] =
-      `/*\nname: Example\nuses: [${uses}]\n*/\n${before(name, example)}${example.replace(ID, "made.entry_id")};\n`;
+      `/*\nname: Example\nuses: [${uses}]\n${name === "fsm_enter" ? "states: [ASSESS]\n" : ""}*/\n${before(name, example)}${example.replace(ID, "made.entry_id")};\n`;
   }
   one = await workspace(files);
   one.write("import/statement.csv", STATEMENT);
