@@ -1,8 +1,15 @@
-/** Files below data/, which agents own. Paths are relative to data/; nothing outside can be named. */
+/**
+ * Files below data/, which agents own (paths are relative to data/; nothing outside can be named), and lists of records: grouped, added
+ * up exactly, freed of duplicates. What may be incomplete is refused: a total of half the records looks like any other.
+ */
 import { z } from "zod";
+import { ClearedError } from "../runtime/errors.ts";
+import { plainDecimal } from "../runtime/money.ts";
+import type { Json } from "../runtime/ports.ts";
 import { definePrimitive } from "../runtime/primitive.ts";
 import { DATA } from "../runtime/workspace/layout.ts";
-import { text } from "./_shapes.ts";
+import { checked, record, shown, text } from "./_shapes.ts";
+import { exact, plain, sum } from "./compute/exact.ts";
 
 const path = text.describe("relative to data/");
 
@@ -36,5 +43,97 @@ export const data_write = definePrimitive({
   run: async (p, ctx) => {
     await ctx.ports.files.write(DATA + below(p.path), p.text);
     return { path: below(p.path), bytes: new TextEncoder().encode(p.text).length };
+  },
+});
+
+type Fields = Record<string, Json>;
+type Given = Fields[] | { records: Fields[]; complete: boolean };
+
+const isRecord = (value: unknown): value is Fields => typeof value === "object" && value !== null && !Array.isArray(value);
+const isList = (value: unknown): value is Fields[] => Array.isArray(value) && value.every(isRecord);
+
+/** A list of records, or the whole answer of mcp_fetch_all. */
+const records = checked<Given>((value) => isList(value) || (isRecord(value) && isList(value["records"]) && value["complete"] === true), {
+  says: (value) =>
+    isRecord(value) && value["complete"] === false
+      ? `is incomplete (${shown(value["reason"] ?? "no reason given")}); narrow the fetch, or pass its .records to work on a part on purpose`
+      : Array.isArray(value)
+        ? `item ${value.findIndex((one) => !isRecord(one))} is no record; pass a list of objects`
+        : `${shown(value)} is no list of records`,
+  ts: "Record<string, unknown>[] | { records: unknown[]; complete: boolean }",
+  json: { type: ["array", "object"] },
+});
+const listOf = (given: Given): Fields[] => (Array.isArray(given) ? given : given.records);
+
+const own = (one: Fields, field: string): Json => (Object.hasOwn(one, field) ? (one[field] ?? null) : null);
+
+export const data_group_by = definePrimitive({
+  name: "data_group_by",
+  effect: "pure",
+  access: "pure",
+  summary: "Records by the value of a field, in the order they first appear; null and missing are unknown.",
+  params: z.object({ records, by: text.describe("the field") }),
+  returns: z.array(z.object({ key: z.string(), count: z.number(), records: z.array(record) })),
+  errors: ["PARAMS_INVALID"],
+  example: `data_group_by({ records: [{ vendor: "ACME" }, { vendor: "ACME" }], by: "vendor" })`,
+  run: (p) => {
+    const groups = Map.groupBy(listOf(p.records), (one) => {
+      const value = own(one, p.by);
+      return value === null ? "unknown" : typeof value === "string" ? value : JSON.stringify(value);
+    });
+    return [...groups].map(([key, list]) => ({ key, count: list.length, records: list }));
+  },
+});
+
+export const data_sum = definePrimitive({
+  name: "data_sum",
+  effect: "pure",
+  access: "pure",
+  summary:
+    "Exact sum of a field of records. Null and missing count as nothing; a value that is no decimal is an error that names its rows.",
+  params: z.object({ records, field: text }),
+  returns: z.object({ sum: z.string().describe("decimal text"), count: z.number().describe("records that have the field") }),
+  errors: ["PARAMS_INVALID"],
+  example: `data_sum({ records: [{ amount: "10.10" }, { amount: "0.20" }], field: "amount" })`,
+  run: (p) => {
+    const values = listOf(p.records).map((one) => own(one, p.field));
+    const wrong = [...values.entries()].filter(([, value]) => value !== null && plainDecimal(value) === null);
+    if (wrong.length > 0) {
+      const rows = wrong.slice(0, 10).map(([row, value]) => `records[${row}] ${shown(value)}`);
+      const more = wrong.length > rows.length ? ` and ${wrong.length - rows.length} more` : "";
+      throw new ClearedError(
+        "PARAMS_INVALID",
+        `data_sum: ${p.field} is no decimal in ${rows.join(", ")}${more}. Write amounts as "1205.00".`,
+      );
+    }
+    const texts = values.flatMap((value) => plainDecimal(value) ?? []);
+    // As many decimals as were written, two at least: 10.10 + 0.20 is 10.30.
+    const written = (value: Json): number => (typeof value === "string" ? (value.split(".")[1]?.length ?? 0) : 0);
+    const places = values.reduce((most: number, value) => Math.max(most, written(value)), 2);
+    const total = plain(sum(texts.map(exact)), 60);
+    const [whole = "0", fraction = ""] = total.split(".");
+    return { sum: `${whole}.${fraction.padEnd(places, "0")}`, count: texts.length };
+  },
+});
+
+export const data_dedupe = definePrimitive({
+  name: "data_dedupe",
+  effect: "pure",
+  access: "pure",
+  summary: "The first record of each key, and the others apart. Records without the key are all kept.",
+  params: z.object({ records, key: text.describe("the field") }),
+  returns: z.object({ records: z.array(record), duplicates: z.array(record) }),
+  errors: ["PARAMS_INVALID"],
+  example: `data_dedupe({ records: [{ id: 1 }, { id: 1 }], key: "id" })`,
+  run: (p) => {
+    const seen = new Set<string>();
+    const [kept, duplicates]: [Fields[], Fields[]] = [[], []];
+    for (const one of listOf(p.records)) {
+      const value = own(one, p.key);
+      const known = value !== null && seen.has(JSON.stringify(value));
+      if (value !== null) seen.add(JSON.stringify(value));
+      (known ? duplicates : kept).push(one);
+    }
+    return { records: kept, duplicates };
   },
 });

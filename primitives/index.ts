@@ -6,7 +6,7 @@ import { audit_add } from "./audit.ts";
 import { computePrimitives } from "./compute/index.ts";
 import { config_get } from "./config.ts";
 import { ctx_dry_run, ctx_emit, ctx_log, ctx_now, ctx_today } from "./ctx.ts";
-import { data_read, data_write } from "./data.ts";
+import { data_dedupe, data_group_by, data_read, data_sum, data_write } from "./data.ts";
 import { fsm_enter } from "./fsm.ts";
 import { git_commit, git_log } from "./git.ts";
 import { importer_deduplicate, importer_mark_processed, importer_parse, importer_scan } from "./importer.ts";
@@ -19,6 +19,7 @@ import {
   journal_update_status,
   journal_void,
 } from "./journal.ts";
+import { mcp_call, mcp_fetch_all, mcp_find, mcp_list } from "./mcp.ts";
 import { notify_send } from "./notify.ts";
 import { policy_evaluate } from "./policy.ts";
 import { queue_add_many, queue_add_review, queue_pending } from "./queue.ts";
@@ -34,7 +35,8 @@ export const primitives: readonly Primitive[] = [
   ...[config_get],
   ...[ctx_log, ctx_emit, ctx_dry_run, ctx_today, ctx_now],
   ...[script_run],
-  ...[data_read, data_write],
+  ...[data_read, data_write, data_group_by, data_sum, data_dedupe],
+  ...[mcp_call, mcp_list, mcp_find, mcp_fetch_all],
   ...[policy_evaluate],
   ...[approval_wait],
   ...[fsm_enter],

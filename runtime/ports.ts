@@ -513,7 +513,7 @@ export interface Tools {
   fetchAll(
     call: Call,
     options: { where?: Record<string, Json>; abort: AbortSignal },
-  ): Promise<{ records: Json[]; complete: boolean; pages: number; reason: string | null }>;
+  ): Promise<{ records: Json[]; complete: boolean; pages: number; duplicates: number; reason: string | null }>;
   /** After a crash: whether the write with this key happened, by its `verify` spec; null when nobody can tell. */
   readBack(call: Call, options: { abort: AbortSignal }): Promise<boolean | null>;
 }
@@ -703,9 +703,27 @@ export interface Compiled {
   shifts: { line: number; fromCol: number; shift: number }[];
   /** Names passed as literals to script_run. */
   scripts: string[];
-  /** Calls of primitives. keys: null when the argument is not an object literal. bare: the argument is certainly no object. */
-  calls: { name: string; keys: string[] | null; bare: boolean; at: At }[];
+  /**
+   * Calls of primitives. keys: null when the argument is not an object literal. bare: the argument is certainly no object.
+   * given: parameters that are literal text, by key; "" is the bare one.
+   */
+  calls: { name: string; keys: string[] | null; bare: boolean; at: At; given: Record<string, string> }[];
+  flow: { main: Flow; functions: Flow[] };
 }
+
+/**
+ * In which order a script may make its calls; it allows every order the script has. A number is an index of `Compiled.calls`.
+ * all: one after the other. one: one of them. loop: any number of times, or `once` at most. go: leaves the loop, the function, the run.
+ * run: a function of the script, by index. later: a function handed on, which may run at any time from here on.
+ */
+export type Flow =
+  | number
+  | { all: Flow[] }
+  | { one: Flow[] }
+  | { loop: Flow; once?: true }
+  | { go: "stop" | "return" | "end" }
+  | { run: number }
+  | { later: number };
 
 export interface Finding {
   code: string;

@@ -4,6 +4,7 @@ import type { RunRecord } from "../ports.ts";
 import { deliverEvents } from "../triggers/events.ts";
 import { type Api, createApi } from "./api.ts";
 import { type Host, type HostOptions, openHost } from "./host.ts";
+import { senderOf } from "./notices.ts";
 import { type Connection, connectSocket } from "./socket.ts";
 import { wakeWaiting } from "./wake.ts";
 
@@ -47,6 +48,7 @@ export async function withApi<T>(dir: string, work: (api: Api) => Promise<T>): P
     await wakeWaiting(opened.host);
     const value = await work(createApi(opened.host));
     await settleEvents(opened.host);
+    await senderOf(opened.host, null, (message) => void process.stderr.write(`${message}\n`)).deliver();
     return value;
   } finally {
     await opened.host.close();

@@ -12,7 +12,7 @@ import { type World, executeRun } from "../engine/run.ts";
 import { type Script, loadScript } from "../engine/script.ts";
 import { createEngine } from "../engine/sqlite.ts";
 import { ClearedError, didYouMean, toWire } from "../errors.ts";
-import type { Cards, Cause, Clock, Engine, Git, Json, Notices, RunMode, RunRecord, RunSpec, Sandbox, Tree } from "../ports.ts";
+import type { Cards, Cause, Clock, Engine, Git, Given, Json, Notices, RunMode, RunRecord, RunSpec, Sandbox, Tree } from "../ports.ts";
 import { API } from "../primitive.ts";
 import { type Registry, createRegistry, loadPlugins } from "../registry.ts";
 import { type DiskCache, createDiskCache } from "../sandbox/disk-cache.ts";
@@ -44,6 +44,9 @@ export interface StartOptions {
   mode?: RunMode;
   /** Not before this time, ms. */
   notBefore?: number;
+  given?: Given;
+  /** The person of trust.yaml whose key the caller holds. */
+  by?: string;
 }
 
 export interface Host {

@@ -120,6 +120,11 @@ const COMMANDS: Spec[] = [
     load: () => import("./commands/import.ts"),
   },
   {
+    name: "policy [verb] [names...]",
+    about: "test policies with their cases, show their rules",
+    load: () => import("./commands/policy.ts"),
+  },
+  {
     name: "verify",
     about: "check the books",
     options: [["--independent", "compare with hledger and Ledger"]],

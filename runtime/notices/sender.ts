@@ -16,7 +16,7 @@ export interface SenderOptions {
   clock: Clock;
   channels: NoticeChannels;
   /** Value of a secret by name. @throws SECRET_MISSING */
-  secret(name: string): string;
+  secret(name: string): string | Promise<string>;
   /** Address of the status page, or null. */
   page: string | null;
   /** Hears once of each notice that is given up or in doubt. */
@@ -56,12 +56,12 @@ export function createSender({ database, clock, channels, secret, page, note }: 
     const { smtp } = channels;
     try {
       if (row.channel === "smtp" && smtp !== undefined) {
-        const password = smtp.password === undefined ? null : secret(nameOf(smtp.password));
+        const password = smtp.password === undefined ? null : await secret(nameOf(smtp.password));
         return await mailNotice(smtp, letter, { password, leaving: () => database.write(() => moveNotice(database, row.key, "sending")) });
       }
       const channel = Object.hasOwn(channels.webhooks, row.channel) ? channels.webhooks[row.channel] : undefined;
       if (channel === undefined) return { status: "never", why: `trust.yaml names no channel "${row.channel}" any more` };
-      return await postNotice(channel, letter, { secret: secret(nameOf(channel.secret)), now: clock.now() });
+      return await postNotice(channel, letter, { secret: await secret(nameOf(channel.secret)), now: clock.now() });
     } catch (error) {
       return { status: "retry", why: toWire(error).message };
     }

@@ -200,7 +200,7 @@ export const PATTERNS: readonly Pattern[] = [
     group: "health",
     gate: ["mrn", "medical", "patient"],
     shape:
-      /(?:mrn|medical[ _]record(?:[ _](?:number|no\.?|#))?|patient[ _](?:id|number|no\.?))[:=#"'\s]{1,5}([A-Z]{0,4}-?\d[\dA-Z-]{3,14})/gi,
+      /(?:mrn|medical[ _]record(?:[ _](?:number|no\.?|#))?|patient[ _](?:id|number|no\.?))[:=#"'\s]{1,5}([A-Z]{0,4}-?\d[\dA-Z-]{4,14})/gi,
     last4: true,
   },
   {
@@ -208,15 +208,14 @@ export const PATTERNS: readonly Pattern[] = [
     group: "health",
     gate: ["icd", "diagnos", "dx"],
     shape:
-      /(?:ICD-?10(?:-CM)?|[Dd]iagnos[a-z]{1,5}|DIAGNOS[A-Z]{1,5}|[Dd]x|DX)[^\n]{0,40}?[^A-Za-z0-9]([A-TV-Z]\d[0-9AB](?:\.[0-9A-Z]{1,4})?)(?![A-Za-z0-9])/g,
+      /(?:ICD-?10(?:-CM)?|[Dd]iagnos[a-z]{1,5}|DIAGNOS[A-Z]{1,5}|[Dd]x|DX)[^\n]{0,40}?[^A-Za-z0-9]([A-TV-Z]\d[0-9AB](?:\.[0-9A-Z]{1,4})?)/g,
   },
   { kind: "DIAGNOSIS", group: "health", gate: ["diagnosed"], shape: /diagnosed (?:with|as having)\s{1,5}([a-z][^\n.,;]{2,60})/gi },
   {
     kind: "MEDICATION",
     group: "health",
     gate: ["mg", "mcg", "ml"],
-    shape:
-      /(?:prescribed|prescription (?:for|of)|medications?|takes|taking|dosage)[^\n.;]{0,60}?(\d{1,5}(?:\.\d{1,3})? ?(?:mg|mcg|ml))(?![a-z])/gi,
+    shape: /(?:prescribed|prescription (?:for|of)|medications?|takes|taking|dosage)[^\n.;]{0,60}?(\d{1,5}(?:\.\d{1,3})? ?(?:mg|mcg|ml))/gi,
   },
   { kind: "NPI", group: "health", gate: ["npi"], shape: /npi\W{0,5}(\d{10})(?!\d)/gi, check: all(isNpi), last4: true },
   // US Medicare Beneficiary Identifier (CMS): the letters leave out S, L, O, I, B and Z.

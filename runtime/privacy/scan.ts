@@ -19,8 +19,8 @@ export const ALL: ReadonlySet<Group> = new Set(GROUPS);
 
 // A segment of a token that signs is shorter than this; walking back stops there.
 const BACK = 8192;
-// Deeper than any answer that JSON.parse and the door let through in practice; past it nothing is shown rather than the stack lost.
-const DEPTH = 2000;
+// A stack of a worker thread holds a few times this; what is nested deeper is no answer of a tool and is hidden whole.
+const DEPTH = 500;
 
 interface Hit {
   pattern: Pattern;
@@ -104,10 +104,11 @@ export function redactJson(value: Json, groups: ReadonlySet<Group> = HIDDEN): Js
 
 function walk(value: Json, groups: ReadonlySet<Group>, key: string, depth: number): Json {
   if (typeof value === "string" || typeof value === "number") {
+    const text = String(value);
     const label = key === "" ? "" : `${key}: `;
-    const before = label + value;
-    const after = redact(before, groups);
-    return after === before ? value : after.startsWith(label) ? after.slice(label.length) : redact(String(value), groups);
+    const seen = redact(label + text, groups);
+    const shown = seen.startsWith(label) ? seen.slice(label.length) : redact(text, groups);
+    return shown === text ? value : shown;
   }
   if (value === null || typeof value === "boolean") return value;
   if (depth === DEPTH) return "[TOO_DEEP]";

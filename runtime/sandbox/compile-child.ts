@@ -8,6 +8,7 @@ import type { At } from "../errors.ts";
 import type { Compiled, Finding } from "../ports.ts";
 import type { CompileOptions, CompileResult } from "./compile.ts";
 import { FRAME, encodeFrame, readFrame, writeFrame } from "./frames.js";
+import { flowOf } from "./flow.ts";
 import { lintLanguage } from "./language.ts";
 import { scanText } from "./language-text.ts";
 import { CODE_PREFIX, PARSE_PREFIX, SUFFIX, rewrite } from "./rewrite.ts";
@@ -80,7 +81,9 @@ function compile(source: string, { file, blob, lint, primitives }: CompileOption
   if (bodyOf(check.body, rewritten.code.length) === null || !rewritten.code.startsWith(CODE_PREFIX)) {
     return syntax("The script ends inside a bracket that it did not open.", { file });
   }
-  return { compiled: { file, blob, ...rewritten, scripts: found.scripts, calls: found.calls }, findings: [] };
+  const { main, functions, given } = flowOf(body, found.sites);
+  const calls = found.calls.map((call, i) => ({ ...call, given: given[i] ?? {} }));
+  return { compiled: { file, blob, ...rewritten, scripts: found.scripts, calls, flow: { main, functions } }, findings: [] };
 }
 
 /** Statements of the script when the program is exactly `"use strict"; __run(function(input){ ... })`. */

@@ -6,7 +6,7 @@ import { type At, didYouMean } from "../errors.ts";
 import type { Compiled, Finding } from "../ports.ts";
 import { ALLOWED, CONSTRUCTORS, FORBIDDEN_KEYS, FORBIDDEN_NAMES, FORBIDDEN_SYNTAX, GLOBALS } from "./language-rules.ts";
 import { nestedQuantifier } from "./language-text.ts";
-import { type Node, children } from "./syntax.ts";
+import { type Node, children, literalText } from "./syntax.ts";
 
 interface Scope {
   names: Set<string>;
@@ -16,7 +16,9 @@ interface Scope {
 interface Found {
   findings: Finding[];
   scripts: string[];
-  calls: Compiled["calls"];
+  calls: Omit<Compiled["calls"][number], "given">[];
+  /** Index in `calls` by node. */
+  sites: Map<Node, number>;
 }
 
 const FUNCTIONS = new Set(["FunctionDeclaration", "FunctionExpression", "ArrowFunctionExpression"]);
@@ -38,7 +40,8 @@ export function lintLanguage(
   const isPrimitive = new Set(primitives);
   const findings: Finding[] = [];
   const scripts = new Set<string>();
-  const calls: Compiled["calls"] = [];
+  const calls: Found["calls"] = [];
+  const sites = new Map<Node, number>();
   const report = (node: Node, message: string, code = "SCRIPT_LANGUAGE") => {
     if (findings.length < MAX_FINDINGS) findings.push({ code, at: place(node.start), message });
   };
@@ -103,12 +106,6 @@ export function lintLanguage(
     const instead = FORBIDDEN_KEYS[text];
     if (instead !== undefined && (inLiteral || text !== "toJSON")) report(node, `".${text}" is not part of the language. ${instead}`);
   };
-  const literalText = (node: Node | undefined): string | null => {
-    if (node?.type === "Literal") return typeof node["value"] === "string" ? node["value"] : null;
-    if (node?.type !== "TemplateLiteral") return null;
-    const [first, ...more] = node["quasis"] as { value: { cooked: string | null } }[];
-    return first === undefined || more.length > 0 ? null : first.value.cooked;
-  };
   const keysOf = (node: Node): string[] | null => {
     const names: string[] = [];
     for (const property of node["properties"] as Node[]) {
@@ -127,6 +124,7 @@ export function lintLanguage(
     const [first] = args;
     const primitive = callee["name"] as string;
     const keys = first === undefined ? [] : first.type === "ObjectExpression" ? keysOf(first) : null;
+    sites.set(node, calls.length);
     calls.push({ name: primitive, keys, bare: first !== undefined && NOT_OBJECTS.has(first.type), at: place(node.start) });
     if (primitive !== "script_run") return;
     const property =
@@ -295,5 +293,5 @@ export function lintLanguage(
   const names = new Set<string>();
   for (const node of body) hoistVars(node, names);
   visitAll(body, { names, parent: null });
-  return { findings, scripts: [...scripts], calls };
+  return { findings, scripts: [...scripts], calls, sites };
 }

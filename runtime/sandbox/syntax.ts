@@ -37,6 +37,14 @@ export function* children(node: Node): Generator<Node> {
   }
 }
 
+/** The text of a literal, or null. */
+export function literalText(node: Node | undefined): string | null {
+  if (node?.type === "Literal") return typeof node["value"] === "string" ? node["value"] : null;
+  if (node?.type !== "TemplateLiteral") return null;
+  const [first, ...more] = node["quasis"] as { value: { cooked: string | null } }[];
+  return first === undefined || more.length > 0 ? null : first.value.cooked;
+}
+
 /** Turns offsets of a wrapped source into places of the source. */
 export function createPlaces(wrapped: string, prefix: number, file: string): (offset: number) => At {
   const starts = [prefix];

@@ -15,28 +15,30 @@ export interface Schedule {
 }
 
 /** The next tick after a moment, or null when there is none, as for an expression that is not cron. */
-export async function nextTick(schedule: Schedule, after: number): Promise<number | null> {
-  return (await pattern(schedule))?.nextRun(new Date(after))?.getTime() ?? null;
+export function nextTick(schedule: Schedule, after: number): Promise<number | null> {
+  return asked(schedule, null, (cron) => cron.nextRun(new Date(after))?.getTime() ?? null);
 }
 
 /** The last `count` ticks until a moment (inclusive), oldest first. */
-export async function lastTicks(schedule: Schedule, until: number, count: number): Promise<number[]> {
-  // croner counts whole seconds and leaves out the one it is given.
-  const found = (await pattern(schedule))?.previousRuns(count + 1, new Date(until + 1000)) ?? [];
-  return found
-    .map((tick) => tick.getTime())
-    .filter((tick) => tick <= until)
-    .slice(0, count)
-    .reverse();
+export function lastTicks(schedule: Schedule, until: number, count: number): Promise<number[]> {
+  return asked(schedule, [], (cron) =>
+    // croner counts whole seconds and leaves out the one it is given.
+    cron
+      .previousRuns(count + 1, new Date(until + 1000))
+      .map((tick) => tick.getTime())
+      .filter((tick) => tick <= until)
+      .slice(0, count)
+      .reverse(),
+  );
 }
 
-async function pattern({ expression, timezone }: Schedule): Promise<Cron | null> {
+async function asked<T>({ expression, timezone }: Schedule, none: T, ask: (cron: Cron) => T): Promise<T> {
   const { Cron } = await import("croner");
-  if (!isFiveFields(expression)) return null;
+  if (!isFiveFields(expression)) return none;
   try {
-    return new Cron(expression, { timezone, paused: true });
+    return ask(new Cron(expression, { timezone, paused: true }));
   } catch {
-    return null; // `set` has told what is wrong with it
+    return none; // `set` has told what is wrong with it
   }
 }
 

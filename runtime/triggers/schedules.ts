@@ -73,7 +73,7 @@ export async function startDue(ports: DuePorts, planned: Planned): Promise<numbe
           : ticks.length > MOST_RUNS
             ? `It runs now for the last ${MOST_RUNS} of them; those before are left out.`
             : `It runs ${due.length} times now, once for each.`);
-    database.write(() => openAlert(database, `overdue:${agent}`, title, { then, schedule: expression, timezone, missed }, now));
+    database.write(() => openAlert(database, `overdue:${agent}`, title, { what_now: then, schedule: expression, timezone, missed }, now));
     ports.note(`${title}. ${then}`);
   }
   return keep(last);

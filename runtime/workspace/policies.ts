@@ -80,11 +80,13 @@ const packSchema = (ladder: Ladder) => {
         distinct_from_requester: z.boolean().default(false),
       }),
     ),
+    usual: z.record(z.string(), z.json()).default({}),
     cases: z
       .array(
         z.strictObject({
           name: line("what the case shows"),
-          facts: z.record(z.string(), z.json()),
+          facts: z.record(z.string(), z.json()).default({}),
+          without: z.array(z.string()).default([]),
           verdict: z.enum(STRICTNESS as [string], { error: `write one of ${STRICTNESS.join(", ")}` }),
           level: level.optional(),
           approvals: z.int().optional(),
@@ -113,7 +115,7 @@ export interface Pack {
 export function parsePack(text: string, file: string, ladder: Ladder): Pack {
   const source = { file, code: "POLICY_INVALID" as const, maxLength: 262_144 };
   const yaml = readYaml(text, source);
-  const { facts, thresholds, rules, cases, process, ...rest } = checkYaml(yaml, packSchema(ladder), source);
+  const { facts, thresholds, rules, usual, process, ...rest } = checkYaml(yaml, packSchema(ladder), source);
   const kinds = new Map<string, Kind>(Object.entries(facts));
   const set: RuleSet = { source: file, rules, kinds, thresholds, facts: {}, loose: false };
   const name = file.slice(file.lastIndexOf("/") + 1).replace(/\.yaml$/, "");
@@ -128,8 +130,12 @@ export function parsePack(text: string, file: string, ladder: Ladder): Pack {
       at: errors[0].at,
       data: { findings: errors.slice(0, 20).map(({ at, message }) => ({ code: "POLICY_INVALID", at, message })) },
     });
+  const cases = rest.cases.map((one) => ({ ...one, facts: without({ ...usual, ...one.facts }, one.without) }));
   return { ...rest, process, set, cases, warnings: found, hash: createHash("sha256").update(text).digest("hex") };
 }
+
+const without = (facts: PolicyCase["facts"], names: readonly string[]): PolicyCase["facts"] =>
+  Object.fromEntries(Object.entries(facts).filter(([name]) => !names.includes(name)));
 
 /** How a case differs from what the pack says of its facts; null when it holds. What the case leaves out is not compared. */
 export function failureOf(one: PolicyCase, pack: Pack, ladder: Ladder): { failure: string | null; verdict: Judgement } {

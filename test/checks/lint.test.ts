@@ -11,6 +11,7 @@ const call = (name: string, keys: string[] | null, line = 1): FoundCall => ({
   name,
   keys,
   bare: keys === null,
+  given: {},
   at: { file, line, col: 3 },
 });
 const said = (calls: FoundCall[], uses: string[] | null = null) =>

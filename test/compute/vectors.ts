@@ -1,60 +1,14 @@
 /**
- * The reference vectors and how they reach our primitives: their JSON numbers become text where a parameter is money, and a few
- * variants (`function#variant`) are projections of the whole answer. VECTORS_DIR names another folder of the same form.
+ * How the reference vectors reach our primitives: their JSON numbers become text where a parameter is money, and a few variants
+ * (`function#variant`) are projections of the whole answer.
  */
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import type { z } from "zod";
-import { parse } from "yaml";
 import { computePrimitives, VECTOR_FUNCTIONS } from "../../primitives/compute/index.ts";
 import { exact } from "../../primitives/compute/exact.ts";
 import type { Json } from "../../runtime/ports.ts";
 import { callPrimitive, type Primitive } from "../../runtime/primitive.ts";
 import { memory } from "../primitives/memory-ports.ts";
-
-const FOLDER = process.env["VECTORS_DIR"] ?? join(import.meta.dirname, "../vectors");
-
-export interface Vector {
-  function: string;
-  args: Record<string, Json>;
-  expected: Json;
-  tolerance?: number;
-}
-
-export interface WrongRow {
-  function: string;
-  args: Record<string, Json>;
-  recommended: Json;
-  kind: string;
-}
-
-export const vectors = (file: string): Vector[] => JSON.parse(readFileSync(join(FOLDER, file), "utf8")) as Vector[];
-export const wrongRows = (): WrongRow[] =>
-  JSON.parse(readFileSync(join(FOLDER, "reference_wrong/financial_calculator.json"), "utf8")) as WrongRow[];
-
-/** Vectors a rule of spec/worker.md overrules, described so that new vectors of the same kind match too. */
-export interface Exception {
-  file: string;
-  index: number;
-  function: string;
-  rule: string;
-  /** The part of the arguments that makes it an exception, and the code ours refuses it with. */
-  args?: Record<string, Json>;
-  code?: string;
-  /** Ours has the first word where the vector has the second. */
-  words?: Record<string, string>;
-}
-
-export const exceptions = parse(readFileSync(join(import.meta.dirname, "../vectors/exceptions.yaml"), "utf8")) as Exception[];
-
-export const refusedBy = (file: string, vector: Vector): Exception | undefined =>
-  exceptions.find(
-    (one) =>
-      one.args !== undefined &&
-      one.file === file &&
-      one.function === vector.function &&
-      Object.entries(one.args).every(([key, value]) => vector.args[key] === value),
-  );
+import { exceptions, type Vector } from "../vectors/load.ts";
 
 const BY_FUNCTION = new Map([...VECTOR_FUNCTIONS].map(([script, name]) => [name, script]));
 

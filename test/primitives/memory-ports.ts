@@ -121,7 +121,7 @@ export function memory(options: { mode?: "live" | "dry"; decision?: Partial<Deci
       find: async () => [TOOL],
       get: async () => TOOL,
       call: async () => ({ result: { ok: true }, write: null, notes: [] }),
-      fetchAll: async () => ({ records: [{ id: "1" }], complete: true, pages: 1, reason: null }),
+      fetchAll: async () => ({ records: [{ id: "1" }], complete: true, pages: 1, duplicates: 0, reason: null }),
       readBack: async () => null,
     },
     policies: { evaluate: async () => PASSED },

@@ -28,7 +28,7 @@ function taken(says: Frame[], history: Job["history"] = []) {
     },
   };
   const job: Job = {
-    main: { file: "agents/a.ts", blob: "b", code: "", shifts: [], scripts: [], calls: [] },
+    main: { file: "agents/a.ts", blob: "b", code: "", shifts: [], scripts: [], calls: [], flow: { main: { all: [] }, functions: [] } },
     scripts: {},
     primitives: { echo: "x" },
     input: "{}",

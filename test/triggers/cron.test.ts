@@ -20,20 +20,20 @@ test("a tick heard twice in its minute has one key", () => {
   expect(tickKey("0 6 * * *", new Date("2026-11-22T06:01:00Z"))).not.toBe(tickKey("0 6 * * *", new Date("2026-11-22T06:00:00Z")));
 });
 
-test("a schedule ticks at its minute, a removed one no more, and a wrong one stops no other", async () => {
+test("a schedule rings at its minute, a removed one no more, and a wrong one stops no other", async () => {
   vi.useFakeTimers({ now: new Date("2026-11-22T05:59:58Z") });
   const ticks: string[] = [];
-  const cron = createCron((agent, key) => ticks.push(`${agent} ${key}`));
+  const cron = createCron((agent) => void ticks.push(agent));
   const good = { agent: "good", expression: "0 6 * * *", timezone: "UTC" };
   const each = { agent: "each", expression: "* * * * *", timezone: "UTC" };
   expect(await cron.set([{ agent: "wrong", expression: "every day", timezone: "UTC" }, good, each])).toEqual([
     'agents/wrong.ts: schedule: "every day" is not a cron expression, so it never runs by itself. Write five fields: minute hour day month weekday, for example "0 6 * * *".',
   ]);
   await vi.advanceTimersByTimeAsync(4000);
-  expect(ticks.sort()).toEqual(["each * * * * *@2026-11-22T06:00", "good 0 6 * * *@2026-11-22T06:00"]);
+  expect(ticks.sort()).toEqual(["each", "good"]);
   expect(await cron.set([each])).toEqual([]);
   await vi.advanceTimersByTimeAsync(60_000);
-  expect(ticks.filter((tick) => tick.startsWith("each"))).toHaveLength(2);
+  expect(ticks.filter((tick) => tick === "each")).toHaveLength(2);
   cron.stop();
   await vi.advanceTimersByTimeAsync(120_000);
   expect(ticks).toHaveLength(3);

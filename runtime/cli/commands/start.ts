@@ -21,6 +21,7 @@ import type { Host } from "../host.ts";
 import { readLocal } from "../local.ts";
 import { filePorts, importing, oddities } from "../imports.ts";
 import type { Invocation } from "../main.ts";
+import { hooksOf, keepSending } from "../notices.ts";
 import type { Output } from "../output.ts";
 import { receiptsOf } from "../receipts.ts";
 import { reconcileCards } from "../reconcile.ts";
@@ -69,8 +70,10 @@ export async function run(at: Invocation, _: (string | string[] | undefined)[], 
       return operation(params);
     });
     closing.push(() => socket.close());
-    const web = await serveWeb(createFacts(host, api), host.clock, port);
+    const web = await serveWeb(createFacts(host, api), host.clock, port, hooksOf(host));
     closing.push(() => web.close());
+    const sending = keepSending(host, web.url, (message) => output.note(message), say);
+    closing.push(() => sending.stop());
     const started = startTriggers({
       ...filePorts(host),
       dir,

@@ -1,0 +1,126 @@
+/**
+ * Tools of the servers trust.yaml names, and of an endpoint given with the run. What a call may do follows from the class of its tool
+ * (runtime/tools/classify.ts): a read is a read, everything else acts outside and needs the approval its verdict demands.
+ */
+import { z } from "zod";
+import { ClearedError } from "../runtime/errors.ts";
+import type { Json, ToolInfo } from "../runtime/ports.ts";
+import { definePrimitive, type StepContext } from "../runtime/primitive.ts";
+import { failureIn } from "../runtime/tools/shape.ts";
+import { checked, json, record, shown, text } from "./_shapes.ts";
+
+const tool = checked<string>((value) => typeof value === "string" && value.length <= 300 && /^[^/\s]+\/\S+$/.test(value), {
+  says: (value) => `${shown(value)} is not a tool; write SERVER/NAME, such as "erp/get_invoice"; mcp_list() has them all`,
+  ts: "string",
+  json: { type: "string", pattern: "^[^/\\s]+/\\S+$" },
+});
+const params = record.default({}).describe("the tool's own parameters");
+const READ_ERRORS = ["TOOL_UNKNOWN", "TOOL_ARGUMENTS", "TOOL_FAILED", "TOOL_DOWN", "TOOL_TIMEOUT", "TOOL_ANSWER"];
+
+const listed = z.object({
+  tool: z.string(),
+  description: z.string().describe("the server's words"),
+  class: z.enum(["read", "compute", "mutate"]),
+  why: z.string().describe("what made it this class"),
+  input_schema: json,
+});
+const shownTool = ({ tool, description, class: kind, why, input_schema }: ToolInfo) => ({
+  tool,
+  description,
+  class: kind,
+  why,
+  input_schema,
+});
+
+type Asked = { tool: string; params: Record<string, Json> };
+
+/** Make the call and keep what its read-back showed. @throws TOOL_* */
+async function called({ tool, params }: Asked, ctx: StepContext): Promise<Json> {
+  const { result, write, notes } = await ctx.ports.tools.call({ tool, params }, { key: ctx.key, now: ctx.now, abort: ctx.abort });
+  for (const note of notes) ctx.ports.log(note);
+  if (write !== null) ctx.changed({ op: "verified", write });
+  if (write?.status === "WRITE_FAILED")
+    throw new ClearedError("TOOL_FAILED", `${tool}: ${failureIn(result) ?? write.answer}`, { data: { tool } });
+  return result;
+}
+
+export const mcp_call = definePrimitive({
+  name: "mcp_call",
+  effect: "external",
+  access: "external",
+  summary: "Call a tool; one that writes is verified against its record afterwards. Takes a call of approval_wait as it is.",
+  params: z.object({ tool, params }),
+  returns: json,
+  errors: [...READ_ERRORS, "TOOL_LOST"],
+  example: `mcp_call({ tool: "erp/get_invoice", params: { invoice_id: "INV-2024-447" } })`,
+  classify: async (p, ctx) => {
+    const found = await ctx.ports.tools.get(p.tool);
+    return found.class === "mutate" ? { effect: "external", access: "external" } : { effect: "read", access: "read" };
+  },
+  call: ({ tool, params }) => ({ tool, params }),
+  run: called,
+  dryRun: async (p, ctx) => {
+    const found = await ctx.ports.tools.get(p.tool);
+    return found.class === "mutate" ? { simulated: true, tool: p.tool, params: p.params } : called(p, ctx);
+  },
+  readBack: async ({ tool, params }, ctx) => {
+    const seen = await ctx.ports.tools.readBack({ tool, params }, { abort: ctx.abort });
+    if (seen !== true) return seen === null ? null : { happened: false };
+    const answer = "its record shows it; the answer was lost when the run was interrupted";
+    const write = { tool, params, status: "VERIFIED", read: null, expected: {}, before: null, after: null, diff: {}, answer } as const;
+    ctx.changed({ op: "verified", write });
+    return { happened: true, result: { read_back: true, tool } };
+  },
+});
+
+export const mcp_list = definePrimitive({
+  name: "mcp_list",
+  effect: "read",
+  access: "read",
+  summary: "The tools on offer, with their classes and schemas.",
+  params: z.object({ server: text.optional().describe("only this server's") }),
+  returns: z.array(listed),
+  errors: ["TOOL_UNKNOWN", "TOOL_DOWN", "TOOL_TIMEOUT", "TOOL_ANSWER"],
+  example: `mcp_list({ server: "erp" })`,
+  run: async (p, ctx) => (await ctx.ports.tools.list(p.server)).map(shownTool),
+});
+
+export const mcp_find = definePrimitive({
+  name: "mcp_find",
+  effect: "read",
+  access: "read",
+  summary: "Tools nearest to a wish in words, best first.",
+  params: z.object({ wish: text, limit: z.int().min(1).max(50).default(5) }),
+  returns: z.array(listed),
+  errors: ["TOOL_DOWN", "TOOL_TIMEOUT", "TOOL_ANSWER"],
+  example: `mcp_find("look up an unpaid invoice")`,
+  run: async (p, ctx) => (await ctx.ports.tools.find(p.wish, p.limit)).map(shownTool),
+});
+
+export const mcp_fetch_all = definePrimitive({
+  name: "mcp_fetch_all",
+  effect: "read",
+  access: "read",
+  summary: "All pages of a reading tool. Look at complete before adding up: data_sum and its kin refuse an incomplete answer.",
+  params: z.object({ tool, params, where: record.optional().describe("only records whose fields equal these") }),
+  returns: z.object({
+    records: z.array(json),
+    complete: z.boolean(),
+    pages: z.number(),
+    duplicates: z.number().describe("records that came twice and are listed once"),
+    reason: z.string().nullable().describe("why it is not complete"),
+  }),
+  errors: [...READ_ERRORS, "PARAMS_INVALID"],
+  example: `mcp_fetch_all({ tool: "erp/list_invoices", where: { status: "open" } })`,
+  run: async (p, ctx) => {
+    const { class: kind, why } = await ctx.ports.tools.get(p.tool);
+    if (kind === "mutate") {
+      throw new ClearedError(
+        "PARAMS_INVALID",
+        `mcp_fetch_all: ${p.tool} is no reading tool (${why}). Set its class in trust.yaml if it only reads.`,
+      );
+    }
+    const where = p.where === undefined ? {} : { where: p.where };
+    return ctx.ports.tools.fetchAll({ tool: p.tool, params: p.params }, { ...where, abort: ctx.abort });
+  },
+});

@@ -1,0 +1,1 @@
+export const runMetadata = (x: unknown) => x;

@@ -1,0 +1,1 @@
+export const bracketAnswer = (x: unknown[]) => JSON.stringify(x);

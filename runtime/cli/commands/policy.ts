@@ -1,0 +1,84 @@
+/** `cleared policy test [FILE...]`: the cases written beside the rules, of the files as they are on disk. `policy show NAME`: the rules in words. */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { ClearedError, didYouMean, formatAt } from "../../errors.ts";
+import { print } from "../../policy/condition.ts";
+import type { Rule } from "../../policy/verdict.ts";
+import { POLICIES, policyFile } from "../../workspace/layout.ts";
+import { type Pack, failureOf, parsePack } from "../../workspace/policies.ts";
+import { findWorkspace } from "../find.ts";
+import { readLocal } from "../local.ts";
+import type { Invocation } from "../main.ts";
+
+const ACTS: Record<Rule["action"], string> = {
+  inform: "adds a note",
+  require_approval: "requires approval",
+  escalate: "escalates",
+  block: "blocks",
+};
+
+export async function run({ output, dir: where }: Invocation, [verb, given]: (string | string[] | undefined)[]): Promise<number> {
+  const dir = findWorkspace(where);
+  const ladder = readLocal(dir).config.policy;
+  const packs = filesOf(dir, [given ?? []].flat()).map((file) => parsePack(readFileSync(resolve(dir, file), "utf8"), file, ladder));
+  for (const { at, message } of packs.flatMap((pack) => pack.warnings)) output.note(`${formatAt(at)} ${message}`);
+  if (verb === "show") {
+    output.result(
+      packs.map(({ set, ...pack }) => ({ ...pack, facts: Object.fromEntries(set.kinds), thresholds: set.thresholds, rules: inWords(set) })),
+    );
+    for (const { process, source, set } of packs) {
+      output.line(`${output.bold(process)}  ${set.source}, ${source}`);
+      for (const { id, when, does, description } of inWords(set)) output.line(`  ${id}: ${does} when ${when}\n    ${description}`);
+    }
+    return 0;
+  }
+  if (verb !== "test") throw new ClearedError("USAGE", `\`cleared policy ${String(verb ?? "")}\` is not known: test or show.`);
+  const results = packs.flatMap((pack) =>
+    pack.cases.map((one) => {
+      const { failure, verdict } = failureOf(one, pack, ladder);
+      return { policy: pack.process, case: one.name, failure, verdict };
+    }),
+  );
+  const failed = results.filter((one) => one.failure !== null).length;
+  output.result({ passed: results.length - failed, failed, results });
+  for (const one of results)
+    output.line(
+      `${one.failure === null ? output.green("ok") : output.red("failed")}  ${one.policy}: ${one.case}${one.failure === null ? "" : `: ${one.failure}`}`,
+    );
+  output.line(`${results.length - failed} passed, ${failed} failed`);
+  return failed > 0 ? 1 : 0;
+}
+
+/** The rules as a person reads them: thresholds as their values, with the name that changes them. */
+function inWords(set: Pack["set"]): { id: string; when: string; does: string; description: string }[] {
+  return set.rules.map((rule) => ({
+    id: rule.id,
+    when: print(rule.when).replace(/\[?threshold\.([\w.-]+)\]?/g, (_, name: string) => `${JSON.stringify(set.thresholds[name])} (${name})`),
+    does: [
+      `${ACTS[rule.action]}${rule.level === null ? "" : ` (${rule.level})`}`,
+      ...(rule.approvals > 1 ? [`of ${rule.approvals} people`] : []),
+      ...(rule.distinct_from_requester ? ["not by the requester"] : []),
+    ].join(", "),
+    description: rule.description,
+  }));
+}
+
+/** Files by path or by the policy's name; all of policies/ when none is named. @throws FILE_MISSING */
+function filesOf(dir: string, names: readonly string[]): string[] {
+  const folder = join(dir, POLICIES);
+  const all = existsSync(folder)
+    ? readdirSync(folder)
+        .filter((file) => file.endsWith(".yaml"))
+        .sort()
+    : [];
+  if (names.length === 0) return all.map((file) => `${POLICIES}${file}`);
+  return names.map((name) => {
+    const found = [name, policyFile(name)].find((file) => file.endsWith(".yaml") && existsSync(resolve(dir, file)));
+    if (found !== undefined) return found;
+    const known = all.map((file) => file.slice(0, -5));
+    throw new ClearedError(
+      "FILE_MISSING",
+      `There is no policy "${name}".${didYouMean(name, known)} There are: ${known.join(", ") || "none"}.`,
+    );
+  });
+}
