@@ -13,6 +13,7 @@ import { type Script, loadScript } from "../engine/script.ts";
 import { createEngine } from "../engine/sqlite.ts";
 import { ClearedError, didYouMean, toWire } from "../errors.ts";
 import type { Cards, Cause, Clock, Engine, Git, Given, Json, Notices, RunMode, RunRecord, RunSpec, Sandbox, Tree } from "../ports.ts";
+import type { ToolPool } from "../mcp/tools.ts";
 import { API } from "../primitive.ts";
 import { type Registry, createRegistry, loadPlugins } from "../registry.ts";
 import { type DiskCache, createDiskCache } from "../sandbox/disk-cache.ts";
@@ -29,6 +30,7 @@ import { type Local, readLocal } from "./local.ts";
 import { createMemo } from "./memo.ts";
 import { createPins } from "./pins.ts";
 import { againOf, settleRows } from "./receipts.ts";
+import { createToolPool } from "./tools.ts";
 import { execSource, sourceBlob, withFile } from "./source.ts";
 
 /** Counts since this process began. */
@@ -117,6 +119,8 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
     });
     opened.push(() => sandbox.close());
     const engine = createEngine(database, clock, onError);
+    const tools = createToolPool({ trust, dir });
+    opened.push(() => tools.close());
     const host = assemble({
       dir,
       local,
@@ -130,6 +134,7 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
       trust,
       database,
       lease,
+      tools,
     });
     const pins = createPins(database, git);
     if (options.mode === "owner") await pins.sweep();
@@ -162,10 +167,11 @@ interface Parts extends Pick<Host, "dir" | "clock" | "git" | "engine" | "cards" 
   local: Local;
   cache: DiskCache;
   lease: Lease | null;
+  tools: ToolPool;
 }
 
 function assemble(parts: Parts): Omit<Host, "close"> {
-  const { dir, cache, clock, git, engine, sandbox, registry, trust, database } = parts;
+  const { dir, cache, clock, git, engine, sandbox, registry, trust, database, tools } = parts;
   const configs = new Map<string, Config>();
   const globals = Object.fromEntries(registry.all().map((one) => [one.name, one.bare]));
 
@@ -263,6 +269,7 @@ function assemble(parts: Parts): Omit<Host, "close"> {
         pending: () => parts.cards.list({ open: true }),
         log: (message) => log.event("log", { level: "info", message }),
         notices: { ...createOutbox(database, trust.notices, settings), schedule },
+        tools: tools.forRun({ run: run.id, given: run.given?.tools, note: (message) => log.event("log", { level: "warn", message }) }),
       });
       return {
         ...view,

@@ -44,9 +44,9 @@ export function keepSending(host: Host, page: string | null, note: (message: str
 
 export function hooksOf(host: Host): Hooks {
   const { database, clock, trust } = host;
-  const secret = (name: string): string | null => {
+  const secret = async (name: string): Promise<string | null> => {
     const named = Object.hasOwn(trust.webhooks, name) ? trust.webhooks[name] : undefined;
-    return named === undefined ? null : readSecrets(host.dir)(named.secret.slice("secret:".length));
+    return named === undefined ? null : (await readSecrets(host.dir))(named.secret.slice("secret:".length));
   };
   return (request) => acceptHook({ database, now: () => clock.now(), agents: () => host.agents(), start: host.start, secret }, request);
 }

@@ -262,12 +262,15 @@ function answerOf(result: { content?: { type: string }[]; structuredContent?: un
   const texts = parts.filter((part): part is { type: "text"; text: string } => part.type === "text").map((part) => part.text);
   if (result.isError === true)
     throw new ClearedError("TOOL_FAILED", texts.join("\n") || "The tool failed without a word.", {
-      data: { answer: result.structuredContent ?? null },
+      data: fieldsOf(result.structuredContent),
     });
   if (result.structuredContent !== undefined) return result.structuredContent as Json;
   if (texts.length < parts.length) return { content: parts as unknown as Json };
   return texts.length === 1 ? fromText(texts[0] ?? "") : texts.length === 0 ? null : texts.map(fromText);
 }
+
+/** What a tool tells of its failure beside its words; it may name the columns it does not know. */
+const fieldsOf = (told: unknown) => (typeof told === "object" && told !== null && !Array.isArray(told) ? { ...told } : {});
 
 /** Broken, not connected, a session the server has forgotten (404), or a secret that has changed (401). */
 function isGone({ code, data }: ClearedError): boolean {
@@ -288,9 +291,7 @@ function errorOf(error: unknown, { ended, stdio }: Session): ClearedError {
   const text = error instanceof Error ? error.message : String(error);
   if (ended) return new ClearedError("TOOL_LOST", `The server ended before it answered.${saidBy(stdio)}`);
   if (error instanceof McpError) {
-    return new ClearedError("TOOL_FAILED", text.replace(/^MCP error -?\d+: /, ""), {
-      data: { rpc: error.code, answer: error.data ?? null },
-    });
+    return new ClearedError("TOOL_FAILED", text.replace(/^MCP error -?\d+: /, ""), { data: fieldsOf(error.data) });
   }
   const name = error instanceof Error ? error.constructor.name : "";
   // Known by name, because a copy of the SDK inside another package has classes of its own.

@@ -79,7 +79,9 @@ function bodyOf(text: string, { status }: Response, write: boolean): Json {
   const fault = typeof value === "object" && value !== null && !Array.isArray(value) ? value["error"] : undefined;
   // A write that ended in a 5xx may have been done before something broke, whatever its body says.
   if (fault && (status < 500 || !write)) {
-    throw new ClearedError("TOOL_FAILED", typeof fault === "string" ? fault : JSON.stringify(fault), { data: { answer: value ?? null } });
+    throw new ClearedError("TOOL_FAILED", typeof fault === "string" ? fault : JSON.stringify(fault), {
+      data: value as Record<string, Json>,
+    });
   }
   if (status < 200 || status >= 300) throw statusError(status, text);
   if (value === undefined) throw new ClearedError("TOOL_ANSWER", `Its answer is not JSON; it begins: ${forPeople(text.slice(0, 120))}`);

@@ -16,7 +16,7 @@ export interface SenderOptions {
   clock: Clock;
   channels: NoticeChannels;
   /** Value of a secret by name. @throws SECRET_MISSING */
-  secret(name: string): string | Promise<string>;
+  secret(name: string): Promise<string>;
   /** Address of the status page, or null. */
   page: string | null;
   /** Hears once of each notice that is given up or in doubt. */

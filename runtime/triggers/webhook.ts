@@ -15,7 +15,7 @@ export interface HookPorts {
   agents(): Promise<{ name: string; header: Header | null }[]>;
   start(agent: string, options: { cause: Cause; input: Json }): Promise<{ id: string; created: boolean }>;
   /** The shared secret of a webhook, or null when trust.yaml names none. @throws SECRET_MISSING */
-  secret(name: string): string | null;
+  secret(name: string): Promise<string | null>;
 }
 
 export interface HookRequest {
@@ -35,7 +35,7 @@ export async function acceptHook(
   ports: HookPorts,
   { name, body, signature, key }: HookRequest,
 ): Promise<{ runs: string[]; created: boolean }> {
-  const secret = ports.secret(name);
+  const secret = await ports.secret(name);
   // An unknown name is checked like a wrong secret, and answered alike.
   const proof = checkSignature(signature, body, secret ?? crypto.randomUUID(), ports.now());
   if (secret === null || proof === null) throw refused("it is not signed with this webhook's secret, or more than 5 minutes off");

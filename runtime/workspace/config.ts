@@ -165,7 +165,7 @@ const toolServer = z
 
 const secret = z
   .string({ error: "write secret:NAME" })
-  .regex(/^secret:[A-Za-z][A-Za-z0-9_-]{0,79}$/, "write secret:NAME; `cleared secrets set NAME` keeps the value");
+  .regex(/^secret:[A-Za-z][A-Za-z0-9_-]{0,63}$/, "write secret:NAME; `cleared secrets set NAME` keeps the value");
 
 // Where notices go. A mail server that is not this machine must offer TLS.
 const noticeChannels = z.strictObject({

@@ -10,28 +10,33 @@ import { SECRETS, SECRETS_KEY } from "./layout.ts";
 export interface Secrets {
   /** Sorted. */
   names(): Promise<string[]>;
-  /** @throws SECRET_MISSING */
-  get(name: string): Promise<string>;
+  /** Values by name. @throws SECRET_MISSING when the file cannot be read */
+  all(): Promise<Map<string, string>>;
   /** @throws USAGE for a name or value that cannot be kept */
   set(name: string, value: string): Promise<void>;
   /** @throws SECRET_MISSING */
   remove(name: string): Promise<void>;
 }
 
-export const SECRET_NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
+const SECRET_NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 // A shorter one would stand by chance in amounts and names, and taking it out of answers would change them.
 const SHORTEST = 8;
 const LONGEST = 65_536;
 
 type Identity = { keys: string[] } | { passphrase: string };
 
-/** `identityFile`: of CLEARED_AGE_IDENTITY. */
-export function openSecrets(dir: string, identityFile: string | undefined): Secrets {
-  const [file, keyFile] = [join(dir, SECRETS), identityFile ?? join(dir, SECRETS_KEY)];
+/** All of them as they are now, by name. @throws SECRET_MISSING, now or when one that is not there is asked for */
+export async function readSecrets(dir: string): Promise<(name: string) => string> {
+  const values = await openSecrets(dir).all();
+  return (name) => mustHave(values, name);
+}
+
+export function openSecrets(dir: string): Secrets {
+  const [file, keyFile] = [join(dir, SECRETS), process.env["CLEARED_AGE_IDENTITY"] ?? join(dir, SECRETS_KEY)];
 
   const identity = async (): Promise<Identity | null> => {
-    const text = await readIf(keyFile, "utf8");
-    if (text === null) return null;
+    const text = (await readIf(keyFile))?.toString("utf8");
+    if (text === undefined) return null;
     const keys = text.split("\n").filter((line) => line.startsWith("AGE-SECRET-KEY-"));
     if (keys.length > 0) return { keys: keys.map((key) => key.trim()) };
     const passphrase = text.trim();
@@ -74,16 +79,9 @@ export function openSecrets(dir: string, identityFile: string | undefined): Secr
     await rename(aside, file);
   };
 
-  const mustHave = (values: Map<string, string>, name: string): string => {
-    const value = values.get(name);
-    if (value === undefined)
-      throw missing(`There is no secret "${name}".${didYouMean(name, values.keys())} Store it with \`cleared secrets set ${name}\`.`);
-    return value;
-  };
-
   return {
+    all: read,
     names: async () => [...(await read()).keys()].sort(),
-    get: async (name) => mustHave(await read(), name),
     set: async (name, value) => {
       if (!SECRET_NAME.test(name)) throw new ClearedError("USAGE", `"${name}" cannot name a secret: use letters, digits, - and _.`);
       if (value.length < SHORTEST || value.length > LONGEST) {
@@ -103,15 +101,19 @@ export function openSecrets(dir: string, identityFile: string | undefined): Secr
   };
 }
 
+function mustHave(values: Map<string, string>, name: string): string {
+  const value = values.get(name);
+  if (value !== undefined) return value;
+  throw missing(`There is no secret "${name}".${didYouMean(name, values.keys())} Store it with \`cleared secrets set ${name}\`.`);
+}
+
 function missing(message: string, cause?: unknown): ClearedError {
   return new ClearedError("SECRET_MISSING", message, { cause });
 }
 
-async function readIf(path: string): Promise<Buffer | null>;
-async function readIf(path: string, encoding: "utf8"): Promise<string | null>;
-async function readIf(path: string, encoding?: "utf8"): Promise<Buffer | string | null> {
+async function readIf(path: string): Promise<Buffer | null> {
   try {
-    return await readFile(path, encoding);
+    return await readFile(path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
     throw missing(`${path} cannot be read: ${(error as Error).message}`);

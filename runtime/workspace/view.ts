@@ -4,7 +4,7 @@
  */
 import { ClearedError } from "../errors.ts";
 import { dayIn } from "../sandbox/header.ts";
-import type { Card, Change, CommitResult, Git, Json, Notices, Row, Step, Tree, WorkspaceView } from "../ports.ts";
+import type { Card, Change, CommitResult, Git, Json, Notices, Row, Step, Tools, Tree, WorkspaceView } from "../ports.ts";
 import { createAudit } from "./audit.ts";
 import { type Config, configKeys, configValue, parseConfig } from "./config.ts";
 import { createDataFiles } from "./data-files.ts";
@@ -33,6 +33,7 @@ export interface ViewOptions {
   pending(): Card[];
   log(message: string): void;
   notices: Notices;
+  tools: Tools;
 }
 
 export function createView(options: ViewOptions): WorkspaceView {
@@ -77,6 +78,7 @@ export function createView(options: ViewOptions): WorkspaceView {
         },
       },
       notices: options.notices,
+      tools: options.tools,
       audit: createAudit(overlay),
     },
     restore: (step) => {

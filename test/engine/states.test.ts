@@ -10,10 +10,10 @@ source: test
 facts: {amount: money, kind: text}
 thresholds: {manager: "100.00"}
 rules:
-  - {id: BIG, when: "amount > threshold.manager", action: require_approval, level: manager}
-  - {id: ODD, when: "kind == odd", action: escalate}
-  - {id: BAD, when: "kind == bad", action: block}
-  - {id: TWO, when: "kind == two", action: require_approval, approvals: 2}
+  - {id: BIG, when: "amount > threshold.manager", action: require_approval, level: manager, description: a test}
+  - {id: ODD, when: "kind == odd", action: escalate, description: a test}
+  - {id: BAD, when: "kind == bad", action: block, description: a test}
+  - {id: TWO, when: "kind == two", action: require_approval, approvals: 2, description: a test}
 `;
 
 const agent = (body: string, more = "", gate = "APPROVAL_GATE?"): string => `/*

@@ -25,7 +25,7 @@ function setup(channels: Partial<NoticeChannels>, config = CONFIG) {
   const all: NoticeChannels = { webhooks: {}, ...channels };
   const clock = { at: NOON, now: () => clock.at };
   const notes: string[] = [];
-  const sender = (secret = (name: string) => `value of ${name}`) =>
+  const sender = (secret = async (name: string) => `value of ${name}`) =>
     createSender({ database, clock, channels: all, secret, page: "http://127.0.0.1:4310", note: (message) => void notes.push(message) });
   const outbox = createOutbox(database, all, parseConfig(config));
   return {
@@ -214,9 +214,7 @@ test("a secret that is not there and a channel that is gone lose nothing", async
   const receiver = await hookReceiver();
   const { send, sender, rows } = setup(ops(receiver.url));
   await send({ channel: "ops" });
-  await sender(() => {
-    throw new Error("no secret ops_hook");
-  }).deliver();
+  await sender(() => Promise.reject(new Error("no secret ops_hook"))).deliver();
   expect(rows()).toMatchObject([{ state: "queued", last_error: "no secret ops_hook" }]);
   expect(receiver.requests).toEqual([]);
 });

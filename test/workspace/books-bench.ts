@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Change, EntryDraft, Git, Json, Receipt, Row, Step, WorkspaceView } from "../../runtime/ports.ts";
 import { parseConfig } from "../../runtime/workspace/config.ts";
+import { createToolPool } from "../../runtime/cli/tools.ts";
 import { createView } from "../../runtime/workspace/view.ts";
 import { MAIN, memoryTree, withChanges } from "./memory-tree.ts";
 
@@ -75,6 +76,7 @@ export async function viewOf(workspace: Workspace, run: string): Promise<Workspa
       send: async () => ({ notice: "", channel: "page", state: "sent", due: 0 }),
       schedule: async () => ({ run: "", created: true }),
     },
+    tools: createToolPool({ trust: { mcp: {}, addresses: { allow: [], loopback: false } }, dir: workspace.dir }).forRun({ run }),
   });
 }
 

@@ -10,7 +10,7 @@ import type { Invocation } from "../main.ts";
 export async function run(at: Invocation, [verb, name]: (string | string[] | undefined)[]): Promise<number> {
   const { output } = at;
   const dir = findWorkspace(at.dir);
-  const secrets = openSecrets(dir, process.env["CLEARED_AGE_IDENTITY"]);
+  const secrets = openSecrets(dir);
   if (verb === "list") {
     const names = await secrets.names();
     output.result(names);
