@@ -236,7 +236,8 @@ export interface RunLog {
   openedAt(seq: number): number | null;
   /** Cards to open and events to let out, written in one transaction with the next flush. */
   release(items: Released[]): void;
-  wait(reason: WaitReason, waitsFor: string, options?: { until?: number; gate?: string }): void;
+  /** `seen`: how many signals of the gate were looked at before: one more wakes the run at once. */
+  wait(reason: WaitReason, waitsFor: string, options?: { until?: number; gate?: string; seen?: number }): void;
   end(
     end: ({ status: "done"; outcome: Outcome; result: Json } | { status: "failed" | "diverged"; error: WireError }) & { meta?: Json },
   ): void;

@@ -35,16 +35,14 @@ export function passGate(log: RunLog, seq: number, now: number, gate: Gate, dema
   const asked = createHash("sha256").update(canonicalJson(question)).digest("hex").slice(0, 12);
   const name = `gate_${seq}_${asked}`;
   const card = { ...gate.card, ...demands, run: log.run.id, gate: name };
-  const decided = decisionOf(
-    card,
-    log.signals(name).map((signal) => signal.payload as unknown as Decision),
-  );
+  const given = log.signals(name).map((signal) => signal.payload as unknown as Decision);
+  const decided = decisionOf(card, given);
   if (decided !== null) return decided;
   const stands = standing(log.run, card);
   if (stands !== null) return stands;
   if (card.expires !== null && now >= card.expires) throw new End("expired", `Nobody answered "${card.title}" in time.`);
   log.release([{ kind: "card", key: `${log.run.id}/${seq}/${asked}`, card }]);
-  throw new Suspend(gate.reason, card.title, { gate: name, ...(card.expires === null ? {} : { until: card.expires }) });
+  throw new Suspend(gate.reason, card.title, { gate: name, seen: given.length, ...(card.expires === null ? {} : { until: card.expires }) });
 }
 
 /**

@@ -254,7 +254,7 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
     wait(reason, waitsFor, options = {}) {
       flush(() => {
         // A signal may have come between the script's question and this line: then the run must not fall asleep.
-        const answered = options.gate !== undefined && readSignals(database, rid, options.gate).length > 0;
+        const answered = options.gate !== undefined && readSignals(database, rid, options.gate).length > (options.seen ?? 0);
         setStatus(
           answered ? "queued" : "waiting",
           answered ? null : reason,

@@ -129,7 +129,7 @@ describe("the verdict", () => {
 
   test("a fixed gate asks although the policy passes", async () => {
     const { end, paid } = await during(() => run(opened, "fixed"));
-    expect(end.error).toMatchObject({ code: "FSM_GATE" });
+    expect(end.error).toMatchObject({ code: "FSM_EDGE" });
     expect(paid).toBe(0);
   });
 
