@@ -1,1 +1,2 @@
-export const missingFields = (fields: Record<string, unknown>, result: any): string[] => Object.keys(fields).filter((f) => result?.[f] === undefined);
+export const missingFields = (fields: Record<string, unknown>, result: unknown): string[] =>
+  Object.keys(fields).filter((f) => (result as Record<string, unknown> | null)?.[f] === undefined);
