@@ -33,9 +33,9 @@ function opensAt(at: string, now: number, timezone: string): number {
 
 async function schedule(p: z.output<typeof params>, ctx: StepContext, live: boolean) {
   const timezone = (await ctx.ports.config("timezone")) ?? "UTC";
-  const at = opensAt(p.at, ctx.now, String(timezone));
-  const { run, created } = await ctx.ports.notices.schedule(
-    { agent: p.agent, at, input: p.input ?? {}, key: `${ctx.run.agent}:${p.key}`, by: ctx.run.id },
+  const opens = opensAt(p.at, ctx.now, String(timezone));
+  const { run, at, created } = await ctx.ports.notices.schedule(
+    { agent: p.agent, at: opens, input: p.input ?? {}, key: `${ctx.run.agent}:${p.key}`, by: ctx.run.id },
     { live },
   );
   return { run, at: new Date(at).toISOString(), created };

@@ -618,11 +618,11 @@ export interface Notices {
     notice: Notice,
     options: { now: number; live: boolean },
   ): Promise<{ notice: string; channel: string; state: NoticeState; due: number }>;
-  /** One run of an agent, not before `at` (ms). A key starts one run. @throws AGENT_UNKNOWN, RUN_INPUT */
+  /** One run of an agent, not before `at` (ms). A key starts one run: a repeat answers that one and its time. @throws AGENT_UNKNOWN, RUN_INPUT */
   schedule(
     once: { agent: string; at: number; input: Json; key: string; by: string },
     options: { live: boolean },
-  ): Promise<{ run: string; created: boolean }>;
+  ): Promise<{ run: string; at: number; created: boolean }>;
 }
 
 /** A line of the audit record, as it is committed. */

@@ -222,9 +222,9 @@ function assemble(parts: Parts): Omit<Host, "close"> {
   /** A run that a script asked for: it starts by itself, later, with the rights of its own header. */
   const schedule: Notices["schedule"] = async ({ agent, at, input, key, by }, { live }) => {
     const spec = await toSpec(agent, { cause: { kind: "schedule", key: `once ${key}`, detail: { by } }, input, notBefore: at });
-    if (!live) return { run: "run_simulated", created: true };
+    if (!live) return { run: "run_simulated", at, created: true };
     const { id, created } = await engine.start(spec);
-    return { run: id, created };
+    return { run: id, at: (await engine.get(id))?.notBefore ?? at, created };
   };
 
   const script = async (run: RunRecord): Promise<Script> => {

@@ -37,7 +37,15 @@ export function openAlerts(database: Database, now: number): string[] {
       now - LATE_MS,
     )
     .map((row) => late(row.agent, row.not_before));
-  return [...cards, ...overdue, ...once];
+  const { waiting } = database.get<{ waiting: number }>(
+    "SELECT count(*) AS waiting FROM notices WHERE state = 'queued' AND due_at < ?",
+    now - LATE_MS,
+  ) ?? { waiting: 0 };
+  const unsent =
+    waiting === 0
+      ? []
+      : [`${waiting === 1 ? "A notice waits" : `${waiting} notices wait`} to be sent: \`cleared start\` sends what is due.`];
+  return [...cards, ...overdue, ...once, ...unsent];
 }
 
 function late(agent: string, at: number): string {

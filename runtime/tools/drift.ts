@@ -100,7 +100,9 @@ function sameStem(a: string, b: string): boolean {
 
 function nearness(a: string, b: string): number {
   const [one, other] = [stemOf(a), stemOf(b)];
-  return one.kind === other.kind || one.kind === "" || other.kind === "" ? similarity(b, a) : 0;
+  // Two letters in common are no likeness: `emp` is not `em`.
+  const long = Math.min(a.length, b.length) >= 4;
+  return long && (one.kind === other.kind || one.kind === "" || other.kind === "") ? similarity(b, a) : 0;
 }
 
 /** Ratcliff and Obershelp, 1988: twice the letters in common substrings over all letters. Not symmetric. */

@@ -249,6 +249,6 @@ export async function fetchAll(
       } else sent = { ...base, [style.offset ?? ""]: offset };
     }
     if (asked.has(JSON.stringify(sent))) return end("cursor did not advance");
-    if (pages >= (options.maxPages ?? MAX_PAGES)) return end(`stopped after ${pages} pages`);
+    if (pages >= (options.maxPages ?? MAX_PAGES)) return end(`max_pages: stopped after ${pages} pages`);
   }
 }

@@ -121,12 +121,12 @@ export function startTriggers(ports: TriggerPorts): Triggers {
       // A header that cannot be read may hold a schedule: it stays overdue until somebody has looked.
       agents.filter(({ header }) => header === null || listensTo(header, "schedule")).map(({ name }) => name),
     );
-    await startAllDue();
     folders = [...watched];
     await watcher.set(folders);
     // Settings or an undone import may have made files new again.
     if (head !== "") lookEverywhere();
     head = now;
+    await startAllDue();
   };
 
   const timer = setInterval(() => {

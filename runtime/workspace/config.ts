@@ -182,7 +182,13 @@ const noticeChannels = z.strictObject({
   webhooks: z
     .record(
       named("a channel's name").refine((name) => name !== "smtp" && name !== "page", "smtp and page are taken"),
-      z.strictObject({ url, secret }),
+      z.strictObject({
+        url: url.refine(
+          (value) => /^https:|^http:\/\/(?:localhost|127\.[\d.]+|\[::1\])[:/]/.test(`${value}/`),
+          "write https; http only to this machine",
+        ),
+        secret,
+      }),
     )
     .default({}),
 });

@@ -112,7 +112,7 @@ export function memory(options: { mode?: "live" | "dry"; decision?: Partial<Deci
     emit: () => undefined,
     notices: {
       send: async ({ key }, { now }) => ({ notice: key, channel: "page", state: "sent", due: now }),
-      schedule: async () => ({ run: "run_2", created: true }),
+      schedule: async ({ at }) => ({ run: "run_2", at, created: true }),
     },
     audit: async (line) => ({ id: "0", file: `audit/${line.date}.json` }),
     gitLog: async () => [{ commit: "a".repeat(40), date: "2026-11-06", author: "Cleared", subject: "import: 1", trailers: {} }],

@@ -74,7 +74,7 @@ export async function viewOf(workspace: Workspace, run: string): Promise<Workspa
     log: () => undefined,
     notices: {
       send: async () => ({ notice: "", channel: "page", state: "sent", due: 0 }),
-      schedule: async () => ({ run: "", created: true }),
+      schedule: async ({ at }) => ({ run: "", at, created: true }),
     },
     tools: createToolPool({ trust: { mcp: {}, addresses: { allow: [], loopback: false } }, dir: workspace.dir }).forRun({ run }),
   });

@@ -1,0 +1,236 @@
+/** Whether a write did what it should (spec/worker.md 14; property 9 of section 35). */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { ClearedError } from "../../runtime/errors.ts";
+import type { Json } from "../../runtime/ports.ts";
+import { happened, type VerifyDeclaration, verifiedWrite, verifySpec } from "../../runtime/tools/verify.ts";
+import { tool } from "./reference.ts";
+
+const PAY: VerifyDeclaration = {
+  read: "get_invoice",
+  key: { invoice_id: "invoice_id" },
+  expect: { status: "paid", amount: "$amount" },
+  before: { status: "approved" },
+};
+const listed = [tool("get_invoice"), tool("get_order"), tool("pay_invoice"), tool("get_ticket")];
+
+type Store = Record<string, Json>;
+
+/** One write against a store of records by id; `act` is what the tool does to it. */
+async function write(name: string, params: Store, store: Store, act: () => Json, declared?: VerifyDeclaration) {
+  const calls: string[] = [];
+  const result = await verifiedWrite({
+    call: { tool: `s/${name}`, params },
+    spec: verifySpec(tool(name), declared, listed),
+    read: async (call) => {
+      calls.push(call.tool);
+      const id = Object.values(call.params as Store)[0];
+      const found = structuredClone(store[String(id)]);
+      if (found === undefined) throw new ClearedError("TOOL_FAILED", "record not found");
+      return found;
+    },
+    write: async () => {
+      calls.push(`s/${name}`);
+      return act();
+    },
+  });
+  return { ...result, calls };
+}
+
+describe("a declared spec", () => {
+  const invoice = (): Store => ({ I1: { invoice_id: "I1", status: "approved", amount: "0.00", vendor: "ACME" } });
+  const params = { invoice_id: "I1", amount: "1200" };
+
+  it("is VERIFIED when the record has the expected fields; amounts by value", async () => {
+    const store = invoice();
+    const { write: seen, calls } = await write(
+      "pay_invoice",
+      params,
+      store,
+      () => {
+        store["I1"] = { ...(store["I1"] as Store), status: "paid", amount: 1200.0 };
+        return { ok: true };
+      },
+      PAY,
+    );
+    expect(seen).toMatchObject({
+      status: "VERIFIED",
+      read: { tool: "s/get_invoice", params: { invoice_id: "I1" } },
+      expected: { status: "paid", amount: "1200" },
+      before: { status: "approved" },
+      after: { status: "paid" },
+      diff: {},
+    });
+    expect(calls).toEqual(["s/get_invoice", "s/pay_invoice", "s/get_invoice"]);
+  });
+
+  it("is MISMATCH with each field that differs, when nothing or something else happened", async () => {
+    const { write: seen } = await write("pay_invoice", params, invoice(), () => ({ ok: true }), PAY);
+    expect(seen).toMatchObject({
+      status: "MISMATCH",
+      diff: { status: { expected: "paid", actual: "approved" }, amount: { expected: "1200", actual: "0.00" } },
+    });
+  });
+
+  it("is MISMATCH for another record and for none", async () => {
+    const other = { I1: { invoice_id: "I2", status: "paid", amount: "1200" } };
+    const { write: seen } = await write("pay_invoice", params, other, () => ({ ok: true }), PAY);
+    expect(seen).toMatchObject({ status: "MISMATCH", diff: { invoice_id: { expected: "I1", actual: "I2" } } });
+    const { write: none } = await write("pay_invoice", params, {}, () => ({ ok: true }), PAY);
+    expect(none.status).toBe("MISMATCH");
+  });
+
+  it.each<[string, () => Json]>([
+    ["an error in the answer", () => ({ error: "forbidden" })],
+    ["success: false", () => ({ success: false, message: "no" })],
+    [
+      "a thrown TOOL_FAILED",
+      () => {
+        throw new ClearedError("TOOL_FAILED", "forbidden");
+      },
+    ],
+  ])("is WRITE_FAILED on %s, even when the record looks right", async (_, act) => {
+    const { write: seen, calls } = await write(
+      "pay_invoice",
+      params,
+      { I1: { invoice_id: "I1", status: "paid", amount: "1200" } },
+      act,
+      PAY,
+    );
+    expect(seen.status).toBe("WRITE_FAILED");
+    expect(calls.filter((name) => name === "s/pay_invoice")).toHaveLength(1);
+  });
+
+  it("passes on an error after which nobody knows whether the write happened", async () => {
+    const lost = write(
+      "pay_invoice",
+      params,
+      invoice(),
+      () => {
+        throw new ClearedError("TOOL_LOST", "the server died");
+      },
+      PAY,
+    );
+    await expect(lost).rejects.toMatchObject({ code: "TOOL_LOST" });
+  });
+
+  it("takes the key of a new record from the answer", async () => {
+    const store: Store = {};
+    const act = (): Json => {
+      store["O9"] = { id: "O9", total: "12.50" };
+      return { order: { order_id: "O9" } };
+    };
+    const declared = { read: "get_order", key: { order_id: "order_id" }, expect: { total: "$total" } };
+    const { write: seen } = await write("place_order", { total: 12.5 }, store, act, declared);
+    expect(seen).toMatchObject({ status: "VERIFIED", read: { params: { order_id: "O9" } }, before: null });
+  });
+});
+
+describe("without a spec", () => {
+  it("reads back by the seed's pairs or get_<noun>, only among listed reading tools", () => {
+    expect(verifySpec(tool("modify_order_items"), undefined, listed)?.read).toBe("s/get_order");
+    expect(verifySpec(tool("closeTicket"), undefined, listed)?.read).toBe("s/get_ticket");
+    expect(verifySpec(tool("update_vendor"), undefined, listed)).toBeNull();
+    expect(verifySpec(tool("update_invoice"), undefined, [{ ...tool("get_invoice"), class: "mutate" }])).toBeNull();
+    expect(verifySpec(tool("update_invoice"), undefined, [{ ...tool("get_invoice"), server: "other" }])).toBeNull();
+  });
+
+  it("expects of an update its own parameters, where the record has them", async () => {
+    const open = { O1: { id: "O1", status: "open" } };
+    const params = { order_id: "O1", status: "shipped", note: "fragile" };
+    const { write: same } = await write("update_order", params, open, () => ({ ok: true }));
+    expect(same).toMatchObject({ status: "MISMATCH", diff: { status: { expected: "shipped", actual: "open" } } });
+    const store: Store = structuredClone(open);
+    const { write: seen } = await write("update_order", params, store, () => {
+      store["O1"] = { id: "O1", status: "shipped" };
+      return null;
+    });
+    expect(seen.status).toBe("VERIFIED");
+  });
+
+  it.each([
+    ["cancelled", "VERIFIED"],
+    ["CANCELED_BY_CUSTOMER", "VERIFIED"],
+    ["not_cancelled", "MISMATCH"],
+    ["open", "MISMATCH"],
+  ])("expects of a cancellation a status that says so: %s is %s", async (status, expected) => {
+    const store: Store = { O1: { data: { order_id: "O1", status: "open" } } };
+    const { write: seen } = await write("cancel_order", { order_id: "O1" }, store, () => {
+      store["O1"] = { data: { order_id: "O1", status } };
+      return { ok: true };
+    });
+    expect(seen.status).toBe(expected);
+  });
+
+  it("expects a deleted record to be gone", async () => {
+    const store: Store = { O1: { id: "O1", status: "open" } };
+    const kept = await write("delete_order", { order_id: "O1" }, store, () => ({ ok: true }));
+    expect(kept.write.status).toBe("MISMATCH");
+    const gone = await write("delete_order", { order_id: "O1" }, store, () => {
+      delete store["O1"];
+      return { ok: true };
+    });
+    expect(gone.write.status).toBe("VERIFIED");
+  });
+
+  it("is UNVERIFIABLE where nothing is known and nothing changed, VERIFIED where the record of that id did change", async () => {
+    const store: Store = { O1: { id: "O1", lines: 1, viewed_at: "1" } };
+    const touched = await write("expedite_order", { order_id: "O1" }, store, () => {
+      store["O1"] = { id: "O1", lines: 1, viewed_at: "2" };
+      return { ok: true };
+    });
+    expect(touched.write.status).toBe("UNVERIFIABLE");
+    const done = await write("expedite_order", { order_id: "O1" }, store, () => {
+      store["O1"] = { id: "O1", lines: 2 };
+      return { ok: true };
+    });
+    expect(done.write.status).toBe("VERIFIED");
+    expect((await write("send_mail", { text: "hi" }, {}, () => ({ ok: true }))).write).toMatchObject({
+      status: "UNVERIFIABLE",
+      read: null,
+    });
+  });
+});
+
+it("never calls a write verified that did not set the fields it was to set", async () => {
+  const value = fc.oneof(fc.integer({ min: 0, max: 9 }), fc.constantFrom("open", "paid", "5"), fc.boolean());
+  const fields = fc.dictionary(fc.constantFrom("status", "amount", "owner"), value, { minKeys: 1 });
+  await fc.assert(
+    fc.asyncProperty(fields, fields, fields, async (before, wanted, after) => {
+      const store: Store = { O1: { order_id: "O1", ...before } };
+      const declared = { read: "get_order", key: { order_id: "order_id" }, expect: wanted };
+      const { write: seen } = await write(
+        "change_order",
+        { order_id: "O1" },
+        store,
+        () => {
+          store["O1"] = { order_id: "O1", ...after };
+          return { ok: true };
+        },
+        declared,
+      );
+      const same = Object.entries(wanted).every(([name, one]) => Object.hasOwn(after, name) && String(after[name]) === String(one));
+      if (seen.status === "VERIFIED") expect(same).toBe(true);
+      else expect(seen.status).toBe("MISMATCH");
+    }),
+  );
+});
+
+it("keeps of a huge record only what was compared", async () => {
+  const store: Store = { I1: { invoice_id: "I1", status: "paid", amount: "1", blob: "x".repeat(100_000) } };
+  const { write: seen } = await write("pay_invoice", { invoice_id: "I1", amount: "1" }, store, () => "y".repeat(9_000), PAY);
+  expect(seen.status).toBe("VERIFIED");
+  expect(JSON.stringify(seen).length).toBeLessThan(1_000);
+});
+
+it.each<[string, Json, boolean | null]>([
+  ["every expected field", { invoice_id: "I1", status: "paid", amount: "5.00" }, true],
+  ["every field from before", { invoice_id: "I1", status: "approved", amount: "0" }, false],
+  ["something in between", { invoice_id: "I1", status: "processing", amount: "5" }, null],
+  ["another id", { invoice_id: "I2", status: "paid", amount: "5" }, null],
+  ["no record", { error: "not found" }, null],
+])("after a crash, a record with %s", async (_, record, expected) => {
+  const spec = verifySpec(tool("pay_invoice"), PAY, listed);
+  const call = { tool: "s/pay_invoice", params: { invoice_id: "I1", amount: "5" } };
+  expect(await happened(call, spec, async () => record)).toBe(expected);
+});
