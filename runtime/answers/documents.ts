@@ -1,1 +1,0 @@
-export const approvalBrief = (x: unknown) => x;

@@ -1,1 +1,0 @@
-export const runMetadata = (x: unknown) => x;

@@ -1,1 +1,0 @@
-export const bracketAnswer = (x: unknown[]) => JSON.stringify(x);
