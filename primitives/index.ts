@@ -7,6 +7,7 @@ import { computePrimitives } from "./compute/index.ts";
 import { config_get } from "./config.ts";
 import { ctx_dry_run, ctx_emit, ctx_log, ctx_now, ctx_today } from "./ctx.ts";
 import { data_dedupe, data_group_by, data_read, data_sum, data_write } from "./data.ts";
+import { document_approval_brief, document_build, document_format, document_post_mortem, document_sprint_plan } from "./document.ts";
 import { git_commit, git_log } from "./git.ts";
 import { importer_deduplicate, importer_mark_processed, importer_parse, importer_scan } from "./importer.ts";
 import {
@@ -21,6 +22,7 @@ import {
 import { mcp_call, mcp_fetch_all, mcp_find, mcp_list } from "./mcp.ts";
 import { notify_send } from "./notify.ts";
 import { policy_evaluate } from "./policy.ts";
+import { privacy_scan } from "./privacy.ts";
 import { queue_add_many, queue_add_review, queue_pending } from "./queue.ts";
 import { schedule_run } from "./schedule.ts";
 import { script_run } from "./script.ts";
@@ -38,6 +40,8 @@ export const primitives: readonly Primitive[] = [
   ...[mcp_call, mcp_list, mcp_find, mcp_fetch_all],
   ...[policy_evaluate],
   ...[approval_wait],
+  ...[document_build, document_format, document_approval_brief, document_post_mortem, document_sprint_plan],
+  ...[privacy_scan],
   ...[notify_send, schedule_run, audit_add],
   ...computePrimitives,
 ];
