@@ -16,7 +16,7 @@ const nightly = async (files: Record<string, string>) => {
   const config = one.read("config.yaml").replace(/^notify:.*\n(?: .*\n)*/m, "");
   const trust = one.read("trust.yaml").replace(/^notices: .*\n/m, "");
   one.commit({
-    "config.yaml": `${config}\nnotify: {quiet_hours: {from: "20:00", to: "08:00"}, default: ops}\n`,
+    "config.yaml": `${config}\nnotify: {quiet_hours: {from: "20:00", to: "08:00", timezone: America/New_York}, default: ops}\n`,
     "trust.yaml": `${trust}\nnotices: {webhooks: {ops: {url: "https://chat.example.com/x", secret: "secret:ops_hook"}}}\n`,
   });
   return one;
