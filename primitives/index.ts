@@ -8,6 +8,7 @@ import { config_get } from "./config.ts";
 import { ctx_dry_run, ctx_emit, ctx_log, ctx_now, ctx_today } from "./ctx.ts";
 import { data_dedupe, data_group_by, data_read, data_sum, data_write } from "./data.ts";
 import { fsm_enter } from "./fsm.ts";
+import { document_approval_brief, document_build, document_format, document_post_mortem, document_sprint_plan } from "./document.ts";
 import { git_commit, git_log } from "./git.ts";
 import { importer_deduplicate, importer_mark_processed, importer_parse, importer_scan } from "./importer.ts";
 import {
@@ -22,6 +23,7 @@ import {
 import { mcp_call, mcp_fetch_all, mcp_find, mcp_list } from "./mcp.ts";
 import { notify_send } from "./notify.ts";
 import { policy_evaluate } from "./policy.ts";
+import { privacy_scan } from "./privacy.ts";
 import { queue_add_many, queue_add_review, queue_pending } from "./queue.ts";
 import { schedule_run } from "./schedule.ts";
 import { script_run } from "./script.ts";
@@ -40,6 +42,8 @@ export const primitives: readonly Primitive[] = [
   ...[policy_evaluate],
   ...[approval_wait],
   ...[fsm_enter],
+  ...[document_build, document_format, document_approval_brief, document_post_mortem, document_sprint_plan],
+  ...[privacy_scan],
   ...[notify_send, schedule_run, audit_add],
   ...computePrimitives,
 ];

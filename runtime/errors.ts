@@ -271,10 +271,6 @@ export const CODES = {
       "Correct the server; the message shows how its answer begins.",
     ],
     GIT_FAILED: ["A git command failed.", "The message carries git's own words."],
-    NOTICE_FAILED: [
-      "A notice could not be delivered.",
-      "Correct the channel in trust.yaml under notices:, then approve the card: it is sent again.",
-    ],
     PLUGIN_FAILED: ["A plugin's primitive threw, hung or returned the wrong shape.", "Correct the plugin; the message carries its words."],
     PRIMITIVE_TIMEOUT: ["A primitive did not answer in time.", "Run it again; for an effect outside, the run asks a person first."],
     STORE_CORRUPT: ["The run store cannot be read.", "Move .cleared/store.db aside; the books are in git, waiting runs are in the copy."],

@@ -300,6 +300,8 @@ export interface Decision {
   calls?: Call[];
   /** For a card in doubt that is approved: what the call answered when it happened. For a form: its fields. */
   result?: Json;
+  /** All who said yes, where the gate asked for several; `by` then names them in words. */
+  people?: { by: string; at: number; self?: boolean }[];
   /** True when the person deciding also started the run and is the workspace's only one (DESIGN.md ruling 15). */
   self?: boolean;
   /** Ed25519 over the canonical JSON of the decision without this field, base64. */
@@ -420,7 +422,7 @@ export type Change =
   | { op: "emit"; event: string; payload: Json }
   | { op: "committed"; commit: string }
   /** A gate was decided; the approved calls may now act outside, each once. */
-  | { op: "decided"; decision: Decision["decision"]; by: string; calls: Call[] }
+  | { op: "decided"; decision: Decision["decision"]; by: string; calls: Call[]; people?: Decision["people"]; self?: boolean }
   /** The run's state machine moved. `machine` is the hash of the state list it moved in. */
   | { op: "entered"; state: State; machine: string }
   | { op: "verdict"; verdict: Verdict }

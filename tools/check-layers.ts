@@ -17,6 +17,8 @@ const LAYERS = [
   "runtime/primitive.ts",
   "runtime/workspace/layout.ts",
   "runtime/states.ts",
+  "runtime/task-words.ts",
+  "runtime/definition.ts",
   "runtime/policy/",
   "runtime/privacy/",
   "runtime/answers/",

@@ -17,7 +17,7 @@ import {
 } from "./business.ts";
 import { keyFields } from "./readers.ts";
 import { columnsOf, keyOf, tableNamed } from "./tables.ts";
-import { type Field, text, type Tool, type World } from "./tool.ts";
+import { type Field, isMoney, text, type Tool, type World } from "./tool.ts";
 
 /** Stands for the business date among fixed values. */
 export const TODAY = "@today";
@@ -83,7 +83,14 @@ function writer(
     }),
   ]);
   const read = tableNamed(table).get;
-  return { name, description, effect, fields, run, ...(read === undefined ? {} : { verify: { read, key, expect } }) };
+  const verify = { key, expect, before: effect === "add" ? { found: false } : stateBefore(act) };
+  return { name, description, effect, fields, run, ...(read === undefined ? {} : { verify: { read, ...verify } }) };
+}
+
+/** What a row says that was not changed yet, where only one state leads here. */
+function stateBefore({ only = {}, fixed = {} }: Act): Row {
+  const others = Object.entries(only).map(([column, states]) => [column, states.filter((state) => state !== fixed[column])] as const);
+  return Object.fromEntries(others.flatMap(([column, states]) => (states.length === 1 ? [[column, states[0] ?? null]] : [])));
 }
 
 /** The columns a call sets. Amounts get two places; what the table has no column for is for `after`. */
@@ -93,7 +100,7 @@ function stored({ db }: World, table: string, act: Act, params: Params): Row {
   for (const [name, field] of Object.entries(act.fields ?? {})) {
     const column = act.column?.[name] ?? name;
     if (!(name in params) || !columns.has(column)) continue;
-    row[column] = field["format"] === "money" ? plus(params[name], "0") : (params[name] as Value);
+    row[column] = isMoney(field) ? plus(params[name], "0") : (params[name] as Value);
   }
   for (const [column, value] of Object.entries(act.fixed ?? {})) row[column] = value === TODAY ? businessDate(db) : value;
   return row;

@@ -30,7 +30,7 @@ mcp:
 const trusted = ({ verify }: Tool): object => ({
   class: "mutate",
   idempotency_key: "idempotency_key",
-  ...(verify === undefined ? {} : { verify: Object.keys(verify.expect).length === 0 ? { read: verify.read, key: verify.key } : verify }),
+  ...(verify && { verify: Object.fromEntries(Object.entries(verify).filter(([, part]) => Object.keys(part).length > 0)) }),
 });
 
 /** YAML in one line; every text here is a plain scalar but amounts and dates, which are quoted to stay text. */

@@ -2,7 +2,7 @@
  * The tools that look: `get_` and `list_` made from the tables, and the few that compute. A row that is not there is
  * `{found: false}`; a list is paged in the style of its table, 10 rows unless told and 25 at most.
  */
-import { type Json, type Params, plus, Refused, type Row, rowOf, rowsOf, rowThere, total, type Value } from "./business.ts";
+import { businessDate, type Json, type Params, plus, Refused, type Row, rowOf, rowsOf, rowThere, total, type Value } from "./business.ts";
 import { columnsOf, keyOf, type PageStyle, type Table, TABLES, tableNamed } from "./tables.ts";
 import { count, day, type Field, flag, optional, text, type Tool, type World } from "./tool.ts";
 
@@ -30,9 +30,7 @@ export const READERS: Tool[] = [
     { employee_id: text("employee") },
     expensesByCategory,
   ),
-  reader("get_business_date", "The day this business lives in.", {}, ({ db }) => ({
-    date: rowThere(db, "company", {})["business_date"] ?? null,
-  })),
+  reader("get_business_date", "The day this business lives in, as a bare text.", {}, ({ db }) => businessDate(db)),
   reader("list_changes", "Every write the system carried out, oldest first.", { tool: optional(text("only this tool")) }, ({ db }, p) =>
     db
       .prepare("select seq, tool, params, idempotency_key from change_log where ?1 is null or tool = ?1 order by seq")
@@ -73,13 +71,16 @@ function getter(name: string): Tool[] {
   if (table.get === undefined) return [];
   if (name === "company") return [reader(table.get, `Our ${table.about.slice(4)}.`, {}, ({ db }) => rowThere(db, name, {}))];
   const key = keyOf(name);
-  const names = [key.join(" and "), ...(table.also ?? [])].join(" or ").replaceAll("_", " ");
+  const others = table.also ?? [];
+  const named = [key.map(words).join(" and "), ...others.map(words)].join(" or ");
+  const fields = { ...keyFields(name), ...Object.fromEntries(others.map((column) => [column, text(words(column))])) };
+  const asked =
+    others.length === 0 ? fields : Object.fromEntries(Object.entries(fields).map(([column, field]) => [column, optional(field)]));
   return [
-    reader(table.get, `One ${table.about}, by ${names}.`, keyFields(name), ({ db }, params) => {
-      const where = Object.fromEntries(key.map((column) => [column, params[column] as Value]));
-      const found = [where, ...(table.also ?? []).map((column) => ({ [column]: Object.values(where)[0] ?? null }))];
-      const row = found.map((each) => rowOf(db, name, each)).find((each) => each !== null);
-      return row === undefined ? { found: false, ...where } : withParts(db, table, row);
+    reader(table.get, `One ${table.about}, by ${named}.`, asked, ({ db }, params) => {
+      if (Object.keys(params).length === 0) throw new Refused(`${table.get} takes ${named}`);
+      const row = rowOf(db, name, params as Row);
+      return row === null ? { found: false, ...params } : withParts(db, table, row);
     }),
   ];
 }

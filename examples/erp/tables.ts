@@ -18,7 +18,7 @@ export interface Table {
   get?: string;
   /** Columns that name the row `get` answers, the newest first where several rows fit; the first column unless told. */
   key?: string[];
-  /** Columns that may name the row as well, under the same parameter. */
+  /** Columns that may name the row instead of its key. */
   also?: string[];
   /** Tool that answers many rows. */
   list?: string;

@@ -23,19 +23,19 @@ export interface Tool {
   /** `add` brings something new, `change` overwrites or takes away. */
   effect: "read" | "add" | "change";
   fields: Record<string, Field>;
-  /** How a write is read back: reader's parameter -> call's parameter; field of the answer -> value, `$x` is parameter x. */
-  verify?: { read: string; key: Record<string, string>; expect: Record<string, Value> };
+  /**
+   * How a write is read back. key: reader's parameter -> call's parameter; expect: field of the answer -> value, `$x` is parameter x;
+   * before: what the answer says as long as the write has not happened.
+   */
+  verify?: { read: string; key: Record<string, string>; expect: Record<string, Value>; before: Record<string, Value> };
   /** Answers the result. @throws Refused */
   run(world: World, params: Params): Json;
 }
 
 export const text = (description: string): Field => ({ type: "string", minLength: 1, maxLength: 2000, description });
-export const money = (description: string): Field => ({
-  type: "string",
-  pattern: "^-?\\d{1,15}(\\.\\d{1,2})?$",
-  description,
-  format: "money",
-});
+const AMOUNT = "^-?\\d{1,15}(\\.\\d{1,2})?$";
+export const money = (description: string): Field => ({ type: "string", pattern: AMOUNT, description });
+export const isMoney = (field: Field): boolean => field["pattern"] === AMOUNT;
 export const day = (description: string): Field => ({ type: "string", pattern: "^\\d{4}-\\d{2}-\\d{2}$", description });
 export const count = (description: string, minimum = 1): Field => ({ type: "integer", minimum, maximum: 1_000_000, description });
 export const flag = (description: string): Field => ({ type: "boolean", description });
@@ -53,7 +53,7 @@ export function inputSchema(tool: Tool): {
     tool.effect === "read"
       ? tool.fields
       : { ...tool.fields, idempotency_key: optional(text("the same key twice acts once and answers the same")) };
-  const bare = ({ optional: _, format: __, ...schema }: Field): Schema => schema;
+  const bare = ({ optional: _, ...schema }: Field): Schema => schema;
   return {
     type: "object",
     properties: Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, bare(field)])),

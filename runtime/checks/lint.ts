@@ -3,10 +3,12 @@
  * capabilities, incomplete triggers. Pure functions; the calls come from the compile child. Findings are in source order.
  * Lint is for people and models; the host checks every call again.
  */
-import { didYouMean } from "../errors.ts";
-import type { Compiled, Finding } from "../ports.ts";
+import { didYouMean, toWire } from "../errors.ts";
+import type { Access, Compiled, Finding, Json } from "../ports.ts";
+import type { Primitive } from "../primitive.ts";
 import type { Registry } from "../registry.ts";
-import type { Header } from "../sandbox/header.ts";
+import { type Header, validateInput } from "../sandbox/header.ts";
+import { type ToolClassOf, accessOf, classByName } from "./states.ts";
 
 /** A call of a global function found in a script. */
 export type FoundCall = Compiled["calls"][number];
@@ -16,8 +18,25 @@ export type LintedHeader = Partial<Pick<Header, "uses" | "trigger" | "schedule" 
 
 /** All findings about one script. A sub-script has no header: its caller's `uses:` counts. */
 export function lintCalls(calls: readonly FoundCall[], header: LintedHeader | null, registry: Registry): Finding[] {
-  const findings = calls.flatMap((call) => lintCall(call, header?.uses ?? null, registry));
-  return findings.sort((a, b) => (a.at.line ?? 0) - (b.at.line ?? 0) || (a.at.col ?? 0) - (b.at.col ?? 0));
+  return inOrder(calls.flatMap((call) => lintCall(call, header?.uses ?? null, registry)));
+}
+
+export function inOrder(findings: readonly Finding[]): Finding[] {
+  return [...findings].sort((a, b) => (a.at.line ?? 0) - (b.at.line ?? 0) || (a.at.col ?? 0) - (b.at.col ?? 0));
+}
+
+const ACTS: ReadonlySet<Access> = new Set<Access>(["write", "external", "notify"]);
+
+/** Calls that certainly do more than look, for an agent that says `mutates: false`. */
+export function lintReadOnly(calls: readonly FoundCall[], registry: Registry, toolClass: ToolClassOf = classByName): Finding[] {
+  return calls.flatMap((call) => {
+    if (!registry.has(call.name)) return [];
+    const { rows, why } = accessOf(registry.get(call.name), call.given, toolClass);
+    if (!rows.every((row) => ACTS.has(row))) return [];
+    const what = why === "" ? call.name : `${call.name} (${why})`;
+    const message = `The header says mutates: false, and ${what} does more than look. Drop the call, or the line of the header.`;
+    return [{ code: "FSM_READ_ONLY", at: call.at, message }];
+  });
 }
 
 function lintCall(call: FoundCall, uses: readonly string[] | null, registry: Registry): Finding[] {
@@ -32,12 +51,13 @@ function lintCall(call: FoundCall, uses: readonly string[] | null, registry: Reg
   }
   const primitive = registry.get(call.name);
   const findings: Finding[] = [];
-  if (uses !== null && !uses.includes(primitive.domain)) {
+  const needed = capabilityOf(primitive, call.given);
+  if (uses !== null && needed !== null && !uses.includes(needed)) {
     const has = uses.length === 0 ? "it has none" : `it has [${uses.join(", ")}]`;
     findings.push({
       code: "SCRIPT_CAPABILITY",
       at: call.at,
-      message: `${call.name} needs "${primitive.domain}" in the header's uses:, and ${has}. Add it, or drop the call.`,
+      message: `${call.name} needs "${needed}" in the header's uses:, and ${has}. Add it, or drop the call.`,
     });
   }
   // With positional forms (script_run(name, params)) the literal is not the parameter object.
@@ -55,9 +75,24 @@ function lintCall(call: FoundCall, uses: readonly string[] | null, registry: Reg
   return findings;
 }
 
-/** Words in `uses:` that are no domain of a primitive: the host grants domains only. */
-export function lintUses(header: LintedHeader, file: string, registry: Registry): Finding[] {
-  const known = registry.domains();
+/** What `uses:` must name for a call; null when that follows from a parameter the script computes. */
+function capabilityOf(primitive: Primitive, given: Record<string, string>): string | null {
+  if (primitive.capability === undefined) return primitive.domain;
+  let missing = false;
+  const texts = primitive.bare === null ? given : { [primitive.bare]: given[""], ...given };
+  const params = new Proxy(texts, {
+    get(known, key) {
+      missing ||= known[String(key)] === undefined;
+      return known[String(key)] ?? "";
+    },
+  });
+  const needed = primitive.capability(params);
+  return missing ? null : needed;
+}
+
+/** Words in `uses:` that are no domain of a primitive: the host grants domains only. agents: names a call of an agent may have. */
+export function lintUses(header: LintedHeader, file: string, registry: Registry, agents: readonly string[] = []): Finding[] {
+  const known = [...registry.domains(), ...agents.map((name) => `agent:${name}`)];
   return (header.uses ?? [])
     .filter((one) => !known.includes(one))
     .map((one) => {
@@ -65,9 +100,21 @@ export function lintUses(header: LintedHeader, file: string, registry: Registry)
       return {
         code: "SCRIPT_CAPABILITY",
         at: { file },
-        message: `uses: names "${one}", which is no domain.${hint} There are ${known.join(", ")}.`,
+        message: `uses: names "${one}", which is no domain.${hint} There are ${registry.domains().join(", ")}.`,
       };
     });
+}
+
+/** Inputs a header gives as examples that its own `input:` refuses. */
+export function lintExamples(header: Header, file: string): Finding[] {
+  return header.examples.flatMap((example, index) => {
+    try {
+      validateInput(header, example as Json);
+      return [];
+    } catch (error) {
+      return [{ code: "SCRIPT_HEADER", at: { file }, message: `examples[${index}]: ${toWire(error).message}` }];
+    }
+  });
 }
 
 const TRIGGER_KEYS = { schedule: "schedule", watch: "file_watch", on_event: "event" } as const;

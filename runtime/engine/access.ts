@@ -19,7 +19,7 @@ export interface RunState {
   approved: string[];
   /** True once a person said no at a gate. */
   rejected: boolean;
-  approvals: { by: string; at: number }[];
+  approvals: { by: string; at: number; self?: boolean }[];
   /** Figures an amount may come from: what was computed, what was read in ASSESS. Read out of the steps when they are first asked for. */
   figures: { known: Set<string>; unread: Step[] };
   writes: VerifiedWrite[];
@@ -71,7 +71,10 @@ export function fold(state: RunState, step: Step, primitive: Primitive | undefin
     if (change.op === "decided") {
       state.approved.push(...change.calls.map((call) => canonical(call)));
       if (change.decision === "rejected") state.rejected = true;
-      else state.approvals.push({ by: change.by, at: step.at });
+      else
+        state.approvals.push(
+          ...(change.people ?? [{ by: change.by, at: step.at, ...(change.self === undefined ? {} : { self: change.self }) }]),
+        );
       if (process !== null) process.answered = change.decision === "rejected" ? "rejected" : "approved";
     } else if (change.op === "verified") state.writes.push(change.write);
     else if (process === null) continue;

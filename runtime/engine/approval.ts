@@ -22,7 +22,15 @@ export function waved(now: number): Decision {
 /** What a decision changes in the run: the calls it covers may be made, each once. */
 export function decidedChange(gate: Gate, decision: Decision): Change {
   const calls = decision.decision === "rejected" ? [] : (decision.calls ?? gate.card.calls);
-  return { op: "decided", decision: decision.decision, by: decision.by, calls };
+  const { people, self } = decision;
+  return {
+    op: "decided",
+    decision: decision.decision,
+    by: decision.by,
+    calls,
+    ...(people === undefined ? {} : { people }),
+    ...(self === undefined ? {} : { self }),
+  };
 }
 
 /**
@@ -63,11 +71,11 @@ export function decisionOf(card: Pick<CardDraft, "calls" | "approvals">, decisio
     if (!people.some((one) => one.by === decision.by)) people.push(decision);
     if (people.length < (card.approvals ?? 1)) continue;
     const { signature, ...last } = decision;
-    const one = people.length === 1 && signature !== undefined ? { signature } : {};
+    const all = people.map(({ by, at, self }) => ({ by, at, ...(self === undefined ? {} : { self }) }));
     return {
       ...last,
-      ...one,
-      by: people.map((person) => person.by).join(", "),
+      ...(all.length > 1 ? { people: all } : signature === undefined ? {} : { signature }),
+      by: all.map((one) => one.by).join(", "),
       ...(edited === null ? {} : { decision: "edited", calls: [...calls] }),
     };
   }

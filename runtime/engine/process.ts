@@ -3,7 +3,7 @@
  * beside the result. run.ts asks; states.ts has the rules of the machine.
  */
 import { approvalBrief } from "../answers/documents.ts";
-import { bracketAnswer } from "../answers/ranked.ts";
+import { asksForList, rankedAnswer } from "../answers/ranked.ts";
 import { missingFields } from "../answers/required.ts";
 import { runMetadata } from "../answers/mutations.ts";
 import { ClearedError } from "../errors.ts";
@@ -11,6 +11,7 @@ import type { Call, Json, Outcome, RunRecord } from "../ports.ts";
 import { End, type Gate, type StepContext } from "../primitive.ts";
 import type { Header } from "../sandbox/header.ts";
 import type { ProcessState } from "../states.ts";
+import { amountsIn } from "../tools/trace.ts";
 import { type RunState, strangerIn } from "./access.ts";
 import type { Demands } from "./approval.ts";
 
@@ -47,8 +48,12 @@ export function demandsOf(
             calls: card.calls,
             verdict,
             level,
-            risk: header.risk ?? "medium",
-            now,
+            risk: header.risk,
+            amounts: Object.fromEntries(
+              card.calls.flatMap((call) => amountsIn(call.params).map((amount) => [`${call.tool} ${amount.path}`, amount.value])),
+            ),
+            by: "",
+            at: now,
           }) as unknown as Json,
         }),
   };
@@ -89,7 +94,7 @@ export async function resolveEscalation(ctx: StepContext, process: ProcessState,
  * How a script that came to its end has ended, and its result in the form its header promises.
  * @throws OUTPUT_INCOMPLETE, FSM_GATE when the policy asked for a person and the script ended without one
  */
-export function answerOf(result: Json, state: RunState, header: Header): { outcome: Outcome; result: Json } {
+export function answerOf(result: Json, state: RunState, run: RunRecord, header: Header): { outcome: Outcome; result: Json } {
   const { process } = state;
   const verdict = process?.verdict ?? null;
   if (state.rejected) return { outcome: "rejected", result };
@@ -99,7 +104,7 @@ export function answerOf(result: Json, state: RunState, header: Header): { outco
       "FSM_GATE",
       `${verdict.summary}: the policy escalates, and the script ended without asking. Call fsm_enter("ESCALATE").`,
     );
-  const missing = missingFields(header.output, result);
+  const missing = missingFields(header.process ?? null, header.output, result);
   if (missing.length > 0)
     throw new ClearedError(
       "OUTPUT_INCOMPLETE",
@@ -108,7 +113,9 @@ export function answerOf(result: Json, state: RunState, header: Header): { outco
         data: { missing },
       },
     );
-  return { outcome: "completed", result: header.answer === "ranked_list" && Array.isArray(result) ? bracketAnswer(result) : result };
+  const task = (run.input as { task?: Json } | null)?.task;
+  const asList = header.answer === "ranked_list" || (typeof task === "string" && asksForList(task));
+  return { outcome: "completed", result: (asList ? rankedAnswer(result) : null) ?? result };
 }
 
 /** What is told beside the result; null for a run that has neither states nor approvals nor writes outside. */

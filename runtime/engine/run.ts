@@ -235,7 +235,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
       if (doubt?.state === "intent") return log.end({ status: "diverged", error: toWire(divergence(run, doubt.seq, doubt, null)) });
       const result = JSON.parse(ended.json) as Json;
       if (state.process?.current === "ESCALATE") await context(log.steps.length, false, [], log.openedAt(log.steps.length)).escalate();
-      const answer = answerOf(result, state, script.header);
+      const answer = answerOf(result, state, run, script.header);
       await finish(answer.outcome, answer.result);
     }
 

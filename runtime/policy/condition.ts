@@ -59,7 +59,7 @@ const MISTAKES: [RegExp, string][] = [
 ];
 
 const SIGNS: Record<string, Relation> = { "==": "==", "===": "==", "!=": "!=", "!==": "!=", ">": ">", ">=": ">=", "<": "<", "<=": "<=" };
-const KEYWORDS: Record<string, string> = { and: "&&", or: "||", not: "!", in: "in", contains: "contains" };
+const KEYWORDS = new Map(Object.entries({ and: "&&", or: "||", not: "!", in: "in", contains: "contains" }));
 
 function refuse(source: string, at: number, problem: string): never {
   const shown = source.length > 120 ? `${source.slice(0, 117)}...` : source;
@@ -82,7 +82,7 @@ function tokens(source: string): Token[] {
       );
     }
     const [kind, text] = Object.entries(groups).find(([, value]) => value !== undefined) as [Token["kind"], string];
-    const keyword = kind === "word" ? KEYWORDS[text.toLowerCase()] : undefined;
+    const keyword = kind === "word" ? KEYWORDS.get(text.toLowerCase()) : undefined;
     found.push(keyword === undefined ? { kind, text, at: start } : { kind: "sign", text: keyword, at: start });
   }
   return [...found, { kind: "end", text: "", at: source.length }];

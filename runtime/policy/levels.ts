@@ -26,19 +26,19 @@ export const ladderSchema = z
   .refine(({ ladder, roles }) => new Set([...ladder.flat(), ...roles]).size === ladder.flat().length + roles.length, "a level stands twice")
   .transform(({ ladder, roles }): Ladder => ({ ranks: ladder, roles }));
 
-// In the one word that stands for several demands, roles come after the two lowest ranks, as in the ladder of 7.4.
+// Of seven ranks. Only for naming one of several demands: a role is above or below nobody.
 const BELOW_ROLES = 2;
 
 export const levelNames = ({ ranks, roles }: Ladder): string[] => [...ranks.flat(), ...roles];
 
 const rankOf = ({ ranks }: Ladder, level: string): number => ranks.findIndex((rung) => rung.includes(level));
 
-/** Place of a level among all demands, for naming one of several; -1 when the ladder does not have it. */
-function placeOf(ladder: Ladder, level: string): number {
-  const [rank, role] = [rankOf(ladder, level), ladder.roles.indexOf(level)];
-  if (role >= 0) return BELOW_ROLES + role;
-  return rank < BELOW_ROLES ? rank : rank + ladder.roles.length;
-}
+/** Every level in the order of 7.4, where roles stand between the two lowest ranks and the rest. */
+const inOrder = ({ ranks, roles }: Ladder): string[] => [
+  ...ranks.slice(0, BELOW_ROLES).flat(),
+  ...roles,
+  ...ranks.slice(BELOW_ROLES).flat(),
+];
 
 /** True when somebody who holds these levels may decide what `demanded` asks for. A level the ladder does not have is met by its name alone. */
 export function meetsLevel(ladder: Ladder, held: readonly string[], demanded: string): boolean {
@@ -49,9 +49,8 @@ export function meetsLevel(ladder: Ladder, held: readonly string[], demanded: st
 /** Of several demands: the one word for all, and all that stay when each rank that a higher one meets is left out. */
 export function strictest(ladder: Ladder, demanded: readonly string[]): { level: string | null; levels: string[] } {
   const all = [...new Set(demanded)];
-  const known = all.filter((level) => placeOf(ladder, level) >= 0).sort((a, b) => placeOf(ladder, b) - placeOf(ladder, a));
-  const levels = all.filter((level) => !all.some((other) => other !== level && outranks(ladder, other, level)));
-  return { level: known[0] ?? all.at(-1) ?? null, levels };
+  const highest = inOrder(ladder).findLast((level) => all.includes(level));
+  return { level: highest ?? all.at(-1) ?? null, levels: all.filter((level) => !all.some((other) => outranks(ladder, other, level))) };
 }
 
 const outranks = (ladder: Ladder, a: string, b: string): boolean => rankOf(ladder, b) >= 0 && rankOf(ladder, a) > rankOf(ladder, b);

@@ -165,7 +165,7 @@ export const PATTERNS: readonly Pattern[] = [
     group: "personal",
     gate: ["+"],
     shape: /\+\d[\d ().-]{7,18}\d/g,
-    check: all((text) => /^\D*(?:\d\D*){8,15}$/.test(text)),
+    check: (text) => /^\+(?:\D{0,3}\d){8,15}/.exec(text)?.[0].length ?? 0,
     last4: true,
   },
   {

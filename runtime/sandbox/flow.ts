@@ -31,18 +31,23 @@ export function flowOf(body: readonly Node[], sites: ReadonlyMap<Node, number>):
   const changed = new Set<string>();
   for (const node of body) collectChanged(node, changed);
 
+  // Bodies are read one after the other, not inside each other: a long chain of functions is not a deep one.
+  const unread: { node: Node; scope: Scope; index: number }[] = [];
   const functionAt = (node: Node, scope: Scope): number => {
     let index = indices.get(node);
     if (index === undefined) {
       indices.set(node, (index = functions.push(NOTHING) - 1));
-      const names: Names = new Map();
-      for (const param of node["params"] as Node[]) bindNothing(param, names);
-      const inner = { names, parent: scope };
-      const code = node["body"] as Node;
-      const params = (node["params"] as Node[]).map((param) => walk(param, inner));
-      functions[index] = all([...params, code.type === "BlockStatement" ? list(code["body"] as Node[], inner) : walk(code, inner)]);
+      unread.push({ node, scope, index });
     }
     return index;
+  };
+  const bodyOf = (node: Node, scope: Scope): Flow => {
+    const inner: Scope = { names: new Map(), parent: scope };
+    const params = node["params"] as Node[];
+    for (const param of params) bindNothing(param, inner.names);
+    const code = node["body"] as Node;
+    const rest = code.type === "BlockStatement" ? list(code["body"] as Node[], inner) : walk(code, inner);
+    return all([...params.map((param) => walk(param, inner)), rest]);
   };
   /** The function an expression certainly is, or null. */
   const asFunction = (node: Node, scope: Scope): number | null => {
@@ -181,6 +186,7 @@ export function flowOf(body: readonly Node[], sites: ReadonlyMap<Node, number>):
   };
 
   const main = list(body, null);
+  for (let next = unread.pop(); next !== undefined; next = unread.pop()) functions[next.index] = bodyOf(next.node, next.scope);
   // A call in a type or in a place that is not followed has no literals.
   for (const site of sites.values()) given[site] ??= {};
   return { main, functions, given };

@@ -67,11 +67,16 @@ function saidBy(answer: Json, count: number): Said {
   const nexts = ["next_cursor", "next_page_token", "next_token", "continuation_token", "end_cursor"];
   // `cursor` beside a next_* is the request's own, said again.
   const bare = pairs.some(([key]) => nexts.includes(key)) ? ["next"] : ["next", "cursor"];
+  const cursor = first(nexts, isKey) ?? first(bare, isText);
+  const next = first(["next_page", "next"], isCount);
+  // A next_* that is there and empty says that this is the end.
+  const closed = pairs.some(([key, value]) => [...nexts, "next", "next_page"].includes(key) && (value === null || value === ""));
+  const more = first(["has_more", "has_next_page", "has_next", "next_page", "more"], isFlag);
   return {
-    cursor: first(nexts, isKey) ?? first(bare, isText),
-    next: first(["next_page", "next"], isCount),
+    cursor,
+    next,
     page: first(["page", "current_page", "page_number"], isCount),
-    more: first(["has_more", "has_next_page", "has_next", "next_page", "more"], isFlag),
+    more: more ?? (closed && cursor === null && next === null ? false : null),
     total:
       first(["total", "total_count", "total_results", "total_records"], isCount) ?? (counted !== null && counted > count ? counted : null),
   };

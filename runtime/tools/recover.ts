@@ -9,7 +9,8 @@ import { columnsOf, matchColumn, replaceIdentifiers, schemaError, valueBeside } 
 import { failureIn, isObject } from "./shape.ts";
 
 const SCHEMA_WORDS = new Set("schema column columns describe inspect metadata structure".split(" "));
-const TRANSIENT = /\b(429|502|503|504)\b|rate.?limit|too many requests|timed? ?out|temporar|unavailable|try again/i;
+const TRANSIENT =
+  /(?:^|\b(?:http|status|code|error)\b\W{0,3})(?:429|502|503|504)\b|rate.?limit|too many requests|timed? ?out|temporar|unavailable|try again/i;
 
 /** Whether the same read may be sent again: it did not arrive, or the tool says that the trouble passes. */
 export function mayRepeat(error: unknown): boolean {

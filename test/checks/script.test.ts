@@ -17,12 +17,15 @@ ctx_log({ mesage: input.note });
 if (input.amount > "10") journal_void({ entry_id: "x", reason: 1 });
 input.amont`;
 const calls = [
-  { name: "ctx_log", keys: ["mesage"], bare: false, at: { file, line: 6, col: 1 } },
-  { name: "journal_void", keys: ["entry_id", "reason"], bare: false, at: { file, line: 7, col: 26 } },
+  { name: "ctx_log", keys: ["mesage"], bare: false, given: {}, at: { file, line: 6, col: 1 } },
+  { name: "journal_void", keys: ["entry_id", "reason"], bare: false, given: {}, at: { file, line: 7, col: 26 } },
 ];
 
 it("findings of all checks come in source order, each thing once", async () => {
-  const found = await checkScripts([{ file, source, header: parseHeader(source, file), calls }], registry);
+  const found = await checkScripts(
+    [{ file, source, name: "", header: parseHeader(source, file), calls, flow: { main: { all: [0, 1] }, functions: [] } }],
+    { registry },
+  );
   expect(found.map(formatFinding)).toEqual([
     expect.stringMatching(/^agents\/pay\.ts SCRIPT_CAPABILITY uses: names "jornal", which is no domain\. Did you mean "journal"\?/),
     expect.stringMatching(/^agents\/pay\.ts:6:1 SCRIPT_UNKNOWN_KEY ctx_log has no key "mesage"\. Did you mean "message"\?/),

@@ -265,3 +265,11 @@ test("an unknown channel and an address that is none are refused before anything
   await expect(send({ to: "a@b.c, d@e.f" })).rejects.toMatchObject({ code: "NOTICE_ADDRESS" });
   expect(rows()).toEqual([]);
 });
+
+test("a notice that nobody sends because nobody owns the workspace is told of", async () => {
+  const { send, alerts, clock } = setup(smtp(25));
+  await send();
+  expect(alerts()).toEqual([]);
+  clock.at += 3_600_000;
+  expect(alerts()).toEqual(["A notice waits to be sent: `cleared start` sends what is due."]);
+});

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterEach, expect, test } from "vitest";
 import { signBody } from "../../runtime/notices/signature.ts";
 import { cleared, commit, shell, start, until, workspace } from "../cli/command-line.ts";
@@ -133,3 +134,38 @@ test("a signed webhook starts its agent once on the page's port", { timeout: 90_
   expect(runs).toMatchObject([{ cause: { kind: "webhook" }, result: JSON.parse(body) }]);
   expect(await running.stop()).toBe(0);
 });
+
+test("an agent that should have run and did not is told of by every command until somebody has read it", { timeout: 90_000 }, async () => {
+  const dir = await workspace({
+    "agents/daily.ts": '/*\nname: Daily\ntrigger: schedule\nschedule: "0 6 * * *"\nuses: [ctx]\n*/\nctx_today();\n',
+  });
+  const first = await start(dir);
+  await until(() => inStore(dir, (db) => db.prepare("SELECT 1 FROM facts WHERE name = 'schedule:daily'").get() !== undefined));
+  expect(await first.stop()).toBe(0);
+  expect((await cleared(dir, "runs")).stderr).toBe("");
+  // The machine slept for a week.
+  inStore(dir, (db) =>
+    db.exec(
+      "UPDATE facts SET value = json_set(value, '$.last', json_extract(value, '$.last') - 604800000, '$.next', json_extract(value, '$.next') - 604800000) WHERE name = 'schedule:daily'",
+    ),
+  );
+  expect((await cleared(dir, "queue")).stderr).toMatch(/^! daily should have run at \d{4}-\d\d-\d\d \d\d:00 UTC and has not/);
+  const second = await start(dir);
+  await second.says(/daily should have run at .* It runs once now\./);
+  await second.says(/completed +daily/);
+  const told = await cleared(dir, "runs", "--json");
+  expect(told.json()).toMatchObject([{ agent: "daily", status: "done", cause: { kind: "schedule" } }]);
+  const card = /^! Card (\d+): daily should have run/.exec(told.stderr)?.[1] ?? "";
+  await cleared(dir, "approve", card);
+  expect((await cleared(dir, "runs")).stderr).toBe("");
+  expect(await second.stop()).toBe(0);
+});
+
+function inStore<T>(dir: string, use: (db: DatabaseSync) => T): T {
+  const db = new DatabaseSync(join(dir, ".cleared/store.db"));
+  try {
+    return use(db);
+  } finally {
+    db.close();
+  }
+}

@@ -1,6 +1,7 @@
 /** Ports in memory for tests of primitives alone: what a primitive asks of its ports, and nothing of how they keep it. */
 import type { Account, Decision, Entry, EntryDraft, Json, PrimitivePorts, ToolInfo, Verdict } from "../../runtime/ports.ts";
 import type { Gate, StepContext } from "../../runtime/primitive.ts";
+import { ORDER, machineOf, startOf } from "../../runtime/states.ts";
 
 export interface Memory {
   ctx: StepContext;
@@ -139,7 +140,7 @@ export function memory(options: { mode?: "live" | "dry"; decision?: Partial<Deci
       return { card: 1, decision: "approved", by: "ann", at: 0, ...options.decision };
     },
     commit: async () => "b".repeat(40),
-    process: null,
+    process: startOf(machineOf(ORDER.map((state) => ({ state, line: "", conditional: false })))),
     escalate: async () => undefined,
     changed: () => undefined,
   };

@@ -36,6 +36,8 @@ export interface Exception {
   code?: string;
   /** Ours has the first word where the vector has the second. */
   words?: Record<string, string>;
+  /** Ours has these states more. */
+  adds?: string[];
 }
 
 export const exceptions = parse(readFileSync(join(import.meta.dirname, "exceptions.yaml"), "utf8")) as Exception[];

@@ -45,7 +45,7 @@ export const OPERATIONS_ACTS: Tool[] = [
       },
       fixed: { status: "open" },
     },
-    { ticket_id: "reference" },
+    { reference: "reference" },
   ),
   change("update_ticket", "Set a ticket's assignee or status.", "tickets", {
     fields: {
@@ -58,6 +58,7 @@ export const OPERATIONS_ACTS: Tool[] = [
   change("lock_period", "Lock an accounting period.", "periods", {
     fields: { locked_by: person, trial_balance_hash: text("hash of the trial balance") },
     fixed: { status: "locked", locked_on: TODAY },
+    only: { status: ["open", "locked"] },
   }),
   add("post_entry", "Post a balanced entry to an open period, under a reference of ours.", "gl_entries", {
     fields: {

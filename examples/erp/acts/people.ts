@@ -55,7 +55,10 @@ export const PEOPLE_ACTS: Tool[] = [
   change("update_employee_status", "Set an employee's status and last day.", "employees", {
     fields: { status: oneOf("status", ["active", "leaving", "left"]), last_day: optional(day("last day")) },
   }),
-  change("revoke_access", "Revoke an employee's access to a system.", "access_grants", { fixed: { status: "revoked", revoked_on: TODAY } }),
+  change("revoke_access", "Revoke an employee's access to a system.", "access_grants", {
+    fixed: { status: "revoked", revoked_on: TODAY },
+    only: { status: ["active", "revoked"] },
+  }),
   change("transfer_ownership", "Give an item to another owner.", "owned_items", { fields: { owner_id: text("new owner") } }),
   add("record_final_pay", "Record the final pay of an employee who leaves.", "final_pays", {
     fields: { employee_id: person, pto_hours: optional(text("hours paid out")), amount: money("amount"), pay_date: day("pay date") },

@@ -76,7 +76,7 @@ export const PURCHASING_ACTS: Tool[] = [
         move(world, "budgets", thisYear(world, row["department_id"]), "committed", row["amount"]);
       },
     },
-    { po_id: "requisition_id" },
+    { requisition_id: "requisition_id" },
   ),
   change("update_budget", "Set what of a budget is committed and spent.", "budgets", {
     fields: { committed: money("committed"), spent: money("spent") },

@@ -28,6 +28,7 @@ E-2291      | Maya Okafor     | maya@cleared.example | Developer          | D-IT
   },
   departments: {
     about: "department",
+    list: "list_departments",
     rows: `
 department_id | name       | manager_id | cost_center
 D-OPS         | Operations | E-1001     | 4100

@@ -1,0 +1,137 @@
+/** Business documents with required sections; the templates and builders are runtime/answers/documents.ts. */
+import { z } from "zod";
+import {
+  approvalBrief,
+  buildDocument,
+  type DocumentType,
+  formatDocument,
+  postMortem,
+  sprintPlan,
+  TEMPLATES,
+} from "../runtime/answers/documents.ts";
+import { definePrimitive } from "../runtime/primitive.ts";
+import { currency, json, money, record, text } from "./_shapes.ts";
+
+const type = z.enum(Object.keys(TEMPLATES) as [DocumentType, ...DocumentType[]]);
+const document = z
+  .object({
+    type,
+    created_at: z.string().describe("ISO, UTC"),
+    metadata: record,
+    sections: record.describe("the required ones in their order, then the others"),
+    complete: z.boolean(),
+    missing: z.array(z.string()).describe("required sections that were not given"),
+  })
+  .meta({ name: "BusinessDocument" });
+const lines = z.array(text).default([]);
+
+export const document_build = definePrimitive({
+  name: "document_build",
+  effect: "read",
+  access: "context",
+  summary: "A document of a type with required sections; those that are missing are named and marked.",
+  params: z.object({
+    type: type.describe("which sections it must have"),
+    sections: record.describe("section -> text, list or object; others than the required ones follow them"),
+    metadata: record.optional().describe("lines under the title"),
+  }),
+  returns: document,
+  errors: [],
+  example: `document_build({ type: "prd", sections: { problem_statement: "Refunds take six days." } })`,
+  run: (p, ctx) => buildDocument(p.type, p.sections, p.metadata ?? {}, ctx.now),
+});
+
+export const document_format = definePrimitive({
+  name: "document_format",
+  effect: "pure",
+  access: "context",
+  summary: "A document as markdown.",
+  params: z.object({
+    document: z.object({ type, created_at: z.string(), metadata: record, sections: record }).describe("as document_build answers it"),
+  }),
+  returns: z.string(),
+  errors: [],
+  example: `document_format({ document: { type: "prd", created_at: "2026-11-06T12:00:00Z", metadata: {}, sections: { goal: "Faster refunds" } } })`,
+  run: (p) => formatDocument(p.document),
+});
+
+export const document_approval_brief = definePrimitive({
+  name: "document_approval_brief",
+  effect: "read",
+  access: "context",
+  summary: "What an approver must know: request, actions, policy, risk, decision. A gate makes one by itself.",
+  params: z.object({
+    process: text.describe("such as invoice_reconciliation"),
+    title: text.describe("what is asked for"),
+    actions: z.array(z.union([text, z.object({ tool: text, params: json })])).describe("calls, or words"),
+    verdict: z
+      .object({
+        passed: z.boolean(),
+        summary: z.string(),
+        triggered: z.array(z.object({ rule: z.string(), action: z.string(), level: z.string().nullable(), description: z.string() })),
+        indeterminate: z.array(z.object({ rule: z.string(), missing: z.array(z.string()) })),
+      })
+      .optional()
+      .describe("as policy_evaluate answers it; without it the brief says NOT EVALUATED"),
+    level: text.optional().describe("who must approve"),
+    risk: z.enum(["low", "medium", "high", "critical"]).optional(),
+    amounts: z.record(z.string(), money).default({}).describe("name -> amount"),
+    currency: currency.default("USD"),
+    approver: text.default("").describe("who is asked"),
+  }),
+  returns: document,
+  errors: [],
+  example: `document_approval_brief({ process: "procurement", title: "Buy ten laptops", actions: ["order from Acme"], amounts: { total: "12500.00" } })`,
+  run: ({ actions, verdict, level, approver, ...p }, ctx) =>
+    approvalBrief({ ...p, calls: actions, verdict: verdict ?? null, level: level ?? null, by: approver, at: ctx.now }),
+});
+
+export const document_post_mortem = definePrimitive({
+  name: "document_post_mortem",
+  effect: "read",
+  access: "context",
+  summary: "A blameless review of an incident.",
+  params: z.object({
+    incident_id: text,
+    summary: text,
+    timeline: z.array(z.object({ time: text, event: text })),
+    root_cause: text,
+    contributing_factors: lines,
+    impact: record.describe("name -> value"),
+    action_items: z.array(
+      z.object({ action: text, owner: text.optional().describe("TBD without"), effort: text.optional(), impact: text.optional() }),
+    ),
+  }),
+  returns: document,
+  errors: [],
+  example: `document_post_mortem({ incident_id: "INC-1", summary: "Checkout was down.", timeline: [{ time: "09:00", event: "alarm" }], root_cause: "A full disk.", impact: { users: 5 }, action_items: [{ action: "alert at 80 %" }] })`,
+  run: (p, ctx) => postMortem(p, ctx.now),
+});
+
+export const document_sprint_plan = definePrimitive({
+  name: "document_sprint_plan",
+  effect: "read",
+  access: "context",
+  summary: "A sprint's stories against its capacity; whoever is over capacity is named.",
+  params: z.object({
+    sprint: z.number().int(),
+    goal: text,
+    stories: z.array(
+      z.object({
+        id: text,
+        title: text,
+        points: z.number().nonnegative(),
+        assignee: text.optional().describe("unassigned without"),
+        depends_on: lines,
+      }),
+    ),
+    capacity: z.object({ total: z.number().nonnegative(), by_person: z.record(z.string(), z.number()).default({}) }).describe("points"),
+    dependencies: lines,
+    risks: lines,
+    carryover: lines,
+  }),
+  returns: document,
+  errors: [],
+  example: `document_sprint_plan({ sprint: 3, goal: "Refunds in a day", stories: [{ id: "S1", title: "Queue", points: 5 }], capacity: { total: 10 } })`,
+  run: (p, ctx) => sprintPlan(p, ctx.now),
+});

@@ -1,0 +1,35 @@
+/** Secrets and personal data in a text: what is there, and the text without it. The rules are runtime/privacy/. */
+import { z } from "zod";
+import { judge } from "../runtime/privacy/judge.ts";
+import { redact } from "../runtime/privacy/scan.ts";
+import { GROUPS } from "../runtime/privacy/patterns.ts";
+import { definePrimitive } from "../runtime/primitive.ts";
+
+export const privacy_scan = definePrimitive({
+  name: "privacy_scan",
+  effect: "pure",
+  access: "pure",
+  summary: "Secrets, card and identity numbers, bank, health and pay data in a text, and whether it may come in or go out.",
+  params: z.object({
+    text: z.string().describe("may be long"),
+    direction: z.enum(["inbound", "outbound"]).default("outbound").describe("what comes in may be needed, what goes out must not carry it"),
+  }),
+  returns: z.object({
+    verdict: z.enum(["allow", "redact", "refuse"]),
+    trigger: z.string().nullable().describe("what decided, such as ssn_literal"),
+    message: z.string().nullable(),
+    redacted: z.string().describe("the text with marks such as [SSN:6789] in place of secrets, card and identity numbers"),
+    findings: z.array(
+      z.object({
+        kind: z.string(),
+        group: z.enum(GROUPS),
+        span: z.array(z.number()).describe("first character, and the one behind the last"),
+        last4: z.string().nullable(),
+        hash: z.string().nullable().describe("of keys; never of what could be guessed from it"),
+      }),
+    ),
+  }),
+  errors: [],
+  example: `privacy_scan("Paid with card 4111 1111 1111 1111")`,
+  run: (p) => ({ ...judge(p.text, { direction: p.direction }), redacted: redact(p.text) }),
+});

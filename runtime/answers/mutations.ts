@@ -1,0 +1,126 @@
+/** What a run changed outside, told with its answer: the mutation log (spec/worker.md 14, R) in text and JSON, and the run's metadata (18, R). */
+import type { Decision, Json, Verdict, VerifiedWrite } from "../ports.ts";
+
+export interface MutationLog {
+  writes: number;
+  verified: number;
+  /** MISMATCH and WRITE_FAILED */
+  failed: number;
+  unverifiable: number;
+  /** True only when every write is; null without writes. */
+  mutation_verified: boolean | null;
+  log: VerifiedWrite[];
+}
+
+export function mutationLog(writes: readonly VerifiedWrite[]): MutationLog {
+  const count = (...words: VerifiedWrite["status"][]): number => writes.filter((one) => words.includes(one.status)).length;
+  const verified = count("VERIFIED");
+  return {
+    writes: writes.length,
+    verified,
+    failed: count("MISMATCH", "WRITE_FAILED"),
+    unverifiable: count("UNVERIFIABLE"),
+    mutation_verified: writes.length === 0 ? null : verified === writes.length,
+    log: [...writes],
+  };
+}
+
+/** The log for people. */
+export function mutationText(writes: readonly VerifiedWrite[]): string {
+  const log = mutationLog(writes);
+  return [
+    "## Mutation Verification Log",
+    `Writes executed: ${log.writes} | Verified: ${log.verified} | Failed: ${log.failed} | Unverifiable: ${log.unverifiable}`,
+    ...writes.flatMap((one, i) => [
+      `${i + 1}. [${one.status}] ${callText(one.tool, one.params)} -> ${answerText(one.answer)}`,
+      `   Read-back: ${readBack(one)}`,
+    ]),
+  ].join("\n");
+}
+
+function readBack(one: VerifiedWrite): string {
+  if (one.read === null) return "none";
+  const wrong = Object.entries(one.diff).map(
+    ([field, { expected, actual }]) => `${field}: ${brief(expected)} expected, ${brief(actual)} found`,
+  );
+  const seen = wrong.length > 0 ? wrong : Object.entries(one.expected).map(([field, value]) => `${field}=${brief(value)}`);
+  return `${callText(one.read.tool, one.read.params)}${seen.length === 0 ? "" : ` -> ${seen.join(", ")}`}`;
+}
+
+const cut = (text: string, at: number): string => {
+  const line = text.replace(/\s+/g, " ").trim();
+  return line.length > at ? `${line.slice(0, at - 3)}...` : line;
+};
+
+/** 40 characters of a scalar, the kind of anything else (14). */
+const brief = (value: Json): string =>
+  Array.isArray(value) ? "list" : typeof value === "object" && value !== null ? "object" : cut(String(value), 40);
+
+/** `pay_invoice(invoice_id=INV-1, amount=5.00)`: the first four parameters. */
+function callText(tool: string, params: Json): string {
+  const all = typeof params === "object" && params !== null && !Array.isArray(params) ? Object.entries(params) : [];
+  const shown = all.slice(0, 4).map(([name, value]) => `${name}=${brief(value)}`);
+  return `${tool}(${[...shown, ...(all.length > 4 ? ["..."] : [])].join(", ")})`;
+}
+
+const TELLING = ["status", "state", "id", "result", "message", "success"];
+
+/** What the tool said: its error, else the most telling field, else the first. `answer` is JSON or text, perhaps cut off. */
+function answerText(answer: string): string {
+  let value: Json;
+  try {
+    value = JSON.parse(answer) as Json;
+  } catch {
+    // Cut off, or plain text: shown as it is.
+    return cut(answer, 120) || "ok, empty";
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value === null ? "ok, empty" : cut(answer, 120);
+  const known = Object.entries(value).filter(([, one]) => one !== null);
+  const error = known.find(([name]) => name === "error");
+  if (error !== undefined) return `error: ${cut(typeof error[1] === "string" ? error[1] : JSON.stringify(error[1]), 80)}`;
+  const word = TELLING.find((name) => known.some(([one]) => one === name));
+  const [name, one] = known.find(([each]) => each === word) ?? known[0] ?? ["", null];
+  return one === null ? "ok, empty" : cut(`${name}=${typeof one === "object" ? JSON.stringify(one) : String(one)}`, 120);
+}
+
+export interface RunMetadata {
+  process: string;
+  policy: "PASSED" | "FAILED" | "APPROVED" | "NOT EVALUATED";
+  writes: { n: number; verified: number };
+  duration_ms: number;
+  approvals: Approval[];
+}
+
+export interface Approval {
+  by: string;
+  /** ms */
+  at: number;
+  level?: string | null;
+  self?: boolean;
+}
+
+/** Decisions that said yes, as approvals of the metadata. */
+export const approvalsOf = (decisions: readonly (Decision & { level?: string | null })[]): Approval[] =>
+  decisions
+    .filter((one) => one.decision === "approved" || one.decision === "edited")
+    .map(({ by, at, level, self }) => ({ by, at, ...(level ? { level } : {}), ...(self ? { self } : {}) }));
+
+export function runMetadata(run: {
+  process: string;
+  verdict: Verdict | null;
+  writes: readonly VerifiedWrite[];
+  duration_ms: number;
+  approvals: readonly Approval[];
+}): RunMetadata {
+  const { process, verdict, writes, duration_ms, approvals } = run;
+  const people = new Set(approvals.map((one) => one.by)).size;
+  const approved = verdict !== null && !verdict.blocked && people >= Math.max(1, verdict.approvals);
+  const policy = verdict === null ? "NOT EVALUATED" : verdict.passed ? "PASSED" : approved ? "APPROVED" : "FAILED";
+  const { verified } = mutationLog(writes);
+  return { process, policy, writes: { n: writes.length, verified }, duration_ms, approvals: [...approvals] };
+}
+
+/** `[Process: invoice_reconciliation | Policy: APPROVED | Writes: 1, verified: 1 | 812 ms]`, under prose only. */
+export function footer(run: RunMetadata): string {
+  return `[Process: ${run.process} | Policy: ${run.policy} | Writes: ${run.writes.n}, verified: ${run.writes.verified} | ${run.duration_ms} ms]`;
+}
