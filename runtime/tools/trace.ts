@@ -10,13 +10,13 @@ import { nameWords } from "./classify.ts";
 const MONEY = new Set(
   `amount amounts balance bonus budget charge commission cost credit debit deposit discount due exposure fee fees gross income interest
   limit loan net paid pay payment penalty premium price principal proceeds rebate refund rent retention revenue salary settlement spend
-  subtotal tax tip total value vat wage wages`.split(/\s+/),
+  subtotal sum tax tip total value vat wage wages`.split(/\s+/),
 );
 
-/** A key with one of these is none, whatever else it says: payment_id, credit_days, tax_code, payment_method. */
+/** Words of a key whose value is none: payment_id, credit_days, tax_code. The last word of both kinds decides: account_balance is money. */
 const OTHER = new Set(
   `id ids number no code ref reference date day days month months year years at on count quantity qty hours minutes index version zip phone
-  account method type status currency key name term terms hash iban email`.split(/\s+/),
+  account method type status currency key name term terms hash iban email pct percent ratio score confidence`.split(/\s+/),
 );
 
 interface Amount {
@@ -72,9 +72,10 @@ export function amountsIn(params: Json): Amount[] {
     const decimal = decimalOf(value);
     if (decimal === null) return;
     const words = nameWords(name);
-    if (words.some((word) => OTHER.has(word))) return;
-    if (decimal.includes(".") || /\.\d/.test(String(value)) || words.some((word) => MONEY.has(word)))
-      found.push({ path: pathOf(place), value: String(value) });
+    const tells = words.findLast(
+      (word, i) => MONEY.has(word) || (OTHER.has(word) && (i === words.length - 1 || !["at", "on"].includes(word))),
+    );
+    if (tells === undefined ? /\.\d/.test(String(value)) : MONEY.has(tells)) found.push({ path: pathOf(place), value: String(value) });
   });
   return found;
 }
