@@ -3,6 +3,7 @@ import type { Primitive } from "../runtime/primitive.ts";
 import { accounts_by_type, accounts_exists, accounts_get, accounts_list } from "./accounts.ts";
 import { approval_wait } from "./approval.ts";
 import { audit_add } from "./audit.ts";
+import { compute_find } from "./compute/find.ts";
 import { computePrimitives } from "./compute/index.ts";
 import { config_get } from "./config.ts";
 import { ctx_dry_run, ctx_emit, ctx_log, ctx_now, ctx_today } from "./ctx.ts";
@@ -45,5 +46,6 @@ export const primitives: readonly Primitive[] = [
   ...[document_build, document_format, document_approval_brief, document_post_mortem, document_sprint_plan],
   ...[privacy_scan],
   ...[notify_send, schedule_run, audit_add],
+  ...[compute_find],
   ...computePrimitives,
 ];

@@ -8,6 +8,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import {
   CallToolResultSchema,
+  ErrorCode,
   ListToolsResultSchema,
   McpError,
   ToolListChangedNotificationSchema,
@@ -160,7 +161,7 @@ export function connectMcp({ name, spec, filled, dir, fetch }: McpOptions): Conn
     // An error is an answer too: not every server knows ping.
     return on.client.ping({ timeout: PING_MS }).then(
       () => true,
-      (error) => error instanceof McpError && !on.ended && error.code !== -32001,
+      (error) => error instanceof McpError && !on.ended && error.code !== ErrorCode.RequestTimeout,
     );
   };
 
@@ -289,8 +290,9 @@ function errorOf(error: unknown, { ended, stdio }: Session): ClearedError {
   const known = stdio?.fault() ?? clearedIn(error);
   if (known !== null) return known;
   const text = error instanceof Error ? error.message : String(error);
-  if (ended) return new ClearedError("TOOL_LOST", `The server ended before it answered.${saidBy(stdio)}`);
   if (error instanceof McpError) {
+    if (ended && error.code === ErrorCode.ConnectionClosed)
+      return new ClearedError("TOOL_LOST", `The server ended before it answered.${saidBy(stdio)}`);
     return new ClearedError("TOOL_FAILED", text.replace(/^MCP error -?\d+: /, ""), { data: fieldsOf(error.data) });
   }
   const name = error instanceof Error ? error.constructor.name : "";
@@ -300,6 +302,7 @@ function errorOf(error: unknown, { ended, stdio }: Session): ClearedError {
   if (status < 0 || error instanceof SyntaxError || /^\$?Zod/.test(name)) {
     return new ClearedError("TOOL_ANSWER", `Its answer is not one of MCP: ${text}`);
   }
+  if (text === "Not connected") return new ClearedError("TOOL_DOWN", `The server has ended.${saidBy(stdio)}`);
   if (/^OAuth|authoriz|issuer|token/i.test(text)) return new ClearedError("TOOL_DOWN", `It did not let us in: ${text}`);
   return new ClearedError("TOOL_LOST", `The connection broke: ${text}.${saidBy(stdio)}`);
 }

@@ -88,7 +88,8 @@ export function createStdio(options: StdioOptions): Stdio {
       new Promise((sent, failed) => {
         const stdin = child?.stdin;
         if (!stdin?.writable) failed(new ClearedError("TOOL_DOWN", "The server has ended."));
-        else stdin.write(`${JSON.stringify(message)}\n`, (error) => (error ? failed(error) : sent()));
+        // A broken pipe is a server that ends: its close says so, with its last words.
+        else stdin.write(`${JSON.stringify(message)}\n`, () => sent());
       }),
     close: async () => {
       const ending = child;

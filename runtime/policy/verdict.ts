@@ -70,8 +70,8 @@ export function judge(sets: readonly RuleSet[], ladder: Ladder): Judgement {
   for (const set of sets) {
     for (const rule of set.rules) {
       const truth = evaluate(rule.when, set, false);
-      // A missing flag counts as false where that makes the rule fire, and as unknown where it would clear it.
-      if (truth === true || (truth === null && evaluate(rule.when, set, true) === true)) {
+      // A missing flag counts as false where that makes a rule fire that stops the run, and as unknown where it would let it go on.
+      if (truth ?? (rule.action !== "inform" && evaluate(rule.when, set, true))) {
         triggered.push({ rule: rule.id, action: rule.action, level: rule.level, description: rule.description, source: set.source });
         demand(rule, rule.action);
       } else if (truth === null) {

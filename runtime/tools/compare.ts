@@ -70,7 +70,8 @@ export function differing(expected: Fields, actual: Fields, missing: boolean): V
 
 /** The field in which a record shows an id: the same name, or `id` for the one id it was asked for by. */
 function idField(record: Fields, name: string, alone: boolean): string | undefined {
-  const same = Object.keys(record).find((field) => nameWords(field).join("_") === nameWords(name).join("_"));
+  const bare = (field: string): boolean => typeof record[field] !== "object" || record[field] === null;
+  const same = Object.keys(record).find((field) => bare(field) && nameWords(field).join("_") === nameWords(name).join("_"));
   return same ?? (alone && /(^|_)id$/.test(nameWords(name).join("_")) && Object.hasOwn(record, "id") ? "id" : undefined);
 }
 

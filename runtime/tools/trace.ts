@@ -10,13 +10,13 @@ import { nameWords } from "./classify.ts";
 const MONEY = new Set(
   `amount amounts balance bonus budget charge commission cost credit debit deposit discount due exposure fee fees gross income interest
   limit loan net paid pay payment penalty premium price principal proceeds rebate refund rent retention revenue salary settlement spend
-  subtotal tax tip total value vat wage wages`.split(/\s+/),
+  subtotal sum tax tip total value vat wage wages`.split(/\s+/),
 );
 
-/** A key with one of these is none, whatever else it says: payment_id, credit_days, tax_code, payment_method. */
+/** Words of a key whose value is none: payment_id, credit_days, tax_code. The last word of both kinds decides: account_balance is money. */
 const OTHER = new Set(
   `id ids number no code ref reference date day days month months year years at on count quantity qty hours minutes index version zip phone
-  account method type status currency key name term terms hash iban email`.split(/\s+/),
+  account method type status currency key name term terms hash iban email pct percent ratio score confidence`.split(/\s+/),
 );
 
 interface Amount {
@@ -29,47 +29,60 @@ interface Amount {
 /** The amount a scalar is, without its sign: 1200, "1200.00", "USD 1,200.00", "$1,200". Null for other text. */
 function decimalOf(value: Json): string | null {
   if (typeof value !== "string" && typeof value !== "number") return null;
-  let text: string | number = value;
-  if (typeof text === "string") {
-    if (text.length > 80) return null;
-    text = text.trim().replace(/^[+-]?\s*(?:[A-Z]{3}\s?|\p{Sc}\s?)|(?:\s?[A-Z]{3}|\s?\p{Sc})$/gu, "");
-    if (/^[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?$/.test(text)) text = text.replaceAll(",", "");
-    text = text.replace(/^\+/, "");
-  }
-  return plainDecimal(text)?.replace(/^-/, "") ?? null;
+  const direct = plainDecimal(value);
+  if (direct !== null) return direct.replace("-", "");
+  if (typeof value !== "string" || value.length > 80 || !/^\D{0,6}\d[\d,.]*\D{0,4}$/.test(value)) return null;
+  const text = value.trim().replace(/^[+-]?\s*(?:[A-Z]{3}\s?|\p{Sc}\s?)?[+-]?|(?:\s?[A-Z]{3}|\s?\p{Sc})$/gu, "");
+  return plainDecimal(/^\d{1,3}(?:,\d{3})+(?:\.\d+)?$/.test(text) ? text.replaceAll(",", "") : text);
 }
 
-/** Visit the scalars of a value, each with the keys that lead to it. */
-function scalars(root: Json, visit: (value: Json, key: string, path: () => string) => void): void {
-  const stack: { value: Json; key: string; path: () => string }[] = [{ value: root, key: "", path: () => "" }];
-  for (let top = stack.pop(); top !== undefined; top = stack.pop()) {
-    const { value, key, path } = top;
-    if (Array.isArray(value))
-      for (let i = value.length - 1; i >= 0; i--) stack.push({ value: value[i] ?? null, key, path: () => `${path()}[${i}]` });
-    else if (typeof value === "object" && value !== null)
-      for (const [name, one] of Object.entries(value).reverse())
-        stack.push({ value: one, key: name, path: () => (path() === "" ? name : `${path()}.${name}`) });
-    else visit(value, key, path);
+/** A scalar's place: the key or index in its parent; `name` is the nearest key. */
+interface Place {
+  value: Json;
+  at: string | number;
+  name: string;
+  parent: Place | null;
+}
+
+/** Visit the scalars of a value in order. */
+function scalars(root: Json, visit: (place: Place) => void): void {
+  const stack: Place[] = [{ value: root, at: "", name: "", parent: null }];
+  for (let place = stack.pop(); place !== undefined; place = stack.pop()) {
+    const { value, name } = place;
+    if (Array.isArray(value)) {
+      for (let at = value.length - 1; at >= 0; at--) stack.push({ value: value[at] ?? null, at, name, parent: place });
+    } else if (typeof value === "object" && value !== null) {
+      for (const at of Object.keys(value).reverse()) stack.push({ value: value[at] ?? null, at, name: at, parent: place });
+    } else visit(place);
   }
+}
+
+function pathOf(place: Place): string {
+  const parts: string[] = [];
+  for (let one: Place | null = place; one?.parent != null; one = one.parent)
+    parts.push(typeof one.at === "number" ? `[${one.at}]` : `.${one.at}`);
+  return parts.reverse().join("").replace(/^\./, "");
 }
 
 /** The amounts a call writes: decimals under a key of money, and any decimal with a fraction under a key that says nothing else. */
 export function amountsIn(params: Json): Amount[] {
   const found: Amount[] = [];
-  scalars(params, (value, key, path) => {
+  scalars(params, (place) => {
+    const { value, name } = place;
     const decimal = decimalOf(value);
     if (decimal === null) return;
-    const words = nameWords(key);
-    if (words.some((word) => OTHER.has(word))) return;
-    if (decimal.includes(".") || /\.\d/.test(String(value)) || words.some((word) => MONEY.has(word)))
-      found.push({ path: path(), value: String(value) });
+    const words = nameWords(name);
+    const tells = words.findLast(
+      (word, i) => MONEY.has(word) || (OTHER.has(word) && (i === words.length - 1 || !["at", "on"].includes(word))),
+    );
+    if (tells === undefined ? /\.\d/.test(String(value)) : MONEY.has(tells)) found.push({ path: pathOf(place), value: String(value) });
   });
   return found;
 }
 
 /** Adds the decimals of an answer to a set of sources, without their signs. */
 export function numbersOf(result: Json, into: Set<string> = new Set()): Set<string> {
-  scalars(result, (value) => {
+  scalars(result, ({ value }) => {
     const decimal = decimalOf(value);
     if (decimal !== null) into.add(decimal);
   });

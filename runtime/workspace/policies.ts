@@ -14,7 +14,7 @@ import { readGiven } from "../policy/given.ts";
 import { type Ladder, levelName, levelNames } from "../policy/levels.ts";
 import { type PolicyFinding, lintRules } from "../policy/lint.ts";
 import { ACTION_WORDS, type Action, type Judgement, type RuleSet, STRICTNESS, actionOf, judge } from "../policy/verdict.ts";
-import type { Policies, Tree } from "../ports.ts";
+import type { Json, Policies, Tree } from "../ports.ts";
 import { checkYaml, readYaml } from "../sandbox/yaml-text.ts";
 import type { Config } from "./config.ts";
 import { POLICIES, policyFile } from "./layout.ts";
@@ -27,16 +27,14 @@ const line = (what: string) =>
     .max(500);
 const id = z.string({ error: "write the rule's id" }).regex(/^[A-Z][A-Z0-9_]{0,79}$/, "write an id such as VARIANCE_GT_2PCT");
 const fact = z.string().regex(/^(?!threshold(?:\.|$))[\p{L}_][\p{L}\p{N}_.-]{0,79}$/u, "write a name such as variance_pct");
-// A number with more digits was rounded before we saw it.
-const isExact = (value: number): boolean => Number.isFinite(value) && String(value).replace(/\D/g, "").length <= 15;
-const figure = z.union(
-  [
-    z.number().refine(isExact, "write a number this long as text"),
-    z.string().refine((text) => isDecimal(text) || dayOrMoment(text) !== null),
-  ],
-  {
-    error: "write a number without separators or signs, or a day",
-  },
+// A number with more digits than 15 was rounded before we saw it.
+const isFigure = (value: unknown): boolean =>
+  typeof value === "number"
+    ? Number.isFinite(value) && String(value).replace(/\D/g, "").length <= 15
+    : typeof value === "string" && (isDecimal(value) || dayOrMoment(value) !== null);
+const threshold = z.custom<Json>(
+  (value) => (Array.isArray(value) ? value.length > 0 && value.every((one) => typeof one === "string" || isFigure(one)) : isFigure(value)),
+  "write a number without separators or signs (of more than 15 digits as text), a day, or a list",
 );
 const fault = (ctx: z.core.$RefinementCtx<unknown>, message: string): never => {
   ctx.issues.push({ code: "custom", message, input: ctx.value });
@@ -68,7 +66,7 @@ const packSchema = (ladder: Ladder) => {
     process: line("the name of the process"),
     source: line("who wrote it"),
     facts: z.record(fact, z.enum(KINDS, { error: `write one of ${KINDS.join(", ")}` })),
-    thresholds: z.record(z.string(), z.union([figure, z.array(z.union([z.string(), z.number()])).min(1)])).default({}),
+    thresholds: z.record(z.string(), threshold).default({}),
     rules: z.array(
       z.strictObject({
         id,

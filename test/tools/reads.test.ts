@@ -133,12 +133,16 @@ describe("where amounts come from", () => {
       payment_method: 5,
       due_date: "2026-11-06",
       credit_days: 30,
+      account_balance: 12,
+      amount_on_hold: 13,
       quantity: 3,
       lines: [{ qty: 2, unitPrice: 5, note: "7" }, { weight: 2.5 }],
     };
     expect(amountsIn(params)).toEqual([
       { path: "amount", value: "1,624.00" },
       { path: "total", value: "1624" },
+      { path: "account_balance", value: "12" },
+      { path: "amount_on_hold", value: "13" },
       { path: "lines[0].unitPrice", value: "5" },
       { path: "lines[1].weight", value: "2.5" },
     ]);

@@ -32,6 +32,10 @@ test("the least config is a business's name; everything else has a default", () 
     statements: [],
     thresholds: {},
     settings: {},
+    policy: {
+      ranks: [["supervisor"], ["manager"], ["director"], ["vp"], ["cfo", "ciso"], ["ceo"], ["board"]],
+      roles: ["hr", "finance", "committee", "legal"],
+    },
     web: { port: 4310 },
     raw: { business: { name: "Acme" } },
   });
@@ -51,6 +55,7 @@ test("the starter's files are valid and explain every key", () => {
     "statements",
     "thresholds",
     "settings",
+    "policy",
     "web",
   ])
     expect(config).toContain(`${key}:`);

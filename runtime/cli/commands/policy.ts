@@ -53,7 +53,10 @@ export async function run({ output, dir: where }: Invocation, [verb, given]: (st
 function inWords(set: Pack["set"]): { id: string; when: string; does: string; description: string }[] {
   return set.rules.map((rule) => ({
     id: rule.id,
-    when: print(rule.when).replace(/\[?threshold\.([\w.-]+)\]?/g, (_, name: string) => `${JSON.stringify(set.thresholds[name])} (${name})`),
+    when: print(rule.when).replace(
+      /\[?threshold\.([\w.-]+)\]?/g,
+      (_, name: string) => `${JSON.stringify(set.thresholds[name])} (threshold ${name})`,
+    ),
     does: [
       `${ACTS[rule.action]}${rule.level === null ? "" : ` (${rule.level})`}`,
       ...(rule.approvals > 1 ? [`of ${rule.approvals} people`] : []),

@@ -1,0 +1,120 @@
+/** Finding a computation by what people say: the vectors, the defects of worker.md 10.4, and descriptions in other words. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { compute_find, detectGaps, indexed, rank } from "../../primitives/compute/find.ts";
+import { computePrimitives, VECTOR_FUNCTIONS } from "../../primitives/compute/index.ts";
+import { GAP_COUNT, TRIGGERS } from "../../primitives/compute/triggers.ts";
+import type { Json } from "../../runtime/ports.ts";
+import { vectors, wrongRows } from "../vectors/load.ts";
+import { call } from "./vectors.ts";
+
+const FILE = "gap_detection.json";
+const find = async (params: Json) => (await call(compute_find, params)) as { name: string; why: string; score: number }[];
+const gaps = (text: string, existing: string[] = []): string[] => detectGaps(text, existing);
+
+describe(FILE, () => {
+  it.each(vectors(FILE).map((one) => [String(one.args["text"]), one] as const))("%s", (text, { args, expected }) => {
+    expect(gaps(text, args["existing"] as string[])).toEqual(expected);
+  });
+
+  it.each(wrongRows(FILE).map((one) => [String(one.args["text"]), one] as const))("%s, where the original was wrong", (text, row) => {
+    expect(gaps(text, row.args["existing"] as string[])).toEqual(row.recommended);
+  });
+});
+
+it("the table has the 36 functions of the vectors, and every key is a function", () => {
+  const keys = Object.keys(TRIGGERS);
+  const known = new Set([...VECTOR_FUNCTIONS.values()].map((one) => one.replace(/^(?:apply|compute)_/, "")));
+  expect(keys.slice(0, GAP_COUNT).every((key) => /^(?:finance|hr|ops|sc|dt|stats|tax|risk|ar|contract)_/.test(key))).toBe(true);
+  expect(keys.filter((key) => !known.has(key)).sort()).toEqual(["risk_ahp", "tax_bands"]);
+  expect(keys.length).toBe(computePrimitives.length);
+});
+
+it.each([
+  ["the vendor is under a service level agreement", ["ops_sla_credit"]],
+  ["reach a service level of 95 %", ["sc_stockout_risk"]],
+  ["what is our weighted average cost of capital?", ["finance_wacc"]],
+  ["inventory at weighted average cost", ["sc_inventory_value", "stats_weighted_avg"]],
+  ["pro rata share of her salary", ["hr_proration"]],
+  ["prorate the invoice", ["dt_prorata"]],
+  ["Days Sales Outstanding of Q3", ["ar_collection_rate"]],
+  ["everything in the 90+ days column", ["dt_aging"]],
+  ["we hire 90+ people", []],
+  ["they are managing packaging and ageing machines", []],
+  ["250 runs of payroll", []],
+  ["simulate 250 runs", ["finance_monte_carlo"]],
+  ["10,000 paths", ["finance_monte_carlo"]],
+  ["Bonus depreciation and Section 179", ["tax_depreciation_tax"]],
+  ["tax depreciation schedule", ["tax_depreciation_tax"]],
+  ["a private matter of 3 earnings calls and a variable", []],
+  ["", []],
+])("%s needs %j", (text, expected) => {
+  expect(gaps(text)).toEqual(expected);
+});
+
+it.each([
+  ["salary for someone who started mid-month", "compute_hr_proration"],
+  ["interest on savings compounded monthly", "compute_finance_compound_interest"],
+  ["refund for unused days of a subscription", "compute_prorated_amount"],
+  ["does this invoice match the purchase order", "compute_variance_check"],
+  ["compare options pairwise and check consistency", "compute_risk_ahp"],
+  ["depreciate a laptop over five years", "compute_finance_depreciation"],
+  ["score for supplier risk", "compute_risk_weighted_score"],
+  ["when to reorder stock", "compute_sc_eoq"],
+  ["weekdays between two dates", "compute_dt_business_days"],
+  ["penalty because the supplier delivered late", "compute_ops_penalty"],
+  ["what gross pays 1000 net after withholding", "compute_tax_withholding"],
+  ["worst loss of the portfolio at 95 percent", "compute_finance_var"],
+  ["insurance pays how much of the claim", "compute_sub_limit"],
+  ["load money on a gift card", "compute_gift_card_capacity"],
+  ["recognise revenue of a yearly contract", "compute_recognize_revenue"],
+  ["difference after items were cancelled from an order", "compute_net_price_delta"],
+  ["provision for unpaid receivables", "compute_ar_bad_debt"],
+  ["probability we run out of stock", "compute_sc_stockout_risk"],
+  ["staff turnover per year", "compute_hr_headcount"],
+  ["National Insurance and income tax on a salary", "compute_tax_bands"],
+])("%s is found as %s", async (description, name) => {
+  expect((await find({ description }))[0]?.name).toBe(name);
+});
+
+it("each function is found by its own summary and says why, best first, at most so many", async () => {
+  for (const { name, summary } of computePrimitives) {
+    const found = await find({ description: summary, limit: 3 });
+    expect(
+      found.map((one) => one.name),
+      summary,
+    ).toContain(name);
+    expect(found.length).toBeLessThanOrEqual(3);
+    expect(found.map((one) => one.score)).toEqual(found.map((one) => one.score).sort((a, b) => b - a));
+    for (const one of found) expect(one.why).toMatch(/^(says|shares) "/);
+  }
+  expect(await find({ description: "write a poem about spring" })).toEqual([]);
+  await expect(find({ description: "x".repeat(65_537) })).rejects.toMatchObject({ code: "PARAMS_INVALID" });
+});
+
+it("functions that are no primitives are ranked the same way", () => {
+  const more = indexed([
+    { name: "freight_surcharge", summary: "Surcharge on freight by weight and zone.", key: null, about: "weight zone" },
+  ]);
+  expect(rank("freight by zone", more, 3)).toMatchObject([{ name: "freight_surcharge", why: 'shares "zone", "freight"' }]);
+});
+
+it("any text gets known names in the table's order, and what exists is never missing", () => {
+  const order = Object.keys(TRIGGERS);
+  const said = fc.constantFrom(...Object.values(TRIGGERS).flatMap((list) => list.split(", ")), "the", "90+", "..", "*", "#", "é");
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        fc.string(),
+        fc.array(said, { maxLength: 30 }).map((all) => all.join(" ")),
+      ),
+      (text) => {
+        const found = gaps(text);
+        expect(found).toEqual(order.slice(0, GAP_COUNT).filter((key) => found.includes(key)));
+        expect(found).not.toContain("finance_loan_amortization");
+        expect(gaps(text, found)).toEqual(found.includes("hr_proration") && gaps(text, found).length > 0 ? gaps(text, found) : []);
+      },
+    ),
+    { numRuns: 500 },
+  );
+});

@@ -1,0 +1,211 @@
+/** What holds for any rules and any facts (spec/worker.md 35.5). */
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { ClearedError } from "../../runtime/errors.ts";
+import { type Condition, type Operand, parseCondition, print } from "../../runtime/policy/condition.ts";
+import { compareDecimals } from "../../runtime/policy/decimals.ts";
+import { type Kind, evaluate } from "../../runtime/policy/evaluate.ts";
+import { readGiven } from "../../runtime/policy/given.ts";
+import { ladderSchema } from "../../runtime/policy/levels.ts";
+import { type Action, type Rule, type RuleSet, STRICTNESS, judge } from "../../runtime/policy/verdict.ts";
+import type { Json } from "../../runtime/ports.ts";
+
+const LADDER = ladderSchema.parse({});
+const FIELDS = ["amount", "limit", "status", "hold", "due", "tags", "customer.tier"];
+const field = fc.constantFrom(...FIELDS);
+const number = fc
+  .tuple(fc.integer({ min: -9999, max: 9999 }), fc.integer({ min: 0, max: 3 }))
+  .map(([n, places]) => (n / 10 ** places).toFixed(places));
+const operand: fc.Arbitrary<Operand> = fc.oneof(
+  number.map((text): Operand => ({ kind: "number", text })),
+  fc.string().map((text): Operand => ({ kind: "text", text })),
+  fc.constantFrom<Operand>({ kind: "date", text: "2026-01-31" }, { kind: "date", text: "2026-01-31T10:00:00Z" }),
+  fc.boolean().map((value): Operand => ({ kind: "boolean", value })),
+  fc.constant<Operand>({ kind: "null" }),
+  fc.constantFrom(...FIELDS, "open", "past-due").map((text): Operand => ({ kind: "word", text })),
+);
+const atom: fc.Arbitrary<Condition> = fc.oneof(
+  field.map((name): Condition => ({ op: "is", field: name })),
+  fc.boolean().map((value): Condition => ({ op: "constant", value })),
+  fc.record({ op: fc.constant("compare" as const), field, relation: fc.constantFrom("==", "!=", ">", ">=", "<", "<="), operand }),
+  fc.record({ op: fc.constant("contains" as const), field, operand }),
+  fc.record({ op: fc.constant("in" as const), field, negated: fc.boolean(), list: fc.array(operand, { minLength: 1, maxLength: 4 }) }),
+);
+const { condition } = fc.letrec<{ condition: Condition }>((tie) => {
+  const terms = fc.array(tie("condition"), { minLength: 2, maxLength: 3 });
+  return {
+    condition: fc.oneof(
+      { depthSize: "small", withCrossShrink: true },
+      atom,
+      tie("condition").map((term): Condition => ({ op: "not", term })),
+      terms.map((all): Condition => ({ op: "and", terms: all })),
+      terms.map((all): Condition => ({ op: "or", terms: all })),
+    ),
+  };
+});
+const KINDS = new Map<string, Kind>([
+  ["amount", "decimal"],
+  ["limit", "money"],
+  ["status", "text"],
+  ["hold", "boolean"],
+  ["due", "date"],
+  ["tags", "list"],
+  ["customer.tier", "text"],
+]);
+const value: fc.Arbitrary<Json> = fc.oneof(
+  number,
+  number.map(Number),
+  fc.constantFrom<Json>("open", "past-due", "6,000", "", "2026-01-31", null, true, false, Number.NaN, ["open", "amount"], { tier: "open" }),
+);
+const facts = fc.dictionary(fc.constantFrom(...FIELDS, "customer"), value, { maxKeys: 7 });
+const scopeOf = (known: Record<string, Json>) => ({ facts: known, kinds: KINDS, thresholds: {}, loose: false });
+
+it("a condition that is printed is parsed as itself", () => {
+  fc.assert(
+    fc.property(condition, (one) => void expect(parseCondition(print(one))).toEqual(one)),
+    { numRuns: 500 },
+  );
+});
+
+it("De Morgan holds in three values", () => {
+  fc.assert(
+    fc.property(condition, condition, facts, fc.boolean(), fc.boolean(), (a, b, known, missingIsFalse, loose) => {
+      const truth = (one: Condition) => evaluate(one, { ...scopeOf(known), loose }, missingIsFalse);
+      const not = (term: Condition): Condition => ({ op: "not", term });
+      expect(truth(not({ op: "and", terms: [a, b] }))).toBe(truth({ op: "or", terms: [not(a), not(b)] }));
+      expect(truth(not({ op: "or", terms: [a, b] }))).toBe(truth({ op: "and", terms: [not(a), not(b)] }));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+const rule: fc.Arbitrary<Rule> = fc.record({
+  id: fc.string({ minLength: 1, maxLength: 4 }),
+  when: condition,
+  action: fc.constantFrom<Action>("inform", "require_approval", "escalate", "block"),
+  level: fc.constantFrom("manager", "vp", "legal", "hr", null),
+  approvals: fc.integer({ min: 1, max: 3 }),
+  distinct_from_requester: fc.boolean(),
+  description: fc.constant(""),
+});
+const setOf = (rules: Rule[], known: Record<string, Json>): RuleSet => ({ source: "policies/x.yaml", rules, ...scopeOf(known) });
+const strictness = (sets: RuleSet[]) => STRICTNESS.indexOf(judge(sets, LADDER).verdict);
+
+it("another rule never makes the verdict milder, nor what it asks for less", () => {
+  fc.assert(
+    fc.property(fc.array(rule, { maxLength: 5 }), rule, facts, (rules, more, known) => {
+      const [before, after] = [judge([setOf(rules, known)], LADDER), judge([setOf([...rules, more], known)], LADDER)];
+      expect(STRICTNESS.indexOf(after.verdict)).toBeGreaterThanOrEqual(STRICTNESS.indexOf(before.verdict));
+      expect(after.approvals).toBeGreaterThanOrEqual(before.approvals);
+      expect(before.distinct_from_requester && !after.distinct_from_requester).toBe(false);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+it("taking a fact away never turns a block or an approval into a pass", () => {
+  fc.assert(
+    fc.property(fc.array(rule, { minLength: 1, maxLength: 5 }), facts, fc.nat(), (rules, known, n) => {
+      const names = Object.keys(known);
+      const { [names[n % Math.max(1, names.length)] ?? ""]: _, ...fewer } = known;
+      const { passed } = judge([setOf(rules, known)], LADDER);
+      if (!passed) expect(judge([setOf(rules, fewer)], LADDER).passed).toBe(false);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+it("a document given with a run never makes the verdict milder, whatever it says", () => {
+  const text = fc.oneof(
+    fc.string(),
+    fc.json(),
+    fc
+      .record({
+        rules: fc.array(fc.oneof(fc.jsonValue(), fc.record({ id: fc.string(), condition: condition.map(print), action: fc.string() }))),
+      })
+      .map((one) => JSON.stringify(one)),
+  );
+  fc.assert(
+    fc.property(fc.array(rule, { maxLength: 3 }), facts, text, (rules, known, document) => {
+      const set = setOf(rules, known);
+      const given = readGiven(document);
+      expect(strictness(given === null ? [set] : [set, { ...given, facts: { ...given.facts, ...known } }])).toBeGreaterThanOrEqual(
+        strictness([set]),
+      );
+    }),
+    { numRuns: 500 },
+  );
+});
+
+it("no text makes the parser do anything but answer or refuse", () => {
+  const pieces = fc.array(
+    fc.constantFrom(
+      "a",
+      "&&",
+      "||",
+      "!",
+      "(",
+      ")",
+      "[",
+      "]",
+      ",",
+      "in",
+      "not",
+      "contains",
+      "==",
+      ">",
+      "5",
+      "5,000",
+      "%",
+      "'x'",
+      '"',
+      "2026-01-01",
+      " ",
+      "true",
+      "threshold.x",
+      "\u0000",
+      "é",
+    ),
+    { maxLength: 40 },
+  );
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        fc.string(),
+        fc.string({ unit: "binary" }),
+        pieces.map((all) => all.join("")),
+      ),
+      (text) => {
+        try {
+          const found = parseCondition(text);
+          expect(parseCondition(print(found))).toEqual(found);
+        } catch (error) {
+          expect(error).toBeInstanceOf(ClearedError);
+        }
+      },
+    ),
+    { numRuns: 2000 },
+  );
+});
+
+it("decimals are compared to the last digit", () => {
+  const digits = fc.tuple(fc.bigInt({ min: -(10n ** 40n), max: 10n ** 40n }), fc.integer({ min: 0, max: 30 }));
+  const text = ([units, places]: [bigint, number]): string => {
+    const padded = String(units < 0n ? -units : units).padStart(places + 1, "0");
+    return `${units < 0n ? "-" : ""}${padded.slice(0, padded.length - places)}${places === 0 ? "" : `.${padded.slice(-places)}`}`;
+  };
+  const near = fc.tuple(digits, fc.constantFrom(-1n, 0n, 1n)).map(
+    ([[units, places], step]) =>
+      [
+        [units, places],
+        [units + step, places],
+      ] as [[bigint, number], [bigint, number]],
+  );
+  fc.assert(
+    fc.property(fc.oneof(near, fc.tuple(digits, digits)), ([a, b]) => {
+      const difference = a[0] * 10n ** BigInt(b[1]) - b[0] * 10n ** BigInt(a[1]);
+      expect(compareDecimals(text(a), text(b))).toBe(difference < 0n ? -1 : difference > 0n ? 1 : 0);
+    }),
+    { numRuns: 1000 },
+  );
+});
