@@ -43,15 +43,17 @@ export function rankedAnswer(result: Json): string | null {
 
 const MANY = "(?:\\d+|two|three|four|five|six|seven|eight|nine|ten)(?! ?%| percent)";
 // A verb in the imperative stands at the start of a clause; "order 66", "the price list" and "his rank" are nouns.
-const ASKING = "(?:^|[.!?;:,\\n]\\s*|\\b(?:please|and|then|to|you|should)\\s+)";
+const ASKING = "(?:^|[.!?;:,\\n]\\s{0,8}|\\b(?:please|and|then|to|you|should)\\s+)";
+const PLURAL = "(?:of (?:the|these|those|our) )?(?!does\\b|this\\b)[a-z]{3,}s(?<!ss|us|is)";
 const WORDINGS = [
   `${ASKING}(?:rank|enumerate|prioriti[sz]e)\\s+\\w`,
   `${ASKING}list\\s+(?:out\\s+)?(?:the|all|every|each|any|our|my|these|those|your|up to|${MANY})\\b`,
   `${ASKING}(?:sort|order)\\s+(?:the|all|our|my|these|those|them|it)\\b[^.!?\\n]{0,80}\\b(?:by|from|alphabetically|in)\\b`,
   "\\b(?:identify|find|name|select|show|return|give me|give us|show me|tell me) all\\b",
   `\\b(?:name|return|give me|give us|show me|tell me|what are|who are|which are|identify|pick|choose|select|recommend) (?:the |your )?(?:top|best|worst|highest|lowest|biggest|largest) ${MANY}`,
-  // A plural, and not the relative "the order which ...".
-  `${ASKING}(?:which|what) (?:of (?:the|these|those|our) )?(?:[a-z-]+ ){0,2}?(?!does\\b|this\\b)[a-z]{3,}(?<!ss|us|is)s\\b`,
+  // A plural noun ("which process applies" has none), and not the relative "the order which ...".
+  `${ASKING}which ${PLURAL}\\b`,
+  `${ASKING}(?:which|what) (?:[a-z-]+ ){0,3}?${PLURAL} (?:are|were|have|need|should|must|can|do)\\b`,
   "\\bas an? (?:(?:ranked|sorted|ordered|json|numbered|bulleted) )?(?:list|array)\\b",
   "\\b(?:a|the) ranked list\\b",
   "\\bin (?:descending|ascending|ranked|priority) order\\b",
@@ -65,11 +67,11 @@ export function listItems(text: string): string[] {
   const array = /\[[^[\]]*\]/.exec(text)?.[0];
   const value = array === undefined ? undefined : parsed(array);
   if (value !== undefined && isList(value) && value.length > 0) return value.map(String);
-  for (const shape of [/^\s*\d{1,4}[.)]\s+(.+)$/gm, /^\s*[-*•]\s+(.+)$/gm]) {
+  for (const shape of [/^[\t ]*\d{1,4}[.)][\t ]+(.+)$/gm, /^[\t ]*[-*•][\t ]+(.+)$/gm]) {
     const items = [...text.matchAll(shape)].map((match) => (match[1] ?? "").trim());
     if (items.length >= 2) return items;
   }
-  const words = text.trim().split(/\s*,\s*/);
+  const words = text.split(",").map((word) => word.trim());
   const isName = (word: string): boolean => /^\p{L}[\p{L}'&-]*(?: \p{L}[\p{L}'&-]*){0,2}$/u.test(word);
   const alike = words.every((word) => /^\p{Lu}/u.test(word) === /^\p{Lu}/u.test(words[0] ?? ""));
   return words.length >= 2 && alike && words.every(isName) ? words : [];

@@ -51,14 +51,14 @@ function passwordLength(secret: string, match: RegExpExecArray): number {
   return /[:=>]/.test(match[0].slice(0, -secret.length)) || /[\d\W_]/.test(bare) ? secret.length : 0;
 }
 
-const END_OF_KEY = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g;
+const END_OF_KEY = /^-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/;
 
 /** To the end of the block; a block that was cut off counts as far as base64 goes on, at most 16 kB. */
 function blockLength(_: string, match: RegExpExecArray): number {
   const near = match.input.slice(match.index, match.index + 16_384);
-  END_OF_KEY.lastIndex = 0;
-  const end = END_OF_KEY.exec(near);
-  if (end !== null) return end.index + end[0].length;
+  const at = near.indexOf("-----END ");
+  const end = at === -1 ? null : END_OF_KEY.exec(near.slice(at, at + 100));
+  if (end !== null) return at + end[0].length;
   return match[0].length + (/^(?:\\[nr]|[A-Za-z0-9+/=\s:,-])*/.exec(near.slice(match[0].length))?.[0].length ?? 0);
 }
 
