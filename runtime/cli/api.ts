@@ -15,6 +15,7 @@ import { toBalances } from "../workspace/amounts.ts";
 import { decideCard } from "./decide.ts";
 import type { AgentAtHead } from "./agents-at-head.ts";
 import type { Host, Progress } from "./host.ts";
+import { type Moving, type Proof, forkRun, migrateRun } from "./move-run.ts";
 
 export interface AgentFact extends AgentAtHead {
   nextRun: number | null;
@@ -38,6 +39,10 @@ export interface Api {
   status(p: { run: string; wait: boolean }): Promise<RunRecord>;
   resume(p: { run: string; at?: string; wait: boolean }): Promise<RunRecord>;
   cancel(p: { run: string; reason: string }): Promise<boolean>;
+  /** Copies a run up to a step. @throws HISTORY_DIVERGED, RUN_STATUS */
+  fork(p: Moving & { at?: number; head: boolean; wait: boolean }): Promise<{ proof: Proof; run: RunRecord }>;
+  /** Moves a run to other code; `run` is null when it was only proven that it could. @throws HISTORY_DIVERGED, RUN_STATUS */
+  migrate(p: Moving & { to?: string; dryRun: boolean; wait: boolean }): Promise<{ proof: Proof; run: RunRecord | null }>;
   replay(p: { run: string }): Promise<{ same: boolean; findings: string[]; steps: number }>;
   /** The decision is signed by the caller's key; the owner checks it against trust.yaml. */
   decide(p: { decision: Decision }): Promise<{ card: Card; run: RunRecord | null; commit: string | null }>;
@@ -142,17 +147,21 @@ export function createApi(host: Host): Api {
 
     async resume({ run, at, wait }) {
       if (at === undefined) await engine.retry(run);
-      else {
-        const record = await settled(run, false);
-        const tree = git.tree(at);
-        const blob = await tree.blob(`agents/${record.agent}.ts`);
-        if (blob === null) throw new ClearedError("SCRIPT_MISSING", `agents/${record.agent}.ts is not in ${at}.`);
-        await engine.migrate(run, { commit: at, blob, api: API });
-      }
+      else await migrateRun(host, { run, to: at, by: null, reason: "resumed there", dryRun: false });
       return settled(run, wait);
     },
 
     cancel: ({ run, reason }) => engine.cancel(run, reason),
+
+    async fork({ wait, ...moving }) {
+      const proof = await forkRun(host, moving);
+      return { proof, run: await settled(proof.run, wait) };
+    },
+
+    async migrate({ wait, ...moving }) {
+      const proof = await migrateRun(host, moving);
+      return { proof, run: moving.dryRun ? null : await settled(proof.run, wait) };
+    },
 
     async replay({ run }) {
       const record = await settled(run, false);

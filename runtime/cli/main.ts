@@ -74,10 +74,13 @@ const COMMANDS: Spec[] = [
   { name: "agents [verb] [agent]", about: "list agents, show one", load: () => import("./commands/agents.ts") },
   {
     name: "runs [verb] [run]",
-    about: "list, show, resume, cancel or replay runs",
+    about: "list, show, resume, cancel, replay, fork or migrate runs",
     options: [
-      ["--at <commit>", "resume on the script of this commit"],
-      ["--reason <text>", "for cancel"],
+      ["--at <commit>", "resume on the script of this commit; fork: after so many steps"],
+      ["--head", "fork: on the script of HEAD"],
+      ["--to <commit>", "migrate: HEAD unless told"],
+      ["--dry-run", "migrate: only prove that it could"],
+      ["--reason <text>", "for cancel, fork and migrate"],
       ["--agent <name>", "only its runs"],
       ["--scheduled", "only those that open later"],
       ["--limit <n>", "how many"],

@@ -6,6 +6,7 @@ import { toWire } from "../errors.ts";
 import type { Json, RunLog, RunRecord, Step } from "../ports.ts";
 import { type StepContext, callPrimitive } from "../primitive.ts";
 import { canonicalJson } from "./access.ts";
+import { sameCall } from "./divergence.ts";
 import type { World } from "./run.ts";
 
 /** A log that keeps nothing: for looking, trying and comparing. */
@@ -49,16 +50,16 @@ export async function replayRun(
     history: answered,
     limits: await world.limits(run),
     call: async (call) => {
+      const doubt = steps[call.seq];
+      if (doubt?.state === "intent" && !sameCall(doubt, call)) findings.push(differs(call.seq, doubt, call));
       if (run.status === "done")
         findings.push(`step ${call.seq}: the script goes on with ${call.name}, but the recorded run ended after ${answered.length} steps`);
       return { kind: "suspend" };
     },
   });
-  if (end.kind === "diverged") {
-    findings.push(
-      `step ${end.seq}: recorded ${end.recorded.name}(${end.recorded.params}), now ${end.actual === null ? "the script ends" : `${end.actual.name}(${end.actual.params})`}`,
-    );
-  }
+  if (end.kind === "diverged") findings.push(differs(end.seq, end.recorded, end.actual));
+  const last = steps.at(-1);
+  if (end.kind === "result" && last?.state === "intent") findings.push(differs(last.seq, last, null));
   if (
     end.kind === "result" &&
     run.status === "done" &&
@@ -70,6 +71,13 @@ export async function replayRun(
     findings.push(`the replay fails with ${end.error.code}: ${end.error.message}`);
   for (const step of answered) findings.push(...(await recompute(run, step, world)));
   return { same: findings.length === 0, findings, steps: answered.length };
+}
+
+type Call = Pick<Step, "name" | "params">;
+
+function differs(seq: number, recorded: Call, actual: Call | null): string {
+  const now = actual === null ? "the script ends" : `${actual.name}(${actual.params})`;
+  return `step ${seq}: recorded ${recorded.name}(${recorded.params}), now ${now}`;
 }
 
 async function recompute(run: RunRecord, step: Step, world: World): Promise<string[]> {

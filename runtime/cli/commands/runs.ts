@@ -1,4 +1,4 @@
-/** `cleared runs`: list, show, resume, cancel, replay. */
+/** `cleared runs`: list, show, resume, cancel, replay, fork, migrate. */
 import { ClearedError } from "../../errors.ts";
 import type { Step } from "../../ports.ts";
 import type { Api } from "../api.ts";
@@ -19,7 +19,7 @@ export async function run(
   if (verb === "list") return list(at.output, dir, options);
   const act = Object.hasOwn(ACTIONS, String(verb)) ? ACTIONS[String(verb)] : undefined;
   if (act === undefined)
-    throw new ClearedError("USAGE", `\`cleared runs ${String(verb)}\` is not known: list, show, resume, cancel or replay.`);
+    throw new ClearedError("USAGE", `\`cleared runs ${String(verb)}\` is not known: list, show, resume, cancel, replay, fork or migrate.`);
   if (typeof id !== "string") throw new ClearedError("USAGE", `Name a run: \`cleared runs ${String(verb)} run_…\`.`);
   return act({ output: at.output, dir, id, options });
 }
@@ -82,6 +82,27 @@ const ACTIONS: Record<string, (act: Act) => Promise<number>> = {
     output.line(canceled ? `${id} is canceled.` : `${id} had ended already.`);
     return 0;
   },
+  async fork({ output, dir, id, options }) {
+    const at = options["at"] === undefined ? {} : { at: toCount(options["at"], "--at") };
+    const head = options["head"] === true;
+    const { proof, run: copy } = await acting(dir, async (api) =>
+      withProgress(api, null, async () => api.fork({ ...(await moving(dir, id, options)), ...at, head, wait: true })),
+    );
+    output.line(`${copy.id} goes on from step ${proof.steps} of ${id}, on ${proof.to}.`);
+    return printRun(output, copy, dir);
+  },
+  async migrate({ output, dir, id, options }) {
+    const to = options["to"] === undefined ? {} : { to: String(options["to"]) };
+    const dryRun = options["dryRun"] === true;
+    const { proof, run: moved } = await acting(dir, async (api) =>
+      withProgress(api, null, async () => api.migrate({ ...(await moving(dir, id, options)), ...to, dryRun, wait: true })),
+    );
+    const how = `${proof.steps} recorded steps hold on ${proof.to}`;
+    output.line(moved === null ? `${id} can move: ${how}. Nothing was changed.` : `${id} moved from ${proof.from}: ${how}.`);
+    if (moved !== null) return printRun(output, moved, dir);
+    output.result(proof);
+    return 0;
+  },
   async replay({ output, dir, id }) {
     const replay = await acting(dir, (api) => withProgress(api, null, () => api.replay({ run: id })));
     output.result(replay);
@@ -90,6 +111,22 @@ const ACTIONS: Record<string, (act: Act) => Promise<number>> = {
     return replay.same ? 0 : 5;
   },
 };
+
+/** Who moves a run, and why: the person whose key lies here, when there is one. */
+async function moving(
+  dir: string,
+  run: string,
+  options: Record<string, unknown>,
+): Promise<{ run: string; by: string | null; reason: string }> {
+  const [{ signAs }, { readLocal }] = await Promise.all([import("../decide.ts"), import("../local.ts")]);
+  let by: string | null = null;
+  try {
+    by = signAs(dir, readLocal(dir).trust, { card: 0, decision: "approved", at: 0 }).by;
+  } catch (error) {
+    if (!(error instanceof ClearedError) || error.code !== "APPROVAL_IDENTITY") throw error;
+  }
+  return { run, by, reason: String(options["reason"] ?? "") };
+}
 
 function stepLine(output: Output, step: Step): string[] {
   const clip = (text: string) => (text.length > 90 ? `${text.slice(0, 90)}…` : text);
