@@ -181,7 +181,7 @@ const noticeChannels = z.strictObject({
     .optional(),
   webhooks: z
     .record(
-      named("a channel's name").refine((name) => name !== "smtp" && name !== "page", "smtp and page are taken"),
+      named("a channel's name"),
       z.strictObject({
         url: url.refine(
           (value) => /^https:|^http:\/\/(?:localhost|127\.[\d.]+|\[::1\])[:/]/.test(`${value}/`),
@@ -190,6 +190,7 @@ const noticeChannels = z.strictObject({
         secret,
       }),
     )
+    .refine((names) => !("smtp" in names) && !("page" in names), "smtp and page are names of their own; choose another")
     .default({}),
 });
 

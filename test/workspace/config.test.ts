@@ -36,6 +36,7 @@ test("the least config is a business's name; everything else has a default", () 
       ranks: [["supervisor"], ["manager"], ["director"], ["vp"], ["cfo", "ciso"], ["ceo"], ["board"]],
       roles: ["hr", "finance", "committee", "legal"],
     },
+    notify: { default: "page" },
     web: { port: 4310 },
     raw: { business: { name: "Acme" } },
   });
