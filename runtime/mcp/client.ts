@@ -6,29 +6,13 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
-import {
-  CallToolResultSchema,
-  ErrorCode,
-  ListToolsResultSchema,
-  McpError,
-  ToolListChangedNotificationSchema,
-} from "@modelcontextprotocol/sdk/types.js";
 import { ClearedError } from "../errors.ts";
-import type { Json } from "../ports.ts";
 import type { ToolServer } from "../workspace/config.ts";
 import type { Fetch } from "./addresses.ts";
-import { ANSWER_BYTES, fromText } from "./answer.ts";
-import {
-  type CallOptions,
-  type Connection,
-  type ListedTool,
-  clearedIn,
-  createPatience,
-  createSlots,
-  meaningOf,
-  statusError,
-} from "./connection.ts";
+import { ANSWER_BYTES } from "./answer.ts";
+import { type CallOptions, type Connection, type ListedTool, clearedIn, createPatience, createSlots, meaningOf } from "./connection.ts";
 import { createHttpTransport } from "./http-transport.ts";
+import { type Asking, TOOLS_CHANGED, askTool, askTools, errorOf, isWord, saidBy } from "./messages.ts";
 import { type Stdio, createStdio } from "./stdio.ts";
 
 export interface McpOptions {
@@ -60,7 +44,6 @@ interface Session {
 const LIST_MS = 60_000;
 const QUIET_MS = 2_000;
 const PING_MS = 5_000;
-const TOOL_PAGES = 50;
 // How long after the end of an unfinished answer its last event may still be on its way through the parser.
 const TAIL_MS = 500;
 const FOREVER_MS = 2_147_483_647;
@@ -68,7 +51,7 @@ const FOREVER_MS = 2_147_483_647;
 export function connectMcp({ name, spec, filled, dir, fetch }: McpOptions): Connection {
   let current: Promise<Session> | null = null;
   const slots = createSlots(spec.concurrency);
-  const never = new AbortController().signal;
+  const closing = new AbortController();
   /** Told when the HTTP answer to the request made in this context has ended. */
   const answering = new AsyncLocalStorage<(error?: unknown) => void>();
 
@@ -92,10 +75,10 @@ export function connectMcp({ name, spec, filled, dir, fetch }: McpOptions): Conn
     client.onclose = () => {
       session.ended = true;
     };
-    client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
+    client.setNotificationHandler(TOOLS_CHANGED, () => {
       session.tools = null;
     });
-    const patience = createPatience(spec.timeout_ms, never);
+    const patience = createPatience(spec.timeout_ms, closing.signal);
     try {
       await client.connect(transport, { signal: patience.signal, timeout: FOREVER_MS });
       return session;
@@ -161,7 +144,7 @@ export function connectMcp({ name, spec, filled, dir, fetch }: McpOptions): Conn
     // An error is an answer too: not every server knows ping.
     return on.client.ping({ timeout: PING_MS }).then(
       () => true,
-      (error) => error instanceof McpError && !on.ended && error.code !== ErrorCode.RequestTimeout,
+      (error) => !on.ended && isWord(error),
     );
   };
 
@@ -171,7 +154,7 @@ export function connectMcp({ name, spec, filled, dir, fetch }: McpOptions): Conn
       const on = await session().catch((error: ClearedError) => {
         throw error.code === "TOOL_REFUSED" || error.code === "SECRET_MISSING"
           ? error
-          : new ClearedError("TOOL_DOWN", error.message, { data: error.data, cause: error });
+          : new ClearedError("TOOL_DOWN", error.message, { data: { ...error.data, why: error.code } });
       });
       if (write && attempt === 0 && !(await alive(on))) {
         drop(on);
@@ -195,7 +178,7 @@ export function connectMcp({ name, spec, filled, dir, fetch }: McpOptions): Conn
           const announced = on.client.getServerCapabilities()?.tools?.listChanged === true;
           if (on.tools === null || (!announced && performance.now() - on.listedAt > LIST_MS)) {
             on.listedAt = performance.now();
-            const asked = (on.tools = slots(() => listAll(on, (ask) => request(on, never, ask))));
+            const asked = (on.tools = slots(() => askTools(on.client, (ask) => request(on, closing.signal, ask))));
             asked.catch(() => {
               if (on.tools === asked) on.tools = null;
             });
@@ -214,18 +197,13 @@ export function connectMcp({ name, spec, filled, dir, fetch }: McpOptions): Conn
     call: (tool, args, { write, abort }: CallOptions) =>
       slots(async () => {
         try {
-          return await onSession(abort, write, async (on) => {
-            const params = { name: tool, arguments: args };
-            const raw = await request(on, abort, (options) =>
-              on.client.request({ method: "tools/call", params }, CallToolResultSchema, options),
-            );
-            return answerOf(raw);
-          });
+          return await onSession(abort, write, (on) => request(on, abort, (asking) => askTool(on.client, tool, args, asking)));
         } catch (error) {
           throw meaningOf(error as ClearedError, where(tool), write);
         }
       }),
     close: async () => {
+      closing.abort();
       const on = await current?.catch(() => null);
       current = null;
       await on?.client.close().catch(() => undefined);
@@ -233,76 +211,9 @@ export function connectMcp({ name, spec, filled, dir, fetch }: McpOptions): Conn
   };
 }
 
-interface Asking {
-  signal: AbortSignal;
-  timeout: number;
-  onprogress(): void;
-  onresumptiontoken(): void;
-}
-
-async function listAll(on: Session, request: <T>(ask: (options: Asking) => Promise<T>) => Promise<T>): Promise<ListedTool[]> {
-  if (on.client.getServerCapabilities()?.tools === undefined) return [];
-  const tools: ListedTool[] = [];
-  let cursor: string | undefined;
-  for (let page = 0; page < TOOL_PAGES; page++) {
-    const params = cursor === undefined ? {} : { cursor };
-    const answer = await request((options) => on.client.request({ method: "tools/list", params }, ListToolsResultSchema, options));
-    for (const { name, description = "", inputSchema, outputSchema, annotations = {} } of answer.tools) {
-      const [input_schema, output_schema] = [inputSchema as Json, (outputSchema ?? null) as Json];
-      tools.push({ name, description, input_schema, output_schema, annotations });
-    }
-    if (answer.nextCursor === undefined || answer.nextCursor === cursor) return tools;
-    cursor = answer.nextCursor;
-  }
-  throw new ClearedError("TOOL_ANSWER", `Its list of tools does not end after ${TOOL_PAGES} pages.`);
-}
-
-/** @throws TOOL_FAILED when the tool says that it failed */
-function answerOf(result: { content?: { type: string }[]; structuredContent?: unknown; isError?: boolean | undefined }): Json {
-  const parts = result.content ?? [];
-  const texts = parts.filter((part): part is { type: "text"; text: string } => part.type === "text").map((part) => part.text);
-  if (result.isError === true)
-    throw new ClearedError("TOOL_FAILED", texts.join("\n") || "The tool failed without a word.", {
-      data: fieldsOf(result.structuredContent),
-    });
-  if (result.structuredContent !== undefined) return result.structuredContent as Json;
-  if (texts.length < parts.length) return { content: parts as unknown as Json };
-  return texts.length === 1 ? fromText(texts[0] ?? "") : texts.length === 0 ? null : texts.map(fromText);
-}
-
-/** What a tool tells of its failure beside its words; it may name the columns it does not know. */
-const fieldsOf = (told: unknown) => (typeof told === "object" && told !== null && !Array.isArray(told) ? { ...told } : {});
-
 /** Broken, not connected, a session the server has forgotten (404), or a secret that has changed (401). */
 function isGone({ code, data }: ClearedError): boolean {
   return (
     code === "TOOL_LOST" || data?.["status"] === 404 || data?.["status"] === 401 || (code === "TOOL_DOWN" && data?.["status"] === undefined)
   );
-}
-
-function saidBy(stdio: Stdio | null): string {
-  const said = stdio?.said() ?? "";
-  return said === "" ? "" : ` It said: ${said}`;
-}
-
-/** One of our codes for whatever the SDK throws. */
-function errorOf(error: unknown, { ended, stdio }: Session): ClearedError {
-  const known = stdio?.fault() ?? clearedIn(error);
-  if (known !== null) return known;
-  const text = error instanceof Error ? error.message : String(error);
-  if (error instanceof McpError) {
-    if (ended && error.code === ErrorCode.ConnectionClosed)
-      return new ClearedError("TOOL_LOST", `The server ended before it answered.${saidBy(stdio)}`);
-    return new ClearedError("TOOL_FAILED", text.replace(/^MCP error -?\d+: /, ""), { data: fieldsOf(error.data) });
-  }
-  const name = error instanceof Error ? error.constructor.name : "";
-  // Known by name, because a copy of the SDK inside another package has classes of its own.
-  const status = name === "StreamableHTTPError" ? ((error as { code?: number }).code ?? -1) : 0;
-  if (status > 0) return statusError(status, text.replace(/^Streamable HTTP error: (?:Error POSTing to endpoint: )?/, ""));
-  if (status < 0 || error instanceof SyntaxError || /^\$?Zod/.test(name)) {
-    return new ClearedError("TOOL_ANSWER", `Its answer is not one of MCP: ${text}`);
-  }
-  if (text === "Not connected") return new ClearedError("TOOL_DOWN", `The server has ended.${saidBy(stdio)}`);
-  if (/^OAuth|authoriz|issuer|token/i.test(text)) return new ClearedError("TOOL_DOWN", `It did not let us in: ${text}`);
-  return new ClearedError("TOOL_LOST", `The connection broke: ${text}.${saidBy(stdio)}`);
 }

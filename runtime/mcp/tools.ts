@@ -11,9 +11,10 @@ import { fetchAll } from "../tools/pages.ts";
 import { recoveredRead } from "../tools/recover.ts";
 import { happened, verifiedWrite, verifySpec } from "../tools/verify.ts";
 import type { ToolServer, Trust } from "../workspace/config.ts";
-import { type Fetch, type Resolve, createFetch } from "./addresses.ts";
+import { type Resolve, createFetch } from "./addresses.ts";
 import { ANSWER_BYTES, createRedactor } from "./answer.ts";
 import type { Connection, ListedTool } from "./connection.ts";
+import { GIVEN, UNDECLARED, createGiven } from "./given.ts";
 import { connectPlain } from "./plain-http.ts";
 
 export interface ToolsOptions {
@@ -32,17 +33,6 @@ export interface ToolPool {
   close(): Promise<void>;
 }
 
-const GIVEN = "given";
-// Endpoints given with runs whose connections are kept; a run that comes back to an older one connects again.
-const GIVEN_KEPT = 32;
-const UNDECLARED: Pick<ToolServer, "timeout_ms" | "concurrency" | "trusted" | "tools" | "aliases"> = {
-  timeout_ms: 20_000,
-  concurrency: 4,
-  trusted: false,
-  tools: {},
-  aliases: {},
-};
-
 interface Server {
   connection: Connection;
   spec: typeof UNDECLARED;
@@ -57,10 +47,8 @@ interface Offer {
 export function createTools({ trust, dir, secrets, resolve }: ToolsOptions): ToolPool {
   const redactor = createRedactor();
   const servers = new Map<string, Server>();
-  const given = new Map<string, Promise<Server>>();
   const offers = new WeakMap<ListedTool[], Offer>();
-  const trustedFetch = createFetch({ rules: null, maxBytes: ANSWER_BYTES, resolve });
-  const guardedFetch = createFetch({ rules: trust.addresses, maxBytes: ANSWER_BYTES, resolve });
+  const fetch = createFetch({ rules: null, maxBytes: ANSWER_BYTES, resolve });
   const quiet = new AbortController().signal;
 
   const serverOf = (name: string): Server => {
@@ -85,7 +73,6 @@ export function createTools({ trust, dir, secrets, resolve }: ToolsOptions): Too
         oauth: spec.oauth && { ...oauth, ...((await fill({ client_secret })) as { client_secret: string }) },
       };
     };
-    const fetch = trustedFetch;
     if (spec.plain !== undefined) return connectPlain({ ...spec, name, url: spec.plain, filled, fetch });
     return later(async () => (await import("./client.ts")).connectMcp({ name, spec, filled, dir, fetch }));
   };
@@ -99,22 +86,7 @@ export function createTools({ trust, dir, secrets, resolve }: ToolsOptions): Too
     return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, value.replace(SECRET, put)]));
   };
 
-  const serverGiven = (url: string, run: string): Promise<Server> => {
-    const known = given.get(url);
-    if (known !== undefined) return known;
-    const finding = findGiven(url, run, guardedFetch, dir).then((connection) => ({ connection, spec: UNDECLARED }));
-    given.set(url, finding);
-    finding.catch(() => given.delete(url));
-    const [oldest] = given.keys();
-    if (given.size > GIVEN_KEPT && oldest !== undefined) {
-      void given.get(oldest)?.then(
-        ({ connection }) => connection.close(),
-        () => undefined,
-      );
-      given.delete(oldest);
-    }
-    return finding;
-  };
+  const given = createGiven(createFetch({ rules: trust.addresses, maxBytes: ANSWER_BYTES, resolve }), dir);
 
   const safe = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
@@ -125,7 +97,8 @@ export function createTools({ trust, dir, secrets, resolve }: ToolsOptions): Too
   };
 
   const forRun: ToolPool["forRun"] = ({ run, given: url, note }) => {
-    const server = async (name: string): Promise<Server> => (name === GIVEN && url !== undefined ? serverGiven(url, run) : serverOf(name));
+    const server = async (name: string): Promise<Server> =>
+      name === GIVEN && url !== undefined ? { connection: await given.connect(url, run), spec: UNDECLARED } : serverOf(name);
     const names = (): string[] => [...(url === undefined ? [] : [GIVEN]), ...Object.keys(trust.mcp)];
 
     const offer = async (name: string, abort = quiet): Promise<Offer> => {
@@ -158,10 +131,22 @@ export function createTools({ trust, dir, secrets, resolve }: ToolsOptions): Too
     const get = async (tool: string, abort = quiet): Promise<ToolInfo> => {
       const [name] = split(tool);
       const found = name === null ? undefined : (await offer(name, abort)).infos.find((one) => one.tool === tool);
-      if (found !== undefined) return found;
+      if (found !== undefined) return sameClass(found);
       const there = (name === null ? await list() : (await offer(name, abort)).infos).map((one) => one.tool);
       const near = didYouMean(tool, there) || didYouMean(`${name ?? there[0]?.split("/")[0]}/${tool}`, there);
       throw new ClearedError("TOOL_UNKNOWN", `There is no tool "${tool}".${near} mcp_list shows what is offered.`);
+    };
+
+    // What the engine has judged is what is called: a server that takes back in between that a tool only reads gains nothing.
+    const classes = new Map<string, ToolInfo["class"]>();
+    const sameClass = (found: ToolInfo): ToolInfo => {
+      const before = classes.get(found.tool) ?? found.class;
+      classes.set(found.tool, before);
+      if (before === found.class) return found;
+      throw new ClearedError(
+        "TOOL_REFUSED",
+        `${found.tool} was ${before} when this run began to use it and is ${found.class} now. Start the run again.`,
+      );
     };
 
     /** One call as it is sent: a known tool, arguments that fit its schema, at most once for a write. */
@@ -253,11 +238,8 @@ export function createTools({ trust, dir, secrets, resolve }: ToolsOptions): Too
   return {
     forRun,
     close: async () => {
-      const found = await Promise.allSettled([...given.values()]);
-      const all = [...servers.values(), ...found.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []))];
-      await Promise.allSettled(all.map(({ connection }) => connection.close()));
+      await Promise.allSettled([given.close(), ...[...servers.values()].map(({ connection }) => connection.close())]);
       servers.clear();
-      given.clear();
     },
   };
 }
@@ -287,31 +269,4 @@ function later(make: () => Promise<Connection>): Connection {
     forget: () => void made?.then((one) => one.forget()),
     close: async () => (await made)?.close(),
   };
-}
-
-/** MCP at the address itself or below it, else the plain endpoint. @throws TOOL_REFUSED, TOOL_DOWN with what each try met */
-async function findGiven(url: string, run: string, fetch: Fetch, dir: string): Promise<Connection> {
-  const abort = new AbortController().signal;
-  const { connectMcp } = await import("./client.ts");
-  const filled = async () => ({ env: {}, headers: {}, oauth: undefined });
-  const base = url.replace(/\/+$/, "");
-  const mcp = (at: string) => connectMcp({ name: GIVEN, spec: { ...UNDECLARED, args: [], url: at }, filled, dir, fetch });
-  const ways = [
-    () => mcp(url),
-    ...(base.endsWith("/mcp") ? [] : [() => mcp(`${base}/mcp`)]),
-    () => connectPlain({ ...UNDECLARED, name: GIVEN, url, filled, fetch }),
-  ];
-  let fault: unknown;
-  for (const way of ways) {
-    const connection = way();
-    try {
-      await connection.list({ run, abort });
-      return connection;
-    } catch (error) {
-      fault = error;
-      await connection.close();
-      if (error instanceof ClearedError && error.code === "TOOL_REFUSED") break;
-    }
-  }
-  throw fault;
 }
