@@ -7,7 +7,7 @@ import type { Finding } from "../ports.ts";
 import type { Registry } from "../registry.ts";
 import type { Header, InputField } from "../sandbox/header.ts";
 import { inOrder, lintCalls, lintExamples, lintReadOnly, lintTrigger, lintUses } from "./lint.ts";
-import { type StateScript, type ToolClassOf, classByName, lintStates } from "./states.ts";
+import { type StateScript, type ToolClassOf, classByName, lintStateless, lintStates } from "./states.ts";
 import { typecheck } from "./typecheck.ts";
 
 /** `calls` and `flow` come from the compile child. */
@@ -36,7 +36,8 @@ export async function checkScripts(scripts: readonly ScriptToCheck[], around: Su
   const machine = scripts[0]?.header?.machine ?? null;
   const looksOnly = scripts[0]?.header?.mutates === false;
   const byName = Object.fromEntries(scripts.map((script) => [script.name, script]));
-  const states = machine === null ? [] : lintStates(byName, machine, registry, toolClass).findings;
+  const states =
+    machine === null ? scripts.flatMap((script) => lintStateless(script.calls)) : lintStates(byName, machine, registry, toolClass).findings;
   return scripts.flatMap(({ file, header, calls }) => {
     const reads = looksOnly ? lintReadOnly(calls, registry, toolClass) : [];
     const lint = [...lintCalls(calls, header, registry), ...states.filter((one) => one.at.file === file), ...reads];

@@ -40,10 +40,18 @@ const ANYWHERE = pointsOf([{ current: null, judged: true, asked: true, gates: 2 
 // Deeper code than people write is not followed: its calls are left to the host.
 const MAX_DEPTH = 500;
 
-const UNSURE = { blocked: false, escalation_required: false, triggered: [], indeterminate: [] } as const;
+const MILD = {
+  blocked: false,
+  escalation_required: false,
+  triggered: [],
+  indeterminate: [],
+  summary: "The policy may ask for a person here",
+};
+/** What a policy may have said, as far as a move depends on it. */
 const VERDICTS = [
-  { ...UNSURE, verdict: "pass", passed: true },
-  { ...UNSURE, verdict: "require_approval", passed: false, summary: "The policy may ask for a person here" },
+  { ...MILD, verdict: "pass", passed: true },
+  { ...MILD, verdict: "require_approval", passed: false },
+  { ...MILD, verdict: "escalate", passed: false, escalation_required: true },
 ] as unknown as readonly Verdict[];
 
 /** What a call may be, where that depends on its parameters: each row of the table it may fall in. */
@@ -52,6 +60,12 @@ export function accessOf(primitive: Primitive, given: Record<string, string>, to
   const found = given["tool"] === undefined ? null : toolClass(given["tool"]);
   if (found === null) return { rows: ["read", primitive.access], why: "" };
   return { rows: [found.class === "mutate" ? primitive.access : "read"], why: `${given["tool"]}: ${found.why}` };
+}
+
+/** The state a script without `states:` asks for. */
+export function lintStateless(calls: Compiled["calls"]): Finding[] {
+  const message = "This agent has no states. Add them to its header, such as states: [ASSESS, COMPUTE], or drop the call.";
+  return calls.filter((call) => call.name === "fsm_enter").map(({ at }) => ({ code: "FSM_EDGE", at, message }));
 }
 
 /** What a call is given for the one parameter it takes bare. */
@@ -88,15 +102,17 @@ export function lintStates(
     let refusal: ClearedError | null = null;
     for (const point of points.values()) {
       const moves = movesOf(machine, point, to);
-      const may = moves.some((one) => one === "enter" || one === "escalate");
       refusal ??= moves.find((one) => one instanceof ClearedError) ?? null;
-      if (!may) continue;
-      const gate = to === "APPROVAL_GATE";
-      const after = { current: to, judged: point.judged, asked: !gate && point.asked, gates: Math.min(2, point.gates + (gate ? 1 : 0)) };
       // A person who has looked at an escalation sends the run to its gate.
-      next.push(
-        ...(point.current === null ? [point] : to === "ESCALATE" ? [after, { ...after, current: "APPROVAL_GATE" as const }] : [after]),
-      );
+      for (const [way, state] of [
+        ["enter", to],
+        ["escalate", "APPROVAL_GATE"],
+      ] as const) {
+        if (!moves.includes(way)) continue;
+        const gate = state === "APPROVAL_GATE";
+        const after = { judged: point.judged, asked: !gate && point.asked, gates: Math.min(2, point.gates + (gate ? 1 : 0)) };
+        next.push(point.current === null ? point : { ...after, current: state });
+      }
     }
     return { next: pointsOf(next), refusal: next.length > 0 ? null : refusal };
   };
@@ -205,11 +221,11 @@ export function lintStates(
   return { findings: [...findings.values()], calls };
 }
 
-/** What the run's state machine says to a move from here, for a verdict that passes and for one that asks. */
+/** What the run's state machine says to a move from here, for every kind of verdict. An escalation is asked for once, behind POLICY_CHECK. */
 function movesOf(machine: Machine, { current, judged, asked, gates }: Point, to: State): Move[] {
   if (current === null) return ["enter"];
   const answered = asked ? ("approved" as const) : null;
-  const at = { ...startOf(machine), current, gates, answered, escalated: true };
+  const at = { ...startOf(machine), current, gates, answered, escalated: current !== "POLICY_CHECK" };
   return (judged ? VERDICTS : [null]).map((verdict) => move({ ...at, verdict }, to));
 }
 

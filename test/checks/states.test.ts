@@ -14,11 +14,7 @@ const bank_pay = definePrimitive({
   ...{ name: "bank_pay", effect: "external", access: "external", summary: "Pay.", errors: [], example: "bank_pay({})" },
   ...{ params: z.object({}), returns: z.null(), run: () => null, dryRun: () => null },
 } as const);
-const fsm_enter = definePrimitive({
-  ...{ name: "fsm_enter", effect: "control", access: "context", summary: "Enter.", errors: [], example: "fsm_enter({})" },
-  ...{ params: z.object({ state: z.string() }), returns: z.null(), run: () => null },
-} as const);
-const registry = createRegistry([...primitives, bank_pay, ...(primitives.some((one) => one.name === "fsm_enter") ? [] : [fsm_enter])]);
+const registry = createRegistry([...primitives, bank_pay]);
 const sandbox = createSandbox({ slots: 1 });
 afterAll(() => sandbox.close());
 
@@ -158,6 +154,12 @@ describe("moves", () => {
       [],
     ],
     ["back to the gate without asking", `${AT_MUTATE}fsm_enter("APPROVAL_GATE");\nfsm_enter("MUTATE")`, ["3:1 FSM_GATE"]],
+    [
+      "an escalation is left by way of the gate",
+      'fsm_enter("ESCALATE"); fsm_enter("APPROVAL_GATE");\napproval_wait({ title: "t", calls: [] })',
+      [],
+    ],
+    ["and by no other", 'fsm_enter("ESCALATE");\nfsm_enter("ASSESS")', ["2:1 FSM_EDGE"]],
     ["nothing follows the end", 'fsm_enter("FAILED");\nfsm_enter("ASSESS")', ["2:1 FSM_EDGE"]],
   ])("%s", async (_, script, wanted) => {
     expect(await found(script)).toEqual(wanted);
