@@ -1,7 +1,7 @@
 /** Secrets and personal data in a text: what is there, and the text without it. The rules are runtime/privacy/. */
 import { z } from "zod";
 import { judge } from "../runtime/privacy/judge.ts";
-import { redact } from "../runtime/privacy/scan.ts";
+import { redact } from "../runtime/privacy/redact.ts";
 import { GROUPS } from "../runtime/privacy/patterns.ts";
 import { definePrimitive } from "../runtime/primitive.ts";
 

@@ -1,5 +1,5 @@
 /** What a run changed outside, told with its answer: the mutation log (spec/worker.md 14, R) in text and JSON, and the run's metadata (18, R). */
-import type { Decision, Json, Verdict, VerifiedWrite } from "../ports.ts";
+import type { Json, Verdict, VerifiedWrite } from "../ports.ts";
 
 export interface MutationLog {
   writes: number;
@@ -98,12 +98,6 @@ export interface Approval {
   level?: string | null;
   self?: boolean;
 }
-
-/** Decisions that said yes, as approvals of the metadata. */
-export const approvalsOf = (decisions: readonly (Decision & { level?: string | null })[]): Approval[] =>
-  decisions
-    .filter((one) => one.decision === "approved" || one.decision === "edited")
-    .map(({ by, at, level, self }) => ({ by, at, ...(level ? { level } : {}), ...(self ? { self } : {}) }));
 
 export function runMetadata(run: {
   process: string;

@@ -26,95 +26,97 @@ const MORE_DECISIONS: Record<string, string[]> = {
   dispute_resolution: ["partial", "resolved", "credited"],
 };
 
-/** Field -> its kind, and after it the signals of a text answer: words, `$` for an amount, `#` for an id, `@` for a day. */
-type Row = Record<string, readonly [Kind, string]>;
+/** Field -> its kind, and behind the colon the signals of a text answer: words, `$` for an amount, `#` for an id, `@` for a day. */
+type Row = Record<string, `${Kind}: ${string}`>;
 
 const DECISION = "approved|rejected|denied|approval|declined";
 const PROCESSES: Record<string, Row> = {
   expense_approval: {
-    decision: ["decision", DECISION],
-    amount: ["amount", "$|amount"],
-    requester: ["text", "requester|employee|submitted by|claimed by"],
-    reason: ["text", "reason|because|justification|policy"],
+    decision: `decision: ${DECISION}`,
+    amount: "amount: $|amount",
+    requester: "text: requester|employee|submitted by|claimed by",
+    reason: "text: reason|because|justification|policy",
   },
   invoice_reconciliation: {
-    decision: ["decision", "approved|rejected|matched|3-way match|reconciled"],
-    amount: ["amount", "$|amount|total"],
-    vendor: ["text", "vendor|supplier|from"],
-    variance: ["amount", "variance|difference|discrepancy|match"],
+    decision: "decision: approved|rejected|matched|3-way match|reconciled",
+    amount: "amount: $|amount|total",
+    vendor: "text: vendor|supplier|from",
+    variance: "amount: variance|difference|discrepancy|match",
   },
   procurement: {
-    po_number: ["id", "po|purchase orders?|order number"],
-    vendor: ["text", "vendor|supplier|from"],
-    amount: ["amount", "$|amount|total"],
-    approval: ["text", "approved|approval required|pending approval"],
+    po_number: "id: po|purchase orders?|order number",
+    vendor: "text: vendor|supplier|from",
+    amount: "amount: $|amount|total",
+    approval: "text: approved|approval required|pending approval",
   },
   hr_offboarding: {
-    access: ["filled", "access revoked|deactivated|suspended|removed"],
-    systems: ["list", "github|slack|jira|okta|aws|systems?|accounts?"],
-    equipment: ["filled", "equipment|laptop|hardware|return(?:ed)?"],
+    access: "filled: access revoked|deactivated|suspended|removed",
+    systems: "list: github|slack|jira|okta|aws|systems?|accounts?",
+    equipment: "filled: equipment|laptop|hardware|return(?:ed)?",
   },
   payroll: {
-    gross: ["amount", "gross"],
-    net: ["amount", "net|take-home"],
-    deductions: ["amount", "deductions?|tax|taxes|withholding"],
-    headcount: ["count", "employees|headcount|staff"],
+    gross: "amount: gross",
+    net: "amount: net|take-home",
+    deductions: "amount: deductions?|tax|taxes|withholding",
+    headcount: "count: employees|headcount|staff",
   },
   sla_breach: {
-    credit: ["amount", "$|credit|compensation"],
-    breach: ["filled", "breach|violation|downtime|duration"],
-    customer: ["text", "customer|client|account"],
+    credit: "amount: $|credit|compensation",
+    breach: "filled: breach|violation|downtime|duration",
+    customer: "text: customer|client|account",
   },
   month_end_close: {
-    period: ["text", "period|month|quarter|closed|locked"],
-    balance: ["amount", "balance|p&l|net"],
-    approval: ["text", "approved|signed off|cfo|controller"],
+    period: "text: period|month|quarter|closed|locked",
+    balance: "amount: balance|p&l|net",
+    approval: "text: approved|signed off|cfo|controller",
   },
   ar_collections: {
-    amount: ["amount", "$|overdue|outstanding|balance"],
-    action: ["filled", "email sent|called|notice|payment plan|collections?"],
-    aging: ["filled", "30|60|90|days|aging"],
+    amount: "amount: $|overdue|outstanding|balance",
+    action: "filled: email sent|called|notice|payment plan|collections?",
+    aging: "filled: 30|60|90|days|aging",
   },
   compliance_audit: {
-    findings: ["list", "findings?|issues?|non-compliance|controls?"],
-    score: ["filled", "score|compliant|pass|fail|rating"],
-    actions: ["list", "remediation|actions?|deadline|owner"],
+    findings: "list: findings?|issues?|non-compliance|controls?",
+    score: "filled: score|compliant|pass|fail|rating",
+    actions: "list: remediation|actions?|deadline|owner",
   },
   dispute_resolution: {
-    decision: ["decision", "approved|rejected|partial|resolved|credit"],
-    amount: ["amount", "$|credit amount|refund"],
-    reason: ["text", "reason|because|evidence|determination"],
+    decision: "decision: approved|rejected|partial|resolved|credit",
+    amount: "amount: $|credit amount|refund",
+    reason: "text: reason|because|evidence|determination",
   },
   subscription_migration: {
-    plan: ["text", "plan|tier|subscription"],
-    billing: ["filled", "$|charge|refund|credit|billing"],
-    effective: ["day", "effective|date|migration date|starting|@"],
+    plan: "text: plan|tier|subscription",
+    billing: "filled: $|charge|refund|credit|billing",
+    effective: "day: effective|date|migration date|starting|@",
   },
   order_management: {
-    order_id: ["id", "orders?|order number|confirmation"],
-    total: ["amount", "$|total|amount charged"],
-    fulfillment: ["filled", "ship(?:s|ped)?|deliver(?:y|ed)?|fulfillment|estimated"],
+    order_id: "id: orders?|order number|confirmation",
+    total: "amount: $|total|amount charged",
+    fulfillment: "filled: ship(?:s|ped)?|deliver(?:y|ed)?|fulfillment|estimated",
   },
   incident_response: {
-    severity: ["text", "p[1-4]|sev ?\\d?|severity|critical"],
-    resolution: ["text", "resolved|mitigated|fixed|closed|restored"],
-    impact: ["filled", "affected|customers|impact|duration"],
+    severity: "text: p[1-4]|sev ?\\d?|severity|critical",
+    resolution: "text: resolved|mitigated|fixed|closed|restored",
+    impact: "filled: affected|customers|impact|duration",
   },
   customer_onboarding: {
-    account_id: ["id", "account|id|provisioned|created"],
-    csm: ["text", "csm|success manager|assigned|owner"],
-    next_step: ["filled", "next|kickoff|milestone|schedule"],
+    account_id: "id: account|id|provisioned|created",
+    csm: "text: csm|success manager|assigned|owner",
+    next_step: "filled: next|kickoff|milestone|schedule",
   },
 };
 
 const GENERAL: Row = {
-  decision_or_status: ["text", `${DECISION}|decision|status|completed|resolved|closed|pending|escalated|paid|done`],
-  action_taken: ["filled", "updated|created|sent|processed|paid|closed|resolved|cancelled|issued|notified|assigned|scheduled|action taken"],
-  key_entity: ["id", "#|$|@|invoice|customer|vendor|employee|contract|ticket|account"],
+  decision_or_status: `text: ${DECISION}|decision|status|completed|resolved|closed|pending|escalated|paid|done`,
+  action_taken: "filled: updated|created|sent|processed|paid|closed|resolved|cancelled|issued|notified|assigned|scheduled|action taken",
+  key_entity: "id: #|$|@|invoice|customer|vendor|employee|contract|ticket|account",
 };
-const UNIVERSAL: Row = { summary: ["text", "summary|completed|result|outcome|to summarize"] };
+const UNIVERSAL: Row = { summary: "text: summary|completed|result|outcome|to summarize" };
 
 const rowOf = (process: string): Row => ({ ...(Object.hasOwn(PROCESSES, process) ? PROCESSES[process] : GENERAL), ...UNIVERSAL });
+
+const parts = (field: string): [Kind, string] => field.split(": ") as [Kind, string];
 
 /** Names of the fields a process must answer, in order; those of `general` for a process that is not listed. */
 export const requiredFields = (process: string): string[] => Object.keys(rowOf(process));
@@ -138,7 +140,7 @@ export function missingFields(process: string | null, output: Record<string, Out
   const declared = Object.entries(output).filter(([, one]) => one.required !== false);
   const listed = process !== null && (Object.hasOwn(PROCESSES, process) || declared.length === 0);
   const wanted = new Map<string, Kind>(declared.map(([name, one]) => [name, BY_TYPE[one.type] ?? "filled"]));
-  if (listed) for (const [name, [kind]] of Object.entries(rowOf(process))) wanted.set(name, kind);
+  if (listed) for (const [name, field] of Object.entries(rowOf(process))) wanted.set(name, parts(field)[0]);
   const decisions = [...DECISIONS, ...(MORE_DECISIONS[process ?? ""] ?? [])];
   return [...wanted]
     .filter(([name, kind]) => !fits(kind, Object.hasOwn(fields, name) ? fields[name] : undefined, decisions))
@@ -209,11 +211,13 @@ export function validateText(process: string, text: string): TextCheck {
   );
   const decision = said.length === 0 || new Set(said).size > 1 ? null : said[0] ? "approved" : "rejected";
   const present = Object.entries(row)
-    .filter(
-      ([, [kind, signals]]) =>
+    .filter(([, field]) => {
+      const [kind, signals] = parts(field);
+      return (
         (kind === "decision" && decision !== null) ||
-        [...text.matchAll(shapeOf(signals))].some((match) => holds(text, match.index, match[0])),
-    )
+        [...text.matchAll(shapeOf(signals))].some((match) => holds(text, match.index, match[0]))
+      );
+    })
     .map(([name]) => name);
   const missing = Object.keys(row).filter((name) => !present.includes(name));
   return {

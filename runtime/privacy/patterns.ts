@@ -30,6 +30,8 @@ export interface Pattern {
 
 const all = (is: (secret: string) => boolean) => (secret: string) => (is(secret) ? secret.length : 0);
 
+const card = (_: string, match: RegExpExecArray): number => (isCard(match[0]) ? match[0].length : 0);
+
 /** A digit and twelve letters or digits in a row: words joined by dashes are no key. */
 const isKey = (text: string): boolean => /\d/.test(text) && /[A-Za-z0-9]{12}/.test(text);
 
@@ -62,7 +64,9 @@ function blockLength(_: string, match: RegExpExecArray): number {
   return match[0].length + (/^(?:\\[nr]|[A-Za-z0-9+/=\s:,-])*/.exec(near.slice(match[0].length))?.[0].length ?? 0);
 }
 
-const SECRET = {
+type Row = Omit<Pattern, "kind" | "group" | "last4" | "random">;
+
+const SECRET: Record<string, Row> = {
   PRIVATE_KEY: { gate: ["private key"], shape: /-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----/g, check: blockLength },
   AGE_KEY: { gate: ["age-secret-key-1"], shape: /AGE-SECRET-KEY-1[0-9A-Z]{58}/gi },
   // Begins before ".eyJ", the payload: a scan from each "eyJ" on would be quadratic.
@@ -84,150 +88,89 @@ const SECRET = {
       /(?:api[_ -]?key|secret[_ -]?key|access[_ -]?key|client[_ -]?secret|token|secret|credential)s?["']?(?:\s{0,5}(?:[:=]|=>)\s{0,5}|\s(?:is\s)?)["']?([\w.~+/-]{16,512}={0,2})/gi,
     check: all(isKey),
   },
-} satisfies Record<string, Partial<Pattern>>;
+};
 
-const CARD_SHAPES = [
-  /(?<!\d)\d{13,19}(?!\d)/g,
-  /(?<!\d)\d{4}([ .\u00a0\u2010-\u2015-])\d{4}\1\d{4}\1\d{4}(?!\d)/g,
-  /(?<!\d)\d{4}([ .\u00a0\u2010-\u2015-])\d{4}\1\d{4}\1\d{4}\1\d{3}(?!\d)/g,
-  /(?<!\d)3\d{3}([ .\u00a0\u2010-\u2015-])\d{6}\1\d{4,5}(?!\d)/g,
-];
-
-const PAY_WORDS = "salary|wages?|base pay|net pay|gross pay|take-home pay|hourly rate|pay rate|annual bonus|compensation";
-
-export const PATTERNS: readonly Pattern[] = [
-  ...Object.entries(SECRET).map(([kind, row]): Pattern => ({ kind, group: "secret", random: true, ...row })),
-  {
-    kind: "PASSWORD",
-    group: "secret",
+const PASSWORDS: Record<string, Row> = {
+  PASSWORD: {
     gate: ["pass", "pwd", "kennwort", "contrase"],
     shape:
       /(?:pass(?:word|wd|phrase|code|wort)|mot de passe|contraseña|kennwort|pwd)s?["']?(?:\s{0,5}(?:[:=]|=>)|\sis\b)\s{0,5}["']?([^\s"',;<>]{4,128})/gi,
     check: passwordLength,
   },
-  {
-    kind: "URL_PASSWORD",
-    group: "secret",
-    gate: ["://"],
-    shape: /:\/\/[^\s/:@"'<>]{1,100}:([^\s/@"'<>]{1,200})(?=@)/g,
-    check: passwordLength,
-  },
-  { kind: "SSN", group: "identity", shape: /\d{3}[-\u2010-\u2015]\d{2}[-\u2010-\u2015]\d{4}/g, check: all(isSsn), last4: true },
-  {
-    kind: "SSN",
-    group: "identity",
-    gate: ["ssn", "social security", "social_security"],
-    shape: /(?:ssn|social[ _]security(?:[ _](?:number|no\.?|#))?)[^\dA-Za-z]{0,12}(?:is )?(\d{3} ?\d{2} ?\d{4})(?!\d)/gi,
-    check: all(isSsn),
-    last4: true,
-  },
-  { kind: "ITIN", group: "identity", shape: /9\d{2}[-\u2010-\u2015]\d{2}[-\u2010-\u2015]\d{4}/g, check: all(isItin), last4: true },
-  ...CARD_SHAPES.map(
-    (shape): Pattern => ({
-      kind: "CARD_NUMBER",
-      group: "card",
-      shape,
-      check: (_, match) => (isCard(match[0]) ? match[0].length : 0),
-      last4: true,
-    }),
-  ),
-  {
-    kind: "CARD_CODE",
-    group: "card",
-    gate: ["cvv", "cvc", "security code"],
-    shape: /(?:cvv2?|cvc2?|card security code)\W{0,8}(\d{3,4})(?!\d)/gi,
-  },
-  {
-    kind: "IBAN",
-    group: "account",
-    shape: /[A-Z]{2}\d{2}(?:[ \u00a0-]?[A-Z0-9]){11,32}/g,
-    check: (secret) => ibanLength(secret),
-    last4: true,
-  },
-  {
-    kind: "ROUTING",
-    group: "account",
-    gate: ["routing", "aba", "rtn"],
-    shape: /(?:routing|aba|rtn)[^\d\n]{0,24}(\d{9})(?!\d)/gi,
-    check: all(isRouting),
-    last4: true,
-  },
-  {
-    kind: "ACCOUNT",
-    group: "account",
-    gate: ["acc"],
-    shape: /acc(?:oun)?t(?: ?(?:number|no\.?|#)|_number)["':=\s]{1,5}(\d{6,17})(?!\d)/gi,
-    last4: true,
-  },
-  { kind: "EMAIL", group: "personal", gate: ["@"], shape: /@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}/g, back: /[\w.%+-]/ },
-  {
-    kind: "PHONE",
-    group: "personal",
-    gate: ["+"],
-    shape: /\+\d[\d ().-]{7,18}\d/g,
-    check: (text) => /^\+(?:\D{0,3}\d){8,15}/.exec(text)?.[0].length ?? 0,
-    last4: true,
-  },
-  {
-    kind: "PHONE",
-    group: "personal",
-    shape: /\(\d{3}\) ?\d{3}-\d{4}|(?<!\d)\d{3}([-.])\d{3}\1\d{4}(?!\d)/g,
-    check: (_, match) => match[0].length,
-    last4: true,
-  },
-  {
-    kind: "PASSPORT",
-    group: "personal",
-    gate: ["passport"],
-    shape: /passport(?: (?:number|no\.?|#))?[:=#\s]{1,5}([A-Z]{0,2}\d{6,9})(?!\d)/gi,
-    last4: true,
-  },
-  {
-    kind: "DRIVER_LICENSE",
-    group: "personal",
-    gate: ["driver"],
-    shape: /driver'?s?[ _]licen[cs]e(?: (?:number|no\.?|#))?[:=#\s]{1,5}([A-Z]{0,3}\d{5,14})(?!\d)/gi,
-    last4: true,
-  },
-  {
-    kind: "BIRTH_DATE",
-    group: "personal",
-    gate: ["birth", "dob", "born"],
-    shape: /(?:date of birth|birth[ _]?date|dob|born(?: on)?)["':=\s]{1,5}(\d{4}-\d\d-\d\d|\d{1,2}[./-]\d{1,2}[./-]\d{2,4})/gi,
-  },
-  {
-    kind: "MRN",
-    group: "health",
-    gate: ["mrn", "medical", "patient"],
-    shape:
-      /(?:mrn|medical[ _]record(?:[ _](?:number|no\.?|#))?|patient[ _](?:id|number|no\.?))[:=#"'\s]{1,5}([A-Z]{0,4}-?\d[\dA-Z-]{4,14})/gi,
-    last4: true,
-  },
-  {
-    kind: "ICD10",
-    group: "health",
-    gate: ["icd", "diagnos", "dx"],
-    shape:
-      /(?:ICD-?10(?:-CM)?|[Dd]iagnos[a-z]{1,5}|DIAGNOS[A-Z]{1,5}|[Dd]x|DX)[^\n]{0,40}?[^A-Za-z0-9]([A-TV-Z]\d[0-9AB](?:\.[0-9A-Z]{1,4})?)/g,
-  },
-  { kind: "DIAGNOSIS", group: "health", gate: ["diagnosed"], shape: /diagnosed (?:with|as having)\s{1,5}([a-z][^\n.,;]{2,60})/gi },
-  {
-    kind: "MEDICATION",
-    group: "health",
-    gate: ["mg", "mcg", "ml"],
-    shape: /(?:prescribed|prescription (?:for|of)|medications?|takes|taking|dosage)[^\n.;]{0,60}?(\d{1,5}(?:\.\d{1,3})? ?(?:mg|mcg|ml))/gi,
-  },
-  { kind: "NPI", group: "health", gate: ["npi"], shape: /npi\W{0,5}(\d{10})(?!\d)/gi, check: all(isNpi), last4: true },
+  URL_PASSWORD: { gate: ["://"], shape: /:\/\/[^\s/:@"'<>]{1,100}:([^\s/@"'<>]{1,200})(?=@)/g, check: passwordLength },
+};
+
+/** Of these the last four digits are shown: a person knows which one is meant. */
+const NUMBERS: [Group, string, Row][] = [
+  ["identity", "SSN", { shape: /\d{3}[-\u2010-\u2015]\d{2}[-\u2010-\u2015]\d{4}/g, check: all(isSsn) }],
+  // Without dashes only where the text says what it is.
+  [
+    "identity",
+    "SSN",
+    {
+      shape: /(?:ssn|social[ _]security(?:[ _](?:number|no\.?|#))?)[^\dA-Za-z]{0,12}(?:is )?(\d{3} ?\d{2} ?\d{4})(?!\d)/gi,
+      check: all(isSsn),
+    },
+  ],
+  ["identity", "ITIN", { shape: /9\d{2}[-\u2010-\u2015]\d{2}[-\u2010-\u2015]\d{4}/g, check: all(isItin) }],
+  ["card", "CARD_NUMBER", { shape: /(?<!\d)\d{13,19}(?!\d)/g, check: card }],
+  ["card", "CARD_NUMBER", { shape: /(?<!\d)\d{4}([ .\u00a0\u2010-\u2015-])\d{4}\1\d{4}\1\d{4}(?!\d)/g, check: card }],
+  ["card", "CARD_NUMBER", { shape: /(?<!\d)\d{4}([ .\u00a0\u2010-\u2015-])\d{4}\1\d{4}\1\d{4}\1\d{3}(?!\d)/g, check: card }],
+  ["card", "CARD_NUMBER", { shape: /(?<!\d)3\d{3}([ .\u00a0\u2010-\u2015-])\d{6}\1\d{4,5}(?!\d)/g, check: card }],
+  ["account", "IBAN", { shape: /[A-Z]{2}\d{2}(?:[ \u00a0-]?[A-Z0-9]){11,32}/g, check: ibanLength }],
+  ["account", "ROUTING", { shape: /(?:routing|aba|rtn)[^\d\n]{0,24}(\d{9})(?!\d)/gi, check: all(isRouting) }],
+  ["account", "ACCOUNT", { shape: /acc(?:oun)?t(?: ?(?:number|no\.?|#)|_number)["':=\s]{1,5}(\d{6,17})(?!\d)/gi }],
+  [
+    "personal",
+    "PHONE",
+    { gate: ["+"], shape: /\+\d[\d ().-]{7,18}\d/g, check: (text) => /^\+(?:\D{0,3}\d){8,15}/.exec(text)?.[0].length ?? 0 },
+  ],
+  ["personal", "PHONE", { shape: /\(\d{3}\) ?\d{3}-\d{4}|(?<!\d)\d{3}([-.])\d{3}\1\d{4}(?!\d)/g }],
+  ["personal", "PASSPORT", { shape: /passport(?: (?:number|no\.?|#))?[:=#\s]{1,5}([A-Z]{0,2}\d{6,9})(?!\d)/gi }],
+  ["personal", "DRIVER_LICENSE", { shape: /driver'?s?[ _]licen[cs]e(?: (?:number|no\.?|#))?[:=#\s]{1,5}([A-Z]{0,3}\d{5,14})(?!\d)/gi }],
+  [
+    "health",
+    "MRN",
+    {
+      shape:
+        /(?:mrn|(?:medical|patient)[ _](?:record|id|number|no\.?)(?:[ _](?:number|no\.?|#))?)[:=#"'\s]{1,5}([A-Z]{0,4}-?\d[\dA-Z-]{4,14})/gi,
+    },
+  ],
+  ["health", "NPI", { shape: /npi\W{0,5}(\d{10})(?!\d)/gi, check: all(isNpi) }],
+];
+
+/** Of these nothing is shown. */
+const FACTS: [Group, string, RegExp][] = [
+  ["card", "CARD_CODE", /(?:cvv2?|cvc2?|card security code)\W{0,8}(\d{3,4})(?!\d)/gi],
+  [
+    "personal",
+    "BIRTH_DATE",
+    /(?:date of birth|birth[ _]?date|dob|born(?: on)?)["':=\s]{1,5}(\d{4}-\d\d-\d\d|\d{1,2}[./-]\d{1,2}[./-]\d{2,4})/gi,
+  ],
+  [
+    "health",
+    "ICD10",
+    /(?:ICD-?10(?:-CM)?|[Dd]iagnos[a-z]{1,5}|DIAGNOS[A-Z]{1,5}|[Dd]x|DX)[^\n]{0,40}?[^A-Za-z0-9]([A-TV-Z]\d[0-9AB](?:\.[0-9A-Z]{1,4})?)/g,
+  ],
+  ["health", "DIAGNOSIS", /diagnosed (?:with|as having)\s{1,5}([a-z][^\n.,;]{2,60})/gi],
+  [
+    "health",
+    "MEDICATION",
+    /(?:prescribed|prescription (?:for|of)|medications?|takes|taking|dosage)[^\n.;]{0,60}?(\d{1,5}(?:\.\d{1,3})? ?(?:mg|mcg|ml))/gi,
+  ],
   // US Medicare Beneficiary Identifier (CMS): the letters leave out S, L, O, I, B and Z.
-  {
-    kind: "MEDICARE_ID",
-    group: "health",
-    shape: /[1-9][AC-HJKMNP-RT-Y][AC-HJKMNP-RT-Y0-9]\d-?[AC-HJKMNP-RT-Y][AC-HJKMNP-RT-Y0-9]\d-?[AC-HJKMNP-RT-Y]{2}\d\d/g,
-  },
-  {
-    kind: "PAY",
-    group: "pay",
-    gate: ["salar", "wage", " pay", "rate", "bonus", "compensation"],
-    shape: new RegExp(`(?:${PAY_WORDS})[^\\n.\\d]{0,40}(\\d[\\d,]{1,14}(?:\\.\\d{1,4})?k?)`, "gi"),
-  },
+  ["health", "MEDICARE_ID", /[1-9][AC-HJKMNP-RT-Y][AC-HJKMNP-RT-Y0-9]\d-?[AC-HJKMNP-RT-Y][AC-HJKMNP-RT-Y0-9]\d-?[AC-HJKMNP-RT-Y]{2}\d\d/g],
+  [
+    "pay",
+    "PAY",
+    /(?:salary|wages?|(?:base|net|gross|take-home) pay|hourly rate|pay rate|annual bonus|compensation)[^\n.\d]{0,40}(\d[\d,]{1,14}(?:\.\d{1,4})?k?)/gi,
+  ],
+];
+
+export const PATTERNS: readonly Pattern[] = [
+  ...Object.entries(SECRET).map(([kind, row]): Pattern => ({ kind, group: "secret", random: true, ...row })),
+  ...Object.entries(PASSWORDS).map(([kind, row]): Pattern => ({ kind, group: "secret", ...row })),
+  ...NUMBERS.map(([group, kind, row]): Pattern => ({ kind, group, last4: true, ...row })),
+  ...FACTS.map(([group, kind, shape]): Pattern => ({ kind, group, shape })),
+  { kind: "EMAIL", group: "personal", gate: ["@"], shape: /@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}/g, back: /[\w.%+-]/ },
 ];

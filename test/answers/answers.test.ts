@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { amountText, approvalBrief, buildDocument, formatDocument, sprintPlan } from "../../runtime/answers/documents.ts";
-import { approvalsOf, footer, mutationLog, mutationText, runMetadata } from "../../runtime/answers/mutations.ts";
+import { footer, mutationLog, mutationText, runMetadata } from "../../runtime/answers/mutations.ts";
 import { asksForList, bracketAnswer, isBracketAnswer, rankedAnswer, textAnswer } from "../../runtime/answers/ranked.ts";
 import { missingFields, requiredFields, validateText } from "../../runtime/answers/required.ts";
 import type { Json, Verdict, VerifiedWrite } from "../../runtime/ports.ts";
@@ -281,10 +281,7 @@ Writes executed: 4 | Verified: 1 | Failed: 2 | Unverifiable: 1
     expect(word({ ...VERDICT, approvals: 2 }, "ann", "ann")).toBe("FAILED");
     expect(word({ ...VERDICT, approvals: 2 }, "ann", "bob")).toBe("APPROVED");
     expect(word({ ...VERDICT, verdict: "block", blocked: true }, "ann")).toBe("FAILED");
-    const approvals = approvalsOf([
-      { card: 1, decision: "approved", by: "ann", at: AT, level: "manager", self: true, signature: "x" },
-      { card: 2, decision: "rejected", by: "bob", at: AT },
-    ]);
+    const approvals = [{ by: "ann", at: AT, level: "manager", self: true }];
     const run = runMetadata({ process: "p", verdict: VERDICT, writes: [WRITE, blind], duration_ms: 812, approvals });
     expect(run).toEqual({
       process: "p",

@@ -3,7 +3,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { exfiltration } from "../../runtime/privacy/intent.ts";
 import { judge } from "../../runtime/privacy/judge.ts";
-import { ALL, redact, redactJson, scan } from "../../runtime/privacy/scan.ts";
+import { redact, redactJson } from "../../runtime/privacy/redact.ts";
+import { ALL, scan } from "../../runtime/privacy/scan.ts";
 import { vectors, wrongRows } from "../vectors/load.ts";
 import { EXAMPLES } from "./secrets.ts";
 
