@@ -15,6 +15,8 @@ import type { Stdio } from "./stdio.ts";
 
 export const TOOLS_CHANGED = ToolListChangedNotificationSchema;
 const TOOL_PAGES = 50;
+/** What a gateway in front of the tool's own service says in its place. */
+const ERROR_PAGE = /^\s*<(?:!doctype html|html)[\s\S]*?<(?:title|h1)[^>]*>\s*([45]\d\d\b[^<]*)/i;
 
 /** How the SDK is to wait for an answer. */
 export interface Asking {
@@ -47,7 +49,7 @@ export async function askTool(client: Client, name: string, args: Record<string,
   return answerOf(await client.request({ method: "tools/call", params: { name, arguments: args } }, CallToolResultSchema, asking));
 }
 
-/** structuredContent, else the text parts. @throws TOOL_FAILED when the tool says that it failed */
+/** structuredContent, else the text parts. @throws TOOL_FAILED when the tool says that it failed, TOOL_ANSWER */
 function answerOf(result: { content?: { type: string }[]; structuredContent?: unknown; isError?: boolean | undefined }): Json {
   const parts = result.content ?? [];
   const texts = parts.filter((part): part is { type: "text"; text: string } => part.type === "text").map((part) => part.text);
@@ -55,6 +57,8 @@ function answerOf(result: { content?: { type: string }[]; structuredContent?: un
     throw new ClearedError("TOOL_FAILED", texts.join("\n") || "The tool failed without a word.", {
       data: fieldsOf(result.structuredContent),
     });
+  const page = texts.length === 1 ? ERROR_PAGE.exec(texts[0]?.slice(0, 4000) ?? "") : null;
+  if (page !== null) throw new ClearedError("TOOL_ANSWER", `It answered with an error page instead of a result: ${page[1]}`);
   if (result.structuredContent !== undefined) return result.structuredContent as Json;
   if (texts.length < parts.length) return { content: parts as unknown as Json };
   return texts.length === 1 ? fromText(texts[0] ?? "") : texts.length === 0 ? null : texts.map(fromText);

@@ -87,6 +87,25 @@ test("a tool that was renamed is unknown, with what it is called now", async () 
   expect((await tools.list("bad")).map((one) => one.name)).toEqual(["settle_invoice", "get_bill"]);
 });
 
+test("a tool that says it only reads and then does not any more is refused to the run that has begun to use it", async () => {
+  const bad = hostile("flip");
+  const { call, tools } = run(bad.trust, bad);
+  expect((await tools.get("bad/look")).class).toBe("read");
+  expect((await call("bad/look", {})).result).toBe("looked");
+  await expect(call("bad/look", {})).rejects.toMatchObject({ code: "TOOL_REFUSED", message: expect.stringContaining("mutate now") });
+  expect(bad.reached()).toHaveLength(1);
+});
+
+test("the error page of a gateway is no result", async () => {
+  const bad = hostile("page");
+  const { call } = run(bad.trust, bad);
+  await expect(call("bad/get_invoice", {})).rejects.toMatchObject({
+    code: "TOOL_ANSWER",
+    message: expect.stringContaining("502 Bad Gateway"),
+  });
+  await expect(call("bad/pay_invoice", {})).rejects.toMatchObject({ code: "TOOL_LOST" });
+});
+
 test("a list of tools without end is refused", async () => {
   const bad = hostile("endless");
   await expect(run(bad.trust, bad).tools.list("bad")).rejects.toMatchObject({ code: "TOOL_ANSWER" });
