@@ -186,6 +186,12 @@ export function print(condition: Condition): string {
 
 const grouped = (term: Condition): string => (term.op === "and" || term.op === "or" ? `(${print(term)})` : print(term));
 
+/** What an atom compares its field with. */
+export const operandsOf = (atom: Atom): Operand[] => (atom.op === "is" ? [] : atom.op === "in" ? atom.list : [atom.operand]);
+
+/** True for >, >=, < and <=, which only numbers and dates have. */
+export const isOrdered = (atom: Atom): boolean => atom.op === "compare" && atom.relation !== "==" && atom.relation !== "!=";
+
 export function printOperand(operand: Operand): string {
   if (operand.kind === "null") return "null";
   if (operand.kind === "boolean") return String(operand.value);

@@ -3,7 +3,7 @@
  * belongs ("6,000") or a wrong kind is never a quiet "no" (spec/worker.md 7.6).
  */
 import type { Json } from "../ports.ts";
-import type { Condition, Operand, Relation } from "./condition.ts";
+import { type Condition, type Operand, type Relation, isOrdered, operandsOf } from "./condition.ts";
 import { compareDates, dayOrMoment } from "./dates.ts";
 import { compareDecimals, isDecimal } from "./decimals.ts";
 
@@ -82,7 +82,7 @@ export function evaluate(condition: Condition, scope: Scope, missingIsFalse: boo
     case "compare":
       return compare(condition.field, condition.relation, condition.operand, scope);
     case "in": {
-      const found = isIn(fieldValue(condition.field, scope), condition.list, scope);
+      const found = isIn(fieldValue(condition.field, scope), condition.list, scope.kinds.get(condition.field) !== "text", scope);
       return condition.negated ? opposite(found) : found;
     }
     case "contains":
@@ -112,7 +112,7 @@ function operandValue(operand: Operand, scope: Scope): Json | undefined {
   }
 }
 
-export function isField(word: string, { kinds, loose, facts }: Scope): boolean {
+function isField(word: string, { kinds, loose, facts }: Scope): boolean {
   return word.startsWith(THRESHOLD) || kinds.has(word) || (loose && lookUp(facts, word) !== undefined);
 }
 
@@ -145,17 +145,17 @@ function equal(a: Json, b: Json, asText: boolean): Truth {
   return typeof a === "boolean" && typeof b === "boolean" ? a === b : null;
 }
 
-function isIn(value: Json | undefined, list: readonly Operand[], scope: Scope): Truth {
+function isIn(value: Json | undefined, list: readonly Operand[], byValue: boolean, scope: Scope): Truth {
   if (value === undefined || value === null || typeof value === "object") return null;
   let unknown = false;
   for (const operand of list) {
     const isList = operand.kind === "word" && (operand.text.startsWith(THRESHOLD) || scope.kinds.get(operand.text) === "list");
     const found = isList ? fieldValue(operand.text, scope) : operand.kind === "word" ? operand.text : operandValue(operand, scope);
     for (const item of Array.isArray(found) ? found : [found ?? null]) {
-      const same = sameWord(value, item);
-      if (same === true) return true;
       // "6,000" may well be the 6000 of the list.
-      if (same === null || (operand.kind === "number" && !isDecimal(value))) unknown = true;
+      const same = operand.kind === "number" && !isDecimal(value) ? null : sameWord(value, item, byValue);
+      if (same === true) return true;
+      if (same === null) unknown = true;
     }
   }
   return unknown ? null : false;
@@ -165,14 +165,14 @@ function contains(value: Json | undefined, wanted: Json | undefined): Truth {
   if (value === undefined || value === null || wanted === undefined || wanted === null || typeof wanted === "object") return null;
   if (typeof value === "string") return value.toLowerCase().includes(String(wanted).toLowerCase());
   if (!Array.isArray(value)) return null;
-  const found = value.map((item) => sameWord(item, wanted));
+  const found = value.map((item) => sameWord(item, wanted, false));
   return found.includes(true) ? true : found.includes(null) ? null : false;
 }
 
-/** Members are compared as words, without regard to case, numbers by value. */
-function sameWord(a: Json, b: Json): Truth {
+/** Members are compared as words, without regard to case; numbers, and with `byValue` numeric text too, by value. */
+function sameWord(a: Json, b: Json, byValue: boolean): Truth {
   if (a === null || b === null || typeof a === "object" || typeof b === "object") return null;
-  if ((typeof a === "number" || typeof b === "number") && isDecimal(a) && isDecimal(b)) return compareDecimals(a, b) === 0;
+  if ((byValue || typeof a === "number" || typeof b === "number") && isDecimal(a) && isDecimal(b)) return compareDecimals(a, b) === 0;
   return String(a).toLowerCase() === String(b).toLowerCase();
 }
 
@@ -183,9 +183,8 @@ export function unknownFields(condition: Condition, scope: Scope): string[] {
     if (condition.op === "and" || condition.op === "or") return condition.terms.flatMap((term) => unknownFields(term, scope));
     if (condition.op === "not") return unknownFields(condition.term, scope);
     if (condition.op === "constant") return [];
-    const ordered = condition.op === "compare" && condition.relation !== "==" && condition.relation !== "!=";
-    const operands = condition.op === "in" ? condition.list : condition.op === "is" ? [] : [condition.operand];
-    const others = operands.flatMap((one) => (one.kind === "word" && (ordered || isField(one.text, scope)) ? [one.text] : []));
+    const words = operandsOf(condition).flatMap((one) => (one.kind === "word" ? [one.text] : []));
+    const others = words.filter((word) => isOrdered(condition) || isField(word, scope));
     const missing = [condition.field, ...others].filter((name) => (fieldValue(name, scope) ?? null) === null);
     return missing.length === 0 ? [condition.field] : missing;
   };

@@ -4,8 +4,9 @@
  * make an alternative impossible. Only what is certainly impossible is reported.
  */
 import { didYouMean } from "../errors.ts";
+import { plainDecimal } from "../money.ts";
 import type { Json } from "../ports.ts";
-import { type Atom, type Condition, type Operand, print, printOperand } from "./condition.ts";
+import { type Atom, type Condition, type Operand, isOrdered, operandsOf, print, printOperand } from "./condition.ts";
 import { compareDates, dayOrMoment } from "./dates.ts";
 import { compareDecimals, isDecimal } from "./decimals.ts";
 import { type Kind, type Scope, holds, fieldValue } from "./evaluate.ts";
@@ -30,7 +31,7 @@ export function lintRules(rules: readonly Rule[], scope: Scope, ladder: Ladder):
   for (const [index, rule] of rules.entries()) {
     const at = ["rules", index, "when"];
     for (const atom of atomsOf(rule.when)) {
-      for (const name of namesOf(atom)) used.add(name);
+      for (const name of [atom.field, ...wordsIn(atom)]) used.add(name);
       for (const message of checkAtom(atom, scope)) say(at, message);
     }
     if (found.every(({ path }) => path[1] !== index) && isImpossible(rule.when, scope))
@@ -59,8 +60,7 @@ function atomsOf(condition: Condition): Atom[] {
   return condition.op === "constant" ? [] : [condition];
 }
 
-const operandsOf = (atom: Atom): Operand[] => (atom.op === "is" ? [] : atom.op === "in" ? atom.list : [atom.operand]);
-const namesOf = (atom: Atom): string[] => [atom.field, ...operandsOf(atom).flatMap((one) => (one.kind === "word" ? [one.text] : []))];
+const wordsIn = (atom: Atom): string[] => operandsOf(atom).flatMap((one) => (one.kind === "word" ? [one.text] : []));
 
 /** What a field is, by its declaration; a threshold, by its value. Undefined when neither has it. */
 function kindOf(field: string, { kinds, thresholds }: Scope): Kind | undefined {
@@ -70,30 +70,28 @@ function kindOf(field: string, { kinds, thresholds }: Scope): Kind | undefined {
 }
 
 function checkAtom(atom: Atom, scope: Scope): string[] {
-  const unknown = (name: string): string => {
-    const names = name.startsWith("threshold.") ? Object.keys(scope.thresholds).map((one) => `threshold.${one}`) : [...scope.kinds.keys()];
-    return `${name} is not declared under ${name.startsWith("threshold.") ? "thresholds" : "facts"}:.${didYouMean(name, names)}`;
-  };
+  const ordered = isOrdered(atom);
+  const fields = [atom.field, ...wordsIn(atom).filter((word) => ordered || word.startsWith("threshold."))];
+  const lost = fields.filter((name) => kindOf(name, scope) === undefined);
   const kind = kindOf(atom.field, scope);
-  const words = operandsOf(atom).filter((one) => one.kind === "word" && one.text.startsWith("threshold."));
-  const lost = words.filter((one) => kindOf(printOperand(one), scope) === undefined).map((one) => unknown(printOperand(one)));
-  if (kind === undefined) return [unknown(atom.field), ...lost];
-  if (lost.length > 0) return lost;
+  if (lost.length > 0 || kind === undefined) return lost.map((name) => undeclared(name, scope));
   const wrong = (wants: string): string[] => [`\`${print(atom)}\`: ${atom.field} is declared as ${kind}, ${wants}.`];
   if (atom.op === "is") return kind === "boolean" ? [] : wrong("and only a boolean can stand alone; compare it with something");
   if (atom.op === "contains") return kind === "text" || kind === "list" ? [] : wrong("and only text and lists contain something");
   if (kind === "list") return wrong("and a list is asked with contains");
-  const ordered = atom.op === "compare" && atom.relation !== "==" && atom.relation !== "!=";
   if (ordered && (kind === "text" || kind === "boolean")) return wrong("which has no order");
   return operandsOf(atom).flatMap((operand) => {
-    if (operand.kind === "null" && !ordered) return [];
     const other = operandKind(operand, scope);
-    if (atom.op === "in" && other === "list") return [];
-    if (ordered && other === "text" && operand.kind === "word") return [unknown(operand.text)];
-    return group(other) === group(kind) || (kind === "text" && operand.kind === "text")
-      ? []
-      : wrong(`and ${printOperand(operand)} is ${other}`);
+    const fits = (other === "null" && !ordered) || (atom.op === "in" && other === "list") || (kind === "text" && operand.kind === "text");
+    return fits || group(other) === group(kind) ? [] : wrong(`and ${printOperand(operand)} is ${other}`);
   });
+}
+
+/** Says that a fact or threshold is not declared, with the nearest one that is. */
+export function undeclared(name: string, { kinds, thresholds }: Scope): string {
+  const isThreshold = name.startsWith("threshold.");
+  const names = isThreshold ? Object.keys(thresholds).map((one) => `threshold.${one}`) : kinds.keys();
+  return `${name} is not declared under ${isThreshold ? "thresholds" : "facts"}:.${didYouMean(name, names)}`;
 }
 
 const group = (kind: Kind | "null"): string => (kind === "money" ? "decimal" : kind);
@@ -138,7 +136,7 @@ function excludes(a: Wanted, b: Wanted, scope: Scope): boolean {
   if (a.atom.field !== b.atom.field) return false;
   if (print(a.atom) === print(b.atom)) return a.yes !== b.yes;
   if (a.atom.op === "compare" && b.atom.op === "compare") {
-    const order = orderOf(a.atom.operand, b.atom.operand, scope);
+    const order = orderOf(a.atom.operand, b.atom.operand, kindOf(a.atom.field, scope) === "text", scope);
     if (order !== null) {
       const [first, second] = [a, b].map(({ atom, yes }) => {
         const { relation } = atom as Extract<Atom, { op: "compare" }>;
@@ -156,9 +154,10 @@ function excludes(a: Wanted, b: Wanted, scope: Scope): boolean {
   return never.exact ? false : only.words.every((word) => never.words.includes(word));
 }
 
-/** How two operands stand to each other: as numbers, days, or by being the same field. Null when that is not known. */
-function orderOf(a: Operand, b: Operand, scope: Scope): number | null {
+/** How two operands stand to each other: by being the same, or, unless they are text, as numbers and days. Null when that is not known. */
+function orderOf(a: Operand, b: Operand, asText: boolean, scope: Scope): number | null {
   if (printOperand(a) === printOperand(b)) return 0;
+  if (asText) return null;
   const [x, y] = [a, b].map((one): Json | undefined =>
     one.kind === "word" ? fieldValue(one.text, { ...scope, facts: {} }) : "text" in one ? one.text : undefined,
   );
@@ -179,7 +178,8 @@ function wordsOf({ atom, yes }: Wanted, scope: Scope): { words: string[]; only: 
         ? fieldValue(operand.text, { ...scope, facts: {} })
         : printed(operand);
     if (value === undefined) return null;
-    words.push(...[value].flat().map((one) => String(one).toLowerCase()));
+    const asText = kindOf(atom.field, scope) === "text";
+    words.push(...[value].flat().map((one) => (asText ? null : plainDecimal(one)) ?? String(one).toLowerCase()));
   }
   return { words, only: positive === yes, exact: isEqual };
 }

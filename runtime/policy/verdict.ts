@@ -2,7 +2,7 @@
  * What the rules of all policies say about the facts of a run: the strictest triggered rule decides, and a rule that cannot be decided
  * demands approval at its level. Adding a rule never makes the verdict milder.
  */
-import type { Json, Verdict, VerdictWord } from "../ports.ts";
+import type { Verdict, VerdictWord } from "../ports.ts";
 import type { Condition } from "./condition.ts";
 import { type Scope, evaluate, unknownFields } from "./evaluate.ts";
 import { type Ladder, strictest } from "./levels.ts";
@@ -115,6 +115,3 @@ function summarize(
   const who = level === null || verdict === "pass" || verdict === "inform" ? "" : ` (${level})`;
   return [`${SAYS[verdict]}${who}`, ...parts].join("; ");
 }
-
-/** The scope of one evaluation: a policy's rules against the facts of a run. */
-export const withFacts = (set: RuleSet, facts: Readonly<Record<string, Json>>): RuleSet => ({ ...set, facts });

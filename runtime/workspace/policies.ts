@@ -12,7 +12,7 @@ import { isDecimal } from "../policy/decimals.ts";
 import { KINDS, type Kind } from "../policy/evaluate.ts";
 import { readGiven } from "../policy/given.ts";
 import { type Ladder, levelName, levelNames } from "../policy/levels.ts";
-import { type PolicyFinding, lintRules } from "../policy/lint.ts";
+import { type PolicyFinding, lintRules, undeclared } from "../policy/lint.ts";
 import { ACTION_WORDS, type Action, type Judgement, type RuleSet, STRICTNESS, actionOf, judge } from "../policy/verdict.ts";
 import type { Json, Policies, Tree } from "../ports.ts";
 import { checkYaml, readYaml } from "../sandbox/yaml-text.ts";
@@ -36,42 +36,37 @@ const threshold = z.custom<Json>(
   (value) => (Array.isArray(value) ? value.length > 0 && value.every((one) => typeof one === "string" || isFigure(one)) : isFigure(value)),
   "write a number without separators or signs (of more than 15 digits as text), a day, or a list",
 );
-const fault = (ctx: z.core.$RefinementCtx<unknown>, message: string): never => {
-  ctx.issues.push({ code: "custom", message, input: ctx.value });
-  return z.NEVER;
-};
-
-const packSchema = (ladder: Ladder) => {
-  const level = z.string({ error: "write a level" }).transform((word, ctx) => {
-    const known = levelNames(ladder);
-    return known.includes(levelName(word))
-      ? levelName(word)
-      : fault(ctx, `no level is called "${word}".${didYouMean(levelName(word), known)} There are: ${known.join(", ")}`);
-  });
-  const action = z.string({ error: "write an action" }).transform((word, ctx): Action => {
-    return (
-      actionOf(word) ??
-      fault(ctx, `no action is called "${word}".${didYouMean(levelName(word), ACTION_WORDS)} There are: ${ACTION_WORDS.join(", ")}`)
+const oneOf = <T extends string>(what: string, known: readonly T[]) =>
+  z
+    .string({ error: `write the ${what}` })
+    .transform(levelName)
+    .pipe(
+      z.enum(known as [T], {
+        error: ({ input }) => `no ${what} is called "${String(input)}".${didYouMean(String(input), known)} There are: ${known.join(", ")}`,
+      }),
     );
-  });
+
+const packSchema = (name: string, ladder: Ladder) => {
+  const level = oneOf("level", levelNames(ladder));
   const when = z.union([z.literal(true), z.string()], { error: "write a condition" }).transform((text, ctx): Condition => {
     try {
       return parseCondition(String(text));
     } catch (error) {
-      if (error instanceof ClearedError) return fault(ctx, error.message);
-      throw error;
+      if (!(error instanceof ClearedError)) throw error;
+      ctx.issues.push({ code: "custom", message: error.message, input: text });
+      return z.NEVER;
     }
   });
   return z.strictObject({
-    process: line("the name of the process"),
+    process: z.literal(name, { error: `write ${name}, the name of the file` }),
     source: line("who wrote it"),
-    facts: z.record(fact, z.enum(KINDS, { error: `write one of ${KINDS.join(", ")}` })),
+    facts: z.record(fact, oneOf("kind", KINDS)),
     thresholds: z.record(z.string(), threshold).default({}),
     rules: z.array(
       z.strictObject({
         id,
         when,
-        action,
+        action: oneOf("action", ACTION_WORDS).transform((word) => actionOf(word) as Action),
         level: level.nullable().default(null),
         approvals: z.int().min(1).max(9).default(1),
         description: line("what it is for"),
@@ -85,7 +80,7 @@ const packSchema = (ladder: Ladder) => {
           name: line("what the case shows"),
           facts: z.record(z.string(), z.json()).default({}),
           without: z.array(z.string()).default([]),
-          verdict: z.enum(STRICTNESS as [string], { error: `write one of ${STRICTNESS.join(", ")}` }),
+          verdict: oneOf("verdict", STRICTNESS),
           level: level.optional(),
           approvals: z.int().optional(),
           rules: z.array(id).optional(),
@@ -113,15 +108,16 @@ export interface Pack {
 export function parsePack(text: string, file: string, ladder: Ladder): Pack {
   const source = { file, code: "POLICY_INVALID" as const, maxLength: 262_144 };
   const yaml = readYaml(text, source);
-  const { facts, thresholds, rules, usual, process, ...rest } = checkYaml(yaml, packSchema(ladder), source);
-  const kinds = new Map<string, Kind>(Object.entries(facts));
-  const set: RuleSet = { source: file, rules, kinds, thresholds, facts: {}, loose: false };
   const name = file.slice(file.lastIndexOf("/") + 1).replace(/\.yaml$/, "");
-  const misnamed: PolicyFinding[] =
-    process === name
-      ? []
-      : [{ path: ["process"], message: `The process is called ${process}, but the file ${name}.yaml.`, warning: false }];
-  const found = [...misnamed, ...lintRules(rules, set, ladder)].map((one) => ({ ...one, at: yaml.at(one.path) }));
+  const { facts, thresholds, rules, usual, ...rest } = checkYaml(yaml, packSchema(name, ladder), source);
+  const set: RuleSet = { source: file, rules, kinds: new Map<string, Kind>(Object.entries(facts)), thresholds, facts: {}, loose: false };
+  const given = [{ at: ["usual"], facts: usual }, ...rest.cases.map((one, index) => ({ at: ["cases", index, "facts"], facts: one.facts }))];
+  const foreign = given.flatMap(({ at, facts: known }) =>
+    Object.keys(known)
+      .filter((key) => !set.kinds.has(key))
+      .map((key): PolicyFinding => ({ path: [...at, key], message: undeclared(key, set), warning: false })),
+  );
+  const found = [...lintRules(rules, set, ladder), ...foreign].map((one) => ({ ...one, at: yaml.at(one.path) }));
   const errors = found.filter((one) => !one.warning);
   if (errors[0] !== undefined)
     throw new ClearedError("POLICY_INVALID", `${file}:${errors[0].at.line ?? 1}: ${errors[0].message}`, {
@@ -129,7 +125,7 @@ export function parsePack(text: string, file: string, ladder: Ladder): Pack {
       data: { findings: errors.slice(0, 20).map(({ at, message }) => ({ code: "POLICY_INVALID", at, message })) },
     });
   const cases = rest.cases.map((one) => ({ ...one, facts: without({ ...usual, ...one.facts }, one.without) }));
-  return { ...rest, process, set, cases, warnings: found, hash: createHash("sha256").update(text).digest("hex") };
+  return { ...rest, set, cases, warnings: found, hash: createHash("sha256").update(text).digest("hex") };
 }
 
 const without = (facts: PolicyCase["facts"], names: readonly string[]): PolicyCase["facts"] =>

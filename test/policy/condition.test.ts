@@ -63,6 +63,8 @@ it.each<[string, Record<string, Json>, boolean | null]>([
   ["amount > 5", { amount: "" }, null],
   ["amount > 5", { amount: ["6"] }, null],
   ["amount in [6000]", { amount: "6,000" }, null],
+  ['amount in ["6000"]', { amount: "6000.00" }, true],
+  ["amount in [5000, 6000]", { amount: "6000.00" }, true],
   ["flag", { flag: Number.NaN }, null],
   ["flag == true", { flag: "true" }, null],
   ["status != active", { status: 5 }, null],

@@ -94,8 +94,14 @@ it.each([
   ],
   [PACK.replace("amount: 500", "amount: .nan"), "thresholds.amount:"],
   [PACK.replace("amount: 500", "amount: 12345678901234567.5"), "thresholds.amount: write a number"],
-  [PACK.replace("amount: money", "amount: currency"), "facts.amount: write one of decimal, money, text, boolean, date, list"],
-  [PACK.replace("process: pay", "process: payments"), "1:1 policies/pay.yaml:1: The process is called payments, but the file pay.yaml."],
+  [
+    PACK.replace("amount: money", "amount: currency"),
+    'facts.amount: no kind is called "currency". There are: decimal, money, text, boolean, date, list',
+  ],
+  [PACK.replace("process: pay", "process: payments"), "1:1 policies/pay.yaml:1: process: write pay, the name of the file"],
+  [`${PACK}usual: {ammount: "5"}\n`, '13:9 policies/pay.yaml:13: ammount is not declared under facts:. Did you mean "amount"?'],
+  [`${PACK}cases:\n  - {name: a, facts: {amonut: "5"}, verdict: pass}\n`, "14:23 policies/pay.yaml:14: amonut is not declared"],
+  [`${PACK}cases:\n  - {name: a, verdict: passed}\n`, 'no verdict is called "passed". Did you mean "pass"?'],
   [PACK.replace("rules:", "rules: &all"), "references (&name, *name) are not read"],
   [
     rule("amount > 5,000"),
@@ -127,6 +133,8 @@ it.each([
 
 it.each([
   "amount >= 5 && amount <= 5",
+  "amount in [5, 6] && amount == 5.0",
+  "status == '5' && status != '5.0'",
   "status in [open] && status != open",
   "status == open || status == closed",
   "amount > 5 || amount < 3",

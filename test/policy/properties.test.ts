@@ -7,6 +7,7 @@ import { compareDecimals } from "../../runtime/policy/decimals.ts";
 import { type Kind, evaluate } from "../../runtime/policy/evaluate.ts";
 import { readGiven } from "../../runtime/policy/given.ts";
 import { ladderSchema } from "../../runtime/policy/levels.ts";
+import { lintRules } from "../../runtime/policy/lint.ts";
 import { type Action, type Rule, type RuleSet, STRICTNESS, judge } from "../../runtime/policy/verdict.ts";
 import type { Json } from "../../runtime/ports.ts";
 
@@ -102,6 +103,72 @@ it("another rule never makes the verdict milder, nor what it asks for less", () 
     { numRuns: 500 },
   );
 });
+
+it("what the lint calls impossible is never true, and a rule it calls needless never applies alone", () => {
+  // Few values, so that comparisons meet.
+  const close = fc.constantFrom("1", "2", "2.0", "3");
+  const found = { impossible: 0, needless: 0 };
+  const met: fc.Arbitrary<Condition> = fc.oneof(
+    fc.constant<Condition>({ op: "is", field: "hold" }),
+    fc.record({
+      op: fc.constant("compare" as const),
+      field: fc.constant("amount"),
+      relation: fc.constantFrom("==", "!=", ">", ">=", "<", "<="),
+      operand: close.map((text): Operand => ({ kind: "number", text })),
+    }),
+    fc.record({
+      op: fc.constant("compare" as const),
+      field: fc.constant("status"),
+      relation: fc.constantFrom("==", "!="),
+      operand: fc.constantFrom("a", "A", "2", "2.0").map((text): Operand => ({ kind: "text", text })),
+    }),
+    fc.record({
+      op: fc.constant("in" as const),
+      field: fc.constantFrom("amount", "status"),
+      negated: fc.boolean(),
+      list: fc.array(
+        close.map((text): Operand => ({ kind: "text", text })),
+        { minLength: 1, maxLength: 2 },
+      ),
+    }),
+  );
+  const small = fc.oneof(
+    met,
+    fc.array(met, { minLength: 2, maxLength: 3 }).map((terms): Condition => ({ op: "and", terms })),
+    fc.array(met, { minLength: 2, maxLength: 3 }).map((terms): Condition => ({ op: "not", term: { op: "or", terms } })),
+  );
+  const known = fc.record({
+    amount: fc.oneof(close, close.map(Number)),
+    status: fc.constantFrom("a", "A", "2", "2.0", "3"),
+    hold: fc.boolean(),
+  });
+  fc.assert(
+    fc.property(small, small, fc.array(known, { minLength: 8, maxLength: 8 }), (a, b, many) => {
+      const rules = [a, b].map((when, n): Rule => ({ ...always, id: `R${n}`, when }));
+      for (const { path, message } of lintRules(rules, scopeOf({}), LADDER)) {
+        const when = rules[Number(path[1])]!.when;
+        if (!message.includes("can never be true") && !message.includes("changes nothing")) continue;
+        const isNeedless = message.includes("changes nothing");
+        found[isNeedless ? "needless" : "impossible"]++;
+        for (const one of many)
+          if (evaluate(when, scopeOf(one), false) === true)
+            expect(isNeedless && rules.every((rule) => evaluate(rule.when, scopeOf(one), false)), print(when)).toBe(true);
+      }
+    }),
+    { numRuns: 3000 },
+  );
+  expect(Math.min(found.impossible, found.needless)).toBeGreaterThan(20);
+});
+
+const always: Rule = {
+  id: "R",
+  when: { op: "constant", value: true },
+  action: "block",
+  level: null,
+  approvals: 1,
+  distinct_from_requester: false,
+  description: "",
+};
 
 it("taking a fact away never turns a block or an approval into a pass", () => {
   fc.assert(
