@@ -6,6 +6,7 @@ import { createHash } from "node:crypto";
 import { openCard } from "../engine/cards.ts";
 import type { Database } from "../engine/database.ts";
 import { ClearedError, didYouMean } from "../errors.ts";
+import { redact } from "../privacy/redact.ts";
 import type { Decision, Json, Notice, Notices, NoticeState } from "../ports.ts";
 import type { Config, NoticeChannels } from "../workspace/config.ts";
 import { nextOpen } from "./quiet.ts";
@@ -33,7 +34,9 @@ export function noticeId({ key, run }: Pick<Notice, "key" | "run">): string {
 export function createOutbox(database: Database, channels: NoticeChannels, config: Config): Pick<Notices, "send"> {
   const { quiet_hours: quiet, default: fallback } = config.notify;
   return {
-    async send(notice, { now, live }) {
+    async send(given, { now, live }) {
+      // Card numbers, keys and the like are hidden before anything is kept.
+      const notice = { ...given, subject: redact(given.subject), text: redact(given.text) };
       const channel = channelOf(notice, channels, fallback);
       const hours = quiet === undefined ? null : { ...quiet, timezone: quiet.timezone ?? config.timezone };
       // A card on the page rings no bell.

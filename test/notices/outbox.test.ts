@@ -258,6 +258,14 @@ test("without a channel it is a card on the page, once for its key; a dry run ke
   expect(cards.list()).toHaveLength(1);
 });
 
+test("a card number and a key never reach the outbox", async () => {
+  const { send, rows, cards } = setup({}, "business: {name: Acme}\n");
+  await send({ subject: "Card 4111 1111 1111 1111", text: "SSN 123-45-6789" });
+  const kept = JSON.stringify([rows(), cards.list()]);
+  expect(kept).not.toMatch(/4111 1111|123-45-6789/);
+  expect(kept).toContain("[SSN:6789]");
+});
+
 test("an unknown channel and an address that is none are refused before anything is kept", async () => {
   const { send, rows } = setup({ ...smtp(25), ...ops("http://127.0.0.1:1/") });
   await expect(send({ channel: "opps" })).rejects.toMatchObject({ code: "NOTICE_CHANNEL", message: expect.stringContaining('"ops"') });
