@@ -17,6 +17,8 @@ export const ALL: ReadonlySet<Group> = new Set(GROUPS);
 
 // A segment of a token that signs is shorter than this; walking back stops there.
 const BACK = 8192;
+// Longer than the repeats in patterns.ts but those of keys: up to here a second look at the same text is cheap.
+const LONG = 600;
 
 /** A match before anything is told of it. */
 export interface Hit {
@@ -55,9 +57,8 @@ export function hits(text: string, groups: ReadonlySet<Group>): Hit[] {
     pattern.shape.lastIndex = 0;
     for (let match = pattern.shape.exec(text); match !== null; match = pattern.shape.exec(text)) {
       const span = spanOf(pattern, match);
-      // What overlaps a short match may be the secret itself: "000-12-3123-45-6789".
-      if (span === null || span[1] - span[0] <= 40) pattern.shape.lastIndex = match.index + 1;
-      else pattern.shape.lastIndex = span[1];
+      // What overlaps a match may be the secret itself: "000-12-3123-45-6789". Only a long one (a key's block) is passed as a whole.
+      pattern.shape.lastIndex = span === null || span[1] - span[0] <= LONG ? match.index + 1 : span[1];
       if (span !== null) found.push({ pattern, span });
     }
   }
