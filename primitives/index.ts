@@ -1,6 +1,7 @@
 /** The list of built-in primitives, in the order of docs/PRIMITIVES.md. A new domain is one import and one line here. */
 import type { Primitive } from "../runtime/primitive.ts";
 import { accounts_by_type, accounts_exists, accounts_get, accounts_list } from "./accounts.ts";
+import { agent_call } from "./agent.ts";
 import { approval_wait } from "./approval.ts";
 import { audit_add } from "./audit.ts";
 import { compute_find } from "./compute/find.ts";
@@ -42,6 +43,7 @@ export const primitives: readonly Primitive[] = [
   ...[mcp_call, mcp_list, mcp_find, mcp_fetch_all],
   ...[policy_evaluate],
   ...[approval_wait],
+  ...[agent_call],
   ...[fsm_enter],
   ...[document_build, document_format, document_approval_brief, document_post_mortem, document_sprint_plan],
   ...[privacy_scan],

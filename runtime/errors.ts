@@ -109,6 +109,7 @@ export const CODES = {
       "No agent of that name exists at HEAD of the configured branch.",
       "`cleared agents` lists them; a new file counts once it is committed.",
     ],
+    AGENT_DEPTH: ["Agents call each other too deep.", "Let one agent call the others, or start them by an event."],
     RUN_UNKNOWN: ["No run has that id.", "`cleared runs` lists them."],
     CARD_UNKNOWN: ["No open card has that number.", "`cleared queue` lists the open ones."],
     CARD_CLOSED: ["The card has been decided already.", "`cleared queue --all` shows who decided and when."],

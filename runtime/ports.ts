@@ -94,7 +94,7 @@ export interface ScriptPin {
 
 /** Why a run exists. `key` makes it unique: the same (kind, agent, key) never starts two runs. */
 export interface Cause {
-  kind: "command" | "watch" | "schedule" | "event" | "webhook" | "exec" | "fork" | "migrate";
+  kind: "command" | "watch" | "schedule" | "event" | "webhook" | "exec" | "agent" | "fork" | "migrate";
   key: string;
   detail?: Json;
 }
@@ -236,8 +236,8 @@ export interface RunLog {
   openedAt(seq: number): number | null;
   /** Cards to open and events to let out, written in one transaction with the next flush. */
   release(items: Released[]): void;
-  /** `seen`: how many signals of the gate were looked at before: one more wakes the run at once. */
-  wait(reason: WaitReason, waitsFor: string, options?: { until?: number; gate?: string; seen?: number }): void;
+  /** `seen`: how many signals of the gate were looked at before: one more wakes the run at once; so does a `child` that has ended. */
+  wait(reason: WaitReason, waitsFor: string, options?: { until?: number; gate?: string; seen?: number; child?: string }): void;
   end(
     end: ({ status: "done"; outcome: Outcome; result: Json } | { status: "failed" | "diverged"; error: WireError }) & { meta?: Json },
   ): void;
@@ -639,6 +639,17 @@ export interface AuditLine {
   refs: string[];
 }
 
+/** Runs that a run starts as steps of its own. */
+export interface Children {
+  /** True for an agent whose header says `mutates: false`. @throws AGENT_UNKNOWN */
+  readOnly(agent: string): Promise<boolean>;
+  /** Starts the child, once for a key, and tells how it ended; null while it goes on. @throws AGENT_UNKNOWN, AGENT_DEPTH, RUN_INPUT */
+  run(call: { agent: string; input: Record<string, Json>; key: string }): Promise<{
+    run: string;
+    ended: { status: RunStatus; outcome: Outcome | null; result: Json; error: { code: string; message: string } | null } | null;
+  }>;
+}
+
 /** Everything a primitive can reach, through one run's eyes: HEAD plus what the run has written so far. */
 export interface PrimitivePorts {
   books: Books;
@@ -658,6 +669,7 @@ export interface PrimitivePorts {
   audit(line: AuditLine, key: string): Promise<{ id: string; file: string }>;
   tools: Tools;
   policies: Policies;
+  children: Children;
 }
 
 /** The view the engine keeps for one execution of a run. */

@@ -118,8 +118,8 @@ export function definePrimitive<P extends z.ZodObject, R extends z.ZodType, D ex
 export class Suspend {
   readonly reason: WaitReason;
   readonly waitsFor: string;
-  readonly options: { until?: number; gate?: string; seen?: number };
-  constructor(reason: WaitReason, waitsFor: string, options: { until?: number; gate?: string; seen?: number } = {}) {
+  readonly options: { until?: number; gate?: string; seen?: number; child?: string };
+  constructor(reason: WaitReason, waitsFor: string, options: { until?: number; gate?: string; seen?: number; child?: string } = {}) {
     this.reason = reason;
     this.waitsFor = waitsFor;
     this.options = options;

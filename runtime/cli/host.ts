@@ -11,13 +11,11 @@ import { type Lease, takeLease } from "../engine/lease.ts";
 import { type World, executeRun } from "../engine/run.ts";
 import { type Script, loadScript } from "../engine/script.ts";
 import { createEngine } from "../engine/sqlite.ts";
-import { ClearedError, didYouMean, toWire } from "../errors.ts";
-import type { Cards, Cause, Clock, Engine, Git, Given, Json, Notices, RunMode, RunRecord, RunSpec, Sandbox, Tree } from "../ports.ts";
+import { toWire } from "../errors.ts";
+import type { Cards, Clock, Engine, Git, RunRecord, Sandbox, Tree } from "../ports.ts";
 import type { ToolPool } from "../mcp/tools.ts";
-import { API } from "../primitive.ts";
 import { type Registry, createRegistry, loadPlugins } from "../registry.ts";
 import { type DiskCache, createDiskCache } from "../sandbox/disk-cache.ts";
-import { type Header, parseHeader, validateInput } from "../sandbox/header.ts";
 import { createSandbox } from "../sandbox/pool.ts";
 import { createOutbox } from "../notices/outbox.ts";
 import { type Config, type Trust, limitsFor, parseConfig } from "../workspace/config.ts";
@@ -31,24 +29,14 @@ import { createMemo } from "./memo.ts";
 import { createPins } from "./pins.ts";
 import { againOf, settleRows } from "./receipts.ts";
 import { createToolPool } from "./tools.ts";
-import { execSource, sourceBlob, withFile } from "./source.ts";
+import { execSource, withFile } from "./source.ts";
+import { type Starts, createStarts } from "./starts.ts";
 
 /** Counts since this process began. */
 export interface Progress {
   calls: number;
   /** Statement files whose receipt is written. */
   files: number;
-}
-
-export interface StartOptions {
-  cause: Cause;
-  input: Json;
-  mode?: RunMode;
-  /** Not before this time, ms. */
-  notBefore?: number;
-  given?: Given;
-  /** The person of trust.yaml whose key the caller holds. */
-  by?: string;
 }
 
 export interface Host {
@@ -65,7 +53,7 @@ export interface Host {
   config(tree?: Tree): Promise<Config>;
   agents(): Promise<AgentAtHead[]>;
   /** Queue a run of the agent at HEAD. @throws AGENT_UNKNOWN, SCRIPT_HEADER, RUN_INPUT */
-  start(agent: string, options: StartOptions): Promise<{ id: string; created: boolean }>;
+  start: Starts["start"];
   script(run: RunRecord): Promise<Script>;
   world: World;
   emitted(): Emitted[];
@@ -187,45 +175,8 @@ function assemble(parts: Parts): Omit<Host, "close"> {
   };
 
   const agents = createAgents(git);
-  // Those who start in the same moment ask once; the question leaves after the last of them has come.
-  let asked: Promise<string> | null = null;
-  const headNow = () =>
-    (asked ??= Promise.resolve().then(() => {
-      asked = null;
-      return git.head();
-    }));
-  const headers = createMemo<Header>();
+  const starts = createStarts({ git, engine, agents, cache });
   const scripts = createMemo<Promise<Script>>();
-
-  const toSpec = async (agent: string, { cause, input, mode = "live", ...more }: StartOptions): Promise<RunSpec> => {
-    const source = execSource(cause);
-    const commit = await headNow();
-    const tree = git.tree(commit);
-    const file = source?.file ?? agentFile(agent);
-    const text = source?.text ?? (await tree.read(file));
-    if (text === null) {
-      const names = (await agents()).map((one) => one.name);
-      throw new ClearedError(
-        "AGENT_UNKNOWN",
-        `There is no agent "${agent}" in ${commit.slice(0, 7)}.${didYouMean(agent, names)} There are: ${names.join(", ") || "none"}.`,
-      );
-    }
-    const blob = source === null ? ((await tree.blob(file)) ?? "") : sourceBlob(text);
-    const checked = validateInput(
-      headers(`${file}\n${text}`, () => parseHeader(text, file, cache)),
-      input,
-    );
-    return { agent, pin: { commit, blob, api: API }, input: checked, cause, mode, ...more };
-  };
-  const start = async (agent: string, options: StartOptions) => engine.start(await toSpec(agent, options));
-
-  /** A run that a script asked for: it starts by itself, later, with the rights of its own header. */
-  const schedule: Notices["schedule"] = async ({ agent, at, input, key, by }, { live }) => {
-    const spec = await toSpec(agent, { cause: { kind: "schedule", key: `once ${key}`, detail: { by } }, input, notBefore: at });
-    if (!live) return { run: "run_simulated", at, created: true };
-    const { id, created } = await engine.start(spec);
-    return { run: id, at: (await engine.get(id))?.notBefore ?? at, created };
-  };
 
   const script = async (run: RunRecord): Promise<Script> => {
     const tree = git.tree(run.pin.commit);
@@ -268,7 +219,8 @@ function assemble(parts: Parts): Omit<Host, "close"> {
         now,
         pending: () => parts.cards.list({ open: true }),
         log: (message) => log.event("log", { level: "info", message }),
-        notices: { ...createOutbox(database, trust.notices, settings), schedule },
+        notices: { ...createOutbox(database, trust.notices, settings), schedule: starts.schedule },
+        children: starts.childrenOf(run),
         tools: tools.forRun({ run: run.id, given: run.given?.tools, note: (message) => log.event("log", { level: "warn", message }) }),
       });
       return {
@@ -298,7 +250,7 @@ function assemble(parts: Parts): Omit<Host, "close"> {
     database,
     config,
     agents,
-    start,
+    start: starts.start,
     script,
     world,
     emitted: () => openEmitted(database),

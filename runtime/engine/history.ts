@@ -178,6 +178,22 @@ export function forgetFailure(database: Database, rid: number): void {
   );
 }
 
+function hasEnded(database: Database, run: string): boolean {
+  return database.get("SELECT 1 FROM runs WHERE id = ? AND ended_at IS NOT NULL", run) !== undefined;
+}
+
+/** The run that waits for this one as its child goes on. Inside the transaction in which the child ends, so neither can miss the other. */
+export function wakeParent(database: Database, child: string, at: number): void {
+  const parent = database.get<{ rid: number }>(
+    `SELECT p.rid FROM runs c JOIN runs p ON p.id = c.parent
+     WHERE c.id = ? AND c.cause_kind = 'agent' AND p.status = 'waiting' AND p.reason = 'child'`,
+    child,
+  );
+  if (parent === undefined) return;
+  database.run("UPDATE runs SET status = 'queued', reason = NULL, waits_for = NULL, wake_at = NULL WHERE rid = ?", parent.rid);
+  addEvent(database, parent.rid, "status", at, { status: "queued", from: "child" });
+}
+
 export interface LogHooks {
   now(): number;
   /** Called after each durable change of the run's status. */
@@ -254,7 +270,9 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
     wait(reason, waitsFor, options = {}) {
       flush(() => {
         // A signal may have come between the script's question and this line: then the run must not fall asleep.
-        const answered = options.gate !== undefined && readSignals(database, rid, options.gate).length > (options.seen ?? 0);
+        const answered =
+          (options.gate !== undefined && readSignals(database, rid, options.gate).length > (options.seen ?? 0)) ||
+          (options.child !== undefined && hasEnded(database, options.child));
         setStatus(
           answered ? "queued" : "waiting",
           answered ? null : reason,
@@ -283,6 +301,7 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
         );
         if (end.status === "done")
           closeGates(database, rid, run.id, at, end.outcome === "expired" ? "nobody decided in time" : "the run has ended");
+        wakeParent(database, run.id, at);
         addEvent(database, rid, "ended", at, { status: end.status, outcome, ...(end.status === "done" ? {} : { code: end.error.code }) });
         Object.assign(run, {
           status: end.status,

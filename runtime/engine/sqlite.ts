@@ -5,7 +5,7 @@
 import { ClearedError } from "../errors.ts";
 import type { Clock, Engine, Json, RunEvent, RunQuery, RunSpec, RunStatus, ScriptPin } from "../ports.ts";
 import type { Database } from "./database.ts";
-import { addEvent, closeGates, forgetFailure, isDecided, readSignals, readSteps, storeStep } from "./history.ts";
+import { addEvent, closeGates, forgetFailure, isDecided, readSignals, readSteps, storeStep, wakeParent } from "./history.ts";
 import { newRunId } from "./ids.ts";
 import { type RunRow, createWatch, toRecord } from "./rows.ts";
 import { createWorker } from "./worker.ts";
@@ -118,12 +118,20 @@ export function createEngine(database: Database, clock: Clock, onError: (error: 
           row.rid,
         );
         closeGates(database, row.rid, run, clock.now(), "the run was canceled");
+        wakeParent(database, run, clock.now());
         addEvent(database, row.rid, "ended", clock.now(), { status: "canceled", reason });
         return true;
       });
       worker.abort(run);
       watch.changed(run);
-      return canceled;
+      if (!canceled) return false;
+      const children = database.all<{ id: string }>(
+        "SELECT id FROM runs WHERE parent = ? AND cause_kind = 'agent' AND ended_at IS NULL",
+        run,
+      );
+      for (const child of children) await this.cancel(child.id, `${run}, which called it, was canceled`);
+      worker.wake();
+      return true;
     },
 
     async retry(run) {

@@ -1,8 +1,9 @@
 /** How a run looks, on the status page and on its own: its status in a person's words, its steps, its error. */
 import { formatAt, kindOf, type WireError } from "../errors.ts";
-import type { Json, RunEvent } from "../ports.ts";
+import type { Card, Json, RunEvent } from "../ports.ts";
 import type { RunFact, StepFact } from "./facts.ts";
 import { duration, facts, type Html, html, layout, nothing, plain, type Times } from "./html.ts";
+import { toldBy } from "./story.ts";
 
 /** Failed first, then what waits, what runs, and what is over; the newest first within each. */
 const ORDER = { failed: 0, diverged: 0, waiting: 1, running: 2, queued: 3, done: 4, canceled: 4 } as const;
@@ -49,20 +50,23 @@ export function took(run: RunFact, now: number): string {
   return run.startedAt === null ? "" : duration((run.endedAt ?? now) - run.startedAt);
 }
 
-export function stepList(steps: readonly StepFact[], times: Times): Html {
+/** cards: those of the run; they tell who decided and at which level. */
+export function stepList(steps: readonly StepFact[], cards: readonly Card[], times: Times): Html {
   if (steps.length === 0) return html`<p class="faint">No step is recorded yet.</p>`;
-  return html`<ol class="steps">${steps.map(
-    (
-      step,
-    ) => html`<li value="${step.seq}"><div class="step"><span class="seq" aria-hidden="true">${step.seq}</span><code class="call"><b>${step.name}</b> ${plain(step.params, 700)}</code></div>
+  return html`<ol class="steps">${steps.map((step) => {
+    const { states, notes } = toldBy(step, cards, times.text);
+    return html`<li value="${step.seq}"><div class="step"><span class="seq" aria-hidden="true">${step.seq}</span><code class="call"><b>${step.name}</b> ${plain(step.params, 700)}</code></div>
 ${step.error ? errorView(step.error) : step.result === null ? html`<p class="answer attention">started, no outcome yet</p>` : html`<p class="answer"><code>${plain(step.result, 700)}</code></p>`}
-<p class="when">${step.effect} · ${times.at(step.at)}</p></li>`,
-  )}</ol>`;
+${notes.map(({ tone, text }) => html`<p class="told ${tone}"><bdi>${plain(text, 500)}</bdi></p>`)}
+${states.map((state) => html`<p class="state">${badge({ word: state, tone: "quiet" })}</p>`)}
+<p class="when">${step.effect} · ${times.at(step.at)}</p></li>`;
+  })}</ol>`;
 }
 
 export interface RunPage {
   run: RunFact;
   steps: StepFact[];
+  cards: readonly Card[];
   events: RunEvent[];
   /** First step of the next page, or null. */
   next: number | null;
@@ -71,7 +75,7 @@ export interface RunPage {
 }
 
 /** `/runs/ID`: everything recorded about one run, oldest first. */
-export function runPage({ run, steps, events, next, times, now }: RunPage): Html {
+export function runPage({ run, steps, cards, events, next, times, now }: RunPage): Html {
   const first = steps[0]?.seq ?? 0;
   return layout({
     title: `${run.agent} ${run.id} · Cleared`,
@@ -81,13 +85,14 @@ export function runPage({ run, steps, events, next, times, now }: RunPage): Html
 ${run.error ? errorView(run.error) : nothing}
 ${run.waitsFor ? html`<p class="attention-text">Waits for: ${plain(run.waitsFor)}</p>` : nothing}
 <dl class="facts">
-<div><dt>Started by</dt><dd>${cause(run)}</dd></div>
+<div><dt>Started by</dt><dd>${cause(run)}${run.by === undefined ? "" : html` (<bdi>${plain(run.by, 100)}</bdi>)`}</dd></div>
 <div><dt>Code</dt><dd><code>agents/${plain(run.agent)}.ts</code> at <code>${plain(run.pin.commit.slice(0, 9))}</code></dd></div>
 <div><dt>Created</dt><dd>${times.at(run.createdAt)}</dd></div>
 ${run.endedAt === null ? nothing : html`<div><dt>Ended</dt><dd>${times.at(run.endedAt)}, after ${took(run, now)}</dd></div>`}
 <div><dt>Executions</dt><dd>${run.attempt}</dd></div>
-</dl></section>
-<section aria-labelledby="steps"><h2 id="steps">Steps</h2>${stepList(steps, times)}
+</dl>
+${run.meta === null ? nothing : facts(run.meta)}</section>
+<section aria-labelledby="steps"><h2 id="steps">Steps</h2>${stepList(steps, cards, times)}
 ${first > 0 || next !== null ? html`<p class="pages">${first > 0 ? html`<a href="/runs/${encodeURIComponent(run.id)}">First steps</a>` : nothing} ${next === null ? nothing : html`<a href="/runs/${encodeURIComponent(run.id)}?from=${next}">Steps from ${next} on</a>`}</p>` : nothing}
 </section>
 <section aria-labelledby="events"><h2 id="events">Events</h2>
@@ -99,6 +104,7 @@ ${first > 0 || next !== null ? html`<p class="pages">${first > 0 ? html`<a href=
 export function cause(run: RunFact): string {
   const words: Record<RunFact["cause"]["kind"], string> = {
     command: "a command",
+    agent: "another agent",
     watch: "a file",
     schedule: "the schedule",
     event: "an event",

@@ -4,7 +4,7 @@
  */
 import { ClearedError } from "../errors.ts";
 import { dayIn } from "../sandbox/header.ts";
-import type { Card, Change, CommitResult, Git, Json, Notices, Row, Step, Tools, Tree, WorkspaceView } from "../ports.ts";
+import type { Card, Change, Children, CommitResult, Git, Json, Notices, Row, Step, Tools, Tree, WorkspaceView } from "../ports.ts";
 import { createAudit } from "./audit.ts";
 import { type Config, configKeys, configValue, parseConfig } from "./config.ts";
 import { createDataFiles } from "./data-files.ts";
@@ -34,6 +34,7 @@ export interface ViewOptions {
   log(message: string): void;
   notices: Notices;
   tools: Tools;
+  children: Children;
 }
 
 export function createView(options: ViewOptions): WorkspaceView {
@@ -79,6 +80,7 @@ export function createView(options: ViewOptions): WorkspaceView {
       },
       notices: options.notices,
       tools: options.tools,
+      children: options.children,
       audit: createAudit(overlay),
     },
     restore: (step) => {

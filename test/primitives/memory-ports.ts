@@ -125,6 +125,10 @@ export function memory(options: { mode?: "live" | "dry"; decision?: Partial<Deci
       fetchAll: async () => ({ records: [{ id: "1" }], complete: true, pages: 1, duplicates: 0, reason: null }),
       readBack: async () => null,
     },
+    children: {
+      readOnly: async () => false,
+      run: async () => ({ run: "run_2", ended: { status: "done", outcome: "completed", result: null, error: null } }),
+    },
     policies: { evaluate: async () => PASSED },
   };
   const ctx: StepContext = {

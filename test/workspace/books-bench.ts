@@ -76,6 +76,7 @@ export async function viewOf(workspace: Workspace, run: string): Promise<Workspa
       send: async () => ({ notice: "", channel: "page", state: "sent", due: 0 }),
       schedule: async ({ at }) => ({ run: "", at, created: true }),
     },
+    children: { readOnly: async () => false, run: async () => Promise.reject(new Error("the books call no agents")) },
     tools: createToolPool({ trust: { mcp: {}, addresses: { allow: [], loopback: false } }, dir: workspace.dir }).forRun({ run }),
   });
 }

@@ -1,0 +1,37 @@
+/** Another agent as a step of this one: the child is a run of its own, with its own header's rights, its own gates and its own commits. */
+import { z } from "zod";
+import { Suspend, definePrimitive } from "../runtime/primitive.ts";
+import { json, record, shown, text } from "./_shapes.ts";
+
+const name = text
+  .refine((value) => /^[a-z][a-z0-9_-]{0,79}$/.test(value), { error: (issue) => `${shown(issue.input)} is not an agent's name` })
+  .meta({ ts: "string" });
+
+export const agent_call = definePrimitive({
+  name: "agent_call",
+  effect: "external",
+  access: "external",
+  idempotent: "key",
+  summary:
+    "Run another agent and wait for its end; needs `agent:NAME` in `uses:`. What this run wrote is committed first. An agent with `mutates: false` counts as a read.",
+  params: z.object({ agent: name.describe("name of a file in agents/"), input: record.optional().describe("the child's input") }),
+  returns: z.object({
+    run: z.string(),
+    status: z.string().describe("done, failed, diverged or canceled"),
+    outcome: z.string().nullable(),
+    result: json,
+    error: z.object({ code: z.string(), message: z.string() }).nullable(),
+  }),
+  errors: ["AGENT_UNKNOWN", "AGENT_DEPTH", "RUN_INPUT"],
+  example: `agent_call({ agent: "look" })`,
+  capability: (p) => `agent:${p.agent}`,
+  classify: async (p, ctx) =>
+    (await ctx.ports.children.readOnly(p.agent)) ? { effect: "read", access: "read" } : { effect: "external", access: "external" },
+  run: async (p, ctx) => {
+    await ctx.commit(`agent: ${ctx.run.agent}, before ${p.agent}`);
+    const child = await ctx.ports.children.run({ agent: p.agent, input: p.input ?? {}, key: ctx.key });
+    if (child.ended === null) throw new Suspend("child", `${p.agent} (${child.run})`, { child: child.run });
+    return { run: child.run, ...child.ended };
+  },
+  dryRun: () => ({ run: "run_simulated", status: "done", outcome: "completed", result: null, error: null }),
+});

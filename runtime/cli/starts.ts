@@ -1,0 +1,102 @@
+/** What a run starts from: the agent at HEAD, its header, its checked input. One place for commands, triggers, schedules and calling agents. */
+import { ClearedError, didYouMean } from "../errors.ts";
+import type { Cause, Children, Engine, Git, Given, Json, Notices, RunMode, RunRecord, RunSpec } from "../ports.ts";
+import { API } from "../primitive.ts";
+import type { DiskCache } from "../sandbox/disk-cache.ts";
+import { type Header, parseHeader, validateInput } from "../sandbox/header.ts";
+import { agentFile } from "../workspace/layout.ts";
+import type { AgentAtHead } from "./agents-at-head.ts";
+import { createMemo } from "./memo.ts";
+import { execSource, sourceBlob } from "./source.ts";
+
+/** How many agents may call each other in a row. */
+const DEEPEST = 8;
+
+export interface StartOptions {
+  cause: Cause;
+  input: Json;
+  mode?: RunMode;
+  /** Not before this time, ms. */
+  notBefore?: number;
+  given?: Given;
+  /** The person of trust.yaml whose key the caller holds. */
+  by?: string;
+  /** The run that calls this one as its child. */
+  parent?: string;
+}
+
+export interface Starts {
+  /** Queue a run of the agent at HEAD. @throws AGENT_UNKNOWN, SCRIPT_HEADER, RUN_INPUT */
+  start(agent: string, options: StartOptions): Promise<{ id: string; created: boolean }>;
+  schedule: Notices["schedule"];
+  childrenOf(parent: RunRecord): Children;
+}
+
+export function createStarts(world: { git: Git; engine: Engine; agents: () => Promise<AgentAtHead[]>; cache: DiskCache }): Starts {
+  const { git, engine, agents, cache } = world;
+  // Those who start in the same moment ask once; the question leaves after the last of them has come.
+  let asked: Promise<string> | null = null;
+  const headNow = () =>
+    (asked ??= Promise.resolve().then(() => {
+      asked = null;
+      return git.head();
+    }));
+  const headers = createMemo<Header>();
+  const read = async (agent: string, cause: Cause): Promise<{ commit: string; blob: string; header: Header }> => {
+    const source = execSource(cause);
+    const commit = await headNow();
+    const tree = git.tree(commit);
+    const file = source?.file ?? agentFile(agent);
+    const text = source?.text ?? (await tree.read(file));
+    if (text === null) {
+      const names = (await agents()).map((one) => one.name);
+      throw new ClearedError(
+        "AGENT_UNKNOWN",
+        `There is no agent "${agent}" in ${commit.slice(0, 7)}.${didYouMean(agent, names)} There are: ${names.join(", ") || "none"}.`,
+      );
+    }
+    const blob = source === null ? ((await tree.blob(file)) ?? "") : sourceBlob(text);
+    return { commit, blob, header: headers(`${file}\n${text}`, () => parseHeader(text, file, cache)) };
+  };
+  const toSpec = async (agent: string, { cause, input, mode = "live", ...more }: StartOptions): Promise<RunSpec> => {
+    const { commit, blob, header } = await read(agent, cause);
+    return { agent, pin: { commit, blob, api: API }, input: validateInput(header, input), cause, mode, ...more };
+  };
+  const start = async (agent: string, options: StartOptions) => engine.start(await toSpec(agent, options));
+
+  /** A run that a script asked for: it starts by itself, later, with the rights of its own header. */
+  const schedule: Notices["schedule"] = async ({ agent, at, input, key, by }, { live }) => {
+    const spec = await toSpec(agent, { cause: { kind: "schedule", key: `once ${key}`, detail: { by } }, input, notBefore: at });
+    if (!live) return { run: "run_simulated", at, created: true };
+    const { id, created } = await engine.start(spec);
+    return { run: id, at: (await engine.get(id))?.notBefore ?? at, created };
+  };
+
+  /** Runs that a run calls: once for each of its steps, with the rights of their own headers. */
+  const childrenOf = (parent: RunRecord): Children => ({
+    readOnly: async (agent) => (await read(agent, { kind: "agent", key: "" })).header.mutates === false,
+    async run({ agent, input, key }) {
+      let depth = 1;
+      for (let up: RunRecord | null = parent; up?.cause.kind === "agent"; up = up.parent === undefined ? null : await engine.get(up.parent))
+        depth++;
+      if (depth > DEEPEST)
+        throw new ClearedError(
+          "AGENT_DEPTH",
+          `${parent.agent} would call ${agent} as the ${depth}th agent in a row; at most ${DEEPEST} call each other.`,
+        );
+      const { id } = await start(agent, {
+        cause: { kind: "agent", key },
+        input,
+        mode: parent.mode,
+        parent: parent.id,
+        ...(parent.by === undefined ? {} : { by: parent.by }),
+        ...(parent.given?.readOnly === true ? { given: { readOnly: true } } : {}),
+      });
+      const { endedAt, status, outcome, result, error } = (await engine.get(id)) as RunRecord;
+      const said = error === null ? null : { code: error.code, message: error.message };
+      return { run: id, ended: endedAt === null ? null : { status, outcome, result, error: said } };
+    },
+  });
+
+  return { start, schedule, childrenOf };
+}
