@@ -26,100 +26,61 @@ const MORE_DECISIONS: Record<string, string[]> = {
   dispute_resolution: ["partial", "resolved", "credited"],
 };
 
-/** Field -> its kind, and behind the colon the signals of a text answer: words, `$` for an amount, `#` for an id, `@` for a day. */
-type Row = Record<string, `${Kind}: ${string}`>;
-
-const DECISION = "approved|rejected|denied|approval|declined";
-const PROCESSES: Record<string, Row> = {
-  expense_approval: {
-    decision: `decision: ${DECISION}`,
-    amount: "amount: $|amount",
-    requester: "text: requester|employee|submitted by|claimed by",
-    reason: "text: reason|because|justification|policy",
-  },
-  invoice_reconciliation: {
-    decision: "decision: approved|rejected|matched|3-way match|reconciled",
-    amount: "amount: $|amount|total",
-    vendor: "text: vendor|supplier|from",
-    variance: "amount: variance|difference|discrepancy|match",
-  },
-  procurement: {
-    po_number: "id: po|purchase orders?|order number",
-    vendor: "text: vendor|supplier|from",
-    amount: "amount: $|amount|total",
-    approval: "text: approved|approval required|pending approval",
-  },
-  hr_offboarding: {
-    access: "filled: access revoked|deactivated|suspended|removed",
-    systems: "list: github|slack|jira|okta|aws|systems?|accounts?",
-    equipment: "filled: equipment|laptop|hardware|return(?:ed)?",
-  },
-  payroll: {
-    gross: "amount: gross",
-    net: "amount: net|take-home",
-    deductions: "amount: deductions?|tax|taxes|withholding",
-    headcount: "count: employees|headcount|staff",
-  },
-  sla_breach: {
-    credit: "amount: $|credit|compensation",
-    breach: "filled: breach|violation|downtime|duration",
-    customer: "text: customer|client|account",
-  },
-  month_end_close: {
-    period: "text: period|month|quarter|closed|locked",
-    balance: "amount: balance|p&l|net",
-    approval: "text: approved|signed off|cfo|controller",
-  },
-  ar_collections: {
-    amount: "amount: $|overdue|outstanding|balance",
-    action: "filled: email sent|called|notice|payment plan|collections?",
-    aging: "filled: 30|60|90|days|aging",
-  },
-  compliance_audit: {
-    findings: "list: findings?|issues?|non-compliance|controls?",
-    score: "filled: score|compliant|pass|fail|rating",
-    actions: "list: remediation|actions?|deadline|owner",
-  },
-  dispute_resolution: {
-    decision: "decision: approved|rejected|partial|resolved|credit",
-    amount: "amount: $|credit amount|refund",
-    reason: "text: reason|because|evidence|determination",
-  },
-  subscription_migration: {
-    plan: "text: plan|tier|subscription",
-    billing: "filled: $|charge|refund|credit|billing",
-    effective: "day: effective|date|migration date|starting|@",
-  },
-  order_management: {
-    order_id: "id: orders?|order number|confirmation",
-    total: "amount: $|total|amount charged",
-    fulfillment: "filled: ship(?:s|ped)?|deliver(?:y|ed)?|fulfillment|estimated",
-  },
-  incident_response: {
-    severity: "text: p[1-4]|sev ?\\d?|severity|critical",
-    resolution: "text: resolved|mitigated|fixed|closed|restored",
-    impact: "filled: affected|customers|impact|duration",
-  },
-  customer_onboarding: {
-    account_id: "id: account|id|provisioned|created",
-    csm: "text: csm|success manager|assigned|owner",
-    next_step: "filled: next|kickoff|milestone|schedule",
-  },
+/**
+ * A row: field=kind:signals; ... The signals of a text answer are words, `$` for an amount, `#` for an id, `@` for a day.
+ */
+const PROCESSES: Record<string, string> = {
+  expense_approval:
+    "decision=decision:approved|rejected|denied|approval|declined; amount=amount:$|amount; requester=text:requester|employee|submitted by|claimed by; reason=text:reason|because|justification|policy",
+  invoice_reconciliation:
+    "decision=decision:approved|rejected|matched|3-way match|reconciled; amount=amount:$|amount|total; vendor=text:vendor|supplier|from; variance=amount:variance|difference|discrepancy|match",
+  procurement:
+    "po_number=id:po|purchase orders?|order number; vendor=text:vendor|supplier|from; amount=amount:$|amount|total; approval=text:approved|approval required|pending approval",
+  hr_offboarding:
+    "access=filled:access revoked|deactivated|suspended|removed; systems=list:github|slack|jira|okta|aws|systems?|accounts?; equipment=filled:equipment|laptop|hardware|return(?:ed)?",
+  payroll:
+    "gross=amount:gross; net=amount:net|take-home; deductions=amount:deductions?|tax|taxes|withholding; headcount=count:employees|headcount|staff",
+  sla_breach:
+    "credit=amount:$|credit|compensation; breach=filled:breach|violation|downtime|duration; customer=text:customer|client|account",
+  month_end_close:
+    "period=text:period|month|quarter|closed|locked; balance=amount:balance|p&l|net; approval=text:approved|signed off|cfo|controller",
+  ar_collections:
+    "amount=amount:$|overdue|outstanding|balance; action=filled:email sent|called|notice|payment plan|collections?; aging=filled:30|60|90|days|aging",
+  compliance_audit:
+    "findings=list:findings?|issues?|non-compliance|controls?; score=filled:score|compliant|pass|fail|rating; actions=list:remediation|actions?|deadline|owner",
+  dispute_resolution:
+    "decision=decision:approved|rejected|partial|resolved|credit; amount=amount:$|credit amount|refund; reason=text:reason|because|evidence|determination",
+  subscription_migration:
+    "plan=text:plan|tier|subscription; billing=filled:$|charge|refund|credit|billing; effective=day:effective|date|migration date|starting|@",
+  order_management:
+    "order_id=id:orders?|order number|confirmation; total=amount:$|total|amount charged; fulfillment=filled:ship(?:s|ped)?|deliver(?:y|ed)?|fulfillment|estimated",
+  incident_response:
+    "severity=text:p[1-4]|sev ?\\d?|severity|critical; resolution=text:resolved|mitigated|fixed|closed|restored; impact=filled:affected|customers|impact|duration",
+  customer_onboarding:
+    "account_id=id:account|id|provisioned|created; csm=text:csm|success manager|assigned|owner; next_step=filled:next|kickoff|milestone|schedule",
 };
+const GENERAL =
+  "decision_or_status=text:approved|rejected|denied|declined|decision|status|completed|resolved|closed|pending|escalated|paid|done; " +
+  "action_taken=filled:updated|created|sent|processed|paid|closed|resolved|cancelled|issued|notified|assigned|scheduled|action taken; " +
+  "key_entity=id:#|$|@|invoice|customer|vendor|employee|contract|ticket|account";
+const UNIVERSAL = "summary=text:summary|completed|result|outcome|to summarize";
 
-const GENERAL: Row = {
-  decision_or_status: `text: ${DECISION}|decision|status|completed|resolved|closed|pending|escalated|paid|done`,
-  action_taken: "filled: updated|created|sent|processed|paid|closed|resolved|cancelled|issued|notified|assigned|scheduled|action taken",
-  key_entity: "id: #|$|@|invoice|customer|vendor|employee|contract|ticket|account",
-};
-const UNIVERSAL: Row = { summary: "text: summary|completed|result|outcome|to summarize" };
+interface Field {
+  name: string;
+  kind: Kind;
+  signals: string[];
+}
 
-const rowOf = (process: string): Row => ({ ...(Object.hasOwn(PROCESSES, process) ? PROCESSES[process] : GENERAL), ...UNIVERSAL });
-
-const parts = (field: string): [Kind, string] => field.split(": ") as [Kind, string];
+function fieldsOf(process: string): Field[] {
+  const row = Object.hasOwn(PROCESSES, process) ? PROCESSES[process] : GENERAL;
+  return `${row}; ${UNIVERSAL}`.split("; ").map((field) => {
+    const [, name = "", kind = "", signals = ""] = /^(\w+)=(\w+):(.*)$/.exec(field) ?? [];
+    return { name, kind: kind as Kind, signals: signals.split(/\|(?![^(]*\))/) };
+  });
+}
 
 /** Names of the fields a process must answer, in order; those of `general` for a process that is not listed. */
-export const requiredFields = (process: string): string[] => Object.keys(rowOf(process));
+export const requiredFields = (process: string): string[] => fieldsOf(process).map((field) => field.name);
 
 /** A field of the header's `output:`. */
 export interface OutputField {
@@ -140,7 +101,7 @@ export function missingFields(process: string | null, output: Record<string, Out
   const declared = Object.entries(output).filter(([, one]) => one.required !== false);
   const listed = process !== null && (Object.hasOwn(PROCESSES, process) || declared.length === 0);
   const wanted = new Map<string, Kind>(declared.map(([name, one]) => [name, BY_TYPE[one.type] ?? "filled"]));
-  if (listed) for (const [name, field] of Object.entries(rowOf(process))) wanted.set(name, parts(field)[0]);
+  if (listed) for (const { name, kind } of fieldsOf(process)) wanted.set(name, kind);
   const decisions = [...DECISIONS, ...(MORE_DECISIONS[process ?? ""] ?? [])];
   return [...wanted]
     .filter(([name, kind]) => !fits(kind, Object.hasOwn(fields, name) ? fields[name] : undefined, decisions))
@@ -184,17 +145,13 @@ const SIGNS: Record<string, string> = {
   "#": "(?<!\\w)[A-Z]{2,8}-\\d[\\w-]*",
   "@": "(?<!\\d)\\d{4}-\\d\\d-\\d\\d(?!\\d)",
 };
-const shapes = new Map<string, RegExp>();
-
-function shapeOf(signals: string): RegExp {
-  const known = shapes.get(signals);
-  if (known !== undefined) return known;
-  const [signs, plain] = [signals.split("|").filter((one) => one in SIGNS), signals.split("|").filter((one) => !(one in SIGNS))];
+function shapeOf(signals: readonly string[]): RegExp {
+  const signs = signals.filter((one) => one in SIGNS).map((one) => SIGNS[one]);
   // Ids are written in capitals; words in any case.
-  const anyCase = plain.map((word) => word.replace(/[a-z](?![^(]*\))/g, (letter) => `[${letter}${letter.toUpperCase()}]`));
-  const shape = new RegExp([`(?<!\\w)(?:${anyCase.join("|")})(?!\\w)`, ...signs.map((one) => SIGNS[one])].join("|"), "g");
-  shapes.set(signals, shape);
-  return shape;
+  const words = signals
+    .filter((one) => !(one in SIGNS))
+    .map((word) => word.replace(/[a-z](?![^(]*\))/g, (letter) => `[${letter}${letter.toUpperCase()}]`));
+  return new RegExp([`(?<!\\w)(?:${words.join("|")})(?!\\w)`, ...signs].join("|"), "g");
 }
 
 // A claim is void after one of these; a noun is not: "no variance" tells the variance.
@@ -205,26 +162,14 @@ const holds = (text: string, at: number, word: string): boolean => !isClaim(word
 /** Whether a text answer tells the fields of a process. A bracket answer has none to tell. */
 export function validateText(process: string, text: string): TextCheck {
   if (isBracketAnswer(text)) return { valid: true, coverage: 1, present: [], missing: [], decision: null };
-  const row = rowOf(process);
+  const fields = fieldsOf(process);
   const said = [...text.matchAll(/(?<!\w)(approved|rejected|denied|declined)(?!\w)/gi)].map(
     (match) => (match[1]?.toLowerCase() === "approved") === holds(text, match.index, match[0]),
   );
   const decision = said.length === 0 || new Set(said).size > 1 ? null : said[0] ? "approved" : "rejected";
-  const present = Object.entries(row)
-    .filter(([, field]) => {
-      const [kind, signals] = parts(field);
-      return (
-        (kind === "decision" && decision !== null) ||
-        [...text.matchAll(shapeOf(signals))].some((match) => holds(text, match.index, match[0]))
-      );
-    })
-    .map(([name]) => name);
-  const missing = Object.keys(row).filter((name) => !present.includes(name));
-  return {
-    valid: missing.length === 0,
-    coverage: Math.round((present.length / Object.keys(row).length) * 100) / 100,
-    present,
-    missing,
-    decision,
-  };
+  const tells = ({ kind, signals }: Field): boolean =>
+    (kind === "decision" && decision !== null) || [...text.matchAll(shapeOf(signals))].some((match) => holds(text, match.index, match[0]));
+  const present = fields.filter(tells).map((field) => field.name);
+  const missing = fields.map((field) => field.name).filter((name) => !present.includes(name));
+  return { valid: missing.length === 0, coverage: Math.round((present.length / fields.length) * 100) / 100, present, missing, decision };
 }
