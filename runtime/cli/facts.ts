@@ -2,9 +2,9 @@
 import { openAlerts } from "../notices/alerts.ts";
 import { nextTick } from "../triggers/cron.ts";
 import { listensTo } from "../triggers/listens.ts";
-import type { AgentFact, BalanceFact, Facts, StateFact } from "../web/facts.ts";
+import type { AgentFact, BalanceFact, CardFact, Facts, StateFact } from "../web/facts.ts";
 import { toStepFact } from "../web/facts.ts";
-import type { Tree } from "../ports.ts";
+import type { Card, Decision, Tree } from "../ports.ts";
 import type { Header } from "../sandbox/header.ts";
 import { toBalances } from "../workspace/amounts.ts";
 import { totalsOf } from "../workspace/assertions.ts";
@@ -33,6 +33,13 @@ export function createFacts(host: Host, api: Api): Facts {
       };
     }
     return checked.books;
+  };
+
+  /** Who has said yes so far, where a card needs several. */
+  const withAgreed = async (card: Card): Promise<CardFact> => {
+    if (card.decision !== null || (card.approvals ?? 1) < 2 || card.run === null || card.gate === null) return card;
+    const said = (await engine.signals(card.run, card.gate)).map((one) => one.payload as unknown as Decision);
+    return { ...card, agreed: [...new Set(said.filter((one) => one.decision !== "rejected").map((one) => one.by))] };
   };
 
   return {
@@ -91,7 +98,7 @@ export function createFacts(host: Host, api: Api): Facts {
       }
       return events;
     },
-    cards: async () => cards.list({ open: true }),
+    cards: async (run) => Promise.all(cards.list(run === undefined ? { open: true } : { run }).map(withAgreed)),
     card: async (id) => cards.get(id),
     async entries(ids) {
       const tree = git.tree(await git.head());

@@ -7,15 +7,9 @@ import { createCards } from "../engine/cards.ts";
 import { Database } from "../engine/database.ts";
 import { createEngine } from "../engine/sqlite.ts";
 import { ClearedError } from "../errors.ts";
-import type { Card, RunEvent, RunQuery, RunRecord, Step } from "../ports.ts";
+import type { Card, RunEvent, RunQuery, RunRecord } from "../ports.ts";
 import { STORE } from "../workspace/layout.ts";
-
-export interface RunDetail {
-  run: RunRecord;
-  steps: Step[];
-  events: RunEvent[];
-  cards: Card[];
-}
+import type { RunDetail } from "./print-run.ts";
 
 export interface Look {
   runs(query: RunQuery): Promise<RunRecord[]>;

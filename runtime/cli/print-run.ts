@@ -1,7 +1,8 @@
-/** How a run stands, for people and as JSON; shared by the commands that start or resume one. */
-import type { RunRecord } from "../ports.ts";
-import { type Output, formatError } from "./output.ts";
-import { exitOf, runLine } from "./text.ts";
+/** How a run stands, for people and as JSON, shared by the commands that start or resume one; and its whole course, for `runs show`. */
+import type { Card, Json, RunEvent, RunRecord, Step } from "../ports.ts";
+import { type Note, toldBy } from "../web/story.ts";
+import { type Output, formatError, table } from "./output.ts";
+import { cardLines, exitOf, runLine, when } from "./text.ts";
 
 /** Prints how a run stands and answers its exit code. */
 export function printRun(output: Output, record: RunRecord, dir: string): number {
@@ -12,4 +13,74 @@ export function printRun(output: Output, record: RunRecord, dir: string): number
   if (record.status === "waiting" && record.reason === "approval")
     output.line("Decide with `cleared queue`, then `cleared approve N` or `cleared reject N`.");
   return exitOf(record);
+}
+
+export interface RunDetail {
+  run: RunRecord;
+  steps: Step[];
+  events: RunEvent[];
+  cards: Card[];
+}
+
+/** `runs show`: states with times, each call with its effect and what it did, then logs, commits, cards, the result. */
+export function printDetail(output: Output, detail: RunDetail, dir: string): void {
+  const { run, steps, events, cards } = detail;
+  const paint = { good: output.green, bad: output.red, attention: output.yellow, quiet: output.dim } satisfies Record<
+    Note["tone"],
+    unknown
+  >;
+  output.result(detail);
+  output.line(runLine(output, run).join("  ").trimEnd());
+  const who = run.by === undefined ? "" : ` by ${run.by}`;
+  const given = Object.entries(run.given ?? {}).map(([key, value]) => `, given ${key}: ${clip(String(value))}`);
+  output.line(output.dim(`  ${run.cause.kind}${who}, commit ${run.pin.commit.slice(0, 7)}, attempt ${run.attempt}${given.join("")}`));
+  const told = steps.map((step) => toldBy(step, cards, when));
+  const calls = table(steps.map((step) => stepLine(output, step)));
+  if (told.some((one) => one.states.length > 0)) output.line(`  ${output.bold("DECOMPOSE")}  ${when(run.startedAt)}`);
+  steps.forEach((step, i) => {
+    const { states, notes } = told[i] ?? { states: [], notes: [] };
+    output.line(`  ${calls[i]}`);
+    for (const { tone, text } of notes) output.line(`     ${paint[tone](text)}`);
+    for (const state of states) output.line(`  ${output.bold(state)}  ${when(step.at)}`);
+  });
+  for (const { type, body } of events) {
+    const { level, message, commit } = body as { level?: string; message?: string; commit?: string };
+    if (type === "log") output.line(output.dim(`  ${level === "warn" ? "warning" : "log"}  ${message ?? ""}`));
+    if (type === "commit") output.line(output.dim(`  commit ${commit?.slice(0, 7) ?? ""}  ${message ?? ""}`));
+  }
+  for (const card of cards) for (const line of cardLines(output, card)) output.line(`  ${line}`);
+  if (run.result !== null) output.line(JSON.stringify(run.result, null, 2));
+  if (run.meta !== null) output.line(output.dim(`  ${metaLine(run.meta)}`));
+  if (run.error !== null) output.line(formatError(run.error, dir));
+}
+
+/** `process: x, policy: APPROVED, writes: 1 (1 verified), ...` */
+function metaLine(meta: Json): string {
+  const words = (value: Json): string =>
+    typeof value !== "object" || value === null
+      ? String(value)
+      : Array.isArray(value)
+        ? String(value.length)
+        : Object.entries(value)
+            .map(([key, one]) => `${key} ${words(one)}`)
+            .join(" ");
+  return typeof meta === "object" && meta !== null && !Array.isArray(meta)
+    ? Object.entries(meta)
+        .map(([key, value]) => `${key}: ${words(value)}`)
+        .join(", ")
+    : words(meta);
+}
+
+function clip(text: string): string {
+  return text.length > 90 ? `${text.slice(0, 90)}…` : text;
+}
+
+function stepLine(output: Output, step: Step): string[] {
+  const answer =
+    step.state === "intent"
+      ? output.yellow("no outcome yet")
+      : step.error !== null
+        ? output.red(`${step.error.code} ${clip(step.error.message)}`)
+        : clip(step.result ?? "null");
+  return [String(step.seq), step.effect, `${step.name}(${clip(step.params)})`, answer];
 }

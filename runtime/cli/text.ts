@@ -58,12 +58,24 @@ export function cardLines(output: Output, card: Card): string[] {
   const { booked = [] } = (card.body ?? {}) as { booked?: string[] };
   if (card.decision === null) lines.push(...booked.map((leg) => `      ${leg}`));
   for (const call of card.calls) lines.push(`      ${call.tool} ${JSON.stringify(call.params)}`);
+  const needs = neededFor(card);
+  if (needs !== "" && card.decision === null) lines.push(`      needs ${needs}`);
+  const asked = Object.keys((card.fields ?? {}) as object);
+  if (asked.length > 0 && card.decision === null) lines.push(`      asks for ${asked.join(", ")}`);
   if (card.expires !== null && card.decision === null) lines.push(`      expires ${when(card.expires)}`);
   if (card.decision !== null)
     lines.push(
       `      by ${card.decision.by} ${when(card.decision.at)}${card.decision.reason === undefined ? "" : `: ${card.decision.reason}`}`,
     );
   return lines;
+}
+
+/** Who must decide a card, in words. */
+export function neededFor(card: Card): string {
+  const level = card.levels?.join(" and ") ?? card.level ?? "";
+  const people = (card.approvals ?? 1) > 1 ? `${card.approvals} different people` : "";
+  const barred = card.not_by === undefined ? "" : `not ${card.not_by}, who started the run`;
+  return [level, people, barred].filter((one) => one !== "").join(", ");
 }
 
 // A person reads the first few and looks for the cause; the receipt has the rest.

@@ -56,13 +56,14 @@ export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks): Shel
     const id = context.req.param("id");
     const run = await facts.run(id);
     if (run === null) return errorPage(context, { code: "RUN_UNKNOWN", message: `There is no run ${id.slice(0, 60)}.` }, 404);
-    const [state, steps, events] = await Promise.all([
+    const [state, steps, cards, events] = await Promise.all([
       facts.state(),
       facts.steps(id, { from, limit: PAGE + 1 }),
+      facts.cards(id),
       facts.events(id, { from: 1, limit: PAGE }),
     ]);
     const next = steps[PAGE]?.seq ?? null;
-    return context.html(runPage({ run, steps: steps.slice(0, PAGE), events, next, times: createTimes(state.timezone, now), now }));
+    return context.html(runPage({ run, steps: steps.slice(0, PAGE), cards, events, next, times: createTimes(state.timezone, now), now }));
   });
 
   app.post("/cards/:id", async (context) => {

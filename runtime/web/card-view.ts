@@ -1,5 +1,6 @@
 /** A card a person decides: what it is about, the exact calls it would allow, and a form with two answers and a reason. */
 import type { Account, Card, CardKind, Entry, Json } from "../ports.ts";
+import type { CardFact } from "./facts.ts";
 import { amount, facts, type Html, html, nothing, plain, type Times } from "./html.ts";
 
 interface Words {
@@ -33,15 +34,16 @@ export function entryOf(card: Card): string | null {
   return typeof body["entry"] === "string" ? body["entry"] : null;
 }
 
-export function cardView(card: Card, { token, accounts, entries, times }: CardContext): Html {
+export function cardView(card: CardFact, { token, accounts, entries, times }: CardContext): Html {
   const words = WORDS[card.kind];
   const id = `card-${card.id}`;
   const entry = entries.get(entryOf(card) ?? "");
   return html`<li><article class="card ${card.kind}" id="${id}" aria-labelledby="${id}-title">
-<p class="eyebrow">${words.kind} <span class="number">${card.id}</span>${card.level ? html` · ${plain(card.level, 60)}` : nothing}</p>
+<p class="eyebrow">${words.kind} <span class="number">${card.id}</span>${needed(card)}</p>
 <h3 id="${id}-title"><bdi>${plain(card.title, 300)}</bdi></h3>
 ${entry === undefined ? facts(card.body) : entryView(entry, card.body)}
 ${card.calls.length > 0 ? callList(card) : nothing}
+${briefView(card)}
 <form method="post" action="/cards/${card.id}" aria-label="${words.kind} ${card.id}">
 <input type="hidden" name="token" value="${token}">
 ${card.kind === "entry" && accounts.length > 0 ? accountSelect(id, accounts) : nothing}
@@ -50,6 +52,22 @@ ${card.kind === "entry" && accounts.length > 0 ? accountSelect(id, accounts) : n
 </form>
 <p class="when">since ${times.at(card.at)}${card.expires === null ? nothing : html` · expires ${times.at(card.expires)}`}${card.run === null ? nothing : html` · <a href="/runs/${encodeURIComponent(card.run)}">the run</a>`}</p>
 </article></li>`;
+}
+
+/** The level, how many have said yes, and who may not: "manager · 1 of 2 (Pat) · not Ann, who started the run". */
+function needed({ level, levels, approvals = 1, agreed = [], not_by }: CardFact): Html {
+  const parts = [
+    levels?.join(" and ") ?? level ?? "",
+    approvals > 1 ? `${agreed.length} of ${approvals}${agreed.length === 0 ? "" : ` (${agreed.join(", ")})`}` : "",
+    not_by === undefined ? "" : `not ${not_by}, who started the run`,
+  ].filter((part) => part !== "");
+  return html`${parts.map((part) => html` · <bdi>${plain(part, 120)}</bdi>`)}`;
+}
+
+/** The approval brief, and what a form asks for. */
+function briefView({ brief, fields }: CardFact): Html {
+  const sections = typeof brief === "object" && brief !== null && !Array.isArray(brief) ? (brief["sections"] ?? brief) : null;
+  return html`${sections === null ? nothing : html`<details class="brief"><summary>Brief</summary>${facts(sections)}</details>`}${fields === undefined ? nothing : html`<div class="calls"><p class="lead">Asks for</p>${facts(fields)}</div>`}`;
 }
 
 /** What is booked now, leg by leg, and what the script said about it. */

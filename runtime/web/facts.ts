@@ -2,7 +2,7 @@
  * Types only: what the status page shows and the one thing it can do. The composition root implements it from Engine, Cards
  * and Books (ports.ts); a test writes one by hand. Everything in it may carry text from banks and scripts: the page escapes it.
  */
-import type { Account, Card, Effect, Entry, Outcome, RunEvent, RunRecord, RunStatus, Step } from "../ports.ts";
+import type { Account, Card, Change, Effect, Entry, Outcome, RunEvent, RunRecord, RunStatus, Step } from "../ports.ts";
 import type { WireError } from "../errors.ts";
 
 export interface Facts {
@@ -15,8 +15,8 @@ export interface Facts {
   steps(run: string, options: { from?: number; limit: number }): Promise<StepFact[]>;
   /** Oldest first, from event `from` on (the first is 1). */
   events(run: string, options: { from: number; limit: number }): Promise<RunEvent[]>;
-  /** Open cards, oldest first. */
-  cards(): Promise<Card[]>;
+  /** Open cards, oldest first; of a run: all of them. */
+  cards(run?: string): Promise<CardFact[]>;
   card(id: number): Promise<Card | null>;
   /**
    * The entries of these ids as the books at HEAD have them: what a card of an entry is about. Ids that are not there are left out.
@@ -27,6 +27,9 @@ export interface Facts {
   /** @throws CARD_UNKNOWN, CARD_CLOSED, APPROVAL_IDENTITY */
   decide(id: number, answer: Answer): Promise<void>;
 }
+
+/** `agreed`: who has said yes so far to a card that needs several people. */
+export type CardFact = Card & { agreed?: readonly string[] };
 
 export interface Answer {
   decision: "approved" | "rejected";
@@ -76,6 +79,8 @@ export type RunFact = Pick<
   | "cause"
   | "pin"
   | "mode"
+  | "by"
+  | "meta"
   | "attempt"
   | "createdAt"
   | "startedAt"
@@ -92,6 +97,8 @@ export interface StepFact {
   result: string | null;
   error: WireError | null;
   at: number;
+  /** What it did to the run: states, verdict, decisions, writes that were read back. */
+  changes: Change[];
 }
 
 export interface BalanceFact {
@@ -108,7 +115,8 @@ const SHOWN = 600;
 /** What the page needs of a recorded step. */
 export function toStepFact(step: Step): StepFact {
   const { seq, name, effect, state, error, at } = step;
-  return { seq, name, effect, state, error, at, params: cut(step.params), result: step.result === null ? null : cut(step.result) };
+  const changes = step.changes.filter(({ op }) => op === "entered" || op === "verdict" || op === "decided" || op === "verified");
+  return { seq, name, effect, state, error, at, changes, params: cut(step.params), result: step.result === null ? null : cut(step.result) };
 }
 
 function cut(text: string): string {

@@ -12,6 +12,8 @@ export const nothing: Html = raw("");
 export interface Times {
   /** `<time>`: "14:05" today, else "6 Nov 14:05", with the year when it is another one. */
   at(ms: number): Html;
+  /** The same without markup. */
+  text(ms: number): string;
 }
 
 export function createTimes(timezone: string, now: number): Times {
@@ -26,15 +28,14 @@ export function createTimes(timezone: string, now: number): Times {
   });
   const read = (ms: number) => Object.fromEntries(parts.formatToParts(ms).map(({ type, value }) => [type, value]));
   const today = read(now);
-  return {
-    at(ms) {
-      const then = read(ms);
-      const sameYear = then["year"] === today["year"];
-      const sameDay = sameYear && then["month"] === today["month"] && then["day"] === today["day"];
-      const day = sameDay ? "" : `${then["day"]} ${then["month"]}${sameYear ? "" : ` ${then["year"]}`} `;
-      return html`<time datetime="${new Date(ms).toISOString()}">${day}${then["hour"]}:${then["minute"]}</time>`;
-    },
+  const text = (ms: number) => {
+    const then = read(ms);
+    const sameYear = then["year"] === today["year"];
+    const sameDay = sameYear && then["month"] === today["month"] && then["day"] === today["day"];
+    const day = sameDay ? "" : `${then["day"]} ${then["month"]}${sameYear ? "" : ` ${then["year"]}`} `;
+    return `${day}${then["hour"]}:${then["minute"]}`;
   };
+  return { text, at: (ms) => html`<time datetime="${new Date(ms).toISOString()}">${text(ms)}</time>` };
 }
 
 /** "340 ms", "2.4 s", "3 min", "5 h". */

@@ -1,6 +1,6 @@
 /** The status page: what a person must decide, how the runs stand (failed first), the agents, the balances, the workspace. */
 import type { Card, Entry } from "../ports.ts";
-import type { AgentFact, BalanceFact, RunFact, StateFact, StepFact } from "./facts.ts";
+import type { AgentFact, BalanceFact, CardFact, RunFact, StateFact, StepFact } from "./facts.ts";
 import { cardView, decidedView } from "./card-view.ts";
 import { amount, type Html, html, layout, nothing, plain, type Times } from "./html.ts";
 import { badge, byUrgency, cause, errorView, statusOf, stepList, took } from "./run-view.ts";
@@ -13,7 +13,7 @@ export interface StatusPage {
   runs: RunFact[];
   /** Last steps of the runs that the page shows open; a run without an entry links to its own page. */
   steps: Map<string, StepFact[]>;
-  cards: Card[];
+  cards: CardFact[];
   entries: ReadonlyMap<string, Entry>;
   /** The card this browser has just decided. */
   decided: Card | null;
@@ -83,7 +83,7 @@ function runList({ runs, steps, times, now }: StatusPage): Html {
 <div class="inside">${run.error ? errorView(run.error) : nothing}${run.waitsFor ? html`<p class="attention-text">Waits for: ${plain(run.waitsFor, 400)}</p>` : nothing}
 <p class="faint">Started by ${cause(run)}.</p>
 ${(shown?.[0]?.seq ?? 0) > 0 ? html`<p class="faint">The last ${shown?.length} steps:</p>` : nothing}
-${shown === undefined ? nothing : stepList(shown, times)}
+${shown === undefined ? nothing : stepList(shown, [], times)}
 <p><a href="/runs/${encodeURIComponent(run.id)}">Full history of <code>${plain(run.id, 60)}</code></a></p></div></details></li>`;
   })}</ol>`;
 }

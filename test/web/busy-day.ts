@@ -18,6 +18,7 @@ const run = (id: string, agent: string, minutesAgo: number, rest: Partial<RunFac
   cause: { kind: "watch", key: id, detail: "import/chase-2026-10.csv" },
   pin: { commit: "3f2c1aa90d4c1b7e6a5f4e3d2c1b0a9f8e7d6c5b", blob: "b1", api: 1 },
   mode: "live",
+  meta: null,
   attempt: 1,
   createdAt: NOW - minutesAgo * MINUTE,
   startedAt: NOW - minutesAgo * MINUTE,
@@ -123,6 +124,7 @@ export function createFacts(): Facts & { answers: [number, Answer][]; empty: boo
         result: index === 0 ? `[{"name":"chase-2026-10.csv","size":4812}]` : `{"added":1,"known":0}`,
         error: null,
         at: NOW - 12 * MINUTE,
+        changes: [],
       })).slice(...(from === undefined ? [-3] : [from, from + limit])),
     events: async (id: string) => [
       { run: id, seq: 1, type: "created" as const, at: NOW, body: { cause: "watch" } },

@@ -1,14 +1,13 @@
 /** `cleared runs`: list, show, resume, cancel, replay, fork, migrate. */
 import { ClearedError } from "../../errors.ts";
-import type { Step } from "../../ports.ts";
 import type { Api } from "../api.ts";
 import { findWorkspace } from "../find.ts";
 import { withStore } from "../look.ts";
 import type { Invocation } from "../main.ts";
-import { type Output, formatError, table } from "../output.ts";
-import { printRun } from "../print-run.ts";
+import { type Output, table } from "../output.ts";
+import { printDetail, printRun } from "../print-run.ts";
 import { withProgress } from "../progress.ts";
-import { cardLines, runLine, toCount } from "../text.ts";
+import { runLine, toCount } from "../text.ts";
 
 export async function run(
   at: Invocation,
@@ -53,17 +52,7 @@ async function list(output: Output, dir: string, options: Record<string, unknown
 
 const ACTIONS: Record<string, (act: Act) => Promise<number>> = {
   async show({ output, dir, id }) {
-    const detail = await withStore(dir, (look) => look.show(id));
-    output.result(detail);
-    const { run: record } = detail;
-    output.line(runLine(output, record).join("  ").trimEnd());
-    output.line(output.dim(`  ${record.cause.kind}, commit ${record.pin.commit.slice(0, 7)}, attempt ${record.attempt}`));
-    for (const line of table(detail.steps.map((step) => stepLine(output, step)))) output.line(`  ${line}`);
-    for (const event of detail.events)
-      if (event.type === "log" || event.type === "commit") output.line(output.dim(`  ${event.type} ${JSON.stringify(event.body)}`));
-    for (const card of detail.cards) for (const line of cardLines(output, card)) output.line(`  ${line}`);
-    if (record.result !== null) output.line(JSON.stringify(record.result, null, 2));
-    if (record.error !== null) output.line(formatError(record.error, dir));
+    printDetail(output, await withStore(dir, (look) => look.show(id)), dir);
     return 0;
   },
   async resume({ output, dir, id, options }) {
@@ -126,15 +115,4 @@ async function moving(
     if (!(error instanceof ClearedError) || error.code !== "APPROVAL_IDENTITY") throw error;
   }
   return { run, by, reason: String(options["reason"] ?? "") };
-}
-
-function stepLine(output: Output, step: Step): string[] {
-  const clip = (text: string) => (text.length > 90 ? `${text.slice(0, 90)}…` : text);
-  const answer =
-    step.state === "intent"
-      ? output.yellow("no outcome yet")
-      : step.error !== null
-        ? output.red(`${step.error.code} ${clip(step.error.message)}`)
-        : clip(step.result ?? "null");
-  return [String(step.seq), step.effect, `${step.name}(${clip(step.params)})`, answer];
 }

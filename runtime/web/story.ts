@@ -1,0 +1,90 @@
+/**
+ * What a step did to its run, in words: the state it entered, the verdict, who decided, what a write changed. `cleared runs show` and the
+ * run's page say the same. Texts come from tools and people: whoever prints them makes them harmless.
+ */
+import type { Card, Change, Json, State, Step, Verdict, VerifiedWrite } from "../ports.ts";
+
+export interface Note {
+  tone: "good" | "attention" | "bad" | "quiet";
+  text: string;
+}
+
+export interface Told {
+  /** The states the step entered, in order. */
+  states: State[];
+  notes: Note[];
+}
+
+/** cards: those of the run. time: a moment in words. */
+export function toldBy(step: Pick<Step, "seq" | "changes">, cards: readonly Card[], time: (ms: number) => string): Told {
+  const states = step.changes.flatMap((change) => (change.op === "entered" ? [change.state] : []));
+  const notes = step.changes.flatMap((change): Note[] => {
+    if (change.op === "verdict") return verdictNotes(change.verdict);
+    if (change.op === "verified") return writeNotes(change.write);
+    if (change.op !== "decided") return [];
+    return [decidedNote(change, cards.find((card) => card.gate?.startsWith(`gate_${step.seq}_`) && card.decision !== null) ?? null, time)];
+  });
+  return { states, notes };
+}
+
+function verdictNotes(verdict: Verdict): Note[] {
+  const people = verdict.approvals > 1 ? `${verdict.approvals} people` : "";
+  const who = [verdict.levels.join(" and ") || (verdict.level ?? ""), people, verdict.distinct_from_requester ? "not the requester" : ""];
+  const asked = who.filter((one) => one !== "").join(", ");
+  const tone = verdict.passed ? "good" : verdict.blocked ? "bad" : "attention";
+  return [
+    { tone, text: `verdict ${verdict.verdict}${asked === "" ? "" : ` (${asked})`}: ${verdict.summary}` },
+    ...verdict.triggered.map((one) => ({ tone: "quiet" as const, text: `${one.rule}: ${one.description || one.action} (${one.source})` })),
+    ...verdict.indeterminate.map((one) => ({
+      tone: "attention" as const,
+      text: `${one.rule}: cannot be decided without ${one.missing.join(", ")}`,
+    })),
+  ];
+}
+
+function decidedNote(change: Extract<Change, { op: "decided" }>, card: Card | null, time: (ms: number) => string): Note {
+  const decided = card?.decision ?? null;
+  const people = change.people ?? [{ by: change.by, at: decided?.at, ...(change.self === undefined ? {} : { self: change.self }) }];
+  const named = people.map(
+    ({ by, at, self }) => `${by}${at === undefined ? "" : `, ${time(at)}`}${self === true ? " (their own request)" : ""}`,
+  );
+  const level = card === null ? "" : (card.levels?.join(" and ") ?? card.level ?? "");
+  const more = [level === "" ? "" : `level ${level}`, decided?.reason === undefined ? "" : `“${decided.reason}”`].filter(
+    (one) => one !== "",
+  );
+  return {
+    tone: change.decision === "rejected" ? "bad" : "good",
+    text: `${change.decision === "edited" ? "approved with a change" : change.decision} by ${named.join(" and ")}${more.length === 0 ? "" : `; ${more.join("; ")}`}`,
+  };
+}
+
+// A record of a tool may have hundreds of fields; what was expected comes first.
+const FIELDS = 12;
+
+function writeNotes(write: VerifiedWrite): Note[] {
+  const { status, tool, expected, before, after, diff } = write;
+  const tone = status === "VERIFIED" ? "good" : status === "UNVERIFIABLE" ? "attention" : "bad";
+  const changed = Object.keys(recordOf(after)).filter(
+    (key) => JSON.stringify(recordOf(before)[key]) !== JSON.stringify(recordOf(after)[key]),
+  );
+  const fields = [...new Set([...Object.keys(diff), ...Object.keys(expected), ...changed])].slice(0, FIELDS);
+  return [
+    { tone, text: `${status} ${tool}${write.read === null ? "" : `, read back with ${write.read.tool}`}` },
+    ...fields.map((key): Note => {
+      const wrong = Object.hasOwn(diff, key) ? diff[key] : undefined;
+      if (wrong !== undefined) return { tone: "bad", text: `${key}: expected ${shown(wrong.expected)}, is ${shown(wrong.actual)}` };
+      const [was, is] = [recordOf(before)[key], recordOf(after)[key] ?? expected[key]];
+      const same = JSON.stringify(was) === JSON.stringify(is);
+      return { tone: "quiet", text: `${key}: ${before === null || same ? shown(is) : `${shown(was)} -> ${shown(is)}`}` };
+    }),
+  ];
+}
+
+function recordOf(value: Json): Record<string, Json> {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
+}
+
+function shown(value: Json | undefined): string {
+  const text = value === undefined ? "nothing" : JSON.stringify(value);
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+}

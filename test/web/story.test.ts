@@ -1,0 +1,104 @@
+/** What a step did, in the words that `runs show` and the run's page share; and what a card says about who must decide. */
+import { expect, it } from "vitest";
+import type { Card, Change, Verdict } from "../../runtime/ports.ts";
+import { cardView } from "../../runtime/web/card-view.ts";
+import type { CardFact } from "../../runtime/web/facts.ts";
+import { createTimes } from "../../runtime/web/html.ts";
+import { stepList } from "../../runtime/web/run-view.ts";
+import { toldBy } from "../../runtime/web/story.ts";
+
+const NOW = Date.parse("2026-11-21T14:05:00Z");
+const times = createTimes("UTC", NOW);
+const verdict: Verdict = {
+  ...{ verdict: "require_approval", passed: false, blocked: false, requires_approval: true, escalation_required: false },
+  ...{ level: "cfo", levels: ["cfo", "security"], approvals: 2, distinct_from_requester: true, inputs_hash: "", policy_hash: "" },
+  triggered: [{ rule: "OVER", action: "require_approval", level: "cfo", description: "over the limit", source: "policies/x.yaml" }],
+  indeterminate: [{ rule: "VENDOR", missing: ["vendor_status"] }],
+  summary: "approval required",
+};
+const card: CardFact = {
+  ...{ id: 7, key: "k", at: NOW, kind: "approval", title: "Pay?", body: null, run: "run_1", gate: "gate_4_abc", calls: [] },
+  ...{ level: "cfo", expires: null, decision: null, approvals: 2, agreed: ["Pat"], not_by: "Ann" },
+  brief: { type: "approval_brief", sections: { request_summary: "<b>Pay</b> ACME", policy_compliance: "Status: TRIGGERED" } },
+};
+const told = (changes: Change[], cards: Card[] = []) => toldBy({ seq: 4, changes }, cards, times.text);
+const texts = (changes: Change[], cards: Card[] = []) => told(changes, cards).notes.map((one) => `${one.tone} ${one.text}`);
+
+it("a verdict names its demands, its rules with their source, and what could not be decided", () => {
+  expect(texts([{ op: "verdict", verdict }])).toEqual([
+    "attention verdict require_approval (cfo and security, 2 people, not the requester): approval required",
+    "quiet OVER: over the limit (policies/x.yaml)",
+    "attention VENDOR: cannot be decided without vendor_status",
+  ]);
+  expect(texts([{ op: "verdict", verdict: { ...verdict, verdict: "block", blocked: true } }])[0]).toMatch(/^bad verdict block/);
+});
+
+it("a decision says who, when, at which level, and whether it was their own request", () => {
+  const people = [
+    { by: "Pat", at: NOW },
+    { by: "Kim", at: NOW + 60_000, self: true },
+  ];
+  const decision = { card: 7, decision: "approved" as const, by: "Pat, Kim", at: NOW, reason: "checked" };
+  expect(texts([{ op: "decided", decision: "approved", by: "Pat, Kim", calls: [], people }], [{ ...card, decision }])).toEqual([
+    "good approved by Pat, 14:05 and Kim, 14:06 (their own request); level cfo; “checked”",
+  ]);
+  expect(texts([{ op: "decided", decision: "rejected", by: "Pat", calls: [] }])).toEqual(["bad rejected by Pat"]);
+});
+
+it("a write shows what changed, and what is not as expected", () => {
+  const write = {
+    ...{ tool: "erp/pay", params: {}, read: { tool: "erp/get", params: {} }, answer: "ok" },
+    ...{ before: { status: "open", paid: "0.00" }, after: { status: "paid", paid: "5.00", by: "x" } },
+  };
+  expect(texts([{ op: "verified", write: { ...write, status: "VERIFIED", expected: { status: "paid" }, diff: {} } }])).toEqual([
+    "good VERIFIED erp/pay, read back with erp/get",
+    'quiet status: "open" -> "paid"',
+    'quiet paid: "0.00" -> "5.00"',
+    'quiet by: nothing -> "x"',
+  ]);
+  const diff = { paid: { expected: "6.00", actual: "5.00" } };
+  expect(texts([{ op: "verified", write: { ...write, status: "MISMATCH", expected: { paid: "6.00" }, diff } }]).slice(0, 2)).toEqual([
+    "bad MISMATCH erp/pay, read back with erp/get",
+    'bad paid: expected "6.00", is "5.00"',
+  ]);
+  expect(
+    texts([{ op: "verified", write: { ...write, read: null, before: null, after: null, status: "UNVERIFIABLE", expected: {}, diff: {} } }]),
+  ).toEqual(["attention UNVERIFIABLE erp/pay"]);
+});
+
+it("the page has them beside the step, escaped, with the state that was entered", async () => {
+  const step = {
+    ...{
+      seq: 4,
+      name: "policy_evaluate",
+      effect: "control" as const,
+      state: "ok" as const,
+      params: "{}",
+      result: "{}",
+      error: null,
+      at: NOW,
+    },
+    changes: [
+      { op: "verdict" as const, verdict: { ...verdict, summary: "<script>" } },
+      { op: "entered" as const, state: "MUTATE" as const, machine: "x" },
+    ],
+  };
+  const page = String(await stepList([step], [], times));
+  expect(page).toContain("verdict require_approval (cfo and security, 2 people, not the requester): &lt;script&gt;");
+  expect(page).toContain(">MUTATE</span>");
+});
+
+it("a card tells the level, how many have agreed, who may not, and carries its brief", async () => {
+  const shown = String(await cardView(card, { token: "t", accounts: [], entries: new Map(), times }));
+  for (const words of ["cfo", "1 of 2 (Pat)", "not Ann, who started the run", "request summary", "&lt;b&gt;Pay&lt;/b&gt; ACME"])
+    expect(shown).toContain(words);
+  expect(shown).not.toContain("<b>Pay");
+  const form = {
+    ...card,
+    kind: "form" as const,
+    approvals: 1,
+    brief: null,
+    fields: { due_date: { type: "date", describe: "when it is due" } },
+  };
+  expect(String(await cardView(form, { token: "t", accounts: [], entries: new Map(), times }))).toContain("due date");
+});
