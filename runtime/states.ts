@@ -166,12 +166,14 @@ export function move(process: ProcessState, to: State): Move {
 function toMutate(process: ProcessState): Move {
   const { verdict } = process;
   if (verdict === null) return gateError("MUTATE needs the policy's verdict: call policy_evaluate(...) in POLICY_CHECK first.");
+  // Before anything else: a no counts even where nobody had to be asked.
+  if (process.current === "APPROVAL_GATE" && process.answered === "rejected")
+    return { end: "rejected", why: "A person said no at the gate." };
   if (!gateDemanded(process)) return "enter";
   if (process.current !== "APPROVAL_GATE") {
     const why = verdict.passed ? "This agent's gate is fixed" : verdict.summary;
     return gateError(`${why}: enter APPROVAL_GATE and ask with approval_wait before MUTATE.`);
   }
-  if (process.answered === "rejected") return { end: "rejected", why: "A person said no at the gate." };
   return process.answered === "approved"
     ? "enter"
     : gateError("Nobody has been asked at this gate: call approval_wait({ title, calls }) before MUTATE.");

@@ -75,7 +75,11 @@ function act(process: ProcessState, given: Op | "next", seen: Seen): void {
   } else {
     const from = process.current;
     const answer = move(process, one.enter);
-    if (answer === "escalate") return entered(process, "ESCALATE");
+    // In ESCALATE it is the person's turn (`resolve`); elsewhere the run waits there.
+    if (answer === "escalate") {
+      if (from !== "ESCALATE") entered(process, "ESCALATE");
+      return;
+    }
     if (answer !== "enter") {
       if (!(answer instanceof Error)) entered(process, "FAILED");
       return;
@@ -117,6 +121,8 @@ it("MUTATE is reached only after POLICY_CHECK's verdict, and with a yes at its o
         expect(gateDemanded(process)).toBe(fixed || asked || process.gates > 1);
         if (fixed || asked) expect(from).toBe("APPROVAL_GATE");
         if (from === "APPROVAL_GATE" && gateDemanded(process)) expect(seen.gateYes).toBe(true);
+        // A no counts even where nobody had to be asked.
+        if (from === "APPROVAL_GATE") expect(process.answered).not.toBe("rejected");
         if (seen.words.includes("escalate")) expect(process.escalated).toBe(true);
       });
     }),
