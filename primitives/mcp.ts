@@ -6,6 +6,7 @@ import { z } from "zod";
 import { ClearedError } from "../runtime/errors.ts";
 import type { Json, ToolInfo } from "../runtime/ports.ts";
 import { definePrimitive, type StepContext } from "../runtime/primitive.ts";
+import { redactJson } from "../runtime/privacy/redact.ts";
 import { failureIn } from "../runtime/tools/shape.ts";
 import { checked, json, record, shown, text } from "./_shapes.ts";
 
@@ -34,14 +35,14 @@ const shownTool = ({ tool, description, class: kind, why, input_schema }: ToolIn
 
 type Asked = { tool: string; params: Record<string, Json> };
 
-/** Make the call and keep what its read-back showed. @throws TOOL_* */
+/** Make the call and keep what its read-back showed. Secrets and numbers of people are hidden before script and history see them. @throws TOOL_* */
 async function called({ tool, params }: Asked, ctx: StepContext): Promise<Json> {
   const { result, write, notes } = await ctx.ports.tools.call({ tool, params }, { key: ctx.key, now: ctx.now, abort: ctx.abort });
   for (const note of notes) ctx.ports.log(note);
   if (write !== null) ctx.changed({ op: "verified", write });
   if (write?.status === "WRITE_FAILED")
     throw new ClearedError("TOOL_FAILED", `${tool}: ${failureIn(result) ?? write.answer}`, { data: { tool } });
-  return result;
+  return redactJson(result);
 }
 
 export const mcp_call = definePrimitive({
@@ -73,9 +74,41 @@ export const mcp_call = definePrimitive({
   },
 });
 
+/** Nothing was done, for sure: the server, or its schema, said no. */
+const REFUSALS: readonly string[] = ["TOOL_FAILED", "TOOL_ARGUMENTS"];
+
+export const mcp_try = definePrimitive({
+  ...mcp_call,
+  name: "mcp_try",
+  summary:
+    "mcp_call for one of many: what the tool refuses is an answer, so that the others still get their turn. Approvals cover it alike.",
+  returns: z.discriminatedUnion("ok", [
+    z.object({ ok: z.literal(true), result: json }),
+    z.object({ ok: z.literal(false), code: z.string(), message: z.string() }),
+  ]),
+  errors: ["TOOL_UNKNOWN", "TOOL_DOWN", "TOOL_TIMEOUT", "TOOL_ANSWER", "TOOL_LOST"],
+  example: `mcp_try({ tool: "erp/get_invoice", params: { invoice_id: "INV-2024-447" } })`,
+  run: tried,
+  dryRun: async (p, ctx) => ({ ok: true as const, result: (await mcp_call.dryRun?.(p, ctx)) ?? null }),
+  readBack: async (p, ctx) => {
+    const seen = (await mcp_call.readBack?.(p, ctx)) ?? null;
+    return seen?.happened === true ? { happened: true, result: { ok: true as const, result: seen.result } } : seen;
+  },
+});
+
+async function tried(p: Asked, ctx: StepContext) {
+  try {
+    return { ok: true as const, result: await called(p, ctx) };
+  } catch (error) {
+    if (!(error instanceof ClearedError) || !REFUSALS.includes(error.code)) throw error;
+    return { ok: false as const, code: error.code, message: error.message };
+  }
+}
+
 export const mcp_list = definePrimitive({
   name: "mcp_list",
   effect: "read",
+  remote: true,
   access: "read",
   summary: "The tools on offer, with their classes and schemas.",
   params: z.object({ server: text.optional().describe("only this server's") }),
@@ -88,6 +121,7 @@ export const mcp_list = definePrimitive({
 export const mcp_find = definePrimitive({
   name: "mcp_find",
   effect: "read",
+  remote: true,
   access: "read",
   summary: "Tools nearest to a wish in words, best first.",
   params: z.object({ wish: text, limit: z.int().min(1).max(50).default(5) }),
@@ -100,6 +134,7 @@ export const mcp_find = definePrimitive({
 export const mcp_fetch_all = definePrimitive({
   name: "mcp_fetch_all",
   effect: "read",
+  remote: true,
   access: "read",
   summary: "All pages of a reading tool. Look at complete before adding up: data_sum and its kin refuse an incomplete answer.",
   params: z.object({ tool, params, where: record.optional().describe("only records whose fields equal these") }),
@@ -121,6 +156,7 @@ export const mcp_fetch_all = definePrimitive({
       );
     }
     const where = p.where === undefined ? {} : { where: p.where };
-    return ctx.ports.tools.fetchAll({ tool: p.tool, params: p.params }, { ...where, abort: ctx.abort });
+    const all = await ctx.ports.tools.fetchAll({ tool: p.tool, params: p.params }, { ...where, abort: ctx.abort });
+    return { ...all, records: redactJson(all.records) as Json[] };
   },
 });

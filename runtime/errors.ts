@@ -178,6 +178,10 @@ export const CODES = {
       "Start the run again; it will read the new content.",
     ],
     PLUGIN_INVALID: ["A plugin cannot be loaded.", "Correct the file the message names; `cleared doctor` lists plugins."],
+    PAYROLL_ACCOUNT: [
+      "A payment of a payroll has an account or an amount no bank would take.",
+      "Correct the account the message names where it is kept, then start again.",
+    ],
     COMPUTE_RANGE: [
       "A figure lies outside the range in which the formula holds.",
       "Correct the parameter the message names; docs/PRIMITIVES.md gives its unit.",
@@ -225,6 +229,10 @@ export const CODES = {
       "An external call is not covered by a decided approval.",
       "Ask for it first: approval_wait({ title, calls: [{ tool, params }] }).",
     ],
+    PRIVACY_REFUSED: [
+      "A task asks for secrets to be given away.",
+      "Ask for what the work needs; secrets of tools stand in `cleared secrets` and are never shown.",
+    ],
     FSM_EDGE: [
       "The script asks for a state that does not follow the one it is in.",
       "Enter the state the message names; `cleared agents show NAME` draws the machine.",
@@ -243,6 +251,14 @@ export const CODES = {
       "Compute it with a compute_* call, or read it in ASSESS; amounts never come from input or text alone.",
     ],
     OUTPUT_INCOMPLETE: ["The agent's answer lacks fields its header declares.", "Return the fields the message names."],
+    APPROVAL_LEVEL: [
+      "The person deciding does not hold what the card asks for.",
+      "Let one of those decide whom the message names; roles stand in trust.yaml under people:.",
+    ],
+    APPROVAL_SELF: [
+      "The person deciding has started the run, and may not approve it.",
+      "Let somebody else decide; the message names who could.",
+    ],
     APPROVAL_IDENTITY: [
       "The person deciding is not proven by a key this shell holds.",
       "Decide as a person from trust.yaml whose key is in this workspace.",

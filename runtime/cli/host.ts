@@ -14,6 +14,7 @@ import { createEngine } from "../engine/sqlite.ts";
 import { toWire } from "../errors.ts";
 import type { Cards, Clock, Engine, Git, RunRecord, Sandbox, Tree } from "../ports.ts";
 import type { ToolPool } from "../mcp/tools.ts";
+import { redact } from "../privacy/redact.ts";
 import { type Registry, createRegistry, loadPlugins } from "../registry.ts";
 import { type DiskCache, createDiskCache } from "../sandbox/disk-cache.ts";
 import { createSandbox } from "../sandbox/pool.ts";
@@ -218,7 +219,7 @@ function assemble(parts: Parts): Omit<Host, "close"> {
         given: run.given?.policy,
         now,
         pending: () => parts.cards.list({ open: true }),
-        log: (message) => log.event("log", { level: "info", message }),
+        log: (message) => log.event("log", { level: "info", message: redact(message) }),
         notices: { ...createOutbox(database, trust.notices, settings), schedule: starts.schedule },
         children: starts.childrenOf(run),
         tools: tools.forRun({ run: run.id, given: run.given?.tools, note: (message) => log.event("log", { level: "warn", message }) }),

@@ -2,6 +2,8 @@
 import { ClearedError, didYouMean } from "../errors.ts";
 import type { Cause, Children, Engine, Git, Given, Json, Notices, RunMode, RunRecord, RunSpec } from "../ports.ts";
 import { API } from "../primitive.ts";
+import { judge } from "../privacy/judge.ts";
+import { redactJson } from "../privacy/redact.ts";
 import type { DiskCache } from "../sandbox/disk-cache.ts";
 import { type Header, parseHeader, validateInput } from "../sandbox/header.ts";
 import { agentFile } from "../workspace/layout.ts";
@@ -32,6 +34,18 @@ export interface Starts {
   childrenOf(parent: RunRecord): Children;
 }
 
+/**
+ * The input of a business process as it may be kept: secrets, card numbers and numbers of people are hidden, and a task that asks for
+ * secrets to be given away is refused. No word in the text changes that.
+ * @throws PRIVACY_REFUSED
+ */
+function guarded(agent: string, input: Json): Json {
+  const judged = judge(JSON.stringify(input), { direction: "inbound" });
+  if (judged.verdict === "refuse")
+    throw new ClearedError("PRIVACY_REFUSED", `${agent} was not started: ${judged.message}`, { data: { trigger: judged.trigger } });
+  return judged.verdict === "redact" ? redactJson(input) : input;
+}
+
 export function createStarts(world: { git: Git; engine: Engine; agents: () => Promise<AgentAtHead[]>; cache: DiskCache }): Starts {
   const { git, engine, agents, cache } = world;
   // Those who start in the same moment ask once; the question leaves after the last of them has come.
@@ -60,7 +74,8 @@ export function createStarts(world: { git: Git; engine: Engine; agents: () => Pr
   };
   const toSpec = async (agent: string, { cause, input, mode = "live", ...more }: StartOptions): Promise<RunSpec> => {
     const { commit, blob, header } = await read(agent, cause);
-    return { agent, pin: { commit, blob, api: API }, input: validateInput(header, input), cause, mode, ...more };
+    const checked = validateInput(header, header.process === undefined ? input : guarded(agent, input));
+    return { agent, pin: { commit, blob, api: API }, input: checked, cause, mode, ...more };
   };
   const start = async (agent: string, options: StartOptions) => engine.start(await toSpec(agent, options));
 

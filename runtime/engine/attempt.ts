@@ -2,6 +2,7 @@
 import { ClearedError } from "../errors.ts";
 import type { CommitResult, Effect, Json, Step } from "../ports.ts";
 import { type Primitive, Suspend } from "../primitive.ts";
+import { mayRepeat } from "../tools/recover.ts";
 
 // A host call that takes longer frees its slot and the run is replayed when it has answered (DESIGN.md 3.3).
 const SLOW_MS = 250;
@@ -21,9 +22,35 @@ export async function withRetries(effect: Effect, step: Step, attempt: () => Pro
     try {
       return await attempt();
     } catch (error) {
-      const again = effect === "read" && error instanceof ClearedError && error.kind === "external" && step.attempts < READ_ATTEMPTS;
+      if (!(error instanceof ClearedError) || effect !== "read" || step.attempts >= READ_ATTEMPTS) throw error;
+      const again = error.code.startsWith("TOOL_") ? mayRepeat(error) : error.kind === "external";
       if (!again) throw error;
       await new Promise((resolve) => setTimeout(resolve, 100 * 2 ** step.attempts));
+    }
+  }
+}
+
+/** How often a call outside is made again when its answer was lost and it is sure that it did not happen. */
+const LOST_ATTEMPTS = 3;
+
+/**
+ * The value of a call. One whose answer was lost on the way is settled like one that a crash cut off; when it surely did not happen it
+ * is made again, under the same key.
+ */
+export async function orLost(
+  attempt: () => Promise<Json>,
+  step: Step,
+  settle: () => Promise<{ value: Json } | null> | null,
+): Promise<{ value: Json }> {
+  for (;;) {
+    try {
+      return { value: await attempt() };
+    } catch (error) {
+      const settling = error instanceof ClearedError && error.code === "TOOL_LOST" ? settle() : null;
+      if (settling === null) throw error;
+      const settled = await settling;
+      if (settled !== null) return settled;
+      if (step.attempts >= LOST_ATTEMPTS) throw error;
     }
   }
 }

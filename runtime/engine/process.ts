@@ -104,6 +104,9 @@ export function answerOf(result: Json, state: RunState, run: RunRecord, header: 
       "FSM_GATE",
       `${verdict.summary}: the policy escalates, and the script ended without asking. Call fsm_enter("ESCALATE").`,
     );
+  const task = (run.input as { task?: Json } | null)?.task;
+  const list = header.answer === "ranked_list" || (typeof task === "string" && asksForList(task)) ? rankedAnswer(result) : null;
+  if (list !== null) return { outcome: "completed", result: list };
   const missing = missingFields(header.process ?? null, header.output, result);
   if (missing.length > 0)
     throw new ClearedError(
@@ -113,9 +116,7 @@ export function answerOf(result: Json, state: RunState, run: RunRecord, header: 
         data: { missing },
       },
     );
-  const task = (run.input as { task?: Json } | null)?.task;
-  const asList = header.answer === "ranked_list" || (typeof task === "string" && asksForList(task));
-  return { outcome: "completed", result: (asList ? rankedAnswer(result) : null) ?? result };
+  return { outcome: "completed", result };
 }
 
 /** What is told beside the result; null for a run that has neither states nor approvals nor writes outside. */

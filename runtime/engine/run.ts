@@ -26,10 +26,11 @@ import type {
   WorkspaceView,
 } from "../ports.ts";
 import { End, type Primitive, type StepContext, Suspend, callPrimitive } from "../primitive.ts";
+import { redact } from "../privacy/redact.ts";
 import { readOnlyMachine } from "../states.ts";
 import { actOf, allowed, approversOf, fold, newRunState } from "./access.ts";
 import { decidedChange, passGate, settleDoubt, waved } from "./approval.ts";
-import { committedOrSuspended, isOurs, orSlow, toText, withRetries } from "./attempt.ts";
+import { committedOrSuspended, isOurs, orLost, orSlow, toText, withRetries } from "./attempt.ts";
 import { toReleased } from "./cards.ts";
 import { divergence, sameCall } from "./divergence.ts";
 import { answerOf, askFor, demandsOf, metaOf, resolveEscalation } from "./process.ts";
@@ -153,9 +154,9 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
         const outside = (what.effect === "external" || what.effect === "notify") && run.mode === "live";
         const settled = outside && doubt !== undefined ? await settleDoubt(primitive, doubt, log, ctx) : null;
         if (outside && settled === null) log.intent({ ...step, state: "intent", attempts: step.attempts + 1 });
-        const value =
-          settled === null ? await withRetries(what.effect, step, () => callPrimitive(primitive, params, ctx, what.effect)) : settled.value;
-        step.result = toText(primitive, value);
+        const attempt = () => withRetries(what.effect, step, () => callPrimitive(primitive, params, ctx, what.effect));
+        const made = settled ?? (await orLost(attempt, step, () => (outside ? settleDoubt(primitive, step, log, ctx) : null)));
+        step.result = toText(primitive, made.value);
       } catch (error) {
         if (error instanceof Suspend || error instanceof End) return error;
         if (isOurs(error)) throw error;
@@ -205,7 +206,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
       let sha = run.attempt > 1 ? await world.git.find(run.id, seq, run.pin.commit) : null;
       if (sha === null) {
         const trailers = { Run: run.id, Step: String(seq), Agent: `${run.agent}@${run.pin.blob.slice(0, 12)}`, ...approversOf(state) };
-        sha = committedOrSuspended(await view.commit(message, trailers, () => world.guard()));
+        sha = committedOrSuspended(await view.commit(redact(message), trailers, () => world.guard()));
       }
       if (sha !== null) {
         view.committed(sha);

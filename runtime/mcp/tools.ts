@@ -229,8 +229,11 @@ export function createTools({ trust, dir, secrets, resolve }: ToolsOptions): Too
       readBack: (call, { abort }) =>
         safe(async () => {
           const info = await get(call.tool, abort);
-          const spec = verifySpec(info, (await declaredFor(info))?.verify, (await offer(info.server, abort)).infos);
-          return happened(call, spec, reader(abort));
+          const declared = await declaredFor(info);
+          const spec = verifySpec(info, declared?.verify, (await offer(info.server, abort)).infos);
+          const seen = await happened(call, spec, reader(abort));
+          // The server knows the key again: a repeat is harmless where nothing can be read.
+          return seen === null && declared?.idempotency_key !== undefined ? false : seen;
         }),
     };
   };

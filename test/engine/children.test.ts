@@ -44,7 +44,7 @@ const ended = async (agent: string) => opened.engine.result(await start(opened, 
 /** The child, once it waits for its own answer. */
 async function childOf(id: string): Promise<RunRecord> {
   const child = (await opened.engine.list({ limit: 200 })).find((run) => run.parent === id);
-  return opened.engine.result(child.id, { timeoutMs: 15_000 });
+  return opened.engine.result(child?.id ?? "", { timeoutMs: 15_000 });
 }
 
 test("the caller's writes are committed first, it waits without a slot, and goes on with the child's end", async () => {
