@@ -56,10 +56,10 @@ export async function withApi<T>(dir: string, work: (api: Api) => Promise<T>): P
 }
 
 /** Looks at the workspace as it is, whoever owns it: nothing is taken, nothing is executed. */
-export async function withLook<T>(dir: string, work: (api: Pick<Api, "agents">) => Promise<T>): Promise<T> {
+export async function withLook<T>(dir: string, work: (api: Pick<Api, "agents">, host: Host) => Promise<T>): Promise<T> {
   const host = await openHost(dir, { mode: "look" });
   try {
-    return await work(createApi(host));
+    return await work(createApi(host), host);
   } finally {
     await host.close();
   }

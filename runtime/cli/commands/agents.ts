@@ -1,14 +1,18 @@
-/** `cleared agents`: what HEAD of the branch has, when each runs next and how it ran last. `agents show NAME` prints one. */
+/** `cleared agents`: what HEAD of the branch has, when each runs next and how it ran last. `agents show NAME` draws one. */
 import { ClearedError, didYouMean } from "../../errors.ts";
+import { type AgentDetail, agentDetail, drawMachine, fieldRows } from "../agent-detail.ts";
+import type { AgentFact } from "../api.ts";
 import { withLook } from "../connect.ts";
 import { findWorkspace } from "../find.ts";
 import type { Invocation } from "../main.ts";
-import { table } from "../output.ts";
+import { type Output, table } from "../output.ts";
 import { runLine, when } from "../text.ts";
 
 export async function run(at: Invocation, [verb, name]: (string | string[] | undefined)[]): Promise<number> {
   const { output } = at;
-  const agents = await withLook(findWorkspace(at.dir), (api) => api.agents({}));
+  const dir = findWorkspace(at.dir);
+  if (verb === "show") return show(output, dir, String(name));
+  const agents = await withLook(dir, (api) => api.agents({}));
   if (verb === undefined || verb === "list") {
     output.result(agents);
     const rows = agents.map((one) => [
@@ -21,22 +25,61 @@ export async function run(at: Invocation, [verb, name]: (string | string[] | und
     for (const line of table(rows)) output.line(line);
     return 0;
   }
-  if (verb !== "show") throw new ClearedError("USAGE", `\`cleared agents ${String(verb)}\` is not known: list or show.`);
-  const found = agents.find((one) => one.name === name);
-  if (found === undefined)
-    throw new ClearedError(
-      "AGENT_UNKNOWN",
-      `There is no agent "${String(name)}".${didYouMean(
-        String(name),
-        agents.map((one) => one.name),
-      )}`,
-    );
-  output.result(found);
-  output.line(`${output.bold(found.name)}  ${found.file}@${found.blob.slice(0, 12)}`);
-  if (found.error !== null) output.line(output.red(found.error.message));
-  for (const [key, value] of Object.entries(found.header ?? {}))
-    output.line(`  ${key}: ${typeof value === "string" ? value : JSON.stringify(value)}`);
-  if (found.nextRun !== null) output.line(`  next run: ${when(found.nextRun)}`);
-  if (found.lastRun !== null) output.line(`  last run: ${runLine(output, found.lastRun).join("  ")}`);
+  throw new ClearedError("USAGE", `\`cleared agents ${String(verb)}\` is not known: list or show.`);
+}
+
+async function show(output: Output, dir: string, name: string): Promise<number> {
+  const { found, detail } = await withLook(dir, async (api, host) => {
+    const agents = await api.agents({});
+    const one = agents.find((agent) => agent.name === name);
+    if (one === undefined) {
+      const names = agents.map((agent) => agent.name);
+      throw new ClearedError("AGENT_UNKNOWN", `There is no agent "${name}".${didYouMean(name, names)} There are: ${names.join(", ")}.`);
+    }
+    return { found: one, detail: await agentDetail(host, one) };
+  });
+  output.result({ ...found, detail });
+  printAgent(output, found, detail);
   return 0;
+}
+
+function printAgent(output: Output, found: AgentFact, detail: AgentDetail): void {
+  const { header } = found;
+  output.line(`${output.bold(found.name)}  ${header?.name ?? ""}  ${output.dim(`${found.file}@${found.blob.slice(0, 12)}`)}`);
+  if (found.error !== null) output.line(output.red(found.error.message));
+  for (const problem of detail.problems) output.line(output.red(problem));
+  if (header !== null) {
+    if (header.description !== "") output.line(header.description);
+    const { schedule, watch, on_event, webhook, trigger, risk, mutates } = header;
+    const when_ = [schedule, watch, on_event, webhook].filter((one) => one !== undefined);
+    const rows = [
+      ["  trigger", [trigger.join(", ") || "on demand", ...when_].join("; ")],
+      ["  uses", header.uses.join(", ")],
+      ...(risk === undefined ? [] : [["  risk", risk]]),
+      ...(mutates === false ? [["  mutates", "no: it only reads"]] : []),
+      ...(found.nextRun === null ? [] : [["  next run", when(found.nextRun)]]),
+      ...(found.lastRun === null ? [] : [["  last run", runLine(output, found.lastRun).join("  ").trimEnd()]]),
+    ];
+    for (const line of table(rows)) output.line(line);
+    for (const [title, fields] of [
+      ["Input", header.input],
+      ["Output", header.output],
+    ] as const) {
+      if (Object.keys(fields).length > 0) output.line(output.bold(title));
+      for (const line of table(fieldRows(fields))) output.line(line);
+    }
+    if (header.machine !== null) {
+      output.line(output.bold("States"));
+      for (const line of drawMachine(header.machine)) output.line(`  ${line}`);
+    }
+  }
+  for (const { state, conditional, line, allows, calls } of detail.states) {
+    output.line(`  ${output.bold(`${state}${conditional ? "?" : ""}`)}${line === "" ? "" : `  ${line}`}`);
+    output.line(`      may ${allows.length === 0 ? "compute and log only" : allows.join("; ")}`);
+    if (calls.length > 0) output.line(`      calls ${calls.join(", ")}`);
+  }
+  if (detail.calls.length > 0) output.line(`${output.bold("Calls")}  ${detail.calls.join(", ")}`);
+  if (detail.policy === null) return;
+  output.line(`${output.bold("Policy")}  ${detail.policy.file}`);
+  for (const { id, does, when: condition } of detail.policy.rules) output.line(`  ${id}: ${does} when ${condition}`);
 }

@@ -50,7 +50,7 @@ export async function run({ output, dir: where }: Invocation, [verb, given]: (st
 }
 
 /** The rules as a person reads them: thresholds as their values, with the name that changes them. */
-function inWords(set: Pack["set"]): { id: string; when: string; does: string; description: string }[] {
+export function inWords(set: Pack["set"]): { id: string; when: string; does: string; description: string }[] {
   return set.rules.map((rule) => ({
     id: rule.id,
     when: print(rule.when).replace(
