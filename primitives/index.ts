@@ -6,6 +6,7 @@ import { approval_wait } from "./approval.ts";
 import { audit_add } from "./audit.ts";
 import { compute_find } from "./compute/find.ts";
 import { computePrimitives } from "./compute/index.ts";
+import { compute_percent_of } from "./compute/percent.ts";
 import { compute_facts_from_text } from "./compute/precompute.ts";
 import { config_get } from "./config.ts";
 import { ctx_dry_run, ctx_emit, ctx_log, ctx_now, ctx_today } from "./ctx.ts";
@@ -23,8 +24,9 @@ import {
   journal_update_status,
   journal_void,
 } from "./journal.ts";
-import { mcp_call, mcp_fetch_all, mcp_find, mcp_list } from "./mcp.ts";
+import { mcp_call, mcp_fetch_all, mcp_find, mcp_list, mcp_try } from "./mcp.ts";
 import { notify_send } from "./notify.ts";
+import { payroll_bank_file } from "./payroll.ts";
 import { policy_evaluate } from "./policy.ts";
 import { privacy_scan } from "./privacy.ts";
 import { queue_add_many, queue_add_review, queue_pending } from "./queue.ts";
@@ -41,7 +43,7 @@ export const primitives: readonly Primitive[] = [
   ...[ctx_log, ctx_emit, ctx_dry_run, ctx_today, ctx_now],
   ...[script_run],
   ...[data_read, data_write, data_group_by, data_sum, data_dedupe],
-  ...[mcp_call, mcp_list, mcp_find, mcp_fetch_all],
+  ...[mcp_call, mcp_try, mcp_list, mcp_find, mcp_fetch_all],
   ...[policy_evaluate],
   ...[approval_wait],
   ...[agent_call],
@@ -49,6 +51,7 @@ export const primitives: readonly Primitive[] = [
   ...[document_build, document_format, document_approval_brief, document_post_mortem, document_sprint_plan],
   ...[privacy_scan],
   ...[notify_send, schedule_run, audit_add],
-  ...[compute_find, compute_facts_from_text],
+  ...[compute_find, compute_percent_of, compute_facts_from_text],
+  ...[payroll_bank_file],
   ...computePrimitives,
 ];

@@ -36,6 +36,12 @@ const COMMANDS: Spec[] = [
     load: () => import("./commands/init.ts"),
   },
   {
+    name: "demo <what> [dir]",
+    about: "make a workspace with a business to try it on: demo erp",
+    options: [["--person <name>", "who decides"]],
+    load: () => import("./commands/demo.ts"),
+  },
+  {
     name: "start",
     about: "own the workspace: triggers, runs, status page",
     options: [

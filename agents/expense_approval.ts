@@ -1,0 +1,60 @@
+/*
+name: Expense Approval
+description: Check an expense claim against the policy, ask who may approve it, and pay it out
+process: expense_approval
+risk: medium
+uses: [fsm, mcp, compute, data, policy, approval, script, notify]
+input:
+  expense_id: {type: string, required: true}
+states:
+  ASSESS: read the claim, who filed it, the category's limits, the budget, earlier claims
+  COMPUTE: age, deductible part, claims of the year with this one
+  POLICY_CHECK: limits, category, receipt, 30 days
+  APPROVAL_GATE: a person approves; how senior, the total decides
+  MUTATE: record the approval, pay the claim out
+  SCHEDULE_NOTIFY: tell who filed it
+examples:
+  - {expense_id: EXP-703}
+*/
+fsm_enter("ASSESS");
+const { expense_id } = input;
+const today = mcp_call("erp/get_business_date");
+const expense = mcp_call({ tool: "erp/get_expense", params: { expense_id } });
+const { employee_id, department_id, category, amount } = expense;
+const employee = mcp_call({ tool: "erp/get_employee", params: { employee_id } });
+const rules = mcp_call({ tool: "erp/get_expense_policy", params: { category } });
+const budget = mcp_call({ tool: "erp/get_budget", params: { department_id, period: today.slice(0, 4) } });
+const year = mcp_fetch_all({ tool: "erp/list_expenses", params: { employee_id, status: "approved", from: `${today.slice(0, 4)}-01-01` } });
+const chain = mcp_call({ tool: "erp/get_approval_chain", params: { department_id } });
+fsm_enter("COMPUTE");
+const { days: age_days } = script_run("days", { from: expense.incurred_on, to: expense.submitted_on });
+const deductible = compute_percent_of({ amount, pct: rules.deductible_pct }).result;
+const year_to_date = script_run("total", { amounts: [amount, data_sum({ records: year, field: "amount" }).sum] });
+const left = script_run("total", { amounts: [budget.amount, `-${budget.committed}`, `-${budget.spent}`, `-${amount}`] });
+const receipt_attached = expense.receipt || new Decimal(amount).lte(rules.receipt_above);
+// The first of the chain who may approve this much.
+const approver = chain.find((step: any) => step.up_to === null || new Decimal(amount).lte(step.up_to));
+const pay_date = script_run("days", { from: today, add: 14 }).day;
+fsm_enter("POLICY_CHECK");
+const verdict = policy_evaluate({ facts: { total: amount, limit: employee.single_expense_limit, category, receipt_attached, age_days } });
+const calls = [
+  { tool: "erp/record_expense_approval", params: { expense_id, approved_amount: amount, approved_by: approver.employee_id } },
+  { tool: "erp/reimburse_expense", params: { expense_id, amount, pay_date } },
+];
+const title = `Approve ${amount} for ${employee.name}: ${expense.description}?`;
+const details = { deductible, year_to_date, budget_left: left, recorded_for: approver.employee_id };
+const { by } = script_run("carry_out", { title, calls, ask: true, details });
+fsm_enter("SCHEDULE_NOTIFY");
+const summary = `${expense_id}: ${amount} approved by ${by}, paid out on ${pay_date}`;
+notify_send({ to: employee.email, subject: `Your claim ${expense_id} is approved`, text: summary, key: expense_id });
+({
+  decision: "approved",
+  amount,
+  requester: employee.name,
+  reason: verdict.summary,
+  pay_date,
+  deductible,
+  year_to_date,
+  budget_left: left,
+  summary,
+});

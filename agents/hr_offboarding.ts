@@ -1,0 +1,69 @@
+/*
+name: HR Offboarding
+description: Take an employee's access away in order, hand over what they own, pay what is owed
+process: hr_offboarding
+risk: high
+uses: [fsm, mcp, compute, policy, approval, script, notify, schedule]
+input:
+  employee_id: {type: string, required: true}
+  revoke_on: {type: date, describe: "a termination: today; else the last day, unless told"}
+states:
+  ASSESS: read the employee, their access in the order it is revoked, equipment, what they own
+  POLICY_CHECK: termination now, resignation on the last day, agreements on file
+  APPROVAL_GATE?: what is revoked at once or cannot be undone is approved
+  MUTATE: revoke access in order, hand over, record the final pay
+  SCHEDULE_NOTIFY: tell the manager; come again on the last day
+examples:
+  - {employee_id: E-2290}
+*/
+fsm_enter("ASSESS");
+const { employee_id } = input;
+const today = mcp_call("erp/get_business_date");
+const employee = mcp_call({ tool: "erp/get_employee", params: { employee_id } });
+const { separation: reason, last_day, manager_id, name } = employee;
+const manager = mcp_call({ tool: "erp/get_employee", params: { employee_id: manager_id } });
+const grants = mcp_fetch_all({ tool: "erp/list_access_grants", params: { employee_id, status: "active" } }).records;
+const equipment = mcp_fetch_all({ tool: "erp/list_equipment", params: { employee_id } }).records;
+const owned = mcp_fetch_all({ tool: "erp/list_owned_items", params: { owner_id: employee_id } }).records;
+const paid = mcp_call({ tool: "erp/get_final_pay", params: { employee_id } });
+const systems = grants.sort((a, b) => a.revoke_order - b.revoke_order).map((grant) => grant.system);
+const payout = script_run("hourly_share", { pay_type: employee.pay_type, pay_rate: employee.pay_rate, hours: employee.pto_hours });
+const revoke_on = input.revoke_on ?? (reason === "termination" ? today : last_day);
+fsm_enter("POLICY_CHECK");
+const facts = { reason, revoke_on, last_day, irreversible: false, agreements_on_file: employee.nda_on_file };
+const verdict = policy_evaluate({ facts });
+const due = revoke_on <= today;
+const calls = [{ tool: "erp/update_employee_status", params: { employee_id, status: due ? "left" : "leaving", last_day } as object }];
+if (due) {
+  for (const system of systems) calls.push({ tool: "erp/revoke_access", params: { employee_id, system } });
+  for (const { item_id } of owned) calls.push({ tool: "erp/transfer_ownership", params: { item_id, owner_id: manager_id } });
+  if (paid.found === false && !new Decimal(payout).isZero())
+    calls.push({
+      tool: "erp/record_final_pay",
+      params: { employee_id, pto_hours: employee.pto_hours, amount: payout, pay_date: last_day },
+    });
+}
+const { by } = script_run("carry_out", { title: `Offboard ${name} (${reason}), ${calls.length} steps?`, calls, ask: !verdict.passed });
+fsm_enter("SCHEDULE_NOTIFY");
+const returns = equipment.map((one) => `${one.name} ${one.serial}`);
+const summary = due
+  ? `${name}: access to ${systems.join(", ")} revoked, ${owned.length} items handed to ${manager.name}, by ${by}`
+  : `${name} leaves on ${last_day}: access is revoked on ${revoke_on}`;
+notify_send({
+  to: manager.email,
+  subject: `${name} leaves`,
+  text: `${summary}. To be returned: ${returns.join(", ")}`,
+  urgent: due,
+  key: `${employee_id} ${due}`,
+});
+if (!due) schedule_run({ agent: "hr_offboarding", at: revoke_on, input: { employee_id }, key: employee_id });
+const access = { status: due ? "revoked" : "scheduled", on: revoke_on, by };
+({
+  access,
+  systems,
+  equipment: { to_return: returns },
+  final_pay: payout,
+  handover: owned.map((one) => one.name),
+  handed_to: manager.name,
+  summary,
+});

@@ -1,0 +1,35 @@
+/*
+name: Invoice Reconciliation
+description: Match a supplier invoice with its order, receipt and vendor; approve it and schedule its payment
+process: invoice_reconciliation
+risk: medium
+uses: [fsm, mcp, compute, policy, approval, script]
+input:
+  invoice_id: {type: string, required: true}
+states:
+  ASSESS: read the invoice, its order, the goods receipt, the vendor and invoices with the same number
+  COMPUTE: variance, early payment discount, pay date
+  POLICY_CHECK: within 2 % or 500, received, approved vendor, same terms, not entered before
+  APPROVAL_GATE?: a manager looks at what is outside the policy
+  MUTATE: approve the invoice, schedule its payment
+examples:
+  - {invoice_id: INV-2024-447}
+*/
+fsm_enter("ASSESS");
+const { invoice_id } = input;
+const invoice = mcp_call({ tool: "erp/get_invoice", params: { invoice_id } });
+const order = mcp_call({ tool: "erp/get_purchase_order", params: { po_id: invoice.po_id } });
+const found = script_run("invoice_context", { invoice });
+fsm_enter("COMPUTE");
+const { variance, pct_exact } = compute_variance_check({ invoiced: invoice.amount, po_amount: order.amount, threshold_pct: 0 });
+const { match: terms_match, ...pay } = script_run("payment_terms", { invoice, vendor: found.vendor, today: found.today });
+fsm_enter("POLICY_CHECK");
+const verdict = policy_evaluate({ facts: { ...found.facts, variance_pct: pct_exact, variance, terms_match } });
+const calls = [
+  { tool: "erp/approve_invoice", params: { invoice_id } },
+  { tool: "erp/schedule_payment", params: { invoice_id, ...pay } },
+];
+const title = `Pay ${pay.amount} ${invoice.currency} to ${found.vendor.name} for ${invoice_id}? Variance ${pct_exact} %`;
+const { by } = script_run("carry_out", { title, calls, ask: !verdict.passed });
+const summary = `${invoice_id} approved by ${by}: ${pay.amount} on ${pay.pay_date}, variance ${pct_exact} %`;
+({ decision: "approved", amount: invoice.amount, vendor: found.vendor.name, variance, variance_pct: pct_exact, pays: pay, by, summary });

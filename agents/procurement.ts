@@ -1,0 +1,60 @@
+/*
+name: Procurement
+description: Turn a requisition into a purchase order once who must approve it has
+process: procurement
+risk: medium
+uses: [fsm, mcp, data, policy, approval, script, notify]
+input:
+  requisition_id: {type: string, required: true}
+states:
+  ASSESS: read the requisition, the vendor, the budget, what was bought before
+  COMPUTE: total with tax and shipping, what is left of the budget, cost over three years
+  POLICY_CHECK: who approves the total, vendor approved, no conflict of interest, within budget
+  APPROVAL_GATE: manager, vice president or CFO
+  MUTATE: order, which commits the budget; a ticket for the delivery
+  SCHEDULE_NOTIFY: tell who asked, look again when it is due
+examples:
+  - {requisition_id: REQ-31}
+*/
+fsm_enter("ASSESS");
+const { requisition_id } = input;
+const today = mcp_call("erp/get_business_date");
+const asked = mcp_call({ tool: "erp/get_requisition", params: { requisition_id } });
+const { vendor_id, department_id, description } = asked;
+const vendor = mcp_call({ tool: "erp/get_vendor", params: { vendor_id } });
+const requester = mcp_call({ tool: "erp/get_employee", params: { employee_id: asked.requester_id } });
+const budget = mcp_call({ tool: "erp/get_budget", params: { department_id, period: today.slice(0, 4) } });
+const before = mcp_fetch_all({ tool: "erp/list_purchase_orders", params: { vendor_id } });
+fsm_enter("COMPUTE");
+const amount = script_run("total", { amounts: [asked.net_amount, asked.tax, asked.shipping] });
+const budget_left = script_run("total", { amounts: [budget.amount, `-${budget.committed}`, `-${budget.spent}`] });
+const left_after = script_run("total", { amounts: [budget_left, `-${amount}`] });
+const running = asked.running_cost_year;
+const three_years = script_run("total", { amounts: [amount, running, running, running] });
+fsm_enter("POLICY_CHECK");
+const vendor_status = vendor.approved && vendor.status === "active" ? "approved" : vendor.status;
+const conflict_of_interest = vendor.conflict_with === asked.requester_id;
+const verdict = policy_evaluate({ facts: { total: amount, budget_left, vendor_status, conflict_of_interest } });
+const order = { requisition_id, vendor_id, department_id, description, amount, delivery_on: asked.needed_on };
+const ticket = { reference: requisition_id, subject: `Receive ${description}`, assignee: asked.requester_id, priority: "normal" };
+const calls = [
+  { tool: "erp/create_purchase_order", params: order },
+  { tool: "erp/create_ticket", params: ticket },
+];
+const details = { three_years, budget_left, budget_left_after: left_after, orders_before: before.records.length };
+const title = `Order ${description} from ${vendor.name} for ${amount}?`;
+const { by } = script_run("carry_out", { title, calls, ask: true, details });
+fsm_enter("SCHEDULE_NOTIFY");
+const { po_id } = mcp_call({ tool: "erp/get_purchase_order", params: { requisition_id } });
+const summary = `${po_id}: ${description} from ${vendor.name} for ${amount}, due ${asked.needed_on}, approved by ${by}`;
+notify_send({ to: requester.email, subject: `${requisition_id} is ordered`, text: summary, key: requisition_id });
+({
+  po_number: po_id,
+  vendor: vendor.name,
+  amount,
+  approval: `approved by ${by}: ${verdict.summary}`,
+  delivery: asked.needed_on,
+  budget_left: left_after,
+  three_years,
+  summary,
+});

@@ -1,0 +1,13 @@
+/*
+name: Days
+description: Calendar days from one day to another, or the day so many days later
+input:
+  from: {type: date, required: true}
+  to: {type: date}
+  add: {type: integer, default: 0}
+*/
+// From an agent: script_run("days", { from, to }).days and script_run("days", { from, add: 30 }).day.
+const DAY = 86400000;
+const from = Date.parse(input.from);
+const day = new Date(from + input.add * DAY).toISOString().slice(0, 10);
+({ day, days: input.to === undefined ? input.add : Math.round((Date.parse(input.to) - from) / DAY) });
