@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { detachedLog, replayRun } from "../engine/replay.ts";
 import { type At, ClearedError, type WireError, toWire } from "../errors.ts";
-import type { Account, Card, Decision, Json, Receipt, RunRecord, RunStatus } from "../ports.ts";
+import type { Given, Account, Card, Decision, Json, Receipt, RunRecord, RunStatus } from "../ports.ts";
 import { API, type StepContext, callPrimitive } from "../primitive.ts";
 import { nextTick } from "../triggers/cron.ts";
 import { listensTo } from "../triggers/listens.ts";
@@ -30,7 +30,7 @@ export interface ExecResult {
 }
 
 export interface Api {
-  run(p: { agent: string; input: Json; key?: string; dry?: boolean; wait: boolean }): Promise<RunRecord>;
+  run(p: { agent: string; input: Json; key?: string; dry?: boolean; given?: Given; wait: boolean }): Promise<RunRecord>;
   /** `check`: language, names, capabilities and types first; without it the sandbox holds by itself. */
   exec(p: { file: string; text: string; input: Json; live: boolean; check: boolean }): Promise<ExecResult>;
   call(p: { calls: { name: string; params: Json }[] }): Promise<({ result: Json } | { error: WireError })[]>;
@@ -62,11 +62,12 @@ export function createApi(host: Host): Api {
   };
 
   return {
-    async run({ agent, input, key, dry, wait }) {
+    async run({ agent, input, key, dry, given, wait }) {
       const { id } = await host.start(agent, {
         cause: { kind: "command", key: key ?? randomUUID() },
         input,
         mode: dry === true ? "dry" : "live",
+        ...(given === undefined ? {} : { given }),
       });
       return settled(id, wait);
     },

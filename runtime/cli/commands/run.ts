@@ -1,4 +1,7 @@
 /** `cleared run NAME`: start an agent at HEAD and wait until it has ended or waits for a person. */
+import { readFileSync } from "node:fs";
+import { ClearedError } from "../../errors.ts";
+import type { Given } from "../../ports.ts";
 import { withApi, withDryApi } from "../connect.ts";
 import { findWorkspace } from "../find.ts";
 import type { Invocation } from "../main.ts";
@@ -11,10 +14,42 @@ export async function run(at: Invocation, [agent]: (string | string[] | undefine
   const dry = options["dryRun"] === true;
   const input = parseJson(options["input"] as string | undefined, "--input");
   const key = options["key"] as string | undefined;
+  const given = givenOf(options);
   const record = await (dry ? withDryApi : withApi)(dir, (api) =>
     withProgress(api, null, () =>
-      api.run({ agent: String(agent), input, dry, wait: options["wait"] !== false, ...(key === undefined ? {} : { key }) }),
+      api.run({
+        agent: String(agent),
+        input,
+        dry,
+        wait: options["wait"] !== false,
+        ...(key === undefined ? {} : { key }),
+        ...(given === null ? {} : { given }),
+      }),
     ),
   );
   return printRun(at.output, record, dir);
+}
+
+// A document longer than this is no rules.
+const POLICY_LIMIT = 262_144;
+
+/** What the run is given beside its input. @throws FILE_MISSING, FILE_TOO_LARGE */
+function givenOf(options: Record<string, unknown>): Given | null {
+  const given: Given = {};
+  if (options["readOnly"] === true) given.readOnly = true;
+  if (typeof options["tools"] === "string") given.tools = options["tools"];
+  if (typeof options["policy"] === "string") given.policy = readPolicy(options["policy"]);
+  return Object.keys(given).length === 0 ? null : given;
+}
+
+function readPolicy(file: string): string {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (cause) {
+    throw new ClearedError("FILE_MISSING", `${file} cannot be read; --policy takes a file of JSON rules, or of prose.`, { cause });
+  }
+  if (text.length > POLICY_LIMIT)
+    throw new ClearedError("FILE_TOO_LARGE", `${file} is longer than ${POLICY_LIMIT / 1024} KiB; a policy is a few pages.`);
+  return text;
 }
