@@ -1,10 +1,12 @@
 /**
  * All primitives of a workspace: the built-in ones and those of its plugins. Lookups by name answer a "did you mean".
- * Plugins are local files that trust.yaml names; they run in the host with all its rights, so nothing else may name one.
+ * Plugins are local files or packages of the workspace that trust.yaml names; they run in the host with all its rights, so nothing else
+ * may name one.
  */
+import { readFileSync, realpathSync } from "node:fs";
 import { realpath, stat } from "node:fs/promises";
 import { createRequire, registerHooks } from "node:module";
-import { extname, isAbsolute, relative, resolve, sep } from "node:path";
+import { extname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { ClearedError, didYouMean } from "./errors.ts";
 import { EFFECTS, type Primitive } from "./primitive.ts";
 
@@ -51,19 +53,37 @@ export function createRegistry(builtin: readonly Primitive[], plugins: readonly 
   };
 }
 
+/** A plugin as trust.yaml names it: a file of the workspace, or an exact version of a package in its node_modules. */
+export type PluginSource = string | { package: string; version: string };
+
+export function pluginName(source: PluginSource): string {
+  return typeof source === "string" ? source : `${source.package}@${source.version}`;
+}
+
 /**
  * Imports the plugins a workspace names. dir: the workspace; files: paths relative to it.
- * @throws PLUGIN_INVALID naming the file and the reason
+ * @throws PLUGIN_INVALID naming the file or package and the reason
  */
-export async function loadPlugins(dir: string, files: readonly string[]): Promise<Primitive[]> {
-  if (files.length > 0) resolveCleared();
+export async function loadPlugins(dir: string, sources: readonly PluginSource[]): Promise<Primitive[]> {
+  if (sources.length > 0) resolveCleared();
   const loaded: Primitive[] = [];
-  for (const file of files) loaded.push(...(await loadPlugin(dir, file)));
+  for (const source of sources) loaded.push(...(await loadPlugin(dir, source)));
   return loaded;
 }
 
-async function loadPlugin(dir: string, file: string): Promise<Primitive[]> {
-  const exports = requirePlugin(await pluginPath(dir, file), file);
+/** The files whose content a person confirms with trust.yaml. @throws PLUGIN_INVALID when a package cannot be found */
+export function pluginFiles(dir: string, sources: readonly PluginSource[]): string[] {
+  return sources.flatMap((source) => {
+    if (typeof source === "string") return [join(dir, source)];
+    const { manifest, entry } = packageEntry(dir, source);
+    return [manifest, entry];
+  });
+}
+
+async function loadPlugin(dir: string, source: PluginSource): Promise<Primitive[]> {
+  const file = pluginName(source);
+  const path = typeof source === "string" ? await pluginPath(dir, source) : packageEntry(dir, source).entry;
+  const exports = requirePlugin(path, file);
   const entries = Object.entries(exports);
   if (entries.length === 0) throw invalid(file, "it exports no primitive; write `export const domain_verb = definePrimitive({ ... })`");
   return entries.map(([key, value]) => {
@@ -73,6 +93,31 @@ async function loadPlugin(dir: string, file: string): Promise<Primitive[]> {
     if (key !== primitive.name) throw invalid(file, `its export "${key}" declares the name "${primitive.name}"; make them equal`);
     return { ...primitive, plugin: file };
   });
+}
+
+/** Manifest and entry of a package in the workspace's own node_modules, at exactly the version that was confirmed. */
+function packageEntry(dir: string, source: Exclude<PluginSource, string>): { manifest: string; entry: string } {
+  const name = pluginName(source);
+  const root = realpathSync(dir);
+  const install = `Run \`npm install --save-exact ${name}\` in the workspace`;
+  const manifest = join(root, "node_modules", source.package, "package.json");
+  let version: unknown;
+  try {
+    ({ version } = JSON.parse(readFileSync(manifest, "utf8")) as { version?: unknown });
+  } catch (error) {
+    throw invalid(name, `the workspace's node_modules does not have it. ${install}`, error);
+  }
+  if (version !== source.version)
+    throw invalid(name, `node_modules has version ${String(version)}. ${install}, or read that version and name it in trust.yaml`);
+  let entry: string;
+  try {
+    entry = realpathSync(createRequire(join(root, "package.json")).resolve(source.package));
+  } catch (error) {
+    throw invalid(name, "its package.json names no entry that can be loaded; it needs main, or exports with a default", error);
+  }
+  // A link to a folder elsewhere is code that no version stands for.
+  if (!entry.startsWith(`${root}${sep}`)) throw invalid(name, `it is a link to a place outside the workspace. ${install}`);
+  return { manifest, entry };
 }
 
 /** Real path of a plugin inside the workspace: a symlink out of it would run code nobody confirmed. */

@@ -10,6 +10,8 @@ import type { DiskCache } from "../sandbox/disk-cache.ts";
 import { isTimezone } from "../sandbox/header.ts";
 import { checkYaml, readYaml, type YamlSource } from "../sandbox/yaml-text.ts";
 import { CONFIG, TRUST } from "./layout.ts";
+import { pluginsSchema } from "./plugin-sources.ts";
+import { approvalsSchema, mailAddress, peopleSchema } from "./people.ts";
 
 // An account may be written 1010, "1010" or by name; it is kept as text.
 const account = z.union([z.int().positive().transform(String), z.string().trim().min(1).max(200)], {
@@ -175,7 +177,7 @@ const noticeChannels = z.strictObject({
       port: size("a port", 1, 65535).default(587),
       user: text("the account at the mail server").optional(),
       password: secret.optional(),
-      from: z.string().regex(/^[^\s@<>,;"]+@[^\s@<>,;"]+$/, "write one mail address"),
+      from: mailAddress,
     })
     .refine(({ user, password }) => (user === undefined) === (password === undefined), "write user and password, or neither")
     .optional(),
@@ -214,23 +216,9 @@ const trustSchema = z.strictObject({
       loopback: z.boolean({ error: "write true or false" }).default(false),
     })
     .prefault({}),
-  plugins: z
-    .array(z.string().refine(isLocalFile, "write a .ts or .js file inside the workspace, such as plugins/bank.ts"), {
-      error: "write a list of files",
-    })
-    .default([]),
-  people: z
-    .array(
-      z.strictObject({
-        name: text("the person's name"),
-        key: z
-          .string()
-          .regex(/^MCowBQYDK2VwAyEA[A-Za-z0-9+/]{43}=$/, "write the public half of an Ed25519 key (DER, base64), as cleared init does"),
-      }),
-      { error: "write a list of {name, key}" },
-    )
-    .refine((people) => new Set(people.map((person) => person.name)).size === people.length, "two people have the same name")
-    .default([]),
+  plugins: pluginsSchema.default([]),
+  people: peopleSchema.default([]),
+  approvals: approvalsSchema.prefault({}),
   limits: z.strictObject({ ...someLimits.shape, agents: z.record(z.string(), someLimits).default({}) }).prefault({}),
   sandbox: z
     .strictObject({ slots: size("a number of slots", 1, 16).default(2), jit: z.boolean({ error: "write true or false" }).default(false) })
@@ -248,13 +236,6 @@ export type StatementRule = Config["statements"][number];
 
 const CONFIG_SOURCE: YamlSource = { file: CONFIG, code: "CONFIG_INVALID", maxLength: 262_144 };
 const TRUST_SOURCE: YamlSource = { file: TRUST, code: "CONFIG_INVALID", maxLength: 262_144 };
-
-function isLocalFile(path: string): boolean {
-  return (
-    /^[^/\\:][^\\:]*\.(?:ts|js|mjs)$/.test(path) &&
-    !path.split("/").some((part) => part === ".." || part === "" || part === "." || part === ".git")
-  );
-}
 
 /** @throws CONFIG_INVALID at file:line */
 export function parseConfig(source: string, cache?: DiskCache): Config {

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { primitives } from "../../../primitives/index.ts";
 import { formatAt, toWire } from "../../errors.ts";
 import type { Git } from "../../ports.ts";
-import { createRegistry, loadPlugins } from "../../registry.ts";
+import { createRegistry, loadPlugins, pluginName } from "../../registry.ts";
 import { createSandbox } from "../../sandbox/pool.ts";
 import { type Trust, configKeys, configValue, limitsFor } from "../../workspace/config.ts";
 import { createGit } from "../../workspace/git.ts";
@@ -48,7 +48,7 @@ export async function run(at: Invocation): Promise<number> {
       const loaded = createRegistry(primitives, await loadPlugins(dir, [plugin]))
         .all()
         .filter((one) => one.plugin !== null);
-      say("plugin", `${plugin}: ${loaded.map((one) => `${one.name} (${one.effect})`).join(", ")}`, TRUST);
+      say("plugin", `${pluginName(plugin)}: ${loaded.map((one) => `${one.name} (${one.effect})`).join(", ")}`, TRUST);
     } catch (error) {
       say("plugin", toWire(error).message, TRUST, false);
     }

@@ -18,6 +18,7 @@ import { openOwner } from "../connect.ts";
 import { findWorkspace } from "../find.ts";
 import { createFacts } from "../facts.ts";
 import type { Host } from "../host.ts";
+import { pluginFiles, pluginName } from "../../registry.ts";
 import { readLocal } from "../local.ts";
 import { filePorts, importing, oddities } from "../imports.ts";
 import type { Invocation } from "../main.ts";
@@ -110,14 +111,14 @@ export async function run(at: Invocation, _: (string | string[] | undefined)[], 
 function confirmTrust(database: Database, dir: string, accept: boolean): void {
   const { trust, trustText } = readLocal(dir);
   const digest = createHash("sha256").update(trustText);
-  for (const plugin of trust.plugins) if (existsSync(join(dir, plugin))) digest.update(readFileSync(join(dir, plugin)));
+  for (const file of pluginFiles(dir, trust.plugins)) if (existsSync(file)) digest.update(readFileSync(file));
   const now = digest.digest("hex");
   const confirmed = getFact(database, CONFIRMED);
   if (confirmed === now) return;
   if (!accept && (confirmed !== null || trust.plugins.length > 0)) {
     throw new ClearedError(
       "TRUST_CHANGED",
-      `trust.yaml${trust.plugins.length === 0 ? "" : ` or a plugin (${trust.plugins.join(", ")})`} is not what a person last confirmed here. Read it, then confirm with \`cleared start --accept-trust\`.`,
+      `trust.yaml${trust.plugins.length === 0 ? "" : ` or a plugin (${trust.plugins.map(pluginName).join(", ")})`} is not what a person last confirmed here. Read it, then confirm with \`cleared start --accept-trust\`.`,
     );
   }
   setFact(database, CONFIRMED, now);
