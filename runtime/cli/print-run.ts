@@ -1,5 +1,6 @@
 /** How a run stands, for people and as JSON, shared by the commands that start or resume one; and its whole course, for `runs show`. */
-import type { Card, Json, RunEvent, RunRecord, Step } from "../ports.ts";
+import { type RunMetadata, footer } from "../answers/mutations.ts";
+import type { Card, RunEvent, RunRecord, Step } from "../ports.ts";
 import { type Note, toldBy } from "../web/story.ts";
 import { type Output, formatError, table } from "./output.ts";
 import { cardLines, exitOf, runLine, when } from "./text.ts";
@@ -50,25 +51,8 @@ export function printDetail(output: Output, detail: RunDetail, dir: string): voi
   }
   for (const card of cards) for (const line of cardLines(output, card)) output.line(`  ${line}`);
   if (run.result !== null) output.line(JSON.stringify(run.result, null, 2));
-  if (run.meta !== null) output.line(output.dim(`  ${metaLine(run.meta)}`));
+  if (run.meta !== null) output.line(output.dim(footer(run.meta as unknown as RunMetadata)));
   if (run.error !== null) output.line(formatError(run.error, dir));
-}
-
-/** `process: x, policy: APPROVED, writes: 1 (1 verified), ...` */
-function metaLine(meta: Json): string {
-  const words = (value: Json): string =>
-    typeof value !== "object" || value === null
-      ? String(value)
-      : Array.isArray(value)
-        ? String(value.length)
-        : Object.entries(value)
-            .map(([key, one]) => `${key} ${words(one)}`)
-            .join(" ");
-  return typeof meta === "object" && meta !== null && !Array.isArray(meta)
-    ? Object.entries(meta)
-        .map(([key, value]) => `${key}: ${words(value)}`)
-        .join(", ")
-    : words(meta);
 }
 
 function clip(text: string): string {

@@ -1,9 +1,10 @@
 /** What is said about calls and headers without running the script. */
 import { expect, it } from "vitest";
 import { primitives } from "../../primitives/index.ts";
-import { type FoundCall, type LintedHeader, lintCalls, lintTrigger, lintUses } from "../../runtime/checks/lint.ts";
+import { type FoundCall, type LintedHeader, lintCalls, lintExamples, lintTrigger, lintUses } from "../../runtime/checks/lint.ts";
 import { formatFinding } from "./format-finding.ts";
 import { createRegistry } from "../../runtime/registry.ts";
+import { parseHeader } from "../../runtime/sandbox/header.ts";
 
 const registry = createRegistry(primitives);
 const file = "agents/x.ts";
@@ -36,6 +37,25 @@ it("a call outside `uses:` is found, a bare call and a covered one are not", () 
   ]);
   expect(said([call("ctx_log", null), call("importer_scan", [])], ["importer", "ctx"])).toEqual([]);
   expect(said([call("ctx_log", null)], [])).toEqual([expect.stringContaining("it has none")]);
+});
+
+it("calling another agent needs that agent in `uses:`; which one is computed is the host's to ask", () => {
+  const calling = (given: Record<string, string>) => [{ ...call("agent_call", ["agent"]), given }];
+  expect(said(calling({ agent: "pay" }), ["agent:look", "ctx"])).toEqual([expect.stringContaining('agent_call needs "agent:pay"')]);
+  expect(said(calling({ agent: "look" }), ["agent:look"])).toEqual([]);
+  expect(said(calling({}), ["agent:look"])).toEqual([]);
+  expect(lintUses({ uses: ["agent:look"] }, file, registry, ["look"])).toEqual([]);
+  expect(lintUses({ uses: ["agent:lok"] }, file, registry, ["look"])[0]?.message).toContain('Did you mean "agent:look"?');
+});
+
+it("an example that the header's own input refuses is found", () => {
+  const header = parseHeader("/*\nname: X\ninput: { n: { type: integer, required: true } }\nexamples: [{ n: 1 }, { n: x }, {}]\n*/", file);
+  expect(lintExamples(header, file).map(formatFinding)).toEqual([
+    expect.stringContaining(
+      'agents/x.ts SCRIPT_HEADER examples[1]: The input of "X" does not fit its header: n: "x" is not a whole number',
+    ),
+    expect.stringContaining('examples[2]: The input of "X" does not fit its header: the field "n" is missing'),
+  ]);
 });
 
 it("a sub-script is checked without capabilities: its caller's count", () => {
