@@ -26,7 +26,14 @@ export const policy_evaluate = definePrimitive({
     approvals: z.number().describe("distinct people who must approve"),
     distinct_from_requester: z.boolean(),
     triggered: z.array(
-      z.object({ rule: z.string(), action: word, level: z.string().nullable(), description: z.string(), source: z.string() }),
+      z.object({
+        rule: z.string(),
+        action: word,
+        level: z.string().nullable(),
+        description: z.string(),
+        because: z.string(),
+        source: z.string(),
+      }),
     ),
     indeterminate: z.array(z.object({ rule: z.string(), missing: z.array(z.string()) })).describe("rules that could not be decided"),
     summary: z.string(),

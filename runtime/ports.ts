@@ -246,7 +246,11 @@ export interface RunLog {
 }
 
 /** What a commit (or a gate) lets out of a run. `key` makes each unique, so that a repeat after a crash changes nothing. */
-export type Released = { kind: "card"; key: string; card: CardDraft } | { kind: "event"; key: string; event: string; payload: Json };
+export type Released =
+  | { kind: "card"; key: string; card: CardDraft }
+  | { kind: "event"; key: string; event: string; payload: Json }
+  /** The run goes on by this decision: its gate's card shows it, if it is still open. */
+  | { kind: "decided"; gate: string; decision: Decision };
 
 // ---------------------------------------------------------------- cards and decisions
 
@@ -273,8 +277,13 @@ export interface CardDraft {
   not_by?: string;
   /** The approval brief, as document_build makes it. */
   brief?: Json;
-  /** For a form: what is asked for, by field. */
+  /** For a form: what is asked for, by field, as in a header's `input:`. */
   fields?: Json;
+  /** While it is open, those who may decide are reminded every so many ms. */
+  remind?: number;
+  /** What a yes is asked for by now, where somebody has edited the calls, and whose yes to it counts so far. */
+  edited?: Call[];
+  said?: string[];
 }
 
 export interface Card extends CardDraft {
@@ -291,12 +300,15 @@ export interface Call {
 
 export interface Decision {
   card: number;
+  /** RUN/GATE of the card: the gate's name holds a hash of the question, so a signed yes cannot be moved to another one. */
+  gate?: string;
   decision: "approved" | "rejected" | "expired" | "edited";
   by: string;
   at: number;
   reason?: string;
   /** What the person changed, for a card of an entry: the account's number. */
   account?: string;
+  /** What a yes is given to, where it is not the card's own calls: as this person or one before them has edited them. */
   calls?: Call[];
   /** For a card in doubt that is approved: what the call answered when it happened. For a form: its fields. */
   result?: Json;
@@ -304,6 +316,8 @@ export interface Decision {
   people?: { by: string; at: number; self?: boolean }[];
   /** True when the person deciding also started the run and is the workspace's only one (DESIGN.md ruling 15). */
   self?: boolean;
+  /** Of a paired browser: its public key, and the person's signature over {session, by, until}. It then signs the decision. */
+  session?: { key: string; until: number; signature: string };
   /** Ed25519 over the canonical JSON of the decision without this field, base64. */
   signature?: string;
 }
@@ -315,6 +329,8 @@ export interface Cards {
   open(key: string, card: CardDraft, at: number): void;
   /** @throws CARD_CLOSED when it has a decision already */
   decide(id: number, decision: Decision): void;
+  /** What an open card shows of the answers so far. */
+  revise(id: number, shown: { edited: Call[]; said: string[] }): void;
 }
 
 // ---------------------------------------------------------------- a run's view of the workspace
@@ -423,6 +439,8 @@ export type Change =
   | { op: "committed"; commit: string }
   /** A gate was decided; the approved calls may now act outside, each once. */
   | { op: "decided"; decision: Decision["decision"]; by: string; calls: Call[]; people?: Decision["people"]; self?: boolean }
+  /** A form was filled in. */
+  | { op: "answered"; by: string; values: Json }
   /** The run's state machine moved. `machine` is the hash of the state list it moved in. */
   | { op: "entered"; state: State; machine: string }
   | { op: "verdict"; verdict: Verdict }
@@ -463,7 +481,8 @@ export interface Verdict {
   approvals: number;
   /** True when a triggered rule bars who started the run from approving. */
   distinct_from_requester: boolean;
-  triggered: { rule: string; action: VerdictWord; level: string | null; description: string; source: string }[];
+  /** `because`: the comparisons that held, with their values. */
+  triggered: { rule: string; action: VerdictWord; level: string | null; description: string; because: string; source: string }[];
   /** Rules that could not be decided; they demand approval. */
   indeterminate: { rule: string; missing: string[] }[];
   /** One line for people. */

@@ -3,6 +3,7 @@
  * demands approval at its level. Adding a rule never makes the verdict milder.
  */
 import type { Verdict, VerdictWord } from "../ports.ts";
+import { because } from "./because.ts";
 import type { Condition } from "./condition.ts";
 import { type Scope, evaluate, unknownFields } from "./evaluate.ts";
 import { type Ladder, strictest } from "./levels.ts";
@@ -72,7 +73,15 @@ export function judge(sets: readonly RuleSet[], ladder: Ladder): Judgement {
       const truth = evaluate(rule.when, set, false);
       // A missing flag counts as false where that makes a rule fire that stops the run, and as unknown where it would let it go on.
       if (truth ?? (rule.action !== "inform" && evaluate(rule.when, set, true))) {
-        triggered.push({ rule: rule.id, action: rule.action, level: rule.level, description: rule.description, source: set.source });
+        const why = because(rule.when, set);
+        triggered.push({
+          rule: rule.id,
+          action: rule.action,
+          level: rule.level,
+          description: rule.description,
+          because: why,
+          source: set.source,
+        });
         demand(rule, rule.action);
       } else if (truth === null) {
         indeterminate.push({ rule: rule.id, missing: unknownFields(rule.when, set) });
@@ -109,7 +118,7 @@ function summarize(
   indeterminate: Verdict["indeterminate"],
 ): string {
   const parts = [
-    ...triggered.map((one) => `${one.rule} (${one.source}${one.description === "" ? "" : `: ${one.description}`})`),
+    ...triggered.map((one) => `${one.because === "" ? one.description || "always" : one.because} (rule ${one.rule}, ${one.source})`),
     ...indeterminate.map((one) => `${one.rule} cannot be decided without ${one.missing.join(", ") || "its facts"}`),
   ];
   const who = level === null || verdict === "pass" || verdict === "inform" ? "" : ` (${level})`;

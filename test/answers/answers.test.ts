@@ -24,6 +24,7 @@ const VERDICT: Verdict = {
       action: "require_approval",
       level: "manager",
       description: "Variance above 2 %",
+      because: "",
       source: "policies/x.yaml",
     },
   ],

@@ -174,7 +174,7 @@ it("1,140 over on an order of 51,200 waits for a manager, and exactly 2 % does n
   const over = await evaluate({ ...facts, variance_pct: "2.2265625", variance: "1140.00" }, undefined, "invoice_reconciliation", all);
   expect(over).toMatchObject({ verdict: "require_approval", level: "manager", levels: ["manager"], approvals: 1, passed: false });
   expect(over.summary).toBe(
-    "approval required (manager); VARIANCE_GT_2PCT (policies/invoice_reconciliation.yaml: invoice differs from its order by more than the tolerance)",
+    "approval required (manager); variance_pct 2.2265625 > 2 and variance 1140.00 > 500 (rule VARIANCE_GT_2PCT, policies/invoice_reconciliation.yaml)",
   );
   expect(await evaluate({ ...facts, variance_pct: "2", variance: "1024.00" }, undefined, "invoice_reconciliation", all)).toMatchObject({
     verdict: "pass",

@@ -12,7 +12,7 @@ const times = createTimes("UTC", NOW);
 const verdict: Verdict = {
   ...{ verdict: "require_approval", passed: false, blocked: false, requires_approval: true, escalation_required: false },
   ...{ level: "cfo", levels: ["cfo", "security"], approvals: 2, distinct_from_requester: true, inputs_hash: "", policy_hash: "" },
-  triggered: [{ rule: "OVER", action: "require_approval", level: "cfo", description: "over the limit", source: "policies/x.yaml" }],
+  triggered: [{ rule: "OVER", action: "require_approval", level: "cfo", description: "over the limit", because: "", source: "policies/x.yaml" }],
   indeterminate: [{ rule: "VENDOR", missing: ["vendor_status"] }],
   summary: "approval required",
 };
