@@ -212,4 +212,9 @@ function seedSpelling(argv: string[]): string[] {
   return argv;
 }
 
+// Whoever reads only the first lines (`| head`) closes the pipe: nothing is wrong, and the command itself goes on to its end.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+});
+
 process.exitCode = await main(process.argv.slice(2));
