@@ -25,11 +25,9 @@ const { variance, pct_exact } = compute_variance_check({ invoiced: invoice.amoun
 const { match: terms_match, ...pay } = script_run("payment_terms", { invoice, vendor: found.vendor, today: found.today });
 fsm_enter("POLICY_CHECK");
 const verdict = policy_evaluate({ facts: { ...found.facts, variance_pct: pct_exact, variance, terms_match } });
-const calls = [
-  { tool: "erp/approve_invoice", params: { invoice_id } },
-  { tool: "erp/schedule_payment", params: { invoice_id, ...pay } },
-];
+const approve = { tool: "erp/approve_invoice", params: { invoice_id } };
+const schedule = { tool: "erp/schedule_payment", params: { invoice_id, ...pay } };
 const title = `Pay ${pay.amount} ${invoice.currency} to ${found.vendor.name} for ${invoice_id}? Variance ${pct_exact} %`;
-const { by } = script_run("carry_out", { title, calls, ask: !verdict.passed });
+const { by } = script_run("carry_out", { title, calls: [approve, schedule], ask: !verdict.passed });
 const summary = `${invoice_id} approved by ${by}: ${pay.amount} on ${pay.pay_date}, variance ${pct_exact} %`;
 ({ decision: "approved", amount: invoice.amount, vendor: found.vendor.name, variance, variance_pct: pct_exact, pays: pay, by, summary });

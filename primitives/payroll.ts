@@ -7,7 +7,7 @@ import { isDay } from "../runtime/day.ts";
 import { ClearedError } from "../runtime/errors.ts";
 import { definePrimitive } from "../runtime/primitive.ts";
 import { ibanLength, isRouting } from "../runtime/privacy/checksums.ts";
-import { checked, money, shown, text } from "./_shapes.ts";
+import { checked, currency, money, shown, text } from "./_shapes.ts";
 import { exact, fixed, sum } from "./compute/exact.ts";
 
 const day = checked<string>((value) => typeof value === "string" && isDay(value), {
@@ -32,7 +32,7 @@ const params = z.object({
     .array(z.object({ id: text.describe("the employee"), ...account, amount: money }))
     .min(1)
     .max(10_000),
-  currency: z.enum(["EUR"]).default("EUR").describe("of a pain.001; NACHA is in USD"),
+  currency: currency.default("USD").describe("of all payments; NACHA is in USD"),
 });
 type Params = z.output<typeof params>;
 type Account = Pick<Params["payments"][number], "name" | "iban" | "bic" | "routing_number" | "account_number">;
@@ -95,9 +95,9 @@ function pain(p: Params): string {
     <GrpHdr><MsgId>${id}</MsgId><CreDtTm>${p.created_on}T00:00:00</CreDtTm>${counts}<InitgPty><Nm>${name}</Nm></InitgPty></GrpHdr>
     <PmtInf>
       <PmtInfId>${id}</PmtInfId><PmtMtd>TRF</PmtMtd><BtchBookg>true</BtchBookg>${counts}
-      <PmtTpInf><SvcLvl><Cd>SEPA</Cd></SvcLvl><CtgyPurp><Cd>SALA</Cd></CtgyPurp></PmtTpInf>
+      <PmtTpInf>${p.currency === "EUR" ? "<SvcLvl><Cd>SEPA</Cd></SvcLvl>" : ""}<CtgyPurp><Cd>SALA</Cd></CtgyPurp></PmtTpInf>
       <ReqdExctnDt>${p.pay_date}</ReqdExctnDt>
-      <Dbtr><Nm>${name}</Nm></Dbtr><DbtrAcct><Id><IBAN>${ibanOf(p.payer)}</IBAN></Id></DbtrAcct><DbtrAgt>${agent(p.payer.bic)}</DbtrAgt><ChrgBr>SLEV</ChrgBr>
+      <Dbtr><Nm>${name}</Nm></Dbtr><DbtrAcct><Id><IBAN>${ibanOf(p.payer)}</IBAN></Id></DbtrAcct><DbtrAgt>${agent(p.payer.bic)}</DbtrAgt><ChrgBr>${p.currency === "EUR" ? "SLEV" : "SHAR"}</ChrgBr>
 ${paid.join("\n")}
     </PmtInf>
   </CstmrCdtTrfInitn>
@@ -156,10 +156,11 @@ export const payroll_bank_file = definePrimitive({
     entry_hash: z.string().nullable().describe("NACHA: of the receiving banks"),
   }),
   errors: ["PAYROLL_ACCOUNT", "JOURNAL_AMOUNT"],
-  example: `payroll_bank_file({ format: "pain.001", reference: "PAY-2024-10", created_on: "2024-10-28", pay_date: "2024-10-31", payer: { name: "Acme", iban: "DE02120300000000202051" }, payments: [{ id: "E-1", name: "Lukas Braun", iban: "DE89370400440532013000", amount: "3648.00" }] })`,
+  example: `payroll_bank_file({ format: "pain.001", reference: "PAY-2024-10", created_on: "2024-10-28", pay_date: "2024-10-31", currency: "EUR", payer: { name: "Acme", iban: "DE02120300000000202051" }, payments: [{ id: "E-1", name: "Lukas Braun", iban: "DE89370400440532013000", amount: "3648.00" }] })`,
   run(p) {
     const twice = p.payments.find((one, i) => p.payments.findIndex((other) => other.id === one.id) !== i);
     if (twice !== undefined) refuse(twice.name, `${twice.id} stands in it twice`);
+    if (p.format === "nacha" && p.currency !== "USD") refuse(p.payer.name, `a NACHA file is in USD, not ${p.currency}`);
     const cents = centsOf(p);
     const total = fixed(sum(p.payments.map((one) => exact(one.amount))), 2);
     const made = p.format === "nacha" ? nacha(p, cents) : { text: pain(p), hash: null };

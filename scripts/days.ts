@@ -4,10 +4,11 @@ description: Calendar days from one day to another, or the day so many days late
 input:
   from: {type: date, required: true}
   to: {type: date}
-  add: {type: integer, default: 0}
+  add: {type: integer}
 */
 // From an agent: script_run("days", { from, to }).days and script_run("days", { from, add: 30 }).day.
 const DAY = 86400000;
 const from = Date.parse(input.from);
-const day = new Date(from + input.add * DAY).toISOString().slice(0, 10);
-({ day, days: input.to === undefined ? input.add : Math.round((Date.parse(input.to) - from) / DAY) });
+const add = input.add ?? 0;
+const day = new Date(from + add * DAY).toISOString().slice(0, 10);
+({ day, days: input.to === undefined ? add : Math.round((Date.parse(input.to) - from) / DAY) });

@@ -11,4 +11,4 @@ const year = compute_net_price_delta({
   original_items: [],
   modified_items: [{ id: "year", price: pay_rate, quantity: pay_type === "salary" ? 12 : 2080 }],
 }).net_delta;
-compute_prorated_amount({ total: year, days_used: hours, total_days: 2080 });
+compute_dt_prorata({ full_period_amount: year, days_in_period: hours, total_days_in_period: 2080 }).result;

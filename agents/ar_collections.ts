@@ -1,0 +1,70 @@
+/*
+name: AR Collections
+description: Go through overdue customers, remind, give notice or hand over, with a result for each
+process: ar_collections
+risk: medium
+uses: [fsm, mcp, compute, data, policy, approval, script, notify, schedule]
+input:
+  customers: {type: list, default: [], describe: ids; everyone who is overdue without}
+  agency: {type: string, default: Fairway Collections}
+states:
+  ASSESS: read overdue invoices, the customers, what was sent to them
+  COMPUTE: aging, the next step for each customer
+  POLICY_CHECK: reminder from 30 days, notice from 60, agency from 90, silence, disputes
+  APPROVAL_GATE?: a person looks at agency, disputes and silence
+  MUTATE: take each customer's step; one that is refused does not keep the others back
+  SCHEDULE_NOTIFY: tell collections, look again in five days
+examples:
+  - {customers: [C-8821, C-301]}
+*/
+fsm_enter("ASSESS");
+const today = mcp_call("erp/get_business_date");
+const open = mcp_fetch_all({ tool: "erp/list_ar_invoices", params: { status: "open" } });
+const asked = (one: any) => input.customers.length === 0 || input.customers.includes(one.customer_id);
+const aged = open.records
+  .filter(asked)
+  .map((one) => ({ ...one, days_outstanding: script_run("days", { from: one.due_on, to: today }).days }));
+const overdue = data_group_by({ records: aged.filter((one) => one.days_outstanding > 0), by: "customer_id" });
+const known = overdue.map(({ key: customer_id, records }) => ({
+  customer: mcp_call({ tool: "erp/get_customer", params: { customer_id } }),
+  reminders: ["reminder", "notice", "final"].map((tier) => mcp_call({ tool: "erp/get_reminder", params: { customer_id, tier } })),
+  invoices: records,
+}));
+fsm_enter("COMPUTE");
+const aging = compute_dt_aging(aged.map((one) => ({ amount: one.balance, days_outstanding: one.days_outstanding })));
+const steps = known.map((one) => script_run("collection_step", { ...one, today, agency: input.agency }));
+fsm_enter("POLICY_CHECK");
+// A list that is not whole is not known to be harmless.
+const verdicts = steps.map((one) => policy_evaluate({ facts: open.complete ? one.facts : {} }));
+const ask = verdicts.some((one) => !one.passed);
+const calls = steps.flatMap((one) => one.calls);
+const amount = data_sum({ records: steps, field: "amount" }).sum;
+const title = `Collect ${amount} from ${steps.length} customers, ${calls.length} steps?`;
+const details = { aging: aging.buckets, customers: steps.map((one, i) => `${one.name}: ${one.action} (${verdicts[i].summary})`) };
+const { by, results } = script_run("carry_out_each", { title, calls, ask, details });
+const outcome = steps.map((one, i) => {
+  const made = results.filter((call: any) =>
+    one.calls.some((mine: any) => JSON.stringify([mine.tool, mine.params]) === JSON.stringify([call.tool, call.params])),
+  );
+  const problems = made.filter((call: any) => !call.ok).map((call: any) => call.problem);
+  const { customer_id, name, amount, days, action } = one;
+  return { customer_id, name, amount, days, action, verdict: verdicts[i].verdict, made: made.length - problems.length, problems };
+});
+const failed = outcome.filter((one) => one.problems.length > 0).map((one) => one.customer_id);
+fsm_enter("SCHEDULE_NOTIFY");
+const summary = `${amount} overdue from ${steps.length} customers: ${results.length} steps by ${by}, ${failed.length === 0 ? "none failed" : `failed for ${failed.join(", ")}`}`;
+notify_send({
+  to: "collections",
+  subject: `Collections of ${today}`,
+  text: summary,
+  key: `${today} ${steps.map((one) => one.customer_id).join(" ")}`,
+});
+for (const { customer_id, made } of outcome)
+  if (made > 0)
+    schedule_run({
+      agent: "ar_collections",
+      at: "in 5d",
+      input: { customers: [customer_id], agency: input.agency },
+      key: `${customer_id} ${today}`,
+    });
+({ amount, action: outcome, aging: aging.buckets, failed, next_follow_up: "in 5 days", summary });

@@ -1,0 +1,65 @@
+/*
+name: Customer Onboarding
+description: Provision an account for a customer who has signed, name who looks after them, start the project
+process: customer_onboarding
+risk: low
+uses: [fsm, mcp, policy, approval, script, notify, schedule]
+input:
+  customer_id: {type: string, required: true}
+  plan_id: {type: string, default: PRO}
+  csm: {type: string, describe: "employee; else the first of Customer Success"}
+states:
+  ASSESS: read the customer, the checklist, who is in Customer Success
+  POLICY_CHECK: contract signed, payment method, checklist
+  APPROVAL_GATE?: a manager looks at what is open
+  MUTATE: account, success manager, project
+  SCHEDULE_NOTIFY: welcome, kickoff, and a look after 30, 60 and 90 days
+examples:
+  - {customer_id: C-310}
+*/
+fsm_enter("ASSESS");
+const { customer_id, plan_id } = input;
+const today = mcp_call("erp/get_business_date");
+const customer = mcp_call({ tool: "erp/get_customer", params: { customer_id } });
+const items = mcp_fetch_all({ tool: "erp/list_onboarding_items", params: { customer_id } });
+const team = mcp_fetch_all({ tool: "erp/list_employees", params: { status: "active" } }).records;
+const csm = team.find((one) => (input.csm === undefined ? one.title === "Customer Success" : one.employee_id === input.csm));
+const kickoff_on = script_run("days", { from: today, add: 7 }).day;
+fsm_enter("POLICY_CHECK");
+const contract_signed = items.records.some((one) => one.item === "contract signed" && one.done);
+const open_items = items.complete ? items.records.filter((one) => !one.done).length : null;
+const verdict = policy_evaluate({ facts: { contract_signed, payment_method_valid: customer.payment_method !== null, open_items } });
+const lead_id = csm.employee_id;
+const calls = [
+  { tool: "erp/provision_account", params: { customer_id, plan_id, region: customer.country === "US" ? "us" : "eu" } },
+  { tool: "erp/assign_csm", params: { customer_id, csm: lead_id } },
+  { tool: "erp/create_project", params: { customer_id, name: `${customer.name} go-live`, kickoff_on, lead_id } },
+];
+const { by } = script_run("carry_out", { title: `Provision ${plan_id} for ${customer.name}?`, calls, ask: !verdict.passed });
+fsm_enter("SCHEDULE_NOTIFY");
+const { account_id } = mcp_call({ tool: "erp/get_account", params: { customer_id } });
+const summary = `${customer.name} has account ${account_id} on ${plan_id}; ${csm.name} starts with them on ${kickoff_on}`;
+notify_send({
+  to: customer.email,
+  subject: `Welcome, ${customer.name}`,
+  text: `${csm.name} will call you before ${kickoff_on}.`,
+  key: customer_id,
+});
+notify_send({ to: csm.email, subject: `New customer ${customer.name}`, text: summary, key: `csm ${customer_id}` });
+for (const days of [30, 60, 90]) {
+  const task = `Check in with ${customer.name} after ${days} days`;
+  schedule_run({
+    agent: "general",
+    at: `in ${days}d`,
+    input: { task, tool: "erp/get_customer", params: { customer_id } },
+    key: `${customer_id} ${days}`,
+  });
+}
+({
+  account_id,
+  csm: csm.name,
+  next_step: { kickoff: kickoff_on, check_ins: [30, 60, 90] },
+  approved_by: by,
+  verdict: verdict.summary,
+  summary,
+});

@@ -1,0 +1,40 @@
+/*
+name: General
+description: Look something up for a task, or make one declared call that the policy and a person allow
+process: general
+risk: low
+uses: [fsm, mcp, policy, approval, script]
+input:
+  task: {type: string, required: true}
+  tool: {type: string, describe: "SERVER/TOOL; without it the tools that fit the task are named"}
+  params: {type: object, default: {}}
+  amount: {type: money, default: "0", describe: money that moves}
+  irreversible: {type: boolean, default: true}
+states:
+  ASSESS: find the tool, read what it says
+  COMPUTE: nothing unless the task needs it
+  POLICY_CHECK: what costs something or cannot be undone
+  APPROVAL_GATE?: a person looks at the call
+  MUTATE: make it
+  SCHEDULE_NOTIFY: nothing unless the task needs it
+examples:
+  - {task: how is invoice INV-2024-447, tool: erp/get_invoice, params: {invoice_id: INV-2024-447}}
+*/
+fsm_enter("ASSESS");
+const { task, tool, params } = input;
+const fitting = mcp_find({ wish: task, limit: 5 }).map((one) => one.tool);
+const meant = tool === undefined ? undefined : mcp_list({ server: tool.split("/")[0] }).find((one) => one.tool === tool);
+const key_entity = Object.values(params).find((value) => typeof value === "string") ?? tool ?? "none";
+let done = { decision_or_status: "found", action_taken: `named tools that fit: ${fitting.join(", ")}`, result: null as unknown };
+if (tool !== undefined && meant?.class !== "mutate") {
+  // A tool that is not on offer is told as an error here.
+  done = { decision_or_status: "read", action_taken: `read ${tool}`, result: mcp_call({ tool, params }) };
+} else if (tool !== undefined) {
+  fsm_enter("COMPUTE");
+  fsm_enter("POLICY_CHECK");
+  policy_evaluate({ facts: { amount: input.amount, irreversible: input.irreversible } });
+  // A person, whatever the policy says: nobody has written down what this call is for.
+  const { by, answers } = script_run("carry_out", { title: `${task}: call ${tool}?`, calls: [{ tool, params }], ask: true });
+  done = { decision_or_status: "done", action_taken: `${tool} called, approved by ${by}`, result: answers[0] };
+}
+({ ...done, key_entity, tools: fitting, summary: `${task}: ${done.action_taken}` });

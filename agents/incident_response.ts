@@ -1,0 +1,67 @@
+/*
+name: Incident Response
+description: Weigh an incident, undo the deployment behind it after the people who must have said yes, and see to its post-mortem
+process: incident_response
+risk: high
+uses: [fsm, mcp, compute, data, policy, approval, script, notify, schedule, document]
+input:
+  incident_id: {type: string, required: true}
+  root_cause: {type: string, default: under investigation}
+states:
+  ASSESS: read the incident, its service, deployments, customers, earlier incidents, who is on call
+  COMPUTE: impact, revenue at risk
+  POLICY_CHECK: severity, cardholder data, revenue at risk
+  APPROVAL_GATE: a person decides; two in a P1 and where cardholder data is touched
+  MUTATE: roll back, mark as mitigated, ticket, post-mortem
+  SCHEDULE_NOTIFY: tell who is on call, post-mortem on the next day
+examples:
+  - {incident_id: INC-501}
+*/
+fsm_enter("ASSESS");
+const { incident_id, root_cause } = input;
+const incident = mcp_call({ tool: "erp/get_incident", params: { incident_id } });
+const { service_id, severity, cardholder_data, opened_at } = incident;
+const service = mcp_call({ tool: "erp/get_service", params: { service_id } });
+const on_call = mcp_call({ tool: "erp/get_employee", params: { employee_id: service.on_call } });
+const live = mcp_fetch_all({ tool: "erp/list_deployments", params: { service_id, status: "live" } }).records;
+const similar = mcp_fetch_all({ tool: "erp/list_incidents", params: { service_id, status: "resolved" } }).records;
+fsm_enter("COMPUTE");
+const customers = incident.impact.reduce((all: number, one: any) => all + one.customers, 0);
+const weighted = data_sum({
+  records: incident.impact.map((one: any) => ({ n: String(one.customers * Number(one.weight)) })),
+  field: "n",
+}).sum;
+// What was deployed in the day before is suspected.
+const suspects = live.filter((one) => Date.parse(opened_at) - Date.parse(one.deployed_at) < 86400000 && one.deployed_at < opened_at);
+fsm_enter("POLICY_CHECK");
+const verdict = policy_evaluate({ facts: { severity, cardholder_data, revenue_at_risk: service.revenue_per_hour } });
+const calls: { tool: string; params: object }[] = suspects.map(({ deployment_id }) => ({
+  tool: "erp/rollback_deployment",
+  params: { deployment_id },
+}));
+if (suspects.length > 0) calls.push({ tool: "erp/update_incident", params: { incident_id, status: "mitigated", root_cause } });
+calls.push({
+  tool: "erp/create_ticket",
+  params: { reference: incident_id, subject: `Post-mortem: ${incident.summary}`, assignee: service.on_call, priority: "high" },
+});
+const impact = { customers, weighted, revenue_per_hour: service.revenue_per_hour, cardholder_data };
+const title = `${severity} ${incident_id}, ${incident.summary}: roll back ${suspects.map((one) => one.version).join(", ") || "nothing"}?`;
+const { by } = script_run("carry_out", { title, calls, ask: true, details: { impact, similar: similar.length, verdict: verdict.summary } });
+const resolution = suspects.length > 0 ? "mitigated" : "open, to be investigated";
+const timeline = [
+  ...suspects.map((one) => ({ time: one.deployed_at, event: `${one.deployment_id} deployed` })),
+  { time: opened_at, event: incident.summary },
+];
+const action_items = [{ action: "Find the root cause", owner: on_call.name }];
+const review = document_post_mortem({ incident_id, summary: incident.summary, timeline, root_cause, impact, action_items });
+data_write({ path: `incidents/${incident_id}.md`, text: document_format({ document: review }) });
+fsm_enter("SCHEDULE_NOTIFY");
+const summary = `${incident_id} (${severity}) ${resolution} by ${by}: ${customers} customers reached`;
+notify_send({ to: on_call.email, subject: `${incident_id}: ${resolution}`, text: summary, urgent: true, key: incident_id });
+schedule_run({
+  agent: "general",
+  at: "in 1d",
+  input: { task: `Post-mortem of ${incident_id}`, tool: "erp/get_incident", params: { incident_id } },
+  key: incident_id,
+});
+({ severity, resolution, impact, root_cause, steps: calls.map((one) => one.tool), approved_by: by, summary });

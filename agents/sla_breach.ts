@@ -1,0 +1,54 @@
+/*
+name: SLA Breach
+description: Find what a missed service level owes, and apply the credit
+process: sla_breach
+risk: high
+uses: [fsm, mcp, compute, data, policy, approval, script, notify]
+input:
+  contract_id: {type: string, required: true}
+  period: {type: string, required: true, describe: YYYY-MM}
+states:
+  ASSESS: read the contract with its tiers, the measured uptime, earlier breaches and credits
+  COMPUTE: downtime against what is allowed, the credit of the tier, the quarter
+  POLICY_CHECK: within what is granted without asking, not disputed, account current; strategic customers and repeats go up
+  APPROVAL_GATE?: a person looks at what is outside the policy
+  MUTATE: apply the credit
+  SCHEDULE_NOTIFY: tell the owner of the contract, in open hours
+examples:
+  - {contract_id: CTR-441, period: 2024-09}
+*/
+fsm_enter("ASSESS");
+const { contract_id, period } = input;
+const contract = mcp_call({ tool: "erp/get_contract", params: { contract_id } });
+const uptime = mcp_call({ tool: "erp/get_uptime", params: { service_id: contract.service_id, period } });
+const service = mcp_call({ tool: "erp/get_service", params: { service_id: contract.service_id } });
+const owner = mcp_call({ tool: "erp/get_employee", params: { employee_id: service.on_call } });
+const before = mcp_call({ tool: "erp/get_credit", params: { contract_id, period } });
+const breaches = mcp_fetch_all({ tool: "erp/list_sla_breaches", params: { contract_id } });
+fsm_enter("COMPUTE");
+const { credit, ...breach } = script_run("sla_figures", { contract, uptime });
+const owed = !new Decimal(credit).isZero() && before.found === false;
+const quarterOf = (month: string) => `${month.slice(0, 4)}-${Math.ceil(Number(month.slice(5, 7)) / 3)}`;
+const earlier = breaches.records.filter((one) => quarterOf(one.period) === quarterOf(period) && one.period !== period);
+const quarter_total = script_run("total", { amounts: [credit, ...earlier.map((one) => one.credit)] });
+fsm_enter("POLICY_CHECK");
+const breaches_in_quarter = breaches.complete ? earlier.length + (owed ? 1 : 0) : null;
+const { strategic, disputed, account_current } = contract;
+const verdict = policy_evaluate({ facts: { credit, strategic, breaches_in_quarter, disputed, account_current } });
+const reason = `${breach.downtime_minutes} minutes down in ${period}, ${breach.allowed_minutes} allowed`;
+const calls = owed ? [{ tool: "erp/apply_credit", params: { contract_id, period, amount: credit, reason } }] : [];
+const title = `Credit ${credit} on ${contract_id} for ${period}? ${reason}`;
+const { by } = script_run("carry_out", { title, calls, ask: !verdict.passed, details: { ...breach, quarter_total, breaches_in_quarter } });
+fsm_enter("SCHEDULE_NOTIFY");
+const summary = owed
+  ? `${contract_id}, ${period}: ${credit} credited by ${by}; ${reason}`
+  : `${contract_id}, ${period}: nothing to credit; ${reason}`;
+notify_send({ to: owner.email, subject: `Service credit ${contract_id} ${period}`, text: summary, key: `${contract_id} ${period}` });
+({
+  credit: owed ? credit : "0.00",
+  breach: { ...breach, uptime_pct: uptime.uptime_pct },
+  customer: contract.party_id,
+  quarter_total,
+  approved_by: by,
+  summary,
+});

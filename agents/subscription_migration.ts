@@ -1,0 +1,71 @@
+/*
+name: Subscription Migration
+description: Move a subscription to another plan after five confirmations, the last one before what cannot be undone
+process: subscription_migration
+risk: high
+uses: [fsm, mcp, compute, data, policy, approval, script, notify]
+input:
+  subscription_id: {type: string, required: true}
+  plan_id: {type: string, required: true}
+states:
+  ASSESS: read the subscription with its features and usage, both plans, the customer
+  COMPUTE: credit for unused days, new cost, termination fee, what is lost
+  POLICY_CHECK: eligible, no balance due, whether data is deleted
+  APPROVAL_GATE: "five times: the change, the features lost, the data deleted, the bill, and all of it"
+  MUTATE: only after the fifth yes - plan, bill, features
+  SCHEDULE_NOTIFY: tell the customer
+examples:
+  - {subscription_id: SUB-77, plan_id: ENTERPRISE}
+*/
+fsm_enter("ASSESS");
+const { subscription_id, plan_id } = input;
+const today = mcp_call("erp/get_business_date");
+const subscription = mcp_call({ tool: "erp/get_subscription", params: { subscription_id } });
+const { customer_id } = subscription;
+const customer = mcp_call({ tool: "erp/get_customer", params: { customer_id } });
+const from = mcp_call({ tool: "erp/get_plan", params: { plan_id: subscription.plan_id } });
+const to = mcp_call({ tool: "erp/get_plan", params: { plan_id } });
+fsm_enter("COMPUTE");
+const { net, lost, deleted, ...bill } = script_run("migration_figures", { subscription, from, to, today });
+const owed = new Decimal(net);
+fsm_enter("POLICY_CHECK");
+const eligible = subscription.status === "active" && subscription.plan_id !== plan_id;
+policy_evaluate({ facts: { eligible, balance: subscription.balance_due, deletes_data: deleted.length > 0 } });
+const pay = { reference: `${subscription_id} ${plan_id} ${today}`, customer_id, amount: net.replace("-", "") };
+const calls = [{ tool: "erp/update_subscription", params: { subscription_id, plan_id, effective_on: today } as object }];
+if (!owed.isZero()) calls.push({ tool: owed.isNegative() ? "erp/refund_customer" : "erp/charge_customer", params: pay });
+for (const { feature, stored_gb } of lost)
+  calls.push(
+    stored_gb > 0
+      ? { tool: "erp/deprovision_feature", params: { subscription_id, feature } }
+      : { tool: "erp/provision_feature", params: { subscription_id, feature, enabled: false } },
+  );
+const names = (list: any[]) => list.map((one) => `${one.feature} (${one.stored_gb} GB)`).join(", ") || "none";
+const questions = [
+  `${customer.name}: from ${from.name} to ${to.name} on ${today}?`,
+  `Features lost: ${names(lost)}?`,
+  `Data deleted for good: ${names(deleted)}?`,
+  `Bill ${net}: ${bill.cost} new, ${bill.fee} fee, ${bill.credit} credit?`,
+];
+for (const title of questions) {
+  fsm_enter("APPROVAL_GATE");
+  approval_wait({ title, calls: [], details: { bill }, expires: "14d" });
+  fsm_enter("MUTATE");
+}
+const { by } = script_run("carry_out", {
+  title: `All of it, now: ${calls.length} steps that cannot be taken back?`,
+  calls,
+  ask: true,
+  details: { bill, lost },
+});
+fsm_enter("SCHEDULE_NOTIFY");
+const summary = `${subscription_id} is on ${to.name} from ${today}; billed ${net}; features lost: ${names(lost)}; confirmed five times, last by ${by}`;
+notify_send({ to: customer.email, subject: `Your plan is ${to.name}`, text: summary, key: `${subscription_id} ${plan_id}` });
+({
+  plan: to.name,
+  billing: { net, ...bill },
+  effective: today,
+  features_lost: lost.map((one: any) => one.feature),
+  approved_by: by,
+  summary,
+});
