@@ -1,5 +1,5 @@
 /** How a run stands, for people and as JSON, shared by the commands that start or resume one; and its whole course, for `runs show`. */
-import { type RunMetadata, footer } from "../answers/mutations.ts";
+import { type RunMetadata, footer, mutationLog, mutationText } from "../answers/mutations.ts";
 import type { Card, RunEvent, RunRecord, Step } from "../ports.ts";
 import { type Note, toldBy } from "../web/story.ts";
 import { type Output, formatError, table } from "./output.ts";
@@ -30,7 +30,8 @@ export function printDetail(output: Output, detail: RunDetail, dir: string): voi
     Note["tone"],
     unknown
   >;
-  output.result(detail);
+  const writes = steps.flatMap((step) => step.changes.flatMap((change) => (change.op === "verified" ? [change.write] : [])));
+  output.result(writes.length === 0 ? detail : { ...detail, mutations: mutationLog(writes) });
   output.line(runLine(output, run).join("  ").trimEnd());
   const who = run.by === undefined ? "" : ` by ${run.by}`;
   const given = Object.entries(run.given ?? {}).map(([key, value]) => `, given ${key}: ${clip(String(value))}`);
@@ -50,6 +51,7 @@ export function printDetail(output: Output, detail: RunDetail, dir: string): voi
     if (type === "commit") output.line(output.dim(`  commit ${commit?.slice(0, 7) ?? ""}  ${message ?? ""}`));
   }
   for (const card of cards) for (const line of cardLines(output, card)) output.line(`  ${line}`);
+  if (writes.length > 0) output.line(mutationText(writes));
   if (run.result !== null) output.line(JSON.stringify(run.result, null, 2));
   if (run.meta !== null) output.line(output.dim(footer(run.meta as unknown as RunMetadata)));
   if (run.error !== null) output.line(formatError(run.error, dir));

@@ -6,6 +6,7 @@ import { judge } from "../privacy/judge.ts";
 import { redactJson } from "../privacy/redact.ts";
 import type { DiskCache } from "../sandbox/disk-cache.ts";
 import { type Header, parseHeader, validateInput } from "../sandbox/header.ts";
+import { complexityOf } from "../task-words.ts";
 import { agentFile } from "../workspace/layout.ts";
 import type { AgentAtHead } from "./agents-at-head.ts";
 import { createMemo } from "./memo.ts";
@@ -32,6 +33,12 @@ export interface Starts {
   start(agent: string, options: StartOptions): Promise<{ id: string; created: boolean }>;
   schedule: Notices["schedule"];
   childrenOf(parent: RunRecord): Children;
+}
+
+/** A task in words that only asks a question gets a run that may only look; "do not change anything" is read, too. */
+function onlyAsks(input: Json): boolean {
+  const task = (input as { task?: Json } | null)?.task;
+  return typeof task === "string" && complexityOf(task) === "readonly";
 }
 
 /**
@@ -75,7 +82,8 @@ export function createStarts(world: { git: Git; engine: Engine; agents: () => Pr
   const toSpec = async (agent: string, { cause, input, mode = "live", ...more }: StartOptions): Promise<RunSpec> => {
     const { commit, blob, header } = await read(agent, cause);
     const checked = validateInput(header, header.process === undefined ? input : guarded(agent, input));
-    return { agent, pin: { commit, blob, api: API }, input: checked, cause, mode, ...more };
+    const given = header.process !== undefined && onlyAsks(checked) ? { ...more.given, readOnly: true } : more.given;
+    return { agent, pin: { commit, blob, api: API }, input: checked, cause, mode, ...more, ...(given === undefined ? {} : { given }) };
   };
   const start = async (agent: string, options: StartOptions) => engine.start(await toSpec(agent, options));
 
