@@ -66,7 +66,7 @@ function callText(tool: string, params: Json): string {
 const TELLING = ["status", "state", "id", "result", "message", "success"];
 
 /** What the tool said: its error, else the most telling field, else the first. `answer` is JSON or text, perhaps cut off. */
-function answerText(answer: string): string {
+export function answerText(answer: string): string {
   let value: Json;
   try {
     value = JSON.parse(answer) as Json;

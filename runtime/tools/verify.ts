@@ -3,6 +3,7 @@
  * was to bring about. Expected fields come from the `verify` spec of trust.yaml, else from what the tool's verb and parameters mean.
  * A tool that is not listed is never called, and never one that is not a reading tool.
  */
+import { answerText } from "../answers/mutations.ts";
 import { ClearedError } from "../errors.ts";
 import type { Call, Json, ToolInfo, VerifiedWrite } from "../ports.ts";
 import { nameWords } from "./classify.ts";
@@ -221,7 +222,7 @@ export async function verifiedWrite(options: {
     before: kept(before, fields),
     after: null,
     diff: {},
-    answer: text.length > 120 ? `${text.slice(0, 117)}...` : text,
+    answer: answerText(text),
   };
   if (failureIn(answer) !== null) return { answer, write: { ...outcome, status: "WRITE_FAILED" } };
   if (outcome.read === null || key === null || expected === null) return { answer, write: outcome };
