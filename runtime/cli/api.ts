@@ -5,14 +5,14 @@
 import { randomUUID } from "node:crypto";
 import { detachedLog, replayRun } from "../engine/replay.ts";
 import { type At, ClearedError, type WireError, toWire } from "../errors.ts";
-import type { Given, Account, Card, Decision, Json, Receipt, RunRecord, RunStatus } from "../ports.ts";
+import type { Given, Account, Decision, Json, Receipt, RunRecord, RunStatus } from "../ports.ts";
 import { API, type StepContext, callPrimitive } from "../primitive.ts";
 import { nextTick } from "../triggers/cron.ts";
 import { listensTo } from "../triggers/listens.ts";
 import { totalsOf } from "../workspace/assertions.ts";
 import { loadChart } from "../workspace/months.ts";
 import { toBalances } from "../workspace/amounts.ts";
-import { decideCard } from "./decide.ts";
+import { type Decided, decideCard } from "./decide.ts";
 import type { AgentAtHead } from "./agents-at-head.ts";
 import type { Host, Progress } from "./host.ts";
 import { type Moving, type Proof, forkRun, migrateRun } from "./move-run.ts";
@@ -45,7 +45,7 @@ export interface Api {
   migrate(p: Moving & { to?: string; dryRun: boolean; wait: boolean }): Promise<{ proof: Proof; run: RunRecord | null }>;
   replay(p: { run: string }): Promise<{ same: boolean; findings: string[]; steps: number }>;
   /** The decision is signed by the caller's key; the owner checks it against trust.yaml. */
-  decide(p: { decision: Decision }): Promise<{ card: Card; run: RunRecord | null; commit: string | null }>;
+  decide(p: { decision: Decision }): Promise<Decided>;
   import(p: { files: string[]; dryRun: boolean; again: boolean }): Promise<{ receipts: Receipt[]; runs: string[] }>;
   balances(p: Record<string, never>): Promise<{ account: Account; balance: Record<string, string> }[]>;
   progress(p: Record<string, never>): Promise<Progress>;

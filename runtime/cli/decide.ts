@@ -3,77 +3,102 @@
  * against trust.yaml before anything moves. Order: first what the decision does (wake a run, change the books), then the card,
  * so that a crash in between is repaired by deciding again.
  */
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { decisionOf, signDecision, verifyDecision } from "../engine/approval.ts";
+import { createHash } from "node:crypto";
+import { canonicalJson } from "../engine/access.ts";
+import { type Authority, tally } from "../engine/approval.ts";
+import { signDecision, verifyDecision } from "../engine/signature.ts";
 import { ClearedError } from "../errors.ts";
 import type { Card, CommitResult, Decision, Json, RunRecord, Tree } from "../ports.ts";
 import type { Trust } from "../workspace/config.ts";
 import { closeRow, confirmEntry } from "../workspace/decisions.ts";
-import { KEY } from "../workspace/layout.ts";
 import type { Host } from "./host.ts";
+import { holderHere } from "./identity.ts";
 
-/** The decision of the person whose key lies in this workspace. @throws APPROVAL_IDENTITY */
+/** What is signed beside a person's answer to this card: which question it is for, and the calls it says yes to where they were edited. */
+export function asked(card: Card): Pick<Decision, "card" | "gate" | "calls"> {
+  const several = (card.approvals ?? 1) > 1 || (card.levels ?? []).length > 1;
+  return {
+    card: card.id,
+    ...(card.gate === null ? {} : { gate: `${card.run}/${card.gate}` }),
+    ...(several && card.gate !== null ? { calls: card.edited ?? card.calls } : {}),
+  };
+}
+
+/** The decision of the person whose key this shell holds. @throws APPROVAL_IDENTITY */
 export function signAs(dir: string, trust: Trust, decision: Omit<Decision, "by" | "signature">, by?: string): Decision {
-  let key: string;
-  try {
-    key = readFileSync(join(dir, KEY), "utf8");
-  } catch (cause) {
-    throw new ClearedError(
-      "APPROVAL_IDENTITY",
-      `There is no key in ${KEY}, so nobody can decide from here. \`cleared init\` makes one; its public half goes into trust.yaml under people.`,
-      { cause },
-    );
-  }
-  const holder = trust.people.find((person) => signsFor(key, person));
-  if (holder === undefined) throw new ClearedError("APPROVAL_IDENTITY", `The key in ${KEY} belongs to nobody in trust.yaml.`);
-  if (by !== undefined && by !== holder.name)
-    throw new ClearedError(
-      "APPROVAL_IDENTITY",
-      `This workspace holds the key of ${holder.name}, not of ${by}. --by only picks a person whose key is here.`,
-    );
-  return signDecision({ ...decision, by: holder.name, ...(trust.people.length === 1 ? { self: true } : {}) }, key);
+  const { person, key } = holderHere(dir, trust, by);
+  return signDecision({ ...decision, by: person.name, ...(trust.people.length === 1 ? { self: true } : {}) }, key);
 }
 
-function signsFor(key: string, person: { name: string; key: string }): boolean {
-  const probe = signDecision({ card: 0, decision: "approved", by: person.name, at: 0 }, key);
-  try {
-    verifyDecision(probe, [person]);
-    return true;
-  } catch {
-    return false; // another person's key
-  }
+export interface Decided {
+  card: Card;
+  run: RunRecord | null;
+  commit: string | null;
+  /** What the card still waits for after this answer, in words; null once it is closed. */
+  still: string | null;
 }
 
-/** @throws CARD_UNKNOWN, CARD_CLOSED, APPROVAL_IDENTITY, GIT_STATE, JOURNAL_* */
-export async function decideCard(host: Host, decision: Decision): Promise<{ card: Card; run: RunRecord | null; commit: string | null }> {
+/** @throws CARD_UNKNOWN, CARD_CLOSED, APPROVAL_*, RUN_INPUT, USAGE, GIT_STATE, JOURNAL_* */
+export async function decideCard(host: Host, decision: Decision): Promise<Decided> {
   verifyDecision(decision, host.trust.people);
   const card = host.cards.get(decision.card);
   if (card === null) throw new ClearedError("CARD_UNKNOWN", `There is no card ${decision.card}. \`cleared queue\` lists the open ones.`);
-  if (card.decision !== null)
-    throw new ClearedError(
-      "CARD_CLOSED",
-      `Card ${card.id} was ${card.decision.decision} by ${card.decision.by} on ${new Date(card.decision.at).toISOString().slice(0, 16).replace("T", " ")}.`,
-    );
-  let commit: string | null = null;
-  let taken = decision;
-  if (card.gate !== null && card.run !== null) {
-    if (card.expires !== null && decision.at >= card.expires)
-      throw new ClearedError("CARD_CLOSED", `Card ${card.id} expired on ${new Date(card.expires).toISOString()}.`);
-    const answer = await host.engine.signal(card.run, card.gate, decision as unknown as Json, `card/${card.id}/${decision.by}`);
-    if (answer === "closed")
-      throw new ClearedError("CARD_CLOSED", `The run of card ${card.id} has ended already; \`cleared runs show ${card.run}\` tells how.`);
-    // A crash between signal and card, or a second person at the same moment: what the run goes by is what the card says.
-    const given = (await host.engine.signals(card.run, card.gate)).map((signal) => signal.payload as unknown as Decision);
-    const closed = decisionOf(card, given);
-    if (closed === null) return { card, run: await host.engine.get(card.run), commit: null };
-    taken = closed;
-  } else {
-    commit = await changeBooks(host, card, decision);
-  }
-  host.cards.decide(card.id, taken);
+  if (card.decision !== null) throw closed(card, card.decision);
+  if (card.gate !== null && card.run !== null) return decideGate(host, card, card.run, decision);
+  const commit = await changeBooks(host, card, decision);
+  host.cards.decide(card.id, decision);
   if (commit !== null) await host.tidy();
-  return { card: host.cards.get(card.id) ?? card, run: card.run === null ? null : await host.engine.get(card.run), commit };
+  return { card: host.cards.get(card.id) ?? card, run: card.run === null ? null : await host.engine.get(card.run), commit, still: null };
+}
+
+const closed = (card: Card, { decision, by, at }: Decision): ClearedError =>
+  new ClearedError(
+    "CARD_CLOSED",
+    `Card ${card.id} was ${decision} by ${by} on ${new Date(at).toISOString().slice(0, 16).replace("T", " ")}.`,
+  );
+
+/** The signal is stored first, then the card is closed: what the run goes by is what the card says, whoever comes second is told. */
+async function decideGate(host: Host, card: Card, id: string, decision: Decision): Promise<Decided> {
+  const run = await host.engine.get(id);
+  if (run === null) throw new ClearedError("CARD_UNKNOWN", `The run of card ${card.id} is not there any more.`);
+  const authority = await host.world.authority(run);
+  const why = authority.objection(card, decision);
+  if (why !== null) throw why;
+  if (card.expires !== null && host.clock.now() >= card.expires)
+    throw new ClearedError("CARD_CLOSED", `Card ${card.id} expired on ${new Date(card.expires).toISOString()}.`);
+  const gate = card.gate as string;
+  // A repeat of the same answer is one answer; the same person may still change it while the card is open.
+  const { at: _, signature: _s, session: _p, ...answer } = decision;
+  const what = createHash("sha256").update(canonicalJson(answer)).digest("hex").slice(0, 16);
+  if ((await host.engine.signal(id, gate, decision as unknown as Json, `card/${card.id}/${decision.by}/${what}`)) === "closed") {
+    const now = host.cards.get(card.id)?.decision;
+    if (now != null && now.by !== "runtime") throw closed(card, now);
+    throw new ClearedError("CARD_CLOSED", `The run of card ${card.id} has ended already; \`cleared runs show ${id}\` tells how.`);
+  }
+  const given = (await host.engine.signals(id, gate)).map((signal) => signal.payload as unknown as Decision);
+  const counted = tally(card, given, authority);
+  if (counted.decision === null) {
+    host.cards.revise(card.id, { edited: counted.calls, said: counted.people });
+    const open = host.cards.get(card.id) ?? card;
+    return { card: open, run: await host.engine.get(id), commit: null, still: stillOf(open, authority, counted.people) };
+  }
+  // The run may have come by already and closed it.
+  if (host.cards.get(card.id)?.decision === null) host.cards.decide(card.id, counted.decision);
+  const settled = host.cards.get(card.id) ?? card;
+  const people = counted.decision.people?.map((one) => one.by) ?? [counted.decision.by];
+  if (!people.includes(decision.by) || (decision.decision === "rejected") !== (counted.decision.decision === "rejected"))
+    throw closed(card, counted.decision);
+  return { card: settled, run: await host.engine.get(id), commit: null, still: null };
+}
+
+function stillOf(card: Card, authority: Authority, people: readonly string[]): string {
+  const more = (card.approvals ?? 1) - people.length;
+  const levels = authority.unmet(card, people);
+  const words = [
+    ...(more > 0 ? [`${more} more ${more === 1 ? "person" : "people"}`] : []),
+    ...(levels.length > 0 ? [`the yes of ${levels.join(" and ")}`] : []),
+  ];
+  return words.join(", with ");
 }
 
 async function changeBooks(host: Host, card: Card, decision: Decision): Promise<string | null> {

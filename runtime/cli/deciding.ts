@@ -1,17 +1,20 @@
-/** What approve and reject share: sign, send, say what came of it. */
+/** What approve, reject and answer share: sign, send, say what came of it. */
+import { editCalls } from "../engine/edits.ts";
 import { ClearedError } from "../errors.ts";
-import type { Decision, Json } from "../ports.ts";
+import type { Card, Decision, Json } from "../ports.ts";
 import { withApi } from "./connect.ts";
+import { asked, signAs } from "./decide.ts";
 import { findWorkspace } from "./find.ts";
-import { signAs } from "./decide.ts";
 import { readLocal } from "./local.ts";
+import { withStore } from "./look.ts";
 import type { Invocation } from "./main.ts";
 import { cardLines, parseJson, runLine } from "./text.ts";
 
+/** `answer`: what is said to a card, beyond what the options say. @throws USAGE, RUN_INPUT */
 export async function decideAll(
   at: Invocation,
   cards: string[],
-  decision: "approved" | "rejected",
+  answer: (card: Card) => Pick<Decision, "decision" | "calls" | "result">,
   options: Record<string, unknown>,
 ): Promise<number> {
   const { output } = at;
@@ -28,9 +31,11 @@ export async function decideAll(
   };
   const decided = await withApi(dir, async (api) => {
     const all = [];
-    for (const card of ids) {
-      const signed: Decision = signAs(dir, trust, { card, decision, at: Date.now(), ...extra }, options["by"] as string | undefined);
-      const one = await api.decide({ decision: signed });
+    for (const id of ids) {
+      const card = await withStore(dir, (look) => look.card(id));
+      if (card === null) throw new ClearedError("CARD_UNKNOWN", `There is no card ${id}. \`cleared queue\` lists the open ones.`);
+      const said = { ...asked(card), ...answer(card), at: Date.now(), ...extra };
+      const one = await api.decide({ decision: signAs(dir, trust, said, options["by"] as string | undefined) });
       // The run goes on at once; a person wants to see where it got to.
       all.push({ ...one, run: one.run === null || one.card.gate === null ? one.run : await api.status({ run: one.run.id, wait: true }) });
     }
@@ -39,8 +44,26 @@ export async function decideAll(
   output.result(decided);
   for (const one of decided) {
     for (const line of cardLines(output, one.card)) output.line(line);
+    if (one.still !== null) output.line(`      counted; still needs ${one.still}`);
     if (one.commit !== null) output.line(`      commit ${one.commit.slice(0, 7)}`);
     if (one.run !== null && one.card.gate !== null) output.line(`      ${runLine(output, one.run).join("  ").trimEnd()}`);
   }
   return 0;
+}
+
+/** `path=value` of --set and of answers. @throws USAGE */
+export function pairsOf(texts: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    texts.map((text) => {
+      const at = text.indexOf("=");
+      if (at < 1) throw new ClearedError("USAGE", `"${text}" sets nothing; write name=value.`);
+      return [text.slice(0, at), text.slice(at + 1)];
+    }),
+  );
+}
+
+/** A yes, or with edits a yes to the edited calls. @throws USAGE */
+export function yes(card: Card, sets: Readonly<Record<string, string>>): Pick<Decision, "decision" | "calls"> {
+  if (Object.keys(sets).length === 0) return { decision: "approved" };
+  return { decision: "edited", calls: editCalls(card.edited ?? card.calls, sets) };
 }

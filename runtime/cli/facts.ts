@@ -13,7 +13,7 @@ import { findEntry, loadChart, loadMonth, monthFiles } from "../workspace/months
 import { verifyBooks } from "../workspace/verify.ts";
 import { formatAt } from "../errors.ts";
 import type { Api } from "./api.ts";
-import { signAs } from "./decide.ts";
+import { asked, signAs } from "./decide.ts";
 import type { Host } from "./host.ts";
 
 export function createFacts(host: Host, api: Api): Facts {
@@ -113,7 +113,9 @@ export function createFacts(host: Host, api: Api): Facts {
       );
     },
     async decide(id, answer) {
-      await api.decide({ decision: signAs(host.dir, host.trust, { card: id, at: host.clock.now(), ...answer }) });
+      const card = cards.get(id);
+      const question = card === null ? { card: id } : asked(card);
+      await api.decide({ decision: signAs(host.dir, host.trust, { ...question, at: host.clock.now(), ...answer }) });
     },
   };
 }

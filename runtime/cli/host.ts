@@ -5,6 +5,7 @@
 import { mkdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { primitives } from "../../primitives/index.ts";
+import { createAuthority } from "../engine/authority.ts";
 import { type Emitted, createCards, openEmitted, takeEmitted } from "../engine/cards.ts";
 import { Database } from "../engine/database.ts";
 import { type Lease, takeLease } from "../engine/lease.ts";
@@ -29,6 +30,7 @@ import { type Local, readLocal } from "./local.ts";
 import { createMemo } from "./memo.ts";
 import { createPins } from "./pins.ts";
 import { againOf, settleRows } from "./receipts.ts";
+import { createStanding } from "./standing.ts";
 import { createToolPool } from "./tools.ts";
 import { execSource, withFile } from "./source.ts";
 import { type Starts, createStarts } from "./starts.ts";
@@ -234,7 +236,13 @@ function assemble(parts: Parts): Omit<Host, "close"> {
       };
     },
     limits: async (run) => limitsFor(trust, run.agent),
-    standing: () => null,
+    authority: async (run) => createAuthority(trust.people, (await config(git.tree(run.pin.commit))).policy),
+    standing: createStanding({
+      trust,
+      clock,
+      config: (run) => config(git.tree(run.pin.commit)),
+      tools: (run) => tools.forRun({ run: run.id }),
+    }),
     people: trust.people.length,
     guard: () => parts.lease?.check(),
   };

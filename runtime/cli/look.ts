@@ -16,6 +16,7 @@ export interface Look {
   /** @throws RUN_UNKNOWN */
   show(run: string): Promise<RunDetail>;
   queue(all: boolean): Card[];
+  card(id: number): Card | null;
 }
 
 /** @throws STORE_CORRUPT, STORE_VERSION */
@@ -36,6 +37,7 @@ export async function withStore<T>(dir: string, work: (look: Look) => Promise<T>
         return { run, steps: await engine.steps(id), events, cards: cards.list({ run: id }) };
       },
       queue: (all) => cards.list({ open: !all }),
+      card: (id) => cards.get(id),
     });
   } finally {
     database.close();

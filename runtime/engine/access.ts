@@ -76,7 +76,11 @@ export function fold(state: RunState, step: Step, primitive: Primitive | undefin
           ...(change.people ?? [{ by: change.by, at: step.at, ...(change.self === undefined ? {} : { self: change.self }) }]),
         );
       if (process !== null) process.answered = change.decision === "rejected" ? "rejected" : "approved";
-    } else if (change.op === "verified") state.writes.push(change.write);
+      // What a person writes in is theirs: it needs no other source.
+      if (change.decision === "edited")
+        for (const call of change.calls) for (const { value } of amountsIn(call.params)) numbersOf(value, state.figures.known);
+    } else if (change.op === "answered") numbersOf(change.values, state.figures.known);
+    else if (change.op === "verified") state.writes.push(change.write);
     else if (process === null) continue;
     else if (change.op === "verdict") judged(process, change.verdict);
     else if (change.op === "entered") {

@@ -1,18 +1,27 @@
 /**
  * Gates: where a run stops until a person has answered. A gate belongs to one step of one run, opens one card, and is decided by the
- * first valid signal in its list. Also what settles a call in doubt: its key, then its read-back, then a person. Never a guess.
+ * valid signals in its list. Also what settles a call in doubt: its key, then its read-back, then a person. Never a guess.
  */
-import { createHash, createPrivateKey, createPublicKey, sign, verify } from "node:crypto";
-import { ClearedError } from "../errors.ts";
+import { createHash } from "node:crypto";
+import type { ClearedError } from "../errors.ts";
 import type { Call, CardDraft, Change, Decision, Json, RunLog, RunRecord, Step } from "../ports.ts";
 import { End, type Gate, type Primitive, type StepContext, Suspend, parseParams } from "../primitive.ts";
 import { canonicalJson } from "./access.ts";
+import { changesIn } from "./edits.ts";
 
 /** What the process adds to a card: who is asked for, and what they should know. Not part of the question itself. */
 export type Demands = Pick<CardDraft, "level" | "levels" | "approvals" | "not_by" | "brief">;
 
-/** What an approval profile of trust.yaml answers without asking anybody, or null. */
-type Standing = (run: RunRecord, card: CardDraft) => Decision | null;
+/** Who may decide, as trust.yaml and the ladder say it now. */
+export interface Authority {
+  /** Why this decision does not count: not signed by that person for this question, barred, or without the level. Null: it counts. Never throws. */
+  objection(card: CardDraft, decision: Decision): ClearedError | null;
+  /** The demanded levels that none of these people meets. */
+  unmet(card: CardDraft, people: readonly string[]): string[];
+}
+
+/** Answers a gate without asking anybody, or null. `key`: the gate's, the same on a repeat; `note` says on the run why it did not. */
+export type Standing = (run: RunRecord, card: CardDraft, key: string, note: (message: string) => void) => Promise<Decision | null>;
 
 /** In a dry run every gate is passed, or the calls it covers would be refused. */
 export function waved(now: number): Decision {
@@ -20,73 +29,123 @@ export function waved(now: number): Decision {
 }
 
 /** What a decision changes in the run: the calls it covers may be made, each once. */
-export function decidedChange(gate: Gate, decision: Decision): Change {
-  const calls = decision.decision === "rejected" ? [] : (decision.calls ?? gate.card.calls);
+export function decidedChange({ card }: Gate, decision: Decision): Change[] {
+  // Whether a call happened, and what a form was told, is no permission to make a call.
+  if (card.kind === "in_doubt" || card.kind === "form") return [];
+  const calls = decision.decision === "rejected" ? [] : (decision.calls ?? card.calls);
   const { people, self } = decision;
-  return {
-    op: "decided",
-    decision: decision.decision,
-    by: decision.by,
-    calls,
-    ...(people === undefined ? {} : { people }),
-    ...(self === undefined ? {} : { self }),
-  };
+  return [
+    {
+      op: "decided",
+      decision: decision.decision,
+      by: decision.by,
+      calls,
+      ...(people === undefined ? {} : { people }),
+      ...(self === undefined ? {} : { self }),
+    },
+  ];
+}
+
+export interface Asking {
+  log: RunLog;
+  seq: number;
+  now: number;
+  /** Counts the answers; asked at each execution, so that who may decide is what trust.yaml says by then. */
+  authority: Authority;
+  /** Null where only a person may answer. */
+  standing: Standing | null;
 }
 
 /**
  * The decision of the gate at this step, or a card and a suspension. The gate's name holds what it asks: when the script behind a
- * waiting run is replaced, a decision on the old question does not answer the new one.
+ * waiting run is replaced, a decision on the old question does not answer the new one. The answers are read from the store and not
+ * believed: each is checked again.
  * @throws Suspend, End
  */
-export function passGate(log: RunLog, seq: number, now: number, gate: Gate, demands: Partial<Demands>, standing: Standing): Decision {
+export async function passGate({ log, seq, now, authority, standing }: Asking, gate: Gate, demands: Partial<Demands>): Promise<Decision> {
   const { expires: _, ...question } = gate.card;
   const asked = createHash("sha256").update(canonicalJson(question)).digest("hex").slice(0, 12);
   const name = `gate_${seq}_${asked}`;
   const card = { ...gate.card, ...demands, run: log.run.id, gate: name };
   const given = log.signals(name).map((signal) => signal.payload as unknown as Decision);
-  const decided = decisionOf(card, given);
-  if (decided !== null) return decided;
-  const stands = standing(log.run, card);
-  if (stands !== null) return stands;
+  const note = (message: string) => log.event("log", { level: "warn", message });
+  const decided = tally(card, given, authority).decision ?? (await standing?.(log.run, card, `${log.run.id}/${name}`, note)) ?? null;
+  if (decided !== null) {
+    tell(log, card, decided);
+    log.release([{ kind: "decided", gate: name, decision: decided }]);
+    return decided;
+  }
   if (card.expires !== null && now >= card.expires) throw new End("expired", `Nobody answered "${card.title}" in time.`);
   log.release([{ kind: "card", key: `${log.run.id}/${seq}/${asked}`, card }]);
   throw new Suspend(gate.reason, card.title, { gate: name, seen: given.length, ...(card.expires === null ? {} : { until: card.expires }) });
 }
 
+/** What the run's events keep beside the answer: a change, a no, and what nobody was asked about. */
+function tell(log: RunLog, card: CardDraft, decision: Decision): void {
+  const { by, reason } = decision;
+  const why = reason === undefined ? "" : `: ${reason}`;
+  const changed = decision.decision === "edited" ? changesIn(card.calls, decision.calls ?? card.calls) : [];
+  const message =
+    decision.decision === "edited"
+      ? `${by} changed ${changed.map((one) => `${one.path} ${JSON.stringify(one.from)} -> ${JSON.stringify(one.to)}`).join(", ")}${why}`
+      : decision.decision === "rejected"
+        ? `${by} said no to "${card.title}"${why}`
+        : by.startsWith("profile:")
+          ? `${by} of trust.yaml said yes to "${card.title}"`
+          : null;
+  if (message !== null) log.event("log", { level: "info", message, by, ...(changed.length === 0 ? {} : { changed }) });
+}
+
+export interface Tally {
+  /** Null while the gate is open. */
+  decision: Decision | null;
+  /** What a yes is asked for now: the card's calls, or as somebody has edited them. */
+  calls: Call[];
+  /** Whose yes to these calls counts. */
+  people: string[];
+}
+
 /**
- * The rule of every gate: one no closes it, and so many different people's yes to the same calls. Who edits the calls has said yes to
- * their own version only, so an edit starts the count again. Null while the gate is open.
+ * The rule of every gate: one no closes it; so does the yes of so many different people to the same calls, once the levels it demands
+ * are met by them together. Who edits the calls has said yes to their own version only, so an edit starts the count again.
  */
-export function decisionOf(card: Pick<CardDraft, "calls" | "approvals">, decisions: readonly Decision[]): Decision | null {
-  let calls: readonly Call[] = card.calls;
+export function tally(card: CardDraft, decisions: readonly Decision[], authority: Authority): Tally {
+  let calls = card.calls;
   let edited: Decision | null = null;
   let people: Decision[] = [];
+  const names = () => people.map((one) => one.by);
   for (const decision of decisions) {
-    if (decision.decision === "rejected" || decision.decision === "expired") return decision;
+    if (authority.objection(card, decision) !== null) continue;
+    if (decision.decision === "rejected") return { decision, calls, people: names() };
+    const said = decision.calls ?? card.calls;
     if (decision.decision === "edited") {
-      calls = decision.calls ?? calls;
+      calls = said;
       edited = decision;
       people = [];
-    } else if (decision.calls !== undefined && canonicalJson(decision.calls) !== canonicalJson(calls)) continue;
-    if (!people.some((one) => one.by === decision.by)) people.push(decision);
-    if (people.length < (card.approvals ?? 1)) continue;
-    const { signature, ...last } = decision;
+    } else if (canonicalJson(said) !== canonicalJson(calls)) continue;
+    if (!names().includes(decision.by)) people.push(decision);
+    if (people.length < (card.approvals ?? 1) || authority.unmet(card, names()).length > 0) continue;
+    const { signature, calls: _, ...last } = decision;
     const all = people.map(({ by, at, self }) => ({ by, at, ...(self === undefined ? {} : { self }) }));
     return {
-      ...last,
-      ...(all.length > 1 ? { people: all } : signature === undefined ? {} : { signature }),
-      by: all.map((one) => one.by).join(", "),
-      ...(edited === null ? {} : { decision: "edited", calls: [...calls] }),
+      calls,
+      people: names(),
+      decision: {
+        ...last,
+        ...(all.length > 1 ? { people: all } : signature === undefined ? {} : { signature }),
+        by: names().join(", "),
+        ...(edited === null ? {} : { decision: "edited", calls }),
+      },
     };
   }
-  return null;
+  return { decision: null, calls, people: names() };
 }
 
 /**
  * What to do with a call that was started before a crash and has no outcome: answer what it did, or null to make it (again).
  * @throws Suspend while a person has to look
  */
-export async function settleDoubt(primitive: Primitive, step: Step, log: RunLog, ctx: StepContext): Promise<{ value: Json } | null> {
+export async function settleDoubt(primitive: Primitive, step: Step, ctx: StepContext): Promise<{ value: Json } | null> {
   if (primitive.idempotent === "key") return null;
   const params = parseParams(primitive, JSON.parse(step.params) as Json);
   const seen = await primitive.readBack?.(params, ctx);
@@ -108,29 +167,7 @@ export async function settleDoubt(primitive: Primitive, step: Step, log: RunLog,
       expires: null,
     },
   };
-  const decision = passGate(log, step.seq, step.at, question, {}, () => null);
+  const decision = await ctx.gate(question);
   if (decision.decision === "rejected") return null;
   return { value: decision.result ?? ((await primitive.dryRun?.(params, ctx)) as Json) };
-}
-
-/** The decision with the person's signature over its canonical text. `key` is a PEM private key (Ed25519). */
-export function signDecision(decision: Decision, key: string): Decision {
-  const { signature: _, ...document } = decision;
-  return { ...document, signature: sign(null, Buffer.from(canonicalJson(document)), createPrivateKey(key)).toString("base64") };
-}
-
-/** @throws APPROVAL_IDENTITY when the signature is not the person's */
-export function verifyDecision(decision: Decision, people: readonly { name: string; key: string }[]): void {
-  const person = people.find((candidate) => candidate.name === decision.by);
-  if (person === undefined) {
-    throw new ClearedError(
-      "APPROVAL_IDENTITY",
-      `"${decision.by}" is not a person of trust.yaml (${people.map((one) => one.name).join(", ") || "it names none"}).`,
-    );
-  }
-  const { signature, ...document } = decision;
-  const key = createPublicKey({ key: Buffer.from(person.key, "base64"), format: "der", type: "spki" });
-  if (signature === undefined || !verify(null, Buffer.from(canonicalJson(document)), key, Buffer.from(signature, "base64"))) {
-    throw new ClearedError("APPROVAL_IDENTITY", `The decision is not signed by the key that trust.yaml gives for ${decision.by}.`);
-  }
 }

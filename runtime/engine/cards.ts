@@ -72,6 +72,13 @@ export function createCards(database: Database): Cards {
         database.run("UPDATE cards SET decision = ? WHERE id = ?", JSON.stringify(decision), id);
       });
     },
+    revise: (id, shown) =>
+      database.write(() => {
+        database.run(
+          "UPDATE cards SET document = json_set(document, '$.edited', json(?), '$.said', json(?)) WHERE id = ? AND decision IS NULL",
+          ...[JSON.stringify(shown.edited), JSON.stringify(shown.said), id],
+        );
+      }),
   };
 }
 

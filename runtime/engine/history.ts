@@ -4,21 +4,7 @@
  * a script is in `steps` before the answer leaves. Reads, writes and control are buffered; an intent is durable before it acts.
  */
 import type { WireError } from "../errors.ts";
-import type {
-  CardDraft,
-  Change,
-  Decision,
-  Json,
-  Outcome,
-  Released,
-  RunEvent,
-  RunLog,
-  RunRecord,
-  Signal,
-  Step,
-  WaitReason,
-} from "../ports.ts";
-import { decisionOf } from "./approval.ts";
+import type { Change, Json, Outcome, Released, RunEvent, RunLog, RunRecord, Signal, Step, WaitReason } from "../ports.ts";
 import { openCard } from "./cards.ts";
 import { type Database, pack, unpack } from "./database.ts";
 
@@ -74,13 +60,20 @@ export function readSignals(database: Database, rid: number, gate: string): Sign
     .map((row) => ({ gate, key: row.key, payload: JSON.parse(row.payload) as Json, at: row.at }));
 }
 
-/** Opens cards and puts events into the outbox; a key that exists changes nothing. */
-function release(database: Database, rid: number, run: string, at: number, items: Released[]): void {
+const GATE = "json_extract(document, '$.gate')";
+
+/** Opens cards, closes those the run goes by, and puts events into the outbox; a key that exists changes nothing. */
+function release(database: Database, run: string, at: number, items: Released[]): void {
   for (const item of items) {
     if (item.kind === "card") {
       // A run asks one question at a time; one that was dropped (by other code) and is asked again is open again.
-      if (item.card.gate !== null) closeGates(database, rid, run, at, "the run asks something else now", item.key);
+      if (item.card.gate !== null) closeGates(database, run, at, "the run asks something else now", item.key);
       openCard(database, item.key, item.card, at);
+    } else if (item.kind === "decided") {
+      database.run(
+        `UPDATE cards SET decision = ? WHERE run = ? AND decision IS NULL AND ${GATE} = ?`,
+        ...[JSON.stringify(item.decision), run, item.gate],
+      );
     } else {
       database.run(
         "INSERT INTO emitted VALUES (?, ?, ?, ?, ?, 0) ON CONFLICT (key) DO NOTHING",
@@ -94,23 +87,13 @@ function release(database: Database, rid: number, run: string, at: number, items
   }
 }
 
-const GATE = "json_extract(document, '$.gate')";
-
-/**
- * Closes the run's gates that need no answer any more. One that was answered shows its answer: a crash may have come between the
- * signal and the card.
- */
-export function closeGates(database: Database, rid: number, run: string, at: number, reason: string, except = ""): void {
-  const open = database.all<{ id: number; gate: string; document: string }>(
-    `SELECT id, document, ${GATE} AS gate FROM cards WHERE run = ? AND decision IS NULL AND key != ? AND ${GATE} IS NOT NULL`,
-    run,
-    except,
+/** Closes the run's gates that need no answer any more. */
+export function closeGates(database: Database, run: string, at: number, reason: string, except = ""): void {
+  const decision = { decision: "expired", by: "runtime", at, reason };
+  database.run(
+    `UPDATE cards SET decision = json_set(?, '$.card', id) WHERE run = ? AND decision IS NULL AND key != ? AND ${GATE} IS NOT NULL`,
+    ...[JSON.stringify(decision), run, except],
   );
-  for (const { id, gate, document } of open) {
-    const given = readSignals(database, rid, gate).map((signal) => signal.payload as unknown as Decision);
-    const decision = decisionOf(JSON.parse(document) as CardDraft, given) ?? { card: id, decision: "expired", by: "runtime", at, reason };
-    database.run("UPDATE cards SET decision = ? WHERE id = ?", JSON.stringify(decision), id);
-  }
 }
 
 /** True when the gate's card has its decision: what comes later changes nothing. */
@@ -223,7 +206,7 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
           storeStep(database, rid, item.step, standing.has(item.step.seq));
           if (item.step.state === "intent") standing.add(item.step.seq);
         } else if (item.kind === "event") addEvent(database, rid, item.type, hooks.now(), item.body);
-        else release(database, rid, run.id, hooks.now(), item.items);
+        else release(database, run.id, hooks.now(), item.items);
       }
       also?.();
     }, relaxed);
@@ -300,7 +283,7 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
           rid,
         );
         if (end.status === "done")
-          closeGates(database, rid, run.id, at, end.outcome === "expired" ? "nobody decided in time" : "the run has ended");
+          closeGates(database, run.id, at, end.outcome === "expired" ? "nobody decided in time" : "the run has ended");
         wakeParent(database, run.id, at);
         addEvent(database, rid, "ended", at, { status: end.status, outcome, ...(end.status === "done" ? {} : { code: end.error.code }) });
         Object.assign(run, {

@@ -27,7 +27,7 @@ export function demandsOf(
   people: number,
   now: number,
 ): Partial<Demands> {
-  if (card.kind === "in_doubt") return {};
+  if (card.kind === "in_doubt" || card.kind === "form") return {};
   const stranger = state.process === null ? null : strangerIn(card.calls, state);
   if (stranger !== null) throw stranger;
   const verdict = state.process?.verdict ?? null;
@@ -57,6 +57,22 @@ export function demandsOf(
           }) as unknown as Json,
         }),
   };
+}
+
+/**
+ * True when a profile of trust.yaml may answer this gate for a person: not where the policy escalates, blocks, could not be decided or asks
+ * for two people or for another than the requester, nor where a caller gave the run rules or tools of its own.
+ */
+export function mayStandIn(card: Gate["card"], { process }: RunState, run: RunRecord): boolean {
+  const verdict = process?.verdict ?? null;
+  const plain =
+    verdict === null ||
+    (!verdict.blocked &&
+      !verdict.escalation_required &&
+      verdict.approvals < 2 &&
+      !verdict.distinct_from_requester &&
+      verdict.indeterminate.length === 0);
+  return card.kind === "approval" && plain && run.given?.policy === undefined && run.given?.tools === undefined;
 }
 
 /** A call that no gate has covered asks for itself. @throws Suspend, End when a person says no, APPROVAL_REQUIRED */

@@ -6,10 +6,8 @@
  */
 import { ClearedError, toWire } from "../errors.ts";
 import type {
-  CardDraft,
   Change,
   Clock,
-  Decision,
   DoorAnswer,
   DoorCall,
   Git,
@@ -29,11 +27,11 @@ import { End, type Primitive, type StepContext, Suspend, callPrimitive } from ".
 import { redact } from "../privacy/redact.ts";
 import { readOnlyMachine } from "../states.ts";
 import { actOf, allowed, approversOf, fold, newRunState } from "./access.ts";
-import { decidedChange, passGate, settleDoubt, waved } from "./approval.ts";
+import { type Authority, type Standing, decidedChange, passGate, settleDoubt, waved } from "./approval.ts";
 import { committedOrSuspended, isOurs, orLost, orSlow, toText, withRetries } from "./attempt.ts";
 import { toReleased } from "./cards.ts";
 import { divergence, sameCall } from "./divergence.ts";
-import { answerOf, askFor, demandsOf, metaOf, resolveEscalation } from "./process.ts";
+import { answerOf, askFor, demandsOf, mayStandIn, metaOf, resolveEscalation } from "./process.ts";
 import type { Script } from "./script.ts";
 import type { Execution } from "./worker.ts";
 
@@ -48,8 +46,10 @@ export interface World {
   script(run: RunRecord): Promise<Script>;
   view(run: RunRecord, log: RunLog, now: () => number): Promise<WorkspaceView>;
   limits(run: RunRecord): Promise<Limits>;
-  /** What an approval profile of trust.yaml answers at a gate without asking anybody, or null. */
-  standing(run: RunRecord, card: Omit<CardDraft, "run" | "gate">): Decision | null;
+  /** Who may decide this run's cards. */
+  authority(run: RunRecord): Promise<Authority>;
+  /** What an approval profile of trust.yaml answers at a gate without asking anybody. */
+  standing: Standing;
   /** People trust.yaml names: with two or more, nobody approves what they started. */
   people: number;
   /** @throws OWNER_FENCED */
@@ -152,10 +152,10 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
         if (answer instanceof ClearedError) throw answer;
         if (answer === "ask") await askFor(what.call, ctx);
         const outside = (what.effect === "external" || what.effect === "notify") && run.mode === "live";
-        const settled = outside && doubt !== undefined ? await settleDoubt(primitive, doubt, log, ctx) : null;
+        const settled = outside && doubt !== undefined ? await settleDoubt(primitive, doubt, ctx) : null;
         if (outside && settled === null) log.intent({ ...step, state: "intent", attempts: step.attempts + 1 });
         const attempt = () => withRetries(what.effect, step, () => callPrimitive(primitive, params, ctx, what.effect));
-        const made = settled ?? (await orLost(attempt, step, () => (outside ? settleDoubt(primitive, step, log, ctx) : null)));
+        const made = settled ?? (await orLost(attempt, step, () => (outside ? settleDoubt(primitive, step, ctx) : null)));
         step.result = toText(primitive, made.value);
       } catch (error) {
         if (error instanceof Suspend || error instanceof End) return error;
@@ -181,8 +181,10 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
         abort: log.abort,
         async gate(gate) {
           const demands = demandsOf(gate.card, state, run, script.header, world.people, opened ?? now);
-          const decision = run.mode === "live" ? passGate(log, seq, now, gate, demands, world.standing) : waved(now);
-          decided.push(decidedChange(gate, decision));
+          const standing = mayStandIn(gate.card, state, run) ? world.standing : null;
+          const asking = async () => ({ log, seq, now, authority: await world.authority(run), standing });
+          const decision = run.mode === "live" ? await passGate(await asking(), gate, demands) : waved(now);
+          decided.push(...decidedChange(gate, decision));
           return decision;
         },
         async commit(message) {

@@ -117,7 +117,7 @@ export function createEngine(database: Database, clock: Clock, onError: (error: 
           clock.now(),
           row.rid,
         );
-        closeGates(database, row.rid, run, clock.now(), "the run was canceled");
+        closeGates(database, run, clock.now(), "the run was canceled");
         wakeParent(database, run, clock.now());
         addEvent(database, row.rid, "ended", clock.now(), { status: "canceled", reason });
         return true;

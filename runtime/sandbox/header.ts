@@ -188,7 +188,7 @@ export function parseHeader(source: string, file: string, cache?: DiskCache): He
       `${file}:${yaml.at([]).line ?? 1}: The header has no name:. Add a line such as "name: Daily Ingest".`,
       { at: yaml.at([]) },
     );
-  for (const [key, one] of Object.entries(read.input)) checkDefault(key, one, yaml.at(["input", key, "default"]));
+  for (const [key, one] of Object.entries(read.input)) checkDefault(key, one, () => yaml.at(["input", key, "default"]));
   const { states, ...rest } = read;
   const machine =
     states === undefined ? null : machineFrom(states, read.risk === "high", (message) => ({ message, at: yaml.at(["states"]) }));
@@ -220,10 +220,12 @@ function machineFrom(given: readonly [string, string][], gate: boolean, where: (
   throw new ClearedError("FSM_MACHINE", `${at.file}:${at.line ?? 1}: ${message}`, { at });
 }
 
-function checkDefault(key: string, one: InputField, at: At): void {
+/** The place only where something is wrong with it: finding it takes the parser, which a kept header does without. */
+function checkDefault(key: string, one: InputField, where: () => At): void {
   if (one.default === undefined) return;
   const problem = one.required === true ? "a required field has no default; drop one of the two" : mismatch(one.default as Json, one);
-  if (problem !== null) throw new ClearedError("SCRIPT_HEADER", `${at.file}:${at.line ?? 1}: input.${key}: ${problem}.`, { at });
+  const at = problem === null ? null : where();
+  if (at !== null) throw new ClearedError("SCRIPT_HEADER", `${at.file}:${at.line ?? 1}: input.${key}: ${problem}.`, { at });
 }
 
 /** What is wrong with a value, or null. */
@@ -271,7 +273,7 @@ function isDay(text: string): boolean {
  * The run's input with defaults filled in. Without `input:` in the header anything passes, and nothing becomes {}.
  * @throws RUN_INPUT naming the field
  */
-export function validateInput(header: Header, input: Json): Json {
+export function validateInput(header: Pick<Header, "name" | "input">, input: Json): Json {
   const fields = Object.entries(header.input);
   if (fields.length === 0) return input ?? {};
   const given = input ?? {};

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { createApi } from "../../runtime/cli/api.ts";
-import { signAs } from "../../runtime/cli/decide.ts";
+import { asked, signAs } from "../../runtime/cli/decide.ts";
 import { type Host, openHost } from "../../runtime/cli/host.ts";
 import { initWorkspace } from "../../runtime/workspace/init.ts";
 
@@ -48,7 +48,8 @@ test("examples/pay asks, pays once after a yes and not at all after a no", async
     const run = await api.run({ agent: "pay", input: { to, amount: "120.00" }, wait: true });
     expect(run).toMatchObject({ status: "waiting", reason: "approval" });
     const [card] = host.cards.list({ open: true, run: run.id });
-    await api.decide({ decision: signAs(workspace, host.trust, { card: card?.id ?? 0, decision, at: Date.now() }) });
+    if (card === undefined) throw new Error("no card");
+    await api.decide({ decision: signAs(workspace, host.trust, { ...asked(card), decision, at: Date.now() }) });
     expect(await host.engine.result(run.id)).toMatchObject({ status: "done", outcome: decision === "approved" ? "completed" : "rejected" });
   }
   expect(readFileSync(join(workspace, "payments.log"), "utf8")).toMatch(/^run_\w+\/1 120\.00 ACME\n$/);

@@ -16,6 +16,7 @@ import {
   upTo,
   workspace,
   type Workspace,
+  signed,
 } from "./harness.ts";
 
 let one: Workspace;
@@ -110,7 +111,7 @@ describe("approvals", () => {
     const card = openCard(opened, id);
     await close(opened);
     const looking = await host(one, { mode: "look", clock: { now: () => now } });
-    await looking.engine.signal(id, card.gate ?? "", { card: card.id, decision: "approved", by: "Pat", at: now }, "k");
+    await looking.engine.signal(id, card.gate ?? "", signed(looking, id, card.gate ?? ""), "k");
     await close(looking);
     now += 30 * 86_400_000;
     await open({ clock: { now: () => now } });
@@ -204,7 +205,7 @@ describe("slow calls", () => {
     opened = await host(one);
     await until(async () => (await opened.engine.get(id))?.reason === "in_doubt");
     const first = openCard(opened, id);
-    await opened.engine.signal(id, first.gate ?? "", { card: first.id, decision: "rejected", by: "Pat", at: 1 }, "k");
+    await opened.engine.signal(id, first.gate ?? "", signed(opened, id, first.gate ?? "", "rejected"), "k");
     await until(async () => (await opened.engine.get(id))?.reason === "slow_call");
     await abandon(opened);
     opened = await host(one);
@@ -246,7 +247,7 @@ describe("slow calls", () => {
 
   async function decideAndLeave(id: string): Promise<void> {
     const card = openCard(opened, id);
-    await opened.engine.signal(id, card.gate ?? "", { card: card.id, decision: "approved", by: "Pat", at: 1 }, "k");
+    await opened.engine.signal(id, card.gate ?? "", signed(opened, id, card.gate ?? ""), "k");
   }
 });
 

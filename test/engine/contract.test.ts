@@ -2,7 +2,21 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { Host } from "../../runtime/cli/host.ts";
 import { API } from "../../runtime/primitive.ts";
-import { close, closeAll, decide, eventsOf, host, openCard, removeAll, run, start, upTo, workspace, type Workspace } from "./harness.ts";
+import {
+  close,
+  closeAll,
+  decide,
+  eventsOf,
+  host,
+  openCard,
+  removeAll,
+  run,
+  start,
+  upTo,
+  workspace,
+  type Workspace,
+  signed,
+} from "./harness.ts";
 
 let one: Workspace;
 let opened: Host;
@@ -82,7 +96,7 @@ describe("signal", () => {
     await close(opened);
     await begin({ mode: "look" });
     const early = await start(opened, "gate", { n: 1 });
-    expect(await opened.engine.signal(early, gate, { card: 0, decision: "approved", by: "Pat", at: 1 }, "k")).toBe("accepted");
+    expect(await opened.engine.signal(early, gate, signed(opened, early, gate), "k")).toBe("accepted");
     await close(opened);
     await begin();
     expect(await rest(early)).toMatchObject({ status: "done", result: { decision: "approved", by: "Pat", n: 1 } });
@@ -94,7 +108,7 @@ describe("signal", () => {
     await begin();
     const { id } = await run(opened, "gate");
     const card = openCard(opened, id);
-    const yes = { card: card.id, decision: "approved", by: "Pat", at: 1 };
+    const yes = signed(opened, id, card.gate);
     expect(await opened.engine.signal(id, card.gate ?? "", yes, "a")).toBe("accepted");
     expect(await opened.engine.signal(id, card.gate ?? "", yes, "a")).toBe("duplicate");
     expect((await opened.engine.result(id, { ended: true })).result).toMatchObject({ decision: "approved" });
@@ -113,7 +127,7 @@ describe("signal", () => {
         await until(() => opened.cards.list({ run: id }).length > 0);
         const card = openCard(opened, id);
         for (let spin = 0; spin < i; spin++) await Promise.resolve();
-        await opened.engine.signal(id, card.gate ?? "", { card: card.id, decision: "approved", by: "Pat", at: 1 }, "k");
+        await opened.engine.signal(id, card.gate ?? "", signed(opened, id, card.gate ?? ""), "k");
         expect((await opened.engine.result(id, { ended: true, timeoutMs: 10_000 })).status).toBe("done");
       }),
     );
@@ -157,16 +171,13 @@ describe("cancel", () => {
     const card = openCard(opened, id);
     const [canceled, answer] = await Promise.all([
       opened.engine.cancel(id, "no"),
-      opened.engine.signal(id, card.gate ?? "", { card: card.id, decision: "approved", by: "Pat", at: 1 }, "k"),
+      opened.engine.signal(id, card.gate ?? "", signed(opened, id, card.gate ?? ""), "k"),
     ]);
     expect([canceled, answer]).toEqual([true, "closed"]);
     expect(opened.cards.get(card.id)?.decision).toMatchObject({ decision: "expired", by: "runtime" });
     const other = await run(opened, "gate");
     const gate = openCard(opened, other.id).gate ?? "";
-    await Promise.all([
-      opened.engine.signal(other.id, gate, { card: 0, decision: "approved", by: "Pat", at: 1 }, "k"),
-      opened.engine.cancel(other.id, "no"),
-    ]);
+    await Promise.all([opened.engine.signal(other.id, gate, signed(opened, other.id, gate), "k"), opened.engine.cancel(other.id, "no")]);
     await new Promise((next) => setTimeout(next, 200));
     expect((await opened.engine.get(other.id))?.status).toBe("canceled");
   });
@@ -264,7 +275,7 @@ describe("fork and migrate", () => {
     await rest(id);
     expect(opened.cards.get(old.id)?.decision).toMatchObject({ decision: "expired" });
     expect(openCard(opened, id).calls).toEqual([{ tool: "bank_pay", params: { to: "ACME", amount: "999.00" } }]);
-    expect(await opened.engine.signal(id, old.gate ?? "", { card: old.id, decision: "approved", by: "Pat", at: 1 }, "late")).toBe("closed");
+    expect(await opened.engine.signal(id, old.gate ?? "", signed(opened, id, old.gate ?? ""), "late")).toBe("closed");
     // Back on the first version the first question is open again.
     await opened.engine.migrate(id, await pinOf(await opened.git.head(), "pay"));
     await rest(id);

@@ -19,7 +19,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { createApi } from "../../runtime/cli/api.ts";
-import { decideCard, signAs } from "../../runtime/cli/decide.ts";
+import { asked, decideCard, signAs } from "../../runtime/cli/decide.ts";
 import { type Host, type HostOptions, openHost } from "../../runtime/cli/host.ts";
 import type { Card, Decision, Json, RunRecord } from "../../runtime/ports.ts";
 import { initWorkspace } from "../../runtime/workspace/init.ts";
@@ -163,8 +163,13 @@ export async function run(opened: Host, agent: string, input: Json = {}): Promis
 /** Decides the run's open gate as the workspace's person and waits for the run to rest again. */
 export async function decide(opened: Host, id: string, decision: Decision["decision"], more: Partial<Decision> = {}): Promise<RunRecord> {
   const card = openCard(opened, id);
-  await decideCard(opened, signAs(opened.dir, opened.trust, { card: card.id, decision, at: opened.clock.now(), ...more }));
+  await decideCard(opened, signAs(opened.dir, opened.trust, { ...asked(card), decision, at: opened.clock.now(), ...more }));
   return opened.engine.result(id, { timeoutMs: 15_000 });
+}
+
+/** The workspace's person says so, as the payload of a signal. */
+export function signed(opened: Host, run: string, gate: string | null, decision: Decision["decision"] = "approved"): Json {
+  return signAs(opened.dir, opened.trust, { card: 0, gate: `${run}/${gate}`, decision, at: 1 }) as unknown as Json;
 }
 
 export function openCard(opened: Host, id: string): Card {

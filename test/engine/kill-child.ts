@@ -1,5 +1,5 @@
 /** Run by kill.test.ts in a process of its own: owns the workspace, starts the agent once, decides as the person, and prints the run. */
-import { signAs, decideCard } from "../../runtime/cli/decide.ts";
+import { asked, decideCard, signAs } from "../../runtime/cli/decide.ts";
 import { openHost } from "../../runtime/cli/host.ts";
 
 const [dir = "", agent = "", stopAt = ""] = process.argv.slice(2);
@@ -32,7 +32,7 @@ for (;;) {
     break;
   }
   for (const card of opened.cards.list({ open: true, run: id }).filter((one) => one.gate !== null)) {
-    await decideCard(opened, signAs(dir, opened.trust, { card: card.id, decision: "approved", at: Date.now() }));
+    await decideCard(opened, signAs(dir, opened.trust, { ...asked(card), decision: "approved", at: Date.now() }));
   }
 }
 await opened.close();

@@ -37,6 +37,7 @@ import {
   withStore,
   workspace,
   type Workspace,
+  signed,
 } from "./harness.ts";
 
 /** A workspace with one finished run and one that waits. */
@@ -174,12 +175,11 @@ describe("a full disk", () => {
       const early = await start(opened, "book", { key: "full" }, `full-${spare}`).catch((error: Error & { code: string }) => error.code);
       const card = openCard(opened, waits);
       const told = await opened.engine
-        .signal(waits, card.gate ?? "", { card: card.id, decision: "approved", by: "Pat", at: 1 }, "k")
+        .signal(waits, card.gate ?? "", signed(opened, waits, card.gate ?? ""), "k")
         .catch((error: Error & { code: string }) => error.code);
       await new Promise((next) => setTimeout(next, 900));
       opened.database.db.exec("PRAGMA max_page_count = 1073741823");
-      if (told === "STORE_FULL")
-        await opened.engine.signal(waits, card.gate ?? "", { card: card.id, decision: "approved", by: "Pat", at: 1 }, "k");
+      if (told === "STORE_FULL") await opened.engine.signal(waits, card.gate ?? "", signed(opened, waits, card.gate ?? ""), "k");
       const id = early === "STORE_FULL" ? await start(opened, "book", { key: "full" }, `full-${spare}`) : early;
       expect((await opened.engine.result(waits, { ended: true, timeoutMs: 10_000 })).status).toBe("done");
       expect((await opened.engine.result(id, { ended: true, timeoutMs: 10_000 })).status).toBe("done");

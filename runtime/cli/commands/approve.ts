@@ -1,7 +1,8 @@
-/** `cleared approve N`: say yes to a card, as the person whose key this workspace holds. */
+/** `cleared approve N`: say yes to a card, as the person whose key this shell holds; with --set to calls that are changed first. */
 import type { Invocation } from "../main.ts";
-import { decideAll } from "../deciding.ts";
+import { decideAll, pairsOf, yes } from "../deciding.ts";
 
 export function run(at: Invocation, [cards]: (string | string[] | undefined)[], options: Record<string, unknown>): Promise<number> {
-  return decideAll(at, cards as string[], "approved", options);
+  const sets = pairsOf((options["set"] ?? []) as string[]);
+  return decideAll(at, cards as string[], (card) => yes(card, sets), options);
 }

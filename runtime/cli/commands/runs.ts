@@ -107,12 +107,7 @@ async function moving(
   run: string,
   options: Record<string, unknown>,
 ): Promise<{ run: string; by: string | null; reason: string }> {
-  const [{ signAs }, { readLocal }] = await Promise.all([import("../decide.ts"), import("../local.ts")]);
-  let by: string | null = null;
-  try {
-    by = signAs(dir, readLocal(dir).trust, { card: 0, decision: "approved", at: 0 }).by;
-  } catch (error) {
-    if (!(error instanceof ClearedError) || error.code !== "APPROVAL_IDENTITY") throw error;
-  }
+  const [{ starter }, { readLocal }] = await Promise.all([import("../identity.ts"), import("../local.ts")]);
+  const { by = null } = starter(dir, readLocal(dir).trust);
   return { run, by, reason: String(options["reason"] ?? "") };
 }

@@ -1,0 +1,116 @@
+/**
+ * Who may decide a card: the one place where it is said. The commands and the page ask before a decision is stored, the engine asks
+ * again when it counts what is stored, because a row in the store proves nothing.
+ */
+import { ClearedError, toWire } from "../errors.ts";
+import { plainDecimal } from "../money.ts";
+import { type Ladder, levelName, meetsLevel } from "../policy/levels.ts";
+import type { CardDraft, Decision } from "../ports.ts";
+import { type Header, validateInput } from "../sandbox/header.ts";
+import { amountsIn } from "../tools/trace.ts";
+import type { Authority } from "./approval.ts";
+import { changesIn } from "./edits.ts";
+import { verifyDecision } from "./signature.ts";
+
+interface Person {
+  name: string;
+  key: string;
+  roles: readonly string[];
+}
+
+/** The roles and ranks a card asks for. */
+export function levelsOf(card: Pick<CardDraft, "level" | "levels">): string[] {
+  return (card.levels ?? (card.level === null ? [] : [card.level])).map(levelName);
+}
+
+/** Names of those who may decide this card. */
+export function ableTo(card: CardDraft, people: readonly Person[], ladder: Ladder): string[] {
+  const levels = levelsOf(card);
+  return people
+    .filter((one) => one.name !== card.not_by && (levels.length === 0 || levels.some((level) => meets(one, level, people, ladder))))
+    .map((one) => one.name);
+}
+
+/** Who is alone and has no roles has them all. */
+function meets(person: Person, level: string, people: readonly Person[], ladder: Ladder): boolean {
+  return (people.length === 1 && person.roles.length === 0) || meetsLevel(ladder, person.roles, level);
+}
+
+/**
+ * A yes counts from a person of trust.yaml who did not start the run (where that bars) and holds one of the levels asked for; the gate
+ * closes when those who said yes hold all of them, each alone or together. A no and an edit need the same right.
+ */
+export function createAuthority(people: readonly Person[], ladder: Ladder): Authority {
+  return {
+    objection(card, decision) {
+      try {
+        verifyDecision(decision, people);
+        if (card.gate !== null && decision.gate !== `${card.run}/${card.gate}`)
+          throw new ClearedError("APPROVAL_IDENTITY", `${decision.by}'s signature is for another question than "${card.title}".`);
+        assertAble(card, decision, people, ladder);
+        if (decision.decision === "edited") assertEdit(card, decision);
+        if (card.kind === "form" && decision.decision !== "rejected") assertAnswer(card, decision);
+        return null;
+      } catch (error) {
+        return error instanceof ClearedError ? error : new ClearedError("APPROVAL_IDENTITY", `It is no decision: ${toWire(error).message}`);
+      }
+    },
+    unmet(card, names) {
+      const given = people.filter((one) => names.includes(one.name));
+      return levelsOf(card).filter((level) => !given.some((one) => meets(one, level, people, ladder)));
+    },
+  };
+}
+
+/** @throws APPROVAL_SELF, APPROVAL_LEVEL */
+function assertAble(card: CardDraft, { by }: Decision, people: readonly Person[], ladder: Ladder): void {
+  const able = ableTo(card, people, ladder);
+  if (able.includes(by)) return;
+  const levels = levelsOf(card).join(" or ");
+  const others =
+    able.length > 0
+      ? `It can be decided by ${able.join(", ")}.`
+      : `Nobody in trust.yaml can: give somebody${levels === "" ? " else a key" : ` else the role ${levels}`} there, under people:.`;
+  if (by === card.not_by) throw new ClearedError("APPROVAL_SELF", `${by} started this run and may not decide "${card.title}". ${others}`);
+  const { roles } = people.find((one) => one.name === by) as Person;
+  throw new ClearedError(
+    "APPROVAL_LEVEL",
+    `"${card.title}" asks for ${levels}; ${by} is ${roles.join(", ") || "without a role"}. ${others}`,
+  );
+}
+
+/** An edit keeps the calls; where a level is demanded, that level was found for the amounts asked for, so none may rise. */
+function assertEdit(card: CardDraft, decision: Decision): void {
+  const calls = decision.calls ?? [];
+  const kept = calls.length === card.calls.length && calls.every((call, i) => call.tool === card.calls[i]?.tool);
+  if (!kept || card.kind !== "approval") throw new ClearedError("USAGE", `Only the parameters of the calls of an approval can be changed.`);
+  if (changesIn(card.calls, calls).length === 0) throw new ClearedError("USAGE", `Nothing is changed. Approve the card as it is.`);
+  if (levelsOf(card).length === 0) return;
+  for (const [i, call] of calls.entries()) {
+    const before = new Map(amountsIn(card.calls[i]?.params ?? null).map((one) => [one.path, one.value]));
+    for (const { path, value } of amountsIn(call.params)) {
+      if (before.get(path) === value || isAtMost(value, before.get(path) ?? "")) continue;
+      throw new ClearedError(
+        "APPROVAL_LEVEL",
+        `${call.tool} ${path} would rise from ${before.get(path) ?? "nothing"} to ${value}, and ${levelsOf(card).join(", ")} was asked for the lower one. Reject it, and start the run again with the new figure.`,
+      );
+    }
+  }
+}
+
+/** Sizes of plain decimals, signs left out; false for anything that is none. */
+export function isAtMost(amount: unknown, limit: unknown): boolean {
+  const [[a = "", b = ""], [c = "", d = ""]] = [amount, limit].map((one) => (plainDecimal(one) ?? "").replace("-", "").split(".")) as [
+    string[],
+    string[],
+  ];
+  if (a === "" || c === "") return false;
+  if (a.length !== c.length) return a.length < c.length;
+  const places = Math.max(b.length, d.length);
+  return a + b.padEnd(places, "0") <= c + d.padEnd(places, "0");
+}
+
+/** @throws RUN_INPUT naming the field */
+function assertAnswer(card: CardDraft, decision: Decision): void {
+  validateInput({ name: card.title, input: card.fields as unknown as Header["input"] }, decision.result ?? {});
+}

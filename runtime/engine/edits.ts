@@ -1,0 +1,99 @@
+/**
+ * Edit, then approve: what a person may change in the calls of a card, and what they have changed. Only scalars change, each stays what
+ * it was (text, number, true or false), and neither a call nor its tool is added or dropped.
+ */
+import { ClearedError, didYouMean } from "../errors.ts";
+import type { Call, Json } from "../ports.ts";
+
+/** `path`: `calls.0.params.lines.2.amount` */
+export type Edit = { path: string; from: Json; to: Json };
+
+/** The scalars of the calls, by path. */
+export function scalarsOf(calls: readonly Call[]): Map<string, Json> {
+  const found = new Map<string, Json>();
+  const walk = (value: Json | undefined, path: string): void => {
+    if (typeof value !== "object" || value === null) found.set(path, value ?? null);
+    else for (const [key, each] of Object.entries(value)) walk(each, `${path}.${key}`);
+  };
+  for (const [i, call] of calls.entries()) walk(call.params, `calls.${i}.params`);
+  return found;
+}
+
+/** What is another value, new or gone, by path. */
+export function changesIn(before: readonly Call[], after: readonly Call[]): Edit[] {
+  const [old, now] = [scalarsOf(before), scalarsOf(after)];
+  return [...new Set([...old.keys(), ...now.keys()])].flatMap((path) => {
+    const [from, to] = [old.get(path) ?? null, now.get(path) ?? null];
+    return from === to ? [] : [{ path, from, to }];
+  });
+}
+
+/**
+ * The calls with these values, given as text by path. `amount` is short for `calls.0.params.amount` where there is one call; a
+ * parameter that was not there is added as text.
+ * @throws USAGE
+ */
+export function editCalls(calls: readonly Call[], sets: Readonly<Record<string, string>>): Call[] {
+  const edited = structuredClone([...calls]);
+  const known = scalarsOf(calls);
+  for (const [given, text] of Object.entries(sets)) {
+    const path = /^calls\.\d+\.params\./.test(given) || calls.length !== 1 ? given : `calls.0.params.${given}`;
+    const [, place = "", inside = ""] = /^calls\.(\d{1,4})\.params\.(.+)$/.exec(path) ?? [];
+    const call = edited[Number(place)];
+    const keys = inside.split(".");
+    const last = keys.pop() ?? "";
+    let holder: Json | undefined = place === "" ? undefined : call?.params;
+    for (const key of keys) holder = holds(holder, key) ? holder[key] : undefined;
+    const there = holds(holder, last);
+    const old = known.get(path);
+    const fits = there
+      ? old !== undefined
+      : typeof holder === "object" && holder !== null && !Array.isArray(holder) && last !== "__proto__";
+    if (!fits) {
+      const names = [...known.keys()].map((one) => (calls.length === 1 ? one.replace("calls.0.params.", "") : one));
+      throw new ClearedError(
+        "USAGE",
+        `"${given}" is nothing that can be set.${didYouMean(given, names)} There are ${names.slice(0, 20).join(", ") || "none"}.`,
+      );
+    }
+    (holder as Record<string, Json>)[last] = there ? likeOld(given, old ?? null, text) : text;
+  }
+  return edited;
+}
+
+function holds(value: Json | undefined, key: string): value is { [key: string]: Json } {
+  return typeof value === "object" && value !== null && Object.hasOwn(value, key);
+}
+
+/** @throws USAGE */
+function likeOld(path: string, old: Json, text: string): Json {
+  if (typeof old === "string") return text;
+  try {
+    const value = JSON.parse(text) as Json;
+    if (old === null ? typeof value !== "object" : typeof value === typeof old) return value;
+  } catch {
+    if (old === null) return text;
+  }
+  throw new ClearedError("USAGE", `${path} is ${JSON.stringify(old)}; write another ${typeof old}, not "${text}".`);
+}
+
+/**
+ * What was typed into a form, as the types its fields ask for; nothing typed is nothing given. A text that is not of its type stays text,
+ * so that the check names it.
+ */
+export function readForm(fields: Json, given: Readonly<Record<string, string>>): { [name: string]: Json } {
+  const types = fields as Record<string, { type?: string; enum?: Json[] }>;
+  return Object.fromEntries(
+    Object.entries(given)
+      .filter(([, text]) => text !== "")
+      .map(([name, text]) => {
+        const { type = "string", enum: options } = Object.hasOwn(types, name) ? (types[name] ?? {}) : {};
+        if (["string", "money", "date"].includes(type)) return [name, options?.find((one) => String(one) === text) ?? text];
+        try {
+          return [name, JSON.parse(text) as Json];
+        } catch {
+          return [name, text];
+        }
+      }),
+  );
+}

@@ -1,0 +1,49 @@
+/**
+ * Who said it: a decision is signed by its person's key (Ed25519), or by the key of a browser that this person has paired. What is
+ * signed is the decision's canonical text, with the question it answers.
+ */
+import { createPrivateKey, createPublicKey, sign, verify } from "node:crypto";
+import { ClearedError } from "../errors.ts";
+import type { Decision } from "../ports.ts";
+import { canonicalJson } from "./access.ts";
+
+/** The signature over a document, base64. `key` is a PEM private key. */
+export function signText(document: unknown, key: string): string {
+  return sign(null, Buffer.from(canonicalJson(document)), createPrivateKey(key)).toString("base64");
+}
+
+/** `key`: the public half, DER in base64, as trust.yaml has it. False for anything that is no signature. */
+export function isSigned(document: unknown, signature: unknown, key: string): boolean {
+  if (typeof signature !== "string") return false;
+  const half = createPublicKey({ key: Buffer.from(key, "base64"), format: "der", type: "spki" });
+  return verify(null, Buffer.from(canonicalJson(document)), half, Buffer.from(signature, "base64"));
+}
+
+export function signDecision(decision: Decision, key: string): Decision {
+  const { signature: _, ...document } = decision;
+  return { ...document, signature: signText(document, key) };
+}
+
+/** @throws APPROVAL_IDENTITY when the signature is not the person's */
+export function verifyDecision(decision: Decision, people: readonly { name: string; key: string }[]): void {
+  const person = people.find((candidate) => candidate.name === decision.by);
+  if (person === undefined) {
+    throw new ClearedError(
+      "APPROVAL_IDENTITY",
+      `"${decision.by}" is not a person of trust.yaml (${people.map((one) => one.name).join(", ") || "it names none"}).`,
+    );
+  }
+  const { signature, ...document } = decision;
+  const { session } = decision;
+  if (session !== undefined && !isSigned(sessionText(session.key, decision.by, session.until), session.signature, person.key))
+    throw new ClearedError("APPROVAL_IDENTITY", `The browser that decided was not paired by ${decision.by}.`);
+  if (session !== undefined && decision.at >= session.until)
+    throw new ClearedError("APPROVAL_IDENTITY", `The browser's pairing by ${decision.by} is over. Pair it again with \`cleared pair\`.`);
+  if (!isSigned(document, signature, session?.key ?? person.key))
+    throw new ClearedError("APPROVAL_IDENTITY", `The decision is not signed by the key that trust.yaml gives for ${decision.by}.`);
+}
+
+/** What a person signs to pair a browser. */
+export function sessionText(session: string, by: string, until: number): { session: string; by: string; until: number } {
+  return { session, by, until };
+}
