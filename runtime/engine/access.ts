@@ -92,8 +92,11 @@ export function fold(state: RunState, step: Step, primitive: Primitive | undefin
       entered(process, change.state);
     }
   }
-  if (primitive !== undefined && step.effect === "external")
-    spend(state, callOf(primitive, JSON.parse(step.params) as Record<string, Json>));
+  if (primitive !== undefined && step.effect === "external") {
+    // As `allowed` saw it, defaults and all: the raw call may be another text, and its yes would never be spent.
+    const raw = JSON.parse(step.params) as Record<string, Json>;
+    spend(state, callOf(primitive, primitive.params.safeParse(raw).data ?? raw));
+  }
 }
 
 /** "yes", "ask" when a person has to agree to exactly this call first, or the error the script gets. */
