@@ -20,7 +20,7 @@ examples:
 fsm_enter("ASSESS");
 const { audit_id } = input;
 const today = mcp_call("erp/get_business_date");
-const audit = mcp_call({ tool: "erp/get_audit", params: { audit_id } });
+const audit = script_run("record", { tool: "erp/get_audit", params: { audit_id } });
 const everyone = mcp_fetch_all({ tool: "erp/list_customers" });
 const customers = everyone.records.filter((one) => input.customers.length === 0 || input.customers.includes(one.customer_id));
 const required = mcp_fetch_all({ tool: "erp/list_kyc_requirements" });

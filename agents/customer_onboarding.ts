@@ -20,7 +20,7 @@ examples:
 fsm_enter("ASSESS");
 const { customer_id, plan_id } = input;
 const today = mcp_call("erp/get_business_date");
-const customer = mcp_call({ tool: "erp/get_customer", params: { customer_id } });
+const customer = script_run("record", { tool: "erp/get_customer", params: { customer_id } });
 const items = mcp_fetch_all({ tool: "erp/list_onboarding_items", params: { customer_id } });
 const team = mcp_fetch_all({ tool: "erp/list_employees", params: { status: "active" } }).records;
 const csm = team.find((one) => (input.csm === undefined ? one.title === "Customer Success" : one.employee_id === input.csm));
@@ -28,7 +28,9 @@ const kickoff_on = script_run("days", { from: today, add: 7 }).day;
 fsm_enter("POLICY_CHECK");
 const contract_signed = items.records.some((one) => one.item === "contract signed" && one.done);
 const open_items = items.complete ? items.records.filter((one) => !one.done).length : null;
-const verdict = policy_evaluate({ facts: { contract_signed, payment_method_valid: customer.payment_method !== null, open_items } });
+const verdict = policy_evaluate({
+  facts: { customer_status: customer.status, contract_signed, payment_method_valid: customer.payment_method !== null, open_items },
+});
 const lead_id = csm.employee_id;
 const calls = [
   { tool: "erp/provision_account", params: { customer_id, plan_id, region: customer.country === "US" ? "us" : "eu" } },

@@ -19,7 +19,7 @@ examples:
 fsm_enter("ASSESS");
 const { expense_id } = input;
 const today = mcp_call("erp/get_business_date");
-const expense = mcp_call({ tool: "erp/get_expense", params: { expense_id } });
+const expense = script_run("record", { tool: "erp/get_expense", params: { expense_id } });
 const { employee_id, department_id, category, amount } = expense;
 const employee = mcp_call({ tool: "erp/get_employee", params: { employee_id } });
 const rules = mcp_call({ tool: "erp/get_expense_policy", params: { category } });
@@ -36,7 +36,9 @@ const receipt_attached = expense.receipt || new Decimal(amount).lte(rules.receip
 const approver = chain.find((step: any) => step.up_to === null || new Decimal(amount).lte(step.up_to));
 const pay_date = script_run("days", { from: today, add: 14 }).day;
 fsm_enter("POLICY_CHECK");
-const verdict = policy_evaluate({ facts: { total: amount, limit: employee.single_expense_limit, category, receipt_attached, age_days } });
+const verdict = policy_evaluate({
+  facts: { claim_status: expense.status, total: amount, limit: employee.single_expense_limit, category, receipt_attached, age_days },
+});
 const calls = [
   { tool: "erp/record_expense_approval", params: { expense_id, approved_amount: amount, approved_by: approver.employee_id } },
   { tool: "erp/reimburse_expense", params: { expense_id, amount, pay_date } },

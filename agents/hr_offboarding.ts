@@ -19,7 +19,7 @@ examples:
 fsm_enter("ASSESS");
 const { employee_id } = input;
 const today = mcp_call("erp/get_business_date");
-const employee = mcp_call({ tool: "erp/get_employee", params: { employee_id } });
+const employee = script_run("record", { tool: "erp/get_employee", params: { employee_id } });
 const { separation: reason, last_day, manager_id, name } = employee;
 const manager = mcp_call({ tool: "erp/get_employee", params: { employee_id: manager_id } });
 const grants = mcp_fetch_all({ tool: "erp/list_access_grants", params: { employee_id, status: "active" } }).records;

@@ -19,7 +19,7 @@ examples:
 */
 fsm_enter("ASSESS");
 const { incident_id, root_cause } = input;
-const incident = mcp_call({ tool: "erp/get_incident", params: { incident_id } });
+const incident = script_run("record", { tool: "erp/get_incident", params: { incident_id } });
 const { service_id, severity, cardholder_data, opened_at } = incident;
 const service = mcp_call({ tool: "erp/get_service", params: { service_id } });
 const on_call = mcp_call({ tool: "erp/get_employee", params: { employee_id: service.on_call } });
@@ -34,7 +34,9 @@ const weighted = data_sum({
 // What was deployed in the day before is suspected.
 const suspects = live.filter((one) => Date.parse(opened_at) - Date.parse(one.deployed_at) < 86400000 && one.deployed_at < opened_at);
 fsm_enter("POLICY_CHECK");
-const verdict = policy_evaluate({ facts: { severity, cardholder_data, revenue_at_risk: service.revenue_per_hour } });
+const verdict = policy_evaluate({
+  facts: { incident_status: incident.status, severity, cardholder_data, revenue_at_risk: service.revenue_per_hour },
+});
 const calls: { tool: string; params: object }[] = suspects.map(({ deployment_id }) => ({
   tool: "erp/rollback_deployment",
   params: { deployment_id },

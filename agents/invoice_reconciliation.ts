@@ -17,8 +17,8 @@ examples:
 */
 fsm_enter("ASSESS");
 const { invoice_id } = input;
-const invoice = mcp_call({ tool: "erp/get_invoice", params: { invoice_id } });
-const order = mcp_call({ tool: "erp/get_purchase_order", params: { po_id: invoice.po_id } });
+const invoice = script_run("record", { tool: "erp/get_invoice", params: { invoice_id } });
+const order = script_run("record", { tool: "erp/get_purchase_order", params: { po_id: invoice.po_id } });
 const found = script_run("invoice_context", { invoice });
 fsm_enter("COMPUTE");
 const { variance, pct_exact } = compute_variance_check({ invoiced: invoice.amount, po_amount: order.amount, threshold_pct: 0 });

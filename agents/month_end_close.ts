@@ -19,7 +19,7 @@ examples:
 fsm_enter("ASSESS");
 const { period } = input;
 const today = mcp_call("erp/get_business_date");
-const state = mcp_call({ tool: "erp/get_period", params: { period } });
+const state = script_run("record", { tool: "erp/get_period", params: { period } });
 const reconciliations = mcp_fetch_all({ tool: "erp/list_reconciliations", params: { period } });
 const drafts = mcp_fetch_all({ tool: "erp/list_entries", params: { period, status: "draft" } });
 const accruals = mcp_call({ tool: "erp/list_accruals", params: { period, status: "pending" } });
@@ -40,10 +40,15 @@ const found = script_run("close_figures", {
 fsm_enter("POLICY_CHECK");
 const open = reconciliations.records.filter((one) => one.status !== "signed").length + (unmatched.records ?? unmatched).length;
 const unreconciled_accounts = reconciliations.complete && reconciliations.records.length > 0 ? open : null;
-const facts = { unreconciled_accounts, unexplained_variance: found.unexplained, unapproved_entries: drafts.records.length };
+const facts = {
+  period_status: state.status,
+  unreconciled_accounts,
+  unexplained_variance: found.unexplained,
+  unapproved_entries: drafts.records.length,
+};
 const verdict = policy_evaluate({ facts });
 const lock = { period, locked_by: cfo.employee_id, trial_balance_hash: found.hash };
-const calls = state.status === "open" ? [...found.entries, { tool: "erp/lock_period", params: lock }] : [];
+const calls = [...found.entries, { tool: "erp/lock_period", params: lock }];
 const deferred = [...(accruals.records ?? accruals), ...drafts.records].map((one: any) => one.description ?? one.memo);
 const details = { debit: trial.debit, credit: trial.credit, result: found.result, depreciation: found.depreciation, deferred };
 const { by } = script_run("carry_out", { title: `Close ${period}, result ${found.result}?`, calls, ask: true, details });

@@ -20,7 +20,7 @@ examples:
 fsm_enter("ASSESS");
 const { order_id, carrier } = input;
 const today = mcp_call("erp/get_business_date");
-const order = mcp_call({ tool: "erp/get_order", params: { order_id } });
+const order = script_run("record", { tool: "erp/get_order", params: { order_id } });
 const customer = mcp_call({ tool: "erp/get_customer", params: { customer_id: order.customer_id } });
 const tax = mcp_call({ tool: "erp/get_tax_rate", params: { jurisdiction: order.tax_jurisdiction } });
 const rates = mcp_fetch_all({ tool: "erp/list_shipping_rates", params: { zone: order.ship_zone } }).records;
@@ -39,7 +39,9 @@ const rate = rates.sort((a, b) => a.up_to_kg - b.up_to_kg).find((one) => weight.
 const total = script_run("total", { amounts: [goods.gross_amount, rate.price] });
 fsm_enter("POLICY_CHECK");
 const short = stocked.filter((one) => one.free < one.quantity);
-const verdict = policy_evaluate({ facts: { total, credit_hold: customer.credit_hold, needs_allocation: short.length > 0 } });
+const verdict = policy_evaluate({
+  facts: { order_status: order.status, total, credit_hold: customer.credit_hold, needs_allocation: short.length > 0 },
+});
 const changing = input.changes.length > 0;
 const items = skus.map((sku) => ({ sku, quantity: lines.find((one) => one.id === sku)?.quantity ?? 0 }));
 const calls: { tool: string; params: object }[] = changing

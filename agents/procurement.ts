@@ -19,7 +19,7 @@ examples:
 fsm_enter("ASSESS");
 const { requisition_id } = input;
 const today = mcp_call("erp/get_business_date");
-const asked = mcp_call({ tool: "erp/get_requisition", params: { requisition_id } });
+const asked = script_run("record", { tool: "erp/get_requisition", params: { requisition_id } });
 const { vendor_id, department_id, description } = asked;
 const vendor = mcp_call({ tool: "erp/get_vendor", params: { vendor_id } });
 const requester = mcp_call({ tool: "erp/get_employee", params: { employee_id: asked.requester_id } });
@@ -34,7 +34,9 @@ const three_years = script_run("total", { amounts: [amount, running, running, ru
 fsm_enter("POLICY_CHECK");
 const vendor_status = vendor.approved && vendor.status === "active" ? "approved" : vendor.status;
 const conflict_of_interest = vendor.conflict_with === asked.requester_id;
-const verdict = policy_evaluate({ facts: { total: amount, budget_left, vendor_status, conflict_of_interest } });
+const verdict = policy_evaluate({
+  facts: { requisition_status: asked.status, total: amount, budget_left, vendor_status, conflict_of_interest },
+});
 const order = { requisition_id, vendor_id, department_id, description, amount, delivery_on: asked.needed_on };
 const ticket = { reference: requisition_id, subject: `Receive ${description}`, assignee: asked.requester_id, priority: "normal" };
 const calls = [

@@ -19,8 +19,8 @@ examples:
 */
 fsm_enter("ASSESS");
 const { contract_id, period } = input;
-const contract = mcp_call({ tool: "erp/get_contract", params: { contract_id } });
-const uptime = mcp_call({ tool: "erp/get_uptime", params: { service_id: contract.service_id, period } });
+const contract = script_run("record", { tool: "erp/get_contract", params: { contract_id } });
+const uptime = script_run("record", { tool: "erp/get_uptime", params: { service_id: contract.service_id, period } });
 const service = mcp_call({ tool: "erp/get_service", params: { service_id: contract.service_id } });
 const owner = mcp_call({ tool: "erp/get_employee", params: { employee_id: service.on_call } });
 const before = mcp_call({ tool: "erp/get_credit", params: { contract_id, period } });

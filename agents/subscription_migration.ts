@@ -20,11 +20,11 @@ examples:
 fsm_enter("ASSESS");
 const { subscription_id, plan_id } = input;
 const today = mcp_call("erp/get_business_date");
-const subscription = mcp_call({ tool: "erp/get_subscription", params: { subscription_id } });
+const subscription = script_run("record", { tool: "erp/get_subscription", params: { subscription_id } });
 const { customer_id } = subscription;
 const customer = mcp_call({ tool: "erp/get_customer", params: { customer_id } });
 const from = mcp_call({ tool: "erp/get_plan", params: { plan_id: subscription.plan_id } });
-const to = mcp_call({ tool: "erp/get_plan", params: { plan_id } });
+const to = script_run("record", { tool: "erp/get_plan", params: { plan_id } });
 fsm_enter("COMPUTE");
 const { net, lost, deleted, ...bill } = script_run("migration_figures", { subscription, from, to, today });
 const owed = new Decimal(net);

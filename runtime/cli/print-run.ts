@@ -16,6 +16,17 @@ export function printRun(output: Output, record: RunRecord, dir: string): number
   return exitOf(record);
 }
 
+/** Why a run waits at its gate, for whom, and at which card: what the policy said, and who it asks for. */
+export function gateLines({ steps, cards }: RunDetail): string[] {
+  const said = steps.flatMap((step) => step.changes.flatMap((change) => (change.op === "verdict" ? [change.verdict.summary] : [])));
+  return cards
+    .filter((card) => card.decision === null && card.gate !== null)
+    .map((card) => {
+      const who = (card.levels ?? [card.level ?? "anybody who may approve"]).join(" and ");
+      return `${said.length === 0 ? "" : `${said.join("; ")}\n-> `}waits for: ${who}; card ${card.id}${card.brief === undefined ? "" : ", brief attached"}`;
+    });
+}
+
 export interface RunDetail {
   run: RunRecord;
   steps: Step[];
