@@ -3,24 +3,16 @@
  * Plain JavaScript with JSDoc types: Node's type stripping needs WebAssembly, which --jitless does not have.
  * It trusts the host and never the script: what the script can reach is realm.js, and of this file only `onDoor`, by value.
  * Size: the door, the run and its ends share one state.
+ * It imports no module of Node that frames.js and isolates.js do not: node:crypto, node:vm and node:process take half of its start.
  * Every way a run ends goes through `run.end`; after a limit or a suspend the isolate is disposed, which no script can catch.
  */
-import { createHash } from "node:crypto";
-import process from "node:process";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
-import { FRAME, encodeFrame, readFrame, writeFrame } from "./frames.js";
+import { FRAME, SERVED_NONE, encodeFrame, readFrame, servedHash, writeFrame } from "./frames.js";
 import { createIsolates } from "./isolates.js";
 
 // An error thrown at the edge of the stack would carry this process's file names into the script.
 Error.stackTraceLimit = 0;
 
 const FD = 3;
-// The flag is on only for this one context: in the script's contexts `gc` could not be deleted.
-setFlagsFromString("--expose-gc");
-/** @type {() => void} */
-const gc = runInNewContext("gc");
-setFlagsFromString("--no-expose-gc");
 const [addonPath = "", decimalPath = ""] = process.argv.slice(2);
 /** @type {{ exports: any }} */
 const addon = { exports: {} };
@@ -55,13 +47,26 @@ function stop(run, code, message, stack) {
 }
 
 let garbage = 0;
+/** @type {(() => void) | null} */
+let gc = null;
 
 /** Large texts on their way through are garbage at once, but V8 does not see their weight here; the watchdog does. @param {number} bytes */
 function collect(bytes) {
   garbage += bytes;
   if (garbage < GARBAGE) return;
   garbage = 0;
+  gc ??= exposeGc();
   gc();
+}
+
+/** @returns {() => void} */
+function exposeGc() {
+  const v8 = process.getBuiltinModule("node:v8");
+  // The flag is on only for this one context: in the script's contexts `gc` could not be deleted.
+  v8.setFlagsFromString("--expose-gc");
+  const found = process.getBuiltinModule("node:vm").runInNewContext("gc");
+  v8.setFlagsFromString("--no-expose-gc");
+  return found;
 }
 
 /** The only function a script can reach. It must not throw: an error would cross with this process's stack. @param {any} run @param {unknown[]} parts */
@@ -121,7 +126,7 @@ function serveRecorded(run, name, params) {
     return undefined;
   }
   run.bytes += step.size;
-  run.hash.update(`${run.seq}\n${step.name}\n${step.params}\n`);
+  run.served = servedHash(run.served, run.seq, step);
   const live = run.seq === run.history.length;
   return step.error === null ? `[${step.at},${live},${step.result}]` : errorAnswer(run, step.at, live, step.error);
 }
@@ -129,8 +134,8 @@ function serveRecorded(run, name, params) {
 /** @param {any} run @param {string} name @param {string} params @param {unknown} stack */
 function askHost(run, name, params, stack) {
   const at = place(run, stack);
-  const served = run.seq === run.history.length + 1 ? run.hash.digest("hex") : undefined;
-  if (!writeFrame(FD, encodeFrame(FRAME.CALL, { seq: run.seq, name, ...(at && { at }), ...(served && { served }) }, params)))
+  const served = run.seq === run.history.length + 1 ? run.served : undefined;
+  if (!writeFrame(FD, encodeFrame(FRAME.CALL, { seq: run.seq, name, ...(at && { at }), ...(served !== undefined && { served }) }, params)))
     process.exit(0);
   const frame = readFrame(FD);
   if (frame === null) process.exit(0);
@@ -245,7 +250,6 @@ function runJob(head, body) {
   const key = [main, ...subs.map(([, script]) => script)].map((script) => `${script.file}@${script.blob}`).join();
   const prepared = isolates.take(key, limits.memory_mb);
   const { isolate } = prepared;
-  const seed = createHash("sha256").update(head.seed).digest();
   const history = historyOf(head.history, body);
   const live = history.length === 0;
   const run = {
@@ -262,10 +266,10 @@ function runJob(head, body) {
     inDoor: false,
     broken: false,
     errors: /** @type {any[]} */ ([]),
-    hash: createHash("sha256"),
+    served: SERVED_NONE,
     cpuStart: isolate.cpuTime,
     files: new Map([main, ...subs.map(([, script]) => script)].map((script) => [script.file, script])),
-    begin: `${JSON.stringify({ now: head.startedAt, live, call_bytes: limits.call_bytes, primitives: head.primitives, seed: [0, 4, 8, 12].map((i) => seed.readInt32LE(i)) }).slice(0, -1)},"input":${head.input}}`,
+    begin: `${JSON.stringify({ now: head.startedAt, live, call_bytes: limits.call_bytes, primitives: head.primitives, seed: head.seed }).slice(0, -1)},"input":${head.input}}`,
   };
   prepared.runs++;
   prepared.target.run = run;

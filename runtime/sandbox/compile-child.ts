@@ -3,7 +3,6 @@
  * After any panic of a native parser the whole process is thrown away (Node's stripping stays broken after one).
  */
 import { stripTypeScriptTypes } from "node:module";
-import process from "node:process";
 import type { At } from "../errors.ts";
 import type { Compiled, Finding } from "../ports.ts";
 import type { CompileOptions, CompileResult } from "./compile.ts";

@@ -12,3 +12,5 @@ export function encodeFrame(kind: number, head: unknown, body?: string | Uint8Ar
 export function createFrameReader(onFrame: (frame: Frame) => void, max: () => number): { push(chunk: Buffer): void };
 export function readFrame(fd: number): Frame | null;
 export function writeFrame(fd: number, frame: Buffer): boolean;
+export const SERVED_NONE: number;
+export function servedHash(before: number, seq: number, step: { name: string; params: string }): number;

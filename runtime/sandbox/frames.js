@@ -21,6 +21,21 @@ export const FRAME = Object.freeze({
 
 const HEADER = 9;
 
+/** The hash of a history of which nothing was served yet (FNV-1a, 32 bits). */
+export const SERVED_NONE = 0x811c9dc5;
+
+/**
+ * The hash of a served history with one more step. It shows a child that skipped, doubled or misread a step; a child that was taken over
+ * knows the history anyway. Of the parameters only the length: the child is an interpreter, and has no other use for node:crypto.
+ * @param {number} before @param {number} seq from 1 @param {{name: string, params: string}} step
+ */
+export function servedHash(before, seq, step) {
+  const text = `${seq} ${step.name} ${step.params.length}\n`;
+  let hash = before;
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  return hash >>> 0;
+}
+
 /** @param {number} kind @param {unknown} head @param {string | Uint8Array} [body] */
 export function encodeFrame(kind, head, body = "") {
   const headText = JSON.stringify(head);

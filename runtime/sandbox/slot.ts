@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { WireError } from "../errors.ts";
 import type { DoorAnswer, Job, JobEnd } from "../ports.ts";
-import { FRAME, type Frame, encodeFrame } from "./frames.js";
+import { FRAME, type Frame, SERVED_NONE, encodeFrame, servedHash } from "./frames.js";
 import { type ChildCall, readCall, readEnd } from "./from-child.ts";
 import { type Child, scriptChild, spawnChild, whenGone } from "./spawn.ts";
 
@@ -178,15 +178,13 @@ function wrongPosition(job: Job, head: ChildCall, calls: number, bytes: number):
   if (head.seq !== calls + 1) return `The sandbox process is at call ${head.seq}, but ${calls} are known.`;
   if (!Object.hasOwn(job.primitives, head.name)) return `The sandbox process calls ${head.name}, which this run does not have.`;
   if (bytes > job.limits.call_bytes || head.seq > job.limits.calls) return "The sandbox process does not keep its limits.";
-  if (calls === job.history.length && head.served !== servedHash(job))
+  if (calls === job.history.length && head.served !== historyHash(job))
     return "The sandbox process served another history than it was given.";
   return null;
 }
 
-function servedHash(job: Job): string {
-  const hash = createHash("sha256");
-  for (const [i, step] of job.history.entries()) hash.update(`${i + 1}\n${step.name}\n${step.params}\n`);
-  return hash.digest("hex");
+function historyHash(job: Job): number {
+  return job.history.reduce((hash, step, i) => servedHash(hash, i + 1, step), SERVED_NONE);
 }
 
 function historyBytes(job: Job): number {
@@ -217,7 +215,9 @@ function jobFrame(job: Job): { head: unknown; body: Buffer } {
       step.error ?? (step.result === null ? { code: "INTERNAL", message: `Step ${step.name} was recorded without an outcome.` } : null),
     );
   }
-  const { main, scripts, primitives, input, seed, startedAt, limits } = job;
+  const { main, scripts, primitives, input, startedAt, limits } = job;
+  const digest = createHash("sha256").update(job.seed).digest();
+  const seed = [0, 4, 8, 12].map((i) => digest.readInt32LE(i));
   return { head: { main, scripts, primitives, input, seed, startedAt, limits, history }, body: Buffer.concat(parts) };
 }
 

@@ -1,12 +1,12 @@
 /** A child that a script has taken over may say anything: no call it may not make reaches the host, and every run ends in a code. */
 import { describe, expect, test } from "vitest";
 import type { DoorCall, Job, JobEnd } from "../../runtime/ports.ts";
-import { FRAME, type Frame, createFrameReader, encodeFrame } from "../../runtime/sandbox/frames.js";
+import { FRAME, type Frame, SERVED_NONE, createFrameReader, encodeFrame } from "../../runtime/sandbox/frames.js";
 import { converse } from "../../runtime/sandbox/slot.ts";
 import type { Child } from "../../runtime/sandbox/spawn.ts";
 import { LIMITS } from "./corpus.ts";
 
-const CALL = { seq: 1, name: "echo", served: "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" };
+const CALL = { seq: 1, name: "echo", served: SERVED_NONE };
 
 /** The other end of the pipe, in the hands of a stranger: `says` is sent once the job has arrived. */
 function taken(says: Frame[], history: Job["history"] = []) {
