@@ -216,6 +216,7 @@ function assemble(parts: Parts): Omit<Host, "close"> {
         git,
         base,
         config: settings,
+        cache,
         run: run.id,
         again: againOf(run.cause),
         given: run.given?.policy,

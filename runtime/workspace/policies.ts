@@ -15,6 +15,7 @@ import { type Ladder, levelName, levelNames } from "../policy/levels.ts";
 import { type PolicyFinding, lintRules, undeclared } from "../policy/lint.ts";
 import { ACTION_WORDS, type Action, type Judgement, type RuleSet, STRICTNESS, actionOf, judge } from "../policy/verdict.ts";
 import type { Json, Policies, Tree } from "../ports.ts";
+import type { DiskCache } from "../sandbox/disk-cache.ts";
 import { checkYaml, readYaml } from "../sandbox/yaml-text.ts";
 import type { Config } from "./config.ts";
 import { POLICIES, policyFile } from "./layout.ts";
@@ -105,8 +106,8 @@ export interface Pack {
 }
 
 /** @throws POLICY_INVALID at file:line; `data.findings` has all problems */
-export function parsePack(text: string, file: string, ladder: Ladder): Pack {
-  const source = { file, code: "POLICY_INVALID" as const, maxLength: 262_144 };
+export function parsePack(text: string, file: string, ladder: Ladder, cache?: DiskCache): Pack {
+  const source = { file, code: "POLICY_INVALID" as const, maxLength: 262_144, cache };
   const yaml = readYaml(text, source);
   const name = file.slice(file.lastIndexOf("/") + 1).replace(/\.yaml$/, "");
   const { facts, thresholds, rules, usual, ...rest } = checkYaml(yaml, packSchema(name, ladder), source);
@@ -153,7 +154,7 @@ const KEPT = 200;
 const packs = new Map<string, Pack>();
 
 /** @throws POLICY_INVALID at file:line, POLICY_UNKNOWN with the nearest name */
-async function packAt(base: Tree, name: string, ladder: Ladder): Promise<Pack> {
+async function packAt(base: Tree, name: string, ladder: Ladder, cache: DiskCache | undefined): Promise<Pack> {
   const file = policyFile(name);
   const blob = await base.blob(file);
   if (blob === null) {
@@ -163,7 +164,7 @@ async function packAt(base: Tree, name: string, ladder: Ladder): Promise<Pack> {
   const key = canonicalJson([file, blob, ladder]);
   const known = packs.get(key);
   if (known !== undefined) return known;
-  const pack = parsePack((await base.read(file)) ?? "", file, ladder);
+  const pack = parsePack((await base.read(file)) ?? "", file, ladder, cache);
   if (packs.size >= KEPT) packs.clear();
   packs.set(key, pack);
   return pack;
@@ -175,14 +176,16 @@ export interface PoliciesOptions {
   config: Pick<Config, "policy">;
   /** The policy document given with the run. */
   given?: string | undefined;
+  /** Where packs that were read before are kept. */
+  cache?: DiskCache;
 }
 
-export function createPolicies({ base, config, given: text }: PoliciesOptions): Policies {
+export function createPolicies({ base, config, cache, given: text }: PoliciesOptions): Policies {
   const ladder = config.policy;
   const given = readGiven(text);
   const used = new Map<string, Promise<{ pack: Pack; hash: string }>>();
   const load = async (name: string) => {
-    const pack = await packAt(base, name, ladder);
+    const pack = await packAt(base, name, ladder, cache);
     return { pack, hash: sha256([pack.hash, text ?? null, ladder]) };
   };
   return {

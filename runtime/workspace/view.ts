@@ -3,6 +3,7 @@
  * takes the changes of each step from it, gives them back on a resume, and commits them as data on whatever HEAD is by then.
  */
 import { ClearedError } from "../errors.ts";
+import type { DiskCache } from "../sandbox/disk-cache.ts";
 import { dayIn } from "../sandbox/header.ts";
 import type { Card, Change, Children, CommitResult, Git, Json, Notices, Row, Step, Tools, Tree, WorkspaceView } from "../ports.ts";
 import { createAudit } from "./audit.ts";
@@ -24,6 +25,8 @@ export interface ViewOptions {
   base: Tree;
   config: Config;
   run: string;
+  /** Where texts that were read before are kept. */
+  cache?: DiskCache;
   /** The policy document given with the run. */
   given?: string | undefined;
   /** Names or hashes of statements that are imported again on purpose. */
@@ -41,7 +44,7 @@ export function createView(options: ViewOptions): WorkspaceView {
   const { dir, git, config, run, base } = options;
   const overlay = createOverlay(git);
   const today = (ms: number) => dayIn(config.timezone, ms);
-  const closed = closedThrough(config);
+  const closed = closedThrough(options);
   const closedAtHead = async (): Promise<string | undefined> => closed(await overlay.head());
   const imports = createImports({ dir, base, config, overlay, run, closed: closedAtHead, again: options.again ?? [] });
   // Only a commit can complete an import.
@@ -120,13 +123,14 @@ function rowsOfStep(step: Step): Row[] {
 }
 
 /** The closed period as HEAD says: a period that was closed while the run waited is closed for it too. */
-function closedThrough(pinned: Config): (head: Tree) => Promise<string | undefined> {
+function closedThrough({ config, base, cache }: ViewOptions): (head: Tree) => Promise<string | undefined> {
   let blob: string | null = null;
-  let day = pinned.closed_through;
+  let day = config.closed_through;
   return async (head) => {
     const now = await head.blob(CONFIG);
+    blob ??= await base.blob(CONFIG);
     if (now !== null && now !== blob) {
-      day = parseConfig((await head.read(CONFIG)) ?? "").closed_through;
+      day = parseConfig((await head.read(CONFIG)) ?? "", cache).closed_through;
       blob = now;
     }
     return day;
