@@ -34,37 +34,25 @@ fsm_enter("COMPUTE");
 const aging = compute_dt_aging(aged.map((one) => ({ amount: one.balance, days_outstanding: one.days_outstanding })));
 const steps = known.map((one) => script_run("collection_step", { ...one, today, agency: input.agency }));
 fsm_enter("POLICY_CHECK");
-// A list that is not whole is not known to be harmless.
-const verdicts = steps.map((one) => policy_evaluate({ facts: open.complete ? one.facts : {} }));
+// A list that is not whole is not known to be harmless; nobody overdue is.
+const nobody = { days_overdue: 0, days_without_answer: 0, disputed: false, write_off: false };
+const judged = steps.length === 0 ? [nobody] : steps.map((one) => one.facts);
+const verdicts = judged.map((facts) => policy_evaluate({ facts: open.complete ? facts : {} }));
 const ask = verdicts.some((one) => !one.passed);
 const calls = steps.flatMap((one) => one.calls);
 const amount = data_sum({ records: steps, field: "amount" }).sum;
 const title = `Collect ${amount} from ${steps.length} customers, ${calls.length} steps?`;
 const details = { aging: aging.buckets, customers: steps.map((one, i) => `${one.name}: ${one.action} (${verdicts[i].summary})`) };
 const { by, results } = script_run("carry_out_each", { title, calls, ask, details });
-const outcome = steps.map((one, i) => {
-  const made = results.filter((call: any) =>
-    one.calls.some((mine: any) => JSON.stringify([mine.tool, mine.params]) === JSON.stringify([call.tool, call.params])),
-  );
-  const problems = made.filter((call: any) => !call.ok).map((call: any) => call.problem);
-  const { customer_id, name, amount, days, action } = one;
-  return { customer_id, name, amount, days, action, verdict: verdicts[i].verdict, made: made.length - problems.length, problems };
-});
-const failed = outcome.filter((one) => one.problems.length > 0).map((one) => one.customer_id);
+const outcome = script_run("collection_results", { steps, results, verdicts: verdicts.map((one) => one.verdict) });
+const failed = outcome.filter((one: any) => one.problems.length > 0).map((one: any) => one.customer_id);
 fsm_enter("SCHEDULE_NOTIFY");
-const summary = `${amount} overdue from ${steps.length} customers: ${results.length} steps by ${by}, ${failed.length === 0 ? "none failed" : `failed for ${failed.join(", ")}`}`;
-notify_send({
-  to: "collections",
-  subject: `Collections of ${today}`,
-  text: summary,
-  key: `${today} ${steps.map((one) => one.customer_id).join(" ")}`,
-});
-for (const { customer_id, made } of outcome)
-  if (made > 0)
-    schedule_run({
-      agent: "ar_collections",
-      at: "in 5d",
-      input: { customers: [customer_id], agency: input.agency },
-      key: `${customer_id} ${today}`,
-    });
+const failures = failed.length === 0 ? "none failed" : `failed for ${failed.join(", ")}`;
+const summary = `${amount} overdue from ${steps.length} customers: ${results.length} steps by ${by}, ${failures}`;
+const ids = steps.map((one) => one.customer_id).join(" ");
+notify_send({ to: "collections", subject: `Collections of ${today}`, text: summary, key: `${today} ${ids}` });
+for (const { customer_id } of outcome.filter((one: any) => one.made > 0)) {
+  const again = { customers: [customer_id], agency: input.agency };
+  schedule_run({ agent: "ar_collections", at: "in 5d", input: again, key: `${customer_id} ${today}` });
+}
 ({ amount, action: outcome, aging: aging.buckets, failed, next_follow_up: "in 5 days", summary });

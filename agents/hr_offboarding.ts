@@ -33,37 +33,16 @@ fsm_enter("POLICY_CHECK");
 const facts = { reason, revoke_on, last_day, irreversible: false, agreements_on_file: employee.nda_on_file };
 const verdict = policy_evaluate({ facts });
 const due = revoke_on <= today;
-const calls = [{ tool: "erp/update_employee_status", params: { employee_id, status: due ? "left" : "leaving", last_day } as object }];
-if (due) {
-  for (const system of systems) calls.push({ tool: "erp/revoke_access", params: { employee_id, system } });
-  for (const { item_id } of owned) calls.push({ tool: "erp/transfer_ownership", params: { item_id, owner_id: manager_id } });
-  if (paid.found === false && !new Decimal(payout).isZero())
-    calls.push({
-      tool: "erp/record_final_pay",
-      params: { employee_id, pto_hours: employee.pto_hours, amount: payout, pay_date: last_day },
-    });
-}
+const calls = script_run("offboarding_calls", { employee, due, systems, owned, payout, paid: paid.found !== false });
 const { by } = script_run("carry_out", { title: `Offboard ${name} (${reason}), ${calls.length} steps?`, calls, ask: !verdict.passed });
 fsm_enter("SCHEDULE_NOTIFY");
 const returns = equipment.map((one) => `${one.name} ${one.serial}`);
 const summary = due
   ? `${name}: access to ${systems.join(", ")} revoked, ${owned.length} items handed to ${manager.name}, by ${by}`
   : `${name} leaves on ${last_day}: access is revoked on ${revoke_on}`;
-notify_send({
-  to: manager.email,
-  subject: `${name} leaves`,
-  text: `${summary}. To be returned: ${returns.join(", ")}`,
-  urgent: due,
-  key: `${employee_id} ${due}`,
-});
+const text = `${summary}. To be returned: ${returns.join(", ")}`;
+notify_send({ to: manager.email, subject: `${name} leaves`, text, urgent: due, key: `${employee_id} ${due}` });
 if (!due) schedule_run({ agent: "hr_offboarding", at: revoke_on, input: { employee_id }, key: employee_id });
 const access = { status: due ? "revoked" : "scheduled", on: revoke_on, by };
-({
-  access,
-  systems,
-  equipment: { to_return: returns },
-  final_pay: payout,
-  handover: owned.map((one) => one.name),
-  handed_to: manager.name,
-  summary,
-});
+const handover = owned.map((one) => one.name);
+({ access, systems, equipment: { to_return: returns }, final_pay: payout, handover, handed_to: manager.name, summary });

@@ -38,52 +38,21 @@ const slips = people.map(({ employee, profile, hours }) =>
   script_run("pay_slip", { employee, profile, hours: hours.records, period_start, period_end }),
 );
 const [gross, net, deductions] = ["gross", "net", "deductions"].map((field) => data_sum({ records: slips, field }).sum);
-const budget = script_run("total", { amounts: budgets.flatMap((one) => [one.amount, `-${one.committed}`, `-${one.spent}`]) });
-const unapproved = people.flatMap((one) => one.hours.records.filter((line: any) => !line.approved));
-const accounts = people.map(({ account }) => ({ key: account.iban ?? `${account.routing_number} ${account.account_number}` }));
-const twice = data_dedupe({ records: accounts, key: "key" }).duplicates.length + (before.found === false ? 0 : slips.length);
 const whole = employees.complete && people.every((one) => one.hours.complete);
 fsm_enter("POLICY_CHECK");
-const facts = {
-  total: gross,
-  budget,
-  duplicates: whole ? twice : null,
-  garnishments_applied: slips.every((one) => !new Decimal(one.net).isNegative()),
-  unapproved_overtime_hours: data_sum({ records: unapproved, field: "hours" }).sum,
-};
-const verdict = policy_evaluate({ facts });
+const facts = script_run("pay_facts", { gross, slips, people, budgets, paid: before.found !== false });
+const verdict = policy_evaluate({ facts: whole ? facts : {} });
 const reference = `PAY-${pay_group}-${period_end}`;
 const file = verdict.blocked ? null : script_run("pay_file", { reference, pay_date, today, company, people, slips });
-const line = (account: string, debit: string, credit: string) => ({ account, debit, credit });
-const lines = [line("6200", gross, "0.00"), line("1010", "0.00", net), line("2100", "0.00", deductions)];
-const calls: { tool: string; params: object }[] = [
-  { tool: "erp/record_pay_run", params: { pay_group, period_start, period_end, pay_date, gross, net, headcount: slips.length } },
-  ...slips.map(({ employee_id, ytd_gross, ytd_net }) => ({ tool: "erp/update_payroll_ytd", params: { employee_id, ytd_gross, ytd_net } })),
-  {
-    tool: "erp/post_entry",
-    params: { reference, period: pay_date.slice(0, 7), entry_date: pay_date, memo: `Payroll ${pay_group}`, lines },
-  },
-];
+const calls = script_run("pay_calls", { ...input, reference, gross, net, deductions, slips });
 const details = { gross, deductions, net, slips: slips.map(({ name, gross, net, weeks }) => ({ name, gross, net, weeks })) };
-const { by } = script_run("carry_out", {
-  title: `Pay ${net} to ${slips.length} of ${pay_group} on ${pay_date}?`,
-  calls,
-  ask: true,
-  details,
-});
+const title = `Pay ${net} to ${slips.length} of ${pay_group} on ${pay_date}?`;
+const { by } = script_run("carry_out", { title, calls, ask: true, details });
 const path = `payroll/${reference}.${file?.extension}`;
 data_write({ path, text: file?.text });
 fsm_enter("SCHEDULE_NOTIFY");
 const next_run = script_run("days", { from: period_end, add: 14 }).day;
 const summary = `${pay_group}: ${net} net of ${gross} to ${slips.length} employees, approved by ${by}; data/${path} waits to be sent to the bank`;
 notify_send({ to: "payroll director", subject: `Payroll ${reference}`, text: summary, key: reference });
-({
-  gross,
-  net,
-  deductions,
-  headcount: slips.length,
-  slips,
-  bank_file: { path: `data/${path}`, total: file?.total, count: file?.count, entry_hash: file?.entry_hash },
-  next_run,
-  summary,
-});
+const bank_file = { path: `data/${path}`, total: file?.total, count: file?.count, entry_hash: file?.entry_hash };
+({ gross, net, deductions, headcount: slips.length, slips, bank_file, next_run, summary });

@@ -27,19 +27,10 @@ const from = mcp_call({ tool: "erp/get_plan", params: { plan_id: subscription.pl
 const to = script_run("record", { tool: "erp/get_plan", params: { plan_id } });
 fsm_enter("COMPUTE");
 const { net, lost, deleted, ...bill } = script_run("migration_figures", { subscription, from, to, today });
-const owed = new Decimal(net);
 fsm_enter("POLICY_CHECK");
 const eligible = subscription.status === "active" && subscription.plan_id !== plan_id;
 policy_evaluate({ facts: { eligible, balance: subscription.balance_due, deletes_data: deleted.length > 0 } });
-const pay = { reference: `${subscription_id} ${plan_id} ${today}`, customer_id, amount: net.replace("-", "") };
-const calls = [{ tool: "erp/update_subscription", params: { subscription_id, plan_id, effective_on: today } as object }];
-if (!owed.isZero()) calls.push({ tool: owed.isNegative() ? "erp/refund_customer" : "erp/charge_customer", params: pay });
-for (const { feature, stored_gb } of lost)
-  calls.push(
-    stored_gb > 0
-      ? { tool: "erp/deprovision_feature", params: { subscription_id, feature } }
-      : { tool: "erp/provision_feature", params: { subscription_id, feature, enabled: false } },
-  );
+const calls = script_run("migration_calls", { subscription, plan_id, today, net, lost });
 const names = (list: any[]) => list.map((one) => `${one.feature} (${one.stored_gb} GB)`).join(", ") || "none";
 const questions = [
   `${customer.name}: from ${from.name} to ${to.name} on ${today}?`,
@@ -52,20 +43,10 @@ for (const title of questions) {
   approval_wait({ title, calls: [], details: { bill }, expires: "14d" });
   fsm_enter("MUTATE");
 }
-const { by } = script_run("carry_out", {
-  title: `All of it, now: ${calls.length} steps that cannot be taken back?`,
-  calls,
-  ask: true,
-  details: { bill, lost },
-});
+const title = `All of it, now: ${calls.length} steps that cannot be taken back?`;
+const { by } = script_run("carry_out", { title, calls, ask: true, details: { bill, lost } });
 fsm_enter("SCHEDULE_NOTIFY");
 const summary = `${subscription_id} is on ${to.name} from ${today}; billed ${net}; features lost: ${names(lost)}; confirmed five times, last by ${by}`;
 notify_send({ to: customer.email, subject: `Your plan is ${to.name}`, text: summary, key: `${subscription_id} ${plan_id}` });
-({
-  plan: to.name,
-  billing: { net, ...bill },
-  effective: today,
-  features_lost: lost.map((one: any) => one.feature),
-  approved_by: by,
-  summary,
-});
+const features_lost = lost.map((one: any) => one.feature);
+({ plan: to.name, billing: { net, ...bill }, effective: today, features_lost, approved_by: by, summary });

@@ -1,0 +1,292 @@
+/** Each of the fifteen processes on the demo business: what comes out, what was written, and that nothing was written twice. */
+import { execFileSync } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { requiredFields } from "../../runtime/answers/required.ts";
+import { findingsOf } from "../../runtime/cli/check-source.ts";
+import type { Json } from "../../runtime/ports.ts";
+import { TEMPLATES } from "../states/templates.ts";
+import { answer, approved, type Business, business, changes, finish, gateOf, rows, run, statusesOf, writesOf } from "./harness.ts";
+
+let at: Business;
+beforeAll(async () => {
+  at = await business();
+});
+afterAll(finish);
+
+/** Tools carried out since the last look, in order. */
+let seen = 0;
+function carriedOut(): string[] {
+  const all = changes(at);
+  return all.slice(seen, (seen = all.length));
+}
+
+test("every agent passes what is checked before it runs, and its states are those of its process", async () => {
+  const tree = at.host.git.tree(await at.host.git.head());
+  const names = readdirSync(join(at.dir, "agents")).map((file) => file.slice(0, -3));
+  for (const name of names) expect([name, await findingsOf(tree, `agents/${name}.ts`, at.host)]).toEqual([name, []]);
+  const agents = await at.host.agents();
+  for (const [name, { machine }] of TEMPLATES) {
+    const found = agents.find((one) => one.name === name)?.header;
+    expect([name, found?.machine?.states.map((one) => one.state + (one.conditional ? "?" : ""))]).toEqual([
+      name,
+      machine.states.map((one) => one.state + (one.conditional ? "?" : "")),
+    ]);
+    expect(found?.process).toBe(name);
+    expect(Object.keys(found?.input ?? {}).length).toBeGreaterThan(0);
+  }
+});
+
+interface Case {
+  input: Json;
+  gates: number;
+  /** Tools that were carried out, in order. */
+  does: string[];
+  result: Json;
+}
+
+const CASES: Record<string, Case> = {
+  invoice_reconciliation: {
+    input: { invoice_id: "INV-2024-447" },
+    gates: 1,
+    does: ["approve_invoice", "schedule_payment"],
+    result: {
+      decision: "approved",
+      amount: "52340.00",
+      variance: "1140.00",
+      variance_pct: "2.2265625",
+      pays: { amount: "51293.20", discount: "1046.80", pay_date: "2024-11-14" },
+      by: "Mo",
+    },
+  },
+  expense_approval: {
+    input: { expense_id: "EXP-703" },
+    gates: 1,
+    does: ["record_expense_approval", "reimburse_expense"],
+    result: { decision: "approved", amount: "2150.00", requester: "Ruth Adeyemi", budget_left: "56500.00" },
+  },
+  procurement: {
+    input: { requisition_id: "REQ-31" },
+    gates: 1,
+    does: ["create_purchase_order", "create_ticket"],
+    result: { vendor: "Acme Corp", amount: "4498.25", three_years: "4858.25", budget_left: "37101.75" },
+  },
+  hr_offboarding: {
+    input: { employee_id: "E-2290" },
+    gates: 1,
+    does: ["update_employee_status", "revoke_access", "revoke_access", "transfer_ownership"],
+    result: { access: { status: "revoked", on: "2024-11-08" }, systems: ["sso", "crm"], equipment: { to_return: ["Laptop 16 inch SN-77A-212"] } },
+  },
+  incident_response: {
+    input: { incident_id: "INC-501" },
+    gates: 2,
+    does: ["rollback_deployment", "update_incident", "create_ticket"],
+    // 4 x 5 + 21 x 3 + 310 x 1
+    result: { severity: "P1", resolution: "mitigated", impact: { customers: 335, weighted: "393.00", cardholder_data: true } },
+  },
+  order_management: {
+    input: { order_id: "ORD-5592" },
+    gates: 1,
+    does: ["reserve_inventory", "reserve_inventory", "charge_customer", "create_shipment"],
+    // 134.50 with 7.25 % tax, and 8.50 for 3.4 kg in the first zone
+    result: { total: "152.75", tax: "9.75", shipping: "8.50", fulfillment: { status: "shipped" } },
+  },
+  sla_breach: {
+    input: { contract_id: "CTR-441", period: "2024-09" },
+    gates: 1,
+    does: ["apply_credit"],
+    result: { credit: "1260.00", breach: { downtime_minutes: "388.8", allowed_minutes: "43.2", credit_pct: "15" }, customer: "INFRA-9" },
+  },
+  dispute_resolution: {
+    input: { dispute_id: "D-411" },
+    gates: 1,
+    does: ["issue_credit_memo", "resolve_dispute"],
+    result: { decision: "credited", amount: "736.83" },
+  },
+  customer_onboarding: {
+    input: { customer_id: "C-310" },
+    gates: 0,
+    does: ["provision_account", "assign_csm", "create_project"],
+    result: { csm: "Lukas Braun", next_step: { kickoff: "2024-11-15", check_ins: [30, 60, 90] } },
+  },
+  month_end_close: {
+    input: { period: "2024-09" },
+    gates: 1,
+    does: ["post_entry", "lock_period"],
+    // 84,200 sold, 37,110 of goods, 6,500 rent, a sixtieth of 25,000
+    result: { period: "2024-09", balance: "127810.00", result: "40173.33" },
+  },
+  payroll: {
+    input: { pay_group: "US-BIWEEKLY", period_start: "2024-10-07", period_end: "2024-10-20", pay_date: "2024-10-25" },
+    gates: 1,
+    does: ["record_pay_run", "update_payroll_ytd", "update_payroll_ytd", "update_payroll_ytd", "post_entry"],
+    result: { gross: "8499.00", net: "6709.20", deductions: "1789.80", headcount: 3, bank_file: { total: "6709.20", count: 3 } },
+  },
+  compliance_audit: {
+    input: { audit_id: "AUD-24" },
+    // The escalation, the sign-off by vice president and legal.
+    gates: 2,
+    does: ["create_remediation_task", "create_remediation_task", "initiate_edd_review", "initiate_edd_review", "initiate_edd_review", "publish_audit"],
+    result: { score: "50", by_severity: { critical: 0, high: 1, medium: 1 } },
+  },
+  ar_collections: {
+    input: { customers: ["C-8821", "C-301"] },
+    gates: 0,
+    does: ["send_reminder"],
+    result: { failed: [], action: [{ customer_id: "C-8821", made: 0 }, { customer_id: "C-301", days: 81, action: "send notice", made: 1 }] },
+  },
+  subscription_migration: {
+    input: { subscription_id: "SUB-78", plan_id: "BASIC" },
+    gates: 5,
+    does: ["update_subscription", "refund_customer", "provision_feature", "deprovision_feature"],
+    result: { plan: "Basic", billing: { net: "-398.78", fee: "674.55", credit: "1149.23", cost: "75.90" }, effective: "2024-11-08" },
+  },
+  general: {
+    input: { task: "close the ticket about Contoso", tool: "erp/close_ticket", params: { ticket_id: "T-1003", resolution: "withdrawn" } },
+    gates: 1,
+    does: ["close_ticket"],
+    result: { decision_or_status: "done", key_entity: "T-1003" },
+  },
+};
+
+test.each(Object.entries(CASES))("%s comes to its end, with each write verified and made once", async (agent, { input, gates, does, result }) => {
+  carriedOut();
+  const found = await approved(at, agent, input);
+  expect(found.end.result).toMatchObject(result as object);
+  expect(Object.keys(found.end.result as object)).toEqual(expect.arrayContaining(requiredFields(agent)));
+  expect([found.end.outcome, found.gates]).toEqual(["completed", gates]);
+  expect(carriedOut()).toEqual(does);
+  expect(found.writes.map((one) => one.tool)).toEqual(does.map((tool) => `erp/${tool}`));
+  expect(statusesOf(found.writes)).toEqual(["VERIFIED"]);
+});
+
+const AGAIN = ["invoice_reconciliation", "expense_approval", "procurement", "order_management", "dispute_resolution", "customer_onboarding"];
+test.each([...AGAIN, "month_end_close", "payroll", "compliance_audit", "subscription_migration"])("%s does nothing a second time", async (agent) => {
+  carriedOut();
+  expect(await run(at, agent, CASES[agent]!.input)).toMatchObject({ status: "done", outcome: "blocked" });
+  expect(carriedOut()).toEqual([]);
+});
+
+const BLOCKED: [string, string, Json][] = [
+  ["an invoice that was entered before", "invoice_reconciliation", { invoice_id: "INV-2024-451" }],
+  ["an expense without its receipt", "expense_approval", { expense_id: "EXP-707" }],
+  ["a vendor the requester has an interest in", "procurement", { requisition_id: "REQ-32" }],
+  ["access that would end before the last day", "hr_offboarding", { employee_id: "E-2291", revoke_on: "2024-11-08" }],
+  ["a month that is not reconciled", "month_end_close", { period: "2024-10" }],
+  ["a subscription with a balance due", "subscription_migration", { subscription_id: "SUB-79", plan_id: "ENTERPRISE" }],
+];
+test.each(BLOCKED)("%s is blocked, and nothing is written", async (_, agent, input) => {
+  carriedOut();
+  expect(await run(at, agent, input)).toMatchObject({ status: "done", outcome: "blocked" });
+  expect(carriedOut()).toEqual([]);
+});
+
+const REFUSED: [string, Json][] = [
+  ["invoice_reconciliation", { invoice_id: "INV-2024-450" }],
+  ["expense_approval", { expense_id: "EXP-704" }],
+  ["procurement", { requisition_id: "REQ-34" }],
+  ["order_management", { order_id: "ORD-5590" }],
+  ["dispute_resolution", { dispute_id: "D-410" }],
+  ["customer_onboarding", { customer_id: "C-311" }],
+  ["sla_breach", { contract_id: "CTR-502", period: "2024-09" }],
+  ["subscription_migration", { subscription_id: "SUB-77", plan_id: "ENTERPRISE" }],
+];
+test.each(REFUSED)("%s ends as rejected when a person says no, and nothing is written", async (agent, input) => {
+  carriedOut();
+  const waiting = await run(at, agent, input);
+  expect(gateOf(at, waiting).brief).toBeDefined();
+  expect(await answer(at, waiting, "rejected")).toMatchObject({ status: "done", outcome: "rejected" });
+  expect(carriedOut()).toEqual([]);
+});
+
+const PASSED: [string, Json, Json][] = [
+  ["invoice_reconciliation", { invoice_id: "INV-2024-448" }, { variance_pct: "2" }],
+  ["invoice_reconciliation", { invoice_id: "INV-2024-449" }, { variance: "0.00", by: "policy" }],
+  ["invoice_reconciliation", { invoice_id: "INV-2024-453" }, { variance_pct: "3", variance: "150.00" }],
+  ["sla_breach", { contract_id: "CTR-501", period: "2024-09" }, { credit: "74.95", approved_by: "policy" }],
+  ["sla_breach", { contract_id: "CTR-501", period: "2024-10" }, { credit: "0.00" }],
+];
+test.each(PASSED)("%s %j needs nobody", async (agent, input, result) => {
+  const end = await run(at, agent, input);
+  expect([end.error, end.outcome]).toEqual([null, "completed"]);
+  expect(end.result).toMatchObject(result as object);
+  expect(statusesOf(await writesOf(at, end)).filter((status) => status !== "VERIFIED")).toEqual([]);
+});
+
+test("a P1 needs two people, neither of them who asked", async () => {
+  const waiting = await run(at, "incident_response", { incident_id: "INC-501" });
+  // INC-501 is mitigated by now: a person would have to reopen it first.
+  expect(waiting.outcome).toBe("blocked");
+  const other = await business();
+  const asked = await run(other, "incident_response", { incident_id: "INC-501" });
+  await expect(answer(other, asked, "approved", "Pat")).rejects.toThrow(/Pat/);
+  const once = await answer(other, asked, "approved", "Mo");
+  expect([once.status, gateOf(other, once).approvals]).toEqual(["waiting", 2]);
+  await answer(other, once, "approved", "Mo").catch(() => undefined);
+  expect((await other.host.engine.get(asked.id))?.status).toBe("waiting");
+  expect(changes(other)).toEqual([]);
+  expect(await answer(other, once, "approved", "Lee")).toMatchObject({ status: "done", outcome: "completed" });
+});
+
+test("Sarah Chen's weeks are 1,792.00 and 1,624.00, and the bank's file lies in the run's commit", async () => {
+  const list = await at.host.engine.list({ limit: 200 });
+  const paid = list.find((one) => one.agent === "payroll" && one.outcome === "completed");
+  const { slips, bank_file } = paid?.result as { slips: { name: string; weeks: string[] }[]; bank_file: { path: string } };
+  expect(slips.find((one) => one.name === "Sarah Chen")?.weeks).toEqual(["1792.00", "1624.00"]);
+  const text = execFileSync("git", ["show", `HEAD:${bank_file.path}`], { cwd: at.dir, encoding: "utf8" });
+  expect(text).toContain("Sarah Chen");
+  expect(execFileSync("git", ["log", "-1", "--format=%B", "--", bank_file.path], { cwd: at.dir, encoding: "utf8" })).toContain(`Run: ${paid?.id}`);
+});
+
+test("a group whose account has wrong check digits is not paid, and the account is named", async () => {
+  const input = { pay_group: "BAD-BANK", period_start: "2024-10-01", period_end: "2024-10-31", pay_date: "2024-10-31" };
+  expect(await run(at, "payroll", input)).toMatchObject({ status: "failed", error: { code: "PAYROLL_ACCOUNT", message: expect.stringContaining("Nora Vance") } });
+});
+
+test("one customer of many that is refused does not keep the others back", async () => {
+  // Taken by another system between the look and the act.
+  const waiting = await run(at, "ar_collections", { customers: ["C-302", "C-304"] });
+  const escalated = await answer(at, waiting);
+  await approved(at, "general", { task: "taken over", tool: "erp/hand_over_to_agency", params: { ar_invoice_id: "AR-3007", agency: "Other" } });
+  const end = await answer(at, escalated);
+  expect(end.result).toMatchObject({
+    failed: ["C-302"],
+    action: [
+      { customer_id: "C-302", made: 0, problems: [expect.stringContaining("agency")] },
+      { customer_id: "C-304", made: 1, problems: [] },
+    ],
+  });
+  expect(rows(at, "select status from ar_invoices where ar_invoice_id = 'AR-3009'")).toEqual([{ status: "agency" }]);
+});
+
+test("an order is changed as asked, after a look at the stock and a yes", async () => {
+  const changes = [{ sku: "CASE-S", by: 2 }, { sku: "GADGET-Y", by: -8 }];
+  const { end } = await approved(at, "order_management", { order_id: "ORD-5593", changes });
+  expect(end.result).toMatchObject({ fulfillment: { status: "changed" } });
+  expect(rows(at, "select sku, quantity from order_lines where order_id = 'ORD-5593' order by sku")).toEqual([
+    { sku: "CASE-S", quantity: 2 },
+    { sku: "GADGET-Y", quantity: 2 },
+  ]);
+});
+
+test("somebody who resigned keeps access until the last day, and a run is there for it", async () => {
+  const end = await run(at, "hr_offboarding", { employee_id: "E-2291" });
+  expect(end.result).toMatchObject({ access: { status: "scheduled", on: "2024-11-15" }, final_pay: "2520.00" });
+  const later = (await at.host.engine.list({ limit: 300 })).filter((one) => one.agent === "hr_offboarding" && one.cause.kind !== "command");
+  expect(later.length).toBe(1);
+});
+
+test("general only reads what it is told, and names tools for what it is only told in words", async () => {
+  carriedOut();
+  expect(await run(at, "general", { task: "how is it", tool: "erp/get_invoice", params: { invoice_id: "INV-2024-447" } })).toMatchObject({
+    outcome: "completed",
+    result: { decision_or_status: "read", key_entity: "INV-2024-447" },
+  });
+  expect(await run(at, "general", { task: "find an invoice" })).toMatchObject({ outcome: "completed", result: { decision_or_status: "found" } });
+  expect(carriedOut()).toEqual([]);
+});
+
+test("what is not there is told in a plain word", async () => {
+  expect((await run(at, "invoice_reconciliation", { invoice_id: "INV-1" })).error?.message).toContain("erp/get_invoice knows no INV-1");
+});
