@@ -40,7 +40,8 @@ export interface World {
   clock: Clock;
   sandbox: Sandbox;
   git: Git;
-  primitive(name: string): Primitive;
+  /** Loaded when it is first asked for. @throws PRIMITIVE_UNKNOWN */
+  primitive(name: string): Promise<Primitive>;
   /** Primitive name -> the parameter it takes bare. */
   globals: Record<string, string | null>;
   script(run: RunRecord): Promise<Script>;
@@ -78,7 +79,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
     const answered = log.steps.filter((step) => step.state !== "intent");
     for (const step of answered) {
       view.restore(step);
-      settleChanges(step);
+      settleChanges(step, await knownPrimitive(world, step.name));
     }
 
     // 2. The child serves the recorded prefix; calls past its end arrive in `answer`.
@@ -111,14 +112,14 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
       now = Math.max(now, world.clock.now());
       const acting = act(call, doubt);
       underWay = acting.catch(() => undefined);
-      const first = mayBeSlow(call.name) ? await orSlow(acting) : await acting;
+      const first = (await mayBeSlow(call.name)) ? await orSlow(acting) : await acting;
       if (first === "slow") return park({ late: acting });
       return isAnswer(first) ? first : park(first);
     }
 
     /** What waits for the world outside may be slow. The host's own reading and writing is let finish: a replay would cost more. */
-    function mayBeSlow(name: string): boolean {
-      const known = knownPrimitive(world, name);
+    async function mayBeSlow(name: string): Promise<boolean> {
+      const known = await knownPrimitive(world, name);
       return (
         known?.effect === "external" ||
         known?.effect === "notify" ||
@@ -141,8 +142,9 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
         attempts: doubt?.attempts ?? 0,
       };
       const decided: Change[] = [];
+      let primitive: Primitive | undefined;
       try {
-        const primitive = world.primitive(call.name);
+        primitive = await world.primitive(call.name);
         const params = JSON.parse(call.params) as Json;
         step.effect = primitive.effect;
         const ctx = context(call.seq, doubt !== undefined, decided, call.seq === answered.length ? log.openedAt(call.seq) : null);
@@ -165,7 +167,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
       step.changes = [...view.takeChanges(), ...decided];
       if (step.effect === "external" || step.effect === "notify") log.settle(step);
       else log.record(step);
-      settleChanges(step);
+      settleChanges(step, primitive);
       return step.error === null ? { kind: "value", json: step.result ?? "null", now } : { kind: "error", error: step.error, now };
     }
 
@@ -218,8 +220,8 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
     }
 
     /** Cards and events of a step are held back until a commit (or the end) lets them out, in the same transaction. */
-    function settleChanges(step: Step): void {
-      fold(state, step, knownPrimitive(world, step.name));
+    function settleChanges(step: Step, primitive: Primitive | undefined): void {
+      fold(state, step, primitive);
       step.changes.forEach((change, index) => {
         const item = toReleased(run, step.seq, index, change);
         if (item !== null) unreleased.push(item);
@@ -290,6 +292,6 @@ function isLate(stop: Stop): boolean {
   return typeof stop === "object" && "late" in stop;
 }
 
-function knownPrimitive(world: World, name: string): Primitive | undefined {
-  return Object.hasOwn(world.globals, name) ? world.primitive(name) : undefined;
+async function knownPrimitive(world: World, name: string): Promise<Primitive | undefined> {
+  return Object.hasOwn(world.globals, name) ? await world.primitive(name) : undefined;
 }
