@@ -141,16 +141,20 @@ export function tally(card: CardDraft, decisions: readonly Decision[], authority
   return { decision: null, calls, people: names() };
 }
 
+/** After so many attempts without an answer a person looks, even where one more would be harmless. */
+const LOST_ATTEMPTS = 3;
+
 /**
- * What to do with a call that was started before a crash and has no outcome: answer what it did, or null to make it (again).
+ * What to do with a call that was started before a crash and has no outcome: answer what it did, or null to make it (again). Where the
+ * world outside cannot be asked nothing is known, and a person looks.
  * @throws Suspend while a person has to look
  */
 export async function settleDoubt(primitive: Primitive, step: Step, ctx: StepContext): Promise<{ value: Json } | null> {
   if (primitive.idempotent === "key") return null;
   const params = parseParams(primitive, JSON.parse(step.params) as Json);
-  const seen = await primitive.readBack?.(params, ctx);
+  const seen = await (async () => primitive.readBack?.(params, ctx))().catch(() => null);
   if (seen?.happened === true) return { value: seen.result as Json };
-  if (seen?.happened === false) return null;
+  if (seen?.happened === false && step.attempts < LOST_ATTEMPTS) return null;
   const question: Gate = {
     reason: "in_doubt",
     card: {

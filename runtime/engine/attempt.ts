@@ -30,27 +30,26 @@ export async function withRetries(effect: Effect, step: Step, attempt: () => Pro
   }
 }
 
-/** How often a call outside is made again when its answer was lost and it is sure that it did not happen. */
-const LOST_ATTEMPTS = 3;
-
 /**
- * The value of a call. One whose answer was lost on the way is settled like one that a crash cut off; when it surely did not happen it
- * is made again, under the same key.
+ * The value of a call. One whose answer was lost on the way is settled like one that a crash cut off, and made again where that is
+ * harmless. From then on only the tool's own word is an answer: that its server is down now says nothing about what was sent before.
+ * @param unclear an earlier attempt may have happened
  */
 export async function orLost(
   attempt: () => Promise<Json>,
-  step: Step,
+  unclear: boolean,
   settle: () => Promise<{ value: Json } | null> | null,
 ): Promise<{ value: Json }> {
-  for (;;) {
+  for (let open = unclear; ; ) {
     try {
       return { value: await attempt() };
     } catch (error) {
-      const settling = error instanceof ClearedError && error.code === "TOOL_LOST" ? settle() : null;
+      const code = error instanceof ClearedError ? error.code : "";
+      open ||= code === "TOOL_LOST";
+      const settling = open && code.startsWith("TOOL_") && code !== "TOOL_FAILED" ? settle() : null;
       if (settling === null) throw error;
       const settled = await settling;
       if (settled !== null) return settled;
-      if (step.attempts >= LOST_ATTEMPTS) throw error;
     }
   }
 }

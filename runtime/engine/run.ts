@@ -141,10 +141,11 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
         at: now,
         attempts: doubt?.attempts ?? 0,
       };
-      const decided: Change[] = [];
-      let primitive: Primitive | undefined;
+      const decided: Change[] = [...(doubt?.changes ?? [])];
+      let known: Primitive | undefined;
       try {
-        primitive = await world.primitive(call.name);
+        const primitive = await world.primitive(call.name);
+        known = primitive;
         const params = JSON.parse(call.params) as Json;
         step.effect = primitive.effect;
         const ctx = context(call.seq, doubt !== undefined, decided, call.seq === answered.length ? log.openedAt(call.seq) : null);
@@ -155,9 +156,12 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
         if (answer === "ask") await askFor(what.call, ctx);
         const outside = (what.effect === "external" || what.effect === "notify") && run.mode === "live";
         const settled = outside && doubt !== undefined ? await settleDoubt(primitive, doubt, ctx) : null;
-        if (outside && settled === null) log.intent({ ...step, state: "intent", attempts: step.attempts + 1 });
-        const attempt = () => withRetries(what.effect, step, () => callPrimitive(primitive, params, ctx, what.effect));
-        const made = settled ?? (await orLost(attempt, step, () => (outside ? settleDoubt(primitive, step, ctx) : null)));
+        const attempt = () => {
+          // With the yes it was given just now: after a crash nobody is asked again.
+          if (outside) log.intent({ ...step, state: "intent", attempts: step.attempts + 1, changes: [...decided] });
+          return withRetries(what.effect, step, () => callPrimitive(primitive, params, ctx, what.effect));
+        };
+        const made = settled ?? (await orLost(attempt, doubt !== undefined, () => (outside ? settleDoubt(primitive, step, ctx) : null)));
         step.result = toText(primitive, made.value);
       } catch (error) {
         if (error instanceof Suspend || error instanceof End) return error;
@@ -167,7 +171,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
       step.changes = [...view.takeChanges(), ...decided];
       if (step.effect === "external" || step.effect === "notify") log.settle(step);
       else log.record(step);
-      settleChanges(step, primitive);
+      settleChanges(step, known);
       return step.error === null ? { kind: "value", json: step.result ?? "null", now } : { kind: "error", error: step.error, now };
     }
 
