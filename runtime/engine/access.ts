@@ -109,7 +109,8 @@ export function allowed(primitive: Primitive, act: Act, state: RunState): "yes" 
     );
   }
   const { process } = state;
-  const changes = act.effect === "write" || act.effect === "external" || act.effect === "notify";
+  // By its row as well: an event moves only this run, and starts others.
+  const changes = act.effect === "write" || act.effect === "external" || act.effect === "notify" || act.access === "notify";
   if (state.readOnly && changes)
     return new ClearedError(
       "FSM_READ_ONLY",
