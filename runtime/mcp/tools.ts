@@ -151,7 +151,9 @@ export function createTools({ trust, dir, secrets, resolve }: ToolsOptions): Too
 
     /** One call as it is sent: a known tool, arguments that fit its schema, at most once for a write. */
     const send = async ({ tool, params }: Call, write: boolean, abort: AbortSignal): Promise<{ result: Json; notes: string[] }> => {
-      const { name, server: at } = await get(tool, abort);
+      const { name, server: at, class: kind } = await get(tool, abort);
+      if (kind === "mutate" && !write)
+        throw new ClearedError("TOOL_REFUSED", `${tool} writes and would have been sent as a read. Nothing was sent.`);
       const { connection, spec } = await server(at);
       const { raw } = await offer(at, abort);
       const { schemaFault } = await import("./schema.ts");
