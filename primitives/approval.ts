@@ -1,10 +1,11 @@
 /**
- * The gate: names the exact external calls it asks for and stops the run until a person has decided.
+ * The gate names the exact external calls it asks for and stops the run until a person has decided; the form asks for data instead.
  * Expiry ends the run (outcome expired); the script never sees it.
  */
 import { z } from "zod";
 import { ClearedError } from "../runtime/errors.ts";
-import { definePrimitive } from "../runtime/primitive.ts";
+import { End, definePrimitive } from "../runtime/primitive.ts";
+import type { Json } from "../runtime/ports.ts";
 import { json, record, shown, text } from "./_shapes.ts";
 
 const call = z.strictObject({
@@ -14,24 +15,43 @@ const call = z.strictObject({
 
 const UNITS: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
+/** ms of "30m", "12h", "3d", "2w", or null. */
+function durationOf(words: string): number | null {
+  const found = /^([1-9]\d{0,4})([mhdw])$/.exec(words);
+  return found === null ? null : Number(found[1]) * (UNITS[found[2] ?? ""] ?? 0);
+}
+
 /** ms of an expiry: a duration from now, or an ISO date-time with its zone. @throws PARAMS_INVALID */
 function expiryOf(expires: string | undefined, now: number): number | null {
   if (expires === undefined) return null;
-  const duration = /^([1-9]\d{0,4})([mhdw])$/.exec(expires);
+  const duration = durationOf(expires);
   const at =
     duration !== null
-      ? now + Number(duration[1]) * (UNITS[duration[2] ?? ""] ?? 0)
+      ? now + duration
       : /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2})$/.test(expires)
         ? Date.parse(expires)
         : Number.NaN;
   if (Number.isNaN(at))
     throw new ClearedError(
       "PARAMS_INVALID",
-      `approval_wait: expires: ${shown(expires)} is neither a duration ("30m", "12h", "3d", "2w") nor a date-time with its zone ("2026-11-30T18:00:00Z").`,
+      `expires: ${shown(expires)} is neither a duration ("30m", "12h", "3d", "2w") nor a date-time with its zone ("2026-11-30T18:00:00Z").`,
     );
-  if (at <= now) throw new ClearedError("PARAMS_INVALID", `approval_wait: expires: ${shown(expires)} has passed already.`);
+  if (at <= now) throw new ClearedError("PARAMS_INVALID", `expires: ${shown(expires)} has passed already.`);
   return at;
 }
+
+/** @throws PARAMS_INVALID */
+function reminderOf(remind: string | undefined): { remind?: number } {
+  if (remind === undefined) return {};
+  const every = durationOf(remind);
+  if (every === null) throw new ClearedError("PARAMS_INVALID", `remind: ${shown(remind)} is no duration; write "1d", "4h" or "30m".`);
+  return { remind: every };
+}
+
+const waiting = {
+  expires: text.optional().describe('"3d", "12h" or an ISO date-time; then the run ends as expired'),
+  remind: text.optional().describe('"1d": while nobody has answered, those who may are reminded this often'),
+};
 
 export const approval_wait = definePrimitive({
   name: "approval_wait",
@@ -41,8 +61,8 @@ export const approval_wait = definePrimitive({
   params: z.object({
     title: text.describe("the question, in words"),
     calls: z.array(call).max(1000).describe("the external calls this covers"),
-    level: text.optional().describe("approval profile of trust.yaml"),
-    expires: text.optional().describe('"3d", "12h" or an ISO date-time; then the run ends as expired'),
+    level: text.optional().describe("rank or role of the ladder, beside what the policy demands"),
+    ...waiting,
     details: json.optional().describe("facts shown to the person"),
   }),
   returns: z.object({
@@ -64,6 +84,7 @@ export const approval_wait = definePrimitive({
         calls: p.calls,
         level: p.level ?? null,
         expires: expiryOf(p.expires, ctx.now),
+        ...reminderOf(p.remind),
       },
     });
     if (decided.decision === "expired")
@@ -72,3 +93,59 @@ export const approval_wait = definePrimitive({
     return { decision: decided.decision, by: decided.by, ...(decided.reason === undefined ? {} : { reason: decided.reason }), calls };
   },
 });
+
+const field = z.strictObject({
+  type: z.enum(["string", "number", "integer", "boolean", "money", "date", "list", "object"]),
+  required: z.boolean().optional(),
+  enum: z
+    .array(z.union([z.string(), z.number(), z.boolean()]))
+    .min(1)
+    .optional(),
+  describe: text.optional(),
+});
+
+// What a dry run goes on with.
+const SAMPLES = { string: "", number: 0, integer: 0, boolean: false, money: "0.00", date: "2026-01-01", list: [], object: {} };
+
+export const approval_form = definePrimitive({
+  name: "approval_form",
+  effect: "control",
+  access: "ask",
+  summary: "Ask a person for data that is missing, and wait for it. Their figures count as read.",
+  params: z.object({
+    title: text.describe("the question, in words"),
+    fields: z
+      .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,59}$/), field)
+      .refine((fields) => Object.keys(fields).length > 0 && Object.keys(fields).length <= 50, "has 1 to 50 fields")
+      .describe("what is asked for, as in a header's input:"),
+    ...waiting,
+    details: json.optional().describe("facts shown to the person"),
+  }),
+  returns: z.object({ values: record, by: z.string() }),
+  errors: ["PARAMS_INVALID"],
+  example: `approval_form({ title: "What did the taxi cost?", fields: { amount: { type: "money", required: true }, note: { type: "string" } } })`,
+  run: async (p, ctx) => {
+    const { decision, by, reason, result } = await ctx.gate({
+      reason: "input",
+      card: {
+        kind: "form",
+        title: p.title,
+        body: p.details ?? null,
+        calls: [],
+        fields: p.fields as Json,
+        level: null,
+        expires: expiryOf(p.expires, ctx.now),
+        ...reminderOf(p.remind),
+      },
+    });
+    if (decision === "rejected")
+      throw new End("rejected", `${by} gave no answer to "${p.title}"${reason === undefined ? "" : `: ${reason}`}`);
+    const values = (result ?? sampleOf(p.fields)) as Record<string, Json>;
+    ctx.changed({ op: "answered", by, values });
+    return { values, by };
+  },
+});
+
+function sampleOf(fields: Record<string, z.output<typeof field>>): Record<string, Json> {
+  return Object.fromEntries(Object.entries(fields).map(([name, one]) => [name, one.enum?.[0] ?? SAMPLES[one.type]]));
+}

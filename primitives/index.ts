@@ -2,7 +2,7 @@
 import type { Primitive } from "../runtime/primitive.ts";
 import { accounts_by_type, accounts_exists, accounts_get, accounts_list } from "./accounts.ts";
 import { agent_call } from "./agent.ts";
-import { approval_wait } from "./approval.ts";
+import { approval_form, approval_wait } from "./approval.ts";
 import { audit_add } from "./audit.ts";
 import { compute_find } from "./compute/find.ts";
 import { computePrimitives } from "./compute/index.ts";
@@ -45,7 +45,7 @@ export const primitives: readonly Primitive[] = [
   ...[data_read, data_write, data_group_by, data_sum, data_dedupe],
   ...[mcp_call, mcp_try, mcp_list, mcp_find, mcp_fetch_all],
   ...[policy_evaluate],
-  ...[approval_wait],
+  ...[approval_wait, approval_form],
   ...[agent_call],
   ...[fsm_enter],
   ...[document_build, document_format, document_approval_brief, document_post_mortem, document_sprint_plan],

@@ -15,6 +15,7 @@ import { toBalances } from "../workspace/amounts.ts";
 import { type Decided, decideCard } from "./decide.ts";
 import type { AgentAtHead } from "./agents-at-head.ts";
 import type { Host, Progress } from "./host.ts";
+import type { Pairing } from "./sessions.ts";
 import { type Moving, type Proof, forkRun, migrateRun } from "./move-run.ts";
 
 export interface AgentFact extends AgentAtHead {
@@ -30,9 +31,10 @@ export interface ExecResult {
 }
 
 export interface Api {
-  run(p: { agent: string; input: Json; key?: string; dry?: boolean; given?: Given; wait: boolean }): Promise<RunRecord>;
+  /** `by`: the person whose key the caller holds, here and below. @throws APPROVAL_IDENTITY when trust.yaml does not name them */
+  run(p: { agent: string; input: Json; key?: string; dry?: boolean; given?: Given; by?: string; wait: boolean }): Promise<RunRecord>;
   /** `check`: language, names, capabilities and types first; without it the sandbox holds by itself. */
-  exec(p: { file: string; text: string; input: Json; live: boolean; check: boolean }): Promise<ExecResult>;
+  exec(p: { file: string; text: string; input: Json; live: boolean; check: boolean; by?: string }): Promise<ExecResult>;
   call(p: { calls: { name: string; params: Json }[] }): Promise<({ result: Json } | { error: WireError })[]>;
   agents(p: Record<string, never>): Promise<AgentFact[]>;
   /** The run as it stands, or with `wait` once it has ended or waits for a person. @throws RUN_UNKNOWN */
@@ -46,7 +48,11 @@ export interface Api {
   replay(p: { run: string }): Promise<{ same: boolean; findings: string[]; steps: number }>;
   /** The decision is signed by the caller's key; the owner checks it against trust.yaml. */
   decide(p: { decision: Decision }): Promise<Decided>;
-  import(p: { files: string[]; dryRun: boolean; again: boolean }): Promise<{ receipts: Receipt[]; runs: string[] }>;
+  /** Keeps a code of `cleared pair`. @throws APPROVAL_IDENTITY */
+  pair(p: { name: string; pairing: Pairing }): Promise<null>;
+  /** Ends a person's pairings; answers how many. */
+  unpair(p: { by: string }): Promise<number>;
+  import(p: { files: string[]; dryRun: boolean; again: boolean; by?: string }): Promise<{ receipts: Receipt[]; runs: string[] }>;
   balances(p: Record<string, never>): Promise<{ account: Account; balance: Record<string, string> }[]>;
   progress(p: Record<string, never>): Promise<Progress>;
 }
@@ -61,18 +67,26 @@ export function createApi(host: Host): Api {
     return record;
   };
 
+  const startedBy = (by: string | undefined): { by?: string } => {
+    if (by === undefined) return {};
+    if (!host.trust.people.some((one) => one.name === by))
+      throw new ClearedError("APPROVAL_IDENTITY", `"${by}" is not a person of the trust.yaml that the owner of this workspace has read.`);
+    return { by };
+  };
+
   return {
-    async run({ agent, input, key, dry, given, wait }) {
+    async run({ agent, input, key, dry, given, wait, by }) {
       const { id } = await host.start(agent, {
         cause: { kind: "command", key: key ?? randomUUID() },
         input,
         mode: dry === true ? "dry" : "live",
+        ...startedBy(by),
         ...(given === undefined ? {} : { given }),
       });
       return settled(id, wait);
     },
 
-    async exec({ file, text, input, live, check }) {
+    async exec({ file, text, input, live, check, by }) {
       const name = (file.split("/").at(-1) ?? file).replace(/\.ts$/, "");
       const told = ({ code, message, at }: WireError) => ({ code, message, at: at ?? { file } });
       try {
@@ -81,6 +95,7 @@ export function createApi(host: Host): Api {
           cause: { kind: "exec", key: randomUUID(), detail: { file, text, lint: check } },
           input,
           mode: live ? "live" : "dry",
+          ...startedBy(by),
         });
         const run = await settled(id, true);
         const steps = (await engine.steps(id)).length;
@@ -114,7 +129,7 @@ export function createApi(host: Host): Api {
           changed: () => undefined,
         };
         try {
-          const primitive = host.registry.get(name);
+          const primitive = await host.registry.get(name);
           const given =
             primitive.bare !== null && (typeof params !== "object" || params === null || Array.isArray(params))
               ? { [primitive.bare]: params }
@@ -170,7 +185,12 @@ export function createApi(host: Host): Api {
     },
 
     decide: ({ decision }) => decideCard(host, decision),
-    import: async (p) => (await import("./imports.ts")).importFiles(host, p),
+    async pair({ name, pairing }) {
+      (await import("./sessions.ts")).keepPairing(host.database, host.trust, host.clock.now(), name, pairing);
+      return null;
+    },
+    unpair: async ({ by }) => (await import("./sessions.ts")).endPairings(host.database, by),
+    import: async (p) => (await import("./imports.ts")).importFiles(host, { ...p, ...startedBy(p.by) }),
 
     async balances() {
       const tree = git.tree(await git.head());

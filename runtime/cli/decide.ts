@@ -6,6 +6,7 @@
 import { createHash } from "node:crypto";
 import { canonicalJson } from "../engine/access.ts";
 import { type Authority, tally } from "../engine/approval.ts";
+import { changesIn, editCalls, readForm } from "../engine/edits.ts";
 import { signDecision, verifyDecision } from "../engine/signature.ts";
 import { ClearedError } from "../errors.ts";
 import type { Card, CommitResult, Decision, Json, RunRecord, Tree } from "../ports.ts";
@@ -22,6 +23,13 @@ export function asked(card: Card): Pick<Decision, "card" | "gate" | "calls"> {
     ...(card.gate === null ? {} : { gate: `${card.run}/${card.gate}` }),
     ...(several && card.gate !== null ? { calls: card.edited ?? card.calls } : {}),
   };
+}
+
+/** A yes: to a form with what was typed, to an approval with the parameters that were changed. @throws USAGE */
+export function agreed(card: Card, set: Readonly<Record<string, string>>): Pick<Decision, "decision" | "calls" | "result"> {
+  if (card.kind === "form") return { decision: "approved", result: readForm(card.fields ?? {}, set) };
+  const calls = editCalls(card.edited ?? card.calls, set);
+  return changesIn(card.edited ?? card.calls, calls).length === 0 ? { decision: "approved" } : { decision: "edited", calls };
 }
 
 /** The decision of the person whose key this shell holds. @throws APPROVAL_IDENTITY */

@@ -1,5 +1,4 @@
 /** What approve, reject and answer share: sign, send, say what came of it. */
-import { editCalls } from "../engine/edits.ts";
 import { ClearedError } from "../errors.ts";
 import type { Card, Decision, Json } from "../ports.ts";
 import { withApi } from "./connect.ts";
@@ -60,10 +59,4 @@ export function pairsOf(texts: readonly string[]): Record<string, string> {
       return [text.slice(0, at), text.slice(at + 1)];
     }),
   );
-}
-
-/** A yes, or with edits a yes to the edited calls. @throws USAGE */
-export function yes(card: Card, sets: Readonly<Record<string, string>>): Pick<Decision, "decision" | "calls"> {
-  if (Object.keys(sets).length === 0) return { decision: "approved" };
-  return { decision: "edited", calls: editCalls(card.edited ?? card.calls, sets) };
 }

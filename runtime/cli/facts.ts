@@ -2,22 +2,25 @@
 import { openAlerts } from "../notices/alerts.ts";
 import { nextTick } from "../triggers/cron.ts";
 import { listensTo } from "../triggers/listens.ts";
-import type { AgentFact, BalanceFact, CardFact, Facts, StateFact } from "../web/facts.ts";
+import type { AgentFact, BalanceFact, Facts, StateFact } from "../web/facts.ts";
+import { seenOf } from "../web/card-form.ts";
 import { toStepFact } from "../web/facts.ts";
-import type { Card, Decision, Tree } from "../ports.ts";
+import type { Tree } from "../ports.ts";
 import type { Header } from "../sandbox/header.ts";
 import { toBalances } from "../workspace/amounts.ts";
 import { totalsOf } from "../workspace/assertions.ts";
 import { plain } from "../workspace/ledger.ts";
 import { findEntry, loadChart, loadMonth, monthFiles } from "../workspace/months.ts";
 import { verifyBooks } from "../workspace/verify.ts";
-import { formatAt } from "../errors.ts";
+import { ClearedError, formatAt } from "../errors.ts";
 import type { Api } from "./api.ts";
-import { asked, signAs } from "./decide.ts";
+import { agreed, asked, signAs } from "./decide.ts";
 import type { Host } from "./host.ts";
+import { starter } from "./identity.ts";
+import { pairedPerson, redeem, signAsBrowser } from "./sessions.ts";
 
 export function createFacts(host: Host, api: Api): Facts {
-  const { engine, cards, git } = host;
+  const { engine, cards, git, database, trust, clock, dir } = host;
   let checked: { head: string; books: StateFact["books"] } | null = null;
 
   /** The whole of the books is checked once for each head, not for each look. */
@@ -33,13 +36,6 @@ export function createFacts(host: Host, api: Api): Facts {
       };
     }
     return checked.books;
-  };
-
-  /** Who has said yes so far, where a card needs several. */
-  const withAgreed = async (card: Card): Promise<CardFact> => {
-    if (card.decision !== null || (card.approvals ?? 1) < 2 || card.run === null || card.gate === null) return card;
-    const said = (await engine.signals(card.run, card.gate)).map((one) => one.payload as unknown as Decision);
-    return { ...card, agreed: [...new Set(said.filter((one) => one.decision !== "rejected").map((one) => one.by))] };
   };
 
   return {
@@ -98,7 +94,7 @@ export function createFacts(host: Host, api: Api): Facts {
       }
       return events;
     },
-    cards: async (run) => Promise.all(cards.list(run === undefined ? { open: true } : { run }).map(withAgreed)),
+    cards: async (run) => cards.list(run === undefined ? { open: true } : { run }),
     card: async (id) => cards.get(id),
     async entries(ids) {
       const tree = git.tree(await git.head());
@@ -112,10 +108,26 @@ export function createFacts(host: Host, api: Api): Facts {
         (account): BalanceFact => ({ account, balances: totals[account.name] ?? {}, seal: seals.get(account.id) ?? null }),
       );
     },
-    async decide(id, answer) {
+    async person(session) {
+      const paired = session === null ? null : pairedPerson(database, trust, session, clock.now());
+      // With one person of trust.yaml, whoever opens the page on this machine is that person, as on the command line.
+      return paired ?? (trust.people.length > 1 ? null : (starter(dir, trust).by ?? ""));
+    },
+    pair: async (code) => redeem(database, code, clock.now()),
+    async decide(id, { set = {}, seen, ...answer }, session) {
       const card = cards.get(id);
-      const question = card === null ? { card: id } : asked(card);
-      await api.decide({ decision: signAs(host.dir, host.trust, { ...question, at: host.clock.now(), ...answer }) });
+      if (card === null) throw new ClearedError("CARD_UNKNOWN", `There is no card ${id}.`);
+      if (seen !== undefined && seen !== seenOf(card))
+        throw new ClearedError(
+          "CARD_CLOSED",
+          `Card ${id} asks for other parameters by now than this page showed. Load it again, then decide.`,
+        );
+      const self = trust.people.length === 1 ? { self: true } : {};
+      const said = { ...asked(card), at: clock.now(), ...self, ...answer, ...(answer.decision === "approved" ? agreed(card, set) : {}) };
+      const paired = session === null ? null : pairedPerson(database, trust, session, clock.now());
+      if (paired === null && trust.people.length > 1)
+        throw new ClearedError("APPROVAL_IDENTITY", "This browser is not paired: run `cleared pair`, and enter its code at /pair.");
+      await api.decide({ decision: paired === null ? signAs(dir, trust, said) : signAsBrowser(database, session ?? "", said) });
     },
   };
 }

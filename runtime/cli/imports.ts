@@ -79,7 +79,7 @@ export async function oddities(dir: string, folder: string): Promise<string[]> {
 /** @throws FILE_*, AGENT_UNKNOWN, GIT_STATE, and what made the import's run fail */
 export async function importFiles(
   host: Host,
-  { files, dryRun, again }: { files: string[]; dryRun: boolean; again: boolean },
+  { files, dryRun, again, by }: { files: string[]; dryRun: boolean; again: boolean; by?: string },
 ): Promise<{ receipts: Receipt[]; runs: string[] }> {
   const blocked = await host.git.blockedBy();
   if (blocked !== null && !dryRun) throw new ClearedError("GIT_STATE", blocked);
@@ -98,8 +98,8 @@ export async function importFiles(
   if (fresh.length === 0) return { receipts, runs: [] };
   const hashes = fresh.map((one) => one.hash);
   const imported = dryRun
-    ? await inWorkshop(host, fresh, () => runImports(host, hashes, "dry", again))
-    : await importLive(host, fresh, again);
+    ? await inWorkshop(host, fresh, () => runImports(host, hashes, "dry", again, by))
+    : await importLive(host, fresh, again, by);
   for (const { path, hash } of copies) {
     const first = imported.receipts.find((receipt) => receipt.hash === hash);
     if (first !== undefined) imported.receipts.push(repeated(first, basename(path)));
@@ -111,10 +111,11 @@ async function importLive(
   host: Host,
   fresh: { path: string; hash: string }[],
   again: boolean,
+  by: string | undefined,
 ): Promise<{ receipts: Receipt[]; runs: string[] }> {
   const hashes = fresh.map((one) => one.hash);
   for (const { path, hash } of fresh) place(host.dir, path, hash, await filePorts(host).files(IMPORT, hashes));
-  return runImports(host, hashes, "live", again);
+  return runImports(host, hashes, "live", again, by);
 }
 
 async function runImports(
@@ -122,13 +123,15 @@ async function runImports(
   hashes: string[],
   mode: "live" | "dry",
   again: boolean,
+  by: string | undefined,
 ): Promise<{ receipts: Receipt[]; runs: string[] }> {
+  const how = { mode, ...(by === undefined ? {} : { by }) };
   // One import at a time: a second run over the same files would find its receipts written by the first.
   for (const { name } of await host.agents()) {
     for (const run of await importing(host, name)) if (run.status !== "waiting") await host.engine.result(run.id);
   }
   const started = await startForFiles(
-    { ...filePorts(host), importing: async () => false, start: (agent, options) => host.start(agent, { ...options, mode }) },
+    { ...filePorts(host), importing: async () => false, start: (agent, options) => host.start(agent, { ...options, ...how }) },
     IMPORT,
     { again: again ? hashes : [], insist: true },
   );

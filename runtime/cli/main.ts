@@ -106,6 +106,7 @@ const COMMANDS: Spec[] = [
     name: "approve <cards...>",
     about: "approve cards",
     options: [
+      ["--set <path=value...>", "change a parameter of its calls first, such as amount=50.00"],
       ["--account <account>", "book to this account instead"],
       ["--reason <text>", "kept with the decision"],
       ["--by <person>", "whose key this shell holds"],
@@ -121,6 +122,21 @@ const COMMANDS: Spec[] = [
       ["--by <person>", "whose key this shell holds"],
     ],
     load: () => import("./commands/reject.ts"),
+  },
+  {
+    name: "answer <card> [values...]",
+    about: "fill in a form: name=value ...",
+    options: [
+      ["--reason <text>", "kept with the answer"],
+      ["--by <person>", "whose key this shell holds"],
+    ],
+    load: () => import("./commands/answer.ts"),
+  },
+  {
+    name: "pair",
+    about: "a code that lets a browser decide as the person whose key this shell holds",
+    options: [["--revoke", "end all their pairings instead"]],
+    load: () => import("./commands/pair.ts"),
   },
   {
     name: "import <files...>",

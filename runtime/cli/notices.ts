@@ -7,6 +7,7 @@ import { readSecrets } from "../workspace/secrets.ts";
 import type { Hooks } from "../web/app.ts";
 import { acceptHook } from "../triggers/webhook.ts";
 import type { Host } from "./host.ts";
+import { remind } from "./reminders.ts";
 
 const EVERY_MS = 1000;
 const GRACE_MS = 2000;
@@ -14,7 +15,7 @@ const GRACE_MS = 2000;
 /** `page`: address of the status page, for links, or null. */
 export function senderOf(host: Host, page: string | null, note: (message: string) => void): Sender {
   const { database, clock, trust } = host;
-  return createSender({
+  const sender = createSender({
     database,
     clock,
     channels: trust.notices,
@@ -22,6 +23,7 @@ export function senderOf(host: Host, page: string | null, note: (message: string
     page,
     note,
   });
+  return { ...sender, deliver: async () => remind(host).then(() => sender.deliver()) };
 }
 
 /** Sends until stopped; a pass under way is let finish for a moment. */

@@ -13,6 +13,8 @@ export function printRun(output: Output, record: RunRecord, dir: string): number
   if (record.error !== null && !output.json) output.note(formatError(record.error, dir));
   if (record.status === "waiting" && record.reason === "approval")
     output.line("Decide with `cleared queue`, then `cleared approve N` or `cleared reject N`.");
+  if (record.status === "waiting" && record.reason === "input")
+    output.line("Look with `cleared queue`, then answer with `cleared answer N name=value`.");
   return exitOf(record);
 }
 

@@ -79,11 +79,19 @@ export function createStarts(world: { git: Git; engine: Engine; agents: () => Pr
     const blob = source === null ? ((await tree.blob(file)) ?? "") : sourceBlob(text);
     return { commit, blob, header: headers(`${file}\n${text}`, () => parseHeader(text, file, cache)) };
   };
+  /** Who started the run behind an event or a run for later: they are its requester too, or a detour would lift the bar on approving it. */
+  const starterOf = async ({ kind, detail }: Cause): Promise<string | undefined> => {
+    const { run, by } = (detail ?? {}) as { run?: Json; by?: Json };
+    const behind = kind === "event" ? run : kind === "schedule" ? by : undefined;
+    return typeof behind === "string" ? (await engine.get(behind))?.by : undefined;
+  };
   const toSpec = async (agent: string, { cause, input, mode = "live", ...more }: StartOptions): Promise<RunSpec> => {
     const { commit, blob, header } = await read(agent, cause);
     const checked = validateInput(header, header.process === undefined ? input : guarded(agent, input));
     const given = header.process !== undefined && onlyAsks(checked) ? { ...more.given, readOnly: true } : more.given;
-    return { agent, pin: { commit, blob, api: API }, input: checked, cause, mode, ...more, ...(given === undefined ? {} : { given }) };
+    const by = more.by ?? (await starterOf(cause));
+    const told = { ...(by === undefined ? {} : { by }), ...(given === undefined ? {} : { given }) };
+    return { agent, pin: { commit, blob, api: API }, input: checked, cause, mode, ...more, ...told };
   };
   const start = async (agent: string, options: StartOptions) => engine.start(await toSpec(agent, options));
 

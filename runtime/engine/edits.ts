@@ -30,14 +30,15 @@ export function changesIn(before: readonly Call[], after: readonly Call[]): Edit
 
 /**
  * The calls with these values, given as text by path. `amount` is short for `calls.0.params.amount` where there is one call; a
- * parameter that was not there is added as text.
+ * parameter that was not there is added as text, by its whole path only: a slip of the finger adds none.
  * @throws USAGE
  */
 export function editCalls(calls: readonly Call[], sets: Readonly<Record<string, string>>): Call[] {
   const edited = structuredClone([...calls]);
   const known = scalarsOf(calls);
   for (const [given, text] of Object.entries(sets)) {
-    const path = /^calls\.\d+\.params\./.test(given) || calls.length !== 1 ? given : `calls.0.params.${given}`;
+    const whole = /^calls\.\d+\.params\./.test(given);
+    const path = whole || calls.length !== 1 ? given : `calls.0.params.${given}`;
     const [, place = "", inside = ""] = /^calls\.(\d{1,4})\.params\.(.+)$/.exec(path) ?? [];
     const call = edited[Number(place)];
     const keys = inside.split(".");
@@ -46,9 +47,8 @@ export function editCalls(calls: readonly Call[], sets: Readonly<Record<string, 
     for (const key of keys) holder = holds(holder, key) ? holder[key] : undefined;
     const there = holds(holder, last);
     const old = known.get(path);
-    const fits = there
-      ? old !== undefined
-      : typeof holder === "object" && holder !== null && !Array.isArray(holder) && last !== "__proto__";
+    const adds = whole && typeof holder === "object" && holder !== null && !Array.isArray(holder) && last !== "__proto__";
+    const fits = there ? old !== undefined : adds;
     if (!fits) {
       const names = [...known.keys()].map((one) => (calls.length === 1 ? one.replace("calls.0.params.", "") : one));
       throw new ClearedError(

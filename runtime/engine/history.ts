@@ -77,11 +77,7 @@ function release(database: Database, run: string, at: number, items: Released[])
     } else {
       database.run(
         "INSERT INTO emitted VALUES (?, ?, ?, ?, ?, 0) ON CONFLICT (key) DO NOTHING",
-        item.key,
-        run,
-        item.event,
-        JSON.stringify(item.payload),
-        at,
+        ...[item.key, run, item.event, JSON.stringify(item.payload), at],
       );
     }
   }

@@ -45,9 +45,18 @@ export function openAlerts(database: Database, now: number): string[] {
     waiting === 0
       ? []
       : [`${waiting === 1 ? "A notice waits" : `${waiting} notices wait`} to be sent: \`cleared start\` sends what is due.`];
-  return [...cards, ...overdue, ...once, ...unsent];
+  const open = database
+    .all<{ id: number; at: number; document: string }>(
+      `SELECT id, at, document FROM cards WHERE decision IS NULL AND kind IN ('approval', 'form') AND at + (document ->> 'remind') <= ?
+       AND NOT EXISTS (SELECT 1 FROM notices WHERE key GLOB 'card/' || cards.id || '/remind/*') ORDER BY id LIMIT 20`,
+      now,
+    )
+    .map(({ id, at, document }) => `Card ${id} waits for a person since ${minuteOf(at)} UTC: ${(JSON.parse(document) as CardDraft).title}`);
+  return [...cards, ...open, ...overdue, ...once, ...unsent];
 }
 
+const minuteOf = (at: number): string => new Date(at).toISOString().slice(0, 16).replace("T", " ");
+
 function late(agent: string, at: number): string {
-  return `${agent} should have run at ${new Date(at).toISOString().slice(0, 16).replace("T", " ")} UTC and has not: \`cleared start\` does not run, or may not commit now.`;
+  return `${agent} should have run at ${minuteOf(at)} UTC and has not: \`cleared start\` does not run, or may not commit now.`;
 }

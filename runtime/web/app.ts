@@ -11,7 +11,7 @@ import type { Clock, Entry } from "../ports.ts";
 import type { HookRequest } from "../triggers/webhook.ts";
 import type { Facts, RunFact, StepFact } from "./facts.ts";
 import { entryOf } from "./card-view.ts";
-import { createTimes, html, layout } from "./html.ts";
+import { createTimes, type Html, html, layout } from "./html.ts";
 import { CARDS, statusPage } from "./page.ts";
 import { byUrgency, errorView, runPage } from "./run-view.ts";
 
@@ -21,6 +21,10 @@ const RUNS_WITH_STEPS = 8;
 const STEPS_SHOWN = 25;
 const PAGE = 200;
 const REASON_LIMIT = 500;
+const SET = "set.";
+const COOKIE = "cleared";
+/** How long a paired browser may decide: 30 days. */
+export const SESSION_MS = 30 * 86_400_000;
 
 const STYLE = readFileSync(join(import.meta.dirname, "style.css"), "utf8");
 const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><circle cx="16" cy="16" r="14" fill="#1d6b57"/><path d="M9 16.5l5 5 9-11" fill="none" stroke="#fff" stroke-width="3.4" stroke-linecap="round" stroke-linejoin="round"/></svg>`;
@@ -35,7 +39,8 @@ export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks): Shel
   app.get("/", async (context) => {
     const now = clock.now();
     const decidedId = wholeNumber(context.req.query("decided"));
-    const [state, agents, runs, cards, balances, decided] = await Promise.all([
+    const [person, state, agents, runs, cards, balances, decided] = await Promise.all([
+      facts.person(cookieOf(context)),
       facts.state(),
       facts.agents(),
       facts.runs(RUNS),
@@ -47,7 +52,7 @@ export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks): Shel
     const entries = about.length > 0 ? await facts.entries(about) : new Map<string, Entry>();
     const steps = await stepsOf(byUrgency(runs).slice(0, RUNS_WITH_STEPS));
     const times = createTimes(state.timezone, now);
-    return context.html(statusPage({ state, agents, runs, steps, cards, entries, decided, balances, token, times, now }));
+    return context.html(statusPage({ person, state, agents, runs, steps, cards, entries, decided, balances, token, times, now }));
   });
 
   app.get("/runs/:id", async (context) => {
@@ -74,13 +79,26 @@ export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks): Shel
     if (decision !== "approved" && decision !== "rejected") throw new ClearedError("USAGE", "A decision is approved or rejected.");
     const reason = (form["reason"] ?? "").trim().slice(0, REASON_LIMIT);
     const account = form["account"] ?? "";
-    await facts.decide(id, {
+    const set = Object.fromEntries(
+      Object.entries(form).flatMap(([name, text]) => (name.startsWith(SET) ? [[name.slice(SET.length), text]] : [])),
+    );
+    const answer = {
       decision,
       ...(reason === "" ? {} : { reason }),
-      // A rejected entry is rejected as it stands; the account chosen beside it means nothing then.
+      // What is rejected is rejected as it stands; what was chosen and typed beside it means nothing then.
       ...(account === "" || decision === "rejected" ? {} : { account }),
-    });
+      ...(Object.keys(set).length === 0 || decision === "rejected" ? {} : { set }),
+      ...(form["seen"] === undefined || decision === "rejected" ? {} : { seen: form["seen"] }),
+    } as const;
+    await facts.decide(id, answer, cookieOf(context));
     return context.redirect(`/?decided=${id}#cards`, 303);
+  });
+
+  app.get("/pair", (context) => context.html(pairPage(token)));
+  app.post("/pair", async (context) => {
+    const secret = await facts.pair((await formOf(context))["code"] ?? "");
+    context.header("set-cookie", `${COOKIE}=${secret}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${SESSION_MS / 1000}`);
+    return context.redirect("/", 303);
   });
 
   app.post(`${HOOKS}:name`, async (context) => {
@@ -121,6 +139,17 @@ function errorPage(context: Context, error: WireError, status: number): Response
     }),
     status as 400,
   );
+}
+
+function cookieOf(context: Context): string | null {
+  return /(?:^|; )cleared=([\w-]{43})(?:;|$)/.exec(context.req.header("cookie") ?? "")?.[1] ?? null;
+}
+
+function pairPage(token: string): Html {
+  return layout({
+    title: "Pair this browser · Cleared",
+    body: html`<header class="top"><p class="brand"><a href="/">Cleared</a></p><h1>Pair this browser</h1></header><main id="main" class="single"><form method="post" action="/pair"><input type="hidden" name="token" value="${token}"><p class="field"><label for="code">Code of <code>cleared pair</code></label><input id="code" name="code" required autocomplete="off" maxlength="40"></p><p class="buttons"><button class="yes">Pair</button></p></form></main>`,
+  });
 }
 
 function wholeNumber(text: string | undefined): number | null {

@@ -1,6 +1,6 @@
 /** A card a person decides: what it is about, the exact calls it would allow, and a form with two answers and a reason. */
 import type { Account, Card, CardKind, Entry, Json } from "../ports.ts";
-import type { CardFact } from "./facts.ts";
+import { editFields, formFields, seenOf } from "./card-form.ts";
 import { amount, facts, type Html, html, nothing, plain, type Times } from "./html.ts";
 
 interface Words {
@@ -34,7 +34,7 @@ export function entryOf(card: Card): string | null {
   return typeof body["entry"] === "string" ? body["entry"] : null;
 }
 
-export function cardView(card: CardFact, { token, accounts, entries, times }: CardContext): Html {
+export function cardView(card: Card, { token, accounts, entries, times }: CardContext): Html {
   const words = WORDS[card.kind];
   const id = `card-${card.id}`;
   const entry = entries.get(entryOf(card) ?? "");
@@ -46,28 +46,30 @@ ${card.calls.length > 0 ? callList(card) : nothing}
 ${briefView(card)}
 <form method="post" action="/cards/${card.id}" aria-label="${words.kind} ${card.id}">
 <input type="hidden" name="token" value="${token}">
+${card.calls.length === 0 ? nothing : html`<input type="hidden" name="seen" value="${seenOf(card)}">`}
+${card.kind === "form" ? formFields(card) : card.kind === "approval" ? editFields(card) : nothing}
 ${card.kind === "entry" && accounts.length > 0 ? accountSelect(id, accounts) : nothing}
 <p class="field"><label for="${id}-reason">Reason <span class="faint">(optional)</span></label><input id="${id}-reason" name="reason" maxlength="500" autocomplete="off"></p>
-<p class="buttons"><button class="yes" name="decision" value="approved">${words.yes}</button><button class="no" name="decision" value="rejected">${words.no}</button></p>
+<p class="buttons"><button class="yes" name="decision" value="approved">${words.yes}</button><button class="no" name="decision" value="rejected" formnovalidate>${words.no}</button></p>
 </form>
 <p class="when">since ${times.at(card.at)}${card.expires === null ? nothing : html` · expires ${times.at(card.expires)}`}${card.run === null ? nothing : html` · <a href="/runs/${encodeURIComponent(card.run)}">the run</a>`}</p>
 </article></li>`;
 }
 
 /** The level, how many have said yes, and who may not: "manager · 1 of 2 (Pat) · not Ann, who started the run". */
-function needed({ level, levels, approvals = 1, agreed = [], not_by }: CardFact): Html {
+function needed({ level, levels, approvals = 1, said = [], not_by }: Card): Html {
   const parts = [
     levels?.join(" and ") ?? level ?? "",
-    approvals > 1 ? `${agreed.length} of ${approvals}${agreed.length === 0 ? "" : ` (${agreed.join(", ")})`}` : "",
+    approvals > 1 ? `${said.length} of ${approvals}${said.length === 0 ? "" : ` (${said.join(", ")})`}` : "",
     not_by === undefined ? "" : `not ${not_by}, who started the run`,
   ].filter((part) => part !== "");
   return html`${parts.map((part) => html` · <bdi>${plain(part, 120)}</bdi>`)}`;
 }
 
-/** The approval brief, and what a form asks for. */
-function briefView({ brief, fields }: CardFact): Html {
+/** The approval brief. */
+function briefView({ brief }: Card): Html {
   const sections = typeof brief === "object" && brief !== null && !Array.isArray(brief) ? (brief["sections"] ?? brief) : null;
-  return html`${sections === null ? nothing : html`<details class="brief"><summary>Brief</summary>${facts(sections)}</details>`}${fields === undefined ? nothing : html`<div class="calls"><p class="lead">Asks for</p>${facts(fields)}</div>`}`;
+  return html`${sections === null ? nothing : html`<details class="brief"><summary>Brief</summary>${facts(sections)}</details>`}`;
 }
 
 /** What is booked now, leg by leg, and what the script said about it. */
@@ -88,7 +90,7 @@ function callList(card: Card): Html {
       : card.calls.length === 1
         ? "Allows exactly this call"
         : `Allows exactly these ${card.calls.length} calls`;
-  return html`<div class="calls"><p class="lead">${lead}</p>${card.calls.map((call) => html`<div class="call"><code>${plain(call.tool, 120)}</code>${facts(call.params)}</div>`)}</div>`;
+  return html`<div class="calls"><p class="lead">${lead}</p>${(card.edited ?? card.calls).map((call) => html`<div class="call"><code>${plain(call.tool, 120)}</code>${facts(call.params)}</div>`)}</div>`;
 }
 
 function accountSelect(id: string, accounts: readonly Account[]): Html {

@@ -16,7 +16,7 @@ export interface Facts {
   /** Oldest first, from event `from` on (the first is 1). */
   events(run: string, options: { from: number; limit: number }): Promise<RunEvent[]>;
   /** Open cards, oldest first; of a run: all of them. */
-  cards(run?: string): Promise<CardFact[]>;
+  cards(run?: string): Promise<Card[]>;
   card(id: number): Promise<Card | null>;
   /**
    * The entries of these ids as the books at HEAD have them: what a card of an entry is about. Ids that are not there are left out.
@@ -24,18 +24,23 @@ export interface Facts {
   entries(ids: readonly string[]): Promise<Map<string, Entry>>;
   /** Every account in the order of the chart, also those without a balance. */
   balances(): Promise<BalanceFact[]>;
-  /** @throws CARD_UNKNOWN, CARD_CLOSED, APPROVAL_IDENTITY */
-  decide(id: number, answer: Answer): Promise<void>;
+  /** Who decides with this browser's cookie, or without one; null: nobody before it is paired. */
+  person(session: string | null): Promise<string | null>;
+  /** Takes a code of `cleared pair` once and answers the cookie. @throws APPROVAL_IDENTITY */
+  pair(code: string): Promise<string>;
+  /** @throws CARD_UNKNOWN, CARD_CLOSED, APPROVAL_*, RUN_INPUT, USAGE */
+  decide(id: number, answer: Answer, session: string | null): Promise<void>;
 }
-
-/** `agreed`: who has said yes so far to a card that needs several people. */
-export type CardFact = Card & { agreed?: readonly string[] };
 
 export interface Answer {
   decision: "approved" | "rejected";
   reason?: string;
   /** Entry cards only: number of the account the person chose instead of the booked one. */
   account?: string;
+  /** What stood in the fields: of the calls by path, of a form by name. */
+  set?: Record<string, string>;
+  /** `seenOf` the calls that the page showed. */
+  seen?: string;
 }
 
 export interface StateFact {

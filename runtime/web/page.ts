@@ -1,6 +1,6 @@
 /** The status page: what a person must decide, how the runs stand (failed first), the agents, the balances, the workspace. */
 import type { Card, Entry } from "../ports.ts";
-import type { AgentFact, BalanceFact, CardFact, RunFact, StateFact, StepFact } from "./facts.ts";
+import type { AgentFact, BalanceFact, RunFact, StateFact, StepFact } from "./facts.ts";
 import { cardView, decidedView } from "./card-view.ts";
 import { amount, type Html, html, layout, nothing, plain, type Times } from "./html.ts";
 import { badge, byUrgency, cause, errorView, statusOf, stepList, took } from "./run-view.ts";
@@ -8,12 +8,14 @@ import { badge, byUrgency, cause, errorView, statusOf, stepList, took } from "./
 export const CARDS = 50;
 
 export interface StatusPage {
+  /** Who decides here; null: nobody before this browser is paired. */
+  person: string | null;
   state: StateFact;
   agents: AgentFact[];
   runs: RunFact[];
   /** Last steps of the runs that the page shows open; a run without an entry links to its own page. */
   steps: Map<string, StepFact[]>;
-  cards: CardFact[];
+  cards: Card[];
   entries: ReadonlyMap<string, Entry>;
   /** The card this browser has just decided. */
   decided: Card | null;
@@ -34,6 +36,7 @@ export function statusPage(page: StatusPage): Html {
 <p class="sub">${waiting}. ${failed === 0 ? nothing : html`<a href="#runs">${failed} ${failed === 1 ? "run" : "runs"} failed</a>. `}As of ${times.at(now)} in ${plain(state.timezone, 60)}. <a href="/">Load again</a></p></header>
 <main id="main">
 <div class="wide">
+${page.person === null ? html`<section class="notices" aria-label="Pairing"><p>Nobody can decide here yet: run <code>cleared pair</code> and <a href="/pair">enter its code</a>.</p></section>` : nothing}
 ${notices(state)}
 <section aria-labelledby="cards"><h2 id="cards">For you</h2>
 ${page.decided === null ? nothing : decidedView(page.decided, times)}

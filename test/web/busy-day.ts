@@ -171,6 +171,8 @@ export function createFacts(): Facts & { answers: [number, Answer][]; empty: boo
             },
             { account: { id: "5040", name: "Expenses:Unused", type: "expense" as const }, balances: {}, seal: null },
           ],
+    person: async () => "Ada",
+    pair: async () => "x".repeat(43),
     decide: async (id: number, answer: Answer) => {
       const found = cards.find((each) => each.id === id);
       if (found === undefined) throw new ClearedError("CARD_UNKNOWN", `There is no card ${id}.`);

@@ -73,7 +73,7 @@ describe.skipIf(CHROMIUM === null)("in a browser", () => {
       ] as const) {
         facts.empty = label === "empty";
         const undecided = facts.answers.length === 0;
-        if (label === "status" && undecided) await facts.decide(10, { decision: "rejected", reason: "not on the bank's page" });
+        if (label === "status" && undecided) await facts.decide(10, { decision: "rejected", reason: "not on the bank's page" }, null);
         await open(path, { width, dark });
         if (shots !== undefined) {
           mkdirSync(shots, { recursive: true });

@@ -2,7 +2,6 @@
 import { expect, it } from "vitest";
 import type { Card, Change, Verdict } from "../../runtime/ports.ts";
 import { cardView } from "../../runtime/web/card-view.ts";
-import type { CardFact } from "../../runtime/web/facts.ts";
 import { createTimes } from "../../runtime/web/html.ts";
 import { stepList } from "../../runtime/web/run-view.ts";
 import { toldBy } from "../../runtime/web/story.ts";
@@ -12,13 +11,15 @@ const times = createTimes("UTC", NOW);
 const verdict: Verdict = {
   ...{ verdict: "require_approval", passed: false, blocked: false, requires_approval: true, escalation_required: false },
   ...{ level: "cfo", levels: ["cfo", "security"], approvals: 2, distinct_from_requester: true, inputs_hash: "", policy_hash: "" },
-  triggered: [{ rule: "OVER", action: "require_approval", level: "cfo", description: "over the limit", because: "", source: "policies/x.yaml" }],
+  triggered: [
+    { rule: "OVER", action: "require_approval", level: "cfo", description: "over the limit", because: "", source: "policies/x.yaml" },
+  ],
   indeterminate: [{ rule: "VENDOR", missing: ["vendor_status"] }],
   summary: "approval required",
 };
-const card: CardFact = {
+const card: Card = {
   ...{ id: 7, key: "k", at: NOW, kind: "approval", title: "Pay?", body: null, run: "run_1", gate: "gate_4_abc", calls: [] },
-  ...{ level: "cfo", expires: null, decision: null, approvals: 2, agreed: ["Pat"], not_by: "Ann" },
+  ...{ level: "cfo", expires: null, decision: null, approvals: 2, said: ["Pat"], not_by: "Ann" },
   brief: { type: "approval_brief", sections: { request_summary: "<b>Pay</b> ACME", policy_compliance: "Status: TRIGGERED" } },
 };
 const told = (changes: Change[], cards: Card[] = []) => toldBy({ seq: 4, changes }, cards, times.text);

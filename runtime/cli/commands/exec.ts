@@ -4,6 +4,8 @@ import { relative, resolve } from "node:path";
 import { ClearedError, EXIT, kindOf } from "../../errors.ts";
 import { withApi, withDryApi } from "../connect.ts";
 import { findWorkspace } from "../find.ts";
+import { starter } from "../identity.ts";
+import { readLocal } from "../local.ts";
 import type { Invocation } from "../main.ts";
 import { formatError } from "../output.ts";
 import { withProgress } from "../progress.ts";
@@ -19,8 +21,9 @@ export async function run(at: Invocation, [file]: (string | string[] | undefined
   const live = options["live"] === true;
   const input = parseJson(options["input"] as string | undefined, "--input");
   const shown = relative(dir, path).startsWith("..") ? String(file) : relative(dir, path);
+  const by = starter(dir, readLocal(dir).trust);
   const result = await (live ? withApi : withDryApi)(dir, (api) =>
-    withProgress(api, null, () => api.exec({ file: shown, text, input, live, check: options["unchecked"] !== true })),
+    withProgress(api, null, () => api.exec({ file: shown, text, input, live, check: options["unchecked"] !== true, ...by })),
   );
   at.output.result(result);
   if (result.error !== undefined && !at.output.json) at.output.note(formatError(result.error, dir));

@@ -2,6 +2,8 @@
 import { resolve } from "node:path";
 import { withApi, withDryApi } from "../connect.ts";
 import { findWorkspace } from "../find.ts";
+import { starter } from "../identity.ts";
+import { readLocal } from "../local.ts";
 import type { Invocation } from "../main.ts";
 import { withProgress } from "../progress.ts";
 import { receiptLines } from "../text.ts";
@@ -10,8 +12,10 @@ export async function run(at: Invocation, [files]: (string | string[] | undefine
   const { output } = at;
   const dryRun = options["dryRun"] === true;
   const paths = (files as string[]).map((file) => resolve(file));
-  const { receipts } = await (dryRun ? withDryApi : withApi)(findWorkspace(at.dir), (api) =>
-    withProgress(api, paths.length, () => api.import({ files: paths, dryRun, again: options["again"] === true })),
+  const dir = findWorkspace(at.dir);
+  const by = starter(dir, readLocal(dir).trust);
+  const { receipts } = await (dryRun ? withDryApi : withApi)(dir, (api) =>
+    withProgress(api, paths.length, () => api.import({ files: paths, dryRun, again: options["again"] === true, ...by })),
   );
   output.result(receipts);
   for (const receipt of receipts) for (const line of receiptLines(output, receipt)) output.line(line);

@@ -4,8 +4,11 @@ import { ClearedError } from "../../errors.ts";
 import type { Given } from "../../ports.ts";
 import { withApi, withDryApi } from "../connect.ts";
 import { findWorkspace } from "../find.ts";
+import { starter } from "../identity.ts";
+import { readLocal } from "../local.ts";
 import type { Invocation } from "../main.ts";
-import { printRun } from "../print-run.ts";
+import { withStore } from "../look.ts";
+import { gateLines, printRun } from "../print-run.ts";
 import { withProgress } from "../progress.ts";
 import { parseJson } from "../text.ts";
 
@@ -24,10 +27,14 @@ export async function run(at: Invocation, [agent]: (string | string[] | undefine
         wait: options["wait"] !== false,
         ...(key === undefined ? {} : { key }),
         ...(given === null ? {} : { given }),
+        ...starter(dir, readLocal(dir).trust),
       }),
     ),
   );
-  return printRun(at.output, record, dir);
+  const exit = printRun(at.output, record, dir);
+  if (!dry && record.status === "waiting" && record.reason === "approval")
+    for (const line of gateLines(await withStore(dir, (look) => look.show(record.id)))) at.output.line(line);
+  return exit;
 }
 
 // A document longer than this is no rules.

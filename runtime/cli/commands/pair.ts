@@ -1,0 +1,26 @@
+/** `cleared pair`: a one-time code that lets a browser decide as the person whose key this shell holds; `--revoke` ends them all. */
+import { withApi } from "../connect.ts";
+import { findWorkspace } from "../find.ts";
+import { holderHere } from "../identity.ts";
+import { readLocal } from "../local.ts";
+import type { Invocation } from "../main.ts";
+import { newPairing } from "../sessions.ts";
+
+export async function run(at: Invocation, _: (string | string[] | undefined)[], options: Record<string, unknown>): Promise<number> {
+  const { output } = at;
+  const dir = findWorkspace(at.dir);
+  const { trust } = readLocal(dir);
+  const { name: by } = holderHere(dir, trust).person;
+  if (options["revoke"] === true) {
+    const ended = await withApi(dir, (api) => api.unpair({ by }));
+    output.result({ by, ended });
+    output.line(`${ended} paired ${ended === 1 ? "browser" : "browsers"} of ${by} can decide no more.`);
+    return 0;
+  }
+  const { code, ...kept } = newPairing(dir, trust, Date.now());
+  await withApi(dir, (api) => api.pair(kept));
+  const shown = (code.match(/.{4}/g) ?? []).join("-");
+  output.result({ by, code: shown });
+  output.line(`${output.bold(shown)}  enter it at /pair on the status page within 10 minutes; that browser then decides as ${by}.`);
+  return 0;
+}
