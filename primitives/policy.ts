@@ -13,7 +13,9 @@ export const policy_evaluate = definePrimitive({
   summary: "What the rules say about facts: pass, inform, require_approval, escalate or block. A missing fact never passes.",
   params: z.object({
     facts: record.describe("values of the facts the policy declares; money as text or Decimal"),
-    policy: text.optional().describe("name of a file in policies/; the agent's own name unless told"),
+    policy: text
+      .optional()
+      .describe("name of a file in policies/ that judges beside the agent's own, which is named by `process:` or the agent"),
   }),
   returns: z.object({
     verdict: word,
@@ -42,5 +44,8 @@ export const policy_evaluate = definePrimitive({
   }),
   errors: ["POLICY_INVALID", "POLICY_UNKNOWN"],
   example: `policy_evaluate({ policy: "order_management", facts: { total: "12000.00", credit_hold: false, needs_allocation: false } })`,
-  run: (p, ctx) => ctx.ports.policies.evaluate(p.policy ?? ctx.run.agent, p.facts),
+  run: (p, { run, ports }) => {
+    const own = { name: run.process ?? run.agent, required: run.process !== undefined };
+    return ports.policies.evaluate(p.policy ?? own.name, p.facts, own);
+  },
 });

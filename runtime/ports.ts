@@ -550,8 +550,11 @@ export interface ToolAnswer {
 
 /** The policy packs of the run's commit, and the policy given with the run. */
 export interface Policies {
-  /** @throws POLICY_INVALID, POLICY_UNKNOWN */
-  evaluate(name: string, facts: Record<string, Json>): Promise<Verdict>;
+  /**
+   * `own` judges beside the named pack, so that naming another one never makes the verdict milder; when it is not `required` it may be
+   * missing. @throws POLICY_INVALID, POLICY_UNKNOWN
+   */
+  evaluate(name: string, facts: Record<string, Json>, own?: { name: string; required: boolean }): Promise<Verdict>;
 }
 
 export interface EntryDraft {

@@ -15,7 +15,7 @@ export const API = 1;
 /** What a running primitive sees. Everything in it is the run's own view. */
 export interface StepContext {
   ports: PrimitivePorts;
-  run: { id: string; agent: string; mode: "live" | "dry" | "backtest" };
+  run: { id: string; agent: string; mode: "live" | "dry" | "backtest"; process?: string | undefined };
   /** `run/step`: the idempotency key an external target must deduplicate by. */
   key: string;
   /** Logical time of this call, ms; the same on replay. */

@@ -179,7 +179,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
     function context(seq: number, inDoubt: boolean, decided: Change[], opened: number | null): StepContext {
       return {
         ports: view.ports,
-        run: { id: run.id, agent: run.agent, mode: run.mode },
+        run: { id: run.id, agent: run.agent, mode: run.mode, process: script.header.process },
         key: `${run.id}/${seq}`,
         now: opened ?? now,
         today: view.today(opened ?? now),

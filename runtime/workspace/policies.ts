@@ -188,18 +188,25 @@ export function createPolicies({ base, config, cache, given: text }: PoliciesOpt
     const pack = await packAt(base, name, ladder, cache);
     return { pack, hash: sha256([pack.hash, text ?? null, ladder]) };
   };
+  const loadOnce = (name: string) => {
+    let loading = used.get(name);
+    if (loading === undefined) used.set(name, (loading = load(name)));
+    return loading;
+  };
   return {
-    evaluate: async (name, facts) => {
-      let loading = used.get(name);
-      if (loading === undefined) used.set(name, (loading = load(name)));
-      const { pack, hash } = await loading;
-      const sets: RuleSet[] = [{ ...pack.set, facts }];
+    evaluate: async (name, facts, own = { name, required: true }) => {
+      const names = [name];
+      if (own.name !== name && (own.required || (await base.blob(policyFile(own.name))) !== null)) names.unshift(own.name);
+      const loaded = await Promise.all(names.map(loadOnce));
+      const sets: RuleSet[] = loaded.map(({ pack }) => ({ ...pack.set, facts }));
       if (given !== null) {
-        // What the pack declares is a field in the given rules too, even while it is missing.
-        const kinds = new Map([...pack.set.kinds.keys()].map((key): [string, Kind] => [key, "any"]));
+        // What a pack declares is a field in the given rules too, even while it is missing.
+        const kinds = new Map(sets.flatMap((set) => [...set.kinds.keys()]).map((key): [string, Kind] => [key, "any"]));
         sets.push({ ...given, kinds, facts: { ...given.facts, ...facts } });
       }
-      return { ...judge(sets, ladder), inputs_hash: sha256(sets.map((set) => set.facts)), policy_hash: hash };
+      const hashes = loaded.map(({ hash }) => hash);
+      const policy_hash = hashes.length === 1 ? (hashes[0] ?? "") : sha256(hashes);
+      return { ...judge(sets, ladder), inputs_hash: sha256(sets.map((set) => set.facts)), policy_hash };
     },
   };
 }

@@ -75,8 +75,8 @@ export function createView(options: ViewOptions): WorkspaceView {
       emit: (event, payload) => overlay.record({ op: "emit", event, payload }),
       gitLog: (query) => git.log(query),
       policies: {
-        evaluate: async (name, facts) => {
-          const verdict = await policies.evaluate(name, facts);
+        evaluate: async (name, facts, own) => {
+          const verdict = await policies.evaluate(name, facts, own);
           overlay.record({ op: "verdict", verdict });
           return verdict;
         },
