@@ -43,12 +43,13 @@ export async function agentDetail(host: Host, { name, file, header }: AgentAtHea
     return null;
   };
   const machine = header?.machine ?? null;
-  const primitives = host.registry.names();
-  const rows = new Set(host.registry.all().map((one) => one.access));
+  const registry = await host.registry.whole();
+  const primitives = registry.names();
+  const rows = new Set(registry.all().map((one) => one.access));
   const script = header === null ? null : await loadScript(tree, file, host.sandbox, { lint: false, primitives }).catch(said);
   const scripts: Record<string, StateScript> = script === null ? {} : { ...script.scripts, "": script.main };
   const toolClass = toolClassIn(host.trust);
-  const byState = machine === null ? null : lintStates(scripts, machine, host.registry, toolClass).calls;
+  const byState = machine === null ? null : lintStates(scripts, machine, registry, toolClass).calls;
   const all = Object.values(scripts).flatMap(({ calls }) => calls.map((call) => call.given["tool"] ?? call.name));
   const pack = policyFile(header?.process ?? name);
   const text = await tree.read(pack);

@@ -3,10 +3,10 @@ import { checkScripts } from "../checks/script.ts";
 import { type Script, findingError, loadScript } from "../engine/script.ts";
 import type { Finding, Sandbox, Tree } from "../ports.ts";
 import { type ToolClassOf, classByName } from "../checks/states.ts";
-import type { Registry } from "../registry.ts";
 import type { Trust } from "../workspace/config.ts";
 import { AGENTS, scriptFile } from "../workspace/layout.ts";
 import type { Host } from "./host.ts";
+import type { LazyRegistry } from "./lazy-registry.ts";
 import { withFile } from "./source.ts";
 
 /** @throws SCRIPT_* with the first finding, which carries all of them */
@@ -17,7 +17,8 @@ export async function checkSource(host: Host, file: string, text: string): Promi
 }
 
 /** All findings of a script of a tree, oldest line first. @throws what keeps it from being compiled */
-export async function findingsOf(tree: Tree, file: string, { sandbox, registry, trust }: Checking): Promise<Finding[]> {
+export async function findingsOf(tree: Tree, file: string, { sandbox, trust, ...around }: Checking): Promise<Finding[]> {
+  const registry = await around.registry.whole();
   const script: Script = await loadScript(tree, file, sandbox, { lint: true, primitives: registry.names() });
   const source = async (path: string) => ({ file: path, source: (await tree.read(path)) ?? "" });
   const main = { ...(await source(file)), name: "", header: script.header, calls: script.main.calls, flow: script.main.flow };
@@ -33,7 +34,7 @@ export async function findingsOf(tree: Tree, file: string, { sandbox, registry, 
 
 export interface Checking {
   sandbox: Sandbox;
-  registry: Registry;
+  registry: Pick<LazyRegistry, "whole">;
   trust: Trust;
 }
 

@@ -4,7 +4,6 @@
  */
 import { mkdirSync } from "node:fs";
 import { basename, join } from "node:path";
-import { primitives } from "../../primitives/index.ts";
 import { createAuthority } from "../engine/authority.ts";
 import { type Emitted, createCards, openEmitted, takeEmitted } from "../engine/cards.ts";
 import { Database } from "../engine/database.ts";
@@ -16,7 +15,7 @@ import { toWire } from "../errors.ts";
 import type { Cards, Clock, Engine, Git, RunRecord, Sandbox, Tree } from "../ports.ts";
 import type { ToolPool } from "../mcp/tools.ts";
 import { redact } from "../privacy/redact.ts";
-import { type Registry, createRegistry, loadPlugins } from "../registry.ts";
+import { loadPlugins } from "../registry.ts";
 import { type DiskCache, createDiskCache } from "../sandbox/disk-cache.ts";
 import { createSandbox } from "../sandbox/pool.ts";
 import { createOutbox } from "../notices/outbox.ts";
@@ -26,6 +25,7 @@ import { CACHE, CONFIG, STATE, STORE, agentFile } from "../workspace/layout.ts";
 import { tidyImports } from "../workspace/tidy.ts";
 import { createView } from "../workspace/view.ts";
 import { type AgentAtHead, createAgents } from "./agents-at-head.ts";
+import { type LazyRegistry, openRegistry } from "./lazy-registry.ts";
 import { type Local, readLocal } from "./local.ts";
 import { createMemo } from "./memo.ts";
 import { createPins } from "./pins.ts";
@@ -49,7 +49,7 @@ export interface Host {
   engine: Engine;
   cards: Cards;
   sandbox: Sandbox;
-  registry: Registry;
+  registry: LazyRegistry;
   trust: Trust;
   database: Database;
   /** Config at HEAD of the branch, cached by commit. */
@@ -99,7 +99,7 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
       opened.push(() => lease?.release());
     }
     options.confirm?.(database);
-    const registry = createRegistry(primitives, options.mode === "look" ? [] : await loadPlugins(dir, trust.plugins));
+    const registry = await openRegistry(cache, options.mode === "look" ? [] : await loadPlugins(dir, trust.plugins));
     const git = await createGit(dir, { branch: () => local.config.branch });
     opened.push(() => git.close());
     const sandbox = createSandbox({
@@ -164,7 +164,8 @@ interface Parts extends Pick<Host, "dir" | "clock" | "git" | "engine" | "cards" 
 function assemble(parts: Parts): Omit<Host, "close"> {
   const { dir, cache, clock, git, engine, sandbox, registry, trust, database, tools } = parts;
   const configs = new Map<string, Config>();
-  const globals = Object.fromEntries(registry.all().map((one) => [one.name, one.bare]));
+  const { globals } = registry;
+  const names = Object.keys(globals);
 
   const config = async (tree?: Tree): Promise<Config> => {
     const at = tree ?? git.tree(await git.head());
@@ -186,12 +187,12 @@ function assemble(parts: Parts): Omit<Host, "close"> {
     const source = execSource(run.cause);
     if (source === null) {
       return scripts(`${run.pin.commit}\n${run.agent}`, () =>
-        loadScript(tree, agentFile(run.agent), sandbox, { lint: true, primitives: registry.names(), cache }),
+        loadScript(tree, agentFile(run.agent), sandbox, { lint: true, primitives: names, cache }),
       );
     }
     return loadScript(withFile(tree, source.file, source.text), source.file, sandbox, {
       lint: source.lint,
-      primitives: registry.names(),
+      primitives: names,
       cache,
     });
   };

@@ -99,7 +99,7 @@ async function recompute(run: RunRecord, step: Step, world: World): Promise<stri
   };
   let now: string;
   try {
-    now = canonicalJson(await callPrimitive(world.primitive(step.name), JSON.parse(step.params) as Json, ctx));
+    now = canonicalJson(await callPrimitive(await world.primitive(step.name), JSON.parse(step.params) as Json, ctx));
   } catch (error) {
     now = toWire(error).code;
   }

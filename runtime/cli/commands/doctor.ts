@@ -100,7 +100,7 @@ async function lookAtAgents(dir: string, git: Git, trust: Trust, say: Say): Prom
         continue;
       }
       try {
-        const findings = await findingsOf(tree, file, { sandbox, registry, trust });
+        const findings = await findingsOf(tree, file, { sandbox, registry: { whole: async () => registry }, trust });
         say(
           "agent",
           findings.length === 0 ? header.name : findings.map((one) => `${formatAt(one.at)} ${one.code} ${one.message}`).join("; "),
