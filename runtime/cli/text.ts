@@ -57,9 +57,10 @@ export function cardLines(output: Output, card: Card): string[] {
   const lines = [`${output.bold(String(card.id))}  ${state}  ${card.kind}  ${card.title}`];
   const { booked = [] } = (card.body ?? {}) as { booked?: string[] };
   if (card.decision === null) lines.push(...booked.map((leg) => `      ${leg}`));
-  for (const call of card.calls) lines.push(`      ${call.tool} ${JSON.stringify(call.params)}`);
+  for (const call of card.decision?.calls ?? card.edited ?? card.calls) lines.push(`      ${call.tool} ${JSON.stringify(call.params)}`);
   const needs = neededFor(card);
   if (needs !== "" && card.decision === null) lines.push(`      needs ${needs}`);
+  if (card.decision === null && (card.said?.length ?? 0) > 0) lines.push(`      yes so far: ${card.said?.join(", ")}`);
   const asked = Object.keys((card.fields ?? {}) as object);
   if (asked.length > 0 && card.decision === null) lines.push(`      asks for ${asked.join(", ")}`);
   if (card.expires !== null && card.decision === null) lines.push(`      expires ${when(card.expires)}`);

@@ -59,7 +59,7 @@ test("the person's key lies private in the workspace and its public half in trus
   expect(statSync(join(dir, ".cleared/person.key")).mode & 0o777).toBe(0o600);
   const trust = parseTrust(readFileSync(join(dir, "trust.yaml"), "utf8"));
   const held = createPublicKey(createPrivateKey(readFileSync(join(dir, ".cleared/person.key"), "utf8")));
-  expect(trust.people).toEqual([{ name: "Pat", key: held.export({ type: "spki", format: "der" }).toString("base64") }]);
+  expect(trust.people).toEqual([{ name: "Pat", key: held.export({ type: "spki", format: "der" }).toString("base64"), roles: [] }]);
   expect(limitsFor(trust, "ingest")).toMatchObject({ memory_mb: 64, cpu_ms: 1000, wall_ms: 2500, calls: 250_000, source_bytes: 65_536 });
 });
 

@@ -1,0 +1,165 @@
+/** What answers for a person, within its limit, and what reminds one: profiles of trust.yaml, reminders, expiry. */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, afterEach, describe, expect, test } from "vitest";
+import { decideCard } from "../../runtime/cli/decide.ts";
+import { remind } from "../../runtime/cli/reminders.ts";
+import { openAlerts } from "../../runtime/notices/alerts.ts";
+import type { Json } from "../../runtime/ports.ts";
+import { SIMPLE, TEAM, begin, ended, logs, made, type People, refused, say, signedBy, trustWith } from "./gates.ts";
+import { close, closeAll, host, openCard, removeAll } from "./harness.ts";
+
+afterEach(closeAll);
+afterAll(removeAll);
+
+describe("profiles", () => {
+  const AUTO =
+    'approvals: {agents: {simple: {mode: auto, up_to: "100.00", currency: USD}, asks: {mode: auto, up_to: "10000.00", currency: USD}}}\n';
+
+  test.each([
+    ["exactly the limit", { to: "A", amount: "100.00" }, "done"],
+    ["the limit in another spelling", { to: "A", amount: "100" }, "done"],
+    ["a cent over", { to: "A", amount: "100.01" }, "waiting"],
+    ["far over", { to: "A", amount: "1000.00" }, "waiting"],
+    ["another currency", { to: "A", amount: "5.00", currency: "EUR" }, "waiting"],
+    ["an amount with words", { to: "A", amount: "USD 5.00" }, "waiting"],
+    ["many of a small amount", { to: "A", amount: "5.00", quantity: 1000 }, "waiting"],
+  ])("auto: %s", async (_name, params, status) => {
+    const { opened } = await made(TEAM, AUTO);
+    const run = await begin(opened, "simple", { params });
+    expect(run.status).toBe(status);
+    if (status === "done") {
+      expect(run).toMatchObject({ result: { by: "profile:auto" }, meta: { approvals: [{ by: "profile:auto" }] } });
+      expect(await logs(opened, run.id)).toEqual(['profile:auto of trust.yaml said yes to "Pay?"']);
+    }
+  });
+
+  test("auto never answers what escalates, asks for two or for another person, or came with rules of its own", async () => {
+    const { one, opened } = await made(TEAM, AUTO);
+    for (const kind of ["two", "other"]) expect((await begin(opened, "asks", { kind })).status).toBe("waiting");
+    expect(await begin(opened, "asks", { kind: "odd" })).toMatchObject({ status: "waiting", reason: "escalation" });
+    const cause = { kind: "command" as const, key: "given" };
+    const { id } = await opened.start("asks", { cause, input: {}, given: { policy: "Ask the boss first." } });
+    expect((await opened.engine.result(id, { timeoutMs: 9000 })).status).toBe("waiting");
+    const exec = { kind: "exec" as const, key: "x", detail: { file: "simple.ts", text: SIMPLE, lint: true } };
+    const other = await opened.start("simple", { cause: exec, input: { params: { to: "A", amount: "1.00" } } });
+    expect((await opened.engine.result(other.id, { timeoutMs: 9000 })).status).toBe("waiting");
+    expect(one.bank()).toEqual([]);
+    expect((await begin(opened, "asks")).status).toBe("done");
+    expect(one.bank()).toEqual(["ACME 120.00"]);
+  });
+
+  test("an approval system outside: only an explicit yes to exactly these calls counts, anything else waits for a person", async () => {
+    const asked: { action_hash: string; amount: string }[] = [];
+    const server = createServer((request, response) => {
+      if (request.method === "GET")
+        return void response.end(
+          JSON.stringify([
+            { name: "sign_off", input_schema: { type: "object", properties: { action_hash: {}, calls: {} }, additionalProperties: false } },
+          ]),
+        );
+      let text = "";
+      request.on("data", (part) => (text += part));
+      request.on("end", () => {
+        const { action_hash, calls } = JSON.parse(text).params as { action_hash: string; calls: { params: { amount: string } }[] };
+        const amount = calls[0]?.params.amount ?? "";
+        asked.push({ action_hash, amount });
+        const answers: Record<string, Json> = {
+          "1.00": { approved: true, action_hash },
+          "2.00": { approved: true, action_hash: "0".repeat(64) },
+          "3.00": { approved: "true", action_hash },
+          "4.00": "approved",
+          "5.00": { approved: false, action_hash },
+        };
+        response.statusCode = amount === "6.00" ? 500 : 200;
+        response.end(JSON.stringify(answers[amount] ?? null));
+      });
+    });
+    await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+    const { port } = server.address() as AddressInfo;
+    const tool = 'approvals: {default: {mode: "tool:boss/sign_off", up_to: "10.00", currency: USD}}\n';
+    const { one, opened } = await made(TEAM, tool);
+    await close(opened);
+    one.write("trust.yaml", one.read("trust.yaml").replace(/^mcp: \{\}.*$/m, `mcp: {boss: {plain: "http://127.0.0.1:${port}"}}`));
+    const again = await host(one);
+    try {
+      for (const amount of ["1.00", "2.00", "3.00", "4.00", "5.00", "6.00", "10.01"]) {
+        const run = await begin(again, "simple", { params: { to: "A", amount } });
+        expect([amount, run.status]).toEqual([amount, amount === "1.00" ? "done" : "waiting"]);
+        if (amount === "1.00") expect(run.result).toMatchObject({ by: "profile:tool:boss/sign_off" });
+      }
+      expect(new Set(asked.map((call) => call.amount))).not.toContain("10.01");
+      expect(one.bank()).toEqual(["A 1.00"]);
+    } finally {
+      server.closeAllConnections();
+      server.close();
+    }
+  });
+
+  test("a profile with a word wrong, or a person who could be taken for one, is refused at load", async () => {
+    const { one, opened } = await made(TEAM);
+    await close(opened);
+    for (const [text, words] of [
+      ["approvals: {agents: {simple: {mode: automatic, up_to: '1', currency: USD}}}\n", /write auto, or tool:SERVER/],
+      ["approvals: {agents: {simple: {mode: auto, currency: USD}}}\n", /up_to/],
+      ["approvals: {default: nobody}\n", /person/],
+    ] as const) {
+      trustWith(one, TEAM, text);
+      await expect(host(one)).rejects.toMatchObject(refused("CONFIG_INVALID", words));
+    }
+    trustWith(one, { "profile:auto": {} });
+    await expect(host(one)).rejects.toMatchObject(refused("CONFIG_INVALID", /choose another name/));
+  });
+});
+
+describe("reminders", () => {
+  test("once a person and interval, to those who may decide and have not; without mail every command tells", async () => {
+    let now = Date.UTC(2026, 10, 20, 9);
+    const clock = { now: () => now };
+    const people: People = {
+      Ann: { roles: ["manager"], email: "ann@example.com" },
+      Bob: { roles: ["director"], email: "bob@example.com" },
+      Zoe: { email: "zoe@example.com" },
+    };
+    const { one, opened } = await made(people, "notices: {smtp: {host: 127.0.0.1, port: 9, from: books@example.com}}\n", { clock });
+    const { id } = await begin(opened, "asks", { kind: "two" });
+    const card = openCard(opened, id);
+    const keysNow = () => opened.database.all<{ key: string }>("SELECT key FROM notices ORDER BY key").map((row) => row.key);
+    await remind(opened);
+    expect(keysNow()).toEqual([]);
+    now += 86_400_000;
+    await remind(opened);
+    await remind(opened);
+    expect(keysNow()).toEqual([`card/${card.id}/remind/1/Ann`, `card/${card.id}/remind/1/Bob`]);
+    await say("Ann", opened, id);
+    now += 86_400_000 - 1;
+    await remind(opened);
+    now += 1;
+    await remind(opened);
+    expect(keysNow().slice(2)).toEqual([`card/${card.id}/remind/2/Bob`]);
+    await close(opened);
+    trustWith(one, TEAM);
+    const again = await host(one, { clock });
+    const other = await begin(again, "asks");
+    const waiting = () => openAlerts(again.database, now).filter((one) => one.startsWith("Card"));
+    expect(waiting()).toEqual([]);
+    now += 86_400_000;
+    await remind(again);
+    expect(waiting()).toContainEqual(
+      expect.stringMatching(new RegExp(`^Card ${openCard(again, other.id).id} waits for a person since 2026-11-22 09:00 UTC: Pay ACME`)),
+    );
+  });
+
+  test("nobody answered in time: the run ends as expired, and a late answer is told so", async () => {
+    let now = Date.UTC(2026, 10, 20, 9);
+    const { opened } = await made(TEAM, "", { clock: { now: () => now } });
+    const { id } = await begin(opened, "asks");
+    const card = openCard(opened, id);
+    now += 3 * 86_400_000;
+    // Signed as if in time: the owner's clock decides.
+    await expect(decideCard(opened, signedBy("Ann", opened, card, "approved", { at: now - 1 }))).rejects.toMatchObject({
+      code: "CARD_CLOSED",
+    });
+    expect(await ended(opened, id)).toMatchObject({ status: "done", outcome: "expired" });
+  });
+});

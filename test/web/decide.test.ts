@@ -1,0 +1,156 @@
+/** Deciding on the page of a real workspace: edits, forms, and browsers that are paired with a person's key. */
+import { generateKeyPairSync } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeEach, expect, test } from "vitest";
+import { createApi } from "../../runtime/cli/api.ts";
+import { createFacts } from "../../runtime/cli/facts.ts";
+import type { Host } from "../../runtime/cli/host.ts";
+import { newPairing } from "../../runtime/cli/sessions.ts";
+import { type Listening, listen } from "../../runtime/http.ts";
+import { createStatusApp } from "../../runtime/web/app.ts";
+import { close, closeAll, host, openCard, removeAll, run, workspace, type Workspace } from "../engine/harness.ts";
+
+const ASK = `/*
+name: Ask
+description: test
+uses: [approval]
+input: {several: {type: boolean, default: false}}
+*/
+const told = approval_form({ title: "How much?", fields: { amount: { type: "money", required: true }, urgent: { type: "boolean" } } });
+const answer = approval_wait({ title: "Pay?", calls: [{ tool: "bank_pay", params: { to: "ACME", amount: "120.00", lines: [{ n: 2 }] } }] });
+({ told: told.values, calls: answer.calls, by: answer.by });
+`;
+
+let one: Workspace;
+let opened: Host;
+let site: Listening;
+let clock = 0;
+
+async function serve(): Promise<void> {
+  opened = await host(one, { clock: { now: () => Date.now() + clock } });
+  site = await listen(createStatusApp(createFacts(opened, createApi(opened)), opened.clock), 0);
+}
+
+beforeEach(async () => {
+  clock = 0;
+  one = await workspace({ "agents/ask.ts": ASK });
+  await serve();
+});
+afterEach(async () => {
+  await site.close();
+  await closeAll();
+});
+afterAll(removeAll);
+
+const page = async (path = "/"): Promise<string> => (await fetch(`${site.url}${path}`)).text();
+const value = (text: string, name: string): string =>
+  new RegExp(`name="${name.replaceAll(".", "\\.")}" value="([^"]*)"`).exec(text)?.[1] ?? "";
+async function post(
+  path: string,
+  fields: Record<string, string>,
+  cookie?: string,
+): Promise<{ status: number; cookie: string; text: string }> {
+  const body = new URLSearchParams({ token: value(await page(), "token") || value(await page("/pair"), "token"), ...fields });
+  const headers = { origin: site.url, ...(cookie === undefined ? {} : { cookie: `other=1; cleared=${cookie}` }) };
+  const answer = await fetch(`${site.url}${path}`, { method: "POST", redirect: "manual", body, headers });
+  return { status: answer.status, cookie: answer.headers.get("set-cookie") ?? "", text: await answer.text() };
+}
+const result = async (id: string) => (await opened.engine.result(id, { ended: true, timeoutMs: 9000 })).result;
+
+/** Bob joins; his key lies in a file of his own. */
+async function bobJoins(): Promise<string> {
+  const { publicKey, privateKey } = generateKeyPairSync("ed25519");
+  const file = join(one.dir, "bob.key");
+  writeFileSync(file, privateKey.export({ type: "pkcs8", format: "pem" }));
+  const key = publicKey.export({ type: "spki", format: "der" }).toString("base64");
+  one.write(
+    "trust.yaml",
+    one.read("trust.yaml").replace(/^people:\n/m, () => `people:\n  - {name: Bob, key: ${key}}\n`),
+  );
+  await site.close();
+  await close(opened);
+  await serve();
+  return file;
+}
+function codeOf(file: string): { code: string; name: string } {
+  process.env["CLEARED_KEY"] = file;
+  try {
+    const { code, name, pairing } = newPairing(one.dir, opened.trust, opened.clock.now());
+    void createApi(opened).pair({ name, pairing });
+    return { code, name };
+  } finally {
+    delete process.env["CLEARED_KEY"];
+  }
+}
+
+test("a form is filled in and a call is edited on the page; the run goes on with both", async () => {
+  const { id } = await run(opened, "ask");
+  const form = openCard(opened, id);
+  expect(await page()).toMatch(/name="set\.amount" type="text" inputmode="decimal"[^>]*required/);
+  expect((await post(`/cards/${form.id}`, { decision: "approved", "set.amount": "12,5" })).text).toContain("is not an amount");
+  expect((await post(`/cards/${form.id}`, { decision: "approved", "set.amount": "12.50", "set.urgent": "true" })).status).toBe(303);
+  await opened.engine.result(id, { timeoutMs: 9000 });
+  const card = openCard(opened, id);
+  const shown = await page();
+  expect(value(shown, "set.calls.0.params.amount")).toBe("120.00");
+  const as = (more: Record<string, string>) => ({
+    ...{ decision: "approved", seen: value(shown, "seen"), "set.calls.0.params.to": "ACME" },
+    ...{ "set.calls.0.params.amount": "120.00", "set.calls.0.params.lines.0.n": "2", ...more },
+  });
+  expect((await post(`/cards/${card.id}`, as({ "set.calls.0.params.lines.0.n": "two" }))).text).toContain("write another number");
+  expect((await post(`/cards/${card.id}`, as({ seen: "another" }))).text).toContain("asks for other parameters by now");
+  expect((await post(`/cards/${card.id}`, as({ "set.calls.0.params.amount": "50.00" }))).status).toBe(303);
+  expect(await result(id)).toEqual({
+    told: { amount: "12.50", urgent: true },
+    calls: [{ tool: "bank_pay", params: { to: "ACME", amount: "50.00", lines: [{ n: 2 }] } }],
+    by: "Pat",
+  });
+});
+
+test("nothing changed on the form is a plain yes", async () => {
+  const { id } = await run(opened, "gate");
+  const card = openCard(opened, id);
+  expect((await post(`/cards/${card.id}`, { decision: "approved" })).status).toBe(303);
+  expect(opened.cards.get(card.id)?.decision).toMatchObject({ decision: "approved", by: "Pat", self: true });
+});
+
+test("with two people nobody decides before the browser is paired, then as the person whose key made the code, until it is revoked", async () => {
+  const bob = await bobJoins();
+  const { id } = await run(opened, "gate");
+  const card = openCard(opened, id);
+  expect(await page()).toContain("Nobody can decide here yet");
+  expect((await post(`/cards/${card.id}`, { decision: "approved" })).text).toContain("APPROVAL_IDENTITY");
+  const { code } = codeOf(bob);
+  const paired = await post("/pair", { code: `${code.slice(0, 4)}-${code.slice(4).toUpperCase()}` });
+  expect([paired.status, paired.cookie]).toEqual([
+    303,
+    expect.stringMatching(/^cleared=[\w-]{43}; HttpOnly; SameSite=Strict; Path=\/; Max-Age=2592000$/),
+  ]);
+  // Used once, and never again.
+  expect((await post("/pair", { code })).text).toContain("was used");
+  const cookie = /cleared=([\w-]+)/.exec(paired.cookie)?.[1] ?? "";
+  expect((await post(`/cards/${card.id}`, { decision: "approved" }, "x".repeat(43))).text).toContain("APPROVAL_IDENTITY");
+  expect((await post(`/cards/${card.id}`, { decision: "approved" }, cookie)).status).toBe(303);
+  expect(await opened.engine.result(id, { ended: true, timeoutMs: 9000 })).toMatchObject({ outcome: "completed", result: { by: "Bob" } });
+  const next = openCard(opened, (await run(opened, "gate")).id);
+  expect(await createApi(opened).unpair({ by: "Bob" })).toBe(1);
+  expect((await post(`/cards/${next.id}`, { decision: "approved" }, cookie)).text).toContain("APPROVAL_IDENTITY");
+  expect(opened.cards.get(next.id)?.decision).toBeNull();
+});
+
+test("a code lives ten minutes, a pairing thirty days, and what the store holds of them decides nothing", async () => {
+  const bob = await bobJoins();
+  const old = codeOf(bob);
+  clock += 600_001;
+  expect((await post("/pair", { code: old.code })).text).toContain("older than 10 minutes");
+  const { code } = codeOf(bob);
+  const cookie = /cleared=([\w-]+)/.exec((await post("/pair", { code })).cookie)?.[1] ?? "";
+  const kept = opened.database.all<{ name: string; value: string }>("SELECT * FROM facts WHERE name LIKE 'session:%'");
+  expect(kept).toHaveLength(1);
+  expect(JSON.stringify(kept)).not.toContain(cookie);
+  expect(JSON.stringify(kept)).not.toContain("PRIVATE KEY");
+  const card = openCard(opened, (await run(opened, "gate")).id);
+  clock += 30 * 86_400_000;
+  expect((await post(`/cards/${card.id}`, { decision: "approved" }, cookie)).text).toContain("APPROVAL_IDENTITY");
+});
