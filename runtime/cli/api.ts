@@ -3,11 +3,9 @@
  * Everything in and out is JSON.
  */
 import { randomUUID } from "node:crypto";
-import { detachedLog, replayRun } from "../engine/replay.ts";
 import { type At, ClearedError, type WireError, toWire } from "../errors.ts";
 import type { Given, Account, Decision, Json, Receipt, RunRecord, RunStatus } from "../ports.ts";
 import { API, type StepContext, callPrimitive } from "../primitive.ts";
-import { nextTick } from "../triggers/cron.ts";
 import { listensTo } from "../triggers/listens.ts";
 import { totalsOf } from "../workspace/assertions.ts";
 import { loadChart } from "../workspace/months.ts";
@@ -16,7 +14,7 @@ import { type Decided, decideCard } from "./decide.ts";
 import type { AgentAtHead } from "./agents-at-head.ts";
 import type { Host, Progress } from "./host.ts";
 import type { Pairing } from "./sessions.ts";
-import { type Moving, type Proof, forkRun, migrateRun } from "./move-run.ts";
+import type { Moving, Proof } from "./move-run.ts";
 
 export interface AgentFact extends AgentAtHead {
   nextRun: number | null;
@@ -56,6 +54,9 @@ export interface Api {
   balances(p: Record<string, never>): Promise<{ account: Account; balance: Record<string, string> }[]>;
   progress(p: Record<string, never>): Promise<Progress>;
 }
+
+// What few commands ask for is loaded when they do.
+const moving = () => import("./move-run.ts");
 
 /** The methods of the API on a host. */
 export function createApi(host: Host): Api {
@@ -110,7 +111,7 @@ export function createApi(host: Host): Api {
     async call({ calls }) {
       const commit = await git.head();
       const run = tryingRecord(commit, host.clock.now());
-      const log = detachedLog(run);
+      const log = (await import("../engine/replay.ts")).detachedLog(run);
       const view = await host.world.view(run, log, () => host.clock.now());
       const answers: ({ result: Json } | { error: WireError })[] = [];
       for (const { name, params } of calls) {
@@ -149,7 +150,7 @@ export function createApi(host: Host): Api {
           ...agent,
           nextRun:
             listensTo(agent.header, "schedule") && agent.header.schedule !== undefined
-              ? await nextTick(
+              ? await (await import("../triggers/cron.ts")).nextTick(
                   { agent: agent.name, expression: agent.header.schedule, timezone: agent.header.timezone ?? timezone },
                   host.clock.now(),
                 )
@@ -163,25 +164,25 @@ export function createApi(host: Host): Api {
 
     async resume({ run, at, wait }) {
       if (at === undefined) await engine.retry(run);
-      else await migrateRun(host, { run, to: at, by: null, reason: "resumed there", dryRun: false });
+      else await (await moving()).migrateRun(host, { run, to: at, by: null, reason: "resumed there", dryRun: false });
       return settled(run, wait);
     },
 
     cancel: ({ run, reason }) => engine.cancel(run, reason),
 
-    async fork({ wait, ...moving }) {
-      const proof = await forkRun(host, moving);
+    async fork({ wait, ...change }) {
+      const proof = await (await moving()).forkRun(host, change);
       return { proof, run: await settled(proof.run, wait) };
     },
 
-    async migrate({ wait, ...moving }) {
-      const proof = await migrateRun(host, moving);
-      return { proof, run: moving.dryRun ? null : await settled(proof.run, wait) };
+    async migrate({ wait, ...change }) {
+      const proof = await (await moving()).migrateRun(host, change);
+      return { proof, run: change.dryRun ? null : await settled(proof.run, wait) };
     },
 
     async replay({ run }) {
       const record = await settled(run, false);
-      return replayRun(record, await engine.steps(run), host.world);
+      return (await import("../engine/replay.ts")).replayRun(record, await engine.steps(run), host.world);
     },
 
     decide: ({ decision }) => decideCard(host, decision),

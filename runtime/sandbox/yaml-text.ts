@@ -170,5 +170,6 @@ function unwrap(schema: z.core.$ZodType): z.core.$ZodType {
   ) {
     return unwrap(schema.def.innerType);
   }
+  if (schema instanceof z.ZodLazy) return unwrap(schema.def.getter());
   return schema instanceof z.ZodPipe ? unwrap(schema.def.in) : schema;
 }

@@ -5,14 +5,27 @@
 import { ClearedError } from "../errors.ts";
 import type { DiskCache } from "../sandbox/disk-cache.ts";
 import { dayIn } from "../sandbox/header.ts";
-import type { Card, Change, Children, CommitResult, Git, Json, Notices, Row, Step, Tools, Tree, WorkspaceView } from "../ports.ts";
+import type {
+  Card,
+  Change,
+  Children,
+  CommitResult,
+  Git,
+  Json,
+  Notices,
+  Policies,
+  Row,
+  Step,
+  Tools,
+  Tree,
+  WorkspaceView,
+} from "../ports.ts";
 import { createAudit } from "./audit.ts";
 import { type Config, configKeys, configValue, parseConfig } from "./config.ts";
 import { createDataFiles } from "./data-files.ts";
 import { CONFIG, RECEIPTS } from "./layout.ts";
 import { applyEdits } from "./ledger.ts";
 import { createOverlay, type Overlay } from "./overlay.ts";
-import { createPolicies } from "./policies.ts";
 import { receiptFromYaml, receiptToYaml } from "./receipt.ts";
 import { tidyImports } from "./tidy.ts";
 import { createBooks } from "./view-books.ts";
@@ -57,7 +70,9 @@ export function createView(options: ViewOptions): WorkspaceView {
     rowsOf: (reference) => imports.rowsOf(reference),
   });
 
-  const policies = createPolicies(options);
+  // Loaded by the first verdict: it takes as much as the rest of the view.
+  let policies: Promise<Policies> | null = null;
+  const loadPolicies = async () => (await import("./policies.ts")).createPolicies(options);
 
   const build = async (head: Tree): Promise<Map<string, string | null>> => filesOf(overlay, head, await closed(head));
 
@@ -76,7 +91,7 @@ export function createView(options: ViewOptions): WorkspaceView {
       gitLog: (query) => git.log(query),
       policies: {
         evaluate: async (name, facts, own) => {
-          const verdict = await policies.evaluate(name, facts, own);
+          const verdict = await (await (policies ??= loadPolicies())).evaluate(name, facts, own);
           overlay.record({ op: "verdict", verdict });
           return verdict;
         },
