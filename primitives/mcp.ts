@@ -83,7 +83,7 @@ export const mcp_try = definePrimitive({
   ...mcp_call,
   name: "mcp_try",
   summary:
-    "mcp_call for one of many: what the tool refuses is an answer, so that the others still get their turn. Approvals cover it alike.",
+    "An mcp_call for one of many: what the tool refuses is an answer, so that the others still get their turn. Approvals cover it alike.",
   returns: z.discriminatedUnion("ok", [
     z.object({ ok: z.literal(true), result: json }),
     z.object({ ok: z.literal(false), code: z.string(), message: z.string() }),

@@ -220,7 +220,7 @@ describe("any one parameter replaced by a hostile value", () => {
             expect(error, `${key}: ${JSON.stringify(one)}`).toBeInstanceOf(ClearedError);
             expect((error as ClearedError).code, `${key}: ${JSON.stringify(one)} ${(error as ClearedError).message}`).not.toBe("INTERNAL");
           }
-          expect(performance.now() - started, `${key}: ${JSON.stringify(one)}`).toBeLessThan(1000);
+          expect(performance.now() - started, `${key}: ${JSON.stringify(one)}`).toBeLessThan(10_000);
         }
       }
     }

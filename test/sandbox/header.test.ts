@@ -99,7 +99,7 @@ test("hostile headers end fast and with a code", () => {
   ]) {
     expect(refusal(`/*\n${text}\n*/`).code).toBe("SCRIPT_HEADER");
   }
-  expect(performance.now() - started).toBeLessThan(5000);
+  expect(performance.now() - started).toBeLessThan(20_000);
 });
 
 const form = read(

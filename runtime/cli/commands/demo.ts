@@ -51,7 +51,7 @@ export async function run(
 }
 
 /** Puts the server into the `mcp:` section of trust.yaml: the Node that runs now and the server by their full paths. */
-async function nameServer(file: string): Promise<void> {
+export async function nameServer(file: string): Promise<void> {
   const given = await readFile(join(PRODUCT, "examples/erp/mcp.yaml"), "utf8");
   const section = given
     .slice(given.indexOf("\nmcp:") + 1)

