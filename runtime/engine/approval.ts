@@ -51,7 +51,7 @@ export interface Asking {
   seq: number;
   now: number;
   /** Counts the answers; asked at each execution, so that who may decide is what trust.yaml says by then. */
-  authority: Authority;
+  authority(run: RunRecord): Promise<Authority>;
   /** Null where only a person may answer. */
   standing: Standing | null;
 }
@@ -69,7 +69,8 @@ export async function passGate({ log, seq, now, authority, standing }: Asking, g
   const card = { ...gate.card, ...demands, run: log.run.id, gate: name };
   const given = log.signals(name).map((signal) => signal.payload as unknown as Decision);
   const note = (message: string) => log.event("log", { level: "warn", message });
-  const decided = tally(card, given, authority).decision ?? (await standing?.(log.run, card, `${log.run.id}/${name}`, note)) ?? null;
+  const decided =
+    tally(card, given, await authority(log.run)).decision ?? (await standing?.(log.run, card, `${log.run.id}/${name}`, note)) ?? null;
   if (decided !== null) {
     tell(log, card, decided);
     log.release([{ kind: "decided", gate: name, decision: decided }]);

@@ -187,9 +187,8 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
         abort: log.abort,
         async gate(gate) {
           const demands = demandsOf(gate.card, state, run, script.header, world.people, opened ?? now);
-          const standing = mayStandIn(gate.card, state, run) ? world.standing : null;
-          const asking = async () => ({ log, seq, now, authority: await world.authority(run), standing });
-          const decision = run.mode === "live" ? await passGate(await asking(), gate, demands) : waved(now);
+          const asking = { log, seq, now, authority: world.authority, standing: mayStandIn(gate.card, state, run) ? world.standing : null };
+          const decision = run.mode === "live" ? await passGate(asking, gate, demands) : waved(now);
           decided.push(...decidedChange(gate, decision));
           return decision;
         },

@@ -55,14 +55,13 @@ describe("who may decide", () => {
   });
 
   test("who started the run may not approve it once trust.yaml names two, nor what an event or a later run of theirs started", async () => {
-    const { one, opened } = await made(TEAM);
+    const { opened } = await made(TEAM);
     const { id } = await begin(opened, "asks", {}, "Ann");
     await expect(say("Ann", opened, id)).rejects.toMatchObject(refused("APPROVAL_SELF", /Ann started this run.*decided by Bob\./));
     const later = await opened.start("asks", { cause: { kind: "event", key: "e", detail: { run: id } }, input: {} });
     expect(await opened.engine.get(later.id)).toMatchObject({ by: "Ann" });
     await say("Bob", opened, id);
     expect(await ended(opened, id)).toMatchObject({ outcome: "completed" });
-    expect(one.git("log", "--format=%B", "-1")).not.toContain("Approved-by: Ann");
   });
 
   test("who is alone decides what they started, recorded as self, but not where the policy demands another person", async () => {

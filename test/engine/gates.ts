@@ -26,11 +26,11 @@ states: [ASSESS, POLICY_CHECK, APPROVAL_GATE, MUTATE]
 input: {kind: {type: string, default: plain}, amount: {type: money, default: "120.00"}}
 */
 fsm_enter("ASSESS");
-export const rate = bank_rate({ day: input.amount, failures: 0 }).rate;
+const rate = bank_rate({ day: input.amount, failures: 0 }).rate;
 fsm_enter("POLICY_CHECK");
 policy_evaluate({ policy: "pay", facts: { amount: input.amount, kind: input.kind } });
 fsm_enter("APPROVAL_GATE");
-export const answer = approval_wait({ title: "Pay ACME?", calls: [{ tool: "bank_pay", params: { to: "ACME", amount: rate, note: "first" } }], expires: "3d", remind: "1d" });
+const answer = approval_wait({ title: "Pay ACME?", calls: [{ tool: "bank_pay", params: { to: "ACME", amount: rate, note: "first" } }], expires: "3d", remind: "1d" });
 fsm_enter("MUTATE");
 for (const call of answer.calls) bank_pay(call.params);
 ({ by: answer.by, decision: answer.decision, calls: answer.calls });
@@ -38,12 +38,13 @@ for (const call of answer.calls) bank_pay(call.params);
 export const SIMPLE = `/*
 name: Simple
 description: test
-uses: [approval, bank]
+uses: [approval, bank, data]
 input: {params: {type: object}, level: {type: string}}
 */
-export const question = { title: "Pay?", calls: [{ tool: "bank_pay", params: input.params }] };
-export const answer = approval_wait(input.level ? { ...question, level: input.level } : question);
+const question = { title: "Pay?", calls: [{ tool: "bank_pay", params: input.params }] };
+const answer = approval_wait(input.level ? { ...question, level: input.level } : question);
 for (const call of answer.calls) bank_pay(call.params);
+data_write({ path: "data/last.txt", text: answer.by });
 ({ by: answer.by, calls: answer.calls, reason: answer.reason ?? null });
 `;
 export const FORM = `/*
@@ -56,8 +57,8 @@ fsm_enter("ASSESS");
 fsm_enter("POLICY_CHECK");
 policy_evaluate({ policy: "pay", facts: { amount: "1.00", kind: "plain" } });
 fsm_enter("APPROVAL_GATE");
-export const told = approval_form({ title: "What did the taxi cost?", fields: { amount: { type: "money", required: true }, days: { type: "integer" }, kind: { type: "string", enum: ["taxi", "train"] } } });
-export const pay = { to: "TAXI", amount: told.values.amount };
+const told = approval_form({ title: "What did the taxi cost?", fields: { amount: { type: "money", required: true }, days: { type: "integer" }, kind: { type: "string", enum: ["taxi", "train"] } } });
+const pay = { to: "TAXI", amount: told.values.amount };
 approval_wait({ title: "Pay it?", calls: [{ tool: "bank_pay", params: pay }] });
 fsm_enter("MUTATE");
 bank_pay(pay);
@@ -66,7 +67,7 @@ bank_pay(pay);
 export const BANK = `import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { definePrimitive, z } from "cleared";
-export const FILE = join(import.meta.dirname, "../.cleared/bank.jsonl");
+const FILE = join(import.meta.dirname, "../.cleared/bank.jsonl");
 export const bank_pay = definePrimitive({ name: "bank_pay", effect: "external", access: "external", summary: "Pay.", idempotent: "key",
   params: z.object({ to: z.string(), amount: z.string(), note: z.string().optional(), currency: z.string().optional(), quantity: z.number().optional() }),
   returns: z.object({ ref: z.string() }), errors: [], example: 'bank_pay({ to: "A", amount: "1" })', dryRun: () => ({ ref: "dry" }),

@@ -25,11 +25,12 @@ describe("profiles", () => {
     ["an amount with words", { to: "A", amount: "USD 5.00" }, "waiting"],
     ["many of a small amount", { to: "A", amount: "5.00", quantity: 1000 }, "waiting"],
   ])("auto: %s", async (_name, params, status) => {
-    const { opened } = await made(TEAM, AUTO);
+    const { one, opened } = await made(TEAM, AUTO);
     const run = await begin(opened, "simple", { params });
     expect(run.status).toBe(status);
     if (status === "done") {
       expect(run).toMatchObject({ result: { by: "profile:auto" }, meta: { approvals: [{ by: "profile:auto" }] } });
+      expect(one.git("log", "--format=%B", "-1")).toContain("Approved-by: profile:auto");
       expect(await logs(opened, run.id)).toEqual(['profile:auto of trust.yaml said yes to "Pay?"']);
     }
   });
