@@ -13,6 +13,8 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 20_000,
     hookTimeout: 20_000,
+    // What only passes the second time is named at the end of the run: a stalled machine is no reason to lose a change, but it is said.
+    retry: process.env["CI"] === "true" ? 1 : 0,
     // One clock for everybody: a test that needs another zone names it.
     env: { TZ: "UTC", LC_ALL: "C.UTF-8" },
   },

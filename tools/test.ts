@@ -21,10 +21,12 @@ if (missing.length > 0)
 
 const vitest = await startVitest("test", names, { watch: false });
 const count = { passed: 0, failed: 0, skipped: 0 };
+const second: string[] = [];
 for (const module of vitest.state.getTestModules()) {
   let inModule = 0;
   for (const test of module.children.allTests()) {
     const state = test.result().state;
+    if (state === "passed" && (test.diagnostic()?.retryCount ?? 0) > 0) second.push(test.fullName);
     if (state === "pending")
       count.failed++; // the run ended before the test did
     else count[state]++;
@@ -36,6 +38,7 @@ for (const module of vitest.state.getTestModules()) {
 count.failed += vitest.state.getUnhandledErrors().length;
 await vitest.close();
 
+for (const name of second) console.log(`Passed only the second time: ${name}`);
 const nothing = count.passed + count.failed + count.skipped === 0;
 if (nothing)
   console.log(names.length > 0 ? `No test file has ${names.map((name) => `"${name}"`).join(" or ")} in its path.` : "No test was found.");
