@@ -26,7 +26,7 @@ export const agent_call = definePrimitive({
   example: `agent_call({ agent: "look" })`,
   capability: (p) => `agent:${p.agent}`,
   classify: async (p, ctx) =>
-    (await ctx.ports.children.readOnly(p.agent)) ? { effect: "read", access: "read" } : { effect: "external", access: "external" },
+    (await ctx.ports.children.readOnly(p.agent, ctx.key)) ? { effect: "read", access: "read" } : { effect: "external", access: "external" },
   run: async (p, ctx) => {
     await ctx.commit(`agent: ${ctx.run.agent}, before ${p.agent}`);
     const child = await ctx.ports.children.run({ agent: p.agent, input: p.input ?? {}, key: ctx.key });

@@ -180,6 +180,7 @@ export interface RunQuery {
   agent?: string;
   status?: RunStatus[];
   reason?: WaitReason;
+  cause?: Pick<Cause, "kind" | "key">;
   limit?: number;
   /** Runs created before this run id (paging). */
   before?: string;
@@ -663,8 +664,8 @@ export interface AuditLine {
 
 /** Runs that a run starts as steps of its own. */
 export interface Children {
-  /** True for an agent whose header says `mutates: false`. @throws AGENT_UNKNOWN */
-  readOnly(agent: string): Promise<boolean>;
+  /** True for an agent whose header says `mutates: false`; of a child that has started, as it was then. @throws AGENT_UNKNOWN */
+  readOnly(agent: string, key: string): Promise<boolean>;
   /** Starts the child, once for a key, and tells how it ended; null while it goes on. @throws AGENT_UNKNOWN, AGENT_DEPTH, RUN_INPUT */
   run(call: { agent: string; input: Record<string, Json>; key: string }): Promise<{
     run: string;

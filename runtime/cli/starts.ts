@@ -63,9 +63,9 @@ export function createStarts(world: { git: Git; engine: Engine; agents: () => Pr
       return git.head();
     }));
   const headers = createMemo<Header>();
-  const read = async (agent: string, cause: Cause): Promise<{ commit: string; blob: string; header: Header }> => {
+  const read = async (agent: string, cause: Cause, at?: string): Promise<{ commit: string; blob: string; header: Header }> => {
     const source = execSource(cause);
-    const commit = await headNow();
+    const commit = at ?? (await headNow());
     const tree = git.tree(commit);
     const file = source?.file ?? agentFile(agent);
     const text = source?.text ?? (await tree.read(file));
@@ -103,31 +103,51 @@ export function createStarts(world: { git: Git; engine: Engine; agents: () => Pr
     return { run: id, at: (await engine.get(id))?.notBefore ?? at, created };
   };
 
+  const childOf = async (agent: string, key: string): Promise<RunRecord | undefined> =>
+    (await engine.list({ agent, cause: { kind: "agent", key }, limit: 1 }))[0];
+
   /** Runs that a run calls: once for each of its steps, with the rights of their own headers. */
-  const childrenOf = (parent: RunRecord): Children => ({
-    readOnly: async (agent) => (await read(agent, { kind: "agent", key: "" })).header.mutates === false,
-    async run({ agent, input, key }) {
-      let depth = 1;
-      for (let up: RunRecord | null = parent; up?.cause.kind === "agent"; up = up.parent === undefined ? null : await engine.get(up.parent))
-        depth++;
-      if (depth > DEEPEST)
-        throw new ClearedError(
-          "AGENT_DEPTH",
-          `${parent.agent} would call ${agent} as the ${depth}th agent in a row; at most ${DEEPEST} call each other.`,
-        );
-      const { id } = await start(agent, {
-        cause: { kind: "agent", key },
-        input,
-        mode: parent.mode,
-        parent: parent.id,
-        ...(parent.by === undefined ? {} : { by: parent.by }),
-        ...(parent.given?.readOnly === true ? { given: { readOnly: true } } : {}),
-      });
-      const { endedAt, status, outcome, result, error } = (await engine.get(id)) as RunRecord;
-      const said = error === null ? null : { code: error.code, message: error.message };
-      return { run: id, ended: endedAt === null ? null : { status, outcome, result, error: said } };
-    },
-  });
+  const childrenOf = (parent: RunRecord): Children => {
+    // Steps whose child was judged to only read: it is held to that, should its file change in the same moment.
+    const looking = new Set<string>();
+    return {
+      async readOnly(agent, key) {
+        const { header } = await read(agent, { kind: "agent", key }, (await childOf(agent, key))?.pin.commit);
+        if (header.mutates === false) looking.add(key);
+        return header.mutates === false;
+      },
+      async run({ agent, input, key }) {
+        // One that has started goes on, whatever has become of its file since.
+        const run = (await childOf(agent, key))?.id ?? (await startChild(parent, agent, input, key, looking.has(key)));
+        const { endedAt, status, outcome, result, error } = (await engine.get(run)) as RunRecord;
+        const said = error === null ? null : { code: error.code, message: error.message };
+        return { run, ended: endedAt === null ? null : { status, outcome, result, error: said } };
+      },
+    };
+  };
+
+  /** A child is judged by the policy its caller was given, too. */
+  const startChild = async (parent: RunRecord, agent: string, input: Json, key: string, looks: boolean): Promise<string> => {
+    let depth = 1;
+    for (let up: RunRecord | null = parent; up?.cause.kind === "agent"; up = up.parent === undefined ? null : await engine.get(up.parent))
+      depth++;
+    if (depth > DEEPEST)
+      throw new ClearedError(
+        "AGENT_DEPTH",
+        `${parent.agent} would call ${agent} as the ${depth}th agent in a row; at most ${DEEPEST} call each other.`,
+      );
+    const { policy, readOnly } = parent.given ?? {};
+    const given: Given = { ...(policy === undefined ? {} : { policy }), ...(readOnly === true || looks ? { readOnly: true } : {}) };
+    const { id } = await start(agent, {
+      cause: { kind: "agent", key },
+      input,
+      mode: parent.mode,
+      parent: parent.id,
+      ...(parent.by === undefined ? {} : { by: parent.by }),
+      ...(Object.keys(given).length === 0 ? {} : { given }),
+    });
+    return id;
+  };
 
   return { start, schedule, childrenOf };
 }

@@ -121,6 +121,8 @@ export function allowed(primitive: Primitive, act: Act, state: RunState): "yes" 
     const stranger = strangerIn([act.call], state);
     if (stranger !== null) return stranger;
   }
+  // In a copy of a run, whose gate was answered for another: what it writes needs a yes of its own.
+  if (act.access === "write" && process !== null && gateDemanded(process) && process.answered !== "approved") return "ask";
   if (act.effect !== "external" || state.approved.includes(canonical(act.call))) return "yes";
   if (process !== null) return gateDemanded(process) ? "ask" : "yes";
   return new ClearedError(

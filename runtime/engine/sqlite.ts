@@ -161,6 +161,7 @@ export function createEngine(database: Database, clock: Clock, onError: (error: 
       const values: (string | number)[] = [];
       if (query.agent !== undefined) where.push("agent = ?") && values.push(query.agent);
       if (query.status !== undefined) where.push(`status IN (${query.status.map(() => "?").join(",")})`) && values.push(...query.status);
+      if (query.cause !== undefined) where.push("cause_kind = ? AND cause_key = ?") && values.push(query.cause.kind, query.cause.key);
       if (query.reason !== undefined) where.push("reason = ?") && values.push(query.reason);
       if (query.before !== undefined) where.push("rid < (SELECT rid FROM runs WHERE id = ?)") && values.push(query.before);
       const sql = `SELECT * FROM runs ${where.length === 0 ? "" : `WHERE ${where.join(" AND ")}`} ORDER BY rid DESC LIMIT ?`;
@@ -217,8 +218,13 @@ export function createEngine(database: Database, clock: Clock, onError: (error: 
         addEvent(database, copy.rid, "created", clock.now(), { agent: row.agent, fork_of: run, steps: count });
         for (const step of readSteps(database, row.rid)) {
           if (step.seq >= count || step.state === "intent") break;
-          // A decision covered the calls of the run it was made for; a copy would make them a second time.
-          const changes = step.changes.map((change) => (change.op === "decided" ? { ...change, calls: [] } : change));
+          // A yes was given to the run it was made for: a copy keeps a no, and the figures a person wrote in.
+          const changes = step.changes.flatMap((change) => {
+            if (change.op !== "decided" || change.decision === "rejected") return [change];
+            return change.decision === "edited"
+              ? [{ op: "answered" as const, by: change.by, values: change.calls as unknown as Json }]
+              : [];
+          });
           storeStep(database, copy.rid, { ...step, changes }, false);
         }
         database.run("UPDATE runs SET created_at = ? WHERE rid = ?", row.created_at, copy.rid);
