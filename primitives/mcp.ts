@@ -40,6 +40,13 @@ async function called({ tool, params }: Asked, ctx: StepContext): Promise<Json> 
   const { result, write, notes } = await ctx.ports.tools.call({ tool, params }, { key: ctx.key, now: ctx.now, abort: ctx.abort });
   for (const note of notes) ctx.ports.log(note);
   if (write !== null) ctx.changed({ op: "verified", write });
+  // The script goes on: what stands where is a person's question.
+  if (write?.status === "MISMATCH")
+    ctx.ports.review({
+      title: `MISMATCH: ${tool} says it wrote, its record says otherwise`,
+      body: { params, diff: write.diff },
+      entry: null,
+    });
   if (write?.status === "WRITE_FAILED")
     throw new ClearedError("TOOL_FAILED", `${tool}: ${failureIn(result) ?? write.answer}`, { data: { tool } });
   return redactJson(result);

@@ -60,8 +60,10 @@ export function createTools({ trust, dir, secrets, resolve }: ToolsOptions): Too
   };
   const unknownServer = (name: string) => {
     const names = Object.keys(trust.mcp);
-    const there = names.length === 0 ? "trust.yaml names none" : `There are: ${names.join(", ")}`;
-    return new ClearedError("TOOL_UNKNOWN", `There is no tool server "${name}".${didYouMean(name, names)} ${there}.`);
+    const there = names.length === 0 ? "It names none" : `It names ${names.join(", ")}`;
+    const add = `mcp: {${name}: {command: node, args: [SERVER.ts]}}, or url: for one over HTTP`;
+    const message = `There is no tool server "${name}" in trust.yaml.${didYouMean(name, names)} ${there}; add ${add}.`;
+    return new ClearedError("TOOL_UNKNOWN", message);
   };
 
   const connectionTo = (name: string, spec: ToolServer): Connection => {

@@ -103,7 +103,11 @@ export async function answer(
 }
 
 /** The run to its end, everybody saying yes. Answers the end and how many gates there were. */
-export async function approved(at: Business, agent: string, input: Json): Promise<{ end: RunRecord; gates: number; writes: VerifiedWrite[] }> {
+export async function approved(
+  at: Business,
+  agent: string,
+  input: Json,
+): Promise<{ end: RunRecord; gates: number; writes: VerifiedWrite[] }> {
   let end = await run(at, agent, input);
   let gates = 0;
   for (; end.status === "waiting" && gates < 20; gates++) end = await answer(at, end, "approved", gates % 2 === 0 ? "Mo" : "Lee");
@@ -131,4 +135,8 @@ export function rows({ dir }: Business, query: string): Record<string, Json>[] {
 }
 
 /** What the business has carried out, oldest first, by its own log. */
-export const changes = (at: Business): string[] => rows(at, "select tool from change_log order by seq").map((one) => String(one["tool"]));
+export function changes(at: Business): string[] {
+  // Its server may be making it at the moment.
+  if (rows(at, "select name from sqlite_master where name = 'change_log'").length === 0) return [];
+  return rows(at, "select tool from change_log order by seq").map((one) => String(one["tool"]));
+}

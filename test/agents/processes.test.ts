@@ -76,7 +76,11 @@ const CASES: Record<string, Case> = {
     input: { employee_id: "E-2290" },
     gates: 1,
     does: ["update_employee_status", "revoke_access", "revoke_access", "transfer_ownership"],
-    result: { access: { status: "revoked", on: "2024-11-08" }, systems: ["sso", "crm"], equipment: { to_return: ["Laptop 16 inch SN-77A-212"] } },
+    result: {
+      access: { status: "revoked", on: "2024-11-08" },
+      systems: ["sso", "crm"],
+      equipment: { to_return: ["Laptop 16 inch SN-77A-212"] },
+    },
   },
   incident_response: {
     input: { incident_id: "INC-501" },
@@ -127,14 +131,27 @@ const CASES: Record<string, Case> = {
     input: { audit_id: "AUD-24" },
     // The escalation, the sign-off by vice president and legal.
     gates: 2,
-    does: ["create_remediation_task", "create_remediation_task", "initiate_edd_review", "initiate_edd_review", "initiate_edd_review", "publish_audit"],
+    does: [
+      "create_remediation_task",
+      "create_remediation_task",
+      "initiate_edd_review",
+      "initiate_edd_review",
+      "initiate_edd_review",
+      "publish_audit",
+    ],
     result: { score: "50", by_severity: { critical: 0, high: 1, medium: 1 } },
   },
   ar_collections: {
     input: { customers: ["C-8821", "C-301"] },
     gates: 0,
     does: ["send_reminder"],
-    result: { failed: [], action: [{ customer_id: "C-8821", made: 0 }, { customer_id: "C-301", days: 81, action: "send notice", made: 1 }] },
+    result: {
+      failed: [],
+      action: [
+        { customer_id: "C-8821", made: 0 },
+        { customer_id: "C-301", days: 81, action: "send notice", made: 1 },
+      ],
+    },
   },
   subscription_migration: {
     input: { subscription_id: "SUB-78", plan_id: "BASIC" },
@@ -150,23 +167,36 @@ const CASES: Record<string, Case> = {
   },
 };
 
-test.each(Object.entries(CASES))("%s comes to its end, with each write verified and made once", async (agent, { input, gates, does, result }) => {
-  carriedOut();
-  const found = await approved(at, agent, input);
-  expect(found.end.result).toMatchObject(result as object);
-  expect(Object.keys(found.end.result as object)).toEqual(expect.arrayContaining(requiredFields(agent)));
-  expect([found.end.outcome, found.gates]).toEqual(["completed", gates]);
-  expect(carriedOut()).toEqual(does);
-  expect(found.writes.map((one) => one.tool)).toEqual(does.map((tool) => `erp/${tool}`));
-  expect(statusesOf(found.writes)).toEqual(["VERIFIED"]);
-});
+test.each(Object.entries(CASES))(
+  "%s comes to its end, with each write verified and made once",
+  async (agent, { input, gates, does, result }) => {
+    carriedOut();
+    const found = await approved(at, agent, input);
+    expect(found.end.result).toMatchObject(result as object);
+    expect(Object.keys(found.end.result as object)).toEqual(expect.arrayContaining(requiredFields(agent)));
+    expect([found.end.outcome, found.gates]).toEqual(["completed", gates]);
+    expect(carriedOut()).toEqual(does);
+    expect(found.writes.map((one) => one.tool)).toEqual(does.map((tool) => `erp/${tool}`));
+    expect(statusesOf(found.writes)).toEqual(["VERIFIED"]);
+  },
+);
 
-const AGAIN = ["invoice_reconciliation", "expense_approval", "procurement", "order_management", "dispute_resolution", "customer_onboarding"];
-test.each([...AGAIN, "month_end_close", "payroll", "compliance_audit", "subscription_migration"])("%s does nothing a second time", async (agent) => {
-  carriedOut();
-  expect(await run(at, agent, CASES[agent]!.input)).toMatchObject({ status: "done", outcome: "blocked" });
-  expect(carriedOut()).toEqual([]);
-});
+const AGAIN = [
+  "invoice_reconciliation",
+  "expense_approval",
+  "procurement",
+  "order_management",
+  "dispute_resolution",
+  "customer_onboarding",
+];
+test.each([...AGAIN, "month_end_close", "payroll", "compliance_audit", "subscription_migration"])(
+  "%s does nothing a second time",
+  async (agent) => {
+    carriedOut();
+    expect(await run(at, agent, CASES[agent]!.input)).toMatchObject({ status: "done", outcome: "blocked" });
+    expect(carriedOut()).toEqual([]);
+  },
+);
 
 const BLOCKED: [string, string, Json][] = [
   ["an invoice that was entered before", "invoice_reconciliation", { invoice_id: "INV-2024-451" }],
@@ -236,19 +266,28 @@ test("Sarah Chen's weeks are 1,792.00 and 1,624.00, and the bank's file lies in 
   expect(slips.find((one) => one.name === "Sarah Chen")?.weeks).toEqual(["1792.00", "1624.00"]);
   const text = execFileSync("git", ["show", `HEAD:${bank_file.path}`], { cwd: at.dir, encoding: "utf8" });
   expect(text).toContain("Sarah Chen");
-  expect(execFileSync("git", ["log", "-1", "--format=%B", "--", bank_file.path], { cwd: at.dir, encoding: "utf8" })).toContain(`Run: ${paid?.id}`);
+  expect(execFileSync("git", ["log", "-1", "--format=%B", "--", bank_file.path], { cwd: at.dir, encoding: "utf8" })).toContain(
+    `Run: ${paid?.id}`,
+  );
 });
 
 test("a group whose account has wrong check digits is not paid, and the account is named", async () => {
   const input = { pay_group: "BAD-BANK", period_start: "2024-10-01", period_end: "2024-10-31", pay_date: "2024-10-31" };
-  expect(await run(at, "payroll", input)).toMatchObject({ status: "failed", error: { code: "PAYROLL_ACCOUNT", message: expect.stringContaining("Nora Vance") } });
+  expect(await run(at, "payroll", input)).toMatchObject({
+    status: "failed",
+    error: { code: "PAYROLL_ACCOUNT", message: expect.stringContaining("Nora Vance") },
+  });
 });
 
 test("one customer of many that is refused does not keep the others back", async () => {
   // Taken by another system between the look and the act.
   const waiting = await run(at, "ar_collections", { customers: ["C-302", "C-304"] });
   const escalated = await answer(at, waiting);
-  await approved(at, "general", { task: "taken over", tool: "erp/hand_over_to_agency", params: { ar_invoice_id: "AR-3007", agency: "Other" } });
+  await approved(at, "general", {
+    task: "taken over",
+    tool: "erp/hand_over_to_agency",
+    params: { ar_invoice_id: "AR-3007", agency: "Other" },
+  });
   const end = await answer(at, escalated);
   expect(end.result).toMatchObject({
     failed: ["C-302"],
@@ -261,7 +300,10 @@ test("one customer of many that is refused does not keep the others back", async
 });
 
 test("an order is changed as asked, after a look at the stock and a yes", async () => {
-  const changes = [{ sku: "CASE-S", by: 2 }, { sku: "GADGET-Y", by: -8 }];
+  const changes = [
+    { sku: "CASE-S", by: 2 },
+    { sku: "GADGET-Y", by: -8 },
+  ];
   const { end } = await approved(at, "order_management", { order_id: "ORD-5593", changes });
   expect(end.result).toMatchObject({ fulfillment: { status: "changed" } });
   expect(rows(at, "select sku, quantity from order_lines where order_id = 'ORD-5593' order by sku")).toEqual([
@@ -283,7 +325,10 @@ test("general only reads what it is told, and names tools for what it is only to
     outcome: "completed",
     result: { decision_or_status: "read", key_entity: "INV-2024-447" },
   });
-  expect(await run(at, "general", { task: "find an invoice" })).toMatchObject({ outcome: "completed", result: { decision_or_status: "found" } });
+  expect(await run(at, "general", { task: "find an invoice" })).toMatchObject({
+    outcome: "completed",
+    result: { decision_or_status: "found" },
+  });
   expect(carriedOut()).toEqual([]);
 });
 
