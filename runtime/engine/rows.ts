@@ -2,6 +2,9 @@
 import type { WireError } from "../errors.ts";
 import type { Cause, Given, Json, Outcome, RunMode, RunRecord, RunStatus, WaitReason } from "../ports.ts";
 
+/** The runs that have not ended. SQLite finds their index (runs_open) by exactly these words and no others; without it each look reads every run. */
+export const OPEN = "status IN ('queued', 'running', 'waiting')";
+
 export interface RunRow {
   rid: number;
   id: string;

@@ -7,7 +7,7 @@ import type { Clock, Engine, Json, RunEvent, RunQuery, RunSpec, RunStatus, Scrip
 import type { Database } from "./database.ts";
 import { addEvent, closeGates, forgetFailure, isDecided, readSignals, readSteps, storeStep, wakeParent } from "./history.ts";
 import { newRunId } from "./ids.ts";
-import { type RunRow, createWatch, toRecord } from "./rows.ts";
+import { OPEN, type RunRow, createWatch, toRecord } from "./rows.ts";
 import { createWorker } from "./worker.ts";
 
 const ENDED: readonly RunStatus[] = ["done", "failed", "diverged", "canceled"];
@@ -125,10 +125,7 @@ export function createEngine(database: Database, clock: Clock, onError: (error: 
       worker.abort(run);
       watch.changed(run);
       if (!canceled) return false;
-      const children = database.all<{ id: string }>(
-        "SELECT id FROM runs WHERE parent = ? AND cause_kind = 'agent' AND ended_at IS NULL",
-        run,
-      );
+      const children = database.all<{ id: string }>(`SELECT id FROM runs WHERE ${OPEN} AND parent = ? AND cause_kind = 'agent'`, run);
       for (const child of children) await this.cancel(child.id, `${run}, which called it, was canceled`);
       worker.wake();
       return true;
@@ -161,6 +158,7 @@ export function createEngine(database: Database, clock: Clock, onError: (error: 
       const values: (string | number)[] = [];
       if (query.agent !== undefined) where.push("agent = ?") && values.push(query.agent);
       if (query.status !== undefined) where.push(`status IN (${query.status.map(() => "?").join(",")})`) && values.push(...query.status);
+      if (query.status !== undefined && !query.status.some((status) => ENDED.includes(status))) where.push(OPEN);
       if (query.cause !== undefined) where.push("cause_kind = ? AND cause_key = ?") && values.push(query.cause.kind, query.cause.key);
       if (query.reason !== undefined) where.push("reason = ?") && values.push(query.reason);
       if (query.before !== undefined) where.push("rid < (SELECT rid FROM runs WHERE id = ?)") && values.push(query.before);

@@ -6,7 +6,7 @@ import { ClearedError } from "../errors.ts";
 import type { Clock, RunLog } from "../ports.ts";
 import type { Database } from "./database.ts";
 import { addEvent, openLog } from "./history.ts";
-import { type RunRow, type Watch, toRecord } from "./rows.ts";
+import { OPEN, type RunRow, type Watch, toRecord } from "./rows.ts";
 
 /** How an execution ended for the worker: over, or parked on a call that goes on in this process. */
 export type Execution = void | { later: Promise<void> };
@@ -26,7 +26,7 @@ export function createWorker(database: Database, clock: Clock, watch: Watch, onE
   const claim = (): RunRow | undefined =>
     database.write(() => {
       const row = database.get<RunRow>(
-        "SELECT * FROM runs WHERE status = 'queued' AND (not_before IS NULL OR not_before <= ?) ORDER BY priority DESC, rid LIMIT 1",
+        `SELECT * FROM runs WHERE ${OPEN} AND status = 'queued' AND (not_before IS NULL OR not_before <= ?) ORDER BY priority DESC, rid LIMIT 1`,
         clock.now(),
       );
       if (row === undefined) return undefined;
@@ -54,7 +54,7 @@ export function createWorker(database: Database, clock: Clock, watch: Watch, onE
   const recover = (rid: number | null) =>
     queueAgain(
       database.all(
-        "SELECT rid FROM runs WHERE (status = 'running' OR (status = 'waiting' AND reason = 'slow_call')) AND rid = ifnull(?, rid)",
+        `SELECT rid FROM runs WHERE ${OPEN} AND (status = 'running' OR (status = 'waiting' AND reason = 'slow_call')) AND rid = ifnull(?, rid)`,
         rid,
       ),
       "recovery",

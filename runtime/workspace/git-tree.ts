@@ -100,6 +100,7 @@ export function createObjects(dir: string): Objects {
   const reader = new KeptGit(dir, ["cat-file", "--batch"]);
   const trees = createLru<Map<string, Item>>(TREE_COUNT);
   const blobs = createLru<string>(BLOB_BYTES);
+  const roots = createLru<string>(TREE_COUNT);
 
   async function find(name: string): Promise<{ oid: string; type: string; bytes: Buffer } | null> {
     if (/[\n\0]/.test(name)) return null;
@@ -132,14 +133,18 @@ export function createObjects(dir: string): Objects {
     return read;
   }
 
+  /** The tree of a commit, which is an object as lasting as any other. */
+  async function rootOf(commit: string): Promise<string> {
+    const kept = roots.get(commit);
+    if (kept !== undefined) return kept;
+    const read = /^tree ([0-9a-f]+)/.exec((await need(commit, "commit")).toString("latin1", 0, 80))?.[1] ?? "";
+    roots.set(commit, read, 1);
+    return read;
+  }
+
   function tree(commit: string): FileTree {
-    let root: Promise<string> | null = null;
-    const rootOf = (): Promise<string> => {
-      root ??= need(commit, "commit").then((bytes) => /^tree ([0-9a-f]+)/.exec(bytes.toString("latin1", 0, 80))?.[1] ?? "");
-      return root;
-    };
     async function item(path: string): Promise<Item | null> {
-      let found: Item = { mode: FOLDER, oid: await rootOf() };
+      let found: Item = { mode: FOLDER, oid: await rootOf(commit) };
       for (const part of path.split("/").filter((name) => name !== "")) {
         if (found.mode !== FOLDER) return null;
         const next = (await folder(found.oid)).get(part);

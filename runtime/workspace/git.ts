@@ -54,6 +54,15 @@ function plainGitDir(dir: string): string | null {
   }
 }
 
+/** The commit id in a ref's own file; null when it has none, or names another ref. */
+function readLoose(path: string): string | null {
+  try {
+    return /^([0-9a-f]{40,64})\n$/.exec(readFileSync(path, "latin1"))?.[1] ?? null;
+  } catch {
+    return null;
+  }
+}
+
 /** @throws WORKSPACE_MISSING when `dir` is not the top of a git work tree */
 async function findGitDir(dir: string): Promise<string> {
   const plain = plainGitDir(dir);
@@ -108,9 +117,14 @@ export async function createGit(dir: string, options: GitOptions): Promise<Git> 
     return opened;
   };
 
+  // The last commit that git itself has found on the branch.
+  let found: string | null = null;
   async function head(): Promise<string> {
-    const found = await objects.find(ref());
-    if (found?.type === "commit") return found.oid;
+    // A loose ref comes before a packed one; whatever else stands there, and a commit seen for the first time, is left to git.
+    const loose = readLoose(join(gitDir, ref()));
+    if (loose !== null && loose === found) return found;
+    const asked = await objects.find(ref());
+    if (asked?.type === "commit") return (found = asked.oid);
     throw new ClearedError(
       "GIT_STATE",
       `The branch "${options.branch()}" has no commit. Make a first one, or set branch: in config.yaml to the branch that holds the workspace.`,

@@ -53,6 +53,10 @@ export interface ViewOptions {
   children: Children;
 }
 
+// Loaded by the first verdict: it takes as much as the rest of the view.
+let loading: Promise<typeof import("./policies.ts")> | null = null;
+const loadPolicies = () => (loading ??= import("./policies.ts"));
+
 export function createView(options: ViewOptions): WorkspaceView {
   const { dir, git, config, run, base } = options;
   const overlay = createOverlay(git);
@@ -70,9 +74,7 @@ export function createView(options: ViewOptions): WorkspaceView {
     rowsOf: (reference) => imports.rowsOf(reference),
   });
 
-  // Loaded by the first verdict: it takes as much as the rest of the view.
   let policies: Promise<Policies> | null = null;
-  const loadPolicies = async () => (await import("./policies.ts")).createPolicies(options);
 
   const build = async (head: Tree): Promise<Map<string, string | null>> => filesOf(overlay, head, await closed(head));
 
@@ -91,7 +93,7 @@ export function createView(options: ViewOptions): WorkspaceView {
       gitLog: (query) => git.log(query),
       policies: {
         evaluate: async (name, facts, own) => {
-          const verdict = await (await (policies ??= loadPolicies())).evaluate(name, facts, own);
+          const verdict = await (await (policies ??= loadPolicies().then((one) => one.createPolicies(options)))).evaluate(name, facts, own);
           overlay.record({ op: "verdict", verdict });
           return verdict;
         },
