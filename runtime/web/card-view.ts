@@ -41,7 +41,7 @@ export function cardView(card: Card, { token, accounts, entries, times }: CardCo
   return html`<li><article class="card ${card.kind}" id="${id}" aria-labelledby="${id}-title">
 <p class="eyebrow">${words.kind} <span class="number">${card.id}</span>${needed(card)}</p>
 <h3 id="${id}-title"><bdi>${plain(card.title, 300)}</bdi></h3>
-${entry === undefined ? card.body === null ? nothing : facts(card.body) : entryView(entry, card.body)}
+${entry === undefined ? (card.body === null ? nothing : facts(card.body)) : entryView(entry, card.body)}
 ${card.calls.length > 0 ? callList(card) : nothing}
 ${briefView(card)}
 <form method="post" action="/cards/${card.id}" aria-label="${words.kind} ${card.id}">
