@@ -1,4 +1,4 @@
-/** Each of the fifteen processes on the demo business: what comes out, what was written, and that nothing was written twice. */
+/** Each of the fifteen processes on the demo business: what comes out, what was written, and that nothing was written twice. Size: one table of the fifteen, on one database. */
 import { execFileSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
