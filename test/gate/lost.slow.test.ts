@@ -1,0 +1,164 @@
+/** Between a write and its record: whoever dies there, it is one write, or a card that asks a person. Never two. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { afterAll, afterEach, describe, expect, test } from "vitest";
+import type { Host } from "../../runtime/cli/host.ts";
+import type { RunLog, RunRecord, Step } from "../../runtime/ports.ts";
+import { abandon, closeAll, decide, host, openCard, remove, removeAll, start } from "../engine/harness.ts";
+import { header, type Mood, type Shop, shop, STATES } from "./shop.ts";
+
+const USES = "fsm, mcp, policy, approval, notify, schedule, agent:payer";
+const begin = (more: string): string => `${header(USES, STATES + more)}fsm_enter("ASSESS");
+mcp_call({ tool: "shop/get_invoice", params: { invoice_id: "I-1" } });
+fsm_enter("COMPUTE");
+fsm_enter("POLICY_CHECK");
+`;
+const PASSES = `policy_evaluate({ policy: "open", facts: { fine: true } });\nfsm_enter("MUTATE");\n`;
+const INPUT = "input: {tool: {type: string, required: true}}\n";
+const FILES = {
+  "agents/buys.ts": `${begin(INPUT)}${PASSES}({ answer: mcp_call({ tool: "shop/" + input.tool, params: { invoice_id: "I-1" } }) });`,
+  // Not declared at the gate: it is asked for when it is made.
+  "agents/asks.ts": `${begin(INPUT)}policy_evaluate({ policy: "pay", facts: { amount: "500.00", kind: "x" } });
+fsm_enter("APPROVAL_GATE");
+approval_wait({ title: "Go on?", calls: [] });
+fsm_enter("MUTATE");
+({ answer: mcp_call({ tool: "shop/" + input.tool, params: { invoice_id: "I-1" } }) });`,
+  "agents/payer.ts": `${header("fsm, mcp, policy", STATES)}fsm_enter("ASSESS");\nfsm_enter("COMPUTE");\nfsm_enter("POLICY_CHECK");\n${PASSES}mcp_call({ tool: "shop/pay_blind", params: { invoice_id: "child" } });\n1;`,
+  "agents/tells.ts": `${begin("")}${PASSES}agent_call({ agent: "payer" });
+fsm_enter("SCHEDULE_NOTIFY");
+notify_send({ to: "pat", subject: "Paid", text: "Paid." });
+schedule_run({ agent: "payer", at: "in 52w", input: {}, key: "later" });
+({ done: true });`,
+};
+
+afterEach(closeAll);
+afterAll(removeAll);
+
+const children = new Set<ChildProcess>();
+afterAll(() => {
+  for (const child of children) child.kill("SIGKILL");
+});
+
+const rest = (opened: Host, id: string): Promise<RunRecord> => opened.engine.result(id, { timeoutMs: 30_000 });
+
+/** What a person does who looks into the shop: says whether it happened. */
+async function look(one: Shop, opened: Host, waiting: RunRecord): Promise<RunRecord> {
+  expect(waiting.reason).toBe("in_doubt");
+  expect(openCard(opened, waiting.id)).toMatchObject({ kind: "in_doubt" });
+  one.mood({});
+  return decide(opened, waiting.id, one.wrote().length > 0 ? "approved" : "rejected");
+}
+
+describe("the owner is killed", () => {
+  const ways: [tool: string, at: "before" | "after", asks: boolean][] = [
+    ["pay_keyed", "before", false],
+    ["pay_keyed", "after", false],
+    ["pay_invoice", "before", false],
+    ["pay_invoice", "after", false],
+    ["pay_blind", "before", true],
+    ["pay_blind", "after", true],
+  ];
+  test.each(ways)("at %s, %s it is written: one write, a person is asked: %s %s", async (tool, at, asks) => {
+    const one = await shop(FILES);
+    const agent = tool === "pay_keyed" ? "asks" : "buys";
+    const child = spawn(process.execPath, [join(import.meta.dirname, "owner-child.ts"), one.dir, agent, JSON.stringify({ tool })], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    children.add(child);
+    one.mood({ kill: "owner", at, once: true, owner: child.pid ?? 0 });
+    let id = "";
+    child.stdout?.on("data", (text) => (id += String(text)));
+    expect(await once(child, "exit")).toEqual([null, "SIGKILL"]);
+    expect(one.wrote()).toHaveLength(at === "after" ? 1 : 0);
+    const opened = await host(one);
+    let end = await rest(opened, id.trim());
+    expect(end.status === "waiting", String(end.error?.message)).toBe(asks);
+    if (asks) end = await look(one, opened, end);
+    expect(end, String(end.error?.message)).toMatchObject({ status: "done", outcome: "completed" });
+    expect(one.wrote()).toHaveLength(1);
+    // Who said yes before the kill is not forgotten.
+    if (agent === "asks") expect(end.meta).toMatchObject({ approvals: [{ by: "Pat" }, { by: "Pat" }] });
+    remove(one);
+  });
+});
+
+describe("the tool's server dies", () => {
+  const ways: [what: string, mood: Mood, asks: Record<string, boolean>][] = [
+    ["once, before it wrote", { kill: "self", at: "before", once: true }, { pay_keyed: false, pay_invoice: false, pay_blind: true }],
+    ["once, after it wrote", { kill: "self", at: "after", once: true }, { pay_keyed: false, pay_invoice: false, pay_blind: true }],
+    ["at every call, before it wrote", { kill: "self", at: "before" }, { pay_keyed: true, pay_invoice: true, pay_blind: true }],
+    ["at every call, after it wrote", { kill: "self", at: "after" }, { pay_keyed: true, pay_invoice: false, pay_blind: true }],
+    ["and does not come back", { kill: "self", at: "after", shut: true }, { pay_keyed: true, pay_invoice: true, pay_blind: true }],
+  ];
+  test.each(ways)(
+    "%s",
+    async (_, mood, asks) => {
+      await Promise.all(
+        Object.keys(asks).map(async (tool) => {
+          const one = await shop(FILES);
+          const opened = await host(one);
+          one.mood(mood);
+          const id = await start(opened, "buys", { tool });
+          let end = await rest(opened, id);
+          expect([tool, end.status === "waiting", end.error?.message]).toEqual([tool, asks[tool], undefined]);
+          if (end.status === "waiting") end = await look(one, opened, end);
+          expect([tool, end.status, one.wrote().length]).toEqual([tool, "done", 1]);
+        }),
+      );
+    },
+    60_000,
+  );
+});
+
+class Killed extends Error {}
+
+/** The owner dies in this operation on the record of this step. */
+function killAt(opened: Host, name: string, operation: "intent" | "settle", when: "before" | "after"): Promise<void> {
+  const { view } = opened.world;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let dead = false;
+  const die = () => {
+    dead = true;
+    resolve();
+    throw new Killed();
+  };
+  opened.world.view = async (run, log, now) => {
+    for (const one of ["record", "intent", "settle", "wait", "end", "requeue", "release", "flush"] as const) {
+      const inner = log[one].bind(log) as (...args: unknown[]) => unknown;
+      Object.assign(log, {
+        [one]: (...args: unknown[]) => {
+          const here = one === operation && (args[0] as Step).name === name;
+          if (dead || (here && when === "before")) die();
+          const value = inner(...args);
+          if (here) die();
+          return value;
+        },
+      } satisfies Partial<Record<keyof RunLog, unknown>>);
+    }
+    return view(run, log, now);
+  };
+  return promise;
+}
+
+describe("the owner dies in", () => {
+  const points = ["agent_call", "notify_send", "schedule_run"].flatMap((name) =>
+    (["after intent", "before settle"] as const).map((point) => [name, point] as const),
+  );
+  test.each(points)("%s, %s: told once, started once", async (name, point) => {
+    const one = await shop(FILES);
+    let opened = await host(one);
+    const [when, operation] = point.split(" ") as ["before" | "after", "intent" | "settle"];
+    const killed = killAt(opened, name, operation, when);
+    const id = await start(opened, "tells");
+    await killed;
+    await abandon(opened);
+    opened = await host(one);
+    const end = await opened.engine.result(id, { ended: true, timeoutMs: 20_000 });
+    expect(end, String(end.error?.message)).toMatchObject({ status: "done", result: { done: true } });
+    const notices = opened.database.all<{ key: string }>("SELECT key FROM notices");
+    const runs = (await opened.engine.list({ limit: 50 })).map((run) => `${run.agent} ${run.cause.kind}`).sort();
+    expect([notices.length, runs]).toEqual([1, ["payer agent", "payer schedule", "tells command"]]);
+    expect(one.wrote()).toEqual([{ tool: "shop/pay_blind", params: { invoice_id: "child" } }]);
+  });
+});
