@@ -170,10 +170,12 @@ function functionType(primitive: Primitive, names: Map<string, z.ZodType>): stri
   const answer = tsType(returns, "out", names);
   const optional = Object.values(params.shape).every((schema) => mayBeAbsent(schema as z.ZodType, "in"));
   const shape = tsType(params, "in", names);
+  // An object that is passed is the parameters themselves: one that only is a parameter cannot be passed bare.
+  const given = bare === null ? null : tsType(params.shape[bare] as z.ZodType, "in", names);
   // The object form comes last: it is the overload the checker's message is about.
   const forms = [
     ...(primitive.also ?? []),
-    ...(bare === null ? [] : [`(${bare}: ${tsType(params.shape[bare] as z.ZodType, "in", names)}): ${answer}`]),
+    ...(given === null || /^(?:\{|Record<)/.test(given) ? [] : [`(${bare}: ${given}): ${answer}`]),
     `(params${optional ? "?" : ""}: ${shape === "{}" ? "Record<string, never>" : shape}): ${answer}`,
   ];
   const notes = [

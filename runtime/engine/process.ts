@@ -135,15 +135,16 @@ export function answerOf(result: Json, state: RunState, run: RunRecord, header: 
   return { outcome: "completed", result };
 }
 
-/** What is told beside the result; null for a run that has neither states nor approvals nor writes outside. */
-export function metaOf(state: RunState, run: RunRecord, header: Header, now: number): Json {
+/** What is told beside the result; nothing for a run that has neither states nor approvals nor writes outside. */
+export function metaOf(state: RunState, run: RunRecord, header: Header, now: number): { meta?: Json } {
   const { process, writes, approvals } = state;
-  if (process === null && writes.length === 0 && approvals.length === 0) return null;
-  return runMetadata({
+  if (process === null && writes.length === 0 && approvals.length === 0) return {};
+  const meta = runMetadata({
     process: header.process ?? run.agent,
     verdict: process?.verdict ?? null,
     writes,
     duration_ms: Math.max(0, now - run.createdAt),
     approvals,
-  }) as unknown as Json;
+  });
+  return { meta: meta as unknown as Json };
 }

@@ -227,7 +227,9 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
       fold(state, step, primitive);
       step.changes.forEach((change, index) => {
         const item = toReleased(run, step.seq, index, change);
-        if (item !== null) unreleased.push(item);
+        // What an act outside has shown stands, whatever becomes of the run.
+        if (item !== null && step.effect === "external") log.release([item]);
+        else if (item !== null) unreleased.push(item);
         if (change.op === "committed") log.release(unreleased.splice(0));
       });
     }
@@ -236,7 +238,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
       if (stop instanceof End) return over(stop);
       if (stop !== null) return rest(stop);
       if (ended.kind === "suspended" || log.abort.aborted) return rest("canceled");
-      if (ended.kind === "failed") return log.end({ status: "failed", error: ended.error, ...told() });
+      if (ended.kind === "failed") return log.end({ status: "failed", error: ended.error, ...metaOf(state, run, script.header, now) });
       if (ended.kind === "diverged")
         return log.end({ status: "diverged", error: toWire(divergence(run, ended.seq, ended.recorded, ended.actual, ended.at)) });
       const doubt = log.steps.at(-1);
@@ -257,12 +259,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
       await commit(`agent: ${run.agent}`, log.steps.length);
       log.release(unreleased.splice(0));
       if (run.mode === "live") await view.tidy().catch((error) => log.event("log", { level: "warn", message: toWire(error).message }));
-      log.end({ status: "done", outcome, result, ...told() });
-    }
-
-    function told(): { meta?: Json } {
-      const meta = metaOf(state, run, script.header, now);
-      return meta === null ? {} : { meta };
+      log.end({ status: "done", outcome, result, ...metaOf(state, run, script.header, now) });
     }
   } catch (error) {
     if (error instanceof Suspend) return rest(error);

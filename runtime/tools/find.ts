@@ -6,7 +6,9 @@ import { nameWords } from "./classify.ts";
 const K1 = 1.2;
 const B = 0.75;
 
-const STOP = new Set("a an and are by for from i in is it me my of on or please that the their this to want what with".split(" "));
+const STOP = new Set(
+  "a an and are by find for from get give i in is it look me my of on or please show that the their this to want what with".split(" "),
+);
 
 /** Words without their commonest endings: invoices and invoice are one. */
 const termsOf = (text: string): string[] =>
@@ -16,7 +18,7 @@ const termsOf = (text: string): string[] =>
       word
         .replace(/ies$/, "y")
         .replace(/(?<=[^s])s$/, "")
-        .replace(/(?<=\w{4})(?:ing|ed)$/, "")
+        .replace(/(?<=\w{3})(?:ing|ed)$/, "")
         .replace(/(?<=\w{3})e$/, ""),
     );
 
