@@ -276,6 +276,8 @@ export interface CardDraft {
   approvals?: number;
   /** Who may not decide: the person the run was started by, where the policy or the number of people bars them. */
   not_by?: string;
+  /** Where the run's machine stands, with the line its header gives that state: `APPROVAL_GATE: a manager looks`. */
+  state?: string;
   /** The approval brief, as document_build makes it. */
   brief?: Json;
   /** For a form: what is asked for, by field, as in a header's `input:`. */

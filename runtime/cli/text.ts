@@ -58,6 +58,7 @@ export function cardLines(output: Output, card: Card): string[] {
   const { booked = [] } = (card.body ?? {}) as { booked?: string[] };
   if (card.decision === null) lines.push(...booked.map((leg) => `      ${leg}`));
   for (const call of card.decision?.calls ?? card.edited ?? card.calls) lines.push(`      ${call.tool} ${JSON.stringify(call.params)}`);
+  if (card.state !== undefined && card.decision === null) lines.push(`      ${card.state}`);
   const needs = neededFor(card);
   if (needs !== "" && card.decision === null) lines.push(`      needs ${needs}`);
   if (card.decision === null && (card.said?.length ?? 0) > 0) lines.push(`      yes so far: ${card.said?.join(", ")}`);

@@ -10,7 +10,7 @@ import { canonicalJson } from "./access.ts";
 import { changesIn } from "./edits.ts";
 
 /** What the process adds to a card: who is asked for, and what they should know. Not part of the question itself. */
-export type Demands = Pick<CardDraft, "level" | "levels" | "approvals" | "not_by" | "brief">;
+export type Demands = Pick<CardDraft, "level" | "levels" | "approvals" | "not_by" | "brief" | "state">;
 
 /** Who may decide, as trust.yaml and the ladder say it now. */
 export interface Authority {

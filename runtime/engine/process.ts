@@ -42,6 +42,7 @@ export function demandsOf(
     ...(state.process === null
       ? {}
       : {
+          ...stateLine(state.process),
           brief: approvalBrief({
             process: header.process ?? run.agent,
             title: card.title,
@@ -57,6 +58,11 @@ export function demandsOf(
           }) as unknown as Json,
         }),
   };
+}
+
+function stateLine({ current, machine }: ProcessState): { state?: string } {
+  const line = machine.states.find((one) => one.state === current)?.line ?? "";
+  return line === "" ? {} : { state: `${current}: ${line}` };
 }
 
 /**
@@ -146,5 +152,6 @@ export function metaOf(state: RunState, run: RunRecord, header: Header, now: num
     duration_ms: Math.max(0, now - run.createdAt),
     approvals,
   });
-  return { meta: meta as unknown as Json };
+  const course = process === null ? {} : { states: [...process.before, process.current], machine: process.machine.hash };
+  return { meta: { ...(meta as unknown as Record<string, Json>), ...course } };
 }

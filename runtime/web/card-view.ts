@@ -43,6 +43,7 @@ export function cardView(card: Card, { token, accounts, entries, times }: CardCo
 <h3 id="${id}-title"><bdi>${plain(card.title, 300)}</bdi></h3>
 ${entry === undefined ? (card.body === null ? nothing : facts(card.body)) : entryView(entry, card.body)}
 ${card.calls.length > 0 ? callList(card) : nothing}
+${card.state === undefined ? nothing : html`<p class="faint">${plain(card.state, 300)}</p>`}
 ${briefView(card)}
 <form method="post" action="/cards/${card.id}" aria-label="${words.kind} ${card.id}">
 <input type="hidden" name="token" value="${token}">
