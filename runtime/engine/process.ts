@@ -152,6 +152,6 @@ export function metaOf(state: RunState, run: RunRecord, header: Header, now: num
     duration_ms: Math.max(0, now - run.createdAt),
     approvals,
   });
-  const course = process === null ? {} : { states: [...process.before, process.current], machine: process.machine.hash };
+  const course = process === null ? {} : { states: [...process.before, process.current] };
   return { meta: { ...(meta as unknown as Record<string, Json>), ...course } };
 }
