@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { ClearedError } from "../runtime/errors.ts";
+import { momentOf } from "../runtime/policy/dates.ts";
 import { End, definePrimitive } from "../runtime/primitive.ts";
 import type { Json } from "../runtime/ports.ts";
 import { json, record, shown, text } from "./_shapes.ts";
@@ -25,13 +26,8 @@ function durationOf(words: string): number | null {
 function expiryOf(expires: string | undefined, now: number): number | null {
   if (expires === undefined) return null;
   const duration = durationOf(expires);
-  const at =
-    duration !== null
-      ? now + duration
-      : /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2})$/.test(expires)
-        ? Date.parse(expires)
-        : Number.NaN;
-  if (Number.isNaN(at))
+  const at = duration === null ? momentOf(expires) : now + duration;
+  if (at === null)
     throw new ClearedError(
       "PARAMS_INVALID",
       `expires: ${shown(expires)} is neither a duration ("30m", "12h", "3d", "2w") nor a date-time with its zone ("2026-11-30T18:00:00Z").`,

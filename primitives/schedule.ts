@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { isDay } from "../runtime/day.ts";
 import { ClearedError } from "../runtime/errors.ts";
+import { momentOf } from "../runtime/policy/dates.ts";
 import { definePrimitive, type StepContext } from "../runtime/primitive.ts";
 import { json, shown, text } from "./_shapes.ts";
 
@@ -23,8 +24,8 @@ function opensAt(at: string, now: number, timezone: string): number {
     return from.add({ [UNITS[unit as keyof typeof UNITS]]: Number(count) }).epochMilliseconds;
   }
   if (isDay(at)) return Temporal.PlainDateTime.from(at + OPENS).toZonedDateTime(timezone).epochMilliseconds;
-  const moment = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2})$/.test(at) ? Date.parse(at) : Number.NaN;
-  if (!Number.isNaN(moment)) return moment;
+  const moment = momentOf(at);
+  if (moment !== null) return moment;
   throw new ClearedError(
     "PARAMS_INVALID",
     `schedule_run: at: ${shown(at)} is neither "in 3d" (m, h, d, w), nor a day ("2026-11-30"), nor a date-time with its zone ("2026-11-30T18:00:00Z").`,

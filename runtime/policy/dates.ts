@@ -9,6 +9,12 @@ export function dayOrMoment(text: string): { day: string } | { ms: number } | nu
   return Number.isNaN(ms) ? null : { ms };
 }
 
+/** ms of a date-time with its zone, or null. */
+export function momentOf(text: string): number | null {
+  const found = dayOrMoment(text);
+  return found !== null && "ms" in found ? found.ms : null;
+}
+
 /** Negative, zero or positive; null when the two cannot be compared. */
 export function compareDates(a: string, b: string): number | null {
   const [x, y] = [dayOrMoment(a), dayOrMoment(b)];

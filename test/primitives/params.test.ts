@@ -243,7 +243,7 @@ it("approval_wait answers no calls when rejected and the person's calls when edi
   expect(await callPrimitive(get("approval_wait"), wait, edited.ctx)).toEqual({ decision: "edited", by: "ann", calls });
 });
 
-it.each(["tomorrow", "0d", "3 days", "2026-11-30", "2026-11-30T10:00", "2020-01-01T00:00:00Z", "9999999d"])(
+it.each(["tomorrow", "0d", "3 days", "2026-11-30", "2026-11-30T10:00", "2020-01-01T00:00:00Z", "2030-02-30T10:00:00Z", "9999999d"])(
   "approval_wait refuses the expiry %s",
   async (expires) => {
     await expect(callPrimitive(get("approval_wait"), { ...wait, expires }, memory().ctx)).rejects.toMatchObject({ code: "PARAMS_INVALID" });
