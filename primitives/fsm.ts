@@ -1,6 +1,7 @@
 /** The state machine of a process agent: the script says where it is, the host decides what that state allows (runtime/states.ts). */
 import { z } from "zod";
 import { ClearedError } from "../runtime/errors.ts";
+import type { State } from "../runtime/ports.ts";
 import { End, definePrimitive } from "../runtime/primitive.ts";
 import { STATES, move } from "../runtime/states.ts";
 import { text } from "./_shapes.ts";
@@ -12,7 +13,7 @@ export const fsm_enter = definePrimitive({
   summary:
     "Enter the next state of the agent's `states:`. A blocked verdict ends the run here; a verdict that escalates waits here for a person and goes on at APPROVAL_GATE.",
   params: z.object({
-    state: z.enum(STATES as [string, ...string[]]).describe("one of the header's states, or ESCALATE, FAILED"),
+    state: z.enum(STATES).describe("one of the header's states, or ESCALATE, FAILED"),
     reason: text.optional().describe("why, for the person who reads it; for ESCALATE and FAILED"),
   }),
   returns: z.object({ state: z.string(), line: z.string().describe("what the header says happens in it") }),
@@ -25,14 +26,13 @@ export const fsm_enter = definePrimitive({
         "FSM_EDGE",
         "This agent has no states. Add them to its header: states: [ASSESS, COMPUTE, POLICY_CHECK, APPROVAL_GATE, MUTATE].",
       );
-    const to = p.state as (typeof STATES)[number];
-    const answer = move(process, to);
+    const answer = move(process, p.state);
     if (answer instanceof ClearedError) throw answer;
     if (typeof answer === "object") throw new End(answer.end, answer.why);
-    const enter = (state: (typeof STATES)[number]) => ctx.changed({ op: "entered", state, machine: process.machine.hash });
+    const enter = (state: State) => ctx.changed({ op: "entered", state, machine: process.machine.hash });
     if (answer === "enter") {
-      enter(to);
-      return { state: to, line: process.machine.states.find((one) => one.state === to)?.line ?? "" };
+      enter(p.state);
+      return { state: p.state, line: process.machine.states.find((one) => one.state === p.state)?.line ?? "" };
     }
     await ctx.escalate(p.reason);
     if (process.current !== "ESCALATE") enter("ESCALATE");

@@ -1,10 +1,10 @@
 /** What the rules of policies/ say about the facts of a run. The verdict is kept with the run; the gate and the state machine follow it. */
 import { z } from "zod";
-import type { VerdictWord } from "../runtime/ports.ts";
 import { definePrimitive } from "../runtime/primitive.ts";
+import { STRICTNESS } from "../runtime/states.ts";
 import { record, text } from "./_shapes.ts";
 
-const word = z.enum(["pass", "inform", "require_approval", "escalate", "block"] satisfies VerdictWord[]);
+const word = z.enum(STRICTNESS);
 
 export const policy_evaluate = definePrimitive({
   name: "policy_evaluate",

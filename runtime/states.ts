@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { ClearedError } from "./errors.ts";
-import type { Access, State, Verdict } from "./ports.ts";
+import type { Access, State, Verdict, VerdictWord } from "./ports.ts";
 
 /** In the order in which a process goes through them; ESCALATE and FAILED may be entered from everywhere. */
 export const ORDER = [
@@ -19,10 +19,9 @@ export const ORDER = [
 ] as const satisfies readonly State[];
 export const STATES: readonly State[] = [...ORDER, "ESCALATE", "FAILED"];
 
-const ALL = STATES;
 const TABLE: Record<Access, readonly State[]> = {
-  context: ALL,
-  pure: ALL,
+  context: STATES,
+  pure: STATES,
   model: ["DECOMPOSE", "ASSESS", "APPROVAL_GATE", "SCHEDULE_NOTIFY", "COMPLETE"],
   model_task: ["ASSESS", "MUTATE", "SCHEDULE_NOTIFY"],
   read: ["ASSESS", "APPROVAL_GATE", "MUTATE", "SCHEDULE_NOTIFY"],
@@ -125,8 +124,9 @@ export function judged(process: ProcessState, verdict: Verdict): void {
   if (process.verdict === null || strictness(verdict) >= strictness(process.verdict)) process.verdict = verdict;
 }
 
-const WORDS = ["pass", "inform", "require_approval", "escalate", "block"] as const;
-const strictness = (verdict: Verdict): number => WORDS.indexOf(verdict.verdict);
+/** What a verdict may be, from mild to strict. */
+export const STRICTNESS = ["pass", "inform", "require_approval", "escalate", "block"] as const satisfies readonly VerdictWord[];
+const strictness = ({ verdict }: Verdict): number => STRICTNESS.indexOf(verdict);
 
 /** True while an act outside needs a person's yes: the machine has a fixed gate, the policy asks for one, or nothing was evaluated. */
 export function gateDemanded(process: ProcessState): boolean {

@@ -6,12 +6,13 @@
 import { didYouMean } from "../errors.ts";
 import { plainDecimal } from "../money.ts";
 import type { Json } from "../ports.ts";
+import { STRICTNESS } from "../states.ts";
 import { type Atom, type Condition, type Operand, isOrdered, operandsOf, print, printOperand } from "./condition.ts";
 import { compareDates, dayOrMoment } from "./dates.ts";
 import { compareDecimals, isDecimal } from "./decimals.ts";
 import { type Kind, type Scope, holds, fieldValue } from "./evaluate.ts";
 import { type Ladder, meetsLevel } from "./levels.ts";
-import { type Rule, STRICTNESS } from "./verdict.ts";
+import type { Rule } from "./verdict.ts";
 
 export interface PolicyFinding {
   path: readonly (string | number)[];

@@ -3,6 +3,7 @@
  * demands approval at its level. Adding a rule never makes the verdict milder.
  */
 import type { Verdict, VerdictWord } from "../ports.ts";
+import { STRICTNESS } from "../states.ts";
 import { because } from "./because.ts";
 import type { Condition } from "./condition.ts";
 import { type Scope, evaluate, unknownFields } from "./evaluate.ts";
@@ -25,9 +26,6 @@ export interface RuleSet extends Scope {
   source: string;
   rules: readonly Rule[];
 }
-
-/** From mild to strict. */
-export const STRICTNESS: readonly VerdictWord[] = ["pass", "inform", "require_approval", "escalate", "block"];
 
 const WORDS: Record<Action, string> = {
   block: "block deny reject forbidden prohibited",

@@ -8,8 +8,9 @@ import { type Kind, evaluate } from "../../runtime/policy/evaluate.ts";
 import { readGiven } from "../../runtime/policy/given.ts";
 import { ladderSchema } from "../../runtime/policy/levels.ts";
 import { lintRules } from "../../runtime/policy/lint.ts";
-import { type Action, type Rule, type RuleSet, STRICTNESS, judge } from "../../runtime/policy/verdict.ts";
+import { type Action, type Rule, type RuleSet, judge } from "../../runtime/policy/verdict.ts";
 import type { Json } from "../../runtime/ports.ts";
+import { STRICTNESS } from "../../runtime/states.ts";
 
 const LADDER = ladderSchema.parse({});
 const FIELDS = ["amount", "limit", "status", "hold", "due", "tags", "customer.tier"];
