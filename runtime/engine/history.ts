@@ -50,6 +50,15 @@ export function addEvent(database: Database, rid: number, type: RunEvent["type"]
   database.run("INSERT INTO events VALUES (?, ?, ?, ?, ?)", rid, nextEvent(database, rid), type, at, JSON.stringify(body));
 }
 
+/** The run is to be executed again; `from` says why. Inside the caller's transaction. */
+export function queueRun(database: Database, rid: number, at: number, from: string): void {
+  database.run(
+    "UPDATE runs SET status = 'queued', reason = NULL, waits_for = NULL, wake_at = NULL, error = NULL, ended_at = NULL WHERE rid = ?",
+    rid,
+  );
+  addEvent(database, rid, "status", at, { status: "queued", from });
+}
+
 export function readSignals(database: Database, rid: number, gate: string): Signal[] {
   return database
     .all<{ key: string; payload: string; at: number }>(
@@ -168,9 +177,7 @@ export function wakeParent(database: Database, child: string, at: number): void 
      WHERE c.id = ? AND c.cause_kind = 'agent' AND p.status = 'waiting' AND p.reason = 'child'`,
     child,
   );
-  if (parent === undefined) return;
-  database.run("UPDATE runs SET status = 'queued', reason = NULL, waits_for = NULL, wake_at = NULL WHERE rid = ?", parent.rid);
-  addEvent(database, parent.rid, "status", at, { status: "queued", from: "child" });
+  if (parent !== undefined) queueRun(database, parent.rid, at, "child");
 }
 
 export interface LogHooks {

@@ -5,7 +5,7 @@
 import { ClearedError } from "../errors.ts";
 import type { Clock, Engine, Json, RunEvent, RunQuery, RunSpec, RunStatus, ScriptPin } from "../ports.ts";
 import type { Database } from "./database.ts";
-import { addEvent, closeGates, forgetFailure, isDecided, readSignals, readSteps, storeStep, wakeParent } from "./history.ts";
+import { addEvent, closeGates, forgetFailure, isDecided, queueRun, readSignals, readSteps, storeStep, wakeParent } from "./history.ts";
 import { newRunId } from "./ids.ts";
 import { OPEN, type RunRow, createWatch, toRecord } from "./rows.ts";
 import { createWorker } from "./worker.ts";
@@ -47,13 +47,7 @@ export function createEngine(database: Database, clock: Clock, onError: (error: 
       spec.by ?? null,
       clock.now(),
     );
-  const queue = (row: RunRow, from: string) => {
-    database.run(
-      "UPDATE runs SET status = 'queued', reason = NULL, waits_for = NULL, wake_at = NULL, error = NULL, ended_at = NULL WHERE rid = ?",
-      row.rid,
-    );
-    addEvent(database, row.rid, "status", clock.now(), { status: "queued", from });
-  };
+  const queue = (row: RunRow, from: string) => queueRun(database, row.rid, clock.now(), from);
 
   return {
     async start(spec) {

@@ -5,7 +5,7 @@
 import { ClearedError } from "../errors.ts";
 import type { Clock, RunLog } from "../ports.ts";
 import type { Database } from "./database.ts";
-import { addEvent, openLog } from "./history.ts";
+import { addEvent, openLog, queueRun } from "./history.ts";
 import { OPEN, type RunRow, type Watch, toRecord } from "./rows.ts";
 
 /** How an execution ended for the worker: over, or parked on a call that goes on in this process. */
@@ -43,10 +43,7 @@ export function createWorker(database: Database, clock: Clock, watch: Watch, onE
   const queueAgain = (rows: { rid: number }[], from: string) => {
     if (rows.length === 0) return;
     database.write(() => {
-      for (const { rid } of rows) {
-        database.run("UPDATE runs SET status = 'queued', reason = NULL, waits_for = NULL, wake_at = NULL WHERE rid = ?", rid);
-        addEvent(database, rid, "status", clock.now(), { status: "queued", from });
-      }
+      for (const { rid } of rows) queueRun(database, rid, clock.now(), from);
     });
   };
 
