@@ -4,6 +4,7 @@
  */
 import { ClearedError, toWire } from "../errors.ts";
 import { plainDecimal } from "../money.ts";
+import { compareDecimals } from "../policy/decimals.ts";
 import { type Ladder, levelName, meetsLevel } from "../policy/levels.ts";
 import type { CardDraft, Decision } from "../ports.ts";
 import { type Header, validateInput } from "../sandbox/header.ts";
@@ -19,7 +20,7 @@ interface Person {
 }
 
 /** The roles and ranks a card asks for. */
-export function levelsOf(card: Pick<CardDraft, "level" | "levels">): string[] {
+function levelsOf(card: Pick<CardDraft, "level" | "levels">): string[] {
   return (card.levels ?? (card.level === null ? [] : [card.level])).map(levelName);
 }
 
@@ -100,14 +101,8 @@ function assertEdit(card: CardDraft, decision: Decision): void {
 
 /** Sizes of plain decimals, signs left out; false for anything that is none. */
 export function isAtMost(amount: unknown, limit: unknown): boolean {
-  const [[a = "", b = ""], [c = "", d = ""]] = [amount, limit].map((one) => (plainDecimal(one) ?? "").replace("-", "").split(".")) as [
-    string[],
-    string[],
-  ];
-  if (a === "" || c === "") return false;
-  if (a.length !== c.length) return a.length < c.length;
-  const places = Math.max(b.length, d.length);
-  return a + b.padEnd(places, "0") <= c + d.padEnd(places, "0");
+  const [size, most] = [amount, limit].map((one) => plainDecimal(one)?.replace("-", ""));
+  return size !== undefined && most !== undefined && compareDecimals(size, most) <= 0;
 }
 
 /** @throws RUN_INPUT naming the field */

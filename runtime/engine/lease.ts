@@ -9,8 +9,8 @@ import type { Clock } from "../ports.ts";
 import { ClearedError } from "../errors.ts";
 
 /** An owner that has not beaten for so long may be replaced although its process exists (stopped, swapped out). */
-export const LEASE_MS = 10_000;
-export const BEAT_MS = 2_000;
+const LEASE_MS = 10_000;
+const BEAT_MS = 2_000;
 
 export interface Lease {
   /** @throws OWNER_FENCED once another process has taken over; called before anything leaves this process. */
