@@ -53,6 +53,9 @@ export function nameWords(name: string): string[] {
     .filter((word) => word !== "");
 }
 
+/** One spelling for names that are the same words: pageToken, page-token -> page_token. */
+export const spelled = (name: string): string => nameWords(name).join("_");
+
 /** Class of a tool by its own name (without the server's), and in words what decided. */
 export function classify(name: string, hints: ToolHints): { class: ToolClass; why: string } {
   const { declared, annotations, trusted } = hints;

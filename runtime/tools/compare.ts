@@ -3,7 +3,7 @@
  * promises, or its absence. Nothing here calls anything.
  */
 import type { Json, Verification, VerifiedWrite } from "../ports.ts";
-import { nameWords } from "./classify.ts";
+import { nameWords, spelled } from "./classify.ts";
 import { type Fields, matches, objectsIn, own } from "./shape.ts";
 
 export interface Expectation {
@@ -71,8 +71,8 @@ export function differing(expected: Fields, actual: Fields, missing: boolean): V
 /** The field in which a record shows an id: the same name, or `id` for the one id it was asked for by. */
 function idField(record: Fields, name: string, alone: boolean): string | undefined {
   const bare = (field: string): boolean => typeof record[field] !== "object" || record[field] === null;
-  const same = Object.keys(record).find((field) => bare(field) && nameWords(field).join("_") === nameWords(name).join("_"));
-  return same ?? (alone && /(^|_)id$/.test(nameWords(name).join("_")) && Object.hasOwn(record, "id") ? "id" : undefined);
+  const same = Object.keys(record).find((field) => bare(field) && spelled(field) === spelled(name));
+  return same ?? (alone && /(^|_)id$/.test(spelled(name)) && Object.hasOwn(record, "id") ? "id" : undefined);
 }
 
 const sameId = (a: Json, b: Json | undefined): boolean => b !== undefined && b !== null && String(a) === String(b);

@@ -4,7 +4,7 @@
  */
 import { plainDecimal } from "../money.ts";
 import type { Json } from "../ports.ts";
-import { nameWords } from "./classify.ts";
+import { spelled } from "./classify.ts";
 import { type Fields, isObject, objectsIn, own } from "./shape.ts";
 
 const PART = "(?:\"[^\"]+\"|'[^']+'|`[^`]+`|\\[[^\\]]+\\]|[\\p{L}_$][\\p{L}\\p{N}_$]*)";
@@ -51,8 +51,6 @@ const SUFFIXES: Record<string, string> = {
   ...Object.fromEntries("amount total price cost fee balance value".split(" ").map((word) => [word, "amount"])),
   ...Object.fromEntries("name title label description text".split(" ").map((word) => [word, "text"])),
 };
-
-const spelled = (name: string): string => nameWords(name).join("_");
 
 /**
  * The one candidate that certainly is meant by a name, or null with those it could be. `typed`: a value the name stands beside and the

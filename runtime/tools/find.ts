@@ -1,7 +1,7 @@
 /** Tools nearest to a wish in words: BM25 (Robertson and Zaragoza 2009, k1 = 1.2, b = 0.75) over name, description and parameters. */
 import type { ToolInfo } from "../ports.ts";
-import { isObject } from "./shape.ts";
 import { nameWords } from "./classify.ts";
+import { propertiesOf } from "./shape.ts";
 
 const K1 = 1.2;
 const B = 0.75;
@@ -24,8 +24,7 @@ const termsOf = (text: string): string[] =>
 
 /** The name counts three times: it is what its author thought it to be. */
 function documentOf(tool: ToolInfo): string[] {
-  const schema = isObject(tool.input_schema) ? tool.input_schema : {};
-  const params = isObject(schema["properties"]) ? Object.keys(schema["properties"]) : [];
+  const params = Object.keys(propertiesOf(tool.input_schema));
   const name = termsOf(tool.name);
   return [...name, ...name, ...name, ...termsOf(tool.description.slice(0, 2000)), ...params.flatMap(termsOf)];
 }

@@ -4,8 +4,8 @@
  */
 import { ClearedError } from "../errors.ts";
 import type { Call, Json } from "../ports.ts";
-import { nameWords } from "./classify.ts";
-import { failureIn, type Fields, isObject, matches, own } from "./shape.ts";
+import { nameWords, spelled } from "./classify.ts";
+import { failureIn, type Fields, isObject, matches, own, propertiesOf } from "./shape.ts";
 
 export interface Pages {
   records: Json[];
@@ -52,7 +52,6 @@ interface Said {
 function saidBy(answer: Json, count: number): Said {
   const top = isObject(answer) ? answer : {};
   const inner = ["meta", "metadata", "pagination", "paging", "page_info", "links", "response_metadata"];
-  const spelled = (name: string): string => nameWords(name).join("_");
   const all = [top, ...Object.entries(top).flatMap(([key, value]) => (inner.includes(spelled(key)) && isObject(value) ? [value] : []))];
   const pairs = all.flatMap((one) => Object.entries(one).map(([key, value]): [string, Json] => [spelled(key), value]));
   const first = <T>(names: string[], is: (value: Json) => value is T & Json): T | null => {
@@ -86,7 +85,7 @@ function saidBy(answer: Json, count: number): Said {
 function cursorParams(cursor: string | number, name: string | null, known: readonly string[]): Fields | null {
   const query = typeof cursor === "string" && /^(https?:\/)?\/|^\?/.test(cursor) ? /\?([^#]*)/.exec(cursor)?.[1] : undefined;
   if (query === undefined) return name === null ? null : { [name]: cursor };
-  const given = [...new URLSearchParams(query)].filter(([key]) => [...CURSORS, ...NUMBERS, ...OFFSETS].includes(nameWords(key).join("_")));
+  const given = [...new URLSearchParams(query)].filter(([key]) => [...CURSORS, ...NUMBERS, ...OFFSETS].includes(spelled(key)));
   const usable = given.filter(([key]) => known.length === 0 || known.includes(key));
   return usable.length === 0
     ? null
@@ -108,10 +107,10 @@ interface Style {
 }
 
 function styleOf(schema: Json, params: Fields): Style {
-  const properties = isObject(schema) && isObject(schema["properties"]) ? schema["properties"] : {};
+  const properties = propertiesOf(schema);
   const known = [...new Set([...Object.keys(properties), ...Object.keys(params)])];
   const named = (names: readonly string[]): string | null =>
-    names.map((name) => known.find((key) => nameWords(key).join("_") === name)).find((key) => key !== undefined) ?? null;
+    names.map((name) => known.find((key) => spelled(key) === name)).find((key) => key !== undefined) ?? null;
   const fact = (name: string | null, key: string): Json | undefined => {
     const property = name === null ? undefined : properties[name];
     return isObject(property) ? property[key] : undefined;

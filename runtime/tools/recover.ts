@@ -6,7 +6,7 @@ import { ClearedError } from "../errors.ts";
 import type { Call, Json, ToolInfo } from "../ports.ts";
 import { nameWords } from "./classify.ts";
 import { columnsOf, matchColumn, replaceIdentifiers, schemaError, valueBeside } from "./drift.ts";
-import { failureIn, isObject } from "./shape.ts";
+import { failureIn, isObject, propertiesOf, requiredOf } from "./shape.ts";
 
 const SCHEMA_WORDS = new Set("schema column columns describe inspect metadata structure".split(" "));
 const TRANSIENT =
@@ -89,11 +89,9 @@ function outcome({ answer, error }: Attempt, notes: string[]): { answer: Json; n
 async function columnsFor(call: Call, tools: readonly ToolInfo[], read: (call: Call) => Promise<Json>): Promise<Map<string, string>> {
   const given = isObject(call.params) ? call.params : {};
   for (const tool of tools) {
-    const schema = isObject(tool.input_schema) ? tool.input_schema : {};
-    const known = isObject(schema["properties"]) ? Object.keys(schema["properties"]) : [];
-    const required = Array.isArray(schema["required"]) ? schema["required"] : [];
-    if (!required.every((name) => typeof name === "string" && Object.hasOwn(given, name))) continue;
-    const params = Object.fromEntries(Object.entries(given).filter(([name]) => known.includes(name)));
+    if (!requiredOf(tool.input_schema).every((name) => Object.hasOwn(given, name))) continue;
+    const known = propertiesOf(tool.input_schema);
+    const params = Object.fromEntries(Object.entries(given).filter(([name]) => Object.hasOwn(known, name)));
     const reply = await attempt(() => read({ tool: tool.tool, params }));
     const columns = reply.error === null ? columnsOf(reply.answer) : new Map<string, string>();
     if (columns.size > 0) return columns;

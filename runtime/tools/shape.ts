@@ -32,6 +32,15 @@ export function matches(expected: Json, actual: Json | undefined): boolean {
 /** A field of an untrusted object; what it inherits does not count. */
 export const own = (record: Fields, key: string): Json | undefined => (Object.hasOwn(record, key) ? record[key] : undefined);
 
+/** The parameters a tool's schema names, with what it says of each. */
+export const propertiesOf = (schema: Json): Fields => (isObject(schema) && isObject(schema["properties"]) ? schema["properties"] : {});
+
+/** The parameters a tool's schema demands. */
+export function requiredOf(schema: Json): string[] {
+  const names = isObject(schema) ? schema["required"] : [];
+  return Array.isArray(names) ? names.filter((one) => typeof one === "string") : [];
+}
+
 /** Objects of an answer from the outside in, breadth first; at most 10,000 and four levels deep, where records stand. */
 export function objectsIn(answer: Json): Fields[] {
   const found: Fields[] = [];

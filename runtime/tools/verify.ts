@@ -6,9 +6,9 @@
 import { answerText } from "../answers/mutations.ts";
 import { ClearedError } from "../errors.ts";
 import type { Call, Json, ToolInfo, VerifiedWrite } from "../ports.ts";
-import { nameWords } from "./classify.ts";
+import { nameWords, spelled } from "./classify.ts";
 import { compare, differing, type Expectation, recordOf, REMOVED, type Snapshot, wrongId } from "./compare.ts";
-import { failureIn, type Fields, isObject, objectsIn, own } from "./shape.ts";
+import { failureIn, type Fields, isObject, objectsIn, own, propertiesOf, requiredOf } from "./shape.ts";
 
 /** `verify:` of a tool in trust.yaml. A value `$x` stands for the call's parameter x. */
 export interface VerifyDeclaration {
@@ -69,7 +69,7 @@ const REMOVES = new Set(["delete", "remove"]);
 
 /** The parameters that name a record: id, *_id, *_number, *_code, *_ref, in snake_case or camelCase. */
 export function keyParams(params: Fields): Fields {
-  return Object.fromEntries(Object.entries(params).filter(([name]) => /^(?:.+_)?(?:id|number|code|ref)$/.test(nameWords(name).join("_"))));
+  return Object.fromEntries(Object.entries(params).filter(([name]) => /^(?:.+_)?(?:id|number|code|ref)$/.test(spelled(name))));
 }
 
 /** `order_items` of `modify_order_items`: the name without its verb. */
@@ -80,11 +80,11 @@ export function nounOf(name: string): string {
 
 /** How a write of this tool is read back; null when no listed reading tool is known for it. */
 export function verifySpec(tool: ToolInfo, declared: VerifyDeclaration | undefined, listed: readonly ToolInfo[]): VerifySpec | null {
-  const name = nameWords(tool.name).join("_");
+  const name = spelled(tool.name);
   const noun = nounOf(tool.name);
   const wanted = declared?.read.split("/").at(-1) ?? PAIRS[name] ?? `get_${noun}`;
   const reader = listed.find(
-    (one) => one.server === tool.server && one.class === "read" && (one.name === wanted || nameWords(one.name).join("_") === wanted),
+    (one) => one.server === tool.server && one.class === "read" && (one.name === wanted || spelled(one.name) === wanted),
   );
   if (reader === undefined) return null;
   const map = declared?.key;
@@ -108,12 +108,11 @@ function declaredKey(map: Record<string, string>, params: Fields, answer: Json):
 
 /** The record's own id by the reader's schema, from the parameters or from the answer that made it; else the other ids the reader takes. */
 function inferredKey(reader: ToolInfo, params: Fields, answer: Json): Fields | null {
-  const schema = isObject(reader.input_schema) ? reader.input_schema : {};
-  const known = isObject(schema["properties"]) ? Object.keys(schema["properties"]) : [];
-  const required = Array.isArray(schema["required"]) ? schema["required"].filter((one) => typeof one === "string") : [];
+  const known = Object.keys(propertiesOf(reader.input_schema));
+  const required = requiredOf(reader.input_schema);
   const noun = nounOf(reader.name);
   const names = [`${noun}_id`, "id"];
-  const isOwn = (name: string): boolean => names.includes(nameWords(name).join("_"));
+  const isOwn = (name: string): boolean => names.includes(spelled(name));
   const find = (name: string): Json | undefined =>
     fieldNamed(params, isOwn(name) ? [name, ...names] : [name]) ?? (isOwn(name) ? fieldOf(answer, [name, ...names]) : undefined);
   const wanted = required.length > 0 ? required : known.filter(isOwn).slice(0, 1);
@@ -131,7 +130,7 @@ function inferredKey(reader: ToolInfo, params: Fields, answer: Json): Fields | n
 /** The first of these fields that a record has, however its name is written (orderId, order_id). */
 function fieldNamed(record: Fields, names: readonly string[]): Json | undefined {
   for (const name of names) {
-    const found = Object.keys(record).find((key) => key === name || nameWords(key).join("_") === nameWords(name).join("_"));
+    const found = Object.keys(record).find((key) => key === name || spelled(key) === spelled(name));
     if (found !== undefined) return record[found];
   }
   return undefined;
