@@ -86,4 +86,4 @@ export function textAnswer(text: string, options: { list: boolean; policy: { pas
 }
 
 /** `[POLICY: 2 rule(s) triggered: A, B]` */
-export const policyLine = (summary: string): string => `[POLICY: ${summary.replace(/\s+/g, " ").trim()}]`;
+const policyLine = (summary: string): string => `[POLICY: ${summary.replace(/\s+/g, " ").trim()}]`;

@@ -22,7 +22,7 @@ export interface Scope {
   loose: boolean;
 }
 
-export type Truth = boolean | null;
+type Truth = boolean | null;
 
 const THRESHOLD = "threshold.";
 

@@ -3,7 +3,7 @@
 const digitsOf = (text: string): string => text.replace(/\D/g, "");
 
 /** ISO/IEC 7812-1, Annex B. */
-export function luhn(text: string): boolean {
+function luhn(text: string): boolean {
   const digits = digitsOf(text);
   let sum = 0;
   for (let i = digits.length - 1, twice = false; i >= 0; i--, twice = !twice) {
