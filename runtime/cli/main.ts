@@ -214,7 +214,7 @@ async function main(argv: string[]): Promise<number> {
     }
     return reportError(
       createOutput(json),
-      new ClearedError("USAGE", `${error.message.replace(/^error: /, "")}. See \`cleared --help\`.`),
+      new ClearedError("USAGE", `${error.message.replace(/^error: /, "").replace(/\.$/, "")}. See \`cleared --help\`.`),
       process.cwd(),
     );
   }

@@ -11,7 +11,7 @@ export function printRun(output: Output, record: RunRecord, dir: string): number
   output.line(runLine(output, record).join("  ").trimEnd());
   if (record.result !== null) output.line(JSON.stringify(record.result, null, 2));
   if (record.error !== null && !output.json) output.note(formatError(record.error, dir));
-  if (record.status === "waiting" && record.reason === "approval")
+  if (record.status === "waiting" && (record.reason === "approval" || record.reason === "escalation"))
     output.line("Decide with `cleared queue`, then `cleared approve N` or `cleared reject N`.");
   if (record.status === "waiting" && record.reason === "input")
     output.line("Look with `cleared queue`, then answer with `cleared answer N name=value`.");

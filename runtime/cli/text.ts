@@ -13,6 +13,9 @@ export function parseJson(text: string | undefined, what: string): Json {
   }
 }
 
+/** As a shell takes it for one word. */
+export const quoted = (path: string): string => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
+
 /** A whole number of the command line. @throws USAGE naming the option */
 export function toCount(text: unknown, what: string, most = 1_000_000): number {
   if (!/^\d{1,7}$/.test(String(text)) || Number(text) > most)
@@ -26,6 +29,9 @@ export function exitOf(run: RunRecord): number {
   if (run.status === "canceled" || (run.status === "done" && run.outcome !== "completed")) return EXIT.policy;
   return 0;
 }
+
+// Of what a run waits for; the card has all of it.
+const LONG = 160;
 
 export function runLine(output: Output, run: RunRecord): string[] {
   const word = run.status === "done" ? (run.outcome ?? "done") : run.status;
@@ -41,7 +47,7 @@ export function runLine(output: Output, run: RunRecord): string[] {
     run.error !== null
       ? `${run.error.code}${run.error.at === undefined ? "" : ` at ${formatAt(run.error.at)}`}`
       : run.waitsFor !== null
-        ? `${run.reason}: ${run.waitsFor}`
+        ? `${run.reason}: ${run.waitsFor.length > LONG ? `${run.waitsFor.slice(0, LONG)}…` : run.waitsFor}`
         : run.status === "queued" && run.notBefore !== undefined
           ? `not before ${when(run.notBefore)}`
           : "";
@@ -54,7 +60,9 @@ export function when(ms: number | null): string {
 
 export function cardLines(output: Output, card: Card): string[] {
   const state = card.decision === null ? output.yellow("open") : card.decision.decision;
-  const lines = [`${output.bold(String(card.id))}  ${state}  ${card.kind}  ${card.title}`];
+  // What a verdict says is a line for each rule.
+  const [title, ...more] = card.kind === "escalation" ? card.title.split("; ") : [card.title];
+  const lines = [`${output.bold(String(card.id))}  ${state}  ${card.kind}  ${title}`, ...more.map((one) => `      ${one}`)];
   const { booked = [] } = (card.body ?? {}) as { booked?: string[] };
   if (card.decision === null) lines.push(...booked.map((leg) => `      ${leg}`));
   for (const call of card.decision?.calls ?? card.edited ?? card.calls) lines.push(`      ${call.tool} ${JSON.stringify(call.params)}`);

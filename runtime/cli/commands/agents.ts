@@ -11,7 +11,11 @@ import { runLine, when } from "../text.ts";
 export async function run(at: Invocation, [verb, name]: (string | string[] | undefined)[]): Promise<number> {
   const { output } = at;
   const dir = findWorkspace(at.dir);
-  if (verb === "show") return show(output, dir, String(name));
+  if (verb === "show") {
+    if (typeof name !== "string")
+      throw new ClearedError("USAGE", "Name an agent: `cleared agents show NAME`; `cleared agents` lists them.");
+    return show(output, dir, name);
+  }
   const agents = await withLook(dir, (api) => api.agents({}));
   if (verb === undefined || verb === "list") {
     output.result(agents);

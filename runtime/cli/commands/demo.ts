@@ -10,6 +10,7 @@ import { parseTrust } from "../../workspace/config.ts";
 import { initWorkspace } from "../../workspace/init.ts";
 import { CONFIG, TRUST } from "../../workspace/layout.ts";
 import type { Invocation } from "../main.ts";
+import { quoted } from "../text.ts";
 
 const PRODUCT = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))));
 const INPUT = `{"invoice_id":"INV-2024-447"}`;
@@ -64,6 +65,3 @@ export async function nameServer(file: string): Promise<void> {
     throw new ClearedError("CONFIG_INVALID", `The starter's ${TRUST} has no place for the tool server.`);
   await writeFile(file, text);
 }
-
-/** As a shell takes it for one word. */
-const quoted = (path: string): string => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);

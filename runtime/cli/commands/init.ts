@@ -5,6 +5,7 @@ import { primitives } from "../../../primitives/index.ts";
 import { writeTypes } from "../../checks/write-types.ts";
 import { initWorkspace } from "../../workspace/init.ts";
 import type { Invocation } from "../main.ts";
+import { quoted } from "../text.ts";
 
 // The product's own folder has the shape of a workspace at its top.
 const STARTER = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))));
@@ -20,6 +21,6 @@ export async function run(at: Invocation, [dir]: (string | string[] | undefined)
     prepare: async (dir) => void (await writeTypes(dir, primitives)),
   });
   at.output.result({ dir: path });
-  at.output.line(`${path} is ready. Next:\n  cd ${path} && ./cleared start\n  cp statement.csv import/`);
+  at.output.line(`${path} is ready. Next:\n  cd ${quoted(path)} && ./cleared start\n  cp statement.csv import/`);
   return 0;
 }

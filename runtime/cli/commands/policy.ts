@@ -32,7 +32,13 @@ export async function run({ output, dir: where }: Invocation, [verb, given]: (st
     }
     return 0;
   }
-  if (verb !== "test") throw new ClearedError("USAGE", `\`cleared policy ${String(verb ?? "")}\` is not known: test or show.`);
+  if (verb !== "test")
+    throw new ClearedError(
+      "USAGE",
+      verb === undefined
+        ? "Write `cleared policy test` or `cleared policy show`, with names if you like."
+        : `\`cleared policy ${String(verb)}\` is not known: test or show.`,
+    );
   const results = packs.flatMap((pack) =>
     pack.cases.map((one) => {
       const { failure, verdict } = failureOf(one, pack, ladder);
@@ -66,7 +72,7 @@ export function inWords(set: Pack["set"]): { id: string; when: string; does: str
   }));
 }
 
-/** Files by path or by the policy's name; all of policies/ when none is named. @throws FILE_MISSING */
+/** Files by path or by the policy's name; all of policies/ when none is named. @throws POLICY_UNKNOWN */
 function filesOf(dir: string, names: readonly string[]): string[] {
   const folder = join(dir, POLICIES);
   const all = existsSync(folder)
@@ -80,7 +86,7 @@ function filesOf(dir: string, names: readonly string[]): string[] {
     if (found !== undefined) return found;
     const known = all.map((file) => file.slice(0, -5));
     throw new ClearedError(
-      "FILE_MISSING",
+      "POLICY_UNKNOWN",
       `There is no policy "${name}".${didYouMean(name, known)} There are: ${known.join(", ") || "none"}.`,
     );
   });

@@ -32,7 +32,7 @@ export async function run(at: Invocation, [agent]: (string | string[] | undefine
     ),
   );
   const exit = printRun(at.output, record, dir);
-  if (!dry && record.status === "waiting" && record.reason === "approval")
+  if (!dry && record.status === "waiting" && (record.reason === "approval" || record.reason === "escalation"))
     for (const line of gateLines(await withStore(dir, (look) => look.show(record.id)))) at.output.line(line);
   return exit;
 }
@@ -44,7 +44,15 @@ const POLICY_LIMIT = 262_144;
 function givenOf(options: Record<string, unknown>): Given | null {
   const given: Given = {};
   if (options["readOnly"] === true) given.readOnly = true;
-  if (typeof options["tools"] === "string") given.tools = options["tools"];
+  if (typeof options["tools"] === "string") {
+    if (!/^https?:$/.test(URL.parse(options["tools"])?.protocol ?? ""))
+      throw new ClearedError("USAGE", `--tools takes the http or https address of a tool server, not "${options["tools"]}".`);
+    // The address is kept with the run and shown.
+    const { username, password } = new URL(options["tools"]);
+    if (username !== "" || password !== "")
+      throw new ClearedError("USAGE", "--tools takes no user name or password: name the server under mcp: in trust.yaml, with headers.");
+    given.tools = options["tools"];
+  }
   if (typeof options["policy"] === "string") given.policy = readPolicy(options["policy"]);
   return Object.keys(given).length === 0 ? null : given;
 }

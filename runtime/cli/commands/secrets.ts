@@ -24,7 +24,8 @@ export async function run(at: Invocation, [verb, name]: (string | string[] | und
   if (verb === "set") {
     await mkdir(join(dir, STATE), { recursive: true, mode: 0o700 });
     await secrets.set(name, process.stdin.isTTY ? await hidden(`Value of ${name}: `) : await piped());
-  } else await secrets.remove(name);
+  } else if ((await secrets.names()).includes(name)) await secrets.remove(name);
+  else throw new ClearedError("USAGE", `There is no secret "${name}" to remove; \`cleared secrets list\` shows them.`);
   output.result({ [verb]: name });
   output.line(verb === "set" ? `${name} is stored. Name it in trust.yaml as secret:${name}.` : `${name} is removed.`);
   return 0;
