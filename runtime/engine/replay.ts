@@ -31,6 +31,12 @@ export function detachedLog(run: RunRecord, recorded: readonly Step[] = []): Run
   };
 }
 
+/** True for a run that was ended at the call it made next, which is in no history: a blocked verdict, a no, an answer that never came. */
+function stopped({ outcome, result }: RunRecord): boolean {
+  const { outcome: told, reason } = (result ?? {}) as { outcome?: Json; reason?: Json };
+  return outcome !== "completed" && told === outcome && typeof reason === "string";
+}
+
 /** `findings` is empty when the replay is the same as the record. */
 export async function replayRun(
   run: RunRecord,
@@ -52,7 +58,7 @@ export async function replayRun(
     call: async (call) => {
       const doubt = steps[call.seq];
       if (doubt?.state === "intent" && !sameCall(doubt, call)) findings.push(differs(call.seq, doubt, call));
-      if (run.status === "done")
+      if (run.status === "done" && !stopped(run))
         findings.push(`step ${call.seq}: the script goes on with ${call.name}, but the recorded run ended after ${answered.length} steps`);
       return { kind: "suspend" };
     },
