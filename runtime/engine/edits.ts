@@ -29,7 +29,7 @@ export function changesIn(before: readonly Call[], after: readonly Call[]): Edit
 }
 
 /**
- * The calls with these values, given as text by path. `amount` is short for `calls.0.params.amount` where there is one call; a
+ * The calls with these values, given as text by path. `amount` is short for `calls.0.params.amount` where one call alone has it; a
  * parameter that was not there is added as text, by its whole path only: a slip of the finger adds none.
  * @throws USAGE
  */
@@ -38,7 +38,8 @@ export function editCalls(calls: readonly Call[], sets: Readonly<Record<string, 
   const known = scalarsOf(calls);
   for (const [given, text] of Object.entries(sets)) {
     const whole = /^calls\.\d+\.params\./.test(given);
-    const path = whole || calls.length !== 1 ? given : `calls.0.params.${given}`;
+    const called = [...known.keys()].filter((one) => one.replace(/^calls\.\d+\.params\./, "") === given);
+    const path = whole || called.length !== 1 ? given : (called[0] as string);
     const [, place = "", inside = ""] = /^calls\.(\d{1,4})\.params\.(.+)$/.exec(path) ?? [];
     const call = edited[Number(place)];
     const keys = inside.split(".");
