@@ -26,7 +26,7 @@ export function createOutput(json: boolean): Output {
   return {
     json,
     line: (text = "") => void (json || process.stdout.write(`${printable(text, colour)}\n`)),
-    result: (value) => void (json && process.stdout.write(`${JSON.stringify(value, null, 2)}\n`)),
+    result: (value) => void (json && process.stdout.write(`${jsonText(value)}\n`)),
     note: (text) => void process.stderr.write(`${printable(text, false)}\n`),
     bold: paint(1),
     dim: paint(2),
@@ -37,15 +37,21 @@ export function createOutput(json: boolean): Output {
 }
 
 // Controls but line feed and tab, and what turns the direction of text: a bank's description could rewrite the line it stands in.
-const UNPRINTABLE = /\p{Cc}\[\d{1,2}m|[^\P{Cc}\n\t]|\p{Bidi_Control}/gu;
+// Of colours only our own: a title could hide what stands behind it.
+const UNPRINTABLE = /\p{Cc}\[(?:[0-2]|3[1-3])m|[^\P{Cc}\n\t]|\p{Bidi_Control}/gu;
 const ESCAPE = 0x1b;
+
+/** JSON that may go to a terminal: the controls that JSON itself leaves as they are are escaped, which changes no value. */
+function jsonText(value: unknown): string {
+  return JSON.stringify(value, null, 2).replace(/[\x7f-\x9f]|\p{Bidi_Control}/gu, escaped);
+}
+
+const escaped = (sign: string): string => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
 /** Text for a terminal: what is untrusted in it cannot move the cursor; our own colours stay. */
 function printable(text: string, colour: boolean): string {
   return text.replace(UNPRINTABLE, (found) =>
-    colour && found.length > 1 && found.charCodeAt(0) === ESCAPE
-      ? found
-      : `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}${found.slice(1)}`,
+    colour && found.length > 1 && found.charCodeAt(0) === ESCAPE ? found : `${escaped(found)}${found.slice(1)}`,
   );
 }
 
@@ -53,7 +59,9 @@ function printable(text: string, colour: boolean): string {
 export function formatError(error: WireError, dir: string): string {
   const head = error.at === undefined ? error.code : `${formatAt(error.at)} ${error.code}`;
   const remedy = Object.hasOwn(CODES, error.code) ? CODES[error.code as keyof typeof CODES].remedy : "";
-  const more = (error.data?.["findings"] as Finding[] | undefined)?.slice(1, 20) ?? [];
+  // What a tool tells of its failure is not ours, whatever it is called.
+  const findings = error.code.startsWith("TOOL_") ? undefined : (error.data?.["findings"] as Finding[] | undefined);
+  const more = findings?.slice(1, 20) ?? [];
   const others = more.flatMap((one) => ["", `${formatAt(one.at)} ${one.code}`, ...excerpt(one, dir), one.message]);
   return [
     head,
@@ -80,7 +88,7 @@ function excerpt(error: { at?: At }, dir: string): string[] {
 /** Prints the error and answers the exit code. */
 export function reportError(output: Output, error: unknown, dir: string): number {
   const wire = toWire(error);
-  if (output.json) process.stdout.write(`${JSON.stringify({ error: wire }, null, 2)}\n`);
+  if (output.json) process.stdout.write(`${jsonText({ error: wire })}\n`);
   else output.note(formatError(wire, dir));
   if (wire.code === "INTERNAL" && !(error instanceof ClearedError) && error instanceof Error && process.env["CLEARED_DEBUG"] !== undefined)
     process.stderr.write(`${error.stack}\n`);

@@ -9,7 +9,7 @@ import {
 } from "@modelcontextprotocol/sdk/types.js";
 import { ClearedError } from "../errors.ts";
 import type { Json } from "../ports.ts";
-import { fromText } from "./answer.ts";
+import { fromText, isTooDeep, mustBeShallow } from "./answer.ts";
 import { type ListedTool, clearedIn, statusError } from "./connection.ts";
 import type { Stdio } from "./stdio.ts";
 
@@ -35,7 +35,7 @@ export async function askTools(client: Client, request: <T>(ask: (options: Askin
     const params = cursor === undefined ? {} : { cursor };
     const answer = await request((options) => client.request({ method: "tools/list", params }, ListToolsResultSchema, options));
     for (const { name, description = "", inputSchema, outputSchema, annotations = {} } of answer.tools) {
-      const [input_schema, output_schema] = [inputSchema as Json, (outputSchema ?? null) as Json];
+      const [input_schema, output_schema] = mustBeShallow([inputSchema as Json, (outputSchema ?? null) as Json] as const);
       tools.push({ name, description, input_schema, output_schema, annotations });
     }
     if (answer.nextCursor === undefined || answer.nextCursor === cursor) return tools;
@@ -59,13 +59,14 @@ function answerOf(result: { content?: { type: string }[]; structuredContent?: un
     });
   const page = texts.length === 1 ? ERROR_PAGE.exec(texts[0]?.slice(0, 4000) ?? "") : null;
   if (page !== null) throw new ClearedError("TOOL_ANSWER", `It answered with an error page instead of a result: ${page[1]}`);
-  if (result.structuredContent !== undefined) return result.structuredContent as Json;
-  if (texts.length < parts.length) return { content: parts as unknown as Json };
+  if (result.structuredContent !== undefined) return mustBeShallow(result.structuredContent as Json);
+  if (texts.length < parts.length) return mustBeShallow({ content: parts as unknown as Json });
   return texts.length === 1 ? fromText(texts[0] ?? "") : texts.length === 0 ? null : texts.map(fromText);
 }
 
 /** What a tool tells of its failure beside its words; it may name the columns it does not know. */
-const fieldsOf = (told: unknown) => (typeof told === "object" && told !== null && !Array.isArray(told) ? { ...told } : {});
+const fieldsOf = (told: unknown) =>
+  typeof told === "object" && told !== null && !Array.isArray(told) && !isTooDeep(told) ? { ...told } : {};
 
 export function saidBy(stdio: Stdio | null): string {
   const said = stdio?.said() ?? "";

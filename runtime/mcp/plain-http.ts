@@ -4,8 +4,9 @@
  */
 import { ClearedError } from "../errors.ts";
 import type { Json } from "../ports.ts";
+import { isObject } from "../tools/shape.ts";
 import type { Fetch } from "./addresses.ts";
-import { forPeople, parseJson } from "./answer.ts";
+import { forPeople, isTooDeep, parseJson } from "./answer.ts";
 import { type Connection, type ListedTool, clearedIn, createPatience, createSlots, meaningOf, statusError } from "./connection.ts";
 
 export interface PlainOptions {
@@ -72,11 +73,12 @@ export function connectPlain({ name, url, filled, timeout_ms, concurrency, fetch
 function bodyOf(text: string, { status }: Response, write: boolean): Json {
   let value: Json | undefined;
   try {
-    value = parseJson(text);
+    const read = parseJson(text);
+    if (!isTooDeep(read)) value = read;
   } catch {
-    // Not JSON: said below, with the status if that is one of failure.
+    // Not JSON, or nested without sense: said below, with the status if that is one of failure.
   }
-  const fault = typeof value === "object" && value !== null && !Array.isArray(value) ? value["error"] : undefined;
+  const fault = isObject(value) ? value["error"] : undefined;
   // A write that ended in a 5xx may have been done before something broke, whatever its body says.
   if (fault && (status < 500 || !write)) {
     throw new ClearedError("TOOL_FAILED", typeof fault === "string" ? fault : JSON.stringify(fault), {
@@ -84,15 +86,16 @@ function bodyOf(text: string, { status }: Response, write: boolean): Json {
     });
   }
   if (status < 200 || status >= 300) throw statusError(status, text);
-  if (value === undefined) throw new ClearedError("TOOL_ANSWER", `Its answer is not JSON; it begins: ${forPeople(text.slice(0, 120))}`);
+  if (value === undefined)
+    throw new ClearedError("TOOL_ANSWER", `Its answer is not JSON that can be read; it begins: ${forPeople(text.slice(0, 120))}`);
   return value;
 }
 
 function listedIn(value: Json, name: string): ListedTool[] {
-  const list = typeof value === "object" && value !== null && !Array.isArray(value) ? value["tools"] : value;
+  const list = isObject(value) ? value["tools"] : value;
   if (!Array.isArray(list)) throw new ClearedError("TOOL_ANSWER", `${name}: Its answer to GET /mcp/tools is not a list of tools.`);
   return list.flatMap((one) => {
-    if (typeof one !== "object" || one === null || Array.isArray(one) || typeof one["name"] !== "string") return [];
+    if (!isObject(one) || typeof one["name"] !== "string") return [];
     const { name: tool, description, input_schema, inputSchema } = one;
     return [
       {

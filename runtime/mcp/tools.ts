@@ -9,6 +9,7 @@ import { classify } from "../tools/classify.ts";
 import { findTools } from "../tools/find.ts";
 import { fetchAll } from "../tools/pages.ts";
 import { recoveredRead } from "../tools/recover.ts";
+import { isObject } from "../tools/shape.ts";
 import { happened, verifiedWrite, verifySpec } from "../tools/verify.ts";
 import type { ToolServer, Trust } from "../workspace/config.ts";
 import { type Resolve, createFetch } from "./addresses.ts";
@@ -126,7 +127,7 @@ export function createTools({ trust, dir, secrets, resolve }: ToolsOptions): Too
         const answers = await Promise.allSettled(names().map((name) => offer(name)));
         const failed = answers.filter((one) => one.status === "rejected").map((one) => one.reason as ClearedError);
         if (failed.length > 0 && failed.length === answers.length) throw failed[0] as ClearedError;
-        for (const one of failed) note?.(`Tools left out: ${redactor.text(one.message)}`);
+        for (const one of failed) note?.(`Tools left out: ${redactor.error(one).message}`);
         return answers.flatMap((one) => (one.status === "fulfilled" ? one.value.infos : []));
       });
 
@@ -159,14 +160,11 @@ export function createTools({ trust, dir, secrets, resolve }: ToolsOptions): Too
       const { connection, spec } = await server(at);
       const { raw } = await offer(at, abort);
       const { schemaFault } = await import("./schema.ts");
-      const wrong =
-        typeof params === "object" && params !== null && !Array.isArray(params)
-          ? schemaFault(raw.get(name)?.input_schema ?? null, params, spec.trusted)
-          : "they are not an object";
+      const wrong = isObject(params) ? schemaFault(raw.get(name)?.input_schema ?? null, params, spec.trusted) : "they are not an object";
       if (wrong !== null) throw new ClearedError("TOOL_ARGUMENTS", `${tool}: ${wrong}. Nothing was sent.`, { data: { tool } });
       try {
         const result = await connection.call(name, params as Record<string, Json>, { run, write, abort });
-        const odd = schemaFault(raw.get(name)?.output_schema ?? null, result, spec.trusted);
+        const odd = oddity(() => schemaFault(raw.get(name)?.output_schema ?? null, result, spec.trusted));
         if (odd === null) return { result: redactor.json(result), notes: [] };
         const says = `${tool}: its answer is not what its schema promises: ${odd}`;
         if (!write) throw new ClearedError("TOOL_ANSWER", says);
@@ -176,7 +174,8 @@ export function createTools({ trust, dir, secrets, resolve }: ToolsOptions): Too
           connection.forget();
           await get(tool, abort);
         }
-        throw error;
+        // Here and not only at the end: a failure that becomes a result is what a run keeps.
+        throw error instanceof ClearedError ? redactor.error(error) : error;
       }
     };
     const reader = (abort: AbortSignal) => async (call: Call) => (await send(call, false, abort)).result;
@@ -260,9 +259,18 @@ function split(tool: string): [server: string | null, name: string] {
   return at === -1 ? [null, tool] : [tool.slice(0, at), tool.slice(at + 1)];
 }
 
+/** What is wrong with an answer. A promise that cannot be read is one, too: the call has been made, and is not undone by it. */
+function oddity(fault: () => string | null): string | null {
+  try {
+    return fault();
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
 /** The run's key in the parameter the tool deduplicates by; a key the script gives itself stays, as it is what was approved. */
 function withKey(params: Json, parameter: string | undefined, key: string): Json {
-  if (parameter === undefined || typeof params !== "object" || params === null || Array.isArray(params)) return params;
+  if (parameter === undefined || !isObject(params)) return params;
   return Object.hasOwn(params, parameter) ? params : { ...params, [parameter]: key };
 }
 

@@ -45,6 +45,16 @@ test("text from a bank or a script cannot move the cursor, ring, or turn the lin
   expect(printed(false, () => `${hostile}\u001b[31m`)).not.toMatch(/\p{Cc}(?<!\n)/u);
 });
 
+test("a text cannot hide what follows it, and JSON for a terminal moves nothing either", () => {
+  expect(printed(true, () => "Pay 5\u001b[8m and 5000")).toBe("Pay 5\\u001b[8m and 5000\n");
+  let all = "";
+  vi.spyOn(process.stdout, "write").mockImplementation((chunk) => Boolean((all += String(chunk))));
+  const value = { title: "a\u009b2Jb\u007f\u202e", n: 1 };
+  createOutput(true).result(value);
+  expect(all).not.toMatch(/[^\P{Cc}\n]|\p{Bidi_Control}/u);
+  expect(JSON.parse(all)).toEqual(value);
+});
+
 test("a bar counts files where their number is known, else it shows that something moves", () => {
   vi.stubEnv("NO_COLOR", undefined);
   expect(progressLine({ calls: 10, files: 1 }, 4, 3200)).toBe("[=====>                  ] 1/4 files, 10 calls, 3 s");

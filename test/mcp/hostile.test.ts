@@ -1,5 +1,7 @@
 /** Servers that die, hang, lie and flood: a clear error each time, and nothing is ever done twice. */
 import { expect, test } from "vitest";
+import { formatError } from "../../runtime/cli/output.ts";
+import { toWire } from "../../runtime/errors.ts";
 import { hostile, run, serve } from "./pool.ts";
 
 test("a server that dies in the middle of a write leaves it in doubt and is called once", async () => {
@@ -59,6 +61,31 @@ test("an answer of 10 MB is refused", async () => {
   await expect(call("bad/get_invoice", {})).rejects.toMatchObject({ code: "TOOL_ANSWER", message: expect.stringContaining("8 MiB") });
   await expect(call("bad/pay_invoice", {})).rejects.toMatchObject({ code: "TOOL_LOST" });
   expect(bad.reached()).toHaveLength(2);
+});
+
+test("an answer nested without sense is refused, and a write that answered so is in doubt", async () => {
+  const bad = hostile("deep");
+  const { call } = run(bad.trust, bad);
+  await expect(call("bad/get_invoice", {})).rejects.toMatchObject({ code: "TOOL_ANSWER", message: expect.stringContaining("nested") });
+  await expect(call("bad/pay_invoice", {})).rejects.toMatchObject({ code: "TOOL_LOST" });
+});
+
+test("a schema whose check has no end is broken off: nothing is sent for it, and a write that was sent keeps its answer", async () => {
+  const bad = hostile("bomb");
+  const { call } = run(bad.trust, bad);
+  for (const _ of [1, 2]) await expect(call("bad/get_x", {})).rejects.toMatchObject({ code: "TOOL_ANSWER" });
+  expect(bad.reached()).toEqual([]);
+  const paid = await call("bad/pay_x", {});
+  expect(paid).toMatchObject({ result: { ok: true }, notes: [expect.stringContaining("cannot be read")] });
+});
+
+test("what a tool tells of its failure is shown as the tool's, even where it is called like ours", async () => {
+  const bad = hostile("findings");
+  const failed = await run(bad.trust, bad)
+    .call("bad/get_invoice", {})
+    .catch((error: unknown) => formatError(toWire(error), "/"));
+  expect(failed).toMatch(/^TOOL_FAILED\nbad\/get_invoice: no\n/);
+  expect(failed).not.toContain("hostname");
 });
 
 test("an answer of the wrong shape is refused, but a write that answered is not called lost for it", async () => {

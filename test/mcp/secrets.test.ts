@@ -70,6 +70,19 @@ test("a server gets the secret it is given, and whatever it says of it comes bac
   });
 });
 
+test("a failed write, a cut message and joined lines show no secret either", async () => {
+  const bad = hostile("secret", `, env: {TOKEN: "secret:erp_token"}`);
+  const long = `-----BEGIN KEY-----\n${VALUE}\n${VALUE.toUpperCase()}\n-----END KEY-----`;
+  for (const [erp_token, pad] of [VALUE, long].flatMap((one) => [0, 440, 475].map((at) => [one, at] as const))) {
+    const { call } = run(bad.trust, { dir: bad.dir, secrets: { erp_token } });
+    const read = call("bad/get_invoice", { fail: true, pad }).catch((error: Error) => error.message);
+    for (const said of [await read, JSON.stringify(await call("bad/pay_invoice", { fail: true, pad }))]) {
+      expect(said).toContain("cannot use [secret:erp_token]");
+      expect(said).not.toMatch(/horse|battery|BEGIN/i);
+    }
+  }
+});
+
 test("`cleared secrets` reads from standard input and prints names only", async () => {
   const dir = await init();
   const set = await shell(dir, `printf '%s\\n' '${VALUE}' | cleared secrets set erp_token`);
@@ -79,4 +92,11 @@ test("`cleared secrets` reads from standard input and prints names only", async 
   const all = [set.stdout, set.stderr, (await cleared(dir, "secrets", "remove", "nope")).stderr].join();
   expect(all).not.toContain("horse");
   expect(await cleared(dir, "secrets", "export")).toMatchObject({ code: 2 });
+});
+
+test("an address with a password is no --tools: it would be kept with the run", async () => {
+  const dir = await init();
+  const refused = await cleared(dir, "run", "categorize", "--tools", "http://ann:hunter2222@127.0.0.1:9/");
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("no user name or password") });
+  expect(refused.stderr).not.toContain("hunter");
 });
