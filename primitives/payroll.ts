@@ -3,18 +3,12 @@
  * account is checked by its digits, totals are the exact sum of the payments, and nothing here sends anything.
  */
 import { z } from "zod";
-import { isDay } from "../runtime/day.ts";
 import { ClearedError } from "../runtime/errors.ts";
 import { definePrimitive } from "../runtime/primitive.ts";
 import { ibanLength, isRouting } from "../runtime/privacy/checksums.ts";
-import { checked, currency, money, shown, text } from "./_shapes.ts";
+import { currency, day, money, shown, text } from "./_shapes.ts";
 import { exact, fixed, sum } from "./compute/exact.ts";
 
-const day = checked<string>((value) => typeof value === "string" && isDay(value), {
-  says: (value) => `${shown(value)} is not a day; write YYYY-MM-DD`,
-  ts: "string",
-  json: { type: "string", format: "date" },
-});
 const account = {
   name: text.describe("of the holder"),
   iban: text.nullish().describe("pain.001"),
@@ -49,6 +43,18 @@ function ibanOf({ name, iban }: Account): string {
     : refuse(name, `${shown(iban ?? "")} is no IBAN (length and check digits)`);
 }
 
+/** Refuses what a bank could not read or tell apart. @throws PAYROLL_ACCOUNT */
+function mustBeReadable(p: Params): void {
+  const seen = new Set<string>();
+  for (const { id, name } of p.format === "nacha" ? [] : p.payments) {
+    const key = endToEnd(id, p.pay_date);
+    if (seen.has(key)) refuse(name, `its id ${shown(id)} is like another one in the letters and the length a bank takes`);
+    seen.add(key);
+  }
+  for (const name of [p.payer.name, ...p.payments.map((one) => one.name)])
+    if (!/[A-Za-z0-9]/.test(sepa(name, 70))) refuse(name, "the name has no letter a bank takes; write it in Latin letters");
+}
+
 function usAccount({ name, routing_number: routing, account_number: number }: Account): { routing: string; number: string } {
   if (!isRouting(routing ?? "")) refuse(name, `${shown(routing ?? "")} is no routing number (nine digits with the check digit)`);
   if (!/^[A-Za-z0-9-]{1,17}$/.test(number ?? "")) refuse(name, `${shown(number ?? "")} is no account number of 1 to 17 letters or digits`);
@@ -77,6 +83,8 @@ const sepa = (text: string, longest: number): string =>
     .slice(0, longest);
 const xml = (text: string, longest: number): string => sepa(text, longest).replace(/[&<>"']/g, (sign) => ESCAPES[sign] ?? "");
 
+const endToEnd = (id: string, date: string): string => sepa(`${id}-${date}`, 35);
+
 function pain(p: Params): string {
   const total = fixed(sum(p.payments.map((one) => exact(one.amount))), 2);
   const agent = (bic: string | null | undefined): string =>
@@ -86,7 +94,7 @@ function pain(p: Params): string {
   const id = xml(p.reference, 35);
   const paid = p.payments.map(
     (one) =>
-      `      <CdtTrfTxInf><PmtId><EndToEndId>${xml(`${one.id}-${p.pay_date}`, 35)}</EndToEndId></PmtId><Amt><InstdAmt Ccy="${p.currency}">${fixed(exact(one.amount), 2)}</InstdAmt></Amt>` +
+      `      <CdtTrfTxInf><PmtId><EndToEndId>${xml(endToEnd(one.id, p.pay_date), 35)}</EndToEndId></PmtId><Amt><InstdAmt Ccy="${p.currency}">${fixed(exact(one.amount), 2)}</InstdAmt></Amt>` +
       `<CdtrAgt>${agent(one.bic)}</CdtrAgt><Cdtr><Nm>${xml(one.name, 70)}</Nm></Cdtr><CdtrAcct><Id><IBAN>${ibanOf(one)}</IBAN></Id></CdtrAcct><Purp><Cd>SALA</Cd></Purp></CdtTrfTxInf>`,
   );
   return `<?xml version="1.0" encoding="UTF-8"?>
@@ -122,10 +130,9 @@ function nacha(p: Params, cents: readonly bigint[]): { text: string; hash: strin
   });
   // The sum of the first eight digits of each receiving bank, its last ten digits.
   const hash = right(p.payments.reduce((all, one) => all + Number((one.routing_number ?? "").slice(0, 8)), 0) % 10 ** 10, 10);
-  const total = right(
-    cents.reduce((all, one) => all + one, 0n),
-    12,
-  );
+  const sumOf = cents.reduce((all, one) => all + one, 0n);
+  if (sumOf >= 10n ** 12n) refuse(p.payer.name, "together the payments are 10 billion or more; a NACHA file has no room for that");
+  const total = right(sumOf, 12);
   const counts = `${hash}${right(0, 12)}${total}`;
   const records = [
     `101 ${from.routing}${right(company, 10)}${yymmdd(p.created_on)}0000A094101${left("", 23)}${left(p.payer.name, 23)}${left(p.reference, 8)}`,
@@ -155,12 +162,14 @@ export const payroll_bank_file = definePrimitive({
     total: z.string().describe("control total, decimal text"),
     entry_hash: z.string().nullable().describe("NACHA: of the receiving banks"),
   }),
-  errors: ["PAYROLL_ACCOUNT", "JOURNAL_AMOUNT"],
+  errors: ["PAYROLL_ACCOUNT", "JOURNAL_AMOUNT", "JOURNAL_DATE"],
   example: `payroll_bank_file({ format: "pain.001", reference: "PAY-2024-10", created_on: "2024-10-28", pay_date: "2024-10-31", currency: "EUR", payer: { name: "Acme", iban: "DE02120300000000202051" }, payments: [{ id: "E-1", name: "Lukas Braun", iban: "DE89370400440532013000", amount: "3648.00" }] })`,
   run(p) {
-    const twice = p.payments.find((one, i) => p.payments.findIndex((other) => other.id === one.id) !== i);
+    const ids = new Set<string>();
+    const twice = p.payments.find(({ id }) => ids.size === ids.add(id).size);
     if (twice !== undefined) refuse(twice.name, `${twice.id} stands in it twice`);
     if (p.format === "nacha" && p.currency !== "USD") refuse(p.payer.name, `a NACHA file is in USD, not ${p.currency}`);
+    mustBeReadable(p);
     const cents = centsOf(p);
     const total = fixed(sum(p.payments.map((one) => exact(one.amount))), 2);
     const made = p.format === "nacha" ? nacha(p, cents) : { text: pain(p), hash: null };

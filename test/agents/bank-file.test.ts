@@ -93,3 +93,19 @@ test.each(WRONG)("%s is refused, and no file is made", async (_, work, says) => 
 test("an amount as a number is refused", async () => {
   await expect(pain([eu("E-1", 1.5 as never)])).rejects.toMatchObject({ kind: "input" });
 });
+
+test("a payment that a bank could not read, tell apart or add up is refused with a reason", async () => {
+  const refused = (says: string) => ({ code: "PAYROLL_ACCOUNT", message: expect.stringContaining(says) });
+  await expect(pain([eu("E-1", "1.00", { name: "李雷" })])).rejects.toMatchObject(refused("Latin letters"));
+  await expect(nacha([us("E-1", "1.00", { name: "\n" })])).rejects.toMatchObject(refused("Latin letters"));
+  await expect(pain([eu("E_1", "1.00"), eu("E=1", "1.00")])).rejects.toMatchObject(refused("like another one"));
+  const rich = Array.from({ length: 101 }, (_, i) => us(`E-${i}`, "99999999.99"));
+  await expect(nacha(rich)).rejects.toMatchObject(refused("10 billion"));
+});
+
+test("a name cannot add a line, a record or an element to the file", async () => {
+  const name = "Ann\r\n622</Nm><Nm>&amp;\u2028Bo";
+  expect((await pain([eu("E-1", "1.00", { name })])).text).toContain("<Nm>Ann  622 /Nm  Nm  amp  Bo</Nm>");
+  const lines = (await nacha([us("E-1", "1.00", { name })])).text.trimEnd().split("\n");
+  expect(lines.map((line) => line[0]).join("")).toBe("1568999999");
+});
