@@ -102,7 +102,12 @@ const PASSWORDS: Record<string, Row> = {
 
 /** Of these the last four digits are shown: a person knows which one is meant. */
 const NUMBERS: [Group, string, Row][] = [
-  ["identity", "SSN", { shape: /\d{3}[-\u2010-\u2015]\d{2}[-\u2010-\u2015]\d{4}/g, check: all(isSsn) }],
+  // Not in "2024-12-3456": a year, a month and a running number are an invoice's.
+  [
+    "identity",
+    "SSN",
+    { shape: /(?<!(?<!\d)2(?=0\d\d-(?:0[1-9]|1[0-2])-))\d{3}[-\u2010-\u2015]\d{2}[-\u2010-\u2015]\d{4}/g, check: all(isSsn) },
+  ],
   // Without dashes only where the text says what it is.
   [
     "identity",

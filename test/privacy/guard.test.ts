@@ -188,3 +188,9 @@ it("hostile text of 400,000 characters of each prefix is scanned to its end", ()
     expect(exfiltration(text)).toBe(false);
   }
 });
+
+it("leaves a year, a month and a running number alone, and takes no number of a person for one", () => {
+  for (const text of ["Invoice 2024-12-3456", '{"invoice": "2009-01-4711"}']) expect(redact(text)).toBe(text);
+  for (const text of ["024-12-3456", "2024-13-3456", "12024-12-3456", "2123-45-6789", "3024-12-3456"])
+    expect(redact(text), text).toContain("[SSN:");
+});
