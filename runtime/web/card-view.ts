@@ -1,5 +1,5 @@
 /** A card a person decides: what it is about, the exact calls it would allow, and a form with two answers and a reason. */
-import type { Account, Card, CardKind, Entry, Json } from "../ports.ts";
+import type { Account, Card, CardKind, Entry, Json, Verdict } from "../ports.ts";
 import { editFields, formFields, seenOf } from "./card-form.ts";
 import { amount, facts, type Html, html, nothing, plain, type Times } from "./html.ts";
 
@@ -38,10 +38,11 @@ export function cardView(card: Card, { token, accounts, entries, times }: CardCo
   const words = WORDS[card.kind];
   const id = `card-${card.id}`;
   const entry = entries.get(entryOf(card) ?? "");
+  const rules = rulesOf(card);
   return html`<li><article class="card ${card.kind}" id="${id}" aria-labelledby="${id}-title">
 <p class="eyebrow">${words.kind} <span class="number">${card.id}</span>${needed(card)}</p>
-<h3 id="${id}-title"><bdi>${plain(card.title, 300)}</bdi></h3>
-${entry === undefined ? (card.body === null ? nothing : facts(card.body)) : entryView(entry, card.body)}
+<h3 id="${id}-title"><bdi>${plain(rules?.title ?? card.title, 300)}</bdi></h3>
+${rules !== null ? facts(rules.said) : entry !== undefined ? entryView(entry, card.body) : card.body === null ? nothing : facts(card.body)}
 ${card.calls.length > 0 ? callList(card) : nothing}
 ${card.state === undefined ? nothing : html`<p class="faint">${plain(card.state, 300)}</p>`}
 ${briefView(card)}
@@ -55,6 +56,17 @@ ${card.kind === "entry" && accounts.length > 0 ? accountSelect(id, accounts) : n
 </form>
 <p class="when">since ${times.at(card.at)}${card.expires === null ? nothing : html` · expires ${times.at(card.expires)}`}${card.run === null ? nothing : html` · <a href="/runs/${encodeURIComponent(card.run)}">the run</a>`}</p>
 </article></li>`;
+}
+
+/** What a verdict that escalates comes to for a person: each rule that spoke, in its words. The whole verdict is in the run. */
+function rulesOf({ kind, title, body }: Card): { title: string; said: { [rule: string]: string } } | null {
+  const verdict = kind === "escalation" ? (body as { verdict?: Verdict | null } | null)?.verdict : null;
+  if (verdict === null || verdict === undefined) return null;
+  const said = [
+    ...verdict.triggered.map(({ rule, description, because }) => [rule, [description, because].filter((one) => one !== "").join(": ")]),
+    ...verdict.indeterminate.map(({ rule, missing }) => [rule, `not known: ${missing.join(", ")}`]),
+  ];
+  return { title: title === verdict.summary ? (title.split("; ")[0] ?? title) : title, said: Object.fromEntries(said) };
 }
 
 /** The level, how many have said yes, and who may not: "manager · 1 of 2 (Pat) · not Ann, who started the run". */

@@ -22,6 +22,26 @@ const answer = approval_wait({ title: "Pay?", calls: [{ tool: "bank_pay", params
 ({ told: told.values, calls: answer.calls, by: answer.by });
 `;
 
+const GRANT = `/*
+name: Grant
+description: test
+uses: [fsm, policy]
+states: [ASSESS, POLICY_CHECK, APPROVAL_GATE, MUTATE]
+*/
+fsm_enter("ASSESS");
+fsm_enter("POLICY_CHECK");
+policy_evaluate({ facts: { amount: "120.00" } });
+fsm_enter("APPROVAL_GATE");
+1;
+`;
+const PACK = `process: grant
+source: template
+facts: { amount: money, fine: boolean }
+rules:
+  - { id: OVER, when: "amount > 100", action: escalate, level: manager, description: more than the limit }
+  - { id: NOT_FINE, when: "!fine", action: require_approval, level: manager, description: not fine }
+`;
+
 let one: Workspace;
 let opened: Host;
 let site: Listening;
@@ -153,4 +173,15 @@ test("a code lives ten minutes, a pairing thirty days, and what the store holds 
   const card = openCard(opened, (await run(opened, "gate")).id);
   clock += 30 * 86_400_000;
   expect((await post(`/cards/${card.id}`, { decision: "approved" }, cookie)).text).toContain("APPROVAL_IDENTITY");
+});
+
+test("an escalation by the policy is shown as a line for each rule that spoke", async () => {
+  await close(opened);
+  one = await workspace({ "agents/grant.ts": GRANT, "policies/grant.yaml": PACK });
+  await site.close();
+  await serve();
+  expect(await run(opened, "grant", {})).toMatchObject({ status: "waiting", reason: "escalation" });
+  const text = (await page()).replace(/<[^>]*>/g, " ").replace(/\s+/g, " ");
+  expect(text).toMatch(/Escalation 1 .*escalated \(manager\) .*OVER more than the limit: amount 120.00 &gt; 100 .*NOT.FINE not fine/i);
+  expect(text).not.toMatch(/hash|triggered/i);
 });
