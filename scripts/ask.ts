@@ -5,7 +5,7 @@ input:
   title: {type: string, required: true, describe: the question for whoever decides}
   calls: {type: list, required: true, describe: "{tool, params} each; amounts computed or read before"}
   ask: {type: boolean, required: true, describe: the verdict has not passed or the gate is fixed}
-  details: {type: object, default: {}, describe: facts for the card}
+  details: {type: object, describe: facts for the card}
 */
 // Answers {by, calls}: who said yes, and what may be called now. A no ends the run.
 let { calls } = input;

@@ -5,7 +5,7 @@ input:
   title: {type: string, required: true}
   calls: {type: list, required: true}
   ask: {type: boolean, required: true}
-  details: {type: object, default: {}}
+  details: {type: object}
 */
 // Answers {by, answers}: who said yes, and what each call answered.
 const { by, calls } = script_run("ask", input);
