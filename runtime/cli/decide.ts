@@ -4,8 +4,10 @@
  * so that a crash in between is repaired by deciding again.
  */
 import { createHash } from "node:crypto";
+import { minuteOf } from "../day.ts";
 import { canonicalJson } from "../engine/access.ts";
 import { type Authority, tally } from "../engine/approval.ts";
+import { closed } from "../engine/cards.ts";
 import { changesIn, editCalls, readForm } from "../engine/edits.ts";
 import { signDecision, verifyDecision } from "../engine/signature.ts";
 import { ClearedError } from "../errors.ts";
@@ -51,19 +53,13 @@ export async function decideCard(host: Host, decision: Decision): Promise<Decide
   verifyDecision(decision, host.trust.people);
   const card = host.cards.get(decision.card);
   if (card === null) throw new ClearedError("CARD_UNKNOWN", `There is no card ${decision.card}. \`cleared queue\` lists the open ones.`);
-  if (card.decision !== null) throw closed(card, card.decision);
+  if (card.decision !== null) throw closed(card.id, card.decision);
   if (card.gate !== null && card.run !== null) return decideGate(host, card, card.run, decision);
   const commit = await changeBooks(host, card, decision);
   host.cards.decide(card.id, decision);
   if (commit !== null) await host.tidy();
   return { card: host.cards.get(card.id) ?? card, run: card.run === null ? null : await host.engine.get(card.run), commit, still: null };
 }
-
-const closed = (card: Card, { decision, by, at }: Decision): ClearedError =>
-  new ClearedError(
-    "CARD_CLOSED",
-    `Card ${card.id} was ${decision} by ${by} on ${new Date(at).toISOString().slice(0, 16).replace("T", " ")}.`,
-  );
 
 /** The signal is stored first, then the card is closed: what the run goes by is what the card says, whoever comes second is told. */
 async function decideGate(host: Host, card: Card, id: string, decision: Decision): Promise<Decided> {
@@ -73,14 +69,14 @@ async function decideGate(host: Host, card: Card, id: string, decision: Decision
   const why = authority.objection(card, decision);
   if (why !== null) throw why;
   if (card.expires !== null && host.clock.now() >= card.expires)
-    throw new ClearedError("CARD_CLOSED", `Card ${card.id} expired on ${new Date(card.expires).toISOString()}.`);
+    throw new ClearedError("CARD_CLOSED", `Card ${card.id} expired on ${minuteOf(card.expires)}.`);
   const gate = card.gate as string;
   // A repeat of the same answer is one answer; the same person may still change it while the card is open.
   const { at: _, signature: _s, session: _p, ...answer } = decision;
   const what = createHash("sha256").update(canonicalJson(answer)).digest("hex").slice(0, 16);
   if ((await host.engine.signal(id, gate, decision as unknown as Json, `card/${card.id}/${decision.by}/${what}`)) === "closed") {
     const now = host.cards.get(card.id)?.decision;
-    if (now != null && now.by !== "runtime") throw closed(card, now);
+    if (now != null && now.by !== "runtime") throw closed(card.id, now);
     throw new ClearedError("CARD_CLOSED", `The run of card ${card.id} has ended already; \`cleared runs show ${id}\` tells how.`);
   }
   const given = (await host.engine.signals(id, gate)).map((signal) => signal.payload as unknown as Decision);
@@ -95,7 +91,7 @@ async function decideGate(host: Host, card: Card, id: string, decision: Decision
   const settled = host.cards.get(card.id) ?? card;
   const people = counted.decision.people?.map((one) => one.by) ?? [counted.decision.by];
   if (!people.includes(decision.by) || (decision.decision === "rejected") !== (counted.decision.decision === "rejected"))
-    throw closed(card, counted.decision);
+    throw closed(card.id, counted.decision);
   return { card: settled, run: await host.engine.get(id), commit: null, still: null };
 }
 

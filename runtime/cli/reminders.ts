@@ -2,7 +2,9 @@
  * Reminders of open cards whose script asked for them (`remind: "1d"`): by mail, once for each person and interval, to those who may still
  * decide; where no mail goes out, every command tells of the card instead (notices/alerts.ts). The owner's timer, not the script, sends them.
  */
+import { minuteOf } from "../day.ts";
 import { ableTo } from "../engine/authority.ts";
+import { REMINDING } from "../notices/alerts.ts";
 import { createOutbox } from "../notices/outbox.ts";
 import type { Card } from "../ports.ts";
 import type { Host } from "./host.ts";
@@ -13,11 +15,7 @@ type Reminding = Pick<Host, "database" | "cards" | "clock" | "trust" | "engine" 
 export async function remind({ database, cards, clock, trust, engine, git, config }: Reminding): Promise<void> {
   const now = clock.now();
   if (trust.notices.smtp === undefined || trust.people.every((one) => one.email === undefined)) return;
-  const due = database.all<{ id: number }>(
-    "SELECT id FROM cards WHERE decision IS NULL AND kind IN ('approval', 'form') AND at + (document ->> 'remind') <= ?",
-    now,
-  );
-  for (const { id } of due) {
+  for (const { id } of database.all<{ id: number }>(`SELECT id FROM cards WHERE ${REMINDING}`, now)) {
     const card = cards.get(id);
     const run = card?.run == null ? null : await engine.get(card.run);
     if (card === null || run === null) continue;
@@ -36,10 +34,10 @@ export async function remind({ database, cards, clock, trust, engine, git, confi
 const intervals = (card: Card, now: number): number => Math.floor((now - card.at) / (card.remind ?? 1));
 
 function wordsOf({ id, title, kind, at, expires }: Card): { subject: string; text: string } {
-  const until = expires === null ? "" : ` It expires on ${new Date(expires).toISOString().slice(0, 16).replace("T", " ")} UTC.`;
+  const until = expires === null ? "" : ` It expires on ${minuteOf(expires)}.`;
   const how = kind === "form" ? `\`cleared answer ${id} name=value\`` : `\`cleared approve ${id}\` or \`cleared reject ${id}\``;
   return {
     subject: `Waits for you: ${title}`.slice(0, 200),
-    text: `${title}\n\nCard ${id} waits since ${new Date(at).toISOString().slice(0, 16).replace("T", " ")} UTC.${until} Decide on the status page, or with ${how}.`,
+    text: `${title}\n\nCard ${id} waits since ${minuteOf(at)}.${until} Decide on the status page, or with ${how}.`,
   };
 }

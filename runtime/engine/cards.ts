@@ -2,6 +2,7 @@
  * Cards (what a person must decide) and the outbox of emitted events, as the store keeps them. A card and its decision are
  * self-contained documents: whoever holds them needs no table of ours. Opening happens in history.ts, with the run's own flush.
  */
+import { minuteOf } from "../day.ts";
 import { ClearedError } from "../errors.ts";
 import type { Card, CardDraft, Cards, Change, Decision, Json, Released, RunRecord } from "../ports.ts";
 import type { Database } from "./database.ts";
@@ -44,6 +45,10 @@ export function openCard(database: Database, key: string, card: CardDraft, at: n
   );
 }
 
+export function closed(card: number, { decision, by, at }: Decision): ClearedError {
+  return new ClearedError("CARD_CLOSED", `Card ${card} was ${decision} by ${by} on ${minuteOf(at)}.`);
+}
+
 export function createCards(database: Database): Cards {
   return {
     open: (key, card, at) => database.write(() => openCard(database, key, card, at)),
@@ -64,11 +69,7 @@ export function createCards(database: Database): Cards {
       database.write(() => {
         const card = this.get(id);
         if (card === null) throw new ClearedError("CARD_UNKNOWN", `There is no card ${id}. \`cleared queue\` lists the open ones.`);
-        if (card.decision !== null)
-          throw new ClearedError(
-            "CARD_CLOSED",
-            `Card ${id} was ${card.decision.decision} by ${card.decision.by} at ${new Date(card.decision.at).toISOString()}.`,
-          );
+        if (card.decision !== null) throw closed(id, card.decision);
         database.run("UPDATE cards SET decision = ? WHERE id = ?", JSON.stringify(decision), id);
       });
     },

@@ -1,4 +1,5 @@
 /** What nobody has read yet: alert cards, and agents that should have run and did not. The page and every command tell of it. */
+import { minuteOf } from "../day.ts";
 import type { Database } from "../engine/database.ts";
 import type { CardDraft } from "../ports.ts";
 import { ALERT } from "./outbox.ts";
@@ -17,6 +18,9 @@ export interface KeptSchedule {
 }
 
 export const SCHEDULE = "schedule:";
+
+/** Open cards whose script asked for reminders, and which are due for one by a time (`?`, ms). */
+export const REMINDING = "decision IS NULL AND kind IN ('approval', 'form') AND at + (document ->> 'remind') <= ?";
 
 /** A sentence each, most urgent first. */
 export function openAlerts(database: Database, now: number): string[] {
@@ -47,16 +51,14 @@ export function openAlerts(database: Database, now: number): string[] {
       : [`${waiting === 1 ? "A notice waits" : `${waiting} notices wait`} to be sent: \`cleared start\` sends what is due.`];
   const open = database
     .all<{ id: number; at: number; document: string }>(
-      `SELECT id, at, document FROM cards WHERE decision IS NULL AND kind IN ('approval', 'form') AND at + (document ->> 'remind') <= ?
+      `SELECT id, at, document FROM cards WHERE ${REMINDING}
        AND NOT EXISTS (SELECT 1 FROM notices WHERE key GLOB 'card/' || cards.id || '/remind/*') ORDER BY id LIMIT 20`,
       now,
     )
-    .map(({ id, at, document }) => `Card ${id} waits for a person since ${minuteOf(at)} UTC: ${(JSON.parse(document) as CardDraft).title}`);
+    .map(({ id, at, document }) => `Card ${id} waits for a person since ${minuteOf(at)}: ${(JSON.parse(document) as CardDraft).title}`);
   return [...cards, ...open, ...overdue, ...once, ...unsent];
 }
 
-const minuteOf = (at: number): string => new Date(at).toISOString().slice(0, 16).replace("T", " ");
-
 function late(agent: string, at: number): string {
-  return `${agent} should have run at ${minuteOf(at)} UTC and has not: \`cleared start\` does not run, or may not commit now.`;
+  return `${agent} should have run at ${minuteOf(at)} and has not: \`cleared start\` does not run, or may not commit now.`;
 }

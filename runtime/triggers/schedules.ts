@@ -2,6 +2,7 @@
  * What is due of each schedule, and the runs for it. The store keeps until where ticks are dealt with, so a restart, a machine that slept
  * and a clock that was set lose none and start none twice: a tick's key is its instant, and the same key never starts two runs.
  */
+import { minuteOf } from "../day.ts";
 import { setFact } from "../engine/cards.ts";
 import type { Database } from "../engine/database.ts";
 import { ClearedError } from "../errors.ts";
@@ -63,7 +64,7 @@ export async function startDue(ports: DuePorts, planned: Planned): Promise<numbe
   }
   const first = kept.next;
   if (failure !== null || now - first > LATE_MS) {
-    const title = `${agent} should have run at ${words(first)} and did not${first === last ? "" : `, nor later until ${words(last)}`}`;
+    const title = `${agent} should have run at ${minuteOf(first)} and did not${first === last ? "" : `, nor later until ${minuteOf(last)}`}`;
     const then =
       failure ??
       (due.length === 0
@@ -89,5 +90,3 @@ function readKept(database: Database, agent: string): KeptSchedule | null {
   const row = database.get<{ value: string }>("SELECT value FROM facts WHERE name = ?", SCHEDULE + agent);
   return row === undefined ? null : (JSON.parse(row.value) as KeptSchedule);
 }
-
-const words = (ms: number): string => `${new Date(ms).toISOString().slice(0, 16).replace("T", " ")} UTC`;
