@@ -60,8 +60,7 @@ export function judge(sets: readonly RuleSet[], ladder: Ladder): Judgement {
   const requires = { approvals: 0, distinct: false };
   const demand = (rule: Rule, action: Action): void => {
     fired.push(rule);
-    const place = STRICTNESS.indexOf(action);
-    if (place > strict) strict = place;
+    strict = Math.max(strict, STRICTNESS.indexOf(action));
     if (action === "inform") return;
     requires.approvals = Math.max(requires.approvals, rule.approvals);
     requires.distinct ||= rule.distinct_from_requester;
