@@ -1,4 +1,4 @@
-/** `cleared doctor`: each key in force and where it comes from, plugins, the sandbox, outside tools, the repository. */
+/** `cleared doctor`: each key in force and where it comes from, plugins, tool servers and secrets, the sandbox, outside tools, the repository. */
 import { spawnSync } from "node:child_process";
 import { primitives } from "../../../primitives/index.ts";
 import { formatAt, toWire } from "../../errors.ts";
@@ -8,6 +8,7 @@ import { createSandbox } from "../../sandbox/pool.ts";
 import { type Trust, configKeys, configValue, limitsFor } from "../../workspace/config.ts";
 import { createGit } from "../../workspace/git.ts";
 import { CONFIG, TRUST } from "../../workspace/layout.ts";
+import { openSecrets } from "../../workspace/secrets.ts";
 import { createAgents } from "../agents-at-head.ts";
 import { findingsOf } from "../check-source.ts";
 import { findWorkspace } from "../find.ts";
@@ -53,6 +54,8 @@ export async function run(at: Invocation): Promise<number> {
       say("plugin", toWire(error).message, TRUST, false);
     }
   }
+  for (const [name, { command, url }] of Object.entries(trust.mcp)) say("tool server", `${name}: ${url ?? command}`, TRUST);
+  await lookAtSecrets(dir, trust, say);
   const git = await createGit(dir, { branch: () => config.branch });
   try {
     say("head", `${config.branch} ${(await git.head()).slice(0, 12)}`, "git");
@@ -86,6 +89,19 @@ export async function run(at: Invocation): Promise<number> {
   for (const line of table(lines.map((one) => [one.ok ? output.green("ok") : output.red("!!"), one.what, one.value, output.dim(one.from)])))
     output.line(line);
   return lines.every((one) => one.ok) ? 0 : 2;
+}
+
+/** Each secret that trust.yaml names: is it stored? */
+async function lookAtSecrets(dir: string, trust: Trust, say: Say): Promise<void> {
+  const named = new Set(JSON.stringify(trust).match(/(?<="secret:)[\w-]+(?=")/g) ?? []);
+  if (named.size === 0) return;
+  try {
+    const stored = await openSecrets(dir).names();
+    for (const name of named)
+      say("secret", stored.includes(name) ? name : `${name} is not stored: \`cleared secrets set ${name}\``, TRUST, stored.includes(name));
+  } catch (error) {
+    say("secret", toWire(error).message, TRUST, false);
+  }
 }
 
 /** Each agent at HEAD as `cleared exec` would check it; a finding here stops no run, which is only held to the language. */
