@@ -5,7 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import { minuteOf } from "../day.ts";
-import { canonicalJson } from "../engine/access.ts";
+import { canonicalJson } from "../engine/canonical.ts";
 import { type Authority, tally } from "../engine/approval.ts";
 import { closed } from "../engine/cards.ts";
 import { changesIn, editCalls, readForm } from "../engine/edits.ts";

@@ -7,6 +7,7 @@ import type { Access, Call, Effect, Json, Step, VerifiedWrite } from "../ports.t
 import { type Primitive, type StepContext, parseParams } from "../primitive.ts";
 import { type Machine, type ProcessState, entered, gateDemanded, judged, startOf, statesFor } from "../states.ts";
 import { amountsIn, numbersOf, untraced } from "../tools/trace.ts";
+import { canonicalJson } from "./canonical.ts";
 
 /** What a run has earned and spent so far; rebuilt from the history, so it survives a kill. */
 export interface RunState {
@@ -173,17 +174,4 @@ function spend(state: RunState, call: Call): void {
 
 function canonical(call: Call): string {
   return canonicalJson([call.tool, call.params]);
-}
-
-/** JSON with sorted keys and no blanks: equal values are equal text. */
-export function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item)).join(",")}]`;
-  if (typeof value === "object" && value !== null) {
-    const entries = Object.entries(value).filter(([, item]) => item !== undefined);
-    return `{${entries
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, item]) => `${JSON.stringify(key)}:${canonicalJson(item)}`)
-      .join(",")}}`;
-  }
-  return JSON.stringify(value);
 }

@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import type { ClearedError } from "../errors.ts";
 import type { Call, CardDraft, Change, Decision, Json, RunLog, RunRecord, Step } from "../ports.ts";
 import { End, type Gate, type Primitive, type StepContext, Suspend, parseParams } from "../primitive.ts";
-import { canonicalJson } from "./access.ts";
+import { canonicalJson } from "./canonical.ts";
 import { changesIn } from "./edits.ts";
 
 /** What the process adds to a card: who is asked for, and what they should know. Not part of the question itself. */

@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import type { Call } from "../ports.ts";
 import { nameWords } from "../tools/classify.ts";
 import { amountsIn } from "../tools/trace.ts";
-import { canonicalJson } from "./access.ts";
+import { canonicalJson } from "./canonical.ts";
 import { isAtMost } from "./authority.ts";
 import { scalarsOf } from "./edits.ts";
 

@@ -5,7 +5,7 @@
 import { toWire } from "../errors.ts";
 import type { Json, RunLog, RunRecord, Step } from "../ports.ts";
 import { type StepContext, callPrimitive } from "../primitive.ts";
-import { canonicalJson } from "./access.ts";
+import { canonicalJson } from "./canonical.ts";
 import { sameCall } from "./divergence.ts";
 import type { World } from "./run.ts";
 

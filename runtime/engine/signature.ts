@@ -5,7 +5,7 @@
 import { createPrivateKey, createPublicKey, sign, verify } from "node:crypto";
 import { ClearedError } from "../errors.ts";
 import type { Decision } from "../ports.ts";
-import { canonicalJson } from "./access.ts";
+import { canonicalJson } from "./canonical.ts";
 
 /** The signature over a document, base64. `key` is a PEM private key. */
 export function signText(document: unknown, key: string): string {

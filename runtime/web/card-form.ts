@@ -1,6 +1,6 @@
 /** What a person may type on a card: the parameters of the calls it asks for, or the fields of a form. */
 import { createHash } from "node:crypto";
-import { canonicalJson } from "../engine/access.ts";
+import { canonicalJson } from "../engine/canonical.ts";
 import { scalarsOf } from "../engine/edits.ts";
 import type { Card } from "../ports.ts";
 import { type Html, html, nothing, plain } from "./html.ts";

@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { canonicalJson } from "../engine/access.ts";
+import { canonicalJson } from "../engine/canonical.ts";
 import { type At, ClearedError, didYouMean } from "../errors.ts";
 import { type Condition, parseCondition } from "../policy/condition.ts";
 import { dayOrMoment } from "../policy/dates.ts";
