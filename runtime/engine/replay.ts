@@ -8,6 +8,7 @@ import { type StepContext, callPrimitive } from "../primitive.ts";
 import { canonicalJson } from "./canonical.ts";
 import { sameCall } from "./divergence.ts";
 import type { World } from "./run.ts";
+import { jobOf } from "./script.ts";
 
 /** A log that keeps nothing: for looking, trying and comparing. */
 export function detachedLog(run: RunRecord, recorded: readonly Step[] = []): RunLog {
@@ -45,14 +46,9 @@ export async function replayRun(
 ): Promise<{ same: boolean; findings: string[]; steps: number }> {
   const findings: string[] = [];
   const answered = steps.filter((step) => step.state !== "intent");
-  const script = await world.script(run);
   const end = await world.sandbox.execute({
-    main: script.main,
-    scripts: script.scripts,
+    ...jobOf(run, await world.script(run)),
     primitives: world.globals,
-    input: JSON.stringify(run.input),
-    seed: run.id,
-    startedAt: run.createdAt,
     history: answered,
     limits: await world.limits(run),
     call: async (call) => {

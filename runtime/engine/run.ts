@@ -32,7 +32,7 @@ import { committedOrSuspended, isOurs, orLost, orSlow, toText, withRetries } fro
 import { toReleased } from "./cards.ts";
 import { divergence, sameCall } from "./divergence.ts";
 import { answerOf, askFor, demandsOf, mayStandIn, metaOf, resolveEscalation } from "./process.ts";
-import type { Script } from "./script.ts";
+import { type Script, jobOf } from "./script.ts";
 import type { Execution } from "./worker.ts";
 
 /** What an execution needs of the world around it; built by the composition root. */
@@ -84,12 +84,8 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
 
     // 2. The child serves the recorded prefix; calls past its end arrive in `answer`.
     const end = await world.sandbox.execute({
-      main: script.main,
-      scripts: script.scripts,
+      ...jobOf(run, script),
       primitives: world.globals,
-      input: JSON.stringify(run.input),
-      seed: run.id,
-      startedAt: run.createdAt,
       history: answered satisfies readonly Served[],
       limits: await world.limits(run),
       call: answer,

@@ -1,6 +1,6 @@
 /** The script of a run: header, compiled form and sub-scripts, read from the tree of the commit the run is pinned to. */
 import { ClearedError, fromWire } from "../errors.ts";
-import type { Compiled, Finding, Sandbox, Tree } from "../ports.ts";
+import type { Compiled, Finding, Job, RunRecord, Sandbox, Tree } from "../ports.ts";
 import type { DiskCache } from "../sandbox/disk-cache.ts";
 import { type Header, parseHeader } from "../sandbox/header.ts";
 import { scriptFile } from "../workspace/layout.ts";
@@ -57,6 +57,11 @@ async function read(tree: Tree, file: string, from?: string): Promise<{ text: st
     );
   }
   return { text, blob };
+}
+
+/** What a sandbox is told of a run, whether it is executed or replayed. */
+export function jobOf(run: RunRecord, { main, scripts }: Script): Pick<Job, "main" | "scripts" | "input" | "seed" | "startedAt"> {
+  return { main, scripts, input: JSON.stringify(run.input), seed: run.id, startedAt: run.createdAt };
 }
 
 /** The first finding as an error that carries all of them. */
