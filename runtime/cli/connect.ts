@@ -5,6 +5,7 @@ import { deliverEvents } from "../triggers/events.ts";
 import { type Api, createApi } from "./api.ts";
 import { type Host, type HostOptions, openHost } from "./host.ts";
 import { senderOf } from "./notices.ts";
+import { printable } from "./output.ts";
 import { type Connection, connectSocket } from "./socket.ts";
 import { wakeWaiting } from "./wake.ts";
 
@@ -48,7 +49,7 @@ export async function withApi<T>(dir: string, work: (api: Api) => Promise<T>): P
     await wakeWaiting(opened.host);
     const value = await work(createApi(opened.host));
     await settleEvents(opened.host);
-    await senderOf(opened.host, null, (message) => void process.stderr.write(`${message}\n`)).deliver();
+    await senderOf(opened.host, null, (message) => void process.stderr.write(`${printable(message)}\n`)).deliver();
     return value;
   } finally {
     await opened.host.close();
@@ -85,7 +86,7 @@ async function settleEvents(host: Host): Promise<void> {
     await deliverEvents({
       ...host,
       cause: async (run) => (await host.engine.get(run))?.cause ?? null,
-      note: (message) => void process.stderr.write(`${message}\n`),
+      note: (message) => void process.stderr.write(`${printable(message)}\n`),
     });
     for (const run of await unfinished(host)) await host.engine.result(run.id);
   }

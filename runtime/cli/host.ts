@@ -28,6 +28,7 @@ import { type AgentAtHead, createAgents } from "./agents-at-head.ts";
 import { type LazyRegistry, openRegistry } from "./lazy-registry.ts";
 import { type Local, readLocal } from "./local.ts";
 import { createMemo } from "./memo.ts";
+import { printable } from "./output.ts";
 import { createPins } from "./pins.ts";
 import { againOf, settleRows } from "./receipts.ts";
 import { createStanding } from "./standing.ts";
@@ -85,7 +86,7 @@ export interface HostOptions {
 /** @throws WORKSPACE_MISSING, CONFIG_INVALID, OWNER_BUSY, STORE_* */
 export async function openHost(dir: string, options: HostOptions): Promise<Host> {
   const clock = options.clock ?? { now: () => Date.now() };
-  const onError = options.onError ?? ((error) => void process.stderr.write(`${toWire(error).message}\n`));
+  const onError = options.onError ?? ((error) => void process.stderr.write(`${printable(toWire(error).message)}\n`));
   const cache = createDiskCache(join(dir, CACHE));
   const local = readLocal(dir);
   const { trust } = local;

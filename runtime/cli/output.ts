@@ -27,7 +27,7 @@ export function createOutput(json: boolean): Output {
     json,
     line: (text = "") => void (json || process.stdout.write(`${printable(text, colour)}\n`)),
     result: (value) => void (json && process.stdout.write(`${jsonText(value)}\n`)),
-    note: (text) => void process.stderr.write(`${printable(text, false)}\n`),
+    note: (text) => void process.stderr.write(`${printable(text)}\n`),
     bold: paint(1),
     dim: paint(2),
     green: paint(32),
@@ -41,15 +41,13 @@ export function createOutput(json: boolean): Output {
 const UNPRINTABLE = /\p{Cc}\[(?:[0-2]|3[1-3])m|[^\P{Cc}\n\t]|\p{Bidi_Control}/gu;
 const ESCAPE = 0x1b;
 
-/** JSON that may go to a terminal: the controls that JSON itself leaves as they are are escaped, which changes no value. */
-function jsonText(value: unknown): string {
-  return JSON.stringify(value, null, 2).replace(/[\x7f-\x9f]|\p{Bidi_Control}/gu, escaped);
-}
+/** JSON that may go to a terminal: what JSON itself leaves as it is is escaped as JSON does it, which changes no value. */
+const jsonText = (value: unknown): string => printable(JSON.stringify(value, null, 2));
 
 const escaped = (sign: string): string => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
-/** Text for a terminal: what is untrusted in it cannot move the cursor; our own colours stay. */
-function printable(text: string, colour: boolean): string {
+/** Text for a terminal: what is untrusted in it cannot move the cursor; our own colours stay where they are asked for. */
+export function printable(text: string, colour = false): string {
   return text.replace(UNPRINTABLE, (found) =>
     colour && found.length > 1 && found.charCodeAt(0) === ESCAPE ? found : `${escaped(found)}${found.slice(1)}`,
   );

@@ -129,6 +129,8 @@ export function createFetch({ rules, maxBytes, resolve = systemResolve }: FetchO
         const given = connected || error instanceof ClearedError || init.signal?.aborted;
         failed(given ? error : new ClearedError("TOOL_DOWN", `No connection to ${url.host}: ${error.message || error}.`, { cause: error }));
       });
+      // An answer that switches to another protocol is none, and ends without a word.
+      asking.on("close", () => failed(new Error("it ended without an answer")));
       asking.end(init.body == null ? undefined : String(init.body));
     });
     return responseOf(answer, maxBytes);
@@ -137,6 +139,10 @@ export function createFetch({ rules, maxBytes, resolve = systemResolve }: FetchO
 
 function responseOf(answer: IncomingMessage, maxBytes: number): Response {
   const status = answer.statusCode ?? 0;
+  if (status > 599) {
+    answer.destroy();
+    throw new ClearedError("TOOL_ANSWER", `The server answered with HTTP ${status}, which is no status.`);
+  }
   const headers = new Headers();
   for (let i = 0; i < answer.rawHeaders.length; i += 2) {
     const [name, value] = [answer.rawHeaders[i] ?? "", answer.rawHeaders[i + 1] ?? ""];

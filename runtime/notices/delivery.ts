@@ -17,4 +17,4 @@ export type Delivered = { status: "sent" } | { status: "retry" | "never" | "unkn
 
 // A person reads it: one line, not a page of HTML.
 export const whyOf = (error: unknown): string =>
-  (error instanceof Error ? error.message : String(error)).replace(/\s+/g, " ").slice(0, 300);
+  (error instanceof Error ? error.message : String(error)).replace(/[\s\p{Cc}]+/gu, " ").slice(0, 300);

@@ -1,4 +1,5 @@
 /** Addresses that come with a run: denied unless allowed, whatever they are written like, resolve to or redirect to. */
+import { type AddressInfo, createServer } from "node:net";
 import { expect, test } from "vitest";
 import { type Address, createFetch, createJudge } from "../../runtime/mcp/addresses.ts";
 import { run, serve } from "./pool.ts";
@@ -79,3 +80,17 @@ test("an endpoint given with a run is refused by default, by range and by redire
   const metadata = await serve((_, response) => void response.writeHead(307, { location: "http://169.254.169.254/mcp" }).end());
   await expect(run("addresses: {loopback: true}", { given: metadata }).tools.list("given")).rejects.toMatchObject({ code: "TOOL_REFUSED" });
 });
+
+test.each(["101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket", "999 Odd"])(
+  "an answer with HTTP %j is none, and the call ends",
+  async (head) => {
+    const server = createServer((socket) =>
+      socket.on("error", () => undefined).once("data", () => socket.write(`HTTP/1.1 ${head}\r\n\r\n`)),
+    );
+    await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+    const { port } = server.address() as AddressInfo;
+    const fetch = createFetch({ rules: { allow: [], loopback: true }, maxBytes: 1000 });
+    await expect(fetch(`http://127.0.0.1:${port}/`)).rejects.toThrow(/without an answer|no status/);
+    await new Promise((closed) => server.close(closed));
+  },
+);

@@ -5,6 +5,7 @@ import type { Json } from "../../ports.ts";
 import { withDryApi } from "../connect.ts";
 import { findWorkspace } from "../find.ts";
 import type { Invocation } from "../main.ts";
+import { printable } from "../output.ts";
 import { parseJson } from "../text.ts";
 
 export async function run(
@@ -18,7 +19,7 @@ export async function run(
   const calls =
     batch === undefined ? [{ name: String(name), params: parseJson(params as string | undefined, "The parameters") }] : readBatch(batch);
   const answers = await withDryApi(dir, (api) => api.call({ calls }));
-  for (const answer of answers) process.stdout.write(`${JSON.stringify(answer)}\n`);
+  for (const answer of answers) process.stdout.write(`${printable(JSON.stringify(answer))}\n`);
   const failed = answers.find((answer) => "error" in answer);
   return failed !== undefined && "error" in failed ? EXIT[kindOf(failed.error.code)] : 0;
 }
