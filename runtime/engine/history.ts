@@ -142,15 +142,7 @@ export function storeStep(database: Database, rid: number, step: Step, isIntent:
  * outside before it failed is not: it becomes one in doubt, which is settled like any other. The event of the failure stays.
  */
 export function forgetFailure(database: Database, rid: number): void {
-  const last = database.get<{
-    seq: number;
-    event: number;
-    name: string;
-    effect: Step["effect"];
-    state: Step["state"];
-    attempts: number;
-    at: number;
-  }>("SELECT * FROM steps WHERE rid = ? ORDER BY seq DESC LIMIT 1", rid);
+  const last = database.get<StepRow & { event: number }>("SELECT * FROM steps WHERE rid = ? ORDER BY seq DESC LIMIT 1", rid);
   if (last?.state !== "error") return;
   if ((last.effect === "external" || last.effect === "notify") && last.attempts > 0) {
     database.run("UPDATE steps SET state = 'intent', error = NULL, result = NULL, changes = NULL WHERE rid = ? AND seq = ?", rid, last.seq);
@@ -223,6 +215,11 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
     pending.push({ kind: "step", step });
   };
 
+  const putDurably = (step: Step) => {
+    put(step);
+    flush();
+  };
+
   // A run canceled from outside stays canceled, whatever its execution does until it notices.
   const canceled = () => database.get<{ status: string }>("SELECT status FROM runs WHERE rid = ?", rid)?.status === "canceled";
 
@@ -238,14 +235,8 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
     steps,
     abort: hooks.abort,
     record: put,
-    intent(step) {
-      put(step);
-      flush();
-    },
-    settle(step) {
-      put(step);
-      flush();
-    },
+    intent: putDurably,
+    settle: putDurably,
     event: (type, body) => void pending.push({ kind: "event", type, body }),
     flush: () => flush(),
     signals: (gate) => readSignals(database, rid, gate),
