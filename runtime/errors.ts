@@ -125,7 +125,7 @@ export const CODES = {
       "Correct the line that is shown; the starter files explain each key.",
     ],
     CONFIG_MISSING: ["config_get was asked for a key that config.yaml does not have.", "Add the key to config.yaml or correct the script."],
-    FILE_MISSING: ["The file does not exist.", "Check the name; import names are relative to import/."],
+    FILE_MISSING: ["The file does not exist.", "Check the name; statements are named relative to import/, other files to where you are."],
     FILE_INVALID: ["The path is not a file that may be used here.", "Use a regular file inside the workspace folder the message names."],
     FILE_TOO_LARGE: ["The file is larger than the limit.", "Split it; the limit is 64 MiB for statements and 1 MiB for data files."],
     STATEMENT_DIALECT: ["No dialect reads this statement.", "Add a dialect in importers/, or name one in config.yaml under statements:."],

@@ -52,6 +52,8 @@ export interface Machine {
   states: readonly MachineState[];
   /** Of names and conditions, without the lines: what a waiting run must find again. */
   hash: string;
+  /** Reduced for a run that may only look. */
+  readOnly?: true;
 }
 
 /** A machine from checked states. */
@@ -63,7 +65,7 @@ export function machineOf(states: readonly MachineState[]): Machine {
 /** What a machine for a run that may only look is reduced to. */
 export function readOnlyMachine(machine: Machine): Machine {
   const kept = machine.states.filter((one) => one.state === "DECOMPOSE" || one.state === "ASSESS" || one.state === "COMPLETE");
-  return machineOf(kept.map((one) => ({ ...one, conditional: false })));
+  return { ...machineOf(kept.map((one) => ({ ...one, conditional: false }))), readOnly: true };
 }
 
 /**
@@ -193,6 +195,12 @@ function follows(process: ProcessState, to: State): boolean {
 }
 
 function edge(message: string, process: ProcessState, to: State): ClearedError {
+  if (process.machine.readOnly === true)
+    return new ClearedError(
+      "FSM_READ_ONLY",
+      `This run may only look, so it ends before ${to}. Start it without --read-only, or ask in words for what is to be done.`,
+      { data: { from: process.current, to } },
+    );
   return new ClearedError("FSM_EDGE", message, { data: { from: process.current, to } });
 }
 

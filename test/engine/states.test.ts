@@ -231,7 +231,7 @@ describe("the end", () => {
   test("a read-only run reads, and does nothing else", async () => {
     const { id } = await opened.start("gated", { cause: { kind: "command", key: "ro" }, input: {}, given: { readOnly: true } });
     const end = await opened.engine.result(id, { timeoutMs: 15_000 });
-    expect(end.error).toMatchObject({ code: "FSM_EDGE" });
+    expect(end.error).toMatchObject({ code: "FSM_READ_ONLY" });
     expect((await opened.engine.steps(id)).map((step) => step.name)).toEqual(["fsm_enter", "bank_rate", "fsm_enter"]);
   });
 });

@@ -199,7 +199,7 @@ describe("a run that may only look", () => {
   test("calls nothing that writes, whatever it is called", async () => {
     const { end, wrote } = await during(() => given("straight", { readOnly: true }, { amount: "5.00" }));
     expect(wrote).toEqual([]);
-    expect(end.error).toMatchObject({ code: "FSM_EDGE" });
+    expect(end.error).toMatchObject({ code: "FSM_READ_ONLY" });
   });
 });
 
