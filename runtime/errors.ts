@@ -230,8 +230,8 @@ export const CODES = {
       "Ask for it first: approval_wait({ title, calls: [{ tool, params }] }).",
     ],
     PRIVACY_REFUSED: [
-      "A task asks for secrets to be given away.",
-      "Ask for what the work needs; secrets of tools stand in `cleared secrets` and are never shown.",
+      "A task asks for secrets to be given away, or a text holds what config.yaml `privacy:` does not let through.",
+      "Leave it out; secrets of tools stand in `cleared secrets` and are never shown.",
     ],
     FSM_EDGE: [
       "The script asks for a state that does not follow the one it is in.",

@@ -180,7 +180,7 @@ function assemble(parts: Parts): Omit<Host, "close"> {
   };
 
   const agents = createAgents(git);
-  const starts = createStarts({ git, engine, agents, cache });
+  const starts = createStarts({ git, engine, agents, config, cache });
   const scripts = createMemo<Promise<Script>>();
 
   const script = async (run: RunRecord): Promise<Script> => {

@@ -1,12 +1,13 @@
 /** What a run starts from: the agent at HEAD, its header, its checked input. One place for commands, triggers, schedules and calling agents. */
 import { ClearedError, didYouMean } from "../errors.ts";
-import type { Cause, Children, Engine, Git, Given, Json, Notices, RunMode, RunRecord, RunSpec } from "../ports.ts";
+import type { Cause, Children, Engine, Git, Given, Json, Notices, RunMode, RunRecord, RunSpec, Tree } from "../ports.ts";
 import { API } from "../primitive.ts";
-import { judge } from "../privacy/judge.ts";
+import { type PrivacyPolicy, groupsOf, judge } from "../privacy/judge.ts";
 import { redactJson } from "../privacy/redact.ts";
 import type { DiskCache } from "../sandbox/disk-cache.ts";
 import { type Header, parseHeader, validateInput } from "../sandbox/header.ts";
 import { complexityOf } from "../task-words.ts";
+import type { Config } from "../workspace/config.ts";
 import { agentFile } from "../workspace/layout.ts";
 import type { AgentAtHead } from "./agents-at-head.ts";
 import { createMemo } from "./memo.ts";
@@ -46,15 +47,21 @@ function onlyAsks(input: Json): boolean {
  * secrets to be given away is refused. No word in the text changes that.
  * @throws PRIVACY_REFUSED
  */
-function guarded(agent: string, input: Json): Json {
-  const judged = judge(JSON.stringify(input), { direction: "inbound" });
+function guarded(agent: string, input: Json, policy: PrivacyPolicy): Json {
+  const judged = judge(JSON.stringify(input), { direction: "inbound", policy });
   if (judged.verdict === "refuse")
     throw new ClearedError("PRIVACY_REFUSED", `${agent} was not started: ${judged.message}`, { data: { trigger: judged.trigger } });
-  return judged.verdict === "redact" ? redactJson(input) : input;
+  return judged.verdict === "redact" ? redactJson(input, groupsOf(["redact"], "inbound", policy)) : input;
 }
 
-export function createStarts(world: { git: Git; engine: Engine; agents: () => Promise<AgentAtHead[]>; cache: DiskCache }): Starts {
-  const { git, engine, agents, cache } = world;
+export function createStarts(world: {
+  git: Git;
+  engine: Engine;
+  agents: () => Promise<AgentAtHead[]>;
+  config(tree: Tree): Promise<Pick<Config, "privacy">>;
+  cache: DiskCache;
+}): Starts {
+  const { git, engine, agents, config, cache } = world;
   // Those who start in the same moment ask once; the question leaves after the last of them has come.
   let asked: Promise<string> | null = null;
   const headNow = () =>
@@ -87,7 +94,10 @@ export function createStarts(world: { git: Git; engine: Engine; agents: () => Pr
   };
   const toSpec = async (agent: string, { cause, input, mode = "live", ...more }: StartOptions): Promise<RunSpec> => {
     const { commit, blob, header } = await read(agent, cause);
-    const checked = validateInput(header, header.process === undefined ? input : guarded(agent, input));
+    const checked = validateInput(
+      header,
+      header.process === undefined ? input : guarded(agent, input, (await config(git.tree(commit))).privacy),
+    );
     const given = header.process !== undefined && onlyAsks(checked) ? { ...more.given, readOnly: true } : more.given;
     const by = more.by ?? (await starterOf(cause));
     const told = { ...(by === undefined ? {} : { by }), ...(given === undefined ? {} : { given }) };

@@ -6,7 +6,9 @@ import { createHash } from "node:crypto";
 import { openCard } from "../engine/cards.ts";
 import type { Database } from "../engine/database.ts";
 import { ClearedError, didYouMean } from "../errors.ts";
+import { groupsOf } from "../privacy/judge.ts";
 import { redact } from "../privacy/redact.ts";
+import { scan } from "../privacy/scan.ts";
 import type { Decision, Json, Notice, Notices, NoticeState } from "../ports.ts";
 import type { Config, NoticeChannels } from "../workspace/config.ts";
 import { nextOpen } from "./quiet.ts";
@@ -36,7 +38,15 @@ export function createOutbox(database: Database, channels: NoticeChannels, confi
   return {
     async send(given, { now, live }) {
       // Card numbers, keys and the like are hidden before anything is kept.
-      const notice = { ...given, subject: redact(given.subject), text: redact(given.text) };
+      const said = `${given.subject}\n${given.text}`;
+      const barred = scan(said, groupsOf(["refuse"], "outbound", config.privacy))[0];
+      if (barred !== undefined)
+        throw new ClearedError(
+          "PRIVACY_REFUSED",
+          `The notice holds ${barred.kind}, which config.yaml privacy: does not let out. Leave it out.`,
+        );
+      const hidden = groupsOf(["redact"], "outbound", config.privacy);
+      const notice = { ...given, subject: redact(given.subject, hidden), text: redact(given.text, hidden) };
       const channel = channelOf(notice, channels, fallback);
       const hours = quiet === undefined ? null : { ...quiet, timezone: quiet.timezone ?? config.timezone };
       // A card on the page rings no bell.

@@ -2,15 +2,22 @@
  * May this text come in, may it go out? The verdict is the strictest one over everything found, so text added to a secret can only make
  * it stricter: nothing in a task switches the guard off (spec/worker.md 20).
  */
+import { z } from "zod";
 import { exfiltration } from "./intent.ts";
-import type { Group } from "./patterns.ts";
+import { GROUPS, type Group } from "./patterns.ts";
 import { type Finding, scan } from "./scan.ts";
 
 export type Direction = "inbound" | "outbound";
 export type PrivacyWord = "allow" | "redact" | "refuse";
 
-/** What a group of data means in each direction; what is left out is as in DEFAULT_PRIVACY. */
-export type PrivacyPolicy = Partial<Record<Group, Partial<Record<Direction, PrivacyWord>>>>;
+const word = z.enum(["allow", "redact", "refuse"], { error: "write allow, redact or refuse" });
+
+/** config.yaml `privacy:`: what a group of data means in each direction; what is left out is as in DEFAULT_PRIVACY. */
+export const privacySchema = z.partialRecord(
+  z.enum(GROUPS),
+  z.strictObject({ inbound: word.optional(), outbound: word.optional() }, { error: "write {inbound: ..., outbound: ...}" }),
+);
+export type PrivacyPolicy = z.output<typeof privacySchema>;
 
 export interface Judgement {
   verdict: PrivacyWord;
@@ -37,13 +44,19 @@ export const DEFAULT_PRIVACY: Record<Group, Record<Direction, PrivacyWord>> = {
 /** Never let out as they are, whatever a policy says. */
 const LOCKED: readonly Group[] = ["secret", "identity", "card"];
 
+function wordOf(group: Group, direction: Direction, policy: PrivacyPolicy): PrivacyWord {
+  const word = policy[group]?.[direction] ?? DEFAULT_PRIVACY[group][direction];
+  return word === "allow" && direction === "outbound" && LOCKED.includes(group) ? "redact" : word;
+}
+
+/** The groups that are hidden, or let through by no means, in one direction. */
+export function groupsOf(words: readonly PrivacyWord[], direction: Direction, policy: PrivacyPolicy = {}): ReadonlySet<Group> {
+  return new Set(GROUPS.filter((group) => words.includes(wordOf(group, direction, policy))));
+}
+
 export function judge(text: string, options: { direction: Direction; policy?: PrivacyPolicy }): Judgement {
   const { direction, policy = {} } = options;
   const findings = scan(text);
-  const wordOf = (group: Group): PrivacyWord => {
-    const word = policy[group]?.[direction] ?? DEFAULT_PRIVACY[group][direction];
-    return word === "allow" && direction === "outbound" && LOCKED.includes(group) ? "redact" : word;
-  };
   if (exfiltration(text)) {
     const message =
       "The text asks to hand out a password, key or token. Ask for it to be reset or rotated instead, or have a person decide.";
@@ -51,11 +64,11 @@ export function judge(text: string, options: { direction: Direction; policy?: Pr
   }
   let [verdict, first]: [PrivacyWord, Finding | null] = ["allow", null];
   for (const one of findings) {
-    const word = wordOf(one.group);
+    const word = wordOf(one.group, direction, policy);
     if (RANK[word] > RANK[verdict]) [verdict, first] = [word, one];
   }
   if (first === null) return { verdict, trigger: null, findings, message: null };
-  const kinds = [...new Set(findings.filter((one) => wordOf(one.group) !== "allow").map((one) => one.kind))].join(", ");
+  const kinds = [...new Set(findings.filter((one) => wordOf(one.group, direction, policy) !== "allow").map((one) => one.kind))].join(", ");
   const message =
     verdict === "refuse"
       ? `The text holds ${kinds}, which the policy does not let ${direction === "inbound" ? "in" : "out"}. Leave it out, or have a person decide.`

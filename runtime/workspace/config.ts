@@ -6,6 +6,7 @@ import { z } from "zod";
 import { isDay } from "../day.ts";
 import { ladderSchema } from "../policy/levels.ts";
 import type { Json, Limits } from "../ports.ts";
+import { privacySchema } from "../privacy/judge.ts";
 import type { DiskCache } from "../sandbox/disk-cache.ts";
 import { isTimezone } from "../sandbox/header.ts";
 import { checkYaml, readYaml, type YamlSource } from "../sandbox/yaml-text.ts";
@@ -82,6 +83,7 @@ const configSchema = z.strictObject({
       default: text("page, smtp, or a webhook of trust.yaml").default("page"),
     })
     .prefault({}),
+  privacy: privacySchema.default({}),
   web: z.strictObject({ port: size("a port", 0, 65535).default(4310) }).prefault({}),
 });
 

@@ -37,6 +37,7 @@ test("the least config is a business's name; everything else has a default", () 
       roles: ["hr", "finance", "committee", "legal"],
     },
     notify: { default: "page" },
+    privacy: {},
     web: { port: 4310 },
     raw: { business: { name: "Acme" } },
   });
