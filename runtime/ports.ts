@@ -81,7 +81,7 @@ export interface Git {
 // ---------------------------------------------------------------- runs
 
 export type RunStatus = "queued" | "running" | "waiting" | "done" | "failed" | "diverged" | "canceled";
-export type WaitReason = "approval" | "input" | "escalation" | "timer" | "child" | "in_doubt" | "slow_call" | "user_edit";
+export type WaitReason = "approval" | "input" | "escalation" | "timer" | "child" | "in_doubt" | "slow_call" | "user_edit" | "paused";
 export type Outcome = "completed" | "rejected" | "expired" | "blocked";
 export type RunMode = "live" | "dry" | "backtest";
 
@@ -255,7 +255,7 @@ export type Released =
 
 // ---------------------------------------------------------------- cards and decisions
 
-export type CardKind = "approval" | "escalation" | "form" | "in_doubt" | "entry" | "row" | "note";
+export type CardKind = "approval" | "escalation" | "form" | "in_doubt" | "entry" | "row" | "note" | "proposal";
 
 /** Something a person must decide, as a self-contained document that can travel in git. */
 export interface CardDraft {

@@ -35,6 +35,8 @@ const LAYERS = [
   "runtime/notices/",
   "runtime/http.ts",
   "runtime/checks/",
+  "runtime/evidence/",
+  "runtime/proposals/",
   "runtime/meta/",
   "runtime/learning/",
   "runtime/triggers/",

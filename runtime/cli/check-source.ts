@@ -5,13 +5,13 @@ import type { Finding, Sandbox, Tree } from "../ports.ts";
 import { type ToolClassOf, classByName } from "../checks/states.ts";
 import type { Trust } from "../workspace/config.ts";
 import { AGENTS, scriptFile } from "../workspace/layout.ts";
+import { treeOver } from "../workspace/tree-over.ts";
 import type { Host } from "./host.ts";
 import type { LazyRegistry } from "./lazy-registry.ts";
-import { withFile } from "./source.ts";
 
 /** @throws SCRIPT_* with the first finding, which carries all of them */
 export async function checkSource(host: Host, file: string, text: string): Promise<void> {
-  const tree = withFile(host.git.tree(await host.git.head()), file, text);
+  const tree = treeOver(host.git.tree(await host.git.head()), new Map([[file, text]]));
   const findings = await findingsOf(tree, file, host);
   if (findings.length > 0) throw findingError(findings, file);
 }

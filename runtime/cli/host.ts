@@ -12,7 +12,7 @@ import { type World, executeRun } from "../engine/run.ts";
 import { type Script, loadScript } from "../engine/script.ts";
 import { createEngine } from "../engine/sqlite.ts";
 import { toWire } from "../errors.ts";
-import type { Cards, Clock, Engine, Git, RunRecord, Sandbox, Tree } from "../ports.ts";
+import type { Cards, Clock, Engine, Git, RunLog, RunRecord, Sandbox, Tree, WorkspaceView } from "../ports.ts";
 import type { ToolPool } from "../mcp/tools.ts";
 import { redact } from "../privacy/redact.ts";
 import { loadPlugins } from "../registry.ts";
@@ -23,6 +23,7 @@ import { type Config, type Trust, limitsFor, parseConfig } from "../workspace/co
 import { createGit } from "../workspace/git.ts";
 import { CACHE, CONFIG, STATE, STORE, agentFile } from "../workspace/layout.ts";
 import { tidyImports } from "../workspace/tidy.ts";
+import { treeOver } from "../workspace/tree-over.ts";
 import { createView } from "../workspace/view.ts";
 import { type AgentAtHead, createAgents } from "./agents-at-head.ts";
 import { type LazyRegistry, openRegistry } from "./lazy-registry.ts";
@@ -33,7 +34,7 @@ import { createPins } from "./pins.ts";
 import { againOf, settleRows } from "./receipts.ts";
 import { createStanding } from "./standing.ts";
 import { createToolPool } from "./tools.ts";
-import { execSource, withFile } from "./source.ts";
+import { execSource } from "./source.ts";
 import { type Starts, createStarts } from "./starts.ts";
 
 /** Counts since this process began. */
@@ -59,6 +60,10 @@ export interface Host {
   /** Queue a run of the agent at HEAD. @throws AGENT_UNKNOWN, SCRIPT_HEADER, RUN_INPUT */
   start: Starts["start"];
   script(run: RunRecord): Promise<Script>;
+  /** An agent's script as a tree has it, which need not be a commit. @throws SCRIPT_*, the first finding of the language lint */
+  scriptIn(tree: Tree, agent: string): Promise<Script>;
+  /** A run's view of the workspace as it is, or was, somewhere else than at HEAD of the branch. */
+  viewAt(run: RunRecord, log: RunLog, now: () => number, place: { git: Git; base: Tree }): Promise<WorkspaceView>;
   world: World;
   emitted(): Emitted[];
   takeEmitted(key: string): void;
@@ -183,15 +188,15 @@ function assemble(parts: Parts): Omit<Host, "close"> {
   const starts = createStarts({ git, engine, agents, config, cache });
   const scripts = createMemo<Promise<Script>>();
 
+  const scriptIn = (tree: Tree, agent: string): Promise<Script> =>
+    loadScript(tree, agentFile(agent), sandbox, { lint: true, primitives: names, cache });
   const script = async (run: RunRecord): Promise<Script> => {
     const tree = git.tree(run.pin.commit);
     const source = execSource(run.cause);
     if (source === null) {
-      return scripts(`${run.pin.commit}\n${run.agent}`, () =>
-        loadScript(tree, agentFile(run.agent), sandbox, { lint: true, primitives: names, cache }),
-      );
+      return scripts(`${run.pin.commit}\n${run.agent}`, () => scriptIn(tree, run.agent));
     }
-    return loadScript(withFile(tree, source.file, source.text), source.file, sandbox, {
+    return loadScript(treeOver(tree, new Map([[source.file, source.text]])), source.file, sandbox, {
       lint: source.lint,
       primitives: names,
       cache,
@@ -200,6 +205,33 @@ function assemble(parts: Parts): Omit<Host, "close"> {
 
   const importsFrom = { dir };
   const progress: Progress = { calls: 0, files: 0 };
+  const viewAt: Host["viewAt"] = async (run, log, now, place) => {
+    const settings = await config(place.base);
+    const view = createView({
+      dir: importsFrom.dir,
+      ...place,
+      config: settings,
+      cache,
+      run: run.id,
+      again: againOf(run.cause),
+      given: run.given?.policy,
+      now,
+      pending: () => parts.cards.list({ open: true }),
+      log: (message) => log.event("log", { level: "info", message: redact(message) }),
+      notices: { ...createOutbox(database, trust.notices, settings), schedule: starts.schedule },
+      children: starts.childrenOf(run),
+      tools: tools.forRun({ run: run.id, given: run.given?.tools, note: (message) => log.event("log", { level: "warn", message }) }),
+    });
+    return {
+      ...view,
+      takeChanges() {
+        const changes = view.takeChanges();
+        for (const change of changes) if (change.op === "processed") progress.files++;
+        return changes;
+      },
+    };
+  };
+
   const world: World = {
     clock,
     sandbox,
@@ -210,34 +242,7 @@ function assemble(parts: Parts): Omit<Host, "close"> {
     },
     globals,
     script,
-    view: async (run, log, now) => {
-      const base = git.tree(run.pin.commit);
-      const settings = await config(base);
-      const view = createView({
-        dir: importsFrom.dir,
-        git,
-        base,
-        config: settings,
-        cache,
-        run: run.id,
-        again: againOf(run.cause),
-        given: run.given?.policy,
-        now,
-        pending: () => parts.cards.list({ open: true }),
-        log: (message) => log.event("log", { level: "info", message: redact(message) }),
-        notices: { ...createOutbox(database, trust.notices, settings), schedule: starts.schedule },
-        children: starts.childrenOf(run),
-        tools: tools.forRun({ run: run.id, given: run.given?.tools, note: (message) => log.event("log", { level: "warn", message }) }),
-      });
-      return {
-        ...view,
-        takeChanges() {
-          const changes = view.takeChanges();
-          for (const change of changes) if (change.op === "processed") progress.files++;
-          return changes;
-        },
-      };
-    },
+    view: (run, log, now) => viewAt(run, log, now, { git, base: git.tree(run.pin.commit) }),
     limits: async (run) => limitsFor(trust, run.agent),
     authority: async (run) => createAuthority(trust.people, (await config(git.tree(run.pin.commit))).policy),
     standing: createStanding({
@@ -247,6 +252,7 @@ function assemble(parts: Parts): Omit<Host, "close"> {
       tools: (run) => tools.forRun({ run: run.id }),
     }),
     people: trust.people.length,
+    mayAct: () => undefined,
     guard: () => parts.lease?.check(),
   };
 
@@ -264,6 +270,8 @@ function assemble(parts: Parts): Omit<Host, "close"> {
     agents,
     start: starts.start,
     script,
+    scriptIn,
+    viewAt,
     world,
     emitted: () => openEmitted(database),
     takeEmitted: (key) => takeEmitted(database, key),

@@ -9,9 +9,10 @@ import { type Header, parseHeader, validateInput } from "../sandbox/header.ts";
 import { complexityOf } from "../task-words.ts";
 import type { Config } from "../workspace/config.ts";
 import { agentFile } from "../workspace/layout.ts";
+import { sourceBlob } from "../workspace/tree-over.ts";
 import type { AgentAtHead } from "./agents-at-head.ts";
 import { createMemo } from "./memo.ts";
-import { execSource, sourceBlob } from "./source.ts";
+import { execSource } from "./source.ts";
 
 /** How many agents may call each other in a row. */
 const DEEPEST = 8;

@@ -8,7 +8,7 @@ import { type StepContext, callPrimitive } from "../primitive.ts";
 import { canonicalJson } from "./canonical.ts";
 import { sameCall } from "./divergence.ts";
 import type { World } from "./run.ts";
-import { jobOf } from "./script.ts";
+import { type Callable, callableIn, jobOf } from "./script.ts";
 
 /** A log that keeps nothing: for looking, trying and comparing. */
 export function detachedLog(run: RunRecord, recorded: readonly Step[] = []): RunLog {
@@ -45,10 +45,12 @@ export async function replayRun(
   world: World,
 ): Promise<{ same: boolean; findings: string[]; steps: number }> {
   const findings: string[] = [];
+  const script = await world.script(run);
+  const callable = callableIn(world, script);
   const answered = steps.filter((step) => step.state !== "intent");
   const end = await world.sandbox.execute({
-    ...jobOf(run, await world.script(run)),
-    primitives: world.globals,
+    ...jobOf(run, script),
+    primitives: callable.globals,
     history: answered,
     limits: await world.limits(run),
     call: async (call) => {
@@ -71,7 +73,7 @@ export async function replayRun(
     findings.push(`result: recorded ${JSON.stringify(run.result)}, now ${end.json}`);
   if (end.kind === "failed" && end.error.code !== run.error?.code)
     findings.push(`the replay fails with ${end.error.code}: ${end.error.message}`);
-  for (const step of answered) findings.push(...(await recompute(run, step, world)));
+  for (const step of answered) findings.push(...(await recompute(run, step, world, callable)));
   return { same: findings.length === 0, findings, steps: answered.length };
 }
 
@@ -82,7 +84,7 @@ function differs(seq: number, recorded: Call, actual: Call | null): string {
   return `step ${seq}: recorded ${recorded.name}(${recorded.params}), now ${now}`;
 }
 
-async function recompute(run: RunRecord, step: Step, world: World): Promise<string[]> {
+async function recompute(run: RunRecord, step: Step, world: World, callable: Callable): Promise<string[]> {
   if (step.effect !== "pure") return [];
   const view = await world.view(run, detachedLog(run), () => step.at);
   const ctx: StepContext = {
@@ -101,7 +103,7 @@ async function recompute(run: RunRecord, step: Step, world: World): Promise<stri
   };
   let now: string;
   try {
-    now = canonicalJson(await callPrimitive(await world.primitive(step.name), JSON.parse(step.params) as Json, ctx));
+    now = canonicalJson(await callPrimitive(await callable.primitive(step.name), JSON.parse(step.params) as Json, ctx));
   } catch (error) {
     now = toWire(error).code;
   }

@@ -8,6 +8,7 @@ import { ClearedError, toWire } from "../errors.ts";
 import type {
   Change,
   Clock,
+  Decision,
   DoorAnswer,
   DoorCall,
   Git,
@@ -23,7 +24,7 @@ import type {
   Step,
   WorkspaceView,
 } from "../ports.ts";
-import { End, type Primitive, type StepContext, Suspend, callPrimitive } from "../primitive.ts";
+import { End, type Gate, type Primitive, type StepContext, Suspend, callPrimitive } from "../primitive.ts";
 import { redact } from "../privacy/redact.ts";
 import { readOnlyMachine } from "../states.ts";
 import { actOf, allowed, approversOf, fold, newRunState } from "./access.ts";
@@ -32,18 +33,14 @@ import { committedOrSuspended, isOurs, orLost, orSlow, toText, withRetries } fro
 import { toReleased } from "./cards.ts";
 import { divergence, sameCall } from "./divergence.ts";
 import { answerOf, askFor, demandsOf, mayStandIn, metaOf, resolveEscalation } from "./process.ts";
-import { type Script, jobOf } from "./script.ts";
+import { type Callable, type Script, callableIn, jobOf } from "./script.ts";
 import type { Execution } from "./worker.ts";
 
 /** What an execution needs of the world around it; built by the composition root. */
-export interface World {
+export interface World extends Callable {
   clock: Clock;
   sandbox: Sandbox;
   git: Git;
-  /** Loaded when it is first asked for. @throws PRIMITIVE_UNKNOWN */
-  primitive(name: string): Promise<Primitive>;
-  /** Primitive name -> the parameter it takes bare. */
-  globals: Record<string, string | null>;
   script(run: RunRecord): Promise<Script>;
   view(run: RunRecord, log: RunLog, now: () => number): Promise<WorkspaceView>;
   limits(run: RunRecord): Promise<Limits>;
@@ -51,6 +48,10 @@ export interface World {
   authority(run: RunRecord): Promise<Authority>;
   /** What an approval profile of trust.yaml answers at a gate without asking anybody. */
   standing: Standing;
+  /** What a gate is told where nobody is asked: in a backtest. */
+  suppose?(seq: number, gate: Gate): Decision | null;
+  /** Called before a run acts outside or commits. @throws Suspend while the agent is paused */
+  mayAct(run: RunRecord): void;
   /** People trust.yaml names: with two or more, nobody approves what they started. */
   people: number;
   /** @throws OWNER_FENCED */
@@ -70,6 +71,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
   try {
     const script = await world.script(run);
     const view = await world.view(run, log, () => now);
+    const callable = callableIn(world, script);
     const { machine, uses, mutates } = script.header;
     const readOnly = run.given?.readOnly === true || mutates === false;
     const state = newRunState(uses, readOnly && machine !== null ? readOnlyMachine(machine) : machine, readOnly);
@@ -79,13 +81,13 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
     const answered = log.steps.filter((step) => step.state !== "intent");
     for (const step of answered) {
       view.restore(step);
-      settleChanges(step, await knownPrimitive(world, step.name));
+      settleChanges(step, await knownPrimitive(callable, step.name));
     }
 
     // 2. The child serves the recorded prefix; calls past its end arrive in `answer`.
     const end = await world.sandbox.execute({
       ...jobOf(run, script),
-      primitives: world.globals,
+      primitives: callable.globals,
       history: answered satisfies readonly Served[],
       limits: await world.limits(run),
       call: answer,
@@ -115,7 +117,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
 
     /** What waits for the world outside may be slow. The host's own reading and writing is let finish: a replay would cost more. */
     async function mayBeSlow(name: string): Promise<boolean> {
-      const known = await knownPrimitive(world, name);
+      const known = await knownPrimitive(callable, name);
       return (
         known?.effect === "external" ||
         known?.effect === "notify" ||
@@ -140,7 +142,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
       const decided: Change[] = [...(doubt?.changes ?? [])];
       let known: Primitive | undefined;
       try {
-        const primitive = await world.primitive(call.name);
+        const primitive = await callable.primitive(call.name);
         known = primitive;
         const params = JSON.parse(call.params) as Json;
         step.effect = primitive.effect;
@@ -154,6 +156,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
         const settled = outside && doubt !== undefined ? await settleDoubt(primitive, doubt, ctx) : null;
         const attempt = () => {
           // With the yes it was given just now: after a crash nobody is asked again.
+          if (outside) world.mayAct(run);
           if (outside) log.intent({ ...step, state: "intent", attempts: step.attempts + 1, changes: [...decided] });
           return withRetries(what.effect, step, () => callPrimitive(primitive, params, ctx, what.effect));
         };
@@ -184,7 +187,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
         async gate(gate) {
           const demands = demandsOf(gate.card, state, run, script.header, world.people, opened ?? now);
           const asking = { log, seq, now, authority: world.authority, standing: mayStandIn(gate.card, state, run) ? world.standing : null };
-          const decision = run.mode === "live" ? await passGate(asking, gate, demands) : waved(now);
+          const decision = run.mode === "live" ? await passGate(asking, gate, demands) : (world.suppose?.(seq, gate) ?? waved(now));
           decided.push(...decidedChange(gate, decision));
           return decision;
         },
@@ -205,6 +208,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
     async function commit(message: string, seq: number): Promise<string | null> {
       if (!view.dirty()) return null;
       if (run.mode !== "live") return view.check().then(() => null);
+      world.mayAct(run);
       log.flush();
       let sha = run.attempt > 1 ? await world.git.find(run.id, seq, run.pin.commit) : null;
       if (sha === null) {
@@ -288,6 +292,6 @@ function isLate(stop: Stop): boolean {
   return typeof stop === "object" && "late" in stop;
 }
 
-async function knownPrimitive(world: World, name: string): Promise<Primitive | undefined> {
-  return Object.hasOwn(world.globals, name) ? await world.primitive(name) : undefined;
+async function knownPrimitive(callable: Callable, name: string): Promise<Primitive | undefined> {
+  return Object.hasOwn(callable.globals, name) ? await callable.primitive(name) : undefined;
 }

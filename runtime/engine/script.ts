@@ -1,6 +1,7 @@
 /** The script of a run: header, compiled form and sub-scripts, read from the tree of the commit the run is pinned to. */
 import { ClearedError, fromWire } from "../errors.ts";
 import type { Compiled, Finding, Job, RunRecord, Sandbox, Tree } from "../ports.ts";
+import type { Primitive } from "../primitive.ts";
 import type { DiskCache } from "../sandbox/disk-cache.ts";
 import { type Header, parseHeader } from "../sandbox/header.ts";
 import { scriptFile } from "../workspace/layout.ts";
@@ -9,6 +10,8 @@ export interface Script {
   header: Header;
   main: Compiled;
   scripts: Record<string, Compiled>;
+  /** Primitives that the commit itself declares, in scripts/tools/. */
+  tools: Record<string, Primitive>;
 }
 
 /**
@@ -34,7 +37,7 @@ export async function loadScript(
     scripts[name] = sub;
     queue.push(...sub.scripts);
   }
-  return { header, main, scripts };
+  return { header, main, scripts, tools: {} };
 
   async function compile(found: { text: string; blob: string }, path: string): Promise<Compiled> {
     const { compiled, findings } = await sandbox.compile(found.text, {
@@ -57,6 +60,22 @@ async function read(tree: Tree, file: string, from?: string): Promise<{ text: st
     );
   }
   return { text, blob };
+}
+
+/** What a script may call: the name of each primitive with the parameter it takes bare, and the primitive itself. */
+export interface Callable {
+  globals: Record<string, string | null>;
+  /** @throws PRIMITIVE_UNKNOWN */
+  primitive(name: string): Promise<Primitive>;
+}
+
+/** The runtime's primitives and those the script's commit declares. */
+export function callableIn(world: Callable, { tools }: Script): Callable {
+  if (Object.keys(tools).length === 0) return world;
+  return {
+    globals: { ...world.globals, ...Object.fromEntries(Object.values(tools).map((one) => [one.name, one.bare])) },
+    primitive: async (name) => (Object.hasOwn(tools, name) ? (tools[name] as Primitive) : world.primitive(name)),
+  };
 }
 
 /** What a sandbox is told of a run, whether it is executed or replayed. */

@@ -16,6 +16,7 @@ const WORDS: Record<CardKind, Words> = {
   in_doubt: { kind: "Did it happen?", yes: "It happened", no: "It did not" },
   entry: { kind: "Entry to confirm", yes: "Confirm", no: "Reject" },
   row: { kind: "Refused row", yes: "Settled", no: "Reject" },
+  proposal: { kind: "Proposal", yes: "Approve", no: "Reject" },
   note: { kind: "For you", yes: "Settled", no: "Reject" },
 };
 

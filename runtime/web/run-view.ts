@@ -21,6 +21,7 @@ const WAITING: Record<NonNullable<RunFact["reason"]>, string> = {
   in_doubt: "waits: did it happen?",
   slow_call: "waits for a slow call",
   user_edit: "waits for your edit",
+  paused: "paused",
 };
 
 /** A word and a tone: bad, attention, busy, good or quiet. The word says it all; the colour only repeats it. */

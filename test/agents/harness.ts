@@ -126,7 +126,7 @@ export const statusesOf = (writes: readonly VerifiedWrite[]): string[] => [...ne
 export function rows({ dir }: Business, query: string): Record<string, Json>[] {
   const file = join(dir, ".cleared/erp.db");
   if (!existsSync(file)) return [];
-  const db = new DatabaseSync(file, { readOnly: true });
+  const db = new DatabaseSync(file, { readOnly: true, timeout: 10_000 });
   try {
     return db.prepare(query).all() as Record<string, Json>[];
   } finally {

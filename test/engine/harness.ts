@@ -127,7 +127,7 @@ export function makeOwnerDead(dir: string): void {
 }
 
 export function withStore<T>(dir: string, use: (db: DatabaseSync) => T): T {
-  const db = new DatabaseSync(join(dir, ".cleared/store.db"));
+  const db = new DatabaseSync(join(dir, ".cleared/store.db"), { timeout: 10_000 });
   try {
     return use(db);
   } finally {

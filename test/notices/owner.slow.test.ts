@@ -162,7 +162,7 @@ test("an agent that should have run and did not is told of by every command unti
 });
 
 function inStore<T>(dir: string, use: (db: DatabaseSync) => T): T {
-  const db = new DatabaseSync(join(dir, ".cleared/store.db"));
+  const db = new DatabaseSync(join(dir, ".cleared/store.db"), { timeout: 10_000 });
   try {
     return use(db);
   } finally {

@@ -1,0 +1,122 @@
+/**
+ * Types only: what a change of code would have done to runs that are recorded. A *recording* is a run with its history; a *trial* is
+ * other code executed against it, without touching the world; *effects* are what either leaves behind, told by meaning.
+ */
+import type { At, WireError } from "../errors.ts";
+import type { Call, EntryStatus, Json, Outcome, RunRecord, RunStatus, Step, Tree } from "../ports.ts";
+
+export interface Recording {
+  run: RunRecord;
+  /** Oldest first, without a step that has no outcome. */
+  steps: readonly Step[];
+}
+
+/** The code to try. */
+export interface Code {
+  /** The agent, scripts/ and scripts/tools/ are read here. It need not be a commit (workspace/tree-over.ts). */
+  tree: Tree;
+  /** Files of config.yaml, policies/, importers/ and knowledge/ that the change touches: they lie over the tree of the run's own commit. */
+  changed: readonly string[];
+}
+
+export interface EntryEffect {
+  id: string;
+  date: string;
+  status: EntryStatus;
+  description: string;
+  /** The reason or rule the script gave (tag `ev`), or "". */
+  evidence: string;
+  /** In the order of the entry; amount is signed decimal text, debit positive. */
+  legs: { account: string; amount: string; currency: string }[];
+}
+
+/** An act outside: a tool, a child agent, a plugin's external call. */
+export interface CallEffect extends Call {
+  /** True when a person's yes (or a profile's) covered it. */
+  approved: boolean;
+}
+
+export interface Effects {
+  status: RunStatus;
+  outcome: Outcome | null;
+  error: WireError | null;
+  result: Json;
+  entries: EntryEffect[];
+  /** Status changes and reversals of entries that were there before: id -> new status. */
+  changed: Record<string, EntryStatus>;
+  calls: CallEffect[];
+  notices: { to: string; subject: string; text: string }[];
+  /** Gates a person was asked at. */
+  gates: { title: string; calls: Call[] }[];
+  /** Cards for review, by entry id or title. */
+  reviews: { about: string; title: string }[];
+  events: { event: string; payload: Json }[];
+  /** data/, documents and receipts written: path -> text; null removes. */
+  files: Record<string, string | null>;
+}
+
+/** Where two executions part for the first time. `recorded` or `now` is null where that side had ended. */
+export interface Divergence {
+  step: number;
+  recorded: Call | null;
+  now: Call | null;
+  at: At | null;
+}
+
+export interface Trial {
+  effects: Effects;
+  /** Null when the code makes exactly the recorded calls. */
+  divergence: Divergence | null;
+  /** A read that no recording answers, in words: the trial stopped there and its effects are not to be believed. */
+  missing: string | null;
+  /** What had to be supposed, in words: a new gate answered yes, a tool's answer simulated. */
+  supposed: string[];
+  /** Calls of the trial, in order, for people and for widening. */
+  steps: readonly Step[];
+}
+
+export type BacktestClass = "same" | "changed" | "worse" | "failed" | "not_replayable";
+
+export interface MoneyDifference {
+  account: string;
+  /** YYYY-MM */
+  month: string;
+  currency: string;
+  was: string;
+  now: string;
+  difference: string;
+}
+
+export interface RunDifference {
+  run: string;
+  class: BacktestClass;
+  /** Why it is worse, failed or not replayable; else what changed, each in one line. */
+  why: string[];
+  divergence: Divergence | null;
+  /** Entries that come out differently; `was` null: new, `now` null: gone. */
+  entries: { was: EntryEffect | null; now: EntryEffect | null }[];
+  money: MoneyDifference[];
+  supposed: string[];
+}
+
+export interface BacktestReport {
+  agent: string;
+  /** Commit or words that say which code was tried. */
+  code: string;
+  runs: number;
+  days: number | null;
+  counts: Record<BacktestClass, number>;
+  /** Summed over all runs; accounts whose sum did not change are left out. */
+  money: MoneyDifference[];
+  /** Sum of all differences per currency; "0.00" when only the accounts change. */
+  net: Record<string, string>;
+  /** One line per kind of change: how many entries go from which accounts to which, and how much they sum to. */
+  moves: { from: string; to: string; entries: number; amount: string; currency: string }[];
+  /** Runs that are not the same, the worst first; at most `LISTED`, `runs` and `counts` tell of all. */
+  differences: RunDifference[];
+  /** Runs that wait now: how many the new code could take over, and why not the others. */
+  waiting: { run: string; moves: boolean; why: string | null }[];
+}
+
+/** Which recorded runs of an agent. */
+export type Which = { all: true } | { days: number } | { runs: readonly string[] };

@@ -1,0 +1,135 @@
+/**
+ * Types only: a proposal is a change that waits for a person. Its content is a commit on refs/cleared/proposals/<id>/change, its life
+ * (report, decisions, state) a chain of commits on refs/cleared/proposals/<id>/state, so both can be read and pushed with plain git.
+ */
+import type { BacktestReport } from "../evidence/types.ts";
+import type { Decision, Finding, Json } from "../ports.ts";
+
+export type ProposalState =
+  | "draft" // recorded, not looked at yet
+  | "checking"
+  | "ready" // passed: waits for a person
+  | "blocked" // a check failed: waits for its proposer
+  | "approved" // decided, its commit is about to be made
+  | "rejected"
+  | "superseded" // by another proposal, or withdrawn
+  | "applied"
+  | "reverted";
+
+export interface ProposedFile {
+  path: string;
+  /** What becomes of the file; a rename is one removed and one added. */
+  change: "added" | "changed" | "removed";
+}
+
+export interface Proposal {
+  /** prop_ and 10 base32 letters. */
+  id: string;
+  /** Number of its card in this workspace's store, which is what people type. Another clone may count differently. */
+  number: number;
+  title: string;
+  /** Why it is proposed, in the proposer's words; "" when not told. */
+  reason: string;
+  /** A person of trust.yaml, `agent:NAME`, or "somebody without a key". */
+  by: string;
+  at: number;
+  /** Commit it was made on, and its own commit, whose parent that is. */
+  base: string;
+  commit: string;
+  files: ProposedFile[];
+  state: ProposalState;
+  /** Why it is in this state, in one sentence; null when there is nothing to add. */
+  why: string | null;
+  /** The proposer's reason for a change that makes recorded runs come out worse on purpose; only a person can give one. */
+  despite: string | null;
+  report: Report | null;
+  decisions: Decision[];
+  /** The commit on the branch, once applied; the one that took it back, once reverted. */
+  applied: string | null;
+  reverted: string | null;
+}
+
+export type CheckName =
+  | "paths"
+  | "config"
+  | "header"
+  | "lint"
+  | "types"
+  | "capabilities"
+  | "states"
+  | "policies"
+  | "importers"
+  | "tools"
+  | "cases"
+  | "dry_run"
+  | "invariants"
+  | "backtest";
+
+/** A finding, with the remedy of its code (runtime/errors.ts). */
+export interface CheckFinding extends Finding {
+  why: string;
+  todo: string;
+}
+
+export interface CheckResult {
+  check: CheckName;
+  status: "ok" | "failed" | "skipped";
+  /** What was looked at, in a few words: "31/31", "none widened", "no agent is touched". */
+  says: string;
+  findings: CheckFinding[];
+  ms: number;
+}
+
+export type WideningKind =
+  | "capability"
+  | "tool"
+  | "recipient"
+  | "host"
+  | "state"
+  | "gate"
+  | "policy"
+  | "case"
+  | "schedule"
+  | "trigger"
+  | "setting"
+  | "review"
+  | "command";
+
+export interface Widening {
+  kind: WideningKind;
+  /** One line for the card, in plain words. */
+  text: string;
+  at: { file: string; line?: number } | null;
+}
+
+/** What is known of a proposal: everything its card is written from. */
+export interface Report {
+  /** Commit of the branch it was checked on. */
+  on: string;
+  at: number;
+  checks: CheckResult[];
+  widening: Widening[];
+  /** One for each agent the change reaches. */
+  backtests: BacktestReport[];
+  cases: { passed: number; failed: string[]; open: string[]; fixed: string[] };
+  /** What the dry run would have done, by agent, in lines; for people. */
+  dryRun: { agent: string; lines: string[] }[];
+  /** Cases that approving it adds: path -> text of the file. */
+  freezes: Record<string, string>;
+  /** Rank or role that must decide, by trust.yaml `changes:`, and how many people; null and 1 unless told. */
+  level: string | null;
+  levels: string[];
+  approvals: number;
+}
+
+/** What somebody asks for: files as they shall be. */
+export interface ProposalDraft {
+  title: string;
+  reason: string;
+  by: string;
+  /** Text by path; null removes the file. */
+  files: Record<string, string | null>;
+  despite?: string;
+  /** Kept with it: the run and step that asked. */
+  from?: Json;
+}
