@@ -2,8 +2,11 @@
  * Types only: a proposal is a change that waits for a person. Its content is a commit on refs/cleared/proposals/<id>/change, its life
  * (report, decisions, state) a chain of commits on refs/cleared/proposals/<id>/state, so both can be read and pushed with plain git.
  */
+import type { CheckResult } from "../checks/findings.ts";
 import type { BacktestReport } from "../evidence/types.ts";
-import type { Decision, Finding, Json } from "../ports.ts";
+import type { Decision, Json } from "../ports.ts";
+
+export type { CheckFinding, CheckName, CheckResult } from "../checks/findings.ts";
 
 export type ProposalState =
   | "draft" // recorded, not looked at yet
@@ -47,37 +50,6 @@ export interface Proposal {
   /** The commit on the branch, once applied; the one that took it back, once reverted. */
   applied: string | null;
   reverted: string | null;
-}
-
-export type CheckName =
-  | "paths"
-  | "config"
-  | "header"
-  | "lint"
-  | "types"
-  | "capabilities"
-  | "states"
-  | "policies"
-  | "importers"
-  | "tools"
-  | "cases"
-  | "dry_run"
-  | "invariants"
-  | "backtest";
-
-/** A finding, with the remedy of its code (runtime/errors.ts). */
-export interface CheckFinding extends Finding {
-  why: string;
-  todo: string;
-}
-
-export interface CheckResult {
-  check: CheckName;
-  status: "ok" | "failed" | "skipped";
-  /** What was looked at, in a few words: "31/31", "none widened", "no agent is touched". */
-  says: string;
-  findings: CheckFinding[];
-  ms: number;
 }
 
 export type WideningKind =
