@@ -6,6 +6,8 @@ export const AGENTS = "agents/";
 export const SCRIPTS = "scripts/";
 export const IMPORTERS = "importers/";
 export const POLICIES = "policies/";
+/** Frozen cases, `cases/<agent>/<name>.yaml`: what was right once. */
+export const CASES = "cases/";
 export const IMPORT = "import/";
 export const PROCESSED = "import/processed/";
 export const RECEIPTS = "import/receipts/";
@@ -50,4 +52,9 @@ export function receiptFile(hash: string): string {
 /** `policies/payroll.yaml` of `payroll`. */
 export function policyFile(name: string): string {
   return `${POLICIES}${name}.yaml`;
+}
+
+/** `cases/ingest/run_x.yaml` of `ingest` and `run_x`. */
+export function caseFile(agent: string, name: string): string {
+  return `${CASES}${agent}/${name}.yaml`;
 }
