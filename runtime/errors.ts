@@ -92,6 +92,10 @@ export const CODES = {
       "Work in batches; limits.call_bytes, answer_bytes and total_bytes are in trust.yaml.",
     ],
     LIMIT_DEPTH: ["The script recursed too deep or built data nested too deep.", "Use a loop, or flatten the data."],
+    COMPUTE_TOOL: [
+      "A tool of scripts/tools/ is not one, or failed where it should compute.",
+      "Correct the line that is shown; `cleared tools test` tries the tool with its cases.",
+    ],
     SANDBOX_CRASHED: [
       "The script's sandbox process died.",
       "Run it again; if it dies again, look for a huge allocation or nesting in the script.",
@@ -169,6 +173,26 @@ export const CODES = {
     ],
     JOURNAL_DUPLICATE: ["Two entries carry the same id.", "Remove the copy; `cleared verify` shows both lines."],
     ACCOUNT_UNKNOWN: ["No account has that number or name.", "Use the account the message suggests, or add it to main.journal."],
+    CASE_INVALID: [
+      "A file in cases/ is no case.",
+      "Restore the line that is shown from git; a case is written by `cleared cases add`, not by hand.",
+    ],
+    CASE_UNKNOWN: ["No case has that name.", "`cleared cases` lists them."],
+    CASE_IMPOSSIBLE: ["No case can be made of this run.", "Choose another run that shows the same; the message says what is missing."],
+    PROPOSAL_PATH: [
+      "A proposal touches a path that proposals may not change.",
+      "Leave it out; agents/, scripts/, policies/, importers/, knowledge/, cases/ and config.yaml are changed by proposals, the rest by plain git.",
+    ],
+    PROPOSAL_EMPTY: [
+      "There is nothing to propose.",
+      "Edit a file of agents/, scripts/, policies/, importers/, knowledge/, cases/ or config.yaml first, or name a branch or folder.",
+    ],
+    PROPOSAL_UNKNOWN: ["No readable proposal has that number or id.", "`cleared proposals` lists them."],
+    PROPOSAL_STATE: ["The proposal's state does not allow this.", "`cleared proposals show` tells where it stands."],
+    UNDO_REFUSED: [
+      "It cannot be taken back as it stands, and nothing was changed.",
+      "Do what the message names first, or revert single commits with plain git.",
+    ],
     GIT_STATE: [
       "The repository is in a state in which nothing may be committed.",
       "Finish or abort what git is doing, or check out the configured branch.",
@@ -213,6 +237,10 @@ export const CODES = {
       "Correct the line that is shown; `cleared policy test` checks it before it is committed.",
     ],
     POLICY_UNKNOWN: ["No policy of that name exists in policies/.", "Use the name the message suggests, or add the file and commit it."],
+    POLICY_CASE: [
+      "A case that is written beside the rules of a policy does not hold.",
+      "Correct the rule, or the case; `cleared policy test` shows both.",
+    ],
     HEADER_TRIGGER: ["The agent's trigger is incomplete.", "Add the key the message names to the header."],
   }),
   ...rows("policy", {

@@ -6,7 +6,7 @@ import { primitiveTypes } from "../derive.ts";
 import type { Finding } from "../ports.ts";
 import type { Registry } from "../registry.ts";
 import type { Header, InputField } from "../sandbox/header.ts";
-import { inOrder, lintCalls, lintExamples, lintReadOnly, lintTrigger, lintUses } from "./lint.ts";
+import { lintCalls, lintExamples, lintReadOnly, lintTrigger, lintUses } from "./lint.ts";
 import { type StateScript, type ToolClassOf, classByName, lintStateless, lintStates } from "./states.ts";
 import { typecheck } from "./typecheck.ts";
 
@@ -28,25 +28,42 @@ export interface Surroundings {
   toolClass?: ToolClassOf;
 }
 
-/** All findings, script by script in source order; empty when the scripts may run. The first script is the agent. */
-export async function checkScripts(scripts: readonly ScriptToCheck[], around: Surroundings): Promise<Finding[]> {
+/** Names, keys, capabilities, states and triggers, script by script. The first script is the agent. */
+export function lintScripts(scripts: readonly ScriptToCheck[], around: Surroundings): Finding[] {
   const { registry, agents, toolClass = classByName } = around;
-  const files = scripts.map(({ file, source, header }) => ({ file, source, input: header === null ? undefined : inputType(header.input) }));
-  const types = await typecheck(files, primitiveTypes(registry.all()));
   const machine = scripts[0]?.header?.machine ?? null;
   const looksOnly = scripts[0]?.header?.mutates === false;
   const byName = Object.fromEntries(scripts.map((script) => [script.name, script]));
   const states =
     machine === null ? scripts.flatMap((script) => lintStateless(script.calls)) : lintStates(byName, machine, registry, toolClass).findings;
-  return scripts.flatMap(({ file, header, calls }) => {
-    const reads = looksOnly ? lintReadOnly(calls, registry, toolClass) : [];
-    const lint = [...lintCalls(calls, header, registry), ...states.filter((one) => one.at.file === file), ...reads];
-    // The compiler's words about a key or a name that lint has named already add nothing.
-    const told = new Set(lint.map((one) => one.at.line));
-    const rest = types.filter((one) => one.at.file === file && !(one.code === "SCRIPT_TYPES" && told.has(one.at.line)));
-    const head = header === null ? [] : [lintUses(header, file, registry, agents), lintTrigger(header, file), lintExamples(header, file)];
-    return [...head.flat(), ...inOrder([...lint, ...rest])];
-  });
+  return scripts.flatMap(({ file, header, calls }) => [
+    ...(header === null ? [] : [lintUses(header, file, registry, agents), lintTrigger(header, file), lintExamples(header, file)].flat()),
+    ...lintCalls(calls, header, registry),
+    ...states.filter((one) => one.at.file === file),
+    ...(looksOnly ? lintReadOnly(calls, registry, toolClass) : []),
+  ]);
+}
+
+/** Types and money, each script by itself. `told`: what lint has said; the compiler's words about the same line add nothing. */
+export async function typeScripts(
+  scripts: readonly Pick<ScriptToCheck, "file" | "source" | "header">[],
+  registry: Registry,
+  told: readonly Finding[],
+): Promise<Finding[]> {
+  const files = scripts.map(({ file, source, header }) => ({ file, source, input: header === null ? undefined : inputType(header.input) }));
+  const lines = new Set(told.map(({ at }) => `${at.file}:${at.line}`));
+  return (await typecheck(files, typesOf(registry))).filter(
+    ({ code, at }) => !(code === "SCRIPT_TYPES" && lines.has(`${at.file}:${at.line}`)),
+  );
+}
+
+const types = new WeakMap<Registry, string>();
+
+/** Written once for each registry: it takes longer than checking a script against it. */
+function typesOf(registry: Registry): string {
+  const text = types.get(registry) ?? primitiveTypes(registry.all());
+  types.set(registry, text);
+  return text;
 }
 
 const FIELD_TYPES: Record<InputField["type"], string> = {

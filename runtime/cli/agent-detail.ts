@@ -1,5 +1,6 @@
 /** One agent as a person wants to see it: its fields, its machine drawn, what each state allows and calls, the rules it is judged by. */
 import { type StateScript, lintStates } from "../checks/states.ts";
+import { toolClassIn } from "../checks/tool-class.ts";
 import { loadScript } from "../engine/script.ts";
 import { toWire } from "../errors.ts";
 import type { Access, State } from "../ports.ts";
@@ -10,7 +11,6 @@ import { parsePack } from "../workspace/policies.ts";
 import type { AgentAtHead } from "./agents-at-head.ts";
 import { inWords } from "./commands/policy.ts";
 import type { Host } from "./host.ts";
-import { toolClassIn } from "./check-source.ts";
 
 export interface AgentDetail {
   states: { state: State; conditional: boolean; line: string; allows: string[]; calls: string[] }[];

@@ -1,12 +1,16 @@
 /** All checks of a script together, with the real header parser. */
-import { expect, it } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import { primitives } from "../../primitives/index.ts";
 import { formatFinding } from "./format-finding.ts";
-import { checkScripts, inputType } from "../../runtime/checks/script.ts";
+import { checkScript } from "../../runtime/checks/pipeline.ts";
+import { inputType } from "../../runtime/checks/script.ts";
 import { createRegistry } from "../../runtime/registry.ts";
-import { parseHeader } from "../../runtime/sandbox/header.ts";
+import { createSandbox } from "../../runtime/sandbox/pool.ts";
+import { parseTrust } from "../../runtime/workspace/config.ts";
+import { treeOver } from "../../runtime/workspace/tree-over.ts";
 
 const registry = createRegistry(primitives);
+const nothing = { commit: "0".repeat(40), read: async () => null, blob: async () => null, list: async () => [] };
 const file = "agents/pay.ts";
 const source = `/*
 name: Pay
@@ -16,16 +20,12 @@ input: { amount: { type: money, required: true }, note: { type: string } }
 ctx_log({ mesage: input.note });
 if (input.amount > "10") journal_void({ entry_id: "x", reason: 1 });
 input.amont`;
-const calls = [
-  { name: "ctx_log", keys: ["mesage"], bare: false, given: {}, at: { file, line: 6, col: 1 } },
-  { name: "journal_void", keys: ["entry_id", "reason"], bare: false, given: {}, at: { file, line: 7, col: 26 } },
-];
+
+const sandbox = createSandbox({ slots: 1, jit: false });
+afterAll(() => sandbox.close());
 
 it("findings of all checks come in source order, each thing once", async () => {
-  const found = await checkScripts(
-    [{ file, source, name: "", header: parseHeader(source, file), calls, flow: { main: { all: [0, 1] }, functions: [] } }],
-    { registry },
-  );
+  const found = await checkScript({ tree: treeOver(nothing, new Map([[file, source]])), registry, trust: parseTrust(""), sandbox }, file);
   expect(found.map(formatFinding)).toEqual([
     expect.stringMatching(/^agents\/pay\.ts SCRIPT_CAPABILITY uses: names "jornal", which is no domain\. Did you mean "journal"\?/),
     expect.stringMatching(/^agents\/pay\.ts:6:1 SCRIPT_UNKNOWN_KEY ctx_log has no key "mesage"\. Did you mean "message"\?/),

@@ -1,0 +1,16 @@
+/** What a tool call is, as far as trust.yaml and the tool's name tell it without asking its server. */
+import type { Trust } from "../workspace/config.ts";
+import { type ToolClassOf, classByName } from "./states.ts";
+
+/** Of a trusted server's other tools only the server can say whether they write. */
+export function toolClassIn(trust: Pick<Trust, "mcp">): ToolClassOf {
+  return (tool) => {
+    const [server = "", ...rest] = tool.split("/");
+    const known = Object.hasOwn(trust.mcp, server) ? trust.mcp[server] : undefined;
+    const name = rest.join("/");
+    const declared = known !== undefined && Object.hasOwn(known.tools, name) ? known.tools[name]?.class : undefined;
+    if (declared !== undefined) return { class: declared, why: "trust.yaml says so" };
+    const found = classByName(tool);
+    return known?.trusted === true && found?.class === "mutate" ? null : found;
+  };
+}
