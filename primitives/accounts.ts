@@ -19,6 +19,7 @@ async function find(wanted: string | number, ctx: StepContext): Promise<Account 
 export const accounts_list = definePrimitive({
   name: "accounts_list",
   effect: "read",
+  from: "tree",
   access: "read",
   summary: "All accounts.",
   params: z.object({}),
@@ -31,6 +32,7 @@ export const accounts_list = definePrimitive({
 export const accounts_get = definePrimitive({
   name: "accounts_get",
   effect: "read",
+  from: "tree",
   access: "read",
   summary: "One account; found is false when there is none.",
   params: z.object({ account_id: account.describe("number or name") }),
@@ -51,6 +53,7 @@ export const accounts_get = definePrimitive({
 export const accounts_exists = definePrimitive({
   name: "accounts_exists",
   effect: "read",
+  from: "tree",
   access: "read",
   summary: "Whether an account exists.",
   params: z.object({ account_id: account.describe("number or name") }),
@@ -63,6 +66,7 @@ export const accounts_exists = definePrimitive({
 export const accounts_by_type = definePrimitive({
   name: "accounts_by_type",
   effect: "read",
+  from: "tree",
   access: "read",
   summary: "The accounts of one type.",
   params: z.object({ account_type: z.enum(TYPES) }),

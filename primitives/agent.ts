@@ -1,6 +1,7 @@
 /** Another agent as a step of this one: the child is a run of its own, with its own header's rights, its own gates and its own commits. */
 import { z } from "zod";
-import { Suspend, definePrimitive } from "../runtime/primitive.ts";
+import type { Json } from "../runtime/ports.ts";
+import { type StepContext, Suspend, definePrimitive } from "../runtime/primitive.ts";
 import { json, record, shown, text } from "./_shapes.ts";
 
 const name = text
@@ -27,11 +28,17 @@ export const agent_call = definePrimitive({
   capability: (p) => `agent:${p.agent}`,
   classify: async (p, ctx) =>
     (await ctx.ports.children.readOnly(p.agent, ctx.key)) ? { effect: "read", access: "read" } : { effect: "external", access: "external" },
-  run: async (p, ctx) => {
-    await ctx.commit(`agent: ${ctx.run.agent}, before ${p.agent}`);
-    const child = await ctx.ports.children.run({ agent: p.agent, input: p.input ?? {}, key: ctx.key });
-    if (child.ended === null) throw new Suspend("child", `${p.agent} (${child.run})`, { child: child.run });
-    return { run: child.run, ...child.ended };
-  },
-  dryRun: () => ({ run: "run_simulated", status: "done", outcome: "completed", result: null, error: null }),
+  run: called,
+  // Against a recording the child's answer is looked up, never made up.
+  dryRun: (p, ctx) =>
+    ctx.run.mode === "backtest"
+      ? called(p, ctx)
+      : { run: "run_simulated", status: "done", outcome: "completed", result: null, error: null },
 });
+
+async function called(p: { agent: string; input?: Record<string, Json> | undefined }, ctx: StepContext) {
+  await ctx.commit(`agent: ${ctx.run.agent}, before ${p.agent}`);
+  const child = await ctx.ports.children.run({ agent: p.agent, input: p.input ?? {}, key: ctx.key });
+  if (child.ended === null) throw new Suspend("child", `${p.agent} (${child.run})`, { child: child.run });
+  return { run: child.run, ...child.ended };
+}

@@ -7,6 +7,7 @@ import { json, text } from "./_shapes.ts";
 export const config_get = definePrimitive({
   name: "config_get",
   effect: "read",
+  from: "tree",
   access: "context",
   summary: "Value of a dotted key of config.yaml.",
   params: z.object({ key: text.describe("thresholds.auto_confirm") }),

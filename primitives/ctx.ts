@@ -42,6 +42,7 @@ export const ctx_emit = definePrimitive({
 export const ctx_dry_run = definePrimitive({
   name: "ctx_dry_run",
   effect: "read",
+  from: "run",
   access: "context",
   summary: "True unless this run is live.",
   params: z.object({}),
@@ -54,6 +55,7 @@ export const ctx_dry_run = definePrimitive({
 export const ctx_today = definePrimitive({
   name: "ctx_today",
   effect: "read",
+  from: "run",
   access: "context",
   summary: "Today in the workspace's time zone, YYYY-MM-DD.",
   params: z.object({}),
@@ -66,6 +68,7 @@ export const ctx_today = definePrimitive({
 export const ctx_now = definePrimitive({
   name: "ctx_now",
   effect: "read",
+  from: "run",
   access: "context",
   summary: "The time now in UTC, as ISO text.",
   params: z.object({}),

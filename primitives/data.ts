@@ -19,6 +19,7 @@ const below = (name: string): string => name.replace(/^data\//, "");
 export const data_read = definePrimitive({
   name: "data_read",
   effect: "read",
+  from: "tree",
   access: "read",
   summary: "Text of a file below data/; found is false when there is none.",
   params: z.object({ path }),

@@ -28,6 +28,7 @@ const lines = z.array(text).default([]);
 export const document_build = definePrimitive({
   name: "document_build",
   effect: "read",
+  from: "run",
   access: "context",
   summary: "A document of a type with required sections; those that are missing are named and marked.",
   params: z.object({
@@ -58,6 +59,7 @@ export const document_format = definePrimitive({
 export const document_approval_brief = definePrimitive({
   name: "document_approval_brief",
   effect: "read",
+  from: "run",
   access: "context",
   summary: "What an approver must know: request, actions, policy, risk, decision. A gate makes one by itself.",
   params: z.object({
@@ -89,6 +91,7 @@ export const document_approval_brief = definePrimitive({
 export const document_post_mortem = definePrimitive({
   name: "document_post_mortem",
   effect: "read",
+  from: "run",
   access: "context",
   summary: "A blameless review of an incident.",
   params: z.object({
@@ -111,6 +114,7 @@ export const document_post_mortem = definePrimitive({
 export const document_sprint_plan = definePrimitive({
   name: "document_sprint_plan",
   effect: "read",
+  from: "run",
   access: "context",
   summary: "A sprint's stories against its capacity; whoever is over capacity is named.",
   params: z.object({

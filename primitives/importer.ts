@@ -66,6 +66,7 @@ export const importer_scan = definePrimitive({
 export const importer_parse = definePrimitive({
   name: "importer_parse",
   effect: "read",
+  from: "statement",
   access: "read",
   summary: "The rows of a statement that are not in the books yet, in the order of the file.",
   params: z.object({
@@ -93,6 +94,7 @@ export const importer_mark_processed = definePrimitive({
 export const importer_deduplicate = definePrimitive({
   name: "importer_deduplicate",
   effect: "read",
+  from: "tree",
   access: "read",
   summary: "Those of the rows that are not in the books.",
   params: z.object({ transactions: z.array(row).describe("rows from importer_parse") }),

@@ -228,6 +228,7 @@ const numbersByName = (accounts: Account[]): Map<string, string | number> =>
 export const journal_query = definePrimitive({
   name: "journal_query",
   effect: "read",
+  from: "tree",
   access: "read",
   summary: "Entries of the books, with what this run has added; all filters must hold.",
   params: z.object({
@@ -282,6 +283,7 @@ export const journal_update_status = definePrimitive({
 export const journal_balance = definePrimitive({
   name: "journal_balance",
   effect: "read",
+  from: "tree",
   access: "read",
   summary: "Balance of an account and its sub-accounts per currency; debit positive.",
   params: z.object({ account: account.describe("number or name"), through: day.optional().describe("last day that counts; default: all") }),

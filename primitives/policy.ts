@@ -9,6 +9,7 @@ const word = z.enum(STRICTNESS);
 export const policy_evaluate = definePrimitive({
   name: "policy_evaluate",
   effect: "control",
+  from: "tree",
   access: "decide",
   summary: "What the rules say about facts: pass, inform, require_approval, escalate or block. A missing fact never passes.",
   params: z.object({

@@ -28,6 +28,8 @@ export interface Tree {
   blob(path: string): Promise<string | null>;
   /** All files below a folder (`agents/`), sorted by path. */
   list(folder: string): Promise<TreeEntry[]>;
+  /** Any entry at a path with git's mode, also folders (40000), links (120000) and submodules (160000); a tree that is no commit cannot tell. */
+  item?(path: string): Promise<{ mode: string; oid: string } | null>;
 }
 
 export interface CommitRequest {
@@ -64,6 +66,8 @@ export interface Git {
   /** Commit at HEAD of the configured branch. */
   head(): Promise<string>;
   tree(commit: string): Tree;
+  /** The commit that one was made on; null for a first one, and for one the repository does not have. */
+  parent(commit: string): Promise<string | null>;
   commit(request: CommitRequest): Promise<CommitResult>;
   /** The commit after `since` on the branch that carries `Run: run` and `Step: step`, or null. */
   find(run: string, step: number, since: string): Promise<string | null>;
@@ -327,6 +331,7 @@ export interface Decision {
 
 export interface Cards {
   get(id: number): Card | null;
+  /** `open`: those that wait for a person; the card of a proposal does so once its body's `state` is "ready". */
   list(query?: { open?: boolean; kind?: CardKind; run?: string }): Card[];
   /** A key that is open already changes nothing. */
   open(key: string, card: CardDraft, at: number): void;
@@ -334,6 +339,8 @@ export interface Cards {
   decide(id: number, decision: Decision): void;
   /** What an open card shows of the answers so far. */
   revise(id: number, shown: { edited: Call[]; said: string[] }): void;
+  /** What a card is about has moved on; `key` names it anew. */
+  restate(id: number, card: { title: string; body: Json; key?: string }): void;
 }
 
 // ---------------------------------------------------------------- a run's view of the workspace
@@ -765,6 +772,18 @@ export type Flow =
   | { run: number }
   | { later: number };
 
+/** What a script's text shows of what it can do (sandbox/survey.ts): for comparing two versions of it. */
+export interface Survey {
+  /** Texts, numbers and booleans; `path`: the names they stand under, from the nearest variable or call: `rules.confidence`. */
+  literals: { value: string | number | boolean; path: string; line: number }[];
+  /** Values of the keys that were asked for. fixed: literal in every case. means: changes when what decides the value does. */
+  fields: { name: string; fixed: boolean; means: string; line: number; shown: string }[];
+  /** Lines that give objects keys which do not stand in the text. */
+  built: number[];
+  /** By index of `Compiled.calls`. means: changes when what decides whether the call is made does; "" when nothing does. texts: in its arguments. */
+  when: { means: string; shown: string; texts: string[] }[];
+}
+
 export interface Finding {
   code: string;
   at: At;
@@ -809,6 +828,8 @@ export interface Job {
   startedAt: number;
   history: readonly Served[];
   limits: Limits;
+  /** Nothing of a run stays in its context, so the next one of the same script may have it. */
+  sealed?: true;
   /** May reject: the run stops there and `execute` rejects with the same error. */
   call(call: DoorCall): Promise<DoorAnswer>;
   /** Aborting ends the child; the job ends suspended. */
@@ -823,12 +844,20 @@ export type JobEnd =
   | { kind: "diverged"; seq: number; recorded: { name: string; params: string }; actual: { name: string; params: string } | null; at?: At };
 
 export interface Sandbox {
-  /** Lint (unless told not to), strip and rewrite in a child that is recycled on a crash. Cached by blob, kind and lint. */
+  /**
+   * Lint (unless told not to), strip and rewrite in a child that is recycled on a crash. Cached by blob, kind and lint.
+   * survey: keys whose values are told; without it there is no survey.
+   */
   compile(
     source: string,
-    options: { file: string; blob: string; lint: boolean; primitives: readonly string[] },
-  ): Promise<{ compiled: Compiled | null; findings: Finding[] }>;
+    options: { file: string; blob: string; lint: boolean; primitives: readonly string[]; survey?: readonly string[] },
+  ): Promise<{ compiled: Compiled | null; findings: Finding[]; survey?: Survey }>;
   execute(job: Job): Promise<JobEnd>;
+  /**
+   * Executes what a run waits for while it holds its slot: in a slot of its own, one for each level. A job may wait for jobs of lower
+   * levels only, so none ever waits for itself.
+   */
+  executeBeside(job: Job, level: number): Promise<JobEnd>;
   close(): Promise<void>;
 }
 

@@ -61,8 +61,11 @@ export interface Declaration<P extends z.ZodObject, R extends z.ZodType> {
   also?: readonly string[];
   /** A read that waits for the world outside; when it is slow, the run's slot is freed. Plugins' reads always are. */
   remote?: true;
-  /** A read that follows from the files of a commit and what the run wrote: a backtest computes it again, past the first difference. */
-  from?: "tree";
+  /**
+   * What an answer follows from, where a backtest need not have recorded it. tree: the files of a commit and what the run wrote. statement:
+   * a file of import/, and how statements are read. run: the run's own clock and mode.
+   */
+  from?: "tree" | "statement" | "run";
   /** Plugins only: answer within so many ms, 60,000 unless told. */
   timeoutMs?: number;
   /** external only: how a repeat is made harmless. `key`: the target deduplicates by ctx.key. Without it: read-back, else a person. */

@@ -8,12 +8,14 @@ import { createAuthority } from "../engine/authority.ts";
 import { type Emitted, createCards, openEmitted, takeEmitted } from "../engine/cards.ts";
 import { Database } from "../engine/database.ts";
 import { type Lease, takeLease } from "../engine/lease.ts";
+import { pauseOf, pauseWords } from "../engine/pauses.ts";
 import { type World, executeRun } from "../engine/run.ts";
 import { type Script, loadScript } from "../engine/script.ts";
 import { createEngine } from "../engine/sqlite.ts";
 import { toWire } from "../errors.ts";
 import type { Cards, Clock, Engine, Git, RunLog, RunRecord, Sandbox, Tree, WorkspaceView } from "../ports.ts";
 import type { ToolPool } from "../mcp/tools.ts";
+import { Suspend } from "../primitive.ts";
 import { redact } from "../privacy/redact.ts";
 import { loadPlugins } from "../registry.ts";
 import { type DiskCache, createDiskCache } from "../sandbox/disk-cache.ts";
@@ -62,8 +64,8 @@ export interface Host {
   script(run: RunRecord): Promise<Script>;
   /** An agent's script as a tree has it, which need not be a commit. @throws SCRIPT_*, the first finding of the language lint */
   scriptIn(tree: Tree, agent: string): Promise<Script>;
-  /** A run's view of the workspace as it is, or was, somewhere else than at HEAD of the branch. */
-  viewAt(run: RunRecord, log: RunLog, now: () => number, place: { git: Git; base: Tree }): Promise<WorkspaceView>;
+  /** A run's view of the workspace as it is, or was, somewhere else than at HEAD of the branch. `dir`: where its import/ lies. */
+  viewAt(run: RunRecord, log: RunLog, now: () => number, place: { git: Git; base: Tree; dir?: string }): Promise<WorkspaceView>;
   world: World;
   emitted(): Emitted[];
   takeEmitted(key: string): void;
@@ -185,7 +187,7 @@ function assemble(parts: Parts): Omit<Host, "close"> {
   };
 
   const agents = createAgents(git);
-  const starts = createStarts({ git, engine, agents, config, cache });
+  const starts = createStarts({ git, engine, agents, config, cache, paused: (agent) => pauseOf(database, agent) });
   const scripts = createMemo<Promise<Script>>();
 
   const scriptIn = (tree: Tree, agent: string): Promise<Script> =>
@@ -252,7 +254,10 @@ function assemble(parts: Parts): Omit<Host, "close"> {
       tools: (run) => tools.forRun({ run: run.id }),
     }),
     people: trust.people.length,
-    mayAct: () => undefined,
+    mayAct(run) {
+      const pause = pauseOf(database, run.agent);
+      if (pause !== null) throw new Suspend("paused", pauseWords(pause));
+    },
     guard: () => parts.lease?.check(),
   };
 

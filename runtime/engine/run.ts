@@ -50,6 +50,8 @@ export interface World extends Callable {
   standing: Standing;
   /** What a gate is told where nobody is asked: in a backtest. */
   suppose?(seq: number, gate: Gate): Decision | null;
+  /** What a commit is called where none is made: in a backtest. */
+  supposeCommit?(): string;
   /** Called before a run acts outside or commits. @throws Suspend while the agent is paused */
   mayAct(run: RunRecord): void;
   /** People trust.yaml names: with two or more, nobody approves what they started. */
@@ -158,7 +160,9 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
           // With the yes it was given just now: after a crash nobody is asked again.
           if (outside) world.mayAct(run);
           if (outside) log.intent({ ...step, state: "intent", attempts: step.attempts + 1, changes: [...decided] });
-          return withRetries(what.effect, step, () => callPrimitive(primitive, params, ctx, what.effect));
+          // What a recording answers, it would answer again.
+          const repeatable = run.mode === "backtest" ? "control" : what.effect;
+          return withRetries(repeatable, step, () => callPrimitive(primitive, params, ctx, what.effect));
         };
         const made = settled ?? (await orLost(attempt, doubt !== undefined, () => (outside ? settleDoubt(primitive, step, ctx) : null)));
         step.result = toText(primitive, made.value);
@@ -207,7 +211,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
     /** Everything recorded is durable first; a commit that an earlier execution made is found by its trailers, not made again. */
     async function commit(message: string, seq: number): Promise<string | null> {
       if (!view.dirty()) return null;
-      if (run.mode !== "live") return view.check().then(() => null);
+      if (run.mode !== "live") return view.check().then(() => world.supposeCommit?.() ?? null);
       world.mayAct(run);
       log.flush();
       let sha = run.attempt > 1 ? await world.git.find(run.id, seq, run.pin.commit) : null;

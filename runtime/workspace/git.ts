@@ -23,7 +23,8 @@ export interface GitOptions {
   reached?: (stage: Stage) => void;
 }
 
-const AUTHOR = "Cleared <cleared@localhost>";
+/** Author and committer of what the runtime commits, unless told otherwise. */
+export const AUTHOR = "Cleared <cleared@localhost>";
 const FORMAT = "--format=%H%x00%aI%x00%an%x00%B%x01";
 
 /** In the order a person should deal with them. */
@@ -176,6 +177,7 @@ export async function createGit(dir: string, options: GitOptions): Promise<Git> 
     head,
     blockedBy,
     tree: (commit) => objects.tree(commit),
+    parent: async (commit) => (await objects.find(`${commit}^`))?.oid ?? null,
     commit: (request) => committer.commit(request),
     async find(run, step, since) {
       // The text search only narrows; what counts are the trailers of our own last paragraph.

@@ -89,6 +89,7 @@ function memoryGit(workspace: Workspace): Git {
   return {
     head: async () => String(commits),
     tree: () => memoryTree(workspace.files),
+    parent: refuse,
     commit: async ({ build, guard }) => {
       const changes = await build(memoryTree(workspace.files));
       guard?.();
