@@ -253,6 +253,10 @@ export const CODES = {
       "Read the change, then confirm with `cleared start --accept-trust`.",
     ],
     JOURNAL_CLOSED: ["The entry lies in a closed period.", "Date the entry after the day in config.yaml `closed_through`."],
+    RUN_PAUSED: [
+      "A person has paused the agent, or all of them.",
+      "Let it go on with `cleared resume`; what came meanwhile starts then. `cleared run --dry-run` works all the same.",
+    ],
     APPROVAL_REQUIRED: [
       "An external call is not covered by a decided approval.",
       "Ask for it first: approval_wait({ title, calls: [{ tool, params }] }).",

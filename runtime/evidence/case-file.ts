@@ -1,0 +1,259 @@
+/**
+ * cases/<agent>/<name>.yaml: one recorded run and what must come of it, as text that is reviewed and reverted like any other. A case
+ * stands alone: nothing of it is looked up in a run store. Anybody may propose one, so it is read strictly and believed in nothing but shape;
+ * a step is one line, so that a diff reads well.
+ */
+import { z } from "zod";
+import { isDay } from "../day.ts";
+import { ClearedError } from "../errors.ts";
+import type { Call, Cause, Change, EntryStatus, Given, Json, Outcome, RunStatus, Step } from "../ports.ts";
+import { EFFECTS } from "../primitive.ts";
+import type { DiskCache } from "../sandbox/disk-cache.ts";
+import { checkYaml, readYaml, type YamlSource } from "../sandbox/yaml-text.ts";
+import { CASES } from "../workspace/layout.ts";
+import type { Effects, EntryEffect } from "./types.ts";
+
+export interface Case {
+  agent: string;
+  /** One sentence. */
+  why: string;
+  from: {
+    run: string;
+    /** The run's pin: commit, and blob of the agent file there. */
+    commit: string;
+    blob: string;
+    /** Commit whose books the run saw. */
+    books: string;
+    /** YYYY-MM-DD of its start. */
+    day: string;
+    /** Id of the proposal that froze it. */
+    proposal?: string;
+    /** Who corrected what it did. */
+    correction?: string;
+  };
+  /** ms */
+  started: number;
+  cause: Cause;
+  given?: Given;
+  by?: string;
+  input: Json;
+  steps: Step[];
+  /** All that must come of it; null where only the corrections count. */
+  expect: Effects | null;
+  /** What a person made of it: entries as they left them, and calls as a gate must ask for them. */
+  corrected: { entries: EntryEffect[]; asked: Call[] };
+}
+
+/** A case's text may have so many characters; a larger run is not frozen. */
+export const MAX_CASE = 262_144;
+
+const line = (max: number) => z.string().min(1).max(max);
+const any = z.custom<Json>((value) => value !== undefined, "is missing");
+const object = z.custom<Record<string, Json>>(
+  (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+  "write an object",
+);
+const sha = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/, "write a full commit id");
+const moment = z.iso.datetime({ error: "write a moment such as 2026-10-01T06:00:00.000Z" }).transform((text) => Date.parse(text));
+const amount = z.string().regex(/^-?\d{1,30}(?:\.\d{1,18})?$/, "write the amount as text, such as '84.00'");
+const STATUSES = [
+  "pending-review",
+  "auto-confirmed",
+  "user-confirmed",
+  "user-corrected",
+  "bootstrap-confirmed",
+  "voided",
+] as const satisfies readonly EntryStatus[];
+const status = z.enum(STATUSES);
+
+const call = z.strictObject({ tool: line(200), params: any });
+const entry = z.strictObject({
+  id: line(40),
+  date: z.string().refine(isDay, "write a day as YYYY-MM-DD"),
+  status,
+  description: z.string(),
+  evidence: z.string(),
+  legs: z.array(z.strictObject({ account: line(200), amount, currency: line(12) })),
+});
+const failure = z.strictObject({
+  code: line(100),
+  message: z.string(),
+  data: object.optional(),
+  at: z.strictObject({ file: line(4096), line: z.int().optional(), col: z.int().optional() }).optional(),
+});
+const decision = z.enum(["approved", "rejected", "expired", "edited"]);
+
+// What a recorded step may have changed (ports.ts Change), so that a case written by hand cannot upset the view it is restored into.
+const rest = object.optional();
+const change = z.discriminatedUnion("op", [
+  z.strictObject({ op: z.literal("entries"), text: z.string() }),
+  z.strictObject({ op: z.literal("status"), id: line(40), status }),
+  z.strictObject({ op: z.literal("remove"), id: line(40) }),
+  z.strictObject({ op: z.literal("known"), keys: z.array(z.string()) }),
+  z.strictObject({ op: z.literal("file"), path: line(4096), text: z.string().nullable(), base: z.string().nullable() }),
+  z.strictObject({ op: z.literal("rows"), name: z.string(), hash: z.string(), meta: any }),
+  z.strictObject({ op: z.literal("processed"), name: z.string(), hash: z.string() }),
+  z.looseObject({ op: z.literal("review"), title: z.string(), body: any, entry: z.string().nullable() }),
+  z.strictObject({ op: z.literal("emit"), event: z.string(), payload: any }),
+  z.strictObject({ op: z.literal("committed"), commit: sha }),
+  z.looseObject({ op: z.literal("decided"), decision, by: z.string(), calls: z.array(call) }),
+  z.strictObject({ op: z.literal("answered"), by: z.string(), values: any }),
+  z.strictObject({ op: z.literal("entered"), state: z.string(), machine: z.string() }),
+  z.strictObject({ op: z.literal("verdict"), verdict: object }),
+  z.strictObject({ op: z.literal("verified"), write: object }),
+  z.looseObject({ op: z.literal("propose"), draft: rest }),
+]);
+
+const step = z
+  .strictObject({
+    call: line(100),
+    effect: z.enum(EFFECTS),
+    params: object,
+    result: any.optional(),
+    error: failure.optional(),
+    at: z.int(),
+    changes: z.array(change).default([]),
+  })
+  .refine((one) => (one.result === undefined) !== (one.error === undefined), "write a result or an error");
+
+const effects = z.strictObject({
+  status: z.enum(["queued", "running", "waiting", "done", "failed", "diverged", "canceled"] as const satisfies readonly RunStatus[]),
+  outcome: z
+    .enum(["completed", "rejected", "expired", "blocked"] as const satisfies readonly Outcome[])
+    .nullable()
+    .default(null),
+  error: failure.nullable().default(null),
+  result: any.default(null),
+  entries: z.array(entry).default([]),
+  changed: z.record(z.string(), status).default({}),
+  calls: z.array(call.extend({ approved: z.boolean() })).default([]),
+  notices: z.array(z.strictObject({ to: z.string(), subject: z.string(), text: z.string() })).default([]),
+  gates: z.array(z.strictObject({ title: z.string(), calls: z.array(call) })).default([]),
+  reviews: z.array(z.strictObject({ about: z.string(), title: z.string() })).default([]),
+  events: z.array(z.strictObject({ event: z.string(), payload: any })).default([]),
+  files: z.record(z.string(), z.string().nullable()).default({}),
+});
+
+const schema = z.strictObject({
+  agent: z.string().regex(/^[a-z][a-z0-9_-]*$/, "write the agent's name"),
+  why: line(500),
+  from: z.strictObject({
+    run: z.string().regex(/^[\w-]{1,60}$/, "write a run's id"),
+    commit: sha,
+    blob: sha,
+    books: sha,
+    day: z.string().refine(isDay, "write a day as YYYY-MM-DD"),
+    proposal: line(60).optional(),
+    correction: line(200).optional(),
+  }),
+  started: moment,
+  cause: z.strictObject({
+    kind: z.enum(["command", "watch", "schedule", "event", "webhook", "agent", "fork", "migrate"]),
+    key: z.string(),
+    detail: any.optional(),
+  }),
+  given: z.strictObject({ policy: z.string().optional(), tools: z.string().optional(), readOnly: z.boolean().optional() }).optional(),
+  by: line(200).optional(),
+  input: any,
+  steps: z.array(step).max(250_000),
+  expect: effects.nullable().default(null),
+  corrected: z.strictObject({ entries: z.array(entry).default([]), asked: z.array(call).default([]) }).prefault({}),
+});
+
+/** The folder and the name a case's path holds, or null: `cases/ingest/run_x.yaml` is ["ingest", "run_x"]. */
+export function casePath(path: string): { agent: string; name: string } | null {
+  const [, agent, name] = /^cases\/([a-z][a-z0-9_-]*)\/([\w-]{1,80})\.yaml$/.exec(path) ?? [];
+  return agent === undefined || name === undefined ? null : { agent, name };
+}
+
+/** @throws CASE_INVALID at file:line */
+export function parseCase(text: string, file: string, cache?: DiskCache): Case {
+  const source: YamlSource = { file, code: "CASE_INVALID", maxLength: MAX_CASE, cache };
+  const wrong = (message: string) => new ClearedError("CASE_INVALID", `${file}: ${message}`, { at: { file } });
+  const place = casePath(file);
+  if (place === null) throw wrong(`A case lies at ${CASES}<agent>/<name>.yaml; its name has letters, digits, "-" and "_".`);
+  const { started, steps, expect, ...head } = checkYaml(readYaml(text, source), schema, source);
+  if (head.agent !== place.agent) throw wrong(`It is a case of ${head.agent}, so it belongs into ${CASES}${head.agent}/.`);
+  if (expect === null && head.corrected.entries.length + head.corrected.asked.length === 0)
+    throw wrong("It expects nothing: write expect:, or what was corrected.");
+  return {
+    ...head,
+    started,
+    expect: expect as Effects | null,
+    steps: steps.map((one, seq) => ({
+      seq,
+      name: one.call,
+      effect: one.effect,
+      params: JSON.stringify(one.params),
+      state: one.error === undefined ? "ok" : "error",
+      result: one.error === undefined ? JSON.stringify(one.result) : null,
+      error: one.error ?? null,
+      changes: one.changes as Change[],
+      at: started + one.at,
+      attempts: 1,
+    })),
+  } as Case;
+}
+
+/** The case as text, always the same for the same case. It may be too large: `tooLarge` tells. */
+export function caseText(one: Case): string {
+  const { agent, why, from, started, cause, given, by, input, expect, corrected } = one;
+  const lines = [
+    ...block({ agent, why }, ""),
+    "from:",
+    ...block(from, "  "),
+    ...block({ started: new Date(started).toISOString(), cause, given, by, input }, ""),
+    ...list(
+      "steps",
+      one.steps.map((step) => flow(toLine(step, started))),
+      "",
+    ),
+  ];
+  if (expect !== null) lines.push("expect:", ...expected(expect, "  "));
+  if (corrected.entries.length + corrected.asked.length > 0) lines.push("corrected:", ...expected(corrected, "  "));
+  return `${lines.join("\n")}\n`;
+}
+
+/** Why a case of this text is not kept, in a sentence without its subject; null when it can be. */
+export function tooLarge(text: string): string | null {
+  if (text.length <= MAX_CASE) return null;
+  return `its recording has ${Math.ceil(text.length / 1024)} KB as text, and a case has at most ${MAX_CASE / 1024}`;
+}
+
+function toLine(step: Step, started: number): Record<string, unknown> {
+  return {
+    call: step.name,
+    effect: step.effect,
+    params: JSON.parse(step.params) as Json,
+    ...(step.error === null ? { result: JSON.parse(step.result ?? "null") as Json } : { error: step.error }),
+    at: step.at - started,
+    ...(step.changes.length > 0 ? { changes: step.changes } : {}),
+  };
+}
+
+/** What must come of it: a list has an item a line, what is empty is left out. */
+function expected(value: object, indent: string): string[] {
+  return Object.entries(value).flatMap(([key, one]) => {
+    if (Array.isArray(one)) return one.length === 0 ? [] : list(key, one.map(flow), indent);
+    if (one === null || (typeof one === "object" && key !== "result" && Object.keys(one as object).length === 0)) return [];
+    return [`${indent}${key}: ${json(one)}`];
+  });
+}
+
+const block = (value: object, indent: string): string[] =>
+  Object.entries(value).flatMap(([key, one]) => (one === undefined ? [] : [`${indent}${key}: ${json(one)}`]));
+
+const list = (key: string, items: readonly string[], indent: string): string[] =>
+  items.length === 0 ? [`${indent}${key}: []`] : [`${indent}${key}:`, ...items.map((item) => `${indent}  - ${item}`)];
+
+/** An object on one line, its own keys without quotes. */
+const flow = (value: object): string =>
+  `{ ${Object.entries(value)
+    .map(([key, one]) => `${key}: ${json(one)}`)
+    .join(", ")} }`;
+
+// What a reviewer could not see, or would see in another order than it has, is written as its number.
+const json = (value: unknown): string =>
+  JSON.stringify(value).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cn}]/gu, (character) =>
+    [...Array(character.length).keys()].map((at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`).join(""),
+  );
