@@ -7,6 +7,9 @@ import { ClearedError } from "../errors.ts";
 import type { Card, CardDraft, Cards, Change, Decision, Json, Released, RunRecord } from "../ports.ts";
 import type { Database } from "./database.ts";
 
+// A proposal that is not ready waits for its checks or its proposer, not for a person's decision.
+const ASKED = "(kind != 'proposal' OR json_extract(document, '$.body.state') = 'ready')";
+
 interface Row {
   id: number;
   key: string;
@@ -58,7 +61,7 @@ export function createCards(database: Database): Cards {
     },
     list(query = {}) {
       const where = [
-        query.open === true ? "decision IS NULL" : "1",
+        query.open === true ? `decision IS NULL AND ${ASKED}` : "1",
         query.kind === undefined ? "1" : "kind = ?",
         query.run === undefined ? "1" : "run = ?",
       ];
@@ -73,6 +76,13 @@ export function createCards(database: Database): Cards {
         database.run("UPDATE cards SET decision = ? WHERE id = ?", JSON.stringify(decision), id);
       });
     },
+    restate: (id, { title, body, key }) =>
+      database.write(() => {
+        database.run(
+          "UPDATE cards SET key = coalesce(?, key), document = json_set(document, '$.title', ?, '$.body', json(?)) WHERE id = ?",
+          ...[key ?? null, title, JSON.stringify(body), id],
+        );
+      }),
     revise: (id, shown) =>
       database.write(() => {
         database.run(

@@ -56,7 +56,8 @@ const IMPORTS_PER_PROCESS = 500;
 const LOCKED =
   'Another git command holds .git/index.lock. It goes on by itself when that ends; if no git is running, remove the file ".git/index.lock".';
 
-const quote = (path: string): string => `"${path.replace(/["\\]/g, "\\$&")}"`;
+/** A path as fast-import reads it. */
+export const quote = (path: string): string => `"${path.replace(/["\\]/g, "\\$&")}"`;
 
 const takeMoved: Take<true> = (output) => {
   const end = output.indexOf("commit: ok\n");

@@ -1,0 +1,287 @@
+/**
+ * The proposals of a workspace. Their truth is git: content on refs/cleared/proposals/<id>/change, life as a chain of commits on
+ * .../state that only moves by compare-and-swap, applied and reverted by what stands on the branch. The run store only numbers them.
+ */
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { minuteOf } from "../day.ts";
+import { canonicalJson } from "../engine/canonical.ts";
+import type { Database } from "../engine/database.ts";
+import { ClearedError } from "../errors.ts";
+import type { Cards, Clock, Decision, Git, Tree } from "../ports.ts";
+import { createDiskCache } from "../sandbox/disk-cache.ts";
+import { createSideRefs } from "../workspace/git-proposals.ts";
+import { CACHE } from "../workspace/layout.ts";
+import { sourceBlob } from "../workspace/tree-over.ts";
+import { type BranchMark, createBranchMarks } from "./branch-marks.ts";
+import { createProposalCards } from "./cards.ts";
+import { type Kept, type Life, changeMessage, readProposal, toYaml, whyOf } from "./document.ts";
+import { problemsOf } from "./paths.ts";
+import type { Proposal, ProposalDraft, ProposalState, Report } from "./types.ts";
+
+/** What the store needs of a workspace; `Host` (cli/host.ts) has all of it. */
+export interface ProposalWorld {
+  dir: string;
+  git: Git;
+  database: Database;
+  cards: Cards;
+  clock: Clock;
+}
+
+/** What becomes of a proposal. What is left out stays, `why` goes. */
+export interface Transition {
+  state: ProposalState;
+  why?: string | null;
+  report?: Report;
+  /** Added to those it has. */
+  decisions?: readonly Decision[];
+  applied?: string;
+  reverted?: string;
+  /** Who did it: a person, or "runtime" unless told. */
+  by?: string;
+  /** Subject of the commit that records it; a sentence from state and `by` unless told. */
+  says?: string;
+}
+
+export interface ProposalStore {
+  /** All that can be read, open ones first, then newest first; each has its card. */
+  list(): Promise<Proposal[]>;
+  /** Refs of proposals that cannot be read, and why. */
+  unreadable(): Promise<{ id: string; why: string }[]>;
+  /** By `prop_...` or by the number of its card. @throws PROPOSAL_UNKNOWN */
+  get(id: string | number): Promise<Proposal>;
+  /**
+   * Records a change on the commit `base`: durable when this returns, state draft. `known`: the identical one is there already and is not
+   * decided against. `card`: number of a card that becomes the proposal's. @throws PROPOSAL_PATH, PROPOSAL_EMPTY
+   */
+  create(draft: ProposalDraft, base: string, card?: number): Promise<{ proposal: Proposal; known: boolean }>;
+  /** The identical proposal, whatever became of it (the last one where it was proposed again), or null. */
+  find(draft: ProposalDraft, base: string): Promise<Proposal | null>;
+  /** Records a transition if the proposal is in one of these states. @throws PROPOSAL_STATE, PROPOSAL_UNKNOWN */
+  update(id: string, change: Transition, expected: { from: readonly ProposalState[] }): Promise<Proposal>;
+  /** The commit with its files, its one parent being the base. @throws PROPOSAL_UNKNOWN */
+  commitOf(id: string | number): Promise<string>;
+  /** Rejected proposals that touch one of these paths, newest first: their reasons are for the next proposer. */
+  rejectedOn(paths: readonly string[]): Promise<Proposal[]>;
+}
+
+export const REFS = "refs/cleared/proposals/";
+/** States in which a proposal is still on its way. */
+export const OPEN: readonly ProposalState[] = ["draft", "checking", "ready", "blocked", "approved"];
+
+const ID = /^prop_[0-9A-HJKMNP-TV-Z]{10}$/;
+const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+// Somebody else moves the same ref in the same milliseconds each time it is tried again.
+const TRIES = 20;
+
+export function createProposals(world: ProposalWorld): ProposalStore {
+  const { dir, git, clock } = world;
+  const refs = createSideRefs(dir);
+  const cache = createDiskCache(join(dir, CACHE));
+  const marks = createBranchMarks(world, refs);
+  const cards = createProposalCards(world);
+  // By both object ids, which never change their meaning.
+  const memo = new Map<string, { kept: Kept } | { why: string }>();
+
+  async function readAll(): Promise<Map<string, { kept: Kept; state: string | null } | { why: string }>> {
+    const found = new Map<string, { change?: string; state?: string }>();
+    for (const [name, oid] of await refs.list(REFS)) {
+      const [id = "", part = "", ...more] = name.slice(REFS.length).split("/");
+      const one = found.get(id) ?? {};
+      found.set(id, part === "change" || part === "state" ? (more.length === 0 ? { ...one, [part]: oid } : one) : one);
+    }
+    const keyOf = (id: string, { change = "", state = "" }: { change?: string; state?: string }) => `${id} ${change} ${state}`;
+    const unread = [...found].filter(([id, one]) => !memo.has(keyOf(id, one)));
+    if (unread.length > 0) {
+      const commits = unread.flatMap(([, { change }]) => (change === undefined || change === "" ? [] : [change]));
+      const differences = await refs.differences([...new Set(commits)]);
+      await refs.read(async (objects) => {
+        for (const [id, one] of unread) {
+          try {
+            if (!ID.test(id)) throw new ClearedError("PROPOSAL_UNKNOWN", "its name is not that of a proposal");
+            const kept = await readProposal(objects, id, { change: one.change, state: one.state }, differences, cache);
+            memo.set(keyOf(id, one), { kept });
+          } catch (error) {
+            memo.set(keyOf(id, one), { why: whyOf(error) });
+          }
+        }
+      });
+    }
+    return new Map(
+      [...found].map(([id, one]) => {
+        const read = memo.get(keyOf(id, one)) ?? { why: "it was not read" };
+        return [id, "why" in read ? read : { kept: read.kept, state: one.state ?? null }];
+      }),
+    );
+  }
+
+  /** The branch is the truth about what is applied and what is taken back, also where the chain of states lags behind. */
+  function onBranch(kept: Kept, mark: BranchMark | undefined): Kept {
+    if (mark === undefined) {
+      if (kept.state !== "applied") return kept;
+      return {
+        ...kept,
+        why: `Its commit ${kept.applied?.slice(0, 7) ?? ""} is not on this branch: it is not pulled yet, or was taken away.`,
+      };
+    }
+    if (mark.reverted === null) return { ...kept, state: "applied", applied: mark.applied, reverted: null };
+    const why = kept.state === "reverted" ? kept.why : `Commit ${mark.reverted.slice(0, 7)} took it back.`;
+    return { ...kept, state: "reverted", why, applied: mark.applied, reverted: mark.reverted };
+  }
+
+  async function listed(): Promise<Proposal[]> {
+    const all = await readAll();
+    const marked = await marks.now();
+    const kept = [...all.values()].flatMap((one) => ("kept" in one ? [onBranch(one.kept, marked.get(one.kept.id))] : []));
+    const numbers = cards.follow(kept);
+    const rank = (state: ProposalState) => (OPEN.includes(state) ? 0 : 1);
+    return kept
+      .map((one) => ({ ...one, number: numbers.get(one.id) ?? 0 }))
+      .sort((a, b) => rank(a.state) - rank(b.state) || b.at - a.at || b.number - a.number);
+  }
+
+  async function get(id: string | number): Promise<Proposal> {
+    const found = (await listed()).find((one) => (typeof id === "number" ? one.number === id : one.id === id));
+    if (found !== undefined) return found;
+    const damaged = typeof id === "string" ? (await readAll()).get(id) : undefined;
+    const why = damaged !== undefined && "why" in damaged ? ` It is there but unreadable: ${damaged.why}.` : "";
+    throw new ClearedError("PROPOSAL_UNKNOWN", `There is no proposal ${id}.${why} \`cleared proposals\` lists them.`);
+  }
+
+  async function needed(draft: ProposalDraft, base: string): Promise<Record<string, string | null>> {
+    const tree = git.tree(base);
+    const problems = await problemsOf(draft.files, { by: draft.by, head: tree, reason: draft.reason });
+    if (problems[0] !== undefined)
+      throw new ClearedError("PROPOSAL_PATH", problems[0].message, { at: problems[0].at, data: { findings: problems } });
+    const files: Record<string, string | null> = {};
+    for (const path of Object.keys(draft.files).sort()) {
+      const text = draft.files[path] ?? null;
+      if ((await tree.read(path)) !== text) files[path] = text;
+    }
+    if (Object.keys(files).length === 0)
+      throw new ClearedError(
+        "PROPOSAL_EMPTY",
+        `"${draft.title.slice(0, 100)}" changes nothing: its files are as they are at ${base.slice(0, 7)}.`,
+      );
+    return files;
+  }
+
+  /** The id that this draft has, or is to get: one that was decided against makes room for another try. */
+  async function place(draft: ProposalDraft, base: string, files: Record<string, string | null>) {
+    const all = new Map((await listed()).map((one) => [one.id, one]));
+    const damaged = await unreadable();
+    let last: Proposal | null = null;
+    for (let again = 0; ; again++) {
+      const id = idOf(draft, base, files, again);
+      const there = all.get(id);
+      if (there === undefined && !damaged.some((one) => one.id === id)) return { id, open: null, last };
+      if (there !== undefined) last = there;
+      if (there !== undefined && (OPEN.includes(there.state) || (there.state === "applied" && (await marks.now()).has(id))))
+        return { id, open: there, last };
+    }
+  }
+
+  async function unreadable(): Promise<{ id: string; why: string }[]> {
+    return [...(await readAll())].flatMap(([id, one]) => ("why" in one ? [{ id, why: one.why }] : []));
+  }
+
+  return {
+    list: listed,
+    unreadable,
+    get,
+    commitOf: async (id) => (await get(id)).commit,
+    find: async (draft, base) => (await place(draft, base, await needed(draft, base))).last,
+    rejectedOn: async (paths) =>
+      (await listed()).filter(({ state, files }) => state === "rejected" && files.some(({ path }) => paths.includes(path))),
+    async create(draft, base, card) {
+      const files = await needed(draft, base);
+      for (let left = TRIES; left > 0; left--) {
+        const { id, open } = await place(draft, base, files);
+        if (open !== null) return { proposal: open, known: true };
+        const commit = await refs.write({
+          parents: [base],
+          message: changeMessage(id, draft),
+          at: clock.now(),
+          files: await withModes(files, git.tree(base)),
+        });
+        if (!(await refs.move([{ ref: `${REFS}${id}/change`, from: null, to: commit }]))) continue;
+        if (card !== undefined) cards.adopt(card, id);
+        return { proposal: await get(id), known: false };
+      }
+      throw moving();
+    },
+    async update(id, change, { from }) {
+      for (let left = TRIES; left > 0; left--) {
+        const now = await get(id);
+        if (!from.includes(now.state)) throw otherState(now, from);
+        const one = (await readAll()).get(now.id);
+        if (one === undefined || "why" in one) continue;
+        const by = change.by ?? "runtime";
+        const life: Life = {
+          state: change.state,
+          why: change.why ?? null,
+          by,
+          at: clock.now(),
+          applied: change.applied ?? now.applied,
+          reverted: change.reverted ?? (change.state === "reverted" ? now.reverted : null),
+        };
+        const added = (change.decisions ?? []).map(
+          (decision, i) => [`decisions/${now.decisions.length + i + 1}.yaml`, toYaml(decision)] as const,
+        );
+        const texts = [
+          ["proposal.yaml", toYaml(life)] as const,
+          ...(change.report === undefined ? [] : [["report.yaml", toYaml(change.report)] as const]),
+          ...added,
+        ];
+        const commit = await refs.write({
+          parents: one.state === null ? [] : [one.state],
+          message: `${change.says ?? subjectOf(change.state, by)}\n\nProposal: ${now.id}\n`,
+          at: clock.now(),
+          files: new Map(texts.map(([path, text]) => [path, { mode: "100644", text }])),
+        });
+        if (await refs.move([{ ref: `${REFS}${now.id}/state`, from: one.state, to: commit }])) return get(now.id);
+      }
+      throw moving();
+    },
+  };
+}
+
+const moving = (): ClearedError =>
+  new ClearedError("PROPOSAL_STATE", `The proposal was changed by somebody else each of the ${TRIES} times this was tried. Try again.`);
+
+/** What somebody is told who comes too late for a proposal. */
+function otherState(now: Proposal, from: readonly ProposalState[]): ClearedError {
+  const last = now.decisions.at(-1);
+  const said = last === undefined ? "" : ` (${last.decision} by ${last.by} on ${minuteOf(last.at)})`;
+  const why = now.why === null ? "" : ` ${now.why}`;
+  return new ClearedError(
+    "PROPOSAL_STATE",
+    `Proposal ${now.number} is ${now.state}${said}; this needs it to be ${from.join(" or ")}.${why}`,
+    {
+      data: { proposal: now.id, state: now.state },
+    },
+  );
+}
+
+function subjectOf(state: ProposalState, by: string): string {
+  if (state === "ready" || state === "blocked") return `checked: ${state}`;
+  return by === "runtime" ? state : `${state} by ${by}`;
+}
+
+function idOf({ by, title }: ProposalDraft, base: string, files: Record<string, string | null>, again: number): string {
+  const blobs = Object.fromEntries(Object.entries(files).map(([path, text]) => [path, text === null ? null : sourceBlob(text)]));
+  const digest = createHash("sha256")
+    .update(canonicalJson({ base, files: blobs, by, title, again }))
+    .digest();
+  return `prop_${Array.from(digest.subarray(0, 10), (byte) => ALPHABET[byte % 32]).join("")}`;
+}
+
+/** A file keeps the mode it has; a new one is a plain file. */
+async function withModes(files: Record<string, string | null>, base: Tree): Promise<Map<string, { mode: string; text: string } | null>> {
+  const all = new Map<string, { mode: string; text: string } | null>();
+  for (const [path, text] of Object.entries(files)) {
+    const mode = (await base.item?.(path))?.mode ?? "100644";
+    all.set(path, text === null ? null : { mode, text });
+  }
+  return all;
+}

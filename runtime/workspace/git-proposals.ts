@@ -1,0 +1,190 @@
+/**
+ * Commits that stand beside the branch: written as objects first, made visible by moving a ref by compare-and-swap. Every call starts
+ * git anew and ends it, so nothing has to be closed. What is read here may come from another clone: it is answered as it is, not believed.
+ */
+import { randomBytes } from "node:crypto";
+import { rm } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { quote } from "./git-commit.ts";
+import { git, gitFailed, tryGit } from "./git-process.ts";
+import { type Item, type Objects, createObjects } from "./git-tree.ts";
+import { AUTHOR } from "./git.ts";
+
+export interface SideCommit {
+  /** The files lie over those of the first one. */
+  parents: readonly string[];
+  message: string;
+  /** ms; git keeps seconds. */
+  at: number;
+  /** null removes. */
+  files: ReadonlyMap<string, { mode: string; text: string } | null>;
+}
+
+/** `from` null: it must not be there yet; `to` null: it goes. */
+export interface RefMove {
+  ref: string;
+  from: string | null;
+  to: string | null;
+}
+
+export interface Difference {
+  path: string;
+  was: Item | null;
+  now: Item | null;
+}
+
+/** A commit as git keeps it. */
+export interface CommitText {
+  parents: string[];
+  /** ms */
+  at: number;
+  message: string;
+}
+
+export interface SideRefs {
+  /** Refs below a folder of refs, by name; "" for one whose content is no object id. */
+  list(folder: string): Promise<Map<string, string>>;
+  /** Objects by name, through one command that ends with `work`. */
+  read<T>(work: (objects: Objects) => Promise<T>): Promise<T>;
+  /** Writes the objects, durably; no ref moves. Answers the commit. */
+  write(commit: SideCommit): Promise<string>;
+  /** All of them or none. False: one is not where it was said to be. */
+  move(moves: readonly RefMove[]): Promise<boolean>;
+  /** What each commit changes against its one parent; one that cannot be read is left out. */
+  differences(commits: readonly string[]): Promise<Map<string, Difference[]>>;
+  /** Commits that led from `last` (null: from the beginning) to `head` and whose message has one of these texts, oldest first; null when `last` is no ancestor. */
+  mentioning(texts: readonly string[], last: string | null, head: string): Promise<{ commit: string; message: string }[] | null>;
+}
+
+/** Null for anything that is no commit object. */
+export function parseCommit(object: { type: string; bytes: Buffer } | null): CommitText | null {
+  if (object?.type !== "commit") return null;
+  const text = object.bytes.toString("utf8");
+  const end = text.indexOf("\n\n");
+  const head = end === -1 ? text : text.slice(0, end);
+  const seconds = /^committer .* (\d{1,12}) [+-]\d{4}$/m.exec(head)?.[1];
+  if (seconds === undefined) return null;
+  return {
+    parents: [...head.matchAll(/^parent ([0-9a-f]{40,64})$/gm)].map((match) => match[1] ?? ""),
+    at: Number(seconds) * 1000,
+    message: end === -1 ? "" : text.slice(end + 2),
+  };
+}
+
+export function createSideRefs(dir: string): SideRefs {
+  async function list(folder: string): Promise<Map<string, string>> {
+    const said = await tryGit(dir, ["for-each-ref", "--format=%(refname) %(objectname)", folder]);
+    if (said.status !== 0) throw gitFailed("git for-each-ref", said.stderr);
+    const refs = new Map<string, string>();
+    for (const line of said.stdout.toString().trimEnd().split("\n")) {
+      const [name = "", oid = ""] = line.split(" ");
+      if (name !== "") refs.set(name, oid);
+    }
+    for (const broken of said.stderr.matchAll(/broken ref (\S+)/g)) refs.set(broken[1] ?? "", "");
+    return refs;
+  }
+
+  async function differencesOf(commits: readonly string[]): Promise<Map<string, Difference[]> | null> {
+    const said = await tryGit(dir, ["diff-tree", "--stdin", "-r", "-z", "--raw", "--no-renames"], { input: `${commits.join("\n")}\n` });
+    if (said.status !== 0) return null;
+    const found = new Map<string, Difference[]>(commits.map((commit) => [commit, []]));
+    const fields = said.stdout.toString().split("\0");
+    let into: Difference[] = [];
+    for (let at = 0; at < fields.length; at++) {
+      const field = fields[at] ?? "";
+      if (!field.startsWith(":")) into = found.get(field) ?? into;
+      else {
+        const [was = "", now = "", wasId = "", nowId = ""] = field.slice(1).split(" ");
+        const item = (mode: string, oid: string): Item | null => (/^0+$/.test(mode) ? null : { mode, oid });
+        into.push({ path: fields[++at] ?? "", was: item(was, wasId), now: item(now, nowId) });
+      }
+    }
+    return found;
+  }
+
+  return {
+    list,
+    async read(work) {
+      const objects = createObjects(dir);
+      try {
+        return await work(objects);
+      } finally {
+        await objects.close();
+      }
+    },
+    async write({ parents, message, at, files }) {
+      const ref = `refs/cleared/wip/${randomBytes(8).toString("hex")}`;
+      const [first, ...others] = parents;
+      const data = (text: string) => {
+        const bytes = Buffer.from(text, "utf8");
+        return [`data ${bytes.length}\n`, bytes, "\n"];
+      };
+      const chunks = [
+        `commit ${ref}\nmark :1\ncommitter ${AUTHOR} ${Math.floor(at / 1000)} +0000\n`,
+        ...data(message),
+        ...(first === undefined ? [] : [`from ${first}\n`]),
+        ...others.map((parent) => `merge ${parent}\n`),
+        ...[...files].flatMap(([path, file]) =>
+          file === null ? [`D ${quote(path)}\n`] : [`M ${file.mode} inline ${quote(path)}\n`, ...data(file.text)],
+        ),
+        // The ref it needs to work on is gone again before it would be written.
+        `reset ${ref}\nfrom ${"0".repeat((first ?? "").length || 40)}\n\nget-mark :1\n`,
+      ];
+      const said = await tryGit(dir, ["fast-import", "--quiet", "--force", "--date-format=raw"], {
+        input: Buffer.concat(chunks.map((chunk) => (typeof chunk === "string" ? Buffer.from(chunk) : chunk))),
+      });
+      // Its own report of a crash says nothing that its last words do not say.
+      const report = /crash report to (\S+)/.exec(said.stderr)?.[1];
+      if (report !== undefined) await rm(join(dir, ".git", basename(report)), { force: true });
+      const id = said.stdout.toString().trim();
+      if (said.status !== 0 || !/^[0-9a-f]{40,64}$/.test(id)) throw gitFailed("git fast-import", said.stderr);
+      return id;
+    },
+    async move(moves) {
+      const lines = moves.map(({ ref, from, to }) => {
+        if (to === null) return `delete ${ref} ${from ?? ""}\n`;
+        return from === null ? `create ${ref} ${to}\n` : `update ${ref} ${to} ${from}\n`;
+      });
+      const said = await tryGit(dir, ["update-ref", "--stdin"], {
+        input: `start\n${lines.join("")}commit\n`,
+      });
+      if (said.status === 0) return true;
+      for (const { ref, from } of moves) if (((await list(ref)).get(ref) ?? null) !== from) return false;
+      throw gitFailed("git update-ref", said.stderr);
+    },
+    async differences(commits) {
+      if (commits.length === 0) return new Map();
+      const all = await differencesOf(commits);
+      if (all !== null) return all;
+      // One of them is damaged; the others are answered all the same.
+      const found = new Map<string, Difference[]>();
+      for (const commit of commits) {
+        const one = commits.length === 1 ? undefined : (await differencesOf([commit]))?.get(commit);
+        if (one !== undefined) found.set(commit, one);
+      }
+      return found;
+    },
+    async mentioning(texts, last, head) {
+      if (last !== null && (await tryGit(dir, ["merge-base", "--is-ancestor", last, head])).status !== 0) return null;
+      const out = await git(dir, [
+        "log",
+        "--no-show-signature",
+        "--no-color",
+        "--topo-order",
+        "--reverse",
+        "--format=%H%x00%B%x01",
+        "--fixed-strings",
+        ...texts.map((text) => `--grep=${text}`),
+        head,
+        ...(last === null ? [] : [`^${last}`]),
+        "--",
+      ]);
+      return out
+        .toString()
+        .split("\u0001")
+        .map((record) => record.replace(/^\n/, "").split("\0"))
+        .filter((fields) => fields.length === 2)
+        .map(([commit = "", message = ""]) => ({ commit, message }));
+    },
+  };
+}
