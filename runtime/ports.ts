@@ -68,6 +68,8 @@ export interface Git {
   tree(commit: string): Tree;
   /** The commit that one was made on; null for a first one, and for one the repository does not have. */
   parent(commit: string): Promise<string | null>;
+  /** True for HEAD of the branch and what it stands on. */
+  isOnBranch(commit: string): Promise<boolean>;
   commit(request: CommitRequest): Promise<CommitResult>;
   /** The commit after `since` on the branch that carries `Run: run` and `Step: step`, or null. */
   find(run: string, step: number, since: string): Promise<string | null>;

@@ -22,8 +22,6 @@ export interface Case {
     /** The run's pin: commit, and blob of the agent file there. */
     commit: string;
     blob: string;
-    /** Commit whose books the run saw. */
-    books: string;
     /** YYYY-MM-DD of its start. */
     day: string;
     /** Id of the proposal that froze it. */
@@ -141,7 +139,6 @@ const schema = z.strictObject({
     run: z.string().regex(/^[\w-]{1,60}$/, "write a run's id"),
     commit: sha,
     blob: sha,
-    books: sha,
     day: z.string().refine(isDay, "write a day as YYYY-MM-DD"),
     proposal: line(60).optional(),
     correction: line(200).optional(),

@@ -9,8 +9,6 @@ export interface Recording {
   run: RunRecord;
   /** Oldest first, without a step that has no outcome. */
   steps: readonly Step[];
-  /** Commit whose books the run saw, where the run store cannot tell (a case): the parent of its first commit, else its pin's. */
-  books?: string;
 }
 
 /** The code to try. */

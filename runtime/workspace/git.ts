@@ -178,6 +178,7 @@ export async function createGit(dir: string, options: GitOptions): Promise<Git> 
     blockedBy,
     tree: (commit) => objects.tree(commit),
     parent: async (commit) => (await objects.find(`${commit}^`))?.oid ?? null,
+    isOnBranch: async (commit) => (await tryGit(dir, ["merge-base", "--is-ancestor", commit, ref()])).status === 0,
     commit: (request) => committer.commit(request),
     async find(run, step, since) {
       // The text search only narrows; what counts are the trailers of our own last paragraph.

@@ -1,0 +1,141 @@
+/**
+ * What a person corrects becomes a case: the run that did it, and its entry as they left it or its call as they edited it. The correction
+ * of an entry and its case are one commit, so that a revert takes both away. No case is made where its recording would not stand alone.
+ */
+import { canonicalJson } from "../engine/canonical.ts";
+import type { Call, Engine, Entry, Git, Json, Step, Tree } from "../ports.ts";
+import { caseFile } from "../workspace/layout.ts";
+import { parseJournal } from "../workspace/journal-text.ts";
+import { toMonth } from "../workspace/months.ts";
+import { type Case, caseText, parseCase, tooLarge } from "./case-file.ts";
+import type { EntryEffect, Recording } from "./types.ts";
+
+/** Where recorded runs are read from. */
+export interface Recorded {
+  engine: Pick<Engine, "get" | "steps">;
+  git: Pick<Git, "isOnBranch">;
+}
+
+/** A case that may be added, or why there is none: half a sentence about the run. */
+export type Lesson = { file: string; text: string } | { why: string };
+
+/** A run that a case can be made of, or why not. */
+export async function recordingFor({ engine, git }: Recorded, id: string): Promise<Recording | { why: string }> {
+  const run = await engine.get(id);
+  if (run === null) return { why: `the history of ${id} is gone` };
+  if (run.status !== "done" && run.status !== "failed") return { why: `${id} has not come to its end` };
+  if (run.mode !== "live" || run.cause.kind === "exec" || isText(run.cause.detail))
+    return { why: `${id} is no run of an agent of a commit` };
+  const steps = (await engine.steps(id)).filter((step) => step.state !== "intent");
+  const made = steps.flatMap((step) => step.changes.flatMap((change) => (change.op === "committed" ? [change.commit] : [])));
+  for (const commit of [run.pin.commit, ...made])
+    if (!(await git.isOnBranch(commit))) return { why: `commit ${commit.slice(0, 7)}, which ${id} stands on, is not on the branch` };
+  return { run, steps };
+}
+
+/** A fork of `cleared exec` carries its script with it. */
+const isText = (detail: Json | undefined): boolean => typeof (detail as { text?: Json } | null | undefined)?.text === "string";
+
+/** A recording with what is expected of it. */
+export function caseOf(
+  { run, steps }: Recording,
+  {
+    expect = null,
+    corrected = { entries: [], asked: [] },
+    why,
+    ...from
+  }: Pick<Case, "why"> & Partial<Pick<Case, "expect" | "corrected">> & Pick<Case["from"], "proposal" | "correction">,
+): Case {
+  const { agent, cause, given, by, input, pin } = run;
+  return {
+    agent,
+    why: why.replace(/\s+/g, " ").trim().slice(0, 500),
+    from: { run: run.id, commit: pin.commit, blob: pin.blob, day: new Date(run.createdAt).toISOString().slice(0, 10), ...from },
+    started: run.createdAt,
+    cause,
+    ...(given === undefined ? {} : { given }),
+    ...(by === undefined ? {} : { by }),
+    input,
+    steps: [...steps],
+    expect,
+    corrected,
+  };
+}
+
+/** The run's case with this correction in it: the one it has at `head`, else a new one. */
+export async function lessonOf(
+  head: Tree,
+  recording: Recording,
+  { by, why, entry, asked = [] }: { by: string; why: string; entry?: EntryEffect; asked?: readonly Call[] },
+): Promise<Lesson> {
+  const file = caseFile(recording.run.agent, recording.run.id);
+  const text = await head.read(file);
+  const known = text === null ? caseOf(recording, { why, correction: by }) : readOrNull(text, file);
+  if (known === null) return { why: `${file} is there already and cannot be read` };
+  const { from, corrected } = known;
+  const changed: Case = {
+    ...known,
+    why: known.why.includes(why) ? known.why : `${known.why} ${why}`.slice(0, 500),
+    from: {
+      ...from,
+      correction: from.correction === undefined || from.correction.includes(by) ? (from.correction ?? by) : `${from.correction}, ${by}`,
+    },
+    corrected: {
+      entries: entry === undefined ? corrected.entries : [...corrected.entries.filter((one) => one.id !== entry.id), entry],
+      asked: [...corrected.asked, ...asked.filter((call) => !corrected.asked.some((one) => canonicalJson(one) === canonicalJson(call)))],
+    },
+  };
+  const written = caseText(changed);
+  const large = tooLarge(written);
+  return large === null ? { file, text: written } : { why: large };
+}
+
+function readOrNull(text: string, file: string): Case | null {
+  try {
+    return parseCase(text, file);
+  } catch {
+    return null; // a person has to look at it; their decision stands without it
+  }
+}
+
+/** The lesson of an entry that a decision has just changed to be `user-corrected`; null when it has not. `files`: what the decision writes. */
+export async function entryLesson(
+  head: Tree,
+  files: ReadonlyMap<string, string | null>,
+  { id, recording, by, reason }: { id: string; recording: Recording | { why: string }; by: string; reason?: string | undefined },
+): Promise<Lesson | null> {
+  const [file, text] = [...files].find(([, one]) => one?.includes(`(${id})`)) ?? [];
+  const entry = file === undefined || text == null ? undefined : toMonth(file, text).byId.get(id);
+  if (entry?.status !== "user-corrected") return null;
+  if (!("run" in recording)) return recording;
+  const booked = bookedIn(recording.steps, id);
+  if (booked === undefined) return { why: `${recording.run.id} did not book this entry itself` };
+  const moved = (from: Entry, to: Entry) =>
+    [...new Set(from.postings.map((one) => one.account))]
+      .filter((account) => !to.postings.some((one) => one.account === account))
+      .join(" and ");
+  const why = `${by} moved "${entry.description}" from ${moved(booked, entry)} to ${moved(entry, booked)}${reason === undefined ? "" : `: ${reason}`}.`;
+  return lessonOf(head, recording, { by, why, entry: entryEffect(entry) });
+}
+
+function bookedIn(steps: readonly Step[], id: string): Entry | undefined {
+  const texts = steps.flatMap((step) =>
+    step.changes.flatMap((change) => (change.op === "entries" && change.text.includes(id) ? [change.text] : [])),
+  );
+  return texts.flatMap((text) => parseJournal(text, "").entries).find((entry) => entry.id === id);
+}
+
+/** An entry as effects tell it. */
+export function entryEffect({ id, date, status, description, tags, postings }: Entry): EntryEffect {
+  const legs = postings.map(({ account, amount, currency }) => ({ account, amount, currency }));
+  return { id, date, status, description, evidence: tags["ev"] ?? "", legs };
+}
+
+/** The calls people changed before they said yes to them, with who did: what the script should have asked for. */
+export function editsOf(steps: readonly Step[]): { seq: number; by: string; calls: readonly Call[] }[] {
+  return steps.flatMap((step) =>
+    step.changes.flatMap((change) =>
+      change.op === "decided" && change.decision === "edited" ? [{ seq: step.seq, by: change.by, calls: change.calls }] : [],
+    ),
+  );
+}
