@@ -3,6 +3,7 @@
  * Everything in and out is JSON.
  */
 import { randomUUID } from "node:crypto";
+import { type Pause, pauseOf } from "../engine/pauses.ts";
 import { type At, ClearedError, type WireError, toWire } from "../errors.ts";
 import type { Given, Account, Decision, Json, Receipt, RunRecord, RunStatus } from "../ports.ts";
 import { API, type StepContext, callPrimitive } from "../primitive.ts";
@@ -15,9 +16,13 @@ import type { AgentAtHead } from "./agents-at-head.ts";
 import type { Host, Progress } from "./host.ts";
 import type { Pairing } from "./sessions.ts";
 import type { Moving, Proof } from "./move-run.ts";
+import type { Resumed } from "./pause.ts";
 
 export interface AgentFact extends AgentAtHead {
+  /** Null while it is paused, too. */
   nextRun: number | null;
+  /** Who paused it, or all of them; null while it is not. */
+  paused: Pause | null;
   lastRun: RunRecord | null;
 }
 
@@ -43,6 +48,8 @@ export interface Api {
   fork(p: Moving & { at?: number; head: boolean; wait: boolean }): Promise<{ proof: Proof; run: RunRecord }>;
   /** Moves a run to other code; `run` is null when it was only proven that it could. @throws HISTORY_DIVERGED, RUN_STATUS */
   migrate(p: Moving & { to?: string; dryRun: boolean; wait: boolean }): Promise<{ proof: Proof; run: RunRecord | null }>;
+  /** Ends the pause of one agent, or with null every pause. @throws AGENT_UNKNOWN, RUN_PAUSED */
+  resumeAgents(p: { agent: string | null; by: string | null }): Promise<Resumed>;
   replay(p: { run: string }): Promise<{ same: boolean; findings: string[]; steps: number }>;
   /** The decision is signed by the caller's key; the owner checks it against trust.yaml. */
   decide(p: { decision: Decision }): Promise<Decided>;
@@ -148,8 +155,9 @@ export function createApi(host: Host): Api {
       return Promise.all(
         (await host.agents()).map(async (agent) => ({
           ...agent,
+          paused: pauseOf(host.database, agent.name),
           nextRun:
-            listensTo(agent.header, "schedule") && agent.header.schedule !== undefined
+            pauseOf(host.database, agent.name) === null && listensTo(agent.header, "schedule") && agent.header.schedule !== undefined
               ? await (await import("../triggers/cron.ts")).nextTick(
                   { agent: agent.name, expression: agent.header.schedule, timezone: agent.header.timezone ?? timezone },
                   host.clock.now(),
@@ -179,6 +187,8 @@ export function createApi(host: Host): Api {
       const proof = await (await moving()).migrateRun(host, change);
       return { proof, run: change.dryRun ? null : await settled(proof.run, wait) };
     },
+
+    resumeAgents: async (p) => (await import("./pause.ts")).resumeAgents(host, p),
 
     async replay({ run }) {
       const record = await settled(run, false);

@@ -82,12 +82,17 @@ function remoteApi(call: (method: string, params: unknown) => Promise<unknown>):
 
 /** Nobody else listens: what this command's runs emitted starts its listeners before the command ends. */
 async function settleEvents(host: Host): Promise<void> {
+  const served = new Set<string>();
   while (host.emitted().length > 0 && (await host.git.blockedBy()) === null) {
-    await deliverEvents({
-      ...host,
-      cause: async (run) => (await host.engine.get(run))?.cause ?? null,
-      note: (message) => void process.stderr.write(`${printable(message)}\n`),
-    });
+    const moved = await deliverEvents(
+      {
+        ...host,
+        cause: async (run) => (await host.engine.get(run))?.cause ?? null,
+        note: (message) => void process.stderr.write(`${printable(message)}\n`),
+      },
+      served,
+    );
+    if (!moved) return;
     for (const run of await unfinished(host)) await host.engine.result(run.id);
   }
 }

@@ -1,4 +1,5 @@
 /** The facts of the status page, from the same operations the commands use. A decision on the page is signed by this workspace's key. */
+import { pauseOf, pauseWords } from "../engine/pauses.ts";
 import { openAlerts } from "../notices/alerts.ts";
 import { nextTick } from "../triggers/cron.ts";
 import { listensTo } from "../triggers/listens.ts";
@@ -58,14 +59,16 @@ export function createFacts(host: Host, api: Api): Facts {
       return Promise.all(
         (await host.agents()).map(async ({ name, header, error }): Promise<AgentFact> => {
           const [last] = await engine.list({ agent: name, limit: 1 });
+          const pause = pauseOf(database, name);
           return {
             name,
             title: header?.name ?? name,
             description: header?.description ?? "",
             triggers: header === null ? [] : triggerWords(header),
             last: last === undefined ? null : { run: last.id, status: last.status, outcome: last.outcome, at: last.createdAt },
+            paused: pause === null ? null : pauseWords(pause),
             next:
-              listensTo(header, "schedule") && header.schedule !== undefined
+              pause === null && listensTo(header, "schedule") && header.schedule !== undefined
                 ? await nextTick({ agent: name, expression: header.schedule, timezone: header.timezone ?? timezone }, host.clock.now())
                 : null,
             problem: error,

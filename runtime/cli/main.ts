@@ -97,6 +97,13 @@ const COMMANDS: Spec[] = [
     load: () => import("./commands/runs.ts"),
   },
   {
+    name: "pause [agent]",
+    about: "stop an agent, or all: nothing starts, acts outside or commits",
+    options: [["--reason <text>", "why, for who comes by"]],
+    load: () => import("./commands/pause.ts"),
+  },
+  { name: "resume [agent]", about: "end a pause, or all", load: () => import("./commands/resume.ts") },
+  {
     name: "queue",
     about: "what waits for a person",
     options: [["--all", "with what is decided"]],

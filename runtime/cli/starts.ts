@@ -1,4 +1,5 @@
 /** What a run starts from: the agent at HEAD, its header, its checked input. One place for commands, triggers, schedules and calling agents. */
+import { type Pause, pauseWords } from "../engine/pauses.ts";
 import { ClearedError, didYouMean } from "../errors.ts";
 import type { Cause, Children, Engine, Git, Given, Json, Notices, RunMode, RunRecord, RunSpec, Tree } from "../ports.ts";
 import { API } from "../primitive.ts";
@@ -31,7 +32,7 @@ export interface StartOptions {
 }
 
 export interface Starts {
-  /** Queue a run of the agent at HEAD. @throws AGENT_UNKNOWN, SCRIPT_HEADER, RUN_INPUT */
+  /** Queue a run of the agent at HEAD. @throws AGENT_UNKNOWN, SCRIPT_HEADER, RUN_INPUT, RUN_PAUSED */
   start(agent: string, options: StartOptions): Promise<{ id: string; created: boolean }>;
   schedule: Notices["schedule"];
   childrenOf(parent: RunRecord): Children;
@@ -61,8 +62,9 @@ export function createStarts(world: {
   agents: () => Promise<AgentAtHead[]>;
   config(tree: Tree): Promise<Pick<Config, "privacy">>;
   cache: DiskCache;
+  paused(agent: string): Pause | null;
 }): Starts {
-  const { git, engine, agents, config, cache } = world;
+  const { git, engine, agents, config, cache, paused } = world;
   // Those who start in the same moment ask once; the question leaves after the last of them has come.
   let asked: Promise<string> | null = null;
   const headNow = () =>
@@ -104,7 +106,11 @@ export function createStarts(world: {
     const told = { ...(by === undefined ? {} : { by }), ...(given === undefined ? {} : { given }) };
     return { agent, pin: { commit, blob, api: API }, input: checked, cause, mode, ...more, ...told };
   };
-  const start = async (agent: string, options: StartOptions) => engine.start(await toSpec(agent, options));
+  const start = async (agent: string, options: StartOptions) => {
+    const pause = options.mode === "dry" ? null : paused(agent);
+    if (pause !== null) throw new ClearedError("RUN_PAUSED", `${pauseWords(pause)}. Nothing was started.`);
+    return engine.start(await toSpec(agent, options));
+  };
 
   /** A run that a script asked for: it starts by itself, later, with the rights of its own header. */
   const schedule: Notices["schedule"] = async ({ agent, at, input, key, by }, { live }) => {
@@ -149,7 +155,8 @@ export function createStarts(world: {
       );
     const { policy, readOnly } = parent.given ?? {};
     const given: Given = { ...(policy === undefined ? {} : { policy }), ...(readOnly === true || looks ? { readOnly: true } : {}) };
-    const { id } = await start(agent, {
+    // Paused or not: its caller waits for it as long as the pause lasts.
+    const spec = await toSpec(agent, {
       cause: { kind: "agent", key },
       input,
       mode: parent.mode,
@@ -157,7 +164,7 @@ export function createStarts(world: {
       ...(parent.by === undefined ? {} : { by: parent.by }),
       ...(Object.keys(given).length === 0 ? {} : { given }),
     });
-    return id;
+    return (await engine.start(spec)).id;
   };
 
   return { start, schedule, childrenOf };

@@ -176,6 +176,8 @@ export interface LogHooks {
   now(): number;
   /** Called after each durable change of the run's status. */
   changed(id: string): void;
+  /** Is the run's agent paused at this moment? */
+  paused(): boolean;
   abort: AbortSignal;
 }
 
@@ -246,16 +248,13 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
     release: (items) => void (items.length > 0 && pending.push({ kind: "release", items })),
     wait(reason, waitsFor, options = {}) {
       flush(() => {
-        // A signal may have come between the script's question and this line: then the run must not fall asleep.
+        // A signal, or the end of the pause, may have come between the script's question and this line: then the run must not fall asleep.
         const answered =
           (options.gate !== undefined && readSignals(database, rid, options.gate).length > (options.seen ?? 0)) ||
-          (options.child !== undefined && hasEnded(database, options.child));
-        setStatus(
-          answered ? "queued" : "waiting",
-          answered ? null : reason,
-          answered ? null : waitsFor,
-          answered ? null : (options.until ?? null),
-        );
+          (options.child !== undefined && hasEnded(database, options.child)) ||
+          (reason === "paused" && !hooks.paused());
+        if (answered) setStatus("queued", null, null, null);
+        else setStatus("waiting", reason, waitsFor, options.until ?? null);
       });
       hooks.changed(run.id);
     },

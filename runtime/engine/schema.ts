@@ -45,6 +45,9 @@ const MIGRATIONS: readonly string[] = [
      due_at INTEGER NOT NULL, attempts INTEGER NOT NULL, last_error TEXT, at INTEGER NOT NULL);
    CREATE INDEX notices_state ON notices (state, due_at);`,
   "ALTER TABLE runs ADD COLUMN given TEXT; ALTER TABLE runs ADD COLUMN started_by TEXT; ALTER TABLE runs ADD COLUMN meta TEXT;",
+  `CREATE TABLE pauses (
+     id INTEGER PRIMARY KEY, agent TEXT, by TEXT, reason TEXT NOT NULL, at INTEGER NOT NULL, ended_at INTEGER, ended_by TEXT);
+   CREATE INDEX pauses_open ON pauses (agent) WHERE ended_at IS NULL;`,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -6,6 +6,7 @@ import { ClearedError } from "../errors.ts";
 import type { Clock, RunLog } from "../ports.ts";
 import type { Database } from "./database.ts";
 import { addEvent, openLog, queueRun } from "./history.ts";
+import { pauseOf, pauseWords } from "./pauses.ts";
 import { OPEN, type RunRow, type Watch, toRecord } from "./rows.ts";
 
 /** How an execution ended for the worker: over, or parked on a call that goes on in this process. */
@@ -22,7 +23,7 @@ export function createWorker(database: Database, clock: Clock, watch: Watch, onE
   const active = new Map<string, AbortController>();
   let pump: (() => void) | null = null;
 
-  // Not durable on purpose: if it is lost, the run is still queued and nothing has happened yet.
+  // Not durable on purpose: if it is lost, the run is still queued and nothing has happened yet. A paused one is put aside instead.
   const claim = (): RunRow | undefined =>
     database.write(() => {
       const row = database.get<RunRow>(
@@ -30,6 +31,13 @@ export function createWorker(database: Database, clock: Clock, watch: Watch, onE
         clock.now(),
       );
       if (row === undefined) return undefined;
+      const pause = row.mode === "live" ? pauseOf(database, row.agent) : null;
+      if (pause !== null) {
+        const words = pauseWords(pause);
+        database.run("UPDATE runs SET status = 'waiting', reason = 'paused', waits_for = ? WHERE rid = ?", words, row.rid);
+        addEvent(database, row.rid, "status", clock.now(), { status: "waiting", reason: "paused", waits_for: words });
+        return { ...row, status: "waiting" };
+      }
       const startedAt = row.started_at ?? clock.now();
       database.run(
         "UPDATE runs SET status = 'running', reason = NULL, waits_for = NULL, wake_at = NULL, attempt = attempt + 1, started_at = ? WHERE rid = ?",
@@ -83,6 +91,7 @@ export function createWorker(database: Database, clock: Clock, watch: Watch, onE
           const log = openLog(database, row.rid, toRecord(row), {
             now: () => clock.now(),
             changed: (id) => watch.changed(id),
+            paused: () => pauseOf(database, row.agent) !== null,
             abort: controller.signal,
           });
           const execution = await execute(log);
@@ -111,6 +120,10 @@ export function createWorker(database: Database, clock: Clock, watch: Watch, onE
           while (!stopping && free > 0 && database.db.isOpen) {
             const row = claim();
             if (row === undefined) return;
+            if (row.status === "waiting") {
+              watch.changed(row.id);
+              continue;
+            }
             free -= 1;
             const promise: Promise<void> = one(row).finally(() => under.delete(promise));
             under.add(promise);

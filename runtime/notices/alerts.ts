@@ -1,6 +1,7 @@
 /** What nobody has read yet: alert cards, and agents that should have run and did not. The page and every command tell of it. */
 import { minuteOf } from "../day.ts";
 import type { Database } from "../engine/database.ts";
+import { openPauses, pauseOf, pauseWords } from "../engine/pauses.ts";
 import type { CardDraft } from "../ports.ts";
 import { ALERT } from "./outbox.ts";
 
@@ -33,7 +34,8 @@ export function openAlerts(database: Database, now: number): string[] {
     .all<{ name: string; value: string }>(`SELECT * FROM facts WHERE name LIKE '${SCHEDULE}%' ORDER BY name`)
     .flatMap((row) => {
       const { next } = JSON.parse(row.value) as KeptSchedule;
-      return next === null || now - next <= LATE_MS ? [] : [late(row.name.slice(SCHEDULE.length), next)];
+      const agent = row.name.slice(SCHEDULE.length);
+      return next === null || now - next <= LATE_MS || pauseOf(database, agent) !== null ? [] : [late(agent, next)];
     });
   const once = database
     .all<{ agent: string; not_before: number }>(
@@ -56,7 +58,8 @@ export function openAlerts(database: Database, now: number): string[] {
       now,
     )
     .map(({ id, at, document }) => `Card ${id} waits for a person since ${minuteOf(at)}: ${(JSON.parse(document) as CardDraft).title}`);
-  return [...cards, ...open, ...overdue, ...once, ...unsent];
+  const paused = openPauses(database).map((pause) => `${pauseWords(pause)}.`);
+  return [...paused, ...cards, ...open, ...overdue, ...once, ...unsent];
 }
 
 function late(agent: string, at: number): string {

@@ -21,7 +21,7 @@ export interface FilePorts {
   files(folder: string, again: readonly string[]): Promise<FoundFile[]>;
   /** Changes with config.yaml and importers/ at HEAD. */
   settings(): Promise<string>;
-  /** True while a run that files started is not over: what came since is looked at when it is. */
+  /** True while a run that files started is not over, or the agent is paused: what came since is looked at when it is not. */
   importing(agent: string): Promise<boolean>;
   status(run: string): Promise<RunStatus | null>;
   /** The last commit that took away a receipt of these contents (an import was undone), or null. */

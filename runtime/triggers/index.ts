@@ -16,6 +16,8 @@ export interface TriggerPorts extends EventPorts, FilePorts, DuePorts {
   head(): Promise<string>;
   /** What lies in a watched folder and cannot be imported: folders, links; a sentence each. */
   oddities(folder: string): Promise<string[]>;
+  /** Who is paused, as text: when it changes, what waited in watched folders is looked at. */
+  paused(): string;
   /** Null, or a sentence that says why nothing may be committed now. */
   blockedBy(): Promise<string | null>;
   /** Queue again the runs whose obstacle (a person's edit, a foreign branch) is gone. */
@@ -40,12 +42,14 @@ export interface Triggers {
 export function startTriggers(ports: TriggerPorts): Triggers {
   let head = "";
   let reconciled = "";
+  let paused = ports.paused();
   let lastBlock: string | null = null;
   let lastFailure = "";
   let busy: Promise<void> = Promise.resolve();
   let stopped = false;
   let folders: string[] = [];
   const told = new Set<string>();
+  const served = new Set<string>();
 
   /** One look at a time; a failure is said once and the next look tries again. */
   const serial = (work: () => Promise<void>): Promise<void> => {
@@ -136,7 +140,11 @@ export function startTriggers(ports: TriggerPorts): Triggers {
       const setBack = now < lookedAt;
       lookedAt = now;
       if (setBack || (nextDue !== null && now >= nextDue + BELL_MS)) await startAllDue();
-      if ((ports.emitted().length > 0 || lastBlock !== null) && (await open())) await deliverEvents(ports);
+      if (paused !== ports.paused()) {
+        paused = ports.paused();
+        lookEverywhere();
+      }
+      if ((ports.emitted().length > 0 || lastBlock !== null) && (await open())) await deliverEvents(ports, served);
       await ports.wakeWaiting();
       if (reconciled !== head && (await ports.reconcile())) reconciled = head;
     });

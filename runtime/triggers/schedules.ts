@@ -5,6 +5,7 @@
 import { minuteOf } from "../day.ts";
 import { setFact } from "../engine/cards.ts";
 import type { Database } from "../engine/database.ts";
+import { pauseOf } from "../engine/pauses.ts";
 import { ClearedError } from "../errors.ts";
 import { type KeptSchedule, LATE_MS, SCHEDULE } from "../notices/alerts.ts";
 import { openAlert } from "../notices/outbox.ts";
@@ -41,6 +42,8 @@ export async function startDue(ports: DuePorts, planned: Planned): Promise<numbe
   // New, or written anew: it counts from here. A clock that was set back counts from here too, and what it ticks again has its key already.
   if (kept === null || kept.expression !== expression || kept.timezone !== timezone || kept.last > now) return keep(now);
   if (kept.next === null || kept.next > now) return kept.next;
+  // While it is paused its ticks stay due; afterwards they are missed ones, and the header says what becomes of those.
+  if (pauseOf(database, agent) !== null) return kept.next;
 
   const latest = await lastTicks(planned, now, missed === "run-all" ? MOST_RUNS + 1 : 2);
   const ticks = latest.filter((tick) => tick > kept.last);

@@ -3,6 +3,7 @@
  * Each signed request counts once, durably: a captured one starts nothing, under whatever key it is sent again.
  */
 import type { Database } from "../engine/database.ts";
+import { pauseOf, pauseWords } from "../engine/pauses.ts";
 import { ClearedError } from "../errors.ts";
 import { WINDOW_MS, checkSignature } from "../notices/signature.ts";
 import type { Cause, Json } from "../ports.ts";
@@ -29,7 +30,7 @@ export interface HookRequest {
 
 /**
  * Starts the agents that listen. `created` is false when this key has started them before.
- * @throws WEBHOOK_REFUSED, AGENT_UNKNOWN, RUN_INPUT, SECRET_MISSING
+ * @throws WEBHOOK_REFUSED, AGENT_UNKNOWN, RUN_PAUSED, RUN_INPUT, SECRET_MISSING
  */
 export async function acceptHook(
   ports: HookPorts,
@@ -46,6 +47,9 @@ export async function acceptHook(
       "AGENT_UNKNOWN",
       `No agent at HEAD has webhook: ${name}. Commit one with trigger: webhook and webhook: ${name}.`,
     );
+  // Before anything of it is kept, and for all of them or none: its sender tries again later.
+  const pause = listeners.map(({ name: agent }) => pauseOf(ports.database, agent)).find((one) => one !== null);
+  if (pause != null) throw new ClearedError("RUN_PAUSED", `${pauseWords(pause)}. Send the webhook again then.`);
   const payload = parse(body);
   if (!isFirst(ports, proof, `${name} ${key}`)) throw refused("this very request was sent before under another Idempotency-Key");
   const runs: string[] = [];

@@ -68,6 +68,8 @@ export interface AgentFact {
   last: { run: string; status: RunStatus; outcome: Outcome | null; at: number } | null;
   /** ms; null when nothing is planned. */
   next: number | null;
+  /** Who paused it, since when and why, in words. */
+  paused?: string | null;
   /** The header or the script is broken at HEAD. */
   problem: WireError | null;
 }

@@ -118,8 +118,9 @@ async function sayYesToChildren(opened: Host, run: RunRecord, yes: Yes): Promise
 }
 
 /** Starts what listens to the events that were let out, as the owner's triggers do. */
-export function letEventsOut(opened: Host): Promise<void> {
-  return deliverEvents({
+export async function letEventsOut(opened: Host): Promise<void> {
+  await deliverEvents({
+    database: opened.database,
     agents: () => opened.agents(),
     start: (agent, options) => opened.start(agent, options),
     emitted: () => opened.emitted(),

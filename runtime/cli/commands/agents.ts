@@ -1,4 +1,5 @@
 /** `cleared agents`: what HEAD of the branch has, when each runs next and how it ran last. `agents show NAME` draws one. */
+import { pauseWords } from "../../engine/pauses.ts";
 import { ClearedError, didYouMean } from "../../errors.ts";
 import { type AgentDetail, agentDetail, drawMachine, fieldRows } from "../agent-detail.ts";
 import type { AgentFact } from "../api.ts";
@@ -23,7 +24,11 @@ export async function run(at: Invocation, [verb, name]: (string | string[] | und
       output.bold(one.name),
       one.header?.name ?? output.red(one.error?.message ?? ""),
       one.header?.trigger.join(", ") ?? "",
-      one.nextRun === null ? "" : `next ${when(one.nextRun)}`,
+      one.paused !== null
+        ? output.yellow(`paused by ${one.paused.by ?? "somebody without a key"}`)
+        : one.nextRun === null
+          ? ""
+          : `next ${when(one.nextRun)}`,
       one.lastRun === null ? "never ran" : `last ${one.lastRun.outcome ?? one.lastRun.status} ${when(one.lastRun.createdAt)}`,
     ]);
     for (const line of table(rows)) output.line(line);
@@ -51,6 +56,7 @@ function printAgent(output: Output, found: AgentFact, detail: AgentDetail): void
   const { header } = found;
   output.line(`${output.bold(found.name)}  ${header?.name ?? ""}  ${output.dim(`${found.file}@${found.blob.slice(0, 12)}`)}`);
   if (found.error !== null) output.line(output.red(found.error.message));
+  if (found.paused !== null) output.line(output.yellow(`${pauseWords(found.paused)}.`));
   for (const problem of detail.problems) output.line(output.red(problem));
   if (header !== null) {
     if (header.description !== "") output.line(header.description);

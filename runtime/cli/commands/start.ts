@@ -7,6 +7,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { getFact, setFact } from "../../engine/cards.ts";
 import { Database } from "../../engine/database.ts";
+import { openPauses, pauseOf } from "../../engine/pauses.ts";
 import { ClearedError, toWire } from "../../errors.ts";
 import type { RunRecord } from "../../ports.ts";
 import { type Triggers, startTriggers } from "../../triggers/index.ts";
@@ -83,13 +84,17 @@ export async function run(at: Invocation, _: (string | string[] | undefined)[], 
       timezone: async () => (await host.config()).timezone,
       head: () => host.git.head(),
       start: (agent, start) => host.start(agent, start),
-      importing: async (agent) => (await importing(host, agent)).length > 0,
+      importing: async (agent) => pauseOf(host.database, agent) !== null || (await importing(host, agent)).length > 0,
       oddities: (folder) => oddities(dir, folder),
       cause: async (run) => (await host.engine.get(run))?.cause ?? null,
       blockedBy: () => host.git.blockedBy(),
       emitted: () => host.emitted(),
       takeEmitted: (key) => host.takeEmitted(key),
       wakeWaiting: () => wakeWaiting(host),
+      paused: () =>
+        openPauses(host.database)
+          .map((one) => one.agent ?? "*")
+          .join(" "),
       reconcile: () => reconcileCards(host),
       tidy: () => host.tidy(),
       note: (message) => output.note(message),

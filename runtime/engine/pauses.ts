@@ -1,0 +1,64 @@
+/**
+ * Pauses: who stopped an agent (or all of them), when and why, as rows that are never removed. While one is open no live run of the agent is
+ * executed, and one under way stops before it next acts outside or commits. Everything here is one transaction, so a kill leaves
+ * either the pause or its end; and it is asked of the store each time, so whoever writes it is heeded at once.
+ */
+import { minuteOf } from "../day.ts";
+import type { Database } from "./database.ts";
+import { queueRun } from "./history.ts";
+
+export interface Pause {
+  /** Null: all agents. */
+  agent: string | null;
+  /** The person whose key the command held, or null. */
+  by: string | null;
+  reason: string;
+  at: number;
+}
+
+const OPEN = "SELECT agent, by, reason, at FROM pauses WHERE ended_at IS NULL";
+
+/** Why an agent stands still, or null. A pause of its own is named before one of all. */
+export function pauseOf(database: Database, agent: string): Pause | null {
+  return database.get<Pause>(`${OPEN} AND (agent = ? OR agent IS NULL) ORDER BY agent IS NULL LIMIT 1`, agent) ?? null;
+}
+
+/** All that are open, the longest first. */
+export function openPauses(database: Database): Pause[] {
+  return database.all<Pause>(`${OPEN} ORDER BY id`);
+}
+
+/** `ingest is paused by Pat since …: why`, and what ends it. */
+export function pauseWords({ agent, by, reason, at }: Pause): string {
+  const who = agent === null ? "Every agent is" : `${agent} is`;
+  const why = reason === "" ? "" : ` (${reason})`;
+  return `${who} paused by ${by ?? "somebody without a key"} since ${minuteOf(at)}${why}; \`cleared resume${agent === null ? "" : ` ${agent}`}\` lets ${agent === null ? "them" : "it"} go on`;
+}
+
+/** Answers the pause that was open already, which stays as it is, or null when this one begins. */
+export function beginPause(database: Database, pause: Pause): Pause | null {
+  return database.write(() => {
+    const open = openPauses(database).find((one) => one.agent === pause.agent);
+    if (open !== undefined) return open;
+    database.run("INSERT INTO pauses (agent, by, reason, at) VALUES (?, ?, ?, ?)", pause.agent, pause.by, pause.reason, pause.at);
+    return null;
+  });
+}
+
+/** Ends the pause of one agent, or with null every pause; runs that waited for it are queued again, in the same transaction. */
+export function endPauses(database: Database, agent: string | null, by: string | null, at: number): { ended: Pause[]; runs: string[] } {
+  return database.write(() => {
+    const ended = openPauses(database).filter((one) => agent === null || one.agent === agent);
+    database.run(
+      "UPDATE pauses SET ended_at = ?, ended_by = ? WHERE ended_at IS NULL AND (agent = ? OR ? IS NULL)",
+      ...[at, by, agent, agent],
+    );
+    const freed = database
+      .all<{ rid: number; id: string; agent: string }>(
+        "SELECT rid, id, agent FROM runs WHERE status = 'waiting' AND reason = 'paused' ORDER BY rid",
+      )
+      .filter((run) => pauseOf(database, run.agent) === null);
+    for (const { rid } of freed) queueRun(database, rid, at, `resumed by ${by ?? "somebody without a key"}`);
+    return { ended, runs: freed.map((run) => run.id) };
+  });
+}
