@@ -198,10 +198,12 @@ function isShadowed(rule: Rule, over: Rule, isFirst: boolean, scope: Scope, ladd
   return implies(rule, over, scope);
 }
 
-const implies = (a: Rule, b: Rule, scope: Scope): boolean =>
+/** True when the one certainly applies only where the other does; false also when that is not known. */
+export const implies = (a: Pick<Rule, "when">, b: Pick<Rule, "when">, scope: Scope): boolean =>
   isImpossible({ op: "and", terms: [a.when, { op: "not", term: b.when }] }, scope);
 
-function demandsAtLeast(over: Rule, rule: Rule, ladder: Ladder): boolean {
+/** True when the one asks for no less than the other, wherever both apply. */
+export function demandsAtLeast(over: Rule, rule: Rule, ladder: Ladder): boolean {
   return (
     STRICTNESS.indexOf(over.action) >= STRICTNESS.indexOf(rule.action) &&
     over.approvals >= rule.approvals &&

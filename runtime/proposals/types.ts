@@ -52,20 +52,7 @@ export interface Proposal {
   reverted: string | null;
 }
 
-export type WideningKind =
-  | "capability"
-  | "tool"
-  | "recipient"
-  | "host"
-  | "state"
-  | "gate"
-  | "policy"
-  | "case"
-  | "schedule"
-  | "trigger"
-  | "setting"
-  | "review"
-  | "command";
+export type { WideningKind } from "../workspace/config.ts";
 
 export interface Widening {
   kind: WideningKind;

@@ -11,6 +11,7 @@ import { flowOf } from "./flow.ts";
 import { lintLanguage } from "./language.ts";
 import { scanText } from "./language-text.ts";
 import { CODE_PREFIX, PARSE_PREFIX, SUFFIX, rewrite } from "./rewrite.ts";
+import { surveyOf } from "./survey.ts";
 import { type Node, createPlaces, parseScript } from "./syntax.ts";
 
 const FD = 3;
@@ -44,7 +45,7 @@ for (;;) {
   writeFrame(FD, encodeFrame(FRAME.COMPILED, result));
 }
 
-function compile(source: string, { file, blob, lint, primitives }: CompileOptions): CompileResult {
+function compile(source: string, { file, blob, lint, primitives, survey: keys }: CompileOptions): CompileResult {
   const wrapped = PARSE_PREFIX + source + SUFFIX;
   const place = createPlaces(wrapped, PARSE_PREFIX.length, file);
   const refused = (findings: Finding[]): CompileResult => ({ compiled: null, findings });
@@ -82,7 +83,10 @@ function compile(source: string, { file, blob, lint, primitives }: CompileOption
   }
   const { main, functions, given } = flowOf(body, found.sites);
   const calls = found.calls.map((call, i) => ({ ...call, given: given[i] ?? {} }));
-  return { compiled: { file, blob, ...rewritten, scripts: found.scripts, calls, flow: { main, functions } }, findings: [] };
+  const compiled = { file, blob, ...rewritten, scripts: found.scripts, calls, flow: { main, functions } };
+  if (keys === undefined) return { compiled, findings: [] };
+  const line = (offset: number): number => place(offset).line ?? 1;
+  return { compiled, findings: [], survey: surveyOf(body, { text: wrapped, sites: found.sites, line, keys, primitives }) };
 }
 
 /** Statements of the script when the program is exactly `"use strict"; __run(function(input){ ... })`. */

@@ -2,7 +2,7 @@
  * The host's side of compiling: hands untrusted source to a kept child and caches what comes back by (blob, file, lint, primitives).
  * Native parsers crash and hang on hostile text (spec/sandbox.md 4), so the child is killed on a timeout and replaced after a crash.
  */
-import type { Compiled, Finding } from "../ports.ts";
+import type { Compiled, Finding, Survey } from "../ports.ts";
 import type { DiskCache } from "./disk-cache.ts";
 import { FRAME, encodeFrame } from "./frames.js";
 import { prescan } from "./prescan.ts";
@@ -19,11 +19,14 @@ export interface CompileOptions {
   blob: string;
   lint: boolean;
   primitives: readonly string[];
+  /** Keys whose values the survey tells; without it there is none. */
+  survey?: readonly string[];
 }
 
 export interface CompileResult {
   compiled: Compiled | null;
   findings: Finding[];
+  survey?: Survey;
 }
 
 export interface Compiler {
@@ -78,7 +81,7 @@ export function createCompiler(disk?: DiskCache, sourceBytes?: (file: string) =>
     compile(source, options) {
       const early = prescan(source, options.file, sourceBytes?.(options.file));
       if (early !== null) return Promise.resolve({ compiled: null, findings: [early] });
-      const key = [options.blob, options.file, options.lint, ...options.primitives].join("\n");
+      const key = [options.blob, options.file, options.lint, options.survey?.join(), ...options.primitives].join("\n");
       let found = cache.get(key);
       if (found === undefined) {
         const made = fromDisk(source, key);

@@ -207,7 +207,33 @@ const noticeChannels = z.lazy(() =>
   }),
 );
 
+/** What a proposed change can widen. */
+export const WIDENINGS = [
+  "capability",
+  "tool",
+  "recipient",
+  "host",
+  "state",
+  "gate",
+  "policy",
+  "case",
+  "schedule",
+  "trigger",
+  "setting",
+  "review",
+  "command",
+] as const;
+export type WideningKind = (typeof WIDENINGS)[number];
+const levelWord = text("a rank or role of the ladder").toLowerCase();
+
 const trustSchema = z.strictObject({
+  changes: z
+    .strictObject({
+      levels: z.partialRecord(z.enum([...WIDENINGS, "any"]), levelWord).default({}),
+      approvals: size("a number of people", 1, 9).default(1),
+      two_people_for: z.array(z.enum(WIDENINGS), { error: `write a list of ${WIDENINGS.join(", ")}` }).default([]),
+    })
+    .prefault({}),
   notices: noticeChannels.default({ webhooks: {} }),
   webhooks: z.record(named("a webhook's name"), z.strictObject({ secret })).default({}),
   mcp: z.record(named("a server's name"), toolServer).default({}),

@@ -1,0 +1,98 @@
+/**
+ * Where rules of a policy became milder. A rule counts as kept when some rule of the new pack applies wherever it did and asks for no less;
+ * what cannot be proved to be as strict is told as loosened.
+ */
+import { type Atom, type Condition, type Operand, print } from "../policy/condition.ts";
+import { demandsAtLeast, implies } from "../policy/lint.ts";
+import { type Ladder, meetsLevel } from "../policy/levels.ts";
+import type { Scope } from "../policy/evaluate.ts";
+import type { Rule } from "../policy/verdict.ts";
+import { STRICTNESS } from "../states.ts";
+import type { Pack } from "../workspace/policies.ts";
+import type { Widening } from "./types.ts";
+
+const NEW = "threshold.now_";
+
+/** @param lineOf the line of the new text where a rule, threshold or case stands */
+export function policyWidening(was: Pack, now: Pack, ladder: Ladder, lineOf: (word: string) => number | undefined): Widening[] {
+  const file = now.set.source;
+  const found: Widening[] = [];
+  const say = (kind: "policy" | "case", text: string, word: string): void => {
+    const line = lineOf(word);
+    found.push({ kind, text: `policy ${now.process}: ${text}`, at: { file, ...(line === undefined ? {} : { line }) } });
+  };
+  // One scope with the thresholds of both: those of the new pack under another name.
+  const renamed = Object.fromEntries(Object.entries(now.set.thresholds).map(([key, value]) => [`now_${key}`, value]));
+  const scope: Scope = { ...was.set, thresholds: { ...was.set.thresholds, ...renamed } };
+  const rules = now.set.rules.map((rule) => ({ ...rule, when: withNew(rule.when) }));
+  const kinds = [...was.set.kinds].filter(([fact, kind]) => now.set.kinds.has(fact) && now.set.kinds.get(fact) !== kind);
+  for (const [fact, kind] of kinds)
+    say("policy", `the fact ${fact} is ${now.set.kinds.get(fact)} instead of ${kind}: compare its rules by hand`, fact);
+
+  const moved = new Set<string>();
+  for (const rule of was.set.rules) {
+    if (rules.some((one) => demandsAtLeast(one, rule, ladder) && implies(rule, one, scope))) continue;
+    const other = rules.find(({ id }) => id === rule.id);
+    if (other === undefined) {
+      say("policy", `the rule ${rule.id} is removed (${rule.description})`, "rules");
+      continue;
+    }
+    for (const text of milder(rule, other, ladder)) say("policy", `${rule.id} ${text}`, rule.id);
+    if (implies(rule, other, scope)) continue;
+    const changed = thresholdsOf(rule.when).filter(
+      (key) => JSON.stringify(was.set.thresholds[key]) !== JSON.stringify(now.set.thresholds[key]),
+    );
+    const same = print(withNew(rule.when)) === print(other.when);
+    for (const key of same ? changed : []) {
+      if (moved.has(key)) continue;
+      moved.add(key);
+      const [before, after] = [was.set.thresholds[key], now.set.thresholds[key]].map((one) => JSON.stringify(one));
+      const less = implies(other, rule, scope)
+        ? `, so ${rule.id} applies in fewer cases`
+        : `, on which ${rule.id} depends: compare by hand`;
+      say("policy", `its threshold ${key} is ${after} instead of ${before}${less}`, key);
+    }
+    if (same && changed.length > 0) continue;
+    const how = implies(other, rule, scope) ? "applies in fewer cases" : "changed in a way that cannot be ordered: compare by hand";
+    say("policy", `${rule.id} ${how} (${print(withOld(other.when))}; before: ${print(rule.when)})`, rule.id);
+  }
+  const cases = new Map(now.cases.map((one) => [one.name, JSON.stringify(one)]));
+  for (const one of was.cases) {
+    const kept = cases.get(one.name);
+    if (kept === undefined) say("case", `its case "${one.name}" is removed`, "cases");
+    else if (kept !== JSON.stringify(one)) say("case", `its case "${one.name}" expects something else`, one.name);
+  }
+  return found;
+}
+
+/** What a rule asks for less than before, in words. */
+function milder(was: Rule, now: Rule, ladder: Ladder): string[] {
+  const found: string[] = [];
+  if (STRICTNESS.indexOf(now.action) < STRICTNESS.indexOf(was.action))
+    found.push(`only ${SAYS[now.action]}; before, it ${SAYS[was.action]}`);
+  if (was.level !== null && (now.level === null || !meetsLevel(ladder, [now.level], was.level)))
+    found.push(`asks for ${now.level ?? "nobody in particular"} instead of ${was.level}`);
+  if (now.approvals < was.approvals) found.push(`asks ${now.approvals} instead of ${was.approvals} people`);
+  if (was.distinct_from_requester && !now.distinct_from_requester) found.push("may be approved by whoever started the run");
+  return found;
+}
+
+const SAYS = { inform: "tells", require_approval: "asks for approval", escalate: "escalates", block: "blocks" } as const;
+
+const withNew = (condition: Condition): Condition => renamedIn(condition, (name) => name.replace(/^threshold\./, NEW));
+const withOld = (condition: Condition): Condition => renamedIn(condition, (name) => name.replace(NEW, "threshold."));
+
+function renamedIn(condition: Condition, rename: (name: string) => string): Condition {
+  const operand = (one: Operand): Operand => (one.kind === "word" ? { ...one, text: rename(one.text) } : one);
+  if (condition.op === "and" || condition.op === "or")
+    return { ...condition, terms: condition.terms.map((term) => renamedIn(term, rename)) };
+  if (condition.op === "not") return { ...condition, term: renamedIn(condition.term, rename) };
+  if (condition.op === "constant") return condition;
+  const atom: Atom = { ...condition, field: rename(condition.field) };
+  if (atom.op === "in") return { ...atom, list: atom.list.map(operand) };
+  return atom.op === "is" ? atom : { ...atom, operand: operand(atom.operand) };
+}
+
+const thresholdsOf = (condition: Condition): string[] => [
+  ...new Set([...print(condition).matchAll(/\bthreshold\.([\w.-]+)/g)].map(([, key]) => key ?? "")),
+];
