@@ -5,6 +5,7 @@
 import type { CheckResult } from "../checks/findings.ts";
 import type { BacktestReport } from "../evidence/types.ts";
 import type { Decision, Json } from "../ports.ts";
+import type { WideningKind } from "../workspace/people.ts";
 
 export type { CheckFinding, CheckName, CheckResult } from "../checks/findings.ts";
 
@@ -52,7 +53,7 @@ export interface Proposal {
   reverted: string | null;
 }
 
-export type { WideningKind } from "../workspace/config.ts";
+export type { WideningKind };
 
 export interface Widening {
   kind: WideningKind;

@@ -12,7 +12,7 @@ import { isTimezone } from "../sandbox/header.ts";
 import { checkYaml, readYaml, type YamlSource } from "../sandbox/yaml-text.ts";
 import { CONFIG, TRUST } from "./layout.ts";
 import { pluginsSchema } from "./plugin-sources.ts";
-import { approvalsSchema, mailAddress, peopleSchema } from "./people.ts";
+import { approvalsSchema, changesSchema, mailAddress, peopleSchema } from "./people.ts";
 
 // An account may be written 1010, "1010" or by name; it is kept as text.
 const account = z.union([z.int().positive().transform(String), z.string().trim().min(1).max(200)], {
@@ -207,33 +207,8 @@ const noticeChannels = z.lazy(() =>
   }),
 );
 
-/** What a proposed change can widen. */
-export const WIDENINGS = [
-  "capability",
-  "tool",
-  "recipient",
-  "host",
-  "state",
-  "gate",
-  "policy",
-  "case",
-  "schedule",
-  "trigger",
-  "setting",
-  "review",
-  "command",
-] as const;
-export type WideningKind = (typeof WIDENINGS)[number];
-const levelWord = text("a rank or role of the ladder").toLowerCase();
-
 const trustSchema = z.strictObject({
-  changes: z
-    .strictObject({
-      levels: z.partialRecord(z.enum([...WIDENINGS, "any"]), levelWord).default({}),
-      approvals: size("a number of people", 1, 9).default(1),
-      two_people_for: z.array(z.enum(WIDENINGS), { error: `write a list of ${WIDENINGS.join(", ")}` }).default([]),
-    })
-    .prefault({}),
+  changes: changesSchema.prefault({}),
   notices: noticeChannels.default({ webhooks: {} }),
   webhooks: z.record(named("a webhook's name"), z.strictObject({ secret })).default({}),
   mcp: z.record(named("a server's name"), toolServer).default({}),

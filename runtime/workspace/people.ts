@@ -1,4 +1,4 @@
-/** `people:` and `approvals:` of trust.yaml: who may decide, and what answers a gate in their place up to an amount. */
+/** `people:`, `approvals:` and `changes:` of trust.yaml: who may decide what, and what answers a gate in their place up to an amount. */
 import { z } from "zod";
 import { CURRENCY_PATTERN } from "../money.ts";
 
@@ -41,6 +41,29 @@ const mode = z.union(
 );
 
 export const approvalsSchema = z.strictObject({ default: mode.default("person"), agents: z.record(z.string(), mode).default({}) });
+
+/** What a proposed change can widen. */
+export const WIDENINGS = [
+  "capability",
+  "tool",
+  "recipient",
+  "host",
+  "state",
+  "gate",
+  "policy",
+  "case",
+  "schedule",
+  "trigger",
+  "setting",
+  "review",
+  "command",
+] as const;
+export type WideningKind = (typeof WIDENINGS)[number];
+export const changesSchema = z.strictObject({
+  levels: z.partialRecord(z.enum([...WIDENINGS, "any"]), word("a rank or role of the ladder").toLowerCase()).default({}),
+  approvals: z.int({ error: "write how many people a change needs" }).min(1, "at least 1").max(9, "at most 9").default(1),
+  two_people_for: z.array(z.enum(WIDENINGS), { error: `write a list of ${WIDENINGS.join(", ")}` }).default([]),
+});
 
 export type Person = z.output<typeof peopleSchema>[number];
 /** What answers the gates of an agent instead of a person, up to an amount. */
