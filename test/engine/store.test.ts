@@ -71,7 +71,7 @@ describe("versions", () => {
   });
 
   // What the versions after the first have added, taken away again.
-  const OLDEST = `DROP INDEX runs_wake; DROP TABLE notices;
+  const OLDEST = `DROP INDEX runs_wake; DROP TABLE notices; DROP TABLE pauses;
     ALTER TABLE runs DROP COLUMN given; ALTER TABLE runs DROP COLUMN started_by; ALTER TABLE runs DROP COLUMN meta; PRAGMA user_version = 1`;
 
   test("a store of an older version is brought forward with everything in it", async () => {
