@@ -72,7 +72,11 @@ function assertAble(card: CardDraft, { by }: Decision, people: readonly Person[]
     able.length > 0
       ? `It can be decided by ${able.join(", ")}.`
       : `Nobody in trust.yaml can: give somebody${levels === "" ? " else a key" : ` else the role ${levels}`} there, under people:.`;
-  if (by === card.not_by) throw new ClearedError("APPROVAL_SELF", `${by} started this run and may not decide "${card.title}". ${others}`);
+  if (by === card.not_by)
+    throw new ClearedError(
+      "APPROVAL_SELF",
+      `${by} ${card.kind === "proposal" ? "proposed this" : "started this run"} and may not decide "${card.title}". ${others}`,
+    );
   const { roles } = people.find((one) => one.name === by) as Person;
   throw new ClearedError(
     "APPROVAL_LEVEL",

@@ -1,0 +1,88 @@
+/**
+ * Who may decide a proposal, and what exactly is decided: the question a person signs is one content commit, and a yes counts while the
+ * report it was given on stands. Reports and states may come from another clone, so only what was made here is believed.
+ */
+import { getFact, setFact } from "../engine/cards.ts";
+import type { Database } from "../engine/database.ts";
+import type { Card, CardDraft, Decision } from "../ports.ts";
+import type { Proposal, Report } from "./types.ts";
+
+/** What is signed beside an answer, so that a yes can never be moved to other content. */
+export function gateOf({ id, commit }: Pick<Proposal, "id" | "commit">): string {
+  return `proposal/${id}/${commit}`;
+}
+
+/** The question as the rules of cards see it (engine/authority.ts, engine/approval.ts). `people`: how many trust.yaml names. */
+export function questionOf(proposal: Proposal, people: number): CardDraft {
+  const { title, by, report } = proposal;
+  const levels = report?.levels ?? [];
+  return {
+    kind: "proposal",
+    title,
+    body: null,
+    run: "proposal",
+    gate: gateOf(proposal).slice("proposal/".length),
+    calls: [],
+    level: report?.level ?? null,
+    ...(levels.length === 0 ? {} : { levels }),
+    approvals: report?.approvals ?? 1,
+    expires: null,
+    // DESIGN.md ruling 15: who proposes may approve only where they are the only one.
+    ...(people > 1 ? { not_by: by } : {}),
+  };
+}
+
+/** Decisions that count now: those given on this report, and the one that has just come. */
+export function countedOf(proposal: Proposal, since: number, just: Decision | null): Decision[] {
+  const kept = proposal.decisions.filter((one) => one.at >= since || one.signature === just?.signature);
+  return just === null || kept.some((one) => one.signature === just.signature) ? kept : [...kept, just];
+}
+
+/** What a yes to `was` cannot be taken to mean, because `now` is what today's code gives; null when nothing that matters has changed. */
+export function differenceThatMatters(was: Report, now: Report): string | null {
+  const before = new Set(was.widening.map(({ text }) => text));
+  const wider = now.widening.find(({ text }) => !before.has(text));
+  if (wider !== undefined) return `it now also widens: ${wider.text}`;
+  for (const test of now.backtests) {
+    const old = was.backtests.find(({ agent }) => agent === test.agent);
+    for (const kind of ["worse", "failed"] as const)
+      if (test.counts[kind] > (old?.counts[kind] ?? 0)) return `${test.counts[kind]} recorded runs of ${test.agent} now come out ${kind}`;
+    const moves = new Set(old?.moves.map(({ from, to }) => `${from}\n${to}`));
+    const other = test.moves.find(({ from, to }) => !moves.has(`${from}\n${to}`));
+    if (other !== undefined) return `entries of ${test.agent} now move from ${other.from} to ${other.to}`;
+  }
+  const failed = now.cases.failed.find((one) => !was.cases.failed.includes(one));
+  if (failed !== undefined) return `the case ${failed} now fails`;
+  const level = [...now.levels, now.level ?? ""].find((one) => one !== "" && one !== was.level && !was.levels.includes(one));
+  if (level !== undefined) return `it now asks for ${level}`;
+  return now.approvals > was.approvals ? `it now asks for ${now.approvals} people` : null;
+}
+
+const reportFact = (id: string): string => `proposal report ${id}`;
+const approvedFact = (id: string): string => `proposal approved ${id}`;
+
+/** Says that this workspace has made the proposal's report itself; called by whoever checks a proposal. */
+export function rememberReport(database: Database, id: string, report: Report): void {
+  setFact(database, reportFact(id), `${report.on} ${report.at}`);
+}
+
+export function isOwnReport(database: Database, { id, report }: Proposal): boolean {
+  return report !== null && getFact(database, reportFact(id)) === `${report.on} ${report.at}`;
+}
+
+/** Durable before the state says approved: only where a proposal was approved is it applied, or two clones would both do it. */
+export function rememberApproval(database: Database, { id, commit }: Proposal): void {
+  setFact(database, approvedFact(id), commit);
+}
+
+export function isApprovedHere(database: Database, { id, commit }: Proposal): boolean {
+  return getFact(database, approvedFact(id)) === commit;
+}
+
+/** What the person who comes second is told: who decided, and when. Null while nobody has. */
+export function lastWord(proposal: Proposal, card: Pick<Card, "id">): Decision | null {
+  const said = proposal.state === "rejected" ? "rejected" : "approved";
+  if (!["approved", "applied", "reverted", "rejected"].includes(proposal.state)) return null;
+  const last = proposal.decisions.findLast(({ decision }) => (decision === "rejected") === (said === "rejected"));
+  return { ...(last ?? { decision: said, by: "plain git", at: proposal.at }), card: card.id };
+}
