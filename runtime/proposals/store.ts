@@ -74,7 +74,19 @@ const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 // Somebody else moves the same ref in the same milliseconds each time it is tried again.
 const TRIES = 20;
 
+// What was read is remembered as long as the run store is open.
+const stores = new WeakMap<Database, ProposalStore>();
+
+/** The one store of a workspace that is open. */
 export function createProposals(world: ProposalWorld): ProposalStore {
+  const known = stores.get(world.database);
+  if (known !== undefined) return known;
+  const made = assemble(world);
+  stores.set(world.database, made);
+  return made;
+}
+
+function assemble(world: ProposalWorld): ProposalStore {
   const { dir, git, clock } = world;
   const refs = createSideRefs(dir);
   const cache = createDiskCache(join(dir, CACHE));
@@ -213,9 +225,11 @@ export function createProposals(world: ProposalWorld): ProposalStore {
     async update(id, change, { from }) {
       for (let left = TRIES; left > 0; left--) {
         const now = await get(id);
-        if (!from.includes(now.state)) throw otherState(now, from);
         const one = (await readAll()).get(now.id);
         if (one === undefined || "why" in one) continue;
+        // What the branch says already may be recorded from where the chain of states still is.
+        const told = now.state === change.state && from.includes(one.kept.state);
+        if (!from.includes(now.state) && !told) throw otherState(now, from);
         const by = change.by ?? "runtime";
         const life: Life = {
           state: change.state,

@@ -5,6 +5,7 @@
 import { randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { ClearedError } from "../errors.ts";
 import { quote } from "./git-commit.ts";
 import { git, gitFailed, tryGit } from "./git-process.ts";
 import { type Item, type Objects, createObjects } from "./git-tree.ts";
@@ -52,6 +53,12 @@ export interface SideRefs {
   move(moves: readonly RefMove[]): Promise<boolean>;
   /** What each commit changes against its one parent; one that cannot be read is left out. */
   differences(commits: readonly string[]): Promise<Map<string, Difference[]>>;
+  /** What lies between two commits. */
+  between(base: string, tip: string): Promise<Difference[]>;
+  /** Where a branch, tag or commit left `head`. @throws GIT_STATE when there is no such name, or nothing in common */
+  fork(head: string, name: string): Promise<{ base: string; tip: string }>;
+  /** The change of one commit as a patch for people, without the user's own diff programs. */
+  patch(commit: string): Promise<string>;
   /** Commits that led from `last` (null: from the beginning) to `head` and whose message has one of these texts, oldest first; null when `last` is no ancestor. */
   mentioning(texts: readonly string[], last: string | null, head: string): Promise<{ commit: string; message: string }[] | null>;
 }
@@ -71,6 +78,21 @@ export function parseCommit(object: { type: string; bytes: Buffer } | null): Com
   };
 }
 
+/** Raw lines of diff-tree -z go to the list of the commit they follow; `listOf("")` gets those that follow none. */
+function parseDifferences(output: Buffer, listOf: (commit: string) => Difference[] | undefined): void {
+  const fields = output.toString().split("\0");
+  let into = listOf("") ?? [];
+  for (let at = 0; at < fields.length; at++) {
+    const field = fields[at] ?? "";
+    if (!field.startsWith(":")) into = listOf(field) ?? into;
+    else {
+      const [was = "", now = "", wasId = "", nowId = ""] = field.slice(1).split(" ");
+      const item = (mode: string, oid: string): Item | null => (/^0+$/.test(mode) ? null : { mode, oid });
+      into.push({ path: fields[++at] ?? "", was: item(was, wasId), now: item(now, nowId) });
+    }
+  }
+}
+
 export function createSideRefs(dir: string): SideRefs {
   async function list(folder: string): Promise<Map<string, string>> {
     const said = await tryGit(dir, ["for-each-ref", "--format=%(refname) %(objectname)", folder]);
@@ -88,17 +110,7 @@ export function createSideRefs(dir: string): SideRefs {
     const said = await tryGit(dir, ["diff-tree", "--stdin", "-r", "-z", "--raw", "--no-renames"], { input: `${commits.join("\n")}\n` });
     if (said.status !== 0) return null;
     const found = new Map<string, Difference[]>(commits.map((commit) => [commit, []]));
-    const fields = said.stdout.toString().split("\0");
-    let into: Difference[] = [];
-    for (let at = 0; at < fields.length; at++) {
-      const field = fields[at] ?? "";
-      if (!field.startsWith(":")) into = found.get(field) ?? into;
-      else {
-        const [was = "", now = "", wasId = "", nowId = ""] = field.slice(1).split(" ");
-        const item = (mode: string, oid: string): Item | null => (/^0+$/.test(mode) ? null : { mode, oid });
-        into.push({ path: fields[++at] ?? "", was: item(was, wasId), now: item(now, nowId) });
-      }
-    }
+    parseDifferences(said.stdout, (commit) => found.get(commit));
     return found;
   }
 
@@ -163,6 +175,24 @@ export function createSideRefs(dir: string): SideRefs {
         if (one !== undefined) found.set(commit, one);
       }
       return found;
+    },
+    async between(base, tip) {
+      const list: Difference[] = [];
+      parseDifferences(await git(dir, ["diff-tree", "-r", "-z", "--raw", "--no-renames", base, tip]), () => list);
+      return list;
+    },
+    async fork(head, name) {
+      const said = await tryGit(dir, ["rev-parse", "--verify", "--quiet", "--end-of-options", `${name}^{commit}`]);
+      const tip = said.stdout.toString().trim();
+      if (said.status !== 0 || tip === "")
+        throw new ClearedError("GIT_STATE", `There is no branch or commit "${name.slice(0, 100)}". \`git branch\` lists the branches.`);
+      const base = (await tryGit(dir, ["merge-base", head, tip])).stdout.toString().trim();
+      if (base === "") throw new ClearedError("GIT_STATE", `"${name.slice(0, 100)}" has no commit in common with the workspace's branch.`);
+      return { base, tip };
+    },
+    async patch(commit) {
+      const flags = ["-p", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames"];
+      return (await git(dir, ["diff-tree", ...flags, "--no-commit-id", "-r", commit])).toString();
     },
     async mentioning(texts, last, head) {
       if (last !== null && (await tryGit(dir, ["merge-base", "--is-ancestor", last, head])).status !== 0) return null;
