@@ -15,7 +15,14 @@ export interface ProposalCards {
 }
 
 export function createProposalCards({ cards, clock }: { cards: Cards; clock: Clock }): ProposalCards {
-  const bodyOf = (one: Kept): Json => ({ proposal: one.id, state: one.state, by: one.by, files: one.files.map(({ path }) => path) });
+  const bodyOf = (one: Kept): Json => ({
+    proposal: one.id,
+    commit: one.commit,
+    checked: one.report?.at ?? null,
+    state: one.state,
+    by: one.by,
+    files: one.files.map(({ path }) => path),
+  });
   const mine = () => new Map(cards.list({ kind: "proposal" }).map((card) => [card.key, card]));
 
   function open(one: Kept): void {
