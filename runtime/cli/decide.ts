@@ -7,18 +7,26 @@ import { createHash } from "node:crypto";
 import { minuteOf } from "../day.ts";
 import { canonicalJson } from "../engine/canonical.ts";
 import { type Authority, tally } from "../engine/approval.ts";
+import { createAuthority } from "../engine/authority.ts";
 import { closed } from "../engine/cards.ts";
 import { changesIn, editCalls, readForm } from "../engine/edits.ts";
 import { signDecision, verifyDecision } from "../engine/signature.ts";
 import { ClearedError } from "../errors.ts";
-import type { Card, CommitResult, Decision, Json, RunRecord, Tree } from "../ports.ts";
+import type { Lesson } from "../evidence/corrections.ts";
+import type { Card, CardDraft, CommitResult, Decision, Json, RunRecord, Tree } from "../ports.ts";
+import { gateOf, questionOf } from "../proposals/deciding.ts";
 import type { Trust } from "../workspace/config.ts";
 import { closeRow, confirmEntry } from "../workspace/decisions.ts";
 import type { Host } from "./host.ts";
 import { holderHere } from "./identity.ts";
+import { expectLesson, lessonFor } from "./lessons.ts";
 
 /** What is signed beside a person's answer to this card: which question it is for, and the calls it says yes to where they were edited. */
 export function asked(card: Card): Pick<Decision, "card" | "gate" | "calls"> {
+  if (card.kind === "proposal") {
+    const { proposal: id, commit } = card.body as { proposal: string; commit: string };
+    return { card: card.id, gate: gateOf({ id, commit }) };
+  }
   const several = (card.approvals ?? 1) > 1 || (card.levels ?? []).length > 1;
   return {
     card: card.id,
@@ -44,6 +52,9 @@ export interface Decided {
   card: Card;
   run: RunRecord | null;
   commit: string | null;
+  /** File of the case that a correction became; null when it is none, or when `noCase` says why it became none. */
+  case: string | null;
+  noCase: string | null;
   /** What the card still waits for after this answer, in words; null once it is closed. */
   still: string | null;
 }
@@ -55,10 +66,12 @@ export async function decideCard(host: Host, decision: Decision): Promise<Decide
   if (card === null) throw new ClearedError("CARD_UNKNOWN", `There is no card ${decision.card}. \`cleared queue\` lists the open ones.`);
   if (card.decision !== null) throw closed(card.id, card.decision);
   if (card.gate !== null && card.run !== null) return decideGate(host, card, card.run, decision);
-  const commit = await changeBooks(host, card, decision);
+  if (card.kind === "proposal") return decideProposed(host, card, decision);
+  const { commit, lesson } = await changeBooks(host, card, decision);
   host.cards.decide(card.id, decision);
   if (commit !== null) await host.tidy();
-  return { card: host.cards.get(card.id) ?? card, run: card.run === null ? null : await host.engine.get(card.run), commit, still: null };
+  const run = card.run === null ? null : await host.engine.get(card.run);
+  return { card: host.cards.get(card.id) ?? card, run, commit, ...caseIn(lesson), still: null };
 }
 
 /** The signal is stored first, then the card is closed: what the run goes by is what the card says, whoever comes second is told. */
@@ -71,6 +84,7 @@ async function decideGate(host: Host, card: Card, id: string, decision: Decision
   if (card.expires !== null && host.clock.now() >= card.expires)
     throw new ClearedError("CARD_CLOSED", `Card ${card.id} expired on ${minuteOf(card.expires)}.`);
   const gate = card.gate as string;
+  if (decision.decision === "edited" || card.edited !== undefined) expectLesson(host, id);
   // A repeat of the same answer is one answer; the same person may still change it while the card is open.
   const { at: _, signature: _s, session: _p, ...answer } = decision;
   const what = createHash("sha256").update(canonicalJson(answer)).digest("hex").slice(0, 16);
@@ -84,7 +98,7 @@ async function decideGate(host: Host, card: Card, id: string, decision: Decision
   if (counted.decision === null) {
     host.cards.revise(card.id, { edited: counted.calls, said: counted.people });
     const open = host.cards.get(card.id) ?? card;
-    return { card: open, run: await host.engine.get(id), commit: null, still: stillOf(open, authority, counted.people) };
+    return { card: open, run: await host.engine.get(id), commit: null, ...caseIn(null), still: stillOf(open, authority, counted.people) };
   }
   // The run may have come by already and closed it.
   if (host.cards.get(card.id)?.decision === null) host.cards.decide(card.id, counted.decision);
@@ -92,10 +106,28 @@ async function decideGate(host: Host, card: Card, id: string, decision: Decision
   const people = counted.decision.people?.map((one) => one.by) ?? [counted.decision.by];
   if (!people.includes(decision.by) || (decision.decision === "rejected") !== (counted.decision.decision === "rejected"))
     throw closed(card.id, counted.decision);
-  return { card: settled, run: await host.engine.get(id), commit: null, still: null };
+  return { card: settled, run: await host.engine.get(id), commit: null, ...caseIn(null), still: null };
 }
 
-function stillOf(card: Card, authority: Authority, people: readonly string[]): string {
+const caseIn = (lesson: Lesson | null): Pick<Decided, "case" | "noCase"> =>
+  lesson === null
+    ? { case: null, noCase: null }
+    : "file" in lesson
+      ? { case: lesson.file, noCase: null }
+      : { case: null, noCase: lesson.why };
+
+/** The store of proposals closes the card; two people are counted as at a gate. */
+async function decideProposed(host: Host, card: Card, decision: Decision): Promise<Decided> {
+  const [{ decideProposal }, { prepare }] = await Promise.all([import("../proposals/apply.ts"), import("../proposals/prepare.ts")]);
+  const { proposal, commit, open } = await decideProposal(host, card, decision, (id) => prepare(host, id));
+  if (open !== null) host.cards.revise(card.id, { edited: [], said: open.people });
+  const shown = host.cards.get(card.id) ?? card;
+  if (open === null) return { card: shown, run: null, commit, ...caseIn(null), still: null };
+  const authority = createAuthority(host.trust.people, (await host.config()).policy);
+  return { card: shown, run: null, commit, ...caseIn(null), still: stillOf(questionOf(proposal, host.trust.people.length), authority, open.people) };
+}
+
+function stillOf(card: CardDraft, authority: Authority, people: readonly string[]): string {
   const more = (card.approvals ?? 1) - people.length;
   const levels = authority.unmet(card, people);
   const words = [
@@ -105,11 +137,17 @@ function stillOf(card: Card, authority: Authority, people: readonly string[]): s
   return words.join(", with ");
 }
 
-async function changeBooks(host: Host, card: Card, decision: Decision): Promise<string | null> {
+/** What the decision does to the books and, where it corrects what a run booked, to the cases: one commit. */
+async function changeBooks(host: Host, card: Card, decision: Decision): Promise<{ commit: string | null; lesson: Lesson | null }> {
   const about = card.body as { entry?: string; hash?: string; line?: number };
+  const corrects = about.entry !== undefined && card.run !== null && (decision.decision === "rejected" || decision.account !== undefined);
+  const teach = corrects ? await lessonFor(host, { run: card.run ?? "", entry: about.entry ?? "", ...decision }) : null;
+  let lesson: Lesson | null = null;
   const build = async (head: Tree): Promise<Map<string, string | null>> => {
     try {
-      return await change(head);
+      const files = await change(head);
+      lesson = (await teach?.(head, files)) ?? null;
+      return lesson !== null && "file" in lesson ? new Map([...files, [lesson.file, lesson.text]]) : files;
     } catch (error) {
       // The import was undone since: there is nothing left to refuse, and the card may go.
       if (
@@ -151,5 +189,5 @@ async function changeBooks(host: Host, card: Card, decision: Decision): Promise<
       `${result.paths.join(", ")} has uncommitted edits of yours, and this decision changes it. Commit or undo them, then decide again.`,
     );
   if (result.status === "blocked") throw new ClearedError("GIT_STATE", result.reason);
-  return result.status === "committed" ? result.commit : null;
+  return { commit: result.status === "committed" ? result.commit : null, lesson };
 }

@@ -30,6 +30,7 @@ import { createView } from "../workspace/view.ts";
 import { type AgentAtHead, createAgents } from "./agents-at-head.ts";
 import { type LazyRegistry, openRegistry } from "./lazy-registry.ts";
 import { type Local, readLocal } from "./local.ts";
+import { settleLessons } from "./lessons.ts";
 import { createMemo } from "./memo.ts";
 import { printable } from "./output.ts";
 import { createPins } from "./pins.ts";
@@ -136,13 +137,17 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
       tools,
     });
     const pins = createPins(database, git);
-    if (options.mode === "owner") await pins.sweep();
+    if (options.mode === "owner") {
+      await pins.sweep();
+      await settleLessons(host).catch(onError);
+    }
     if (options.mode !== "look") {
       const working = engine.work(
         async (log) => {
           const execution = await executeRun(log, host.world);
           await pins.note(log.run);
           await settleRows(host, log.run, log.steps);
+          await settleLessons(host).catch(onError);
           options.onRest?.(log.run);
           return execution;
         },

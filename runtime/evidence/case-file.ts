@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { isDay } from "../day.ts";
 import { ClearedError } from "../errors.ts";
-import type { Call, Cause, Change, EntryStatus, Given, Json, Outcome, RunStatus, Step } from "../ports.ts";
+import type { Call, Cause, Change, EntryStatus, Given, Json, Outcome, RunRecord, RunStatus, Step } from "../ports.ts";
 import { EFFECTS } from "../primitive.ts";
 import type { DiskCache } from "../sandbox/disk-cache.ts";
 import { checkYaml, readYaml, type YamlSource } from "../sandbox/yaml-text.ts";
@@ -36,6 +36,8 @@ export interface Case {
   by?: string;
   input: Json;
   steps: Step[];
+  /** How the recorded run ended. */
+  ended: Pick<RunRecord, "outcome" | "result" | "error"> & { status: "done" | "failed"; refused?: readonly Call[] | null };
   /** All that must come of it; null where only the corrections count. */
   expect: Effects | null;
   /** What a person made of it: entries as they left them, and calls as a gate must ask for them. */
@@ -79,6 +81,7 @@ const failure = z.strictObject({
   data: object.optional(),
   at: z.strictObject({ file: line(4096), line: z.int().optional(), col: z.int().optional() }).optional(),
 });
+const outcome = z.enum(["completed", "rejected", "expired", "blocked"] as const satisfies readonly Outcome[]);
 const decision = z.enum(["approved", "rejected", "expired", "edited"]);
 
 // What a recorded step may have changed (ports.ts Change), so that a case written by hand cannot upset the view it is restored into.
@@ -110,16 +113,14 @@ const step = z
     result: any.optional(),
     error: failure.optional(),
     at: z.int(),
+    attempts: z.int().min(0).default(1),
     changes: z.array(change).default([]),
   })
   .refine((one) => (one.result === undefined) !== (one.error === undefined), "write a result or an error");
 
 const effects = z.strictObject({
   status: z.enum(["queued", "running", "waiting", "done", "failed", "diverged", "canceled"] as const satisfies readonly RunStatus[]),
-  outcome: z
-    .enum(["completed", "rejected", "expired", "blocked"] as const satisfies readonly Outcome[])
-    .nullable()
-    .default(null),
+  outcome: outcome.nullable().default(null),
   error: failure.nullable().default(null),
   result: any.default(null),
   entries: z.array(entry).default([]),
@@ -153,6 +154,13 @@ const schema = z.strictObject({
   by: line(200).optional(),
   input: any,
   steps: z.array(step).max(250_000),
+  ended: z.strictObject({
+    status: z.enum(["done", "failed"]),
+    outcome: outcome.nullable().default(null),
+    result: any.default(null),
+    error: failure.nullable().default(null),
+    refused: z.array(call).nullable().optional(),
+  }),
   expect: effects.nullable().default(null),
   corrected: z.strictObject({ entries: z.array(entry).default([]), asked: z.array(call).default([]) }).prefault({}),
 });
@@ -187,14 +195,14 @@ export function parseCase(text: string, file: string, cache?: DiskCache): Case {
       error: one.error ?? null,
       changes: one.changes as Change[],
       at: started + one.at,
-      attempts: 1,
+      attempts: one.attempts,
     })),
   } as Case;
 }
 
 /** The case as text, always the same for the same case. It may be too large: `tooLarge` tells. */
 export function caseText(one: Case): string {
-  const { agent, why, from, started, cause, given, by, input, expect, corrected } = one;
+  const { agent, why, from, started, cause, given, by, input, ended, expect, corrected } = one;
   const lines = [
     ...block({ agent, why }, ""),
     "from:",
@@ -206,6 +214,7 @@ export function caseText(one: Case): string {
       "",
     ),
   ];
+  lines.push(`ended: ${flow(told(ended))}`);
   if (expect !== null) lines.push("expect:", ...expected(expect, "  "));
   if (corrected.entries.length + corrected.asked.length > 0) lines.push("corrected:", ...expected(corrected, "  "));
   return `${lines.join("\n")}\n`;
@@ -224,9 +233,13 @@ function toLine(step: Step, started: number): Record<string, unknown> {
     params: JSON.parse(step.params) as Json,
     ...(step.error === null ? { result: JSON.parse(step.result ?? "null") as Json } : { error: step.error }),
     at: step.at - started,
+    ...(step.attempts === 1 ? {} : { attempts: step.attempts }),
     ...(step.changes.length > 0 ? { changes: step.changes } : {}),
   };
 }
+
+/** Without what is null; a refusal that is known not to be is told. */
+const told = (value: object): object => Object.fromEntries(Object.entries(value).filter(([key, one]) => one !== null || key === "refused"));
 
 /** What must come of it: a list has an item a line, what is empty is left out. */
 function expected(value: object, indent: string): string[] {

@@ -38,7 +38,7 @@ const isText = (detail: Json | undefined): boolean => typeof (detail as { text?:
 
 /** A recording with what is expected of it. */
 export function caseOf(
-  { run, steps }: Recording,
+  { run, steps, refused }: Recording,
   {
     expect = null,
     corrected = { entries: [], asked: [] },
@@ -46,7 +46,8 @@ export function caseOf(
     ...from
   }: Pick<Case, "why"> & Partial<Pick<Case, "expect" | "corrected">> & Pick<Case["from"], "proposal" | "correction">,
 ): Case {
-  const { agent, cause, given, by, input, pin } = run;
+  const { agent, cause, given, by, input, pin, outcome, result, error } = run;
+  const status = run.status === "failed" ? "failed" : "done";
   return {
     agent,
     why: why.replace(/\s+/g, " ").trim().slice(0, 500),
@@ -57,6 +58,7 @@ export function caseOf(
     ...(by === undefined ? {} : { by }),
     input,
     steps: [...steps],
+    ended: { status, outcome, result, error, ...(refused === undefined ? {} : { refused }) },
     expect,
     corrected,
   };

@@ -90,6 +90,7 @@ function memoryGit(workspace: Workspace): Git {
     head: async () => String(commits),
     tree: () => memoryTree(workspace.files),
     parent: refuse,
+    isOnBranch: refuse,
     commit: async ({ build, guard }) => {
       const changes = await build(memoryTree(workspace.files));
       guard?.();
