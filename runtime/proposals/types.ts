@@ -74,6 +74,8 @@ export interface Report {
   cases: { passed: number; failed: string[]; open: string[]; fixed: string[] };
   /** What the dry run would have done, by agent, in lines; for people. */
   dryRun: { agent: string; lines: string[] }[];
+  /** Names that the agents of the change have in their headers, by path (card.ts `namesOf`). */
+  names?: Record<string, string>;
   /** Cases that approving it adds: path -> text of the file. */
   freezes: Record<string, string>;
   /** Rank or role that must decide, by trust.yaml `changes:`, and how many people; null and 1 unless told. */

@@ -1,0 +1,173 @@
+/**
+ * The card of a proposal in plain words, for somebody who never sees code. Written from facts only: the report, and what the proposer said,
+ * which is quoted. A line of it is one line: whatever was written into a title, a reason or a message cannot make two of it.
+ */
+import { backtestLines } from "./backtest-words.ts";
+import type { Json, Tree } from "../ports.ts";
+import { dayIn, parseHeader } from "../sandbox/header.ts";
+import { AGENTS } from "../workspace/layout.ts";
+import type { CheckResult, Proposal, ProposedFile, Report } from "./types.ts";
+
+/** What a card tells beside the proposal itself. */
+export interface CardAround {
+  /** Earlier proposals on the same files that were rejected, newest first. */
+  rejected?: readonly Pick<Proposal, "title" | "by" | "why">[];
+  /** Days are written in this zone; UTC unless told. */
+  timezone?: string;
+}
+
+export interface ProposalCard {
+  title: string;
+  lines: string[];
+  /** The same as data, for --json and programs. */
+  facts: Json;
+}
+
+const NAMES: Record<CheckResult["check"], string> = {
+  ...{ paths: "paths", config: "config", header: "header", lint: "lint", types: "types", capabilities: "capabilities", states: "states" },
+  ...{ policies: "policies", importers: "importers", knowledge: "knowledge", tools: "tools", cases: "cases", dry_run: "dry run" },
+  ...{ invariants: "invariants", backtest: "backtest" },
+};
+// What a person reads at one look; the page and `--json` have the rest.
+const FINDINGS = 5;
+const REJECTED = 3;
+const DRY = 6;
+
+/** Untrusted text on one line, cut. Signs that would move a cursor or turn the direction are made visible by whoever prints it. */
+export function oneLine(text: string, limit = 300): string {
+  const line = text.replace(/[\s\p{Cc}\u2028\u2029]+/gu, " ").trim();
+  return line.length > limit ? `${line.slice(0, limit - 1)}…` : line;
+}
+const quoted = (text: string, limit = 300): string => `“${oneLine(text, limit)}”`;
+const count = (n: number, one: string, many = `${one}s`): string => `${n} ${n === 1 ? one : many}`;
+
+/** Names of the agents a change touches, by path: for `Report.names`. A header that cannot be read has none. */
+export async function namesOf(files: readonly ProposedFile[], base: Tree, tree: Tree): Promise<Record<string, string>> {
+  const names: Record<string, string> = {};
+  for (const { path, change } of files.filter((one) => one.path.startsWith(AGENTS))) {
+    const source = await (change === "removed" ? base : tree).read(path);
+    try {
+      if (source !== null) names[path] = parseHeader(source, path).name;
+    } catch {
+      // The check of the header says what is wrong with it; the path has to do.
+    }
+  }
+  return names;
+}
+
+/** What stands on the card, line by line; lines that belong to one above begin with two blanks. */
+export function cardOf(proposal: Proposal, around: CardAround = {}): ProposalCard {
+  const { report } = proposal;
+  const lines = [
+    `proposed by ${oneLine(proposal.by, 100)} on ${dayIn(around.timezone ?? "UTC", proposal.at)}${proposal.reason === "" ? ", without a reason" : `: ${quoted(proposal.reason, 600)}`}`,
+    `it is ${proposal.state}${proposal.why === null ? "" : `: ${oneLine(proposal.why, 400)}`}`,
+    ...what(proposal),
+    ...(proposal.despite === null ? [] : [`makes recorded runs worse on purpose: ${quoted(proposal.despite)}`]),
+    ...(report === null ? ["nothing has been checked yet"] : reported(report)),
+    ...before(around.rejected ?? []),
+    ...(report === null || (proposal.state !== "ready" && proposal.state !== "blocked") ? [] : [needed(report)]),
+  ];
+  return { title: oneLine(proposal.title, 200), lines, facts: factsOf(proposal) };
+}
+
+function what({ files, report }: Proposal): string[] {
+  const verbs = { added: "adds", changed: "changes", removed: "removes" };
+  return (Object.keys(verbs) as (keyof typeof verbs)[]).flatMap((change) => {
+    const named = files
+      .filter((one) => one.change === change)
+      .map(({ path }) => (report?.names?.[path] === undefined ? path : `${oneLine(report.names[path] ?? "", 60)} (${path})`));
+    return named.length === 0
+      ? []
+      : [`${verbs[change]} ${named.slice(0, 10).join(", ")}${named.length > 10 ? ` and ${named.length - 10} more` : ""}`];
+  });
+}
+
+function reported(report: Report): string[] {
+  const freezes = Object.keys(report.freezes).length;
+  return [
+    ...widens(report),
+    ...checks(report),
+    ...report.backtests.flatMap(backtestLines).map(indented),
+    ...(report.backtests.some(({ runs }) => runs > 0) ? [] : tried(report)),
+    ...cases(report),
+    ...(freezes === 0
+      ? []
+      : [`approving it freezes ${count(freezes, "run")} as ${freezes === 1 ? "a case" : "cases"} that every later change must keep`]),
+  ];
+}
+
+function widens({ widening }: Report): string[] {
+  if (widening.length === 0) return ["widens nothing"];
+  return [
+    `widens ${count(widening.length, "thing")}:`,
+    ...widening.map(
+      ({ kind, text, at }) =>
+        `  ! ${kind}: ${oneLine(text, 400)}${at === null ? "" : ` (${at.file}${at.line === undefined ? "" : `:${at.line}`})`}`,
+    ),
+  ];
+}
+
+function checks({ checks: all, widening }: Report): string[] {
+  const named = (status: CheckResult["status"]) => all.filter((one) => one.status === status && one.check !== "backtest");
+  const [ok, failed] = [named("ok"), all.filter((one) => one.status === "failed")];
+  const rights = widening.filter(({ kind }) => kind === "capability").length;
+  const says = ({ check, says: said }: CheckResult): string =>
+    check === "capabilities"
+      ? ` (${rights === 0 ? "none widened" : `${rights} widened`})`
+      : check === "cases" && /^\d+\/\d+$/.test(said)
+        ? ` ${said}`
+        : "";
+  return [
+    ...(ok.length === 0 ? [] : [`checks: ${ok.map((one) => `${NAMES[one.check]}${says(one)}`).join(", ")}  ok`]),
+    ...failed.flatMap((one) => [
+      `failed: ${NAMES[one.check]} (${oneLine(one.says, 120)})`,
+      ...one.findings
+        .slice(0, FINDINGS)
+        .flatMap(({ at, code, message, todo }) => [
+          `  ${at.file}${at.line === undefined ? "" : `:${at.line}${at.col === undefined ? "" : `:${at.col}`}`} ${code}: ${oneLine(message, 400)}`,
+          ...(todo === "" || message.includes(todo) ? [] : [`    ${oneLine(todo)}`]),
+        ]),
+      ...(one.findings.length > FINDINGS ? [`  and ${one.findings.length - FINDINGS} more`] : []),
+    ]),
+  ];
+}
+
+/** Where no real run tells: what the dry run did. */
+function tried({ dryRun }: Report): string[] {
+  return dryRun.flatMap(({ agent, lines }) => [
+    `no recorded run tells what it does; tried without acting, ${oneLine(agent, 60)}:`,
+    ...lines.slice(0, DRY).map((line) => `  ${oneLine(line)}`),
+    ...(lines.length > DRY ? [`  and ${lines.length - DRY} more lines`] : []),
+  ]);
+}
+
+function cases({ cases: { passed, failed, open, fixed } }: Report): string[] {
+  if (passed + failed.length + open.length + fixed.length === 0) return [];
+  return [
+    `cases: ${passed} of ${passed + failed.length} hold${fixed.length === 0 ? "" : `, ${fixed.length} of them for the first time`}`,
+    ...failed.slice(0, FINDINGS).map((name) => `  no longer holds: ${oneLine(name, 120)}`),
+    ...(open.length === 0 ? [] : [`  ${count(open.length, "correction")} that no script has learnt yet`]),
+  ];
+}
+
+function before(rejected: NonNullable<CardAround["rejected"]>): string[] {
+  return rejected
+    .slice(0, REJECTED)
+    .map(({ title, by, why }) => `rejected before: ${quoted(title, 120)} of ${oneLine(by, 60)}${why === null ? "" : `: ${oneLine(why)}`}`);
+}
+
+function needed({ level, levels, approvals }: Report): string {
+  const who = levels.length > 0 ? levels.join(" and ") : level;
+  return `needs the yes of ${approvals > 1 ? `${approvals} people` : "a person"}${who === null ? "" : `, as ${who}`}`;
+}
+
+function factsOf({ number, id, title, reason, by, state, why, files, report, applied, reverted }: Proposal): Json {
+  const { widening = [], backtests = [], cases: held = null, level = null, levels = [], approvals = 1 } = report ?? {};
+  const tests = backtests.map(({ agent, runs, days, counts, net, moves, money }) => ({ agent, runs, days, counts, net, moves, money }));
+  const failed = (report?.checks ?? []).flatMap(({ status, findings }) => (status === "failed" ? findings : []));
+  const told = { number, id, title, reason, by, state, why, files, widening, backtests: tests, cases: held, findings: failed };
+  return { ...told, level, levels, approvals, applied, reverted } as unknown as Json;
+}
+
+/** A line keeps the blanks it begins with. */
+const indented = (line: string): string => `${/^ */.exec(line)?.[0] ?? ""}${oneLine(line, 400)}`;
