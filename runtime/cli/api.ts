@@ -13,6 +13,7 @@ import { loadChart } from "../workspace/months.ts";
 import { toBalances } from "../workspace/amounts.ts";
 import { type Decided, decideCard } from "./decide.ts";
 import type { AgentAtHead } from "./agents-at-head.ts";
+import type { CheckedTree } from "./check-api.ts";
 import type { Host, Progress } from "./host.ts";
 import type { Pairing } from "./sessions.ts";
 import type { Moving, Proof } from "./move-run.ts";
@@ -60,6 +61,8 @@ export interface Api {
   import(p: { files: string[]; dryRun: boolean; again: boolean; by?: string }): Promise<{ receipts: Receipt[]; runs: string[] }>;
   balances(p: Record<string, never>): Promise<{ account: Account; balance: Record<string, string> }[]>;
   progress(p: Record<string, never>): Promise<Progress>;
+  /** Checks files (text by path, null removes) laid over HEAD; every agent with `all`, or without files. */
+  check(p: { files: Record<string, string | null>; all: boolean }): Promise<CheckedTree>;
 }
 
 // What few commands ask for is loaded when they do.
@@ -212,6 +215,7 @@ export function createApi(host: Host): Api {
     },
 
     progress: async () => ({ ...host.progress }),
+    check: async (p) => (await import("./check-api.ts")).checkFiles(host, p),
   };
 }
 

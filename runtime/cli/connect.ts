@@ -76,6 +76,17 @@ export async function withDryApi<T>(dir: string, work: (api: Api) => Promise<T>)
   }
 }
 
+/** The owner where one listens, else a workshop of its own: for what looks at much and changes nothing. */
+export async function withAnyApi<T>(dir: string, work: (api: Api) => Promise<T>): Promise<T> {
+  const owner = await connectSocket(dir);
+  if (owner === null) return withDryApi(dir, work);
+  try {
+    return await work(remoteApi((method, params) => owner.call(method, params)));
+  } finally {
+    owner.close();
+  }
+}
+
 function remoteApi(call: (method: string, params: unknown) => Promise<unknown>): Api {
   return new Proxy({} as Api, { get: (_, method) => (typeof method === "string" ? (params: unknown) => call(method, params) : undefined) });
 }

@@ -160,6 +160,15 @@ const COMMANDS: Spec[] = [
     load: () => import("./commands/policy.ts"),
   },
   {
+    name: "check [paths...]",
+    about: "look at your edits before they count: every check, and what they would do",
+    options: [
+      ["--all", "every agent, changed or not"],
+      ["--staged", "what the next commit would have, instead of the files as they lie here"],
+    ],
+    load: () => import("./commands/check.ts"),
+  },
+  {
     name: "verify",
     about: "check the books",
     options: [["--independent", "compare with hledger and Ledger"]],

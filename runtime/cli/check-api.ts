@@ -1,0 +1,61 @@
+/** `cleared check` on a host: the files a person has changed, laid over HEAD, through every check that needs no proposal. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { CheckResult } from "../checks/findings.ts";
+import { type Check, STATIC_CHECKS, type Subject, runChecks } from "../checks/pipeline.ts";
+import { closuresOf, reachedOf } from "../checks/reached.ts";
+import { Database } from "../engine/database.ts";
+import { createEngine } from "../engine/sqlite.ts";
+import type { Bench } from "../evidence/bench.ts";
+import { dryChecks, dryRunsOf } from "../evidence/synthetic.ts";
+import type { Tree } from "../ports.ts";
+import { STORE } from "../workspace/layout.ts";
+import { treeOver } from "../workspace/tree-over.ts";
+import type { Host } from "./host.ts";
+
+export interface CheckedTree {
+  /** Commit of the branch that the files were laid over. */
+  on: string;
+  /** Agents that were checked. */
+  agents: string[];
+  checks: CheckResult[];
+  dryRun: { agent: string; lines: string[] }[];
+}
+
+/** What is checked, for the checks of a proposal too. `all`: every agent, reached or not. */
+export async function subjectOf(host: Host, base: Tree, tree: Tree, paths: readonly string[], all = false): Promise<Subject> {
+  const { sandbox, trust } = host;
+  const registry = await host.registry.whole();
+  const closures = await closuresOf(tree, { sandbox, names: registry.names() });
+  const files = all ? closures.map(({ file }) => file) : reachedOf(closures, paths, registry);
+  const policies = all ? [...new Set(closures.flatMap((one) => [...one.policies]))] : [];
+  return { base, tree, paths, files, policies, registry, trust, sandbox };
+}
+
+/** The host with the recorded runs of its workspace: one in memory has none of its own, so the store is read beside it. */
+async function withRecordings<T>(host: Host, work: (bench: Bench) => Promise<T>): Promise<T> {
+  const store = join(host.dir, STORE);
+  const isOwner = host.database.epoch !== null;
+  if (isOwner || !existsSync(store)) return work(host);
+  const database = new Database(store);
+  try {
+    return await work({ ...host, engine: createEngine(database, host.clock, () => undefined) });
+  } finally {
+    database.close();
+  }
+}
+
+/** Checks files laid over HEAD; without any, or with `all`, every agent. `extra` checks come first. */
+export async function checkFiles(
+  host: Host,
+  { files, all, extra = [] }: { files: Record<string, string | null>; all: boolean; extra?: readonly Check[] },
+): Promise<CheckedTree> {
+  const base = host.git.tree(await host.git.head());
+  const paths = Object.keys(files);
+  const subject = await subjectOf(host, base, treeOver(base, new Map(Object.entries(files))), paths, all || paths.length === 0);
+  const { checks, dryRun } = await withRecordings(host, async (bench) => ({
+    checks: await runChecks(subject, [...extra, ...STATIC_CHECKS, ...dryChecks(bench)]),
+    dryRun: (await dryRunsOf(subject, bench)).map(({ agent, lines }) => ({ agent, lines })),
+  }));
+  return { on: base.commit, agents: subject.files.map((file) => file.replace(/^.*\/|\.ts$/g, "")).sort(), checks, dryRun };
+}

@@ -1,0 +1,84 @@
+/** `cleared check [PATHS...]`: the edits of the work tree (or the index) over HEAD, through every check, with what they would do. */
+import { relative, resolve } from "node:path";
+import { ClearedError } from "../../errors.ts";
+import { createGit } from "../../workspace/git.ts";
+import type { CheckFinding, CheckResult } from "../../checks/findings.ts";
+import type { CheckedTree } from "../check-api.ts";
+import { withAnyApi } from "../connect.ts";
+import { findWorkspace } from "../find.ts";
+import { readLocal } from "../local.ts";
+import type { Invocation } from "../main.ts";
+import { type Output, formatError, table } from "../output.ts";
+import { type Changes, stagedChanges, workChanges } from "../work-tree.ts";
+
+export async function run(at: Invocation, [given]: (string | string[] | undefined)[], options: Record<string, unknown>): Promise<number> {
+  const { output } = at;
+  const dir = findWorkspace(at.dir);
+  const staged = options["staged"] === true;
+  const changes = only(await changesOf(dir, staged), [given ?? []].flat(), dir);
+  if (changes.trust) output.note("trust.yaml differs from HEAD: it is not checked here; `cleared start` asks a person to confirm it.");
+  for (const path of changes.odd)
+    output.note(`${path} is a link, too large or no regular file: it is not checked, and cannot be proposed.`);
+  const checked = await withAnyApi(dir, (api) => api.check({ files: Object.fromEntries(changes.files), all: options["all"] === true }));
+  output.result({ ...checked, changed: [...changes.files.keys()].sort() });
+  print(output, checked, [...changes.files.keys()].sort(), dir);
+  return checked.checks.some(({ status }) => status === "failed") ? 1 : 0;
+}
+
+async function changesOf(dir: string, staged: boolean): Promise<Changes> {
+  const { config } = readLocal(dir);
+  const git = await createGit(dir, { branch: () => config.branch });
+  try {
+    const tree = git.tree(await git.head());
+    return await (staged ? stagedChanges : workChanges)(dir, tree);
+  } finally {
+    await git.close();
+  }
+}
+
+/** Those of some paths. @throws FILE_MISSING for one that has no change */
+function only(changes: Changes, paths: readonly string[], dir: string): Changes {
+  if (paths.length === 0) return changes;
+  const wanted = paths.map((path) => relative(dir, resolve(path)).replaceAll("\\", "/"));
+  const fits = (path: string) => wanted.some((one) => path === one || path.startsWith(`${one}/`));
+  const files = new Map([...changes.files].filter(([path]) => fits(path)));
+  const missing = wanted.find((one) => ![...files.keys(), ...changes.odd].some((path) => path === one || path.startsWith(`${one}/`)));
+  if (missing !== undefined)
+    throw new ClearedError(
+      "FILE_MISSING",
+      `${missing} has no change against HEAD that could be checked. \`cleared check --all\` checks every agent.`,
+    );
+  return { ...changes, files };
+}
+
+function print(output: Output, { checks, agents, dryRun }: CheckedTree, changed: readonly string[], dir: string): void {
+  const what = changed.length === 0 ? "nothing has changed against HEAD" : changed.join(", ");
+  output.line(`${what}; ${agents.length === 0 ? "no agent is reached" : agents.join(", ")}`);
+  for (const line of checkLines(output, checks)) output.line(line);
+  for (const { agent, lines } of dryRun) {
+    output.line(`${output.bold(agent)}  would, dry run`);
+    for (const line of lines) output.line(`  ${line}`);
+  }
+  for (const finding of checks.flatMap(({ findings }) => findings)) {
+    output.line();
+    output.line(findingText(finding, dir));
+  }
+}
+
+/** A line for each check: its name, how it ended, what it looked at. */
+export function checkLines(output: Output, checks: readonly CheckResult[]): string[] {
+  const words = { ok: output.green("ok"), failed: output.red("failed"), skipped: output.yellow("skipped") };
+  return table(
+    checks.map(({ check, status, says, findings }) => [
+      `  ${check.replace("_", " ")}`,
+      words[status],
+      status === "failed" ? `${findings.length} finding${findings.length === 1 ? "" : "s"}` : says,
+    ]),
+  );
+}
+
+/** The house form; a remark is told apart from what keeps a change from passing. */
+function findingText(finding: CheckFinding, dir: string): string {
+  const { code, at, message, remark } = finding;
+  return `${remark === true ? "remark: " : ""}${formatError({ code, at, message }, dir)}`;
+}

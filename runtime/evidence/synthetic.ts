@@ -1,0 +1,240 @@
+/**
+ * The dry run of a change: each agent it reaches is executed on its newest recorded runs, or where there are none on inputs and statements
+ * that are made up. It is a trial like any other (trial.ts): nothing is written, sent or asked, and a read that nothing answers ends it.
+ * Invariant: what a script does with a simulated answer is never held against it.
+ */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Found } from "../checks/findings.ts";
+import type { Check, Looked, Subject } from "../checks/pipeline.ts";
+import { type AgentScripts, readScripts } from "../checks/read-scripts.ts";
+import type { ScriptToCheck } from "../checks/script.ts";
+import { dayIn, type Header } from "../sandbox/header.ts";
+import { type WireError, kindOf } from "../errors.ts";
+import type { Json, RunRecord } from "../ports.ts";
+import { API } from "../primitive.ts";
+import { AGENTS, SCRIPTS } from "../workspace/layout.ts";
+import type { Bench } from "./bench.ts";
+import { effectLines } from "./effect-lines.ts";
+import { inputsOf } from "./synthetic-inputs.ts";
+import { writeStatements } from "./synthetic-statement.ts";
+import { tryRun } from "./trial.ts";
+import type { Code, Recording, Trial } from "./types.ts";
+
+export interface DryRun {
+  agent: string;
+  /** What it would have done, for people. */
+  lines: string[];
+  findings: Found[];
+  /** How many recorded runs, or made up inputs. */
+  tried: number;
+  recorded: boolean;
+}
+
+const NEWEST = 3;
+// A run of many more calls takes longer than a person waits for a check; the backtest has it.
+const MOST_STEPS = 2000;
+// A script that uses up its limits each time is known after the first.
+const PATIENCE_MS = 3000;
+
+/** The checks "dry_run" and "invariants": one execution, told apart by what went wrong. */
+export function dryChecks(bench: Bench): Check[] {
+  const look = async (subject: Subject, own: (code: string) => boolean): Promise<Looked> => {
+    const runs = await dryRunsOf(subject, bench);
+    const tried = runs.reduce((sum, run) => sum + run.tried, 0);
+    const recorded = runs.filter((run) => run.recorded).reduce((sum, run) => sum + run.tried, 0);
+    const findings = runs.flatMap((run) => run.findings).filter(({ code }) => own(code));
+    return {
+      says: `${recorded} recorded runs, ${tried - recorded} made up inputs`,
+      findings,
+      skipped: runs.length === 0 && subject.files.length > 0,
+    };
+  };
+  const isBooks = (code: string) => code.startsWith("JOURNAL_");
+  return [
+    { name: "dry_run", look: (subject) => look(subject, (code) => !isBooks(code)) },
+    { name: "invariants", look: (subject) => look(subject, isBooks) },
+  ];
+}
+
+const kept = new WeakMap<Subject, Promise<DryRun[]>>();
+
+/** One dry run for each agent of the subject whose scripts compile. Asked again, the same answer. */
+export function dryRunsOf(subject: Subject, bench: Bench): Promise<DryRun[]> {
+  const known = kept.get(subject) ?? runAll(subject, bench);
+  kept.set(subject, known);
+  return known;
+}
+
+async function runAll(subject: Subject, bench: Bench): Promise<DryRun[]> {
+  const { agents } = await readScripts(subject);
+  const code: Code = { tree: subject.tree, changed: subject.paths.filter((path) => !path.startsWith(AGENTS) && !path.startsWith(SCRIPTS)) };
+  return Promise.all(
+    agents.flatMap((one) => (one.scripts === null || one.header === null ? [] : [dryRun(one, one.header, one.scripts, code, bench)])),
+  );
+}
+
+interface Attempt {
+  label: string;
+  /** What a person might give; else only allowed. */
+  usual: boolean;
+  make(): Promise<Trial>;
+}
+
+async function dryRun(
+  { agent, file }: AgentScripts,
+  header: Header,
+  scripts: readonly ScriptToCheck[],
+  code: Code,
+  bench: Bench,
+): Promise<DryRun> {
+  const recordings = await newest(agent, bench);
+  const found: Found[] = [];
+  const told = new Map<string, string[]>();
+  const began = performance.now();
+  let tried = 0;
+  const last = { call: "" };
+  await withStatements(header, scripts, code, listening(bench, last), async (prepared) => {
+    const attempts =
+      recordings.length > 0
+        ? recordings.map((one): Attempt => ({ label: one.run.id, usual: one.run.error === null, make: () => tryRun(one, code, bench) }))
+        : inputsOf(
+            header,
+            scripts.map(({ source }) => source),
+          ).map(
+            ({ input, usual }, n): Attempt => ({
+              label: shown(input),
+              usual,
+              make: () => tryRun({ run: madeUp(agent, code, n, input, bench), steps: [] }, code, prepared),
+            }),
+          );
+    for (const { label, usual, make } of attempts) {
+      if (performance.now() - began > PATIENCE_MS) break;
+      tried++;
+      const { effects, missing } = await make();
+      const stopped = recordings.length > 0 ? missing : `${last.call} is not reachable from a check, and has not answered a recorded run`;
+      const lines = [...effectLines(effects), ...(missing === null ? [] : [`not tried further: ${stopped}`])].join("\n");
+      told.set(lines, [...(told.get(lines) ?? []), label]);
+      const { error } = effects;
+      if (error === null || !isHeldAgainst(error, usual, effects.calls.length > 0)) continue;
+      found.push({
+        code: error.code,
+        at: error.at ?? { file },
+        message: `${error.message} The dry run met it with ${recordings.length > 0 ? label : `the input ${label}`}.`,
+      });
+    }
+  });
+  return {
+    agent,
+    lines: [...told].flatMap(([lines, labels]) => [
+      labelled(labels, recordings.length > 0),
+      ...lines.split("\n").map((line) => `  ${line}`),
+    ]),
+    findings: onceEach(found),
+    tried,
+    recorded: recordings.length > 0,
+  };
+}
+
+/** The bench, noting the tool or primitive that is called last. */
+function listening(bench: Bench, last: { call: string }): Bench {
+  const { sandbox } = bench.world;
+  const execute: typeof sandbox.execute = (job) =>
+    sandbox.execute({
+      ...job,
+      call(call) {
+        const { tool } = JSON.parse(call.params) as { tool?: Json };
+        last.call = typeof tool === "string" ? tool : call.name;
+        return job.call(call);
+      },
+    });
+  return { ...bench, world: { ...bench.world, sandbox: { ...sandbox, execute } } };
+}
+
+/** Refusing an input is right; failing on one that the header allows is not, unless a simulated answer led there. */
+function isHeldAgainst({ code, message }: WireError, usual: boolean, acted: boolean): boolean {
+  if (code.startsWith("JOURNAL_")) return usual;
+  if (kindOf(code) === "internal") return true;
+  if (kindOf(code) !== "script") return false;
+  // What a script throws itself is its own word for an input it does not take.
+  if (code === "SCRIPT_ERROR") return !acted && /^(?:\w+Error: |\[DecimalError\])/.test(message);
+  return true;
+}
+
+/** A place and code met with several inputs is told with the first. */
+function onceEach(found: readonly Found[]): Found[] {
+  const seen = new Set<string>();
+  return found.filter(({ code, at }) => {
+    const key = `${code} ${at.file}:${at.line}:${at.col}`;
+    return !seen.has(key) && seen.add(key);
+  });
+}
+
+function labelled([first = "", ...others]: readonly string[], recorded: boolean): string {
+  const more = others.length === 0 ? "" : `, and ${others.length} more alike`;
+  return recorded ? `${first}${more}:` : `${first === "{}" ? "without input" : `with ${first}`}${more}:`;
+}
+
+function shown(input: Json): string {
+  const text = JSON.stringify(input);
+  return text.length > 120 ? `${text.slice(0, 120)}…` : text;
+}
+
+/** Recorded runs of an agent that have ended, newest first. */
+async function newest(agent: string, { engine }: Bench): Promise<Recording[]> {
+  const ended = await engine.list({ agent, status: ["done", "failed"], limit: 20 });
+  const recordings: Recording[] = [];
+  for (const run of ended) {
+    if (run.mode !== "live" || run.cause.kind === "exec" || recordings.length === NEWEST) continue;
+    const steps = await engine.steps(run.id);
+    if (steps.length <= MOST_STEPS) recordings.push({ run, steps: steps.filter(({ state }) => state !== "intent") });
+  }
+  return recordings;
+}
+
+/** A run that began now, on the candidate. */
+function madeUp(agent: string, { tree }: Code, n: number, input: Json, { clock }: Bench): RunRecord {
+  const now = clock.now();
+  return {
+    ...{ id: `run_dry${n}`, agent, input, mode: "dry", status: "running", attempt: 1 },
+    ...{ pin: { commit: tree.commit, blob: "", api: API }, cause: { kind: "command", key: "dry run" } },
+    ...{ reason: null, waitsFor: null, outcome: null, result: null, meta: null, error: null },
+    ...{ createdAt: now, startedAt: now, endedAt: null },
+  };
+}
+
+/** For agents that import: a bench whose import folder holds made up statements, as long as `work` takes. */
+async function withStatements(
+  header: Header,
+  scripts: readonly ScriptToCheck[],
+  code: Code,
+  bench: Bench,
+  work: (prepared: Bench) => Promise<void>,
+): Promise<void> {
+  if (!header.uses.includes("importer")) return work(bench);
+  const config = await bench.config(code.tree);
+  const dir = await mkdtemp(join(tmpdir(), "cleared-made-up-"));
+  try {
+    await writeStatements(
+      dir,
+      dayIn(config.timezone, bench.clock.now()).slice(0, 7),
+      config,
+      scripts.map(({ source }) => source),
+    );
+    await work({
+      ...bench,
+      viewAt: (run, log, now, place) => bench.viewAt(run, log, now, { ...place, dir }),
+      world: {
+        ...bench.world,
+        // These statements are as much a part of the trial as the tree.
+        primitive: async (name) => {
+          const primitive = await bench.world.primitive(name);
+          return primitive.domain === "importer" && primitive.effect === "read" ? { ...primitive, from: "tree" } : primitive;
+        },
+      },
+    });
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,27 @@
+/** What the next commit would have: the index, read as it is. Called by `cleared check --staged`, often from inside a git hook. */
+import { ClearedError } from "../errors.ts";
+import { git } from "./git-process.ts";
+
+// A hook of `git commit -a` or `git commit FILE` sees an index of its own, which git names here.
+const indexEnv = (): Record<string, string> => {
+  const file = process.env["GIT_INDEX_FILE"];
+  return file === undefined ? {} : { GIT_INDEX_FILE: file };
+};
+
+/** Blob and mode by path. @throws GIT_STATE while files are unmerged */
+export async function stagedFiles(dir: string): Promise<Map<string, { blob: string; mode: string }>> {
+  const listed = await git(dir, ["ls-files", "--stage", "-z"], { env: indexEnv() });
+  const files = new Map<string, { blob: string; mode: string }>();
+  for (const line of listed.toString().split("\0")) {
+    const [, mode = "", blob = "", stage, path] = /^(\d+) ([0-9a-f]+) (\d)\t(.*)$/s.exec(line) ?? [];
+    if (path === undefined) continue;
+    if (stage !== "0") throw new ClearedError("GIT_STATE", `${path} is not merged yet. Finish the merge first.`, { at: { file: path } });
+    files.set(path, { blob, mode });
+  }
+  return files;
+}
+
+/** Text of a staged blob. */
+export async function stagedText(dir: string, blob: string): Promise<string> {
+  return (await git(dir, ["cat-file", "blob", blob])).toString();
+}
