@@ -17,6 +17,9 @@ import type { CheckedTree } from "./check-api.ts";
 import type { Host, Progress } from "./host.ts";
 import type { Pairing } from "./sessions.ts";
 import type { Moving, Proof } from "./move-run.ts";
+import type { UndoPlan } from "../proposals/undo-plan.ts";
+import type { Undone } from "../proposals/undo.ts";
+import type { Group, Movable } from "./move-runs.ts";
 import type { Resumed } from "./pause.ts";
 
 export interface AgentFact extends AgentAtHead {
@@ -49,9 +52,15 @@ export interface Api {
   fork(p: Moving & { at?: number; head: boolean; wait: boolean }): Promise<{ proof: Proof; run: RunRecord }>;
   /** Moves a run to other code; `run` is null when it was only proven that it could. @throws HISTORY_DIVERGED, RUN_STATUS */
   migrate(p: Moving & { to?: string; dryRun: boolean; wait: boolean }): Promise<{ proof: Proof; run: RunRecord | null }>;
+  /** The same for all that wait on older code, or those named; the others stay. With `wait` those moved have come to rest. @throws RUN_UNKNOWN */
+  migrateRuns(p: Group & { wait: boolean }): Promise<Movable[]>;
   /** Ends the pause of one agent, or with null every pause. @throws AGENT_UNKNOWN, RUN_PAUSED */
   resumeAgents(p: { agent: string | null; by: string | null }): Promise<Resumed>;
   replay(p: { run: string }): Promise<{ same: boolean; findings: string[]; steps: number }>;
+  /** What undoing a proposal, a run, "import" or an undo would change. @throws UNDO_REFUSED, PROPOSAL_UNKNOWN, RUN_UNKNOWN */
+  planUndo(p: { target: string }): Promise<UndoPlan>;
+  /** Takes it back. `seen`: of the plan that was shown; another one is refused. @throws UNDO_REFUSED, GIT_STATE */
+  undo(p: { target: string; by: string; reason?: string; seen?: string }): Promise<Undone>;
   /** The decision is signed by the caller's key; the owner checks it against trust.yaml. */
   decide(p: { decision: Decision }): Promise<Decided>;
   /** Keeps a code of `cleared pair`. @throws APPROVAL_IDENTITY */
@@ -67,6 +76,7 @@ export interface Api {
 
 // What few commands ask for is loaded when they do.
 const moving = () => import("./move-run.ts");
+const undoing = () => import("../proposals/undo.ts");
 
 /** The methods of the API on a host. */
 export function createApi(host: Host): Api {
@@ -191,6 +201,12 @@ export function createApi(host: Host): Api {
       return { proof, run: change.dryRun ? null : await settled(proof.run, wait) };
     },
 
+    async migrateRuns({ wait, ...group }) {
+      const runs = await (await import("./move-runs.ts")).migrateRuns(host, group);
+      if (wait && !group.dryRun) for (const { run, moves } of runs) if (moves) await engine.result(run);
+      return runs;
+    },
+
     resumeAgents: async (p) => (await import("./pause.ts")).resumeAgents(host, p),
 
     async replay({ run }) {
@@ -198,6 +214,12 @@ export function createApi(host: Host): Api {
       return (await import("../engine/replay.ts")).replayRun(record, await engine.steps(run), host.world);
     },
 
+    planUndo: async ({ target }) => (await undoing()).planUndo(host, target),
+    async undo({ target, ...how }) {
+      const done = await (await undoing()).undo(host, target, how);
+      await (await import("./reconcile.ts")).reconcileCards(host);
+      return done;
+    },
     decide: ({ decision }) => decideCard(host, decision),
     async pair({ name, pairing }) {
       (await import("./sessions.ts")).keepPairing(host.database, host.trust, host.clock.now(), name, pairing);

@@ -24,7 +24,8 @@ export function filePorts(host: Host): Omit<FilePorts, "start" | "importing"> & 
   const { git, engine } = host;
   const settingsOf = async (tree: Tree) =>
     [(await tree.blob(CONFIG)) ?? "", ...(await tree.list(IMPORTERS)).map((one) => `${one.path} ${one.blob}`)].join("\n");
-  const lastTouch = async (hash: string) => (await git.log({ limit: 1, path: receiptFile(hash) }))[0]?.commit ?? null;
+  const lastLog = async (hash: string) => (await git.log({ limit: 1, path: receiptFile(hash) }))[0] ?? null;
+  const lastTouch = async (hash: string) => (await lastLog(hash))?.commit ?? null;
 
   /** A file that was refused as a whole is new again when dialects or accounts have changed since its receipt was written. */
   const readable = async (head: Tree, hash: string): Promise<boolean> => {
@@ -52,8 +53,10 @@ export function filePorts(host: Host): Omit<FilePorts, "start" | "importing"> & 
       return found;
     },
     async undone(hashes) {
-      const touches = await Promise.all(hashes.map(lastTouch));
-      return touches.some((one) => one !== null) ? touches.join(" ") : null;
+      const touches = await Promise.all(hashes.map(lastLog));
+      // Who said `cleared undo` says as well when it is imported again; until then nothing does it that would end alike.
+      const taken = touches.map((one) => (one?.trailers["Undone-by"] === undefined ? (one?.commit ?? null) : null));
+      return taken.some((one) => one !== null) ? taken.join(" ") : null;
     },
   };
 }

@@ -82,12 +82,13 @@ const COMMANDS: Spec[] = [
   },
   { name: "agents [verb] [agent]", about: "list agents, show one", load: () => import("./commands/agents.ts") },
   {
-    name: "runs [verb] [run]",
+    name: "runs [verb] [run...]",
     about: "list, show, resume, cancel, replay, fork or migrate runs",
     options: [
       ["--at <commit>", "resume on the script of this commit; fork: after so many steps"],
       ["--head", "fork: on the script of HEAD"],
       ["--to <commit>", "migrate: HEAD unless told"],
+      ["--all", "migrate: every run that waits on older code and can move"],
       ["--dry-run", "migrate: only prove that it could"],
       ["--reason <text>", "for cancel, fork and migrate"],
       ["--agent <name>", "only its runs"],
@@ -129,6 +130,16 @@ const COMMANDS: Spec[] = [
       ["--by <person>", "whose key this shell holds"],
     ],
     load: () => import("./commands/reject.ts"),
+  },
+  {
+    name: "undo <what>",
+    about: "take back a proposal (its number), a run (its id), the last import (the word import) or an undo (its commit)",
+    options: [
+      ["--yes", "without asking"],
+      ["--dry-run", "only show what would change back"],
+      ["--reason <text>", "kept with the commit"],
+    ],
+    load: () => import("./commands/undo.ts"),
   },
   {
     name: "answer <card> [values...]",

@@ -9,10 +9,10 @@ import { type Html, html, nothing, plain } from "./html.ts";
 const FIELDS = 40;
 const LONGEST = 200;
 
-/** What the page has shown of a card's calls: a yes to something else by now is no yes. */
-export function seenOf(card: Pick<Card, "calls" | "edited">): string {
+/** What the page has shown of a card's calls, or of a proposal: a yes to something else by now is no yes. */
+export function seenOf(card: Pick<Card, "calls" | "edited" | "kind" | "body">): string {
   return createHash("sha256")
-    .update(canonicalJson(card.edited ?? card.calls))
+    .update(canonicalJson(card.kind === "proposal" ? card.body : (card.edited ?? card.calls)))
     .digest("base64url")
     .slice(0, 16);
 }

@@ -49,7 +49,7 @@ ${card.state === undefined ? nothing : html`<p class="faint">${plain(card.state,
 ${briefView(card)}
 <form method="post" action="/cards/${card.id}" aria-label="${words.kind} ${card.id}">
 <input type="hidden" name="token" value="${token}">
-${card.calls.length === 0 ? nothing : html`<input type="hidden" name="seen" value="${seenOf(card)}">`}
+${card.calls.length === 0 && card.kind !== "proposal" ? nothing : html`<input type="hidden" name="seen" value="${seenOf(card)}">`}
 ${card.kind === "form" ? formFields(card) : card.kind === "approval" ? editFields(card) : nothing}
 ${card.kind === "entry" && accounts.length > 0 ? accountSelect(id, accounts) : nothing}
 <p class="field"><label for="${id}-reason">Reason <span class="faint">(optional)</span></label><input id="${id}-reason" name="reason" maxlength="500" autocomplete="off"></p>

@@ -1,0 +1,74 @@
+/** `cleared undo WHAT`: first what would change back, with the money; then, after a yes, one commit that takes it back. */
+import { createInterface } from "node:readline/promises";
+import { ClearedError } from "../../errors.ts";
+import type { UndoPlan } from "../../proposals/undo-plan.ts";
+import { withApi } from "../connect.ts";
+import { findWorkspace } from "../find.ts";
+import { starter } from "../identity.ts";
+import { readLocal } from "../local.ts";
+import type { Invocation } from "../main.ts";
+import { type Output, printable, table } from "../output.ts";
+
+const NOBODY = "somebody without a key";
+
+export async function run(at: Invocation, [given]: (string | string[] | undefined)[], options: Record<string, unknown>): Promise<number> {
+  const { output } = at;
+  const target = String(given);
+  const dir = findWorkspace(at.dir);
+  const by = starter(dir, readLocal(dir).trust).by ?? NOBODY;
+  const reason = options["reason"] === undefined ? {} : { reason: String(options["reason"]) };
+  const isDry = options["dryRun"] === true;
+  const plan = await withApi(dir, (api) => api.planUndo({ target }));
+  if (isDry) output.result(plan);
+  if (!output.json || isDry) for (const line of planLines(output, plan)) output.line(line);
+  if (isDry) {
+    output.line("Dry run: nothing was changed.");
+    return 0;
+  }
+  if (options["yes"] !== true && !(await isWanted(output)))
+    throw new ClearedError("USAGE", "Nothing was undone: it is done after a y here, or with --yes. --dry-run only shows it.");
+  const done = await withApi(dir, (api) => api.undo({ target, by, seen: plan.seen, ...reason }));
+  output.result(done);
+  output.line(`Undone: commit ${done.commit.slice(0, 7)}. \`cleared undo ${done.commit.slice(0, 7)}\` brings it back.`);
+  return 0;
+}
+
+/** Asks on a terminal; where nobody sits there, nobody said yes. */
+async function isWanted(output: Output): Promise<boolean> {
+  if (!process.stdin.isTTY || !process.stdout.isTTY || output.json) return false;
+  const ask = createInterface({ input: process.stdin, output: process.stdout });
+  try {
+    return /^y(es)?$/i.test((await ask.question("Undo it? [y/N] ")).trim());
+  } finally {
+    ask.close();
+  }
+}
+
+const CHANGES = { restored: "comes back", removed: "goes", changed: "as it was before" } as const;
+// A year of a large import has some hundred sums; a person looks at the first.
+const SHOWN = 40;
+
+/** What would change back, as people read it. */
+export function planLines(output: Output, { title, commits, files, money, entries, statements, notes }: UndoPlan): string[] {
+  const { removed, reversed, restored } = entries;
+  const counts = [
+    removed > 0 ? `${removed} removed` : "",
+    reversed > 0 ? `${reversed} reversed` : "",
+    restored > 0 ? `${restored} as before` : "",
+  ].filter((one) => one !== "");
+  const sums = money.map((one) => [one.month, one.account, `${one.was} -> ${one.now}`, `${sign(one.difference)} ${one.currency}`]);
+  return [
+    `${output.bold(printable(title))}  ${commits.map((commit) => commit.slice(0, 7)).join(" ")}`,
+    ...table(files.map(({ path, change }) => [`  ${printable(path)}`, CHANGES[change]])),
+    ...(counts.length === 0 ? [] : [`  entries: ${counts.join(", ")}`]),
+    ...(sums.length === 0 ? ["  no money moves in the books"] : table(sums.slice(0, SHOWN)).map((line) => `  ${line}`)),
+    ...(sums.length > SHOWN ? [`  and ${sums.length - SHOWN} more sums`] : []),
+    ...statements.map(
+      ({ file }) =>
+        `  ${printable(file)} lies in import/ again: \`cleared import\` or the next run over import/ books it anew; move it away if it shall not be`,
+    ),
+    ...notes.map((note) => output.yellow(`  ${printable(note)}`)),
+  ];
+}
+
+const sign = (amount: string): string => (amount.startsWith("-") ? amount : `+${amount}`);
