@@ -35,6 +35,8 @@ export interface Case {
   given?: Given;
   by?: string;
   input: Json;
+  /** Policies, importers and settings of the change that froze it, text by path: they lie over the run's commit. */
+  over: Record<string, string | null>;
   steps: Step[];
   /** How the recorded run ended. */
   ended: Pick<RunRecord, "outcome" | "result" | "error"> & { status: "done" | "failed"; refused?: readonly Call[] | null };
@@ -153,6 +155,13 @@ const schema = z.strictObject({
   given: z.strictObject({ policy: z.string().optional(), tools: z.string().optional(), readOnly: z.boolean().optional() }).optional(),
   by: line(200).optional(),
   input: any,
+  // Never code: a case that brings its own script along would pass whatever is proposed.
+  over: z
+    .record(
+      z.string().regex(/^(?:config\.yaml|(?:policies|importers|knowledge)\/[^\\]+)$/, "lies not over a run's commit"),
+      z.string().nullable(),
+    )
+    .default({}),
   steps: z.array(step).max(250_000),
   ended: z.strictObject({
     status: z.enum(["done", "failed"]),
@@ -202,12 +211,13 @@ export function parseCase(text: string, file: string, cache?: DiskCache): Case {
 
 /** The case as text, always the same for the same case. It may be too large: `tooLarge` tells. */
 export function caseText(one: Case): string {
-  const { agent, why, from, started, cause, given, by, input, ended, expect, corrected } = one;
+  const { agent, why, from, started, cause, given, by, input, over, ended, expect, corrected } = one;
   const lines = [
     ...block({ agent, why }, ""),
     "from:",
     ...block(from, "  "),
     ...block({ started: new Date(started).toISOString(), cause, given, by, input }, ""),
+    ...Object.entries(over).flatMap(([path, text], at) => [...(at === 0 ? ["over:"] : []), `  ${json(path)}: ${json(text)}`]),
     ...list(
       "steps",
       one.steps.map((step) => flow(toLine(step, started))),

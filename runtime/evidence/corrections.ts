@@ -57,6 +57,7 @@ export function caseOf(
     ...(given === undefined ? {} : { given }),
     ...(by === undefined ? {} : { by }),
     input,
+    over,
     steps: [...steps],
     ended: { status, outcome, result, error, ...(refused === undefined ? {} : { refused }) },
     expect,

@@ -1,0 +1,217 @@
+/**
+ * The ratchet: every case must come out on new code as it is expected to. What fails on the code before as well is open (a correction
+ * that no script has learnt yet) and blocks nobody. Invariant: a case that cannot be tried has failed; nothing is supposed to be right.
+ */
+import { canonicalJson } from "../engine/canonical.ts";
+import { ClearedError } from "../errors.ts";
+import type { Call, Json, RunRecord, Tree } from "../ports.ts";
+import { API } from "../primitive.ts";
+import type { DiskCache } from "../sandbox/disk-cache.ts";
+import { CASES } from "../workspace/layout.ts";
+import { treeOver } from "../workspace/tree-over.ts";
+import type { Bench } from "./bench.ts";
+import { type Case, casePath, parseCase } from "./case-file.ts";
+import { differenceOf } from "./differences.ts";
+import { tryRun } from "./trial.ts";
+import type { Code, Effects, EntryEffect, Recording, RunDifference, Trial } from "./types.ts";
+
+export interface CaseResult {
+  /** `ingest/run_x` */
+  name: string;
+  /** open: fails on the code before as well; fixed: failed there, passes now. */
+  status: "passed" | "failed" | "open" | "fixed";
+  /** What was expected and what came, a line each; empty when it passes. */
+  why: string[];
+  difference: RunDifference | null;
+}
+
+export interface RunOptions {
+  cache?: DiskCache | undefined;
+  progress?: ((done: number, total: number) => void) | undefined;
+}
+
+/** What proposals.ts `Report` says of the cases, and the results behind it except for those that simply pass. */
+export interface Ratchet {
+  passed: number;
+  failed: string[];
+  open: string[];
+  fixed: string[];
+  results: CaseResult[];
+}
+
+/** `ingest/run_x` of `cases/ingest/run_x.yaml`. */
+export const caseName = (path: string): string => path.slice(CASES.length).replace(/\.yaml$/, "");
+
+/** Paths of the cases of a tree, of these agents only if they are given; a misplaced file is among them, to be refused when it is read. */
+export async function casesIn(tree: Tree, agents?: readonly string[]): Promise<string[]> {
+  const paths = (await tree.list(CASES)).map(({ path }) => path).filter((path) => path.endsWith(".yaml"));
+  return agents === undefined ? paths : paths.filter((path) => agents.includes(casePath(path)?.agent ?? agents[0] ?? ""));
+}
+
+/** Accepted cases that these files (text by path, null removes) would change or remove. */
+export async function retiredBy(files: Readonly<Record<string, string | null>>, head: Tree): Promise<string[]> {
+  const retired: string[] = [];
+  for (const [path, text] of Object.entries(files)) {
+    const now = path.startsWith(CASES) ? await head.read(path) : null;
+    if (now !== null && now !== text) retired.push(path);
+  }
+  return retired.sort();
+}
+
+/** The run that a case holds, as if it had just ended. */
+export function recordingOf({ agent, from, started, cause, given, by, input, steps, ended }: Case): Recording {
+  const { refused, ...end } = ended;
+  const run: RunRecord = {
+    id: from.run,
+    agent,
+    pin: { commit: from.commit, blob: from.blob, api: API },
+    input,
+    cause,
+    mode: "live",
+    ...(given === undefined ? {} : { given }),
+    ...(by === undefined ? {} : { by }),
+    ...end,
+    reason: null,
+    waitsFor: null,
+    meta: null,
+    attempt: 1,
+    createdAt: started,
+    startedAt: started,
+    endedAt: steps.at(-1)?.at ?? started,
+  };
+  return { run, steps, ...(refused === undefined ? {} : { refused }) };
+}
+
+/** Tries cases of the code's tree on the code, in parallel slots; in the order of the paths. */
+export async function runCases(code: Code, paths: readonly string[], bench: Bench, options: RunOptions = {}): Promise<CaseResult[]> {
+  return inSlots(paths, bench, options, (path) => tryCase(code, path, code, bench, options.cache));
+}
+
+/**
+ * Tries cases of the candidate's tree on the candidate. Where one fails, and where a correction was not learnt yet, the base tells
+ * whether that is new.
+ */
+export async function ratchet(
+  base: Code,
+  candidate: Code,
+  paths: readonly string[],
+  bench: Bench,
+  options: RunOptions = {},
+): Promise<Ratchet> {
+  const before: Code = { tree: base.tree, changed: candidate.changed };
+  const sum: Ratchet = { passed: 0, failed: [], open: [], fixed: [], results: [] };
+  await inSlots(paths, bench, options, async (path) => {
+    const now = await tryCase(candidate, path, candidate, bench, options.cache);
+    const ask = now.status === "failed" ? !now.unreadable || (await isSame(path, base, candidate)) : now.corrects;
+    const then = ask ? await tryCase(candidate, path, before, bench, options.cache) : null;
+    const status = then?.status !== "failed" ? now.status : now.status === "failed" ? "open" : "fixed";
+    if (status === "passed" || status === "fixed") sum.passed++;
+    if (status !== "passed") {
+      sum[status].push(now.name);
+      sum.results.push({ name: now.name, status, why: now.why, difference: now.difference });
+    }
+  });
+  for (const list of [sum.failed, sum.open, sum.fixed]) list.sort();
+  sum.results.sort((a, b) => (a.name < b.name ? -1 : 1));
+  return sum;
+}
+
+const isSame = async (path: string, a: Code, b: Code): Promise<boolean> => (await a.tree.blob(path)) === (await b.tree.blob(path));
+
+interface Tried extends CaseResult {
+  status: "passed" | "failed";
+  unreadable: boolean;
+  corrects: boolean;
+}
+
+/** The case as `holder` has it, on the code. */
+async function tryCase(holder: Code, path: string, code: Code, bench: Bench, cache: DiskCache | undefined): Promise<Tried> {
+  const told = { name: caseName(path), unreadable: false, corrects: false, difference: null };
+  try {
+    const one = parseCase((await holder.tree.read(path)) ?? "", path, cache);
+    const { why, difference } = await judge(one, code, bench);
+    const corrects = one.from.correction !== undefined;
+    return { ...told, corrects, status: why.length === 0 ? "passed" : "failed", why, difference };
+  } catch (error) {
+    if (!(error instanceof ClearedError) || error.kind === "internal") throw error;
+    return { ...told, status: "failed", unreadable: error.code === "CASE_INVALID", why: [error.message] };
+  }
+}
+
+/** What of the case does not come out on the code; empty when all does. */
+async function judge(one: Case, code: Code, bench: Bench): Promise<{ why: string[]; difference: RunDifference | null }> {
+  const recording = recordingOf(one);
+  const trial = await tryRun(recording, codeWith(code, one.over), bench);
+  if (trial.missing !== null) return { why: [`It cannot be tried: ${trial.missing}.`], difference: null };
+  const { corrected, expect } = one;
+  const why = [
+    ...corrected.entries.flatMap((entry) => entryFailure(entry, trial.effects)),
+    ...corrected.asked.flatMap((call) => askedFailure(call, trial.effects)),
+  ];
+  if (expect === null) {
+    const { error } = trial.effects;
+    return { why: why.length > 0 && error !== null ? [`It fails with ${error.code}: ${error.message}`] : why, difference: null };
+  }
+  // What a person corrected since is expected as they left it, and not as it came out then.
+  const ids = new Set(corrected.entries.map((entry) => entry.id));
+  const rest = (effects: Effects): Effects => ({ ...effects, entries: effects.entries.filter((entry) => !ids.has(entry.id)) });
+  const now: Trial = { ...trial, effects: rest(trial.effects) };
+  const difference = differenceOf(recording.run, rest(expect), now, new Map());
+  return difference.class === "same" ? { why, difference: null } : { why: [...why, ...difference.why], difference };
+}
+
+const codes = new WeakMap<Code, Map<string, Code>>();
+
+/** The code with the files of the change that froze a case, where it does not change them itself; one object for equal files. */
+function codeWith(code: Code, over: Case["over"]): Code {
+  const files = Object.entries(over).filter(([path]) => !code.changed.includes(path));
+  if (files.length === 0) return code;
+  const known = codes.get(code) ?? new Map<string, Code>();
+  codes.set(code, known);
+  const key = JSON.stringify(files);
+  const found = known.get(key) ?? { tree: treeOver(code.tree, new Map(files)), changed: [...code.changed, ...files.map(([path]) => path)] };
+  known.set(key, found);
+  return found;
+}
+
+const legsOf = ({ legs }: EntryEffect): string =>
+  legs
+    .map(({ account, amount, currency }) => `${account} ${amount} ${currency}`)
+    .sort()
+    .join(", ");
+
+function entryFailure(wanted: EntryEffect, { entries }: Effects): string[] {
+  const found = entries.find((entry) => entry.id === wanted.id);
+  if (found !== undefined && legsOf(found) === legsOf(wanted)) return [];
+  const now = found === undefined ? "it is not booked" : `it comes out as ${legsOf(found)}`;
+  return [`${wanted.id} "${wanted.description}": a person left it as ${legsOf(wanted)}; ${now}.`];
+}
+
+/** A person edited what they were asked for; a script that has learnt asks for that by itself. */
+function askedFailure(wanted: Call, { gates }: Effects): string[] {
+  const asked = gates.flatMap((gate) => gate.calls);
+  if (asked.some((call) => canonicalJson(call) === canonicalJson(wanted))) return [];
+  const same = asked.filter(({ tool }) => tool === wanted.tool).map(({ params }) => JSON.stringify(params satisfies Json));
+  return [
+    `${wanted.tool}: a person made it ${JSON.stringify(wanted.params)}; ${same.length === 0 ? "nobody is asked for it" : `it asks for ${same.join(" and ")}`}.`,
+  ];
+}
+
+async function inSlots<T>(
+  paths: readonly string[],
+  bench: Bench,
+  { progress }: RunOptions,
+  work: (path: string) => Promise<T>,
+): Promise<T[]> {
+  const results: T[] = [];
+  let next = 0;
+  let done = 0;
+  const slot = async (): Promise<void> => {
+    for (let at = next++; at < paths.length; at = next++) {
+      results[at] = await work(paths[at] as string);
+      progress?.(++done, paths.length);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(bench.trust.sandbox.slots, paths.length) }, slot));
+  return results;
+}
