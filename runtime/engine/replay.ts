@@ -33,7 +33,7 @@ export function detachedLog(run: RunRecord, recorded: readonly Step[] = []): Run
 }
 
 /** True for a run that was ended at the call it made next, which is in no history: a blocked verdict, a no, an answer that never came. */
-function stopped({ outcome, result }: RunRecord): boolean {
+export function stopped({ outcome, result }: RunRecord): boolean {
   const { outcome: told, reason } = (result ?? {}) as { outcome?: Json; reason?: Json };
   return outcome !== "completed" && told === outcome && typeof reason === "string";
 }

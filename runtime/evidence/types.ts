@@ -9,6 +9,8 @@ export interface Recording {
   run: RunRecord;
   /** Oldest first, without a step that has no outcome. */
   steps: readonly Step[];
+  /** The calls of the question at which the run was ended by a no or by time, which is in no step; null when it was not, absent when that is not known. */
+  refused?: readonly Call[] | null;
 }
 
 /** The code to try. */

@@ -1,0 +1,156 @@
+/**
+ * What a trial needs of a workspace, and the workspace as one trial sees it: git stands where the run stood and commits nothing, ports
+ * that reach outside answer from the recording or end the trial. Nothing here writes, whatever the code does.
+ */
+import { toolClassIn } from "../checks/tool-class.ts";
+import type { World } from "../engine/run.ts";
+import type { Script } from "../engine/script.ts";
+import { ClearedError } from "../errors.ts";
+import type { Cards, Clock, Engine, Git, Imports, Json, RunLog, RunRecord, Step, Tools, Tree, WorkspaceView } from "../ports.ts";
+import { Suspend } from "../primitive.ts";
+import type { Config, Trust } from "../workspace/config.ts";
+import { treeOver } from "../workspace/tree-over.ts";
+import type { Recorded } from "./recorded.ts";
+import type { Code } from "./types.ts";
+
+/** What trials need of a workspace; the host satisfies it. */
+export interface Bench {
+  dir: string;
+  clock: Clock;
+  git: Git;
+  engine: Pick<Engine, "get" | "list" | "steps">;
+  cards: Pick<Cards, "list">;
+  trust: Trust;
+  world: World;
+  config(tree?: Tree): Promise<Config>;
+  /** @throws SCRIPT_*, the first finding of the language lint */
+  scriptIn(tree: Tree, agent: string): Promise<Script>;
+  viewAt(run: RunRecord, log: RunLog, now: () => number, place: { git: Git; base: Tree; dir?: string }): Promise<WorkspaceView>;
+}
+
+/** Ends the trial: what it needs now is in no recording. */
+export function missing(sentence: string): Suspend {
+  return new Suspend("in_doubt", sentence);
+}
+
+/** Texts of the files that the change lays over a run's own commit. */
+export async function changedFiles({ tree, changed }: Code): Promise<Map<string, string | null>> {
+  return new Map(await Promise.all(changed.map(async (path) => [path, await tree.read(path)] as const)));
+}
+
+/**
+ * Git as it was for the run: HEAD is where the run's next commit was made, so that what others had committed by then is there. A run
+ * without one saw the commit it began at.
+ */
+export function standingGit(
+  git: Git,
+  { run, steps }: { run: RunRecord; steps: readonly Step[] },
+  served: number,
+  over: ReadonlyMap<string, string | null>,
+): Git {
+  const commitOf = (step: Step) => step.changes.find((change) => change.op === "committed")?.commit;
+  let place: Promise<string> | null = null;
+  const find = async (): Promise<string> => {
+    const next = steps
+      .slice(served)
+      .map(commitOf)
+      .find((commit) => commit !== undefined);
+    const before = next === undefined ? null : await git.parent(next);
+    return (
+      before ??
+      steps
+        .slice(0, served)
+        .map(commitOf)
+        .findLast((commit) => commit !== undefined) ??
+      run.pin.commit
+    );
+  };
+  const refuse = (): never => {
+    throw new ClearedError("INTERNAL", "A trial tried to change the repository.");
+  };
+  return {
+    ...git,
+    head: () => (place ??= find()),
+    tree: (commit) => (over.size === 0 ? git.tree(commit) : treeOver(git.tree(commit), over)),
+    commit: refuse,
+    find: async () => null,
+    log: refuse,
+    pin: refuse,
+    unpin: refuse,
+    close: refuse,
+  };
+}
+
+/** A view whose writes stay in it. `settled`: true while the trial has done exactly what the run did, so its commits need no check. */
+export function trialView(
+  view: WorkspaceView,
+  { recorded, trust, settled, rereads }: { recorded: Recorded; trust: Trust; settled: () => boolean; rereads: boolean },
+): WorkspaceView {
+  let open = false;
+  const parsed = new Set<string>();
+  const note = (step: Pick<Step, "changes">) => {
+    for (const change of step.changes) {
+      if (change.op === "entries" || change.op === "status" || change.op === "remove" || change.op === "file") open = true;
+      else if (change.op === "committed") open = false;
+      else if (change.op === "rows") parsed.add(change.name);
+    }
+  };
+  const imports: Imports = {
+    ...view.ports.imports,
+    markProcessed(name) {
+      if (!rereads && !parsed.has(name)) throw missing(`the statement ${name} was not read in the recorded run`);
+      return view.ports.imports.markProcessed(name);
+    },
+  };
+  return {
+    ...view,
+    ports: { ...view.ports, imports, tools: recordedTools(recorded, trust), children: recordedChildren(recorded) },
+    restore(step) {
+      note(step);
+      view.restore(step);
+    },
+    takeChanges() {
+      const changes = view.takeChanges();
+      note({ changes });
+      return changes;
+    },
+    dirty: () => open && !settled(),
+    async check() {
+      await view.check();
+      open = false;
+    },
+    commit: () => Promise.reject(new ClearedError("INTERNAL", "A trial tried to commit.")),
+    committed: () => undefined,
+    tidy: async () => undefined,
+  };
+}
+
+/** Tools that are never asked: their class is the recorded one, else what trust.yaml and the name say; who cannot tell, writes. */
+function recordedTools(recorded: Recorded, trust: Trust): Tools {
+  const named = toolClassIn(trust);
+  const silent = (what: string) => async (): Promise<never> => {
+    throw missing(`${what} is in no recording`);
+  };
+  return {
+    async get(tool) {
+      const effect = recorded.effectOf("tool", tool);
+      const kind = effect === null ? (named(tool)?.class ?? "mutate") : effect === "read" ? "read" : "mutate";
+      const [server = "", ...name] = tool.split("/");
+      return { tool, server, name: name.join("/"), description: "", input_schema: {}, class: kind, why: "as recorded" };
+    },
+    list: silent("a list of tools"),
+    find: silent("a search for tools"),
+    call: silent("a tool's answer"),
+    fetchAll: silent("a tool's answer"),
+    readBack: silent("a tool's answer"),
+  };
+}
+
+function recordedChildren(recorded: Recorded): WorkspaceView["ports"]["children"] {
+  return {
+    readOnly: async (agent) => recorded.effectOf("agent", agent) === "read",
+    run: async ({ agent, input }) => {
+      throw missing(`what the agent ${agent} answers to ${JSON.stringify(input satisfies Json)} is in no recording`);
+    },
+  };
+}

@@ -1,0 +1,93 @@
+/**
+ * How much of a recording still holds for other code: the steps before the first one whose answer depends on what was changed. Those the
+ * child serves by itself; from there on each call comes to the host and is judged and computed anew.
+ */
+import { copyFile, mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { canonicalJson } from "../engine/canonical.ts";
+import type { Script } from "../engine/script.ts";
+import type { Step, Tree } from "../ports.ts";
+import { type Header, parseHeader } from "../sandbox/header.ts";
+import type { Config } from "../workspace/config.ts";
+import { scanImports } from "../workspace/imports.ts";
+import { CONFIG, IMPORT, IMPORTERS, PROCESSED, SCRIPTS, agentFile } from "../workspace/layout.ts";
+import { treeOver } from "../workspace/tree-over.ts";
+import { type Bench, changedFiles, missing } from "./bench.ts";
+import type { Code, Recording } from "./types.ts";
+
+export interface Served {
+  steps: number;
+  /** A folder with the statements the run read, where they must be read again; removed by who asked. */
+  statements: string | null;
+}
+
+/** @throws Suspend when a statement must be read again and is gone */
+export async function servedBy(recording: Recording, code: Code, script: Script, bench: Bench): Promise<Served> {
+  const { run, steps } = recording;
+  const then = bench.git.tree(run.pin.commit);
+  if (!(await hasSameRights(then, agentFile(run.agent), code, script.header)))
+    return { steps: 0, statements: await rereads(recording, code, bench) };
+  const tools = await sameFiles(then, code.tree, `${SCRIPTS}tools/`);
+  const changed = (
+    await Promise.all(code.changed.map(async (path) => ((await then.blob(path)) === (await code.tree.blob(path)) ? [] : [path])))
+  ).flat();
+  const statements = changed.length === 0 ? null : await rereads(recording, code, bench);
+  for (const [n, step] of steps.entries()) {
+    const isBuiltIn = Object.hasOwn(bench.world.globals, step.name);
+    if (!isBuiltIn && tools) continue;
+    if (!isBuiltIn) return { steps: n, statements };
+    if (changed.length > 0 && (await dependsOnFiles(step, bench))) return { steps: n, statements };
+  }
+  return { steps: steps.length, statements };
+}
+
+async function dependsOnFiles(step: Step, { world }: Bench): Promise<boolean> {
+  const { from, effect } = await world.primitive(step.name);
+  return effect === "write" || from === "tree" || from === "statement";
+}
+
+/** The header's rights as they were: what they allowed then, they allow now. */
+async function hasSameRights(then: Tree, file: string, { tree }: Code, now: Header): Promise<boolean> {
+  if ((await then.blob(file)) === (await tree.blob(file))) return true;
+  const text = await then.read(file);
+  if (text === null) return false;
+  const was = parseHeader(text, file);
+  const rights = ({ machine, mutates, process }: Header) => canonicalJson([machine?.hash ?? null, mutates ?? null, process ?? null]);
+  return was.uses.every((one) => now.uses.includes(one)) && rights(was) === rights(now);
+}
+
+async function sameFiles(a: Tree, b: Tree, folder: string): Promise<boolean> {
+  return canonicalJson(await a.list(folder)) === canonicalJson(await b.list(folder));
+}
+
+/** The statements of the run in a folder of their own, when the change says otherwise how they are read. */
+async function rereads({ run, steps }: Recording, code: Code, bench: Bench): Promise<string | null> {
+  const read = steps.flatMap((step) => step.changes.flatMap((change) => (change.op === "rows" ? [change] : [])));
+  if (read.length === 0 || !(await readsOtherwise(bench.git.tree(run.pin.commit), code, bench))) return null;
+  const lying = new Map<string, string>();
+  for (const folder of [IMPORT, PROCESSED])
+    for (const { name, hash } of await scanImports(bench.dir, new Set(), folder)) lying.set(hash, join(bench.dir, folder, name));
+  const place = await mkdtemp(join(tmpdir(), "cleared-statements-"));
+  await mkdir(join(place, IMPORT));
+  for (const { name, hash } of read) {
+    const path = lying.get(hash);
+    if (path === undefined) {
+      await rm(place, { recursive: true });
+      throw missing(
+        `the change says otherwise how statements are read, and ${name} lies neither in ${IMPORT} nor in ${PROCESSED} any more`,
+      );
+    }
+    await copyFile(path, join(place, IMPORT, name));
+  }
+  return place;
+}
+
+async function readsOtherwise(then: Tree, code: Code, bench: Bench): Promise<boolean> {
+  const files = await changedFiles(code);
+  for (const [path, text] of files) if (path.startsWith(IMPORTERS) && (await then.read(path)) !== text) return true;
+  if (!files.has(CONFIG)) return false;
+  const of = ({ statements, accounts, currency, closed_through }: Config) =>
+    canonicalJson([statements, accounts, currency, closed_through]);
+  return of(await bench.config(then)) !== of(await bench.config(treeOver(then, files)));
+}
