@@ -243,12 +243,12 @@ function historyOf(head, body) {
   };
 }
 
-/** @param {any} head @param {Buffer} body */
+/** Answers whether the context is as it was before. @param {any} head @param {Buffer} body */
 function runJob(head, body) {
   const { limits, main } = head;
   const subs = Object.entries(head.scripts);
   const key = [main, ...subs.map(([, script]) => script)].map((script) => `${script.file}@${script.blob}`).join();
-  const prepared = isolates.take(key, limits.memory_mb);
+  const prepared = isolates.take(key, limits.memory_mb, head.sealed);
   const { isolate } = prepared;
   const history = historyOf(head.history, body);
   const live = history.length === 0;
@@ -269,7 +269,7 @@ function runJob(head, body) {
     served: SERVED_NONE,
     cpuStart: isolate.cpuTime,
     files: new Map([main, ...subs.map(([, script]) => script)].map((script) => [script.file, script])),
-    begin: `${JSON.stringify({ now: head.startedAt, live, call_bytes: limits.call_bytes, primitives: head.primitives, seed: head.seed }).slice(0, -1)},"input":${head.input}}`,
+    begin: `${JSON.stringify({ now: head.startedAt, live, call_bytes: limits.call_bytes, primitives: head.primitives, seed: head.seed, sealed: head.sealed }).slice(0, -1)},"input":${head.input}}`,
   };
   prepared.runs++;
   prepared.target.run = run;
@@ -297,6 +297,7 @@ function runJob(head, body) {
   if (prepared.runs === 1 && !isolate.isDisposed) prepared.baseHeap = isolate.getHeapStatisticsSync().used_heap_size;
   const last = run.broken || run.inDoor;
   if (!writeFrame(FD, encodeFrame(FRAME.END, { ...end.head, last }, end.body)) || last) process.exit(0);
+  return head.sealed && end.head.kind === "result";
 }
 
 /** How a run ended that was not ended in the door. @param {any} run @param {any} main @param {Error | undefined} problem */
@@ -345,11 +346,10 @@ function endOf(run, main, problem) {
   return { head: { kind: "failed", error: { ...error, at }, calls: run.seq }, body: "" };
 }
 
-isolates.prepareNext();
+isolates.prepareNext(false);
 writeFrame(FD, encodeFrame(FRAME.READY, {}));
 for (;;) {
   const frame = readFrame(FD);
   if (frame === null) process.exit(0);
-  runJob(frame.head, frame.body);
-  isolates.prepareNext();
+  isolates.prepareNext(runJob(frame.head, frame.body));
 }

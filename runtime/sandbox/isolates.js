@@ -1,11 +1,14 @@
 /**
  * The isolates of the child: one bound to the script that ran last, with a fresh context ready, and one untouched. An isolate is never
- * used for a second script; every run gets a fresh context. Plain JavaScript for the jitless child.
+ * used for a second script. Every run gets a fresh context, but a sealed one that follows one of the same script: there nothing of a run
+ * can stay (realm.js `seal`). Sealed runs are short, so a few isolates are kept for them. Plain JavaScript for the jitless child.
  */
 import { readFileSync } from "node:fs";
 
 const MAX_RUNS_PER_ISOLATE = 200;
 const HEAP_GROWTH = 16e6;
+// Scripts that call several tools by turns; an isolate takes some 4 MB.
+const MAX_SEALED = 4;
 
 /**
  * An isolate with its prepared context. `key` is the script it may run again; null while it has run nothing.
@@ -56,47 +59,66 @@ export function createIsolates(ivm, decimalPath, onDoor) {
     prepared.target = target;
   }
 
+  /** Isolates by the script they are bound to, the one used longest ago first. @type {Map<string, Prepared>} */
+  const bound = new Map();
   /** @type {Prepared | null} */
-  let bound = null;
+  let current = null;
   /** @type {Prepared | null} */
   let spare = null;
   let taken = 0;
 
-  /** @param {Prepared | null} prepared */
+  /** @param {Prepared | null | undefined} prepared */
   function dispose(prepared) {
-    if (prepared !== null && !prepared.isolate.isDisposed) prepared.isolate.dispose();
+    if (prepared && !prepared.isolate.isDisposed) prepared.isolate.dispose();
   }
 
-  /** The isolate for this script: the one that ran it before, else an untouched one. @param {string} key @param {number} memory */
-  function take(key, memory) {
+  /** The isolate for this script: the one that ran it before, else an untouched one. @param {string} key @param {number} memory @param {boolean} sealed */
+  function take(key, memory, sealed) {
     taken++;
-    if (bound !== null && bound.key === key && bound.memory === memory && !bound.isolate.isDisposed && bound.context !== null) return bound;
-    dispose(bound);
-    if (spare !== null && spare.memory !== memory) {
-      dispose(spare);
+    const found = bound.get(key);
+    bound.delete(key);
+    if (found !== undefined && found.memory === memory && !found.isolate.isDisposed && found.context !== null) current = found;
+    else {
+      dispose(found);
+      for (const [old, prepared] of bound) {
+        if (bound.size < (sealed ? MAX_SEALED : 1)) break;
+        bound.delete(old);
+        dispose(prepared);
+      }
+      if (spare !== null && spare.memory !== memory) {
+        dispose(spare);
+        spare = null;
+      }
+      current = spare ?? prepareIsolate(memory);
       spare = null;
+      current.key = key;
     }
-    bound = spare ?? prepareIsolate(memory);
-    spare = null;
-    bound.key = key;
-    return bound;
+    bound.set(key, current);
+    return current;
   }
 
-  /** While the host thinks: a fresh context for the same script, and an untouched isolate for another. */
-  function prepareNext() {
-    if (bound?.isolate.isDisposed) bound = null;
-    if (bound !== null) {
-      bound.context?.release();
-      bound.context = null;
-      bound.target.run = null;
-      const grown = bound.isolate.getHeapStatisticsSync().used_heap_size - bound.baseHeap > HEAP_GROWTH;
-      if (bound.runs >= MAX_RUNS_PER_ISOLATE || grown) {
-        dispose(bound);
-        bound = null;
-      } else prepareContext(bound);
+  /**
+   * While the host thinks: a fresh context for the same script, and an untouched isolate for another.
+   * @param {boolean} clean the run was sealed and has ended well: its context is as it was
+   */
+  function prepareNext(clean) {
+    if (current !== null) {
+      const { isolate, key, runs, baseHeap } = current;
+      const full = () =>
+        (!clean && runs >= MAX_RUNS_PER_ISOLATE) || isolate.getHeapStatisticsSync().used_heap_size - baseHeap > HEAP_GROWTH;
+      if (isolate.isDisposed || full()) {
+        dispose(current);
+        bound.delete(key ?? "");
+      } else if (!clean) {
+        current.context?.release();
+        current.context = null;
+        current.target.run = null;
+        prepareContext(current);
+      }
+      current = null;
     }
     // A command executes one run and ends: only a child that is used again prepares for another script.
-    if (taken !== 1) spare ??= prepareIsolate(bound?.memory ?? 64);
+    if (taken !== 1) spare ??= prepareIsolate([...bound.values()].at(-1)?.memory ?? 64);
   }
 
   return { take, prepareNext };

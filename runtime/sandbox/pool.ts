@@ -5,6 +5,7 @@
 import type { Job, JobEnd, Sandbox } from "../ports.ts";
 import { createCompiler } from "./compile.ts";
 import type { DiskCache } from "./disk-cache.ts";
+import { createLanes } from "./lanes.ts";
 import { type Slot, createSlot } from "./slot.ts";
 
 export interface SandboxOptions {
@@ -24,6 +25,7 @@ export function createSandbox({ slots = 2, jit = false, idleMs = 30_000, cache, 
   const compiler = createCompiler(cache, sourceBytes);
   const children = new Set<Slot>();
   const queue: (() => void)[] = [];
+  const lanes = createLanes(() => createSlot({ jit }));
   let closed = false;
 
   const start = () => {
@@ -44,6 +46,7 @@ export function createSandbox({ slots = 2, jit = false, idleMs = 30_000, cache, 
           void slot.kill();
         }
       }
+      lanes.sweep(idleMs);
     },
     Math.max(50, idleMs / 2),
   );
@@ -93,11 +96,12 @@ export function createSandbox({ slots = 2, jit = false, idleMs = 30_000, cache, 
         free(slot);
       }
     },
+    executeBeside: (job, level) => lanes.run(job, level),
     async close() {
       closed = true;
       clearInterval(sweep);
       for (const wake of queue.splice(0)) wake();
-      await Promise.all([...children].map((slot) => slot.kill()).concat(compiler.close()));
+      await Promise.all([...children].map((slot) => slot.kill()).concat(lanes.close(), compiler.close()));
     },
   };
 }

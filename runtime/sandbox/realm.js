@@ -28,6 +28,12 @@
   const upper = uncurry(String.prototype.toUpperCase);
   const normalize = uncurry(String.prototype.normalize);
   const { abs } = Math;
+  const { ownKeys } = Reflect;
+  // Reachable from values, though no global names them; of some V8 has constructors that this list of globals leaves out.
+  const hidden = [function () {}, function* () {}, async function () {}, async function* () {}].map(getPrototypeOf);
+  for (const name of getOwnPropertyNames(global)) hidden.push(getOwnPropertyDescriptor(global, name).value);
+  for (const iterator of ["".matchAll(/x/g), ""[Symbol.iterator](), [].values(), new Map().keys(), new Set().keys()])
+    hidden.push(iterator, ...(iterator.map ? [iterator.map(abs), Iterator.from({ next: abs })] : []));
   const known = new WeakMap();
   const remember = uncurry(WeakMap.prototype.set).bind(null, known);
   const recall = uncurry(WeakMap.prototype.get).bind(null, known);
@@ -182,6 +188,7 @@
   let live = false;
   let now = 0;
   let depth = 0;
+  let sealed = false;
   const subs = { __proto__: null };
   const cross = (name, params) => {
     if (state !== "running") throw raise("SCRIPT_ERROR", `${name} is called after the script has ended.`);
@@ -282,6 +289,7 @@
     s3 = 4;
   // sfc32 (PractRand): small, fast, passes its own test suite; not for secrets.
   lock(Math, "random", () => {
+    if (sealed) throw raise("SCRIPT_ERROR", "Math.random is not for tools: the same parameters give the same result.");
     const t = (s0 + s1 + s3) | 0;
     s3 = (s3 + 1) | 0;
     s0 = s1 ^ (s1 >>> 9);
@@ -458,6 +466,7 @@
     now = job.now;
     live = job.live;
     [s0, s1, s2, s3] = job.seed;
+    if (sealed) return;
     const names = keys(job.primitives);
     let log = () => undefined;
     for (let i = 0; i < names.length; i++) {
@@ -472,6 +481,26 @@
       }
     }
     lock(global, "console", freeze({ __proto__: null, log, info: log, warn: log, error: log, debug: log }));
+  };
+
+  // ---- a sealed context serves many runs, so nothing that one leaves behind may be there for the next: all that a script can reach is
+  // frozen before its first line. What is kept beside properties goes: the last match of RegExp, and Math.random.
+  const seal = () => {
+    for (const name of getOwnPropertyNames(RegExp)) if (name !== "prototype" && name !== "length" && name !== "name") delete RegExp[name];
+    const seen = new Set();
+    const left = [global, ...hidden];
+    while (left.length > 0) {
+      const one = left.pop();
+      if (one === null || (typeof one !== "object" && typeof one !== "function") || seen.has(one)) continue;
+      seen.add(one);
+      left.push(getPrototypeOf(one));
+      for (const name of ownKeys(one)) {
+        const { value, get, set } = getOwnPropertyDescriptor(one, name);
+        left.push(value, get, set);
+      }
+      freeze(one);
+    }
+    sealed = true;
   };
   const describe = (error) => {
     const wire = typeof error === "object" && error !== null ? recall(error) : undefined;
@@ -498,13 +527,14 @@
   // Each compiled script is `__run(function(input){...})`: a sub-script is kept, the main one runs. How it ended goes out at once, because
   // promises it left behind still run afterwards and may fail.
   lock(global, "__run", (body) => {
-    if (state !== "idle") throw raise("SCRIPT_ERROR", "__run is not for scripts.");
+    if (state !== "idle" && !(sealed && state === "ended")) throw raise("SCRIPT_ERROR", "__run is not for scripts.");
     const job = parse(door(0));
     if (job.load !== undefined) {
       subs[job.load] = body;
       return;
     }
     begin(job);
+    if (job.sealed && !sealed) seal();
     state = "running";
     try {
       const value = body(job.input);

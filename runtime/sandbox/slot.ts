@@ -164,8 +164,8 @@ export function converse(child: Child, job: Job): Promise<JobEnd> {
       settle(end);
     });
     const { head, body } = jobFrame(job);
-    watch.resume();
     child.send(encodeFrame(FRAME.JOB, head, body));
+    if (!settled && !answering) watch.resume();
   });
 }
 
@@ -215,10 +215,10 @@ function jobFrame(job: Job): { head: unknown; body: Buffer } {
       step.error ?? (step.result === null ? { code: "INTERNAL", message: `Step ${step.name} was recorded without an outcome.` } : null),
     );
   }
-  const { main, scripts, primitives, input, startedAt, limits } = job;
+  const { main, scripts, primitives, input, startedAt, limits, sealed = false } = job;
   const digest = createHash("sha256").update(job.seed).digest();
   const seed = [0, 4, 8, 12].map((i) => digest.readInt32LE(i));
-  return { head: { main, scripts, primitives, input, seed, startedAt, limits, history }, body: Buffer.concat(parts) };
+  return { head: { main, scripts, primitives, input, seed, startedAt, limits, sealed, history }, body: Buffer.concat(parts) };
 }
 
 function crashed(message: string, calls: number): JobEnd {
@@ -234,10 +234,9 @@ function watchdog(
 ) {
   const { limits } = job;
   let timer: NodeJS.Timeout | null = null;
-  let ran = 0;
-  let last = 0;
-  const cpuStart = cpuMs(child.pid);
-  const waitStart = waitMs(child.pid);
+  let [ran, last] = [0, 0];
+  // Read once the child has its job: it begins meanwhile.
+  let start: { cpu: number; wait: number } | null = null;
   const look = () => {
     const now = performance.now();
     // Capped: when this process itself was busy, the child may have been waiting for us.
@@ -249,10 +248,10 @@ function watchdog(
       return kill("LIMIT_MEMORY", `The script used more than ${limits.memory_mb} MiB of memory.`);
     // The child ends a run at its exact limit when it can; this is for code it cannot interrupt, and includes its own work.
     const more = calls / CALLS_PER_MS;
-    if (cpuMs(child.pid) - cpuStart > 1.25 * (limits.cpu_ms + more) + 250)
+    if (cpuMs(child.pid) - (start?.cpu ?? 0) > 1.25 * (limits.cpu_ms + more) + 250)
       return kill("LIMIT_CPU", `The script used more than ${Math.round(limits.cpu_ms + more)} ms of CPU time.`);
     // On a busy machine the child stands in line for a core: that is not its doing.
-    if (ran > limits.wall_ms + more && ran - (waitMs(child.pid) - waitStart) > limits.wall_ms + more)
+    if (ran > limits.wall_ms + more && ran - (waitMs(child.pid) - (start?.wait ?? 0)) > limits.wall_ms + more)
       kill("LIMIT_WALL", `The script ran longer than ${Math.round(limits.wall_ms + more)} ms without waiting.`);
   };
   const pause = () => {
@@ -265,6 +264,7 @@ function watchdog(
     stop: pause,
     resume() {
       last = performance.now();
+      start ??= { cpu: cpuMs(child.pid), wait: waitMs(child.pid) };
       timer ??= setInterval(look, WATCH_MS);
     },
   };
