@@ -1,9 +1,10 @@
 /** `cleared runs`: list, show, resume, cancel, replay, fork, migrate. */
-import { ClearedError } from "../../errors.ts";
+import { ClearedError, EXIT } from "../../errors.ts";
 import type { Api } from "../api.ts";
 import { findWorkspace } from "../find.ts";
 import { withStore } from "../look.ts";
 import type { Invocation } from "../main.ts";
+import type { Movable } from "../move-runs.ts";
 import { type Output, table } from "../output.ts";
 import { printDetail, printRun } from "../print-run.ts";
 import { withProgress } from "../progress.ts";
@@ -11,7 +12,7 @@ import { runLine, toCount } from "../text.ts";
 
 export async function run(
   at: Invocation,
-  [verb = "list", id]: (string | string[] | undefined)[],
+  [verb = "list", named]: (string | string[] | undefined)[],
   options: Record<string, unknown>,
 ): Promise<number> {
   const dir = findWorkspace(at.dir);
@@ -19,7 +20,10 @@ export async function run(
   const act = Object.hasOwn(ACTIONS, String(verb)) ? ACTIONS[String(verb)] : undefined;
   if (act === undefined)
     throw new ClearedError("USAGE", `\`cleared runs ${String(verb)}\` is not known: list, show, resume, cancel, replay, fork or migrate.`);
-  if (typeof id !== "string") throw new ClearedError("USAGE", `Name a run: \`cleared runs ${String(verb)} run_…\`.`);
+  const [id, ...more] = (named ?? []) as string[];
+  if (verb === "migrate" && (id === undefined || more.length > 0)) return migrateGroup(at.output, dir, (named ?? []) as string[], options);
+  if (more.length > 0) throw new ClearedError("USAGE", `\`cleared runs ${String(verb)}\` takes one run.`);
+  if (id === undefined) throw new ClearedError("USAGE", `Name a run: \`cleared runs ${String(verb)} run_…\`.`);
   return act({ output: at.output, dir, id, options });
 }
 
@@ -100,6 +104,30 @@ const ACTIONS: Record<string, (act: Act) => Promise<number>> = {
     return replay.same ? 0 : 5;
   },
 };
+
+/** Runs that wait on older code: what HEAD's code would do with each; those named, or with --all all that can, move. */
+async function migrateGroup(output: Output, dir: string, runs: string[], options: Record<string, unknown>): Promise<number> {
+  if (options["to"] !== undefined)
+    throw new ClearedError("USAGE", "--to moves one run: `cleared runs migrate run_… --to COMMIT`. A group moves to HEAD.");
+  const agent = options["agent"] as string | undefined;
+  const dryRun = options["dryRun"] === true || (runs.length === 0 && options["all"] !== true);
+  const { by, reason } = await moving(dir, "", options);
+  const group = { by, reason, dryRun, wait: true, ...(agent === undefined ? {} : { agent }), ...(runs.length === 0 ? {} : { runs }) };
+  const found = await acting(dir, (api) => withProgress(api, null, () => api.migrateRuns(group)));
+  output.result(found);
+  const able = found.filter((one) => one.moves).length;
+  const says = (one: Movable) =>
+    one.moves
+      ? output.green(`${dryRun ? "can move" : "moved"}: ${one.steps} recorded ${one.steps === 1 ? "step holds" : "steps hold"}`)
+      : output.yellow(`stays: ${one.why}`);
+  for (const line of table(found.map((one) => [one.run, one.agent, one.differs.join(", "), says(one)]))) output.line(line);
+  if (found.length === 0) output.line("No run waits on older code.");
+  else if (dryRun)
+    output.line(`${able} of ${found.length} can move to ${found[0]?.to.slice(0, 7)}: name them, or all with --all. Nothing was changed.`);
+  else output.line(`${able} of ${found.length} moved to ${found[0]?.to.slice(0, 7)}.`);
+  // Whoever named a run meant that one.
+  return runs.length > 0 && able < found.length ? EXIT.divergence : 0;
+}
 
 /** Who moves a run, and why: the person whose key lies here, when there is one. */
 async function moving(
