@@ -11,12 +11,16 @@ import { listensTo } from "../triggers/listens.ts";
 import { totalsOf } from "../workspace/assertions.ts";
 import { loadChart } from "../workspace/months.ts";
 import { toBalances } from "../workspace/amounts.ts";
+import type { Made } from "../proposals/make.ts";
+import type { Synced } from "../proposals/sync.ts";
+import type { Proposal } from "../proposals/types.ts";
 import { type Decided, decideCard } from "./decide.ts";
 import type { AgentAtHead } from "./agents-at-head.ts";
 import type { CheckedTree } from "./check-api.ts";
 import type { Host, Progress } from "./host.ts";
 import type { Pairing } from "./sessions.ts";
 import type { Moving, Proof } from "./move-run.ts";
+import type { Proposing, ShownProposal } from "./proposals-api.ts";
 import type { UndoPlan } from "../proposals/undo-plan.ts";
 import type { Undone } from "../proposals/undo.ts";
 import type { Group, Movable } from "./move-runs.ts";
@@ -70,12 +74,24 @@ export interface Api {
   import(p: { files: string[]; dryRun: boolean; again: boolean; by?: string }): Promise<{ receipts: Receipt[]; runs: string[] }>;
   balances(p: Record<string, never>): Promise<{ account: Account; balance: Record<string, string> }[]>;
   progress(p: Record<string, never>): Promise<Progress>;
+  /** Records a proposal and checks it; its edits leave the working tree. @throws PROPOSAL_*, GIT_STATE, USAGE */
+  propose(p: Proposing): Promise<Made & ShownProposal>;
+  proposals(p: Record<string, never>): Promise<{ proposals: Proposal[]; unreadable: { id: string; why: string }[] }>;
+  /** By number or id, as in all that follow. @throws PROPOSAL_UNKNOWN */
+  proposal(p: { id: string | number }): Promise<ShownProposal>;
+  patch(p: { id: string | number }): Promise<string>;
+  /** @throws PROPOSAL_STATE, APPROVAL_IDENTITY */
+  withdraw(p: { id: string | number; by?: string; reason: string }): Promise<ShownProposal>;
+  checkProposal(p: { id: string | number }): Promise<ShownProposal>;
+  /** @throws GIT_STATE, GIT_FAILED */
+  syncProposals(p: { remote: string }): Promise<Synced>;
   /** Checks files (text by path, null removes) laid over HEAD; every agent with `all`, or without files. */
   check(p: { files: Record<string, string | null>; all: boolean }): Promise<CheckedTree>;
 }
 
 // What few commands ask for is loaded when they do.
 const moving = () => import("./move-run.ts");
+const proposing = () => import("./proposals-api.ts");
 const undoing = () => import("../proposals/undo.ts");
 
 /** The methods of the API on a host. */
@@ -237,6 +253,13 @@ export function createApi(host: Host): Api {
     },
 
     progress: async () => ({ ...host.progress }),
+    propose: async ({ by, ...p }) => (await proposing()).propose(host, { ...p, ...startedBy(by) }),
+    proposals: async () => (await proposing()).listProposals(host),
+    proposal: async ({ id }) => (await proposing()).showProposal(host, id),
+    patch: async ({ id }) => (await proposing()).patchOf(host, id),
+    withdraw: async ({ id, by, reason }) => (await proposing()).withdrawProposal(host, id, startedBy(by).by, reason),
+    checkProposal: async ({ id }) => (await proposing()).checkProposal(host, id),
+    syncProposals: async ({ remote }) => (await proposing()).sync(host, remote),
     check: async (p) => (await import("./check-api.ts")).checkFiles(host, p),
   };
 }

@@ -166,6 +166,24 @@ const COMMANDS: Spec[] = [
     load: () => import("./commands/import.ts"),
   },
   {
+    name: "propose [paths...]",
+    about: "what is edited here becomes a proposal, and leaves the working tree",
+    options: [
+      ["-m, --message <title>", "what changes, in one line"],
+      ["--reason <text>", "why"],
+      ["--from <dir>", "propose the files of a folder laid out like a workspace instead"],
+      ["--branch <name>", "propose what a branch changes instead"],
+      ["--despite <reason>", "why recorded runs shall come out worse"],
+    ],
+    load: () => import("./commands/propose.ts"),
+  },
+  {
+    name: "proposals [verb] [name]",
+    about: "list, show, diff, withdraw, check or sync proposals",
+    options: [["--reason <text>", "for withdraw"]],
+    load: () => import("./commands/proposals.ts"),
+  },
+  {
     name: "policy [verb] [names...]",
     about: "test policies with their cases, show their rules",
     load: () => import("./commands/policy.ts"),

@@ -1,0 +1,90 @@
+/** `cleared proposals`: list, show, diff, withdraw, check, sync. */
+import { ClearedError } from "../../errors.ts";
+import type { Api } from "../api.ts";
+import { withApi } from "../connect.ts";
+import { findWorkspace } from "../find.ts";
+import { starter } from "../identity.ts";
+import { readLocal } from "../local.ts";
+import type { Invocation } from "../main.ts";
+import { type Output, table } from "../output.ts";
+import { withProgress } from "../progress.ts";
+import { proposalLines, proposalRow } from "../proposal-lines.ts";
+
+interface Act {
+  output: Output;
+  dir: string;
+  api: Api;
+  /** Number or id of a proposal; for sync the remote. */
+  name: string | undefined;
+  options: Record<string, unknown>;
+}
+
+export async function run(
+  at: Invocation,
+  [verb = "list", name]: (string | string[] | undefined)[],
+  options: Record<string, unknown>,
+): Promise<number> {
+  const dir = findWorkspace(at.dir);
+  const act = Object.hasOwn(VERBS, String(verb)) ? VERBS[String(verb)] : undefined;
+  if (act === undefined)
+    throw new ClearedError("USAGE", `\`cleared proposals ${String(verb)}\` is not known: ${Object.keys(VERBS).join(", ")}.`);
+  return withApi(dir, (api) => act({ output: at.output, dir, api, name: name as string | undefined, options }));
+}
+
+const VERBS: Record<string, (act: Act) => Promise<number>> = {
+  async list({ output, api }) {
+    const { proposals, unreadable } = await api.proposals({});
+    output.result({ proposals, unreadable });
+    const now = Date.now();
+    for (const line of table(proposals.map((one) => proposalRow(output, one, now)))) output.line(line);
+    for (const { id, why } of unreadable) output.line(`${id.slice(0, 40)}  unreadable: ${why}`);
+    if (proposals.length + unreadable.length === 0) output.line("No proposals yet. Edit an agent, then `cleared propose -m TITLE`.");
+    return 0;
+  },
+  async show({ output, api, name }) {
+    const shown = await api.proposal({ id: idOf(name) });
+    output.result(shown);
+    for (const line of proposalLines(output, shown)) output.line(line);
+    return 0;
+  },
+  async diff({ output, api, name }) {
+    const patch = await api.patch({ id: idOf(name) });
+    output.result({ patch });
+    for (const line of patch.trimEnd().split("\n")) output.line(painted(output, line));
+    return 0;
+  },
+  async withdraw({ output, api, dir, name, options }) {
+    const by = starter(dir, readLocal(dir).trust);
+    const shown = await api.withdraw({ id: idOf(name), reason: String(options["reason"] ?? ""), ...by });
+    output.result(shown);
+    output.line(`Proposal ${shown.proposal.number} is withdrawn.`);
+    return 0;
+  },
+  async check({ output, api, name }) {
+    const shown = await withProgress(api, null, () => api.checkProposal({ id: idOf(name) }));
+    output.result(shown);
+    for (const line of proposalLines(output, shown)) output.line(line);
+    return shown.proposal.state === "blocked" ? 1 : 0;
+  },
+  async sync({ output, api, name }) {
+    const synced = await api.syncProposals({ remote: name ?? "origin" });
+    output.result(synced);
+    const { fetched, pushed, joined, refused, told } = synced;
+    output.line(`${name ?? "origin"}: ${fetched} fetched, ${pushed} pushed, ${joined} joined`);
+    for (const line of told) output.line(`  ${line}`);
+    for (const { id, why } of refused) output.line(`  ${id.slice(0, 40)} is left alone: ${why}`);
+    return 0;
+  },
+};
+
+/** @throws USAGE */
+function idOf(name: string | undefined): string | number {
+  if (name === undefined) throw new ClearedError("USAGE", "Name a proposal by its number; `cleared proposals` lists them.");
+  return /^\d{1,9}$/.test(name) ? Number(name) : name;
+}
+
+function painted(output: Output, line: string): string {
+  if (/^(?:diff |index |--- |\+\+\+ )/.test(line)) return output.dim(line);
+  if (line.startsWith("+")) return output.green(line);
+  return line.startsWith("-") ? output.red(line) : line;
+}

@@ -1,0 +1,88 @@
+/** What commands ask about proposals, on a host: making, looking at, withdrawing and checking them, and carrying them to other clones. */
+import { resolve } from "node:path";
+import { ClearedError } from "../errors.ts";
+import { type Made, proposeBranch, proposeEdits, proposeFolder } from "../proposals/make.ts";
+import { OPEN, createProposals } from "../proposals/store.ts";
+import { type Synced, syncProposals } from "../proposals/sync.ts";
+import type { Proposal } from "../proposals/types.ts";
+import { createSideRefs } from "../workspace/git-proposals.ts";
+import type { Host } from "./host.ts";
+
+/** What `cleared propose` says. `by`: the person whose key the caller holds; `from` is an absolute path. */
+export interface Proposing {
+  title: string;
+  reason: string;
+  by?: string;
+  despite?: string;
+  paths: string[];
+  from?: string;
+  branch?: string;
+}
+
+export interface ShownProposal {
+  proposal: Proposal;
+  /** Earlier ones on the same files that were rejected: their reasons are for whoever proposes again. */
+  rejected: Proposal[];
+  timezone: string;
+}
+
+const NOBODY = "somebody without a key";
+
+/** Records a proposal and checks it. @throws what runtime/proposals/make.ts throws, APPROVAL_IDENTITY, USAGE */
+export async function propose(host: Host, { paths, from, branch, by, ...said }: Proposing): Promise<Made & ShownProposal> {
+  if (said.despite !== undefined && by === undefined)
+    throw new ClearedError("APPROVAL_IDENTITY", "Only a person whose key lies here can say that a change is worse on purpose (--despite).");
+  if ([...(from === undefined ? [] : [1]), ...(branch === undefined ? [] : [1]), ...(paths.length === 0 ? [] : [1])].length > 1)
+    throw new ClearedError("USAGE", "Take a proposal from one place: --from DIR, --branch NAME, or the paths that are edited here.");
+  const wording = { ...said, by: by ?? NOBODY };
+  const made =
+    branch !== undefined
+      ? await proposeBranch(host, wording, branch)
+      : from !== undefined
+        ? await proposeFolder(host, wording, resolve(from))
+        : await proposeEdits(host, wording, paths);
+  return { ...made, ...(await checkProposal(host, made.proposal.id)) };
+}
+
+/** Checks a proposal on HEAD: afterwards it is ready or blocked. @throws PROPOSAL_UNKNOWN */
+export async function checkProposal(host: Host, id: string | number): Promise<ShownProposal> {
+  return showProposal(host, id);
+}
+
+/** @throws PROPOSAL_UNKNOWN */
+export async function showProposal(host: Host, id: string | number): Promise<ShownProposal> {
+  const store = createProposals(host);
+  const proposal = await store.get(id);
+  const rejected = (await store.rejectedOn(proposal.files.map(({ path }) => path))).filter((one) => one.id !== proposal.id);
+  return { proposal, rejected, timezone: (await host.config()).timezone };
+}
+
+export async function listProposals(host: Host): Promise<{ proposals: Proposal[]; unreadable: { id: string; why: string }[] }> {
+  const store = createProposals(host);
+  return { proposals: await store.list(), unreadable: await store.unreadable() };
+}
+
+/** The change of a proposal as a patch. @throws PROPOSAL_UNKNOWN */
+export async function patchOf(host: Host, id: string | number): Promise<string> {
+  return createSideRefs(host.dir).patch(await createProposals(host).commitOf(id));
+}
+
+/** Takes a proposal back before it is decided: only who proposed it does. @throws PROPOSAL_STATE, APPROVAL_IDENTITY */
+export async function withdrawProposal(host: Host, id: string | number, by: string | undefined, reason: string): Promise<ShownProposal> {
+  const store = createProposals(host);
+  const proposal = await store.get(id);
+  if (proposal.by !== (by ?? NOBODY))
+    throw new ClearedError(
+      "APPROVAL_IDENTITY",
+      `Proposal ${proposal.number} is by ${proposal.by}, and only who proposed it withdraws it. \`cleared reject ${proposal.number} --reason ...\` says no to it.`,
+    );
+  const from = OPEN.filter((state) => state !== "approved");
+  const why = reason === "" ? `Withdrawn by ${proposal.by}.` : `Withdrawn by ${proposal.by}: ${reason}`;
+  await store.update(proposal.id, { state: "superseded", by: proposal.by, why, says: `withdrawn by ${proposal.by}` }, { from });
+  return showProposal(host, proposal.id);
+}
+
+/** Exchanges proposals with a remote. @throws GIT_FAILED, GIT_STATE */
+export async function sync(host: Host, remote: string): Promise<Synced> {
+  return syncProposals(host, remote, host.trust.people);
+}

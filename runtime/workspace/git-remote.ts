@@ -1,0 +1,41 @@
+/** Refs beside the branch, exchanged with a remote that the user has configured. Nothing of the branch itself is fetched, merged or pushed. */
+import { ClearedError, didYouMean } from "../errors.ts";
+import { git, gitFailed, tryGit } from "./git-process.ts";
+
+/** @throws GIT_STATE when the repository has no remote of that name */
+async function assertRemote(dir: string, remote: string): Promise<void> {
+  const names = (await git(dir, ["remote"])).toString().trim().split("\n");
+  if (names.includes(remote) && /^[\w][\w.-]*$/.test(remote)) return;
+  throw new ClearedError(
+    "GIT_STATE",
+    `This repository has no remote "${remote.slice(0, 100)}".${didYouMean(remote, names)} \`git remote add\` names one.`,
+  );
+}
+
+/** Brings the remote's refs below `from` to below `to`, whatever stood there. @throws GIT_STATE, GIT_FAILED with git's own words */
+export async function fetchRefs(dir: string, remote: string, from: string, to: string): Promise<void> {
+  await assertRemote(dir, remote);
+  const said = await tryGit(dir, ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--prune", remote, `+${from}*:${to}*`]);
+  if (said.status !== 0) throw gitFailed(`git fetch ${remote}`, said.stderr);
+}
+
+/** `to` at the remote, if it is at `from` there (null: not there). False: somebody else was quicker. @throws GIT_FAILED */
+export async function pushRefs(
+  dir: string,
+  remote: string,
+  moves: readonly { ref: string; from: string | null; to: string }[],
+): Promise<boolean> {
+  const leases = moves.map(({ ref, from }) => `--force-with-lease=${ref}:${from ?? ""}`);
+  const said = await tryGit(dir, [
+    "push",
+    "--quiet",
+    "--porcelain",
+    "--no-verify",
+    ...leases,
+    remote,
+    ...moves.map(({ ref, to }) => `${to}:${ref}`),
+  ]);
+  if (said.status === 0) return true;
+  if (/stale info|fetch first|cannot lock ref|reference already exists/.test(said.stdout.toString() + said.stderr)) return false;
+  throw gitFailed(`git push ${remote}`, said.stderr);
+}
