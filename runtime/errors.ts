@@ -179,6 +179,14 @@ export const CODES = {
     ],
     CASE_UNKNOWN: ["No case has that name.", "`cleared cases` lists them."],
     CASE_IMPOSSIBLE: ["No case can be made of this run.", "Choose another run that shows the same; the message says what is missing."],
+    CASE_BROKEN: [
+      "What a case froze does not come out on the new code.",
+      "Correct the script; if the case is wrong by now, retire it in a proposal of its own, with a reason.",
+    ],
+    BACKTEST_WORSE: [
+      "A recorded run comes out worse, or fails, on the new code.",
+      "Look at the run and the first different step; correct the script, or propose with --despite and the reason.",
+    ],
     PROPOSAL_PATH: [
       "A proposal touches a path that proposals may not change.",
       "Leave it out; agents/, scripts/, policies/, importers/, knowledge/, cases/ and config.yaml are changed by proposals, the rest by plain git.",

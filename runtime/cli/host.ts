@@ -45,6 +45,8 @@ export interface Progress {
   calls: number;
   /** Statement files whose receipt is written. */
   files: number;
+  /** Recorded runs and cases that a change is being tried on. */
+  tried?: { done: number; total: number };
 }
 
 export interface Host {

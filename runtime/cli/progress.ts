@@ -24,7 +24,7 @@ export async function withProgress<T>(api: Pick<Api, "progress">, files: number 
     if (over) return;
     shown = true;
     process.stderr.write(
-      `\r\x1b[2K${progressLine({ calls: now.calls - before.calls, files: now.files - before.files }, files, Date.now() - began)}`,
+      `\r\x1b[2K${progressLine({ ...now, calls: now.calls - before.calls, files: now.files - before.files }, files, Date.now() - began)}`,
     );
   };
   let over = false;
@@ -39,7 +39,8 @@ export async function withProgress<T>(api: Pick<Api, "progress">, files: number 
 }
 
 /** `[====>                   ] 1/4 files, 1204 calls, 3 s`; without a known length the bar runs to and fro. */
-export function progressLine({ calls, files }: Progress, total: number | null, ms: number): string {
+export function progressLine({ calls, files, tried }: Progress, total: number | null, ms: number): string {
+  if (tried !== undefined) return `${tried.done} of ${tried.total} recorded runs tried, ${Math.floor(ms / 1000)} s`;
   const known = total !== null && total > 0;
   const at = known ? Math.min(WIDTH, Math.round((files / total) * WIDTH)) : bounce(Math.floor(ms / EVERY_MS));
   const bar = known ? `${"=".repeat(Math.max(0, at - 1))}${at > 0 ? ">" : ""}` : `${" ".repeat(at)}<=>`;

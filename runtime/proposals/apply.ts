@@ -164,15 +164,18 @@ async function onToday(world: ApplyWorld, store: ProposalStore, proposal: Propos
   if (isOwnReport(world.database, proposal) && !(await hasCodeMoved(world.dir, report.on, head))) return proposal;
   await prepare(proposal.id);
   const now = await store.get(proposal.id);
+  const other = whyDifferent(report, now);
   if (now.report !== null) rememberReport(world.database, now.id, now.report);
-  const other =
-    now.state !== "ready" || now.report === null
-      ? `it is ${now.state}${now.why === null ? "" : `: ${now.why}`}`
-      : differenceThatMatters(report, now.report);
   if (other === null) return now;
   throw notNow(
     `Proposal ${now.number} looks different on today's code than when it was last shown (${other}). Look at it again with \`cleared proposals show ${now.number}\`, then decide.`,
   );
+}
+
+function whyDifferent(was: Report, { state, why, report }: Proposal): string | null {
+  if (state !== "ready" || report === null) return `it is ${state}${why === null ? "" : `: ${why}`}`;
+  if (report.at === was.at && report.on === was.on) return "it was not checked again";
+  return differenceThatMatters(was, report);
 }
 
 async function hasCodeMoved(dir: string, from: string, to: string): Promise<boolean> {
@@ -182,7 +185,7 @@ async function hasCodeMoved(dir: string, from: string, to: string): Promise<bool
 }
 
 /** Which file of the proposal is no longer what it was proposed on, and which commit did it; null when none is. */
-async function conflictOf({ dir, git }: ApplyWorld, proposal: Proposal, head: Tree): Promise<string | null> {
+export async function conflictOf({ dir, git }: ApplyWorld, proposal: Proposal, head: Tree): Promise<string | null> {
   const [base, target] = [git.tree(proposal.base), git.tree(proposal.commit)];
   for (const { path } of proposal.files) {
     const now = await head.blob(path);
