@@ -11,7 +11,7 @@ import type { Host } from "./host.ts";
 // Few decisions teach anything; the others do not load what does.
 const evidence = () => import("../evidence/corrections.ts");
 
-type Teaching = Pick<Host, "engine" | "git" | "database" | "world">;
+type Teaching = Pick<Host, "engine" | "cards" | "git" | "database" | "world">;
 
 /** For the build of a commit: the lesson of an entry that it corrects. */
 export async function lessonFor(

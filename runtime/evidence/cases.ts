@@ -13,7 +13,7 @@ import type { Bench } from "./bench.ts";
 import { type Case, casePath, parseCase } from "./case-file.ts";
 import { differenceOf } from "./differences.ts";
 import { tryRun } from "./trial.ts";
-import type { Code, Effects, EntryEffect, Recording, RunDifference, Trial } from "./types.ts";
+import type { Code, Effects, EntryEffect, Recording, RunDifference } from "./types.ts";
 
 export interface CaseResult {
   /** `ingest/run_x` */
@@ -59,7 +59,7 @@ export async function retiredBy(files: Readonly<Record<string, string | null>>, 
 }
 
 /** The run that a case holds, as if it had just ended. */
-export function recordingOf({ agent, from, started, cause, given, by, input, steps, ended }: Case): Recording {
+export function recordedIn({ agent, from, started, cause, given, by, input, steps, ended }: Case): Recording {
   const { refused, ...end } = ended;
   const run: RunRecord = {
     id: from.run,
@@ -84,12 +84,15 @@ export function recordingOf({ agent, from, started, cause, given, by, input, ste
 
 /** Tries cases of the code's tree on the code, in parallel slots; in the order of the paths. */
 export async function runCases(code: Code, paths: readonly string[], bench: Bench, options: RunOptions = {}): Promise<CaseResult[]> {
-  return inSlots(paths, bench, options, (path) => tryCase(code, path, code, bench, options.cache));
+  return inSlots(paths, bench, options, async (path) => {
+    const { name, failures, difference } = await tryCase(code, path, code, bench, options.cache);
+    return { name, status: failures.length === 0 ? "passed" : "failed", why: failures.flatMap((one) => one.why), difference };
+  });
 }
 
 /**
- * Tries cases of the candidate's tree on the candidate. Where one fails, and where a correction was not learnt yet, the base tells
- * whether that is new.
+ * Tries cases of the candidate's tree on the candidate. Where something of one fails, and where a correction was not learnt yet, the base
+ * tells whether that is new: a case with an open correction still guards all the rest of it.
  */
 export async function ratchet(
   base: Code,
@@ -102,62 +105,79 @@ export async function ratchet(
   const sum: Ratchet = { passed: 0, failed: [], open: [], fixed: [], results: [] };
   await inSlots(paths, bench, options, async (path) => {
     const now = await tryCase(candidate, path, candidate, bench, options.cache);
-    const ask = now.status === "failed" ? !now.unreadable || (await isSame(path, base, candidate)) : now.corrects;
-    const then = ask ? await tryCase(candidate, path, before, bench, options.cache) : null;
-    const status = then?.status !== "failed" ? now.status : now.status === "failed" ? "open" : "fixed";
-    if (status === "passed" || status === "fixed") sum.passed++;
-    if (status !== "passed") {
-      sum[status].push(now.name);
-      sum.results.push({ name: now.name, status, why: now.why, difference: now.difference });
-    }
+    const then = now.failures.length > 0 || now.corrects ? await tryCase(candidate, path, before, bench, options.cache) : null;
+    const known = new Set(then?.failures.map((one) => one.what));
+    // A text that nobody accepted yet must be a case; one that is spoilt already blocks no change of something else.
+    const isNew = now.unreadable && (await base.tree.blob(path)) !== (await candidate.tree.blob(path));
+    const fresh = isNew ? now.failures : known.has(WHOLE) ? [] : now.failures.filter((one) => !known.has(one.what));
+    const shown = fresh.length > 0 ? fresh : now.failures;
+    const status = fresh.length > 0 ? "failed" : shown.length > 0 ? "open" : known.size > 0 ? "fixed" : "passed";
+    if (shown.length === 0) sum.passed++;
+    if (status === "passed") return;
+    sum[status].push(now.name);
+    sum.results.push({ name: now.name, status, why: shown.flatMap((one) => one.why), difference: now.difference });
   });
   for (const list of [sum.failed, sum.open, sum.fixed]) list.sort();
   sum.results.sort((a, b) => (a.name < b.name ? -1 : 1));
   return sum;
 }
 
-const isSame = async (path: string, a: Code, b: Code): Promise<boolean> => (await a.tree.blob(path)) === (await b.tree.blob(path));
+/** One thing that a case expects and that does not come out. */
+interface Failure {
+  /** The same for the same expectation; WHOLE where none of them could be looked at. */
+  what: string;
+  why: string[];
+}
 
-interface Tried extends CaseResult {
-  status: "passed" | "failed";
+const WHOLE = "whole";
+
+interface Tried {
+  name: string;
+  failures: Failure[];
+  difference: RunDifference | null;
   unreadable: boolean;
+  /** A person's correction is in it. */
   corrects: boolean;
 }
 
 /** The case as `holder` has it, on the code. */
 async function tryCase(holder: Code, path: string, code: Code, bench: Bench, cache: DiskCache | undefined): Promise<Tried> {
-  const told = { name: caseName(path), unreadable: false, corrects: false, difference: null };
+  const tried: Tried = { name: caseName(path), failures: [], difference: null, unreadable: false, corrects: false };
   try {
     const one = parseCase((await holder.tree.read(path)) ?? "", path, cache);
-    const { why, difference } = await judge(one, code, bench);
-    const corrects = one.from.correction !== undefined;
-    return { ...told, corrects, status: why.length === 0 ? "passed" : "failed", why, difference };
+    return { ...tried, corrects: one.from.correction !== undefined, ...(await judge(one, code, bench)) };
   } catch (error) {
     if (!(error instanceof ClearedError) || error.kind === "internal") throw error;
-    return { ...told, status: "failed", unreadable: error.code === "CASE_INVALID", why: [error.message] };
+    return { ...tried, failures: [{ what: WHOLE, why: [error.message] }], unreadable: error.code === "CASE_INVALID" };
   }
 }
 
-/** What of the case does not come out on the code; empty when all does. */
-async function judge(one: Case, code: Code, bench: Bench): Promise<{ why: string[]; difference: RunDifference | null }> {
-  const recording = recordingOf(one);
-  const trial = await tryRun(recording, codeWith(code, one.over), bench);
-  if (trial.missing !== null) return { why: [`It cannot be tried: ${trial.missing}.`], difference: null };
+/** What of the case does not come out on the code; nothing when all does. */
+async function judge(one: Case, code: Code, bench: Bench): Promise<Pick<Tried, "failures" | "difference">> {
   const { corrected, expect } = one;
-  const why = [
+  const recording = recordedIn(one);
+  const trial = await tryRun(recording, codeWith(code, one.over), bench);
+  if (trial.missing !== null) return { failures: [{ what: WHOLE, why: [`It cannot be tried: ${trial.missing}.`] }], difference: null };
+  const failures = [
     ...corrected.entries.flatMap((entry) => entryFailure(entry, trial.effects)),
     ...corrected.asked.flatMap((call) => askedFailure(call, trial.effects)),
   ];
-  if (expect === null) {
-    const { error } = trial.effects;
-    return { why: why.length > 0 && error !== null ? [`It fails with ${error.code}: ${error.message}`] : why, difference: null };
-  }
+  if (expect === null) return { failures: withError(failures, trial.effects), difference: null };
   // What a person corrected since is expected as they left it, and not as it came out then.
   const ids = new Set(corrected.entries.map((entry) => entry.id));
   const rest = (effects: Effects): Effects => ({ ...effects, entries: effects.entries.filter((entry) => !ids.has(entry.id)) });
-  const now: Trial = { ...trial, effects: rest(trial.effects) };
-  const difference = differenceOf(recording.run, rest(expect), now, new Map());
-  return difference.class === "same" ? { why, difference: null } : { why: [...why, ...difference.why], difference };
+  const difference = differenceOf(recording.run, rest(expect), { ...trial, effects: rest(trial.effects) }, new Map());
+  if (difference.class === "same") return { failures, difference: null };
+  return { failures: [...failures, ...difference.why.map((line) => ({ what: subjectOf(line), why: [line] }))], difference };
+}
+
+/** What a line of a difference is about, without the values: `2026-09-30 GITHUB`, `result`. */
+const subjectOf = (line: string): string => line.split(": ")[0] ?? line;
+
+/** Where the code failed, that is why nothing came out. */
+function withError(failures: Failure[], { error }: Effects): Failure[] {
+  if (error === null) return failures;
+  return failures.map((one) => ({ ...one, why: [...one.why, `It fails with ${error.code}: ${error.message}`] }));
 }
 
 const codes = new WeakMap<Code, Map<string, Code>>();
@@ -180,21 +200,20 @@ const legsOf = ({ legs }: EntryEffect): string =>
     .sort()
     .join(", ");
 
-function entryFailure(wanted: EntryEffect, { entries }: Effects): string[] {
+function entryFailure(wanted: EntryEffect, { entries }: Effects): Failure[] {
   const found = entries.find((entry) => entry.id === wanted.id);
   if (found !== undefined && legsOf(found) === legsOf(wanted)) return [];
   const now = found === undefined ? "it is not booked" : `it comes out as ${legsOf(found)}`;
-  return [`${wanted.id} "${wanted.description}": a person left it as ${legsOf(wanted)}; ${now}.`];
+  return [{ what: wanted.id, why: [`${wanted.id} "${wanted.description}": a person left it as ${legsOf(wanted)}; ${now}.`] }];
 }
 
 /** A person edited what they were asked for; a script that has learnt asks for that by itself. */
-function askedFailure(wanted: Call, { gates }: Effects): string[] {
+function askedFailure(wanted: Call, { gates }: Effects): Failure[] {
   const asked = gates.flatMap((gate) => gate.calls);
   if (asked.some((call) => canonicalJson(call) === canonicalJson(wanted))) return [];
   const same = asked.filter(({ tool }) => tool === wanted.tool).map(({ params }) => JSON.stringify(params satisfies Json));
-  return [
-    `${wanted.tool}: a person made it ${JSON.stringify(wanted.params)}; ${same.length === 0 ? "nobody is asked for it" : `it asks for ${same.join(" and ")}`}.`,
-  ];
+  const now = same.length === 0 ? "nobody is asked for it" : `it asks for ${same.join(" and ")}`;
+  return [{ what: canonicalJson(wanted), why: [`${wanted.tool}: a person made it ${JSON.stringify(wanted.params)}; ${now}.`] }];
 }
 
 async function inSlots<T>(

@@ -3,38 +3,38 @@
  * of an entry and its case are one commit, so that a revert takes both away. No case is made where its recording would not stand alone.
  */
 import { canonicalJson } from "../engine/canonical.ts";
-import type { Call, Engine, Entry, Git, Json, Step, Tree } from "../ports.ts";
+import type { Call, Entry, Git, Json, RunRecord, Step, Tree } from "../ports.ts";
 import { caseFile } from "../workspace/layout.ts";
 import { parseJournal } from "../workspace/journal-text.ts";
 import { toMonth } from "../workspace/months.ts";
+import { recordingOf } from "./backtest.ts";
+import type { Bench } from "./bench.ts";
 import { type Case, caseText, parseCase, tooLarge } from "./case-file.ts";
 import type { EntryEffect, Recording } from "./types.ts";
 
-/** Where recorded runs are read from. */
-export interface Recorded {
-  engine: Pick<Engine, "get" | "steps">;
-  git: Pick<Git, "isOnBranch">;
-}
+/** Where recorded runs are read from; the host satisfies it. */
+export type Recorded = Pick<Bench, "engine" | "cards"> & { git: Pick<Git, "isOnBranch"> };
 
 /** A case that may be added, or why there is none: half a sentence about the run. */
 export type Lesson = { file: string; text: string } | { why: string };
 
 /** A run that a case can be made of, or why not. */
-export async function recordingFor({ engine, git }: Recorded, id: string): Promise<Recording | { why: string }> {
-  const run = await engine.get(id);
+export async function recordingFor(recorded: Recorded, id: string): Promise<Recording | { why: string }> {
+  const run = await recorded.engine.get(id);
   if (run === null) return { why: `the history of ${id} is gone` };
   if (run.status !== "done" && run.status !== "failed") return { why: `${id} has not come to its end` };
-  if (run.mode !== "live" || run.cause.kind === "exec" || isText(run.cause.detail))
-    return { why: `${id} is no run of an agent of a commit` };
-  const steps = (await engine.steps(id)).filter((step) => step.state !== "intent");
-  const made = steps.flatMap((step) => step.changes.flatMap((change) => (change.op === "committed" ? [change.commit] : [])));
+  const recording = carriesText(run) ? null : await recordingOf(id, recorded);
+  if (recording === null) return { why: `${id} is no recorded run of an agent` };
+  const made = recording.steps.flatMap((step) => step.changes.flatMap((change) => (change.op === "committed" ? [change.commit] : [])));
   for (const commit of [run.pin.commit, ...made])
-    if (!(await git.isOnBranch(commit))) return { why: `commit ${commit.slice(0, 7)}, which ${id} stands on, is not on the branch` };
-  return { run, steps };
+    if (!(await recorded.git.isOnBranch(commit)))
+      return { why: `commit ${commit.slice(0, 7)}, which ${id} stands on, is not on the branch` };
+  return recording;
 }
 
-/** A fork of `cleared exec` carries its script with it. */
-const isText = (detail: Json | undefined): boolean => typeof (detail as { text?: Json } | null | undefined)?.text === "string";
+/** A run of `cleared exec`, or a fork of one: its script is in no commit. */
+const carriesText = ({ cause }: RunRecord): boolean =>
+  cause.kind === "exec" || typeof (cause.detail as { text?: Json } | null | undefined)?.text === "string";
 
 /** A recording with what is expected of it. */
 export function caseOf(
@@ -42,9 +42,10 @@ export function caseOf(
   {
     expect = null,
     corrected = { entries: [], asked: [] },
+    over = {},
     why,
     ...from
-  }: Pick<Case, "why"> & Partial<Pick<Case, "expect" | "corrected">> & Pick<Case["from"], "proposal" | "correction">,
+  }: Pick<Case, "why"> & Partial<Pick<Case, "expect" | "corrected" | "over">> & Pick<Case["from"], "proposal" | "correction">,
 ): Case {
   const { agent, cause, given, by, input, pin, outcome, result, error } = run;
   const status = run.status === "failed" ? "failed" : "done";

@@ -3,10 +3,9 @@
  * has a case keeps it as it is. Deterministic: the same report freezes the same runs.
  */
 import { createHash } from "node:crypto";
-import type { Engine } from "../ports.ts";
 import { caseFile } from "../workspace/layout.ts";
 import { type Bench, changedFiles } from "./bench.ts";
-import { caseText, tooLarge } from "./case-file.ts";
+import { caseText, parseCase, tooLarge } from "./case-file.ts";
 import { caseOf, recordingFor } from "./corrections.ts";
 import { tryRun } from "./trial.ts";
 import type { BacktestReport, Code, RunDifference } from "./types.ts";
@@ -17,17 +16,12 @@ const UNCHANGED = 3;
 // Of so many newest runs the sample is drawn.
 const RECENT = 200;
 
-/** The store that recordings come from; the host satisfies it. */
-export interface Freezer extends Bench {
-  engine: Pick<Engine, "list" | "get" | "steps">;
-}
-
 /** New cases by path, and why runs that would have been chosen have none. `code`: what was accepted. */
 export async function freeze(
   report: BacktestReport,
   code: Code,
   { proposal, title }: { proposal: string; title: string },
-  bench: Freezer,
+  bench: Bench,
 ): Promise<{ files: Record<string, string>; left: string[] }> {
   const files: Record<string, string> = {};
   const left: string[] = [];
@@ -38,7 +32,10 @@ export async function freeze(
     for await (const { run, why } of runs) {
       if (kept === most) return;
       const file = caseFile(report.agent, run);
-      if ((await code.tree.read(file)) !== null) continue;
+      const there = await code.tree.read(file);
+      const known = there === null ? null : parseCase(there, file);
+      // What is expected of it already must have come out; a case that only corrects learns the rest.
+      if (known?.expect != null) continue;
       const recording = await recordingFor(bench, run);
       if ("why" in recording) {
         left.push(recording.why);
@@ -49,7 +46,8 @@ export async function freeze(
         left.push(`${run}: ${trial.missing}`);
         continue;
       }
-      const text = caseText(caseOf(recording, { why: `${title}: ${why}`, proposal, over, expect: trial.effects }));
+      const made = caseOf(recording, { why: `${title}: ${why}`, proposal, over, expect: trial.effects });
+      const text = caseText(known === null ? made : { ...known, over, expect: trial.effects });
       const large = tooLarge(text);
       if (large !== null) {
         left.push(`${run}: ${large}`);
@@ -65,7 +63,7 @@ export async function freeze(
 }
 
 /** One of each kind of change after the other, the smallest recordings first. */
-async function* inTurn(differences: readonly RunDifference[], bench: Freezer): AsyncGenerator<{ run: string; why: string }> {
+async function* inTurn(differences: readonly RunDifference[], bench: Bench): AsyncGenerator<{ run: string; why: string }> {
   const kinds = new Map<string, { run: string; why: string; size: number }[]>();
   for (const one of differences) {
     const size = (await bench.engine.steps(one.run)).reduce((sum, { params, result }) => sum + params.length + (result?.length ?? 0), 0);
@@ -85,7 +83,7 @@ function kindOf({ entries, divergence }: RunDifference): string {
 }
 
 /** Recent runs that come out the same, in an order that has nothing to do with their age. */
-async function* sample({ agent, differences }: BacktestReport, bench: Freezer): AsyncGenerator<{ run: string; why: string }> {
+async function* sample({ agent, differences }: BacktestReport, bench: Bench): AsyncGenerator<{ run: string; why: string }> {
   const other = new Set(differences.map((one) => one.run));
   const order = (id: string) => createHash("sha256").update(id).digest("hex");
   const runs = (await bench.engine.list({ agent, status: ["done"], limit: RECENT }))
