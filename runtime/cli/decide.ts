@@ -119,12 +119,9 @@ const caseIn = (lesson: Lesson | null): Pick<Decided, "case" | "noCase"> =>
 /** The store of proposals closes the card; two people are counted as at a gate. */
 async function decideProposed(host: Host, card: Card, decision: Decision): Promise<Decided> {
   const { decideProposal } = await import("../proposals/apply.ts");
-  const { proposal, commit, open } = await decideProposal(host, card, decision, async () => {
-    throw new ClearedError(
-      "PROPOSAL_STATE",
-      `The code has moved since proposal ${card.id} was checked. Look again: \`cleared proposals check ${card.id}\`.`,
-    );
-  });
+  const { proposal, commit, open } = await decideProposal(host, card, decision, async (id) =>
+    (await import("./preparing.ts")).prepareProposal(host, id),
+  );
   if (open !== null) host.cards.revise(card.id, { edited: [], said: open.people });
   const shown = host.cards.get(card.id) ?? card;
   if (open === null) return { card: shown, run: null, commit, ...caseIn(null), still: null };

@@ -7,6 +7,7 @@ import { type Synced, syncProposals } from "../proposals/sync.ts";
 import type { Proposal } from "../proposals/types.ts";
 import { createSideRefs } from "../workspace/git-proposals.ts";
 import type { Host } from "./host.ts";
+import { prepareProposal } from "./preparing.ts";
 
 /** What `cleared propose` says. `by`: the person whose key the caller holds; `from` is an absolute path. */
 export interface Proposing {
@@ -46,7 +47,7 @@ export async function propose(host: Host, { paths, from, branch, by, ...said }: 
 
 /** Checks a proposal on HEAD: afterwards it is ready or blocked. @throws PROPOSAL_UNKNOWN */
 export async function checkProposal(host: Host, id: string | number): Promise<ShownProposal> {
-  return showProposal(host, id);
+  return showProposal(host, (await prepareProposal(host, id)).id);
 }
 
 /** @throws PROPOSAL_UNKNOWN */

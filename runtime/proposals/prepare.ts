@@ -28,6 +28,7 @@ import { demandsOf, wideningOf } from "./widening.ts";
 export interface Preparing extends ApplyWorld, Bench {
   world: Bench["world"];
   config: ApplyWorld["config"];
+  cards: ApplyWorld["cards"];
   around: Around;
   cache: DiskCache;
   /** What the checks look at, with the agents a change of these paths reaches. */
