@@ -1,0 +1,245 @@
+/** `undo`: what was shown is what happens, as one commit plain git reads as a revert; the books stay true, or it is refused in words. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { createApi } from "../../runtime/cli/api.ts";
+import { asked, decideCard, signAs } from "../../runtime/cli/decide.ts";
+import type { Host } from "../../runtime/cli/host.ts";
+import { filePorts, importFiles } from "../../runtime/cli/imports.ts";
+import { planUndo, undo } from "../../runtime/proposals/undo.ts";
+import { createProposals } from "../../runtime/proposals/store.ts";
+import { verifyBooks } from "../../runtime/workspace/verify.ts";
+import { type Workspace, closeAll, host, removeAll, run, workspace } from "../engine/harness.ts";
+import { decide, failure, ready, script } from "./ready.ts";
+
+afterEach(closeAll);
+afterAll(removeAll);
+
+const HELLO = "agents/hello.ts";
+const OCTOBER = "Date,Description,Amount,Balance\n2026-10-01,GITHUB PRO,-21.00,979.00\n2026-10-05,INVOICE 7,1200.00,2179.00\n";
+const LATER = "Date,Description,Amount,Balance\n2026-10-20,DROPBOX,-10.00,2169.00\n2026-11-02,ZOOM.US,-15.00,2154.00\n";
+const BOOKS = (key: string, date = "2026-10-07", amount = "80.00") =>
+  `/*\nname: Books\nuses: [journal, ctx]\n*/\njournal_add_double({ date: "${date}", description: "Rent", debit_account: 5030, credit_account: 1010, amount: "${amount}", key: "${key}", status: "user-confirmed" });\n1\n`;
+
+async function opened(files: Record<string, string> = {}): Promise<{ one: Workspace; owner: Host }> {
+  const one = await workspace({ [HELLO]: script(0), ...files });
+  return { one, owner: await host(one) };
+}
+async function importText(one: Workspace, owner: Host, name: string, text: string): Promise<string> {
+  one.write(`import/${name}`, text);
+  const { runs } = await importFiles(owner, { files: [join(one.dir, "import", name)], dryRun: false, again: false });
+  return runs[0] ?? "";
+}
+async function assertTrue(owner: Host): Promise<void> {
+  expect((await verifyBooks(owner.git.tree(await owner.git.head()), await owner.config())).findings).toEqual([]);
+}
+const treeOf = (one: Workspace, at = "HEAD"): string => one.git("rev-parse", `${at}^{tree}`).trim();
+const commits = (one: Workspace): number => Number(one.git("rev-list", "--count", "HEAD"));
+
+describe("undo of a proposal", () => {
+  it("puts every file back, frozen cases too, names its commit, and can be undone itself", async () => {
+    const { one, owner } = await opened();
+    const before = treeOf(one);
+    const freezes = { "cases/hello/one.yaml": "case: 1\n" };
+    const proposal = await ready(owner, { [HELLO]: script(1), "agents/new.ts": script("n") }, {}, { freezes });
+    const { commit } = await decide(owner, proposal);
+    const applied = treeOf(one);
+    await run(owner, "hello");
+    const plan = await planUndo(owner, String(proposal.number));
+    expect(plan).toMatchObject({
+      commits: [commit],
+      files: [
+        { path: HELLO, change: "changed" },
+        { path: "agents/new.ts", change: "removed" },
+        { path: "cases/hello/one.yaml", change: "removed" },
+      ],
+      money: [],
+      notes: ["1 run of hello since then: what they booked stays; `cleared undo RUN` takes one back."],
+    });
+    const done = await undo(owner, String(proposal.number), { by: "Pat", reason: "it was worse", seen: plan.seen });
+    expect(treeOf(one)).toBe(before);
+    expect(one.git("status", "--porcelain")).toBe("");
+    expect(one.git("log", "-1", "--format=%B").trim()).toBe(
+      `agent: revert Say it better\n\nit was worse\n\nThis reverts commit ${commit}.\n\nReverts: ${commit}\nUndone-by: Pat\nReason: it was worse`,
+    );
+    expect(await createProposals(owner).get(proposal.id)).toMatchObject({
+      state: "reverted",
+      reverted: done.commit,
+      why: "Undone by Pat: it was worse.",
+    });
+    expect(await failure(undo(owner, proposal.id, { by: "Pat" }))).toMatchObject({
+      code: "UNDO_REFUSED",
+      message: expect.stringContaining("is undone already by Pat"),
+    });
+
+    const back = await undo(owner, done.commit.slice(0, 9), { by: "Pat" });
+    expect(treeOf(one)).toBe(applied);
+    expect(await createProposals(owner).get(proposal.id)).toMatchObject({ state: "applied" });
+    one.git("revert", "--no-edit", back.commit);
+    expect(treeOf(one)).toBe(before);
+  });
+
+  it("is refused when a file has changed since, naming the commit and what takes that back", async () => {
+    const { one, owner } = await opened();
+    const [a, b] = [await ready(owner, { [HELLO]: script(1) }), { [HELLO]: script(2) }];
+    await decide(owner, a);
+    const later = await ready(owner, b, { title: "Better still" });
+    const { commit } = await decide(owner, later);
+    const head = one.git("rev-parse", "HEAD");
+    const refused = await failure(undo(owner, a.id, { by: "Pat" }));
+    expect(refused.message).toContain(
+      `${HELLO} was changed since by ${commit?.slice(0, 7)} "agent: Better still", which \`cleared undo ${later.id}\` takes back`,
+    );
+    expect(one.git("rev-parse", "HEAD")).toBe(head);
+    await undo(owner, later.id, { by: "Pat" });
+    await undo(owner, a.id, { by: "Pat" });
+    expect(one.read(HELLO)).toBe(script(0));
+  });
+
+  it("does what was shown or nothing, and leaves a person's open edit alone", async () => {
+    const { one, owner } = await opened();
+    const proposal = await ready(owner, { [HELLO]: script(1) });
+    await decide(owner, proposal);
+    expect(await failure(undo(owner, proposal.id, { by: "Pat", seen: "something else" }))).toMatchObject({ code: "UNDO_REFUSED" });
+    one.write(HELLO, script("mine"));
+    expect(await failure(undo(owner, proposal.id, { by: "Pat" }))).toMatchObject({
+      code: "GIT_STATE",
+      message: expect.stringContaining(HELLO),
+    });
+    expect(one.read(HELLO)).toBe(script("mine"));
+    expect(one.read(HELLO)).not.toBe(one.git("show", `HEAD:${HELLO}`));
+  });
+
+  it("of 10 at once is one commit", async () => {
+    const { one, owner } = await opened();
+    const proposal = await ready(owner, { [HELLO]: script(1) });
+    await decide(owner, proposal);
+    const count = commits(one);
+    const all = await Promise.allSettled(Array.from({ length: 10 }, () => undo(owner, proposal.id, { by: "Pat" })));
+    expect(all.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    expect(commits(one)).toBe(count + 1);
+    expect(one.read(HELLO)).toBe(script(0));
+  });
+});
+
+describe("undo of an import", () => {
+  it("takes entries and receipt away and brings the statement back, which nobody imports by itself", async () => {
+    const { one, owner } = await opened();
+    const before = treeOf(one);
+    const id = await importText(one, owner, "october.csv", OCTOBER);
+    expect(existsSync(join(one.dir, "import/processed/october.csv"))).toBe(true);
+    const api = createApi(owner);
+    const plan = await api.planUndo({ target: "import" });
+    expect(plan.title).toBe(`the last import, ${id} (ingest)`);
+    expect(plan.statements).toMatchObject([{ file: "october.csv" }]);
+    expect(plan.money.find(({ account }) => account === "Assets:Bank:Checking")).toEqual({
+      account: "Assets:Bank:Checking",
+      month: "2026-10",
+      currency: "USD",
+      was: "2179.00",
+      now: "0.00",
+      difference: "-2179.00",
+    });
+    await api.undo({ target: "import", by: "Pat" });
+    expect(treeOf(one)).toBe(before);
+    expect(owner.cards.list({ open: true })).toEqual([]);
+    expect(one.git("status", "--porcelain")).toBe("");
+    expect([existsSync(join(one.dir, "import/october.csv")), existsSync(join(one.dir, "import/processed/october.csv"))]).toEqual([
+      true,
+      false,
+    ]);
+    await assertTrue(owner);
+    const ports = filePorts(owner);
+    const { startForFiles } = await import("../../runtime/triggers/files.ts");
+    const started = await startForFiles({ ...ports, importing: async () => false, start: owner.start }, "import/");
+    expect(started.map(({ created }) => created)).toEqual([false]);
+    // By hand it is new again.
+    await importText(one, owner, "october.csv", OCTOBER);
+    expect((await planUndo(owner, "import")).money).toEqual(plan.money);
+    expect(await failure(undo(owner, id, { by: "Pat" }))).toMatchObject({
+      code: "UNDO_REFUSED",
+      message: expect.stringContaining("is undone already by Pat"),
+    });
+  });
+
+  it("of an older one reverses its entries, because a balance that was stated later stands on them", async () => {
+    const { one, owner } = await opened();
+    const first = await importText(one, owner, "october.csv", OCTOBER);
+    await importText(one, owner, "later.csv", LATER);
+    const balance = (await createApi(owner).balances({})).find(({ account }) => account.id === "1010")?.balance["USD"];
+    const plan = await planUndo(owner, first);
+    expect(plan.entries).toMatchObject({ removed: 0, reversed: 2 });
+    expect(plan.notes.join(" ")).toContain("because a balance that was stated later stands on them");
+    await undo(owner, first, { by: "Pat", seen: plan.seen });
+    await assertTrue(owner);
+    const now = (await createApi(owner).balances({})).find(({ account }) => account.id === "1010")?.balance["USD"];
+    expect([balance, now]).toEqual(["2154.00", "975.00"]);
+  });
+
+  it("is refused once a person has confirmed one of its entries, in words", async () => {
+    const { one, owner } = await opened();
+    const id = await importText(one, owner, "october.csv", OCTOBER);
+    const card = owner.cards.list({ open: true, kind: "entry" })[0];
+    if (card === undefined) throw new Error("no card");
+    await decideCard(owner, signAs(owner.dir, owner.trust, { ...asked(card), decision: "approved", at: owner.clock.now() }));
+    const head = one.git("rev-parse", "HEAD");
+    const refused = await failure(undo(owner, id, { by: "Pat" }));
+    expect(refused).toMatchObject({
+      code: "UNDO_REFUSED",
+      message: expect.stringMatching(/"INVOICE 7" is user-confirmed by Pat by now.*journal_void/),
+    });
+    expect(one.git("rev-parse", "HEAD")).toBe(head);
+    expect(existsSync(join(one.dir, "import/processed/october.csv"))).toBe(true);
+    // Plain git takes the confirmation back, and then the import goes as well.
+    one.git("revert", "--no-edit", "HEAD");
+    await undo(owner, id, { by: "Pat" });
+    await assertTrue(owner);
+  });
+});
+
+describe("undo of a run", () => {
+  it("takes only its own entries when others have written to the same month since", async () => {
+    const { one, owner } = await opened({ "agents/books.ts": BOOKS("rent-1") });
+    const first = await run(owner, "books");
+    one.commit({ "agents/books.ts": BOOKS("rent-2", "2026-10-08", "90.00") });
+    await run(owner, "books");
+    const plan = await planUndo(owner, first.id);
+    expect(plan.money).toMatchObject([
+      { account: "Assets:Bank:Checking", difference: "80.00" },
+      { account: "Expenses:Office Supplies", difference: "-80.00" },
+    ]);
+    await undo(owner, first.id, { by: "Pat", seen: plan.seen });
+    await assertTrue(owner);
+    expect(one.read("journal/2026/10.journal")).toContain("90.00");
+    expect(one.read("journal/2026/10.journal")).not.toContain("80.00");
+  });
+
+  it("in a closed period reverses today; what it did outside is named", async () => {
+    const pays = `/*\nname: Pays\nuses: [journal, bank, approval, ctx]\nstates: [DECOMPOSE, ASSESS, COMPUTE, POLICY_CHECK, APPROVAL_GATE?, MUTATE, COMPLETE]\n*/\n1\n`;
+    void pays;
+    const { one, owner } = await opened({ "agents/books.ts": BOOKS("rent-1") });
+    const first = await run(owner, "books");
+    one.commit({ "config.yaml": one.read("config.yaml").replace(/^branch:/m, "closed_through: 2026-10-31\nbranch:") });
+    const plan = await planUndo(owner, first.id);
+    expect([plan.entries.reversed, plan.notes.join(" ")]).toEqual([1, expect.stringContaining("the period is closed")]);
+    await undo(owner, first.id, { by: "Pat" });
+    await assertTrue(owner);
+    expect(one.read("journal/2026/10.journal")).toContain("80.00");
+    expect(await failure(undo(owner, first.id, { by: "Pat" }))).toMatchObject({ code: "UNDO_REFUSED" });
+  });
+
+  it("that has not ended, has changed nothing or does not exist is refused in words", async () => {
+    const { owner } = await opened({
+      "agents/asks.ts": `/*\nname: A\nuses: [approval]\n*/\napproval_wait({ title: "ok?", calls: [] });\n1\n`,
+    });
+    const waiting = await run(owner, "asks");
+    expect((await failure(planUndo(owner, waiting.id))).message).toContain(`Cancel it first: \`cleared runs cancel ${waiting.id}\``);
+    const empty = await run(owner, "hello");
+    expect((await failure(planUndo(owner, empty.id))).message).toContain("changed nothing");
+    expect(await failure(planUndo(owner, "run_00000000000000"))).toMatchObject({ code: "RUN_UNKNOWN" });
+    expect(await failure(planUndo(owner, "7"))).toMatchObject({ code: "PROPOSAL_UNKNOWN" });
+    expect(await failure(planUndo(owner, "import"))).toMatchObject({ code: "UNDO_REFUSED" });
+    for (const odd of ["HEAD", "--all", "main; rm", "", (await owner.git.head()).slice(0, 8)])
+      expect((await failure(planUndo(owner, odd))).code).toBe("USAGE");
+  });
+});
