@@ -11,11 +11,14 @@ import { listensTo } from "../triggers/listens.ts";
 import { totalsOf } from "../workspace/assertions.ts";
 import { loadChart } from "../workspace/months.ts";
 import { toBalances } from "../workspace/amounts.ts";
+import type { BacktestReport } from "../evidence/types.ts";
 import type { Made } from "../proposals/make.ts";
 import type { Synced } from "../proposals/sync.ts";
 import type { Proposal } from "../proposals/types.ts";
 import { type Decided, decideCard } from "./decide.ts";
 import type { AgentAtHead } from "./agents-at-head.ts";
+import type { TriedCases } from "./cases-api.ts";
+import type { Backtesting } from "./backtest-api.ts";
 import type { CheckedTree } from "./check-api.ts";
 import type { Host, Progress } from "./host.ts";
 import type { Pairing } from "./sessions.ts";
@@ -85,12 +88,19 @@ export interface Api {
   checkProposal(p: { id: string | number }): Promise<ShownProposal>;
   /** @throws GIT_STATE, GIT_FAILED */
   syncProposals(p: { remote: string }): Promise<Synced>;
+  /** Tries cases of the work tree on its code; all unless some are named. @throws CASE_UNKNOWN */
+  tryCases(p: { names: string[] }): Promise<TriedCases>;
+  /** What a recorded run would be as a case. @throws RUN_UNKNOWN, CASE_IMPOSSIBLE */
+  caseOfRun(p: { run: string; why: string }): Promise<{ file: string; text: string }>;
   /** Checks files (text by path, null removes) laid over HEAD; every agent with `all`, or without files. */
   check(p: { files: Record<string, string | null>; all: boolean }): Promise<CheckedTree>;
+  /** What other code of an agent does on its recorded runs. @throws AGENT_UNKNOWN, USAGE, RUN_UNKNOWN */
+  backtest(p: Backtesting): Promise<BacktestReport>;
 }
 
 // What few commands ask for is loaded when they do.
 const moving = () => import("./move-run.ts");
+const trying = () => import("./cases-api.ts");
 const proposing = () => import("./proposals-api.ts");
 const undoing = () => import("../proposals/undo.ts");
 
@@ -252,6 +262,7 @@ export function createApi(host: Host): Api {
         .filter(({ balance }) => Object.keys(balance).length > 0);
     },
 
+    backtest: async (p) => (await import("./backtest-api.ts")).backtestAgent(host, p),
     progress: async () => ({ ...host.progress }),
     propose: async ({ by, ...p }) => (await proposing()).propose(host, { ...p, ...startedBy(by) }),
     proposals: async () => (await proposing()).listProposals(host),
@@ -260,6 +271,8 @@ export function createApi(host: Host): Api {
     withdraw: async ({ id, by, reason }) => (await proposing()).withdrawProposal(host, id, startedBy(by).by, reason),
     checkProposal: async ({ id }) => (await proposing()).checkProposal(host, id),
     syncProposals: async ({ remote }) => (await proposing()).sync(host, remote),
+    tryCases: async ({ names }) => (await trying()).tryCases(host, names),
+    caseOfRun: async (p) => (await trying()).caseOfRun(host, p),
     check: async (p) => (await import("./check-api.ts")).checkFiles(host, p),
   };
 }

@@ -189,6 +189,12 @@ const COMMANDS: Spec[] = [
     load: () => import("./commands/policy.ts"),
   },
   {
+    name: "cases [verb] [names...]",
+    about: "list, show or run the cases that must stay right; add a recorded run as one",
+    options: [["--why <text>", "add: what is right about it"]],
+    load: () => import("./commands/cases.ts"),
+  },
+  {
     name: "check [paths...]",
     about: "look at your edits before they count: every check, and what they would do",
     options: [
@@ -196,6 +202,16 @@ const COMMANDS: Spec[] = [
       ["--staged", "what the next commit would have, instead of the files as they lie here"],
     ],
     load: () => import("./commands/check.ts"),
+  },
+  {
+    name: "backtest <agent>",
+    about: "what your edits, or a commit, would have done to an agent's recorded runs",
+    options: [
+      ["--at <rev>", "the agents and scripts of this commit, instead of the files as they lie here"],
+      ["--days <n>", "only runs of the last n days"],
+      ["--runs <ids>", "only these, with commas in between"],
+    ],
+    load: () => import("./commands/backtest.ts"),
   },
   {
     name: "verify",

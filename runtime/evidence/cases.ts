@@ -163,9 +163,15 @@ async function judge(one: Case, code: Code, bench: Bench): Promise<Pick<Tried, "
     ...corrected.asked.flatMap((call) => askedFailure(call, trial.effects)),
   ];
   if (expect === null) return { failures: withError(failures, trial.effects), difference: null };
-  // What a person corrected since is expected as they left it, and not as it came out then.
+  // What a person corrected since is expected as they left it, and not as it came out then: neither the entry, nor who was asked about it,
+  // nor an answer that counts it.
   const ids = new Set(corrected.entries.map((entry) => entry.id));
-  const rest = (effects: Effects): Effects => ({ ...effects, entries: effects.entries.filter((entry) => !ids.has(entry.id)) });
+  const rest = (effects: Effects): Effects => ({
+    ...effects,
+    entries: effects.entries.filter((entry) => !ids.has(entry.id)),
+    reviews: effects.reviews.filter((review) => !ids.has(review.about)),
+    result: ids.size === 0 ? effects.result : null,
+  });
   const difference = differenceOf(recording.run, rest(expect), { ...trial, effects: rest(trial.effects) }, new Map());
   if (difference.class === "same") return { failures, difference: null };
   return { failures: [...failures, ...difference.why.map((line) => ({ what: subjectOf(line), why: [line] }))], difference };

@@ -1,0 +1,142 @@
+/** `cleared cases`: what was right and must stay so: list, show, run, add. A case is retired by removing its file and proposing that alone. */
+import { existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { ClearedError, toWire } from "../../errors.ts";
+import { type Case, parseCase } from "../../evidence/case-file.ts";
+import { caseName } from "../../evidence/cases.ts";
+import { effectLines } from "../../evidence/effect-lines.ts";
+import type { EntryEffect } from "../../evidence/types.ts";
+import { createDiskCache } from "../../sandbox/disk-cache.ts";
+import { CACHE, CASES } from "../../workspace/layout.ts";
+import { pickCases } from "../cases-api.ts";
+import { withAnyApi } from "../connect.ts";
+import { findWorkspace } from "../find.ts";
+import type { Invocation } from "../main.ts";
+import { type Output, table } from "../output.ts";
+import { withProgress } from "../progress.ts";
+
+interface Told {
+  output: Output;
+  dir: string;
+  names: string[];
+  options: Record<string, unknown>;
+}
+
+export async function run(
+  at: Invocation,
+  [verb = "list", names = []]: (string | string[] | undefined)[],
+  options: Record<string, unknown>,
+): Promise<number> {
+  const act = Object.hasOwn(VERBS, String(verb)) ? VERBS[String(verb)] : undefined;
+  if (act === undefined) throw new ClearedError("USAGE", `\`cleared cases ${String(verb)}\` is not known: list, show, run or add.`);
+  return act({ output: at.output, dir: findWorkspace(at.dir), names: [names].flat(), options });
+}
+
+const VERBS: Record<string, (told: Told) => number | Promise<number>> = {
+  list({ output, dir, names }) {
+    const found = readCases(dir, names);
+    output.result(
+      found.map(({ one, ...rest }) => ({ ...rest, ...(one === null ? {} : { agent: one.agent, why: one.why, from: one.from }) })),
+    );
+    const rows = found.map(({ name, size, one, error }) => [
+      output.bold(name),
+      one?.from.day ?? "",
+      kB(size),
+      one?.why ?? output.red(error ?? ""),
+    ]);
+    for (const line of table(rows)) output.line(line);
+    output.line(
+      found.length === 0
+        ? "No cases yet. `cleared cases add RUN` makes one; a correction and an accepted proposal make them by themselves."
+        : "To retire one: `git rm` its file and `cleared propose --reason WHY`, apart from other changes.",
+    );
+    return found.some(({ one }) => one === null) ? 2 : 0;
+  },
+
+  show({ output, dir, names }) {
+    if (names.length === 0) throw new ClearedError("USAGE", "Name a case: `cleared cases show NAME`; `cleared cases` lists them.");
+    const found = readCases(dir, names).map(({ path, one }) => one ?? parseCase(read(dir, path), path));
+    output.result(found);
+    for (const one of found) for (const line of inWords(one, output)) output.line(line);
+    return 0;
+  },
+
+  async run({ output, dir, names }) {
+    const tried = await withAnyApi(dir, (api) => withProgress(api, null, () => api.tryCases({ names })));
+    output.result(tried);
+    for (const path of tried.odd) output.note(`${path} is a link or too large: it is not tried, and cannot be proposed.`);
+    const paint = { failed: output.red, open: output.yellow, fixed: output.green, passed: output.green };
+    for (const { name, status, why } of tried.results) {
+      output.line(`${paint[status](status)}  ${name}`);
+      for (const line of why) output.line(`    ${line}`);
+    }
+    const open = tried.open.length === 0 ? "" : `, ${tried.open.length} open: HEAD does not do it either`;
+    output.line(`${tried.passed}/${tried.total}${open}`);
+    return tried.failed.length > 0 ? 1 : 0;
+  },
+
+  async add({ output, dir, names: [id, ...more], options }) {
+    if (id === undefined || more.length > 0) throw new ClearedError("USAGE", "Name one run: `cleared cases add run_…`.");
+    const why = String(options["why"] ?? "This is right as it is.");
+    const { file, text } = await withAnyApi(dir, (api) => api.caseOfRun({ run: id, why }));
+    if (existsSync(join(dir, file)) && read(dir, file) !== text)
+      throw new ClearedError("CASE_IMPOSSIBLE", `${file} is there already, with other content. Look at it, or remove it and try again.`);
+    mkdirSync(dirname(join(dir, file)), { recursive: true });
+    writeFileSync(join(dir, file), text);
+    output.result({ file });
+    output.line(`${file}: look at it, then \`cleared propose\` or commit it.`);
+    return 0;
+  },
+};
+
+interface Found {
+  name: string;
+  path: string;
+  size: number;
+  one: Case | null;
+  error: string | null;
+}
+
+/** The cases as they lie in the work tree. @throws CASE_UNKNOWN */
+function readCases(dir: string, names: readonly string[]): Found[] {
+  const cache = createDiskCache(join(dir, CACHE));
+  const folder = join(dir, CASES);
+  const there = existsSync(folder)
+    ? readdirSync(folder, { recursive: true }).map((name) => `${CASES}${String(name).replaceAll("\\", "/")}`)
+    : [];
+  const paths = there.filter((path) => path.endsWith(".yaml") && lstatSync(join(dir, path)).isFile()).sort();
+  return pickCases(paths, names).map((path) => {
+    const told = { name: caseName(path), path, size: lstatSync(join(dir, path)).size };
+    try {
+      return { ...told, one: parseCase(read(dir, path), path, cache), error: null };
+    } catch (error) {
+      return { ...told, one: null, error: toWire(error).message };
+    }
+  });
+}
+
+const read = (dir: string, path: string): string => readFileSync(join(dir, path), "utf8");
+
+const kB = (size: number): string => `${(size / 1024).toFixed(1)} kB`;
+
+function inWords({ agent, why, from, input, steps, expect, corrected }: Case, output: Output): string[] {
+  const counts = Map.groupBy(steps, (step) => step.name);
+  const calls = [...counts].map(([name, made]) => (made.length === 1 ? name : `${name} (${made.length})`));
+  const by = [
+    from.correction === undefined ? "" : `, corrected by ${from.correction}`,
+    from.proposal === undefined ? "" : `, frozen by ${from.proposal}`,
+  ];
+  return [
+    `${output.bold(`${agent}/${from.run}`)}  ${why}`,
+    `  recorded on ${from.day}, on commit ${from.commit.slice(0, 7)}${by.join("")}`,
+    `  input ${JSON.stringify(input).slice(0, 300)}`,
+    `  ${steps.length} calls: ${calls.join(", ")}`,
+    ...(expect === null ? [] : [output.bold("  must come of it"), ...effectLines(expect).map((line) => `    ${line}`)]),
+    ...(corrected.entries.length + corrected.asked.length === 0 ? [] : [output.bold("  as a person left it")]),
+    ...corrected.entries.map((entry) => `    ${entryLine(entry)}`),
+    ...corrected.asked.map(({ tool, params }) => `    asks for ${tool} ${JSON.stringify(params)}`),
+  ];
+}
+
+const entryLine = ({ date, description, legs }: EntryEffect): string =>
+  `${date} ${description}: ${legs.map(({ account, amount, currency }) => `${account} ${amount} ${currency}`).join(", ")}`;
