@@ -26,6 +26,7 @@ import type { Moving, Proof } from "./move-run.ts";
 import type { Proposing, ShownProposal } from "./proposals-api.ts";
 import type { UndoPlan } from "../proposals/undo-plan.ts";
 import type { Undone } from "../proposals/undo.ts";
+import type { Bisected } from "./bisect-api.ts";
 import type { Group, Movable } from "./move-runs.ts";
 import type { Resumed } from "./pause.ts";
 
@@ -61,6 +62,8 @@ export interface Api {
   migrate(p: Moving & { to?: string; dryRun: boolean; wait: boolean }): Promise<{ proof: Proof; run: RunRecord | null }>;
   /** The same for all that wait on older code, or those named; the others stay. With `wait` those moved have come to rest. @throws RUN_UNKNOWN */
   migrateRuns(p: Group & { wait: boolean }): Promise<Movable[]>;
+  /** Which commit changed what a run, or the run that made an entry, would do. @throws RUN_UNKNOWN, RUN_STATUS, JOURNAL_ENTRY_MISSING, USAGE */
+  bisect(p: { name: string }): Promise<Bisected>;
   /** Ends the pause of one agent, or with null every pause. @throws AGENT_UNKNOWN, RUN_PAUSED */
   resumeAgents(p: { agent: string | null; by: string | null }): Promise<Resumed>;
   replay(p: { run: string }): Promise<{ same: boolean; findings: string[]; steps: number }>;
@@ -233,6 +236,7 @@ export function createApi(host: Host): Api {
       return runs;
     },
 
+    bisect: async ({ name }) => (await import("./bisect-api.ts")).bisectRun(host, name),
     resumeAgents: async (p) => (await import("./pause.ts")).resumeAgents(host, p),
 
     async replay({ run }) {

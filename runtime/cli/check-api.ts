@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { CheckResult } from "../checks/findings.ts";
 import { type Check, STATIC_CHECKS, type Subject, runChecks } from "../checks/pipeline.ts";
 import { closuresOf, reachedOf } from "../checks/reached.ts";
+import { createCards } from "../engine/cards.ts";
 import { Database } from "../engine/database.ts";
 import { createEngine } from "../engine/sqlite.ts";
 import type { Bench } from "../evidence/bench.ts";
@@ -33,13 +34,13 @@ export async function subjectOf(host: Host, base: Tree, tree: Tree, paths: reado
 }
 
 /** The host with the recorded runs of its workspace: one in memory has none of its own, so the store is read beside it. */
-async function withRecordings<T>(host: Host, work: (bench: Bench) => Promise<T>): Promise<T> {
+export async function withRecordings<T>(host: Host, work: (bench: Bench) => Promise<T>): Promise<T> {
   const store = join(host.dir, STORE);
   const isOwner = host.database.epoch !== null;
   if (isOwner || !existsSync(store)) return work(host);
   const database = new Database(store);
   try {
-    return await work({ ...host, engine: createEngine(database, host.clock, () => undefined) });
+    return await work({ ...host, engine: createEngine(database, host.clock, () => undefined), cards: createCards(database) });
   } finally {
     database.close();
   }

@@ -98,6 +98,11 @@ const COMMANDS: Spec[] = [
     load: () => import("./commands/runs.ts"),
   },
   {
+    name: "bisect <run|entry>",
+    about: "the commit since which a run, or the run that made an entry, would come out otherwise",
+    load: () => import("./commands/bisect.ts"),
+  },
+  {
     name: "pause [agent]",
     about: "stop an agent, or all: nothing starts, acts outside or commits",
     options: [["--reason <text>", "why, for who comes by"]],

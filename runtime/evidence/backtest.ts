@@ -4,15 +4,14 @@
  */
 import { replayRun, stopped } from "../engine/replay.ts";
 import { ClearedError } from "../errors.ts";
-import type { RunRecord, Tree } from "../ports.ts";
+import type { Json, RunRecord, Tree } from "../ports.ts";
 import { type Exact, ZERO, fromExact, plus, toExact } from "../workspace/amounts.ts";
-import { agentFile } from "../workspace/layout.ts";
 import { findEntry } from "../workspace/months.ts";
 import type { Bench } from "./bench.ts";
 import { type Known, differenceOf } from "./differences.ts";
 import { effectsOf } from "./effects.ts";
 import { addMoney, movesOf, netOf } from "./money.ts";
-import { closureOf } from "./reached.ts";
+import { filesOf } from "./reached.ts";
 import { tryRun } from "./trial.ts";
 import type { BacktestClass, BacktestReport, Code, Effects, Recording, RunDifference, Which } from "./types.ts";
 
@@ -41,7 +40,7 @@ export async function backtest(
   options: BacktestOptions,
 ): Promise<BacktestReport> {
   const before: Code = { tree: base.tree, changed: code.changed };
-  const files = [...(await filesOf(before, agent, bench)), ...code.changed];
+  const files = [...(await filesBefore(before, agent, bench)), ...code.changed];
   const chosen = await idsOf(agent, which, bench);
   const head = bench.git.tree(await bench.git.head());
   const sums = newSums();
@@ -90,13 +89,14 @@ export async function backtest(
   }
 }
 
-/** The files that make the agent; none when it is new, or does not compile: then the record is all there is to compare with. */
-async function filesOf({ tree }: Code, agent: string, bench: Bench): Promise<string[]> {
-  if ((await tree.blob(agentFile(agent))) === null) return [];
-  return closureOf(tree, agent, bench).catch((error) => {
+/** None for an agent that is new or does not compile: then the record is all there is to compare with. */
+async function filesBefore({ tree }: Code, agent: string, bench: Bench): Promise<string[]> {
+  try {
+    return await filesOf(await bench.scriptIn(tree, agent), tree);
+  } catch (error) {
     if (error instanceof ClearedError && error.code.startsWith("SCRIPT_")) return [];
     throw error;
-  });
+  }
 }
 
 async function isMadeBy(tree: Tree, then: Tree, files: readonly string[]): Promise<boolean> {
@@ -117,8 +117,10 @@ async function idsOf(agent: string, which: Which, { engine, clock }: Bench): Pro
   }
 }
 
+/** A live run of an agent of a commit that came to its end; a fork of one of `cleared exec` has its text in no commit either. */
 function isRecorded({ mode, cause, status }: RunRecord): boolean {
-  return mode === "live" && cause.kind !== "exec" && (status === "done" || status === "failed");
+  const isText = cause.kind === "exec" || typeof (cause.detail as { text?: Json } | null | undefined)?.text === "string";
+  return mode === "live" && !isText && (status === "done" || status === "failed");
 }
 
 /** A run with its history, as trials take it; null for one that cannot be tried. @throws RUN_UNKNOWN */

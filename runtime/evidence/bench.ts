@@ -10,6 +10,7 @@ import type { Cards, Clock, Engine, Git, Imports, Json, RunLog, RunRecord, Step,
 import { Suspend } from "../primitive.ts";
 import type { Config, Trust } from "../workspace/config.ts";
 import { treeOver } from "../workspace/tree-over.ts";
+import { SETTINGS, isIn } from "./code.ts";
 import type { Recorded } from "./recorded.ts";
 import type { Code } from "./types.ts";
 
@@ -35,7 +36,8 @@ export function missing(sentence: string): Suspend {
 
 /** Texts of the files that the change lays over a run's own commit. */
 export async function changedFiles({ tree, changed }: Code): Promise<Map<string, string | null>> {
-  return new Map(await Promise.all(changed.map(async (path) => [path, await tree.read(path)] as const)));
+  const settings = changed.filter((path) => isIn(path, SETTINGS));
+  return new Map(await Promise.all(settings.map(async (path) => [path, await tree.read(path)] as const)));
 }
 
 /**

@@ -11,7 +11,7 @@ import type { Step, Tree } from "../ports.ts";
 import { type Header, parseHeader } from "../sandbox/header.ts";
 import type { Config } from "../workspace/config.ts";
 import { scanImports } from "../workspace/imports.ts";
-import { CONFIG, IMPORT, IMPORTERS, PROCESSED, SCRIPTS, agentFile } from "../workspace/layout.ts";
+import { CONFIG, IMPORT, IMPORTERS, PROCESSED, TOOLS, agentFile } from "../workspace/layout.ts";
 import { treeOver } from "../workspace/tree-over.ts";
 import { type Bench, changedFiles, missing } from "./bench.ts";
 import type { Code, Recording } from "./types.ts";
@@ -28,16 +28,16 @@ export async function servedBy(recording: Recording, code: Code, script: Script,
   const then = bench.git.tree(run.pin.commit);
   if (!(await hasSameRights(then, agentFile(run.agent), code, script.header)))
     return { steps: 0, statements: await rereads(recording, code, bench) };
-  const tools = await sameFiles(then, code.tree, `${SCRIPTS}tools/`);
-  const changed = (
-    await Promise.all(code.changed.map(async (path) => ((await then.blob(path)) === (await code.tree.blob(path)) ? [] : [path])))
-  ).flat();
-  const statements = changed.length === 0 ? null : await rereads(recording, code, bench);
+  const tools = await sameFiles(then, code.tree, TOOLS);
+  const laid = await changedFiles(code);
+  const texts = await Promise.all([...laid].map(async ([path, text]) => (await then.read(path)) !== text));
+  const isChanged = texts.includes(true);
+  const statements = !isChanged ? null : await rereads(recording, code, bench);
   for (const [n, step] of steps.entries()) {
     const isBuiltIn = Object.hasOwn(bench.world.globals, step.name);
     if (!isBuiltIn && tools) continue;
     if (!isBuiltIn) return { steps: n, statements };
-    if (changed.length > 0 && (await dependsOnFiles(step, bench))) return { steps: n, statements };
+    if (isChanged && (await dependsOnFiles(step, bench))) return { steps: n, statements };
   }
   return { steps: steps.length, statements };
 }
