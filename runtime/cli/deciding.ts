@@ -45,6 +45,8 @@ export async function decideAll(
     for (const line of cardLines(output, one.card)) output.line(line);
     if (one.still !== null) output.line(`      counted; still needs ${one.still}`);
     if (one.commit !== null) output.line(`      commit ${one.commit.slice(0, 7)}`);
+    if (one.case !== null) output.line(`      case ${one.case}`);
+    if (one.noCase !== null) output.line(`      no case is made of it: ${one.noCase}`);
     if (one.run !== null && one.card.gate !== null) output.line(`      ${runLine(output, one.run).join("  ").trimEnd()}`);
   }
   return 0;
