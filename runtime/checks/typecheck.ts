@@ -1,17 +1,12 @@
 /**
- * Type check of agent scripts by the native TypeScript 7 compiler, in a child process that is killed after 10 s: its parser needs over
- * a minute for hostile nesting. The only file that imports typescript; its `unstable` API is pinned by the exact version in package.json.
+ * Type check of agent scripts by the native TypeScript 7 compiler (compiler.ts), each file on its own.
  * Comparing and adding text is legal TypeScript, so operators on Money and Decimal are found from the types of their operands.
  */
-import type { ChildProcess } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import type { API, Checker, Diagnostic, Project, Type } from "typescript/unstable/async";
+import type { Checker, Diagnostic, Project, Type } from "typescript/unstable/async";
 import type { BinaryExpression, Node, SourceFile } from "typescript/unstable/ast";
 import type { At } from "../errors.ts";
 import type { Finding } from "../ports.ts";
-import { SCRIPT_OPTIONS } from "./write-types.ts";
+import { CompilerGone, compilerNames, withProject } from "./compiler.ts";
 
 export interface Checked {
   /** As findings name it: agents/ingest.ts */
@@ -20,8 +15,6 @@ export interface Checked {
   /** Type of the global `input` as text; any unless told. */
   input?: string | undefined;
 }
-
-const TIMEOUT_MS = 10_000;
 
 // `return` and `await` are legal inside, names stay local to the script, and lines keep their numbers.
 const open = ({ input }: Checked): string => `(async function (${input === undefined ? "" : `input: ${input}`}) {`;
@@ -33,72 +26,18 @@ const isImplicitAny = (code: number): boolean => code >= 7000 && code < 7100;
 /** Findings SCRIPT_TYPES and SCRIPT_MONEY, file by file in source order. Never throws because of what a script says. */
 export async function typecheck(files: readonly Checked[], typesText: string): Promise<Finding[]> {
   if (files.length === 0) return [];
-  const dir = await mkdtemp(join(tmpdir(), "cleared-types-"));
-  const { API } = await import("typescript/unstable/async");
-  const api = new API({ cwd: dir });
-  let timer: NodeJS.Timeout | undefined;
-  try {
-    const paths = files.map((_, i) => join(dir, `${i}.ts`));
-    const config = join(dir, "tsconfig.json");
-    await writeFile(join(dir, "primitives.d.ts"), typesText);
-    await Promise.all(files.map((file, i) => writeFile(paths[i] ?? "", open(file) + file.source + close(file))));
-    await writeFile(config, JSON.stringify({ compilerOptions: SCRIPT_OPTIONS, files: ["primitives.d.ts", ...paths] }));
-    const late = new Promise<"late">((resolve) => {
-      timer = setTimeout(() => resolve("late"), TIMEOUT_MS);
-    });
-    const checking = checkAll(api, config, paths, files).catch((error: unknown) => {
-      const child = childOf(api);
-      if (child !== undefined && child.exitCode === null && child.signalCode === null) throw error;
-      return "died" as const;
-    });
-    // When the race is lost the answer comes later, or fails: nobody waits for it.
-    checking.catch(() => undefined);
-    const found = await Promise.race([checking, late, died(api)]);
-    if (Array.isArray(found)) return found;
-    const why = found === "late" ? `did not finish within ${TIMEOUT_MS / 1000} s` : "stopped";
-    return [
-      {
-        code: "SCRIPT_TYPES",
-        at: { file: files[0]?.file ?? "" },
-        message: `The type checker ${why}. Look for very deep nesting, or split the script.`,
-      },
-    ];
-  } finally {
-    clearTimeout(timer);
-    const child = childOf(api);
-    await api.close().catch(() => undefined);
-    // A busy compiler does not look at its closed input: without the signal it would go on for minutes.
-    child?.kill("SIGKILL");
-    await rm(dir, { recursive: true, force: true });
-  }
-}
-
-/** The compiler's process. The API starts it with the first request and does not show it, but only its owner can kill it. */
-function childOf(api: API): ChildProcess | undefined {
-  return (api as unknown as { client: { process?: ChildProcess } }).client.process;
-}
-
-/** Resolves when the compiler dies by itself. */
-function died(api: API): Promise<"died"> {
-  return new Promise((resolve) => {
-    const look = setInterval(() => {
-      const child = childOf(api);
-      if (child === undefined) return;
-      clearInterval(look);
-      if (child.exitCode !== null || child.signalCode !== null) resolve("died");
-      else child.once("exit", () => resolve("died"));
-    }, 5);
-    look.unref();
+  const texts = new Map([
+    ["primitives.d.ts", typesText],
+    ...files.map((file, i): [string, string] => [`${i}.ts`, open(file) + file.source + close(file)]),
+  ]);
+  const found = await withProject(texts, async (project, path) => {
+    const findings: Finding[] = [];
+    for (const [i, file] of files.entries()) findings.push(...(await checkFile(project, path(`${i}.ts`), file)));
+    return findings;
   });
-}
-
-async function checkAll(api: API, config: string, paths: string[], files: readonly Checked[]): Promise<Finding[]> {
-  const snapshot = await api.updateSnapshot({ openProjects: [config] });
-  const project = snapshot.getProjects()[0];
-  if (project === undefined) throw new Error("The compiler opened no project.");
-  const findings: Finding[] = [];
-  for (const [i, file] of files.entries()) findings.push(...(await checkFile(project, paths[i] ?? "", file)));
-  return findings;
+  if (!(found instanceof CompilerGone)) return found;
+  const message = `The type checker ${found.why}. Look for very deep nesting, or split the script.`;
+  return [{ code: "SCRIPT_TYPES", at: { file: files[0]?.file ?? "" }, message }];
 }
 
 async function checkFile(project: Project, path: string, file: Checked): Promise<Finding[]> {
@@ -223,7 +162,7 @@ function advice(operator: string, unary: boolean): string {
 }
 
 async function operationsOf(file: SourceFile): Promise<Operation[]> {
-  const { SyntaxKind } = await import("typescript/unstable/ast");
+  const { SyntaxKind } = await compilerNames();
   const found: Operation[] = [];
   const checked = /^(?:[<>]=?|[!=]==?|[-+*/%]=?|\*\*=?)$/;
   const visit = (node: Node): void => {
@@ -244,7 +183,7 @@ async function operationsOf(file: SourceFile): Promise<Operation[]> {
 
 /** Kind of each type; asked once per distinct type, because each question is a round trip. */
 async function kindsOf(checker: Checker, types: readonly (Type | undefined)[]): Promise<Kind[]> {
-  const { SymbolFlags, TypeFlags } = await import("typescript/unstable/async");
+  const { SymbolFlags, TypeFlags } = await compilerNames();
   const declared = async (name: string, flags: number): Promise<Type | undefined> => {
     const symbol = await checker.resolveName(name, flags);
     return symbol === undefined ? undefined : checker.getDeclaredTypeOfSymbol(symbol);

@@ -105,12 +105,15 @@ it("an error in one script does not touch the others", async () => {
   ]);
 });
 
-it("leaves no folder behind", async () => {
+it("leaves nothing on the disk, and sees nothing of it", async () => {
   const [before, own] = [process.env["TMPDIR"], await mkdtemp(join(tmpdir(), "cleared-tmp-"))];
   process.env["TMPDIR"] = own;
+  await writeFile(join(own, "secret.d.ts"), "declare const secret: 1;");
   try {
-    await check("1");
-    expect(await readdir(own)).toEqual([]);
+    expect(await check(`/// <reference path="${own}/secret.d.ts" />\nsecret`)).toEqual([
+      expect.stringMatching(/^agents\/0\.ts:2:1 SCRIPT_TYPES Cannot find name 'secret'/),
+    ]);
+    expect(await readdir(own)).toEqual(["secret.d.ts"]);
   } finally {
     if (before === undefined) delete process.env["TMPDIR"];
     else process.env["TMPDIR"] = before;
@@ -119,8 +122,18 @@ it("leaves no folder behind", async () => {
 });
 
 it("a script that keeps the compiler busy ends it, and is told", { timeout: 30_000 }, async () => {
-  expect(await check("[".repeat(5000) + "]".repeat(5000))).toEqual([
-    expect.stringMatching(/SCRIPT_TYPES The type checker (did not finish within 10 s|stopped)/),
+  const [hostile, next] = await Promise.all([check("[".repeat(5000) + "]".repeat(5000)), check("const a: number = 'x';")]);
+  expect(hostile).toEqual([expect.stringMatching(/SCRIPT_TYPES The type checker (did not finish within 10 s|stopped)/)]);
+  // Whoever waited behind it is served by another one.
+  expect(next).toEqual([expect.stringMatching(/^agents\/0\.ts:1:7 SCRIPT_TYPES Type 'string'/)]);
+});
+
+it("nothing of one check is seen by the next", async () => {
+  expect(await check("const a = 1; a", "const b: number = 'x';")).toHaveLength(1);
+  expect(await check("const b = 2; a")).toEqual([expect.stringMatching(/^agents\/0\.ts:1:14 SCRIPT_TYPES Cannot find name 'a'/)]);
+  expect(await check("const a: string = 1;", "const b = 2; b", "config_get()")).toEqual([
+    expect.stringMatching(/^agents\/0/),
+    expect.stringMatching(/^agents\/2/),
   ]);
 });
 
