@@ -341,8 +341,8 @@ export interface Cards {
   decide(id: number, decision: Decision): void;
   /** What an open card shows of the answers so far. */
   revise(id: number, shown: { edited: Call[]; said: string[] }): void;
-  /** What a card is about has moved on; `key` names it anew. */
-  restate(id: number, card: { title: string; body: Json; key?: string }): void;
+  /** What a card is about has moved on. */
+  restate(id: number, card: { title: string; body: Json }): void;
 }
 
 // ---------------------------------------------------------------- a run's view of the workspace
@@ -448,6 +448,8 @@ export type Change =
   /** Something for a person, released with the commit: about an entry, about a refused row of a statement, or just a note. */
   | { op: "review"; title: string; body: Json; entry: string | null; row?: { hash: string; line: number }; booked?: string[] }
   | { op: "emit"; event: string; payload: Json }
+  /** A change of files that a person shall decide; becomes a proposal once it is released. `base`: the commit the run reads. */
+  | { op: "propose"; title: string; reason: string; by: string; files: Record<string, string | null>; base: string; evidence: Json }
   | { op: "committed"; commit: string }
   /** A gate was decided; the approved calls may now act outside, each once. */
   | { op: "decided"; decision: Decision["decision"]; by: string; calls: Call[]; people?: Decision["people"]; self?: boolean }
@@ -684,6 +686,15 @@ export interface Children {
   }>;
 }
 
+/** What a script asks to be changed: whole files by path, null removes. */
+export interface ChangeWish {
+  title: string;
+  reason: string;
+  files: Record<string, string | null>;
+  /** Facts it rests on, kept with it. */
+  evidence: Json;
+}
+
 /** Everything a primitive can reach, through one run's eyes: HEAD plus what the run has written so far. */
 export interface PrimitivePorts {
   books: Books;
@@ -695,6 +706,8 @@ export interface PrimitivePorts {
   configKeys(): Promise<string[]>;
   review(item: { title: string; body: Json; entry: string | null; row?: { hash: string; line: number } }): void;
   pending(): Promise<Card[]>;
+  /** Proposes a change for the run's agent; released with the run's commit. Refused with the reason, never thrown. */
+  propose(wish: ChangeWish): Promise<{ accepted: boolean; proposal: string | null; reason: string }>;
   log(message: string): void;
   emit(event: string, payload: Json): void;
   gitLog(options: { limit: number; path?: string }): Promise<LogEntry[]>;
@@ -778,8 +791,11 @@ export type Flow =
 export interface Survey {
   /** Texts, numbers and booleans; `path`: the names they stand under, from the nearest variable or call: `rules.confidence`. */
   literals: { value: string | number | boolean; path: string; line: number }[];
-  /** Values of the keys that were asked for. fixed: literal in every case. means: changes when what decides the value does. */
-  fields: { name: string; fixed: boolean; means: string; line: number; shown: string }[];
+  /**
+   * Values of the keys that were asked for. fixed: literal in every case. means: changes when what decides the value does; when: also when
+   * the conditions under which it is given do. tool: the literal `tool` in the same object, or null.
+   */
+  fields: { name: string; fixed: boolean; means: string; when: string; tool: string | null; line: number; shown: string }[];
   /** Lines that give objects keys which do not stand in the text. */
   built: number[];
   /** By index of `Compiled.calls`. means: changes when what decides whether the call is made does; "" when nothing does. texts: in its arguments. */

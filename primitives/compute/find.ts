@@ -214,3 +214,11 @@ export const compute_find = definePrimitive({
   example: `compute_find("net present value of these cash flows")`,
   run: ({ description, limit }) => rank(description, builtIn(), limit),
 });
+
+/** compute_find where there are more functions than the built-in ones: the tools of a commit. */
+export function findAmong(tools: readonly Primitive[]): Primitive {
+  let all: ReturnType<typeof indexed> | undefined;
+  const run: typeof compute_find.run = ({ description, limit }) =>
+    rank(description, (all ??= indexed([...computePrimitives, ...tools].map(findable))), limit);
+  return { ...compute_find, run } as unknown as Primitive;
+}

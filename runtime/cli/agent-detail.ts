@@ -46,7 +46,8 @@ export async function agentDetail(host: Host, { name, file, header }: AgentAtHea
   const registry = await host.registry.whole();
   const primitives = registry.names();
   const rows = new Set(registry.all().map((one) => one.access));
-  const script = header === null ? null : await loadScript(tree, file, host.sandbox, { lint: false, primitives }).catch(said);
+  const script =
+    header === null ? null : await loadScript(tree, file, host.sandbox, { lint: false, primitives, primitive: registry.get }).catch(said);
   const scripts: Record<string, StateScript> = script === null ? {} : { ...script.scripts, "": script.main };
   const toolClass = toolClassIn(host.trust);
   const byState = machine === null ? null : lintStates(scripts, machine, registry, toolClass).calls;

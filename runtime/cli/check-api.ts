@@ -7,6 +7,7 @@ import { closuresOf, reachedOf } from "../checks/reached.ts";
 import { createCards } from "../engine/cards.ts";
 import { Database } from "../engine/database.ts";
 import { createEngine } from "../engine/sqlite.ts";
+import { withTools } from "../engine/tool-scripts.ts";
 import type { Bench } from "../evidence/bench.ts";
 import { dryChecks, dryRunsOf } from "../evidence/synthetic.ts";
 import type { Tree } from "../ports.ts";
@@ -26,7 +27,7 @@ export interface CheckedTree {
 /** What is checked, for the checks of a proposal too. `all`: every agent, reached or not. */
 export async function subjectOf(host: Host, base: Tree, tree: Tree, paths: readonly string[], all = false): Promise<Subject> {
   const { sandbox, trust } = host;
-  const registry = await host.registry.whole();
+  const registry = await withTools(await host.registry.whole(), tree, sandbox);
   const closures = await closuresOf(tree, { sandbox, names: registry.names() });
   const files = all ? closures.map(({ file }) => file) : reachedOf(closures, paths, registry);
   const policies = all ? [...new Set(closures.flatMap((one) => [...one.policies]))] : [];

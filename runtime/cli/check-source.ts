@@ -1,6 +1,7 @@
 /** What is checked about a script before it runs on a person's word: language, names, capabilities, states, types and money, with its sub-scripts. */
 import { checkScript } from "../checks/pipeline.ts";
 import { findingError } from "../engine/script.ts";
+import { withTools } from "../engine/tool-scripts.ts";
 import type { Finding, Sandbox, Tree } from "../ports.ts";
 import type { Trust } from "../workspace/config.ts";
 import { treeOver } from "../workspace/tree-over.ts";
@@ -16,7 +17,7 @@ export async function checkSource(host: Host, file: string, text: string): Promi
 
 /** All findings of a script of a tree, in the order of its lines. */
 export async function findingsOf(tree: Tree, file: string, { sandbox, trust, registry }: Checking): Promise<Finding[]> {
-  return checkScript({ tree, sandbox, trust, registry: await registry.whole() }, file);
+  return checkScript({ tree, sandbox, trust, registry: await withTools(await registry.whole(), tree, sandbox) }, file);
 }
 
 export interface Checking {

@@ -198,7 +198,7 @@ function assemble(parts: Parts): Omit<Host, "close"> {
   const scripts = createMemo<Promise<Script>>();
 
   const scriptIn = (tree: Tree, agent: string): Promise<Script> =>
-    loadScript(tree, agentFile(agent), sandbox, { lint: true, primitives: names, cache });
+    loadScript(tree, agentFile(agent), sandbox, { lint: true, primitives: names, primitive: registry.get, cache });
   const script = async (run: RunRecord): Promise<Script> => {
     const tree = git.tree(run.pin.commit);
     const source = execSource(run.cause);
@@ -208,6 +208,7 @@ function assemble(parts: Parts): Omit<Host, "close"> {
     return loadScript(treeOver(tree, new Map([[source.file, source.text]])), source.file, sandbox, {
       lint: source.lint,
       primitives: names,
+      primitive: registry.get,
       cache,
     });
   };

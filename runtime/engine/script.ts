@@ -2,9 +2,9 @@
 import { ClearedError, fromWire } from "../errors.ts";
 import type { Compiled, Finding, Job, RunRecord, Sandbox, Tree } from "../ports.ts";
 import type { Primitive } from "../primitive.ts";
-import type { DiskCache } from "../sandbox/disk-cache.ts";
 import { type Header, parseHeader } from "../sandbox/header.ts";
-import { scriptFile } from "../workspace/layout.ts";
+import { TOOLS, scriptFile, toolOf } from "../workspace/layout.ts";
+import type { ToolsAround } from "./tool-scripts.ts";
 
 export interface Script {
   header: Header;
@@ -16,16 +16,18 @@ export interface Script {
 
 /**
  * Reads and compiles. `lint: false` skips the language lint: the sandbox must hold by itself.
- * @throws SCRIPT_MISSING, SCRIPT_HEADER, and the first finding of the language lint
+ * @throws SCRIPT_MISSING, SCRIPT_HEADER, COMPUTE_TOOL, and the first finding of the language lint
  */
 export async function loadScript(
   tree: Tree,
   file: string,
   sandbox: Sandbox,
-  options: { lint: boolean; primitives: readonly string[]; cache?: DiskCache },
+  { lint, ...around }: Omit<ToolsAround, "sandbox"> & { lint: boolean },
 ): Promise<Script> {
+  const texts: string[] = [];
+  let declared = null as string[] | null;
   const source = await read(tree, file);
-  const header = parseHeader(source.text, file, options.cache);
+  const header = parseHeader(source.text, file, around.cache);
   const main = await compile(source, file);
   // Without a prototype: a file may be called __proto__.
   const scripts = Object.create(null) as Record<string, Compiled>;
@@ -37,15 +39,18 @@ export async function loadScript(
     scripts[name] = sub;
     queue.push(...sub.scripts);
   }
-  return { header, main, scripts, tools: {} };
+  if (declared === null || declared.length === 0) return { header, main, scripts, tools: {} };
+  const called = new Set([main, ...Object.values(scripts)].flatMap(({ calls }) => calls.map(({ name }) => name)));
+  // Loaded where there are tools: it brings all compute functions with it.
+  const { toolsFor } = await import("./tool-scripts.ts");
+  return { header, main, scripts, tools: await toolsFor(texts, called, tree, { sandbox, ...around }) };
 
-  async function compile(found: { text: string; blob: string }, path: string): Promise<Compiled> {
-    const { compiled, findings } = await sandbox.compile(found.text, {
-      file: path,
-      blob: found.blob,
-      lint: options.lint,
-      primitives: options.primitives,
-    });
+  async function compile({ text, blob }: { text: string; blob: string }, path: string): Promise<Compiled> {
+    texts.push(text);
+    // A script that names no compute function needs no look at scripts/tools/.
+    if (text.includes("compute_")) declared ??= (await tree.list(TOOLS)).flatMap(({ path: tool }) => toolOf(tool) ?? []);
+    const primitives = declared === null ? around.primitives : [...around.primitives, ...declared];
+    const { compiled, findings } = await sandbox.compile(text, { file: path, blob, lint, primitives });
     if (compiled === null || findings.length > 0) throw findingError(findings, path);
     return compiled;
   }

@@ -141,8 +141,8 @@ function isFolder(path: string): boolean {
   );
 }
 
-/** The block comment's inside, with the map from its places to those of the file. */
-function cut(source: string, file: string): { text: string; place: NonNullable<YamlSource["place"]> } {
+/** The leading block comment's inside, with the map from its places to those of the file. @throws SCRIPT_HEADER when there is none */
+export function cut(source: string, file: string): { text: string; place: NonNullable<YamlSource["place"]> } {
   const opening = /^\ufeff?(?:\s|\/\/[^\n]*(?:\n|$))*\/\*+/.exec(source.slice(0, HEADER_LENGTH));
   const missing = (message: string): ClearedError =>
     new ClearedError(

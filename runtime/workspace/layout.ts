@@ -4,10 +4,14 @@ export const CONFIG = "config.yaml";
 export const TRUST = "trust.yaml";
 export const AGENTS = "agents/";
 export const SCRIPTS = "scripts/";
+/** Synthesized tools: scripts that become primitives. */
+export const TOOLS = "scripts/tools/";
 export const IMPORTERS = "importers/";
 export const POLICIES = "policies/";
 /** Frozen cases, `cases/<agent>/<name>.yaml`: what was right once. */
 export const CASES = "cases/";
+/** What was learnt: text that agents and models read. */
+export const KNOWLEDGE = "knowledge/";
 export const IMPORT = "import/";
 export const PROCESSED = "import/processed/";
 export const RECEIPTS = "import/receipts/";
@@ -42,6 +46,17 @@ export function agentFile(name: string): string {
 /** `scripts/round.ts` of `round`. */
 export function scriptFile(name: string): string {
   return `${SCRIPTS}${name}.ts`;
+}
+
+/** `scripts/tools/overtime_split.ts` of the primitive `compute_overtime_split`. */
+export function toolFile(primitive: string): string {
+  return `${TOOLS}${primitive.replace(/^compute_/, "")}.ts`;
+}
+
+/** `compute_overtime_split` of `scripts/tools/overtime_split.ts`; null for a file that can be no tool. */
+export function toolOf(path: string): string | null {
+  const name = /^scripts\/tools\/([a-z][a-z0-9]*(?:_[a-z0-9]+)*)\.ts$/.exec(path)?.[1];
+  return name === undefined ? null : `compute_${name}`;
 }
 
 /** `import/receipts/<hash>.yaml` of a statement's content hash (sha256, hex). */
