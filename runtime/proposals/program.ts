@@ -44,7 +44,7 @@ export interface Program {
   header: Header | null;
   source: string;
   sites: Site[];
-  calls: (Compiled["calls"][number] & { effect: Effect | null })[];
+  calls: (Compiled["calls"][number] & { effect: Effect | null; access: Access | null })[];
   literals: (Survey["literals"][number] & { file: string })[];
   fields: (Survey["fields"][number] & { file: string })[];
   built: { file: string; line: number }[];
@@ -52,7 +52,7 @@ export interface Program {
 }
 
 /** Keys whose values decide what is called, who is told, and whether a person is asked. */
-const KEYS = ["tool", "to", "channel", "status", "ask", "required", "level", "agent"];
+const KEYS = ["tool", "params", "calls", "amount", "to", "channel", "status", "ask", "required", "level", "agent"];
 
 /** A tool's class by trust.yaml and its name: what may write counts as writing. */
 export function classIn({ mcp }: Pick<Trust, "mcp">): (tool: string) => { class: ToolClass; why: string } {
@@ -95,12 +95,24 @@ export async function programAt(tree: Tree, file: string, around: Around): Promi
     ...{ file, title, header, source, files: new Set(parts.keys()) },
     sites: sitesOf(parts, registry, classIn(around.trust)),
     calls: all.flatMap(([, { compiled }]) =>
-      compiled.calls.map((call) => ({ ...call, effect: registry.has(call.name) ? registry.get(call.name).effect : null })),
+      compiled.calls.map((call) => {
+        const primitive = registry.has(call.name) ? registry.get(call.name) : null;
+        return { ...call, effect: primitive?.effect ?? null, access: primitive?.access ?? null };
+      }),
     ),
-    literals: at(({ literals }) => literals),
+    literals: [...headerLiterals(header, file), ...at(({ literals }) => literals)],
     fields: at(({ fields }) => fields),
     built: at(({ built }) => built.map((line) => ({ line }))),
   };
+}
+
+/** Defaults of the input are values of the script, too. */
+function headerLiterals(header: Header | null, file: string): Program["literals"] {
+  const texts = (value: unknown): string[] =>
+    typeof value === "string" ? [value] : typeof value === "object" && value !== null ? Object.values(value).flatMap(texts) : [];
+  return Object.entries(header?.input ?? {}).flatMap(([path, { default: value, enum: all }]) =>
+    texts([value, all]).map((text) => ({ value: text, path, line: 1, file })),
+  );
 }
 
 type Parts = ReadonlyMap<string, { compiled: Compiled; survey: Survey }>;

@@ -2,12 +2,12 @@
  * What a change widens: more rights, fewer gates, milder rules. Computed from the two trees, never declared, and nothing is executed; each
  * is one line with its place. What cannot be compared is told as widened. Also what trust.yaml demands of whoever decides on it.
  */
-import { type Ladder, strictest } from "../policy/levels.ts";
+import { type Ladder, ladderSchema, strictest } from "../policy/levels.ts";
 import type { Tree } from "../ports.ts";
 import { readYaml } from "../sandbox/yaml-text.ts";
 import { type Config, type Trust, parseConfig } from "../workspace/config.ts";
 import { AGENTS, CONFIG, IMPORTERS, POLICIES, SCRIPTS } from "../workspace/layout.ts";
-import { type Pack, parsePack } from "../workspace/policies.ts";
+import { parsePack } from "../workspace/policies.ts";
 import { type Around, type Program, programAt } from "./program.ts";
 import type { Report, Widening } from "./types.ts";
 import { configWidening } from "./widening-config.ts";
@@ -21,16 +21,18 @@ const AUTO_CONFIRM = 0.95;
 /** Every widening between two trees, of the files that differ: `paths`. In the order of the paths. */
 export async function wideningOf(base: Tree, tree: Tree, paths: readonly string[], around: Around): Promise<Widening[]> {
   const configs = await Promise.all([base, tree].map((one) => configAt(one, around)));
-  const ladder = configs[1]?.policy ?? configs[0]?.policy;
+  const ladder = configs[1]?.policy ?? configs[0]?.policy ?? ladderSchema.parse({});
   const confirm = Number(configs[0]?.thresholds["auto_confirm"] ?? AUTO_CONFIRM);
   const found: Widening[] = [];
   const touched = new Set(paths);
   for (const path of paths) {
+    const [was, now] = [await base.blob(path), await tree.blob(path)];
+    if (was === now) continue;
     if (path === CONFIG) found.push(...(await settings(configs[0] ?? null, configs[1] ?? null, tree)));
     else if (isPack(path)) found.push(...(await policy(base, tree, path, ladder, around)));
     else if (isScript(path)) found.push(...(await script(base, tree, path, around, confirm)));
-    else if (path.startsWith(CASES)) found.push(...(await retired(base, tree, path)));
-    else if (path.startsWith(IMPORTERS) && (await base.blob(path)) !== null)
+    else if (path.startsWith(CASES)) found.push(...retired(path, was, now));
+    else if (path.startsWith(IMPORTERS) && was !== null)
       found.push({ kind: "setting", text: `how statements are read by ${path} changes`, at: { file: path } });
   }
   found.push(...(await orphans(base, tree, touched, around)));
@@ -55,21 +57,16 @@ async function settings(was: Config | null, now: Config | null, tree: Tree): Pro
   return configWidening(was, now, (key) => yaml.at(key.split(".")).line);
 }
 
-async function policy(base: Tree, tree: Tree, path: string, ladder: Ladder | undefined, around: Around): Promise<Widening[]> {
+async function policy(base: Tree, tree: Tree, path: string, ladder: Ladder, around: Around): Promise<Widening[]> {
   const [before, after] = [await base.read(path), await tree.read(path)];
   const name = path.slice(POLICIES.length, -".yaml".length);
   if (before === null) return [];
   if (after === null) return [{ kind: "policy", text: `the policy ${name} is removed with all its rules`, at: { file: path } }];
   try {
-    if (ladder === undefined) throw new Error("no ladder");
-    const [was, now]: Pack[] = [parsePack(before, path, ladder, around.cache), parsePack(after, path, ladder, around.cache)] as [
-      Pack,
-      Pack,
-    ];
+    const read = (text: string) => parsePack(text, path, ladder, around.cache);
     const lines = after.split("\n");
-    const lineOf = (word: string) =>
-      lines.findIndex((line) => new RegExp(`(?:^|[^\\w])${RegExp.escape(word)}(?:$|[^\\w])`).test(line)) + 1 || undefined;
-    return policyWidening(was as Pack, now as Pack, ladder, lineOf);
+    const lineOf = (word: string) => lines.findIndex((line) => new RegExp(`\\b${RegExp.escape(word)}\\b`).test(line)) + 1 || undefined;
+    return policyWidening(read(before), read(after), ladder, lineOf);
   } catch {
     // A pack with an error is refused by its own check; here it only must not pass as unchanged.
     return [{ kind: "policy", text: `the policy ${name} cannot be compared: compare by hand`, at: { file: path } }];
@@ -87,13 +84,12 @@ async function script(base: Tree, tree: Tree, path: string, around: Around, conf
   return programWidening(was === null || "problem" in was ? null : was, now, around, confirm);
 }
 
-async function retired(base: Tree, tree: Tree, path: string): Promise<Widening[]> {
-  const [before, after] = [await base.blob(path), await tree.blob(path)];
-  if (before === null || before === after) return [];
+function retired(path: string, was: string | null, now: string | null): Widening[] {
+  if (was === null) return [];
   return [
     {
       kind: "case",
-      text: `the case ${path} is ${after === null ? "retired" : "changed"}: what it froze is no longer checked`,
+      text: `the case ${path} is ${now === null ? "retired" : "changed"}: what it froze is no longer checked`,
       at: { file: path },
     },
   ];
@@ -104,14 +100,22 @@ async function orphans(base: Tree, tree: Tree, touched: ReadonlySet<string>, aro
   const gone: string[] = [];
   for (const path of touched) if (isScript(path) && (await base.blob(path)) !== null && (await tree.blob(path)) === null) gone.push(path);
   if (gone.length === 0) return [];
-  const found: Widening[] = [];
+  const callers = new Map<string, string[]>(gone.map((path) => [path, []]));
   for (const { path } of [...(await tree.list(AGENTS)), ...(await tree.list(SCRIPTS))]) {
     const program = isScript(path) ? await programAt(tree, path, around) : null;
-    if (program === null || "problem" in program) continue;
-    for (const lost of gone)
-      if (calls(program, lost)) found.push({ kind: "command", text: `${lost} is gone, and ${path} still calls it`, at: { file: path } });
+    if (program !== null && !("problem" in program)) for (const [lost, all] of callers) if (calls(program, lost)) all.push(path);
   }
-  return found;
+  return [...callers].flatMap(([path, all]): Widening[] =>
+    all.length === 0
+      ? []
+      : [
+          {
+            kind: "command",
+            text: `${path} is gone while ${all.slice(0, 5).join(", ")}${all.length > 5 ? ` and ${all.length - 5} more` : ""} still call it`,
+            at: { file: path },
+          },
+        ],
+  );
 }
 
 function calls({ calls: all, header }: Program, lost: string): boolean {

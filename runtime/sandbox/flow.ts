@@ -19,7 +19,14 @@ export interface FoundFlow {
   given: Record<string, string>[];
 }
 
-const TYPED = new Set(["TSAsExpression", "TSSatisfiesExpression", "TSNonNullExpression", "ParenthesizedExpression", "AwaitExpression"]);
+/** What stands around an expression and changes nothing of it. */
+export const TYPED = new Set([
+  "TSAsExpression",
+  "TSSatisfiesExpression",
+  "TSNonNullExpression",
+  "ParenthesizedExpression",
+  "AwaitExpression",
+]);
 const MAYBE = new Set(["&&=", "||=", "??="]);
 const NOTHING: Flow = { all: [] };
 
@@ -212,12 +219,13 @@ function isNothing(flow: Flow): boolean {
   return typeof flow === "object" && "all" in flow && flow.all.length === 0;
 }
 
-function isFunction(node: Node): boolean {
+/** True for a function's declaration or expression. */
+export function isFunction(node: Node): boolean {
   return node.type === "FunctionDeclaration" || node.type === "FunctionExpression" || node.type === "ArrowFunctionExpression";
 }
 
 /** Without parentheses, types and `await`. */
-function bare(node: Node): Node {
+export function bare(node: Node): Node {
   return TYPED.has(node.type) ? bare((node["expression"] ?? node["argument"]) as Node) : node;
 }
 

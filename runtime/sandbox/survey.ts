@@ -4,13 +4,22 @@
  */
 import { createHash } from "node:crypto";
 import type { Survey } from "../ports.ts";
+import { TYPED, bare, isFunction } from "./flow.ts";
+import { calleeOf, collectGiven, leaves, literalsIn, nameOf, namesIn } from "./mentions.ts";
 import { type Node, children, literalText } from "./syntax.ts";
+
+interface Test {
+  node: Node;
+  not: boolean;
+  /** What a loop goes over. */
+  each?: true;
+}
 
 interface Around {
   /** Names from the nearest variable or call down to here: `policy_evaluate.facts.total`. */
   path: string;
   /** Conditions under which this place is reached, outermost first; not: when it does not hold. */
-  tests: readonly { node: Node; not: boolean }[];
+  tests: readonly Test[];
   /** The function of the script that this stands in. */
   inside: string | null;
 }
@@ -26,9 +35,6 @@ export interface SurveyOptions {
   primitives: readonly string[];
 }
 
-const EXITS = new Set(["ReturnStatement", "BreakStatement", "ContinueStatement", "ThrowStatement"]);
-const FUNCTIONS = new Set(["FunctionDeclaration", "FunctionExpression", "ArrowFunctionExpression"]);
-const WRAPS = new Set(["ParenthesizedExpression", "TSAsExpression", "TSSatisfiesExpression", "TSNonNullExpression", "AwaitExpression"]);
 /** Ways to make an object with keys that stand nowhere in the text. */
 const BUILDERS = new Set(["JSON.parse", "Object.fromEntries", "Object.defineProperty"]);
 // A condition is told with the variables it names and those these are made of. Deeper it would change with every table of data.
@@ -62,7 +68,7 @@ export function surveyOf(body: readonly Node[], { text, sites, line, keys, primi
       }
     }
   };
-  const meaning = (nodes: readonly { node: Node; not: boolean }[]): string => {
+  const meaning = (nodes: readonly Test[]): string => {
     const out = { text: "" };
     for (const { node, not } of nodes) {
       out.text += not ? "not " : "";
@@ -81,16 +87,11 @@ export function surveyOf(body: readonly Node[], { text, sites, line, keys, primi
     return known.length > 0 && known.every((one) => isFixed(one, depth - 1));
   };
 
-  const field = (name: string, value: Node, around: Around): void => {
+  const field = (name: string, value: Node, around: Around, tool: string | null): void => {
     if (!keys.includes(name)) return;
-    const tests = [...around.tests, { node: value, not: false }];
-    survey.fields.push({
-      name,
-      fixed: isFixed(value),
-      means: meaning(tests),
-      line: line(value.start),
-      shown: sliced(value).slice(0, SHOWN),
-    });
+    const own = [{ node: value, not: false }];
+    const [means, when] = [meaning(own), meaning([...around.tests, ...own])];
+    survey.fields.push({ name, fixed: isFixed(value), means, when, tool, line: line(value.start), shown: sliced(value).slice(0, SHOWN) });
   };
   const list = (nodes: readonly Node[], around: Around): void => {
     let tests = around.tests;
@@ -109,7 +110,7 @@ export function surveyOf(body: readonly Node[], { text, sites, line, keys, primi
   };
 
   const visit = (node: Node, around: Around): void => {
-    const plainType = node.type.startsWith("TS") && !WRAPS.has(node.type);
+    const plainType = node.type.startsWith("TS") && !TYPED.has(node.type);
     if (plainType && node.type !== "TSInstantiationExpression") return;
     switch (node.type) {
       case "Literal":
@@ -129,7 +130,19 @@ export function surveyOf(body: readonly Node[], { text, sites, line, keys, primi
       case "LogicalExpression":
         return choice(node, node["left"] as Node, [node["right"] as Node], around);
       case "WhileStatement":
+      case "DoWhileStatement":
         return choice(node, node["test"] as Node, [node["body"] as Node], around);
+      case "ForStatement":
+      case "ForInStatement":
+      case "ForOfStatement": {
+        // How often it happens is part of what decides.
+        const head = (node["right"] ?? node["test"]) as Node | null;
+        for (const child of children(node)) if (child !== node["body"]) visit(child, around);
+        return visit(
+          node["body"] as Node,
+          head === null ? around : { ...around, tests: [...around.tests, { node: head, not: false, each: true }] },
+        );
+      }
       case "SwitchStatement": {
         const tests = [...around.tests, { node: node["discriminant"] as Node, not: false }];
         for (const one of node["cases"] as Node[]) {
@@ -143,7 +156,7 @@ export function surveyOf(body: readonly Node[], { text, sites, line, keys, primi
         const { id, init } = node as unknown as { id: Node; init: Node | null };
         const name = id.type === "Identifier" ? (id["name"] as string) : "";
         if (init === null) return;
-        const named = FUNCTIONS.has(bare(init).type) && name !== "";
+        const named = isFunction(bare(init)) && name !== "";
         return visit(init, { ...around, path: name, ...(named ? { inside: name, tests: [] } : {}) });
       }
       case "FunctionDeclaration":
@@ -152,14 +165,14 @@ export function surveyOf(body: readonly Node[], { text, sites, line, keys, primi
           tests: [],
           inside: ((node["id"] as Node | null)?.["name"] as string | undefined) ?? null,
         });
-      case "Property": {
-        const key = node["key"] as Node;
-        const name =
-          node["computed"] === true ? literalText(key) : key.type === "Identifier" ? (key["name"] as string) : String(key["value"]);
-        const value = node["value"] as Node;
-        if (name === null) survey.built.push(line(node.start));
-        else field(name, value, around);
-        return visit(value, { ...around, path: [around.path, name ?? ""].filter((one) => one !== "").join(".") });
+      case "ObjectExpression": {
+        const properties = node["properties"] as Node[];
+        const tools = properties.map((one) => (nameOf(one) === "tool" ? textIn(one["value"] as Node) : null));
+        for (const one of properties) {
+          if (one.type !== "Property") visit(one, around);
+          else property(one, around, tools.find((tool) => tool !== null) ?? null);
+        }
+        return;
       }
       case "AssignmentExpression": {
         const left = bare(node["left"] as Node);
@@ -167,7 +180,7 @@ export function surveyOf(body: readonly Node[], { text, sites, line, keys, primi
         const property = left.type === "MemberExpression" ? (left["property"] as Node) : left;
         const name = computed ? literalText(property) : ((property["name"] as string | undefined) ?? null);
         if (name === null && computed) survey.built.push(line(left.start));
-        if (name !== null && left.type === "MemberExpression") field(name, node["right"] as Node, around);
+        if (name !== null && left.type === "MemberExpression") field(name, node["right"] as Node, around, null);
         visit(node["left"] as Node, around);
         return visit(node["right"] as Node, { ...around, path: name ?? "" });
       }
@@ -179,7 +192,12 @@ export function surveyOf(body: readonly Node[], { text, sites, line, keys, primi
         if (BUILDERS.has(name)) survey.built.push(line(node.start));
         if (callee.type !== "Identifier") visit(callee, { ...around, path: "" });
         else if (index === undefined) mention(callee["name"] as string, around);
-        for (const one of node["arguments"] as Node[]) visit(one, { ...around, path: index === undefined ? "" : name });
+        // `rows.forEach(f)` makes the calls of f as often as there are rows.
+        const each = callee.type === "MemberExpression" ? [{ node: callee["object"] as Node, not: false, each: true as const }] : [];
+        for (const one of node["arguments"] as Node[]) {
+          const handed = isFunction(bare(one)) ? { ...around, tests: [...around.tests, ...each] } : around;
+          visit(one, { ...handed, path: index === undefined ? "" : name });
+        }
         return;
       }
       case "Identifier":
@@ -193,6 +211,20 @@ export function surveyOf(body: readonly Node[], { text, sites, line, keys, primi
         for (const child of children(node)) visit(child, around);
     }
   };
+  const property = (node: Node, around: Around, tool: string | null): void => {
+    const name = nameOf(node);
+    const value = node["value"] as Node;
+    if (node["computed"] === true) visit(node["key"] as Node, around);
+    if (name === null) survey.built.push(line(node.start));
+    else field(name, value, around, tool);
+    visit(value, { ...around, path: [around.path, name ?? ""].filter((one) => one !== "").join(".") });
+  };
+  /** The text an expression or a const certainly is, or null. */
+  const textIn = (node: Node): string | null => {
+    const plain = bare(node);
+    const [only, ...others] = plain.type === "Identifier" ? (values.get(plain["name"] as string) ?? []) : [];
+    return literalText(plain) ?? (only === undefined || others.length > 0 ? null : literalText(bare(only)));
+  };
   /** A function of the script that is called, or handed on. */
   const mention = (name: string, around: Around): void => {
     const known = callers.get(name);
@@ -200,11 +232,14 @@ export function surveyOf(body: readonly Node[], { text, sites, line, keys, primi
     else known.push(around);
   };
 
-  for (const node of body) collect(node, values);
+  for (const node of body) collectGiven(node, values);
   list(body, { path: "", tests: [], inside: null });
   for (const { node, index, around } of reached) {
     const tests = [...around.tests, ...callersOf(around.inside, callers, new Set())];
-    const shown = around.tests.map((one) => `${one.not ? "not " : ""}${sliced(one.node)}`).join(" and ");
+    const shown = around.tests
+      .filter(({ each }) => each === undefined)
+      .map((one) => `${one.not ? "not " : ""}${sliced(one.node)}`)
+      .join(" and ");
     survey.when[index] = { means: tests.length === 0 ? "" : meaning(tests), shown: shown.slice(0, SHOWN), texts: [...literalsIn(node)] };
   }
   // A call in a default value or a type was not walked to: it counts as one that nothing decides.
@@ -213,55 +248,8 @@ export function surveyOf(body: readonly Node[], { text, sites, line, keys, primi
 }
 
 /** Conditions under which a function of the script is called, through all that call it. */
-function callersOf(name: string | null, callers: ReadonlyMap<string, Around[]>, seen: Set<string>): Around["tests"][number][] {
+function callersOf(name: string | null, callers: ReadonlyMap<string, Around[]>, seen: Set<string>): Test[] {
   if (name === null || seen.has(name)) return [];
   seen.add(name);
   return (callers.get(name) ?? []).flatMap((one) => [...one.tests, ...callersOf(one.inside, callers, seen)]);
-}
-
-function bare(node: Node): Node {
-  return WRAPS.has(node.type) ? bare((node["expression"] ?? node["argument"]) as Node) : node;
-}
-
-/** `mcp_call`, `Object.fromEntries`, or "". */
-function calleeOf(call: Node): string {
-  const callee = bare(call["callee"] as Node);
-  if (callee.type === "Identifier") return callee["name"] as string;
-  if (callee.type !== "MemberExpression" || callee["computed"] === true) return "";
-  const object = bare(callee["object"] as Node);
-  return object.type === "Identifier" ? `${object["name"] as string}.${(callee["property"] as Node)["name"] as string}` : "";
-}
-
-/** True when a statement can leave the list it stands in. */
-function leaves(node: Node): boolean {
-  if (EXITS.has(node.type)) return true;
-  return !FUNCTIONS.has(node.type) && [...children(node)].some(leaves);
-}
-
-/** Names an expression mentions, without those behind a dot and the keys of objects. */
-function* namesIn(node: Node): Generator<string> {
-  if (node.type === "Identifier") yield node["name"] as string;
-  for (const child of children(node)) {
-    const silent = (node.type === "MemberExpression" && child === node["property"]) || (node.type === "Property" && child === node["key"]);
-    if (!silent || node["computed"] === true) yield* namesIn(child);
-  }
-}
-
-function* literalsIn(node: Node): Generator<string> {
-  if (node.type === "Literal") yield String(node["value"]);
-  for (const child of children(node)) yield* literalsIn(child);
-}
-
-/** What each name is given anywhere: values of its declarations and assignments, and functions. */
-function collect(node: Node, values: Map<string, Node[]>): void {
-  const add = (target: Node, value: Node): void => {
-    if (target.type === "Identifier") values.set(target["name"] as string, [...(values.get(target["name"] as string) ?? []), value]);
-    else if (target.type === "Property") add(target["value"] as Node, value);
-    else if (target.type === "AssignmentPattern") add(target["left"] as Node, value);
-    else if (target.type !== "MemberExpression") for (const child of children(target)) add(child, value);
-  };
-  if (node.type === "VariableDeclarator" && node["init"]) add(node["id"] as Node, node["init"] as Node);
-  if (node.type === "AssignmentExpression") add(bare(node["left"] as Node), node["right"] as Node);
-  if (node.type === "FunctionDeclaration" && node["id"]) add(node["id"] as Node, node["body"] as Node);
-  for (const child of children(node)) collect(child, values);
 }
