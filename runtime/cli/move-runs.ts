@@ -4,9 +4,11 @@
  */
 import { closuresOf, reachedOf } from "../checks/reached.ts";
 import { ClearedError } from "../errors.ts";
-import type { RunRecord, Tree } from "../ports.ts";
-import { AGENTS, CONFIG, IMPORTERS, POLICIES, SCRIPTS, agentFile } from "../workspace/layout.ts";
+import { codeOf, differing } from "../evidence/code.ts";
+import type { RunRecord } from "../ports.ts";
+import { agentFile } from "../workspace/layout.ts";
 import type { Host } from "./host.ts";
+import { createMemo } from "./memo.ts";
 import { migrateRun } from "./move-run.ts";
 import { execSource } from "./source.ts";
 
@@ -97,23 +99,15 @@ async function olderThanHead(host: Host, runs: readonly RunRecord[]): Promise<Ol
   const registry = await host.registry.whole();
   const closures = await closuresOf(head, { sandbox: host.sandbox, names: registry.names() });
   const now = await codeOf(head);
-  const since = new Map<string, Promise<Map<string, string>>>();
-  const older: Older[] = [];
-  for (const run of runs) {
-    const { commit } = run.pin;
-    if (!since.has(commit)) since.set(commit, codeOf(host.git.tree(commit)));
-    const then = (await since.get(commit)) ?? now;
-    const file = agentFile(run.agent);
-    const changed = [...new Set([...then.keys(), ...now.keys()])].filter((path) => then.get(path) !== now.get(path));
-    // An agent that is gone is in no closure; of the rest, a change counts where it is reached.
-    const differs = changed.filter((path) => path === file || reachedOf(closures, [path], registry).includes(file));
-    if (differs.length > 0) older.push({ run, to, differs: differs.sort() });
-  }
-  return older;
-}
-
-/** Blob by path of everything a run may be executed with. */
-async function codeOf(tree: Tree): Promise<Map<string, string>> {
-  const folders = await Promise.all([AGENTS, SCRIPTS, POLICIES, IMPORTERS].map((folder) => tree.list(folder)));
-  return new Map([...folders.flat().map(({ path, blob }) => [path, blob] as const), [CONFIG, (await tree.blob(CONFIG)) ?? ""]]);
+  const since = createMemo<Promise<string[]>>();
+  const differs = ({ agent, pin }: RunRecord) =>
+    since(`${pin.commit} ${agent}`, async () => {
+      const file = agentFile(agent);
+      // An agent that is gone is in no closure; of the rest, a change counts where it is reached.
+      return differing(await codeOf(host.git.tree(pin.commit)), now).filter(
+        (path) => path === file || reachedOf(closures, [path], registry).includes(file),
+      );
+    });
+  const older = await Promise.all(runs.map(async (run) => ({ run, to, differs: await differs(run) })));
+  return older.filter((one) => one.differs.length > 0);
 }

@@ -1,0 +1,63 @@
+/** `cleared bisect RUN|ENTRY`: the commit since which a recorded run would come out otherwise, and what it changed. Changes nothing. */
+import { EXIT } from "../../errors.ts";
+import type { LogEntry } from "../../ports.ts";
+import { partingLine } from "../../evidence/words.ts";
+import type { Bisected } from "../bisect-api.ts";
+import { withAnyApi } from "../connect.ts";
+import { findWorkspace } from "../find.ts";
+import type { Invocation } from "../main.ts";
+import type { Output } from "../output.ts";
+import { withProgress } from "../progress.ts";
+
+// A person reads the first ones; --json has all.
+const FIRST = 5;
+
+export async function run(at: Invocation, [name]: (string | string[] | undefined)[]): Promise<number> {
+  const found = await withAnyApi(findWorkspace(at.dir), (api) => withProgress(api, null, () => api.bisect({ name: String(name) })));
+  at.output.result(found);
+  for (const line of linesOf(at.output, found)) at.output.line(line);
+  return found.verdict === "unproven" ? EXIT.divergence : 0;
+}
+
+function linesOf(output: Output, found: Bisected): string[] {
+  const { run, agent, entry, verdict, commits, difference, candidates, trials, from, head, proposal, why } = found;
+  const what = `${run} (${agent})${entry === null ? "" : `, which made ${entry},`}`;
+  const looked = `${candidates} ${candidates === 1 ? "commit" : "commits"} from ${short(from)} to ${short(head)} touch what it reads; ${trials} tried.`;
+  const skipped = found.skipped.map((one) => output.dim(`  passed over ${short(one.commit)} "${one.subject}": ${one.why}`));
+  if (verdict === "same") return [output.green(`${what} comes out as recorded with the code of HEAD.`), looked, ...skipped];
+  const applied = proposal === null ? "" : `  (proposal ${proposal.number ?? proposal.id})`;
+  const told: Record<Exclude<Bisected["verdict"], "same">, string[]> = {
+    found: [`${what} comes out otherwise since`, ...commits.map((one) => `  ${commitLine(output, one)}${applied}`)],
+    between: [
+      `${what} comes out otherwise since one of these; those in between cannot be tried:`,
+      ...commits.map((one) => `  ${commitLine(output, one)}`),
+    ],
+    unproven: [output.yellow(`${what}: it cannot be told which commit: ${why}.`)],
+  };
+  return [...told[verdict], ...(difference === null ? [] : differenceOf(found, difference)), looked, ...skipped];
+}
+
+function differenceOf({ entry }: Bisected, { divergence, why, entries }: NonNullable<Bisected["difference"]>): string[] {
+  const own = entries.filter(({ was, now }) => entry !== null && (was ?? now)?.id === entry);
+  const legs = (side: (typeof own)[number]["was"]) =>
+    side === null ? "nothing" : side.legs.map((leg) => `${leg.account} ${leg.amount} ${leg.currency}`).join(", ");
+  const call = (side: NonNullable<typeof divergence>["now"]) =>
+    side === null ? "nothing" : `${side.tool}(${JSON.stringify(side.params)})`;
+  return [
+    ...own.map(({ was, now }) => `  ${entry}: ${legs(was)} -> ${legs(now)}`),
+    ...why.slice(0, FIRST).map((line) => `  ${line}`),
+    ...(divergence === null
+      ? []
+      : [
+          `  first difference: ${partingLine(divergence)}`,
+          `    recorded  ${call(divergence.recorded)}`,
+          `    now       ${call(divergence.now)}`,
+        ]),
+  ];
+}
+
+const short = (commit: string): string => commit.slice(0, 7);
+
+function commitLine(output: Output, { commit, date, author, subject }: LogEntry): string {
+  return `${output.bold(short(commit))}  ${date.slice(0, 10)}  ${author}  ${subject}`;
+}
