@@ -16,7 +16,7 @@ export async function commitsSince(dir: string, since: string, head: string): Pr
 
 /** The steps of the branch itself after `since` that touched one of these paths or folders, oldest first; a merge is one step. @throws GIT_FAILED */
 export async function stepsTouching(dir: string, since: string, head: string, paths: readonly string[]): Promise<LogEntry[]> {
-  const range = ["--first-parent", "-m", "--reverse", head, `^${since}`, "--", ...paths.map((path) => `:(literal)${path}`)];
+  const range = ["--first-parent", "-m", "--reverse", head, `^${since}`, "--", ...paths];
   const said = await git(dir, ["log", "--no-show-signature", "--no-color", "--no-patch", "--format=%H%x00%aI%x00%an%x00%B%x01", ...range]);
   return said
     .toString("utf8")
