@@ -9,10 +9,21 @@ export function proposalRow(output: Output, proposal: Proposal, now: number): st
   return [output.bold(String(proposal.number)), painted(output, proposal.state), proposal.title, proposal.by, age(now - proposal.at)];
 }
 
-/** The card in full. */
+/** The card in full, what widens and what failed marked, and the way to its text. */
 export function proposalLines(output: Output, { proposal, rejected, timezone }: ShownProposal): string[] {
   const { title, lines } = cardOf(proposal, { rejected, timezone });
-  return [`${output.bold(String(proposal.number))}  ${painted(output, proposal.state)}  ${title}`, ...lines.map((line) => `  ${line}`)];
+  const { number, state } = proposal;
+  const decide = state === "ready" ? `; decide: cleared approve ${number}, or cleared reject ${number} --reason ...` : "";
+  return [
+    `${output.bold(String(number))}  ${painted(output, state)}  ${title}`,
+    ...lines.map((line) => `  ${marked(output, line)}`),
+    output.dim(`  its text: cleared proposals diff ${number}${decide}`),
+  ];
+}
+
+function marked(output: Output, line: string): string {
+  if (line.startsWith("  ! ") || /^widens \d/.test(line)) return output.yellow(line);
+  return line.startsWith("failed: ") ? output.red(line) : line;
 }
 
 function painted(output: Output, state: ProposalState): string {

@@ -2,10 +2,11 @@
  * The card of a proposal in plain words, for somebody who never sees code. Written from facts only: the report, and what the proposer said,
  * which is quoted. A line of it is one line: whatever was written into a title, a reason or a message cannot make two of it.
  */
-import { backtestLines } from "./backtest-words.ts";
+import { formatAt } from "../errors.ts";
+import { backtestLines } from "../evidence/words.ts";
 import type { Json, Tree } from "../ports.ts";
 import { dayIn, parseHeader } from "../sandbox/header.ts";
-import { AGENTS } from "../workspace/layout.ts";
+import { AGENTS, agentFile } from "../workspace/layout.ts";
 import type { CheckResult, Proposal, ProposedFile, Report } from "./types.ts";
 
 /** What a card tells beside the proposal itself. */
@@ -32,6 +33,8 @@ const NAMES: Record<CheckResult["check"], string> = {
 const FINDINGS = 5;
 const REJECTED = 3;
 const DRY = 6;
+const DRY_AGENTS = 2;
+const LISTED = 10;
 
 /** Untrusted text on one line, cut. Signs that would move a cursor or turn the direction are made visible by whoever prints it. */
 export function oneLine(text: string, limit = 300): string {
@@ -41,11 +44,15 @@ export function oneLine(text: string, limit = 300): string {
 const quoted = (text: string, limit = 300): string => `“${oneLine(text, limit)}”`;
 const count = (n: number, one: string, many = `${one}s`): string => `${n} ${n === 1 ? one : many}`;
 
+const listed = (all: readonly string[]): string =>
+  `${all.slice(0, LISTED).join(", ")}${all.length > LISTED ? ` and ${all.length - LISTED} more` : ""}`;
+
 /** Names of the agents a change touches, by path: for `Report.names`. A header that cannot be read has none. */
 export async function namesOf(files: readonly ProposedFile[], base: Tree, tree: Tree): Promise<Record<string, string>> {
   const names: Record<string, string> = {};
-  for (const { path, change } of files.filter((one) => one.path.startsWith(AGENTS))) {
-    const source = await (change === "removed" ? base : tree).read(path);
+  for (const { path } of files.filter((one) => one.path.startsWith(AGENTS))) {
+    // By the name it had: a new one could say anything.
+    const source = (await base.read(path)) ?? (await tree.read(path));
     try {
       if (source !== null) names[path] = parseHeader(source, path).name;
     } catch {
@@ -76,9 +83,7 @@ function what({ files, report }: Proposal): string[] {
     const named = files
       .filter((one) => one.change === change)
       .map(({ path }) => (report?.names?.[path] === undefined ? path : `${oneLine(report.names[path] ?? "", 60)} (${path})`));
-    return named.length === 0
-      ? []
-      : [`${verbs[change]} ${named.slice(0, 10).join(", ")}${named.length > 10 ? ` and ${named.length - 10} more` : ""}`];
+    return named.length === 0 ? [] : [`${verbs[change]} ${listed(named)}`];
   });
 }
 
@@ -87,8 +92,7 @@ function reported(report: Report): string[] {
   return [
     ...widens(report),
     ...checks(report),
-    ...report.backtests.flatMap(backtestLines).map(indented),
-    ...(report.backtests.some(({ runs }) => runs > 0) ? [] : tried(report)),
+    ...tested(report),
     ...cases(report),
     ...(freezes === 0
       ? []
@@ -100,10 +104,7 @@ function widens({ widening }: Report): string[] {
   if (widening.length === 0) return ["widens nothing"];
   return [
     `widens ${count(widening.length, "thing")}:`,
-    ...widening.map(
-      ({ kind, text, at }) =>
-        `  ! ${kind}: ${oneLine(text, 400)}${at === null ? "" : ` (${at.file}${at.line === undefined ? "" : `:${at.line}`})`}`,
-    ),
+    ...widening.map(({ kind, text, at }) => `  ! ${kind}: ${oneLine(text, 400)}${at === null ? "" : ` (${oneLine(formatAt(at), 250)})`}`),
   ];
 }
 
@@ -117,6 +118,8 @@ function checks({ checks: all, widening }: Report): string[] {
       : check === "cases" && /^\d+\/\d+$/.test(said)
         ? ` ${said}`
         : "";
+  // What is worse in the backtest stands below, run by run.
+  const told = ({ check, findings }: CheckResult) => (check === "backtest" ? [] : findings.filter(({ remark }) => remark !== true));
   return [
     ...(ok.length === 0 ? [] : [`checks: ${ok.map((one) => `${NAMES[one.check]}${says(one)}`).join(", ")}  ok`]),
     ...failed.flatMap((one) => [
@@ -124,28 +127,41 @@ function checks({ checks: all, widening }: Report): string[] {
       ...one.findings
         .slice(0, FINDINGS)
         .flatMap(({ at, code, message, todo }) => [
-          `  ${at.file}${at.line === undefined ? "" : `:${at.line}${at.col === undefined ? "" : `:${at.col}`}`} ${code}: ${oneLine(message, 400)}`,
+          `  ${oneLine(formatAt(at), 250)} ${code}: ${oneLine(message, 400)}`,
           ...(todo === "" || message.includes(todo) ? [] : [`    ${oneLine(todo)}`]),
         ]),
-      ...(one.findings.length > FINDINGS ? [`  and ${one.findings.length - FINDINGS} more`] : []),
+      ...(told(one).length > FINDINGS ? [`  and ${told(one).length - FINDINGS} more`] : []),
     ]),
   ];
 }
 
-/** Where no real run tells: what the dry run did. */
-function tried({ dryRun }: Report): string[] {
-  return dryRun.flatMap(({ agent, lines }) => [
-    `no recorded run tells what it does; tried without acting, ${oneLine(agent, 60)}:`,
-    ...lines.slice(0, DRY).map((line) => `  ${oneLine(line)}`),
-    ...(lines.length > DRY ? [`  and ${lines.length - DRY} more lines`] : []),
-  ]);
+/** What it would have done to real runs; where there are none, what the dry run did. */
+function tested(report: Report): string[] {
+  const { backtests, dryRun } = report;
+  const nameOf = (agent: string) => oneLine(report.names?.[agentFile(agent)] ?? agent, 60);
+  const [known, unknown] = [backtests.filter(({ runs }) => runs > 0), backtests.filter(({ runs }) => runs === 0)];
+  const told = known.flatMap((one) => {
+    const [first = "", ...more] = backtestLines(one);
+    return [backtests.length === 1 ? first : first.replace(/^backtest/, () => `backtest of ${nameOf(one.agent)}`), ...more].map(indented);
+  });
+  if (unknown.length > 0) told.push(`no recorded run tells what it would have done: ${listed(unknown.map(({ agent }) => nameOf(agent)))}`);
+  const dry = dryRun.filter(({ agent }) => known.every((one) => one.agent !== agent));
+  return [
+    ...told,
+    ...dry
+      .slice(0, DRY_AGENTS)
+      .flatMap(({ agent, lines }) => [
+        `tried without acting, ${nameOf(agent)}:`,
+        ...lines.slice(0, DRY).map((line) => `  ${oneLine(line)}`),
+        ...(lines.length > DRY ? [`  and ${lines.length - DRY} more lines`] : []),
+      ]),
+  ];
 }
 
 function cases({ cases: { passed, failed, open, fixed } }: Report): string[] {
   if (passed + failed.length + open.length + fixed.length === 0) return [];
   return [
     `cases: ${passed} of ${passed + failed.length} hold${fixed.length === 0 ? "" : `, ${fixed.length} of them for the first time`}`,
-    ...failed.slice(0, FINDINGS).map((name) => `  no longer holds: ${oneLine(name, 120)}`),
     ...(open.length === 0 ? [] : [`  ${count(open.length, "correction")} that no script has learnt yet`]),
   ];
 }
