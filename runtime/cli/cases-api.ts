@@ -47,6 +47,7 @@ export function pickCases(paths: readonly string[], names: readonly string[]): s
 /** The case that a recorded run becomes: all it did is what shall come of it. @throws RUN_UNKNOWN, CASE_IMPOSSIBLE */
 export async function caseOfRun(host: Host, { run: id, why }: { run: string; why: string }): Promise<{ file: string; text: string }> {
   return withRecordings(host, async (bench) => {
+    if ((await bench.engine.get(id)) === null) throw new ClearedError("RUN_UNKNOWN", `There is no run "${id.slice(0, 40)}".`);
     const recording = await recordingFor(bench, id);
     const refuse = (reason: string) => new ClearedError("CASE_IMPOSSIBLE", `No case can be made of ${id.slice(0, 40)}: ${reason}.`);
     if ("why" in recording) throw refuse(recording.why);

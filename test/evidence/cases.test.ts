@@ -1,0 +1,289 @@
+/**
+ * The ratchet: what a person corrects, what an accepted change changes and what somebody adds becomes a case, and no later change may break
+ * it. On real workspaces, through the decision and the commands' own functions.
+ */
+import { afterAll, expect, test } from "vitest";
+import { createApi } from "../../runtime/cli/api.ts";
+import { caseOfRun, tryCases } from "../../runtime/cli/cases-api.ts";
+import { type Decided, asked, decideCard, signAs } from "../../runtime/cli/decide.ts";
+import type { Host } from "../../runtime/cli/host.ts";
+import { backtest } from "../../runtime/evidence/backtest.ts";
+import { caseText, parseCase } from "../../runtime/evidence/case-file.ts";
+import { type Ratchet, casesIn, ratchet, retiredBy, runCases } from "../../runtime/evidence/cases.ts";
+import { freeze } from "../../runtime/evidence/freeze.ts";
+import { codeOver } from "../../runtime/evidence/reached.ts";
+import type { Code } from "../../runtime/evidence/types.ts";
+import type { Decision } from "../../runtime/ports.ts";
+import { abandon, close, decide, host, openCard, removeAll, run, start, workspace, type Workspace } from "../engine/harness.ts";
+import { STATEMENT } from "../engine/plugins.ts";
+
+afterAll(removeAll);
+
+const SPEND = `/*
+name: Spend
+uses: [journal, config, ctx, bank]
+input: {key: {type: string, default: one}, amount: {type: string, default: "84.00"}}
+*/
+const limit = config_get("settings.limit");
+const large = new Decimal(input.amount).gt(limit);
+journal_add_double({ date: "2026-11-06", description: "Spent on " + input.key, debit_account: large ? 5090 : 5030, credit_account: 1010, amount: input.amount, key: input.key, status: "auto-confirmed" });
+({ large });
+`;
+
+const PAY = `/*
+name: Settle
+uses: [approval, bank]
+*/
+const answer = approval_wait({ title: "Pay?", calls: [{ tool: "bank_pay", params: { to: "ACME", amount: "120.00" } }] });
+bank_pay(answer.calls[0].params);
+`;
+
+/** A run whose call a person edits to 100.00 before they say yes, at its end. */
+async function settled(opened: Host): Promise<string> {
+  const id = await start(opened, "settle");
+  await opened.engine.result(id);
+  const calls = openCard(opened, id).calls.map((call) => ({ ...call, params: { to: "ACME", amount: "100.00" } }));
+  expect(await decide(opened, id, "edited", { calls })).toMatchObject({ status: "done" });
+  return id;
+}
+
+async function spending(): Promise<{ one: Workspace; opened: Host }> {
+  const one = await workspace();
+  one.commit({ "agents/spend.ts": SPEND, "config.yaml": `${one.read("config.yaml")}\n` });
+  const text = one.read("config.yaml").replace(/^settings:.*\n/m, "");
+  one.commit({ "config.yaml": `${text}settings: {limit: "100.00"}\n` });
+  return { one, opened: await host(one) };
+}
+
+async function headOf(opened: Host): Promise<Code> {
+  return { tree: opened.git.tree(await opened.git.head()), changed: [] };
+}
+
+/** The code with a text of one of its files replaced. */
+async function edited(opened: Host, path: string, from: string, to: string): Promise<Code> {
+  const { tree } = await headOf(opened);
+  const text = (await tree.read(path)) ?? "";
+  expect(text).toContain(from);
+  return codeOver(tree, new Map([[path, text.replaceAll(from, to)]]));
+}
+
+async function tried(opened: Host, code: Code): Promise<Ratchet> {
+  return ratchet(await headOf(opened), code, await casesIn(code.tree), opened);
+}
+
+async function imported(statement = STATEMENT): Promise<{ one: Workspace; opened: Host }> {
+  const one = await workspace();
+  one.write("in/chase-2026.csv", statement);
+  const opened = await host(one);
+  await createApi(opened).import({ files: [`${one.dir}/in/chase-2026.csv`], dryRun: false, again: false });
+  return { one, opened };
+}
+
+/** Decides the first open card whose title has this text. */
+function answer(opened: Host, title: string, decision: Decision["decision"], more: Partial<Decision> = {}): Promise<Decided> {
+  const card = opened.cards.list({ open: true }).find((one) => one.title.includes(title));
+  if (card === undefined) throw new Error(`no open card "${title}"`);
+  return decideCard(opened, signAs(opened.dir, opened.trust, { ...asked(card), decision, at: 5, ...more }));
+}
+
+/** Adds the run as a case, by hand. */
+async function added(one: Workspace, opened: Host, id: string): Promise<string> {
+  const { file, text } = await caseOfRun(opened, { run: id, why: "It is right." });
+  one.commit({ [file]: text });
+  return file;
+}
+
+test("a run that is added as a case passes on its own code, and a rewrite that breaks it is told in words", async () => {
+  const { one, opened } = await spending();
+  const file = await added(one, opened, (await run(opened, "spend")).id);
+  expect(await tryCases(opened, [])).toMatchObject({ total: 1, passed: 1, failed: [], open: [], results: [] });
+
+  const { failed, results } = await tried(opened, await edited(opened, "agents/spend.ts", "5030", "5020"));
+  expect(failed).toEqual([file.slice("cases/".length, -".yaml".length)]);
+  expect(results[0]?.why.join("\n")).toContain(
+    "Spent on one: Expenses:Office Supplies 84.00 USD, Assets:Bank:Checking -84.00 USD -> Expenses:Software 84.00 USD",
+  );
+});
+
+test("the case stands alone: it is tried where the run was never recorded", async () => {
+  const { one, opened } = await spending();
+  await added(one, opened, (await run(opened, "spend")).id);
+  await close(opened);
+  const elsewhere = await host(one, { mode: "memory" });
+  expect(await tryCases(elsewhere, [])).toMatchObject({ total: 1, passed: 1 });
+});
+
+test("a rewrite that does not compile, that reads what nobody recorded, or that is gone, fails the case with the reason", async () => {
+  const { one, opened } = await spending();
+  await added(one, opened, (await run(opened, "spend")).id);
+  const why = async (code: Code) => (await tried(opened, code)).results.map((result) => [result.status, result.why.join(" ")]);
+  expect(await why(await edited(opened, "agents/spend.ts", "const limit", "const const limit"))).toEqual([
+    ["failed", expect.stringContaining("SCRIPT_SYNTAX")],
+  ]);
+  expect(await why(await edited(opened, "agents/spend.ts", "const large", 'bank_rate({ day: "x", failures: 0 });\nconst large'))).toEqual([
+    ["failed", expect.stringMatching(/cannot be tried: .*bank_rate/)],
+  ]);
+  const gone = codeOver((await headOf(opened)).tree, new Map([["agents/spend.ts", null]]));
+  expect(await why(gone)).toEqual([["failed", expect.stringContaining("SCRIPT_MISSING")]]);
+});
+
+test("a correction becomes a case in the same commit: open until a script learns it, fixed by the one that does, guarded from then on", async () => {
+  const { one, opened } = await imported();
+  const { commit, case: file, noCase } = await answer(opened, "BLUE BOTTLE", "approved", { account: "5050" });
+  expect([file, noCase]).toEqual([expect.stringMatching(/^cases\/ingest\/run_\w+\.yaml$/), null]);
+  expect(one.git("show", "--name-only", "--format=", String(commit)).trim().split("\n")).toEqual(
+    expect.arrayContaining([file, "journal/2026/10.journal"]),
+  );
+
+  const name = String(file).slice("cases/".length, -".yaml".length);
+  const open = await tryCases(opened, []);
+  expect(open).toMatchObject({ passed: 0, open: [name], failed: [] });
+  expect(open.results[0]?.why[0]).toMatch(
+    /"BLUE BOTTLE COFFEE": a person left it as .*; it comes out as .*Expenses:Office Supplies 4.75 USD/,
+  );
+
+  const rule = '{ text: "BLUE BOTTLE", account: 5050, vendor: "Blue Bottle", confidence: 0.97 },\n  { text: "AWS"';
+  const learnt = await edited(opened, "agents/ingest.ts", '{ text: "AWS"', rule);
+  expect(await tried(opened, learnt)).toMatchObject({ passed: 1, failed: [], open: [], fixed: [name] });
+  one.commit({ "agents/ingest.ts": (await learnt.tree.read("agents/ingest.ts")) ?? "" });
+  expect(await tryCases(opened, [])).toMatchObject({ passed: 1, open: [], fixed: [] });
+  expect(await tried(opened, await edited(opened, "agents/ingest.ts", "account: 5050", "account: 5040"))).toMatchObject({ failed: [name] });
+
+  // Undone by plain git, the correction takes its case along.
+  one.git("revert", "--no-edit", String(commit));
+  expect(await casesIn((await headOf(opened)).tree)).toEqual([]);
+});
+
+test("two corrections on one run are one file, and the one that is learnt is guarded while the other is open", async () => {
+  const { one, opened } = await imported();
+  const first = await answer(opened, "BLUE BOTTLE", "approved", { account: "5050" });
+  const second = await answer(opened, "ACME CONSULTING", "rejected", { reason: "a loan" });
+  expect(second.case).toBe(first.case);
+  const known = parseCase(one.git("show", `HEAD:${first.case}`), String(first.case));
+  expect(known.corrected.entries.map((entry) => entry.description)).toEqual(["BLUE BOTTLE COFFEE", "ACME CONSULTING INVOICE 1042"]);
+  expect(known.why).toContain("a loan");
+
+  const rule = '{ text: "BLUE BOTTLE", account: 5050, vendor: "", confidence: 0.97 },\n  { text: "AWS"';
+  one.commit({ "agents/ingest.ts": one.read("agents/ingest.ts").replace('{ text: "AWS"', rule) });
+  expect(await tryCases(opened, [])).toMatchObject({ passed: 0, open: [`${known.agent}/${known.from.run}`], failed: [] });
+  const { failed, results } = await tried(opened, await edited(opened, "agents/ingest.ts", "account: 5050", "account: 5040"));
+  expect(failed).toHaveLength(1);
+  expect(results[0]?.why.join()).toContain("BLUE BOTTLE");
+  expect(results[0]?.why.join()).not.toContain("ACME");
+});
+
+test("an accepted change freezes what it changed and a sample of the rest, never a run twice, and the frozen cases pass on it alone", async () => {
+  const { one, opened } = await spending();
+  for (const [key, amount] of [
+    ["a", "10.00"],
+    ["b", "90.00"],
+    ["c", "95.00"],
+    ["d", "200.00"],
+    ["e", "5.00"],
+    ["f", "6.00"],
+  ])
+    await run(opened, "spend", { key: key ?? "", amount: amount ?? "" });
+  const base = await headOf(opened);
+  // A policy of a kind: the limit is a setting, and the scripts stay as they are.
+  const code = await edited(opened, "config.yaml", '"100.00"', '"50.00"');
+  const report = await backtest("spend", code, base, { all: true }, opened, { name: "lower" });
+  expect(report.counts).toMatchObject({ same: 4, changed: 2 });
+  const { files, left } = await freeze(report, code, { proposal: "prop_aaaaaaaaaa", title: "A lower limit" }, opened);
+  expect(left).toEqual([]);
+  const made = Object.entries(files).map(([path, text]) => parseCase(text, path));
+  const changed = made.filter((one) => !one.why.includes("stays as it was"));
+  expect(changed.map((one) => [one.input, one.expect?.result])).toEqual(
+    expect.arrayContaining([
+      [{ key: "b", amount: "90.00" }, { large: true }],
+      [{ key: "c", amount: "95.00" }, { large: true }],
+    ]),
+  );
+  expect(made).toHaveLength(changed.length + 3);
+  expect(await freeze(report, code, { proposal: "prop_aaaaaaaaaa", title: "A lower limit" }, opened)).toEqual({ files, left });
+
+  const accepted = codeOver(base.tree, new Map([...Object.entries(files), ["config.yaml", (await code.tree.read("config.yaml")) ?? ""]]));
+  one.commit({ "config.yaml": (await code.tree.read("config.yaml")) ?? "", ...files });
+  expect(await tryCases(opened, [])).toMatchObject({ total: 5, passed: 5 });
+  expect((await freeze(report, accepted, { proposal: "prop_b", title: "Again" }, opened)).files).toEqual({});
+  // The setting goes back: what was accepted is guarded.
+  expect((await tried(opened, await edited(opened, "config.yaml", '"50.00"', '"100.00"'))).failed).toHaveLength(2);
+});
+
+test("an edited call becomes a case once its run has ended: the script should have asked for it", async () => {
+  const one = await workspace({ "agents/settle.ts": PAY });
+  const opened = await host(one);
+  const id = await settled(opened);
+  const file = `cases/settle/${id}.yaml`;
+  await expect.poll(async () => (await headOf(opened)).tree.read(file)).not.toBeNull();
+  const known = parseCase(one.git("show", `HEAD:${file}`), file);
+  expect(known).toMatchObject({ expect: null, from: { correction: "Pat" } });
+  expect(known.corrected.asked).toEqual([{ tool: "bank_pay", params: { to: "ACME", amount: "100.00" } }]);
+  expect(await tryCases(opened, [])).toMatchObject({ open: [`settle/${id}`], failed: [] });
+  const learnt = await edited(opened, "agents/settle.ts", '"120.00"', '"100.00"');
+  expect(await tried(opened, learnt)).toMatchObject({ fixed: [`settle/${id}`] });
+});
+
+test("a kill before the case of an edited call is written: the next owner writes it, once, and not again when a person took it away", async () => {
+  const one = await workspace({ "agents/settle.ts": PAY });
+  const first = await host(one);
+  // Git is in the middle of something when the run ends; then the owner is killed.
+  one.write(".git/MERGE_HEAD", one.git("rev-parse", "HEAD"));
+  const file = `cases/settle/${await settled(first)}.yaml`;
+  await abandon(first);
+  one.git("merge", "--quit");
+  const made = () => one.git("log", "--format=%s", "--", file).trim();
+  expect(made()).toBe("");
+  await close(await host(one));
+  await close(await host(one));
+  expect(made()).toBe("learn: an edited call of settle is a case");
+  one.git("revert", "--no-edit", "HEAD");
+  await close(await host(one));
+  expect(one.git("ls-files", "cases")).toBe("");
+});
+
+test("a correction whose run is too large to freeze stands without a case, and says so", async () => {
+  const rows = Array.from(
+    { length: 2000 },
+    (_, n) => `DEBIT,10/${String((n % 28) + 1).padStart(2, "0")}/2026,SHOP NUMBER ${n},-1.00,DEBIT_CARD,,`,
+  );
+  const { opened } = await imported(`${STATEMENT.split("\n")[0]}\n${rows.join("\n")}\n`);
+  const { commit, case: file, noCase } = await answer(opened, "SHOP NUMBER 7", "approved", { account: "5050" });
+  expect(commit).not.toBeNull();
+  expect([file, noCase]).toEqual([null, expect.stringMatching(/its recording has \d+ KB as text, and a case has at most 256/)]);
+});
+
+test("a confirmation teaches nothing", async () => {
+  const { opened } = await imported();
+  expect(await answer(opened, "BLUE BOTTLE", "approved")).toMatchObject({ case: null, noCase: null });
+});
+
+test("cases tried at the same time come out the same", async () => {
+  const { one, opened } = await spending();
+  for (const key of ["a", "b", "c"]) await added(one, opened, (await run(opened, "spend", { key })).id);
+  const code = await edited(opened, "agents/spend.ts", "5030", "5020");
+  const [first, ...others] = await Promise.all(Array.from({ length: 4 }, () => tried(opened, code)));
+  expect(first?.failed).toHaveLength(3);
+  for (const other of others) expect(other).toEqual(first);
+});
+
+test("retiring is seen: an accepted case that is changed or removed, and nothing else", async () => {
+  const { one, opened } = await spending();
+  const file = await added(one, opened, (await run(opened, "spend")).id);
+  const { tree } = await headOf(opened);
+  const same = (await tree.read(file)) ?? "";
+  expect(await retiredBy({ [file]: null, "cases/spend/new.yaml": same, "agents/spend.ts": "" }, tree)).toEqual([file]);
+  expect(await retiredBy({ [file]: same }, tree)).toEqual([]);
+  expect(await retiredBy({ [file]: `${same}\n` }, tree)).toEqual([file]);
+});
+
+test("a spoilt case blocks the change that brings it, and no other", async () => {
+  const { one, opened } = await spending();
+  const file = await added(one, opened, (await run(opened, "spend")).id);
+  const { tree } = await headOf(opened);
+  const spoilt = codeOver(tree, new Map([["cases/spend/bad.yaml", "why: [\n"]]));
+  expect(await tried(opened, spoilt)).toMatchObject({ passed: 1, failed: ["spend/bad"] });
+  one.commit({ "cases/spend/bad.yaml": "why: [\n" });
+  expect(await tried(opened, await headOf(opened))).toMatchObject({ passed: 1, open: ["spend/bad"], failed: [] });
+  expect(await runCases(await headOf(opened), [file], opened)).toMatchObject([{ status: "passed" }]);
+  expect(caseText(parseCase(one.read(file), file))).toBe(one.read(file));
+});
