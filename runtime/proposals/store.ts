@@ -15,8 +15,9 @@ import { CACHE } from "../workspace/layout.ts";
 import { sourceBlob } from "../workspace/tree-over.ts";
 import { type BranchMark, createBranchMarks } from "./branch-marks.ts";
 import { createProposalCards } from "./cards.ts";
-import { type Kept, type Life, changeMessage, readProposal, toYaml, whyOf } from "./document.ts";
+import { type Kept, type Life, changeMessage, toYaml } from "./document.ts";
 import { problemsOf } from "./paths.ts";
+import { REFS, createReader } from "./refs.ts";
 import type { Proposal, ProposalDraft, ProposalState, Report } from "./types.ts";
 
 /** What the store needs of a workspace; `Host` (cli/host.ts) has all of it. */
@@ -61,15 +62,15 @@ export interface ProposalStore {
   update(id: string, change: Transition, expected: { from: readonly ProposalState[] }): Promise<Proposal>;
   /** The commit with its files, its one parent being the base. @throws PROPOSAL_UNKNOWN */
   commitOf(id: string | number): Promise<string>;
+  /** The id that `create` would answer for this, or that it has already. @throws PROPOSAL_PATH, PROPOSAL_EMPTY */
+  idFor(draft: ProposalDraft, base: string): Promise<string>;
   /** Rejected proposals that touch one of these paths, newest first: their reasons are for the next proposer. */
   rejectedOn(paths: readonly string[]): Promise<Proposal[]>;
 }
 
-export const REFS = "refs/cleared/proposals/";
 /** States in which a proposal is still on its way. */
 export const OPEN: readonly ProposalState[] = ["draft", "checking", "ready", "blocked", "approved"];
 
-const ID = /^prop_[0-9A-HJKMNP-TV-Z]{10}$/;
 const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 // Somebody else moves the same ref in the same milliseconds each time it is tried again.
 const TRIES = 20;
@@ -89,44 +90,9 @@ export function createProposals(world: ProposalWorld): ProposalStore {
 function assemble(world: ProposalWorld): ProposalStore {
   const { dir, git, clock } = world;
   const refs = createSideRefs(dir);
-  const cache = createDiskCache(join(dir, CACHE));
+  const readAll = createReader(refs, createDiskCache(join(dir, CACHE)));
   const marks = createBranchMarks(world, refs);
   const cards = createProposalCards(world);
-  // By both object ids, which never change their meaning.
-  const memo = new Map<string, { kept: Kept } | { why: string }>();
-
-  async function readAll(): Promise<Map<string, { kept: Kept; state: string | null } | { why: string }>> {
-    const found = new Map<string, { change?: string; state?: string }>();
-    for (const [name, oid] of await refs.list(REFS)) {
-      const [id = "", part = "", ...more] = name.slice(REFS.length).split("/");
-      const one = found.get(id) ?? {};
-      found.set(id, part === "change" || part === "state" ? (more.length === 0 ? { ...one, [part]: oid } : one) : one);
-    }
-    const keyOf = (id: string, { change = "", state = "" }: { change?: string; state?: string }) => `${id} ${change} ${state}`;
-    const unread = [...found].filter(([id, one]) => !memo.has(keyOf(id, one)));
-    if (unread.length > 0) {
-      const commits = unread.flatMap(([, { change }]) => (change === undefined || change === "" ? [] : [change]));
-      const differences = await refs.differences([...new Set(commits)]);
-      await refs.read(async (objects) => {
-        for (const [id, one] of unread) {
-          try {
-            if (!ID.test(id)) throw new ClearedError("PROPOSAL_UNKNOWN", "its name is not that of a proposal");
-            const kept = await readProposal(objects, id, { change: one.change, state: one.state }, differences, cache);
-            memo.set(keyOf(id, one), { kept });
-          } catch (error) {
-            memo.set(keyOf(id, one), { why: whyOf(error) });
-          }
-        }
-      });
-    }
-    return new Map(
-      [...found].map(([id, one]) => {
-        const read = memo.get(keyOf(id, one)) ?? { why: "it was not read" };
-        return [id, "why" in read ? read : { kept: read.kept, state: one.state ?? null }];
-      }),
-    );
-  }
-
   /** The branch is the truth about what is applied and what is taken back, also where the chain of states lags behind. */
   function onBranch(kept: Kept, mark: BranchMark | undefined): Kept {
     if (mark === undefined) {
@@ -136,9 +102,11 @@ function assemble(world: ProposalWorld): ProposalStore {
         why: `Its commit ${kept.applied?.slice(0, 7) ?? ""} is not on this branch: it is not pulled yet, or was taken away.`,
       };
     }
-    if (mark.reverted === null) return { ...kept, state: "applied", applied: mark.applied, reverted: null };
-    const why = kept.state === "reverted" ? kept.why : `Commit ${mark.reverted.slice(0, 7)} took it back.`;
-    return { ...kept, state: "reverted", why, applied: mark.applied, reverted: mark.reverted };
+    const { applied, reverted } = mark;
+    const state = reverted === null ? "applied" : "reverted";
+    if (state === kept.state) return { ...kept, applied, reverted };
+    const why = reverted === null ? null : `Commit ${reverted.slice(0, 7)} took it back.`;
+    return { ...kept, state, why, since: mark.at, applied, reverted };
   }
 
   async function listed(): Promise<Proposal[]> {
@@ -202,6 +170,7 @@ function assemble(world: ProposalWorld): ProposalStore {
     unreadable,
     get,
     commitOf: async (id) => (await get(id)).commit,
+    idFor: async (draft, base) => (await place(draft, base, await needed(draft, base))).id,
     find: async (draft, base) => (await place(draft, base, await needed(draft, base))).last,
     rejectedOn: async (paths) =>
       (await listed()).filter(({ state, files }) => state === "rejected" && files.some(({ path }) => paths.includes(path))),
@@ -217,7 +186,8 @@ function assemble(world: ProposalWorld): ProposalStore {
           files: await withModes(files, git.tree(base)),
         });
         if (!(await refs.move([{ ref: `${REFS}${id}/change`, from: null, to: commit }]))) continue;
-        if (card !== undefined) cards.adopt(card, id);
+        const made = (await readAll()).get(id);
+        if (card !== undefined && made !== undefined && "kept" in made) cards.adopt(card, made.kept);
         return { proposal: await get(id), known: false };
       }
       throw moving();
