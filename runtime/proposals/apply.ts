@@ -11,9 +11,10 @@ import type { Config, Trust } from "../workspace/config.ts";
 import { changedBy, changedPaths } from "../workspace/git-undo.ts";
 import { AUDIT, DATA, IMPORT, JOURNAL } from "../workspace/layout.ts";
 import {
+  approvalsHere,
   countedOf,
+  forgetApproval,
   differenceThatMatters,
-  isApprovedHere,
   isOwnReport,
   lastWord,
   questionOf,
@@ -43,6 +44,8 @@ export interface DecidedProposal {
   open: Tally | null;
 }
 
+/** Ids whose approval is being written down right now, by this process, which is the workspace's only owner. */
+const underway = new Set<string>();
 const UNDECIDED = ["draft", "checking", "ready", "blocked"] as const;
 /** Where runs write; what checks say does not depend on it. */
 const WRITTEN_BY_RUNS = [JOURNAL, IMPORT, DATA, AUDIT];
@@ -87,6 +90,7 @@ export async function decideProposal(world: ApplyWorld, card: Card, decision: De
       const open = count(proposal);
       if (open.decision === null) return { proposal, commit: null, open };
     }
+    underway.add(id);
     rememberApproval(world.database, proposal);
     const recorded = proposal.decisions.some((one) => one.signature === decision.signature);
     const change = { state: "approved" as const, by: decision.by, decisions: recorded ? [] : [decision] };
@@ -96,6 +100,8 @@ export async function decideProposal(world: ApplyWorld, card: Card, decision: De
     const now = await store.get(id);
     const first = lastWord(now, card);
     throw first !== null && error instanceof ClearedError && error.code === "PROPOSAL_STATE" ? closed(card.id, first) : error;
+  } finally {
+    underway.delete(id);
   }
   const applied = await applyApproved(world, store, proposal);
   return { proposal: applied, commit: applied.applied, open: null };
@@ -106,11 +112,18 @@ export async function decideProposal(world: ApplyWorld, card: Card, decision: De
  * command about proposals. Answers what it applied, and what it could not and why.
  */
 export async function settleApproved(world: ApplyWorld): Promise<{ applied: Proposal[]; waiting: { proposal: Proposal; why: string }[] }> {
-  const store = createProposals(world);
   const applied: Proposal[] = [];
   const waiting: { proposal: Proposal; why: string }[] = [];
+  const here = approvalsHere(world.database);
+  if (here.size === 0 || (await world.git.blockedBy()) !== null) return { applied, waiting };
+  const store = createProposals(world);
   for (const proposal of await store.list()) {
-    if (proposal.state !== "approved" || !isApprovedHere(world.database, proposal)) continue;
+    if (here.get(proposal.id) !== proposal.commit) continue;
+    if (underway.has(proposal.id)) continue;
+    if (proposal.state !== "approved") {
+      forgetApproval(world.database, proposal);
+      continue;
+    }
     try {
       applied.push(await applyApproved(world, store, proposal));
     } catch (error) {
@@ -236,7 +249,9 @@ async function applyApproved(world: ApplyWorld, store: ProposalStore, proposal: 
   if (done.status === "blocked") throw waits(done.reason);
   const commit = done.status === "committed" ? done.commit : (await store.get(proposal.id)).applied;
   if (commit === null) throw await block(store, proposal, "its files are on the branch as proposed already.", "approved");
-  return store.update(proposal.id, { state: "applied", applied: commit }, { from: ["approved", "applied"] });
+  const applied = await store.update(proposal.id, { state: "applied", applied: commit }, { from: ["approved", "applied"] });
+  forgetApproval(world.database, applied);
+  return applied;
 }
 
 /** The proposal's files and the cases it freezes. A report may come from another clone: only new files of the ratchet are taken from it. */

@@ -59,7 +59,7 @@ export function differenceThatMatters(was: Report, now: Report): string | null {
 }
 
 const reportFact = (id: string): string => `proposal report ${id}`;
-const approvedFact = (id: string): string => `proposal approved ${id}`;
+const APPROVED = "proposal approved ";
 
 /** Says that this workspace has made the proposal's report itself; called by whoever checks a proposal. */
 export function rememberReport(database: Database, id: string, report: Report): void {
@@ -72,11 +72,21 @@ export function isOwnReport(database: Database, { id, report }: Proposal): boole
 
 /** Durable before the state says approved: only where a proposal was approved is it applied, or two clones would both do it. */
 export function rememberApproval(database: Database, { id, commit }: Proposal): void {
-  setFact(database, approvedFact(id), commit);
+  setFact(database, `${APPROVED}${id}`, commit);
 }
 
-export function isApprovedHere(database: Database, { id, commit }: Proposal): boolean {
-  return getFact(database, approvedFact(id)) === commit;
+/** Its commit is made, or nobody will make it. */
+export function forgetApproval(database: Database, { id }: Proposal): void {
+  setFact(database, `${APPROVED}${id}`, "");
+}
+
+/** Content commits by id of the proposals that were approved here and whose commit may be missing; looks at the store only, so it costs nothing. */
+export function approvalsHere(database: Database): Map<string, string> {
+  const rows = database.all<{ name: string; value: string }>(
+    "SELECT name, value FROM facts WHERE name GLOB ? AND value != ''",
+    `${APPROVED}*`,
+  );
+  return new Map(rows.map(({ name, value }) => [name.slice(APPROVED.length), value]));
 }
 
 /** What the person who comes second is told: who decided, and when. Null while nobody has. */
