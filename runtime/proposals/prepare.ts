@@ -106,9 +106,11 @@ async function reportOf(world: Preparing, proposal: Proposal, { on, base, tree, 
       backtests.push(await backtest(agent, code, was, { days: BACKTEST_DAYS }, world, { name: proposal.id, progress: world.progress }));
     checks.push(...(await runChecks(subject, [casesCheck(held), backtestCheck(backtests, proposal)])));
   }
+  // Only of what somebody may say yes to.
   const freezes: Record<string, string> = {};
-  for (const one of backtests)
-    Object.assign(freezes, (await freeze(one, code, { proposal: proposal.id, title: proposal.title }, world)).files);
+  if (checks.every(({ status }) => status !== "failed"))
+    for (const one of backtests)
+      Object.assign(freezes, (await freeze(one, code, { proposal: proposal.id, title: proposal.title }, world)).files);
   return {
     on,
     at: world.clock.now(),
