@@ -1,7 +1,7 @@
 /** `cleared cases run` and `add` on a host: the cases as they lie in the work tree, on the code as it lies there, against HEAD's. */
 import { callableIn } from "../engine/script.ts";
 import { ClearedError, didYouMean } from "../errors.ts";
-import { caseText, tooLarge } from "../evidence/case-file.ts";
+import { caseText, unfit } from "../evidence/case-file.ts";
 import { type Ratchet, caseName, casesIn, ratchet } from "../evidence/cases.ts";
 import { caseOf, recordingFor } from "../evidence/corrections.ts";
 import { effectsOf } from "../evidence/effects.ts";
@@ -56,8 +56,8 @@ export async function caseOfRun(host: Host, { run: id, why }: { run: string; why
     if ((await host.git.tree(await host.git.head()).read(file)) !== null) throw refuse(`it has one, ${file}`);
     const expect = await effectsOf(run, steps, callableIn(host.world, await host.script(run)));
     const text = caseText(caseOf(recording, { why, expect }));
-    const large = tooLarge(text);
-    if (large !== null) throw refuse(large);
+    const fault = unfit(text, file);
+    if (fault !== null) throw refuse(fault);
     return { file, text };
   });
 }

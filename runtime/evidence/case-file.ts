@@ -209,7 +209,7 @@ export function parseCase(text: string, file: string, cache?: DiskCache): Case {
   } as Case;
 }
 
-/** The case as text, always the same for the same case. It may be too large: `tooLarge` tells. */
+/** The case as text, always the same for the same case. Not every run fits into one: `unfit` tells. */
 export function caseText(one: Case): string {
   const { agent, why, from, started, cause, given, by, input, over, ended, expect, corrected } = one;
   const lines = [
@@ -230,10 +230,17 @@ export function caseText(one: Case): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** Why a case of this text is not kept, in a sentence without its subject; null when it can be. */
-export function tooLarge(text: string): string | null {
-  if (text.length <= MAX_CASE) return null;
-  return `its recording has ${Math.ceil(text.length / 1024)} KB as text, and a case has at most ${MAX_CASE / 1024}`;
+/** Why this text is not kept as a case, in half a sentence; null when it can be read back. */
+export function unfit(text: string, file: string): string | null {
+  if (text.length > MAX_CASE)
+    return `its recording has ${Math.ceil(text.length / 1024)} KB as text, and a case has at most ${MAX_CASE / 1024}`;
+  try {
+    parseCase(text, file);
+    return null;
+  } catch (error) {
+    if (error instanceof ClearedError) return `its recording does not fit into a case: ${error.message}`;
+    throw error;
+  }
 }
 
 function toLine(step: Step, started: number): Record<string, unknown> {
@@ -254,7 +261,7 @@ const told = (value: object): object => Object.fromEntries(Object.entries(value)
 /** What must come of it: a list has an item a line, what is empty is left out. */
 function expected(value: object, indent: string): string[] {
   return Object.entries(value).flatMap(([key, one]) => {
-    if (Array.isArray(one)) return one.length === 0 ? [] : list(key, one.map(flow), indent);
+    if (Array.isArray(one) && key !== "result") return one.length === 0 ? [] : list(key, one.map(flow), indent);
     if (one === null || (typeof one === "object" && key !== "result" && Object.keys(one as object).length === 0)) return [];
     return [`${indent}${key}: ${json(one)}`];
   });

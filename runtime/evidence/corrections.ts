@@ -9,7 +9,7 @@ import { parseJournal } from "../workspace/journal-text.ts";
 import { toMonth } from "../workspace/months.ts";
 import { recordingOf } from "./backtest.ts";
 import type { Bench } from "./bench.ts";
-import { type Case, caseText, parseCase, tooLarge } from "./case-file.ts";
+import { type Case, caseText, parseCase, unfit } from "./case-file.ts";
 import type { EntryEffect, Recording } from "./types.ts";
 
 /** Where recorded runs are read from; the host satisfies it. */
@@ -90,8 +90,8 @@ export async function lessonOf(
     },
   };
   const written = caseText(changed);
-  const large = tooLarge(written);
-  return large === null ? { file, text: written } : { why: large };
+  const fault = unfit(written, file);
+  return fault === null ? { file, text: written } : { why: fault };
 }
 
 function readOrNull(text: string, file: string): Case | null {

@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { caseFile } from "../workspace/layout.ts";
 import { type Bench, changedFiles } from "./bench.ts";
-import { caseText, parseCase, tooLarge } from "./case-file.ts";
+import { caseText, parseCase, unfit } from "./case-file.ts";
 import { caseOf, recordingFor } from "./corrections.ts";
 import { tryRun } from "./trial.ts";
 import type { BacktestReport, Code, RunDifference } from "./types.ts";
@@ -48,9 +48,9 @@ export async function freeze(
       }
       const made = caseOf(recording, { why: `${title}: ${why}`, proposal, over, expect: trial.effects });
       const text = caseText(known === null ? made : { ...known, over, expect: trial.effects });
-      const large = tooLarge(text);
-      if (large !== null) {
-        left.push(`${run}: ${large}`);
+      const fault = unfit(text, file);
+      if (fault !== null) {
+        left.push(`${run}: ${fault}`);
         continue;
       }
       files[file] = text;
