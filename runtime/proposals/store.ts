@@ -194,8 +194,9 @@ function assemble(world: ProposalWorld): ProposalStore {
     },
     async update(id, change, { from }) {
       for (let left = TRIES; left > 0; left--) {
+        // The ref is moved from where it was before the state was looked at: a step of somebody else in between is then not taken for ours.
+        const one = (await readAll()).get(id);
         const now = await get(id);
-        const one = (await readAll()).get(now.id);
         if (one === undefined || "why" in one) continue;
         // What the branch says already may be recorded from where the chain of states still is.
         const told = now.state === change.state && from.includes(one.kept.state);
