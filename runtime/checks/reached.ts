@@ -2,9 +2,7 @@
  * Which agents a change reaches: those whose script, sub-scripts, policy, settings or dialects are among the changed files. Scripts are
  * followed through what the compiler found, so a name that is spelled in an odd way is still found.
  */
-import { createHash } from "node:crypto";
 import type { Sandbox, Tree } from "../ports.ts";
-import { API } from "../primitive.ts";
 import type { Registry } from "../registry.ts";
 import { parseHeader } from "../sandbox/header.ts";
 import { AGENTS, CONFIG, IMPORTERS, SCRIPTS, policyFile, scriptFile } from "../workspace/layout.ts";
@@ -21,28 +19,23 @@ export interface Closure {
   paths: string[];
   calls: Set<string>;
   policies: Set<string>;
-  /** Of the contents of all its files: the same for the same code under the same primitives. */
-  stamp: string;
 }
 
 /** The agents of a tree, each with what it is made of. */
 export async function closuresOf(tree: Tree, compiling: Compiling): Promise<Closure[]> {
   const agents = (await tree.list(AGENTS)).filter(({ path }) => path.endsWith(".ts"));
-  const tools = (await tree.list(`${SCRIPTS}tools/`)).map(({ path, blob }) => `${path} ${blob}`);
-  return Promise.all(agents.map(({ path }) => closureOf(tree, path, compiling, tools)));
+  return Promise.all(agents.map(({ path }) => closureOf(tree, path, compiling)));
 }
 
-async function closureOf(tree: Tree, file: string, { sandbox, names }: Compiling, tools: readonly string[]): Promise<Closure> {
+async function closureOf(tree: Tree, file: string, { sandbox, names }: Compiling): Promise<Closure> {
   const paths: string[] = [];
   const calls = new Set<string>();
   const policies = new Set<string>();
-  const stamps = [`api ${API}`, ...tools, ...names];
   const queue = [file];
   for (let path = queue.pop(); path !== undefined; path = queue.pop()) {
     if (paths.includes(path)) continue;
     paths.push(path);
     const [source, blob] = await Promise.all([tree.read(path), tree.blob(path)]);
-    stamps.push(`${path} ${blob}`);
     if (source === null || blob === null) continue;
     const { compiled } = await sandbox.compile(source, { file: path, blob, lint: true, primitives: names });
     for (const { name, given } of compiled?.calls ?? []) {
@@ -52,7 +45,7 @@ async function closureOf(tree: Tree, file: string, { sandbox, names }: Compiling
     queue.push(...(compiled?.scripts ?? []).map(scriptFile));
   }
   policies.add(policyFile(processOf((await tree.read(file)) ?? "", file)));
-  return { file, paths, calls, policies, stamp: createHash("sha256").update(stamps.sort().join("\n")).digest("hex") };
+  return { file, paths, calls, policies };
 }
 
 function processOf(source: string, file: string): string {

@@ -21,6 +21,7 @@ import type { TriedCases } from "./cases-api.ts";
 import type { Backtesting } from "./backtest-api.ts";
 import type { CheckedTree } from "./check-api.ts";
 import type { Host, Progress } from "./host.ts";
+import { type Mark, marksOf } from "./marks.ts";
 import type { Pairing } from "./sessions.ts";
 import type { Moving, Proof } from "./move-run.ts";
 import type { Proposing, ShownProposal } from "./proposals-api.ts";
@@ -36,6 +37,8 @@ export interface AgentFact extends AgentAtHead {
   /** Who paused it, or all of them; null while it is not. */
   paused: Pause | null;
   lastRun: RunRecord | null;
+  /** What the checks of its code came to; null: nobody has checked it. */
+  checked: Mark;
 }
 
 export interface ExecResult {
@@ -194,6 +197,7 @@ export function createApi(host: Host): Api {
 
     async agents() {
       const timezone = (await host.config()).timezone;
+      const marks = await marksOf(host.dir, git.tree(await git.head()));
       return Promise.all(
         (await host.agents()).map(async (agent) => ({
           ...agent,
@@ -206,6 +210,7 @@ export function createApi(host: Host): Api {
                 )
               : null,
           lastRun: (await engine.list({ agent: agent.name, limit: 1 }))[0] ?? null,
+          checked: marks.get(agent.name) ?? null,
         })),
       );
     },

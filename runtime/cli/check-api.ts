@@ -11,9 +11,10 @@ import { withTools } from "../engine/tool-scripts.ts";
 import type { Bench } from "../evidence/bench.ts";
 import { dryChecks, dryRunsOf } from "../evidence/synthetic.ts";
 import type { Tree } from "../ports.ts";
-import { STORE } from "../workspace/layout.ts";
+import { STORE, agentFile } from "../workspace/layout.ts";
 import { treeOver } from "../workspace/tree-over.ts";
 import type { Host } from "./host.ts";
+import { noteChecked } from "./marks.ts";
 
 export interface CheckedTree {
   /** Commit of the branch that the files were laid over. */
@@ -59,5 +60,24 @@ export async function checkFiles(
     checks: await runChecks(subject, [...extra, ...STATIC_CHECKS, ...dryChecks(bench)]),
     dryRun: (await dryRunsOf(subject, bench)).map(({ agent, lines }) => ({ agent, lines })),
   }));
+  await noteSubject(host, subject, checks);
   return { on: base.commit, agents: subject.files.map((file) => file.replace(/^.*\/|\.ts$/g, "")).sort(), checks, dryRun };
+}
+
+/** What the checks said of the agents that were looked at, kept for whoever asks how they stand. */
+export async function noteSubject(host: Host, { tree, sandbox, registry, files }: Subject, checks: readonly CheckResult[]): Promise<void> {
+  const closures = await closuresOf(tree, { sandbox, names: registry.names() });
+  await noteChecked(
+    host.dir,
+    tree,
+    checks,
+    closures.filter(({ file }) => files.includes(file)),
+  );
+}
+
+/** Checks one agent as HEAD has it. */
+export async function checkAgent(host: Host, name: string): Promise<void> {
+  const tree = host.git.tree(await host.git.head());
+  const subject = { ...(await subjectOf(host, tree, tree, [])), files: [agentFile(name)] };
+  await noteSubject(host, subject, await runChecks(subject, [...STATIC_CHECKS, ...dryChecks(host)]));
 }

@@ -17,6 +17,7 @@ import { ClearedError, formatAt } from "../errors.ts";
 import type { Api } from "./api.ts";
 import { agreed, asked, signAs } from "./decide.ts";
 import type { Host } from "./host.ts";
+import { markWords, marksOf } from "./marks.ts";
 import { starter } from "./identity.ts";
 import { pairedPerson, redeem, signAsBrowser } from "./sessions.ts";
 
@@ -56,6 +57,7 @@ export function createFacts(host: Host, api: Api): Facts {
     },
     async agents() {
       const { timezone } = await host.config();
+      const marks = await marksOf(host.dir, host.git.tree(await host.git.head()));
       return Promise.all(
         (await host.agents()).map(async ({ name, header, error }): Promise<AgentFact> => {
           const [last] = await engine.list({ agent: name, limit: 1 });
@@ -72,6 +74,7 @@ export function createFacts(host: Host, api: Api): Facts {
                 ? await nextTick({ agent: name, expression: header.schedule, timezone: header.timezone ?? timezone }, host.clock.now())
                 : null,
             problem: error,
+            unchecked: markWords(marks.get(name)),
           };
         }),
       );

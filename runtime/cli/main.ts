@@ -27,11 +27,12 @@ interface Spec {
 // name with arguments, what it does, its options, its file
 const COMMANDS: Spec[] = [
   {
-    name: "init <dir>",
+    name: "init [dir]",
     about: "make a workspace",
     options: [
       ["--name <name>", "the business"],
       ["--person <name>", "who decides"],
+      ["--hooks", "check commits first; also in a workspace that is there"],
     ],
     load: () => import("./commands/init.ts"),
   },

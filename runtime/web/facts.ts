@@ -72,6 +72,8 @@ export interface AgentFact {
   paused?: string | null;
   /** The header or the script is broken at HEAD. */
   problem: WireError | null;
+  /** "unchecked", or what its checks found; null for code that has passed. */
+  unchecked?: string | null;
 }
 
 export type RunFact = Pick<

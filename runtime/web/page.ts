@@ -97,6 +97,7 @@ function agentList({ agents, times }: StatusPage): Html {
     (agent) => html`<li><h3>${plain(agent.title, 100)} <code>${plain(agent.name, 100)}</code></h3>
 ${agent.description === "" ? nothing : html`<p>${plain(agent.description, 400)}</p>`}
 ${agent.problem ? errorView(agent.problem) : nothing}
+${agent.unchecked ? html`<p class="attention-text">${plain(agent.unchecked, 300)}</p>` : nothing}
 <dl class="facts"><div><dt>Starts</dt><dd>${agent.triggers.map((each) => html`<div>${plain(each, 100)}</div>`)}</dd></div>
 <div><dt>Last run</dt><dd>${agent.last === null ? html`<span class="faint">never</span>` : html`${badge(statusOf(agent.last))} <a href="/runs/${encodeURIComponent(agent.last.run)}">${times.at(agent.last.at)}</a>`}</dd></div>
 <div><dt>Next run</dt><dd>${agent.paused ? plain(agent.paused, 400) : agent.next === null ? html`<span class="faint">when its trigger comes</span>` : times.at(agent.next)}</dd></div></dl></li>`,

@@ -7,6 +7,7 @@ import { withLook } from "../connect.ts";
 import { findWorkspace } from "../find.ts";
 import type { Invocation } from "../main.ts";
 import { type Output, table } from "../output.ts";
+import { markWords } from "../marks.ts";
 import { runLine, when } from "../text.ts";
 
 export async function run(at: Invocation, [verb, name]: (string | string[] | undefined)[]): Promise<number> {
@@ -30,6 +31,7 @@ export async function run(at: Invocation, [verb, name]: (string | string[] | und
           ? ""
           : `next ${when(one.nextRun)}`,
       one.lastRun === null ? "never ran" : `last ${one.lastRun.outcome ?? one.lastRun.status} ${when(one.lastRun.createdAt)}`,
+      output.yellow(markWords(one.checked) ?? ""),
     ]);
     for (const line of table(rows)) output.line(line);
     return 0;
@@ -58,6 +60,8 @@ function printAgent(output: Output, found: AgentFact, detail: AgentDetail): void
   if (found.error !== null) output.line(output.red(found.error.message));
   if (found.paused !== null) output.line(output.yellow(`${pauseWords(found.paused)}.`));
   for (const problem of detail.problems) output.line(output.red(problem));
+  const mark = markWords(found.checked);
+  if (mark !== null) output.line(output.yellow(`${mark}: \`cleared check --all\` tells more`));
   if (header !== null) {
     if (header.description !== "") output.line(header.description);
     const { schedule, watch, on_event, webhook, trigger, risk, mutates } = header;

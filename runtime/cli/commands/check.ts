@@ -19,6 +19,11 @@ export async function run(at: Invocation, [given]: (string | string[] | undefine
   if (changes.trust) output.note("trust.yaml differs from HEAD: it is not checked here; `cleared start` asks a person to confirm it.");
   for (const path of changes.odd)
     output.note(`${path} is a link, too large or no regular file: it is not checked, and cannot be proposed.`);
+  if (staged && changes.files.size === 0) {
+    output.result({ on: null, agents: [], checks: [], dryRun: [], changed: [] });
+    output.line("Nothing is staged that could be checked.");
+    return 0;
+  }
   const checked = await withAnyApi(dir, (api) => api.check({ files: Object.fromEntries(changes.files), all: options["all"] === true }));
   output.result({ ...checked, changed: [...changes.files.keys()].sort() });
   print(output, checked, [...changes.files.keys()].sort(), dir);

@@ -10,6 +10,7 @@ import { parseTrust } from "../../workspace/config.ts";
 import { initWorkspace } from "../../workspace/init.ts";
 import { CONFIG, TRUST } from "../../workspace/layout.ts";
 import type { Invocation } from "../main.ts";
+import { noteStarter } from "../marks.ts";
 import { quoted } from "../text.ts";
 
 const PRODUCT = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))));
@@ -38,6 +39,7 @@ export async function run(
       await nameServer(join(made, TRUST));
     },
   });
+  await noteStarter(path);
   at.output.result({ dir: path });
   const cd = relative(process.cwd(), path);
   at.output.line(`${path} is ready: a business of 146 tools, on 2024-11-08. Next:

@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { getFact, setFact } from "../../engine/cards.ts";
+import { getFact, setFact, unsettledProposals } from "../../engine/cards.ts";
 import { Database } from "../../engine/database.ts";
 import { openPauses, pauseOf } from "../../engine/pauses.ts";
 import { ClearedError, toWire } from "../../errors.ts";
@@ -21,6 +21,7 @@ import { createFacts } from "../facts.ts";
 import type { Host } from "../host.ts";
 import { pluginFiles, pluginName } from "../../registry.ts";
 import { readLocal } from "../local.ts";
+import { keepChecking } from "../marks.ts";
 import { filePorts, importing, oddities } from "../imports.ts";
 import type { Invocation } from "../main.ts";
 import { hooksOf, keepSending } from "../notices.ts";
@@ -48,9 +49,16 @@ export async function run(at: Invocation, _: (string | string[] | undefined)[], 
     onLost: () => ended.reject(new ClearedError("OWNER_FENCED", "Another process has taken this workspace over; this one ends.")),
     onRest: (record) => {
       triggers?.rested();
-      if (host !== undefined) void told(output, host, record).catch(say);
+      if (host === undefined) return;
+      void told(output, host, record).catch(say);
+      settle(host);
     },
   });
+  let settled: Promise<void> = Promise.resolve();
+  const settle = (owner: Host): void => {
+    if (unsettledProposals(owner.database).length === 0) return;
+    settled = settled.then(async () => (await import("../wishes.ts")).settleProposals(owner, (message) => output.note(message))).catch(say);
+  };
   const host = "host" in opened ? opened.host : undefined;
   if (host === undefined) {
     if ("owner" in opened) opened.owner.close();
@@ -100,7 +108,11 @@ export async function run(at: Invocation, _: (string | string[] | undefined)[], 
       note: (message) => output.note(message),
     });
     triggers = started;
+    closing.push(() => settled);
+    settle(host);
     closing.push(() => started.stop());
+    const checking = keepChecking(host, say);
+    closing.push(() => checking.stop());
     output.result({ dir, url: web.url, pid: process.pid });
     output.line(`${output.bold(config.business.name)}  ${web.url}`);
     output.line(`Watching ${dir}; Ctrl-C stops.`);

@@ -1,0 +1,43 @@
+/** The hook that checks a person's commits. Only where nobody has a hook of their own: theirs is never touched. */
+import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { git, tryGit } from "./git-process.ts";
+
+export interface HookPlace {
+  file: string;
+  /** What the hook runs, as one line of shell. */
+  line: string;
+  /** made; there: it does this already; foreign: somebody's own, or hooks are kept elsewhere. */
+  status: "made" | "there" | "foreign";
+}
+
+/** Writes .git/hooks/pre-commit unless there is one. program: the launcher, by its absolute path. */
+export async function installHook(dir: string, program: string): Promise<HookPlace> {
+  const line = `node '${program.replaceAll("'", "'\\''")}' check --staged`;
+  const elsewhere = await hooksPath(dir);
+  const folder = elsewhere ?? join(resolve(dir, (await git(dir, ["rev-parse", "--git-common-dir"])).toString().trim()), "hooks");
+  const file = join(folder, "pre-commit");
+  const own = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return null;
+    throw error;
+  });
+  if (own?.includes(line) === true) return { file, line, status: "there" };
+  if (own !== null || elsewhere !== null) return { file, line, status: "foreign" };
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(
+    file,
+    `#!/bin/sh\n# Checks what is about to be committed; made by cleared init --hooks. Once without: git commit --no-verify\nexec ${line}\n`,
+  );
+  await chmod(file, 0o755);
+  return { file, line, status: "made" };
+}
+
+/** Where the user's own git keeps hooks, when that is not .git/hooks. Our own commands set it, which does not count. */
+async function hooksPath(dir: string): Promise<string | null> {
+  const { stdout } = await tryGit(dir, ["config", "--show-scope", "--type=path", "--get-all", "core.hooksPath"]);
+  const own = stdout
+    .toString()
+    .split("\n")
+    .find((one) => one !== "" && !one.startsWith("command\t"));
+  return own === undefined ? null : resolve(dir, own.slice(own.indexOf("\t") + 1));
+}
