@@ -72,7 +72,7 @@ export function cardOf(proposal: Proposal, around: CardAround = {}): ProposalCar
     ...(proposal.despite === null ? [] : [`makes recorded runs worse on purpose: ${quoted(proposal.despite)}`]),
     ...(report === null ? ["nothing has been checked yet"] : reported(report)),
     ...before(around.rejected ?? []),
-    ...(report === null || (proposal.state !== "ready" && proposal.state !== "blocked") ? [] : [needed(report)]),
+    ...(report === null || proposal.state !== "ready" ? [] : [needed(report)]),
   ];
   return { title: oneLine(proposal.title, 200), lines, facts: factsOf(proposal) };
 }
@@ -115,7 +115,7 @@ function checks({ checks: all, widening }: Report): string[] {
   const says = ({ check, says: said }: CheckResult): string =>
     check === "capabilities"
       ? ` (${rights === 0 ? "none widened" : `${rights} widened`})`
-      : check === "cases" && /^\d+\/\d+$/.test(said)
+      : check === "cases" && /^[1-9]\d*\/\d+$/.test(said)
         ? ` ${said}`
         : "";
   // What is worse in the backtest stands below, run by run.
@@ -124,7 +124,7 @@ function checks({ checks: all, widening }: Report): string[] {
     ...(ok.length === 0 ? [] : [`checks: ${ok.map((one) => `${NAMES[one.check]}${says(one)}`).join(", ")}  ok`]),
     ...failed.flatMap((one) => [
       `failed: ${NAMES[one.check]} (${oneLine(one.says, 120)})`,
-      ...one.findings
+      ...told(one)
         .slice(0, FINDINGS)
         .flatMap(({ at, code, message, todo }) => [
           `  ${oneLine(formatAt(at), 250)} ${code}: ${oneLine(message, 400)}`,
@@ -185,5 +185,5 @@ function factsOf({ number, id, title, reason, by, state, why, files, report, app
   return { ...told, level, levels, approvals, applied, reverted } as unknown as Json;
 }
 
-/** A line keeps the blanks it begins with. */
-const indented = (line: string): string => `${/^ */.exec(line)?.[0] ?? ""}${oneLine(line, 400)}`;
+/** A line of our own layout keeps its blanks; what would end it does not. */
+const indented = (line: string): string => line.replace(/[\p{Cc}\u2028\u2029]+/gu, " ").slice(0, 500);

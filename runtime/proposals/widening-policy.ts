@@ -19,7 +19,7 @@ export function policyWidening(was: Pack, now: Pack, ladder: Ladder, lineOf: (wo
   const found: Widening[] = [];
   const say = (kind: "policy" | "case", text: string, word: string): void => {
     const line = lineOf(word);
-    found.push({ kind, text: `policy ${now.process}: ${text}`, at: { file, ...(line === undefined ? {} : { line }) } });
+    found.push({ kind, text: `${now.process}: ${text}`, at: { file, ...(line === undefined ? {} : { line }) } });
   };
   // One scope with the thresholds of both: those of the new pack under another name.
   const renamed = Object.fromEntries(Object.entries(now.set.thresholds).map(([key, value]) => [`now_${key}`, value]));
