@@ -1,4 +1,5 @@
 /** How a command reaches a workspace: through its owner's socket, or by owning it for as long as the command takes. */
+import { unsettledProposals } from "../engine/cards.ts";
 import { ClearedError } from "../errors.ts";
 import type { RunRecord } from "../ports.ts";
 import { deliverEvents } from "../triggers/events.ts";
@@ -49,6 +50,7 @@ export async function withApi<T>(dir: string, work: (api: Api) => Promise<T>): P
     await wakeWaiting(opened.host);
     const value = await work(createApi(opened.host));
     await settleEvents(opened.host);
+    await settleWishes(opened.host);
     await senderOf(opened.host, null, (message) => void process.stderr.write(`${printable(message)}\n`)).deliver();
     return value;
   } finally {
@@ -106,6 +108,13 @@ async function settleEvents(host: Host): Promise<void> {
     if (!moved) return;
     for (const run of await unfinished(host)) await host.engine.result(run.id);
   }
+}
+
+/** What this command's runs asked to be changed becomes proposals, checked, before the command ends. */
+async function settleWishes(host: Host): Promise<void> {
+  if (unsettledProposals(host.database).length === 0) return;
+  const say = (message: string) => void process.stderr.write(`${printable(message)}\n`);
+  await (await import("./wishes.ts")).settleProposals(host, say);
 }
 
 function unfinished(host: Host): Promise<RunRecord[]> {

@@ -10,7 +10,7 @@ import { Database } from "../engine/database.ts";
 import { type Lease, takeLease } from "../engine/lease.ts";
 import { pauseOf, pauseWords } from "../engine/pauses.ts";
 import { type World, executeRun } from "../engine/run.ts";
-import { type Script, loadScript } from "../engine/script.ts";
+import { type Callable, type Script, callableIn, loadScript } from "../engine/script.ts";
 import { createEngine } from "../engine/sqlite.ts";
 import { toWire } from "../errors.ts";
 import type { Cards, Clock, Engine, Git, RunLog, RunRecord, Sandbox, Tree, WorkspaceView } from "../ports.ts";
@@ -67,6 +67,8 @@ export interface Host {
   script(run: RunRecord): Promise<Script>;
   /** An agent's script as a tree has it, which need not be a commit. @throws SCRIPT_*, the first finding of the language lint */
   scriptIn(tree: Tree, agent: string): Promise<Script>;
+  /** What can be called of these names at a tree: the runtime's primitives and the tools of scripts/tools/. @throws COMPUTE_TOOL */
+  callableAt(tree: Tree, names: ReadonlySet<string>): Promise<Callable>;
   /** A run's view of the workspace as it is, or was, somewhere else than at HEAD of the branch. `dir`: where its import/ lies. */
   viewAt(run: RunRecord, log: RunLog, now: () => number, place: { git: Git; base: Tree; dir?: string }): Promise<WorkspaceView>;
   world: World;
@@ -227,6 +229,11 @@ function assemble(parts: Parts): Omit<Host, "close"> {
       given: run.given?.policy,
       now,
       pending: () => parts.cards.list({ open: true }),
+      wishes: {
+        by: `agent:${run.agent}`,
+        admit: async (wish, own) =>
+          (await import("./wishes.ts")).admitWish({ dir, clock, git, database, cards: parts.cards, config }, { run, ...place }, wish, own),
+      },
       log: (message) => log.event("log", { level: "info", message: redact(message) }),
       notices: { ...createOutbox(database, trust.notices, settings), schedule: starts.schedule },
       children: starts.childrenOf(run),
@@ -284,6 +291,11 @@ function assemble(parts: Parts): Omit<Host, "close"> {
     start: starts.start,
     script,
     scriptIn,
+    callableAt: async (tree, called) => {
+      const around = { sandbox, primitives: names, primitive: registry.get, cache };
+      const tools = await (await import("../engine/tool-scripts.ts")).toolsFor([...called], called, tree, around);
+      return callableIn(world, { tools });
+    },
     viewAt,
     world,
     emitted: () => openEmitted(database),

@@ -76,11 +76,11 @@ export function createCards(database: Database): Cards {
         database.run("UPDATE cards SET decision = ? WHERE id = ?", JSON.stringify(decision), id);
       });
     },
-    restate: (id, { title, body, key }) =>
+    restate: (id, { title, body }) =>
       database.write(() => {
         database.run(
-          "UPDATE cards SET key = coalesce(?, key), document = json_set(document, '$.title', ?, '$.body', json(?)) WHERE id = ?",
-          ...[key ?? null, title, JSON.stringify(body), id],
+          "UPDATE cards SET document = json_set(document, '$.title', ?, '$.body', json(?)) WHERE id = ?",
+          ...[title, JSON.stringify(body), id],
         );
       }),
     revise: (id, shown) =>
@@ -93,10 +93,21 @@ export function createCards(database: Database): Cards {
   };
 }
 
+/** Of a card that covers no calls. */
+export const NOTHING_ASKED = { gate: null, calls: [], level: null, expires: null };
+
 /** What a change lets out of its run once it is committed, or null. */
 export function toReleased(run: RunRecord, seq: number, index: number, change: Change): Released | null {
   const key = `${run.id}/${seq}/${index}`;
   if (change.op === "emit") return { kind: "event", key, event: change.event, payload: change.payload };
+  if (change.op === "propose") {
+    // What is only tried asks nobody to change anything.
+    if (run.mode !== "live") return null;
+    const { op: _, base, evidence, ...draft } = change;
+    const from = { run: run.id, step: seq, ...(evidence === null ? {} : { evidence }) };
+    const body = { state: "draft", base, draft: { ...draft, from } };
+    return { kind: "card", key, card: { ...NOTHING_ASKED, kind: "proposal", title: change.title, body, run: run.id } };
+  }
   if (change.op !== "review") return null;
   const [kind, unique] =
     change.entry !== null
@@ -113,10 +124,7 @@ export function toReleased(run: RunRecord, seq: number, index: number, change: C
       title: change.title,
       body: { ...about, about: change.body, ...(change.booked === undefined ? {} : { booked: change.booked }) },
       run: run.id,
-      gate: null,
-      calls: [],
-      level: null,
-      expires: null,
+      ...NOTHING_ASKED,
     },
   };
 }
@@ -139,6 +147,16 @@ export function openEmitted(database: Database): Emitted[] {
 
 export function takeEmitted(database: Database, key: string): void {
   database.write(() => database.run("UPDATE emitted SET taken = 1 WHERE key = ?", key));
+}
+
+/** Cards of proposals by agents that nobody has looked at: released by a run, or recorded and not checked; oldest first. */
+export function unsettledProposals(database: Database): number[] {
+  const by = "coalesce(json_extract(document, '$.body.by'), json_extract(document, '$.body.draft.by'))";
+  return database
+    .all<{ id: number }>(
+      `SELECT id FROM cards WHERE decision IS NULL AND kind = 'proposal' AND json_extract(document, '$.body.state') = 'draft' AND ${by} LIKE 'agent:%' ORDER BY id`,
+    )
+    .map(({ id }) => id);
 }
 
 /** Small facts of the runtime itself: the confirmed trust.yaml, the last tick of a schedule. */

@@ -6,12 +6,14 @@ import { getFact, setFact } from "../engine/cards.ts";
 import type { Database } from "../engine/database.ts";
 import type { Git } from "../ports.ts";
 import { parseTrailers } from "../workspace/git-message.ts";
-import type { SideRefs } from "../workspace/git-proposals.ts";
+import type { CommitLine, SideRefs } from "../workspace/git-proposals.ts";
 
 export interface BranchMark {
   applied: string;
   /** The commit that took it back, or null while it stands. */
   reverted: string | null;
+  /** When the last of them was made, ms. */
+  at: number;
 }
 
 export interface BranchMarks {
@@ -41,7 +43,7 @@ export function createBranchMarks({ database, git }: { database: Database; git: 
         const fresh = since ?? (await refs.mentioning(TEXTS, null, head)) ?? [];
         // A branch that was set back is read anew from its beginning.
         const next: Seen = since === null || seen === null ? { head, marks: {}, commits: {} } : { ...structuredClone(seen), head };
-        for (const { commit, message } of fresh) mark(next, commit, message);
+        for (const line of fresh) mark(next, line);
         seen = next;
         setFact(database, FACT, JSON.stringify(seen));
       }
@@ -50,15 +52,15 @@ export function createBranchMarks({ database, git }: { database: Database; git: 
   };
 }
 
-function mark({ marks, commits }: Seen, commit: string, message: string): void {
+function mark({ marks, commits }: Seen, { commit, at, message }: CommitLine): void {
   const trailers = parseTrailers(message);
   const undone = trailers["Reverts"] ?? /^This reverts commit ([0-9a-f]{40,64})\b/m.exec(message)?.[1];
   const id = undone === undefined ? trailers["Proposal"] : marks[undone] === undefined ? commits[undone] : undone;
   if (id === undefined || !/^prop_\w+$/.test(id)) return;
   const now = marks[id];
   commits[commit] = id;
-  if (undone === undefined) marks[id] = { applied: commit, reverted: null };
+  if (undone === undefined) marks[id] = { applied: commit, reverted: null, at };
   // Of a commit that took it back: it stands again. Anything else of an older round says nothing about this one.
-  else if (now !== undefined && undone === now.reverted) marks[id] = { applied: commit, reverted: null };
-  else if (now !== undefined && (undone === now.applied || undone === id)) marks[id] = { ...now, reverted: commit };
+  else if (now !== undefined && undone === now.reverted) marks[id] = { applied: commit, reverted: null, at };
+  else if (now !== undefined && (undone === now.applied || undone === id)) marks[id] = { ...now, reverted: commit, at };
 }

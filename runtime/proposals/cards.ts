@@ -2,16 +2,16 @@
  * Cards of proposals: each proposal that is seen in this workspace gets one, whose id is its number, and the card follows its state.
  * Invariant: a proposal has one card here, and that card is open exactly as long as the proposal is on its way.
  */
-import type { Cards, Clock, Json } from "../ports.ts";
+import { canonicalJson } from "../engine/canonical.ts";
+import { NOTHING_ASKED } from "../engine/cards.ts";
+import type { Card, Cards, Clock, Json } from "../ports.ts";
 import type { Kept } from "./document.ts";
-
-const keyOf = (id: string): string => `proposal/${id}`;
 
 export interface ProposalCards {
   /** Brings cards in line with the proposals; answers the number of each. */
   follow(proposals: readonly Kept[]): Map<string, number>;
-  /** A card that was opened for a draft becomes the card of its proposal. */
-  adopt(card: number, id: string): void;
+  /** A card that was opened for a draft becomes the card of this proposal. */
+  adopt(card: number, proposal: Kept): void;
 }
 
 export function createProposalCards({ cards, clock }: { cards: Cards; clock: Clock }): ProposalCards {
@@ -23,35 +23,35 @@ export function createProposalCards({ cards, clock }: { cards: Cards; clock: Clo
     by: one.by,
     files: one.files.map(({ path }) => path),
   });
-  const mine = () => new Map(cards.list({ kind: "proposal" }).map((card) => [card.key, card]));
-
-  function open(one: Kept): void {
-    const empty = { run: null, gate: null, calls: [], level: null, expires: null };
-    cards.open(keyOf(one.id), { kind: "proposal", title: one.title, body: bodyOf(one), ...empty }, one.at);
-  }
+  const mine = (): Map<string, Card> => {
+    const found = new Map<string, Card>();
+    for (const card of cards.list({ kind: "proposal" })) {
+      const { proposal } = card.body as { proposal?: string };
+      if (proposal !== undefined && !found.has(proposal)) found.set(proposal, card);
+    }
+    return found;
+  };
 
   return {
     follow(proposals) {
       let known = mine();
       // In the order they were made, so that numbers tell which came first.
-      const fresh = proposals.filter(({ id }) => !known.has(keyOf(id))).sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1));
-      for (const one of fresh) open(one);
+      const fresh = proposals.filter(({ id }) => !known.has(id)).sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1));
+      for (const one of fresh)
+        cards.open(`proposal/${one.id}`, { ...NOTHING_ASKED, kind: "proposal", title: one.title, body: bodyOf(one), run: null }, one.at);
       if (fresh.length > 0) known = mine();
       const numbers = new Map<string, number>();
       for (const one of proposals) {
-        const card = known.get(keyOf(one.id));
+        const card = known.get(one.id);
         if (card === undefined) continue;
         numbers.set(one.id, card.id);
         const body = bodyOf(one);
-        if ((card.body as { state?: Json }).state !== one.state) cards.restate(card.id, { title: one.title, body });
+        if (canonicalJson(card.body) !== canonicalJson(body)) cards.restate(card.id, { title: one.title, body });
         if (card.decision === null && ended(one)) cards.decide(card.id, endOf(one, card.id, clock.now()));
       }
       return numbers;
     },
-    adopt: (card, id) => {
-      const found = cards.get(card);
-      if (found !== null) cards.restate(card, { title: found.title, body: found.body, key: keyOf(id) });
-    },
+    adopt: (card, proposal) => cards.restate(card, { title: proposal.title, body: bodyOf(proposal) }),
   };
 }
 

@@ -120,7 +120,7 @@ export type Kept = Omit<Proposal, "number">;
 export async function readProposal(
   objects: Objects,
   id: string,
-  refs: { change: string | undefined; state: string | undefined },
+  refs: { change?: string; state?: string },
   differences: ReadonlyMap<string, Difference[]>,
   cache: DiskCache,
 ): Promise<Kept> {
@@ -143,6 +143,7 @@ export async function readProposal(
     reason: rest.slice(0, -1).join("\n\n"),
     by,
     at: change.at,
+    since: change.at,
     base,
     commit: refs.change,
     files: changed.map(({ path, was, now }) => ({ path, change: was === null ? "added" : now === null ? "removed" : "changed" })),
@@ -162,7 +163,7 @@ export async function readLife(
   objects: Objects,
   state: string,
   cache: DiskCache,
-): Promise<Pick<Proposal, "state" | "why" | "report" | "decisions" | "applied" | "reverted">> {
+): Promise<Pick<Proposal, "state" | "since" | "why" | "report" | "decisions" | "applied" | "reverted">> {
   if (parseCommit(await objects.find(state || "-")) === null) throw unreadable("its state is no commit of this repository");
   const tree = objects.tree(state);
   const life = parseText("proposal.yaml", (await tree.read("proposal.yaml")) ?? "", lifeSchema, cache);
@@ -172,6 +173,7 @@ export async function readLife(
     decisions.push(parseText(path, (await tree.read(path)) ?? "", decisionSchema, cache) as unknown as Decision);
   return {
     state: life.state satisfies ProposalState,
+    since: life.at,
     why: life.why,
     report: report === null ? null : (parseText("report.yaml", report, reportSchema, cache) as unknown as Report),
     decisions,

@@ -14,7 +14,8 @@ import type { Objects } from "../workspace/git-tree.ts";
 import { CACHE } from "../workspace/layout.ts";
 import { gateOf } from "./deciding.ts";
 import { type Kept, type Life, readProposal, toYaml, whyOf } from "./document.ts";
-import { type ProposalWorld, REFS, createProposals } from "./store.ts";
+import { type ProposalRefs, REFS, assertId, groupRefs } from "./refs.ts";
+import { type ProposalWorld, createProposals } from "./store.ts";
 import type { ProposalState } from "./types.ts";
 
 export interface Synced {
@@ -33,7 +34,7 @@ export interface Synced {
 type People = Parameters<typeof verifyDecision>[1];
 
 interface Side {
-  refs: { change?: string; state?: string };
+  refs: ProposalRefs;
   kept: Kept;
 }
 
@@ -53,9 +54,9 @@ export async function syncProposals(world: ProposalWorld, remote: string, people
     total.joined += round.joined;
     total.told.push(...round.told.filter((line) => !total.told.includes(line)));
     total.refused = round.refused;
-    const there = group(await refs.list(theirs), theirs);
+    const there = groupRefs(await refs.list(theirs), theirs);
     const refusedIds = new Set(round.refused.map(({ id }) => id));
-    const moves = [...group(await refs.list(REFS), REFS)].flatMap(([id, ours]) =>
+    const moves = [...groupRefs(await refs.list(REFS), REFS)].flatMap(([id, ours]) =>
       (["change", "state"] as const).flatMap((part) => {
         const [to, from] = [ours[part], there.get(id)?.[part] ?? null];
         return to === undefined || to === "" || to === from || refusedIds.has(id) ? [] : [{ ref: `${REFS}${id}/${part}`, from, to }];
@@ -67,15 +68,6 @@ export async function syncProposals(world: ProposalWorld, remote: string, people
     if (await pushRefs(world.dir, remote, moves)) return { ...total, pushed: moves.length };
   }
   throw new ClearedError("GIT_FAILED", `The proposals at ${remote} changed each of the ${TRIES} times they were joined. Try again.`);
-}
-
-function group(list: ReadonlyMap<string, string>, folder: string): Map<string, { change?: string; state?: string }> {
-  const found = new Map<string, { change?: string; state?: string }>();
-  for (const [name, oid] of list) {
-    const [id = "", part = "", ...more] = name.slice(folder.length).split("/");
-    if (more.length === 0 && (part === "change" || part === "state")) found.set(id, { ...found.get(id), [part]: oid });
-  }
-  return found;
 }
 
 interface Round {
@@ -90,17 +82,17 @@ async function take(objects: Objects, round: Round): Promise<Synced> {
   const { refs, world } = round;
   const cache = createDiskCache(`${world.dir}/${CACHE}`);
   const done: Synced = { fetched: 0, pushed: 0, joined: 0, told: [], refused: [] };
-  const [mine, there] = [group(await refs.list(REFS), REFS), group(await refs.list(round.theirs), round.theirs)];
+  const [mine, there] = [groupRefs(await refs.list(REFS), REFS), groupRefs(await refs.list(round.theirs), round.theirs)];
   const differing = [...there].filter(([id, one]) => one.change !== mine.get(id)?.change || one.state !== mine.get(id)?.state);
   const commits = differing.flatMap(([id, one]) => [one.change ?? "", mine.get(id)?.change ?? ""]).filter((oid) => oid !== "");
   const differences = await refs.differences([...new Set(commits)]);
-  const sideOf = async (id: string, one: { change?: string; state?: string }): Promise<Side> => ({
+  const sideOf = async (id: string, one: ProposalRefs): Promise<Side> => ({
     refs: one,
-    kept: await readProposal(objects, id, { change: one.change, state: one.state }, differences, cache),
+    kept: await readProposal(objects, id, one, differences, cache),
   });
   for (const [id, one] of differing) {
     try {
-      if (!/^prop_[0-9A-Z]{10}$/.test(id)) throw new ClearedError("PROPOSAL_UNKNOWN", "its name is not that of a proposal");
+      assertId(id);
       const own = mine.get(id);
       await takeOne(id, own?.change === undefined ? null : await sideOf(id, own), await sideOf(id, one), {
         ...round,
@@ -131,11 +123,10 @@ async function takeOne(id: string, mine: Side | null, there: Side, at: Taking): 
     done.told.push(`“${kept.title}” was proposed here and there alike; the earlier of the two stands.`);
   const [own, other] = [mine?.refs.state ?? null, there.refs.state ?? null];
   if (other !== null && other !== own) {
-    const isOlder = async (a: string, b: string) => (await refs.mentioning(["no such text"], a, b)) !== null;
-    if (own === null || (await isOlder(own, other))) {
+    if (own === null || (await refs.isAncestor(own, other))) {
       believed(kept, there.kept, at.people);
       moves.push({ ref: `${REFS}${id}/state`, from: own, to: other });
-    } else if (!(await isOlder(other, own)) && mine !== null) {
+    } else if (!(await refs.isAncestor(other, own)) && mine !== null) {
       moves.push({
         ref: `${REFS}${id}/state`,
         from: own,

@@ -37,6 +37,8 @@ export interface Proposal {
   /** A person of trust.yaml, `agent:NAME`, or "somebody without a key". */
   by: string;
   at: number;
+  /** When it came into the state it is in, ms. */
+  since: number;
   /** Commit it was made on, and its own commit, whose parent that is. */
   base: string;
   commit: string;

@@ -42,6 +42,13 @@ export interface CommitText {
   message: string;
 }
 
+export interface CommitLine {
+  commit: string;
+  /** ms */
+  at: number;
+  message: string;
+}
+
 export interface SideRefs {
   /** Refs below a folder of refs, by name; "" for one whose content is no object id. */
   list(folder: string): Promise<Map<string, string>>;
@@ -59,8 +66,9 @@ export interface SideRefs {
   fork(head: string, name: string): Promise<{ base: string; tip: string }>;
   /** The change of one commit as a patch for people, without the user's own diff programs. */
   patch(commit: string): Promise<string>;
+  isAncestor(commit: string, of: string): Promise<boolean>;
   /** Commits that led from `last` (null: from the beginning) to `head` and whose message has one of these texts, oldest first; null when `last` is no ancestor. */
-  mentioning(texts: readonly string[], last: string | null, head: string): Promise<{ commit: string; message: string }[] | null>;
+  mentioning(texts: readonly string[], last: string | null, head: string): Promise<CommitLine[] | null>;
 }
 
 /** Null for anything that is no commit object. */
@@ -105,6 +113,9 @@ export function createSideRefs(dir: string): SideRefs {
     for (const broken of said.stderr.matchAll(/broken ref (\S+)/g)) refs.set(broken[1] ?? "", "");
     return refs;
   }
+
+  const isAncestor = async (commit: string, of: string): Promise<boolean> =>
+    (await tryGit(dir, ["merge-base", "--is-ancestor", commit, of])).status === 0;
 
   async function differencesOf(commits: readonly string[]): Promise<Map<string, Difference[]> | null> {
     const said = await tryGit(dir, ["diff-tree", "--stdin", "-r", "-z", "--raw", "--no-renames"], { input: `${commits.join("\n")}\n` });
@@ -194,15 +205,16 @@ export function createSideRefs(dir: string): SideRefs {
       const flags = ["-p", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames"];
       return (await git(dir, ["diff-tree", ...flags, "--no-commit-id", "-r", commit])).toString();
     },
+    isAncestor,
     async mentioning(texts, last, head) {
-      if (last !== null && (await tryGit(dir, ["merge-base", "--is-ancestor", last, head])).status !== 0) return null;
+      if (last !== null && !(await isAncestor(last, head))) return null;
       const out = await git(dir, [
         "log",
         "--no-show-signature",
         "--no-color",
         "--topo-order",
         "--reverse",
-        "--format=%H%x00%B%x01",
+        "--format=%H%x00%ct%x00%B%x01",
         "--fixed-strings",
         ...texts.map((text) => `--grep=${text}`),
         head,
@@ -213,8 +225,8 @@ export function createSideRefs(dir: string): SideRefs {
         .toString()
         .split("\u0001")
         .map((record) => record.replace(/^\n/, "").split("\0"))
-        .filter((fields) => fields.length === 2)
-        .map(([commit = "", message = ""]) => ({ commit, message }));
+        .filter((fields) => fields.length === 3)
+        .map(([commit = "", seconds = "", message = ""]) => ({ commit, at: Number(seconds) * 1000, message }));
     },
   };
 }

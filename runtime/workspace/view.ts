@@ -8,6 +8,7 @@ import { dayIn } from "../sandbox/header.ts";
 import type {
   Card,
   Change,
+  ChangeWish,
   Children,
   CommitResult,
   Git,
@@ -47,6 +48,8 @@ export interface ViewOptions {
   /** The run's clock, ms. */
   now(): number;
   pending(): Card[];
+  /** Who proposes what this run asks to be changed, and whether that is taken; `own`: how much it has asked for since its last commit. */
+  wishes: { by: string; admit(wish: ChangeWish, own: number): Promise<{ accepted: boolean; proposal: string | null; reason: string }> };
   log(message: string): void;
   notices: Notices;
   tools: Tools;
@@ -66,6 +69,7 @@ export function createView(options: ViewOptions): WorkspaceView {
   const imports = createImports({ dir, base, config, overlay, run, closed: closedAtHead, again: options.again ?? [] });
   // Only a commit can complete an import.
   let landed = false;
+  let wished = 0;
   const books = createBooks({
     overlay,
     run,
@@ -88,6 +92,14 @@ export function createView(options: ViewOptions): WorkspaceView {
       configKeys: async () => configKeys(config.raw),
       review: (item) => overlay.record({ op: "review", ...item, ...booked(overlay, item.entry) }),
       pending: async () => options.pending(),
+      async propose(wish) {
+        const answer = await options.wishes.admit(wish, wished);
+        if (answer.accepted) {
+          wished += 1;
+          overlay.record({ op: "propose", ...wish, by: options.wishes.by, base: base.commit });
+        }
+        return answer;
+      },
       log: (message) => options.log(message),
       emit: (event, payload) => overlay.record({ op: "emit", event, payload }),
       gitLog: (query) => git.log(query),
@@ -106,6 +118,7 @@ export function createView(options: ViewOptions): WorkspaceView {
     restore: (step) => {
       for (const change of step.changes) {
         if (change.op === "committed") landed = true;
+        wished = change.op === "committed" ? 0 : change.op === "propose" ? wished + 1 : wished;
         if (change.op === "rows") imports.restore(change.name, change.hash, change.meta, rowsOfStep(step));
         else overlay.apply(change);
       }
@@ -118,6 +131,7 @@ export function createView(options: ViewOptions): WorkspaceView {
     commit: async (message, trailers, guard): Promise<CommitResult> => git.commit({ message, trailers, build, guard }),
     committed: () => {
       landed = true;
+      wished = 0;
       overlay.committed();
     },
     tidy: async () => {

@@ -71,6 +71,7 @@ export async function viewOf(workspace: Workspace, run: string): Promise<Workspa
     run,
     now: () => Date.parse(`${workspace.today}T12:00:00Z`),
     pending: () => [],
+    wishes: { by: "agent:bench", admit: async () => ({ accepted: false, proposal: null, reason: "" }) },
     log: () => undefined,
     notices: {
       send: async () => ({ notice: "", channel: "page", state: "sent", due: 0 }),

@@ -1,0 +1,38 @@
+/** Changes that an agent asks for: a person decides, on a card, and a yes is one commit. Nothing changes before. */
+import { z } from "zod";
+import { definePrimitive } from "../runtime/primitive.ts";
+import { json } from "./_shapes.ts";
+
+export const propose_change = definePrimitive({
+  name: "propose_change",
+  effect: "control",
+  access: "ask",
+  summary: "Propose a change of agents, scripts, policies, importers, knowledge, cases or config.yaml to a person.",
+  params: z.object({
+    title: z.string().trim().min(1).max(200).describe("what changes, in one line"),
+    reason: z.string().trim().min(1).max(10_000).describe("why, for the person who decides"),
+    files: z
+      .array(
+        z.strictObject({
+          path: z.string().describe("such as agents/ingest.ts"),
+          text: z.string().nullable().describe("the whole new text, or null to remove the file"),
+        }),
+      )
+      .min(1)
+      .max(200)
+      .describe("each file as it shall be"),
+    evidence: json.optional().describe("facts it rests on, kept with it"),
+  }),
+  returns: z.object({
+    accepted: z.boolean(),
+    proposal: z.string().nullable().describe("its id; null when it was not accepted, and in a dry run"),
+    reason: z.string().describe("why it was not accepted, or that it is proposed already"),
+  }),
+  errors: [],
+  example: `propose_change({ title: "AWS is Software", reason: "It was corrected three times.", files: [{ path: "knowledge/vendors.md", text: "AWS: 5020\\n" }] })`,
+  run: async ({ title, reason, files, evidence }, ctx) => {
+    const byPath = Object.fromEntries(files.map((file) => [file.path, file.text]));
+    if (Object.keys(byPath).length < files.length) return { accepted: false, proposal: null, reason: "A path is named twice in files." };
+    return ctx.ports.propose({ title, reason, files: byPath, evidence: evidence ?? null });
+  },
+});
