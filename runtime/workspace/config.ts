@@ -10,6 +10,7 @@ import { privacySchema } from "../privacy/judge.ts";
 import type { DiskCache } from "../sandbox/disk-cache.ts";
 import { isTimezone } from "../sandbox/header.ts";
 import { checkYaml, readYaml, type YamlSource } from "../sandbox/yaml-text.ts";
+import { changeLimitsSchema } from "./change-limits.ts";
 import { CONFIG, TRUST } from "./layout.ts";
 import { pluginsSchema } from "./plugin-sources.ts";
 import { approvalsSchema, changesSchema, mailAddress, peopleSchema } from "./people.ts";
@@ -57,14 +58,6 @@ const statement = z.lazy(() =>
   }),
 );
 
-// When an applied change is taken back by itself (proposals/guard.ts); times are of what was before.
-const autoRevert = z.strictObject({
-  hours: size("a number of hours", 1, 8760).default(24),
-  reviews: z.number({ error: "write a number such as 2" }).min(1).max(1000).default(2),
-  errors: z.number({ error: "write a number such as 1.5" }).min(1).max(1000).default(1.5),
-  at_least: size("a number of runs", 1, 1000).default(3),
-});
-
 const configSchema = z.strictObject({
   business: z.strictObject({ name: text("the business's name") }),
   branch: z
@@ -92,18 +85,7 @@ const configSchema = z.strictObject({
     })
     .prefault({}),
   privacy: privacySchema.default({}),
-  changes: z
-    .strictObject({
-      per_agent_a_night: size("a number of proposals", 0, 1000).default(5),
-      per_day: size("a number of proposals", 0, 1000).default(20),
-      cooldown_hours: size("a number of hours", 0, 8760).default(24),
-      auto_revert: z
-        .union([z.enum(["off"]), z.literal(false).transform(() => "off" as const), autoRevert], {
-          error: "write off, or hours, reviews, errors and at_least",
-        })
-        .prefault({}),
-    })
-    .prefault({}),
+  changes: changeLimitsSchema.prefault({}),
   web: z.strictObject({ port: size("a port", 0, 65535).default(4310) }).prefault({}),
 });
 

@@ -1,0 +1,102 @@
+/** What the guard measures: an agent's ended runs before and since a change, from the run store; and whether the books still hold. */
+import type { Database } from "../engine/database.ts";
+import type { WireError } from "../errors.ts";
+import type { Clock, Git, RunStatus, Tree } from "../ports.ts";
+import type { Config } from "../workspace/config.ts";
+import { newestTouching } from "../workspace/git-undo.ts";
+import { verifyBooks } from "../workspace/verify.ts";
+
+/** Of live runs of one agent that have ended by themselves. */
+export interface Metrics {
+  runs: number;
+  /** Cards for review that they opened. */
+  reviews: number;
+  failed: number;
+  /** The first that broke an invariant of the books as none did before, in words, or null. */
+  broken: string | null;
+}
+
+// As far back as a share means something: a busy agent's last days, a quiet one's last months.
+const LATEST = 500;
+const BEFORE = 100;
+
+interface Row {
+  id: string;
+  status: RunStatus;
+  pin_commit: string;
+  error: string | null;
+  reviews: number;
+}
+
+/** `since`: the commits that have the change. A run counts by the code it is pinned to, whatever the clock said. */
+export function measure(database: Database, agent: string, since: ReadonlySet<string>): { before: Metrics; after: Metrics } {
+  const rows = database.all<Row>(
+    `SELECT id, status, pin_commit, error,
+       (SELECT count(*) FROM cards WHERE cards.run = runs.id AND kind IN ('entry', 'row', 'note') AND key NOT LIKE 'notice:%') AS reviews
+     FROM runs WHERE agent = ? AND mode = 'live' AND cause_kind != 'exec' AND status IN ('done', 'failed', 'diverged') ORDER BY rid DESC LIMIT ${LATEST}`,
+    agent,
+  );
+  const { after = [], before: all = [] } = Object.groupBy(rows, (row) => (since.has(row.pin_commit) ? "after" : "before"));
+  const before = all.slice(0, BEFORE);
+  const known = new Set(before.map(codeOf));
+  const broken = after.findLast((row) => codeOf(row).startsWith("JOURNAL_") && !known.has(codeOf(row)));
+  const words = broken === undefined ? null : `${broken.id} of ${agent} failed with ${codeOf(broken)}, which the books forbid`;
+  return { before: sumOf(before, null), after: sumOf(after, words) };
+}
+
+const codeOf = ({ error }: Row): string => (error === null ? "" : (JSON.parse(error) as WireError).code);
+
+function sumOf(rows: readonly Row[], broken: string | null): Metrics {
+  return {
+    runs: rows.length,
+    reviews: rows.reduce((sum, row) => sum + row.reviews, 0),
+    failed: rows.filter(({ status }) => status !== "done").length,
+    broken,
+  };
+}
+
+interface Books {
+  dir: string;
+  git: Git;
+  clock: Clock;
+  database: Database;
+  config(tree?: Tree): Promise<Config>;
+}
+
+// All of the books are read; 100,000 entries take some seconds.
+const EVERY_MS = 300_000;
+
+/**
+ * Whether a run on changed code has left books that do not hold, in words, or null. A month that a person broke by hand is theirs, and
+ * what was wrong before the change is not its doing.
+ */
+export function brokenBooks({
+  dir,
+  git,
+  clock,
+  database,
+  config,
+}: Books): (applied: string, since: ReadonlySet<string>) => Promise<string | null> {
+  let looked = { head: "", at: 0 };
+  let findings: Awaited<ReturnType<typeof verifyBooks>>["findings"] = [];
+  return async (applied, since) => {
+    const head = await git.head();
+    const now = clock.now();
+    if (looked.head !== head && (looked.head === "" || Math.abs(now - looked.at) >= EVERY_MS)) {
+      findings = (await verifyBooks(git.tree(head), await config())).findings;
+      looked = { head, at: now };
+    }
+    if (findings.length === 0) return null;
+    const parent = await git.parent(applied);
+    const old = parent === null ? [] : (await verifyBooks(git.tree(parent), await config())).findings;
+    const known = new Set(old.map(({ code, at }) => `${code} ${at.file}`));
+    for (const { code, at, message } of findings.filter((one) => !known.has(`${one.code} ${one.at.file}`))) {
+      const run = (await newestTouching(dir, looked.head, at.file))[0]?.trailers["Run"];
+      const pin =
+        run === undefined ? undefined : database.get<{ pin: string }>("SELECT pin_commit AS pin FROM runs WHERE id = ?", run)?.pin;
+      if (pin !== undefined && since.has(pin))
+        return `${run} left books that do not hold: ${at.file}: ${message.replace(/\.$/, "")} (${code})`;
+    }
+    return null;
+  };
+}

@@ -1,0 +1,163 @@
+/**
+ * The guard rail after a yes: what agents do with an applied change is measured against what they did before, and a change that makes it
+ * worse is taken back as one commit, with the reason in words. Invariants: taken back by itself once at most, never what a person has
+ * put back, never over a later edit; and what has happened is read from the branch, so a kill in between is made good by the next look.
+ */
+import { type Alert, hasAlert, tell } from "./guard-alerts.ts";
+import { type Metrics, brokenBooks, measure } from "./guard-metrics.ts";
+import { ClearedError } from "../errors.ts";
+import { reachedBy } from "../evidence/reached.ts";
+import type { Sandbox } from "../ports.ts";
+import type { Registry } from "../registry.ts";
+import type { Config } from "../workspace/config.ts";
+import { commitsSince } from "../workspace/git-range.ts";
+import { commitNamed, commitsSaying } from "../workspace/git-undo.ts";
+import { createProposals } from "./store.ts";
+import type { Proposal } from "./types.ts";
+import { type UndoWorld, undo } from "./undo.ts";
+
+/** config.yaml `changes.auto_revert`. */
+export type GuardLimits = Exclude<Config["changes"]["auto_revert"], "off">;
+
+/** What guarding needs of a workspace; `Host` (cli/host.ts) has all of it. */
+export interface GuardWorld extends UndoWorld {
+  sandbox: Pick<Sandbox, "compile">;
+  registry: { whole(): Promise<Registry> };
+}
+
+/** Who takes changes back by itself, in `Undone-by:`. */
+export const RUNTIME = "runtime";
+const HOUR = 3_600_000;
+
+/**
+ * Why a change is to be taken back, or null. At once for a run that broke an invariant as none did before. Else after `at_least` ended runs
+ * of the agent: when there are two or more review items (failed runs), and more than `reviews` (`errors`) times as many as the runs before
+ * let expect, of which one counts even where there was none.
+ */
+export function judgeChange(agent: string, before: Metrics, after: Metrics, limits: GuardLimits): { reason: string } | null {
+  if (after.broken !== null) return { reason: after.broken };
+  if (after.runs < limits.at_least || before.runs === 0) return null;
+  const judged = [
+    [after.failed, before.failed, limits.errors, "failed runs"],
+    [after.reviews, before.reviews, limits.reviews, "review items"],
+  ] as const;
+  for (const [now, then, times, what] of judged) {
+    const expected = (Math.max(then, 1) / before.runs) * after.runs;
+    if (now >= 2 && now > times * expected)
+      return {
+        reason: `${now} ${what} in ${after.runs} runs of ${agent} since, where the ${before.runs} before had ${then}: more than ${times} times as many`,
+      };
+  }
+  return null;
+}
+
+export interface Guard {
+  /** Looks at every change that is new enough, takes back what has made things worse, and answers what it did, a sentence each. One call at a time. */
+  look(): Promise<string[]>;
+}
+
+/** A guard keeps what it has found out about commits, which never changes. */
+export function createGuard(world: GuardWorld): Guard {
+  const agents = new Map<string, Promise<string[]>>();
+  const left = new Set<string>();
+  const books = brokenBooks(world);
+
+  async function reasonOf(proposal: Proposal, applied: string, limits: GuardLimits): Promise<string | null> {
+    const head = await world.git.head();
+    const since = (await commitsSince(world.dir, applied, head)).add(applied);
+    const paths = proposal.files.map(({ path }) => path);
+    if (!agents.has(applied)) agents.set(applied, reachedBy(paths, world.git.tree(applied), world));
+    for (const agent of (await agents.get(applied)) ?? []) {
+      const { before, after } = measure(world.database, agent, since);
+      const judged = judgeChange(agent, before, after, limits);
+      if (judged !== null) return judged.reason;
+    }
+    return books(applied, since);
+  }
+
+  /** Why it is a person's matter, or null: once taken back by the runtime, what is on the branch again was put there by somebody. */
+  async function putBack(proposal: Proposal, applied: string, all: readonly Proposal[]): Promise<boolean> {
+    const head = await world.git.head();
+    const commit = await commitNamed(world.dir, head, applied);
+    if (commit?.trailers["Proposal"] !== proposal.id) return true;
+    const undone = await commitsSaying(world.dir, head, `Undone-by: ${RUNTIME}`, proposal.base);
+    for (const { trailers } of undone) {
+      const earlier = trailers["Undone-by"] === RUNTIME ? await commitNamed(world.dir, head, trailers["Reverts"] ?? "") : null;
+      if (earlier?.trailers["Proposal"] === proposal.id) return true;
+    }
+    for (const other of all) {
+      if (other.id === proposal.id || (await takenBack(world, other)) === null) continue;
+      if (await isSame(world, proposal, other)) return true;
+    }
+    return false;
+  }
+
+  async function takeBack(proposal: Proposal, applied: string, reason: string): Promise<string> {
+    const what = `Proposal ${proposal.number} "${proposal.title}"`;
+    try {
+      const { commit } = await undo(world, proposal.id, { by: RUNTIME, reason });
+      return tell(world, revertAlert(proposal, commit, reason));
+    } catch (error) {
+      if (!(error instanceof ClearedError) || (error.code !== "UNDO_REFUSED" && error.code !== "GIT_STATE")) throw error;
+      // An edit in the way may go; what was changed since is for a person to look at.
+      const waits = error.code === "GIT_STATE";
+      if (!waits) left.add(applied);
+      const then = waits
+        ? "It is taken back as soon as that is possible"
+        : `Decide yourself: \`cleared undo ${proposal.number}\` shows what is in the way`;
+      const title = `${what} makes things worse and was not taken back: ${reason}. ${error.message} ${then}.`;
+      return tell(world, { key: `guard:${applied}`, title, about: { proposal: proposal.id, why: reason, not_because: error.message } });
+    }
+  }
+
+  return {
+    async look() {
+      const { auto_revert: limits } = (await world.config()).changes;
+      if (limits === "off") return [];
+      const all = await createProposals(world).list();
+      const done: string[] = [];
+      for (const proposal of all) {
+        const { applied, state } = proposal;
+        // A clock that was set back makes it look newer, never older.
+        if (applied === null || world.clock.now() - decidedAt(proposal) >= limits.hours * HOUR) continue;
+        if (state === "reverted") {
+          const commit = await takenBack(world, proposal);
+          if (commit !== null && !hasAlert(world, `guard:${commit.commit}`))
+            done.push(tell(world, revertAlert(proposal, commit.commit, commit.trailers["Reason"] ?? "")));
+        }
+        if (state !== "applied" || left.has(applied)) continue;
+        const reason = await reasonOf(proposal, applied, limits);
+        if (reason === null) continue;
+        if (await putBack(proposal, applied, all)) left.add(applied);
+        else done.push(await takeBack(proposal, applied, reason));
+      }
+      return done.filter((one) => one !== "");
+    },
+  };
+}
+
+function decidedAt({ decisions, at }: Proposal): number {
+  return decisions.reduce((latest, decision) => Math.max(latest, decision.at), at);
+}
+
+/** The commit by which the runtime took it back, or null. */
+async function takenBack({ dir, git }: GuardWorld, { reverted }: Proposal) {
+  const commit = reverted === null ? null : await commitNamed(dir, await git.head(), reverted);
+  return commit?.trailers["Undone-by"] === RUNTIME ? commit : null;
+}
+
+/** The same files with the same contents. */
+async function isSame({ git }: GuardWorld, one: Proposal, other: Proposal): Promise<boolean> {
+  const [now, then] = [git.tree(one.commit), git.tree(other.commit)];
+  for (const { path } of [...one.files, ...other.files]) if ((await now.blob(path)) !== (await then.blob(path))) return false;
+  return true;
+}
+
+function revertAlert({ id, number, title }: Proposal, commit: string, reason: string): Alert {
+  const short = commit.slice(0, 7);
+  return {
+    key: `guard:${commit}`,
+    title: `Proposal ${number} "${title}" was taken back: ${reason}. "git revert ${short}" or \`cleared undo ${short}\` brings it back, and then it stays; or propose it again, better.`,
+    about: { proposal: id, commit, why: reason },
+  };
+}
