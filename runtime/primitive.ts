@@ -90,6 +90,8 @@ export interface Primitive<P extends z.ZodObject = z.ZodObject, R extends z.ZodT
   domain: string;
   /** Where a plugin's primitive comes from; null for built-in ones. */
   plugin: string | null;
+  /** File of the workspace that declares it: a synthesized tool (engine/tool-scripts.ts). */
+  tool?: string;
 }
 
 /** Schemas whose key may be left out. */

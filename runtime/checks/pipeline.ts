@@ -12,6 +12,7 @@ import { inOrder } from "./lint.ts";
 import { readScripts } from "./read-scripts.ts";
 import { typeScripts } from "./script.ts";
 import { lookAtConfig, lookAtImporters, lookAtKnowledge, lookAtPolicies } from "./settings.ts";
+import { lookAtTools } from "./tools.ts";
 
 /** What is checked, and what the checks need to know of the workspace. Never changed once made: what is read is kept by it. */
 export interface Subject {
@@ -48,6 +49,7 @@ const CHECK_OF: Record<string, CheckName> = {
   HEADER_TRIGGER: "header",
   SCRIPT_CAPABILITY: "capabilities",
   FSM_READ_ONLY: "capabilities",
+  CHECK_HIDDEN_BRANCH: "capabilities",
   FSM_MACHINE: "states",
   FSM_EDGE: "states",
   FSM_GATE: "states",
@@ -96,6 +98,7 @@ export const STATIC_CHECKS: readonly Check[] = [
   { name: "policies", look: lookAtPolicies },
   { name: "importers", look: lookAtImporters },
   { name: "knowledge", look: lookAtKnowledge },
+  { name: "tools", look: lookAtTools },
 ];
 
 /** All results, in the order of the checks; `onResult` hears each as it comes. A bug of ours is thrown, once all others are through. */
@@ -133,7 +136,8 @@ function refused(error: unknown): Looked {
 /** Everything static about one script with its sub-scripts, whatever file it is, in the order of its lines. */
 export async function checkScript(subject: Omit<Subject, "base" | "paths" | "files" | "policies">, file: string): Promise<Finding[]> {
   const whole: Subject = { ...subject, base: subject.tree, paths: [], files: [file], policies: [] };
-  const { files, findings } = await readScripts(whole);
+  const { files, findings: found } = await readScripts(whole);
+  const findings = found.filter(({ remark }) => remark !== true);
   const all = [...findings, ...(await typeScripts(files, subject.registry, findings))];
   const order = [file, ...files.map((one) => one.file)];
   return order.filter((one, i) => order.indexOf(one) === i).flatMap((one) => inOrder(all.filter(({ at }) => at.file === one)));

@@ -3,7 +3,7 @@
  * capabilities, states, triggers, types and money. Called where a person or a model waits for an answer (`cleared exec`, agents, proposals).
  */
 import { primitiveTypes } from "../derive.ts";
-import type { Finding } from "../ports.ts";
+import type { Compiled, Finding } from "../ports.ts";
 import type { Registry } from "../registry.ts";
 import type { Header, InputField } from "../sandbox/header.ts";
 import { lintCalls, lintExamples, lintReadOnly, lintTrigger, lintUses } from "./lint.ts";
@@ -19,6 +19,7 @@ export interface ScriptToCheck extends StateScript {
   header: Header | null;
   /** What script_run calls it by; "" for the agent. */
   name: string;
+  guards?: Compiled["guards"];
 }
 
 export interface Surroundings {
@@ -59,8 +60,8 @@ export async function typeScripts(
 
 const types = new WeakMap<Registry, string>();
 
-/** Written once for each registry: it takes longer than checking a script against it. */
-function typesOf(registry: Registry): string {
+/** The typings, written once for each registry: that takes longer than checking a script against them. */
+export function typesOf(registry: Registry): string {
   const text = types.get(registry) ?? primitiveTypes(registry.all());
   types.set(registry, text);
   return text;

@@ -166,6 +166,7 @@ export function createApi(host: Host): Api {
       const log = (await import("../engine/replay.ts")).detachedLog(run);
       const view = await host.world.view(run, log, () => host.clock.now());
       const answers: ({ result: Json } | { error: WireError })[] = [];
+      const callable = await host.callableAt(git.tree(commit), new Set(calls.map(({ name }) => name)));
       for (const { name, params } of calls) {
         const ctx: StepContext = {
           ports: view.ports,
@@ -182,7 +183,7 @@ export function createApi(host: Host): Api {
           changed: () => undefined,
         };
         try {
-          const primitive = await host.registry.get(name);
+          const primitive = await callable.primitive(name);
           const given =
             primitive.bare !== null && (typeof params !== "object" || params === null || Array.isArray(params))
               ? { [primitive.bare]: params }

@@ -75,7 +75,7 @@ export interface Callable {
 }
 
 /** The runtime's primitives and those the script's commit declares. */
-export function callableIn(world: Callable, { tools }: Script): Callable {
+export function callableIn(world: Callable, { tools }: Pick<Script, "tools">): Callable {
   if (Object.keys(tools).length === 0) return world;
   return {
     globals: { ...world.globals, ...Object.fromEntries(Object.values(tools).map((one) => [one.name, one.bare])) },

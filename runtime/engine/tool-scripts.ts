@@ -168,7 +168,7 @@ function declare(header: ToolHeader, from: Source, tools: Record<string, Tool>, 
       throw new ClearedError("COMPUTE_TOOL", `${file}: the result is not what returns: declares: ${what}.`, { at: { file } });
     },
   });
-  return { header, ...from, primitive, prepare };
+  return { header, ...from, primitive: { ...primitive, tool: file }, prepare };
 }
 
 async function prepareTool(
@@ -225,6 +225,25 @@ function impure(finding: Finding, source: string, { primitives }: ToolsAround): 
   return toolFinding(finding.at, message);
 }
 
+/** What a pure primitive is called with where there is no run: it sees nothing of it. */
+export function pureContext(): StepContext {
+  const nobody = () => Promise.reject(new Error("a pure primitive reaches nothing but its parameters"));
+  return {
+    ports: {} as StepContext["ports"],
+    run: { id: "run_trying", agent: "tool", mode: "dry" },
+    key: "run_trying/0",
+    now: 0,
+    today: "1970-01-01",
+    inDoubt: false,
+    abort: new AbortController().signal,
+    gate: nobody,
+    commit: nobody,
+    process: null,
+    escalate: nobody,
+    changed: () => undefined,
+  };
+}
+
 function execute({ main, callees, level }: Prepared, params: Json, ctx: StepContext, sandbox: Sandbox): Promise<JobEnd> {
   const job: Job = {
     main,
@@ -255,6 +274,6 @@ function answerOf(end: JobEnd, { file }: ToolHeader): Json {
   // Nothing is known of the tool then; the run that calls it goes on elsewhere or later.
   if (end.kind !== "failed") throw new ClearedError("OWNER_FENCED", `${file} was stopped while it computed.`);
   const { code, message, at = { file }, data } = end.error;
-  if (kindOf(code) === "input") throw new ClearedError(code as Code, message, { data, at });
+  if (kindOf(code) === "input" && code !== "PARAMS_INVALID") throw new ClearedError(code as Code, message, { data, at });
   throw new ClearedError("COMPUTE_TOOL", `${formatAt(at)} ${code}: ${message}`, { data: { ...data, code }, at });
 }

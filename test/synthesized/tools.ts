@@ -50,7 +50,11 @@ const overtime = long.times("1.5").plus(double.times(2)).times(input.rate).toFix
 `;
 
 /** The smallest tool with this body, which answers {result: USD}. `params` are lines of YAML; cases are whatever they are. */
-export function toolWith(name: string, body: string, more: { params?: string; cases?: string; properties?: string; returns?: string } = {}): string {
+export function toolWith(
+  name: string,
+  body: string,
+  more: { params?: string; cases?: string; properties?: string; returns?: string } = {},
+): string {
   const {
     params = `  x: {type: money, unit: USD, required: true}`,
     returns = `  result: {type: money, unit: USD}`,
