@@ -14,6 +14,8 @@ import { wakeWaiting } from "./wake.ts";
 const OWNER_PATIENCE_MS = 120_000;
 const SAY_AFTER_MS = 2000;
 
+const say = (message: string): void => void process.stderr.write(`${printable(message)}\n`);
+
 /**
  * Owns the workspace, waiting for a command that holds it at the moment. Null when a lasting owner listens on the socket.
  * @throws OWNER_BUSY when the other process neither listens nor ends
@@ -38,7 +40,12 @@ export async function openOwner(dir: string, options: Omit<HostOptions, "mode"> 
 
 /** Runs `work` against the owner of the workspace, or as its owner. */
 export async function withApi<T>(dir: string, work: (api: Api) => Promise<T>): Promise<T> {
-  const opened = await openOwner(dir);
+  let rested = false;
+  const opened = await openOwner(dir, {
+    onRest: () => {
+      rested = true;
+    },
+  });
   if ("owner" in opened) {
     try {
       return await work(remoteApi((method, params) => opened.owner.call(method, params)));
@@ -51,7 +58,8 @@ export async function withApi<T>(dir: string, work: (api: Api) => Promise<T>): P
     const value = await work(createApi(opened.host));
     await settleEvents(opened.host);
     await settleWishes(opened.host);
-    await senderOf(opened.host, null, (message) => void process.stderr.write(`${printable(message)}\n`)).deliver();
+    if (rested) await (await import("./guarding.ts")).guardOnce(opened.host, say);
+    await senderOf(opened.host, null, say).deliver();
     return value;
   } finally {
     await opened.host.close();
@@ -101,7 +109,7 @@ async function settleEvents(host: Host): Promise<void> {
       {
         ...host,
         cause: async (run) => (await host.engine.get(run))?.cause ?? null,
-        note: (message) => void process.stderr.write(`${printable(message)}\n`),
+        note: say,
       },
       served,
     );
@@ -113,7 +121,6 @@ async function settleEvents(host: Host): Promise<void> {
 /** What this command's runs asked to be changed becomes proposals, checked, before the command ends. */
 async function settleWishes(host: Host): Promise<void> {
   if (unsettledProposals(host.database).length === 0) return;
-  const say = (message: string) => void process.stderr.write(`${printable(message)}\n`);
   await (await import("./wishes.ts")).settleProposals(host, say);
 }
 

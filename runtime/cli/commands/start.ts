@@ -18,6 +18,7 @@ import { createApi } from "../api.ts";
 import { openOwner } from "../connect.ts";
 import { findWorkspace } from "../find.ts";
 import { createFacts } from "../facts.ts";
+import { keepGuarding } from "../guarding.ts";
 import type { Host } from "../host.ts";
 import { pluginFiles, pluginName } from "../../registry.ts";
 import { readLocal } from "../local.ts";
@@ -43,12 +44,14 @@ export async function run(at: Invocation, _: (string | string[] | undefined)[], 
   const ended = Promise.withResolvers<number>();
   const say = (error: unknown) => output.note(toWire(error).message);
   let triggers: Triggers | undefined;
+  let guarding: ReturnType<typeof keepGuarding> | undefined;
   const opened = await openOwner(dir, {
     confirm: (database) => confirmTrust(database, dir, options["acceptTrust"] === true),
     onError: say,
     onLost: () => ended.reject(new ClearedError("OWNER_FENCED", "Another process has taken this workspace over; this one ends.")),
     onRest: (record) => {
       triggers?.rested();
+      guarding?.rested();
       if (host === undefined) return;
       void told(output, host, record).catch(say);
       settle(host);
@@ -84,6 +87,8 @@ export async function run(at: Invocation, _: (string | string[] | undefined)[], 
     closing.push(() => web.close());
     const sending = keepSending(host, web.url, (message) => output.note(message), say);
     closing.push(() => sending.stop());
+    const guard = (guarding = keepGuarding(host, (message) => output.note(message), say));
+    closing.push(() => guard.stop());
     const started = startTriggers({
       ...filePorts(host),
       dir,
