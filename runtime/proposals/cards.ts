@@ -4,6 +4,7 @@
  */
 import { canonicalJson } from "../engine/canonical.ts";
 import { NOTHING_ASKED } from "../engine/cards.ts";
+import type { Database } from "../engine/database.ts";
 import type { Card, Cards, Clock, Json } from "../ports.ts";
 import type { Kept } from "./document.ts";
 
@@ -14,7 +15,7 @@ export interface ProposalCards {
   adopt(card: number, proposal: Kept): void;
 }
 
-export function createProposalCards({ cards, clock }: { cards: Cards; clock: Clock }): ProposalCards {
+export function createProposalCards({ cards, clock, database }: { cards: Cards; clock: Clock; database: Database }): ProposalCards {
   const bodyOf = (one: Kept): Json => ({
     proposal: one.id,
     commit: one.commit,
@@ -37,8 +38,15 @@ export function createProposalCards({ cards, clock }: { cards: Cards; clock: Clo
       let known = mine();
       // In the order they were made, so that numbers tell which came first.
       const fresh = proposals.filter(({ id }) => !known.has(id)).sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1));
-      for (const one of fresh)
-        cards.open(`proposal/${one.id}`, { ...NOTHING_ASKED, kind: "proposal", title: one.title, body: bodyOf(one), run: null }, one.at);
+      if (fresh.length > 0)
+        database.write(() => {
+          for (const one of fresh)
+            cards.open(
+              `proposal/${one.id}`,
+              { ...NOTHING_ASKED, kind: "proposal", title: one.title, body: bodyOf(one), run: null },
+              one.at,
+            );
+        });
       if (fresh.length > 0) known = mine();
       const numbers = new Map<string, number>();
       for (const one of proposals) {

@@ -96,6 +96,7 @@ function parseText<S extends z.ZodType>(file: string, text: string, schema: S, c
 }
 
 const unreadable = (why: string): ClearedError => new ClearedError("PROPOSAL_UNKNOWN", why);
+const missing = (why: string): ClearedError => new ClearedError("GIT_FAILED", why);
 
 /** YAML of a value; its parts are copied first, because the same object twice would be written as a reference. */
 export const toYaml = (value: unknown): string => writeYaml(JSON.parse(JSON.stringify(value)));
@@ -125,7 +126,7 @@ export async function readProposal(
   cache: DiskCache,
 ): Promise<Kept> {
   const change = parseCommit(await objects.find(refs.change || "-"));
-  if (change === null || refs.change === undefined) throw unreadable("its change is no commit of this repository");
+  if (change === null || refs.change === undefined) throw missing("its change is no commit of this repository");
   const [base, ...others] = change.parents;
   if (base === undefined || others.length > 0) throw unreadable("its change has not exactly one parent");
   const trailers = parseTrailers(change.message);
@@ -133,7 +134,7 @@ export async function readProposal(
   if (trailers["Proposal"] !== id || by === undefined)
     throw unreadable("its change does not carry its trailers Proposal: and Proposed-by:");
   const changed = differences.get(refs.change);
-  if (changed === undefined) throw unreadable("its change cannot be compared with its parent");
+  if (changed === undefined) throw missing("its change cannot be compared with its parent");
   const odd = changed.find(({ path, now }) => wrongForm(path) !== null || (now !== null && now.mode !== "100644" && now.mode !== "100755"));
   if (odd !== undefined) throw unreadable(`its change holds "${odd.path.slice(0, 200)}", which is no plain file of a workspace`);
   const [title = "", ...rest] = change.message.trimEnd().split(/\n{2,}/);
@@ -164,7 +165,7 @@ export async function readLife(
   state: string,
   cache: DiskCache,
 ): Promise<Pick<Proposal, "state" | "since" | "why" | "report" | "decisions" | "applied" | "reverted">> {
-  if (parseCommit(await objects.find(state || "-")) === null) throw unreadable("its state is no commit of this repository");
+  if (parseCommit(await objects.find(state || "-")) === null) throw missing("its state is no commit of this repository");
   const tree = objects.tree(state);
   const life = parseText("proposal.yaml", (await tree.read("proposal.yaml")) ?? "", lifeSchema, cache);
   const report = await tree.read("report.yaml");

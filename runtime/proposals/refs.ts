@@ -1,7 +1,7 @@
 /** The refs of proposals as git has them, each read once: what a pair of object ids means never changes. */
 import type { DiskCache } from "../sandbox/disk-cache.ts";
 import { ClearedError } from "../errors.ts";
-import type { SideRefs } from "../workspace/git-proposals.ts";
+import { type SideRefs, parseCommit } from "../workspace/git-proposals.ts";
 import { type Kept, readProposal, whyOf } from "./document.ts";
 
 export const REFS = "refs/cleared/proposals/";
@@ -32,22 +32,26 @@ export function assertId(id: string): void {
 
 /** Answers all proposals of the repository by id, or why one cannot be read: one command for the refs, and one for what is new. */
 export function createReader(refs: SideRefs, cache: DiskCache): () => Promise<Map<string, ReadRefs>> {
-  const memo = new Map<string, Extract<ReadRefs, { kept: Kept }>>();
+  const memo = new Map<string, ReadRefs>();
   const keyOf = (id: string, { change = "", state = "" }: ProposalRefs) => `${id} ${change} ${state}`;
   return async () => {
     const found = groupRefs(await refs.list(REFS), REFS);
     const damaged = new Map<string, string>();
     const unread = [...found].filter(([id, one]) => !memo.has(keyOf(id, one)));
     if (unread.length > 0) {
-      const commits = unread.flatMap(([, { change }]) => (change === undefined || change === "" ? [] : [change]));
-      const differences = await refs.differences([...new Set(commits)]);
       await refs.read(async (objects) => {
+        const commits = new Set<string>();
+        for (const [, { change = "" }] of unread) if (parseCommit(await objects.find(change || "-")) !== null) commits.add(change);
+        const differences = await refs.differences([...commits]);
         for (const [id, one] of unread) {
           try {
             assertId(id);
             memo.set(keyOf(id, one), { kept: await readProposal(objects, id, one, differences, cache), state: one.state ?? null });
           } catch (error) {
-            damaged.set(id, whyOf(error));
+            const why = whyOf(error);
+            damaged.set(id, why);
+            // An object that is missing may come with the next fetch.
+            if (error instanceof ClearedError && error.code === "PROPOSAL_UNKNOWN") memo.set(keyOf(id, one), { why });
           }
         }
       });

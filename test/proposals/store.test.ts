@@ -1,4 +1,7 @@
 /** Proposals live in git: made, found again, moved from state to state by compare-and-swap, and never believed when they are not ours. */
+import { execFileSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import type { Host } from "../../runtime/cli/host.ts";
 import { createProposals, type ProposalStore } from "../../runtime/proposals/store.ts";
@@ -62,4 +65,173 @@ describe("a proposal", () => {
     expect(lost?.reason).toMatchObject({ code: "PROPOSAL_STATE" });
     expect(one.git("log", "--format=%s", `refs/cleared/proposals/${proposal.id}/state`).trim().split("\n")).toHaveLength(2);
   });
+});
+
+describe("identical proposals", () => {
+  it("one that was rejected makes room for another try, and its reason is told", async () => {
+    const { store, base } = await opened();
+    const first = (await store.create(draft(script(1)), base)).proposal;
+    await store.update(first.id, { state: "rejected", why: "not now", by: "Pat" }, { from: ["draft"] });
+    const again = await store.create(draft(script(1)), base);
+    expect(again).toMatchObject({ known: false, proposal: { number: 2, state: "draft" } });
+    expect(again.proposal.id).not.toBe(first.id);
+    expect(await store.rejectedOn(["agents/hello.ts"])).toMatchObject([{ number: 1, why: "not now" }]);
+    expect(await store.rejectedOn(["agents/other.ts"])).toEqual([]);
+    expect(await store.find(draft(script(1)), base)).toMatchObject({ number: 2 });
+  });
+
+  it("made at the same moment, there is one", async () => {
+    const { store, base } = await opened();
+    const made = await Promise.all(Array.from({ length: 6 }, () => store.create(draft(script(1)), base)));
+    expect(new Set(made.map(({ proposal }) => proposal.id)).size).toBe(1);
+    expect(made.filter(({ known }) => !known)).toHaveLength(1);
+  });
+
+  it("what changes nothing, or another kind of file, is none", async () => {
+    const { store, base } = await opened();
+    await expect(store.create(draft(script(0)), base)).rejects.toMatchObject({ code: "PROPOSAL_EMPTY" });
+    await expect(store.create(draft("x", { files: { "trust.yaml": "x" } }), base)).rejects.toMatchObject({ code: "PROPOSAL_PATH" });
+    expect(await store.list()).toEqual([]);
+  });
+});
+
+describe("the branch is the truth", () => {
+  it("about what is applied, reverted by plain git, and brought back", async () => {
+    const { one, owner, store, base } = await opened();
+    const { proposal } = await store.create(draft(script(1)), base);
+    const now = async () => {
+      const { state, applied, reverted } = await store.get(proposal.id);
+      return { state, applied, reverted };
+    };
+    one.write("agents/hello.ts", script(1));
+    one.git("commit", "-qam", `agent: hello\n\nProposal: ${proposal.id}\nApproved-by: Pat`);
+    const applied = one.git("rev-parse", "HEAD").trim();
+    expect(await now()).toEqual({ state: "applied", applied, reverted: null });
+    expect(owner.cards.list({ kind: "proposal" })).toMatchObject([{ decision: { decision: "approved", by: "runtime" } }]);
+    one.git("revert", "--no-edit", "HEAD");
+    const reverted = one.git("rev-parse", "HEAD").trim();
+    expect(await now()).toEqual({ state: "reverted", applied, reverted });
+    one.git("revert", "--no-edit", "HEAD");
+    expect(await now()).toEqual({ state: "applied", applied: one.git("rev-parse", "HEAD").trim(), reverted: null });
+    one.git("reset", "-q", "--hard", base);
+    expect(await now()).toEqual({ state: "draft", applied: null, reverted: null });
+    one.git(
+      "commit",
+      "-q",
+      "--allow-empty",
+      "-m",
+      `say: ${proposal.id}\n\nProposal: ${proposal.id} is what this text only mentions\n\nand more`,
+    );
+    expect(await now()).toEqual({ state: "draft", applied: null, reverted: null });
+  });
+
+  it("what it says already may be recorded from where the record still is", async () => {
+    const { one, store, base } = await opened();
+    const { proposal } = await store.create(draft(script(1)), base);
+    await store.update(proposal.id, { state: "approved", by: "Pat" }, { from: ["draft"] });
+    one.write("agents/hello.ts", script(1));
+    one.git("commit", "-qam", `agent: hello\n\nProposal: ${proposal.id}`);
+    const applied = one.git("rev-parse", "HEAD").trim();
+    await expect(store.update(proposal.id, { state: "rejected" }, { from: ["approved"] })).rejects.toMatchObject({
+      code: "PROPOSAL_STATE",
+    });
+    expect(await store.update(proposal.id, { state: "applied", applied }, { from: ["approved"] })).toMatchObject({
+      state: "applied",
+      applied,
+    });
+    one.git("reset", "-q", "--hard", base);
+    expect(await store.get(proposal.id)).toMatchObject({ state: "applied", why: expect.stringMatching(/is not on this branch/) });
+  });
+});
+
+describe("refs that are not ours", () => {
+  it("are listed as unreadable with the reason, and harm nothing", async () => {
+    const { one, store, base } = await opened();
+    const good = (await store.create(draft(script(1)), base)).proposal;
+    await store.update(good.id, { state: "ready" }, { from: ["draft"] });
+    const input = (text: string, ...args: string[]) => execFileSync("git", args, { cwd: one.dir, input: text, encoding: "utf8" }).trim();
+    const blob = input("x", "hash-object", "-w", "--stdin");
+    const commit = (tree: string, message: string, ...parents: string[]) =>
+      input(message, "-c", "user.name=x", "-c", "user.email=x@x", "commit-tree", tree, ...parents.flatMap((parent) => ["-p", parent]));
+    const message = (id: string) => `t\n\nProposal: ${id}\nProposed-by: Pat\n`;
+    const tree = one.git("rev-parse", "HEAD^{tree}").trim();
+    const link = input(`120000 blob ${blob}\tagents\n`, "mktree");
+    const module = input(`160000 commit ${base}\tscripts\n`, "mktree");
+    // Written past git's own checks, as a foreign program could.
+    const loose = (type: string, bytes: Buffer) =>
+      input(bytes.toString("latin1"), "hash-object", "-w", "--literally", "-t", type, "--stdin");
+    const entry = (name: string) => loose("tree", Buffer.concat([Buffer.from(`100644 ${name}\0`), Buffer.from(blob, "hex")]));
+    const ids = "ABCDEFGHJKMNPQRSTV".split("").map((sign) => `prop_${sign.repeat(10)}`);
+    const put = (name: string, content: string) => {
+      const file = join(one.dir, ".git/refs/cleared/proposals", name);
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, content);
+    };
+    const state = (files: string) => commit(input(files, "mktree"), "s\n");
+    const yaml = (text: string) => `100644 blob ${input(text, "hash-object", "-w", "--stdin")}\tproposal.yaml\n`;
+    const [a = "", b = "", c = "", d = "", e = "", f = "", g = "", h = "", i = "", j = "", k = "", l = "", m = ""] = ids;
+    put(`${a}/change`, `${blob}\n`);
+    put(`${b}/change`, `${"1".repeat(40)}\n`);
+    put(`${c}/change`, "garbage\n");
+    put(`${d}/change`, `${commit(tree, "no trailers\n", base)}\n`);
+    put(`${e}/change`, `${commit(tree, message(a), base)}\n`);
+    put(`${f}/change`, `${commit(tree, message(f))}\n`);
+    put(`${g}/change`, `${commit(tree, message(g), base, good.commit)}\n`);
+    put(`${h}/change`, `${commit(link, message(h), base)}\n`);
+    put(`${i}/change`, `${commit(module, message(i), base)}\n`);
+    put(`${j}/state`, `${good.commit}\n`);
+    for (const [id, text] of [
+      [k, "state: [\n"],
+      [l, "state: &a ready\nwhy: *a\n"],
+      [m, "state: crowned\nwhy: null\nby: x\nat: 1\napplied: null\nreverted: null\n"],
+    ] as const) {
+      put(`${id}/change`, `${commit(tree, message(id), base)}\n`);
+      put(`${id}/state`, `${state(yaml(text))}\n`);
+    }
+    put("prop_short/change", `${good.commit}\n`);
+    for (const [at, name] of ["..", ".git", "a\\b"].entries())
+      put(`${ids[13 + at]}/change`, `${commit(entry(name), message(ids[13 + at] ?? ""), base)}\n`);
+    put("deep/er/change", `${good.commit}\n`);
+    expect((await store.list()).map(({ id, state }) => [id, state])).toEqual([[good.id, "ready"]]);
+    const found = Object.fromEntries((await store.unreadable()).map(({ id, why }) => [id, why]));
+    expect(Object.keys(found).sort()).toEqual([...ids.slice(0, 16), "prop_short"].sort());
+    expect(found[d]).toMatch(/does not carry its trailers/);
+    expect(found[e]).toMatch(/does not carry its trailers/);
+    expect(found[f]).toMatch(/not exactly one parent/);
+    expect(found[h]).toMatch(/no plain file/);
+    expect(found[l]).toMatch(/references/);
+    expect(found[m]).toMatch(/state/);
+    await expect(store.get(d)).rejects.toMatchObject({ code: "PROPOSAL_UNKNOWN", message: expect.stringMatching(/unreadable/) });
+    await expect(store.update(d, { state: "ready" }, { from: ["draft"] })).rejects.toMatchObject({ code: "PROPOSAL_UNKNOWN" });
+    expect(await store.create(draft(script(2)), base)).toMatchObject({ known: false });
+  });
+});
+
+it("three hundred proposals are listed with few git commands", async () => {
+  const { one, owner, base } = await opened();
+  const lines: string[] = [];
+  for (let n = 0; n < 300; n++) {
+    const id = `prop_${String(n).padStart(10, "0")}`;
+    const message = `Title ${n}\n\nProposal: ${id}\nProposed-by: Pat\n`;
+    lines.push(
+      `commit refs/cleared/proposals/${id}/change\ncommitter C <c@l> ${1_700_000_000 + n} +0000\ndata ${message.length}\n${message}\nfrom ${base}\nM 100644 inline agents/hello.ts\ndata 3\n${String(n).padStart(3, "0")}\n`,
+    );
+    const life = "state: ready\nwhy: null\nby: Pat\nat: 1700000000000\napplied: null\nreverted: null\n";
+    lines.push(
+      `commit refs/cleared/proposals/${id}/state\ncommitter C <c@l> 1700000000 +0000\ndata 1\nx\nM 100644 inline proposal.yaml\ndata ${life.length}\n${life}\n`,
+    );
+  }
+  execFileSync("git", ["fast-import", "--quiet"], { cwd: one.dir, input: lines.join("") });
+  const bin = join(one.dir, ".cleared/bin");
+  mkdirSync(bin);
+  const real = execFileSync("which", ["git"], { encoding: "utf8" }).trim();
+  writeFileSync(join(bin, "git"), `#!/bin/sh\necho "$@" >> "${bin}/log"\nexec "${real}" "$@"\n`, { mode: 0o755 });
+  const path = process.env["PATH"];
+  process.env["PATH"] = `${bin}:${path}`;
+  const store = createProposals(owner);
+  const all = await store.list();
+  process.env["PATH"] = path;
+  expect(all).toHaveLength(300);
+  expect(all.map(({ number }) => number)).toEqual(Array.from({ length: 300 }, (_, n) => 300 - n));
+  expect(one.read(".cleared/bin/log").trim().split("\n").length).toBeLessThan(8);
 });
