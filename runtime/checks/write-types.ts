@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { primitiveTypes } from "../derive.ts";
 import type { Primitive } from "../primitive.ts";
-import { AGENTS, SCRIPTS, TYPES } from "../workspace/layout.ts";
+import { AGENTS, SCRIPTS, TOOLS, TYPES } from "../workspace/layout.ts";
 
 /** Compiler options of agent scripts: nothing of a browser or of Node, each file on its own. */
 export const SCRIPT_OPTIONS = {
@@ -23,7 +23,7 @@ export const SCRIPT_OPTIONS = {
  */
 export async function writeTypes(dir: string, primitives: readonly Primitive[]): Promise<string[]> {
   const types = `${TYPES}primitives.d.ts`;
-  const config = { compilerOptions: SCRIPT_OPTIONS, include: [`${AGENTS}*.ts`, `${SCRIPTS}*.ts`, types] };
+  const config = { compilerOptions: SCRIPT_OPTIONS, include: [`${AGENTS}*.ts`, `${SCRIPTS}*.ts`, `${TOOLS}*.ts`, types] };
   const written = [types];
   await mkdir(dirname(join(dir, types)), { recursive: true });
   await writeFile(join(dir, types), primitiveTypes(primitives));

@@ -2,6 +2,7 @@
 import { type StateScript, lintStates } from "../checks/states.ts";
 import { toolClassIn } from "../checks/tool-class.ts";
 import { loadScript } from "../engine/script.ts";
+import { withTools } from "../engine/tool-scripts.ts";
 import { toWire } from "../errors.ts";
 import type { Access, State } from "../ports.ts";
 import type { Header, InputField } from "../sandbox/header.ts";
@@ -43,11 +44,12 @@ export async function agentDetail(host: Host, { name, file, header }: AgentAtHea
     return null;
   };
   const machine = header?.machine ?? null;
-  const registry = await host.registry.whole();
-  const primitives = registry.names();
+  const builtin = await host.registry.whole();
+  const primitives = builtin.names();
+  const registry = await withTools(builtin, tree, host.sandbox);
   const rows = new Set(registry.all().map((one) => one.access));
   const script =
-    header === null ? null : await loadScript(tree, file, host.sandbox, { lint: false, primitives, primitive: registry.get }).catch(said);
+    header === null ? null : await loadScript(tree, file, host.sandbox, { lint: false, primitives, primitive: builtin.get }).catch(said);
   const scripts: Record<string, StateScript> = script === null ? {} : { ...script.scripts, "": script.main };
   const toolClass = toolClassIn(host.trust);
   const byState = machine === null ? null : lintStates(scripts, machine, registry, toolClass).calls;

@@ -23,6 +23,7 @@ import type { CheckedTree } from "./check-api.ts";
 import type { Host, Progress } from "./host.ts";
 import { type Mark, marksOf } from "./marks.ts";
 import type { Pairing } from "./sessions.ts";
+import type { ToolList } from "./tool-list.ts";
 import type { Moving, Proof } from "./move-run.ts";
 import type { Proposing, ShownProposal } from "./proposals-api.ts";
 import type { UndoPlan } from "../proposals/undo-plan.ts";
@@ -100,6 +101,8 @@ export interface Api {
   caseOfRun(p: { run: string; why: string }): Promise<{ file: string; text: string }>;
   /** Checks files (text by path, null removes) laid over HEAD; every agent with `all`, or without files. */
   check(p: { files: Record<string, string | null>; all: boolean }): Promise<CheckedTree>;
+  /** Synthesized tools of these files laid over HEAD. @throws COMPUTE_TOOL for a name there is not */
+  tools(p: { files: Record<string, string | null>; names: string[]; test: boolean }): Promise<ToolList>;
   /** What other code of an agent does on its recorded runs. @throws AGENT_UNKNOWN, USAGE, RUN_UNKNOWN */
   backtest(p: Backtesting): Promise<BacktestReport>;
 }
@@ -283,6 +286,7 @@ export function createApi(host: Host): Api {
     syncProposals: async ({ remote }) => (await proposing()).sync(host, remote),
     tryCases: async ({ names }) => (await trying()).tryCases(host, names),
     caseOfRun: async (p) => (await trying()).caseOfRun(host, p),
+    tools: async (p) => (await import("./tool-list.ts")).listTools(host, p),
     check: async (p) => (await import("./check-api.ts")).checkFiles(host, p),
   };
 }

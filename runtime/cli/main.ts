@@ -231,6 +231,11 @@ const COMMANDS: Spec[] = [
     load: () => import("./commands/secrets.ts"),
   },
   { name: "doctor", about: "each key in force, plugins, and what is missing", load: () => import("./commands/doctor.ts") },
+  {
+    name: "tools [verb] [names...]",
+    about: "list, test or show the tools of scripts/tools/",
+    load: () => import("./commands/tools.ts"),
+  },
   { name: "types", about: "write .cleared/types for editors", load: () => import("./commands/types.ts") },
 ];
 

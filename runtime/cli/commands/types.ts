@@ -1,15 +1,24 @@
-/** `cleared types`: declarations of all primitives of this workspace, plugins included, for editors and the type check. */
+/** `cleared types`: declarations of all primitives of this workspace, with its plugins and tools, for editors and the type check. */
 import { primitives } from "../../../primitives/index.ts";
 import { writeTypes } from "../../checks/write-types.ts";
+import { withTools } from "../../engine/tool-scripts.ts";
 import { createRegistry, loadPlugins } from "../../registry.ts";
+import { treeOver } from "../../workspace/tree-over.ts";
+import { withLook } from "../connect.ts";
 import { findWorkspace } from "../find.ts";
 import { readLocal } from "../local.ts";
 import type { Invocation } from "../main.ts";
+import { workChanges } from "../work-tree.ts";
 
 export async function run(at: Invocation): Promise<number> {
   const dir = findWorkspace(at.dir);
   const registry = createRegistry(primitives, await loadPlugins(dir, readLocal(dir).trust.plugins));
-  const files = await writeTypes(dir, registry.all());
+  // Tools as they lie there: an editor shows what is being written.
+  const whole = await withLook(dir, async (_, { git, sandbox }) => {
+    const head = git.tree(await git.head());
+    return withTools(registry, treeOver(head, (await workChanges(dir, head)).files), sandbox);
+  });
+  const files = await writeTypes(dir, whole.all());
   at.output.result({ files });
   for (const file of files) at.output.line(file);
   return 0;

@@ -1,0 +1,57 @@
+/** `cleared tools [list|test|show] [NAMES...]`: the synthesized tools of scripts/tools/ as they lie on disk. */
+import { ClearedError } from "../../errors.ts";
+import { createGit } from "../../workspace/git.ts";
+import { withAnyApi } from "../connect.ts";
+import { findWorkspace } from "../find.ts";
+import { readLocal } from "../local.ts";
+import type { Invocation } from "../main.ts";
+import { type Output, formatError, table } from "../output.ts";
+import type { ToolFact } from "../tool-list.ts";
+import { workChanges } from "../work-tree.ts";
+
+export async function run({ output, dir: where }: Invocation, [verb = "list", given]: (string | string[] | undefined)[]): Promise<number> {
+  const dir = findWorkspace(where);
+  const names = [given ?? []].flat();
+  if (verb !== "list" && verb !== "test" && verb !== "show")
+    throw new ClearedError("USAGE", `\`cleared tools ${String(verb)}\` is not known: list, test or show.`);
+  if (verb === "show" && names.length === 0)
+    throw new ClearedError("USAGE", "Name a tool: `cleared tools show NAME`; `cleared tools` lists them.");
+  const files = await changesOf(dir);
+  const { tools, findings, cases } = await withAnyApi(dir, (api) => api.tools({ files, names, test: verb === "test" }));
+  output.result({ tools, findings, ...(verb === "test" ? { cases } : {}) });
+  if (verb === "list")
+    for (const line of table(tools.map((one) => [output.bold(one.name), one.description, `${one.cases} cases`, callersOf(one)])))
+      output.line(line);
+  if (verb === "show") for (const one of tools) show(output, one);
+  for (const { tool, case: what, failure } of cases)
+    output.line(
+      `${failure === null ? output.green("ok") : output.red("failed")}  ${tool}: ${what}${failure === null ? "" : `: ${failure}`}`,
+    );
+  for (const { code, at, message } of findings) output.line(formatError({ code, at, message }, dir));
+  if (tools.length === 0 && findings.length === 0) output.line("There are no tools in scripts/tools/.");
+  else if (verb === "test")
+    output.line(`${cases.filter((one) => one.failure === null).length} of ${cases.length} cases passed, ${findings.length} findings`);
+  return findings.length > 0 ? 1 : 0;
+}
+
+async function changesOf(dir: string): Promise<Record<string, string | null>> {
+  const { config } = readLocal(dir);
+  const git = await createGit(dir, { branch: () => config.branch });
+  try {
+    return Object.fromEntries((await workChanges(dir, git.tree(await git.head()))).files);
+  } finally {
+    await git.close();
+  }
+}
+
+const callersOf = ({ callers }: ToolFact): string =>
+  callers.length === 0 ? "nobody calls it" : callers.map(({ file, line }) => `${file}:${line}`).join(", ");
+
+function show(output: Output, one: ToolFact): void {
+  output.line(`${output.bold(one.name)}  ${one.description}  ${output.dim(one.file)}`);
+  const rows = (fields: ToolFact["params"]) => table(fields.map(([name, type, about]) => [`  ${name}`, type, about]));
+  for (const line of [...rows(one.params), "answers", ...rows(one.returns)]) output.line(line);
+  output.line(`${one.cases} cases; ${one.properties.join(" ")}`);
+  output.line(`source: ${one.source}`);
+  output.line(`called by: ${callersOf(one)}`);
+}
