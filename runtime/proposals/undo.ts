@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { ClearedError } from "../errors.ts";
 import type { Engine } from "../ports.ts";
 import { scanImports } from "../workspace/imports.ts";
-import { IMPORT, PROCESSED } from "../workspace/layout.ts";
+import { IMPORT, PROCESSED, RECEIPTS } from "../workspace/layout.ts";
 import type { ApplyWorld } from "./apply.ts";
 import { type ProposalStore, createProposals } from "./store.ts";
 import type { Proposal } from "./types.ts";
@@ -56,7 +56,7 @@ export async function undo(world: UndoWorld, name: string, { by, reason = "", se
   let plan = first;
   try {
     const done = await world.git.commit({
-      message: messageOf(target, reason),
+      message: messageOf(target),
       trailers: {
         Reverts: first.commits.join(", "),
         "Undone-by": by,
@@ -88,8 +88,8 @@ export async function undo(world: UndoWorld, name: string, { by, reason = "", se
     const { texts: _, ...shown } = plan;
     return { ...shown, commit: done.commit, proposal };
   } finally {
-    // A statement whose receipt still stands goes back where it was.
-    if (first.statements.length > 0) await world.tidy();
+    // Statements lie where the receipts say, whether it came to a commit or not.
+    if (first.files.some(({ path }) => path.startsWith(RECEIPTS))) await world.tidy();
   }
 }
 
@@ -100,10 +100,9 @@ async function look(world: UndoWorld, name: string): Promise<{ target: UndoTarge
   return { target: await targetOf(world, name, proposal), store };
 }
 
-function messageOf(target: UndoTarget, reason: string): string {
-  // git's own words, so that tools which know nothing of us see a revert.
-  const words = target.commits.map(({ commit }) => `This reverts commit ${commit}.`);
-  return [target.subject, ...(reason === "" ? [] : [reason]), words.join("\n")].join("\n\n");
+/** git's own words for a revert, so that tools which know nothing of us see one. */
+function messageOf({ subject, commits }: UndoTarget): string {
+  return `${subject}\n\n${commits.map(({ commit }) => `This reverts commit ${commit}.`).join("\n")}`;
 }
 
 async function reverted(

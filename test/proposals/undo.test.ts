@@ -60,7 +60,7 @@ describe("undo of a proposal", () => {
     expect(treeOf(one)).toBe(before);
     expect(one.git("status", "--porcelain")).toBe("");
     expect(one.git("log", "-1", "--format=%B").trim()).toBe(
-      `agent: revert Say it better\n\nit was worse\n\nThis reverts commit ${commit}.\n\nReverts: ${commit}\nUndone-by: Pat\nReason: it was worse`,
+      `agent: revert Say it better\n\nThis reverts commit ${commit}.\n\nReverts: ${commit}\nUndone-by: Pat\nReason: it was worse`,
     );
     expect(await createProposals(owner).get(proposal.id)).toMatchObject({
       state: "reverted",

@@ -2,6 +2,7 @@
 import { createInterface } from "node:readline/promises";
 import { ClearedError } from "../../errors.ts";
 import type { UndoPlan } from "../../proposals/undo-plan.ts";
+import { RECEIPTS } from "../../workspace/layout.ts";
 import { withApi } from "../connect.ts";
 import { findWorkspace } from "../find.ts";
 import { starter } from "../identity.ts";
@@ -59,13 +60,13 @@ export function planLines(output: Output, { title, commits, files, money, entrie
   const sums = money.map((one) => [one.month, one.account, `${one.was} -> ${one.now}`, `${sign(one.difference)} ${one.currency}`]);
   return [
     `${output.bold(printable(title))}  ${commits.map((commit) => commit.slice(0, 7)).join(" ")}`,
-    ...table(files.map(({ path, change }) => [`  ${printable(path)}`, CHANGES[change]])),
+    ...table(files.filter(({ path }) => !path.startsWith(RECEIPTS)).map(({ path, change }) => [`  ${printable(path)}`, CHANGES[change]])),
     ...(counts.length === 0 ? [] : [`  entries: ${counts.join(", ")}`]),
     ...(sums.length === 0 ? ["  no money moves in the books"] : table(sums.slice(0, SHOWN)).map((line) => `  ${line}`)),
     ...(sums.length > SHOWN ? [`  and ${sums.length - SHOWN} more sums`] : []),
     ...statements.map(
       ({ file }) =>
-        `  ${printable(file)} lies in import/ again: \`cleared import\` or the next run over import/ books it anew; move it away if it shall not be`,
+        `  ${printable(file)} comes back to import/: \`cleared import\`, or the next run over that folder, books it anew; move it away if it shall not be`,
     ),
     ...notes.map((note) => output.yellow(`  ${printable(note)}`)),
   ];
