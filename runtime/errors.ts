@@ -56,6 +56,10 @@ export const CODES = {
       "An operator is used on money, which is text or a Decimal.",
       "Use .plus, .minus, .times, .div, .lt, .gt or .eq of Decimal.",
     ],
+    CHECK_HIDDEN_BRANCH: [
+      "An act hangs on a certain day or on one odd value, so that trials of the script hardly meet it.",
+      "Ask a person there with approval_wait, or keep the value in config.yaml `settings:`; a remark needs nothing but a look.",
+    ],
     SCRIPT_TYPES: ["The type checker found an error in the script.", "Correct the line that is shown."],
     SCRIPT_HEADER: [
       "The header comment of the script cannot be read.",

@@ -771,6 +771,8 @@ export interface Compiled {
    */
   calls: { name: string; keys: string[] | null; bare: boolean; at: At; given: Record<string, string> }[];
   flow: { main: Flow; functions: Flow[] };
+  /** Branches that are taken only on a day or for one odd value, with the calls in them. */
+  guards?: { at: At; on: string; calls: number[] }[];
 }
 
 /**

@@ -21,7 +21,7 @@ export function lintCalls(calls: readonly FoundCall[], header: LintedHeader | nu
   return inOrder(calls.flatMap((call) => lintCall(call, header?.uses ?? null, registry)));
 }
 
-export function inOrder(findings: readonly Finding[]): Finding[] {
+export function inOrder<F extends Finding>(findings: readonly F[]): F[] {
   return [...findings].sort((a, b) => (a.at.line ?? 0) - (b.at.line ?? 0) || (a.at.col ?? 0) - (b.at.col ?? 0));
 }
 

@@ -5,7 +5,8 @@
 import type { Compiled, Finding, Tree } from "../ports.ts";
 import { type Header, parseHeader } from "../sandbox/header.ts";
 import { AGENTS, SCRIPTS, agentFile, scriptFile } from "../workspace/layout.ts";
-import { findingsIn } from "./findings.ts";
+import { type Found, findingsIn } from "./findings.ts";
+import { lintHidden } from "./hidden.ts";
 import { lintCalls } from "./lint.ts";
 import { lintMachine } from "./machine.ts";
 import type { Subject } from "./pipeline.ts";
@@ -24,7 +25,7 @@ export interface ReadScripts {
   agents: AgentScripts[];
   /** Each file that compiles, once. */
   files: ScriptToCheck[];
-  findings: Finding[];
+  findings: Found[];
 }
 
 type Compile = (path: string, from: string) => Promise<{ source: string; compiled: Compiled } | null>;
@@ -43,7 +44,7 @@ const read = new WeakMap<Subject, Promise<ReadScripts>>();
 
 async function readAll(subject: Subject): Promise<ReadScripts> {
   const { tree, registry, trust } = subject;
-  const findings: Finding[] = [];
+  const findings: Found[] = [];
   const compile = compiling(subject, findings);
   const names = (await tree.list(AGENTS)).map(({ path }) => path.slice(AGENTS.length).replace(/\.ts$/, ""));
   const around = { registry, agents: names, toolClass: toolClassIn(trust) };
@@ -51,6 +52,7 @@ async function readAll(subject: Subject): Promise<ReadScripts> {
   for (const { scripts, header, file } of agents) {
     if (scripts === null) continue;
     findings.push(...lintScripts(scripts, around), ...lintMachine(header, file, scripts, registry, trust));
+    findings.push(...lintHidden(scripts, registry, around.toolClass));
   }
   const files = new Map(agents.flatMap(({ scripts }) => scripts ?? []).map((one) => [one.file, one]));
   for (const file of subject.paths.filter((path) => path.startsWith(SCRIPTS) && path.endsWith(".ts") && !path.startsWith(TOOLS))) {
@@ -63,7 +65,7 @@ async function readAll(subject: Subject): Promise<ReadScripts> {
   return { agents, files: [...files.values()], findings };
 }
 
-async function readAgent(tree: Tree, file: string, compile: Compile, findings: Finding[]): Promise<AgentScripts> {
+async function readAgent(tree: Tree, file: string, compile: Compile, findings: Found[]): Promise<AgentScripts> {
   const agent = file.replace(/^.*\/|\.ts$/g, "");
   const main = await compile(file, file);
   const header = headerOf((await tree.read(file)) ?? "", file, findings);
@@ -85,7 +87,7 @@ async function readAgent(tree: Tree, file: string, compile: Compile, findings: F
   return { agent, file, header, scripts: whole ? scripts : null };
 }
 
-function headerOf(source: string, file: string, findings: Finding[]): Header | null {
+function headerOf(source: string, file: string, findings: Found[]): Header | null {
   if (file.startsWith(AGENTS) && !AGENT_FILE.test(file)) findings.push(misnamed(file));
   try {
     return parseHeader(source, file);
@@ -102,7 +104,7 @@ function misnamed(file: string): Finding {
 }
 
 /** Compiles each file once and collects what is wrong with it. */
-function compiling({ tree, sandbox, registry }: Subject, findings: Finding[]): Compile {
+function compiling({ tree, sandbox, registry }: Subject, findings: Found[]): Compile {
   const known = new Map<string, ReturnType<Compile>>();
   const primitives = registry.names();
   const once = async (path: string, from: string): ReturnType<Compile> => {

@@ -7,6 +7,7 @@ import type { AgentFact, BalanceFact, Facts, StateFact } from "../web/facts.ts";
 import { seenOf } from "../web/card-form.ts";
 import { toStepFact } from "../web/facts.ts";
 import type { Tree } from "../ports.ts";
+import type { Proposal } from "../proposals/types.ts";
 import type { Header } from "../sandbox/header.ts";
 import { toBalances } from "../workspace/amounts.ts";
 import { totalsOf } from "../workspace/assertions.ts";
@@ -107,6 +108,22 @@ export function createFacts(host: Host, api: Api): Facts {
       const found = await Promise.all(ids.map((id) => findEntry(tree, id)));
       return new Map(found.flatMap((entry) => (entry === null ? [] : [[entry.id, plain(entry)]])));
     },
+    proposals: async () => (await api.proposals({})).proposals,
+    async proposal(number) {
+      const found = (await api.proposals({})).proposals.find((one) => one.number === number);
+      if (found === undefined) return null;
+      const { proposal, rejected } = await api.proposal({ id: found.id });
+      const card = cards.get(number);
+      return {
+        ...{
+          proposal,
+          rejected,
+          patch: await api.patch({ id: found.id }),
+          excerpts: await excerptsOf(git.tree(proposal.commit), proposal),
+        },
+        card: card === null || card.decision !== null || proposal.state !== "ready" ? null : card,
+      };
+    },
     async balances() {
       const tree = git.tree(await git.head());
       const [seals, totals, chart] = [await lastSeals(tree), toBalances(await totalsOf(tree)), await loadChart(tree)];
@@ -136,6 +153,16 @@ export function createFacts(host: Host, api: Api): Facts {
       await api.decide({ decision: paired === null ? signAs(dir, trust, said) : signAsBrowser(database, session ?? "", said) });
     },
   };
+}
+
+/** The lines that a proposal's findings point at, by `file:line`. */
+async function excerptsOf(tree: Tree, { report }: Proposal): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  for (const { at } of (report?.checks ?? []).flatMap(({ findings }) => findings)) {
+    const line = at.line === undefined ? undefined : (await tree.read(at.file))?.split("\n")[at.line - 1];
+    if (line !== undefined) found.set(`${at.file}:${at.line}`, line);
+  }
+  return found;
 }
 
 /** Per account number the last closing balance that the books assert: until there they tie to the bank to the cent. */

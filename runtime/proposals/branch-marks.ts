@@ -5,7 +5,7 @@
 import { getFact, setFact } from "../engine/cards.ts";
 import type { Database } from "../engine/database.ts";
 import type { Git } from "../ports.ts";
-import { parseTrailers } from "../workspace/git-message.ts";
+import { isOurs, parseTrailers } from "../workspace/git-message.ts";
 import type { CommitLine, SideRefs } from "../workspace/git-proposals.ts";
 
 export interface BranchMark {
@@ -54,7 +54,9 @@ export function createBranchMarks({ database, git }: { database: Database; git: 
 
 function mark({ marks, commits }: Seen, { commit, at, message }: CommitLine): void {
   const trailers = parseTrailers(message);
-  const undone = trailers["Reverts"] ?? /^This reverts commit ([0-9a-f]{40,64})\b/m.exec(message)?.[1];
+  // In a commit of ours the text is a script's or a proposer's, who could say of any commit that it is taken back.
+  const words = isOurs(trailers) ? undefined : /^This reverts commit ([0-9a-f]{40,64})\b/m.exec(message)?.[1];
+  const undone = trailers["Reverts"] ?? words;
   const id = undone === undefined ? trailers["Proposal"] : marks[undone] === undefined ? commits[undone] : undone;
   if (id === undefined || !/^prop_\w+$/.test(id)) return;
   const now = marks[id];

@@ -29,6 +29,9 @@ const NAMES: Record<CheckResult["check"], string> = {
   ...{ policies: "policies", importers: "importers", knowledge: "knowledge", tools: "tools", cases: "cases", dry_run: "dry run" },
   ...{ invariants: "invariants", backtest: "backtest" },
 };
+/** What a check is called for people. */
+export const checkName = (check: CheckResult["check"]): string => NAMES[check] ?? check;
+
 // What a person reads at one look; the page and `--json` have the rest.
 const FINDINGS = 5;
 const REJECTED = 3;
@@ -121,9 +124,9 @@ function checks({ checks: all, widening }: Report): string[] {
   // What is worse in the backtest stands below, run by run.
   const told = ({ check, findings }: CheckResult) => (check === "backtest" ? [] : findings.filter(({ remark }) => remark !== true));
   return [
-    ...(ok.length === 0 ? [] : [`checks: ${ok.map((one) => `${NAMES[one.check]}${says(one)}`).join(", ")}  ok`]),
+    ...(ok.length === 0 ? [] : [`checks: ${ok.map((one) => `${checkName(one.check)}${says(one)}`).join(", ")}  ok`]),
     ...failed.flatMap((one) => [
-      `failed: ${NAMES[one.check]} (${oneLine(one.says, 120)})`,
+      `failed: ${checkName(one.check)} (${oneLine(one.says, 120)})`,
       ...told(one)
         .slice(0, FINDINGS)
         .flatMap(({ at, code, message, todo }) => [

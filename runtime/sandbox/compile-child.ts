@@ -8,6 +8,7 @@ import type { Compiled, Finding } from "../ports.ts";
 import type { CompileOptions, CompileResult } from "./compile.ts";
 import { FRAME, encodeFrame, readFrame, writeFrame } from "./frames.js";
 import { flowOf } from "./flow.ts";
+import { guardsOf } from "./guards.ts";
 import { lintLanguage } from "./language.ts";
 import { scanText } from "./language-text.ts";
 import { CODE_PREFIX, PARSE_PREFIX, SUFFIX, rewrite } from "./rewrite.ts";
@@ -83,7 +84,8 @@ function compile(source: string, { file, blob, lint, primitives, survey: keys }:
   }
   const { main, functions, given } = flowOf(body, found.sites);
   const calls = found.calls.map((call, i) => ({ ...call, given: given[i] ?? {} }));
-  const compiled = { file, blob, ...rewritten, scripts: found.scripts, calls, flow: { main, functions } };
+  const guards = guardsOf(body, found.sites, place);
+  const compiled = { file, blob, ...rewritten, scripts: found.scripts, calls, flow: { main, functions }, guards };
   if (keys === undefined) return { compiled, findings: [] };
   const line = (offset: number): number => place(offset).line ?? 1;
   return { compiled, findings: [], survey: surveyOf(body, { text: wrapped, sites: found.sites, line, keys, primitives }) };

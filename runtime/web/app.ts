@@ -13,6 +13,7 @@ import type { Facts, RunFact, StepFact } from "./facts.ts";
 import { entryOf } from "./card-view.ts";
 import { createTimes, type Html, html, layout } from "./html.ts";
 import { CARDS, statusPage } from "./page.ts";
+import { proposalPage, proposalsPage } from "./proposal-view.ts";
 import { byUrgency, errorView, runPage } from "./run-view.ts";
 
 const RUNS = 40;
@@ -39,20 +40,23 @@ export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks): Shel
   app.get("/", async (context) => {
     const now = clock.now();
     const decidedId = wholeNumber(context.req.query("decided"));
-    const [person, state, agents, runs, cards, balances, decided] = await Promise.all([
+    const [person, state, agents, runs, cards, balances, proposals, decided] = await Promise.all([
       facts.person(cookieOf(context)),
       facts.state(),
       facts.agents(),
       facts.runs(RUNS),
       facts.cards(),
       facts.balances(),
+      facts.proposals(),
       decidedId === null ? null : facts.card(decidedId),
     ]);
     const about = cards.slice(0, CARDS).flatMap((card) => entryOf(card) ?? []);
     const entries = about.length > 0 ? await facts.entries(about) : new Map<string, Entry>();
     const steps = await stepsOf(byUrgency(runs).slice(0, RUNS_WITH_STEPS));
     const times = createTimes(state.timezone, now);
-    return context.html(statusPage({ person, state, agents, runs, steps, cards, entries, decided, balances, token, times, now }));
+    return context.html(
+      statusPage({ person, state, agents, runs, steps, cards, entries, decided, balances, proposals, token, times, now }),
+    );
   });
 
   app.get("/runs/:id", async (context) => {
@@ -69,6 +73,18 @@ export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks): Shel
     ]);
     const next = steps[PAGE]?.seq ?? null;
     return context.html(runPage({ run, steps: steps.slice(0, PAGE), cards, events, next, times: createTimes(state.timezone, now), now }));
+  });
+
+  app.get("/proposals", async (context) => {
+    const [{ timezone }, proposals] = await Promise.all([facts.state(), facts.proposals()]);
+    return context.html(proposalsPage(proposals, createTimes(timezone, clock.now())));
+  });
+
+  app.get("/proposals/:number", async (context) => {
+    const number = wholeNumber(context.req.param("number"));
+    const [{ timezone }, found] = await Promise.all([facts.state(), number === null ? null : facts.proposal(number)]);
+    if (found === null) return errorPage(context, { code: "PROPOSAL_UNKNOWN", message: "There is no proposal of that number." }, 404);
+    return context.html(proposalPage({ ...found, token, times: createTimes(timezone, clock.now()) }));
   });
 
   app.post("/cards/:id", async (context) => {

@@ -25,6 +25,8 @@ export interface CardContext {
   accounts: readonly Account[];
   /** Entries that cards are about, by id. */
   entries: ReadonlyMap<string, Entry>;
+  /** What stands on cards of proposals, by number. */
+  summaries?: ReadonlyMap<number, Html>;
   times: Times;
 }
 
@@ -35,28 +37,37 @@ export function entryOf(card: Card): string | null {
   return typeof body["entry"] === "string" ? body["entry"] : null;
 }
 
-export function cardView(card: Card, { token, accounts, entries, times }: CardContext): Html {
+export function cardView(card: Card, { token, accounts, entries, summaries, times }: CardContext): Html {
   const words = WORDS[card.kind];
   const id = `card-${card.id}`;
   const entry = entries.get(entryOf(card) ?? "");
   const rules = rulesOf(card);
+  const summary = card.kind === "proposal" ? summaries?.get(card.id) : undefined;
   return html`<li><article class="card ${card.kind}" id="${id}" aria-labelledby="${id}-title">
 <p class="eyebrow">${words.kind} <span class="number">${card.id}</span>${needed(card)}</p>
 <h3 id="${id}-title"><bdi>${plain(rules?.title ?? card.title, 300)}</bdi></h3>
-${rules !== null ? facts(rules.said) : entry !== undefined ? entryView(entry, card.body) : card.body === null ? nothing : facts(card.body)}
+${rules !== null ? facts(rules.said) : entry !== undefined ? entryView(entry, card.body) : summary !== undefined ? summary : card.body === null ? nothing : facts(card.body)}
 ${card.calls.length > 0 ? callList(card) : nothing}
 ${card.state === undefined ? nothing : html`<p class="faint">${plain(card.state, 300)}</p>`}
 ${briefView(card)}
-<form method="post" action="/cards/${card.id}" aria-label="${words.kind} ${card.id}">
+${decisionForm(card, token, accounts)}
+<p class="when">since ${times.at(card.at)}${card.expires === null ? nothing : html` · expires ${times.at(card.expires)}`}${card.run === null ? nothing : html` · <a href="/runs/${encodeURIComponent(card.run)}">the run</a>`}</p>
+</article></li>`;
+}
+
+/** A yes, a no, and why; answered as the card was when this page was made. */
+export function decisionForm(card: Card, token: string, accounts: readonly Account[] = []): Html {
+  const words = WORDS[card.kind];
+  const id = `card-${card.id}`;
+  const hint = card.kind === "proposal" ? "(kept with it; a no is shown to whoever proposes it next)" : "(optional)";
+  return html`<form method="post" action="/cards/${card.id}" aria-label="${words.kind} ${card.id}">
 <input type="hidden" name="token" value="${token}">
 ${card.calls.length === 0 && card.kind !== "proposal" ? nothing : html`<input type="hidden" name="seen" value="${seenOf(card)}">`}
 ${card.kind === "form" ? formFields(card) : card.kind === "approval" ? editFields(card) : nothing}
 ${card.kind === "entry" && accounts.length > 0 ? accountSelect(id, accounts) : nothing}
-<p class="field"><label for="${id}-reason">Reason <span class="faint">(optional)</span></label><input id="${id}-reason" name="reason" maxlength="500" autocomplete="off"></p>
+<p class="field"><label for="${id}-reason">Reason <span class="faint">${hint}</span></label><input id="${id}-reason" name="reason" maxlength="500" autocomplete="off"></p>
 <p class="buttons"><button class="yes" name="decision" value="approved">${words.yes}</button><button class="no" name="decision" value="rejected" formnovalidate>${words.no}</button></p>
-</form>
-<p class="when">since ${times.at(card.at)}${card.expires === null ? nothing : html` · expires ${times.at(card.expires)}`}${card.run === null ? nothing : html` · <a href="/runs/${encodeURIComponent(card.run)}">the run</a>`}</p>
-</article></li>`;
+</form>`;
 }
 
 /** What a verdict that escalates comes to for a person: each rule that spoke, in its words. The whole verdict is in the run. */
@@ -71,11 +82,11 @@ function rulesOf({ kind, title, body }: Card): { title: string; said: { [rule: s
 }
 
 /** The level, how many have said yes, and who may not: "manager · 1 of 2 (Pat) · not Ann, who started the run". */
-function needed({ level, levels, approvals = 1, said = [], not_by }: Card): Html {
+export function needed({ kind, level, levels, approvals = 1, said = [], not_by }: Card): Html {
   const parts = [
     levels?.join(" and ") ?? level ?? "",
     approvals > 1 ? `${said.length} of ${approvals}${said.length === 0 ? "" : ` (${said.join(", ")})`}` : "",
-    not_by === undefined ? "" : `not ${not_by}, who started the run`,
+    not_by === undefined ? "" : `not ${not_by}, who ${kind === "proposal" ? "proposed it" : "started the run"}`,
   ].filter((part) => part !== "");
   return html`${parts.map((part) => html` · <bdi>${plain(part, 120)}</bdi>`)}`;
 }

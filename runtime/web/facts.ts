@@ -4,6 +4,7 @@
  */
 import type { Account, Card, Change, Effect, Entry, Outcome, RunEvent, RunRecord, RunStatus, Step } from "../ports.ts";
 import type { WireError } from "../errors.ts";
+import type { Proposal } from "../proposals/types.ts";
 
 export interface Facts {
   state(): Promise<StateFact>;
@@ -22,6 +23,10 @@ export interface Facts {
    * The entries of these ids as the books at HEAD have them: what a card of an entry is about. Ids that are not there are left out.
    */
   entries(ids: readonly string[]): Promise<Map<string, Entry>>;
+  /** Every proposal that can be read: those on their way first, then the newest. */
+  proposals(): Promise<Proposal[]>;
+  /** One by its number, with what its page tells beside it; null when there is none. */
+  proposal(number: number): Promise<ProposalFact | null>;
   /** Every account in the order of the chart, also those without a balance. */
   balances(): Promise<BalanceFact[]>;
   /** Who decides with this browser's cookie, or without one; null: nobody before it is paired. */
@@ -30,6 +35,18 @@ export interface Facts {
   pair(code: string): Promise<string>;
   /** @throws CARD_UNKNOWN, CARD_CLOSED, APPROVAL_*, RUN_INPUT, USAGE */
   decide(id: number, answer: Answer, session: string | null): Promise<void>;
+}
+
+export interface ProposalFact {
+  proposal: Proposal;
+  /** Earlier ones on the same files that were rejected, newest first. */
+  rejected: Proposal[];
+  /** The change as git writes it. */
+  patch: string;
+  /** The lines that findings point at, by `file:line`. */
+  excerpts: ReadonlyMap<string, string>;
+  /** While a person is asked. */
+  card: Card | null;
 }
 
 export interface Answer {

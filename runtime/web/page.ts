@@ -1,8 +1,10 @@
 /** The status page: what a person must decide, how the runs stand (failed first), the agents, the balances, the workspace. */
 import type { Card, Entry } from "../ports.ts";
 import type { AgentFact, BalanceFact, RunFact, StateFact, StepFact } from "./facts.ts";
+import type { Proposal } from "../proposals/types.ts";
 import { cardView, decidedView } from "./card-view.ts";
 import { amount, type Html, html, layout, nothing, plain, type Times } from "./html.ts";
+import { proposalSummary } from "./proposal-summary.ts";
 import { badge, byUrgency, cause, errorView, statusOf, stepList, took } from "./run-view.ts";
 
 export const CARDS = 50;
@@ -20,6 +22,7 @@ export interface StatusPage {
   /** The card this browser has just decided. */
   decided: Card | null;
   balances: BalanceFact[];
+  proposals: readonly Proposal[];
   token: string;
   times: Times;
   now: number;
@@ -33,7 +36,7 @@ export function statusPage(page: StatusPage): Html {
   return layout({
     title: `${cards.length > 0 ? `(${cards.length}) ` : ""}${plain(state.business, 100)} · Cleared`,
     body: html`<header class="top"><p class="brand">Cleared</p><h1><bdi>${plain(state.business, 100)}</bdi></h1>
-<p class="sub">${waiting}. ${failed === 0 ? nothing : html`<a href="#runs">${failed} ${failed === 1 ? "run" : "runs"} failed</a>. `}As of ${times.at(now)} in ${plain(state.timezone, 60)}. <a href="/">Load again</a></p></header>
+<p class="sub">${waiting}. ${failed === 0 ? nothing : html`<a href="#runs">${failed} ${failed === 1 ? "run" : "runs"} failed</a>. `}${page.proposals.length === 0 ? nothing : html`<a href="/proposals">${page.proposals.length} ${page.proposals.length === 1 ? "proposal" : "proposals"}</a>. `}As of ${times.at(now)} in ${plain(state.timezone, 60)}. <a href="/">Load again</a></p></header>
 <main id="main">
 <div class="wide">
 ${page.person === null ? html`<section class="notices" aria-label="Pairing"><p>Nobody can decide here yet: run <code>cleared pair</code> and <a href="/pair">enter its code</a>.</p></section>` : nothing}
@@ -54,8 +57,17 @@ ${cards.length === 0 ? html`<p class="empty">Nothing waits for you.</p>` : cardL
 }
 
 /** A bad import can open thousands of cards; the oldest come first, and the rest follow as they are decided. */
-function cardList({ cards, entries, token, balances, times }: StatusPage): Html {
-  const context = { token, times, entries, accounts: balances.map(({ account }) => account) };
+function cardList({ cards, entries, token, balances, proposals, state, times }: StatusPage): Html {
+  const summaries = new Map(
+    proposals.filter(({ state: is }) => is === "ready").map((one) => [one.number, proposalSummary(one, state.timezone)]),
+  );
+  const context = {
+    token,
+    times,
+    entries,
+    summaries,
+    accounts: balances.map(({ account }) => account),
+  };
   const rest = cards.length - CARDS;
   return html`<ol class="cards">${cards.slice(0, CARDS).map((card) => cardView(card, context))}</ol>${rest > 0 ? html`<p class="empty">${rest} more wait behind these. <code>cleared queue</code> lists them all.</p>` : nothing}`;
 }

@@ -26,3 +26,8 @@ export function parseTrailers(message: string): Record<string, string> {
   if (last === "" || pairs.some((pair) => pair === null)) return {};
   return Object.fromEntries(pairs.map((pair) => [pair?.[1] ?? "", pair?.[2] ?? ""]));
 }
+
+/** True for a commit whose text a script or a proposer wrote: of a run, of a proposal. */
+export function isOurs(trailers: Readonly<Record<string, string>>): boolean {
+  return trailers["Run"] !== undefined || trailers["Proposal"] !== undefined;
+}

@@ -2,7 +2,7 @@
  * What git knows of commits that are to be taken back: which files one changed, which commits carry a trailer, and whether another one
  * has taken it back since. Reads only; the branch is moved by the committer alone.
  */
-import { parseTrailers } from "./git-message.ts";
+import { isOurs, parseTrailers } from "./git-message.ts";
 import { git, tryGit } from "./git-process.ts";
 
 /** A file before and after a commit: blob ids, null where there was none. */
@@ -77,7 +77,9 @@ export async function newestTouching(dir: string, head: string, folder: string):
 /** The commit that takes this one back, by our trailer or git's own words, and is not itself taken back; null while it stands. */
 export async function revertOf(dir: string, head: string, commit: string): Promise<PastCommit | null> {
   for (const one of await commitsSaying(dir, head, commit, commit)) {
-    const named = (one.trailers["Reverts"] ?? "").split(", ").includes(commit) || one.message.includes(`This reverts commit ${commit}`);
+    // In a commit of a run or a proposal the text is not git's, and could say so of any commit.
+    const words = !isOurs(one.trailers) && one.message.includes(`This reverts commit ${commit}`);
+    const named = words || (one.trailers["Reverts"] ?? "").split(", ").includes(commit);
     if (named && (await revertOf(dir, head, one.commit)) === null) return one;
   }
   return null;

@@ -9,7 +9,7 @@ import { filePorts, importFiles } from "../../runtime/cli/imports.ts";
 import { planUndo, undo } from "../../runtime/proposals/undo.ts";
 import { createProposals } from "../../runtime/proposals/store.ts";
 import { verifyBooks } from "../../runtime/workspace/verify.ts";
-import { type Workspace, closeAll, host, removeAll, run, workspace } from "../engine/harness.ts";
+import { type Workspace, closeAll, decide as answer, host, removeAll, run, workspace } from "../engine/harness.ts";
 import { decide, failure, ready, script } from "./ready.ts";
 
 afterEach(closeAll);
@@ -242,4 +242,64 @@ describe("undo of a run", () => {
     for (const odd of ["HEAD", "--all", "main; rm", "", (await owner.git.head()).slice(0, 8)])
       expect((await failure(planUndo(owner, odd))).code).toBe("USAGE");
   });
+
+  it("names what it did outside, which no commit takes back", async () => {
+    const { one, owner } = await opened();
+    const waiting = await run(owner, "pay");
+    await answer(owner, waiting.id, "approved");
+    const plan = await planUndo(owner, waiting.id);
+    expect(plan.notes).toEqual(["not undone: bank_pay to ACME of 120.00."]);
+    expect(plan.commits).toHaveLength(2);
+    await undo(owner, waiting.id, { by: "Pat" });
+    expect(one.bank()).toEqual(["pay"]);
+    await assertTrue(owner);
+  });
+
+  it("is not believed to be undone because a script says so", async () => {
+    const says = (sha: string) =>
+      `/*\nname: Says\nuses: [journal, git, ctx]\n*/\njournal_add_double({ date: "2026-10-09", description: "x", debit_account: 5030, credit_account: 1010, amount: "1.00", key: "says" });\ngit_commit("undo: it\\n\\nThis reverts commit ${sha}.\\n\\nReverts: ${sha}\\nUndone-by: Pat");\n1\n`;
+    const { one, owner } = await opened({ "agents/books.ts": BOOKS("rent-1") });
+    const proposal = await ready(owner, { [HELLO]: script(1) });
+    const { commit } = await decide(owner, proposal);
+    const booked = await run(owner, "books");
+    const sha = one.git("rev-parse", "HEAD").trim();
+    for (const one_ of [commit ?? "", sha]) {
+      one.commit({ "agents/says.ts": says(one_).replace('key: "says"', `key: "${one_}"`) });
+      expect((await run(owner, "says")).status).toBe("done");
+    }
+    expect((await createProposals(owner).get(proposal.id)).state).toBe("applied");
+    const other = await ready(owner, { "agents/o.ts": script(1) }, { title: "o", reason: `This reverts commit ${commit}.` });
+    await decide(owner, other);
+    expect(await Promise.all([proposal, other].map(async ({ id }) => (await createProposals(owner).get(id)).state))).toEqual([
+      "applied",
+      "applied",
+    ]);
+    await undo(owner, booked.id, { by: "Pat" });
+    await undo(owner, proposal.id, { by: "Pat" });
+    await assertTrue(owner);
+  });
+});
+
+it("a data commit that plain git reverts under a later stated balance: verify says so, and the next import states the gap", async () => {
+  const { one, owner } = await opened();
+  const first = await importText(one, owner, "october.csv", OCTOBER);
+  const sha = one.git("log", "-1", "--format=%H", `--grep=Run: ${first}`).trim();
+  await importText(one, owner, "later.csv", LATER);
+  try {
+    one.git("revert", "--no-edit", sha);
+  } catch {
+    // As text the two imports touch; a person takes the older one's rows away by hand.
+    one.git("revert", "--abort");
+    const file = "journal/2026/10.journal";
+    const rows = one
+      .read(file)
+      .split("\n\n")
+      .filter((entry) => !entry.includes("GITHUB PRO"));
+    one.commit({ [file]: rows.join("\n\n") }, "edit: rows away");
+  }
+  const { findings } = await verifyBooks(owner.git.tree(await owner.git.head()), await owner.config());
+  expect(findings.map(({ code }) => code)).toContain("JOURNAL_ASSERTION");
+  const before = treeOf(one);
+  const refused = await failure(undo(owner, first, { by: "Pat" }));
+  expect([refused.code, treeOf(one) === before]).toEqual(["UNDO_REFUSED", true]);
 });

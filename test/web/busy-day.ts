@@ -1,6 +1,7 @@
 /** A workspace on a busy day, written by hand: what the status page is shown in its tests. `decide` closes a card as the engine would. */
 import { ClearedError } from "../../runtime/errors.ts";
 import type { Card } from "../../runtime/ports.ts";
+import { factOf, proposalAt } from "./proposals.ts";
 import type { Answer, Facts, RunFact } from "../../runtime/web/facts.ts";
 
 export const NOW = Date.parse("2026-11-21T14:05:00Z");
@@ -54,6 +55,7 @@ export function createFacts(): Facts & { answers: [number, Answer][]; empty: boo
       body: { entry: "261119-abcdefghjk", about: { confidence: 0.41 } },
     }),
     card(9, "row", HOSTILE, { body: { line: 14, problem: `The date "2026-02-30" is not a real day. ${HOSTILE}` } }),
+    card(11, "proposal", proposalAt(NOW).title, { run: null, body: { proposal: "prop_0123456789", commit: "b", state: "ready" } }),
     card(10, "in_doubt", "Was bank_pay sent before the crash?", { calls: [{ tool: "bank_pay", params: { to: "Acme", amount: "90.00" } }] }),
   ];
   const runs = [
@@ -150,6 +152,11 @@ export function createFacts(): Facts & { answers: [number, Answer][]; empty: boo
           },
         ]),
       ),
+    proposals: async () => (facts.empty ? [] : [proposalAt(NOW - 50 * MINUTE)]),
+    proposal: async (number: number) =>
+      number === 11
+        ? { ...factOf(proposalAt(NOW - 50 * MINUTE)), card: cards.find(({ id, decision }) => id === 11 && decision === null) ?? null }
+        : null,
     balances: async () =>
       facts.empty
         ? []

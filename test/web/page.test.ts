@@ -68,6 +68,8 @@ describe.skipIf(CHROMIUM === null)("in a browser", () => {
       for (const [label, path] of [
         ["status", "/?decided=10"],
         ["run", "/runs/run_02fail"],
+        ["proposals", "/proposals"],
+        ["proposal", "/proposals/11"],
         ["error", "/nowhere"],
         ["empty", "/"],
       ] as const) {
@@ -115,6 +117,23 @@ describe.skipIf(CHROMIUM === null)("in a browser", () => {
     expect(await page.locator("h2").allTextContents()).toEqual(["For you", "Runs", "Workspace", "Balances", "Agents"]);
     expect(await page.locator("table").textContent()).toContain("123,456,789,012,345,678.90");
     expect(await page.locator(".runs .error").first().textContent()).toContain("agents/reconcile.ts:14:3 JOURNAL_UNBALANCED");
+  });
+
+  test("a proposal is looked at from its card, with its money and its text, and decided on its page", async () => {
+    await open("/", { width: 390, dark: false });
+    await page.getByRole("link", { name: "Everything about it" }).click();
+    expect(await page.locator("h2").allTextContents()).toEqual([
+      ...["What it is", "What it widens", "What it would have changed", "Checks", "Cases", "Decide", "Its text"],
+    ]);
+    expect(await page.locator("table").textContent()).toContain("\u221284.00");
+    await page.getByText("6 lines").click();
+    expect(await page.locator(".diff .plus").count()).toBe(1);
+    await page.getByLabel(/Reason/).fill("not now");
+    await page.getByRole("button", { name: "Reject" }).press("Enter");
+    await expect.poll(() => page.getByRole("status").textContent()).toContain("rejected by Ada");
+    expect(facts.answers).toEqual([[11, { decision: "rejected", reason: "not now" }]]);
+    await page.goto(`${site.url}/proposals/11`);
+    expect(await page.getByRole("form").count()).toBe(0);
   });
 
   test("a person approves with a reason and corrects an entry's account, by keyboard alone", async () => {
