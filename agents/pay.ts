@@ -1,5 +1,0 @@
-/*
-name: Pay
-uses: [compute]
-*/
-compute_overtime_split({ hours: ["10.4"], rate: "28.00" });
