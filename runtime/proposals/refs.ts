@@ -1,7 +1,7 @@
 /** The refs of proposals as git has them, each read once: what a pair of object ids means never changes. */
 import type { DiskCache } from "../sandbox/disk-cache.ts";
 import { ClearedError } from "../errors.ts";
-import { type SideRefs, parseCommit } from "../workspace/git-proposals.ts";
+import { type Difference, type SideRefs, parseCommit } from "../workspace/git-proposals.ts";
 import { type Kept, readProposal, whyOf } from "./document.ts";
 
 export const REFS = "refs/cleared/proposals/";
@@ -33,6 +33,7 @@ export function assertId(id: string): void {
 /** Answers all proposals of the repository by id, or why one cannot be read: one command for the refs, and one for what is new. */
 export function createReader(refs: SideRefs, cache: DiskCache): () => Promise<Map<string, ReadRefs>> {
   const memo = new Map<string, ReadRefs>();
+  const differences = new Map<string, Difference[]>();
   const keyOf = (id: string, { change = "", state = "" }: ProposalRefs) => `${id} ${change} ${state}`;
   return async () => {
     const found = groupRefs(await refs.list(REFS), REFS);
@@ -41,8 +42,9 @@ export function createReader(refs: SideRefs, cache: DiskCache): () => Promise<Ma
     if (unread.length > 0) {
       await refs.read(async (objects) => {
         const commits = new Set<string>();
-        for (const [, { change = "" }] of unread) if (parseCommit(await objects.find(change || "-")) !== null) commits.add(change);
-        const differences = await refs.differences([...commits]);
+        for (const [, { change = "" }] of unread)
+          if (!differences.has(change) && parseCommit(await objects.find(change || "-")) !== null) commits.add(change);
+        for (const [commit, changed] of await refs.differences([...commits])) differences.set(commit, changed);
         for (const [id, one] of unread) {
           try {
             assertId(id);

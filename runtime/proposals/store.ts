@@ -17,7 +17,7 @@ import { type BranchMark, createBranchMarks } from "./branch-marks.ts";
 import { createProposalCards } from "./cards.ts";
 import { type Kept, type Life, changeMessage, toYaml } from "./document.ts";
 import { problemsOf } from "./paths.ts";
-import { REFS, createReader } from "./refs.ts";
+import { REFS, type ReadRefs, createReader } from "./refs.ts";
 import type { Proposal, ProposalDraft, ProposalState, Report } from "./types.ts";
 
 /** What the store needs of a workspace; `Host` (cli/host.ts) has all of it. */
@@ -93,6 +93,7 @@ function assemble(world: ProposalWorld): ProposalStore {
   const readAll = createReader(refs, createDiskCache(join(dir, CACHE)));
   const marks = createBranchMarks(world, refs);
   const cards = createProposalCards(world);
+
   /** The branch is the truth about what is applied and what is taken back, also where the chain of states lags behind. */
   function onBranch(kept: Kept, mark: BranchMark | undefined): Kept {
     if (mark === undefined) {
@@ -109,8 +110,8 @@ function assemble(world: ProposalWorld): ProposalStore {
     return { ...kept, state, why, since: mark.at, applied, reverted };
   }
 
-  async function listed(): Promise<Proposal[]> {
-    const all = await readAll();
+  async function listed(all?: ReadonlyMap<string, ReadRefs>): Promise<Proposal[]> {
+    all ??= await readAll();
     const marked = await marks.now();
     const kept = [...all.values()].flatMap((one) => ("kept" in one ? [onBranch(one.kept, marked.get(one.kept.id))] : []));
     const numbers = cards.follow(kept);
@@ -120,8 +121,8 @@ function assemble(world: ProposalWorld): ProposalStore {
       .sort((a, b) => rank(a.state) - rank(b.state) || b.at - a.at || b.number - a.number);
   }
 
-  async function get(id: string | number): Promise<Proposal> {
-    const found = (await listed()).find((one) => (typeof id === "number" ? one.number === id : one.id === id));
+  async function get(id: string | number, all?: ReadonlyMap<string, ReadRefs>): Promise<Proposal> {
+    const found = (await listed(all)).find((one) => (typeof id === "number" ? one.number === id : one.id === id));
     if (found !== undefined) return found;
     const damaged = typeof id === "string" ? (await readAll()).get(id) : undefined;
     const why = damaged !== undefined && "why" in damaged ? ` It is there but unreadable: ${damaged.why}.` : "";
@@ -148,13 +149,13 @@ function assemble(world: ProposalWorld): ProposalStore {
 
   /** The id that this draft has, or is to get: one that was decided against makes room for another try. */
   async function place(draft: ProposalDraft, base: string, files: Record<string, string | null>) {
-    const all = new Map((await listed()).map((one) => [one.id, one]));
-    const damaged = await unreadable();
+    const read = await readAll();
+    const all = new Map((await listed(read)).map((one) => [one.id, one]));
     let last: Proposal | null = null;
     for (let again = 0; ; again++) {
       const id = idOf(draft, base, files, again);
       const there = all.get(id);
-      if (there === undefined && !damaged.some((one) => one.id === id)) return { id, open: null, last };
+      if (there === undefined && !read.has(id)) return { id, open: null, last };
       if (there !== undefined) last = there;
       if (there !== undefined && (OPEN.includes(there.state) || (there.state === "applied" && (await marks.now()).has(id))))
         return { id, open: there, last };
@@ -166,9 +167,9 @@ function assemble(world: ProposalWorld): ProposalStore {
   }
 
   return {
-    list: listed,
+    list: () => listed(),
     unreadable,
-    get,
+    get: (id) => get(id),
     commitOf: async (id) => (await get(id)).commit,
     idFor: async (draft, base) => (await place(draft, base, await needed(draft, base))).id,
     find: async (draft, base) => (await place(draft, base, await needed(draft, base))).last,
@@ -186,17 +187,19 @@ function assemble(world: ProposalWorld): ProposalStore {
           files: await withModes(files, git.tree(base)),
         });
         if (!(await refs.move([{ ref: `${REFS}${id}/change`, from: null, to: commit }]))) continue;
-        const made = (await readAll()).get(id);
+        const all = await readAll();
+        const made = all.get(id);
         if (card !== undefined && made !== undefined && "kept" in made) cards.adopt(card, made.kept);
-        return { proposal: await get(id), known: false };
+        return { proposal: await get(id, all), known: false };
       }
       throw moving();
     },
     async update(id, change, { from }) {
       for (let left = TRIES; left > 0; left--) {
-        // The ref is moved from where it was before the state was looked at: a step of somebody else in between is then not taken for ours.
-        const one = (await readAll()).get(id);
-        const now = await get(id);
+        // One look for both: a step of somebody else in between would be taken for what was looked at.
+        const all = await readAll();
+        const now = await get(id, all);
+        const one = all.get(now.id);
         if (one === undefined || "why" in one) continue;
         // What the branch says already may be recorded from where the chain of states still is.
         const told = now.state === change.state && from.includes(one.kept.state);

@@ -1,0 +1,157 @@
+/** Two clones and a bare repository between them: both propose, both decide, one is told; what the remote holds is not believed blindly. */
+import { execFileSync } from "node:child_process";
+import { afterAll, afterEach, describe, expect, it } from "vitest";
+import type { Host } from "../../runtime/cli/host.ts";
+import { createProposals } from "../../runtime/proposals/store.ts";
+import { type Synced, syncProposals } from "../../runtime/proposals/sync.ts";
+import { type Workspace, close, closeAll, copyOf, host, removeAll, workspace } from "../engine/harness.ts";
+import { decide, ready, script } from "./ready.ts";
+
+afterEach(closeAll);
+afterAll(removeAll);
+
+const HELLO = "agents/hello.ts";
+const MINUTE = 60_000;
+const start = Date.UTC(2026, 10, 6, 12);
+
+interface Clones {
+  one: Workspace;
+  two: Workspace;
+  a: Host;
+  b: Host;
+  bare: string;
+  now: { at: number };
+  sync(owner: Host): Promise<Synced>;
+}
+
+async function clones(): Promise<Clones> {
+  const one = await workspace({ [HELLO]: script(0) });
+  const bare = `${one.dir}.git`;
+  execFileSync("git", ["clone", "-q", "--bare", one.dir, bare]);
+  one.git("remote", "add", "team", bare);
+  const two = copyOf(one);
+  const now = { at: start };
+  const clock = { now: () => now.at };
+  const [a, b] = [await host(one, { clock }), await host(two, { clock })];
+  return { one, two, a, b, bare, now, sync: (owner) => syncProposals(owner, "team", owner.trust.people) };
+}
+const shown = async (owner: Host) =>
+  (await createProposals(owner).list()).map(({ title, number, state }) => `${number} ${title}: ${state}`).sort();
+
+describe("two clones", () => {
+  it("propose each their own: both are number 1 at home, and both are at both", async () => {
+    const { a, b, bare, sync } = await clones();
+    const mine = await ready(a, { [HELLO]: script(1) }, { title: "Mine" });
+    const yours = await ready(b, { [HELLO]: script(2) }, { title: "Yours" });
+    expect([mine.number, yours.number]).toEqual([1, 1]);
+    expect(await sync(a)).toMatchObject({ fetched: 0, pushed: 2 });
+    expect(await sync(b)).toMatchObject({ fetched: 1, pushed: 2 });
+    expect(await sync(a)).toMatchObject({ fetched: 1, pushed: 0, told: [], refused: [] });
+    expect(await shown(a)).toEqual(["1 Mine: ready", "2 Yours: ready"]);
+    expect(await shown(b)).toEqual(["1 Yours: ready", "2 Mine: ready"]);
+    expect(a.cards.list({ open: true, kind: "proposal" })).toHaveLength(2);
+    expect(await sync(a)).toEqual({ fetched: 0, pushed: 0, joined: 0, told: [], refused: [] });
+    const refs = execFileSync("git", ["for-each-ref", "--format=%(refname)"], { cwd: bare, encoding: "utf8" }).trim().split("\n");
+    expect(refs.filter((ref) => ref.startsWith("refs/cleared/proposals/"))).toHaveLength(4);
+    expect(refs.filter((ref) => ref.startsWith("refs/cleared/") && !ref.startsWith("refs/cleared/proposals/"))).toEqual([]);
+  });
+
+  it("propose the same at the same time: it is one", async () => {
+    const { a, b, now, sync } = await clones();
+    const first = await ready(a, { [HELLO]: script(1) });
+    now.at += MINUTE;
+    const second = await ready(b, { [HELLO]: script(1) });
+    expect([first.id, first.commit === second.commit]).toEqual([second.id, false]);
+    await sync(a);
+    expect(await sync(b)).toMatchObject({ told: ["“Say it better” was proposed here and there alike; the earlier of the two stands."] });
+    await sync(a);
+    for (const owner of [a, b])
+      expect(await createProposals(owner).list()).toMatchObject([{ id: first.id, commit: first.commit, state: "ready" }]);
+  });
+
+  it("both approve: the first by time stands, the second is told, and both end alike", async () => {
+    const { a, b, now, sync } = await clones();
+    const { id } = await ready(a, { [HELLO]: script(1) });
+    await sync(a);
+    await sync(b);
+    now.at += MINUTE;
+    await decide(b, await createProposals(b).get(id));
+    now.at += MINUTE;
+    await decide(a, await createProposals(a).get(id));
+    await sync(b);
+    const told = ["“Say it better”: approved by Pat on 2026-11-06 12:02 UTC came second; approved by Pat on 2026-11-06 12:01 UTC stands."];
+    expect(await sync(a)).toMatchObject({ joined: 1, told });
+    expect(await sync(b)).toMatchObject({ joined: 0 });
+    expect(await sync(a)).toEqual({ fetched: 0, pushed: 0, joined: 0, told: [], refused: [] });
+    const [here, there] = [await createProposals(a).get(id), await createProposals(b).get(id)];
+    expect(here.decisions).toEqual(there.decisions);
+    expect(here.decisions.map(({ at }) => at - start)).toEqual([MINUTE, 2 * MINUTE]);
+    expect([here.state, there.state]).toEqual(["applied", "applied"]);
+  });
+
+  it("one rejects and the other approves later: the no stands, and who applied it is told", async () => {
+    const { two, a, b, now, sync } = await clones();
+    const { id } = await ready(a, { [HELLO]: script(1) });
+    await sync(a);
+    await sync(b);
+    now.at += MINUTE;
+    await decide(a, await createProposals(a).get(id), "rejected", { reason: "not this year" });
+    now.at += MINUTE;
+    await decide(b, await createProposals(b).get(id));
+    await sync(a);
+    expect((await sync(b)).told).toEqual([
+      "“Say it better”: approved by Pat on 2026-11-06 12:02 UTC came second; rejected by Pat on 2026-11-06 12:01 UTC stands.",
+    ]);
+    await sync(a);
+    expect(await createProposals(a).get(id)).toMatchObject({ state: "rejected", why: "not this year" });
+    // The branch is the truth about its own files, until the commit is taken back.
+    expect(await createProposals(b).get(id)).toMatchObject({ state: "applied" });
+    two.git("revert", "--no-edit", "HEAD");
+    expect(await createProposals(b).get(id)).toMatchObject({ state: "reverted" });
+  });
+
+  it("sync at the same moment: nothing is lost", async () => {
+    const { a, b, sync } = await clones();
+    for (const [owner, name] of [[a, "a"] as const, [b, "b"] as const])
+      for (let n = 0; n < 3; n++) await ready(owner, { [`agents/${name}${n}.ts`]: script(n) }, { title: `${name}${n}` });
+    await Promise.all([sync(a), sync(b)]);
+    await Promise.all([sync(b), sync(a)]);
+    await sync(a);
+    for (const owner of [a, b]) expect(await createProposals(owner).list()).toHaveLength(6);
+  });
+});
+
+describe("a remote that is not believed", () => {
+  it("a decision nobody signed, another content under a known name, garbage: left alone, and said", async () => {
+    const { one, a, b, bare, sync } = await clones();
+    const forged = await ready(b, { [HELLO]: script(1) }, { title: "Forged" });
+    await createProposals(b).update(forged.id, { state: "approved", by: "Pat" }, { from: ["ready"] });
+    const unsigned = await ready(b, { [HELLO]: script(2) }, { title: "Unsigned" });
+    const no = { card: 1, decision: "rejected" as const, by: "Pat", at: start, signature: "AAAA" };
+    await createProposals(b).update(unsigned.id, { state: "rejected", decisions: [no] }, { from: ["ready"] });
+    const mine = await ready(a, { [HELLO]: script(3) }, { title: "Mine" });
+    await sync(b);
+    const bareGit = (...args: string[]) => execFileSync("git", args, { cwd: bare, encoding: "utf8" }).trim();
+    bareGit("update-ref", `refs/cleared/proposals/${mine.id}/change`, forged.commit);
+    bareGit("update-ref", "refs/cleared/proposals/prop_0000000000/change", bareGit("rev-parse", "main:agents"));
+    bareGit("update-ref", "refs/cleared/proposals/nonsense/state", bareGit("rev-parse", "main"));
+    const { refused } = await sync(a);
+    expect(Object.fromEntries(refused.map(({ id, why }) => [id, why]))).toEqual({
+      [forged.id]: "it says it is approved, and nobody of trust.yaml has signed that",
+      [unsigned.id]: "it says it is rejected, and nobody of trust.yaml has signed that",
+      [mine.id]: "its change does not carry its trailers Proposal: and Proposed-by:",
+      prop_0000000000: "its change is no commit of this repository",
+      nonsense: "its name is not that of a proposal",
+    });
+    expect(await shown(a)).toEqual(["1 Mine: ready"]);
+    expect(await createProposals(a).unreadable()).toEqual([]);
+    await expect(syncProposals(a, "tea", a.trust.people)).rejects.toMatchObject({
+      code: "GIT_STATE",
+      message: expect.stringMatching(/Did you mean "team"/),
+    });
+    await expect(syncProposals(a, "--upload-pack=touch x", a.trust.people)).rejects.toMatchObject({ code: "GIT_STATE" });
+    one.git("remote", "set-url", "team", `${bare}-gone`);
+    await expect(sync(a)).rejects.toMatchObject({ code: "GIT_FAILED" });
+    await close(a);
+  });
+});
