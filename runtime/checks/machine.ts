@@ -11,13 +11,13 @@ import { toolClassIn } from "./tool-class.ts";
 
 /** Findings FSM_MACHINE about an agent that its header alone does not show. */
 export function lintMachine(
-  header: Header | null,
+  header: Header,
   file: string,
   scripts: readonly StateScript[],
   registry: Registry,
   trust: Pick<Trust, "mcp">,
 ): Finding[] {
-  if (header === null || header.machine === null) return [];
+  if (header.machine === null) return [];
   const { machine, risk } = header;
   const names = machine.states.map(({ state }) => state);
   const problems: string[] = [];

@@ -51,6 +51,11 @@ async function readAll(subject: Subject): Promise<ReadScripts> {
   const agents = await Promise.all(subject.files.map((file) => readAgent(tree, file, compile, findings)));
   for (const { scripts, header, file } of agents) {
     if (scripts === null) continue;
+    if (header === null) {
+      // Rights and states are the header's: without it only names and keys can be told.
+      findings.push(...scripts.flatMap(({ calls }) => lintCalls(calls, null, registry)));
+      continue;
+    }
     findings.push(...lintScripts(scripts, around), ...lintMachine(header, file, scripts, registry, trust));
     findings.push(...lintHidden(scripts, registry, around.toolClass));
   }

@@ -11,7 +11,7 @@ import type { Check, Looked, Subject } from "../checks/pipeline.ts";
 import { type AgentScripts, readScripts } from "../checks/read-scripts.ts";
 import type { ScriptToCheck } from "../checks/script.ts";
 import { dayIn, type Header } from "../sandbox/header.ts";
-import { type WireError, kindOf } from "../errors.ts";
+import { type WireError, kindOf, toWire } from "../errors.ts";
 import type { Json, RunRecord } from "../ports.ts";
 import { API } from "../primitive.ts";
 import { AGENTS, SCRIPTS } from "../workspace/layout.ts";
@@ -69,10 +69,22 @@ export function dryRunsOf(subject: Subject, bench: Bench): Promise<DryRun[]> {
 
 async function runAll(subject: Subject, bench: Bench): Promise<DryRun[]> {
   const { agents } = await readScripts(subject);
+  // Nothing runs on settings that cannot be read; the check "config" says what is wrong with them.
+  if (!(await readable(subject, bench))) return [];
   const code: Code = { tree: subject.tree, changed: subject.paths.filter((path) => !path.startsWith(AGENTS) && !path.startsWith(SCRIPTS)) };
   return Promise.all(
     agents.flatMap((one) => (one.scripts === null || one.header === null ? [] : [dryRun(one, one.header, one.scripts, code, bench)])),
   );
+}
+
+async function readable({ tree }: Subject, bench: Bench): Promise<boolean> {
+  try {
+    await bench.config(tree);
+    return true;
+  } catch (error) {
+    if (toWire(error).code !== "CONFIG_INVALID") throw error;
+    return false;
+  }
 }
 
 interface Attempt {
