@@ -1,16 +1,11 @@
 /** A person's decision on a proposal: one commit for one yes, whoever comes second is told, and nothing of the user's is swept in. */
 import { execFileSync } from "node:child_process";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import { createApi } from "../../runtime/cli/api.ts";
 import { decideCard } from "../../runtime/cli/decide.ts";
-import { createFacts } from "../../runtime/cli/facts.ts";
 import type { Host } from "../../runtime/cli/host.ts";
-import { decideProposal, settleApproved } from "../../runtime/proposals/apply.ts";
-import { rememberApproval } from "../../runtime/proposals/deciding.ts";
+import { decideProposal } from "../../runtime/proposals/apply.ts";
 import { type ProposalStore, createProposals } from "../../runtime/proposals/store.ts";
-import { syncProposals } from "../../runtime/proposals/sync.ts";
-import { seenOf } from "../../runtime/web/card-form.ts";
-import { type Workspace, close, closeAll, copyOf, host, removeAll, run, workspace } from "../engine/harness.ts";
+import { type Workspace, closeAll, host, removeAll, run, workspace } from "../engine/harness.ts";
 import { cardOf, checking, decide, failure, ready, reportOn, says, script } from "./ready.ts";
 
 afterEach(closeAll);
@@ -25,7 +20,7 @@ async function opened(files: Record<string, string> = {}): Promise<{ one: Worksp
 }
 const commits = (one: Workspace): number => Number(one.git("rev-list", "--count", "HEAD"));
 
-describe("approve", () => {
+describe("approve", { timeout: 60_000 }, () => {
   it("makes one commit with its trailers and frozen cases, closes the card, and the next run uses it; plain git takes it back byte for byte", async () => {
     const { one, owner, store } = await opened();
     const before = one.read(HELLO);
@@ -182,7 +177,7 @@ describe("approve", () => {
   });
 });
 
-describe("reject", () => {
+describe("reject", { timeout: 60_000 }, () => {
   it("keeps its reason, changes nothing, and is the last word", async () => {
     const { one, owner, store } = await opened();
     const proposal = await ready(owner, { [HELLO]: script(1) });
@@ -202,7 +197,7 @@ describe("reject", () => {
   });
 });
 
-describe("a HEAD that has moved", () => {
+describe("a HEAD that has moved", { timeout: 60_000 }, () => {
   const other = { "agents/other.ts": script("other") };
 
   it("by data alone changes nothing; by code it is checked again first", async () => {
@@ -259,75 +254,5 @@ describe("a HEAD that has moved", () => {
     one.git("switch", "-q", "-c", "side");
     expect(await failure(decide(owner, proposal))).toMatchObject({ code: "GIT_STATE" });
     expect(await store.get(proposal.id)).toMatchObject({ state: "ready", decisions: [] });
-  });
-});
-
-describe("an approval that was cut off", () => {
-  it("is applied by whoever comes next, once, and not where it was not made", async () => {
-    const { one, owner, store } = await opened();
-    const proposal = await ready(owner, { [HELLO]: script(1) });
-    await store.update(proposal.id, { state: "approved", decisions: [says(owner, proposal, "approved")] }, { from: ["ready"] });
-    // The ref came from another clone: its branch has the commit, or will have it.
-    expect(await settleApproved(owner)).toEqual({ applied: [], waiting: [] });
-    rememberApproval(owner.database, proposal);
-    const count = commits(one);
-    one.write(HELLO, script("mine"));
-    expect((await settleApproved(owner)).waiting).toMatchObject([{ why: expect.stringContaining("uncommitted edits of yours") }]);
-    one.git("checkout", "-q", HELLO);
-    const both = await Promise.all([settleApproved(owner), settleApproved(owner)]);
-    expect(both.flatMap((each) => each.waiting)).toEqual([]);
-    expect(commits(one)).toBe(count + 1);
-    expect(await store.get(proposal.id)).toMatchObject({ state: "applied" });
-    expect(await settleApproved(owner)).toEqual({ applied: [], waiting: [] });
-  });
-});
-
-describe("somebody else was faster", () => {
-  it("on another clone: the second is told who decided, and its branch is left alone", async () => {
-    const { one, owner } = await opened();
-    const bare = `${one.dir}.git`;
-    execFileSync("git", ["clone", "-q", "--bare", one.dir, bare]);
-    one.git("remote", "add", "team", bare);
-    await close(owner);
-    const two = copyOf(one);
-    const [a, b] = [await host(one), await host(two)];
-    const proposal = await ready(a, { [HELLO]: script(1) });
-    await syncProposals(a, "team", a.trust.people);
-    await syncProposals(b, "team", b.trust.people);
-    const there = await createProposals(b).get(proposal.id);
-    const late = says(b, there, "rejected", { reason: "no" });
-    await decide(a, proposal);
-    await syncProposals(a, "team", a.trust.people);
-    await syncProposals(b, "team", b.trust.people);
-    const head = two.git("rev-parse", "HEAD");
-    expect(await failure(decideCard(b, late))).toMatchObject({
-      code: "CARD_CLOSED",
-      message: expect.stringMatching(/was approved by Pat on/),
-    });
-    expect(await settleApproved(b)).toEqual({ applied: [], waiting: [] });
-    expect(two.git("rev-parse", "HEAD")).toBe(head);
-    two.git("pull", "-q", one.dir, "main");
-    expect(await createProposals(b).get(proposal.id)).toMatchObject({ state: "applied" });
-    expect(two.read(HELLO)).toBe(script(1));
-  });
-
-  it("on the page: a second tap and a page that shows an older look decide nothing", async () => {
-    const { one, owner } = await opened();
-    const proposal = await ready(owner, { [HELLO]: script(1) });
-    const page = createFacts(owner, createApi(owner));
-    const shown = seenOf(cardOf(owner, proposal));
-    // Another report, an hour later.
-    await checking(
-      { ...owner, clock: { now: () => Date.now() + 3_600_000 } },
-      { widening: [{ kind: "tool", text: "may pay", at: null }] },
-    )(proposal.id);
-    expect(await failure(page.decide(proposal.number, { decision: "approved", seen: shown }, null))).toMatchObject({
-      code: "CARD_CLOSED",
-      message: expect.stringContaining("Load it again"),
-    });
-    const seen = seenOf(cardOf(owner, proposal));
-    const taps = await Promise.allSettled([1, 2].map(() => page.decide(proposal.number, { decision: "approved", seen }, null)));
-    expect(taps.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
-    expect(one.git("log", "--format=%s", "-2").trim().split("\n")).toEqual(["agent: Say it better", "edit: by hand"]);
   });
 });
