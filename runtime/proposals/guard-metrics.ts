@@ -28,15 +28,18 @@ interface Row {
   reviews: number;
 }
 
-/** `since`: the commits that have the change. A run counts by the code it is pinned to, whatever the clock said. */
-export function measure(database: Database, agent: string, since: ReadonlySet<string>): { before: Metrics; after: Metrics } {
+/** Where a commit stands to a change: with it, before it, or where it tells nothing of it. */
+export type Side = (commit: string) => "after" | "before" | null;
+
+/** A run counts by the code it is pinned to, whatever the clock said. */
+export function measure(database: Database, agent: string, side: Side): { before: Metrics; after: Metrics } {
   const rows = database.all<Row>(
     `SELECT id, status, pin_commit, error,
        (SELECT count(*) FROM cards WHERE cards.run = runs.id AND kind IN ('entry', 'row', 'note') AND key NOT LIKE 'notice:%') AS reviews
      FROM runs WHERE agent = ? AND mode = 'live' AND cause_kind != 'exec' AND status IN ('done', 'failed', 'diverged') ORDER BY rid DESC LIMIT ${LATEST}`,
     agent,
   );
-  const { after = [], before: all = [] } = Object.groupBy(rows, (row) => (since.has(row.pin_commit) ? "after" : "before"));
+  const { after = [], before: all = [] } = Object.groupBy(rows, (row) => side(row.pin_commit) ?? "neither");
   const before = all.slice(0, BEFORE);
   const known = new Set(before.map(codeOf));
   const broken = after.findLast((row) => codeOf(row).startsWith("JOURNAL_") && !known.has(codeOf(row)));
@@ -70,16 +73,10 @@ const EVERY_MS = 300_000;
  * Whether a run on changed code has left books that do not hold, in words, or null. A month that a person broke by hand is theirs, and
  * what was wrong before the change is not its doing.
  */
-export function brokenBooks({
-  dir,
-  git,
-  clock,
-  database,
-  config,
-}: Books): (applied: string, since: ReadonlySet<string>) => Promise<string | null> {
+export function brokenBooks({ dir, git, clock, database, config }: Books): (applied: string, side: Side) => Promise<string | null> {
   let looked = { head: "", at: 0 };
   let findings: Awaited<ReturnType<typeof verifyBooks>>["findings"] = [];
-  return async (applied, since) => {
+  return async (applied, side) => {
     const head = await git.head();
     const now = clock.now();
     if (looked.head !== head && (looked.head === "" || Math.abs(now - looked.at) >= EVERY_MS)) {
@@ -94,7 +91,7 @@ export function brokenBooks({
       const run = (await newestTouching(dir, looked.head, at.file))[0]?.trailers["Run"];
       const pin =
         run === undefined ? undefined : database.get<{ pin: string }>("SELECT pin_commit AS pin FROM runs WHERE id = ?", run)?.pin;
-      if (pin !== undefined && since.has(pin))
+      if (pin !== undefined && side(pin) === "after")
         return `${run} left books that do not hold: ${at.file}: ${message.replace(/\.$/, "")} (${code})`;
     }
     return null;

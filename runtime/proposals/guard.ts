@@ -4,13 +4,13 @@
  * put back, never over a later edit; and what has happened is read from the branch, so a kill in between is made good by the next look.
  */
 import { type Alert, hasAlert, tell } from "./guard-alerts.ts";
-import { type Metrics, brokenBooks, measure } from "./guard-metrics.ts";
+import { type Metrics, type Side, brokenBooks, measure } from "./guard-metrics.ts";
 import { ClearedError } from "../errors.ts";
 import { reachedBy } from "../evidence/reached.ts";
 import type { Sandbox } from "../ports.ts";
 import type { Registry } from "../registry.ts";
 import type { Config } from "../workspace/config.ts";
-import { commitsSince } from "../workspace/git-range.ts";
+import { arrivalOf, placesOn } from "../workspace/git-range.ts";
 import { commitNamed, commitsSaying } from "../workspace/git-undo.ts";
 import { createProposals } from "./store.ts";
 import type { Proposal } from "./types.ts";
@@ -28,6 +28,8 @@ export interface GuardWorld extends UndoWorld {
 /** Who takes changes back by itself, in `Undone-by:`. */
 export const RUNTIME = "runtime";
 const HOUR = 3_600_000;
+// Runs from further back are not compared with.
+const ALONG_MS = 90 * 24 * HOUR;
 
 /**
  * Why a change is to be taken back, or null. At once for a run that broke an invariant as none did before. Else after `at_least` ended runs
@@ -62,17 +64,44 @@ export function createGuard(world: GuardWorld): Guard {
   const left = new Set<string>();
   const books = brokenBooks(world);
 
-  async function reasonOf(proposal: Proposal, applied: string, limits: GuardLimits): Promise<string | null> {
-    const head = await world.git.head();
-    const since = (await commitsSince(world.dir, applied, head)).add(applied);
-    const paths = proposal.files.map(({ path }) => path);
-    if (!agents.has(applied)) agents.set(applied, reachedBy(paths, world.git.tree(applied), world));
-    for (const agent of (await agents.get(applied)) ?? []) {
-      const { before, after } = measure(world.database, agent, since);
+  const reached = ({ files }: Proposal, applied: string): Promise<string[]> => {
+    if (!agents.has(applied))
+      agents.set(
+        applied,
+        reachedBy(
+          files.map(({ path }) => path),
+          world.git.tree(applied),
+          world,
+        ),
+      );
+    return agents.get(applied) as Promise<string[]>;
+  };
+
+  async function reasonOf(proposal: Proposal, applied: string, all: readonly Proposal[], limits: GuardLimits): Promise<string | null> {
+    const branch = await branchOf(world);
+    const own = await branch.spanOf(proposal);
+    if (own === null) return null;
+    const others = new Map<string, Span[]>();
+    for (const other of all) {
+      if (other.id === proposal.id || other.applied === null || proposal.at - other.at > ALONG_MS) continue;
+      const span = await branch.spanOf(other);
+      // What came later answers for itself, and what was taken back is no measure.
+      if (span === null || (span.to === null && span.from > own.from)) continue;
+      for (const agent of await reached(other, other.applied)) others.set(agent, [...(others.get(agent) ?? []), span]);
+    }
+    const sideOf =
+      (agent: string): Side =>
+      (commit) => {
+        const place = branch.places.get(commit);
+        if (place === undefined || (others.get(agent) ?? []).some((span) => isWithin(place, span))) return null;
+        return place <= own.from ? "after" : "before";
+      };
+    for (const agent of await reached(proposal, applied)) {
+      const { before, after } = measure(world.database, agent, sideOf(agent));
       const judged = judgeChange(agent, before, after, limits);
       if (judged !== null) return judged.reason;
     }
-    return books(applied, since);
+    return books(applied, sideOf(""));
   }
 
   /** Why it is a person's matter, or null: once taken back by the runtime, what is on the branch again was put there by somebody. */
@@ -126,12 +155,34 @@ export function createGuard(world: GuardWorld): Guard {
             done.push(tell(world, revertAlert(proposal, commit.commit, commit.trailers["Reason"] ?? "")));
         }
         if (state !== "applied" || left.has(applied)) continue;
-        const reason = await reasonOf(proposal, applied, limits);
+        const reason = await reasonOf(proposal, applied, all, limits);
         if (reason === null) continue;
         if (await putBack(proposal, applied, all)) left.add(applied);
         else done.push(await takeBack(proposal, applied, reason));
       }
       return done.filter((one) => one !== "");
+    },
+  };
+}
+
+/** The steps of the branch on which a change was in force: places count from HEAD backwards, so `from` is the larger. */
+interface Span {
+  from: number;
+  /** Where it was taken back, or null. */
+  to: number | null;
+}
+
+const isWithin = (place: number, { from, to }: Span): boolean => place <= from && (to === null || place > to);
+
+async function branchOf({ dir, git }: GuardWorld) {
+  const head = await git.head();
+  const places = await placesOn(dir, head);
+  const placeOf = async (commit: string) => places.get(commit) ?? places.get((await arrivalOf(dir, head, commit)) ?? "") ?? null;
+  return {
+    places,
+    async spanOf({ applied, reverted }: Proposal): Promise<Span | null> {
+      const from = applied === null ? null : await placeOf(applied);
+      return from === null ? null : { from, to: reverted === null ? null : await placeOf(reverted) };
     },
   };
 }

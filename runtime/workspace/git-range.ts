@@ -1,17 +1,34 @@
 /** Stretches of the branch: which commits came after one, and which of them touched certain files. Reads only. */
 import type { LogEntry } from "../ports.ts";
 import { parseTrailers } from "./git-message.ts";
-import { git } from "./git-process.ts";
+import { git, tryGit } from "./git-process.ts";
 
-/** Commits that are in `head` and not in `since`, without `since` itself. @throws GIT_FAILED */
-export async function commitsSince(dir: string, since: string, head: string): Promise<Set<string>> {
-  const said = await git(dir, ["rev-list", head, `^${since}`, "--"]);
-  return new Set(
+// A year of a busy workspace.
+const LONGEST = 50_000;
+
+/** The steps of the branch itself, newest first: the place of each. @throws GIT_FAILED */
+export async function placesOn(dir: string, head: string): Promise<Map<string, number>> {
+  const said = await git(dir, ["rev-list", "--first-parent", `--max-count=${LONGEST}`, head, "--"]);
+  return new Map(
     said
       .toString()
+      .trimEnd()
       .split("\n")
-      .filter((line) => line !== ""),
+      .map((commit, place) => [commit, place]),
   );
+}
+
+/** The step of the branch by which a commit came to it: itself, or the merge that brought it; null when it is not there. @throws GIT_FAILED */
+export async function arrivalOf(dir: string, head: string, commit: string): Promise<string | null> {
+  if ((await tryGit(dir, ["merge-base", "--is-ancestor", commit, head])).status !== 0) return null;
+  const said = await git(dir, ["rev-list", "--first-parent", "--ancestry-path", head, `^${commit}`, "--"]);
+  const steps = said
+    .toString()
+    .split("\n")
+    .filter((line) => line !== "");
+  const oldest = steps.at(-1) ?? head;
+  const parents = (await git(dir, ["rev-list", "--parents", "--max-count=1", oldest, "--"])).toString().trim().split(" ");
+  return steps.length === 0 || parents[1] === commit ? commit : oldest;
 }
 
 /** The steps of the branch itself after `since` that touched one of these paths or folders, oldest first; a merge is one step. @throws GIT_FAILED */
