@@ -229,7 +229,7 @@ async function changedSince({ dir }: PlanWorld, head: Tree, path: string, since:
 }
 
 /** Sums by account, month and currency that would be others. */
-export async function moneyBetween(head: Tree, texts: ReadonlyMap<string, string | null>): Promise<MoneyDifference[]> {
+async function moneyBetween(head: Tree, texts: ReadonlyMap<string, string | null>): Promise<MoneyDifference[]> {
   const found: MoneyDifference[] = [];
   for (const [file, text] of [...texts].sort(([a], [b]) => (a < b ? -1 : 1))) {
     if (!isMonthFile(file)) continue;
