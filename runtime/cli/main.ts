@@ -232,6 +232,12 @@ const COMMANDS: Spec[] = [
   },
   { name: "doctor", about: "each key in force, plugins, and what is missing", load: () => import("./commands/doctor.ts") },
   {
+    name: "process <verb> [name]",
+    about: "new NAME: write the files of a new process",
+    options: [["--from <file>", "its definition: JSON with states, risk_level, state_instructions"]],
+    load: () => import("./commands/process.ts"),
+  },
+  {
     name: "tools [verb] [names...]",
     about: "list, test or show the tools of scripts/tools/",
     load: () => import("./commands/tools.ts"),

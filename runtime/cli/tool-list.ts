@@ -4,6 +4,7 @@ import { describe, mayBeAbsent } from "../derive.ts";
 import { readTools, withTools, type Tool } from "../engine/tool-scripts.ts";
 import { ClearedError, didYouMean } from "../errors.ts";
 import type { Finding } from "../ports.ts";
+import type { Property } from "../sandbox/tool-header.ts";
 import { toolFile } from "../workspace/layout.ts";
 import { treeOver } from "../workspace/tree-over.ts";
 import type { Host } from "./host.ts";
@@ -29,7 +30,7 @@ export interface ToolList {
   cases: CaseResult[];
 }
 
-/** files: what differs from HEAD; names: of tools or their primitives, all unless given. @throws COMPUTE_TOOL for a name there is not */
+/** files: what differs from HEAD; names: of tools or their primitives, all unless given. @throws FILE_MISSING for a name there is not */
 export async function listTools(
   host: Host,
   { files, names, test }: { files: Record<string, string | null>; names: readonly string[]; test: boolean },
@@ -43,7 +44,7 @@ export async function listTools(
   const wanted = names.length === 0 ? known : names.map((name) => toolFile(name.replace(/^.*\/|\.ts$/g, "")));
   const lost = wanted.find((file) => !known.includes(file));
   if (lost !== undefined)
-    throw new ClearedError("COMPUTE_TOOL", `There is no ${lost}.${didYouMean(lost, known)} \`cleared tools\` lists what there is.`);
+    throw new ClearedError("FILE_MISSING", `There is no ${lost}.${didYouMean(lost, known)} \`cleared tools\` lists what there is.`);
   const callers = await callersOf(Object.keys(read.tools), tree);
   const tools = Object.values(read.tools)
     .filter(({ header }) => wanted.includes(header.file))
@@ -71,8 +72,16 @@ function factOf({ header, primitive }: Tool, callers: Awaited<ReturnType<typeof 
     params: rows(primitive.params.shape, "in"),
     returns: rows((primitive.returns as typeof primitive.params).shape, "out"),
     cases: header.cases.length,
-    properties: header.properties.map((one) => JSON.stringify(one)),
+    properties: header.properties.map(inWords),
     source: header.source,
     callers: callers.filter(({ name }) => name === primitive.name).map(({ file, line }) => ({ file, line })),
   };
+}
+
+function inWords({ scales, monotone, zero, sums, nonnegative }: Property): string {
+  if (scales !== undefined) return `${scales.result} scales with ${scales.param}`;
+  if (monotone !== undefined) return `${monotone.result} ${monotone.falling ? "falls" : "rises"} with ${monotone.param}`;
+  if (zero !== undefined) return `${zero.result} is zero where ${zero.param} is`;
+  if (sums !== undefined) return `${sums.of.join(" + ")} = ${sums.to}`;
+  return `${nonnegative} is never below zero`;
 }

@@ -30,7 +30,9 @@ export async function run({ output, dir: where }: Invocation, [verb = "list", gi
   for (const { code, at, message } of findings) output.line(formatError({ code, at, message }, dir));
   if (tools.length === 0 && findings.length === 0) output.line("There are no tools in scripts/tools/.");
   else if (verb === "test")
-    output.line(`${cases.filter((one) => one.failure === null).length} of ${cases.length} cases passed, ${findings.length} findings`);
+    output.line(
+      `${cases.filter((one) => one.failure === null).length} of ${cases.length} cases passed, ${findings.length} finding${findings.length === 1 ? "" : "s"}`,
+    );
   return findings.length > 0 ? 1 : 0;
 }
 
@@ -51,7 +53,7 @@ function show(output: Output, one: ToolFact): void {
   output.line(`${output.bold(one.name)}  ${one.description}  ${output.dim(one.file)}`);
   const rows = (fields: ToolFact["params"]) => table(fields.map(([name, type, about]) => [`  ${name}`, type, about]));
   for (const line of [...rows(one.params), "answers", ...rows(one.returns)]) output.line(line);
-  output.line(`${one.cases} cases; ${one.properties.join(" ")}`);
+  output.line(`${one.cases} cases. ${one.properties.join(", ")}`);
   output.line(`source: ${one.source}`);
   output.line(`called by: ${callersOf(one)}`);
 }

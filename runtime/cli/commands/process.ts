@@ -1,0 +1,43 @@
+/** `cleared process new NAME --from definition.json`: a new process as files in the work tree, to be edited, checked and proposed. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { processName } from "../../definition.ts";
+import { ClearedError } from "../../errors.ts";
+import { newProcess } from "../../proposals/new-process.ts";
+import { findWorkspace } from "../find.ts";
+import type { Invocation } from "../main.ts";
+
+export async function run(
+  at: Invocation,
+  [verb, given]: (string | string[] | undefined)[],
+  options: Record<string, unknown>,
+): Promise<number> {
+  const { output } = at;
+  const from = options["from"];
+  if (verb !== "new" || typeof given !== "string" || typeof from !== "string")
+    throw new ClearedError("USAGE", "Write `cleared process new NAME --from definition.json`.");
+  const name = processName(given);
+  if (name === null)
+    throw new ClearedError("USAGE", `"${given}" makes no process's name: write at least three letters, such as parking_permits.`);
+  let text: string;
+  try {
+    text = readFileSync(from, "utf8");
+  } catch (cause) {
+    throw new ClearedError("FILE_MISSING", `${from} cannot be read.`, { cause });
+  }
+  const dir = findWorkspace(at.dir);
+  const files = newProcess(name, text, from);
+  const there = Object.keys(files).find((path) => existsSync(join(dir, path)));
+  if (there !== undefined)
+    throw new ClearedError("FILE_INVALID", `${there} is there already. Choose another name, or edit that process.`, {
+      at: { file: there },
+    });
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(dir, path)), { recursive: true });
+    writeFileSync(join(dir, path), content, { flag: "wx" });
+  }
+  output.result({ process: name, files: Object.keys(files) });
+  for (const path of Object.keys(files)) output.line(path);
+  output.line(`Edit them, then \`cleared check\` and \`cleared propose -m "${name} is a process"\`.`);
+  return 0;
+}
