@@ -75,7 +75,7 @@ export function cardOf(proposal: Proposal, around: CardAround = {}): ProposalCar
     ...(proposal.despite === null ? [] : [`makes recorded runs worse on purpose: ${quoted(proposal.despite)}`]),
     ...(report === null ? ["nothing has been checked yet"] : reported(report)),
     ...before(around.rejected ?? []),
-    ...(report === null || proposal.state !== "ready" ? [] : [needed(report)]),
+    ...(report === null || proposal.state !== "ready" ? [] : [neededFor(report)]),
   ];
   return { title: oneLine(proposal.title, 200), lines, facts: factsOf(proposal) };
 }
@@ -175,7 +175,8 @@ function before(rejected: NonNullable<CardAround["rejected"]>): string[] {
     .map(({ title, by, why }) => `rejected before: ${quoted(title, 120)} of ${oneLine(by, 60)}${why === null ? "" : `: ${oneLine(why)}`}`);
 }
 
-function needed({ level, levels, approvals }: Report): string {
+/** Who must decide, in one sentence. */
+export function neededFor({ level, levels, approvals }: Report): string {
   const who = levels.length > 0 ? levels.join(" and ") : level;
   return `needs the yes of ${approvals > 1 ? `${approvals} people` : "a person"}${who === null ? "" : `, as ${who}`}`;
 }

@@ -82,7 +82,7 @@ function rulesOf({ kind, title, body }: Card): { title: string; said: { [rule: s
 }
 
 /** The level, how many have said yes, and who may not: "manager · 1 of 2 (Pat) · not Ann, who started the run". */
-export function needed({ kind, level, levels, approvals = 1, said = [], not_by }: Card): Html {
+function needed({ kind, level, levels, approvals = 1, said = [], not_by }: Card): Html {
   const parts = [
     levels?.join(" and ") ?? level ?? "",
     approvals > 1 ? `${said.length} of ${approvals}${said.length === 0 ? "" : ` (${said.join(", ")})`}` : "",

@@ -2,7 +2,7 @@
 import type { BacktestReport, EntryEffect, RunDifference } from "../evidence/types.ts";
 import { backtestLines, partingLine } from "../evidence/words.ts";
 import type { Call } from "../ports.ts";
-import { amount, facts, type Html, html, nothing, plain } from "./html.ts";
+import { accountName, amount, facts, type Html, html, nothing, plain } from "./html.ts";
 import { badge } from "./run-view.ts";
 
 const RUNS = 30;
@@ -26,11 +26,11 @@ ${waiting.length === 0 ? nothing : html`<p>${waiting.length} waiting ${waiting.l
 }
 
 function moneyTable({ money }: BacktestReport): Html {
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="Money by account and month"><table class="wide-table"><thead><tr><th scope="col">Account</th><th scope="col">Month</th><th scope="col" class="money">Was</th><th scope="col" class="money">Now</th><th scope="col" class="money">Difference</th></tr></thead><tbody>${money
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="Money by account and month"><table class="wide-table"><thead><tr><th scope="col">Account</th><th scope="col" class="money">Difference</th><th scope="col" class="money">Was</th><th scope="col" class="money">Now</th></tr></thead><tbody>${money
     .slice(0, MONEY)
     .map(
       ({ account, month, currency, was, now, difference }) =>
-        html`<tr><th scope="row"><bdi>${plain(account, 120)}</bdi> <span class="currency">${plain(currency, 12)}</span></th><td>${plain(month, 10)}</td><td class="money">${amount(was, currency)}</td><td class="money">${amount(now, currency)}</td><td class="money">${amount(difference, currency)}</td></tr>`,
+        html`<tr><th scope="row">${accountName(account)} <span class="currency">${plain(month, 10)} ${plain(currency, 12)}</span></th><td class="money">${amount(difference, currency)}</td><td class="money">${amount(was, currency)}</td><td class="money">${amount(now, currency)}</td></tr>`,
     )}</tbody></table></div>`;
 }
 

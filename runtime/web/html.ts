@@ -89,6 +89,13 @@ function more(count: number): Html {
   return count > 0 ? html`<li class="faint">and ${count} more</li>` : nothing;
 }
 
+/** The name of an account, which may break after each colon: "Expenses:Office Supplies" is wide on a phone. */
+export function accountName(name: string): Html {
+  return html`<bdi>${plain(name, 120)
+    .split(":")
+    .map((part, index) => (index === 0 ? html`${part}` : html`:<wbr>${part}`))}</bdi>`;
+}
+
 /** The frame of every page. */
 export function layout(page: { title: string; body: Html }): Html {
   return html`<!doctype html>

@@ -3,7 +3,7 @@ import type { Card, Entry } from "../ports.ts";
 import type { AgentFact, BalanceFact, RunFact, StateFact, StepFact } from "./facts.ts";
 import type { Proposal } from "../proposals/types.ts";
 import { cardView, decidedView } from "./card-view.ts";
-import { amount, type Html, html, layout, nothing, plain, type Times } from "./html.ts";
+import { accountName, amount, type Html, html, layout, nothing, plain, type Times } from "./html.ts";
 import { proposalSummary } from "./proposal-summary.ts";
 import { badge, byUrgency, cause, errorView, statusOf, stepList, took } from "./run-view.ts";
 
@@ -127,13 +127,6 @@ function balanceTable(balances: readonly BalanceFact[]): Html {
     }) => html`<tr><th scope="row"><span class="number">${account.id}</span> ${accountName(account.name)}${seal === null ? nothing : sealView(seal)}</th>
 <td class="money">${Object.entries(by).map(([currency, value]) => html`<div>${amount(value, currency)} <span class="currency">${plain(currency, 12)}</span></div>`)}</td></tr>`,
   )}</tbody></table>`;
-}
-
-/** May break after each colon: "Expenses:Office Supplies" is wide on a phone. */
-function accountName(name: string): Html {
-  return html`<bdi>${plain(name, 120)
-    .split(":")
-    .map((part, index) => (index === 0 ? html`${part}` : html`:<wbr>${part}`))}</bdi>`;
 }
 
 function sealView(seal: NonNullable<BalanceFact["seal"]>): Html {

@@ -9,7 +9,7 @@ const LONGEST = 300;
 /** What stands on the start page's card of a proposal: its lines without the checks that passed. */
 export function proposalSummary(proposal: Proposal, timezone: string): Html {
   const { lines } = cardOf(proposal, { timezone });
-  const shown = lines.filter((line) => !/^(?:checks: |it is ready$|needs the yes)/.test(line));
+  const shown = lines.filter((line) => !/^(?:checks: |it is ready$)/.test(line));
   return html`<div class="calls">${shown.slice(0, LINES).map(told)}</div><p><a href="/proposals/${proposal.number}">Everything about it</a></p>`;
 }
 

@@ -4,9 +4,9 @@
  */
 import { formatAt } from "../errors.ts";
 import type { Card } from "../ports.ts";
-import { checkName } from "../proposals/card.ts";
+import { checkName, neededFor } from "../proposals/card.ts";
 import type { CheckResult, Proposal, ProposalState } from "../proposals/types.ts";
-import { decisionForm, needed } from "./card-view.ts";
+import { decisionForm } from "./card-view.ts";
 import { backtestView } from "./evidence-view.ts";
 import type { ProposalFact } from "./facts.ts";
 import { type Html, html, layout, nothing, plain, type Times } from "./html.ts";
@@ -53,7 +53,7 @@ ${report === null ? nothing : widens(report.widening)}
 ${report === null ? nothing : html`<section aria-labelledby="tried"><h2 id="tried">What it would have changed</h2>${report.backtests.map((one) => backtestView(one, report.names?.[`agents/${one.agent}.ts`] ?? one.agent))}${report.backtests.length === 0 ? html`<p class="empty">No agent is touched, so no run was tried.</p>` : nothing}${dryRuns(report.dryRun)}</section>`}
 ${report === null ? nothing : checks(report.checks, excerpts)}
 ${report === null ? nothing : cases(report)}
-${card === null ? nothing : decision(card, token)}
+${card === null || report === null ? nothing : decision(card, token, proposal)}
 <section aria-labelledby="text"><h2 id="text">Its text</h2>${diff(patch, number)}</section>`,
   );
 }
@@ -95,7 +95,7 @@ function widens(widening: NonNullable<Proposal["report"]>["widening"]): Html {
 function checks(all: readonly CheckResult[], excerpts: ProposalFact["excerpts"]): Html {
   const finding = ({ at, code, message, why, todo, remark }: CheckResult["findings"][number]) => {
     const line = excerpts.get(`${at.file}:${at.line}`);
-    return html`<div class="${remark === true ? "calls" : "error"}"><p><code>${plain(formatAt(at), 250)} ${plain(code, 80)}</code></p>${line === undefined ? nothing : html`<pre class="code"><code>${plain(line, LONGEST)}</code></pre>`}<p class="words">${plain(message, 1000)}</p><p>${plain(why, LONGEST)} ${plain(todo, LONGEST)}</p></div>`;
+    return html`<div class="${remark === true ? "calls" : "error"}"><p><code>${plain(formatAt(at), 250)} ${plain(code, 80)}</code></p>${line === undefined ? nothing : html`<pre class="code" tabindex="0"><code>${plain(line, LONGEST)}</code></pre>`}<p class="words">${plain(message, 1000)}</p><p>${plain(why, LONGEST)} ${plain(todo, LONGEST)}</p></div>`;
   };
   return html`<section aria-labelledby="checks"><h2 id="checks">Checks</h2><ul class="list">${all.map(
     (one) =>
@@ -119,8 +119,9 @@ function cases({ cases: { passed, failed, open, fixed }, freezes }: NonNullable<
   return html`<section aria-labelledby="cases"><h2 id="cases">Cases</h2><p>${passed} of ${passed + failed.length} hold. ${added.length === 0 ? nothing : html`Approving it adds ${added.length}.`}</p><dl class="facts">${names("Broken", failed)}${names("Hold now", fixed)}${names("Not learnt yet", open)}${names("Added", added)}</dl></section>`;
 }
 
-function decision(card: Card, token: string): Html {
-  return html`<section aria-labelledby="decide"><h2 id="decide">Decide</h2><p class="eyebrow">Your yes makes one commit; what waits stays on the code it began with${needed(card)}</p>${decisionForm(card, token)}<p><a href="/">Later</a></p></section>`;
+function decision(card: Card, token: string, { report, decisions }: Proposal): Html {
+  const said = decisions.filter((one) => one.decision === "approved").map((one) => plain(one.by, 60));
+  return html`<section aria-labelledby="decide"><h2 id="decide">Decide</h2><p class="faint">It ${report === null ? nothing : plain(neededFor(report), 200)}${said.length === 0 ? nothing : `; said so far: ${said.join(", ")}`}. A yes makes one commit; runs that wait stay on the code they began with.</p>${decisionForm(card, token)}<p><a href="/">Later</a></p></section>`;
 }
 
 /** The change as git writes it, each line escaped; added and removed ones by their first sign. */
@@ -136,8 +137,10 @@ function diff(patch: string, number: number): Html {
           : line.startsWith("@@")
             ? "head"
             : "";
-  return html`<details class="brief"><summary>${lines.length} lines</summary><pre class="diff">${lines.slice(0, DIFF_LINES).map(
-    (line) => html`<span class="${tone(line)}">${plain(line, 2000)}
+  return html`<details class="brief"><summary>${lines.length} lines</summary><pre class="diff" tabindex="0" role="region" aria-label="The change">${lines
+    .slice(0, DIFF_LINES)
+    .map(
+      (line) => html`<span class="${tone(line)}">${plain(line, 2000)}
 </span>`,
-  )}</pre>${lines.length > DIFF_LINES ? html`<p class="faint">and ${lines.length - DIFF_LINES} more: <code>cleared proposals diff ${number}</code></p>` : nothing}</details>`;
+    )}</pre>${lines.length > DIFF_LINES ? html`<p class="faint">and ${lines.length - DIFF_LINES} more: <code>cleared proposals diff ${number}</code></p>` : nothing}</details>`;
 }

@@ -86,7 +86,7 @@ test("a name that leads to 127.0.0.1 is refused, so that no page elsewhere can r
 });
 
 test("every answer carries the strict headers, and text from outside is escaped", async () => {
-  for (const path of ["/", "/runs/run_02fail", "/nowhere", "/style.css"]) {
+  for (const path of ["/", "/runs/run_02fail", "/proposals", "/proposals/11", "/proposals/12", "/nowhere", "/style.css"]) {
     const answer = await fetch(`${site.url}${path}`);
     expect(answer.headers.get("content-security-policy")).toContain("default-src 'none'");
     expect(answer.headers.get("x-content-type-options")).toBe("nosniff");
