@@ -11,9 +11,7 @@ import { caseOfRun } from "../runtime/cli/cases-api.ts";
 import { type Host, openHost } from "../runtime/cli/host.ts";
 import { casesIn, ratchet } from "../runtime/evidence/cases.ts";
 import { codeOver } from "../runtime/evidence/reached.ts";
-import { createDiskCache } from "../runtime/sandbox/disk-cache.ts";
 import { initWorkspace } from "../runtime/workspace/init.ts";
-import { CACHE } from "../runtime/workspace/layout.ts";
 import { family, median, memoryOf, spread, statement } from "./measure.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -39,13 +37,12 @@ async function freeze(host: Host): Promise<void> {
 }
 
 async function measure(host: Host, what: string, change: (text: string) => string, expected: "passed" | "failed"): Promise<void> {
-  const { tree } = { tree: host.git.tree(await host.git.head()) };
+  const tree = host.git.tree(await host.git.head());
   const code = codeOver(tree, new Map([["agents/ingest.ts", change((await tree.read("agents/ingest.ts")) ?? "")]]));
   const paths = await casesIn(tree);
-  const cache = createDiskCache(join(dir, CACHE));
   const of = async (some: readonly string[]): Promise<number> => {
     const started = performance.now();
-    const tried = await ratchet({ tree, changed: [] }, code, some, host, { cache });
+    const tried = await ratchet({ tree, changed: [] }, code, some, host);
     const count = expected === "passed" ? tried.passed : tried.failed.length;
     if (count !== some.length) throw new Error(`${what}: ${JSON.stringify(tried.results[0])}`);
     return (performance.now() - started) / 1000;

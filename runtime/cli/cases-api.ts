@@ -1,13 +1,13 @@
 /** `cleared cases run` and `add` on a host: the cases as they lie in the work tree, on the code as it lies there, against HEAD's. */
 import { callableIn } from "../engine/script.ts";
 import { ClearedError, didYouMean } from "../errors.ts";
-import { caseText, unfit } from "../evidence/case-file.ts";
+import { unfit } from "../evidence/case-file.ts";
+import { caseText } from "../evidence/case-text.ts";
 import { type Ratchet, caseName, casesIn, ratchet } from "../evidence/cases.ts";
 import { caseOf, recordingFor } from "../evidence/corrections.ts";
 import { effectsOf } from "../evidence/effects.ts";
 import { codeOver } from "../evidence/reached.ts";
-import { createDiskCache } from "../sandbox/disk-cache.ts";
-import { CACHE, caseFile } from "../workspace/layout.ts";
+import { caseFile } from "../workspace/layout.ts";
 import { withRecordings } from "./check-api.ts";
 import type { Host } from "./host.ts";
 import { workChanges } from "./work-tree.ts";
@@ -25,7 +25,6 @@ export async function tryCases(host: Host, names: readonly string[]): Promise<Tr
   const code = codeOver(head, files);
   const paths = pickCases(await casesIn(code.tree), names);
   const tried = await ratchet({ tree: head, changed: [] }, code, paths, host, {
-    cache: createDiskCache(`${host.dir}/${CACHE}`),
     progress: () => void host.progress.calls++,
   });
   return { ...tried, total: paths.length, odd: odd.filter((path) => path.startsWith("cases/")) };

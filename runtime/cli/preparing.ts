@@ -1,4 +1,4 @@
-/** A host as the preparation of proposals sees it: the same ports, with the next tick of a schedule, the cache of read texts and a count of what is tried. */
+/** A host as the preparation of proposals sees it: the same ports, with the next tick of a schedule and a count of what is tried. */
 import { join } from "node:path";
 import { type Preparing, prepare } from "../proposals/prepare.ts";
 import type { Proposal } from "../proposals/types.ts";
@@ -13,7 +13,6 @@ export async function prepareProposal(host: Host, id: string | number): Promise<
   const cache = createDiskCache(join(host.dir, CACHE));
   const world: Preparing = {
     ...host,
-    cache,
     around: { sandbox: host.sandbox, registry: host.registry, trust: host.trust, cache, nextTick },
     subject: (base, tree, paths) => subjectOf(host, base, tree, paths),
     progress: (done, total) => void (host.progress.tried = { done, total }),

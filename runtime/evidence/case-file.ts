@@ -8,9 +8,9 @@ import { isDay } from "../day.ts";
 import { ClearedError } from "../errors.ts";
 import type { Call, Cause, Change, EntryStatus, Given, Json, Outcome, RunRecord, RunStatus, Step } from "../ports.ts";
 import { EFFECTS } from "../primitive.ts";
-import type { DiskCache } from "../sandbox/disk-cache.ts";
 import { checkYaml, readYaml, type YamlSource } from "../sandbox/yaml-text.ts";
 import { CASES } from "../workspace/layout.ts";
+import { caseText, readLines } from "./case-text.ts";
 import type { Effects, EntryEffect } from "./types.ts";
 
 export interface Case {
@@ -181,12 +181,22 @@ export function casePath(path: string): { agent: string; name: string } | null {
 }
 
 /** @throws CASE_INVALID at file:line */
-export function parseCase(text: string, file: string, cache?: DiskCache): Case {
-  const source: YamlSource = { file, code: "CASE_INVALID", maxLength: MAX_CASE, cache };
+export function parseCase(text: string, file: string): Case {
+  // As it was written, most likely: then 1,000 are read in a second. What is not exactly so is read as the YAML it may be.
+  const lines = text.length > MAX_CASE ? null : readLines(text);
+  const known = lines === null ? null : schema.safeParse(lines, { jitless: true });
+  if (known?.success === true) {
+    const one = toCase(known.data, file);
+    if (caseText(one) === text) return one;
+  }
+  const source: YamlSource = { file, code: "CASE_INVALID", maxLength: MAX_CASE };
+  return toCase(checkYaml(readYaml(text, source), schema, source), file);
+}
+
+function toCase({ started, steps, expect, ...head }: z.output<typeof schema>, file: string): Case {
   const wrong = (message: string) => new ClearedError("CASE_INVALID", `${file}: ${message}`, { at: { file } });
   const place = casePath(file);
   if (place === null) throw wrong(`A case lies at ${CASES}<agent>/<name>.yaml; its name has letters, digits, "-" and "_".`);
-  const { started, steps, expect, ...head } = checkYaml(readYaml(text, source), schema, source);
   if (head.agent !== place.agent) throw wrong(`It is a case of ${head.agent}, so it belongs into ${CASES}${head.agent}/.`);
   if (expect === null && head.corrected.entries.length + head.corrected.asked.length === 0)
     throw wrong("It expects nothing: write expect:, or what was corrected.");
@@ -209,27 +219,6 @@ export function parseCase(text: string, file: string, cache?: DiskCache): Case {
   } as Case;
 }
 
-/** The case as text, always the same for the same case. Not every run fits into one: `unfit` tells. */
-export function caseText(one: Case): string {
-  const { agent, why, from, started, cause, given, by, input, over, ended, expect, corrected } = one;
-  const lines = [
-    ...block({ agent, why }, ""),
-    "from:",
-    ...block(from, "  "),
-    ...block({ started: new Date(started).toISOString(), cause, given, by, input }, ""),
-    ...Object.entries(over).flatMap(([path, text], at) => [...(at === 0 ? ["over:"] : []), `  ${json(path)}: ${json(text)}`]),
-    ...list(
-      "steps",
-      one.steps.map((step) => flow(toLine(step, started))),
-      "",
-    ),
-  ];
-  lines.push(`ended: ${flow(told(ended))}`);
-  if (expect !== null) lines.push("expect:", ...expected(expect, "  "));
-  if (corrected.entries.length + corrected.asked.length > 0) lines.push("corrected:", ...expected(corrected, "  "));
-  return `${lines.join("\n")}\n`;
-}
-
 /** Why this text is not kept as a case, in half a sentence; null when it can be read back. */
 export function unfit(text: string, file: string): string | null {
   if (text.length > MAX_CASE)
@@ -242,45 +231,3 @@ export function unfit(text: string, file: string): string | null {
     throw error;
   }
 }
-
-function toLine(step: Step, started: number): Record<string, unknown> {
-  return {
-    call: step.name,
-    effect: step.effect,
-    params: JSON.parse(step.params) as Json,
-    ...(step.error === null ? { result: JSON.parse(step.result ?? "null") as Json } : { error: step.error }),
-    at: step.at - started,
-    ...(step.attempts === 1 ? {} : { attempts: step.attempts }),
-    ...(step.changes.length > 0 ? { changes: step.changes } : {}),
-  };
-}
-
-/** Without what is null; a refusal that is known not to be is told. */
-const told = (value: object): object => Object.fromEntries(Object.entries(value).filter(([key, one]) => one !== null || key === "refused"));
-
-/** What must come of it: a list has an item a line, what is empty is left out. */
-function expected(value: object, indent: string): string[] {
-  return Object.entries(value).flatMap(([key, one]) => {
-    if (Array.isArray(one) && key !== "result") return one.length === 0 ? [] : list(key, one.map(flow), indent);
-    if (one === null || (typeof one === "object" && key !== "result" && Object.keys(one as object).length === 0)) return [];
-    return [`${indent}${key}: ${json(one)}`];
-  });
-}
-
-const block = (value: object, indent: string): string[] =>
-  Object.entries(value).flatMap(([key, one]) => (one === undefined ? [] : [`${indent}${key}: ${json(one)}`]));
-
-const list = (key: string, items: readonly string[], indent: string): string[] =>
-  items.length === 0 ? [`${indent}${key}: []`] : [`${indent}${key}:`, ...items.map((item) => `${indent}  - ${item}`)];
-
-/** An object on one line, its own keys without quotes. */
-const flow = (value: object): string =>
-  `{ ${Object.entries(value)
-    .map(([key, one]) => `${key}: ${json(one)}`)
-    .join(", ")} }`;
-
-// What a reviewer could not see, or would see in another order than it has, is written as its number.
-const json = (value: unknown): string =>
-  JSON.stringify(value).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cn}]/gu, (character) =>
-    [...Array(character.length).keys()].map((at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`).join(""),
-  );

@@ -6,8 +6,7 @@ import { canonicalJson } from "../engine/canonical.ts";
 import { ClearedError } from "../errors.ts";
 import type { Call, Json, RunRecord, Tree } from "../ports.ts";
 import { API } from "../primitive.ts";
-import type { DiskCache } from "../sandbox/disk-cache.ts";
-import { CASES } from "../workspace/layout.ts";
+import { CASES, agentFile } from "../workspace/layout.ts";
 import { treeOver } from "../workspace/tree-over.ts";
 import type { Bench } from "./bench.ts";
 import { type Case, casePath, parseCase } from "./case-file.ts";
@@ -26,7 +25,6 @@ export interface CaseResult {
 }
 
 export interface RunOptions {
-  cache?: DiskCache | undefined;
   progress?: ((done: number, total: number) => void) | undefined;
 }
 
@@ -42,10 +40,15 @@ export interface Ratchet {
 /** `ingest/run_x` of `cases/ingest/run_x.yaml`. */
 export const caseName = (path: string): string => path.slice(CASES.length).replace(/\.yaml$/, "");
 
-/** Paths of the cases of a tree, of these agents only if they are given; a misplaced file is among them, to be refused when it is read. */
-export async function casesIn(tree: Tree, agents?: readonly string[]): Promise<string[]> {
+/**
+ * Paths of the cases of a tree: all of them, or those a change must pass: of the agents it reaches, of an agent whose file it touches or takes
+ * away, and what it brings itself.
+ */
+export async function casesIn(tree: Tree, change?: { agents: readonly string[]; paths: readonly string[] }): Promise<string[]> {
   const paths = (await tree.list(CASES)).map(({ path }) => path).filter((path) => path.endsWith(".yaml"));
-  return agents === undefined ? paths : paths.filter((path) => agents.includes(casePath(path)?.agent ?? agents[0] ?? ""));
+  if (change === undefined) return paths;
+  const touched = new Set([...change.agents.map(agentFile), ...change.paths]);
+  return paths.filter((path) => touched.has(path) || touched.has(agentFile(casePath(path)?.agent ?? "")));
 }
 
 /** Accepted cases that these files (text by path, null removes) would change or remove. */
@@ -85,7 +88,7 @@ export function recordedIn({ agent, from, started, cause, given, by, input, step
 /** Tries cases of the code's tree on the code, in parallel slots; in the order of the paths. */
 export async function runCases(code: Code, paths: readonly string[], bench: Bench, options: RunOptions = {}): Promise<CaseResult[]> {
   return inSlots(paths, bench, options, async (path) => {
-    const { name, failures, difference } = await tryCase(code, path, code, bench, options.cache);
+    const { name, failures, difference } = await tryCase(code, path, code, bench);
     return { name, status: failures.length === 0 ? "passed" : "failed", why: failures.flatMap((one) => one.why), difference };
   });
 }
@@ -104,8 +107,8 @@ export async function ratchet(
   const before: Code = { tree: base.tree, changed: candidate.changed };
   const sum: Ratchet = { passed: 0, failed: [], open: [], fixed: [], results: [] };
   await inSlots(paths, bench, options, async (path) => {
-    const now = await tryCase(candidate, path, candidate, bench, options.cache);
-    const then = now.failures.length > 0 || now.corrects ? await tryCase(candidate, path, before, bench, options.cache) : null;
+    const now = await tryCase(candidate, path, candidate, bench);
+    const then = now.failures.length > 0 || now.corrects ? await tryCase(candidate, path, before, bench) : null;
     const known = new Set(then?.failures.map((one) => one.what));
     // A text that nobody accepted yet must be a case; one that is spoilt already blocks no change of something else.
     const isNew = now.unreadable && (await base.tree.blob(path)) !== (await candidate.tree.blob(path));
@@ -141,10 +144,10 @@ interface Tried {
 }
 
 /** The case as `holder` has it, on the code. */
-async function tryCase(holder: Code, path: string, code: Code, bench: Bench, cache: DiskCache | undefined): Promise<Tried> {
+async function tryCase(holder: Code, path: string, code: Code, bench: Bench): Promise<Tried> {
   const tried: Tried = { name: caseName(path), failures: [], difference: null, unreadable: false, corrects: false };
   try {
-    const one = parseCase((await holder.tree.read(path)) ?? "", path, cache);
+    const one = parseCase((await holder.tree.read(path)) ?? "", path);
     return { ...tried, corrects: one.from.correction !== undefined, ...(await judge(one, code, bench)) };
   } catch (error) {
     if (!(error instanceof ClearedError) || error.kind === "internal") throw error;

@@ -9,7 +9,8 @@ import { parseJournal } from "../workspace/journal-text.ts";
 import { toMonth } from "../workspace/months.ts";
 import { recordingOf } from "./backtest.ts";
 import type { Bench } from "./bench.ts";
-import { type Case, caseText, parseCase, unfit } from "./case-file.ts";
+import { type Case, parseCase, unfit } from "./case-file.ts";
+import { caseText } from "./case-text.ts";
 import type { EntryEffect, Recording } from "./types.ts";
 
 /** Where recorded runs are read from; the host satisfies it. */

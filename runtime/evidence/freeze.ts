@@ -5,7 +5,8 @@
 import { createHash } from "node:crypto";
 import { caseFile } from "../workspace/layout.ts";
 import { type Bench, changedFiles } from "./bench.ts";
-import { caseText, parseCase, unfit } from "./case-file.ts";
+import { parseCase, unfit } from "./case-file.ts";
+import { caseText } from "./case-text.ts";
 import { caseOf, recordingFor } from "./corrections.ts";
 import { tryRun } from "./trial.ts";
 import type { BacktestReport, Code, RunDifference } from "./types.ts";

@@ -7,13 +7,13 @@ import { backtest } from "../evidence/backtest.ts";
 import type { Bench } from "../evidence/bench.ts";
 import { casesIn, ratchet, type Ratchet } from "../evidence/cases.ts";
 import { freeze } from "../evidence/freeze.ts";
+import { codeOver } from "../evidence/reached.ts";
 import { dryChecks, dryRunsOf } from "../evidence/synthetic.ts";
 import type { BacktestReport, Code } from "../evidence/types.ts";
 import { partingLine } from "../evidence/words.ts";
 import { ClearedError } from "../errors.ts";
 import type { Tree } from "../ports.ts";
-import type { DiskCache } from "../sandbox/disk-cache.ts";
-import { AGENTS, SCRIPTS } from "../workspace/layout.ts";
+import { AGENTS } from "../workspace/layout.ts";
 import { treeOver } from "../workspace/tree-over.ts";
 import { type ApplyWorld, conflictOf } from "./apply.ts";
 import { namesOf } from "./card.ts";
@@ -30,7 +30,6 @@ export interface Preparing extends ApplyWorld, Bench {
   config: ApplyWorld["config"];
   cards: ApplyWorld["cards"];
   around: Around;
-  cache: DiskCache;
   /** What the checks look at, with the agents a change of these paths reaches. */
   subject(base: Tree, tree: Tree, paths: readonly string[]): Promise<Subject>;
   /** How many recorded runs and cases of how many are tried. */
@@ -82,11 +81,7 @@ interface Change {
 
 async function reportOf(world: Preparing, proposal: Proposal, { on, base, tree, files }: Change): Promise<Report> {
   const paths = Object.keys(files);
-  const changed = paths.filter((path) => !path.startsWith(AGENTS) && !path.startsWith(SCRIPTS));
-  const [was, code]: [Code, Code] = [
-    { tree: base, changed: [] },
-    { tree, changed },
-  ];
+  const [was, code]: [Code, Code] = [{ tree: base, changed: [] }, codeOver(base, new Map(Object.entries(files)))];
   const subject = await world.subject(base, tree, paths);
   const form: Check = {
     name: "paths",
@@ -101,7 +96,7 @@ async function reportOf(world: Preparing, proposal: Proposal, { on, base, tree, 
   let held: Ratchet = { passed: 0, failed: [], open: [], fixed: [], results: [] };
   const backtests: BacktestReport[] = [];
   if (compiles) {
-    held = await ratchet(was, code, await casesIn(tree, agents), world, { cache: world.cache, progress: world.progress });
+    held = await ratchet(was, code, await casesIn(tree, { agents, paths }), world, { progress: world.progress });
     for (const agent of agents)
       backtests.push(await backtest(agent, code, was, { days: BACKTEST_DAYS }, world, { name: proposal.id, progress: world.progress }));
     checks.push(...(await runChecks(subject, [casesCheck(held), backtestCheck(backtests, proposal)])));

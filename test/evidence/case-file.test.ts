@@ -1,7 +1,8 @@
 /** The text of a case: read back as it was written whatever it holds, and refused with its place when it is no case. No workspace is needed. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Case, MAX_CASE, caseText, parseCase, unfit } from "../../runtime/evidence/case-file.ts";
+import { type Case, MAX_CASE, parseCase, unfit } from "../../runtime/evidence/case-file.ts";
+import { caseText } from "../../runtime/evidence/case-text.ts";
 import type { Json } from "../../runtime/ports.ts";
 import { ClearedError } from "../../runtime/errors.ts";
 
@@ -24,7 +25,7 @@ const text = fc.oneof(
   fc.string({ unit: "binary" }),
   fc.constantFrom("\u202e", "\u2028", "\ufeff", "\u0000", "é", "{", "- a: b", "#", "yes", "1.50", "<<", "\ud800"),
 );
-const json = fc.jsonValue({ maxDepth: 4 }) as fc.Arbitrary<Json>;
+const json = fc.jsonValue({ maxDepth: 4 }).map((value) => JSON.parse(JSON.stringify(value)) as Json);
 const object = fc.dictionary(text, json) as fc.Arbitrary<Record<string, Json>>;
 const call = fc.record({ tool: fc.string({ minLength: 1, maxLength: 20 }), params: json });
 const step = fc.record({ params: object, result: json, at: fc.integer({ min: 0, max: 1e6 }), title: text });
@@ -54,7 +55,8 @@ test("whatever a run read and did is read back as it was, and the text is plain 
       const out = caseText(one);
       expect(out).not.toMatch(/[^\P{Cc}\n]|[\u202a-\u202e\u2066-\u2069\u2028\u2029\ufeff]/u);
       expect(parseCase(out, FILE)).toEqual(one);
-      expect(caseText(parseCase(out, FILE))).toBe(out);
+      // Touched by hand it is read as YAML, and is the same.
+      expect(parseCase(`${out}# by hand\n`, FILE)).toEqual(one);
     }),
     { numRuns: 200 },
   );

@@ -6,8 +6,7 @@ import { type Case, parseCase } from "../../evidence/case-file.ts";
 import { caseName } from "../../evidence/cases.ts";
 import { effectLines } from "../../evidence/effect-lines.ts";
 import type { EntryEffect } from "../../evidence/types.ts";
-import { createDiskCache } from "../../sandbox/disk-cache.ts";
-import { CACHE, CASES } from "../../workspace/layout.ts";
+import { CASES } from "../../workspace/layout.ts";
 import { pickCases } from "../cases-api.ts";
 import { withAnyApi } from "../connect.ts";
 import { findWorkspace } from "../find.ts";
@@ -99,7 +98,6 @@ interface Found {
 
 /** The cases as they lie in the work tree. @throws CASE_UNKNOWN */
 function readCases(dir: string, names: readonly string[]): Found[] {
-  const cache = createDiskCache(join(dir, CACHE));
   const folder = join(dir, CASES);
   const there = existsSync(folder)
     ? readdirSync(folder, { recursive: true }).map((name) => `${CASES}${String(name).replaceAll("\\", "/")}`)
@@ -108,7 +106,7 @@ function readCases(dir: string, names: readonly string[]): Found[] {
   return pickCases(paths, names).map((path) => {
     const told = { name: caseName(path), path, size: lstatSync(join(dir, path)).size };
     try {
-      return { ...told, one: parseCase(read(dir, path), path, cache), error: null };
+      return { ...told, one: parseCase(read(dir, path), path), error: null };
     } catch (error) {
       return { ...told, one: null, error: toWire(error).message };
     }
