@@ -1,6 +1,7 @@
 /** What approve, reject and answer share: sign, send, say what came of it. */
 import { ClearedError } from "../errors.ts";
 import type { Card, Decision, Json } from "../ports.ts";
+import type { Report } from "../proposals/types.ts";
 import { withApi } from "./connect.ts";
 import { asked, signAs } from "./decide.ts";
 import { findWorkspace } from "./find.ts";
@@ -36,7 +37,9 @@ export async function decideAll(
       const said = { ...asked(card), ...answer(card), at: Date.now(), ...extra };
       const one = await api.decide({ decision: signAs(dir, trust, said, options["by"] as string | undefined) });
       // The run goes on at once; a person wants to see where it got to.
-      all.push({ ...one, run: one.run === null || one.card.gate === null ? one.run : await api.status({ run: one.run.id, wait: true }) });
+      const run = one.run === null || one.card.gate === null ? one.run : await api.status({ run: one.run.id, wait: true });
+      const movable = one.card.kind === "proposal" && one.commit !== null ? movableOf((await api.proposal({ id })).proposal.report) : [];
+      all.push({ ...one, run, movable });
     }
     return all;
   });
@@ -45,11 +48,20 @@ export async function decideAll(
     for (const line of cardLines(output, one.card)) output.line(line);
     if (one.still !== null) output.line(`      counted; still needs ${one.still}`);
     if (one.commit !== null) output.line(`      commit ${one.commit.slice(0, 7)}`);
+    for (const { agent, runs } of one.movable)
+      output.line(`      ${runs} waiting ${runs === 1 ? "run" : "runs"} could move: \`cleared runs migrate --agent ${agent}\``);
     if (one.case !== null) output.line(`      case ${one.case}`);
     if (one.noCase !== null) output.line(`      no case is made of it: ${one.noCase}`);
     if (one.run !== null && one.card.gate !== null) output.line(`      ${runLine(output, one.run).join("  ").trimEnd()}`);
   }
   return 0;
+}
+
+/** Waiting runs that the report says could go on with what was approved; they stay on their own code until somebody moves them. */
+function movableOf(report: Report | null): { agent: string; runs: number }[] {
+  return (report?.backtests ?? [])
+    .map(({ agent, waiting }) => ({ agent, runs: waiting.filter((one) => one.moves).length }))
+    .filter(({ runs }) => runs > 0);
 }
 
 /** `path=value` of --set and of answers. @throws USAGE */
