@@ -203,17 +203,14 @@ function codeWith(code: Code, over: Case["over"]): Code {
   return found;
 }
 
-const legsOf = ({ legs }: EntryEffect): string =>
-  legs
-    .map(({ account, amount, currency }) => `${account} ${amount} ${currency}`)
-    .sort()
-    .join(", ");
+const legs = (entry: EntryEffect): string[] => entry.legs.map(({ account, amount, currency }) => `${account} ${amount} ${currency}`);
 
 function entryFailure(wanted: EntryEffect, { entries }: Effects): Failure[] {
   const found = entries.find((entry) => entry.id === wanted.id);
-  if (found !== undefined && legsOf(found) === legsOf(wanted)) return [];
-  const now = found === undefined ? "it is not booked" : `it comes out as ${legsOf(found)}`;
-  return [{ what: wanted.id, why: [`${wanted.id} "${wanted.description}": a person left it as ${legsOf(wanted)}; ${now}.`] }];
+  if (found !== undefined && canonicalJson(legs(found).sort()) === canonicalJson(legs(wanted).sort())) return [];
+  const now = found === undefined ? "it is not booked" : `it comes out as ${legs(found).join(", ")}`;
+  const why = `${wanted.date} ${wanted.description}: a person left it as ${legs(wanted).join(", ")}; ${now}.`;
+  return [{ what: wanted.id, why: [why] }];
 }
 
 /** A person edited what they were asked for; a script that has learnt asks for that by itself. */

@@ -140,7 +140,7 @@ test("a correction becomes a case in the same commit: open until a script learns
   const open = await tryCases(opened, []);
   expect(open).toMatchObject({ passed: 0, open: [name], failed: [] });
   expect(open.results[0]?.why[0]).toMatch(
-    /"BLUE BOTTLE COFFEE": a person left it as .*; it comes out as .*Expenses:Office Supplies 4.75 USD/,
+    /"BLUE BOTTLE COFFEE": a person left it as .*; it comes out as Expenses:Office Supplies 4.75 USD/,
   );
 
   const rule = '{ text: "BLUE BOTTLE", account: 5050, vendor: "Blue Bottle", confidence: 0.97 },\n  { text: "AWS"';
@@ -275,6 +275,20 @@ test("retiring is seen: an accepted case that is changed or removed, and nothing
   expect(await retiredBy({ [file]: null, "cases/spend/new.yaml": same, "agents/spend.ts": "" }, tree)).toEqual([file]);
   expect(await retiredBy({ [file]: same }, tree)).toEqual([]);
   expect(await retiredBy({ [file]: `${same}\n` }, tree)).toEqual([file]);
+});
+
+test("a change must pass the cases of the agents it reaches, of one it takes away, and those it brings", async () => {
+  const { one, opened } = await spending();
+  const file = await added(one, opened, (await run(opened, "spend")).id);
+  const text = one.read(file);
+  one.commit({ "cases/ingest/a.yaml": text.replace('agent: "spend"', 'agent: "ingest"') });
+  const { tree } = await headOf(opened);
+  const brought = codeOver(tree, new Map([["cases/pay/b.yaml", text]])).tree;
+  expect(await casesIn(brought)).toEqual(["cases/ingest/a.yaml", "cases/pay/b.yaml", file]);
+  expect(await casesIn(brought, { agents: ["spend"], paths: ["agents/spend.ts"] })).toEqual([file]);
+  expect(await casesIn(brought, { agents: [], paths: ["agents/spend.ts"] })).toEqual([file]);
+  expect(await casesIn(brought, { agents: [], paths: ["cases/pay/b.yaml"] })).toEqual(["cases/pay/b.yaml"]);
+  expect(await casesIn(brought, { agents: ["ingest"], paths: ["config.yaml"] })).toEqual(["cases/ingest/a.yaml"]);
 });
 
 test("a spoilt case blocks the change that brings it, and no other", async () => {
