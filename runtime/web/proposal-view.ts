@@ -6,6 +6,7 @@ import { formatAt } from "../errors.ts";
 import type { Card } from "../ports.ts";
 import { checkName, neededFor } from "../proposals/card.ts";
 import type { CheckResult, Proposal, ProposalState } from "../proposals/types.ts";
+import { agentFile } from "../workspace/layout.ts";
 import { decisionForm } from "./card-view.ts";
 import { backtestView } from "./evidence-view.ts";
 import type { ProposalFact } from "./facts.ts";
@@ -50,7 +51,7 @@ export function proposalPage({ proposal, rejected, patch, excerpts, card, token,
     html`${about(proposal, rejected)}
 ${report === null ? html`<p class="empty">Nothing has been checked yet.</p>` : nothing}
 ${report === null ? nothing : widens(report.widening)}
-${report === null ? nothing : html`<section aria-labelledby="tried"><h2 id="tried">What it would have changed</h2>${report.backtests.map((one) => backtestView(one, report.names?.[`agents/${one.agent}.ts`] ?? one.agent))}${report.backtests.length === 0 ? html`<p class="empty">No agent is touched, so no run was tried.</p>` : nothing}${dryRuns(report.dryRun)}</section>`}
+${report === null ? nothing : html`<section aria-labelledby="tried"><h2 id="tried">What it would have changed</h2>${report.backtests.map((one) => backtestView(one, report.names?.[agentFile(one.agent)] ?? one.agent))}${report.backtests.length === 0 ? html`<p class="empty">No agent is touched, so no run was tried.</p>` : nothing}${dryRuns(report)}</section>`}
 ${report === null ? nothing : checks(report.checks, excerpts)}
 ${report === null ? nothing : cases(report)}
 ${card === null || report === null ? nothing : decision(card, token, proposal)}
@@ -103,10 +104,10 @@ function checks(all: readonly CheckResult[], excerpts: ProposalFact["excerpts"])
   )}</ul></section>`;
 }
 
-function dryRuns(all: NonNullable<Proposal["report"]>["dryRun"]): Html {
-  return html`${all.map(
+function dryRuns({ dryRun, names }: NonNullable<Proposal["report"]>): Html {
+  return html`${dryRun.map(
     ({ agent, lines }) =>
-      html`<details class="brief"><summary>Tried without acting: ${plain(agent, 100)}</summary><ul>${lines.slice(0, 50).map((line) => html`<li>${plain(line, LONGEST)}</li>`)}</ul></details>`,
+      html`<details class="brief"><summary>Tried without acting: <bdi>${plain(names?.[agentFile(agent)] ?? agent, 100)}</bdi></summary><ul>${lines.slice(0, 50).map((line) => html`<li>${plain(line, LONGEST)}</li>`)}</ul></details>`,
   )}`;
 }
 
@@ -116,7 +117,7 @@ function cases({ cases: { passed, failed, open, fixed }, freezes }: NonNullable<
     all.length === 0
       ? nothing
       : html`<div><dt>${word}</dt><dd>${all.slice(0, 50).map((one) => html`<div><code>${plain(one, 200)}</code></div>`)}</dd></div>`;
-  return html`<section aria-labelledby="cases"><h2 id="cases">Cases</h2><p>${passed} of ${passed + failed.length} hold. ${added.length === 0 ? nothing : html`Approving it adds ${added.length}.`}</p><dl class="facts">${names("Broken", failed)}${names("Hold now", fixed)}${names("Not learnt yet", open)}${names("Added", added)}</dl></section>`;
+  return html`<section aria-labelledby="cases"><h2 id="cases">Cases</h2><p>${passed + failed.length === 0 ? "There is none yet that it must keep." : `${passed} of ${passed + failed.length} hold.`} ${added.length === 0 ? nothing : html`Approving it adds ${added.length}.`}</p><dl class="facts">${names("Broken", failed)}${names("Hold now", fixed)}${names("Not learnt yet", open)}${names("Added", added)}</dl></section>`;
 }
 
 function decision(card: Card, token: string, { report, decisions }: Proposal): Html {

@@ -185,3 +185,31 @@ test("an escalation by the policy is shown as a line for each rule that spoke", 
   expect(text).toMatch(/Escalation 1 .*escalated \(manager\) .*OVER more than the limit: amount 120.00 &gt; 100 .*NOT.FINE not fine/i);
   expect(text.split(" Brief ")[0]).not.toMatch(/hash|triggered/i);
 });
+
+test("a proposal is on the start page and on its own, with its text; a stale page decides nothing, a yes makes the commit", async () => {
+  await close(opened);
+  one = await workspace({ "agents/ask.ts": "/*\nname: Asks <b>much</b>\nuses: []\n*/\n1;\n" });
+  await site.close();
+  await serve();
+  one.write("agents/ask.ts", one.read("agents/ask.ts").replace("uses: []", "uses: [ctx]").replace("1;", 'ctx_log("<script>");\n1;'));
+  const { proposal } = await createApi(opened).propose({ title: "Say more", reason: "It says <i>little</i>.", paths: [], by: "Pat" });
+  const text = await page();
+  expect(text).toContain(`<a href="/proposals/${proposal.number}">Everything about it</a>`);
+  const own = await page(`/proposals/${proposal.number}`);
+  expect(
+    own
+      .replace(/<[^>]*>/g, "")
+      .replaceAll("&lt;", "<")
+      .replaceAll("&gt;", ">")
+      .replace(/\s+/g, " "),
+  ).toMatch(/capability Asks <b>much<\/b>: may use ctx, which it might not before agents\/ask\.ts:3/);
+  expect(own).toContain("+ctx_log(&quot;&lt;script&gt;&quot;);");
+  expect(own).not.toMatch(/<script|<i>|<b>/);
+  const fields = { decision: "approved", seen: value(own, "seen") };
+  expect((await post(`/cards/${proposal.number}`, { ...fields, seen: "another" })).text).toContain("Load it again");
+  expect((await post(`/cards/${proposal.number}`, fields)).status).toBe(303);
+  expect(one.git("log", "-1", "--format=%B")).toMatch(/Say more[\s\S]*Proposal: prop_[\s\S]*Approved-by: Pat/);
+  expect((await post(`/cards/${proposal.number}`, fields)).status).not.toBe(303);
+  expect(await page("/proposals")).toMatch(/applied<\/span> <span class="name"><bdi>Say more/);
+  expect(await page(`/proposals/${proposal.number}`)).not.toContain("<form");
+});
