@@ -82,7 +82,7 @@ export async function problemsOf(
       const link = await linkAbove(path, head);
       if (link !== null) say(path, `lies at or below ${link}, which is a link or a folder at HEAD. Proposals change plain files only.`);
       const twin = neighbours.get(lookOf(path));
-      if (twin !== undefined && twin !== path)
+      if (text !== null && twin !== undefined && twin !== path)
         say(path, `looks like "${twin}" to people and to some file systems. Give it a name of its own.`);
       if (text !== null) neighbours.set(lookOf(path), path);
       if (isCase(path) && (await head.blob(path)) !== null && (await head.read(path)) !== text) {

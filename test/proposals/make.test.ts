@@ -1,39 +1,21 @@
 /** An edit becomes a proposal and leaves the working tree, and no byte of it is lost, wherever it stood and whenever it is interrupted. */
-import { execFileSync } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import type { Host } from "../../runtime/cli/host.ts";
 import { ClearedError } from "../../runtime/errors.ts";
 import { finishProposing, proposeBranch, proposeEdits, proposeFolder } from "../../runtime/proposals/make.ts";
 import { createProposals } from "../../runtime/proposals/store.ts";
-import { type Workspace, closeAll, host, removeAll, workspace } from "../engine/harness.ts";
+import { type Workspace, closeAll, removeAll } from "../engine/harness.ts";
+import { A, filesIn, opened, wording } from "./edits.ts";
 
 afterEach(closeAll);
 afterAll(removeAll);
 
-const wording = { title: "Another way", reason: "", by: "Pat" };
-const A = "/*\nname: A\n*/\n1\n";
-
-async function opened(files: Record<string, string> = {}): Promise<{ one: Workspace; owner: Host }> {
-  const one = await workspace({ "agents/a.ts": A, "scripts/old.ts": "1\n", "policies/p.yaml": "rules: []\n", ...files });
-  return { one, owner: await host(one) };
-}
 const codeOf = async (work: Promise<unknown>): Promise<string> =>
   work.then(
     () => "nothing was thrown",
     (error: unknown) => (error instanceof ClearedError ? `${error.code}: ${error.message}` : String(error)),
   );
-
-/** The files of the working tree, as they are, by path; links as `-> target`. */
-function filesIn(one: Workspace): Record<string, string> {
-  const names = one.git("ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0").filter(Boolean);
-  return Object.fromEntries(
-    [...new Set(names)]
-      .filter((path) => existsSync(join(one.dir, path)))
-      .map((path) => [path, readFileSync(join(one.dir, path), "latin1")]),
-  );
-}
 
 describe("from the working tree", () => {
   it("changed, new, deleted and renamed files leave; other edits stay and are named", async () => {
@@ -204,38 +186,6 @@ describe("from a branch or a folder", () => {
 });
 
 describe("interrupted", () => {
-  it("at any git command: the next call goes on; nothing is lost, nothing is there twice", async () => {
-    const { one, owner } = await opened();
-    const path = process.env["PATH"];
-    const bin = join(one.dir, ".cleared/bin");
-    const real = execFileSync("which", ["git"], { encoding: "utf8" }).trim();
-    mkdirSync(bin);
-    for (let stop = 1, failed = true; failed; stop++) {
-      one.write("agents/a.ts", `${stop}\n`);
-      one.write("agents/new.ts", A);
-      one.git("add", "agents/new.ts");
-      rmSync(join(one.dir, "policies/p.yaml"));
-      // From its nth start on, git answers nothing any more.
-      const script = `#!/bin/sh\necho x >> "${bin}/count${stop}"\n[ $(wc -l < "${bin}/count${stop}") -lt ${stop} ] || exit 9\nexec "${real}" "$@"\n`;
-      writeFileSync(join(bin, "git"), script, { mode: 0o755 });
-      process.env["PATH"] = `${bin}:${path}`;
-      failed = await proposeEdits(owner, wording, []).then(
-        () => false,
-        () => true,
-      );
-      process.env["PATH"] = path;
-      if (failed) await proposeEdits(owner, wording, []);
-      const all = await createProposals(owner).list();
-      expect(all, `stopped at git command ${stop}`).toHaveLength(stop);
-      const last = all.find(({ number }) => number === stop);
-      expect(last?.files.map((file) => file.path)).toEqual(["agents/a.ts", "agents/new.ts", "policies/p.yaml"]);
-      expect(one.git("show", `${last?.commit}:agents/a.ts`)).toBe(`${stop}\n`);
-      expect(one.git("status", "--porcelain"), `stopped at git command ${stop}`).toBe("");
-      expect(owner.cards.list({ kind: "proposal" })).toHaveLength(stop);
-      if (!failed) expect(stop).toBeGreaterThan(8);
-    }
-  });
-
   it("a file that is edited again meanwhile stays", async () => {
     const { one, owner } = await opened();
     one.write("agents/a.ts", "2\n");
