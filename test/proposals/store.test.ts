@@ -67,6 +67,35 @@ describe("a proposal", () => {
   });
 });
 
+it("a transition that is killed at any git command has happened or has not, and can be tried again", async () => {
+  const { one, owner, store, base } = await opened();
+  const { proposal } = await store.create(draft(script(1)), base);
+  const path = process.env["PATH"];
+  const bin = join(one.dir, ".cleared/bin");
+  const real = execFileSync("which", ["git"], { encoding: "utf8" }).trim();
+  mkdirSync(bin);
+  for (let stop = 1, failed = true; failed; stop++) {
+    const fake = `#!/bin/sh\necho x >> "${bin}/count${stop}"\n[ $(wc -l < "${bin}/count${stop}") -lt ${stop} ] || exit 9\nexec "${real}" "$@"\n`;
+    writeFileSync(join(bin, "git"), fake, { mode: 0o755 });
+    process.env["PATH"] = `${bin}:${path}`;
+    const change = { state: "checking" as const, says: `round ${stop}` };
+    failed = await store.update(proposal.id, change, { from: ["draft", "ready"] }).then(
+      () => false,
+      () => true,
+    );
+    process.env["PATH"] = path;
+    const { state } = await store.get(proposal.id);
+    expect(["draft", "ready", "checking"]).toContain(state);
+    if (state !== "checking") await store.update(proposal.id, change, { from: ["draft", "ready"] });
+    await store.update(proposal.id, { state: "ready" }, { from: ["checking"] });
+    const subjects = one.git("log", "--format=%s", `refs/cleared/proposals/${proposal.id}/state`).trim().split("\n");
+    expect(subjects).toHaveLength(2 * stop);
+    expect(subjects.filter((line) => line === `round ${stop}`)).toHaveLength(1);
+    expect(owner.cards.list({ kind: "proposal" })).toHaveLength(1);
+    if (!failed) expect(stop).toBeGreaterThan(3);
+  }
+});
+
 describe("identical proposals", () => {
   it("one that was rejected makes room for another try, and its reason is told", async () => {
     const { store, base } = await opened();
