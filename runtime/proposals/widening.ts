@@ -6,7 +6,7 @@ import { type Ladder, ladderSchema, strictest } from "../policy/levels.ts";
 import type { Tree } from "../ports.ts";
 import { readYaml } from "../sandbox/yaml-text.ts";
 import { type Config, type Trust, parseConfig } from "../workspace/config.ts";
-import { AGENTS, CONFIG, IMPORTERS, POLICIES, SCRIPTS } from "../workspace/layout.ts";
+import { AGENTS, CASES, CONFIG, IMPORTERS, POLICIES, SCRIPTS } from "../workspace/layout.ts";
 import { parsePack } from "../workspace/policies.ts";
 import { type Around, type Program, programAt } from "./program.ts";
 import type { Report, Widening } from "./types.ts";
@@ -14,7 +14,6 @@ import { configWidening } from "./widening-config.ts";
 import { policyWidening } from "./widening-policy.ts";
 import { programWidening } from "./widening-scripts.ts";
 
-const CASES = "cases/";
 // As in the starter config.yaml, where a workspace sets none.
 const AUTO_CONFIRM = 0.95;
 
