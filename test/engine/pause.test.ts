@@ -68,6 +68,18 @@ test("a pause between two acts outside: the one that was sent is recorded, the s
   expect(one.bank()).toEqual(["slowpay", "pay"]);
 });
 
+test("a pause that another process writes holds the owner at once, without asking it", async () => {
+  const one = await workspace();
+  const opened = await host(one);
+  const { id } = await run(opened, "pay");
+  const other = await host(one, { mode: "look" });
+  expect(await pause(other, "pay", "from outside")).toMatchObject({ known: false, underWay: 0 });
+  expect(await decide(opened, id, "approved")).toMatchObject({ status: "waiting", reason: "paused" });
+  expect(one.bank()).toEqual([]);
+  await resume(opened, "pay");
+  expect(await rest(opened, id)).toMatchObject({ status: "done" });
+});
+
 test("a run does not commit while it is paused, and a yes that was given meanwhile is kept", async () => {
   const one = await workspace();
   const opened = await host(one);
@@ -148,7 +160,9 @@ test("a pause of all holds what is not paused by itself; a resume of all ends bo
   ]);
 });
 
-test("fifty runs that wait at their gates are decided while paused, and all go on once, with who resumed them among their events", async () => {
+test("fifty runs that wait at their gates are decided while paused, and all go on once, with who resumed them among their events", {
+  timeout: 60_000,
+}, async () => {
   const opened = await host(await workspace());
   const ids = await Promise.all(Array.from({ length: 50 }, (_, n) => start(opened, "gate", { n })));
   for (const id of ids) await rest(opened, id);

@@ -1,6 +1,7 @@
 /** The webhook door over HTTP: only what is signed, now and once, starts a run. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Database } from "../../runtime/engine/database.ts";
+import { beginPause, endPauses } from "../../runtime/engine/pauses.ts";
 import { ClearedError } from "../../runtime/errors.ts";
 import { type Listening, listen } from "../../runtime/http.ts";
 import { signBody } from "../../runtime/notices/signature.ts";
@@ -126,4 +127,15 @@ test("a body of more than 1 MiB is refused, one of a few hundred kB is not", asy
 test("the door is for hooks alone: a signature opens no form of the page", async () => {
   const answer = await fetch(`${site.url}/cards/1`, { method: "POST", body: "decision=approved", headers: signed("decision=approved") });
   expect(answer.status).toBe(403);
+});
+
+test("while one of its listeners is paused nothing starts, and the very same request is taken afterwards", async () => {
+  agents = [...agents, { name: "stock", header: header("") }];
+  beginPause(database, { agent: "stock", by: "Pat", reason: "", at: now });
+  const request = signed('{"order": 7}');
+  expect(await post('{"order": 7}', request)).toMatchObject({ status: 403, body: { error: { code: "RUN_PAUSED" } } });
+  expect(started.size).toBe(0);
+  endPauses(database, "stock", "Pat", now);
+  expect((await post('{"order": 7}', request)).status).toBeLessThan(300);
+  expect([...started.values()].map((run) => run.agent).sort()).toEqual(["order", "stock"]);
 });
