@@ -12,7 +12,7 @@ import { type Host, openHost } from "../runtime/cli/host.ts";
 import { casesIn, ratchet } from "../runtime/evidence/cases.ts";
 import { codeOver } from "../runtime/evidence/reached.ts";
 import { initWorkspace } from "../runtime/workspace/init.ts";
-import { family, median, memoryOf, spread, statement } from "./measure.ts";
+import { cpuOf, family, median, memoryOf, spread, statement } from "./measure.ts";
 
 const root = join(import.meta.dirname, "..");
 const folder = mkdtempSync(join(tmpdir(), "cleared-bench-"));
@@ -51,10 +51,12 @@ async function measure(host: Host, what: string, change: (text: string) => strin
   await of(paths.slice(0, 200));
   const few = memoryOf(family(process.pid));
   const took: number[] = [];
+  const used = cpuOf(family(process.pid));
   for (let round = 0; round < 5; round++) took.push(await of(paths));
+  const cpu = (cpuOf(family(process.pid)) - used) / (5 * paths.length);
   const many = memoryOf(family(process.pid));
   console.log(
-    `${paths.length} cases, ${what}: ${median(took).toFixed(2)} s (${spread(took, 2)}; target 5), the first time ${first.toFixed(1)} s; ${few.toFixed(0)} MB after 200 and ${many.toFixed(0)} MB after ${5 * paths.length} more`,
+    `${paths.length} cases, ${what}: ${median(took).toFixed(2)} s (${spread(took, 2)}; target 5), the first time ${first.toFixed(1)} s, ${cpu.toFixed(1)} ms CPU a case; ${few.toFixed(0)} MB after 200 and ${many.toFixed(0)} MB after ${5 * paths.length} more`,
   );
 }
 

@@ -58,7 +58,7 @@ test("whatever a run read and did is read back as it was, and the text is plain 
       // Touched by hand it is read as YAML, and is the same.
       expect(parseCase(`${out}# by hand\n`, FILE)).toEqual(one);
     }),
-    { numRuns: 200 },
+    { numRuns: 100 },
   );
 });
 
