@@ -38,6 +38,12 @@ test("the least config is a business's name; everything else has a default", () 
     },
     notify: { default: "page" },
     privacy: {},
+    changes: {
+      per_agent_a_night: 5,
+      per_day: 20,
+      cooldown_hours: 24,
+      auto_revert: { hours: 24, reviews: 2, errors: 1.5, at_least: 3 },
+    },
     web: { port: 4310 },
     raw: { business: { name: "Acme" } },
   });
