@@ -42,7 +42,20 @@ export async function propose(host: Host, { paths, from, branch, by, ...said }: 
       : from !== undefined
         ? await proposeFolder(host, wording, resolve(from))
         : await proposeEdits(host, wording, paths);
+  await supersede(host, made.proposal);
   return { ...made, ...(await checkProposal(host, made.proposal.id)) };
+}
+
+/** What the same person proposed before by this title, or what was blocked, is replaced where it touches no other files: a mended one leaves no broken one behind. */
+async function supersede(host: Host, { id, number, title, by, files }: Proposal): Promise<void> {
+  const store = createProposals(host);
+  const paths = files.map(({ path }) => path);
+  const from = OPEN.filter((state) => state !== "approved");
+  for (const old of await store.list()) {
+    if (old.id === id || old.by !== by || !from.includes(old.state) || !old.files.every(({ path }) => paths.includes(path))) continue;
+    if (old.state !== "blocked" && old.title !== title) continue;
+    await store.update(old.id, { state: "superseded", by, why: `Proposal ${number} replaces it.` }, { from });
+  }
 }
 
 /** Checks a proposal on HEAD: afterwards it is ready or blocked. @throws PROPOSAL_UNKNOWN */
