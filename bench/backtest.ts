@@ -67,7 +67,10 @@ async function workspace(): Promise<string> {
 async function record(host: Host): Promise<string[]> {
   const ids: string[] = [];
   for (let n = 0; n < RUNS; n++) {
-    const { id } = await host.start("reconcile", { cause: { kind: "command", key: `run-${n}` }, input: { id: `INV-${n}`, book: n % 10 === 0 } });
+    const { id } = await host.start("reconcile", {
+      cause: { kind: "command", key: `run-${n}` },
+      input: { id: `INV-${n}`, book: n % 10 === 0 },
+    });
     const end = await host.engine.result(id);
     if (end.outcome !== "completed") throw new Error(`${end.status} ${end.error?.message ?? ""}`);
     ids.push(id);
@@ -102,7 +105,13 @@ try {
   try {
     const ids = await record(host);
     await measure(host, ids, "the same calls", `${AGENT}// reviewed\n`, "same");
-    await measure(host, ids, "another tolerance, account and answer", AGENT.replace("threshold_pct: 2", "threshold_pct: 3").replace("5030", "5020").replace("({ paid,", "({ checked: check.pct, paid,"), "changed");
+    await measure(
+      host,
+      ids,
+      "another tolerance, account and answer",
+      AGENT.replace("threshold_pct: 2", "threshold_pct: 3").replace("5030", "5020").replace("({ paid,", "({ checked: check.pct, paid,"),
+      "changed",
+    );
   } finally {
     await host.close();
   }

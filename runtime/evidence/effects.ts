@@ -3,7 +3,7 @@
  * recorded and for what a trial did, so that the two can be compared.
  */
 import type { Callable } from "../engine/script.ts";
-import type { Call, Entry, Json, RunRecord, Step } from "../ports.ts";
+import type { Call, Change, Entry, Json, RunRecord, Step } from "../ports.ts";
 import { parseJournal } from "../workspace/journal-text.ts";
 import { callsKey } from "./recorded.ts";
 import type { Effects, EntryEffect } from "./types.ts";
@@ -16,11 +16,14 @@ export async function effectsOf(run: RunRecord, steps: readonly Step[], knows: P
   };
   const entries = new Map<string, EntryEffect>();
   const approved: string[] = [];
+  // What a run that failed had written since its last commit is nowhere, and neither are its cards and events.
+  const lands = run.status === "failed" ? (steps.findLast(isCommit)?.seq ?? -1) : Number.POSITIVE_INFINITY;
   for (const step of steps) {
     if (step.state === "intent") continue;
     const acts = (step.effect === "external" || step.effect === "notify") && (step.state === "ok" || step.attempts > 0);
     const call = acts || step.changes.some((change) => change.op === "decided") ? await callOf(step, knows) : null;
     for (const change of step.changes) {
+      if (step.seq > lands && step.effect !== "external" && LANDING.has(change.op)) continue;
       if (change.op === "entries") for (const entry of parseJournal(change.text, run.id).entries) added(entry);
       else if (change.op === "status") changed(change.id, (entry) => ({ ...entry, status: change.status }), change.status);
       else if (change.op === "remove") changed(change.id, () => null, "voided");
@@ -66,6 +69,9 @@ export async function effectsOf(run: RunRecord, steps: readonly Step[], knows: P
     effects.calls.push({ ...call, approved: yes >= 0 });
   }
 }
+
+const LANDING: ReadonlySet<Change["op"]> = new Set(["entries", "status", "remove", "file", "review", "emit"]);
+const isCommit = ({ changes }: Step): boolean => changes.some((change) => change.op === "committed");
 
 function toEffect(entry: Entry): EntryEffect {
   return {

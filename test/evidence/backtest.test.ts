@@ -1,27 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, expect, test } from "vitest";
-import { backtest } from "../../runtime/evidence/backtest.ts";
-import type { BacktestReport, Code, Which } from "../../runtime/evidence/types.ts";
-import { backtestLines } from "../../runtime/evidence/words.ts";
-import { treeOver } from "../../runtime/workspace/tree-over.ts";
-import type { Host } from "../../runtime/cli/host.ts";
 import { closeAll, host, removeAll, run, workspace } from "../engine/harness.ts";
+import { lines, tried } from "./trials.ts";
 
 afterEach(closeAll);
 afterAll(removeAll);
-
-/** The report on an agent when these files are laid over HEAD. */
-async function tried(opened: Host, agent: string, files: Record<string, string>, which: Which = { all: true }): Promise<BacktestReport> {
-  const head = opened.git.tree(await opened.git.head());
-  const code: Code = {
-    tree: treeOver(head, new Map(Object.entries(files))),
-    changed: Object.keys(files).filter((path) => !/^(agents|scripts)\//.test(path)),
-  };
-  return backtest(agent, code, { tree: head, changed: [] }, which, opened, { name: "tried" });
-}
-
-const lines = (report: BacktestReport) => backtestLines(report).map((line) => line.replaceAll(/run_[0-9A-Z]{14}/g, "RUN"));
 
 const STATEMENT = readFileSync(join(import.meta.dirname, "../../examples/statements/chase-checking-2026-10.csv"), "utf8");
 

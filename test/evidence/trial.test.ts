@@ -52,29 +52,58 @@ function edited(agent: string, ...parts: string[]): Record<string, string> {
 
 const CASES: [what: string, agent: string, parts: string[], expected: string, why: RegExp | null][] = [
   ["other words for the same calls", "book", ["made", "entry", "made.known", "entry.known"], "same", null],
-  ["keys in another order", "book", [`debit_account: 5030, credit_account: 1010`, `credit_account: 1010, debit_account: 5030`], "same", null],
+  [
+    "keys in another order",
+    "book",
+    [`debit_account: 5030, credit_account: 1010`, `credit_account: 1010, debit_account: 5030`],
+    "same",
+    null,
+  ],
   ["a line in the log", "book", ["ctx_emit", `ctx_log("hello");\nctx_emit`], "same", null],
   ["another account", "book", ["5030", "5020"], "changed", /Office Supplies 42.00 USD.* -> .*Software 42.00 USD/],
   ["another amount", "book", ["42.00", "43.00"], "changed", /42.00 USD.* -> .*43.00 USD/],
   ["another reason", "book", ["rule: HOST", "rule: HOSTING"], "changed", /evidence "rule: HOST" -> "rule: HOSTING"/],
   ["another key is another entry", "book", [`key: "hosting", status`, `key: "other", status`], "changed", /gone/],
-  ["an entry less", "book", ["const made = journal_add_double", "const made = { known: false };\nconst never = () => journal_add_double"], "changed", /-> gone/],
+  [
+    "an entry less",
+    "book",
+    ["const made = journal_add_double", "const made = { known: false };\nconst never = () => journal_add_double"],
+    "changed",
+    /-> gone/,
+  ],
   ["an event less", "book", [`ctx_emit({ event: "booked", payload: { key: "hosting" } });`, ""], "changed", /no more event booked/],
   ["another event", "book", [`event: "booked"`, `event: "entered"`], "changed", /new event entered/],
   ["another result", "book", ["limit })", "limit, more: 1 })"], "changed", /result: more nothing -> 1/],
-  ["a throw", "book", ["({ known", `throw new Error("no");\n({ known`], "failed", /fails with SCRIPT_THREW.*no/],
+  ["a throw", "book", ["({ known", `throw new Error("no");\n({ known`], "failed", /fails with SCRIPT_ERROR where it did not fail: no/],
   ["a capability less", "book", ["journal, config", "config"], "failed", /SCRIPT_CAPABILITY/],
   ["an account that is not there", "book", ["5030", "5999"], "failed", /ACCOUNT_UNKNOWN/],
   ["a syntax error", "book", ["const limit", "const const"], "failed", /SCRIPT_SYNTAX/],
   ["a price that is not exact", "book", [`"42.00"`, `"42.001.1"`], "worse", /JOURNAL_AMOUNT/],
   ["what failed and fails alike", "fails", ["Nowhere", "Somewhere"], "same", null],
   ["what failed and does not any more", "fails", ["9999", "5030"], "changed", /no longer fails \(ACCOUNT_UNKNOWN\)/],
-  ["reads in another order", "rates", [`const other = bank_rate({ day: "two", failures: 0 });\n`, "", "const first", `const other = bank_rate({ day: "two", failures: 0 });\nconst first`], "same", null],
+  [
+    "reads in another order",
+    "rates",
+    [
+      `const other = bank_rate({ day: "two", failures: 0 });\n`,
+      "",
+      "const first",
+      `const other = bank_rate({ day: "two", failures: 0 });\nconst first`,
+    ],
+    "same",
+    null,
+  ],
   ["a read less", "rates", [`bank_rate({ day: "two", failures: 0 })`, "first"], "same", null],
-  ["a read more than was recorded", "rates", ["const other", `bank_rate({ day: "one", failures: 0 });\nconst other`], "not_replayable", /bank_rate\(.*"one".*\) has no recorded answer left/],
+  [
+    "a read more than was recorded",
+    "rates",
+    ["const other", `bank_rate({ day: "one", failures: 0 });\nconst other`],
+    "not_replayable",
+    /bank_rate\(.*"one".*\) has no recorded answer left/,
+  ],
   ["a read of something else", "rates", [`day: "two"`, `day: "three"`], "not_replayable", /bank_rate\(.*"three"/],
   ["the day it was, not today", "rates", ["ctx_today()", "ctx_now().slice(0, 10)"], "same", null],
-  ["other text in a file", "files", [`text: "one"`, `text: "two"`], "changed", /file data\/note.txt: "one" -> "two"/],
+  ["other text in a file", "files", [`text: "one"`, `text: "two"`], "changed", /result: text.text "one" -> "two"/],
 ];
 
 test.for(CASES)("%s: %s %$", async ([, agent, parts, expected, why]) => {
@@ -86,7 +115,13 @@ test.for(CASES)("%s: %s %$", async ([, agent, parts, expected, why]) => {
 describe("what reads the commit's files and the books", () => {
   test("is computed on the books as they were", async () => {
     await run(opened, "book"); // known by now
-    const text = edited("book", "const made", "const seen = journal_query({ text: \"Hosting\" }).length;\nconst made", "({ known", "({ seen, known");
+    const text = edited(
+      "book",
+      "const made",
+      'const seen = journal_query({ text: "Hosting" }).length;\nconst made',
+      "({ known",
+      "({ seen, known",
+    );
     const report = await tried(opened, "book", text);
     expect(report.differences.map(({ why }) => why[0]).sort()).toEqual(["result: seen nothing -> 0", "result: seen nothing -> 1"]);
   });
