@@ -10,10 +10,11 @@ import { CODES, didYouMean, toWire } from "../errors.ts";
 import type { Finding, Json, Tree } from "../ports.ts";
 import { callPrimitive } from "../primitive.ts";
 import type { ToolField, ToolHeader } from "../sandbox/tool-header.ts";
-import { AGENTS, SCRIPTS, TOOLS, toolOf } from "../workspace/layout.ts";
+import { AGENTS, SCRIPTS, TOOLS, toolFile, toolOf } from "../workspace/layout.ts";
 import { findingsIn } from "./findings.ts";
 import { inOrder } from "./lint.ts";
 import type { Looked, Subject } from "./pipeline.ts";
+import { readScripts } from "./read-scripts.ts";
 import { typesOf } from "./script.ts";
 import { INPUTS, inputsFor, shown, tryProperty } from "./tool-properties.ts";
 import { typecheck } from "./typecheck.ts";
@@ -30,9 +31,9 @@ type Given = Pick<Subject, "base" | "tree" | "paths" | "registry" | "sandbox">;
 // All calls of one tool together: a check is made while somebody waits.
 const PATIENCE_MS = 20_000;
 
-/** The check "tools". Without a change of tools it looks at all of them where nothing has changed at all, else at none. */
-export async function lookAtTools(subject: Given): Promise<Looked> {
-  const { findings, tools, cases } = await tryTools(subject);
+/** The check "tools": those that a change reaches; where nothing has changed, those that the agents under check call. */
+export async function lookAtTools(subject: Subject): Promise<Looked> {
+  const { findings, tools, cases } = await tryTools(subject, subject.paths.length === 0 ? await calledBy(subject) : undefined);
   const gone = await missing(subject);
   const passed = cases.filter(({ failure }) => failure === null).length;
   const says =
@@ -40,7 +41,7 @@ export async function lookAtTools(subject: Given): Promise<Looked> {
   return { says, findings: inOrder([...findings, ...gone]), skipped: tools.length === 0 && findings.length + gone.length === 0 };
 }
 
-/** Everything about the tools a change reaches; `only`: about these instead. */
+/** Everything about the tools a change reaches; `only`: about these files instead. */
 export async function tryTools(
   { tree, paths, registry, sandbox }: Given,
   only?: readonly string[],
@@ -48,7 +49,7 @@ export async function tryTools(
   const builtin = registry.all().filter(({ tool }) => tool === undefined);
   const around: ToolsAround = { sandbox, primitives: builtin.map(({ name }) => name), primitive: registry.get };
   const read = await readTools(tree, around);
-  const wanted = only ?? (paths.length === 0 ? (await tree.list(TOOLS)).map(({ path }) => path) : paths);
+  const wanted = only ?? paths;
   const findings = read.findings.filter(({ at }) => wanted.includes(at.file));
   const cases: CaseResult[] = [];
   const tools: Tool[] = [];
@@ -72,6 +73,13 @@ export async function tryTools(
     )),
   );
   return { tools, findings, cases };
+}
+
+/** Files of the tools that the agents under check call. */
+async function calledBy(subject: Subject): Promise<string[]> {
+  const { agents } = await readScripts(subject);
+  const calls = agents.flatMap(({ scripts }) => scripts ?? []).flatMap((one) => one.calls.map(({ name }) => name));
+  return [...new Set(calls)].filter((name) => name.startsWith("compute_")).map(toolFile);
 }
 
 /** Files of the tools that tools call, at any depth. */

@@ -22,10 +22,14 @@ beforeAll(async () => {
 });
 afterAll(removeAll);
 
+/** HEAD with these files laid over it, to be checked. */
+async function over(files: Record<string, string | null>) {
+  const base = opened.git.tree(await opened.git.head());
+  return subjectOf(opened, base, treeOver(base, new Map(Object.entries(files))), Object.keys(files));
+}
 /** What the check says about these files laid over HEAD. */
 async function look(files: Record<string, string | null>) {
-  const base = opened.git.tree(await opened.git.head());
-  const subject = await subjectOf(opened, base, treeOver(base, new Map(Object.entries(files))), Object.keys(files));
+  const subject = await over(files);
   const { says, findings } = await lookAtTools(subject);
   return { says, findings: findings.map(({ code, at, message }) => `${at.file}:${at.line ?? "-"} ${code} ${message}`) };
 }
@@ -147,11 +151,7 @@ it("tools that call each other in a circle are none, and the tools that call a c
 });
 
 it("the callers of a tool whose parameters change are checked with it", async () => {
-  const base = opened.git.tree(await opened.git.head());
-  const text = OVERTIME.replaceAll("rate", "wage");
-  const subject = await subjectOf(opened, base, treeOver(base, new Map([["scripts/tools/overtime_split.ts", text]])), [
-    "scripts/tools/overtime_split.ts",
-  ]);
+  const subject = await over({ "scripts/tools/overtime_split.ts": OVERTIME.replaceAll("rate", "wage") });
   const results = await runChecks(subject, STATIC_CHECKS);
   const found = results.flatMap(({ findings }) => findings.map(({ at, code }) => `${at.file}:${at.line} ${code}`));
   expect(found).toContain("agents/pay.ts:6 SCRIPT_UNKNOWN_KEY");
