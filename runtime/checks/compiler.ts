@@ -33,8 +33,14 @@ export class CompilerGone {
   }
 }
 
-/** Enumerations of the compiler. Loaded with the first use. */
-export const compilerNames = async () => ({ ...(await import("typescript/unstable/async")), ...(await import("typescript/unstable/ast")) });
+/** Enumerations of the compiler, loaded with the first use. */
+export async function compilerNames() {
+  const [{ SymbolFlags, TypeFlags }, { SyntaxKind }] = await Promise.all([
+    import("typescript/unstable/async"),
+    import("typescript/unstable/ast"),
+  ]);
+  return { SymbolFlags, TypeFlags, SyntaxKind };
+}
 
 let kept: Kept | null = null;
 let idle: NodeJS.Timeout | null = null;
@@ -51,6 +57,11 @@ export function withProject<T>(
   const turn = tail.then(() => useOnce(files, use));
   tail = turn.catch(() => undefined);
   return turn;
+}
+
+/** Starts the compiler while there is something else to do first. A failure is told to who uses it. */
+export function warmCompiler(): void {
+  tail = tail.then(async () => void (kept ??= await start())).catch(() => undefined);
 }
 
 async function useOnce<T>(

@@ -6,10 +6,10 @@
 import { toWire } from "../errors.ts";
 import type { Finding, Sandbox, Tree } from "../ports.ts";
 import type { Registry } from "../registry.ts";
-import type { Trust } from "../workspace/config.ts";
+import type { Config, Trust } from "../workspace/config.ts";
 import { type CheckName, type CheckResult, type Found, explain } from "./findings.ts";
 import { inOrder } from "./lint.ts";
-import { readScripts } from "./read-scripts.ts";
+import { type ScriptSubject, readScripts } from "./read-scripts.ts";
 import { typeScripts } from "./script.ts";
 import { lookAtConfig, lookAtImporters, lookAtKnowledge, lookAtPolicies } from "./settings.ts";
 import { lookAtTools } from "./tools.ts";
@@ -29,6 +29,8 @@ export interface Subject {
   registry: Registry;
   trust: Trust;
   sandbox: Sandbox;
+  /** Settings of a tree, read once for each content. @throws CONFIG_INVALID */
+  config(tree: Tree): Promise<Config>;
 }
 
 /** What one check has seen. skipped: it could not look at anything. */
@@ -134,8 +136,8 @@ function refused(error: unknown): Looked {
 }
 
 /** Everything static about one script with its sub-scripts, whatever file it is, in the order of its lines. */
-export async function checkScript(subject: Omit<Subject, "base" | "paths" | "files" | "policies">, file: string): Promise<Finding[]> {
-  const whole: Subject = { ...subject, base: subject.tree, paths: [], files: [file], policies: [] };
+export async function checkScript(subject: Omit<ScriptSubject, "paths" | "files">, file: string): Promise<Finding[]> {
+  const whole: ScriptSubject = { ...subject, paths: [], files: [file] };
   const { files, findings: found } = await readScripts(whole);
   const findings = found.filter(({ remark }) => remark !== true);
   const all = [...findings, ...(await typeScripts(files, subject.registry, findings))];

@@ -3,9 +3,10 @@
  * capabilities and states is collected here, and one agent that cannot be read keeps none of the others from being checked.
  */
 import type { Compiled, Finding, Tree } from "../ports.ts";
-import { type Header, parseHeader } from "../sandbox/header.ts";
+import type { Header } from "../sandbox/header.ts";
 import { AGENTS, SCRIPTS, agentFile, scriptFile } from "../workspace/layout.ts";
 import { type Found, findingsIn } from "./findings.ts";
+import { headerOf } from "./header-of.ts";
 import { lintHidden } from "./hidden.ts";
 import { lintCalls } from "./lint.ts";
 import { lintMachine } from "./machine.ts";
@@ -28,21 +29,24 @@ export interface ReadScripts {
   findings: Found[];
 }
 
+/** The part of a subject that scripts depend on. */
+export type ScriptSubject = Pick<Subject, "tree" | "paths" | "files" | "registry" | "trust" | "sandbox">;
+
 type Compile = (path: string, from: string) => Promise<{ source: string; compiled: Compiled } | null>;
 
 const AGENT_FILE = /^agents\/[a-z][a-z0-9_-]*\.ts$/;
 const TOOLS = `${SCRIPTS}tools/`;
 
 /** All scripts the subject reaches: its agents with what they call, and changed scripts that no agent calls. Asked again, the same answer. */
-export function readScripts(subject: Subject): Promise<ReadScripts> {
+export function readScripts(subject: ScriptSubject): Promise<ReadScripts> {
   const known = read.get(subject) ?? readAll(subject);
   read.set(subject, known);
   return known;
 }
 
-const read = new WeakMap<Subject, Promise<ReadScripts>>();
+const read = new WeakMap<ScriptSubject, Promise<ReadScripts>>();
 
-async function readAll(subject: Subject): Promise<ReadScripts> {
+async function readAll(subject: ScriptSubject): Promise<ReadScripts> {
   const { tree, registry, trust } = subject;
   const findings: Found[] = [];
   const compile = compiling(subject, findings);
@@ -73,7 +77,7 @@ async function readAll(subject: Subject): Promise<ReadScripts> {
 async function readAgent(tree: Tree, file: string, compile: Compile, findings: Found[]): Promise<AgentScripts> {
   const agent = file.replace(/^.*\/|\.ts$/g, "");
   const main = await compile(file, file);
-  const header = headerOf((await tree.read(file)) ?? "", file, findings);
+  const header = readHeader((await tree.read(file)) ?? "", file, findings);
   if (main === null) return { agent, file, header, scripts: null };
   const scripts: ScriptToCheck[] = [{ ...main.compiled, source: main.source, header, name: "" }];
   let whole = true;
@@ -92,10 +96,10 @@ async function readAgent(tree: Tree, file: string, compile: Compile, findings: F
   return { agent, file, header, scripts: whole ? scripts : null };
 }
 
-function headerOf(source: string, file: string, findings: Found[]): Header | null {
+function readHeader(source: string, file: string, findings: Found[]): Header | null {
   if (file.startsWith(AGENTS) && !AGENT_FILE.test(file)) findings.push(misnamed(file));
   try {
-    return parseHeader(source, file);
+    return headerOf(source, file);
   } catch (error) {
     findings.push(...findingsIn(error, file));
     return null;
@@ -109,7 +113,7 @@ function misnamed(file: string): Finding {
 }
 
 /** Compiles each file once and collects what is wrong with it. */
-function compiling({ tree, sandbox, registry }: Subject, findings: Found[]): Compile {
+function compiling({ tree, sandbox, registry }: ScriptSubject, findings: Found[]): Compile {
   const known = new Map<string, ReturnType<Compile>>();
   const primitives = registry.names();
   const once = async (path: string, from: string): ReturnType<Compile> => {

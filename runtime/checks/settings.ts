@@ -3,8 +3,8 @@
  * which is text and nothing else. Pure functions over the candidate's tree.
  */
 import { toWire } from "../errors.ts";
-import type { Finding, Tree } from "../ports.ts";
-import { type Config, parseConfig } from "../workspace/config.ts";
+import type { Finding } from "../ports.ts";
+import type { Config } from "../workspace/config.ts";
 import { CONFIG, IMPORTERS, POLICIES, policyFile } from "../workspace/layout.ts";
 import { failureOf, parsePack } from "../workspace/policies.ts";
 import { type Found, findingsIn } from "./findings.ts";
@@ -12,17 +12,17 @@ import type { Looked, Subject } from "./pipeline.ts";
 import { readScripts } from "./read-scripts.ts";
 
 /** config.yaml as the candidate has it; null when it cannot be read. */
-async function configOf(tree: Tree): Promise<{ config: Config | null; findings: Finding[] }> {
+async function configOf({ config, tree }: Subject): Promise<{ config: Config | null; findings: Finding[] }> {
   try {
-    return { config: parseConfig((await tree.read(CONFIG)) ?? ""), findings: [] };
+    return { config: await config(tree), findings: [] };
   } catch (error) {
     return { config: null, findings: findingsIn(error, CONFIG) };
   }
 }
 
 /** Finding CONFIG_INVALID. */
-export async function lookAtConfig({ tree }: Subject): Promise<Looked> {
-  return { says: CONFIG, findings: (await configOf(tree)).findings };
+export async function lookAtConfig(subject: Subject): Promise<Looked> {
+  return { says: CONFIG, findings: (await configOf(subject)).findings };
 }
 
 /** Findings POLICY_INVALID, POLICY_CASE for a case that does not hold, POLICY_UNKNOWN for a pack that a process needs. */
@@ -32,7 +32,7 @@ export async function lookAtPolicies(subject: Subject): Promise<Looked> {
   // Levels are those of the ladder in config.yaml: another ladder is another policy.
   const files = paths.includes(CONFIG) ? all : all.filter((path) => paths.includes(path) || subject.policies.includes(path));
   const missing = await unread(subject, all);
-  const { config } = await configOf(tree);
+  const { config } = await configOf(subject);
   if (config === null) return { says: `${CONFIG} cannot be read`, findings: missing, skipped: true };
   const findings: Found[] = [...missing];
   let cases = 0;

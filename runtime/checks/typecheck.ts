@@ -28,7 +28,7 @@ export async function typecheck(files: readonly Checked[], typesText: string): P
   if (files.length === 0) return [];
   const texts = new Map([
     ["primitives.d.ts", typesText],
-    ...files.map((file, i): [string, string] => [`${i}.ts`, open(file) + file.source + close(file)]),
+    ...files.map((file, i): [string, string] => [`${i}.ts`, (open(file) + file.source + close(file)).toWellFormed()]),
   ]);
   const found = await withProject(texts, async (project, path) => {
     const findings: Finding[] = [];

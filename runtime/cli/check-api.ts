@@ -3,7 +3,8 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { CheckResult } from "../checks/findings.ts";
 import { type Check, STATIC_CHECKS, type Subject, runChecks } from "../checks/pipeline.ts";
-import { closuresOf, reachedOf } from "../checks/reached.ts";
+import { warmCompiler } from "../checks/compiler.ts";
+import { agentFiles, closuresOf, reachedFiles } from "../checks/reached.ts";
 import { createCards } from "../engine/cards.ts";
 import { Database } from "../engine/database.ts";
 import { createEngine } from "../engine/sqlite.ts";
@@ -11,7 +12,7 @@ import { withTools } from "../engine/tool-scripts.ts";
 import type { Bench } from "../evidence/bench.ts";
 import { dryChecks, dryRunsOf } from "../evidence/synthetic.ts";
 import type { Tree } from "../ports.ts";
-import { STORE, agentFile } from "../workspace/layout.ts";
+import { POLICIES, STORE, agentFile } from "../workspace/layout.ts";
 import { treeOver } from "../workspace/tree-over.ts";
 import type { Host } from "./host.ts";
 import { noteChecked } from "./marks.ts";
@@ -29,10 +30,9 @@ export interface CheckedTree {
 export async function subjectOf(host: Host, base: Tree, tree: Tree, paths: readonly string[], all = false): Promise<Subject> {
   const { sandbox, trust } = host;
   const registry = await withTools(await host.registry.whole(), tree, sandbox);
-  const closures = await closuresOf(tree, { sandbox, names: registry.names() });
-  const files = all ? closures.map(({ file }) => file) : reachedOf(closures, paths, registry);
-  const policies = all ? [...new Set(closures.flatMap((one) => [...one.policies]))] : [];
-  return { base, tree, paths, files, policies, registry, trust, sandbox };
+  const files = all ? await agentFiles(tree) : await reachedFiles(tree, paths, sandbox, registry);
+  const policies = all ? (await tree.list(POLICIES)).map(({ path }) => path) : [];
+  return { base, tree, paths, files, policies, registry, trust, sandbox, config: (at) => host.config(at) };
 }
 
 /** The host with the recorded runs of its workspace: one in memory has none of its own, so the store is read beside it. */
@@ -53,6 +53,7 @@ export async function checkFiles(
   host: Host,
   { files, all, extra = [] }: { files: Record<string, string | null>; all: boolean; extra?: readonly Check[] },
 ): Promise<CheckedTree> {
+  warmCompiler();
   const base = host.git.tree(await host.git.head());
   const paths = Object.keys(files);
   const subject = await subjectOf(host, base, treeOver(base, new Map(Object.entries(files))), paths, all || paths.length === 0);
@@ -66,13 +67,7 @@ export async function checkFiles(
 
 /** What the checks said of the agents that were looked at, kept for whoever asks how they stand. */
 export async function noteSubject(host: Host, { tree, sandbox, registry, files }: Subject, checks: readonly CheckResult[]): Promise<void> {
-  const closures = await closuresOf(tree, { sandbox, names: registry.names() });
-  await noteChecked(
-    host.dir,
-    tree,
-    checks,
-    closures.filter(({ file }) => files.includes(file)),
-  );
+  await noteChecked(host.dir, tree, checks, await closuresOf(tree, files, { sandbox, names: registry.names() }));
 }
 
 /** Checks one agent as HEAD has it. */

@@ -2,7 +2,7 @@
  * Runs that wait on older code than HEAD's, as a group: what differs, and for each whether today's code makes its recorded calls again. Looking
  * acts on nothing; only runs that are chosen move, each with who and why among its events (move-run.ts), and the others stay.
  */
-import { closuresOf, reachedOf } from "../checks/reached.ts";
+import { agentFiles, closuresOf, reachedOf } from "../checks/reached.ts";
 import { ClearedError } from "../errors.ts";
 import { codeOf, differing } from "../evidence/code.ts";
 import type { RunRecord } from "../ports.ts";
@@ -97,7 +97,7 @@ async function olderThanHead(host: Host, runs: readonly RunRecord[]): Promise<Ol
   const to = await host.git.head();
   const head = host.git.tree(to);
   const registry = await host.registry.whole();
-  const closures = await closuresOf(head, { sandbox: host.sandbox, names: registry.names() });
+  const closures = await closuresOf(head, await agentFiles(head), { sandbox: host.sandbox, names: registry.names() });
   const now = await codeOf(head);
   const since = createMemo<Promise<string[]>>();
   const differs = ({ agent, pin }: RunRecord) =>

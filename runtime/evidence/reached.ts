@@ -1,5 +1,5 @@
 /** A change of files as code to try: which agents it reaches, and which files make one agent. */
-import { closuresOf, reachedOf } from "../checks/reached.ts";
+import { reachedFiles } from "../checks/reached.ts";
 import type { Script } from "../engine/script.ts";
 import type { Sandbox, Tree } from "../ports.ts";
 import type { Registry } from "../registry.ts";
@@ -20,8 +20,7 @@ export async function reachedBy(
   bench: { sandbox: Pick<Sandbox, "compile">; registry: { whole(): Promise<Registry> } },
 ): Promise<string[]> {
   const registry = await bench.registry.whole();
-  const closures = await closuresOf(tree, { sandbox: bench.sandbox, names: registry.names() });
-  return reachedOf(closures, paths, registry).map((file) => file.slice(AGENTS.length).replace(/\.ts$/, ""));
+  return (await reachedFiles(tree, paths, bench.sandbox, registry)).map((file) => file.slice(AGENTS.length).replace(/\.ts$/, ""));
 }
 
 /** The files of an agent's script: its own, its sub-scripts, and those that declare the tools of its commit. */

@@ -70,16 +70,16 @@ export function dryRunsOf(subject: Subject, bench: Bench): Promise<DryRun[]> {
 async function runAll(subject: Subject, bench: Bench): Promise<DryRun[]> {
   const { agents } = await readScripts(subject);
   // Nothing runs on settings that cannot be read; the check "config" says what is wrong with them.
-  if (!(await readable(subject, bench))) return [];
+  if (!(await readable(subject))) return [];
   const code: Code = { tree: subject.tree, changed: subject.paths.filter((path) => !path.startsWith(AGENTS) && !path.startsWith(SCRIPTS)) };
   return Promise.all(
     agents.flatMap((one) => (one.scripts === null || one.header === null ? [] : [dryRun(one, one.header, one.scripts, code, bench)])),
   );
 }
 
-async function readable({ tree }: Subject, bench: Bench): Promise<boolean> {
+async function readable({ tree, config }: Subject): Promise<boolean> {
   try {
-    await bench.config(tree);
+    await config(tree);
     return true;
   } catch (error) {
     if (toWire(error).code !== "CONFIG_INVALID") throw error;

@@ -170,8 +170,15 @@ function note(overlay: Overlay, title: string, body: { [key: string]: Json }): v
   overlay.record({ op: "review", title: title.slice(0, 200), body, entry: null });
 }
 
+// Those of the folder that was read last: a dozen of files take 20 ms, and every run that imports reads the same ones.
+let lastDialects: { key: string; dialects: Dialect[] } | null = null;
+
 async function readDialects(tree: Tree): Promise<Dialect[]> {
   const files = (await tree.list(IMPORTERS)).filter(({ path }) => path.endsWith(".yaml"));
+  const key = files.map(({ path, blob }) => `${path} ${blob}`).join("\n");
+  if (lastDialects?.key === key) return lastDialects.dialects;
   const { parseDialects } = await import("./statements/dialect.ts");
-  return parseDialects(await Promise.all(files.map(async ({ path }) => ({ path, text: (await tree.read(path)) ?? "" }))));
+  const dialects = parseDialects(await Promise.all(files.map(async ({ path }) => ({ path, text: (await tree.read(path)) ?? "" }))));
+  lastDialects = { key, dialects };
+  return dialects;
 }

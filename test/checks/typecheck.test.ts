@@ -143,7 +143,7 @@ it("types are written for the editor, and a tsconfig of the user's own is kept",
     expect(await writeTypes(dir, primitives)).toEqual([".cleared/types/primitives.d.ts", "tsconfig.json"]);
     expect(await readFile(join(dir, ".cleared/types/primitives.d.ts"), "utf8")).toBe(types);
     expect(JSON.parse(await readFile(join(dir, "tsconfig.json"), "utf8"))).toMatchObject({
-      include: ["agents/*.ts", "scripts/*.ts", ".cleared/types/primitives.d.ts"],
+      include: ["agents/*.ts", "scripts/*.ts", "scripts/tools/*.ts", ".cleared/types/primitives.d.ts"],
     });
     await writeFile(join(dir, "tsconfig.json"), "{}");
     expect(await writeTypes(dir, primitives)).toEqual([".cleared/types/primitives.d.ts"]);

@@ -1,5 +1,7 @@
 /** `cleared check [PATHS...]`: the edits of the work tree (or the index) over HEAD, through every check, with what they would do. */
+import { existsSync } from "node:fs";
 import { relative, resolve } from "node:path";
+import { warmCompiler } from "../../checks/compiler.ts";
 import { ClearedError } from "../../errors.ts";
 import { createGit } from "../../workspace/git.ts";
 import type { CheckFinding, CheckResult } from "../../checks/findings.ts";
@@ -7,14 +9,17 @@ import type { CheckedTree } from "../check-api.ts";
 import { withAnyApi } from "../connect.ts";
 import { findWorkspace } from "../find.ts";
 import { readLocal } from "../local.ts";
-import type { Invocation } from "../main.ts";
+import type { Invocation } from "../commands.ts";
 import { type Output, formatError, table } from "../output.ts";
+import { socketPath } from "../socket.ts";
 import { type Changes, stagedChanges, workChanges } from "../work-tree.ts";
 
 export async function run(at: Invocation, [given]: (string | string[] | undefined)[], options: Record<string, unknown>): Promise<number> {
   const { output } = at;
   const dir = findWorkspace(at.dir);
   const staged = options["staged"] === true;
+  // Where nobody owns the workspace the checks run here: the compiler starts while the rest is read.
+  if (!existsSync(socketPath(dir))) warmCompiler();
   const changes = only(await changesOf(dir, staged), [given ?? []].flat(), dir);
   if (changes.trust) output.note("trust.yaml differs from HEAD: it is not checked here; `cleared start` asks a person to confirm it.");
   for (const path of changes.odd)
