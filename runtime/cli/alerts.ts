@@ -6,7 +6,7 @@ import { ClearedError } from "../errors.ts";
 import { openAlerts } from "../notices/alerts.ts";
 import { STORE } from "../workspace/layout.ts";
 import { findWorkspace } from "./find.ts";
-import type { Invocation } from "./main.ts";
+import type { Invocation } from "./commands.ts";
 
 /** A command that is not about a workspace, or whose store cannot be read, has said so itself. */
 export function tellAlerts({ dir, output }: Invocation): void {

@@ -11,24 +11,13 @@ import { listensTo } from "../triggers/listens.ts";
 import { totalsOf } from "../workspace/assertions.ts";
 import { loadChart } from "../workspace/months.ts";
 import { toBalances } from "../workspace/amounts.ts";
-import type { BacktestReport } from "../evidence/types.ts";
-import type { Made } from "../proposals/make.ts";
-import type { Synced } from "../proposals/sync.ts";
-import type { Proposal } from "../proposals/types.ts";
 import { type Decided, decideCard } from "./decide.ts";
 import type { AgentAtHead } from "./agents-at-head.ts";
-import type { TriedCases } from "./cases-api.ts";
-import type { Backtesting } from "./backtest-api.ts";
-import type { CheckedTree } from "./check-api.ts";
+import { type ChangeApi, changeApi } from "./change-api.ts";
 import type { Host, Progress } from "./host.ts";
 import { type Mark, marksOf } from "./marks.ts";
 import type { Pairing } from "./sessions.ts";
-import type { ToolList } from "./tool-list.ts";
 import type { Moving, Proof } from "./move-run.ts";
-import type { Proposing, ShownProposal } from "./proposals-api.ts";
-import type { UndoPlan } from "../proposals/undo-plan.ts";
-import type { Undone } from "../proposals/undo.ts";
-import type { Bisected } from "./bisect-api.ts";
 import type { Group, Movable } from "./move-runs.ts";
 import type { Resumed } from "./pause.ts";
 
@@ -49,7 +38,7 @@ export interface ExecResult {
   steps: number;
 }
 
-export interface Api {
+export interface Api extends ChangeApi {
   /** `by`: the person whose key the caller holds, here and below. @throws APPROVAL_IDENTITY when trust.yaml does not name them */
   run(p: { agent: string; input: Json; key?: string; dry?: boolean; given?: Given; by?: string; wait: boolean }): Promise<RunRecord>;
   /** `check`: language, names, capabilities and types first; without it the sandbox holds by itself. */
@@ -66,15 +55,9 @@ export interface Api {
   migrate(p: Moving & { to?: string; dryRun: boolean; wait: boolean }): Promise<{ proof: Proof; run: RunRecord | null }>;
   /** The same for all that wait on older code, or those named; the others stay. With `wait` those moved have come to rest. @throws RUN_UNKNOWN */
   migrateRuns(p: Group & { wait: boolean }): Promise<Movable[]>;
-  /** Which commit changed what a run, or the run that made an entry, would do. @throws RUN_UNKNOWN, RUN_STATUS, JOURNAL_ENTRY_MISSING, USAGE */
-  bisect(p: { name: string }): Promise<Bisected>;
   /** Ends the pause of one agent, or with null every pause. @throws AGENT_UNKNOWN, RUN_PAUSED */
   resumeAgents(p: { agent: string | null; by: string | null }): Promise<Resumed>;
   replay(p: { run: string }): Promise<{ same: boolean; findings: string[]; steps: number }>;
-  /** What undoing a proposal, a run, "import" or an undo would change. @throws UNDO_REFUSED, PROPOSAL_UNKNOWN, RUN_UNKNOWN */
-  planUndo(p: { target: string }): Promise<UndoPlan>;
-  /** Takes it back. `seen`: of the plan that was shown; another one is refused. @throws UNDO_REFUSED, GIT_STATE */
-  undo(p: { target: string; by: string; reason?: string; seen?: string }): Promise<Undone>;
   /** The decision is signed by the caller's key; the owner checks it against trust.yaml. */
   decide(p: { decision: Decision }): Promise<Decided>;
   /** Keeps a code of `cleared pair`. @throws APPROVAL_IDENTITY */
@@ -84,34 +67,10 @@ export interface Api {
   import(p: { files: string[]; dryRun: boolean; again: boolean; by?: string }): Promise<{ receipts: Receipt[]; runs: string[] }>;
   balances(p: Record<string, never>): Promise<{ account: Account; balance: Record<string, string> }[]>;
   progress(p: Record<string, never>): Promise<Progress>;
-  /** Records a proposal and checks it; its edits leave the working tree. @throws PROPOSAL_*, GIT_STATE, USAGE */
-  propose(p: Proposing): Promise<Made & ShownProposal>;
-  proposals(p: Record<string, never>): Promise<{ proposals: Proposal[]; unreadable: { id: string; why: string }[] }>;
-  /** By number or id, as in all that follow. @throws PROPOSAL_UNKNOWN */
-  proposal(p: { id: string | number }): Promise<ShownProposal>;
-  patch(p: { id: string | number }): Promise<string>;
-  /** @throws PROPOSAL_STATE, APPROVAL_IDENTITY */
-  withdraw(p: { id: string | number; by?: string; reason: string }): Promise<ShownProposal>;
-  checkProposal(p: { id: string | number }): Promise<ShownProposal>;
-  /** @throws GIT_STATE, GIT_FAILED */
-  syncProposals(p: { remote: string }): Promise<Synced>;
-  /** Tries cases of the work tree on its code; all unless some are named. @throws CASE_UNKNOWN */
-  tryCases(p: { names: string[] }): Promise<TriedCases>;
-  /** What a recorded run would be as a case. @throws RUN_UNKNOWN, CASE_IMPOSSIBLE */
-  caseOfRun(p: { run: string; why: string }): Promise<{ file: string; text: string }>;
-  /** Checks files (text by path, null removes) laid over HEAD; every agent with `all`, or without files. */
-  check(p: { files: Record<string, string | null>; all: boolean }): Promise<CheckedTree>;
-  /** Synthesized tools of these files laid over HEAD. @throws FILE_MISSING for a name there is not */
-  tools(p: { files: Record<string, string | null>; names: string[]; test: boolean }): Promise<ToolList>;
-  /** What other code of an agent does on its recorded runs. @throws AGENT_UNKNOWN, USAGE, RUN_UNKNOWN */
-  backtest(p: Backtesting): Promise<BacktestReport>;
 }
 
 // What few commands ask for is loaded when they do.
 const moving = () => import("./move-run.ts");
-const trying = () => import("./cases-api.ts");
-const proposing = () => import("./proposals-api.ts");
-const undoing = () => import("../proposals/undo.ts");
 
 /** The methods of the API on a host. */
 export function createApi(host: Host): Api {
@@ -245,7 +204,6 @@ export function createApi(host: Host): Api {
       return runs;
     },
 
-    bisect: async ({ name }) => (await import("./bisect-api.ts")).bisectRun(host, name),
     resumeAgents: async (p) => (await import("./pause.ts")).resumeAgents(host, p),
 
     async replay({ run }) {
@@ -253,12 +211,6 @@ export function createApi(host: Host): Api {
       return (await import("../engine/replay.ts")).replayRun(record, await engine.steps(run), host.world);
     },
 
-    planUndo: async ({ target }) => (await undoing()).planUndo(host, target),
-    async undo({ target, ...how }) {
-      const done = await (await undoing()).undo(host, target, how);
-      await (await import("./reconcile.ts")).reconcileCards(host);
-      return done;
-    },
     decide: ({ decision }) => decideCard(host, decision),
     async pair({ name, pairing }) {
       (await import("./sessions.ts")).keepPairing(host.database, host.trust, host.clock.now(), name, pairing);
@@ -275,19 +227,8 @@ export function createApi(host: Host): Api {
         .filter(({ balance }) => Object.keys(balance).length > 0);
     },
 
-    backtest: async (p) => (await import("./backtest-api.ts")).backtestAgent(host, p),
     progress: async () => ({ ...host.progress }),
-    propose: async ({ by, ...p }) => (await proposing()).propose(host, { ...p, ...startedBy(by) }),
-    proposals: async () => (await proposing()).listProposals(host),
-    proposal: async ({ id }) => (await proposing()).showProposal(host, id),
-    patch: async ({ id }) => (await proposing()).patchOf(host, id),
-    withdraw: async ({ id, by, reason }) => (await proposing()).withdrawProposal(host, id, startedBy(by).by, reason),
-    checkProposal: async ({ id }) => (await proposing()).checkProposal(host, id),
-    syncProposals: async ({ remote }) => (await proposing()).sync(host, remote),
-    tryCases: async ({ names }) => (await trying()).tryCases(host, names),
-    caseOfRun: async (p) => (await trying()).caseOfRun(host, p),
-    tools: async (p) => (await import("./tool-list.ts")).listTools(host, p),
-    check: async (p) => (await import("./check-api.ts")).checkFiles(host, p),
+    ...changeApi(host, startedBy),
   };
 }
 

@@ -7,7 +7,7 @@ import { asked, signAs } from "./decide.ts";
 import { findWorkspace } from "./find.ts";
 import { readLocal } from "./local.ts";
 import { withStore } from "./look.ts";
-import type { Invocation } from "./main.ts";
+import type { Invocation } from "./commands.ts";
 import { cardLines, parseJson, runLine } from "./text.ts";
 
 /** `answer`: what is said to a card, beyond what the options say. @throws USAGE, RUN_INPUT */

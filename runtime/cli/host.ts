@@ -1,6 +1,7 @@
 /**
  * The composition root of a workspace: builds the real ports and hands them to the core. A host either owns the workspace
  * (lease, store, runs) or is a workshop of its own in memory for dry runs. Everything a command does goes through api.ts on top of it.
+ * Size: the one place where ports are built and handed to each other.
  */
 import { mkdirSync } from "node:fs";
 import { basename, join } from "node:path";

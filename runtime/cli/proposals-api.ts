@@ -4,7 +4,7 @@ import { ClearedError } from "../errors.ts";
 import { type Made, proposeBranch, proposeEdits, proposeFolder } from "../proposals/make.ts";
 import { OPEN, createProposals } from "../proposals/store.ts";
 import { type Synced, syncProposals } from "../proposals/sync.ts";
-import type { Proposal } from "../proposals/types.ts";
+import type { Proposal, ProposalState } from "../proposals/types.ts";
 import { createSideRefs } from "../workspace/git-proposals.ts";
 import type { Host } from "./host.ts";
 import { prepareProposal } from "./preparing.ts";
@@ -50,7 +50,7 @@ export async function propose(host: Host, { paths, from, branch, by, ...said }: 
 async function supersede(host: Host, { id, number, title, by, files }: Proposal): Promise<void> {
   const store = createProposals(host);
   const paths = files.map(({ path }) => path);
-  const from = OPEN.filter((state) => state !== "approved");
+  const from: readonly ProposalState[] = OPEN.filter((state) => state !== "approved");
   for (const old of await store.list()) {
     if (old.id === id || old.by !== by || !from.includes(old.state) || !old.files.every(({ path }) => paths.includes(path))) continue;
     if (old.state !== "blocked" && old.title !== title) continue;

@@ -48,9 +48,8 @@ export interface World extends Callable {
   authority(run: RunRecord): Promise<Authority>;
   /** What an approval profile of trust.yaml answers at a gate without asking anybody. */
   standing: Standing;
-  /** What a gate is told where nobody is asked: in a backtest. */
+  /** In a backtest, where nobody is asked and nothing is committed: what a gate is told, and what a commit is called. */
   suppose?(seq: number, gate: Gate): Decision | null;
-  /** What a commit is called where none is made: in a backtest. */
   supposeCommit?(): string;
   /** Called before a run acts outside or commits. @throws Suspend while the agent is paused */
   mayAct(run: RunRecord): void;

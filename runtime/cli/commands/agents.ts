@@ -5,7 +5,7 @@ import { type AgentDetail, agentDetail, drawMachine, fieldRows } from "../agent-
 import type { AgentFact } from "../api.ts";
 import { withLook } from "../connect.ts";
 import { findWorkspace } from "../find.ts";
-import type { Invocation } from "../main.ts";
+import type { Invocation } from "../commands.ts";
 import { type Output, table } from "../output.ts";
 import { markWords } from "../marks.ts";
 import { runLine, when } from "../text.ts";

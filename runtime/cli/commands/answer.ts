@@ -1,6 +1,6 @@
 /** `cleared answer N name=value …`: fill in a form, as the person whose key this shell holds. */
 import { ClearedError } from "../../errors.ts";
-import type { Invocation } from "../main.ts";
+import type { Invocation } from "../commands.ts";
 import { agreed } from "../decide.ts";
 import { decideAll, pairsOf } from "../deciding.ts";
 

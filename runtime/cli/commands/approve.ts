@@ -1,5 +1,5 @@
 /** `cleared approve N`: say yes to a card, as the person whose key this shell holds; with --set to calls that are changed first. */
-import type { Invocation } from "../main.ts";
+import type { Invocation } from "../commands.ts";
 import { agreed } from "../decide.ts";
 import { decideAll, pairsOf } from "../deciding.ts";
 

@@ -6,7 +6,7 @@ import { backtestLines } from "../../evidence/words.ts";
 import type { Backtesting } from "../backtest-api.ts";
 import { withAnyApi } from "../connect.ts";
 import { findWorkspace } from "../find.ts";
-import type { Invocation } from "../main.ts";
+import type { Invocation } from "../commands.ts";
 import { withProgress } from "../progress.ts";
 
 export async function run(at: Invocation, [file]: (string | string[] | undefined)[], options: Record<string, unknown>): Promise<number> {

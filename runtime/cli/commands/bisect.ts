@@ -5,7 +5,7 @@ import { partingLine } from "../../evidence/words.ts";
 import type { Bisected } from "../bisect-api.ts";
 import { withAnyApi } from "../connect.ts";
 import { findWorkspace } from "../find.ts";
-import type { Invocation } from "../main.ts";
+import type { Invocation } from "../commands.ts";
 import type { Output } from "../output.ts";
 import { withProgress } from "../progress.ts";
 

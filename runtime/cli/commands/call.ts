@@ -4,7 +4,7 @@ import { ClearedError, EXIT, kindOf } from "../../errors.ts";
 import type { Json } from "../../ports.ts";
 import { withDryApi } from "../connect.ts";
 import { findWorkspace } from "../find.ts";
-import type { Invocation } from "../main.ts";
+import type { Invocation } from "../commands.ts";
 import { printable } from "../output.ts";
 import { parseJson } from "../text.ts";
 

@@ -10,7 +10,7 @@ import { CASES } from "../../workspace/layout.ts";
 import { pickCases } from "../cases-api.ts";
 import { withAnyApi } from "../connect.ts";
 import { findWorkspace } from "../find.ts";
-import type { Invocation } from "../main.ts";
+import type { Invocation } from "../commands.ts";
 import { type Output, table } from "../output.ts";
 import { withProgress } from "../progress.ts";
 

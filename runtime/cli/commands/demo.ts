@@ -9,7 +9,7 @@ import { ClearedError } from "../../errors.ts";
 import { parseTrust } from "../../workspace/config.ts";
 import { initWorkspace } from "../../workspace/init.ts";
 import { CONFIG, TRUST } from "../../workspace/layout.ts";
-import type { Invocation } from "../main.ts";
+import type { Invocation } from "../commands.ts";
 import { noteStarter } from "../marks.ts";
 import { quoted } from "../text.ts";
 

@@ -13,7 +13,7 @@ import { createAgents } from "../agents-at-head.ts";
 import { findingsOf } from "../check-source.ts";
 import { findWorkspace } from "../find.ts";
 import { readLocal } from "../local.ts";
-import type { Invocation } from "../main.ts";
+import type { Invocation } from "../commands.ts";
 import { table } from "../output.ts";
 import { connectSocket } from "../socket.ts";
 

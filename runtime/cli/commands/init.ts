@@ -9,7 +9,7 @@ import { installHook } from "../../workspace/git-hooks.ts";
 import { initWorkspace } from "../../workspace/init.ts";
 import { CONFIG } from "../../workspace/layout.ts";
 import { findWorkspace } from "../find.ts";
-import type { Invocation } from "../main.ts";
+import type { Invocation } from "../commands.ts";
 import { noteStarter } from "../marks.ts";
 import { quoted } from "../text.ts";
 

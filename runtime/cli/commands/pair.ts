@@ -3,7 +3,7 @@ import { withApi } from "../connect.ts";
 import { findWorkspace } from "../find.ts";
 import { holderHere } from "../identity.ts";
 import { readLocal } from "../local.ts";
-import type { Invocation } from "../main.ts";
+import type { Invocation } from "../commands.ts";
 import { newPairing } from "../sessions.ts";
 
 export async function run(at: Invocation, _: (string | string[] | undefined)[], options: Record<string, unknown>): Promise<number> {

@@ -4,7 +4,7 @@ import { withLook } from "../connect.ts";
 import { findWorkspace } from "../find.ts";
 import { starter } from "../identity.ts";
 import { readLocal } from "../local.ts";
-import type { Invocation } from "../main.ts";
+import type { Invocation } from "../commands.ts";
 import { pauseAgents } from "../pause.ts";
 
 export async function run(at: Invocation, [name]: (string | string[] | undefined)[], options: Record<string, unknown>): Promise<number> {

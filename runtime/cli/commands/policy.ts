@@ -8,7 +8,7 @@ import { POLICIES, policyFile } from "../../workspace/layout.ts";
 import { type Pack, failureOf, parsePack } from "../../workspace/policies.ts";
 import { findWorkspace } from "../find.ts";
 import { readLocal } from "../local.ts";
-import type { Invocation } from "../main.ts";
+import type { Invocation } from "../commands.ts";
 
 const ACTS: Record<Rule["action"], string> = {
   inform: "adds a note",

@@ -5,7 +5,7 @@ import { processName } from "../../definition.ts";
 import { ClearedError } from "../../errors.ts";
 import { newProcess } from "../../proposals/new-process.ts";
 import { findWorkspace } from "../find.ts";
-import type { Invocation } from "../main.ts";
+import type { Invocation } from "../commands.ts";
 
 export async function run(
   at: Invocation,

@@ -1,7 +1,7 @@
 /** `cleared queue`: the cards that wait for a person. */
 import { findWorkspace } from "../find.ts";
 import { withStore } from "../look.ts";
-import type { Invocation } from "../main.ts";
+import type { Invocation } from "../commands.ts";
 import { cardLines } from "../text.ts";
 
 export async function run(at: Invocation, _: (string | string[] | undefined)[], options: Record<string, unknown>): Promise<number> {

@@ -5,7 +5,7 @@ import { withApi } from "../connect.ts";
 import { findWorkspace } from "../find.ts";
 import { starter } from "../identity.ts";
 import { readLocal } from "../local.ts";
-import type { Invocation } from "../main.ts";
+import type { Invocation } from "../commands.ts";
 import { table } from "../output.ts";
 import { withProgress } from "../progress.ts";
 import { runLine } from "../text.ts";

@@ -6,7 +6,7 @@ import { withApi, withDryApi } from "../connect.ts";
 import { findWorkspace } from "../find.ts";
 import { starter } from "../identity.ts";
 import { readLocal } from "../local.ts";
-import type { Invocation } from "../main.ts";
+import type { Invocation } from "../commands.ts";
 import { withStore } from "../look.ts";
 import { gateLines, printRun } from "../print-run.ts";
 import { withProgress } from "../progress.ts";

@@ -3,7 +3,7 @@ import { ClearedError, EXIT } from "../../errors.ts";
 import type { Api } from "../api.ts";
 import { findWorkspace } from "../find.ts";
 import { withStore } from "../look.ts";
-import type { Invocation } from "../main.ts";
+import type { Invocation } from "../commands.ts";
 import type { Movable } from "../move-runs.ts";
 import { type Output, table } from "../output.ts";
 import { printDetail, printRun } from "../print-run.ts";

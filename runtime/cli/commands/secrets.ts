@@ -5,7 +5,7 @@ import { ClearedError } from "../../errors.ts";
 import { STATE } from "../../workspace/layout.ts";
 import { openSecrets } from "../../workspace/secrets.ts";
 import { findWorkspace } from "../find.ts";
-import type { Invocation } from "../main.ts";
+import type { Invocation } from "../commands.ts";
 
 export async function run(at: Invocation, [verb, name]: (string | string[] | undefined)[]): Promise<number> {
   const { output } = at;

@@ -24,7 +24,7 @@ import { pluginFiles, pluginName } from "../../registry.ts";
 import { readLocal } from "../local.ts";
 import { keepChecking } from "../marks.ts";
 import { filePorts, importing, oddities } from "../imports.ts";
-import type { Invocation } from "../main.ts";
+import type { Invocation } from "../commands.ts";
 import { hooksOf, keepSending } from "../notices.ts";
 import type { Output } from "../output.ts";
 import { receiptsOf } from "../receipts.ts";

@@ -4,7 +4,7 @@ import { createGit } from "../../workspace/git.ts";
 import { withAnyApi } from "../connect.ts";
 import { findWorkspace } from "../find.ts";
 import { readLocal } from "../local.ts";
-import type { Invocation } from "../main.ts";
+import type { Invocation } from "../commands.ts";
 import { type Output, formatError, table } from "../output.ts";
 import type { ToolFact } from "../tool-list.ts";
 import { workChanges } from "../work-tree.ts";

@@ -7,7 +7,7 @@ import { treeOver } from "../../workspace/tree-over.ts";
 import { withLook } from "../connect.ts";
 import { findWorkspace } from "../find.ts";
 import { readLocal } from "../local.ts";
-import type { Invocation } from "../main.ts";
+import type { Invocation } from "../commands.ts";
 import { workChanges } from "../work-tree.ts";
 
 export async function run(at: Invocation): Promise<number> {

@@ -7,7 +7,7 @@ import { withApi } from "../connect.ts";
 import { findWorkspace } from "../find.ts";
 import { starter } from "../identity.ts";
 import { readLocal } from "../local.ts";
-import type { Invocation } from "../main.ts";
+import type { Invocation } from "../commands.ts";
 import { type Output, printable, table } from "../output.ts";
 
 const NOBODY = "somebody without a key";

@@ -6,7 +6,7 @@ import { verifyIndependent } from "../../workspace/verify-independent.ts";
 import { verifyBooks } from "../../workspace/verify.ts";
 import { findWorkspace } from "../find.ts";
 import { readLocal } from "../local.ts";
-import type { Invocation } from "../main.ts";
+import type { Invocation } from "../commands.ts";
 import { table } from "../output.ts";
 
 export async function run(at: Invocation, _: (string | string[] | undefined)[], options: Record<string, unknown>): Promise<number> {

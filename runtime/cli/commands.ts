@@ -1,0 +1,242 @@
+/** Every command: how it is called, what it does, and its file in commands/, loaded when it is asked for. */
+import type { Output } from "./output.ts";
+
+/** What every command gets: where to speak, and which workspace it means. */
+export interface Invocation {
+  output: Output;
+  /** --dir, unless the command runs in the folder it means. */
+  dir: string | undefined;
+}
+
+/** What commander found of the options of a command. */
+export type Options = Record<string, string | boolean | string[] | undefined>;
+/** Answers the exit code. */
+type Action = (at: Invocation, args: (string | string[] | undefined)[], options: Options) => Promise<number>;
+
+interface Spec {
+  name: string;
+  about: string;
+  options?: [flags: string, about: string][];
+  load(): Promise<{ run: Action }>;
+}
+
+// name with arguments, what it does, its options, its file
+export const COMMANDS: readonly Spec[] = [
+  {
+    name: "init [dir]",
+    about: "make a workspace",
+    options: [
+      ["--name <name>", "the business"],
+      ["--person <name>", "who decides"],
+      ["--hooks", "check commits first; also in a workspace that is there"],
+    ],
+    load: () => import("./commands/init.ts"),
+  },
+  {
+    name: "demo <what> [dir]",
+    about: "make a workspace with a business to try it on: demo erp",
+    options: [["--person <name>", "who decides"]],
+    load: () => import("./commands/demo.ts"),
+  },
+  {
+    name: "start",
+    about: "own the workspace: triggers, runs, status page",
+    options: [
+      ["--port <port>", "of the status page"],
+      ["--accept-trust", "confirm a changed trust.yaml"],
+    ],
+    load: () => import("./commands/start.ts"),
+  },
+  {
+    name: "run <agent>",
+    about: "run an agent",
+    options: [
+      ["--input <json>", "its input"],
+      ["--dry-run", "simulate every write and effect"],
+      ["--key <key>", "start only one run for this key"],
+      ["--read-only", "it may read and compute, nothing else"],
+      ["--policy <file>", "rules (JSON) or prose that hold for this run as well"],
+      ["--tools <url>", "a tool endpoint for this run, if trust.yaml allows its address"],
+      ["--no-wait", "do not wait for its end"],
+    ],
+    load: () => import("./commands/run.ts"),
+  },
+  {
+    name: "exec <file>",
+    about: "run any script file, dry unless --live",
+    options: [
+      ["--input <json>", "its input"],
+      ["--live", "write and act"],
+      ["--unchecked", "skip lint and types"],
+    ],
+    load: () => import("./commands/exec.ts"),
+  },
+  {
+    name: "call [primitive] [params]",
+    about: "try a primitive, dry",
+    options: [["--batch <file>", "one {name, params} a line"]],
+    load: () => import("./commands/call.ts"),
+  },
+  { name: "agents [verb] [agent]", about: "list agents, show one", load: () => import("./commands/agents.ts") },
+  {
+    name: "runs [verb] [run...]",
+    about: "list, show, resume, cancel, replay, fork or migrate runs",
+    options: [
+      ["--at <commit>", "resume on the script of this commit; fork: after so many steps"],
+      ["--head", "fork: on the script of HEAD"],
+      ["--to <commit>", "migrate: HEAD unless told"],
+      ["--all", "migrate: every run that waits on older code and can move"],
+      ["--dry-run", "migrate: only prove that it could"],
+      ["--reason <text>", "for cancel, fork and migrate"],
+      ["--agent <name>", "only its runs"],
+      ["--scheduled", "only those that open later"],
+      ["--limit <n>", "how many"],
+    ],
+    load: () => import("./commands/runs.ts"),
+  },
+  {
+    name: "bisect <run|entry>",
+    about: "the commit since which a run, or the run that made an entry, would come out otherwise",
+    load: () => import("./commands/bisect.ts"),
+  },
+  {
+    name: "pause [agent]",
+    about: "stop an agent, or all: nothing starts, acts outside or commits",
+    options: [["--reason <text>", "why, for who comes by"]],
+    load: () => import("./commands/pause.ts"),
+  },
+  { name: "resume [agent]", about: "end a pause, or all", load: () => import("./commands/resume.ts") },
+  {
+    name: "queue",
+    about: "what waits for a person",
+    options: [["--all", "with what is decided"]],
+    load: () => import("./commands/queue.ts"),
+  },
+  {
+    name: "approve <cards...>",
+    about: "approve cards",
+    options: [
+      ["--set <path=value...>", "change a parameter of its calls first, such as amount=50.00"],
+      ["--account <account>", "book to this account instead"],
+      ["--reason <text>", "kept with the decision"],
+      ["--by <person>", "whose key this shell holds"],
+      ["--result <json>", "what a call in doubt answered"],
+    ],
+    load: () => import("./commands/approve.ts"),
+  },
+  {
+    name: "reject <cards...>",
+    about: "reject cards",
+    options: [
+      ["--reason <text>", "kept with the decision"],
+      ["--by <person>", "whose key this shell holds"],
+    ],
+    load: () => import("./commands/reject.ts"),
+  },
+  {
+    name: "undo <what>",
+    about: "take back a proposal (its number), a run (its id), the last import (the word import) or an undo (its commit)",
+    options: [
+      ["--yes", "without asking"],
+      ["--dry-run", "only show what would change back"],
+      ["--reason <text>", "kept with the commit"],
+    ],
+    load: () => import("./commands/undo.ts"),
+  },
+  {
+    name: "answer <card> [values...]",
+    about: "fill in a form: name=value ...",
+    options: [
+      ["--reason <text>", "kept with the answer"],
+      ["--by <person>", "whose key this shell holds"],
+    ],
+    load: () => import("./commands/answer.ts"),
+  },
+  {
+    name: "pair",
+    about: "a code that lets a browser decide as the person whose key this shell holds",
+    options: [["--revoke", "end all their pairings instead"]],
+    load: () => import("./commands/pair.ts"),
+  },
+  {
+    name: "import <files...>",
+    about: "import statements and print the receipts",
+    options: [
+      ["--dry-run", "book nothing"],
+      ["--again", "repeat an import on purpose"],
+    ],
+    load: () => import("./commands/import.ts"),
+  },
+  {
+    name: "propose [paths...]",
+    about: "what is edited here becomes a proposal, and leaves the working tree",
+    options: [
+      ["-m, --message <title>", "what changes, in one line"],
+      ["--reason <text>", "why"],
+      ["--from <dir>", "propose the files of a folder laid out like a workspace instead"],
+      ["--branch <name>", "propose what a branch changes instead"],
+      ["--despite <reason>", "why recorded runs shall come out worse"],
+    ],
+    load: () => import("./commands/propose.ts"),
+  },
+  {
+    name: "proposals [verb] [name]",
+    about: "list, show, diff, withdraw, check or sync proposals",
+    options: [["--reason <text>", "for withdraw"]],
+    load: () => import("./commands/proposals.ts"),
+  },
+  {
+    name: "policy [verb] [names...]",
+    about: "test policies with their cases, show their rules",
+    load: () => import("./commands/policy.ts"),
+  },
+  {
+    name: "cases [verb] [names...]",
+    about: "list, show or run the cases that must stay right; add a recorded run as one",
+    options: [["--why <text>", "add: what is right about it"]],
+    load: () => import("./commands/cases.ts"),
+  },
+  {
+    name: "check [paths...]",
+    about: "look at your edits before they count: every check, and what they would do",
+    options: [
+      ["--all", "every agent, changed or not"],
+      ["--staged", "what the next commit would have, instead of the files as they lie here"],
+    ],
+    load: () => import("./commands/check.ts"),
+  },
+  {
+    name: "backtest <agent>",
+    about: "what your edits, or a commit, would have done to an agent's recorded runs",
+    options: [
+      ["--at <rev>", "the agents and scripts of this commit, instead of the files as they lie here"],
+      ["--days <n>", "only runs of the last n days"],
+      ["--runs <ids>", "only these, with commas in between"],
+    ],
+    load: () => import("./commands/backtest.ts"),
+  },
+  {
+    name: "verify",
+    about: "check the books",
+    options: [["--independent", "compare with hledger and Ledger"]],
+    load: () => import("./commands/verify.ts"),
+  },
+  {
+    name: "secrets <verb> [name]",
+    about: "set, list or remove what trust.yaml names as secret:NAME",
+    load: () => import("./commands/secrets.ts"),
+  },
+  { name: "doctor", about: "each key in force, plugins, and what is missing", load: () => import("./commands/doctor.ts") },
+  {
+    name: "process <verb> [name]",
+    about: "new NAME: write the files of a new process",
+    options: [["--from <file>", "its definition: JSON with states, risk_level, state_instructions"]],
+    load: () => import("./commands/process.ts"),
+  },
+  {
+    name: "tools [verb] [names...]",
+    about: "list, test or show the tools of scripts/tools/",
+    load: () => import("./commands/tools.ts"),
+  },
+  { name: "types", about: "write .cleared/types for editors", load: () => import("./commands/types.ts") },
+];
