@@ -75,7 +75,7 @@ export function markWords(mark: Mark | undefined): string | null {
 const LOOK_MS = 5000;
 
 /** Checks what nobody has checked, after the start and whenever HEAD has moved, one agent after the other; runs come first. */
-export function keepChecking(host: Host, onError: (error: unknown) => void): { stop(): Promise<void> } {
+export function keepChecking(host: Host, onError: (error: unknown) => void, everyMs = LOOK_MS): { stop(): Promise<void> } {
   let head = "";
   let stopped = false;
   let busy: Promise<void> = Promise.resolve();
@@ -96,7 +96,7 @@ export function keepChecking(host: Host, onError: (error: unknown) => void): { s
       failure = message;
     });
   };
-  const timer = setInterval(turn, LOOK_MS);
+  const timer = setInterval(turn, everyMs);
   turn();
   return {
     async stop() {

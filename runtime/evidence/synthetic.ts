@@ -46,7 +46,7 @@ export function dryChecks(bench: Bench): Check[] {
     const recorded = runs.filter((run) => run.recorded).reduce((sum, run) => sum + run.tried, 0);
     const findings = runs.flatMap((run) => run.findings).filter(({ code }) => own(code));
     return {
-      says: `${recorded} recorded runs, ${tried - recorded} made up inputs`,
+      says: [...count(recorded, "recorded run"), ...count(tried - recorded, "made up input")].join(", ") || "nothing to try",
       findings,
       skipped: runs.length === 0 && subject.files.length > 0,
     };
@@ -57,6 +57,8 @@ export function dryChecks(bench: Bench): Check[] {
     { name: "invariants", look: (subject) => look(subject, isBooks) },
   ];
 }
+
+const count = (n: number, what: string): string[] => (n === 0 ? [] : [`${n} ${what}${n === 1 ? "" : "s"}`]);
 
 const kept = new WeakMap<Subject, Promise<DryRun[]>>();
 

@@ -1,0 +1,110 @@
+/** The dry run behind `cleared check`: on recorded runs, else on what is made up; and acts it would hardly meet. */
+import { afterAll, describe, expect, test } from "vitest";
+import { checkFiles } from "../../runtime/cli/check-api.ts";
+import { removeAll, run } from "../engine/harness.ts";
+import { check, fresh, header, place, told } from "./checked.ts";
+
+afterAll(removeAll);
+
+describe("the dry run", () => {
+  test("books made up statements, writes nothing, and says what it would do", async () => {
+    const { one, at } = await place();
+    const before = one.git("status", "--porcelain", "--ignored");
+    const { dryRun } = await check({ "agents/ingest.ts": `${one.read("agents/ingest.ts")}\n` });
+    expect(dryRun[0]?.lines.slice(0, 2)).toEqual([
+      "without input:",
+      expect.stringMatching(/^ {2}books 30 entries, .* of them wait for a review$/),
+    ]);
+    expect(one.git("status", "--porcelain", "--ignored")).toBe(before);
+    expect(at.cards.list()).toEqual([]);
+    expect(await at.engine.list({})).toEqual([]);
+  });
+
+  test("takes the newest recorded runs where there are any, and no bank is called", async () => {
+    const { one, at } = await fresh();
+    await run(at, "quick", { n: 7 });
+    expect((await run(at, "pay")).status).toBe("waiting");
+    const bank = one.bank();
+    const { dryRun } = await checkFiles(at, {
+      all: false,
+      files: {
+        "agents/quick.ts": `${one.read("agents/quick.ts")}\n`,
+        "agents/pay.ts": `${one.read("agents/pay.ts")}\n`,
+      },
+    });
+    expect(dryRun.map(({ agent, lines }) => [agent, lines])).toEqual([
+      ["pay", expect.arrayContaining(["  asks: Pay ACME 120.00 USD?", `  calls bank_pay {"to":"ACME","amount":"120.00"} after a yes`])],
+      ["quick", [expect.stringMatching(/^run_\w+:$/), `  answers {"n":7}`]],
+    ]);
+    expect(one.bank()).toEqual(bank);
+  });
+
+  test("says what it could not try, and asks no tool", async () => {
+    const { one } = await place();
+    const { dryRun, checks } = await check({ "agents/invoice_reconciliation.ts": `${one.read("agents/invoice_reconciliation.ts")}\n` });
+    expect(dryRun[0]?.lines.at(-1)).toBe(
+      "  not tried further: erp/get_invoice is not reachable from a check, and has not answered a recorded run",
+    );
+    expect(checks.filter(({ status }) => status === "failed")).toEqual([]);
+  });
+
+  test.each([
+    [
+      "a TypeError on an input the header allows",
+      `const parts = input.name.split("-");\nif (input.name === "") parts[5].length;`,
+      ["dry_run: agents/x.ts:9:33 SCRIPT_ERROR"],
+    ],
+    ["a value it compares with", `if (input.name === "zulu") (null as any).x;`, ["dry_run: agents/x.ts:8:42 SCRIPT_ERROR"]],
+    ["an endless loop", "while (true) {}", [/^dry_run: agents\/x\.ts(?::\d+:\d+)? LIMIT_/]],
+    [
+      "an entry that does not balance",
+      `journal_add({ date: ctx_today(), description: "x", key: "k", legs: [{ account: 5030, debit: "1.00" }, { account: 1010, credit: "2.00" }] });`,
+      ["invariants: agents/x.ts:8:1 JOURNAL_UNBALANCED"],
+    ],
+    ["its own refusal, which is right", `if (input.name === "") throw new Error("Name somebody.");`, []],
+    [
+      "what it makes of a simulated answer, which is not held against it",
+      `const done = bank_wire({ to: "A", amount: "1" }) as any;\ndone.receipt.number.length;`,
+      [],
+    ],
+  ])("meets %s", async (_, body, expected) => {
+    await place();
+    const files = {
+      "agents/x.ts": `${header("ctx, journal, bank, approval", "input: {name: {type: string, required: true}}\n")}// body\n${body}`,
+    };
+    const found = told(await check(files)).filter((one) => /^(?:dry_run|invariants)/.test(one));
+    expect(found).toHaveLength(expected.length);
+    for (const [i, one] of found.entries()) expect(one).toMatch(expected[i] ?? "");
+  });
+});
+
+describe("an act that hangs on a day or on one odd value", () => {
+  const pay = `bank_pay({ to: "A", amount: "1" })`;
+  test.each([
+    ["a day", `if (ctx_today() === "2027-03-01") ${pay};`, false],
+    ["a day it leaves early for", `if (ctx_today() < "2027-03-01") return;\n${pay};`, false],
+    ["the weekday", `const day = new Date(ctx_today()).getUTCDay();\nif (new Date(ctx_today()).getUTCDay() === 5) ${pay};`, false],
+    ["an odd value, in a function", `function go() { ${pay}; }\nif (input.name === "V-4711") go();`, false],
+    ["an odd value in a switch", `switch (input.name) { case "V-4711": ${pay}; }`, false],
+    ["an odd value, behind another door", `input.name.startsWith("4711") && ${pay};`, false],
+    [
+      "a day, with a question before it",
+      `if (ctx_today() === "2027-03-01") { approval_wait({ title: "Pay?", calls: [{ tool: "bank_pay", params: { to: "A", amount: "1" } }] }); ${pay}; }`,
+      true,
+    ],
+    ["a day, for what it does otherwise too", `if (ctx_today() === "2027-03-01") ${pay};\nelse ${pay};`, true],
+    ["a day, for what git can undo", `if (ctx_today() === "2027-03-01") journal_void({ entry_id: "a", reason: "because" });`, true],
+    ["a word", `if (input.name === "open") ${pay};`, null],
+    ["a threshold", `if (input.count > 1000) ${pay};`, null],
+  ])("%s", async (_, body, remark) => {
+    await place();
+    const found = told(
+      await check({
+        "agents/x.ts": `${header("ctx, journal, bank, approval", "input: {name: {type: string, default: a}, count: {type: integer, default: 1}}\n")}${body}`,
+      }),
+    );
+    const hidden = found.filter((one) => one.includes("CHECK_HIDDEN_BRANCH"));
+    expect(hidden.map((one) => one.startsWith("capabilities: ("))).toEqual(remark === null ? [] : hidden.map(() => remark));
+    expect(hidden.length > 0).toBe(remark !== null);
+  });
+});
