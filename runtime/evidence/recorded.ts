@@ -19,6 +19,8 @@ export interface Recorded {
   decisionOf(gate: Gate): Decision | null;
   /** The recorded effect of a call whose parameter has this value, or null. */
   effectOf(parameter: string, value: string): Effect | null;
+  /** The call under way acts outside. Answers whether all that was done outside before it is what was done before its twin. */
+  follows(acts: boolean): boolean;
   /** Names of recorded commits, in order, then made up ones. */
   commit(): string;
 }
@@ -32,11 +34,15 @@ export function createRecorded(all: readonly Step[], served: number, began: numb
   const decided = new Set<Step>();
   const commits = steps.flatMap((step) => step.changes.flatMap((change) => (change.op === "committed" ? [change.commit] : [])));
   let supposed = 0;
+  const isAct = (step: Step) => step.effect === "external" && step.state === "ok";
+  const outside = all.slice(0, served).filter(isAct).map(keyOf);
+  let underWay = "";
 
   return {
-    called({ name, params }) {
+    called(call) {
       queues ??= Map.groupBy(steps, (step) => keyOf(step));
-      twin = queues.get(keyOf({ name, params }))?.shift() ?? null;
+      underWay = keyOf(call);
+      twin = queues.get(underWay)?.shift() ?? null;
       if (twin !== null) clock = Math.max(clock, twin.at);
     },
     get twin() {
@@ -65,6 +71,12 @@ export function createRecorded(all: readonly Step[], served: number, began: numb
         (step) => step.params.includes(value) && (JSON.parse(step.params) as Record<string, Json>)[parameter] === value,
       );
       return found?.effect ?? null;
+    },
+    follows(acts) {
+      const before = all.filter((step) => isAct(step) && step.seq < (twin?.seq ?? 0)).map(keyOf);
+      const isSame = before.length === outside.length && before.sort().join("\n") === [...outside].sort().join("\n");
+      if (acts) outside.push(underWay);
+      return isSame;
     },
     commit: () => commits.shift() ?? `${++supposed}`.padStart(40, "0"),
   };
@@ -96,7 +108,8 @@ function decisionIn(step: Step): Decision | null {
     decision,
     by,
     at: step.at,
-    ...(decision === "rejected" ? {} : { calls }),
+    // A yes is to what is asked now; only an edit brings its own calls.
+    ...(decision === "edited" ? { calls } : {}),
     ...(typeof reason === "string" ? { reason } : {}),
     ...told,
   };

@@ -40,12 +40,18 @@ export async function tryRun(recording: Recording, code: Code, bench: Bench): Pr
   let attempt: Attempt;
   let place: string | null = null;
   try {
-    const script = await scriptOf(code, run, bench);
+    const course = courseOf(code, run, bench);
+    const script = await course.script;
     callable = callableIn(bench.world, script);
     const served = await servedBy(recording, code, script, bench);
     place = served.statements;
-    attempt = await execute(recording, code, script, bench, served.steps, place);
+    // A child that finds a difference starts again, which costs more than asking the host from where the other runs have differed.
+    const serve = course.parted > course.whole ? Math.min(course.first, served.steps) : served.steps;
+    attempt = await execute(recording, code, script, bench, serve, place);
     if (attempt.diverged !== null) attempt = await execute(recording, code, script, bench, attempt.diverged, place);
+    const parting = partingOf(steps, attempt);
+    if (parting === null) course.whole++;
+    else Object.assign(course, { parted: course.parted + 1, first: Math.min(course.first, parting.step) });
   } catch (error) {
     if (error instanceof Suspend) attempt = { ...newAttempt(), missing: error.waitsFor };
     else if (isOfTheCode(error)) attempt = newAttempt({ status: "failed", error: toWire(error) });
@@ -67,14 +73,24 @@ function isOfTheCode(error: unknown): boolean {
   return error instanceof ClearedError && error.code.startsWith("SCRIPT_");
 }
 
-const scripts = new WeakMap<Code, Map<string, Promise<Script>>>();
+/** What the trials of one Code share: its script, compiled once, and where the runs so far have parted from it. */
+interface Course {
+  script: Promise<Script>;
+  parted: number;
+  whole: number;
+  first: number;
+}
 
-/** Compiled once for a Code, whatever the number of runs. */
-function scriptOf(code: Code, { agent }: RunRecord, bench: Bench): Promise<Script> {
-  const known = scripts.get(code) ?? new Map<string, Promise<Script>>();
-  scripts.set(code, known);
+const courses = new WeakMap<Code, Map<string, Course>>();
+
+function courseOf(code: Code, { agent }: RunRecord, bench: Bench): Course {
+  const known = courses.get(code) ?? new Map<string, Course>();
+  courses.set(code, known);
   let found = known.get(agent);
-  if (found === undefined) known.set(agent, (found = bench.scriptIn(code.tree, agent)));
+  if (found === undefined) {
+    found = { script: bench.scriptIn(code.tree, agent), parted: 0, whole: 0, first: Number.POSITIVE_INFINITY };
+    known.set(agent, found);
+  }
   return found;
 }
 

@@ -27,12 +27,22 @@ export function tried(primitive: Primitive, around: Around): Primitive {
   if (effect === "pure") return primitive;
   if (!acts && effect !== "read") return { ...primitive, run: (params, ctx) => primitive.run(params, keyed(ctx)) };
 
+  // What the world outside says depends on what was done to it before.
+  const isOutside = acts || primitive.remote === true || primitive.plugin !== null;
+  const recall = (params: unknown, follows: boolean) => {
+    if (!follows)
+      around.supposed.push(`${primitive.name}(${clip(params)}) answers as recorded, though other things were done outside before it`);
+  };
+
   const look: Primitive["run"] = async (params, ctx) => {
     const { from } = primitive;
     const computes = from === "tree" || (from === "statement" && around.rereads) || (from === "run" && recorded.twin === null);
     // As live: what the script is told must not depend on its being tried.
     if (computes) return primitive.run(params, { ...keyed(ctx), run: { ...ctx.run, mode: "live" } });
-    if (recorded.twin !== null) return answerOf(recorded.twin, ctx, around);
+    if (recorded.twin !== null) {
+      if (isOutside) recall(params, recorded.follows(false));
+      return answerOf(recorded.twin, ctx, around);
+    }
     throw missing(`${primitive.name}(${clip(params)}) has no recorded answer left`);
   };
   if (!acts) return { ...rest, effect, run: look };
@@ -41,7 +51,11 @@ export function tried(primitive: Primitive, around: Around): Primitive {
     effect,
     run: look,
     dryRun: async (params, ctx) => {
-      if (recorded.twin !== null) return answerOf(recorded.twin, ctx, around);
+      const follows = recorded.follows(effect === "external");
+      if (recorded.twin !== null) {
+        recall(params, follows);
+        return answerOf(recorded.twin, ctx, around);
+      }
       const answer = (await dryRun?.(params, keyed(ctx))) as Json;
       around.supposed.push(`${primitive.name}(${clip(params)}) answers ${clip(answer)}`);
       return answer;

@@ -1,10 +1,15 @@
 /**
  * The evidence is true: what a trial of a seeded, random rewrite predicts equals what happens when the same input runs on the rewritten
- * code in the workspace as it was before the recorded run. Limits: what a tool nobody called then would answer, and ids of runs and commits.
+ * code in the workspace as it was before the recorded run. Limits: what a tool would answer that nobody called then, or that was called after
+ * other acts; it is simulated or recalled, and said. Ids of runs, commits and audit lines are symbols.
+ * Size: the rewrites and the workspaces they run in are most of it.
  */
-import { rmSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterAll, expect, test } from "vitest";
+import { openBusiness } from "../../examples/erp/business.ts";
 import { findingsOf } from "../../runtime/cli/check-source.ts";
 import type { Host } from "../../runtime/cli/host.ts";
 import { canonicalJson } from "../../runtime/engine/canonical.ts";
@@ -14,6 +19,7 @@ import { codeOver } from "../../runtime/evidence/reached.ts";
 import { tryRun } from "../../runtime/evidence/trial.ts";
 import type { Effects, Recording } from "../../runtime/evidence/types.ts";
 import type { RunRecord } from "../../runtime/ports.ts";
+import { answer, business as demo, finish, run as runAgent } from "../agents/harness.ts";
 import { STATEMENT } from "../engine/plugins.ts";
 import { type Workspace, closeAll, decide, host, removeAll, start, workspace } from "../engine/harness.ts";
 import { header } from "./trials.ts";
@@ -53,6 +59,25 @@ const ANYWHERE: Rewrite[] = [
   [/\n *[a-z]+_[a-z_]+\([^\n]*\);(?=\n)/g, (pick, found) => one(pick, ["", found + found])],
 ];
 
+/** What may become of a process that reads and writes with tools. */
+const PROCESS: Rewrite[] = [
+  ...ANYWHERE,
+  [/ask: [^ }]+/g, (pick) => `ask: ${one(pick, ["true", "false", "!verdict.passed", "verdict.passed"])}`],
+  [/\[approve, schedule\]/g, (pick) => one(pick, ["[schedule, approve]", "[approve]", "[schedule]", "[approve, schedule, schedule]"])],
+  [/\b(?:invoice|order|pay)\.amount/g, (pick) => one(pick, ["invoice.amount", "order.amount", "pay.amount", '"12.00"'])],
+  [
+    /(?<=terms_match)(?= })/g,
+    (pick) => one(pick, [", goods_received: false", ', variance_pct: "0.1"', ', vendor_status: "blocked"', ", duplicate: true"]),
+  ],
+  [/threshold_pct: 0/g, (pick) => one(pick, ["threshold_pct: 5", "threshold_pct: 1"])],
+  [
+    /(?<=invoice_id: )invoice_id|\{ invoice_id \}/g,
+    (pick, found) => (found.startsWith("{") ? '{ invoice_id: "INV-2024-448" }' : found + (pick(2) === 0 ? "" : " ")),
+  ],
+  [/\.\.\.pay/g, (pick) => one(pick, ['...pay, pay_date: "2024-12-01"', '...pay, amount: "1.00"', "...pay, amount: order.amount"])],
+  [/decision: "approved"/g, (pick) => one(pick, ['decision: "paid"', 'decision: ""', "decision: verdict.summary"])],
+];
+
 /** Further calls, put before a statement. */
 const EXTRAS = [
   `\nctx_log("looked at");\n`,
@@ -71,11 +96,11 @@ const EXTRAS = [
   `\nconst { shuffled } = { shuffled: Math.random() < 2 };\n`,
 ];
 
-function rewritten(text: string, pick: (below: number) => number): string {
+function rewritten(text: string, pick: (below: number) => number, rewrites: readonly Rewrite[]): string {
   const start = text.indexOf("*/\n") + 3;
   let now = text.slice(start);
   for (let times = 1 + pick(5); times > 0; ) {
-    const [what, by] = one(pick, ANYWHERE);
+    const [what, by] = one(pick, rewrites);
     const places = [...now.matchAll(what as RegExp)];
     if (places.length === 0) continue;
     const place = one(pick, places);
@@ -107,9 +132,10 @@ const sorted = (effects: Record<string, unknown>): Record<string, unknown> =>
   );
 
 interface Course {
-  at: Workspace;
+  at: Pick<Workspace, "read" | "commit">;
   opened: Host;
   agent: string;
+  rewrites: readonly Rewrite[];
   /** The workspace again as it was before the run. */
   reset(): void;
   /** The agent's run to its end, everybody saying yes. */
@@ -120,21 +146,18 @@ async function compared(
   course: Course,
   rewrites: number,
   seed: number,
-): Promise<{ tried: number; refused: number; missing: number; different: number; outcomes: Record<string, number> }> {
+): Promise<{ tried: number; refused: number; missing: number; unforeseen: number; different: number; outcomes: Record<string, number> }> {
   const { at, opened, agent } = course;
   const file = `agents/${agent}.ts`;
   const text = at.read(file);
   const recording = (await recordingOf((await course.run()).id, opened)) as Recording;
-  expect([recording.run.status, recording.steps.some((step) => step.changes.some((change) => change.op === "entries"))]).toEqual([
-    "done",
-    true,
-  ]);
   const was = await effectsOf(recording.run, recording.steps, opened.world);
+  expect([was.outcome, was.entries.length + was.calls.length > 0]).toEqual(["completed", true]);
   const pick = random(seed);
-  const counts = { tried: 0, refused: 0, missing: 0, different: 0, outcomes: {} as Record<string, number> };
+  const counts = { tried: 0, refused: 0, missing: 0, unforeseen: 0, different: 0, outcomes: {} as Record<string, number> };
   // The books as they are at HEAD when a proposal is tried: with the recorded run in them.
   while (counts.tried < rewrites) {
-    const now = rewritten(text, pick);
+    const now = rewritten(text, pick, course.rewrites);
     const head = opened.git.tree(await opened.git.head());
     const code = codeOver(head, new Map([[file, now]]));
     const findings = await findingsOf(code.tree, file, opened).catch((error: Error) => [error]);
@@ -148,17 +171,33 @@ async function compared(
       counts.missing++;
       continue;
     }
+    // Once it is known where the code parts from the recording, less of it is served; that changes nothing.
+    expect(told((await tryRun(recording, code, opened)).effects)).toEqual(told(trial.effects));
     course.reset();
     at.commit({ [file]: now }, "agent: rewritten");
     const end = await course.run();
     const real = await effectsOf(end, await opened.engine.steps(end.id), opened.world);
-    const without: (keyof Effects)[] = trial.supposed.some((line) => line.includes(" answers ")) ? ["result"] : [];
+    const simulates = trial.supposed.some((line) => line.includes(" answers "));
+    if (simulates && real.error?.code.startsWith("TOOL_") === true) {
+      // The tool says no to what nobody had asked it: up to there it is as predicted, and the prediction says what it supposed.
+      const calls = new Set(trial.effects.calls.map((call) => canonicalJson(call)));
+      expect(real.calls.filter((call) => !calls.has(canonicalJson(call)))).toEqual([]);
+      counts.unforeseen++;
+      continue;
+    }
+    const without: (keyof Effects)[] = trial.supposed.length > 0 ? ["result"] : [];
     expect({ now, ...told(trial.effects, without) }).toEqual({ now, ...told(real, without) });
     if (canonicalJson(told(trial.effects)) !== canonicalJson(told(was))) counts.different++;
     const word = trial.effects.error?.code ?? trial.effects.outcome ?? "";
     counts.outcomes[word] = (counts.outcomes[word] ?? 0) + 1;
   }
   return counts;
+}
+
+/** Most rewrites change something, and most of what they change is foreseen. */
+function expectEvidence({ tried, missing, unforeseen, different }: Awaited<ReturnType<typeof compared>>): void {
+  expect(missing + unforeseen).toBeLessThan(tried / 3);
+  expect(different).toBeGreaterThan(tried / 2);
 }
 
 const NOW = Date.UTC(2026, 10, 6, 12);
@@ -175,6 +214,7 @@ async function course(agent: string, files: Record<string, string>, loose: Recor
     at,
     opened,
     agent,
+    rewrites: ANYWHERE,
     reset() {
       at.git("reset", "-q", "--hard", base);
       rmSync(join(at.dir, "import/processed"), { recursive: true, force: true });
@@ -199,7 +239,7 @@ test("ingest", { timeout: 300_000 }, async () => {
     { "agents/ingest.ts": one.read("agents/ingest.ts").replace(NARROW, USES) },
     { "import/october.csv": STATEMENT },
   );
-  console.log(await compared(course_, 80, 1));
+  expectEvidence(await compared(course_, 80, 1));
   await closeAll();
 });
 
@@ -219,6 +259,50 @@ notify_send({ to: "pat", subject: "Paid", text: "at " + rate, channel: "page" })
 audit_add({ subject: "ACME", text: "Paid" });
 ({ isPaid, rate, known: made.known })
 `;
-  console.log(await compared(await course("payer", { "agents/payer.ts": text }), 60, 2));
+  expectEvidence(await compared(await course("payer", { "agents/payer.ts": text }), 60, 2));
   await closeAll();
 });
+
+test("invoice reconciliation, on the demo business", { timeout: 300_000 }, async () => {
+  const business = await demo();
+  const pristine = join(business.dir, ".cleared/pristine.db");
+  openBusiness(pristine).close();
+  const git = (...args: string[]) =>
+    execFileSync("git", ["-c", "user.name=Pat", "-c", "user.email=pat@example.com", ...args], { cwd: business.dir, encoding: "utf8" });
+  const base = git("rev-parse", "HEAD").trim();
+  const course: Course = {
+    at: {
+      read: (path) => readFileSync(join(business.dir, path), "utf8"),
+      commit(files) {
+        for (const [path, text] of Object.entries(files)) writeFileSync(join(business.dir, path), text);
+        git("commit", "-qam", "agent: rewritten");
+        return git("rev-parse", "HEAD").trim();
+      },
+    },
+    opened: business.host,
+    agent: "invoice_reconciliation",
+    rewrites: PROCESS,
+    reset() {
+      git("reset", "-q", "--hard", base);
+      restore(join(business.dir, ".cleared/erp.db"), pristine);
+    },
+    async run() {
+      let end = await runAgent(business, "invoice_reconciliation", { invoice_id: "INV-2024-447" });
+      while (end.status === "waiting") end = await answer(business, end);
+      return end;
+    },
+  };
+  expectEvidence(await compared(course, 60, 3));
+  await finish();
+});
+
+/** The rows of a business as another file has them, under the server that has it open. */
+function restore(file: string, from: string): void {
+  const db = new DatabaseSync(file, { timeout: 10_000 });
+  db.exec(`ATTACH '${from}' AS first`);
+  const tables = db.prepare("SELECT name FROM first.sqlite_master WHERE type = 'table'").all() as { name: string }[];
+  db.exec(
+    `BEGIN IMMEDIATE; ${tables.map(({ name }) => `DELETE FROM main.${name}; INSERT INTO main.${name} SELECT * FROM first.${name};`).join(" ")} COMMIT`,
+  );
+  db.close();
+}
