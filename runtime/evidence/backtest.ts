@@ -3,7 +3,7 @@
  * than the one before made is compared with what the one before does to it, so that a change answers for itself alone.
  */
 import { replayRun, stopped } from "../engine/replay.ts";
-import { ClearedError } from "../errors.ts";
+import { ClearedError, kindOf } from "../errors.ts";
 import type { Json, RunRecord, Tree } from "../ports.ts";
 import { type Exact, ZERO, fromExact, plus, toExact } from "../workspace/amounts.ts";
 import { findEntry } from "../workspace/months.ts";
@@ -83,7 +83,7 @@ export async function backtest(
     const { run, steps } = recording;
     if (!(await isMadeBy(before.tree, bench.git.tree(run.pin.commit), files))) {
       const { effects, missing } = await tryRun(recording, before, bench);
-      if (missing === null && effects.error?.code.startsWith("SCRIPT_") !== true) return effects;
+      if (missing === null && (effects.error === null || kindOf(effects.error.code) !== "script")) return effects;
     }
     return effectsOf(run, steps, bench.world);
   }
@@ -94,7 +94,7 @@ async function filesBefore({ tree }: Code, agent: string, bench: Bench): Promise
   try {
     return await filesOf(await bench.scriptIn(tree, agent), tree);
   } catch (error) {
-    if (error instanceof ClearedError && error.code.startsWith("SCRIPT_")) return [];
+    if (error instanceof ClearedError && error.kind === "script") return [];
     throw error;
   }
 }

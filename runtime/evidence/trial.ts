@@ -23,6 +23,8 @@ import type { Code, Divergence, Recording, Trial } from "./types.ts";
 /** How one execution ended. */
 type Ended = Parameters<RunLog["end"]>[0];
 
+const EXTRA_CALLS = 20_000;
+
 interface Attempt {
   ended: Ended | null;
   steps: readonly Step[];
@@ -70,7 +72,7 @@ export async function tryRun(recording: Recording, code: Code, bench: Bench): Pr
 
 /** A script that does not compile is the code's own failure; a repository or a sandbox that cannot be used is not. */
 function isOfTheCode(error: unknown): boolean {
-  return error instanceof ClearedError && error.code.startsWith("SCRIPT_");
+  return error instanceof ClearedError && error.kind === "script";
 }
 
 /** What the trials of one Code share: its script, compiled once, and where the runs so far have parted from it. */
@@ -151,6 +153,11 @@ async function execute(
     suppose: (seq, gate) => answered(gate, recording, recorded, isWhole && seq === steps.length, attempt.supposed),
     supposeCommit: () => recorded.commit(),
     mayAct: () => undefined,
+    // Somebody waits for it: code that makes far more calls than the run it is tried on has gone astray.
+    async limits() {
+      const limits = await bench.world.limits(run);
+      return { ...limits, calls: Math.min(limits.calls, EXTRA_CALLS + 10 * steps.length) };
+    },
     guard: () => undefined,
   };
 
