@@ -139,9 +139,7 @@ test("a correction becomes a case in the same commit: open until a script learns
   const name = String(file).slice("cases/".length, -".yaml".length);
   const open = await tryCases(opened, []);
   expect(open).toMatchObject({ passed: 0, open: [name], failed: [] });
-  expect(open.results[0]?.why[0]).toMatch(
-    /BLUE BOTTLE COFFEE: a person left it as .*; it comes out as Expenses:Office Supplies 4.75 USD/,
-  );
+  expect(open.results[0]?.why[0]).toMatch(/BLUE BOTTLE COFFEE: a person left it as .*; it comes out as Expenses:Office Supplies 4.75 USD/);
 
   const rule = '{ text: "BLUE BOTTLE", account: 5050, vendor: "Blue Bottle", confidence: 0.97 },\n  { text: "AWS"';
   const learnt = await edited(opened, "agents/ingest.ts", '{ text: "AWS"', rule);
