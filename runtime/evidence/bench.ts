@@ -6,7 +6,7 @@ import { toolClassIn } from "../checks/tool-class.ts";
 import type { World } from "../engine/run.ts";
 import type { Script } from "../engine/script.ts";
 import { ClearedError } from "../errors.ts";
-import type { Cards, Clock, Engine, Git, Imports, Json, RunLog, RunRecord, Step, Tools, Tree, WorkspaceView } from "../ports.ts";
+import type { Cards, Change, Clock, Engine, Git, Imports, Json, RunLog, RunRecord, Step, Tools, Tree, WorkspaceView } from "../ports.ts";
 import { Suspend } from "../primitive.ts";
 import type { Config, Trust } from "../workspace/config.ts";
 import { treeOver } from "../workspace/tree-over.ts";
@@ -86,9 +86,16 @@ export function standingGit(
 /** A view whose writes stay in it. `settled`: true while the trial has done exactly what the run did, so its commits need no check. */
 export function trialView(
   view: WorkspaceView,
-  { recorded, trust, settled, rereads }: { recorded: Recorded; trust: Trust; settled: () => boolean; rereads: boolean },
+  {
+    recorded,
+    trust,
+    settled,
+    rereads,
+    supposed,
+  }: { recorded: Recorded; trust: Trust; settled: () => boolean; rereads: boolean; supposed: string[] },
 ): WorkspaceView {
   let open = false;
+  const wished: Change[] = [];
   const parsed = new Set<string>();
   const note = (step: Pick<Step, "changes">) => {
     for (const change of step.changes) {
@@ -104,15 +111,21 @@ export function trialView(
       return view.ports.imports.markProcessed(name);
     },
   };
+  const propose: WorkspaceView["ports"]["propose"] = async (wish) => {
+    const said = JSON.parse(recorded.twin?.result ?? "null") as Awaited<ReturnType<typeof propose>> | null;
+    if (said === null) supposed.push(`the proposal "${wish.title}" is taken, which the recorded run did not make`);
+    if (said?.accepted !== false) wished.push({ op: "propose", ...wish, by: "", base: "" });
+    return said ?? { accepted: true, proposal: null, reason: "" };
+  };
   return {
     ...view,
-    ports: { ...view.ports, imports, tools: recordedTools(recorded, trust), children: recordedChildren(recorded) },
+    ports: { ...view.ports, imports, propose, tools: recordedTools(recorded, trust), children: recordedChildren(recorded) },
     restore(step) {
       note(step);
       view.restore(step);
     },
     takeChanges() {
-      const changes = view.takeChanges();
+      const changes = [...view.takeChanges(), ...wished.splice(0)];
       note({ changes });
       return changes;
     },

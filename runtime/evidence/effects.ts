@@ -30,6 +30,8 @@ export async function effectsOf(run: RunRecord, steps: readonly Step[], knows: P
       else if (change.op === "file") effects.files[change.path] = change.text;
       else if (change.op === "review") effects.reviews.push({ about: change.entry ?? change.title, title: change.title });
       else if (change.op === "emit") effects.events.push({ event: change.event, payload: change.payload });
+      else if (change.op === "propose")
+        effects.events.push({ event: "proposal", payload: { title: change.title, reason: change.reason, files: change.files } });
       else if (change.op === "answered") effects.gates.push({ title: asked(step).title ?? step.name, calls: [] });
       else if (change.op === "decided") {
         effects.gates.push({
@@ -70,7 +72,7 @@ export async function effectsOf(run: RunRecord, steps: readonly Step[], knows: P
   }
 }
 
-const LANDING: ReadonlySet<Change["op"]> = new Set(["entries", "status", "remove", "file", "review", "emit"]);
+const LANDING: ReadonlySet<Change["op"]> = new Set(["entries", "status", "remove", "file", "review", "emit", "propose"]);
 const isCommit = ({ changes }: Step): boolean => changes.some((change) => change.op === "committed");
 
 function toEffect(entry: Entry): EntryEffect {

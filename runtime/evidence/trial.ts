@@ -147,7 +147,13 @@ async function execute(
       // Nothing of today's import/ belongs to the recorded run.
       const place = { git, base: git.tree(run.pin.commit), dir: statements ?? join(bench.dir, STATE, "nowhere") };
       const settled = () => isWhole && !reached && run.status === "done";
-      view = trialView(await bench.viewAt(run, own, now, place), { recorded, trust: bench.trust, settled, rereads: statements !== null });
+      view = trialView(await bench.viewAt(run, own, now, place), {
+        recorded,
+        trust: bench.trust,
+        settled,
+        rereads: statements !== null,
+        supposed: attempt.supposed,
+      });
       return view;
     },
     suppose: (seq, gate) => answered(gate, recording, recorded, isWhole && seq === steps.length, attempt.supposed),

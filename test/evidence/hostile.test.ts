@@ -82,3 +82,19 @@ test.for(HOSTILE)("code that %s", { timeout: 30_000 }, async ([, text, expected]
   expect(world()).toBe(before);
   expect(await only(opened, "honest", { "agents/honest.ts": `${honest}// reviewed\n` })).toBe("same");
 });
+
+test("what an agent proposes is proposed by no trial, and compared", async () => {
+  const wish = (text: string) => `${header("propose")}
+propose_change({ title: "Learn", reason: "it was seen", files: [{ path: "knowledge/x.md", text: "${text}" }] }).accepted
+`;
+  one.commit({ "agents/learner.ts": wish("one") });
+  expect((await run(opened, "learner")).status).toBe("done");
+  const before = world();
+  expect(await only(opened, "learner", { "agents/learner.ts": `${wish("one")}// reviewed\n` })).toBe("same");
+  expect(await only(opened, "learner", { "agents/learner.ts": wish("two") })).toMatchObject({
+    class: "changed",
+    why: ["new event proposal", "no more event proposal"],
+    supposed: [`the proposal "Learn" is taken, which the recorded run did not make`],
+  });
+  expect(world()).toBe(before);
+});
