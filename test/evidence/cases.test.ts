@@ -1,6 +1,7 @@
 /**
  * The ratchet: what a person corrects, what an accepted change changes and what somebody adds becomes a case, and no later change may break
  * it. On real workspaces, through the decision and the commands' own functions.
+ * Size: one workspace's story, whose steps build on each other.
  */
 import { afterAll, expect, test } from "vitest";
 import { createApi } from "../../runtime/cli/api.ts";
