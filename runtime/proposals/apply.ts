@@ -19,7 +19,6 @@ import {
   lastWord,
   questionOf,
   rememberApproval,
-  rememberReport,
 } from "./deciding.ts";
 import { isCase } from "./paths.ts";
 import { type ProposalStore, type ProposalWorld, createProposals } from "./store.ts";
@@ -178,7 +177,6 @@ async function onToday(world: ApplyWorld, store: ProposalStore, proposal: Propos
   await prepare(proposal.id);
   const now = await store.get(proposal.id);
   const other = whyDifferent(report, now);
-  if (now.report !== null) rememberReport(world.database, now.id, now.report);
   if (other === null) return now;
   throw notNow(
     `Proposal ${now.number} looks different on today's code than when it was last shown (${other}). Look at it again with \`cleared proposals show ${now.number}\`, then decide.`,

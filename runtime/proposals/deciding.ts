@@ -2,6 +2,8 @@
  * Who may decide a proposal, and what exactly is decided: the question a person signs is one content commit, and a yes counts while the
  * report it was given on stands. Reports and states may come from another clone, so only what was made here is believed.
  */
+import { createHash } from "node:crypto";
+import { canonicalJson } from "../engine/canonical.ts";
 import { getFact, setFact } from "../engine/cards.ts";
 import type { Database } from "../engine/database.ts";
 import type { Card, CardDraft, Decision } from "../ports.ts";
@@ -61,13 +63,19 @@ export function differenceThatMatters(was: Report, now: Report): string | null {
 const reportFact = (id: string): string => `proposal report ${id}`;
 const APPROVED = "proposal approved ";
 
-/** Says that this workspace has made the proposal's report itself; called by whoever checks a proposal. */
-export function rememberReport(database: Database, id: string, report: Report): void {
-  setFact(database, reportFact(id), `${report.on} ${report.at}`);
+/** By all it says: another clone could put other words, levels and checks under the same commit and time. */
+const digestOf = (report: Report): string =>
+  createHash("sha256")
+    .update(canonicalJson(JSON.parse(JSON.stringify(report))))
+    .digest("base64url");
+
+/** Says that this workspace has made the report of a proposal that may be decided; null: what it made last lets nobody say yes. */
+export function rememberReport(database: Database, id: string, report: Report | null): void {
+  setFact(database, reportFact(id), report === null ? "" : digestOf(report));
 }
 
 export function isOwnReport(database: Database, { id, report }: Proposal): boolean {
-  return report !== null && getFact(database, reportFact(id)) === `${report.on} ${report.at}`;
+  return report !== null && getFact(database, reportFact(id)) === digestOf(report);
 }
 
 /** Durable before the state says approved: only where a proposal was approved is it applied, or two clones would both do it. */

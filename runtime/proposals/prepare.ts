@@ -61,8 +61,8 @@ async function look(world: Preparing, store: ProposalStore, proposal: Proposal):
   const files = await textsOf(proposal, world.git.tree(proposal.commit));
   const tree = treeOver(base, new Map(Object.entries(files)));
   const report = await reportOf(world, proposal, { on, base, tree, files });
-  rememberReport(world.database, proposal.id, report);
   const why = obstacle(proposal, report);
+  rememberReport(world.database, proposal.id, why === null ? report : null);
   return store.update(proposal.id, { state: why === null ? "ready" : "blocked", why, report }, { from: ["checking"] });
 }
 

@@ -248,6 +248,25 @@ describe("a HEAD that has moved", { timeout: 60_000 }, () => {
     expect(await failure(refuses)).toMatchObject({ code: "PROPOSAL_STATE", message: expect.stringContaining("types: 1 finding") });
   });
 
+  it("nor one that only stands where ours stood: other words under its commit and time, or ours of a proposal that was blocked", async () => {
+    const { owner, store } = await opened();
+    const proposal = await ready(
+      owner,
+      { [HELLO]: script(1) },
+      {},
+      { approvals: 2, dryRun: [{ agent: "hello", lines: ["it’s “1” \n: - #"] }] },
+    );
+    const forged = { ...reportOn("", 0), ...proposal.report, approvals: 1 };
+    await store.update(proposal.id, { state: "ready", report: forged }, { from: ["ready"] });
+    const card = cardOf(owner, proposal);
+    const refuses = (more = {}, state: "ready" | "blocked" = "ready") =>
+      failure(decideProposal(owner, card, says(owner, proposal, "approved"), checking(owner, more, state)));
+    expect((await refuses({ approvals: 2 })).message).toContain("it now asks for 2 people");
+    await checking(owner, {}, "blocked")(proposal.id);
+    await store.update(proposal.id, { state: "ready" }, { from: ["blocked"] });
+    expect((await refuses({}, "blocked")).message).toContain("types: 1 finding");
+  });
+
   it("and another branch that is checked out refuses before anything is decided", async () => {
     const { one, owner, store } = await opened();
     const proposal = await ready(owner, { [HELLO]: script(1) });

@@ -31,7 +31,7 @@ export function checking(owner: Host, more: Partial<Report> = {}, state: "ready"
     await store.update(id, { state: "checking" }, { from: ["draft", "ready", "blocked"] });
     const report = reportOn(await owner.git.head(), owner.clock.now(), more);
     await store.update(id, { state, report, ...(state === "blocked" ? { why: "types: 1 finding" } : {}) }, { from: ["checking"] });
-    rememberReport(owner.database, id, report);
+    rememberReport(owner.database, id, state === "ready" ? report : null);
   };
 }
 
