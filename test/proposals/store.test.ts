@@ -46,7 +46,10 @@ describe("a proposal", () => {
     expect(shown).toContain(`Proposal: ${proposal.id}\n    Proposed-by: Pat`);
     expect(one.git("rev-parse", "HEAD").trim()).toBe(base);
     expect(one.git("status", "--porcelain")).toBe("");
-    expect(await store.create(draft(script(1)), base)).toMatchObject({ known: true, proposal: { id: proposal.id, number: 1 } });
+    const again = await store.create(draft(script(1), { despite: "on purpose" }), base);
+    expect(again).toMatchObject({ known: true, proposal: { id: proposal.id, number: 1 } });
+    // Without the reason it is another question.
+    expect((await store.create(draft(script(1)), base)).known).toBe(false);
   });
 
   it("moves by compare-and-swap; who comes late is told", async () => {
