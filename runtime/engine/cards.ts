@@ -149,12 +149,11 @@ export function takeEmitted(database: Database, key: string): void {
   database.write(() => database.run("UPDATE emitted SET taken = 1 WHERE key = ?", key));
 }
 
-/** Cards of proposals by agents that nobody has looked at: released by a run, or recorded and not checked; oldest first. */
+/** Cards of proposals that nobody has looked at to the end: released by a run, recorded and not checked, or cut off in between; oldest first. */
 export function unsettledProposals(database: Database): number[] {
-  const by = "coalesce(json_extract(document, '$.body.by'), json_extract(document, '$.body.draft.by'))";
   return database
     .all<{ id: number }>(
-      `SELECT id FROM cards WHERE decision IS NULL AND kind = 'proposal' AND json_extract(document, '$.body.state') = 'draft' AND ${by} LIKE 'agent:%' ORDER BY id`,
+      "SELECT id FROM cards WHERE decision IS NULL AND kind = 'proposal' AND json_extract(document, '$.body.state') IN ('draft', 'checking') ORDER BY id",
     )
     .map(({ id }) => id);
 }

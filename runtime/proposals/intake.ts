@@ -111,6 +111,8 @@ export async function settleDrafts(
   prepare: (id: string) => Promise<unknown>,
 ): Promise<Proposal[]> {
   const made: Proposal[] = [];
+  // A card may lag behind what a process that was killed had recorded.
+  await createProposals(world).list();
   for (const { card, ...waiting } of waitingDrafts(world)) {
     const close = (reason: string) => {
       // Somebody else may have settled it in the meantime.
@@ -126,7 +128,7 @@ export async function settleDrafts(
     if (known && proposal.number !== card.id) close(`It is proposed already, as number ${proposal.number}.`);
     if (!known) made.push(proposal);
   }
-  // Also those of a process that was killed right here.
+  // Also those of a process that was killed while it looked at one, whoever proposed it.
   for (const card of unsettledProposals(world.database)) {
     const { proposal } = (world.cards.get(card)?.body ?? {}) as { proposal?: string };
     if (proposal !== undefined) await prepare(proposal);

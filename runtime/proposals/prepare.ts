@@ -39,17 +39,34 @@ export interface Preparing extends ApplyWorld, Bench {
 /** As far back as runs are tried: a quarter has every kind of month in it. */
 export const BACKTEST_DAYS = 90;
 
-/** Looks at a proposal that is not decided: afterwards it is ready, or blocked with the reason. @throws PROPOSAL_UNKNOWN, PROPOSAL_STATE */
+/** What this process looks at right now, by folder and id. */
+const underway = new Map<string, Promise<Proposal>>();
+
+/**
+ * Looks at a proposal that is not decided: afterwards it is ready, or blocked with the reason. Whoever asks while it is looked at gets
+ * what that comes to. @throws PROPOSAL_UNKNOWN, PROPOSAL_STATE
+ */
 export async function prepare(world: Preparing, id: string | number): Promise<Proposal> {
   const store = createProposals(world);
   const proposal = await store.get(id);
+  const key = `${world.dir} ${proposal.id}`;
+  const known = underway.get(key) ?? lookOnce(world, store, proposal).finally(() => underway.delete(key));
+  underway.set(key, known);
+  return known;
+}
+
+async function lookOnce(world: Preparing, store: ProposalStore, proposal: Proposal): Promise<Proposal> {
   const from = OPEN.filter((state) => state !== "approved");
   const checking = await store.update(proposal.id, { state: "checking" }, { from });
   try {
     return await look(world, store, checking);
   } catch (error) {
-    if (!(error instanceof ClearedError) || error.kind === "internal") throw error;
-    return store.update(proposal.id, { state: "blocked", why: `It could not be checked: ${error.message}` }, { from: ["checking"] });
+    const isOurs = !(error instanceof ClearedError) || error.kind === "internal";
+    const why = `It could not be checked: ${isOurs ? `an error of Cleared itself. \`cleared proposals check ${proposal.number}\` tries again.` : error.message}`;
+    // Also after an error of ours, or the next owner would run into it by itself, again and again.
+    const blocked = await store.update(proposal.id, { state: "blocked", why }, { from: ["checking"] });
+    if (isOurs) throw error;
+    return blocked;
   }
 }
 

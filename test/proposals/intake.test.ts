@@ -1,7 +1,9 @@
 /** Proposals by agents: asked for by a script, durable with its commit, once for a step, within limits, and checked by the owner. */
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import type { Host } from "../../runtime/cli/host.ts";
-import { admitWish } from "../../runtime/cli/wishes.ts";
+import { prepareProposal } from "../../runtime/cli/preparing.ts";
+import { admitWish, settleProposals } from "../../runtime/cli/wishes.ts";
+import { unsettledProposals } from "../../runtime/engine/cards.ts";
 import { settleDrafts } from "../../runtime/proposals/intake.ts";
 import { createProposals } from "../../runtime/proposals/store.ts";
 import type { Json } from "../../runtime/ports.ts";
@@ -148,5 +150,29 @@ describe("propose_change", () => {
     expect(all).toHaveLength(1);
     expect(prepared).toEqual([all[0]?.id]);
     expect(next.cards.list({ kind: "proposal" })).toHaveLength(1);
+  });
+
+  it("a person's that was killed as a draft or while it was checked is looked at by whoever comes next, once", async () => {
+    const { one, owner } = await opened();
+    const store = createProposals(owner);
+    const files = (text: string) => ({ "agents/learner.ts": AGENT.replace("three times", text) });
+    const head = await owner.git.head();
+    const made = [];
+    for (const text of ["twice", "often"])
+      made.push((await store.create({ title: text, reason: "", by: "Pat", files: files(text) }, head)).proposal);
+    await store.update(made[1]?.id ?? "", { state: "checking" }, { from: ["draft"] });
+    await abandon(owner);
+    const next = await host(one, { clock: { now: () => NOON + HOUR } });
+    await Promise.all([settleProposals(next, () => {}), ...made.map(({ id }) => prepareProposal(next, id))]);
+    expect((await createProposals(next).list()).map(({ state, why }) => [state, why])).toEqual([
+      ["ready", null],
+      ["ready", null],
+    ]);
+    const looks = made.map(({ id }) => one.git("log", "--format=%s", `refs/cleared/proposals/${id}/state`).trim().split("\n"));
+    expect(looks).toEqual([
+      ["checked: ready", "checking"],
+      ["checked: ready", "checking", "checking"],
+    ]);
+    expect(unsettledProposals(next.database)).toEqual([]);
   });
 });
