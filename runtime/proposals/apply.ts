@@ -220,14 +220,19 @@ async function block(store: ProposalStore, { id, number }: Proposal, why: string
 
 /** Makes the commit of an approved proposal, once, and says so in its state. @throws GIT_STATE, PROPOSAL_STATE */
 async function applyApproved(world: ApplyWorld, store: ProposalStore, proposal: Proposal): Promise<Proposal> {
-  const { git } = world;
+  const { git, trust } = world;
+  // What lies in the refs may come from another clone: only who has signed this content is named.
+  const authority = createAuthority(trust.people, (await world.config()).policy);
+  const question = questionOf(proposal, trust.people.length);
+  const yes = proposal.decisions.filter((one) => one.decision === "approved" && authority.objection(question, one) === null);
+  if (yes.length === 0) throw await block(store, proposal, "no yes to it counts by what trust.yaml says now.", "approved");
   let conflict: string | null = null;
   const done = await git.commit({
     message: messageOf(proposal),
     trailers: {
       Proposal: proposal.id,
       "Proposed-by": proposal.by,
-      "Approved-by": [...new Set(proposal.decisions.filter(({ decision }) => decision === "approved").map(({ by }) => by))].join(", "),
+      "Approved-by": [...new Set(yes.map(({ by }) => by))].join(", "),
     },
     build: async (head) => {
       // Asked anew at each try: a commit with this trailer may have come in the meantime.

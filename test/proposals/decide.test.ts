@@ -267,6 +267,15 @@ describe("a HEAD that has moved", { timeout: 60_000 }, () => {
     expect((await refuses({}, "blocked")).message).toContain("types: 1 finding");
   });
 
+  it("and a name that nobody signed is not among those who said yes", async () => {
+    const { one, owner, store } = await opened();
+    const proposal = await ready(owner, { [HELLO]: script(1) });
+    const forged = [{ ...says(owner, proposal, "approved"), by: "Boss" }];
+    await store.update(proposal.id, { state: "ready", decisions: forged }, { from: ["ready"] });
+    await decide(owner, await store.get(proposal.id));
+    expect(one.git("log", "-1", "--format=%(trailers:key=Approved-by,valueonly)").trim()).toBe("Pat");
+  });
+
   it("and another branch that is checked out refuses before anything is decided", async () => {
     const { one, owner, store } = await opened();
     const proposal = await ready(owner, { [HELLO]: script(1) });
