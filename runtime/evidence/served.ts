@@ -7,8 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { canonicalJson } from "../engine/canonical.ts";
 import type { Script } from "../engine/script.ts";
-import type { Step, Tree } from "../ports.ts";
-import { type Header, parseHeader } from "../sandbox/header.ts";
+import type { Json, RunRecord, Step, Tree } from "../ports.ts";
+import { type Header, parseHeader, validateInput } from "../sandbox/header.ts";
 import type { Config } from "../workspace/config.ts";
 import { scanImports } from "../workspace/imports.ts";
 import { CONFIG, IMPORT, IMPORTERS, PROCESSED, TOOLS, agentFile } from "../workspace/layout.ts";
@@ -26,8 +26,7 @@ export interface Served {
 export async function servedBy(recording: Recording, code: Code, script: Script, bench: Bench): Promise<Served> {
   const { run, steps } = recording;
   const then = bench.git.tree(run.pin.commit);
-  if (!(await hasSameRights(then, agentFile(run.agent), code, script.header)))
-    return { steps: 0, statements: await rereads(recording, code, bench) };
+  if (!(await hasSameRights(then, run.agent, code, script.header))) return { steps: 0, statements: await rereads(recording, code, bench) };
   const tools = await sameFiles(then, code.tree, TOOLS);
   const laid = await changedFiles(code);
   const texts = await Promise.all([...laid].map(async ([path, text]) => (await then.read(path)) !== text));
@@ -47,20 +46,48 @@ async function dependsOnFiles(step: Step, { world }: Bench): Promise<boolean> {
   return effect === "write" || from === "tree" || from === "statement";
 }
 
+/**
+ * The run's input as a start of this code would take it: what the header of then filled in is left to the header now.
+ * @throws RUN_INPUT for one that the header refuses
+ */
+export async function inputFor({ input, agent, pin, mode }: RunRecord, code: Code, header: Header, bench: Bench): Promise<Json> {
+  const then = bench.git.tree(pin.commit);
+  if (mode !== "live" || (await then.blob(agentFile(agent))) === (await code.tree.blob(agentFile(agent)))) return input;
+  const fields = (await headerAt(then, agent))?.input ?? {};
+  const isFilled = ([key, value]: [string, Json]) => canonicalJson(fields[key]?.default ?? null) === canonicalJson(value) && value !== null;
+  const isFields = typeof input === "object" && input !== null && !Array.isArray(input);
+  return validateInput(header, isFields ? Object.fromEntries(Object.entries(input).filter((one) => !isFilled(one))) : input);
+}
+
 // Most recorded runs of an agent were made by few versions of it.
 const MAX_HEADERS = 50;
-const headers = new Map<string, Header>();
+const headers = new Map<string, Header | null>();
+
+/** Null for an agent that was not there, or whose header cannot be read any more. */
+async function headerAt(tree: Tree, agent: string): Promise<Header | null> {
+  const blob = (await tree.blob(agentFile(agent))) ?? "";
+  const known = headers.get(blob);
+  if (known !== undefined) return known;
+  const header = read((await tree.read(agentFile(agent))) ?? "", agentFile(agent));
+  if (headers.size >= MAX_HEADERS) headers.clear();
+  headers.set(blob, header);
+  return header;
+}
+
+function read(source: string, file: string): Header | null {
+  try {
+    return parseHeader(source, file);
+  } catch {
+    return null; // it is another's than the code that is tried, and nothing of it is held against that
+  }
+}
 
 /** The header's rights as they were: what they allowed then, they allow now. */
-async function hasSameRights(then: Tree, file: string, { tree }: Code, now: Header): Promise<boolean> {
-  const blob = await then.blob(file);
-  if (blob === (await tree.blob(file))) return true;
-  if (blob === null) return false;
-  const was = headers.get(blob) ?? parseHeader((await then.read(file)) ?? "", file);
-  if (headers.size >= MAX_HEADERS) headers.clear();
-  headers.set(blob, was);
+async function hasSameRights(then: Tree, agent: string, { tree }: Code, now: Header): Promise<boolean> {
+  if ((await then.blob(agentFile(agent))) === (await tree.blob(agentFile(agent)))) return true;
+  const was = await headerAt(then, agent);
   const rights = ({ machine, mutates, process }: Header) => canonicalJson([machine?.hash ?? null, mutates ?? null, process ?? null]);
-  return was.uses.every((one) => now.uses.includes(one)) && rights(was) === rights(now);
+  return was?.uses.every((one) => now.uses.includes(one)) === true && rights(was) === rights(now);
 }
 
 async function sameFiles(a: Tree, b: Tree, folder: string): Promise<boolean> {

@@ -16,7 +16,7 @@ import { STATE } from "../workspace/layout.ts";
 import { type Bench, changedFiles, missing, standingGit, trialView } from "./bench.ts";
 import { effectsOf } from "./effects.ts";
 import { type Recorded, callsKey, createRecorded } from "./recorded.ts";
-import { servedBy } from "./served.ts";
+import { inputFor, servedBy } from "./served.ts";
 import { tried } from "./tried.ts";
 import type { Code, Divergence, Recording, Trial } from "./types.ts";
 
@@ -45,12 +45,13 @@ export async function tryRun(recording: Recording, code: Code, bench: Bench): Pr
     const course = courseOf(code, run, bench);
     const script = await course.script;
     callable = callableIn(bench.world, script);
+    const started = { ...recording, run: { ...run, input: await inputFor(run, code, script.header, bench) } };
     const served = await servedBy(recording, code, script, bench);
     place = served.statements;
     // A child that finds a difference starts again, which costs more than asking the host from where the other runs have differed.
     const serve = course.parted > course.whole ? Math.min(course.first, served.steps) : served.steps;
-    attempt = await execute(recording, code, script, bench, serve, place);
-    if (attempt.diverged !== null) attempt = await execute(recording, code, script, bench, attempt.diverged, place);
+    attempt = await execute(started, code, script, bench, serve, place);
+    if (attempt.diverged !== null) attempt = await execute(started, code, script, bench, attempt.diverged, place);
     const parting = partingOf(steps, attempt);
     if (parting === null) course.whole++;
     else Object.assign(course, { parted: course.parted + 1, first: Math.min(course.first, parting.step) });
@@ -70,9 +71,9 @@ export async function tryRun(recording: Recording, code: Code, bench: Bench): Pr
   };
 }
 
-/** A script that does not compile is the code's own failure; a repository or a sandbox that cannot be used is not. */
+/** A script that does not compile or take the input is the code's own failure; a repository or a sandbox that cannot be used is not. */
 function isOfTheCode(error: unknown): boolean {
-  return error instanceof ClearedError && error.kind === "script";
+  return error instanceof ClearedError && (error.kind === "script" || error.code === "RUN_INPUT");
 }
 
 /** What the trials of one Code share: its script, compiled once, and where the runs so far have parted from it. */
