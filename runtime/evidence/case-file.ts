@@ -87,7 +87,6 @@ const outcome = z.enum(["completed", "rejected", "expired", "blocked"] as const 
 const decision = z.enum(["approved", "rejected", "expired", "edited"]);
 
 // What a recorded step may have changed (ports.ts Change), so that a case written by hand cannot upset the view it is restored into.
-const rest = object.optional();
 const change = z.discriminatedUnion("op", [
   z.strictObject({ op: z.literal("entries"), text: z.string() }),
   z.strictObject({ op: z.literal("status"), id: line(40), status }),
@@ -104,7 +103,7 @@ const change = z.discriminatedUnion("op", [
   z.strictObject({ op: z.literal("entered"), state: z.string(), machine: z.string() }),
   z.strictObject({ op: z.literal("verdict"), verdict: object }),
   z.strictObject({ op: z.literal("verified"), write: object }),
-  z.looseObject({ op: z.literal("propose"), draft: rest }),
+  z.looseObject({ op: z.literal("propose"), title: z.string(), reason: z.string(), files: z.record(z.string(), z.string().nullable()) }),
 ]);
 
 const step = z
@@ -128,7 +127,7 @@ const effects = z.strictObject({
   entries: z.array(entry).default([]),
   changed: z.record(z.string(), status).default({}),
   calls: z.array(call.extend({ approved: z.boolean() })).default([]),
-  notices: z.array(z.strictObject({ to: z.string(), subject: z.string(), text: z.string() })).default([]),
+  notices: z.array(z.strictObject({ to: z.string(), subject: z.string(), text: z.string(), channel: z.string().optional() })).default([]),
   gates: z.array(z.strictObject({ title: z.string(), calls: z.array(call) })).default([]),
   reviews: z.array(z.strictObject({ about: z.string(), title: z.string() })).default([]),
   events: z.array(z.strictObject({ event: z.string(), payload: any })).default([]),
@@ -217,6 +216,16 @@ function toCase({ started, steps, expect, ...head }: z.output<typeof schema>, fi
       attempts: one.attempts,
     })),
   } as Case;
+}
+
+/** The case of a file; null for a text that is none. */
+export function readCase(text: string, file: string): Case | null {
+  try {
+    return parseCase(text, file);
+  } catch (error) {
+    if (error instanceof ClearedError) return null;
+    throw error;
+  }
 }
 
 /** Why this text is not kept as a case, in half a sentence; null when it can be read back. */

@@ -51,18 +51,8 @@ export async function casesIn(tree: Tree, change?: { agents: readonly string[]; 
   return paths.filter((path) => touched.has(path) || touched.has(agentFile(casePath(path)?.agent ?? "")));
 }
 
-/** Accepted cases that these files (text by path, null removes) would change or remove. */
-export async function retiredBy(files: Readonly<Record<string, string | null>>, head: Tree): Promise<string[]> {
-  const retired: string[] = [];
-  for (const [path, text] of Object.entries(files)) {
-    const now = path.startsWith(CASES) ? await head.read(path) : null;
-    if (now !== null && now !== text) retired.push(path);
-  }
-  return retired.sort();
-}
-
 /** The run that a case holds, as if it had just ended. */
-export function recordedIn({ agent, from, started, cause, given, by, input, steps, ended }: Case): Recording {
+function recordedIn({ agent, from, started, cause, given, by, input, steps, ended }: Case): Recording {
   const { refused, ...end } = ended;
   const run: RunRecord = {
     id: from.run,

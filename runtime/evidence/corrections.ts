@@ -3,14 +3,15 @@
  * of an entry and its case are one commit, so that a revert takes both away. No case is made where its recording would not stand alone.
  */
 import { canonicalJson } from "../engine/canonical.ts";
-import type { Call, Entry, Git, Json, RunRecord, Step, Tree } from "../ports.ts";
+import type { Call, Entry, Git, Step, Tree } from "../ports.ts";
 import { caseFile } from "../workspace/layout.ts";
 import { parseJournal } from "../workspace/journal-text.ts";
 import { toMonth } from "../workspace/months.ts";
 import { recordingOf } from "./backtest.ts";
 import type { Bench } from "./bench.ts";
-import { type Case, parseCase, unfit } from "./case-file.ts";
+import { type Case, readCase, unfit } from "./case-file.ts";
 import { caseText } from "./case-text.ts";
+import { entryEffect } from "./effects.ts";
 import type { EntryEffect, Recording } from "./types.ts";
 
 /** Where recorded runs are read from; the host satisfies it. */
@@ -24,7 +25,7 @@ export async function recordingFor(recorded: Recorded, id: string): Promise<Reco
   const run = await recorded.engine.get(id);
   if (run === null) return { why: `the history of ${id} is gone` };
   if (run.status !== "done" && run.status !== "failed") return { why: `${id} has not come to its end` };
-  const recording = carriesText(run) ? null : await recordingOf(id, recorded);
+  const recording = await recordingOf(id, recorded);
   if (recording === null) return { why: `${id} is no recorded run of an agent` };
   const made = recording.steps.flatMap((step) => step.changes.flatMap((change) => (change.op === "committed" ? [change.commit] : [])));
   for (const commit of [run.pin.commit, ...made])
@@ -32,10 +33,6 @@ export async function recordingFor(recorded: Recorded, id: string): Promise<Reco
       return { why: `commit ${commit.slice(0, 7)}, which ${id} stands on, is not on the branch` };
   return recording;
 }
-
-/** A run of `cleared exec`, or a fork of one: its script is in no commit. */
-const carriesText = ({ cause }: RunRecord): boolean =>
-  cause.kind === "exec" || typeof (cause.detail as { text?: Json } | null | undefined)?.text === "string";
 
 /** A recording with what is expected of it. */
 export function caseOf(
@@ -75,7 +72,7 @@ export async function lessonOf(
 ): Promise<Lesson> {
   const file = caseFile(recording.run.agent, recording.run.id);
   const text = await head.read(file);
-  const known = text === null ? caseOf(recording, { why, correction: by }) : readOrNull(text, file);
+  const known = text === null ? caseOf(recording, { why, correction: by }) : readCase(text, file);
   if (known === null) return { why: `${file} is there already and cannot be read` };
   const { from, corrected } = known;
   const changed: Case = {
@@ -93,14 +90,6 @@ export async function lessonOf(
   const written = caseText(changed);
   const fault = unfit(written, file);
   return fault === null ? { file, text: written } : { why: fault };
-}
-
-function readOrNull(text: string, file: string): Case | null {
-  try {
-    return parseCase(text, file);
-  } catch {
-    return null; // a person has to look at it; their decision stands without it
-  }
 }
 
 /** The lesson of an entry that a decision has just changed to be `user-corrected`; null when it has not. `files`: what the decision writes. */
@@ -128,12 +117,6 @@ function bookedIn(steps: readonly Step[], id: string): Entry | undefined {
     step.changes.flatMap((change) => (change.op === "entries" && change.text.includes(id) ? [change.text] : [])),
   );
   return texts.flatMap((text) => parseJournal(text, "").entries).find((entry) => entry.id === id);
-}
-
-/** An entry as effects tell it. */
-export function entryEffect({ id, date, status, description, tags, postings }: Entry): EntryEffect {
-  const legs = postings.map(({ account, amount, currency }) => ({ account, amount, currency }));
-  return { id, date, status, description, evidence: tags["ev"] ?? "", legs };
 }
 
 /** The calls people changed before they said yes to them, with who did: what the script should have asked for. */

@@ -70,12 +70,15 @@ function doubles(was: Effects, now: Effects): string[] {
 const unapproved = (one: CallEffect | Effects["notices"][number]): unknown =>
   "tool" in one ? { tool: one.tool, params: one.params } : one;
 
-/** A call that had a person's yes is made without one, whatever its parameters are now. */
+/** A call that had a person's yes is made without one, whatever its parameters are now unless its tool was called without one, too. */
 function ungated(was: Effects, now: Effects): string[] {
-  const asked = new Set(was.calls.filter((call) => call.approved).map((call) => call.tool));
-  const free = new Set(was.calls.filter((call) => !call.approved).map((call) => call.tool));
+  const tool = (call: CallEffect) => call.tool;
+  const whole = (call: CallEffect) => symbolic(unapproved(call));
+  const made = (approved: boolean, name: typeof tool) => new Set(was.calls.filter((call) => call.approved === approved).map(name));
+  const [tools, free, calls, freeCalls] = [made(true, tool), made(false, tool), made(true, whole), made(false, whole)];
+  const had = (call: CallEffect) => (free.has(call.tool) ? calls.has(whole(call)) && !freeCalls.has(whole(call)) : tools.has(call.tool));
   return now.calls
-    .filter((call) => !call.approved && asked.has(call.tool) && !free.has(call.tool))
+    .filter((call) => !call.approved && had(call))
     .map((call) => `${nameOf(call)} is made without a person's yes, which it had`);
 }
 
@@ -115,7 +118,12 @@ function tagged(was: EntryEffect | null, now: EntryEffect | null): string {
 function acts(was: Effects, now: Effects): string[] {
   return [
     ...calls(was, now),
-    ...lists("notice", was.notices, now.notices, ({ to, subject }) => `to ${to}: ${subject}`),
+    ...lists(
+      "notice",
+      was.notices,
+      now.notices,
+      ({ to, subject, channel }) => `to ${to}${channel === undefined ? "" : ` by ${channel}`}: ${subject}`,
+    ),
     ...lists("gate", was.gates, now.gates, ({ title }) => title),
     ...lists("review", was.reviews, now.reviews, ({ title }) => title),
     ...lists("event", was.events, now.events, ({ event }) => event),

@@ -47,7 +47,7 @@ export async function effectsOf(run: RunRecord, steps: readonly Step[], knows: P
   return effects;
 
   function added(entry: Entry): void {
-    entries.set(entry.id, toEffect(entry));
+    entries.set(entry.id, entryEffect(entry));
     const { voids } = entry.tags;
     if (entry.status === "voided" && voids !== undefined && !entries.has(voids)) effects.changed[voids] = "voided";
   }
@@ -61,9 +61,10 @@ export async function effectsOf(run: RunRecord, steps: readonly Step[], knows: P
   }
 
   function act(step: Step, call: Call): void {
-    const { to, subject, text } = call.params as Record<string, Json>;
+    const { to, subject, text, channel } = call.params as Record<string, Json>;
     if (step.effect === "notify" && typeof to === "string") {
-      effects.notices.push({ to, subject: String(subject ?? ""), text: String(text ?? "") });
+      const told = { to, subject: String(subject ?? ""), text: String(text ?? "") };
+      effects.notices.push(typeof channel === "string" ? { ...told, channel } : told);
       return;
     }
     const yes = approved.indexOf(callsKey([call]));
@@ -75,15 +76,10 @@ export async function effectsOf(run: RunRecord, steps: readonly Step[], knows: P
 const LANDING: ReadonlySet<Change["op"]> = new Set(["entries", "status", "remove", "file", "review", "emit", "propose"]);
 const isCommit = ({ changes }: Step): boolean => changes.some((change) => change.op === "committed");
 
-function toEffect(entry: Entry): EntryEffect {
-  return {
-    id: entry.id,
-    date: entry.date,
-    status: entry.status,
-    description: entry.description,
-    evidence: entry.tags["ev"] ?? "",
-    legs: entry.postings.map(({ account, amount, currency }) => ({ account, amount, currency })),
-  };
+/** An entry as effects tell it. */
+export function entryEffect({ id, date, status, description, tags, postings }: Entry): EntryEffect {
+  const legs = postings.map(({ account, amount, currency }) => ({ account, amount, currency }));
+  return { id, date, status, description, evidence: tags["ev"] ?? "", legs };
 }
 
 /** What a control call asks a person, if it does. */

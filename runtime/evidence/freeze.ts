@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { caseFile } from "../workspace/layout.ts";
 import { type Bench, changedFiles } from "./bench.ts";
-import { parseCase, unfit } from "./case-file.ts";
+import { readCase, unfit } from "./case-file.ts";
 import { caseText } from "./case-text.ts";
 import { caseOf, recordingFor } from "./corrections.ts";
 import { tryRun } from "./trial.ts";
@@ -34,7 +34,12 @@ export async function freeze(
       if (kept === most) return;
       const file = caseFile(report.agent, run);
       const there = await code.tree.read(file);
-      const known = there === null ? null : parseCase(there, file);
+      const known = there === null ? null : readCase(there, file);
+      // It blocks no change of something else; a person has to look at it.
+      if (there !== null && known === null) {
+        left.push(`${file} is there already and cannot be read`);
+        continue;
+      }
       // What is expected of it already must have come out; a case that only corrects learns the rest.
       if (known?.expect != null) continue;
       const recording = await recordingFor(bench, run);

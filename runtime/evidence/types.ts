@@ -47,7 +47,7 @@ export interface Effects {
   /** Status changes and reversals of entries that were there before: id -> new status. */
   changed: Record<string, EntryStatus>;
   calls: CallEffect[];
-  notices: { to: string; subject: string; text: string }[];
+  notices: { to: string; subject: string; text: string; channel?: string }[];
   /** Gates a person was asked at. */
   gates: { title: string; calls: Call[] }[];
   /** Cards for review, by entry id or title. */

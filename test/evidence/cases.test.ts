@@ -11,7 +11,7 @@ import type { Host } from "../../runtime/cli/host.ts";
 import { backtest } from "../../runtime/evidence/backtest.ts";
 import { parseCase } from "../../runtime/evidence/case-file.ts";
 import { caseText } from "../../runtime/evidence/case-text.ts";
-import { type Ratchet, casesIn, ratchet, retiredBy, runCases } from "../../runtime/evidence/cases.ts";
+import { type Ratchet, casesIn, ratchet, runCases } from "../../runtime/evidence/cases.ts";
 import { freeze } from "../../runtime/evidence/freeze.ts";
 import { codeOver } from "../../runtime/evidence/reached.ts";
 import type { Code } from "../../runtime/evidence/types.ts";
@@ -201,6 +201,11 @@ test("an accepted change freezes what it changed and a sample of the rest, never
   expect(made).toHaveLength(changed.length + 3);
   expect(await freeze(report, code, { proposal: "prop_aaaaaaaaaa", title: "A lower limit" }, opened)).toEqual({ files, left });
 
+  const [file = ""] = Object.keys(files);
+  const spoilt = codeOver(code.tree, new Map([[file, "no case\n"]]));
+  const beside = await freeze(report, { ...code, tree: spoilt.tree }, { proposal: "prop_s", title: "Beside a spoilt one" }, opened);
+  expect(beside.left).toEqual([`${file} is there already and cannot be read`]);
+
   const accepted = codeOver(base.tree, new Map([...Object.entries(files), ["config.yaml", (await code.tree.read("config.yaml")) ?? ""]]));
   one.commit({ "config.yaml": (await code.tree.read("config.yaml")) ?? "", ...files });
   expect(await tryCases(opened, [])).toMatchObject({ total: 5, passed: 5 });
@@ -264,16 +269,6 @@ test("cases tried at the same time come out the same", async () => {
   const [first, ...others] = await Promise.all(Array.from({ length: 4 }, () => tried(opened, code)));
   expect(first?.failed).toHaveLength(3);
   for (const other of others) expect(other).toEqual(first);
-});
-
-test("retiring is seen: an accepted case that is changed or removed, and nothing else", async () => {
-  const { one, opened } = await spending();
-  const file = await added(one, opened, (await run(opened, "spend")).id);
-  const { tree } = await headOf(opened);
-  const same = (await tree.read(file)) ?? "";
-  expect(await retiredBy({ [file]: null, "cases/spend/new.yaml": same, "agents/spend.ts": "" }, tree)).toEqual([file]);
-  expect(await retiredBy({ [file]: same }, tree)).toEqual([]);
-  expect(await retiredBy({ [file]: `${same}\n` }, tree)).toEqual([file]);
 });
 
 test("a change must pass the cases of the agents it reaches, of one it takes away, and those it brings", async () => {

@@ -30,6 +30,12 @@ journal_add_double({ date: "2026-11-06", description: "Nowhere", debit_account: 
 data_write({ path: "note.txt", text: "one" });
 ({ text: data_read("note.txt") })
 `,
+  takes: `${header("ctx", "input: { limit: { type: integer, default: 5 } }\n")}
+({ limit: input.limit })
+`,
+  tells: `${header("notify")}
+notify_send({ to: "ann@example.com", subject: "Done", text: "All of it." }).notice !== "";
+`,
 };
 
 beforeAll(async () => {
@@ -52,6 +58,21 @@ function edited(agent: string, ...parts: string[]): Record<string, string> {
 
 const CASES: [what: string, agent: string, parts: string[], expected: string, why: RegExp | null][] = [
   ["other words for the same calls", "book", ["made", "entry", "made.known", "entry.known"], "same", null],
+  ["another default of its input", "takes", ["default: 5", "default: 7"], "changed", /^result: limit 5 -> 7$/],
+  [
+    "an input that nobody gives",
+    "takes",
+    ["limit: { type: integer, default: 5 }", "limit: { type: integer, required: true }"],
+    "failed",
+    /^fails with RUN_INPUT where it did not fail: .*"limit" is missing/,
+  ],
+  [
+    "another channel",
+    "tells",
+    [`subject: "Done"`, `channel: "page", subject: "Done"`],
+    "changed",
+    /^new notice to ann@example.com by page: Done$/,
+  ],
   [
     "keys in another order",
     "book",
