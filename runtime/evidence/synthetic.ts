@@ -15,6 +15,7 @@ import { type WireError, kindOf, toWire } from "../errors.ts";
 import type { Json, RunRecord } from "../ports.ts";
 import { API } from "../primitive.ts";
 import { AGENTS, SCRIPTS } from "../workspace/layout.ts";
+import { recordingOf } from "./backtest.ts";
 import type { Bench } from "./bench.ts";
 import { effectLines } from "./effect-lines.ts";
 import { inputsOf } from "./synthetic-inputs.ts";
@@ -196,13 +197,12 @@ function shown(input: Json): string {
 }
 
 /** Recorded runs of an agent that have ended, newest first. */
-async function newest(agent: string, { engine }: Bench): Promise<Recording[]> {
-  const ended = await engine.list({ agent, status: ["done", "failed"], limit: 20 });
+async function newest(agent: string, bench: Bench): Promise<Recording[]> {
+  const ended = await bench.engine.list({ agent, status: ["done", "failed"], limit: 20 });
   const recordings: Recording[] = [];
   for (const run of ended) {
-    if (run.mode !== "live" || run.cause.kind === "exec" || recordings.length === NEWEST) continue;
-    const steps = await engine.steps(run.id);
-    if (steps.length <= MOST_STEPS) recordings.push({ run, steps: steps.filter(({ state }) => state !== "intent") });
+    const recording = recordings.length === NEWEST ? null : await recordingOf(run.id, bench);
+    if (recording !== null && recording.steps.length <= MOST_STEPS) recordings.push(recording);
   }
   return recordings;
 }
