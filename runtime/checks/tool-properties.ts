@@ -19,14 +19,15 @@ export function inputsFor({ tool, params }: ToolHeader): Values[] {
   return Array.from({ length: INPUTS }, () => made(params, random));
 }
 
-function made(fields: Record<string, ToolField>, random: () => number): Values {
+/** within: how many lists this stands in. */
+function made(fields: Record<string, ToolField>, random: () => number, within = 0): Values {
   const given = Object.entries(fields).filter(([, one]) => one.required === true || random() < 0.75);
-  return Object.fromEntries(given.map(([name, one]) => [name, figureOrText(one, random)]));
+  return Object.fromEntries(given.map(([name, one]) => [name, figureOrText(one, random, within)]));
 }
 
 const TEXTS = ["", "a", "Acme GmbH & Co.", "Ünïcode 数", "x".repeat(60), "0", "-1"];
 
-function figureOrText(one: ToolField, random: () => number): Json {
+function figureOrText(one: ToolField, random: () => number, within: number): Json {
   const pick = <T>(of: readonly T[]): T => of[Math.floor(random() * of.length)] as T;
   switch (one.type) {
     case "string":
@@ -36,11 +37,13 @@ function figureOrText(one: ToolField, random: () => number): Json {
     case "date":
       return new Date(Date.UTC(2020, 0, 1 + Math.floor(random() * 3650))).toISOString().slice(0, 10);
     case "object":
-      return made(one.fields ?? {}, random);
+      return made(one.fields ?? {}, random, within);
     case "list": {
       const least = Number(one.min ?? 0);
-      const length = least + Math.floor(random() * (Math.min(Number(one.max ?? least + 7), least + 7) - least + 1));
-      return Array.from({ length }, () => figureOrText(one.of as ToolField, random));
+      // Fewer in lists of lists, whose members multiply.
+      const most = least + (7 >> within);
+      const length = least + Math.floor(random() * (Math.min(Number(one.max ?? most), most) - least + 1));
+      return Array.from({ length }, () => figureOrText(one.of as ToolField, random, within + 1));
     }
     default:
       return figureFor(one, random);

@@ -63,9 +63,18 @@ const field: z.ZodType<ToolField> = z
     if (one.enum !== undefined && one.type !== "string") wrong("enum", "belongs to a string");
     if (!figure && one.type !== "list" && (one.min ?? one.max) !== undefined)
       wrong("min", "and max bound a figure, or the length of a list");
+    if (leastOf(one) > MOST_VALUES) wrong("min", `asks for more than ${MOST_VALUES} values in all; a tool is tried on no larger ones`);
     if (one.required === true && one.default !== undefined)
       wrong("default", "is never used where the field is required; drop one of the two");
   });
+
+// Each input that a tool is tried on is made of at least the members its lists demand, and lists can be in lists.
+const MOST_VALUES = 1000;
+
+function leastOf({ min, of, fields }: ToolField): number {
+  if (of !== undefined) return Math.max(1, Number(min ?? 0)) * leastOf(of);
+  return fields === undefined ? 1 : Object.values(fields).reduce((sum, one) => sum + leastOf(one), 1);
+}
 
 const toolCase = z
   .strictObject({ params: z.record(z.string(), z.json()), result: z.record(z.string(), z.json()).optional(), error: z.string().optional() })

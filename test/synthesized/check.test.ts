@@ -54,6 +54,15 @@ it.each([
   ],
   ["no property", toolWith("t", MONEY).replace(/ {2}- zero.*/, "  []"), "t", [/COMPUTE_TOOL properties: needs at least one$/]],
   [
+    "lists that no input could be made of",
+    toolWith("t", MONEY, {
+      params: "  x: {type: list, of: {type: list, of: {type: string}, min: 2000000}, min: 3}",
+      properties: "  - nonnegative: result",
+    }),
+    "t",
+    [/:5 COMPUTE_TOOL params\.x\.of\.min: asks for more than 1000 values in all/],
+  ],
+  [
     "a figure without unit",
     toolWith("t", MONEY, { params: "  x: {type: money, required: true}" }),
     "t",
