@@ -140,9 +140,12 @@ interface Source {
 
 function declare(header: ToolHeader, from: Source, tools: Record<string, Tool>, around: ToolsAround): Tool {
   const { file } = header;
-  const fresh = (above: readonly string[]) => prepareTool(header, from, above, tools, around);
+  let done: Prepared | null = null;
+  const fresh = async (above: readonly string[]) => (done = await prepareTool(header, from, above, tools, around));
   let known: Promise<Prepared> | null = null;
   const prepare: Tool["prepare"] = (above) => {
+    // One that has been prepared is on no circle; asked anew for each of its callers, tools that call tools would multiply.
+    if (done !== null && (above ?? []).length + done.level <= MAX_LEVEL) return Promise.resolve(done);
     if (above !== undefined) return fresh(above);
     known ??= fresh([]);
     known.catch(() => (known = null));
