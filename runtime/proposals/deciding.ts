@@ -64,10 +64,7 @@ const reportFact = (id: string): string => `proposal report ${id}`;
 const APPROVED = "proposal approved ";
 
 /** By all it says: another clone could put other words, levels and checks under the same commit and time. */
-const digestOf = (report: Report): string =>
-  createHash("sha256")
-    .update(canonicalJson(JSON.parse(JSON.stringify(report))))
-    .digest("base64url");
+const digestOf = (report: Report): string => createHash("sha256").update(canonicalJson(report)).digest("base64url");
 
 /** Says that this workspace has made the report of a proposal that may be decided; null: what it made last lets nobody say yes. */
 export function rememberReport(database: Database, id: string, report: Report | null): void {

@@ -160,7 +160,7 @@ export async function readProposal(
 }
 
 /** What a state commit says. @throws PROPOSAL_UNKNOWN, GIT_FAILED */
-export async function readLife(
+async function readLife(
   objects: Objects,
   state: string,
   cache: DiskCache,

@@ -26,7 +26,7 @@ export interface GuardWorld extends UndoWorld {
 }
 
 /** Who takes changes back by itself, in `Undone-by:`. */
-export const RUNTIME = "runtime";
+const RUNTIME = "runtime";
 const HOUR = 3_600_000;
 // Runs from further back are not compared with.
 const ALONG_MS = 90 * 24 * HOUR;
@@ -65,16 +65,12 @@ export function createGuard(world: GuardWorld): Guard {
   const books = brokenBooks(world);
 
   const reached = ({ files }: Proposal, applied: string): Promise<string[]> => {
-    if (!agents.has(applied))
-      agents.set(
-        applied,
-        reachedBy(
-          files.map(({ path }) => path),
-          world.git.tree(applied),
-          world,
-        ),
-      );
-    return agents.get(applied) as Promise<string[]>;
+    const paths = files.map(({ path }) => path);
+    const found = agents.get(applied) ?? reachedBy(paths, world.git.tree(applied), world);
+    agents.set(applied, found);
+    // What could not be read once must not keep the guard from every later look.
+    found.catch(() => agents.delete(applied));
+    return found;
   };
 
   async function reasonOf(proposal: Proposal, applied: string, all: readonly Proposal[], limits: GuardLimits): Promise<string | null> {

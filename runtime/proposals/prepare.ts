@@ -37,7 +37,7 @@ export interface Preparing extends ApplyWorld, Bench {
 }
 
 /** As far back as runs are tried: a quarter has every kind of month in it. */
-export const BACKTEST_DAYS = 90;
+const BACKTEST_DAYS = 90;
 
 /** What this process looks at right now, by folder and id. */
 const underway = new Map<string, Promise<Proposal>>();
