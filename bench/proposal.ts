@@ -16,7 +16,10 @@ const folder = mkdtempSync(join(tmpdir(), "cleared-bench-"));
 
 function cleared(dir: string, ...args: string[]): { ms: number; out: string } {
   const started = performance.now();
-  const done = spawnSync(CLEARED[0] ?? "", [...CLEARED.slice(1), ...args, "--json", "--dir", dir], { encoding: "utf8", maxBuffer: 2 ** 28 });
+  const done = spawnSync(CLEARED[0] ?? "", [...CLEARED.slice(1), ...args, "--json", "--dir", dir], {
+    encoding: "utf8",
+    maxBuffer: 2 ** 28,
+  });
   if (done.status !== 0) throw new Error(`cleared ${args.join(" ")} ended with ${done.status}: ${done.stderr.slice(0, 2000)}`);
   return { ms: performance.now() - started, out: done.stdout };
 }
