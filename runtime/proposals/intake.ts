@@ -131,7 +131,8 @@ export async function settleDrafts(
   // Also those of a process that was killed while it looked at one, whoever proposed it.
   for (const card of unsettledProposals(world.database)) {
     const { proposal } = (world.cards.get(card)?.body ?? {}) as { proposal?: string };
-    if (proposal !== undefined) await prepare(proposal);
+    // Somebody else may have looked while another one was looked at.
+    if (proposal !== undefined && unsettledProposals(world.database).includes(card)) await prepare(proposal);
   }
   return made;
 }
