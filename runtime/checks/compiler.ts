@@ -3,7 +3,7 @@
  * It sees the files it is given and its own library, nothing of the disk. It is killed when it needs more than 10 s (its parser takes over a
  * minute for hostile nesting) and replaced when it dies, and after many uses. The only door to typescript, pinned by its exact version.
  */
-import type { ChildProcess } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import type { API, Project } from "typescript/unstable/async";
 import { SCRIPT_OPTIONS } from "./write-types.ts";
 
@@ -148,8 +148,20 @@ async function start(): Promise<Kept> {
   child.once("exit", () => gone.resolve(new CompilerGone("stopped")));
   // A kept compiler must not keep a command from ending; it ends when its input does, unless it is busy.
   child.unref();
+  endWithUs(child);
   for (const stream of [child.stdin, child.stdout]) (stream as { unref?(): void } | null)?.unref?.();
   return { api, files, uses: 0, gone: gone.promise };
+}
+
+/** Killed in the middle of an answer, this process would leave a compiler that waits for the rest for ever: a shell that sees us end ends it. */
+function endWithUs(child: ChildProcess): void {
+  if (process.platform === "win32") return;
+  const watch = spawn("/bin/sh", ["-c", 'read -r nothing; kill -9 "$0"', String(child.pid)], { stdio: ["pipe", "ignore", "ignore"] });
+  // Without a shell the compiler is only ended by its own end of input.
+  watch.once("error", () => undefined);
+  child.once("exit", () => watch.kill("SIGKILL"));
+  watch.unref();
+  (watch.stdin as unknown as { unref(): void }).unref();
 }
 
 /** The compiler's process. The API does not show it, but only its owner can kill it. */

@@ -1,8 +1,10 @@
 /** Types of agent scripts by the real compiler, with the real typings. */
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { primitives } from "../../primitives/index.ts";
 import { formatFinding } from "./format-finding.ts";
 import { typecheck } from "../../runtime/checks/typecheck.ts";
@@ -151,4 +153,19 @@ it("types are written for the editor, and a tsconfig of the user's own is kept",
   } finally {
     await rm(dir, { recursive: true });
   }
+});
+
+it.skipIf(process.platform !== "linux")("leaves no compiler behind when its process is killed in the middle of a check", async () => {
+  const nested = `let x = ${"(".repeat(3000)}1${")".repeat(3000)};`;
+  const code = `import(${JSON.stringify(new URL("../../runtime/checks/typecheck.ts", import.meta.url).href)}).then((one) => one.typecheck([{ file: "a.ts", source: ${JSON.stringify(nested)} }], ""))`;
+  const process_ = spawn(process.execPath, ["-e", code], { stdio: "ignore" });
+  const below = () =>
+    spawnSync("ps", ["-o", "pid=", "--ppid", String(process_.pid)], { encoding: "utf8" })
+      .stdout.trim()
+      .split(/\s+/)
+      .filter(Boolean);
+  await vi.waitUntil(() => below().length === 2, { timeout: 15_000 });
+  const left = below();
+  process_.kill("SIGKILL");
+  await vi.waitUntil(() => left.every((pid) => !existsSync(`/proc/${pid}`)), { timeout: 10_000 });
 });
