@@ -20,7 +20,8 @@ function cleared(dir: string, ...args: string[]): { ms: number; out: string } {
     encoding: "utf8",
     maxBuffer: 2 ** 28,
   });
-  if (done.status !== 0) throw new Error(`cleared ${args.join(" ")} ended with ${done.status}: ${done.stderr.slice(0, 2000)}`);
+  if (done.status !== 0)
+    throw new Error(`cleared ${args.join(" ")} ended with ${done.status}: ${(done.stderr + done.stdout).slice(0, 2000)}`);
   return { ms: performance.now() - started, out: done.stdout };
 }
 
@@ -29,8 +30,8 @@ try {
   await initWorkspace(dir, { name: "Bench", from: join(import.meta.dirname, ".."), person: "Bench" });
   for (let n = 0; n < STATEMENTS; n++) {
     const csv = join(folder, `statement-${n}.csv`);
-    // Each its own rows: the same days and amounts with other texts are other entries.
-    writeFileSync(csv, statement(ROWS).replaceAll(/ (\d+),/g, ` $1 S${n},`));
+    // Each of a year of its own.
+    writeFileSync(csv, statement(ROWS).replaceAll("/2025,", `/${2015 + n},`));
     cleared(dir, "import", csv);
   }
   const agent = join(dir, "agents/ingest.ts");
