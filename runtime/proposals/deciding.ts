@@ -6,6 +6,7 @@ import { createHash } from "node:crypto";
 import { canonicalJson } from "../engine/canonical.ts";
 import { getFact, setFact } from "../engine/cards.ts";
 import type { Database } from "../engine/database.ts";
+import { compareDecimals } from "../policy/decimals.ts";
 import type { Card, CardDraft, Decision } from "../ports.ts";
 import type { Proposal, Report } from "./types.ts";
 
@@ -49,9 +50,12 @@ export function differenceThatMatters(was: Report, now: Report): string | null {
     const old = was.backtests.find(({ agent }) => agent === test.agent);
     for (const kind of ["worse", "failed"] as const)
       if (test.counts[kind] > (old?.counts[kind] ?? 0)) return `${test.counts[kind]} recorded runs of ${test.agent} now come out ${kind}`;
-    const moves = new Set(old?.moves.map(({ from, to }) => `${from}\n${to}`));
-    const other = test.moves.find(({ from, to }) => !moves.has(`${from}\n${to}`));
-    if (other !== undefined) return `entries of ${test.agent} now move from ${other.from} to ${other.to}`;
+    for (const move of test.moves) {
+      const { from, to, currency, amount } = move;
+      const known = old?.moves.find((one) => one.from === from && one.to === to && one.currency === currency);
+      if (known === undefined) return `entries of ${test.agent} now move from ${from} to ${to}`;
+      if (compareDecimals(amount, known.amount) > 0) return `${amount} ${currency} now move from ${from} to ${to}, not ${known.amount}`;
+    }
   }
   const failed = now.cases.failed.find((one) => !was.cases.failed.includes(one));
   if (failed !== undefined) return `the case ${failed} now fails`;
