@@ -3,7 +3,7 @@
  * the same state machine; who moved it and why stands among the run's events.
  */
 import { addEvent } from "../engine/history.ts";
-import { replayRun } from "../engine/replay.ts";
+import { obstaclesTo } from "../engine/replay.ts";
 import { ClearedError } from "../errors.ts";
 import type { RunRecord, ScriptPin, Step } from "../ports.ts";
 import { API } from "../primitive.ts";
@@ -73,13 +73,7 @@ async function prove(host: Host, run: RunRecord, steps: readonly Step[], pin: Sc
   const proof = { run: run.id, from: run.pin.commit.slice(0, 12), to: pin.commit.slice(0, 12), steps: steps.length };
   if (pin.commit === run.pin.commit) return proof;
   const moved: RunRecord = { ...run, pin, status: "waiting", outcome: null, error: null };
-  const { machine } = (await host.script(moved)).header;
-  const { findings } = await replayRun(moved, steps, host.world);
-  const entered = steps.flatMap((step) => step.changes).findLast((change) => change.op === "entered");
-  if (entered !== undefined && entered.machine !== machine?.hash) {
-    const now = machine?.states.map((one) => `${one.state}${one.conditional ? "?" : ""}`).join(", ") ?? "none";
-    findings.unshift(`it has entered ${entered.state} of another list of states than the one now: ${now}`);
-  }
+  const findings = await obstaclesTo(moved, steps, host.world);
   if (findings.length === 0) return proof;
   throw new ClearedError(
     "HISTORY_DIVERGED",

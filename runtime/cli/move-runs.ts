@@ -3,6 +3,7 @@
  * acts on nothing; only runs that are chosen move, each with who and why among its events (move-run.ts), and the others stay.
  */
 import { agentFiles, closuresOf, reachedOf } from "../checks/reached.ts";
+import { inSlots } from "../evidence/slots.ts";
 import { ClearedError } from "../errors.ts";
 import { codeOf, differing } from "../evidence/code.ts";
 import type { RunRecord } from "../ports.ts";
@@ -41,33 +42,27 @@ export async function migrateRuns(host: Host, group: Group): Promise<Movable[]> 
   const { by, reason, dryRun } = group;
   const waiting = await waitingOn(host, group);
   const older = await olderThanHead(host, waiting);
-  const done: Movable[] = [];
-  let next = 0;
-  const slot = async (): Promise<void> => {
-    for (let at = next++; at < older.length; at = next++) {
-      const { run, differs, to } = older[at] as Older;
-      const { id, agent, waitsFor, notBefore, pin } = run;
-      const told = {
-        run: id,
-        agent,
-        reason: run.reason,
-        waitsFor,
-        ...(notBefore === undefined ? {} : { notBefore }),
-        from: pin.commit,
-        to,
-        differs,
-      };
-      try {
-        const { steps } = await migrateRun(host, { run: id, to, by, reason, dryRun });
-        done[at] = { ...told, moves: true, steps, why: null };
-      } catch (error) {
-        if (!(error instanceof ClearedError) || error.kind === "internal" || error.kind === "external") throw error;
-        done[at] = { ...told, moves: false, steps: null, why: (error.data?.["findings"] as string[] | undefined)?.[0] ?? error.message };
-      }
+  const move = async ({ run, differs, to }: Older): Promise<Movable> => {
+    const { id, agent, waitsFor, notBefore, pin } = run;
+    const told = {
+      run: id,
+      agent,
+      reason: run.reason,
+      waitsFor,
+      ...(notBefore === undefined ? {} : { notBefore }),
+      from: pin.commit,
+      to,
+      differs,
+    };
+    try {
+      const { steps } = await migrateRun(host, { run: id, to, by, reason, dryRun });
+      return { ...told, moves: true, steps, why: null };
+    } catch (error) {
+      if (!(error instanceof ClearedError) || error.kind === "internal" || error.kind === "external") throw error;
+      return { ...told, moves: false, steps: null, why: (error.data?.["findings"] as string[] | undefined)?.[0] ?? error.message };
     }
   };
-  await Promise.all(Array.from({ length: host.trust.sandbox.slots }, slot));
-  return done;
+  return inSlots(older, host.trust.sandbox.slots, move);
 }
 
 /** Waiting runs, and those that open later: nobody executes them now. */

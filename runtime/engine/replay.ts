@@ -77,6 +77,16 @@ export async function replayRun(
   return { same: findings.length === 0, findings, steps: answered.length };
 }
 
+/** What keeps a run from going on with the world's script of it: a step it would not make again, or another list of states. Nothing acts. */
+export async function obstaclesTo(run: RunRecord, steps: readonly Step[], world: World): Promise<string[]> {
+  const { machine } = (await world.script(run)).header;
+  const { findings } = await replayRun(run, steps, world);
+  const entered = steps.flatMap((step) => step.changes).findLast((change) => change.op === "entered");
+  if (entered === undefined || entered.machine === machine?.hash) return findings;
+  const now = machine?.states.map((one) => `${one.state}${one.conditional ? "?" : ""}`).join(", ") ?? "none";
+  return [`it has entered ${entered.state} of another list of states than the one now: ${now}`, ...findings];
+}
+
 type Call = Pick<Step, "name" | "params">;
 
 function differs(seq: number, recorded: Call, actual: Call | null): string {

@@ -2,7 +2,7 @@
  * Backtest: the recorded runs of an agent on other code, several at a time, newest first, one in memory per slot. A run that other code
  * than the one before made is compared with what the one before does to it, so that a change answers for itself alone.
  */
-import { replayRun, stopped } from "../engine/replay.ts";
+import { obstaclesTo, stopped } from "../engine/replay.ts";
 import { ClearedError, kindOf } from "../errors.ts";
 import type { Json, RunRecord, Tree } from "../ports.ts";
 import { type Exact, ZERO, fromExact, plus, toExact } from "../workspace/amounts.ts";
@@ -12,6 +12,7 @@ import { type Known, differenceOf } from "./differences.ts";
 import { effectsOf } from "./effects.ts";
 import { addMoney, movesOf, netOf } from "./money.ts";
 import { filesOf } from "./reached.ts";
+import { inSlots } from "./slots.ts";
 import { tryRun } from "./trial.ts";
 import type { BacktestClass, BacktestReport, Code, Effects, Recording, RunDifference, Which } from "./types.ts";
 
@@ -26,8 +27,6 @@ export interface BacktestOptions {
   /** Commit or words that say which code is tried. */
   name: string;
   progress?: (done: number, total: number) => void;
-  /** Trials at a time; the sandbox slots of trust.yaml unless told. */
-  parallel?: number;
 }
 
 /** Tries `code` on the recorded runs of an agent, against `base`, the code it is to replace. */
@@ -44,16 +43,11 @@ export async function backtest(
   const chosen = await idsOf(agent, which, bench);
   const head = bench.git.tree(await bench.git.head());
   const sums = newSums();
-  let next = 0;
-  let done = 0;
-  const work = async (): Promise<void> => {
-    for (let id = chosen[next++]; id !== undefined; id = chosen[next++]) {
-      const recording = await recordingOf(id, bench);
-      if (recording !== null) sums.add(await compared(recording));
-      options.progress?.(++done, chosen.length);
-    }
+  const look = async (id: string): Promise<void> => {
+    const recording = await recordingOf(id, bench);
+    if (recording !== null) sums.add(await compared(recording));
   };
-  await Promise.all(Array.from({ length: options.parallel ?? bench.trust.sandbox.slots }, work));
+  await inSlots(chosen, bench.trust.sandbox.slots, look, options.progress);
   return {
     agent,
     code: options.name,
@@ -149,11 +143,7 @@ async function waitingOn(agent: string, code: Code, bench: Bench): Promise<Backt
 
 async function obstacleTo(run: RunRecord, code: Code, bench: Bench): Promise<string | null> {
   const script = await bench.scriptIn(code.tree, run.agent);
-  const steps = await bench.engine.steps(run.id);
-  const entered = steps.flatMap((step) => step.changes).findLast((change) => change.op === "entered");
-  if (entered !== undefined && entered.machine !== script.header.machine?.hash)
-    return `it stands in ${entered.state} of another list of states`;
-  const { findings } = await replayRun(run, steps, { ...bench.world, script: async () => script });
+  const findings = await obstaclesTo(run, await bench.engine.steps(run.id), { ...bench.world, script: async () => script });
   return findings[0] ?? null;
 }
 

@@ -128,7 +128,7 @@ const effects = z.strictObject({
   changed: z.record(z.string(), status).default({}),
   calls: z.array(call.extend({ approved: z.boolean() })).default([]),
   notices: z.array(z.strictObject({ to: z.string(), subject: z.string(), text: z.string(), channel: z.string().optional() })).default([]),
-  gates: z.array(z.strictObject({ title: z.string(), calls: z.array(call) })).default([]),
+  gates: z.array(z.strictObject({ title: z.string(), calls: z.array(call), form: z.literal(true).optional() })).default([]),
   reviews: z.array(z.strictObject({ about: z.string(), title: z.string() })).default([]),
   events: z.array(z.strictObject({ event: z.string(), payload: any })).default([]),
   files: z.record(z.string(), z.string().nullable()).default({}),

@@ -11,6 +11,7 @@ import { treeOver } from "../workspace/tree-over.ts";
 import type { Bench } from "./bench.ts";
 import { type Case, casePath, parseCase } from "./case-file.ts";
 import { differenceOf } from "./differences.ts";
+import { inSlots } from "./slots.ts";
 import { tryRun } from "./trial.ts";
 import type { Code, Effects, EntryEffect, Recording, RunDifference } from "./types.ts";
 
@@ -75,14 +76,6 @@ function recordedIn({ agent, from, started, cause, given, by, input, steps, ende
   return { run, steps, ...(refused === undefined ? {} : { refused }) };
 }
 
-/** Tries cases of the code's tree on the code, in parallel slots; in the order of the paths. */
-export async function runCases(code: Code, paths: readonly string[], bench: Bench, options: RunOptions = {}): Promise<CaseResult[]> {
-  return inSlots(paths, bench, options, async (path) => {
-    const { name, failures, difference } = await tryCase(code, path, code, bench);
-    return { name, status: failures.length === 0 ? "passed" : "failed", why: failures.flatMap((one) => one.why), difference };
-  });
-}
-
 /**
  * Tries cases of the candidate's tree on the candidate. Where something of one fails, and where a correction was not learnt yet, the base
  * tells whether that is new: a case with an open correction still guards all the rest of it.
@@ -96,20 +89,24 @@ export async function ratchet(
 ): Promise<Ratchet> {
   const before: Code = { tree: base.tree, changed: candidate.changed };
   const sum: Ratchet = { passed: 0, failed: [], open: [], fixed: [], results: [] };
-  await inSlots(paths, bench, options, async (path) => {
+  const look = async (path: string): Promise<void> => {
     const now = await tryCase(candidate, path, candidate, bench);
     const then = now.failures.length > 0 || now.corrects ? await tryCase(candidate, path, before, bench) : null;
-    const known = new Set(then?.failures.map((one) => one.what));
+    // One for one: of two equal expectations, one that failed before hides only itself.
+    const known = then?.failures.map((one) => one.what) ?? [];
+    const hadFailed = known.length > 0;
+    const isFresh = ({ what }: Failure) => !known.includes(what) || known.splice(known.indexOf(what), 1).length === 0;
     // A text that nobody accepted yet must be a case; one that is spoilt already blocks no change of something else.
     const isNew = now.unreadable && (await base.tree.blob(path)) !== (await candidate.tree.blob(path));
-    const fresh = isNew ? now.failures : known.has(WHOLE) ? [] : now.failures.filter((one) => !known.has(one.what));
+    const fresh = isNew ? now.failures : now.failures.filter(isFresh);
     const shown = fresh.length > 0 ? fresh : now.failures;
-    const status = fresh.length > 0 ? "failed" : shown.length > 0 ? "open" : known.size > 0 ? "fixed" : "passed";
+    const status = fresh.length > 0 ? "failed" : shown.length > 0 ? "open" : hadFailed ? "fixed" : "passed";
     if (shown.length === 0) sum.passed++;
     if (status === "passed") return;
     sum[status].push(now.name);
     sum.results.push({ name: now.name, status, why: shown.flatMap((one) => one.why), difference: now.difference });
-  });
+  };
+  await inSlots(paths, bench.trust.sandbox.slots, look, options.progress);
   for (const list of [sum.failed, sum.open, sum.fixed]) list.sort();
   sum.results.sort((a, b) => (a.name < b.name ? -1 : 1));
   return sum;
@@ -213,23 +210,4 @@ function askedFailure(wanted: Call, { gates }: Effects): Failure[] {
   const same = asked.filter(({ tool }) => tool === wanted.tool).map(({ params }) => JSON.stringify(params satisfies Json));
   const now = same.length === 0 ? "nobody is asked for it" : `it asks for ${same.join(" and ")}`;
   return [{ what: canonicalJson(wanted), why: [`${wanted.tool}: a person made it ${JSON.stringify(wanted.params)}; ${now}.`] }];
-}
-
-async function inSlots<T>(
-  paths: readonly string[],
-  bench: Bench,
-  { progress }: RunOptions,
-  work: (path: string) => Promise<T>,
-): Promise<T[]> {
-  const results: T[] = [];
-  let next = 0;
-  let done = 0;
-  const slot = async (): Promise<void> => {
-    for (let at = next++; at < paths.length; at = next++) {
-      results[at] = await work(paths[at] as string);
-      progress?.(++done, paths.length);
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(bench.trust.sandbox.slots, paths.length) }, slot));
-  return results;
 }

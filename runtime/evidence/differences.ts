@@ -22,6 +22,7 @@ export function differenceOf(run: RunRecord, was: Effects, trial: Trial, known: 
     ...failure(was, now, "JOURNAL_"),
     ...doubles(was, now),
     ...ungated(was, now),
+    ...unasked(was, now),
     ...entries.flatMap((pair) => judged(pair, was, now, known).worse),
   ];
   const failed = worse.length > 0 ? [] : failure(was, now, "");
@@ -80,6 +81,14 @@ function ungated(was: Effects, now: Effects): string[] {
   return now.calls
     .filter((call) => !call.approved && had(call))
     .map((call) => `${nameOf(call)} is made without a person's yes, which it had`);
+}
+
+/** A question of yes or no that guards no call of its own is not asked any more; a form only asks for data. */
+function unasked(was: Effects, now: Effects): string[] {
+  const plain = ({ gates }: Effects) => gates.filter(({ calls, form }) => calls.length === 0 && form !== true).map(({ title }) => title);
+  const [before, after] = [plain(was), plain(now)];
+  if (now.status !== "done" || after.length >= before.length) return [];
+  return before.filter((title) => !after.includes(title)).map((title) => `"${clip(title)}" is asked of nobody any more`);
 }
 
 /** What an entry that comes out differently means, with what a person said of it since. */

@@ -32,7 +32,7 @@ export async function effectsOf(run: RunRecord, steps: readonly Step[], knows: P
       else if (change.op === "emit") effects.events.push({ event: change.event, payload: change.payload });
       else if (change.op === "propose")
         effects.events.push({ event: "proposal", payload: { title: change.title, reason: change.reason, files: change.files } });
-      else if (change.op === "answered") effects.gates.push({ title: asked(step).title ?? step.name, calls: [] });
+      else if (change.op === "answered") effects.gates.push({ title: asked(step).title ?? step.name, calls: [], form: true });
       else if (change.op === "decided") {
         effects.gates.push({
           title: asked(step).title ?? `Allow ${call?.tool}?`,

@@ -49,7 +49,7 @@ export interface Effects {
   calls: CallEffect[];
   notices: { to: string; subject: string; text: string; channel?: string }[];
   /** Gates a person was asked at. */
-  gates: { title: string; calls: Call[] }[];
+  gates: { title: string; calls: Call[]; form?: true }[];
   /** Cards for review, by entry id or title. */
   reviews: { about: string; title: string }[];
   events: { event: string; payload: Json }[];

@@ -11,7 +11,7 @@ import type { Host } from "../../runtime/cli/host.ts";
 import { backtest } from "../../runtime/evidence/backtest.ts";
 import { parseCase } from "../../runtime/evidence/case-file.ts";
 import { caseText } from "../../runtime/evidence/case-text.ts";
-import { type Ratchet, casesIn, ratchet, runCases } from "../../runtime/evidence/cases.ts";
+import { type Ratchet, casesIn, ratchet } from "../../runtime/evidence/cases.ts";
 import { freeze } from "../../runtime/evidence/freeze.ts";
 import { codeOver } from "../../runtime/evidence/reached.ts";
 import type { Code } from "../../runtime/evidence/types.ts";
@@ -293,6 +293,27 @@ test("a spoilt case blocks the change that brings it, and no other", async () =>
   expect(await tried(opened, spoilt)).toMatchObject({ passed: 1, failed: ["spend/bad"] });
   one.commit({ "cases/spend/bad.yaml": "why: [\n" });
   expect(await tried(opened, await headOf(opened))).toMatchObject({ passed: 1, open: ["spend/bad"], failed: [] });
-  expect(await runCases(await headOf(opened), [file], opened)).toMatchObject([{ status: "passed" }]);
+  const head = await headOf(opened);
+  expect(await ratchet(head, head, [file], opened)).toMatchObject({ passed: 1, results: [] });
   expect(caseText(parseCase(one.read(file), file))).toBe(one.read(file));
+});
+
+test("the case of an agent that is not there yet guards it from its first version on", async () => {
+  const { one, opened } = await spending();
+  const file = await added(one, opened, (await run(opened, "spend")).id);
+  const code = one.read("agents/spend.ts");
+  one.git("rm", "-q", "agents/spend.ts", file);
+  one.git("commit", "-q", "-m", "agent: gone");
+  const text = one.git("show", `HEAD~1:${file}`);
+  const { tree } = await headOf(opened);
+  const brings = (source: string) =>
+    codeOver(
+      tree,
+      new Map([
+        ["agents/spend.ts", source],
+        [file, text],
+      ]),
+    );
+  expect(await tried(opened, brings(code.replace("5030", "5020")))).toMatchObject({ passed: 0, failed: [expect.any(String)], open: [] });
+  expect(await tried(opened, brings(code))).toMatchObject({ passed: 1, failed: [] });
 });

@@ -101,6 +101,15 @@ bank_pay(payment);
     expect(why(await only(opened, "payer", { "agents/payer.ts": pay("120.00", "", false) }))[1]).toMatch(/APPROVAL_REQUIRED/);
   });
 
+  test("a question that guards no call is worse when nobody is asked it any more, and not when it is worded anew", async () => {
+    const asking = (title: string) =>
+      `${header("approval, ctx")}${title === "" ? "" : `approval_wait({ title: "${title}", calls: [] });\n`}ctx_log("on");\n1;\n`;
+    await recorded("approved", asking("Close the month?"));
+    const dropped = await only(opened, "payer", { "agents/payer.ts": asking("") });
+    expect(why(dropped).slice(0, 2)).toEqual(["worse", '"Close the month?" is asked of nobody any more']);
+    expect(why(await only(opened, "payer", { "agents/payer.ts": asking("Shall we close?") }))[0]).toBe("changed");
+  });
+
   test("what a person filled in is theirs: the same form is answered, another one is not", async () => {
     const form = (field: string) => `${header("approval")}
 approval_form({ title: "Which?", fields: { ${field}: { type: "string", required: true } } }).values

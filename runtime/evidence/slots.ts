@@ -1,0 +1,30 @@
+/** Work on many things, a few at a time, for whatever tries recordings. */
+
+/**
+ * Answers in the order of the items; `done` hears how many are through. A failure ends it: nothing more is begun, what is under way is
+ * let finish, and the first failure is thrown.
+ */
+export async function inSlots<T, R>(
+  items: readonly T[],
+  slots: number,
+  work: (item: T) => Promise<R>,
+  done?: (count: number, total: number) => void,
+): Promise<R[]> {
+  const results: R[] = [];
+  let next = 0;
+  let through = 0;
+  const slot = async (): Promise<void> => {
+    try {
+      for (let at = next++; at < items.length; at = next++) {
+        results[at] = await work(items[at] as T);
+        done?.(++through, items.length);
+      }
+    } catch (error) {
+      next = items.length;
+      throw error;
+    }
+  };
+  const ended = await Promise.allSettled(Array.from({ length: Math.min(slots, items.length) }, slot));
+  for (const one of ended) if (one.status === "rejected") throw one.reason;
+  return results;
+}
