@@ -91,7 +91,10 @@ export async function ratchet(
   const sum: Ratchet = { passed: 0, failed: [], open: [], fixed: [], results: [] };
   const look = async (path: string): Promise<void> => {
     const now = await tryCase(candidate, path, candidate, bench);
-    const then = now.failures.length > 0 || now.corrects ? await tryCase(candidate, path, before, bench) : null;
+    const comparable = now.failures.length > 0 || now.corrects;
+    // An agent that is not there yet has failed nothing before.
+    const existed = comparable && (await base.tree.blob(agentFile(casePath(path)?.agent ?? ""))) !== null;
+    const then = existed ? await tryCase(candidate, path, before, bench) : null;
     // One for one: of two equal expectations, one that failed before hides only itself.
     const known = then?.failures.map((one) => one.what) ?? [];
     const hadFailed = known.length > 0;

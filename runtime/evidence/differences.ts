@@ -88,7 +88,7 @@ function unasked(was: Effects, now: Effects): string[] {
   const plain = ({ gates }: Effects) => gates.filter(({ calls, form }) => calls.length === 0 && form !== true).map(({ title }) => title);
   const [before, after] = [plain(was), plain(now)];
   if (now.status !== "done" || after.length >= before.length) return [];
-  return before.filter((title) => !after.includes(title)).map((title) => `"${clip(title)}" is asked of nobody any more`);
+  return before.filter((title) => !after.includes(title)).map((title) => `${clip(title)} is no longer asked of anybody`);
 }
 
 /** What an entry that comes out differently means, with what a person said of it since. */

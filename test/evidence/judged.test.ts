@@ -106,7 +106,7 @@ bank_pay(payment);
       `${header("approval, ctx")}${title === "" ? "" : `approval_wait({ title: "${title}", calls: [] });\n`}ctx_log("on");\n1;\n`;
     await recorded("approved", asking("Close the month?"));
     const dropped = await only(opened, "payer", { "agents/payer.ts": asking("") });
-    expect(why(dropped).slice(0, 2)).toEqual(["worse", '"Close the month?" is asked of nobody any more']);
+    expect(why(dropped).slice(0, 2)).toEqual(["worse", '"Close the month?" is no longer asked of anybody']);
     expect(why(await only(opened, "payer", { "agents/payer.ts": asking("Shall we close?") }))[0]).toBe("changed");
   });
 
