@@ -6,6 +6,7 @@ import type { Refused } from "../../ports.ts";
 import { negated } from "../amounts.ts";
 import { amountReader, type AmountReader, cleanText, collapse, datePattern, excerpt, isCurrency, readDay } from "./cells.ts";
 import { type Column, type Dialect, hasHeader } from "./dialect.ts";
+import { DAMAGED } from "./encoding.ts";
 import { cellCounts, headerIndex, headerName, requiredNames } from "./match.ts";
 import { NOTHING_STATED, prove, type Stated } from "./proof.ts";
 import { type CsvRecord, readRecords } from "./records.ts";
@@ -89,7 +90,7 @@ export function readCsv(file: string, text: string, dialect: Dialect, defaultCur
   }
   // A row that cannot be read belongs to no account in particular: the first statement carries it.
   const first = statements.values().next().value ?? draft(stated?.account ?? null);
-  first.refused.push(...refused);
+  first.refused = refused;
   first.skipped = skipped;
   return [...statements.values()].map((one) =>
     prove(
@@ -161,6 +162,7 @@ function isSkipped(record: CsvRecord, reader: Reader): boolean {
 function readRow(record: CsvRecord, reader: Reader): { parsed: ParsedRow; account: string | null } | Refusal {
   if (record.broken !== undefined) return new Refusal(record.broken);
   const { cells } = record;
+  if (cells.some((cell) => cell.includes("\0"))) return new Refusal(DAMAGED);
   const { columns } = reader.dialect;
   const miscounted = countFault(cells, reader.counts);
   if (miscounted !== null) return new Refusal(miscounted);
@@ -266,6 +268,7 @@ function headerMissing(file: string, records: CsvRecord[], dialect: Dialect): Cl
   const first = records[0];
   const present = new Set((first?.cells ?? []).map(headerName));
   const missing = requiredNames(dialect).filter((name) => !present.has(headerName(name)));
-  const message = `The dialect ${dialect.name} needs the columns ${missing.map((name) => `"${name}"`).join(", ")}, but the first line is: ${excerpt(first?.cells.join(dialect.delimiter) ?? "")}. Correct the dialect or the mapping in config.yaml.`;
-  return new ClearedError("STATEMENT_DIALECT", message, { at: { file, line: first?.line ?? 1 } });
+  const header = excerpt(first?.cells.join(dialect.delimiter) ?? "");
+  const message = `The dialect ${dialect.name} needs the columns ${missing.map((name) => `"${name}"`).join(", ")}, but the first line is: ${header}. Correct the dialect or the mapping in config.yaml.`;
+  return new ClearedError("STATEMENT_DIALECT", message, { at: { file, line: first?.line ?? 1 }, data: { header } });
 }

@@ -41,22 +41,30 @@ export function decode(file: string, bytes: Uint8Array, declared: Encoding): str
       },
     );
   }
-  const nul = text.indexOf("\0");
-  if (nul >= 0) {
-    throw new ClearedError(
-      "STATEMENT_ENCODING",
-      "The file contains NUL characters: it is binary, or UTF-16 without a byte order mark. Export it as UTF-8 text.",
-      {
-        at: { file, line: lineAt(text, nul) },
-      },
-    );
+  if (isBinary(text)) {
+    throw new ClearedError("STATEMENT_ENCODING", "The file is binary, or UTF-16 without a byte order mark. Export it as UTF-8 text.", {
+      at: { file, line: lineAt(text, text.indexOf("\0")) },
+    });
   }
   return text;
 }
 
+/** Why a row with a NUL character is refused: a disk or a download has lost what stood there. */
+export const DAMAGED = "The row contains a NUL character: the file is damaged here. Download it again.";
+
+/** True of a text that is none; a single NUL in a statement costs its own row only. */
+export function isBinary(text: string): boolean {
+  let count = 0;
+  for (let at = text.indexOf("\0"); at >= 0 && count * 20 <= text.length; at = text.indexOf("\0", at + 1)) count++;
+  return count * 20 > text.length;
+}
+
+/** So many bytes are looked at before the dialect is known. */
+export const PEEKED = 65_536;
+
 /** The first 64 KiB as text, to look at before the dialect, and with it the encoding, is known; never fails. */
 export function peek(bytes: Uint8Array): string {
-  const top = bytes.subarray(0, 65_536);
+  const top = bytes.subarray(0, PEEKED);
   const mark = markOf(top);
   return new TextDecoder(mark ?? (tryDecode(top, "utf-8", true) === null ? "windows-1252" : "utf-8")).decode(top, { stream: true });
 }

@@ -6,7 +6,7 @@ import { ClearedError } from "../../errors.ts";
 import type { Refused } from "../../ports.ts";
 import { amountReader, cleanText, collapse, datePattern, excerpt, isCurrency, PLAIN_AMOUNT, readDay } from "./cells.ts";
 import { ROW_LIMIT } from "./csv.ts";
-import { decode, type Encoding, isMultiByteUtf8 } from "./encoding.ts";
+import { DAMAGED, decode, type Encoding, isMultiByteUtf8 } from "./encoding.ts";
 import { ofxTags } from "./ofx-tags.ts";
 import { NOTHING_STATED, prove } from "./proof.ts";
 import type { ParsedRow, Statement } from "./types.ts";
@@ -16,10 +16,11 @@ const POINT = amountReader(PLAIN_AMOUNT);
 const COMMA = amountReader({ ...PLAIN_AMOUNT, decimal: "," });
 const DAY = datePattern("ofx") ?? /$^/;
 
-const STATEMENTS = new Set(["STMTRS", "CCSTMTRS"]);
+const STATEMENTS = new Set(["STMTRS", "CCSTMTRS", "INVSTMTRS"]);
 const SECTIONS = new Set([
   "BANKACCTFROM",
   "CCACCTFROM",
+  "INVACCTFROM",
   "BANKACCTTO",
   "CCACCTTO",
   "STMTTRN",
@@ -43,6 +44,8 @@ interface Raw {
 
 interface RawStatement extends Raw {
   transactions: Raw[];
+  /** Of an investment account: purchases, sales and income, which are not read. Its INVBANKTRAN are movements of cash like any other. */
+  trades: number;
 }
 
 /** True when the text at the top of a file is OFX, whatever the file is called. */
@@ -56,19 +59,31 @@ export function isOfx(top: string): boolean {
  */
 export function readOfx(file: string, bytes: Uint8Array, defaultCurrency: string): Statement[] {
   const text = decode(file, bytes, declaredEncoding(bytes));
-  const { raw, closed, investments, fault } = collect(file, text);
+  const { raw, closed, faults } = collect(file, text);
   if (!closed)
     throw new ClearedError("STATEMENT_INVALID", "The file ends before </OFX>: it is cut off. Download it again.", { at: { file } });
-  if (raw.length === 0) {
+  const cash = raw.filter((one) => one.trades === 0 || one.transactions.length > 0);
+  const answered = faults.length === 0 ? "" : `The bank answered: ${excerpt(faults.join("; "))}.`;
+  if (cash.length === 0) {
     const why =
-      fault !== ""
-        ? `The bank answered: ${excerpt(fault)}.`
-        : investments
-          ? "Investment statements are not read; export the cash account, or CSV."
+      answered !== ""
+        ? answered
+        : raw.length > 0
+          ? "It holds purchases and sales of securities only, which are not read; export the cash account, or CSV."
           : "It holds no bank or card statement.";
     throw new ClearedError("STATEMENT_INVALID", `No statement can be taken from this OFX file. ${why}`, { at: { file } });
   }
-  return raw.map((one) => toStatement(one, defaultCurrency));
+  return cash.map((one, i) => {
+    const statement = toStatement(one, defaultCurrency);
+    const warn = (message: string) => statement.warnings.push({ line: one.line, code: "STATEMENT_INVALID", message });
+    // Another account of the same file failed at the bank: this one is whole, the file is not.
+    if (i === 0 && answered !== "") warn(answered);
+    if (one.trades > 0)
+      warn(
+        `${one.trades} purchases, sales or payments of securities are not read: only movements of cash are, so its balance cannot be checked.`,
+      );
+    return statement;
+  });
 }
 
 function declaredEncoding(bytes: Uint8Array): Encoding {
@@ -86,18 +101,19 @@ function collect(file: string, text: string) {
   let statement: RawStatement | null = null;
   let transaction: Raw | null = null;
   let closed = false;
-  let investments = false;
-  let fault = "";
+  const faults: string[] = [];
+  let status = new Map<string, string>();
   let count = 0;
   for (const { name, closing, value, line } of ofxTags(text)) {
     if (closing) {
       if (name === "OFX") closed = true;
       if (STATEMENTS.has(name)) [statement, transaction] = [null, null];
       if (name === "STMTTRN") transaction = null;
+      if (name === "STATUS") faults.push(...faultOf(status));
       const at = open.lastIndexOf(name);
       if (at >= 0) open.length = at;
     } else if (STATEMENTS.has(name)) {
-      statement = { line, values: new Map(), transactions: [] };
+      statement = { line, values: new Map(), transactions: [], trades: 0 };
       raw.push(statement);
       open.length = 0;
     } else if (name === "STMTTRN" && statement !== null) {
@@ -113,15 +129,24 @@ function collect(file: string, text: string) {
     } else if (SECTIONS.has(name)) {
       // Deeper than any real file; hostile nesting only loses its own values.
       if (open.length < 16) open.push(name);
+      if (name === "STATUS") status = new Map();
     } else {
-      if (name === "INVSTMTRS") investments = true;
-      if (name === "MESSAGE" && statement === null && value !== "" && value !== "OK") fault = value;
+      if (open.at(-1) === "STATUS") status.set(name, value);
+      // Each of OFX's kinds of trade has one INVTRAN in it (OFX 2.2, 13.9.2.4).
+      if (name === "INVTRAN" && statement !== null) statement.trades++;
       const target = transaction ?? statement;
       const key = open.length === 0 ? name : `${open.at(-1)}.${name}`;
       if (target !== null && value !== "" && !target.values.has(key)) target.values.set(key, value);
     }
   }
-  return { raw, closed, investments, fault };
+  return { raw, closed, faults };
+}
+
+/** What a STATUS complains about: banks write a message with success, too ("SUCCESS", "OK"). OFX 2.2, 3.1.4. */
+function faultOf(status: ReadonlyMap<string, string>): string[] {
+  const [code = "0", severity = ""] = [status.get("CODE"), status.get("SEVERITY")?.toUpperCase()];
+  if (severity === "" ? /^0*$/.test(code) : severity !== "ERROR") return [];
+  return [status.get("MESSAGE") || `error ${code}`];
 }
 
 function toStatement(raw: RawStatement, defaultCurrency: string): Statement {
@@ -135,13 +160,16 @@ function toStatement(raw: RawStatement, defaultCurrency: string): Statement {
     if ("reason" in row) refused.push({ line: transaction.line, code: "STATEMENT_ROW", message: row.reason });
     else rows.push(row);
   }
-  const account = collapse(cleanText(values.get("BANKACCTFROM.ACCTID") ?? values.get("CCACCTFROM.ACCTID") ?? "")) || null;
+  const account =
+    collapse(cleanText(values.get("BANKACCTFROM.ACCTID") ?? values.get("CCACCTFROM.ACCTID") ?? values.get("INVACCTFROM.ACCTID") ?? "")) ||
+    null;
   const draft = { dialect: "ofx", account, currency, rows, refused, skipped: 0 };
   const closing = readBalance(values.get("LEDGERBAL.BALAMT"), values.get("LEDGERBAL.DTASOF"), currency);
   return prove(draft, { ...NOTHING_STATED, closing, from: day(values.get("DTSTART")), to: day(values.get("DTEND")) });
 }
 
 function toRow({ line, values }: Raw, statementCurrency: string): ParsedRow | { reason: string } {
+  for (const value of values.values()) if (value.includes("\0")) return { reason: DAMAGED };
   const posted = values.get("DTPOSTED") ?? "";
   if (posted === "") return { reason: "The date (DTPOSTED) is empty." };
   const read = readDay(posted, DAY);

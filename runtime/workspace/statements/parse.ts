@@ -5,8 +5,9 @@
 import { ClearedError, didYouMean } from "../../errors.ts";
 import { readCsv } from "./csv.ts";
 import type { Dialect } from "./dialect.ts";
-import { mappingDialect } from "./dialect.ts";
-import { decode, peek } from "./encoding.ts";
+import { hasHeader, mappingDialect } from "./dialect.ts";
+import { decode, isBinary, peek, PEEKED } from "./encoding.ts";
+import { guessDialect } from "./guess.ts";
 import { matchDialect } from "./match.ts";
 import { isOfx, readOfx } from "./ofx.ts";
 import { SIZE_LIMIT } from "./size.ts";
@@ -22,11 +23,30 @@ export interface ParseOptions {
   defaultCurrency: string;
 }
 
+// A receipt names each refused row; with more of them the export as a whole is wrong.
+const MOST_REFUSED = 20_000;
+
 /**
  * The statements in a file, one per bank account, at least one.
- * @throws STATEMENT_DIALECT, STATEMENT_ENCODING, STATEMENT_INVALID, FILE_TOO_LARGE, CONFIG_INVALID (mapping)
+ * @throws STATEMENT_DIALECT (data.dialect: the text of a dialect file, where one can be guessed), STATEMENT_ENCODING, STATEMENT_INVALID,
+ * FILE_TOO_LARGE, CONFIG_INVALID (mapping)
  */
 export function parseStatement(name: string, bytes: Uint8Array, options: ParseOptions): Statement[] {
+  try {
+    const found = readStatement(name, bytes, options);
+    const refused = found.flatMap((one) => one.refused);
+    if (refused.length <= MOST_REFUSED) return found;
+    const why = `${refused.length.toLocaleString("en-US")} rows cannot be read, the first at line ${refused[0]?.line}: ${refused[0]?.message}`;
+    throw new ClearedError("STATEMENT_INVALID", `${why} Export it again, or correct its dialect.`, { at: { file: name } });
+  } catch (error) {
+    if (error instanceof ClearedError) throw error;
+    // A fault of a reader costs the one file, which is named, and no other.
+    const why = `The reader of statements failed at this file: ${error instanceof Error ? error.message : String(error)}.`;
+    throw new ClearedError("STATEMENT_INVALID", `${why} Export it in another form.`, { at: { file: name }, cause: error });
+  }
+}
+
+function readStatement(name: string, bytes: Uint8Array, options: ParseOptions): Statement[] {
   if (bytes.length > SIZE_LIMIT)
     throw new ClearedError("FILE_TOO_LARGE", "The statement is larger than 64 MiB. Export it in shorter ranges.", { at: { file: name } });
   const top = peek(bytes);
@@ -35,19 +55,32 @@ export function parseStatement(name: string, bytes: Uint8Array, options: ParseOp
   const foreign = foreignFormat(name, top);
   if (foreign !== null)
     throw new ClearedError("STATEMENT_DIALECT", `${foreign} Export the statement as CSV, OFX or QFX.`, { at: { file: name, line: 1 } });
-  if (top.includes("\0") && options.dialect === undefined && options.mapping === undefined) {
+  if (isBinary(top) && options.dialect === undefined && options.mapping === undefined) {
     throw new ClearedError("STATEMENT_ENCODING", "The file is binary, or UTF-16 without a byte order mark. Export it as UTF-8 text.", {
       at: { file: name, line: 1 },
     });
   }
   const dialect = chooseDialect(name, bytes, options);
-  return readCsv(name, decode(name, bytes, dialect.encoding), dialect, options.defaultCurrency);
+  try {
+    return readCsv(name, decode(name, bytes, dialect.encoding), dialect, options.defaultCurrency);
+  } catch (error) {
+    if (options.dialect === undefined || options.mapping !== undefined || !lacksHeader(error)) throw error;
+    const other = withoutHeader(name, bytes, options.dialects, error);
+    return readCsv(name, decode(name, bytes, other.encoding), other, options.defaultCurrency);
+  }
 }
 
 function chooseDialect(name: string, bytes: Uint8Array, { dialects, dialect, mapping }: ParseOptions): Dialect {
   if (mapping !== undefined) return mappingDialect(mapping, dialect ?? "generic");
   // The encoding is the dialect's, so the dialect is found on a lenient reading and the strict one comes after.
-  if (dialect === undefined) return matchDialect(name, peek(bytes), dialects);
+  if (dialect === undefined) {
+    try {
+      return matchDialect(name, peek(bytes), dialects);
+    } catch (error) {
+      if (!lacksHeader(error)) throw error;
+      return withoutHeader(name, bytes, dialects, error);
+    }
+  }
   const named = dialects.find((one) => one.name === dialect);
   if (named !== undefined) return named;
   const names = dialects.map((one) => one.name);
@@ -56,6 +89,28 @@ function chooseDialect(name: string, bytes: Uint8Array, { dialects, dialect, map
     `There is no dialect "${dialect}" in importers/.${didYouMean(dialect, names)} Known: ${names.join(", ") || "none"}.`,
     { at: { file: name } },
   );
+}
+
+function lacksHeader(error: unknown): error is ClearedError {
+  return error instanceof ClearedError && (error.data as { header?: string } | undefined)?.header !== undefined;
+}
+
+/** The dialect that reads the rows of a file whose header is missing. @throws STATEMENT_DIALECT with a guess, else the error that was met */
+function withoutHeader(name: string, bytes: Uint8Array, dialects: Dialect[], error: ClearedError): Dialect {
+  const top = peek(bytes);
+  const guess = guessDialect(name, top, bytes.length <= PEEKED);
+  if (guess === null) throw error;
+  try {
+    return matchDialect(
+      name,
+      top,
+      dialects.filter((one) => !hasHeader(one)),
+    );
+  } catch (none) {
+    if (!lacksHeader(none)) throw none;
+  }
+  const message = `The file has no header line, and no dialect reads it. It looks like this: ${guess.words}. Approve the card to have such files read so (it adds a dialect to importers/), or write the dialect yourself.`;
+  throw new ClearedError("STATEMENT_DIALECT", message, { at: { file: name, line: 1 }, data: { dialect: guess.dialect } });
 }
 
 /** What the file is when it is neither CSV nor OFX, in a sentence, or null. */

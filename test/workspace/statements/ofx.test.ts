@@ -87,3 +87,41 @@ test.each([
   expect(rows(wrap(hostile + trn("<NAME>A"))).length).toBeLessThanOrEqual(1);
   expect(performance.now() - start).toBeLessThan(15_000);
 });
+
+const STATUS = (words: string) => `<SIGNONMSGSRSV1><SONRS><STATUS>${words}</STATUS></SONRS></SIGNONMSGSRSV1>`;
+
+test.each([
+  ["a success with its message", STATUS("<CODE>0<SEVERITY>INFO<MESSAGE>SUCCESS"), "It holds no bank or card statement."],
+  ["a warning", STATUS("<CODE>2000<SEVERITY>WARN<MESSAGE>Password expires soon"), "It holds no bank or card statement."],
+  ["an error", STATUS("<CODE>15500<SEVERITY>ERROR<MESSAGE>Signon invalid"), "The bank answered: Signon invalid."],
+  ["an error without a message", STATUS("<CODE>15500<SEVERITY>ERROR"), "The bank answered: error 15500."],
+  ["an error without a severity", STATUS("<CODE>2003<MESSAGE>Account not found"), "The bank answered: Account not found."],
+])("a file without a statement says why by %s", (_, status, why) => {
+  expect(thrown(() => read("a.ofx", `OFXHEADER:100\n\n<OFX>${status}</OFX>`)).message).toBe(
+    `No statement can be taken from this OFX file. ${why}`,
+  );
+});
+
+test("an account that the bank refused does not hide, nor hold back, the one it gave", () => {
+  const refused = "<STMTTRNRS><STATUS><CODE>2003<SEVERITY>ERROR<MESSAGE>Account 2 not found</STATUS></STMTTRNRS>";
+  const [statement] = read("a.ofx", wrap(trn("")).replace("<STMTRS>", `${refused}<STMTRS>`));
+  expect(statement?.rows).toHaveLength(1);
+  expect(statement?.warnings).toMatchObject([{ message: "The bank answered: Account 2 not found." }]);
+});
+
+test("movements of cash on an investment account are read, and the trades beside them are named", () => {
+  const cash = `<INVBANKTRAN>${trn("<NAME>DEPOSIT").replace("-1.00", "500.00")}<SUBACCTFUND>CASH</INVBANKTRAN>`;
+  const trade = "<BUYSTOCK><INVBUY><INVTRAN><FITID>9<DTTRADE>20250104</INVTRAN><UNITS>1<TOTAL>-100</INVBUY></BUYSTOCK>";
+  const file = (inner: string) =>
+    `OFXHEADER:100\n\n<OFX><INVSTMTTRNRS><INVSTMTRS><DTASOF>20250105<CURDEF>USD<INVACCTFROM><BROKERID>b.com<ACCTID>Z9</INVACCTFROM><INVTRANLIST>${inner}</INVTRANLIST></INVSTMTRS></INVSTMTTRNRS></OFX>`;
+  expect(read("a.ofx", file(cash + trade))).toMatchObject([
+    {
+      account: "Z9",
+      rows: [{ date: "2025-01-03", amount: "500.00", description: "DEPOSIT" }],
+      closing: null,
+      warnings: [{ message: expect.stringContaining("1 purchases, sales or payments of securities are not read") }],
+    },
+  ]);
+  expect(read("a.ofx", file(cash))).toMatchObject([{ warnings: [] }]);
+  expect(thrown(() => read("a.ofx", file(trade))).message).toContain("purchases and sales of securities only");
+});

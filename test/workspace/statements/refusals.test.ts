@@ -136,10 +136,31 @@ test.each([
   ["nothing", "a.csv", Buffer.from("\n \n"), "STATEMENT_INVALID"],
   ["a name without content", "a.ofx", Buffer.from("hello"), "STATEMENT_DIALECT"],
   ["windows-1252 bytes", "a.csv", Buffer.from("Date,Description,Amount\n2025-01-01,Caf\xe9,1.00\n", "latin1"), "STATEMENT_ENCODING"],
-  ["NUL characters", "a.csv", Buffer.from("Date,Description,Amount\n2025-01-01,A\0B,1.00\n"), "STATEMENT_ENCODING"],
+  ["mostly NUL characters", "a.csv", Buffer.from(`Date,Description,Amount\n2025-01-01,A,1.00\n${"\0".repeat(50)}`), "STATEMENT_ENCODING"],
+  [
+    "a statement whose every row is bad",
+    "a.csv",
+    Buffer.from(`Date,Description,Amount\n${"2025-01-01,A,$1\n".repeat(20_001)}`),
+    "STATEMENT_INVALID",
+  ],
   ["UTF-16 without a mark", "a.csv", Buffer.from("Date,Description,Amount\n2025-01-01,A,1.00\n", "utf16le"), "STATEMENT_ENCODING"],
 ])("%s is refused whole", (_, name, bytes, code) => {
   expect(thrown(() => read(name, bytes))).toMatchObject({ code });
+});
+
+test("one NUL character costs its own row, and nothing around it", () => {
+  const csv = readOne("Date,Description,Amount\n2025-01-01,A\0B,1.00\n2025-01-02,GOOD,-1.00\n");
+  expect([csv.rows.map((row) => row.line), csv.refused]).toEqual([
+    [3],
+    [{ line: 2, code: "STATEMENT_ROW", message: "The row contains a NUL character: the file is damaged here. Download it again." }],
+  ]);
+  const trn = (text: string) => `<STMTTRN><DTPOSTED>20250103<TRNAMT>-1.00<FITID>${text}</STMTTRN>\n`;
+  const ofx = `OFXHEADER:100\n\n<OFX><STMTRS><CURDEF>USD<BANKACCTFROM><ACCTID>1</BANKACCTFROM>\n${trn("T1")}${trn("T\0")}</STMTRS></OFX>`;
+  expect(read("a.ofx", ofx)).toMatchObject([{ rows: [{ line: 4 }], refused: [{ line: 5, code: "STATEMENT_ROW" }] }]);
+});
+
+test("an empty file says so", () => {
+  for (const text of ["", "\n", " \r\n "]) expect(thrown(() => read("a.csv", text)).message).toBe("The file is empty. Download it again.");
 });
 
 test("the line of the first wrong byte is named", () => {
