@@ -35,6 +35,8 @@ const receipt = z
     twin: z.number(),
     refused: z.array(z.object({ line: z.number(), code: z.string(), message: z.string() })),
     unbooked: z.array(z.string()).describe("references of rows that were parsed and not booked"),
+    later: z.number().optional().describe("rows that the next run takes, which starts by itself"),
+    earlier: z.string().optional().describe("hash of the shorter statement that this one continues"),
     opening: money.nullable(),
     closing: money.nullable(),
     gap: money.nullable().describe("closing as the bank says minus as the books say; null when they agree or nothing is known"),
@@ -44,6 +46,7 @@ const receipt = z
 const STATEMENT_ERRORS = [
   "FILE_MISSING",
   "FILE_INVALID",
+  "FILE_UNFINISHED",
   "FILE_TOO_LARGE",
   "STATEMENT_DIALECT",
   "STATEMENT_ENCODING",
@@ -68,7 +71,8 @@ export const importer_parse = definePrimitive({
   effect: "read",
   from: "statement",
   access: "read",
-  summary: "The rows of a statement that are not in the books yet, in the order of the file.",
+  summary:
+    "The rows of a statement that are not in the books yet, in the order of the file; of a large one the first 10,000, the next run gets more.",
   params: z.object({
     name: fileName.describe("as importer_scan gives it"),
     all: z.boolean().default(false).describe("true: also rows that are in the books"),
@@ -86,7 +90,7 @@ export const importer_mark_processed = definePrimitive({
   summary: "Write the statement's receipt; the file moves to import/processed/ after the commit, once no row is open.",
   params: z.object({ name: fileName.describe("as importer_scan gives it") }),
   returns: receipt,
-  errors: ["FILE_MISSING", "FILE_INVALID"],
+  errors: ["FILE_MISSING", "FILE_INVALID", "FILE_UNFINISHED"],
   example: `importer_mark_processed("statement.csv")`,
   run: (p, ctx) => ctx.ports.imports.markProcessed(p.name),
 });

@@ -135,6 +135,10 @@ export const CODES = {
     CONFIG_MISSING: ["config_get was asked for a key that config.yaml does not have.", "Add the key to config.yaml or correct the script."],
     FILE_MISSING: ["The file does not exist.", "Check the name; statements are named relative to import/, other files to where you are."],
     FILE_INVALID: ["The path is not a file that may be used here.", "Use a regular file inside the workspace folder the message names."],
+    FILE_UNFINISHED: [
+      "The file is still being written: it changes, or a program has it open for writing.",
+      "Wait until the download or copy has ended, then import it again.",
+    ],
     FILE_TOO_LARGE: ["The file is larger than the limit.", "Split it; the limit is 64 MiB for statements and 1 MiB for data files."],
     STATEMENT_DIALECT: ["No dialect reads this statement.", "Add a dialect in importers/, or name one in config.yaml under statements:."],
     STATEMENT_ENCODING: [

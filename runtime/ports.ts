@@ -422,6 +422,10 @@ export interface Receipt {
   refused: Refused[];
   /** Rows the script parsed but did not book, by reference. */
   unbooked: string[];
+  /** Rows that the next run takes: a run books only so many. Left out when there are none. */
+  later?: number;
+  /** Hash of the statement that this one begins with: its file was written on after it was taken. Left out when there is none. */
+  earlier?: string;
   /** Balance before the first and after the last row, decimal text, or null when the statement does not say. */
   opening: string | null;
   closing: string | null;

@@ -16,7 +16,7 @@ import type { Lesson } from "../evidence/corrections.ts";
 import type { Card, CardDraft, CommitResult, Decision, Json, RunRecord, Tree } from "../ports.ts";
 import { gateOf, questionOf } from "../proposals/deciding.ts";
 import type { Trust } from "../workspace/config.ts";
-import { closeRow, confirmEntry } from "../workspace/decisions.ts";
+import { addDialect, closeRow, confirmEntry } from "../workspace/decisions.ts";
 import type { Host } from "./host.ts";
 import { holderHere } from "./identity.ts";
 import { expectLesson, lessonFor } from "./lessons.ts";
@@ -147,7 +147,7 @@ function stillOf(card: CardDraft, authority: Authority, people: readonly string[
 
 /** What the decision does to the books and, where it corrects what a run booked, to the cases: one commit. */
 async function changeBooks(host: Host, card: Card, decision: Decision): Promise<{ commit: string | null; lesson: Lesson | null }> {
-  const about = card.body as { entry?: string; hash?: string; line?: number };
+  const about = card.body as { entry?: string; hash?: string; line?: number; about?: { dialect?: string } };
   const corrects = about.entry !== undefined && card.run !== null && (decision.decision === "rejected" || decision.account !== undefined);
   const teach = corrects ? await lessonFor(host, { run: card.run ?? "", entry: about.entry ?? "", ...decision }) : null;
   let lesson: Lesson | null = null;
@@ -181,6 +181,9 @@ async function changeBooks(host: Host, card: Card, decision: Decision): Promise<
         await host.config(),
       );
     }
+    const guess = card.kind === "row" && decision.decision === "approved" ? about.about?.dialect : undefined;
+    // The file is read so from now on; its receipt stays open until it is.
+    if (guess !== undefined) return addDialect(head, guess);
     if (about.hash !== undefined && about.line !== undefined) return closeRow(head, about.hash, about.line);
     return new Map();
   };

@@ -25,6 +25,7 @@ import { createOutbox } from "../notices/outbox.ts";
 import { type Config, type Trust, limitsFor, parseConfig } from "../workspace/config.ts";
 import { createGit } from "../workspace/git.ts";
 import { CACHE, CONFIG, STATE, STORE, agentFile } from "../workspace/layout.ts";
+import { createImportFolder, type ImportFolder } from "../workspace/import-folder.ts";
 import { tidyImports } from "../workspace/tidy.ts";
 import { treeOver } from "../workspace/tree-over.ts";
 import { createView } from "../workspace/view.ts";
@@ -35,7 +36,7 @@ import { settleLessons } from "./lessons.ts";
 import { createMemo } from "./memo.ts";
 import { printable } from "./output.ts";
 import { createPins } from "./pins.ts";
-import { againOf, settleRows } from "./receipts.ts";
+import { settleRows, startedFor } from "./receipts.ts";
 import { createStanding } from "./standing.ts";
 import { createToolPool } from "./tools.ts";
 import { execSource } from "./source.ts";
@@ -75,10 +76,11 @@ export interface Host {
   world: World;
   emitted(): Emitted[];
   takeEmitted(key: string): void;
-  /** Statements whose import is complete move to import/processed/. */
-  tidy(): Promise<void>;
-  /** The same host, with statements read from another folder's import/. */
-  importsFrom: { dir: string };
+  /** Statements whose import is complete move to import/processed/. Answers what was found in the way, a sentence each. */
+  tidy(): Promise<string[]>;
+  folder: ImportFolder;
+  /** Where runs read statements: `folder`, or the one of a dry run. */
+  importsFrom: { folder: ImportFolder };
   /** What the runs of this process have done so far, for progress. */
   progress: Progress;
   close(): Promise<void>;
@@ -216,17 +218,20 @@ function assemble(parts: Parts): Omit<Host, "close"> {
     });
   };
 
-  const importsFrom = { dir };
+  const folder = createImportFolder(dir, { settleMs: async () => (await config()).import.settle_seconds * 1000 });
+  const importsFrom = { folder };
   const progress: Progress = { calls: 0, files: 0 };
   const viewAt: Host["viewAt"] = async (run, log, now, place) => {
     const settings = await config(place.base);
     const view = createView({
-      dir: importsFrom.dir,
+      dir,
+      // Somewhere else nobody writes.
+      folder: place.dir === undefined ? importsFrom.folder : createImportFolder(place.dir, { settleMs: () => 0 }),
       ...place,
       config: settings,
       cache,
       run: run.id,
-      again: againOf(run.cause),
+      ...startedFor(run.cause),
       given: run.given?.policy,
       now,
       pending: () => parts.cards.list({ open: true }),
@@ -301,7 +306,8 @@ function assemble(parts: Parts): Omit<Host, "close"> {
     world,
     emitted: () => openEmitted(database),
     takeEmitted: (key) => takeEmitted(database, key),
-    tidy: async () => void (await tidyImports(dir, git.tree(await git.head()))),
+    tidy: async () => tidyImports(folder, git.tree(await git.head())),
+    folder,
     importsFrom,
     progress,
   };

@@ -1,108 +1,73 @@
 /**
- * Imports asked for by hand: statements are put into import/ (whole, under a name of their own), what watches the folder runs, and the
- * receipts come out of that run's own steps. A content that has a receipt already is answered without a run.
+ * Imports asked for by hand: statements are read once, put into import/ under a name of their own, and what watches the folder runs over
+ * exactly them until each has its receipt. A content that has a receipt already is answered without a run.
  */
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
-import { readdir } from "node:fs/promises";
+import { existsSync, linkSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, dirname, extname, join, resolve } from "node:path";
+import { basename, join } from "node:path";
 import { ClearedError, fromWire } from "../errors.ts";
-import type { Receipt, RunRecord, Tree } from "../ports.ts";
-import { type FilePorts, type FoundFile, startForFiles } from "../triggers/files.ts";
-import { scanImports, sha256 } from "../workspace/imports.ts";
-import { CONFIG, IMPORT, IMPORTERS, PROCESSED, RECEIPTS, receiptFile } from "../workspace/layout.ts";
+import type { Receipt, RunRecord } from "../ports.ts";
+import { type FileRun, type FileStart, type FoundFile, startForFiles } from "../triggers/files.ts";
+import { listensTo, watchedFolder } from "../triggers/listens.ts";
+import { filesIn, type ImportFile, namesLike, readWhole } from "../workspace/import-files.ts";
+import { createImportFolder, type ImportFolder } from "../workspace/import-folder.ts";
+import { IMPORT, receiptFile } from "../workspace/layout.ts";
 import { receiptFromYaml } from "../workspace/receipt.ts";
-import { isSettingsRefusal } from "../workspace/view-imports.ts";
-import { receiptHashes } from "../workspace/view-receipt.ts";
+import { SIZE_LIMIT } from "../workspace/statements/size.ts";
+import { inodeOf, writersOf } from "../workspace/writers.ts";
+import { filePorts, importing, inTurn, toImport } from "./file-ports.ts";
 import type { Host } from "./host.ts";
 import { receiptsOf } from "./receipts.ts";
 
-const LARGEST = 64 * 2 ** 20;
+// Somebody who copies a file and imports it at once need not try again.
+const PATIENCE_MS = 5000;
 
-/** How the file triggers and an import by hand see the import folder and its runs. */
-export function filePorts(host: Host): Omit<FilePorts, "start" | "importing"> & { readable(head: Tree, hash: string): Promise<boolean> } {
-  const { git, engine } = host;
-  const settingsOf = async (tree: Tree) =>
-    [(await tree.blob(CONFIG)) ?? "", ...(await tree.list(IMPORTERS)).map((one) => `${one.path} ${one.blob}`)].join("\n");
-  const lastLog = async (hash: string) => (await git.log({ limit: 1, path: receiptFile(hash) }))[0] ?? null;
-  const lastTouch = async (hash: string) => (await lastLog(hash))?.commit ?? null;
-
-  /** A file that was refused as a whole is new again when dialects or accounts have changed since its receipt was written. */
-  const readable = async (head: Tree, hash: string): Promise<boolean> => {
-    const text = await head.read(receiptFile(hash));
-    if (text === null || !receiptFromYaml(text, receiptFile(hash)).refused.some(isSettingsRefusal)) return false;
-    const since = await lastTouch(hash);
-    return since !== null && (await settingsOf(git.tree(since))) !== (await settingsOf(head));
-  };
-
-  return {
-    readable,
-    agents: () => host.agents(),
-    status: async (run) => (await engine.get(run))?.status ?? null,
-    settings: async () => settingsOf(git.tree(await git.head())),
-    async files(folder, again) {
-      // Receipts are of statements; what lies in another watched folder starts its agent once for each content.
-      if (folder !== IMPORT) return scanImports(host.dir, new Set(), folder);
-      const head = git.tree(await git.head());
-      const known = await receiptHashes(head);
-      const found: FoundFile[] = [];
-      for (const { name, hash } of await scanImports(host.importsFrom.dir, new Set())) {
-        if (!known.has(hash) || again.includes(hash)) found.push({ name, hash });
-        else if (await readable(head, hash)) found.push({ name, hash, again: true });
-      }
-      return found;
-    },
-    async undone(hashes) {
-      const touches = await Promise.all(hashes.map(lastLog));
-      // Who said `cleared undo` says as well when it is imported again; until then nothing does it that would end alike.
-      const taken = touches.map((one) => (one?.trailers["Undone-by"] === undefined ? (one?.commit ?? null) : null));
-      return taken.some((one) => one !== null) ? taken.join(" ") : null;
-    },
-  };
+export interface Imported {
+  receipts: Receipt[];
+  runs: string[];
 }
 
-/** Runs that files started and that are not over. */
-export async function importing(host: Host, agent: string): Promise<RunRecord[]> {
-  const unfinished = await host.engine.list({ agent, status: ["queued", "running", "waiting"], limit: 1000 });
-  return unfinished.filter((one) => one.cause.kind === "watch");
+interface Asked extends FileStart {
+  mode: "live" | "dry";
+  by?: string;
 }
 
-/** What lies in import/ and is no statement, in sentences. */
-export async function oddities(dir: string, folder: string): Promise<string[]> {
-  if (folder !== IMPORT) return [];
-  const entries = await readdir(join(dir, IMPORT), { withFileTypes: true }).catch(() => []);
-  return entries
-    .filter((one) => !one.isFile() && !one.name.startsWith(".") && ![PROCESSED, RECEIPTS].includes(`${IMPORT}${one.name}/`))
-    .map(
-      (one) =>
-        `${IMPORT}${one.name} is ${one.isDirectory() ? "a folder" : one.isSymbolicLink() ? "a link" : "not a regular file"} and is not read. Put the statement itself into ${IMPORT}.`,
-    );
-}
-
-/** @throws FILE_*, AGENT_UNKNOWN, GIT_STATE, and what made the import's run fail */
+/** @throws FILE_*, AGENT_UNKNOWN, GIT_STATE, and what made the import's run fail before it had read a file */
 export async function importFiles(
   host: Host,
   { files, dryRun, again, by }: { files: string[]; dryRun: boolean; again: boolean; by?: string },
-): Promise<{ receipts: Receipt[]; runs: string[] }> {
+): Promise<Imported> {
   const blocked = await host.git.blockedBy();
   if (blocked !== null && !dryRun) throw new ClearedError("GIT_STATE", blocked);
   const head = host.git.tree(await host.git.head());
-  const ports = filePorts(host);
   const receipts: Receipt[] = [];
-  const fresh: { path: string; hash: string }[] = [];
+  const fresh = new Map<string, { path: string; bytes: Buffer; modified: Date }>();
   const copies: { path: string; hash: string }[] = [];
   for (const path of files) {
-    const hash = hashOf(path);
+    const content = await readOnce(path);
+    // Kept by its content before anything is decided: what is at the path may be another file in a moment.
+    const hash = await host.folder.keep(content.bytes, content.modified);
     const receipt = await head.read(receiptFile(hash));
-    if (receipt !== null && !again && !(await ports.readable(head, hash)))
+    const file = { name: basename(path), hash, size: content.bytes.length, modified: content.modified.toISOString() };
+    if (receipt !== null && !again && (await toImport(host, head, file)) === null)
       receipts.push(repeated(receiptFromYaml(receipt, receiptFile(hash)), basename(path)));
-    else (fresh.some((one) => one.hash === hash) ? copies : fresh).push({ path, hash });
+    else if (fresh.has(hash)) copies.push({ path, hash });
+    else fresh.set(hash, { path, ...content });
   }
-  if (fresh.length === 0) return { receipts, runs: [] };
-  const hashes = fresh.map((one) => one.hash);
-  const imported = dryRun
-    ? await inWorkshop(host, fresh, () => runImports(host, hashes, "dry", again, by))
-    : await importLive(host, fresh, again, by);
+  if (fresh.size === 0) return { receipts, runs: [] };
+  const how: Asked = { mode: dryRun ? "dry" : "live", again, ...(by === undefined ? {} : { by }) };
+  const work = async (folder: ImportFolder): Promise<Imported> => {
+    const placed: ImportFile[] = [];
+    // The same content is not put there twice.
+    const lying = new Map((await filesIn(folder.dir, IMPORT)).map((file) => [file.hash, file.name]));
+    for (const { path, bytes, modified } of [...fresh.values()].sort((a, b) => (basename(a.path) < basename(b.path) ? -1 : 1))) {
+      const hash = await folder.keep(bytes, modified);
+      const name = lying.get(hash) ?? place(folder.dir, path, bytes);
+      placed.push({ name, hash, size: bytes.length, modified: modified.toISOString() });
+    }
+    return runImports(host, placed, how);
+  };
+  const imported = await (dryRun ? inWorkshop(host, work) : work(host.folder));
   for (const { path, hash } of copies) {
     const first = imported.receipts.find((receipt) => receipt.hash === hash);
     if (first !== undefined) imported.receipts.push(repeated(first, basename(path)));
@@ -110,67 +75,89 @@ export async function importFiles(
   return { receipts: [...receipts, ...imported.receipts], runs: imported.runs };
 }
 
-async function importLive(
-  host: Host,
-  fresh: { path: string; hash: string }[],
-  again: boolean,
-  by: string | undefined,
-): Promise<{ receipts: Receipt[]; runs: string[] }> {
-  const hashes = fresh.map((one) => one.hash);
-  for (const { path, hash } of fresh) place(host.dir, path, hash, await filePorts(host).files(IMPORT, hashes));
-  return runImports(host, hashes, "live", again, by);
-}
-
-async function runImports(
-  host: Host,
-  hashes: string[],
-  mode: "live" | "dry",
-  again: boolean,
-  by: string | undefined,
-): Promise<{ receipts: Receipt[]; runs: string[] }> {
-  const how = { mode, ...(by === undefined ? {} : { by }) };
-  // One import at a time: a second run over the same files would find its receipts written by the first.
-  for (const { name } of await host.agents()) {
-    for (const run of await importing(host, name)) if (run.status !== "waiting") await host.engine.result(run.id);
+/** Runs until every file has its receipt: one over all of them, then one for each if that fails, then more while rows are left. */
+async function runImports(host: Host, files: readonly ImportFile[], how: Asked): Promise<Imported> {
+  const agents = (await host.agents()).filter(({ header }) => listensTo(header, "file_watch") && watchedFolder(header) === IMPORT);
+  if (agents.length === 0)
+    throw new ClearedError("AGENT_UNKNOWN", `No agent at HEAD has trigger: [file_watch] on ${IMPORT}, so nothing imports statements.`);
+  const runs: string[] = [];
+  const receipts = new Map<string, Receipt>();
+  let failure: RunRecord | null = null;
+  for (let round = 0; round === 0 || how.mode === "live"; round++) {
+    const started = await inTurn(host, () => startRound(host, files, agents, how, round), { wait: true });
+    const begun = started?.filter((one) => one.created) ?? [];
+    for (const { id } of begun) {
+      runs.push(id);
+      const run = await host.engine.result(id);
+      if (run.status === "waiting")
+        throw new ClearedError(
+          "RUN_WAITS",
+          `The import ${id} waits (${run.reason}): ${run.waitsFor}. Commit or undo your edit, or check out the branch.`,
+        );
+      if (run.error !== null) failure = run;
+      for (const receipt of run.error === null ? receiptsOf(await host.engine.steps(id)) : []) {
+        const before = receipts.get(receipt.hash);
+        if (files.some(({ hash }) => hash === receipt.hash))
+          receipts.set(receipt.hash, before === undefined ? receipt : joined(before, receipt));
+      }
+    }
+    if (begun.length === 0) break;
   }
-  const started = await startForFiles(
-    { ...filePorts(host), importing: async () => false, start: (agent, options) => host.start(agent, { ...options, ...how }) },
-    IMPORT,
-    { again: again ? hashes : [], insist: true },
-  );
   const head = host.git.tree(await host.git.head());
-  if (started.length === 0) {
-    // What watches the folder was faster, or nothing does.
-    const receipts = await Promise.all(hashes.map((hash) => head.read(receiptFile(hash))));
-    if (receipts.some((text) => text === null))
-      throw new ClearedError("AGENT_UNKNOWN", `No agent at HEAD has trigger: [file_watch] on ${IMPORT}, so nothing imports statements.`);
-    return { receipts: receipts.map((text, i) => receiptFromYaml(text ?? "", receiptFile(hashes[i] ?? ""))), runs: [] };
+  for (const { hash } of files) {
+    // What watches the folder was faster, or the file has failed alone and was refused.
+    const text = receipts.has(hash) ? null : await head.read(receiptFile(hash));
+    if (text !== null) receipts.set(hash, receiptFromYaml(text, receiptFile(hash)));
   }
-  const receipts: Receipt[] = [];
-  for (const { id } of started) {
-    const run = await host.engine.result(id);
-    if (run.error !== null) throw fromWire(run.error);
-    if (run.status === "waiting")
-      throw new ClearedError(
-        "RUN_WAITS",
-        `The import ${id} waits (${run.reason}): ${run.waitsFor}. Commit or undo your edit, or check out the branch.`,
-      );
-    receipts.push(...receiptsOf(await host.engine.steps(id)).filter((receipt) => hashes.includes(receipt.hash)));
-  }
-  return { receipts, runs: started.map((one) => one.id) };
+  if (failure?.error != null && files.some(({ hash }) => !receipts.has(hash))) throw fromWire(failure.error);
+  return { receipts: files.flatMap(({ hash }) => receipts.get(hash) ?? []), runs };
 }
 
-function hashOf(path: string): string {
-  const found = statSync(path, { throwIfNoEntry: false });
-  if (found === undefined) throw new ClearedError("FILE_MISSING", `${path} does not exist.`);
-  if (!found.isFile())
-    throw new ClearedError("FILE_INVALID", `${path} is a ${found.isDirectory() ? "folder" : "special file"}, not a statement.`);
-  if (found.size > LARGEST)
-    throw new ClearedError(
-      "FILE_TOO_LARGE",
-      `${path} has ${Math.ceil(found.size / 2 ** 20)} MiB; a statement has at most 64. Split it by period.`,
-    );
-  return sha256(readFileSync(path));
+/** Starts runs over those of the files that have something left to do, once no other import is under way. */
+async function startRound(
+  host: Host,
+  files: readonly ImportFile[],
+  agents: readonly { name: string }[],
+  how: Asked,
+  round: number,
+): Promise<FileRun[]> {
+  for (const { name } of agents)
+    for (const run of await importing(host, name)) if (run.status !== "waiting") await host.engine.result(run.id);
+  const open: FoundFile[] = [];
+  const head = host.git.tree(await host.git.head());
+  for (const file of files) {
+    const found = how.again === true && round === 0 ? { ...file, mark: "" } : await toImport(host, head, file);
+    if (found !== null) open.push(found);
+  }
+  const start = (agent: string, options: Parameters<Host["start"]>[1]) =>
+    host.start(agent, { ...options, mode: how.mode, ...(how.by === undefined ? {} : { by: how.by }) });
+  const asked: FileStart = round === 0 ? { again: how.again ?? false, insist: true } : {};
+  return startForFiles({ ...filePorts(host), importing: async () => false, start }, IMPORT, open, asked);
+}
+
+/** One receipt of two runs over the same statement. */
+function joined(before: Receipt, last: Receipt): Receipt {
+  const [fresh, twin] = [before.new + last.new, before.twin + last.twin];
+  return { ...last, new: fresh, twin, known: last.known - before.new - before.twin };
+}
+
+/** The file as a whole. @throws FILE_MISSING, FILE_INVALID, FILE_TOO_LARGE, FILE_UNFINISHED when somebody is writing it */
+async function readOnce(path: string): Promise<{ bytes: Buffer; modified: Date }> {
+  for (const until = performance.now() + PATIENCE_MS; ; await new Promise((resolve) => setTimeout(resolve, 100))) {
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (found === undefined) throw new ClearedError("FILE_MISSING", `${path} does not exist.`);
+    if (!found.isFile())
+      throw new ClearedError("FILE_INVALID", `${path} is a ${found.isDirectory() ? "folder" : "special file"}, not a statement.`);
+    if (found.size > SIZE_LIMIT)
+      throw new ClearedError(
+        "FILE_TOO_LARGE",
+        `${path} has ${Math.ceil(found.size / 2 ** 20)} MiB; a statement has at most 64. Split it by period.`,
+      );
+    const writer = writersOf([found]).get(inodeOf(found));
+    if (writer === undefined) return readWhole(path, basename(path));
+    if (performance.now() > until)
+      throw new ClearedError("FILE_UNFINISHED", `${path} is still open for writing in ${writer}. Import it once that has ended.`);
+  }
 }
 
 function repeated(receipt: Receipt, file: string): Receipt {
@@ -178,29 +165,43 @@ function repeated(receipt: Receipt, file: string): Receipt {
   return { ...receipt, file, new: 0, twin: 0, known: booked };
 }
 
-/** Puts a file into import/ in one move, so that nobody sees half of it. The same content is not put there twice. */
-function place(dir: string, path: string, hash: string, present: { name: string; hash: string }[]): void {
+/** Puts a file into import/ in one move, so that nobody sees half of it, and never over another one. Answers its name there. */
+function place(dir: string, path: string, bytes: Buffer): string {
   const folder = join(dir, IMPORT);
   mkdirSync(folder, { recursive: true });
-  if (dirname(resolve(path)) === resolve(folder) || present.some((one) => one.hash === hash)) return;
-  const extension = extname(path);
-  const stem = basename(path, extension);
-  let target = join(folder, basename(path));
-  for (let n = 2; existsSync(target); n++) target = join(folder, `${stem}-${n}${extension}`);
-  const part = `${target}.part`;
-  copyFileSync(path, part);
-  renameSync(part, target);
+  const part = join(folder, `.${basename(path)}.${process.pid}.part`);
+  writeFileSync(part, bytes);
+  try {
+    for (const name of namesLike(basename(path))) {
+      if (moved(part, join(folder, name))) return name;
+    }
+    throw new ClearedError("FILE_INVALID", `${IMPORT} has too many files that are called ${basename(path)}.`);
+  } finally {
+    rmSync(part, { force: true });
+  }
+}
+
+/** False where a file of that name is. */
+function moved(from: string, to: string): boolean {
+  try {
+    linkSync(from, to);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST" || existsSync(to)) return false;
+    // A disk without hard links.
+    renameSync(from, to);
+    return true;
+  }
 }
 
 /** A dry run sees only the files it is asked about, in a folder of its own. */
-async function inWorkshop<T>(host: Host, fresh: { path: string; hash: string }[], work: () => Promise<T>): Promise<T> {
+async function inWorkshop<T>(host: Host, work: (folder: ImportFolder) => Promise<T>): Promise<T> {
   const dir = mkdtempSync(join(tmpdir(), "cleared-dry-"));
   try {
-    for (const { path, hash } of fresh) place(dir, path, hash, []);
-    host.importsFrom.dir = dir;
-    return await work();
+    host.importsFrom.folder = createImportFolder(dir, { settleMs: () => 0 });
+    return await work(host.importsFrom.folder);
   } finally {
-    host.importsFrom.dir = host.dir;
+    host.importsFrom.folder = host.folder;
     rmSync(dir, { recursive: true, force: true });
   }
 }

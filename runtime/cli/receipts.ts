@@ -1,4 +1,5 @@
 /** Receipts as a run's steps hold them, the cards they settle, and which files a run imports again. */
+import type { ImportFile } from "../workspace/import-files.ts";
 import { ALL_ROWS } from "../workspace/receipt.ts";
 import type { Cards, Cause, Clock, Engine, Receipt, RunRecord, Step } from "../ports.ts";
 
@@ -27,8 +28,11 @@ export async function settleRows(
   }
 }
 
-/** Files that count as new although they have a receipt, by name or hash. */
-export function againOf(cause: Cause): string[] {
-  const detail = cause.detail as { again?: string[] } | undefined;
-  return cause.kind === "watch" ? (detail?.again ?? []) : [];
+/**
+ * What a run was started for by files: those that count as new although they have a receipt (by name or hash), all of them as they were
+ * taken, and how many of their rows it gets.
+ */
+export function startedFor({ kind, detail }: Cause): { again: string[]; files?: ImportFile[]; rows?: number } {
+  const { again = [], take, rows } = (kind === "watch" ? (detail ?? {}) : {}) as { again?: string[]; take?: ImportFile[]; rows?: number };
+  return { again, ...(take === undefined ? {} : { files: take }), ...(rows === undefined ? {} : { rows }) };
 }

@@ -10,8 +10,8 @@ import type { Script } from "../engine/script.ts";
 import type { Json, RunRecord, Step, Tree } from "../ports.ts";
 import { type Header, parseHeader, validateInput } from "../sandbox/header.ts";
 import type { Config } from "../workspace/config.ts";
-import { scanImports } from "../workspace/imports.ts";
-import { CONFIG, IMPORT, IMPORTERS, PROCESSED, TOOLS, agentFile } from "../workspace/layout.ts";
+import { filesIn } from "../workspace/import-files.ts";
+import { CONFIG, IMPORT, IMPORTERS, PROCESSED, STATEMENTS, TOOLS, agentFile } from "../workspace/layout.ts";
 import { treeOver } from "../workspace/tree-over.ts";
 import { type Bench, changedFiles, missing } from "./bench.ts";
 import type { Code, Recording } from "./types.ts";
@@ -99,8 +99,8 @@ async function rereads({ run, steps }: Recording, code: Code, bench: Bench): Pro
   const read = steps.flatMap((step) => step.changes.flatMap((change) => (change.op === "rows" ? [change] : [])));
   if (read.length === 0 || !(await readsOtherwise(bench.git.tree(run.pin.commit), code, bench))) return null;
   const lying = new Map<string, string>();
-  for (const folder of [IMPORT, PROCESSED])
-    for (const { name, hash } of await scanImports(bench.dir, new Set(), folder)) lying.set(hash, join(bench.dir, folder, name));
+  for (const folder of [STATEMENTS, IMPORT, PROCESSED])
+    for (const { name, hash } of await filesIn(bench.dir, folder)) lying.set(hash, join(bench.dir, folder, name));
   const place = await mkdtemp(join(tmpdir(), "cleared-statements-"));
   await mkdir(join(place, IMPORT));
   for (const { name, hash } of read) {

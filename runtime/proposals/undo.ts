@@ -6,7 +6,8 @@ import { link, mkdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { ClearedError } from "../errors.ts";
 import type { Engine } from "../ports.ts";
-import { scanImports } from "../workspace/imports.ts";
+import { filesIn } from "../workspace/import-files.ts";
+import type { ImportFolder } from "../workspace/import-folder.ts";
 import { IMPORT, PROCESSED, RECEIPTS } from "../workspace/layout.ts";
 import type { ApplyWorld } from "./apply.ts";
 import { type ProposalStore, createProposals } from "./store.ts";
@@ -16,7 +17,8 @@ import { type PlanWorld, type UndoPlan, type UndoTarget, planAt, targetOf } from
 /** What undoing needs of a workspace; `Host` (cli/host.ts) has all of it. */
 export interface UndoWorld extends ApplyWorld, PlanWorld {
   engine: Engine;
-  tidy(): Promise<void>;
+  tidy(): Promise<unknown>;
+  folder: Pick<ImportFolder, "take">;
 }
 
 export interface Undoing {
@@ -52,7 +54,7 @@ export async function undo(world: UndoWorld, name: string, { by, reason = "", se
   const { target, store } = await look(world, name);
   const first = await planAt(world, target, world.git.tree(await world.git.head()), reason);
   const expected = seen ?? first.seen;
-  await bringBack(world.dir, first.statements);
+  await bringBack(world, first.statements);
   let plan = first;
   try {
     const done = await world.git.commit({
@@ -82,7 +84,7 @@ export async function undo(world: UndoWorld, name: string, { by, reason = "", se
     if (done.status === "blocked") throw new ClearedError("GIT_STATE", done.reason);
     if (done.status === "unchanged")
       throw new ClearedError("UNDO_REFUSED", `Nothing of ${target.title} is left in the workspace; there is nothing to take back.`);
-    await bringBack(world.dir, plan.statements);
+    await bringBack(world, plan.statements);
     settleCards(world, target);
     const proposal = target.proposal === null ? null : await reverted(store, target.proposal, { by, reason, commit: done.commit });
     const { texts: _, ...shown } = plan;
@@ -153,10 +155,11 @@ function settleCards({ cards, clock }: UndoWorld, { kind, id }: UndoTarget): voi
 }
 
 /** Moves the statements from import/processed/ to import/, wherever their content still lies; one that is there already is left. */
-async function bringBack(dir: string, statements: UndoPlan["statements"]): Promise<void> {
+async function bringBack({ dir, folder }: UndoWorld, statements: UndoPlan["statements"]): Promise<void> {
   if (statements.length === 0) return;
-  const there = new Set((await scanImports(dir, new Set())).map(({ hash }) => hash));
-  for (const { name, hash } of await scanImports(dir, there, PROCESSED)) {
+  const there = new Set((await filesIn(dir, IMPORT)).map(({ hash }) => hash));
+  for (const file of await filesIn(dir, PROCESSED)) {
+    const { name, hash } = file;
     const statement = statements.find((one) => one.hash === hash);
     if (statement === undefined || there.has(hash)) continue;
     await mkdir(join(dir, IMPORT), { recursive: true });
@@ -168,6 +171,8 @@ async function bringBack(dir: string, statements: UndoPlan["statements"]): Promi
       throw error;
     }
     await unlink(join(dir, PROCESSED, name));
+    // Nobody has to wait until it is whole: it was.
+    await folder.take({ ...file, name: statement.file });
     there.add(hash);
   }
 }

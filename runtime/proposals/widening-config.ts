@@ -46,6 +46,7 @@ const RULES: [RegExp, Judge][] = [
       was === undefined ? null : now === undefined ? setting("there are no quiet hours any more") : changed(key, was, now),
   ],
   [/^notify\.default$/, (_, was, now) => ({ kind: "recipient", text: `notices go to ${told(now)} instead of ${told(was)}` })],
+  [/^import\.settle_seconds$/, lower],
   [/^statements$/, (_, was, now) => setting(`which statement belongs to which account changes: ${told(now)} instead of ${told(was)}`)],
   [/^changes\..*cooldown/, lower],
   [/^changes\./, (key, was, now) => (typeof was === "number" && typeof now === "number" ? higher(key, was, now) : changed(key, was, now))],

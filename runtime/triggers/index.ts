@@ -14,8 +14,6 @@ export interface TriggerPorts extends EventPorts, FilePorts, DuePorts {
   dir: string;
   timezone(): Promise<string>;
   head(): Promise<string>;
-  /** What lies in a watched folder and cannot be imported: folders, links; a sentence each. */
-  oddities(folder: string): Promise<string[]>;
   /** Who is paused, as text: when it changes, what waited in watched folders is looked at. */
   paused(): string;
   /** Null, or a sentence that says why nothing may be committed now. */
@@ -24,8 +22,10 @@ export interface TriggerPorts extends EventPorts, FilePorts, DuePorts {
   wakeWaiting(): Promise<void>;
   /** The books moved: open cards of entries follow them. False while a run is at work, whose own cards come with its commit. */
   reconcile(): Promise<boolean>;
-  /** Statement files whose import is complete move away. */
-  tidy(): Promise<void>;
+  /** Does it unless an import by hand is about to start, whose end is looked at as well. */
+  inTurn(work: () => Promise<unknown>): Promise<unknown>;
+  /** Statement files whose import is complete move away; answers what was found in the way, a sentence each. */
+  tidy(): Promise<string[]>;
   note(message: string): void;
 }
 
@@ -84,10 +84,16 @@ export function startTriggers(ports: TriggerPorts): Triggers {
 
   const lookAt = (folder: string): Promise<void> =>
     serial(async () => {
-      for (const oddity of await ports.oddities(folder)) sayOnce(oddity);
+      const { files, waiting } = await ports.look(folder);
+      for (const { name, why, tell } of waiting) if (tell) sayOnce(`${folder}${name} ${why}.`);
+      // What is whole, or waits for something else now, may be told again.
+      for (const line of told)
+        if (line.startsWith(folder) && !waiting.some(({ name, why }) => line === `${folder}${name} ${why}.`)) told.delete(line);
+      const soon = waiting.flatMap(({ inMs }) => inMs ?? []);
+      if (soon.length > 0) watcher.lookAgain(folder, Math.min(...soon));
       if (!(await open())) return;
-      await startForFiles(ports, folder);
-      await ports.tidy();
+      await ports.inTurn(() => startForFiles(ports, folder, files));
+      for (const sentence of await ports.tidy()) ports.note(sentence);
     });
   const lookEverywhere = () => {
     for (const folder of folders) void lookAt(folder);

@@ -6,26 +6,28 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { FSWatcher } from "chokidar";
 
-// Long enough for a copy to go on writing, short enough for "seconds later".
+// One look for the many events of one copy. Whether a file is whole is not decided by this: whoever looks says when to look again.
 const SETTLE_MS = 300;
-// A file that is still being written when its events end (scanImports leaves empty and changing files) is seen by the second look.
-const SECOND_LOOK_MS = 2500;
 // A watcher that misses events (network drives, full inotify tables) is made up for by looking anyway.
 const LOOK_MS = 15_000;
 
+export interface Watch {
+  set(folders: string[]): Promise<void>;
+  /** Look again in so many ms: something there may be whole by then. */
+  lookAgain(folder: string, inMs: number): void;
+  stop(): Promise<void>;
+}
+
 /** Calls `look(folder)` some time after something changed below a folder, once at the start and now and then. */
-export function createWatch(dir: string, look: (folder: string) => void): { set(folders: string[]): Promise<void>; stop(): Promise<void> } {
+export function createWatch(dir: string, look: (folder: string) => void): Watch {
   const watchers = new Map<string, FSWatcher>();
   const timers = new Map<string, NodeJS.Timeout>();
   let wanted: string[] = [];
-  const after = (ms: number, folder: string) => {
-    clearTimeout(timers.get(`${ms} ${folder}`));
-    timers.set(`${ms} ${folder}`, setTimeout(look, ms, folder));
+  const after = (ms: number, folder: string, what: string) => {
+    clearTimeout(timers.get(`${what} ${folder}`));
+    timers.set(`${what} ${folder}`, setTimeout(look, ms, folder));
   };
-  const settle = (folder: string) => {
-    after(SETTLE_MS, folder);
-    after(SECOND_LOOK_MS, folder);
-  };
+  const settle = (folder: string) => after(SETTLE_MS, folder, "events");
   const drop = async (folder: string) => {
     const watcher = watchers.get(folder);
     watchers.delete(folder);
@@ -54,6 +56,7 @@ export function createWatch(dir: string, look: (folder: string) => void): { set(
       for (const folder of [...watchers.keys()]) if (!wanted.includes(folder)) await drop(folder);
       await follow();
     },
+    lookAgain: (folder, inMs) => wanted.includes(folder) && after(Math.max(SETTLE_MS, inMs), folder, "waiting"),
     async stop() {
       clearInterval(regular);
       wanted = [];

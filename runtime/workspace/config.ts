@@ -71,6 +71,9 @@ const configSchema = z.strictObject({
     .default("USD"),
   closed_through: day.optional(),
   accounts: z.strictObject({ opening: account.default("3010"), suspense: account.default("3900") }).prefault({}),
+  import: z
+    .strictObject({ settle_seconds: z.number({ error: "write a number of seconds" }).min(0).max(3600, "at most 3600").default(5) })
+    .prefault({}),
   statements: z.array(statement, { error: "write a list of {match, account}" }).max(200).default([]),
   thresholds: z.record(z.string(), z.union([z.number(), z.string()], { error: "write a number, or an amount as text" })).default({}),
   settings: z.record(z.string(), setting).default({}),

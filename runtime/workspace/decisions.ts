@@ -7,7 +7,7 @@ import type { Entry, Tree } from "../ports.ts";
 import { accountOf } from "./draft.ts";
 import { isEntryId } from "./entry-id.ts";
 import type { BookRules } from "./invariants.ts";
-import { receiptFile } from "./layout.ts";
+import { IMPORTERS, receiptFile } from "./layout.ts";
 import { applyEdits, noEdits, plain } from "./ledger.ts";
 import type { Chart } from "./main-journal.ts";
 import { findEntry, loadChart } from "./months.ts";
@@ -116,4 +116,17 @@ export async function closeRow(head: Tree, hash: string, line: number): Promise<
   const refused = receipt.refused.filter((row) => line !== ALL_ROWS && row.line !== line);
   if (refused.length === receipt.refused.length) return new Map();
   return new Map([[path, receiptToYaml({ ...receipt, refused })]]);
+}
+
+/** Adds the dialect that was guessed for a statement, under a name of its own; no change when it is there. @throws CONFIG_INVALID */
+export async function addDialect(head: Tree, text: string): Promise<Map<string, string | null>> {
+  const { parseDialects } = await import("./statements/dialect.ts");
+  for (let n = 1; ; n++) {
+    const numbered = n === 1 ? text : text.replace(/^name: .*$/m, (line) => `${line}-${n}`);
+    const [dialect] = parseDialects([{ path: IMPORTERS, text: numbered }]);
+    const path = `${IMPORTERS}${dialect?.name}.yaml`;
+    const there = await head.read(path);
+    if (there === numbered) return new Map();
+    if (there === null) return new Map([[path, numbered]]);
+  }
 }

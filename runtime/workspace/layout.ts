@@ -29,6 +29,8 @@ export const KEY = ".cleared/person.key";
 /** Values that trust.yaml names as secret:NAME, encrypted with age, and the identity that reads them. */
 export const SECRETS = ".cleared/secrets.age";
 export const SECRETS_KEY = ".cleared/secrets.key";
+/** Statements as they were taken from import/, by the hash of their content. */
+export const STATEMENTS = ".cleared/statements/";
 export const TYPES = ".cleared/types/";
 /** What was read and compiled once; may be deleted at any time. */
 export const CACHE = ".cleared/cache/";

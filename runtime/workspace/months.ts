@@ -46,6 +46,28 @@ export async function loadMonth(tree: Tree, file: string): Promise<Month | null>
   return month;
 }
 
+// By blob. Ids alone are a fortieth of parsed entries, and what a statement of years asks for is ids in all of its months.
+const CACHED_IDS = 200_000;
+const ids = new Map<string, ReadonlySet<string>>();
+
+/** Ids of the month's entries, without reading more of them. */
+export async function idsOf(tree: Tree, file: string): Promise<ReadonlySet<string>> {
+  const blob = await tree.blob(file);
+  if (blob === null) return new Set();
+  const known = ids.get(blob);
+  if (known !== undefined) return known;
+  const text = (await tree.read(file)) ?? "";
+  const found = new Set([...text.matchAll(/^\d{4}-\d\d-\d\d [*!] \((\d{6}-[0-9a-z]{10})\)/gm)].map(([, id]) => id ?? ""));
+  ids.set(blob, found);
+  let count = [...ids.values()].reduce((sum, { size }) => sum + size, 0);
+  for (const [old, { size }] of ids) {
+    if (count <= CACHED_IDS || old === blob) break;
+    ids.delete(old);
+    count -= size;
+  }
+  return found;
+}
+
 export function toMonth(file: string, text: string): Month {
   const { entries, findings } = parseJournal(text, file);
   const byId = new Map<string, ParsedEntry>();

@@ -7,7 +7,7 @@ import { type Edits, inOrder, plain } from "./ledger.ts";
 import { ownKind } from "./entry-id.ts";
 import { parseJournal, printEntries } from "./journal-text.ts";
 import { monthFile } from "./layout.ts";
-import { loadMonth, monthFiles, monthOfId } from "./months.ts";
+import { idsOf, loadMonth, monthFiles, monthOfId } from "./months.ts";
 
 // A run that reads ten thousand times does not ask git for HEAD each time; what it reads is recorded anyway.
 const HEAD_FRESH_MS = 100;
@@ -22,6 +22,8 @@ export interface Overlay {
   /** Apply a change of a recorded step. */
   apply(change: Change): void;
   takeChanges(): Change[];
+  /** The same view, to try changes on. */
+  fork(): Overlay;
   /** Everything written so far is at HEAD now. */
   committed(): void;
   dirty(): boolean;
@@ -43,15 +45,26 @@ export interface Overlay {
   month(file: string): Promise<readonly Entry[]>;
 }
 
-/** An empty overlay over the branch of `git`. */
-export function createOverlay(git: Git): Overlay {
-  const added = new Map<string, Entry>();
-  const byFile = new Map<string, Set<string>>();
-  const status = new Map<string, EntryStatus>();
-  const removed = new Set<string>();
-  const files = new Map<string, { text: string | null; base: string | null }>();
-  const mine = new Map<string, Entry>();
-  const usedKeys = new Set<string>();
+/** What an overlay holds beside HEAD. */
+interface Held {
+  added: Map<string, Entry>;
+  byFile: Map<string, Set<string>>;
+  status: Map<string, EntryStatus>;
+  removed: Set<string>;
+  files: Map<string, { text: string | null; base: string | null }>;
+  mine: Map<string, Entry>;
+  usedKeys: Set<string>;
+}
+
+/** An overlay over the branch of `git`: empty, or with what another one holds. */
+export function createOverlay(git: Git, from?: Held): Overlay {
+  const added = new Map(from?.added);
+  const byFile = new Map([...(from?.byFile ?? [])].map(([file, ids]) => [file, new Set(ids)]));
+  const status = new Map(from?.status);
+  const removed = new Set(from?.removed);
+  const files = new Map(from?.files);
+  const mine = new Map(from?.mine);
+  const usedKeys = new Set(from?.usedKeys);
   let fresh: Change[] = [];
   let lastId: string | null = null;
   let headTree: Tree | null = null;
@@ -124,6 +137,7 @@ export function createOverlay(git: Git): Overlay {
     files,
     mine,
     usedKeys,
+    fork: () => createOverlay(git, { added, byFile, status, removed, files, mine, usedKeys }),
     record: (change) => {
       apply(change);
       fresh.push(change);
@@ -150,8 +164,8 @@ export function createOverlay(git: Git): Overlay {
       const found = new Set<string>();
       const tree = await head();
       for (const [file, group] of Map.groupBy(ids, monthOfId)) {
-        const byId = (await loadMonth(tree, file))?.byId;
-        for (const id of group) if (added.has(id) || (!removed.has(id) && byId?.has(id) === true)) found.add(id);
+        const there = await idsOf(tree, file);
+        for (const id of group) if (added.has(id) || (!removed.has(id) && there.has(id))) found.add(id);
       }
       return found;
     },

@@ -31,6 +31,12 @@ export interface Parsed {
   dialect: string;
   parts: Part[];
   refused: Refused[];
+  /** Rows that this run does not get any more. */
+  later: number;
+  /** Hash of the statement that this one begins with, or null. */
+  earlier: string | null;
+  /** Text of the dialect file that would probably read the file, or null. */
+  guess: string | null;
 }
 
 /** What a statement says of one account; `open`: its rows the script gets; `closed`: the last day of the closed period, or "". */
@@ -70,16 +76,22 @@ export function toMeta(parsed: Parsed): Json {
       twins: rows.flatMap((row, i) => (row.twin ? [i] : [])),
     }),
   );
-  return { dialect: parsed.dialect, refused: parsed.refused, parts } as unknown as Json;
+  const { dialect, refused, later, earlier, guess } = parsed;
+  return { dialect, refused, later, earlier, guess, parts } as unknown as Json;
 }
 
 export function fromMeta(hash: string, meta: Json, rows: Row[]): Parsed {
-  const { dialect, refused, parts } = meta as unknown as { dialect: string; refused: Refused[]; parts: PartMeta[] };
+  // A step that an earlier version recorded says nothing of the last three.
+  const known = meta as unknown as Omit<Parsed, "parts" | "hash"> & { parts: PartMeta[] };
+  const { parts, dialect, refused, later = 0, earlier = null, guess = null } = known;
   let at = 0;
   return {
     hash,
     dialect,
     refused,
+    later,
+    earlier,
+    guess,
     parts: parts.map(({ keys, twins, ...rest }) => {
       const own = rows.slice(at, (at += keys.length));
       const twin = new Set(twins);

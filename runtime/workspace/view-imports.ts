@@ -3,36 +3,27 @@
  * for every row of the file. What a parse found is kept with its step, because the file itself may be gone when the run resumes.
  */
 import { ClearedError } from "../errors.ts";
-import type { Imports, Json, Refused, Row, Tree } from "../ports.ts";
+import type { Imports, Json, Receipt, Refused, Row, Tree } from "../ports.ts";
 import type { Config } from "./config.ts";
-import { bankAccounts, matchAccount, readImport, scanImports, settingsFor } from "./imports.ts";
-import { IMPORTERS } from "./layout.ts";
+import { earlierOf } from "./grown.ts";
+import type { ImportFile } from "./import-files.ts";
+import type { ImportFolder } from "./import-folder.ts";
+import { IMPORTERS, receiptFile } from "./layout.ts";
 import { loadChart } from "./months.ts";
 import type { Overlay } from "./overlay.ts";
 import { fromMeta, type Parsed, type ParsedRow, partOf, toMeta } from "./parsed-statement.ts";
+import { receiptFromYaml, UNREADABLE } from "./receipt.ts";
+import { bankAccounts, matchAccount, settingsFor } from "./statement-account.ts";
 import { excerpt } from "./statements/cells.ts";
 import type { Dialect } from "./statements/dialect.ts";
 import { type KeyedRow, toKeyedRows } from "./statements/identity.ts";
+import { PORTION } from "./statements/size.ts";
 import type { Statement } from "./statements/types.ts";
 import type { BookedRow } from "./view-books.ts";
 import { receiptHashes, writeReceipt } from "./view-receipt.ts";
 
-// A file that cannot be read as a whole is one refused line on its receipt: a card, and the other files of the run are imported.
-const UNREADABLE: ReadonlySet<string> = new Set([
-  "STATEMENT_DIALECT",
-  "STATEMENT_ENCODING",
-  "STATEMENT_INVALID",
-  "FILE_TOO_LARGE",
-  "CONFIG_INVALID",
-]);
-
-/** True for a refusal that other settings (a dialect, a mapping, an account, the closed period) may undo. */
-export function isSettingsRefusal({ code }: Refused): boolean {
-  return code === "STATEMENT_ACCOUNT" || code === "JOURNAL_CLOSED" || UNREADABLE.has(code);
-}
-
 export interface ImportsContext {
-  dir: string;
+  folder: ImportFolder;
   /** The tree of the run's pin: dialects and config are read as they were. */
   base: Tree;
   config: Config;
@@ -42,6 +33,10 @@ export interface ImportsContext {
   closed(): Promise<string | undefined>;
   /** Names or hashes of files that count as new although they have a receipt. */
   again: readonly string[];
+  /** The statements the run was started for, or null: what lies in import/ by then. */
+  files: readonly ImportFile[] | null;
+  /** Fewer rows than usual, because the script went over a limit with more. */
+  rows?: number | undefined;
 }
 
 export interface ImportsView extends Imports {
@@ -50,15 +45,41 @@ export interface ImportsView extends Imports {
   restore(name: string, hash: string, meta: Json, rows: Row[]): void;
 }
 
+/** What a file holds, or why it is refused as a whole. */
+interface Opened {
+  hash: string;
+  found: Statement[];
+  refused: Refused | null;
+  guess: string | null;
+  earlier: { hash: string; statements: Statement[] } | null;
+  /** Rows by account, once they have been asked for. */
+  keyed: Map<string, KeyedRow[]>;
+}
+
+// Of the statement that several runs read in parts: reading all of it again for each part would take as long as booking it.
+let unfinished: { key: string; dialects: Dialect[]; opened: Opened } | null = null;
+
 export function createImports(context: ImportsContext): ImportsView {
-  const { overlay, dir } = context;
+  const { overlay, folder } = context;
   const files = new Map<string, Parsed>();
+  const taken = new Map((context.files ?? []).map((file) => [file.name, file]));
+  // Rows that the script has been given, and their size: a second parse gives the same ones again.
+  const given = new Set<string>();
+  let bytes = 0;
   const byReference = new Map<string, ParsedRow[]>();
   let dialects: Promise<Dialect[]> | undefined;
 
+  const isInPortion = (row: Row): boolean => {
+    if (given.has(row.id)) return true;
+    if (given.size >= (context.rows ?? PORTION.rows) || bytes >= PORTION.bytes) return false;
+    given.add(row.id);
+    bytes += JSON.stringify(row).length;
+    return true;
+  };
+
   const keep = (name: string, parsed: Parsed): void => {
-    const earlier = files.get(name);
-    const same = earlier?.hash === parsed.hash ? earlier : undefined;
+    const before = files.get(name);
+    const same = before?.hash === parsed.hash ? before : undefined;
     const known = new Set(same?.parts.flatMap((part) => part.rows.map((row) => row.key)));
     for (const row of parsed.parts.flatMap((part) => part.rows)) {
       if (known.has(row.key)) continue;
@@ -70,46 +91,80 @@ export function createImports(context: ImportsContext): ImportsView {
     if (same === undefined || parsed.parts.flatMap((part) => part.rows).length > known.size) files.set(name, parsed);
   };
 
+  /** The receipt at HEAD; null when there is none that can be read. */
+  const receiptOf = async (hash: string): Promise<Receipt | null> => {
+    const path = receiptFile(hash);
+    const text = await (await overlay.head()).read(path);
+    try {
+      return text === null ? null : receiptFromYaml(text, path);
+    } catch (error) {
+      if (error instanceof ClearedError) return null;
+      throw error;
+    }
+  };
+
   /** The statements of a file, or why the file as a whole is refused. */
-  const open = async (name: string): Promise<{ hash: string; found: Statement[]; refused: Refused | null }> => {
+  const open = async (name: string): Promise<Opened> => {
     dialects ??= readDialects(context.base);
     const known = await dialects;
     // Loaded with the first statement: most runs read none.
     const { parseStatement } = await import("./statements/parse.ts");
-    let hash: string | undefined;
+    const file = taken.get(name) ?? (await folder.find(name));
+    taken.set(name, file);
+    const options = { dialects: known, ...settingsFor(context.config.statements, name), defaultCurrency: context.config.currency };
+    const parse = (content: Uint8Array): Statement[] => parseStatement(name, content, options);
+    const key = `${file.hash} ${JSON.stringify({ ...options, dialects: null, name })}`;
+    if (unfinished?.key === key && unfinished.dialects === known) return unfinished.opened;
     try {
-      const file = await readImport(dir, name);
-      hash = file.hash;
-      const options = { dialects: known, ...settingsFor(context.config.statements, name), defaultCurrency: context.config.currency };
-      return { hash, found: parseStatement(name, file.bytes, options), refused: null };
+      const content = await folder.read(file);
+      const found = parse(content);
+      const earlier = await earlierOf(folder, file, content, parse);
+      const opened: Opened = { hash: file.hash, found, refused: null, guess: null, earlier, keyed: new Map() };
+      unfinished = { key, dialects: known, opened };
+      return opened;
     } catch (error) {
       if (!(error instanceof ClearedError) || !UNREADABLE.has(error.code)) throw error;
-      hash ??= (await scanImports(dir, new Set())).find((one) => one.name === name)?.hash;
-      if (hash === undefined) throw error;
-      return { hash, found: [], refused: { line: error.at?.line ?? 0, code: error.code, message: error.message } };
+      const refused: Refused = { line: error.at?.line ?? 0, code: error.code, message: error.message };
+      const { dialect: guess = null } = (error.data ?? {}) as { dialect?: string };
+      return { hash: file.hash, found: [], refused, guess, earlier: null, keyed: new Map() };
     }
   };
 
   const read = async (name: string, all: boolean): Promise<{ parsed: Parsed; rows: Row[] }> => {
-    const { hash, found, refused } = await open(name);
+    const opened = await open(name);
+    const { hash, found, refused, guess, earlier } = opened;
     const { statements: rules } = context.config;
     const banks = bankAccounts((await loadChart(await overlay.head())).accounts);
     const closed = (await context.closed()) ?? "";
     const dialect = [...new Set(found.map((one) => one.dialect))].join(", ");
-    const parsed: Parsed = { hash, dialect, parts: [], refused: refused === null ? found.flatMap((one) => one.refused) : [refused] };
+    const parsed: Parsed = {
+      hash,
+      dialect,
+      parts: [],
+      refused: refused === null ? found.flatMap((one) => one.refused) : [refused],
+      later: 0,
+      earlier: earlier?.hash ?? null,
+      guess,
+    };
+    const ids = new Set<string>();
     const rows: Row[] = [];
-    const groups = new Map<string, Statement[]>();
     const unknown = new Set<string>();
-    for (const statement of found) {
-      const account = accountFor(statement, name, rules, banks);
-      for (const warning of statement.warnings) note(overlay, `${name}: ${warning.message}`, { file: name, ...warning });
-      if (account instanceof ClearedError) unknown.add(account.message);
-      else groups.set(account, [...(groups.get(account) ?? []), statement]);
-    }
+    const byAccount = (statements: readonly Statement[]): Map<string, Statement[]> =>
+      Map.groupBy(statements, (statement) => {
+        const account = accountFor(statement, name, rules, banks);
+        if (account instanceof ClearedError) unknown.add(account.message);
+        return account instanceof ClearedError ? "" : account;
+      });
+    const groups = byAccount(found);
+    groups.delete("");
+    const isPart = (await receiptOf(hash))?.later !== undefined;
+    for (const warning of isPart ? [] : found.flatMap((one) => one.warnings))
+      note(overlay, `${name}: ${warning.message}`, { file: name, ...warning });
     // Nothing of an account that config.yaml does not know is booked; the others of the file are.
     if (unknown.size > 0) parsed.refused.unshift({ line: 0, code: "STATEMENT_ACCOUNT", message: [...unknown].join(" ").slice(0, 2000) });
     for (const [account, statements] of groups) {
-      const keyed = toKeyedRows(statements, account);
+      const keyed = opened.keyed.get(account) ?? toKeyedRows(statements, account);
+      opened.keyed.set(account, keyed);
       const booked = await overlay.existing(keyed.map(({ row }) => row.id));
       const isLate = ({ row }: KeyedRow): boolean => row.date <= closed && !booked.has(row.id);
       const fresh = keyed.filter((one) => (all || !booked.has(one.row.id)) && !isLate(one));
@@ -119,25 +174,46 @@ export function createImports(context: ImportsContext): ImportsView {
         const message = `${row.date} lies in the period closed through ${closed}: ${excerpt(row.description)}, ${row.amount} ${row.currency}.`;
         parsed.refused.push({ line, code: "JOURNAL_CLOSED", message });
       }
-      for (const { row } of fresh) rows.push(row);
-      parsed.parts.push({ account, ...partOf(account, statements, fresh, closed), known: keyed.length - fresh.length - late.length });
+      const portion = all ? fresh : fresh.filter(({ row }) => isInPortion(row));
+      parsed.later += fresh.length - portion.length;
+      for (const { row } of portion) rows.push(row);
+      for (const { row } of keyed) ids.add(row.id);
+      parsed.parts.push({ account, ...partOf(account, statements, portion, closed), known: keyed.length - fresh.length - late.length });
+    }
+    if (parsed.later === 0 && unfinished?.opened === opened) unfinished = null;
+    for (const [account, statements] of earlier === null ? [] : byAccount(earlier.statements)) {
+      const gone = toKeyedRows(statements, account).filter(({ row }) => !ids.has(row.id));
+      const booked = await overlay.existing(gone.map(({ row }) => row.id));
+      for (const { row } of gone.filter((one) => booked.has(one.row.id))) {
+        const words = `${row.date} "${excerpt(row.description)}" ${row.amount} ${row.currency}`;
+        note(overlay, `${name}: ${words} was booked from an unfinished state of the file, and the finished one does not have it`, {
+          entry: row.id,
+          hint: "It was probably cut off in the middle. Void it if the statement has it otherwise.",
+        });
+      }
     }
     return { parsed, rows };
   };
 
   return {
     rowsOf: (reference) => byReference.get(reference) ?? [],
-    restore: (name, hash, meta, rows) => keep(name, fromMeta(hash, meta, rows)),
+    restore: (name, hash, meta, rows) => {
+      for (const row of rows) isInPortion(row);
+      keep(name, fromMeta(hash, meta, rows));
+    },
     scan: async () => {
       const known = await receiptHashes(await overlay.head());
-      const listed = new Set<string>();
-      // Copies of one content are one statement: the others move away with it.
-      const isNew = (hash: string, name: string): boolean =>
-        !known.has(hash) || context.again.includes(hash) || context.again.includes(name);
-      const found = (await scanImports(dir, new Set())).filter(
-        ({ hash, name }) => isNew(hash, name) && !listed.has(hash) && listed.add(hash),
-      );
-      return found.map(({ name, size, modified }) => ({ name, size, modified }));
+      const isNew = async ({ hash, name }: ImportFile): Promise<boolean> =>
+        !known.has(hash) || context.again.includes(hash) || context.again.includes(name) || (await receiptOf(hash))?.later !== undefined;
+      const found = context.files ?? (await folder.settled()).whole;
+      const listed = new Map<string, ImportFile>();
+      for (const file of found) {
+        // Copies of one content are one statement: the others move away with it.
+        if (listed.has(file.hash) || !(await isNew(file)) || !(await folder.take(file))) continue;
+        taken.set(file.name, file);
+        listed.set(file.hash, file);
+      }
+      return [...listed.values()].map(({ name, size, modified }) => ({ name, size, modified }));
     },
     parse: async (name, { all }) => {
       const { parsed, rows } = await read(name, all);

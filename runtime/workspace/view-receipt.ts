@@ -1,10 +1,14 @@
-/** The receipt of an import: what became of every row of the file, what the statement proved, and a card for each refused row. */
-import type { Receipt, Refused, Tree } from "../ports.ts";
+/**
+ * The receipt of an import: what became of every row of the file, what the statement proved, and a card for each refused row. The file of
+ * a content's receipt adds up what all runs over it have booked; a run that books nothing new leaves another's receipt as it is.
+ */
+import type { Json, Receipt, Refused, Tree } from "../ports.ts";
 import type { Config } from "./config.ts";
+import { contradictionOf } from "./contradiction.ts";
 import { IMPORT, RECEIPTS, receiptFile } from "./layout.ts";
 import type { Overlay } from "./overlay.ts";
 import type { Parsed } from "./parsed-statement.ts";
-import { ALL_ROWS, receiptToYaml } from "./receipt.ts";
+import { ALL_ROWS, receiptFromYaml, receiptToYaml } from "./receipt.ts";
 import { stateBalances } from "./view-balances.ts";
 
 interface Context {
@@ -12,6 +16,8 @@ interface Context {
   overlay: Overlay;
   run: string;
   closed(): Promise<string | undefined>;
+  /** Names or hashes of files that are imported although they have a receipt. */
+  again: readonly string[];
 }
 
 /** Hashes of all statements that have a receipt. */
@@ -19,9 +25,13 @@ export async function receiptHashes(tree: Tree): Promise<Set<string>> {
   return new Set((await tree.list(RECEIPTS)).map(({ path }) => path.slice(RECEIPTS.length).replace(/\.yaml$/, "")));
 }
 
-/** Writes the receipt with the balances the statement proves, and a card for each refused row. */
-export async function writeReceipt(name: string, parsed: Parsed, context: Context): Promise<Receipt> {
+/** Writes the receipt with the balances the statement proves, and a card for each refused row. Answers what this run has done. */
+export async function writeReceipt(name: string, found: Parsed, context: Context): Promise<Receipt> {
   const { overlay, config, run } = context;
+  const path = receiptFile(found.hash);
+  const text = await (await overlay.head()).read(path);
+  const before = text === null ? null : receiptFromYaml(text, path);
+  const parsed = await withoutContradiction(found, context);
   const counts = { new: 0, known: 0, twin: 0 };
   const unbooked: string[] = [];
   for (const part of parsed.parts) {
@@ -33,7 +43,7 @@ export async function writeReceipt(name: string, parsed: Parsed, context: Contex
       else unbooked.push(row.reference);
     }
   }
-  const isOpen = parsed.refused.length + unbooked.length > 0;
+  const isOpen = parsed.refused.length + unbooked.length + parsed.later > 0;
   const gaps: (string | null)[] = [];
   const stated = parsed.parts.flatMap((part) => part.stated);
   const closed = await context.closed();
@@ -45,17 +55,22 @@ export async function writeReceipt(name: string, parsed: Parsed, context: Contex
     dialect: parsed.dialect,
     account: parsed.parts.map((part) => part.account).join(", "),
     currency: [...new Set(stated.map((one) => one.currency))].join(", "),
-    rows: counts.new + counts.known + counts.twin + unbooked.length + parsed.refused.length,
+    rows: counts.new + counts.known + counts.twin + unbooked.length + parsed.refused.length + parsed.later,
     ...counts,
     refused: parsed.refused,
     unbooked,
+    ...(parsed.later === 0 ? {} : { later: parsed.later }),
+    ...(parsed.earlier === null ? {} : { earlier: parsed.earlier }),
     opening: second === undefined ? (only?.opening ?? null) : null,
     closing: second === undefined ? (only?.closing?.amount ?? null) : null,
-    gap: gaps.find((gap) => gap !== null) ?? null,
+    gap: parsed.later > 0 ? null : (gaps.find((gap) => gap !== null) ?? null),
   };
-  const path = receiptFile(parsed.hash);
-  overlay.record({ op: "file", path, text: receiptToYaml(receipt), base: await (await overlay.head()).blob(path) });
   overlay.record({ op: "processed", name, hash: parsed.hash });
+  // Nothing booked: all of it is left to the next run, or a failed run was resumed after another one had imported the file.
+  const isAsked = before === null ? parsed.later === 0 : isRepeated(name, before, context);
+  if (!isAsked && counts.new + counts.twin === 0) return receipt;
+  const whole = addedTo(before, receipt);
+  overlay.record({ op: "file", path, text: receiptToYaml(whole), base: await (await overlay.head()).blob(path) });
   if (receipt.gap !== null && !isOpen) {
     const by = receipt.gap.startsWith("-") ? `${receipt.gap.slice(1)} less` : `${receipt.gap} more`;
     const said = receipt.closing === null ? "the bank's balance is" : `the bank says ${receipt.closing}, which is`;
@@ -67,17 +82,53 @@ export async function writeReceipt(name: string, parsed: Parsed, context: Contex
       entry: null,
     });
   }
-  for (const one of cardsOf(name, parsed.refused)) {
+  const isOld = ({ line }: Refused): boolean => before?.later !== undefined && before.refused.some((row) => row.line === line);
+  for (const one of cardsOf(
+    name,
+    whole.refused.filter((row) => !isOld(row)),
+  )) {
     const { title, line, ...body } = one;
+    const guess: { [key: string]: Json } = parsed.guess === null ? {} : { dialect: parsed.guess };
     overlay.record({
       op: "review",
       title: title.slice(0, 200),
-      body: { file: `${IMPORT}${name}`, line, ...body },
+      body: { file: `${IMPORT}${name}`, line, ...body, ...guess },
       entry: null,
       row: { hash: parsed.hash, line },
     });
   }
   return receipt;
+}
+
+function isRepeated(name: string, before: Receipt, { again }: Context): boolean {
+  return before.later !== undefined || again.includes(name) || again.includes(before.hash);
+}
+
+/** The entries of a statement that contradicts a stated balance are taken back before anything is committed; its receipt says why. */
+async function withoutContradiction(parsed: Parsed, context: Context): Promise<Parsed> {
+  const found = await contradictionOf(parsed, context, parsed.refused.length + parsed.later > 0);
+  if (found === null) return parsed;
+  for (const id of found.entries) context.overlay.record({ op: "remove", id });
+  return { ...parsed, parts: parsed.parts.map((part) => ({ ...part, rows: [], stated: [] })), refused: [found.refused], later: 0 };
+}
+
+/** The receipt of a content with what earlier runs over it have booked, which this run knew. */
+function addedTo(before: Receipt | null, receipt: Receipt): Receipt {
+  if (before === null) return receipt;
+  const carried = Math.min(before.new + before.twin, receipt.known);
+  const twin = Math.min(before.twin, carried);
+  // A row that a person has dealt with between two parts of a statement is not asked about again.
+  const refused = receipt.refused.filter(
+    ({ line }) => before.later === undefined || line === 0 || before.refused.some((row) => row.line === line),
+  );
+  return {
+    ...receipt,
+    rows: receipt.rows - receipt.refused.length + refused.length,
+    new: receipt.new + carried - twin,
+    known: receipt.known - carried,
+    twin: receipt.twin + twin,
+    refused,
+  };
 }
 
 // A file read by the wrong dialect may refuse each of its rows: nobody decides thousands of cards, and one says it as well.
@@ -90,5 +141,11 @@ function cardsOf(name: string, refused: readonly Refused[]): { title: string; li
     const lines = `${refused.length} rows, the first at line ${first.line}: ${first.message}`;
     return [{ title: `${name} ${refused.length} rows cannot be read`, line: ALL_ROWS, code: first.code, message: lines }];
   }
-  return refused.map(({ line, code, message }) => ({ title: `${name}${line === 0 ? "" : `:${line}`} ${code}`, line, code, message }));
+  return refused.map((row) => ({ title: titleOf(name, row), ...row }));
+}
+
+/** What the card of a refused row or file is called. */
+export function titleOf(name: string, { line, code }: Refused): string {
+  if (line === 0 && code === "JOURNAL_ASSERTION") return `${name} contradicts a balance of the bank and is not booked`;
+  return `${name}${line === 0 ? "" : `:${line}`} ${code}`;
 }

@@ -24,6 +24,8 @@ import type {
 import { createAudit } from "./audit.ts";
 import { type Config, configKeys, configValue, parseConfig } from "./config.ts";
 import { createDataFiles } from "./data-files.ts";
+import type { ImportFile } from "./import-files.ts";
+import type { ImportFolder } from "./import-folder.ts";
 import { CONFIG, RECEIPTS } from "./layout.ts";
 import { applyEdits } from "./ledger.ts";
 import { createOverlay, type Overlay } from "./overlay.ts";
@@ -34,6 +36,7 @@ import { createImports } from "./view-imports.ts";
 
 export interface ViewOptions {
   dir: string;
+  folder: ImportFolder;
   git: Git;
   /** The tree of the run's pin: config and dialects are read as they were. */
   base: Tree;
@@ -45,6 +48,9 @@ export interface ViewOptions {
   given?: string | undefined;
   /** Names or hashes of statements that are imported again on purpose. */
   again?: readonly string[];
+  /** The statements the run was started for, and how many rows of them it gets. */
+  files?: readonly ImportFile[] | undefined;
+  rows?: number | undefined;
   /** The run's clock, ms. */
   now(): number;
   pending(): Card[];
@@ -61,12 +67,12 @@ let loading: Promise<typeof import("./policies.ts")> | null = null;
 const loadPolicies = () => (loading ??= import("./policies.ts"));
 
 export function createView(options: ViewOptions): WorkspaceView {
-  const { dir, git, config, run, base } = options;
+  const { dir, folder, git, config, run, base, again = [], files = null, rows } = options;
   const overlay = createOverlay(git);
   const today = (ms: number) => dayIn(config.timezone, ms);
   const closed = closedThrough(options);
   const closedAtHead = async (): Promise<string | undefined> => closed(await overlay.head());
-  const imports = createImports({ dir, base, config, overlay, run, closed: closedAtHead, again: options.again ?? [] });
+  const imports = createImports({ folder, base, config, overlay, run, closed: closedAtHead, again, files, rows });
   // Only a commit can complete an import.
   let landed = false;
   let wished = 0;
@@ -136,7 +142,7 @@ export function createView(options: ViewOptions): WorkspaceView {
     },
     tidy: async () => {
       if (!landed) return;
-      await tidyImports(dir, git.tree(await git.head()));
+      for (const sentence of await tidyImports(folder, git.tree(await git.head()))) options.log(sentence);
     },
   };
 }

@@ -72,8 +72,11 @@ export async function workspace(files: Record<string, string> = {}): Promise<str
     const dir = join(home, "template");
     const init = await cleared(home, "init", dir, "--name", "Acme", "--person", "Ada");
     if (init.code !== 0) throw new Error(init.stderr);
-    // The status page of each test takes a port of its own.
-    writeFileSync(join(dir, "config.yaml"), readFileSync(join(dir, "config.yaml"), "utf8").replace(/port: \d+/, "port: 0"));
+    // The status page of each test takes a port of its own, and files are whole after a moment.
+    const config = readFileSync(join(dir, "config.yaml"), "utf8")
+      .replace(/port: \d+/, "port: 0")
+      .replace(/settle_seconds: \d+/, "settle_seconds: 0.2");
+    writeFileSync(join(dir, "config.yaml"), config);
     await shell(dir, "git commit -qam 'config: any port'");
     return dir;
   })();

@@ -66,7 +66,8 @@ async function makeTemplate(): Promise<string> {
   one.git("config", "user.name", "Pat");
   one.git("config", "user.email", "pat@example.com");
   const trust = one.read("trust.yaml").replace(/^plugins: \[\].*$/m, "plugins: [plugins/bank.ts]");
-  one.commit({ ...AGENTS, "plugins/bank.ts": BANK, "trust.yaml": trust }, "agent: tests");
+  const config = one.read("config.yaml").replace(/settle_seconds: \d+/, "settle_seconds: 0");
+  one.commit({ ...AGENTS, "plugins/bank.ts": BANK, "trust.yaml": trust, "config.yaml": config }, "agent: tests");
   one.git("gc", "-q");
   return dir;
 }

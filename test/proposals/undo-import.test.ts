@@ -5,7 +5,8 @@ import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { createApi } from "../../runtime/cli/api.ts";
 import { asked, decideCard, signAs } from "../../runtime/cli/decide.ts";
 import type { Host } from "../../runtime/cli/host.ts";
-import { filePorts, importFiles } from "../../runtime/cli/imports.ts";
+import { filePorts } from "../../runtime/cli/file-ports.ts";
+import { importFiles } from "../../runtime/cli/imports.ts";
 import { planUndo, undo } from "../../runtime/proposals/undo.ts";
 import { verifyBooks } from "../../runtime/workspace/verify.ts";
 import { type Workspace, closeAll, host, removeAll, workspace } from "../engine/harness.ts";
@@ -60,7 +61,11 @@ describe("undo of an import", { timeout: 60_000 }, () => {
     await assertTrue(owner);
     const ports = filePorts(owner);
     const { startForFiles } = await import("../../runtime/triggers/files.ts");
-    const started = await startForFiles({ ...ports, importing: async () => false, start: owner.start }, "import/");
+    const started = await startForFiles(
+      { ...ports, importing: async () => false, start: owner.start },
+      "import/",
+      (await ports.look("import/")).files,
+    );
     expect(started.map(({ created }) => created)).toEqual([false]);
     // By hand it is new again.
     await importText(one, owner, "october.csv", OCTOBER);

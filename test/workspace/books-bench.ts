@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import type { Change, EntryDraft, Git, Json, Receipt, Row, Step, WorkspaceView } from "../../runtime/ports.ts";
 import { parseConfig } from "../../runtime/workspace/config.ts";
 import { createToolPool } from "../../runtime/cli/tools.ts";
+import { createImportFolder } from "../../runtime/workspace/import-folder.ts";
 import { createView } from "../../runtime/workspace/view.ts";
 import { MAIN, memoryTree, withChanges } from "./memory-tree.ts";
 
@@ -23,7 +24,7 @@ export interface Workspace {
   files: Map<string, string>;
   today: string;
   /** A view of a new run. */
-  view(run?: string): Promise<WorkspaceView>;
+  view(run?: string, words?: { rows?: number }): Promise<WorkspaceView>;
   /** Put a file into import/. */
   drop(name: string, text: string): void;
   dispose(): void;
@@ -54,21 +55,23 @@ function assemble(dir: string): Workspace {
     today: "2026-11-20",
     drop: (name, text) => writeFileSync(join(dir, "import", name), text),
     dispose: () => rmSync(dir, { recursive: true, force: true }),
-    view: async (run = "run_1") => viewOf(workspace, run),
+    view: async (run = "run_1", words) => viewOf(workspace, run, words),
   };
   workspace.git = memoryGit(workspace);
   return workspace;
 }
 
-export async function viewOf(workspace: Workspace, run: string): Promise<WorkspaceView> {
+export async function viewOf(workspace: Workspace, run: string, words: { rows?: number } = {}): Promise<WorkspaceView> {
   const base = workspace.git.tree(await workspace.git.head());
   const config = parseConfig((await base.read("config.yaml")) ?? "");
   return createView({
     dir: workspace.dir,
+    folder: createImportFolder(workspace.dir, { settleMs: () => 0 }),
     git: workspace.git,
     base,
     config,
     run,
+    ...words,
     now: () => Date.parse(`${workspace.today}T12:00:00Z`),
     pending: () => [],
     wishes: { by: "agent:bench", admit: async () => ({ accepted: false, proposal: null, reason: "" }) },

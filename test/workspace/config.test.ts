@@ -29,6 +29,7 @@ test("the least config is a business's name; everything else has a default", () 
     timezone: "UTC",
     currency: "USD",
     accounts: { opening: "3010", suspense: "3900" },
+    import: { settle_seconds: 5 },
     statements: [],
     thresholds: {},
     settings: {},

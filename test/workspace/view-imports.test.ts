@@ -150,24 +150,6 @@ describe("an import", () => {
     await expectSound(workspace.files);
   });
 
-  test("that would break a proof without a better one is refused whole", async () => {
-    workspace.drop(
-      "a.csv",
-      statement(0, [
-        ["2026-11-02", "A", 1000],
-        ["2026-11-04", "C", 500],
-      ]),
-    );
-    await importAll(workspace, ["a.csv"]);
-    const before = new Map(workspace.files);
-    workspace.drop("b.csv", "Date,Description,Amount\n2026-11-02,A again under another text,10.00\n");
-    await expect(importAll(workspace, ["b.csv"], "run_2")).rejects.toMatchObject({
-      code: "JOURNAL_ASSERTION",
-      message: expect.stringContaining("-10.00 USD"),
-    });
-    expect(workspace.files).toEqual(before);
-  });
-
   test("with a refused row books the others, opens a card, proves nothing and keeps the file", async () => {
     workspace.drop("a.csv", "Date,Description,Amount\n2026-11-02,A,10.00\n2026-02-30,B,1.00\n2026-11-03,C,$120\n2026-11-04,D,5.00\n");
     const view = await workspace.view();

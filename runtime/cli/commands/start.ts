@@ -23,7 +23,7 @@ import type { Host } from "../host.ts";
 import { pluginFiles, pluginName } from "../../registry.ts";
 import { readLocal } from "../local.ts";
 import { keepChecking } from "../marks.ts";
-import { filePorts, importing, oddities } from "../imports.ts";
+import { filePorts, importing, inTurn } from "../file-ports.ts";
 import type { Invocation } from "../commands.ts";
 import { hooksOf, keepSending } from "../notices.ts";
 import type { Output } from "../output.ts";
@@ -98,7 +98,6 @@ export async function run(at: Invocation, _: (string | string[] | undefined)[], 
       head: () => host.git.head(),
       start: (agent, start) => host.start(agent, start),
       importing: async (agent) => pauseOf(host.database, agent) !== null || (await importing(host, agent)).length > 0,
-      oddities: (folder) => oddities(dir, folder),
       cause: async (run) => (await host.engine.get(run))?.cause ?? null,
       blockedBy: () => host.git.blockedBy(),
       emitted: () => host.emitted(),
@@ -109,6 +108,7 @@ export async function run(at: Invocation, _: (string | string[] | undefined)[], 
           .map((one) => one.agent ?? "*")
           .join(" "),
       reconcile: () => reconcileCards(host),
+      inTurn: (work) => inTurn(host, work, { wait: false }),
       tidy: () => host.tidy(),
       note: (message) => output.note(message),
     });
