@@ -255,6 +255,8 @@ export interface RunLog {
 /** What a commit (or a gate) lets out of a run. `key` makes each unique, so that a repeat after a crash changes nothing. */
 export type Released =
   | { kind: "card"; key: string; card: CardDraft }
+  /** A card of this key, released with it, asks about what was taken back before it was committed. */
+  | { kind: "withdrawn"; key: string }
   | { kind: "event"; key: string; event: string; payload: Json }
   /** The run goes on by this decision: its gate's card shows it, if it is still open. */
   | { kind: "decided"; gate: string; decision: Decision };

@@ -79,12 +79,13 @@ export function filePorts(host: Host): Omit<FilePorts, "start" | "importing"> {
       const taken = touches.map((one) => (one?.trailers["Undone-by"] === undefined ? (one?.commit ?? null) : null));
       return taken.some((one) => one !== null) ? taken.join(" ") : null;
     },
-    async failures(agent) {
+    async failures(agent, state) {
       const found: Failure[] = [];
       for (const run of await engine.list({ agent, status: ["failed"], limit: 200 })) {
         const { take, rows = null } = (run.cause.detail ?? {}) as { take?: FoundFile[]; rows?: number };
-        if (run.cause.kind !== "watch" || run.mode !== "live" || take === undefined || !(await hasRead(run.id))) continue;
-        found.push({ run: run.id, code: run.error?.code ?? "INTERNAL", key: run.cause.key, files: take, rows });
+        const isOne = run.cause.kind === "watch" && run.mode === "live" && run.cause.key.includes(state);
+        if (isOne && take !== undefined && (await hasRead(run.id)))
+          found.push({ run: run.id, code: run.error?.code ?? "INTERNAL", files: take, rows });
       }
       return found;
     },

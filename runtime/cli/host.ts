@@ -76,8 +76,8 @@ export interface Host {
   world: World;
   emitted(): Emitted[];
   takeEmitted(key: string): void;
-  /** Statements whose import is complete move to import/processed/. Answers what was found in the way, a sentence each. */
-  tidy(): Promise<string[]>;
+  /** Statements whose import is complete move to import/processed/. */
+  tidy(): Promise<void>;
   folder: ImportFolder;
   /** Where runs read statements: `folder`, or the one of a dry run. */
   importsFrom: { folder: ImportFolder };

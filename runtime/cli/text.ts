@@ -102,7 +102,8 @@ export function receiptLines(output: Output, receipt: Receipt): string[] {
     receipt.dialect === ""
       ? `${output.bold(receipt.file)}  not read`
       : `${output.bold(receipt.file)}  ${receipt.dialect}  account ${receipt.account || "not known"}`,
-    `  ${receipt.rows} rows = ${receipt.new} new + ${receipt.known} known + ${receipt.twin} twin + ${receipt.refused.length} refused${receipt.unbooked.length === 0 ? "" : ` + ${receipt.unbooked.length} unbooked`}${receipt.account === "" ? "" : `; ${tie}`}`,
+    `  ${receipt.rows} rows = ${receipt.new} new + ${receipt.known} known + ${receipt.twin} twin + ${receipt.refused.length} refused${receipt.unbooked.length === 0 ? "" : ` + ${receipt.unbooked.length} unbooked`}${receipt.later === undefined ? "" : ` + ${receipt.later} for the next run`}${receipt.account === "" ? "" : `; ${tie}`}`,
+    ...(receipt.earlier === undefined ? [] : ["  begins with a statement that was imported before: its file was written on"]),
     ...receipt.refused
       .slice(0, SHOWN)
       .map((row) => output.red(`  ${row.line === 0 ? "" : `line ${row.line} `}${row.code}: ${row.message}`)),

@@ -108,6 +108,7 @@ export function toReleased(run: RunRecord, seq: number, index: number, change: C
     const body = { state: "draft", base, draft: { ...draft, from } };
     return { kind: "card", key, card: { ...NOTHING_ASKED, kind: "proposal", title: change.title, body, run: run.id } };
   }
+  if (change.op === "remove") return { kind: "withdrawn", key: `entry:${change.id}` };
   if (change.op !== "review") return null;
   const [kind, unique] =
     change.entry !== null

@@ -73,7 +73,9 @@ const GATE = "json_extract(document, '$.gate')";
 
 /** Opens cards, closes those the run goes by, and puts events into the outbox; a key that exists changes nothing. */
 function release(database: Database, run: string, at: number, items: Released[]): void {
+  const withdrawn = new Set(items.flatMap((item) => (item.kind === "withdrawn" ? [item.key] : [])));
   for (const item of items) {
+    if (item.kind === "withdrawn" || withdrawn.has("key" in item ? item.key : "")) continue;
     if (item.kind === "card") {
       // A run asks one question at a time; one that was dropped (by other code) and is asked again is open again.
       if (item.card.gate !== null) closeGates(database, run, at, "the run asks something else now", item.key);

@@ -17,7 +17,7 @@ import { type PlanWorld, type UndoPlan, type UndoTarget, planAt, targetOf } from
 /** What undoing needs of a workspace; `Host` (cli/host.ts) has all of it. */
 export interface UndoWorld extends ApplyWorld, PlanWorld {
   engine: Engine;
-  tidy(): Promise<unknown>;
+  tidy(): Promise<void>;
   folder: Pick<ImportFolder, "take">;
 }
 

@@ -20,7 +20,6 @@ export interface FoundFile extends ImportFile {
 export interface Failure {
   run: string;
   code: string;
-  key: string;
   files: readonly FoundFile[];
   /** How many rows it got, where that was less than usual. */
   rows: number | null;
@@ -38,7 +37,8 @@ export interface FilePorts {
   status(run: string): Promise<RunStatus | null>;
   /** The last commit that took away a receipt of these contents (an import was undone), or null. */
   undone(hashes: readonly string[]): Promise<string | null>;
-  failures(agent: string): Promise<Failure[]>;
+  /** Newest first. `state`: what their keys hold, which stands for the script and the settings. */
+  failures(agent: string, state: string): Promise<Failure[]>;
   /** The file made its run fail, alone: its receipt and a card say so. */
   refuse(file: FoundFile, failure: Failure): Promise<void>;
 }
@@ -91,7 +91,7 @@ export async function startForFiles(
       }
       return { ...run, agent: name };
     };
-    const failures = again ? [] : (await ports.failures(name)).filter(({ key }) => key.includes(state));
+    const failures = again ? [] : await ports.failures(name, state);
     const fresh: FoundFile[] = [];
     let run: FileRun | null = null;
     for (const file of files) {

@@ -24,8 +24,10 @@ export interface TriggerPorts extends EventPorts, FilePorts, DuePorts {
   reconcile(): Promise<boolean>;
   /** Does it unless an import by hand is about to start, whose end is looked at as well. */
   inTurn(work: () => Promise<unknown>): Promise<unknown>;
-  /** Statement files whose import is complete move away; answers what was found in the way, a sentence each. */
-  tidy(): Promise<string[]>;
+  /** Statement files whose import is complete move away. */
+  tidy(): Promise<void>;
+  /** What was found in the import folder since it was asked last, a sentence each. */
+  found(): string[];
   note(message: string): void;
 }
 
@@ -86,14 +88,15 @@ export function startTriggers(ports: TriggerPorts): Triggers {
     serial(async () => {
       const { files, waiting } = await ports.look(folder);
       for (const { name, why, tell } of waiting) if (tell) sayOnce(`${folder}${name} ${why}.`);
-      // What is whole, or waits for something else now, may be told again.
+      // Each reason once for a file; one that comes again later is told again.
       for (const line of told)
-        if (line.startsWith(folder) && !waiting.some(({ name, why }) => line === `${folder}${name} ${why}.`)) told.delete(line);
+        if (line.startsWith(folder) && !waiting.some(({ name }) => line.startsWith(`${folder}${name} `))) told.delete(line);
       const soon = waiting.flatMap(({ inMs }) => inMs ?? []);
       if (soon.length > 0) watcher.lookAgain(folder, Math.min(...soon));
       if (!(await open())) return;
       await ports.inTurn(() => startForFiles(ports, folder, files));
-      for (const sentence of await ports.tidy()) ports.note(sentence);
+      await ports.tidy();
+      for (const sentence of ports.found()) ports.note(sentence);
     });
   const lookEverywhere = () => {
     for (const folder of folders) void lookAt(folder);

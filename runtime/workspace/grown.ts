@@ -5,9 +5,12 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { ClearedError } from "../errors.ts";
-import { type ImportFile, namesLike, readWhole, sha256, statOf } from "./import-files.ts";
+import type { Finding, Tree } from "../ports.ts";
+import { filesIn, type ImportFile, namesLike, readWhole, sha256, statOf } from "./import-files.ts";
 import type { ImportFolder } from "./import-folder.ts";
-import { PROCESSED, STATEMENTS } from "./layout.ts";
+import { IMPORT, PROCESSED, receiptFile, STATEMENTS } from "./layout.ts";
+import { receiptFromYaml } from "./receipt.ts";
+import { receiptHashes } from "./view-receipt.ts";
 import type { Statement } from "./statements/types.ts";
 
 /** The longest statement of this name that the content begins with; null when there is none. */
@@ -42,21 +45,25 @@ export async function earlierOf(
   }
 }
 
-/** Statements in import/processed/ that are not what was booked, in sentences: somebody went on writing them. */
-export async function changedSince(dir: string, receipts: readonly { file: string; hash: string }[]): Promise<string[]> {
-  const known = new Set(receipts.map(({ hash }) => hash));
-  const said: string[] = [];
-  for (const file of new Set(receipts.map((receipt) => receipt.file))) {
-    for (const like of namesLike(file)) {
-      const path = join(dir, PROCESSED, like);
-      const stat = await statOf(path);
-      if (stat === null) break;
-      const { bytes } = await readWhole(path, like).catch(() => ({ bytes: null }));
-      if (bytes !== null && !known.has(sha256(bytes)))
-        said.push(
-          `${PROCESSED}${like} is not what was booked: it was changed afterwards. Move it to import/, so that its new rows are booked, too.`,
-        );
-    }
+/** Findings FILE_UNFINISHED: files in import/processed/ that were written on after they were booked, so that rows of them are not in the books. */
+export async function changedStatements(dir: string, tree: Tree): Promise<Finding[]> {
+  const known = await receiptHashes(tree);
+  const files = await filesIn(dir, PROCESSED);
+  const strangers = files.filter(({ hash }) => !known.has(hash));
+  if (strangers.length === 0) return [];
+  // A file without a receipt may be one whose import was reverted. It was changed when what was booked under its name is not there.
+  const lying = new Set(files.map(({ hash }) => hash));
+  const gone = new Set<string>();
+  for (const hash of known) {
+    if (lying.has(hash)) continue;
+    const path = receiptFile(hash);
+    gone.add(receiptFromYaml((await tree.read(path)) ?? "", path).file);
   }
-  return said;
+  return strangers
+    .filter(({ name }) => gone.has(name) || gone.has(name.replace(/-\d+(?=\.[^.]*$|$)/, "")))
+    .map(({ name }) => ({
+      code: "FILE_UNFINISHED",
+      at: { file: `${PROCESSED}${name}` },
+      message: `${PROCESSED}${name} was changed after it was booked. Move it to ${IMPORT}: what is new in it is booked then.`,
+    }));
 }

@@ -38,6 +38,9 @@ export interface Waiting {
   tell: boolean;
 }
 
+/** What a file was when it moved to processed/. */
+export type Moved = Pick<ImportFile, "name" | "hash" | "size">;
+
 export interface ImportFolder {
   dir: string;
   /** Files in import/ (or another watched folder), by name. Never throws for a file that vanishes or cannot be read. */
@@ -51,7 +54,9 @@ export interface ImportFolder {
   /** The bytes of a taken file. @throws FILE_MISSING, FILE_INVALID, FILE_TOO_LARGE */
   read(file: ImportFile): Promise<Buffer>;
   /** What has moved to processed/ a while ago, by path: somebody may still be writing it. */
-  moved: Map<string, { name: string; hash: string; mark: string; until: number }>;
+  moved: Map<string, Moved & { mark: string; until: number }>;
+  /** What its owner has not told yet, a sentence each. */
+  said: string[];
   /** A file that a script names. @throws FILE_UNFINISHED, FILE_MISSING, FILE_INVALID */
   find(name: string): Promise<ImportFile>;
 }
@@ -167,6 +172,7 @@ export function createImportFolder(dir: string, options: FolderOptions): ImportF
   return {
     dir,
     moved: new Map(),
+    said: [],
     look,
     settled,
     keep,

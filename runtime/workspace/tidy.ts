@@ -7,8 +7,8 @@ import { constants } from "node:fs";
 import { copyFile, link, lstat, mkdir, readdir, unlink } from "node:fs/promises";
 import { join, parse } from "node:path";
 import type { Receipt, Tree } from "../ports.ts";
-import { contentOf, filesIn, type ImportFile, markOf, namesLike, statOf } from "./import-files.ts";
-import type { ImportFolder } from "./import-folder.ts";
+import { contentOf, filesIn, type ImportFile, markOf, namesLike, readWhole, sha256, statOf } from "./import-files.ts";
+import type { ImportFolder, Moved } from "./import-folder.ts";
 import { IMPORT, PROCESSED, receiptFile, STATEMENTS } from "./layout.ts";
 import { isOpenReceipt, receiptFromYaml } from "./receipt.ts";
 import { inodeOf, writersOf } from "./writers.ts";
@@ -17,10 +17,21 @@ import { inodeOf, writersOf } from "./writers.ts";
 const WATCHED_MS = 600_000;
 const KEPT_MS = 30 * 86_400_000;
 
-/** Moves what is done. Answers sentences about files that turned out to be others than those that were booked. */
-export async function tidyImports(folder: ImportFolder, head: Tree): Promise<string[]> {
-  const { dir } = folder;
-  const said: string[] = [];
+// A run that ends tidies, and so does whoever looks into the folder.
+const turns = new WeakMap<ImportFolder, Promise<void>>();
+
+/** Moves what is done. Files that turned out to be others than those that were booked are told in `folder.said`. */
+export async function tidyImports(folder: ImportFolder, head: Tree): Promise<void> {
+  const mine = (turns.get(folder) ?? Promise.resolve()).then(() => tidy(folder, head));
+  turns.set(
+    folder,
+    mine.catch(() => undefined),
+  );
+  return mine;
+}
+
+async function tidy(folder: ImportFolder, head: Tree): Promise<void> {
+  const { dir, said } = folder;
   const failures: unknown[] = [];
   /** One file that cannot be moved, or whose receipt cannot be read, holds back no other. */
   const each = async <T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> => {
@@ -40,13 +51,13 @@ export async function tidyImports(folder: ImportFolder, head: Tree): Promise<str
     ready.push({ file, inode: inodeOf(stat) });
   }
   const writers = writersOf(stats);
-  await each(ready, async ({ file: { name, hash }, inode }) => {
+  await each(ready, async ({ file: { name, hash, size }, inode }) => {
     if (writers.has(inode)) return;
     const path = await moveTo(join(dir, IMPORT, name), join(dir, PROCESSED), name);
     if (await isStill(path, name, hash)) {
-      folder.moved.set(path, { name, hash, mark: markOf(await lstat(path)), until: performance.now() + WATCHED_MS });
+      folder.moved.set(path, { name, hash, size, mark: markOf(await lstat(path)), until: performance.now() + WATCHED_MS });
       await unlink(join(dir, STATEMENTS, hash)).catch(() => undefined);
-    } else said.push(await comeBack(dir, path, name));
+    } else said.push(await comeBack(folder, path, { name, hash, size }));
   });
   // What was booked and is no longer in import/: replaced or written on in the meantime.
   const lying = new Set((await filesIn(dir, IMPORT)).map(({ hash }) => hash));
@@ -60,14 +71,13 @@ export async function tidyImports(folder: ImportFolder, head: Tree): Promise<str
       else await moveTo(copy, join(dir, PROCESSED), one.receipt.file);
     } else if (Date.now() - stat.ctimeMs > KEPT_MS) await unlink(copy);
   });
-  await each([...folder.moved], async ([path, { name, hash, mark, until }]) => {
+  await each([...folder.moved], async ([path, { mark, until, ...file }]) => {
     const stat = await statOf(path);
-    const isChanged = stat !== null && markOf(stat) !== mark && !(await isStill(path, name, hash));
+    const isChanged = stat !== null && markOf(stat) !== mark && !(await isStill(path, file.name, file.hash));
     if (isChanged || stat === null || performance.now() > until) folder.moved.delete(path);
-    if (isChanged) said.push(await comeBack(dir, path, name));
+    if (isChanged) said.push(await comeBack(folder, path, file));
   });
   if (failures.length > 0) throw failures[0];
-  return said;
 }
 
 /** Those with a receipt at HEAD that has no open row. */
@@ -98,7 +108,10 @@ async function isStill(path: string, name: string, hash: string): Promise<boolea
   return content !== null && typeof content !== "string" && content.hash === hash;
 }
 
-async function comeBack(dir: string, path: string, name: string): Promise<string> {
+/** The file is a new statement; what was booked of it, where that is still there, stays as a copy, which tidying puts in its place. */
+async function comeBack({ dir, keep }: ImportFolder, path: string, { name, hash, size }: Moved): Promise<string> {
+  const { bytes } = await readWhole(path, name).catch(() => ({ bytes: Buffer.alloc(0) }));
+  if (sha256(bytes.subarray(0, size)) === hash) await keep(bytes.subarray(0, size));
   const back = await moveTo(path, join(dir, IMPORT), name);
   return `${IMPORT}${parse(back).base} was written on after it was booked: it is imported again as a new statement, whose known rows are known.`;
 }

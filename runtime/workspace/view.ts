@@ -142,7 +142,7 @@ export function createView(options: ViewOptions): WorkspaceView {
     },
     tidy: async () => {
       if (!landed) return;
-      for (const sentence of await tidyImports(folder, git.tree(await git.head()))) options.log(sentence);
+      await tidyImports(folder, git.tree(await git.head()));
     },
   };
 }

@@ -7,7 +7,8 @@ import { createRegistry, loadPlugins, pluginName } from "../../registry.ts";
 import { createSandbox } from "../../sandbox/pool.ts";
 import { type Trust, configKeys, configValue, limitsFor } from "../../workspace/config.ts";
 import { createGit } from "../../workspace/git.ts";
-import { CONFIG, TRUST } from "../../workspace/layout.ts";
+import { createImportFolder } from "../../workspace/import-folder.ts";
+import { CONFIG, IMPORT, TRUST } from "../../workspace/layout.ts";
 import { openSecrets } from "../../workspace/secrets.ts";
 import { createAgents } from "../agents-at-head.ts";
 import { findingsOf } from "../check-source.ts";
@@ -62,6 +63,9 @@ export async function run(at: Invocation): Promise<number> {
     const blocked = await git.blockedBy();
     say("commits", blocked ?? "may be made", "git", blocked === null);
     await lookAtAgents(dir, git, trust, say);
+    // By a single look nobody can say how long a file has stood; what holds it up for longer shows at once.
+    for (const { name, why, inMs } of (await createImportFolder(dir, { settleMs: () => 0 }).look()).waiting)
+      say("statement", `${name} ${why}`, IMPORT, inMs !== null);
   } finally {
     await git.close();
   }

@@ -110,6 +110,7 @@ export async function run(at: Invocation, _: (string | string[] | undefined)[], 
       reconcile: () => reconcileCards(host),
       inTurn: (work) => inTurn(host, work, { wait: false }),
       tidy: () => host.tidy(),
+      found: () => host.folder.said.splice(0),
       note: (message) => output.note(message),
     });
     triggers = started;

@@ -2,6 +2,7 @@
 import { formatAt } from "../../errors.ts";
 import { createGit } from "../../workspace/git.ts";
 import { JOURNAL, MAIN_JOURNAL } from "../../workspace/layout.ts";
+import { changedStatements } from "../../workspace/grown.ts";
 import { verifyIndependent } from "../../workspace/verify-independent.ts";
 import { verifyBooks } from "../../workspace/verify.ts";
 import { findWorkspace } from "../find.ts";
@@ -17,6 +18,7 @@ export async function run(at: Invocation, _: (string | string[] | undefined)[], 
   try {
     const tree = git.tree(await git.head());
     const books = await verifyBooks(tree, config);
+    books.findings.push(...(await changedStatements(dir, tree)));
     const edited = await git.edited([MAIN_JOURNAL, ...(await tree.list(JOURNAL)).map((one) => one.path)]);
     const opinions = options["independent"] === true ? await verifyIndependent(dir, books.balances) : [];
     output.result({
