@@ -68,7 +68,7 @@ export function filePorts(host: Host): Omit<FilePorts, "start" | "importing"> {
           if (found !== null && !files.some(({ hash }) => hash === file.hash) && (await folder.take(file))) files.push(found);
         } catch (error) {
           // A receipt that somebody has edited, a full disk: the other files are imported.
-          waiting.push({ name: file.name, why: `cannot be taken: ${toWire(error).message}`, inMs: null, young: false, tell: true });
+          waiting.push({ name: file.name, kind: "unreadable", why: `cannot be taken: ${toWire(error).message}`, inMs: null, tell: true });
         }
       }
       return { files, waiting };

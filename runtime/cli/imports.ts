@@ -2,7 +2,7 @@
  * Imports asked for by hand: statements are read once, put into import/ under a name of their own, and what watches the folder runs over
  * exactly them until each has its receipt. A content that has a receipt already is answered without a run.
  */
-import { existsSync, linkSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, linkSync, mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { ClearedError, fromWire } from "../errors.ts";
@@ -154,7 +154,8 @@ async function readOnce(path: string): Promise<{ bytes: Buffer; modified: Date }
         `${path} has ${Math.ceil(found.size / 2 ** 20)} MiB; a statement has at most 64. Split it by period.`,
       );
     const writer = writersOf([found]).get(inodeOf(found));
-    if (writer === undefined) return readWhole(path, basename(path));
+    // Who names a link means the file behind it.
+    if (writer === undefined) return readWhole(realpathSync(path), basename(path));
     if (performance.now() > until)
       throw new ClearedError("FILE_UNFINISHED", `${path} is still open for writing in ${writer}. Import it once that has ended.`);
   }

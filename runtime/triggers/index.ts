@@ -69,9 +69,9 @@ export function startTriggers(ports: TriggerPorts): Triggers {
     return busy;
   };
 
-  const sayOnce = (message: string) => {
-    if (!told.has(message)) ports.note(message);
-    told.add(message);
+  const sayOnce = (message: string, key = message) => {
+    if (!told.has(key)) ports.note(message);
+    told.add(key);
   };
 
   const open = async (): Promise<boolean> => {
@@ -87,10 +87,10 @@ export function startTriggers(ports: TriggerPorts): Triggers {
   const lookAt = (folder: string): Promise<void> =>
     serial(async () => {
       const { files, waiting } = await ports.look(folder);
-      for (const { name, why, tell } of waiting) if (tell) sayOnce(`${folder}${name} ${why}.`);
+      const keys = new Set(waiting.map(({ name }) => `${folder}${name}\0`));
+      for (const { name, why, kind, tell } of waiting) if (tell) sayOnce(`${folder}${name} ${why}.`, `${folder}${name}\0${kind}`);
       // Each reason once for a file; one that comes again later is told again.
-      for (const line of told)
-        if (line.startsWith(folder) && !waiting.some(({ name }) => line.startsWith(`${folder}${name} `))) told.delete(line);
+      for (const key of told) if (key.startsWith(folder) && !keys.has(key.slice(0, key.indexOf("\0") + 1))) told.delete(key);
       const soon = waiting.flatMap(({ inMs }) => inMs ?? []);
       if (soon.length > 0) watcher.lookAgain(folder, Math.min(...soon));
       if (!(await open())) return;

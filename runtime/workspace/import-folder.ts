@@ -32,8 +32,8 @@ export interface Waiting {
   why: string;
   /** When it may be whole by itself, ms from now; null: a person has to do something. */
   inMs: number | null;
-  /** It came just now and is likely to be whole in a moment. */
-  young: boolean;
+  /** Told once each. `settles`: it came just now and is likely to be whole in a moment. */
+  kind: "settles" | "writer" | "cut" | "empty" | "download" | "no file" | "unreadable";
   /** It waits for longer than a copy takes: somebody wants to know. */
   tell: boolean;
 }
@@ -80,13 +80,14 @@ export function createImportFolder(dir: string, options: FolderOptions): ImportF
   const now = options.now ?? (() => performance.now());
   const seen = new Map<string, { mark: string; since: number; first: number }>();
   const copyOf = (hash: string): string => join(dir, STATEMENTS, hash);
+  let copies = 0;
 
   const look: ImportFolder["look"] = async (folder = IMPORT) => {
     const settle = await options.settleMs();
     const whole: ImportFile[] = [];
     const waiting: Waiting[] = [];
-    const wait = (name: string, why: string, words: Partial<Waiting> = {}) =>
-      waiting.push({ name, why, inMs: settle, young: false, tell: true, ...words });
+    const wait = (kind: Waiting["kind"], name: string, why: string, words: Partial<Waiting> = {}) =>
+      waiting.push({ kind, name, why, inMs: settle, tell: true, ...words });
     const entries = await list(join(dir, folder));
     const names = new Set(entries.map((entry) => entry.name));
     const standing: { name: string; stat: Stats; stoodMs: number }[] = [];
@@ -95,7 +96,8 @@ export function createImportFolder(dir: string, options: FolderOptions): ImportF
       const { name } = entry;
       if (UNFINISHED_NAME.test(name) || (entry.isDirectory() && [PROCESSED, RECEIPTS].includes(`${folder}${name}/`))) continue;
       if (!entry.isFile()) {
-        if (folder === IMPORT) wait(name, `is ${kindOf(entry)} and is not read. Put the statement itself into ${IMPORT}`, { inMs: null });
+        if (folder === IMPORT)
+          wait("no file", name, `is ${kindOf(entry)} and is not read. Put the statement itself into ${IMPORT}`, { inMs: null });
         continue;
       }
       const path = join(dir, folder, name);
@@ -109,11 +111,11 @@ export function createImportFolder(dir: string, options: FolderOptions): ImportF
       here.add(path);
       const stoodMs = now() - since;
       const beside = UNFINISHED.find((ending) => names.has(`${name}.${ending}`));
-      if (beside !== undefined) wait(name, `is still being downloaded: ${name}.${beside} lies beside it`);
+      if (beside !== undefined) wait("download", name, `is still being downloaded: ${name}.${beside} lies beside it`);
       else if (stoodMs < settle)
-        wait(name, "is still being written", { inMs: settle - stoodMs, young: true, tell: now() - first > Math.max(TELL_MS, 2 * settle) });
+        wait("settles", name, "is still being written", { inMs: settle - stoodMs, tell: now() - first > Math.max(TELL_MS, 2 * settle) });
       else if (stat.size === 0 && lastedMs(stat, stoodMs) < LONG_MS)
-        wait(name, "is empty: its content is still to come", { inMs: LONG_MS - lastedMs(stat, stoodMs), tell: stoodMs > TELL_MS });
+        wait("empty", name, "is empty: its content is still to come", { inMs: LONG_MS - lastedMs(stat, stoodMs), tell: stoodMs > TELL_MS });
       else standing.push({ name, stat, stoodMs });
     }
     for (const path of seen.keys()) if (path.startsWith(join(dir, folder)) && !here.has(path)) seen.delete(path);
@@ -121,15 +123,15 @@ export function createImportFolder(dir: string, options: FolderOptions): ImportF
     for (const { name, stat, stoodMs } of standing) {
       const writer = writers.get(inodeOf(stat));
       if (writer !== undefined) {
-        wait(name, `is still open for writing in ${writer}`);
+        wait("writer", name, `is still open for writing in ${writer}`);
         continue;
       }
       const found = await contentOf(join(dir, folder, name), name, stat);
       const lasted = lastedMs(stat, stoodMs);
-      if (found === "changes") wait(name, "is still being written", { young: true, tell: false });
-      else if (typeof found === "string") wait(name, found, { inMs: null });
+      if (found === "changes") wait("settles", name, "is still being written", { tell: false });
+      else if (typeof found === "string") wait("unreadable", name, found, { inMs: null });
       else if (found?.cut === true && stoodMs < CUT_FACTOR * settle && lasted < LONG_MS)
-        wait(name, `ends in the middle of a line: it is taken when it has not changed for a minute`, {
+        wait("cut", name, "ends in the middle of a line: it is taken when it has not changed for a minute", {
           inMs: Math.min(CUT_FACTOR * settle - stoodMs, LONG_MS - lasted),
         });
       else if (found !== null) whole.push({ name, size: stat.size, modified: stat.mtime.toISOString(), hash: found.hash });
@@ -141,7 +143,7 @@ export function createImportFolder(dir: string, options: FolderOptions): ImportF
     const until = now() + 2 * (await options.settleMs());
     for (;;) {
       const looked = await look();
-      const young = looked.waiting.flatMap((one) => (one.young && one.inMs !== null ? [one.inMs] : []));
+      const young = looked.waiting.flatMap((one) => (one.kind === "settles" && one.inMs !== null ? [one.inMs] : []));
       if (young.length === 0 || now() >= until) return looked;
       await new Promise((resolve) => setTimeout(resolve, Math.max(10, Math.min(...young))));
     }
@@ -149,7 +151,7 @@ export function createImportFolder(dir: string, options: FolderOptions): ImportF
 
   const keep: ImportFolder["keep"] = async (bytes, modified) => {
     const hash = sha256(bytes);
-    const [path, part] = [copyOf(hash), `${copyOf(hash)}.${process.pid}`];
+    const [path, part] = [copyOf(hash), `${copyOf(hash)}.${process.pid}.${++copies}`];
     if ((await statOf(path)) !== null) return hash;
     await mkdir(join(dir, STATEMENTS), { recursive: true, mode: 0o700 });
     await writeFile(part, bytes, { mode: 0o600 });

@@ -21,7 +21,7 @@ export function writersOf(files: readonly Inode[]): Map<string, string> {
     if (!/^\d+$/.test(pid)) continue;
     for (const fd of listed(`/proc/${pid}/fd`)) {
       const inode = writtenBy(pid, fd);
-      if (inode !== null && wanted.has(inode)) found.set(inode, `${nameOf(pid)} (process ${pid})`);
+      if (inode !== null && wanted.has(inode) && !found.has(inode)) found.set(inode, `${nameOf(pid)} (process ${pid})`);
     }
   }
   return found;
