@@ -31,12 +31,13 @@ interface Row {
 /** Where a commit stands to a change: with it, before it, or where it tells nothing of it. */
 export type Side = (commit: string) => "after" | "before" | null;
 
-/** A run counts by the code it is pinned to, whatever the clock said. */
+/** A run counts by the code it is pinned to, whatever the clock said; a failure that is repeated to find the file at fault counts once. */
 export function measure(database: Database, agent: string, side: Side): { before: Metrics; after: Metrics } {
   const rows = database.all<Row>(
     `SELECT id, status, pin_commit, error,
        (SELECT count(*) FROM cards WHERE cards.run = runs.id AND kind IN ('entry', 'row', 'note') AND key NOT LIKE 'notice:%') AS reviews
-     FROM runs WHERE agent = ? AND mode = 'live' AND cause_kind != 'exec' AND status IN ('done', 'failed', 'diverged') ORDER BY rid DESC LIMIT ${LATEST}`,
+     FROM runs WHERE agent = ? AND mode = 'live' AND cause_kind != 'exec' AND status IN ('done', 'failed', 'diverged')
+       AND NOT (status = 'failed' AND json_extract(ifnull(cause_detail, '{}'), '$.repeats') IS 1) ORDER BY rid DESC LIMIT ${LATEST}`,
     agent,
   );
   const { after = [], before: all = [] } = Object.groupBy(rows, (row) => side(row.pin_commit) ?? "neither");

@@ -72,13 +72,15 @@ export async function startForFiles(
   for (const { name, header, blob } of files.length === 0 ? [] : await ports.agents()) {
     if (!listensTo(header, "file_watch") || watchedFolder(header) !== folder || (await ports.importing(name))) continue;
     const state = `@${digest([blob, settings])}`;
-    const begin = async (some: readonly FoundFile[], rows: number | null): Promise<FileRun> => {
+    const begin = async (some: readonly FoundFile[], how: { rows?: number | null; repeats?: true }): Promise<FileRun> => {
+      const { rows = null, repeats } = how;
       const repeated = some.filter(({ mark }) => again || mark !== "").map(({ hash }) => hash);
       const detail = {
         files: some.map((file) => file.name),
         again: repeated,
         take: some as unknown as Json,
         ...(rows === null ? {} : { rows }),
+        ...(repeats === undefined ? {} : { repeats }),
       };
       const start = (key: string) => ports.start(name, { cause: { kind: "watch", key, detail }, input: {} });
       const contents = digest(some.map((file) => `${file.name}\0${idOf(file)}`).sort());
@@ -99,9 +101,9 @@ export async function startForFiles(
       const plan = planFor(file, failures);
       if (plan === "fresh") fresh.push(file);
       else if ("refuse" in plan) await ports.refuse(file, plan.refuse);
-      else started.push((run = await begin([file], plan.rows)));
+      else started.push((run = await begin([file], { ...plan, repeats: true })));
     }
-    if (run?.created !== true && fresh.length > 0) started.push(await begin(fresh, null));
+    if (run?.created !== true && fresh.length > 0) started.push(await begin(fresh, {}));
   }
   return started;
 }

@@ -176,3 +176,30 @@ test("a statement of 25,000 rows is imported in parts, within the default limits
   expect(await entries(dir)).toBe(25_000);
   expect(readdirSync(join(dir, "import"))).not.toContain("many.csv");
 });
+
+test("a script that goes over its limits gets fewer rows at once, until it gets through", { timeout: 120_000 }, async () => {
+  const dir = await workspace();
+  const script = `/*
+name: Daily Ingest
+description: A call for each row
+trigger: file_watch
+watch: import/
+uses: [importer, journal, git]
+*/
+for (const file of importer_scan()) {
+  for (const row of importer_parse(file.name))
+    journal_add_double({ date: row.date, description: row.description, debit_account: 5030, credit_account: 1010, amount: row.amount.slice(1), reference: row.reference });
+  importer_mark_processed(file.name);
+}
+git_commit("import: statements");
+`;
+  await commit(dir, {
+    "agents/ingest.ts": script,
+    "trust.yaml": readFileSync(join(dir, "trust.yaml"), "utf8").replace("calls: 250000", "calls: 50"),
+  });
+  put(dir, { "many.csv": HEADER + rows(0, 120) });
+  expect((await cleared(dir, "import", "many.csv", "--json")).json()).toMatchObject([{ rows: 120, new: 120, known: 0, refused: [] }]);
+  expect(await entries(dir)).toBe(120);
+  expect((await cleared(dir, "queue", "--json")).json()).toEqual([]);
+  await agrees(dir);
+});
