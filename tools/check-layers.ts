@@ -12,6 +12,7 @@ import { type SourceFile, sourceFiles } from "./source-files.ts";
 const LAYERS = [
   "runtime/errors.ts",
   "runtime/day.ts",
+  "runtime/processes.ts",
   "runtime/money.ts",
   "runtime/ports.ts",
   "runtime/states.ts",

@@ -4,11 +4,17 @@
  * minute for hostile nesting) and replaced when it dies, and after many uses. The only door to typescript, pinned by its exact version.
  */
 import { type ChildProcess, spawn } from "node:child_process";
+import type { Writable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { API, Project } from "typescript/unstable/async";
+import { ClearedError } from "../errors.ts";
+import { type Lost, isLost, lostBy, persist } from "../sandbox/lost.ts";
+import { watchAnswer } from "../sandbox/watchdog.ts";
 import { SCRIPT_OPTIONS } from "./write-types.ts";
 
 const TIMEOUT_MS = 10_000;
 const IDLE_MS = 30_000;
+const END_MS = 500;
 // What it keeps of texts it has seen is unknown; a fresh one now and then costs nothing.
 const MOST_USES = 200;
 
@@ -21,8 +27,8 @@ interface Kept {
   /** Text by path. */
   files: Map<string, string>;
   uses: number;
-  /** It died by itself. */
-  gone: Promise<CompilerGone>;
+  /** It died, or was killed. */
+  gone: Promise<Lost>;
 }
 
 /** Why the compiler could not say anything about the files. */
@@ -48,13 +54,19 @@ let tail: Promise<unknown> = Promise.resolve();
 
 /**
  * `use` sees a project of exactly these files (text by name), by the paths it asks for; one caller after the other.
- * Answers CompilerGone when the compiler died or took too long: then nothing is known of the texts.
+ * Answers CompilerGone when the compiler dies of the texts, or takes too long for them. One that is killed is replaced and asked again.
+ * @throws SANDBOX_CRASHED when it is killed again and again
  */
 export function withProject<T>(
   files: ReadonlyMap<string, string>,
   use: (project: Project, path: (name: string) => string) => Promise<T>,
 ): Promise<T | CompilerGone> {
-  const turn = tail.then(() => useOnce(files, use));
+  const turn = tail.then(async () => {
+    const answer = await persist(() => useOnce(files, use));
+    if (!isLost(answer)) return answer;
+    if (!answer.killed) return new CompilerGone("stopped");
+    throw new ClearedError("SANDBOX_CRASHED", "The type checker was killed again and again: nothing is known of the types. Check again.");
+  });
   tail = turn.catch(() => undefined);
   return turn;
 }
@@ -67,30 +79,32 @@ export function warmCompiler(): void {
 async function useOnce<T>(
   files: ReadonlyMap<string, string>,
   use: (project: Project, path: (name: string) => string) => Promise<T>,
-): Promise<T | CompilerGone> {
+): Promise<T | CompilerGone | Lost> {
   if (idle !== null) clearTimeout(idle);
   if (kept !== null && (kept.uses >= MOST_USES || !isAlive(kept))) drop();
-  const current = (kept ??= await start());
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<CompilerGone>((resolve) => {
-    // While it runs it keeps this process from ending, which the released compiler does not.
-    timer = setTimeout(() => resolve(new CompilerGone(`did not finish within ${TIMEOUT_MS / 1000} s`)), TIMEOUT_MS);
-  });
-  const work = look(current, files, use).catch((error: unknown) => {
-    if (isAlive(current)) throw error;
-    return new CompilerGone("stopped");
-  });
-  // When the race is lost the answer comes later, or fails: nobody waits for it.
-  work.catch(() => undefined);
+  let unwatch = (): void => undefined;
   try {
-    const answer = await Promise.race([work, late, current.gone]);
-    if (answer instanceof CompilerGone) drop();
+    const current = (kept ??= await start());
+    // Its connection may be heard to close a moment before its end.
+    const work = look(current, files, use).catch((error: unknown) =>
+      Promise.race([current.gone, sleep(END_MS, null, { ref: false }).then(() => Promise.reject(error))]),
+    );
+    // When the race is lost the answer comes later, or fails: nobody waits for it.
+    work.catch(() => undefined);
+    const given = new Promise<CompilerGone | Lost>((resolve) => {
+      unwatch = watchAnswer(childOf(current.api)?.pid ?? 0, TIMEOUT_MS, {
+        late: () => resolve(new CompilerGone(`did not finish within ${TIMEOUT_MS / 1000} s`)),
+        lost: () => resolve({ kind: "lost", killed: true }),
+      });
+    });
+    const answer = await Promise.race([work, given, current.gone]);
+    if (answer instanceof CompilerGone || isLost(answer)) drop();
     return answer;
   } catch (error) {
     drop();
     throw error;
   } finally {
-    clearTimeout(timer);
+    unwatch();
     idle = setTimeout(drop, IDLE_MS);
     idle.unref();
   }
@@ -140,17 +154,31 @@ async function start(): Promise<Kept> {
       }),
     },
   });
-  // It starts with the first request.
-  await api.parseConfigFile(PROJECT);
-  const child = childOf(api);
+  const { client } = innerOf(api);
+  await client.connect();
+  const child = client.process;
   if (child === undefined) throw new Error("The compiler has no process.");
-  const gone = Promise.withResolvers<CompilerGone>();
-  child.once("exit", () => gone.resolve(new CompilerGone("stopped")));
+  const gone = Promise.withResolvers<Lost>();
+  child.once("exit", (_, signal) => gone.resolve(lostBy(signal)));
   // A kept compiler must not keep a command from ending; it ends when its input does, unless it is busy.
   child.unref();
   endWithUs(child);
+  neverRefuse(child.stdin);
   for (const stream of [child.stdin, child.stdout]) (stream as { unref?(): void } | null)?.unref?.();
+  // Its library is read meanwhile; killed now, it is missed by whoever uses it.
+  api.parseConfigFile(PROJECT).catch(() => undefined);
   return { api, files, uses: 0, gone: gone.promise };
+}
+
+/** What a dead compiler is told is lost in silence: its library would end this process over an answer that it cannot send. Who waits sees the end. */
+function neverRefuse(stdin: Writable | null): void {
+  if (stdin === null) return;
+  const write = stdin.write.bind(stdin) as (chunk: unknown, encoding: BufferEncoding, done: () => void) => boolean;
+  stdin.write = (chunk: unknown, ...more: unknown[]) => {
+    const done = more.at(-1);
+    const [encoding] = more;
+    return write(chunk, typeof encoding === "string" ? (encoding as BufferEncoding) : "utf8", () => typeof done === "function" && done());
+  };
 }
 
 /** Killed in the middle of an answer, this process would leave a compiler that waits for the rest for ever: a shell that sees us end ends it. */
@@ -164,9 +192,13 @@ function endWithUs(child: ChildProcess): void {
   (watch.stdin as unknown as { unref(): void }).unref();
 }
 
-/** The compiler's process. The API does not show it, but only its owner can kill it. */
+/** The compiler's process, and the start of it. The API does not show them, but only its owner can kill it. */
+function innerOf(api: API): { client: { process?: ChildProcess; connect(): Promise<void> } } {
+  return api as unknown as ReturnType<typeof innerOf>;
+}
+
 function childOf(api: API): ChildProcess | undefined {
-  return (api as unknown as { client: { process?: ChildProcess } }).client.process;
+  return innerOf(api).client.process;
 }
 
 function isAlive({ api }: Kept): boolean {

@@ -8,7 +8,7 @@ import { minuteOf } from "../day.ts";
 import { canonicalJson } from "../engine/canonical.ts";
 import { type Authority, tally } from "../engine/approval.ts";
 import { createAuthority } from "../engine/authority.ts";
-import { closed } from "../engine/cards.ts";
+import { CRASH, closed } from "../engine/cards.ts";
 import { changesIn, editCalls, readForm } from "../engine/edits.ts";
 import { signDecision, verifyDecision } from "../engine/signature.ts";
 import { ClearedError } from "../errors.ts";
@@ -68,6 +68,8 @@ export async function decideCard(host: Host, decision: Decision): Promise<Decide
   if (card.gate !== null && card.run !== null) return decideGate(host, card, card.run, decision);
   if (card.kind === "proposal") return decideProposed(host, card, decision);
   const { commit, lesson } = await changeBooks(host, card, decision);
+  const crashed = card.key.startsWith(CRASH) && decision.decision === "approved" ? await host.engine.get(card.run ?? "") : null;
+  if (crashed?.status === "failed") await host.engine.retry(crashed.id);
   host.cards.decide(card.id, decision);
   if (commit !== null) await host.tidy();
   const run = card.run === null ? null : await host.engine.get(card.run);

@@ -130,6 +130,19 @@ export function toReleased(run: RunRecord, seq: number, index: number, change: C
   };
 }
 
+/** A person looks at a run that lost one sandbox process after the other: a yes lets it go on from its last recorded step. */
+export function crashCard(run: RunRecord, message: string): Released {
+  const title = `${run.agent} lost its sandbox process again and again. Approve to let the run go on, reject to leave it.`;
+  return {
+    kind: "card",
+    key: `${CRASH}${run.id}`,
+    card: { kind: "note", title, body: { about: { message } }, run: run.id, ...NOTHING_ASKED },
+  };
+}
+
+/** Cards whose key begins so are about a run that crashed. */
+export const CRASH = "crash:";
+
 export interface Emitted {
   key: string;
   run: string;

@@ -5,7 +5,7 @@
  */
 import type { WireError } from "../errors.ts";
 import type { Change, Json, Outcome, Released, RunEvent, RunLog, RunRecord, Signal, Step, WaitReason } from "../ports.ts";
-import { openCard } from "./cards.ts";
+import { CRASH, crashCard, openCard } from "./cards.ts";
 import { type Database, pack, unpack } from "./database.ts";
 
 interface StepRow {
@@ -94,12 +94,12 @@ function release(database: Database, run: string, at: number, items: Released[])
   }
 }
 
-/** Closes the run's gates that need no answer any more. */
+/** Closes the run's gates, and the card of its crash, which need no answer any more. */
 export function closeGates(database: Database, run: string, at: number, reason: string, except = ""): void {
   const decision = { decision: "expired", by: "runtime", at, reason };
   database.run(
-    `UPDATE cards SET decision = json_set(?, '$.card', id) WHERE run = ? AND decision IS NULL AND key != ? AND ${GATE} IS NOT NULL`,
-    ...[JSON.stringify(decision), run, except],
+    `UPDATE cards SET decision = json_set(?, '$.card', id) WHERE run = ? AND decision IS NULL AND key != ? AND (${GATE} IS NOT NULL OR key = ?)`,
+    ...[JSON.stringify(decision), run, except, CRASH + run],
   );
 }
 
@@ -277,6 +277,8 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
           at,
           rid,
         );
+        if (end.status === "failed" && end.error.code === "SANDBOX_CRASHED" && run.mode === "live")
+          release(database, run.id, at, [crashCard(run, end.error.message)]);
         if (end.status === "done")
           closeGates(database, run.id, at, end.outcome === "expired" ? "nobody decided in time" : "the run has ended");
         wakeParent(database, run.id, at);

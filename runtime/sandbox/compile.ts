@@ -5,8 +5,10 @@
 import type { Compiled, Finding, Survey } from "../ports.ts";
 import type { DiskCache } from "./disk-cache.ts";
 import { FRAME, encodeFrame } from "./frames.js";
+import { type Lost, isLost, lostBy, persist } from "./lost.ts";
 import { prescan } from "./prescan.ts";
 import { type Child, compileChild, spawnChild } from "./spawn.ts";
+import { watchAnswer } from "./watchdog.ts";
 
 const TIMEOUT_MS = 10_000;
 const IDLE_MS = 30_000;
@@ -34,6 +36,15 @@ export interface Compiler {
   close(): Promise<void>;
 }
 
+function failed({ file }: CompileOptions, code: string, message: string): CompileResult {
+  return { compiled: null, findings: [{ code, message, at: { file } }] };
+}
+
+/** Says nothing of the script that would hold another time, and its child is not asked again. */
+function isUnusable({ findings }: CompileResult): boolean {
+  return findings.some((finding) => finding.code === "LIMIT_WALL" || finding.code === "SANDBOX_CRASHED");
+}
+
 /** sourceBytes: how large the source of a file may be. */
 export function createCompiler(disk?: DiskCache, sourceBytes?: (file: string) => number): Compiler {
   const cache = new Map<string, Promise<CompileResult>>();
@@ -49,9 +60,7 @@ export function createCompiler(disk?: DiskCache, sourceBytes?: (file: string) =>
     old?.kill();
     await old?.exited;
   };
-  const ask = async (source: string, options: CompileOptions): Promise<CompileResult> => {
-    const at = { file: options.file };
-    const failed = (code: string, message: string): CompileResult => ({ compiled: null, findings: [{ code, message, at }] });
+  const askOnce = async (source: string, options: CompileOptions): Promise<CompileResult | Lost> => {
     if (idle !== null) clearTimeout(idle);
     if (child === null || !child.alive() || compiles >= MAX_COMPILES) {
       await drop();
@@ -59,19 +68,29 @@ export function createCompiler(disk?: DiskCache, sourceBytes?: (file: string) =>
     }
     compiles++;
     const used = child;
-    let timer: NodeJS.Timeout | undefined;
-    const answer = await new Promise<CompileResult>((resolve) => {
-      timer = setTimeout(() => resolve(failed("LIMIT_WALL", `The script could not be read within ${TIMEOUT_MS / 1000} s.`)), TIMEOUT_MS);
-      used.listen((frame) => resolve(frame.head as CompileResult));
-      void used.exited.then(() => resolve(failed("SANDBOX_CRASHED", "The parser died on the script. Look for very deep nesting.")));
+    const answer = await new Promise<CompileResult | Lost>((resolve) => {
+      const done = (answer: CompileResult | Lost) => {
+        unwatch();
+        resolve(answer);
+      };
+      const unwatch = watchAnswer(used.pid, TIMEOUT_MS, {
+        late: () => done(failed(options, "LIMIT_WALL", `The script could not be read within ${TIMEOUT_MS / 1000} s.`)),
+        lost: () => done({ kind: "lost", killed: true }),
+      });
+      used.listen((frame) => done(frame.head as CompileResult));
+      void used.exited.then((signal) => done(lostBy(signal)));
       used.send(encodeFrame(FRAME.COMPILE, { options, source }));
     });
-    clearTimeout(timer);
-    const unusable = answer.findings.some((finding) => finding.code === "LIMIT_WALL" || finding.code === "SANDBOX_CRASHED");
-    if (unusable) await drop();
+    if (isLost(answer) || isUnusable(answer)) await drop();
     idle = setTimeout(() => void drop(), IDLE_MS);
     idle.unref();
     return answer;
+  };
+  const ask = async (source: string, options: CompileOptions): Promise<CompileResult> => {
+    const answer = await persist(() => askOnce(source, options));
+    if (!isLost(answer)) return answer;
+    const how = answer.killed ? "was killed again and again while it read the script" : "died on the script. Look for very deep nesting";
+    return failed(options, "SANDBOX_CRASHED", `The parser ${how}.`);
   };
   const fromDisk = (source: string, key: string): CompileResult | null => {
     const text = disk?.get("compiled", key, source) ?? null;
@@ -92,7 +111,7 @@ export function createCompiler(disk?: DiskCache, sourceBytes?: (file: string) =>
         // A timeout may come from a busy machine: it is not kept.
         void found.then(
           (result) => {
-            if (result.findings.some((finding) => finding.code === "LIMIT_WALL" || finding.code === "SANDBOX_CRASHED")) cache.delete(key);
+            if (isUnusable(result)) cache.delete(key);
             else if (made === null && result.compiled !== null) disk?.put(JSON.stringify(result), "compiled", key, source);
           },
           () => cache.delete(key),

@@ -4,6 +4,7 @@
  * waits in a circle, however few slots there are. Called by pool.ts only.
  */
 import type { Job, JobEnd } from "../ports.ts";
+import { untilEnded } from "./lost.ts";
 import type { Slot } from "./slot.ts";
 
 export interface Lanes {
@@ -23,16 +24,18 @@ export function createLanes(start: () => Slot): Lanes {
   const lanes = new Map<number, Lane>();
   let closed = false;
 
-  const runIn = async (lane: Lane, job: Job): Promise<JobEnd> => {
-    if (closed || job.abort?.aborted === true) return { kind: "suspended", calls: 0 };
-    if (lane.slot === null || !lane.slot.alive()) lane.slot = start();
-    lane.slot.busy = true;
-    try {
-      return await lane.slot.run(job);
-    } finally {
-      lane.slot.busy = false;
-    }
-  };
+  const runIn = (lane: Lane, wanted: Job): Promise<JobEnd> =>
+    untilEnded(wanted, async (job) => {
+      if (closed || job.abort?.aborted === true) return null;
+      if (lane.slot === null || !lane.slot.alive()) lane.slot = start();
+      const { slot } = lane;
+      slot.busy = true;
+      try {
+        return await slot.run(job);
+      } finally {
+        slot.busy = false;
+      }
+    });
   const drop = (lane: Lane): Promise<void> => {
     const { slot } = lane;
     lane.slot = null;

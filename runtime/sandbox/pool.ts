@@ -6,6 +6,7 @@ import type { Job, JobEnd, Sandbox } from "../ports.ts";
 import { createCompiler } from "./compile.ts";
 import type { DiskCache } from "./disk-cache.ts";
 import { createLanes } from "./lanes.ts";
+import { untilEnded } from "./lost.ts";
 import { type Slot, createSlot } from "./slot.ts";
 
 export interface SandboxOptions {
@@ -87,15 +88,16 @@ export function createSandbox({ slots = 2, jit = false, idleMs = 30_000, cache, 
 
   return {
     compile: (source, options) => compiler.compile(source, options),
-    async execute(job): Promise<JobEnd> {
-      const slot = await slotFor(job);
-      if (slot === null) return { kind: "suspended", calls: job.history.length };
-      try {
-        return await slot.run(job);
-      } finally {
-        free(slot);
-      }
-    },
+    execute: (wanted): Promise<JobEnd> =>
+      untilEnded(wanted, async (job) => {
+        const slot = await slotFor(job);
+        if (slot === null) return null;
+        try {
+          return await slot.run(job);
+        } finally {
+          free(slot);
+        }
+      }),
     executeBeside: (job, level) => lanes.run(job, level),
     async close() {
       closed = true;

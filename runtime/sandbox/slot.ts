@@ -3,23 +3,16 @@
  * again, watches CPU, memory and time from outside, and kills what does not obey. Called by pool.ts only.
  */
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
 import type { WireError } from "../errors.ts";
 import type { DoorAnswer, Job, JobEnd } from "../ports.ts";
 import { FRAME, type Frame, SERVED_NONE, encodeFrame, servedHash } from "./frames.js";
+import { afterAwake } from "../processes.ts";
 import { type ChildCall, readCall, readEnd } from "./from-child.ts";
+import { type Lost, lostBy } from "./lost.ts";
 import { type Child, scriptChild, spawnChild, whenGone } from "./spawn.ts";
+import { createWatchdog } from "./watchdog.ts";
 
-// How often the watchdog looks: a script can allocate some 20 MB between two looks.
-const WATCH_MS = 15;
 const BOOT_MS = 20_000;
-// What the child needs besides the script's heap (measured: 62 MB idle with two prepared isolates).
-const BASE_RSS = 90e6;
-const PAGE = 4096;
-// Linux counts CPU time in hundredths of a second everywhere that Node runs.
-const TICK_MS = 10;
-// Every call, served or live, earns a little CPU time: 1 s per 10,000 (DESIGN.md 6).
-const CALLS_PER_MS = 10;
 
 export interface Slot {
   /** Scripts that ran here last: a fresh context for them is ready. */
@@ -28,7 +21,7 @@ export interface Slot {
   idleSince: number;
   alive(): boolean;
   /** Never rejects unless job.call does. */
-  run(job: Job): Promise<JobEnd>;
+  run(job: Job): Promise<JobEnd | Lost>;
   kill(): Promise<void>;
 }
 
@@ -36,10 +29,10 @@ export function createSlot(options: { jit: boolean }): Slot {
   let maxFrame = 1 << 20;
   const child = spawnChild(scriptChild({ jit: options.jit, maxFrame: () => maxFrame }));
   const ready = new Promise<boolean>((resolve) => {
-    const timer = setTimeout(() => resolve(false), BOOT_MS);
+    const timer = afterAwake(BOOT_MS, () => resolve(false));
     timer.unref();
     child.listen((frame) => {
-      clearTimeout(timer);
+      clearInterval(timer);
       resolve(frame.kind === FRAME.READY);
     });
     void child.exited.then(() => resolve(false));
@@ -55,7 +48,7 @@ export function createSlot(options: { jit: boolean }): Slot {
       try {
         if (!(await ready)) {
           child.kill();
-          return crashed("The sandbox process did not start.", 0);
+          return { kind: "lost", killed: true };
         }
         maxFrame = Math.max(1 << 20, job.limits.call_bytes + (1 << 16), historyBytes(job) + (1 << 20));
         slot.warm = job.main.blob;
@@ -74,17 +67,17 @@ export function createSlot(options: { jit: boolean }): Slot {
 }
 
 /** One job's conversation with a child that may have been taken over: whatever it sends ends in a JobEnd, never in a call it may not make. */
-export function converse(child: Child, job: Job): Promise<JobEnd> {
+export function converse(child: Child, job: Job): Promise<JobEnd | Lost> {
   return new Promise((resolve, reject) => {
     let calls = job.history.length;
     let bytes = 0;
     let answering = false;
     let settled = false;
     let largestAnswer = 0;
-    const settle = (end: JobEnd) => {
+    const settle = (end: JobEnd | Lost) => {
       if (settled) return;
       settled = true;
-      watch.stop();
+      watch.pause();
       job.abort?.removeEventListener("abort", onAbort);
       child.listen(() => child.kill());
       whenGone(child, () => undefined);
@@ -98,10 +91,14 @@ export function converse(child: Child, job: Job): Promise<JobEnd> {
       child.kill();
       settle({ kind: "suspended", calls });
     };
-    const watch = watchdog(child, job, () => ({ calls, largestAnswer }), killed);
+    const lost = () => {
+      child.kill();
+      settle({ kind: "lost", killed: true });
+    };
+    const watch = createWatchdog(child, job, () => ({ calls, largestAnswer }), { limit: killed, lost });
     job.abort?.addEventListener("abort", onAbort, { once: true });
     if (job.abort?.aborted === true) return onAbort();
-    whenGone(child, () => settle(crashed(`The sandbox process of ${job.main.file} died.`, calls)));
+    whenGone(child, (signal) => settle(lostBy(signal)));
 
     const answer = (text: Buffer) => {
       if (settled) return;
@@ -133,7 +130,7 @@ export function converse(child: Child, job: Job): Promise<JobEnd> {
         // The engine could not go on (fenced, disk full): the run stops here and the caller learns why.
         if (settled) return;
         settled = true;
-        watch.stop();
+        watch.pause();
         job.abort?.removeEventListener("abort", onAbort);
         child.kill();
         reject(error);
@@ -159,6 +156,7 @@ export function converse(child: Child, job: Job): Promise<JobEnd> {
       if (frame.kind === FRAME.CALL) return void onCall(frame);
       const end = frame.kind === FRAME.END ? readEnd(frame, job, calls) : null;
       if (end === null) return killed("SANDBOX_CRASHED", "The sandbox process sent what nobody asked for.");
+      if (end.kind === "failed" && watch.starved(end.error.code)) return lost();
       // The child has said that it ends after this run.
       if ((frame.head as { last?: unknown }).last !== false) child.kill();
       settle(end);
@@ -219,82 +217,4 @@ function jobFrame(job: Job): { head: unknown; body: Buffer } {
   const digest = createHash("sha256").update(job.seed).digest();
   const seed = [0, 4, 8, 12].map((i) => digest.readInt32LE(i));
   return { head: { main, scripts, primitives, input, seed, startedAt, limits, sealed, history }, body: Buffer.concat(parts) };
-}
-
-function crashed(message: string, calls: number): JobEnd {
-  return { kind: "failed", error: { code: "SANDBOX_CRASHED", message }, calls };
-}
-
-/** Looks at the child while its script runs; stands still while the host answers a call. */
-function watchdog(
-  child: Child,
-  job: Job,
-  state: () => { calls: number; largestAnswer: number },
-  kill: (code: string, message: string) => void,
-) {
-  const { limits } = job;
-  let timer: NodeJS.Timeout | null = null;
-  let [ran, last] = [0, 0];
-  // Read once the child has its job: it begins meanwhile.
-  let start: { cpu: number; wait: number } | null = null;
-  const look = () => {
-    const now = performance.now();
-    // Capped: when this process itself was busy, the child may have been waiting for us.
-    ran += Math.min(now - last, 4 * WATCH_MS);
-    last = now;
-    const { calls, largestAnswer } = state();
-    // A large answer exists some three times in the child on its way into the script.
-    if (rssBytes(child.pid) > 2 * limits.memory_mb * 2 ** 20 + BASE_RSS + 3 * largestAnswer)
-      return kill("LIMIT_MEMORY", `The script used more than ${limits.memory_mb} MiB of memory.`);
-    // The child ends a run at its exact limit when it can; this is for code it cannot interrupt, and includes its own work.
-    const more = calls / CALLS_PER_MS;
-    if (cpuMs(child.pid) - (start?.cpu ?? 0) > 1.25 * (limits.cpu_ms + more) + 250)
-      return kill("LIMIT_CPU", `The script used more than ${Math.round(limits.cpu_ms + more)} ms of CPU time.`);
-    // On a busy machine the child stands in line for a core: that is not its doing.
-    if (ran > limits.wall_ms + more && ran - (waitMs(child.pid) - (start?.wait ?? 0)) > limits.wall_ms + more)
-      kill("LIMIT_WALL", `The script ran longer than ${Math.round(limits.wall_ms + more)} ms without waiting.`);
-  };
-  const pause = () => {
-    if (timer !== null) clearInterval(timer);
-    timer = null;
-    ran += Math.min(performance.now() - last, 4 * WATCH_MS);
-  };
-  return {
-    pause,
-    stop: pause,
-    resume() {
-      last = performance.now();
-      start ??= { cpu: cpuMs(child.pid), wait: waitMs(child.pid) };
-      timer ??= setInterval(look, WATCH_MS);
-    },
-  };
-}
-
-/** Resident memory; 0 where the system does not tell (not Linux), and then only the isolate's own limit holds. */
-function rssBytes(pid: number): number {
-  try {
-    return Number(readFileSync(`/proc/${pid}/statm`, "latin1").split(" ")[1] ?? 0) * PAGE;
-  } catch {
-    return 0;
-  }
-}
-
-/** How long the process was ready to run but had no core, in ms; 0 where the system does not tell. */
-function waitMs(pid: number): number {
-  try {
-    return Number(readFileSync(`/proc/${pid}/schedstat`, "latin1").split(" ")[1] ?? 0) / 1e6;
-  } catch {
-    return 0;
-  }
-}
-
-/** CPU time of the process in ms; 0 where the system does not tell. */
-function cpuMs(pid: number): number {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) * TICK_MS;
-  } catch {
-    return 0;
-  }
 }

@@ -17,8 +17,8 @@ const SETPRIV = "/usr/bin/setpriv";
 
 export interface Child {
   pid: number;
-  /** Settles when the process is gone. */
-  exited: Promise<void>;
+  /** Settles when the process is gone, with the signal that ended it. */
+  exited: Promise<NodeJS.Signals | null>;
   alive(): boolean;
   send(frame: Buffer): void;
   /** Called with each frame; replaces the previous listener. */
@@ -105,14 +105,15 @@ export function spawnChild(kind: ChildKind): Child {
   if (process_ === null || socket === undefined) return deadChild(process_);
   let onFrame: (frame: Frame) => void = () => undefined;
   let gone = false;
-  const exited = new Promise<void>((resolve) => {
-    const done = () => {
+  const exited = new Promise<NodeJS.Signals | null>((resolve) => {
+    const done = (signal: NodeJS.Signals | null) => {
       gone = true;
       socket.destroy();
-      resolve();
+      resolve(signal);
     };
-    process_.once("exit", done);
-    process_.once("error", done);
+    process_.once("exit", (_, signal) => done(signal));
+    // Not started at all: that is the machine's doing.
+    process_.once("error", () => done("SIGKILL"));
   });
   let killed = false;
   const kill = () => {
@@ -150,11 +151,12 @@ export function spawnChild(kind: ChildKind): Child {
   };
 }
 
-const goneListeners = new WeakMap<Child, () => void>();
+type GoneListener = (signal: NodeJS.Signals | null) => void;
+const goneListeners = new WeakMap<Child, GoneListener>();
 
 /** Calls the listener once the process is gone. One at a time: a promise would keep those of all jobs until the child ends, 12 kB each. */
-export function whenGone(child: Child, listener: () => void): void {
-  if (!goneListeners.has(child)) void child.exited.then(() => goneListeners.get(child)?.());
+export function whenGone(child: Child, listener: GoneListener): void {
+  if (!goneListeners.has(child)) void child.exited.then((signal) => goneListeners.get(child)?.(signal));
   goneListeners.set(child, listener);
 }
 
@@ -176,7 +178,7 @@ function start(command: string, args: string[]): ChildProcess | null {
 function deadChild(process_: ChildProcess | null): Child {
   process_?.on("error", () => undefined);
   const nothing = () => undefined;
-  return { pid: 0, exited: Promise.resolve(), alive: () => false, send: nothing, listen: nothing, kill: nothing };
+  return { pid: 0, exited: Promise.resolve("SIGKILL"), alive: () => false, send: nothing, listen: nothing, kill: nothing };
 }
 
 /** isolated-vm's own loader reads files that a child under --permission may not; the prebuilt file is loaded directly. */

@@ -23,10 +23,6 @@ const { id } = await opened.start(agent, { cause: { kind: "command", key: "kille
 process.stdout.write(`${id}\n`);
 for (;;) {
   const rest = await opened.engine.result(id);
-  if (rest.status === "failed" && rest.error?.code === "SANDBOX_CRASHED") {
-    await opened.engine.retry(id);
-    continue;
-  }
   if (rest.status !== "waiting") {
     process.stdout.write(`${rest.status} ${rest.error?.code ?? ""}\n`);
     break;

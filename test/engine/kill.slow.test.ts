@@ -1,10 +1,11 @@
 /** Real kills: the host, its sandbox child, and the host between a commit and its record. What is left equals an undisturbed run. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import type { Json } from "../../runtime/ports.ts";
-import { close, closeAll, copyOf, host, remove, removeAll, traces, workspace, type Workspace } from "./harness.ts";
+import { asked, decideCard, signAs } from "../../runtime/cli/decide.ts";
+import type { Card, Json } from "../../runtime/ports.ts";
+import { below, commandOf, expectGone, seeded, signal } from "../kill/processes.ts";
+import { close, closeAll, copyOf, decide, host, remove, removeAll, start, traces, workspace, type Workspace } from "./harness.ts";
 import { STATEMENT } from "./plugins.ts";
 
 const AGENTS = ["ingest", "pay"] as const;
@@ -53,48 +54,6 @@ async function look(one: Workspace, id: string): Promise<Json> {
   return found;
 }
 
-/** Processes below this one, by a walk of /proc. */
-function below(pid: number): number[] {
-  const parents = new Map<number, number>();
-  for (const name of readdirSync("/proc")) {
-    if (!/^\d+$/.test(name)) continue;
-    try {
-      const stat = readFileSync(`/proc/${name}/stat`, "utf8");
-      parents.set(Number(name), Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]));
-    } catch {
-      // gone meanwhile
-    }
-  }
-  const found: number[] = [];
-  for (const [child, parent] of parents) if (parent === pid) found.push(child, ...below(child));
-  return found;
-}
-
-const commandOf = (pid: number): string => {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
-  } catch {
-    return "";
-  }
-};
-
-/** Nothing that the killed process had started is left after a moment. */
-async function expectGone(pids: readonly number[]): Promise<void> {
-  for (let i = 0; i < 150 && pids.some((pid) => commandOf(pid) !== ""); i++) await new Promise((next) => setTimeout(next, 20));
-  expect(pids.map(commandOf).filter((command) => command !== "")).toEqual([]);
-}
-
-/** Mulberry32: the same moments on each machine, relative to how long a run takes there. */
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-  };
-}
-
 /** Sandbox processes that were alive when they were killed. */
 let killed = 0;
 const sleep = (ms: number) => new Promise((next) => setTimeout(next, ms));
@@ -121,7 +80,7 @@ describe.each(moments(10))("host of $agent killed after $percent % of its time",
 });
 
 describe.each(moments(6))("sandbox of $agent killed $percent half milliseconds into its life", ({ agent, percent }) => {
-  test("the run fails with the reason, is resumed, and ends the same", async () => {
+  test("the run goes on in another one and ends the same", async () => {
     const one = copyOf(prepared);
     const child = owner(one, agent);
     // A sandbox lives for some hundredths of a second: it is waited for, then killed at a seeded moment of its life.
@@ -167,3 +126,21 @@ test.each(AGENTS)(
   },
   30_000,
 );
+
+test("a run that loses one sandbox after the other fails with a card; a yes to it lets the run go on, with what was done standing", async () => {
+  const one = copyOf(prepared);
+  const opened = await host(one);
+  const id = await start(opened, "pay");
+  expect((await opened.engine.result(id)).status).toBe("waiting");
+  const crashing = setInterval(() => {
+    for (const pid of below(process.pid).filter((child) => /sandbox\/child/.test(commandOf(child)))) signal(pid, "SIGSEGV");
+  }, 5);
+  const failed = await decide(opened, id, "approved");
+  clearInterval(crashing);
+  expect(failed).toMatchObject({ status: "failed", error: { code: "SANDBOX_CRASHED" } });
+  const card = opened.cards.list({ open: true, run: id }).find((found) => found.kind === "note");
+  expect(card?.title).toMatch(/lost its sandbox process again and again/);
+  await decideCard(opened, signAs(one.dir, opened.trust, { ...asked(card as Card), decision: "approved", at: Date.now() }));
+  expect(await opened.engine.result(id, { ended: true, timeoutMs: 10_000 })).toMatchObject({ status: "done", result: { paid: true } });
+  expect([one.bank(), opened.cards.list({ open: true, run: id })]).toEqual([["pay"], []]);
+}, 30_000);

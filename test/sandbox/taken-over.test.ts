@@ -11,7 +11,7 @@ const CALL = { seq: 1, name: "echo", served: SERVED_NONE };
 /** The other end of the pipe, in the hands of a stranger: `says` is sent once the job has arrived. */
 function taken(says: Frame[], history: Job["history"] = []) {
   const seen: DoorCall[] = [];
-  let gone: () => void = () => undefined;
+  let gone: (signal: NodeJS.Signals | null) => void = () => undefined;
   let listener: (frame: Frame) => void = () => undefined;
   let killed = false;
   const child: Child = {
@@ -24,7 +24,7 @@ function taken(says: Frame[], history: Job["history"] = []) {
     listen: (next) => (listener = next),
     kill: () => {
       killed = true;
-      gone();
+      gone(null);
     },
   };
   const job: Job = {

@@ -1,0 +1,60 @@
+/** Processes as the system shows them, for tests that kill and stop them; and seeded chance, so that a drill can be held again. */
+import { readFileSync, readdirSync } from "node:fs";
+import { expect } from "vitest";
+
+/** pid and parent of all processes that are there, zombies left out. */
+function parents(): Map<number, number> {
+  const found = new Map<number, number>();
+  for (const name of readdirSync("/proc")) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, "utf8");
+      const [state, parent] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+      if (state !== "Z" && state !== "X") found.set(Number(name), Number(parent));
+    } catch {
+      // gone meanwhile
+    }
+  }
+  return found;
+}
+
+/** Processes below this one, by a walk of /proc. */
+export function below(pid: number, all = parents()): number[] {
+  const found: number[] = [];
+  for (const [child, parent] of all) if (parent === pid) found.push(child, ...below(child, all));
+  return found;
+}
+
+export function commandOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
+  } catch {
+    return "";
+  }
+}
+
+/** Answers whether the process was there to hear it. */
+export function signal(pid: number, name: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, name);
+  } catch {
+    return false;
+  }
+}
+
+/** Nothing of these is left after a moment. */
+export async function expectGone(pids: readonly number[]): Promise<void> {
+  for (let i = 0; i < 250 && pids.some((pid) => commandOf(pid) !== ""); i++) await new Promise((next) => setTimeout(next, 20));
+  expect(pids.map(commandOf).filter((command) => command !== "")).toEqual([]);
+}
+
+/** Mulberry32: the same numbers in 0..1 on each machine. */
+export function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  };
+}
