@@ -5,6 +5,7 @@
 import { z } from "zod";
 import { ClearedError, type Code, didYouMean } from "./errors.ts";
 import type { Access, Call, CardDraft, Change, Decision, Effect, Json, Outcome, PrimitivePorts, WaitReason } from "./ports.ts";
+import { afterAwake } from "./processes.ts";
 import type { ProcessState } from "./states.ts";
 
 export const EFFECTS = ["pure", "read", "write", "external", "notify", "control"] as const satisfies readonly Effect[];
@@ -182,20 +183,18 @@ async function inTime<T>(primitive: Primitive, act: () => Promise<T>): Promise<T
   const ms = primitive.timeoutMs ?? PLUGIN_TIMEOUT_MS;
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () =>
-        reject(
-          new ClearedError("PRIMITIVE_TIMEOUT", `${primitive.name} (${primitive.plugin}) did not answer within ${ms / 1000} s.`, {
-            data: { primitive: primitive.name },
-          }),
-        ),
-      ms,
+    timer = afterAwake(ms, () =>
+      reject(
+        new ClearedError("PRIMITIVE_TIMEOUT", `${primitive.name} (${primitive.plugin}) did not answer within ${ms / 1000} s.`, {
+          data: { primitive: primitive.name },
+        }),
+      ),
     );
   });
   try {
     return await Promise.race([act(), late]);
   } finally {
-    clearTimeout(timer);
+    clearInterval(timer);
   }
 }
 

@@ -7,7 +7,7 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlit
 import { promisify } from "node:util";
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { ClearedError } from "../errors.ts";
-import { migrate } from "./schema.ts";
+import { migrate, rollBack } from "./schema.ts";
 
 // Below this a zstd frame saves nothing worth its time (measured: 4 kB of rows shrink to 0.9 kB in 30 us).
 const COMPRESS_FROM = 4096;
@@ -83,7 +83,7 @@ export class Database {
         if (relaxed) this.#written += 1;
         return value;
       } catch (error) {
-        if (this.db.isTransaction) this.db.exec("ROLLBACK");
+        rollBack(this.db);
         throw error;
       } finally {
         this.#inside = false;

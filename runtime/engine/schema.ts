@@ -61,8 +61,17 @@ export function migrate(db: DatabaseSync): void {
     for (const sql of MIGRATIONS.slice(versionOf(db))) db.exec(sql);
     db.exec(`PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
   } catch (error) {
-    db.exec("ROLLBACK");
+    rollBack(db);
     throw error;
+  }
+}
+
+/** Ends a transaction that something broke. A full disk may have ended it already, or refuse even this: what broke it is what there is to say. */
+export function rollBack(db: DatabaseSync): void {
+  try {
+    if (db.isTransaction) db.exec("ROLLBACK");
+  } catch {
+    // SQLite has let go of its changes all the same.
   }
 }
 

@@ -1,6 +1,7 @@
 /** What a tool server is to the rest, whatever it is reached over; how long it may take; and what the failure of a call means. */
 import { ClearedError } from "../errors.ts";
 import type { Json } from "../ports.ts";
+import { afterAwake } from "../processes.ts";
 import { forPeople } from "./answer.ts";
 
 /** A tool as its server describes it; all of it is untrusted text. */
@@ -46,16 +47,16 @@ export interface Patience {
 export function createPatience(ms: number, abort: AbortSignal): Patience {
   const own = new AbortController();
   const last = performance.now() + ms * PROGRESS;
-  const give = (within: number) => setTimeout(() => own.abort(), Math.max(0, within));
+  const give = (within: number) => afterAwake(Math.max(0, within), () => own.abort());
   let timer = give(ms);
   return {
     signal: AbortSignal.any([abort, own.signal]),
     renew: () => {
-      clearTimeout(timer);
+      clearInterval(timer);
       timer = give(Math.min(ms, last - performance.now()));
     },
     late: () => own.signal.aborted,
-    end: () => clearTimeout(timer),
+    end: () => clearInterval(timer),
   };
 }
 

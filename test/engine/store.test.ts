@@ -7,6 +7,7 @@ import {
   closeSync,
   existsSync,
   fstatSync,
+  ftruncateSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -17,8 +18,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import type { Database } from "../../runtime/engine/database.ts";
+import { type TestContext, afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { Database } from "../../runtime/engine/database.ts";
 import { SCHEMA_VERSION } from "../../runtime/engine/schema.ts";
 import {
   abandon,
@@ -203,15 +204,25 @@ describe("a full disk", () => {
     expect(refused.length).toBeGreaterThan(1);
   }, 40_000);
 
-  test("a disk too full for git leaves no commit, and the run goes on when there is space", async (context) => {
-    const place = join(used.dir, "../small");
-    mkdirSync(place, { recursive: true });
-    try {
-      execFileSync("mount", ["-t", "tmpfs", "-o", "size=12m", "tmpfs", place], { stdio: "ignore" });
-    } catch {
-      return context.skip("only root can mount a small disk");
-    }
-    try {
+  test("a store that cannot be made says that the disk is full, at whatever write that is found", (context) =>
+    onSmallDisk(context, 3, async (place) => {
+      const codes = new Set<string>();
+      for (let spare = 0; spare < 45; spare++) {
+        const [ballast, file] = [join(place, "ballast"), join(place, "store.db")];
+        fillDisk(ballast, spare);
+        try {
+          new Database(file).close();
+          codes.add("made");
+        } catch (error) {
+          codes.add((error as { code: string }).code);
+        }
+        for (const name of [ballast, file, `${file}-wal`, `${file}-shm`]) rmSync(name, { force: true });
+      }
+      expect([...codes].sort()).toEqual(["STORE_FULL", "made"]);
+    }));
+
+  test("a disk too full for git leaves no commit, and the run goes on when there is space", (context) =>
+    onSmallDisk(context, 12, async (place) => {
       const one = copyOf(used, place);
       const opened = await host(one);
       const head = one.git("rev-parse", "HEAD");
@@ -233,11 +244,7 @@ describe("a full disk", () => {
       expect(one.git("log", "--format=%s", "-1").trim()).toBe("import: space");
       execFileSync("git", ["fsck", "--strict"], { cwd: one.dir, stdio: "ignore" });
       await close(opened);
-    } finally {
-      await closeAll();
-      execFileSync("umount", ["-l", place], { stdio: "ignore" });
-    }
-  }, 30_000);
+    }), 30_000);
 });
 
 describe("owners", () => {
@@ -345,7 +352,25 @@ async function fill(database: Database): Promise<void> {
   }
 }
 
-function fillDisk(file: string): void {
+/** A folder with so many megabytes of its own. */
+async function onSmallDisk(context: TestContext, megabytes: number, work: (place: string) => Promise<void>): Promise<void> {
+  const place = join(used.dir, "../small");
+  mkdirSync(place, { recursive: true });
+  try {
+    execFileSync("mount", ["-t", "tmpfs", "-o", `size=${megabytes}m`, "tmpfs", place], { stdio: "ignore" });
+  } catch {
+    return context.skip("only root can mount a small disk");
+  }
+  try {
+    await work(place);
+  } finally {
+    await closeAll();
+    execFileSync("umount", ["-l", place], { stdio: "ignore" });
+  }
+}
+
+/** Until so many pages are left. */
+function fillDisk(file: string, spare = 0): void {
   const handle = openSync(file, "w");
   for (const size of [65_536, 4096]) {
     try {
@@ -354,6 +379,7 @@ function fillDisk(file: string): void {
       // full
     }
   }
+  ftruncateSync(handle, fstatSync(handle).size - spare * 4096);
   closeSync(handle);
   if (!existsSync(file) || readFileSync(file).length === 0) throw new Error("the disk was full before");
 }
