@@ -3,6 +3,7 @@
  * has dropped the commit from the branch. A pin is set when a run begins to wait and dropped when nothing waits on it any more.
  */
 import { getFact, setFact } from "../engine/cards.ts";
+import { ClearedError } from "../errors.ts";
 import type { Database } from "../engine/database.ts";
 import type { Git, RunRecord } from "../ports.ts";
 
@@ -15,13 +16,27 @@ export interface Pins {
 
 export function createPins(database: Database, git: Git): Pins {
   const held = new Set<string>(JSON.parse(getFact(database, PINS) ?? "[]") as string[]);
-  const save = () => setFact(database, PINS, JSON.stringify([...held]));
+  const missing = new Set<string>();
+  /** What another git holds up is tried again the next time. What git has lost cannot be held; the run itself says so when it goes on. */
+  const settle = async (dropped: readonly string[]) => {
+    const before = [...held].join();
+    const kept = (error: unknown) => error instanceof ClearedError && error.data?.["lock"] !== undefined;
+    for (const commit of dropped)
+      await git.unpin(commit).then(
+        () => held.delete(commit),
+        () => undefined,
+      );
+    for (const commit of [...missing])
+      await git.pin(commit).then(
+        () => held.add(commit) && missing.delete(commit),
+        (error) => kept(error) || missing.delete(commit),
+      );
+    if ([...held].join() !== before) setFact(database, PINS, JSON.stringify([...held]));
+  };
   return {
     async note(run) {
-      if (run.status !== "waiting" || held.has(run.pin.commit)) return;
-      await git.pin(run.pin.commit);
-      held.add(run.pin.commit);
-      save();
+      if (run.status === "waiting" && !held.has(run.pin.commit)) missing.add(run.pin.commit);
+      if (missing.size > 0) await settle([]);
     },
     async sweep() {
       const needed = new Set(
@@ -29,16 +44,9 @@ export function createPins(database: Database, git: Git): Pins {
           .all<{ pin_commit: string }>("SELECT DISTINCT pin_commit FROM runs WHERE status IN ('waiting', 'queued', 'running')")
           .map((row) => row.pin_commit),
       );
-      const dropped = [...held].filter((commit) => !needed.has(commit));
-      // A kill may have come between the wait and its pin. What git has lost cannot be held; the run itself says so when it goes on.
-      const missing = [...needed].filter((commit) => !held.has(commit));
-      for (const commit of dropped) await git.unpin(commit).then(() => held.delete(commit));
-      for (const commit of missing)
-        await git.pin(commit).then(
-          () => held.add(commit),
-          () => undefined,
-        );
-      if (dropped.length + missing.length > 0) save();
+      // A kill may have come between the wait and its pin.
+      for (const commit of needed) if (!held.has(commit)) missing.add(commit);
+      await settle([...held].filter((commit) => !needed.has(commit)));
     },
   };
 }

@@ -7,9 +7,10 @@ import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { ClearedError } from "../errors.ts";
 import type { CommitRequest, CommitResult } from "../ports.ts";
+import { keepNote, writing } from "./git-leftovers.ts";
 import type { IndexLock } from "./git-lock.ts";
 import { composeMessage } from "./git-message.ts";
-import { gitFailed, KeptGit, type Take, tryGit } from "./git-process.ts";
+import { gitFailed, KeptGit, lockedBy, type Take, tryGit } from "./git-process.ts";
 import { blobId, isFile, type FileTree, type Objects } from "./git-tree.ts";
 import { assertPath, type Touched, type Worktree } from "./git-worktree.ts";
 import { STATE } from "./layout.ts";
@@ -53,9 +54,7 @@ const LOCK_WAIT_MS = 2000;
 const TRIES = 12;
 // fast-import keeps every object it wrote in memory; a fresh one now and then keeps the host small.
 const IMPORTS_PER_PROCESS = 500;
-const LOCKED =
-  'Another git command holds .git/index.lock. It goes on by itself when that ends; if no git is running, remove the file ".git/index.lock".';
-
+const IMPORT = ["fast-import", "--quiet", "--force", "--date-format=raw"];
 /** A path as fast-import reads it. */
 export const quote = (path: string): string => `"${path.replace(/["\\]/g, "\\$&")}"`;
 
@@ -67,9 +66,12 @@ const takeMoved: Take<true> = (output) => {
 export function createCommitter(parts: CommitterParts): Committer {
   const { dir, gitDir, objects, worktree, lock } = parts;
   const recordFile = join(dir, STATE, "refresh.json");
-  let importer = new KeptGit(gitDir, ["fast-import", "--quiet", "--force", "--date-format=raw"]);
+  let importer = new KeptGit(gitDir, IMPORT);
   const mover = new KeptGit(gitDir, ["update-ref", "-m", "cleared: commit", "--stdin"]);
   let imports = 0;
+  // From the first import on there is a half-written pack.
+  let note: ReturnType<typeof keepNote> | null = null;
+  const ref = () => `refs/heads/${parts.branch()}`;
 
   /** What really changes: unchanged files are dropped. */
   async function compare(tree: FileTree, wanted: Map<string, string | null>): Promise<Change[]> {
@@ -98,8 +100,11 @@ export function createCommitter(parts: CommitterParts): Committer {
   async function write(parent: string, message: string, changes: readonly Change[]): Promise<string> {
     if (++imports % IMPORTS_PER_PROCESS === 0) {
       await importer.close();
-      importer = new KeptGit(gitDir, ["fast-import", "--quiet", "--force", "--date-format=raw"]);
+      importer = new KeptGit(gitDir, IMPORT);
+      note?.drop();
+      note = null;
     }
+    note ??= keepNote(gitDir);
     const text = Buffer.from(message, "utf8");
     const chunks: (Buffer | string)[] = [
       `commit refs/cleared/wip\nmark :1\ncommitter ${parts.author} ${Math.floor(Date.now() / 1000)} +0000\ndata ${text.length}\n`,
@@ -113,37 +118,34 @@ export function createCommitter(parts: CommitterParts): Committer {
     const done = `progress cleared ${imports}\n`;
     chunks.push(`\ncheckpoint\nget-mark :1\n${done}`);
     // The answer to `progress` comes after the checkpoint: by then the objects are on disk.
-    const answer = importer.ask(
-      Buffer.concat(chunks.map((chunk) => (typeof chunk === "string" ? Buffer.from(chunk) : chunk))),
-      (output) => {
+    const stream = Buffer.concat(chunks.map((chunk) => (typeof chunk === "string" ? Buffer.from(chunk) : chunk)));
+    const id = await writing(gitDir, {}, async () => {
+      const answer = importer.ask(stream, (output) => {
         const said = output.toString("latin1");
         const end = said.indexOf(done);
         if (end === -1) return { need: output.length + 1 };
         const id = /([0-9a-f]{40,64})\n/.exec(said.slice(0, end))?.[1];
         return { value: id ?? "", used: end + done.length };
-      },
-    );
-    const pid = importer.pid;
-    // Its own report of a crash says nothing that its last words do not say, and holds the books' text.
-    const id = await answer.catch(async (error: unknown) => {
-      await rm(join(gitDir, `fast_import_crash_${pid}`), { force: true });
-      throw error;
+      });
+      const report = join(gitDir, `fast_import_crash_${importer.pid}`);
+      // Its own report of a crash says nothing that its last words do not say, and holds the books' text.
+      answer.catch(() => rm(report, { force: true })).catch(() => undefined);
+      return answer;
     });
     // An empty id would tell update-ref to delete the branch.
     if (id.length !== parent.length) throw gitFailed("git fast-import", "it did not name the commit it made");
     return id;
   }
 
-  /** Compare-and-swap of the branch. False: somebody else moved it. @throws GIT_FAILED */
+  /** Compare-and-swap of the branch. False: somebody else moved it. @throws GIT_STATE while another git holds a lock, GIT_FAILED */
   async function move(to: string, from: string): Promise<boolean> {
-    try {
-      return await mover.ask(`start\nupdate refs/heads/${parts.branch()} ${to} ${from}\ncommit\n`, takeMoved);
-    } catch (error) {
-      const now = await parts.head();
-      if (now === to) return true;
-      if (now !== from) return false;
-      throw error;
-    }
+    return writing(gitDir, { [ref()]: to }, async () => {
+      return mover.ask(`start\nupdate ${ref()} ${to} ${from}\ncommit\n`, takeMoved).catch(async (error: unknown) => {
+        const now = await parts.head();
+        if (now === from) throw error;
+        return now === to;
+      });
+    });
   }
 
   async function writeIntent(intent: Intent): Promise<void> {
@@ -211,7 +213,7 @@ export function createCommitter(parts: CommitterParts): Committer {
   async function attempt(request: CommitRequest, message: string): Promise<Attempt> {
     const reason = await parts.blockedBy();
     if (reason !== null) return { status: "blocked", reason };
-    if (!(await finish())) return { status: "blocked", reason: LOCKED };
+    if (!(await finish())) return { status: "blocked", reason: lockedBy("index.lock") };
     const head = await parts.head();
     const tree = objects.tree(head);
     const changes = await compare(tree, await request.build(tree));
@@ -229,7 +231,7 @@ export function createCommitter(parts: CommitterParts): Committer {
       for (const { path, next, bytes } of changes)
         if (next !== null && bytes !== null) staged.set(path, await worktree.stage(path, next, bytes));
       parts.reached("draft");
-      if (!(await lock.take(LOCK_WAIT_MS))) return { status: "blocked", reason: LOCKED };
+      if (!(await lock.take(LOCK_WAIT_MS))) return { status: "blocked", reason: lockedBy("index.lock") };
       parts.reached("locked");
       // What was looked at without the lock is looked at again under it: the index by its mark, the files by their content.
       if ((await worktree.indexMark()) !== mark || (await parts.blockedBy()) !== null) return "again";
@@ -269,7 +271,8 @@ export function createCommitter(parts: CommitterParts): Committer {
       const turn = last.then(async (): Promise<CommitResult> => {
         const message = composeMessage(request.message, request.trailers);
         for (let left = TRIES; left > 0; left--) {
-          const end = await attempt(request, message).catch((error: unknown) => {
+          const end = await attempt(request, message).catch((error: unknown): CommitResult => {
+            if (error instanceof ClearedError && error.data?.["lock"] !== undefined) return { status: "blocked", reason: error.message };
             const full = (error as NodeJS.ErrnoException).code === "ENOSPC" || (error as NodeJS.ErrnoException).code === "EDQUOT";
             throw full ? gitFailed("The commit", "No space left on device") : error;
           });
@@ -287,6 +290,8 @@ export function createCommitter(parts: CommitterParts): Committer {
     async close() {
       await last;
       await Promise.all([importer.close(), mover.close()]);
+      note?.drop();
+      note = null;
     },
   };
 }

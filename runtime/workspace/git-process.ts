@@ -4,6 +4,8 @@
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { ClearedError } from "../errors.ts";
+import { standsStill, whileAwake } from "../processes.ts";
+import { type Lost, isLost, persist } from "../sandbox/lost.ts";
 
 // A commit that is recorded must survive a power cut; git by default syncs nothing (spec/engine.md 7).
 // Hooks and fsmonitor would run the user's programs inside the committer.
@@ -48,16 +50,78 @@ export interface GitOutput {
   status: number;
   stdout: Buffer;
   stderr: string;
+  /** By a signal: whether it has done its work is not known. */
+  killed: boolean;
 }
 
-/** Runs one git command to its end and answers whatever it said. @throws GIT_FAILED when git cannot be started */
-export function tryGit(
-  dir: string,
-  args: string[],
-  options: { input?: string | Buffer; env?: Record<string, string> } = {},
-): Promise<GitOutput> {
+interface GitInput {
+  input?: string | Buffer;
+  env?: Record<string, string>;
+}
+
+// These may be asked again when they were killed in the middle of their answer.
+const READS = new Set(
+  "cat-file config diff-tree for-each-ref hash-object log ls-files merge-base remote rev-list rev-parse status".split(" "),
+);
+
+/** Runs one git command to its end and answers whatever it said. @throws GIT_FAILED when git cannot be started, or a read is killed each time */
+export async function tryGit(dir: string, args: string[], options: GitInput = {}): Promise<GitOutput> {
+  if (!READS.has(args[0] ?? "")) return runOnce(dir, args, options);
+  return unlessKilled(async () => {
+    const done = await runOnce(dir, args, options);
+    if (done.killed) throw gitFailed(`git ${args[0]}`, done);
+    return done;
+  });
+}
+
+/** Does again what failed because its git was killed, some times, after `tidy`. */
+export async function unlessKilled<T>(work: () => Promise<T>, tidy: () => void = () => undefined): Promise<T> {
+  let last: unknown;
+  const done = await persist(async (): Promise<{ value: T } | Lost> => {
+    try {
+      return { value: await work() };
+    } catch (error) {
+      if (!(error instanceof ClearedError) || error.data?.["killed"] !== true) throw error;
+      last = error;
+      tidy();
+      return { kind: "lost", killed: true };
+    }
+  });
+  if (isLost(done)) throw last;
+  return done.value;
+}
+
+/** Processes of git that were started here and have not ended. */
+const running = new Set<number>();
+
+export function isOurGit(pid: number): boolean {
+  return running.has(pid);
+}
+
+// A git that somebody has stopped holds up whoever waits for its answer, perhaps with a lock in its hands.
+const STOPPED_MS = 5000;
+
+function startGit(dir: string, args: string[], env: Record<string, string>) {
+  const child = spawn("git", [...FLAGS, ...args], { cwd: dir, env: commandEnv(env), stdio: "pipe", detached: DETACHED });
+  const { pid } = child;
+  if (pid === undefined) return child;
+  running.add(pid);
+  let stopped = 0;
+  const watch = whileAwake(STOPPED_MS / 5, (passed) => {
+    stopped = standsStill(pid) ? stopped + passed : 0;
+    if (stopped > STOPPED_MS) child.kill("SIGKILL");
+  });
+  watch.unref();
+  child.once("close", () => {
+    running.delete(pid);
+    clearInterval(watch);
+  });
+  return child;
+}
+
+function runOnce(dir: string, args: string[], options: GitInput): Promise<GitOutput> {
   return new Promise((resolve, reject) => {
-    const child = spawn("git", [...FLAGS, ...args], { cwd: dir, env: commandEnv(options.env ?? {}), stdio: "pipe", detached: DETACHED });
+    const child = startGit(dir, args, options.env ?? {});
     const out: Buffer[] = [];
     const err: Buffer[] = [];
     child.stdout.on("data", (chunk: Buffer) => out.push(chunk));
@@ -66,7 +130,12 @@ export function tryGit(
       reject(new ClearedError("GIT_FAILED", `git cannot be started: ${cause.message}. Install git and put it in PATH.`, { cause })),
     );
     child.on("close", (status, signal) =>
-      resolve({ status: status ?? 128, stdout: Buffer.concat(out), stderr: Buffer.concat(err).toString() || (signal ?? "") }),
+      resolve({
+        status: status ?? 128,
+        stdout: Buffer.concat(out),
+        stderr: Buffer.concat(err).toString() || (signal ?? ""),
+        killed: signal !== null,
+      }),
     );
     // A command that ends early closes its input; its own words say why.
     child.stdin.on("error", () => undefined);
@@ -75,26 +144,34 @@ export function tryGit(
 }
 
 /** Like tryGit, but a non-zero exit is an error. @throws GIT_FAILED with git's own words */
-export async function git(
-  dir: string,
-  args: string[],
-  options: { input?: string | Buffer; env?: Record<string, string> } = {},
-): Promise<Buffer> {
+export async function git(dir: string, args: string[], options: GitInput = {}): Promise<Buffer> {
   const done = await tryGit(dir, args, options);
-  if (done.status !== 0) throw gitFailed(`git ${args[0] ?? ""}`, done.stderr);
+  if (done.status !== 0) throw gitFailed(`git ${args[0] ?? ""}`, done);
   return done.stdout;
 }
 
-/** STORE_FULL for a full disk, GIT_FAILED for everything else. */
-export function gitFailed(what: string, words: string): ClearedError {
-  const said = words.trim().slice(-600);
+/** STORE_FULL for a full disk, GIT_STATE for a lock that another git holds (`data.lock` names it), GIT_FAILED for everything else. */
+export function gitFailed(what: string, how: string | Pick<GitOutput, "stderr" | "killed">): ClearedError {
+  const { stderr, killed } = typeof how === "string" ? { stderr: how, killed: false } : how;
+  const said = stderr.trim().slice(-600);
+  const lock = /Unable to create '(?:.*\/\.git\/)?(?:\.\/)?([^']+\.lock)': File exists/.exec(stderr)?.[1];
+  if (lock !== undefined) return new ClearedError("GIT_STATE", lockedBy(lock), { data: { lock } });
   if (/No space left on device|Disk quota exceeded/i.test(said)) {
     return new ClearedError(
       "STORE_FULL",
       `The disk is full: ${what} wrote nothing that counts. Free space; the run goes on from its last recorded step.`,
     );
   }
-  return new ClearedError("GIT_FAILED", `${what} failed: ${said === "" ? "it ended without a word" : said}`);
+  return new ClearedError(
+    "GIT_FAILED",
+    `${what} failed: ${said === "" ? "it ended without a word" : said}`,
+    killed ? { data: { killed } } : {},
+  );
+}
+
+/** What stands in the way, and what a person does about it. */
+export function lockedBy(lock: string): string {
+  return `Another git command holds .git/${lock}. It goes on by itself when that ends; if no git is running, remove the file ".git/${lock}".`;
 }
 
 /** Takes an answer off the front of the output, or says how many bytes it needs at least. */
@@ -140,7 +217,7 @@ export class KeptGit {
 
   #start(): ChildProcess {
     if (this.#child !== null) return this.#child;
-    const child = spawn("git", [...FLAGS, ...this.#args], { cwd: this.#dir, env: commandEnv({}), stdio: "pipe", detached: DETACHED });
+    const child = startGit(this.#dir, this.#args, {});
     this.#child = child;
     this.#words = "";
     this.#chunks = [];
@@ -151,8 +228,8 @@ export class KeptGit {
       this.#words = (this.#words + chunk.toString()).slice(-2000);
     });
     child.stdin.on("error", () => undefined);
-    child.on("error", (error) => this.#lost(child, error.message));
-    child.on("close", () => this.#lost(child, this.#words));
+    child.on("error", (error) => this.#lost(child, { stderr: error.message, killed: false }));
+    child.on("close", (_, signal) => this.#lost(child, { stderr: this.#words, killed: signal !== null }));
     return child;
   }
 
@@ -179,12 +256,12 @@ export class KeptGit {
     }
   }
 
-  #lost(child: ChildProcess, words: string): void {
+  #lost(child: ChildProcess, how: Pick<GitOutput, "stderr" | "killed">): void {
     if (child !== this.#child) return;
     this.#child = null;
     const left = this.#asked;
     this.#asked = [];
-    for (const asked of left) asked.reject(gitFailed(`git ${this.#args[0] ?? ""}`, words));
+    for (const asked of left) asked.reject(gitFailed(`git ${this.#args[0] ?? ""}`, how));
   }
 
   /** Closes its input and waits until it is gone. */

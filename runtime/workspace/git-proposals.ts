@@ -7,6 +7,7 @@ import { rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { ClearedError } from "../errors.ts";
 import { quote } from "./git-commit.ts";
+import { gitDirOf, writing } from "./git-leftovers.ts";
 import { git, gitFailed, tryGit } from "./git-process.ts";
 import { type Item, type Objects, createObjects } from "./git-tree.ts";
 import { AUTHOR } from "./git.ts";
@@ -102,9 +103,11 @@ function parseDifferences(output: Buffer, listOf: (commit: string) => Difference
 }
 
 export function createSideRefs(dir: string): SideRefs {
+  const gitDir = gitDirOf(dir);
+
   async function list(folder: string): Promise<Map<string, string>> {
     const said = await tryGit(dir, ["for-each-ref", "--format=%(refname) %(objectname)", folder]);
-    if (said.status !== 0) throw gitFailed("git for-each-ref", said.stderr);
+    if (said.status !== 0) throw gitFailed("git for-each-ref", said);
     const refs = new Map<string, string>();
     for (const line of said.stdout.toString().trimEnd().split("\n")) {
       const [name = "", oid = ""] = line.split(" ");
@@ -153,27 +156,32 @@ export function createSideRefs(dir: string): SideRefs {
         // The ref it needs to work on is gone again before it would be written.
         `reset ${ref}\nfrom ${"0".repeat((first ?? "").length || 40)}\n\nget-mark :1\n`,
       ];
-      const said = await tryGit(dir, ["fast-import", "--quiet", "--force", "--date-format=raw"], {
-        input: Buffer.concat(chunks.map((chunk) => (typeof chunk === "string" ? Buffer.from(chunk) : chunk))),
+      const input = Buffer.concat(chunks.map((chunk) => (typeof chunk === "string" ? Buffer.from(chunk) : chunk)));
+      return writing(gitDir, {}, async () => {
+        const said = await tryGit(dir, ["fast-import", "--quiet", "--force", "--date-format=raw"], { input });
+        // Its own report of a crash says nothing that its last words do not say.
+        const report = /crash report to (\S+)/.exec(said.stderr)?.[1];
+        if (report !== undefined) await rm(join(gitDir, basename(report)), { force: true });
+        const id = said.stdout.toString().trim();
+        if (said.status !== 0 || !/^[0-9a-f]{40,64}$/.test(id)) throw gitFailed("git fast-import", said);
+        return id;
       });
-      // Its own report of a crash says nothing that its last words do not say.
-      const report = /crash report to (\S+)/.exec(said.stderr)?.[1];
-      if (report !== undefined) await rm(join(dir, ".git", basename(report)), { force: true });
-      const id = said.stdout.toString().trim();
-      if (said.status !== 0 || !/^[0-9a-f]{40,64}$/.test(id)) throw gitFailed("git fast-import", said.stderr);
-      return id;
     },
     async move(moves) {
       const lines = moves.map(({ ref, from, to }) => {
         if (to === null) return `delete ${ref} ${from ?? ""}\n`;
         return from === null ? `create ${ref} ${to}\n` : `update ${ref} ${to} ${from}\n`;
       });
-      const said = await tryGit(dir, ["update-ref", "--stdin"], {
-        input: `start\n${lines.join("")}commit\n`,
+      const stand = async (at: "from" | "to"): Promise<boolean> => {
+        for (const move of moves) if (((await list(move.ref)).get(move.ref) ?? null) !== move[at]) return false;
+        return true;
+      };
+      return writing(gitDir, {}, async () => {
+        const said = await tryGit(dir, ["update-ref", "--stdin"], { input: `start\n${lines.join("")}commit\n` });
+        if (said.status === 0 || (said.killed && (await stand("to")))) return true;
+        if (!(await stand("from"))) return false;
+        throw gitFailed("git update-ref", said);
       });
-      if (said.status === 0) return true;
-      for (const { ref, from } of moves) if (((await list(ref)).get(ref) ?? null) !== from) return false;
-      throw gitFailed("git update-ref", said.stderr);
     },
     async differences(commits) {
       if (commits.length === 0) return new Map();

@@ -1,5 +1,6 @@
 /** Refs beside the branch, exchanged with a remote that the user has configured. Nothing of the branch itself is fetched, merged or pushed. */
 import { ClearedError, didYouMean } from "../errors.ts";
+import { gitDirOf, writing } from "./git-leftovers.ts";
 import { git, gitFailed, tryGit } from "./git-process.ts";
 
 /** @throws GIT_STATE when the repository has no remote of that name */
@@ -15,8 +16,9 @@ async function assertRemote(dir: string, remote: string): Promise<void> {
 /** Brings the remote's refs below `from` to below `to`, whatever stood there. @throws GIT_STATE, GIT_FAILED with git's own words */
 export async function fetchRefs(dir: string, remote: string, from: string, to: string): Promise<void> {
   await assertRemote(dir, remote);
-  const said = await tryGit(dir, ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--prune", remote, `+${from}*:${to}*`]);
-  if (said.status !== 0) throw gitFailed(`git fetch ${remote}`, said.stderr);
+  await writing(gitDirOf(dir), {}, () =>
+    git(dir, ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--prune", remote, `+${from}*:${to}*`]),
+  );
 }
 
 /** `to` at the remote, if it is at `from` there (null: not there). False: somebody else was quicker. @throws GIT_FAILED */

@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { ClearedError } from "../errors.ts";
 import type { Tree, TreeEntry } from "../ports.ts";
-import { KeptGit, type Take } from "./git-process.ts";
+import { KeptGit, type Take, unlessKilled } from "./git-process.ts";
 
 /** A file or folder as a tree names it: mode in git's octal text. */
 export interface Item {
@@ -104,8 +104,7 @@ export function createObjects(dir: string): Objects {
 
   async function find(name: string): Promise<{ oid: string; type: string; bytes: Buffer } | null> {
     if (/[\n\0]/.test(name)) return null;
-    // Reading again is harmless, so a reader that died is asked once more.
-    return await reader.ask(`${name}\n`, takeObject).catch(() => reader.ask(`${name}\n`, takeObject));
+    return unlessKilled(() => reader.ask(`${name}\n`, takeObject));
   }
 
   async function need(oid: string, type: string): Promise<Buffer> {

@@ -7,6 +7,7 @@ import { chmod, copyFile, lstat, mkdir, readdir, readFile, rename, rm, rmdir, st
 import { dirname, join } from "node:path";
 import { ClearedError } from "../errors.ts";
 import { STATE } from "./layout.ts";
+import { writing } from "./git-leftovers.ts";
 import { git, tryGit } from "./git-process.ts";
 import { blobId, type Item } from "./git-tree.ts";
 
@@ -142,8 +143,12 @@ export function createWorktree(dir: string, gitDir: string): Worktree {
     async updateDraft(draft, touched) {
       const zero = "0".repeat(touched[0]?.old?.oid.length ?? touched[0]?.next?.oid.length ?? 40);
       const lines = touched.map(({ path, next }) => (next === null ? `0 ${zero}\t${path}\0` : `${next.mode} ${next.oid}\t${path}\0`));
-      if (lines.length > 0)
+      if (lines.length === 0) return;
+      await writing(gitDir, {}, async () => {
+        // Nobody else's: one that was killed here has left it.
+        await rm(`${draft}.lock`, { force: true });
         await git(dir, ["update-index", "-z", "--index-info"], { input: lines.join(""), env: { GIT_INDEX_FILE: draft } });
+      });
     },
     async installIndex(draft) {
       // Without a draft there was no index and nothing to enter into one.

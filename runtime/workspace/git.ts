@@ -8,10 +8,12 @@ import type { SimpleGit } from "simple-git";
 import { ClearedError } from "../errors.ts";
 import type { Git, LogEntry } from "../ports.ts";
 import { createCommitter, type Stage } from "./git-commit.ts";
+import { standingLock, sweepLeftovers, writing } from "./git-leftovers.ts";
 import { createIndexLock } from "./git-lock.ts";
 import { parseTrailers } from "./git-message.ts";
-import { git, gitEnv, gitFailed, tryGit } from "./git-process.ts";
+import { git, gitEnv, gitFailed, lockedBy, tryGit } from "./git-process.ts";
 import { createObjects } from "./git-tree.ts";
+import { commitsSaying } from "./git-undo.ts";
 import { createWorktree } from "./git-worktree.ts";
 
 export interface GitOptions {
@@ -171,20 +173,23 @@ export async function createGit(dir: string, options: GitOptions): Promise<Git> 
     return `refs/cleared/pins/${commit}`;
   };
 
+  sweepLeftovers(gitDir);
   await worktree.sweep();
   await committer.finish();
   return {
     head,
-    blockedBy,
+    async blockedBy() {
+      const lock = standingLock(gitDir, ref());
+      return (await blockedBy()) ?? (lock === null ? null : lockedBy(lock));
+    },
     tree: (commit) => objects.tree(commit),
     parent: async (commit) => (await objects.find(`${commit}^`))?.oid ?? null,
     isOnBranch: async (commit) => (await tryGit(dir, ["merge-base", "--is-ancestor", commit, ref()])).status === 0,
     commit: (request) => committer.commit(request),
     async find(run, step, since) {
       // The text search only narrows; what counts are the trailers of our own last paragraph.
-      const wanted = ["--fixed-strings", `--grep=Run: ${run}`, ref()];
-      const inRange = (await tryGit(dir, ["cat-file", "-e", `${since}^{commit}`])).status === 0 ? [`^${since}`] : [];
-      const entries = await log([...wanted, ...inRange, "--"]);
+      const inRange = (await tryGit(dir, ["cat-file", "-e", `${since}^{commit}`])).status === 0 ? since : undefined;
+      const entries = await commitsSaying(dir, ref(), `Run: ${run}`, inRange);
       return entries.find(({ trailers }) => trailers["Run"] === run && trailers["Step"] === String(step))?.commit ?? null;
     },
     async log({ limit, path }) {
@@ -200,15 +205,16 @@ export async function createGit(dir: string, options: GitOptions): Promise<Git> 
       return touched.length === 0 ? [] : worktree.edited(touched);
     },
     async pin(commit) {
-      await git(dir, ["update-ref", pinRef(commit), commit]);
+      await writing(gitDir, {}, () => git(dir, ["update-ref", pinRef(commit), commit]));
     },
     async unpin(commit) {
-      await git(dir, ["update-ref", "-d", pinRef(commit)]);
+      await writing(gitDir, {}, () => git(dir, ["update-ref", "-d", pinRef(commit)]));
     },
     async close() {
       await committer.close();
       await objects.close();
       lock.close();
+      sweepLeftovers(gitDir);
     },
   };
 }

@@ -221,30 +221,34 @@ describe("a full disk", () => {
       expect([...codes].sort()).toEqual(["STORE_FULL", "made"]);
     }));
 
-  test("a disk too full for git leaves no commit, and the run goes on when there is space", (context) =>
-    onSmallDisk(context, 12, async (place) => {
-      const one = copyOf(used, place);
-      const opened = await host(one);
-      const head = one.git("rev-parse", "HEAD");
-      const ballast = join(place, "ballast");
-      fillDisk(ballast);
-      const id = await start(opened, "book", { key: "space" }).catch(() => null);
-      await new Promise((next) => setTimeout(next, 700));
-      expect(one.git("rev-parse", "HEAD")).toBe(head);
-      rmSync(ballast);
-      const run = id ?? (await start(opened, "book", { key: "space" }));
-      let end = await opened.engine.result(run, { ended: true, timeoutMs: 8000 });
-      if (end.status === "failed") {
-        expect(["GIT_FAILED", "STORE_FULL"]).toContain(end.error?.code);
-        await opened.engine.retry(run);
-        end = await opened.engine.result(run, { ended: true, timeoutMs: 8000 });
-      }
-      expect(end).toMatchObject({ status: "done", result: { made: true } });
-      expect(one.git("status", "--porcelain")).toBe("");
-      expect(one.git("log", "--format=%s", "-1").trim()).toBe("import: space");
-      execFileSync("git", ["fsck", "--strict"], { cwd: one.dir, stdio: "ignore" });
-      await close(opened);
-    }), 30_000);
+  test(
+    "a disk too full for git leaves no commit, and the run goes on when there is space",
+    (context) =>
+      onSmallDisk(context, 12, async (place) => {
+        const one = copyOf(used, place);
+        const opened = await host(one);
+        const head = one.git("rev-parse", "HEAD");
+        const ballast = join(place, "ballast");
+        fillDisk(ballast);
+        const id = await start(opened, "book", { key: "space" }).catch(() => null);
+        await new Promise((next) => setTimeout(next, 700));
+        expect(one.git("rev-parse", "HEAD")).toBe(head);
+        rmSync(ballast);
+        const run = id ?? (await start(opened, "book", { key: "space" }));
+        let end = await opened.engine.result(run, { ended: true, timeoutMs: 8000 });
+        if (end.status === "failed") {
+          expect(["GIT_FAILED", "STORE_FULL"]).toContain(end.error?.code);
+          await opened.engine.retry(run);
+          end = await opened.engine.result(run, { ended: true, timeoutMs: 8000 });
+        }
+        expect(end).toMatchObject({ status: "done", result: { made: true } });
+        expect(one.git("status", "--porcelain")).toBe("");
+        expect(one.git("log", "--format=%s", "-1").trim()).toBe("import: space");
+        execFileSync("git", ["fsck", "--strict"], { cwd: one.dir, stdio: "ignore" });
+        await close(opened);
+      }),
+    30_000,
+  );
 });
 
 describe("owners", () => {

@@ -1,0 +1,133 @@
+/** Locks of git: what a kill of ours left is removed and the work done again; what is somebody else's is waited for by its name, and stays. */
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Git } from "../../runtime/ports.ts";
+import { createSideRefs } from "../../runtime/workspace/git-proposals.ts";
+import { createGit } from "../../runtime/workspace/git.ts";
+import { below, commandOf, seeded, signal } from "../kill/processes.ts";
+import { createRepository, type Repository, setFiles } from "./git-repository.ts";
+
+const LONG = process.env["CLEARED_LONG"] === "1";
+let repository: Repository;
+let git: Git;
+beforeEach(async () => {
+  repository = createRepository({ "a.txt": "a\n" });
+  git = await createGit(repository.dir, { branch: () => "main" });
+});
+afterEach(async () => {
+  await git.close();
+  repository.remove();
+});
+
+const sleep = (ms: number) => new Promise((next) => setTimeout(next, ms));
+const at = (name: string) => join(repository.dir, ".git", name);
+/** What no git of ours may leave in the git folder. */
+const leftovers = (): string[] =>
+  readdirSync(join(repository.dir, ".git"), { recursive: true })
+    .map(String)
+    .filter((name) => /\.lock$|tmp_|^cleared-|packed-refs\.new|fast_import_crash/.test(name));
+const helpers = () => below(process.pid).filter((pid) => /^git /.test(commandOf(pid)) && !/cat-file/.test(commandOf(pid)));
+
+describe.each(["refs/heads/main.lock", "HEAD.lock", "index.lock"])("somebody's %s", (name) => {
+  test("is waited for by its name and never removed; the commit lands once it is gone", async () => {
+    writeFileSync(at(name), "");
+    expect(await git.blockedBy()).toBe(null);
+    expect(await git.commit(setFiles({ "a.txt": "b\n" }))).toEqual({ status: "blocked", reason: expect.stringContaining(`.git/${name}`) });
+    await sleep(300);
+    expect(await git.blockedBy()).toContain(`.git/${name}`);
+    await git.close();
+    git = await createGit(repository.dir, { branch: () => "main" });
+    expect(existsSync(at(name))).toBe(true);
+    rmSync(at(name));
+    expect(await git.blockedBy()).toBe(null);
+    expect((await git.commit(setFiles({ "a.txt": "b\n" }))).status).toBe("committed");
+    expect(repository.git("status", "--porcelain")).toBe("");
+  }, 15_000);
+});
+
+test.each(["packed-refs.lock", "config.lock", "shallow.lock"])("somebody's %s is in no commit's way and stays", async (name) => {
+  writeFileSync(at(name), "");
+  await git.close();
+  git = await createGit(repository.dir, { branch: () => "main" });
+  expect((await git.commit(setFiles({ "a.txt": "b\n" }))).status).toBe("committed");
+  expect(existsSync(at(name))).toBe(true);
+});
+
+test("while somebody's lock is on a ref beside the branch, moving that ref names it", async () => {
+  const head = await git.head();
+  mkdirSync(dirname(at("refs/cleared/x.lock")), { recursive: true });
+  writeFileSync(at("refs/cleared/x.lock"), "");
+  const side = createSideRefs(repository.dir);
+  const move = () => side.move([{ ref: "refs/cleared/x", from: null, to: head }]);
+  await expect(move()).rejects.toMatchObject({ code: "GIT_STATE", message: expect.stringContaining(".git/refs/cleared/x.lock") });
+  rmSync(at("refs/cleared/x.lock"));
+  expect(await move()).toBe(true);
+});
+
+describe.each(["SIGKILL", "SIGSTOP"] as const)("helpers of git that get %s", (name) => {
+  test("at seeded moments: every commit is there once and every ref where it was moved, with nothing left behind", async () => {
+    const random = seeded(name.length + 7);
+    const side = createSideRefs(repository.dir);
+    let hits = 0;
+    let over = false;
+    const killing = (async () => {
+      // One that is stopped is given five seconds.
+      while (!over && hits < (name === "SIGKILL" ? 1000 : 2)) {
+        await sleep(random() * (name === "SIGKILL" ? 900 : 150));
+        for (const pid of helpers()) if (!over) hits += Number(signal(pid, name));
+      }
+    })();
+    const commits = LONG ? 200 : 30;
+    let tip = await git.head();
+    for (let n = 1; n <= commits; n++) {
+      expect(await git.commit(setFiles({ "a.txt": `${n}\n`, [`f${n}.txt`]: "x\n" }))).toMatchObject({ status: "committed" });
+      const commit = await side.write({
+        parents: [tip],
+        message: `side ${n}`,
+        at: n,
+        files: new Map([["s.txt", { mode: "100644", text: `${n}` }]]),
+      });
+      expect(await side.move([{ ref: "refs/cleared/s", from: n === 1 ? null : tip, to: commit }])).toBe(true);
+      await git.pin(tip);
+      if (n > 1) await git.unpin(tip);
+      tip = commit;
+    }
+    over = true;
+    await killing;
+    await git.close();
+    expect(hits).toBeGreaterThan(1);
+    expect(repository.git("rev-list", "--count", "HEAD").trim()).toBe(String(commits + 1));
+    expect(repository.git("rev-list", "--count", "refs/cleared/s").trim()).toBe(String(commits + 1));
+    expect(repository.git("status", "--porcelain")).toBe("");
+    expect(leftovers()).toEqual([]);
+    repository.git("fsck", "--strict");
+  }, 120_000);
+});
+
+test("the whole process and its helpers killed in the middle: the next one finds no lock of theirs and leaves none", async () => {
+  const random = seeded(11);
+  let left = 0;
+  for (let n = 0; n < (LONG ? 60 : 8); n++) {
+    const child = spawn(process.execPath, [
+      join(import.meta.dirname, "git-killed.ts"),
+      repository.dir,
+      "",
+      JSON.stringify({ "a.txt": `${n}\n` }),
+    ]);
+    await sleep(random() * 250 + 120);
+    const family = [child.pid ?? 0, ...below(child.pid ?? 0)];
+    for (const pid of family) signal(pid, "SIGKILL");
+    // The caretaker of the index lock is a process of its own.
+    await sleep(30);
+    left += leftovers().length;
+    await git.close();
+    git = await createGit(repository.dir, { branch: () => "main" });
+    expect((await git.commit(setFiles({ "a.txt": `${n}\n` }))).status).toMatch(/^(committed|unchanged)$/);
+  }
+  await git.close();
+  expect(left).toBeGreaterThan(0);
+  expect(leftovers()).toEqual([]);
+  expect(repository.git("status", "--porcelain")).toBe("");
+}, 120_000);
