@@ -37,7 +37,12 @@ type Asked = { tool: string; params: Record<string, Json> };
 
 /** Make the call and keep what its read-back showed. Secrets and numbers of people are hidden before script and history see them. @throws TOOL_* */
 async function called({ tool, params }: Asked, ctx: StepContext): Promise<Json> {
-  const { result, write, notes } = await ctx.ports.tools.call({ tool, params }, { key: ctx.key, now: ctx.now, abort: ctx.abort });
+  const { result, write, notes } = await ctx.ports.tools.call({ tool, params }, {
+    key: ctx.key,
+    now: ctx.now,
+    abort: ctx.abort,
+    leaving: ctx.leaving,
+  });
   for (const note of notes) ctx.ports.log(note);
   if (write !== null) ctx.changed({ op: "verified", write });
   // The script goes on: what stands where is a person's question.
@@ -75,7 +80,7 @@ export const mcp_call = definePrimitive({
   },
   readBack: async ({ tool, params }, ctx) => {
     const seen = await ctx.ports.tools.readBack({ tool, params }, { abort: ctx.abort });
-    if (seen !== true) return seen === null ? null : { happened: false };
+    if (seen !== true) return seen === null ? null : { happened: false, ...(seen === "harmless" ? { harmless: true } : {}) };
     const answer = "its record shows it; the answer was lost when the run was interrupted";
     const write = { tool, params, status: "VERIFIED", read: null, expected: {}, before: null, after: null, diff: {}, answer } as const;
     ctx.changed({ op: "verified", write });

@@ -196,6 +196,11 @@ export interface RunQuery {
  * The engine port: durable runs. SQLite in process implements it; a distributed engine must pass the same contract tests.
  * Nothing of an engine leaks through it.
  */
+export interface Working {
+  /** Answers whether nothing that was begun is under way any more. */
+  stop(graceMs: number): Promise<boolean>;
+}
+
 export interface Engine {
   start(spec: RunSpec): Promise<{ id: string; created: boolean }>;
   /** The signal list of a gate is append-only and unique by key; it may be filled before the run waits. Closed: the gate is decided or the run over. */
@@ -216,10 +221,7 @@ export interface Engine {
   /** Move a run that is not done and not executing to other code; the next execution proves that its history still holds. */
   migrate(run: string, pin: ScriptPin): Promise<void>;
   /** Execute queued runs until stopped; at most `concurrency` at a time. */
-  work(
-    execute: (log: RunLog) => Promise<void | { later: Promise<void> }>,
-    options: { concurrency: number },
-  ): { stop(graceMs: number): Promise<void> };
+  work(execute: (log: RunLog) => Promise<void | { later: Promise<void> }>, options: { concurrency: number }): Working;
   close(): Promise<void>;
 }
 
@@ -549,15 +551,18 @@ export interface Tools {
   find(wish: string, limit: number): Promise<ToolInfo[]>;
   /** One tool by `SERVER/NAME`. @throws TOOL_UNKNOWN with the nearest name, TOOL_DOWN */
   get(tool: string): Promise<ToolInfo>;
-  /** Makes the call once, arguments checked against the tool's schema before anything is sent; a read may be repaired and repeated, a write never is. */
-  call(call: Call, options: { key: string; now: number; abort: AbortSignal }): Promise<ToolAnswer>;
+  /**
+   * Makes the call once, arguments checked against the tool's schema before anything is sent; a read may be repaired and repeated, a write
+   * never is. `leaving` is called right before a write is sent, and may throw.
+   */
+  call(call: Call, options: { key: string; now: number; abort: AbortSignal; leaving?: (() => void) | undefined }): Promise<ToolAnswer>;
   /** All pages of a reading tool. */
   fetchAll(
     call: Call,
     options: { where?: Record<string, Json>; abort: AbortSignal },
   ): Promise<{ records: Json[]; complete: boolean; pages: number; duplicates: number; reason: string | null }>;
-  /** After a crash: whether the write with this key happened, by its `verify` spec; null when nobody can tell. */
-  readBack(call: Call, options: { abort: AbortSignal }): Promise<boolean | null>;
+  /** After a crash: whether the write with this key happened, by its `verify` spec; null when nobody can tell, harmless when a repeat is. */
+  readBack(call: Call, options: { abort: AbortSignal }): Promise<boolean | "harmless" | null>;
 }
 
 export interface ToolAnswer {

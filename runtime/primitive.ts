@@ -26,6 +26,8 @@ export interface StepContext {
   /** True when an earlier execution may have acted already: look before acting. */
   inDoubt: boolean;
   abort: AbortSignal;
+  /** To be called right before something leaves this process. @throws OWNER_FENCED when it is not its to send any more */
+  leaving?(): void;
   /**
    * The decision of a gate of this run, or the run is suspended until there is one. Never returns to a caller that must wait:
    * it throws a control signal that only the engine catches.
@@ -71,8 +73,14 @@ export interface Declaration<P extends z.ZodObject, R extends z.ZodType> {
   timeoutMs?: number;
   /** external only: how a repeat is made harmless. `key`: the target deduplicates by ctx.key. Without it: read-back, else a person. */
   idempotent?: "key";
-  /** external and notify: after a crash, answers whether the call with ctx.key happened, or null when it cannot tell. */
-  readBack?(params: z.output<P>, ctx: StepContext): Promise<{ happened: true; result: z.input<R> } | { happened: false } | null>;
+  /**
+   * external and notify: after a crash, answers whether the call with ctx.key happened, or null when it cannot tell. `harmless`: the target
+   * knows the key again, so that a repeat changes nothing where it did.
+   */
+  readBack?(
+    params: z.output<P>,
+    ctx: StepContext,
+  ): Promise<{ happened: true; result: z.input<R> } | { happened: false; harmless?: true } | null>;
   /** What one call really is, where that depends on its parameters (mcp_call, agent_call); `effect` and `access` are then the widest it can be. */
   classify?(params: z.output<P>, ctx: StepContext): Promise<{ effect: Effect; access: Access }>;
   /** What `uses:` must name for this call, where it is not the domain: `agent:NAME`. Pure. */
@@ -160,6 +168,7 @@ export async function callPrimitive(primitive: Primitive, raw: Json, ctx: StepCo
   const act = simulated ? (primitive.dryRun ?? (dry ? undefined : primitive.run)) : primitive.run;
   if (act === undefined) throw new ClearedError("PLUGIN_INVALID", `${primitive.name} acts outside and has no dryRun.`);
   let value: unknown;
+  if (acts && !simulated) ctx.leaving?.();
   try {
     value = primitive.plugin === null ? await act(params, ctx) : await inTime(primitive, async () => act(params, ctx));
   } catch (error) {

@@ -7,7 +7,7 @@ import type { Host } from "../runtime/cli/host.ts";
 import { replayRun } from "../runtime/engine/replay.ts";
 import { ClearedError } from "../runtime/errors.ts";
 import type { Json, RunLog, RunRecord } from "../runtime/ports.ts";
-import { abandon, close, copyOf, decide, host, openCard, remove, start, traces, type Workspace, workspace } from "./engine/harness.ts";
+import { LATER, abandon, close, copyOf, decide, host, openCard, remove, start, traces, type Workspace, workspace } from "./engine/harness.ts";
 
 export interface Scenario {
   agent: string;
@@ -219,7 +219,7 @@ export async function disturbed(
   if (how === "kill") {
     // What the dying process still had under way ends here.
     await abandon(opened);
-    opened = await host(one);
+    opened = await host(one, { clock: LATER });
     end = await play(one, opened, scenario, id, null);
   }
   expect(end?.error).toBeNull();

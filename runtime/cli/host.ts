@@ -108,11 +108,12 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
   mkdirSync(join(dir, STATE), { recursive: true, mode: 0o700 });
   const database = new Database(options.mode === "memory" ? ":memory:" : join(dir, STORE));
   let lease: Lease | null = null;
+  let idle = true;
   const opened: (() => Promise<void> | void)[] = [() => database.close()];
   try {
     if (options.mode === "owner") {
       lease = takeLease(database, clock, () => options.onLost?.());
-      opened.push(() => lease?.release());
+      opened.push(() => lease?.release(idle));
     }
     options.confirm?.(database);
     const registry = await openRegistry(cache, options.mode === "look" ? [] : await loadPlugins(dir, trust.plugins));
@@ -160,18 +161,28 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
         },
         { concurrency: trust.sandbox.slots },
       );
-      opened.push(() => working.stop(options.mode === "owner" ? 5000 : 0));
+      opened.push(async () => {
+        idle = await working.stop(options.mode === "owner" ? 5000 : 0);
+      });
     }
-    return {
-      ...host,
-      async close() {
-        for (const close of opened.reverse()) await close();
-      },
-    };
+    return { ...host, close: () => closeAll(opened) };
   } catch (error) {
-    for (const close of opened.reverse()) await close();
+    await closeAll(opened);
     throw error;
   }
+}
+
+/** The last that was opened first, and all of them; throws what broke first. */
+async function closeAll(opened: (() => Promise<void> | void)[]): Promise<void> {
+  const failures: unknown[] = [];
+  for (const close of opened.reverse()) {
+    try {
+      await close();
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
 }
 
 interface Parts extends Pick<Host, "dir" | "clock" | "git" | "engine" | "cards" | "sandbox" | "registry" | "trust" | "database"> {
@@ -280,6 +291,7 @@ function assemble(parts: Parts): Omit<Host, "close"> {
       if (pause !== null) throw new Suspend("paused", pauseWords(pause));
     },
     guard: () => parts.lease?.check(),
+    predecessor: (at) => parts.lease?.predecessor(at) ?? null,
   };
 
   return {

@@ -2,13 +2,15 @@
  * How commands reach the owner of a workspace: one JSON document a line over a local socket. The folder it lies in is only the user's.
  * A call that fails answers with the error's wire form; the caller throws it as if it had happened here.
  */
-import { createHash } from "node:crypto";
-import { chmodSync, mkdirSync, rmSync } from "node:fs";
+import { createHash, randomBytes } from "node:crypto";
+import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { type Server, type Socket, connect, createServer } from "node:net";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { LEASE_MS } from "../engine/lease.ts";
 import { type WireError, fromWire, toWire } from "../errors.ts";
+import { afterAwake, whileAwake } from "../processes.ts";
 import { SOCKET } from "../workspace/layout.ts";
 
 interface Request {
@@ -20,7 +22,11 @@ interface Request {
 type Reply = { id: number; result: unknown } | { id: number; error: WireError };
 
 // sun_path holds 108 bytes with its final zero; a workspace deeper than that gets a socket in a private folder of the temporary directory.
-const LONGEST_PATH = 100;
+const LONGEST_PATH = 92;
+// The kernel takes connections for a process that stands still; only an answer shows that somebody is there.
+const ANSWER_MS = 1000;
+const PING_MS = 2000;
+const PING = "ping";
 // Far more than any command sends; a line without an end would fill this process.
 const LONGEST_LINE = 64 * 1024 * 1024;
 
@@ -31,7 +37,10 @@ export function socketPath(dir: string): string {
   return join(tmpdir(), `cleared-${userInfo().uid}`, `${createHash("sha256").update(dir).digest("hex").slice(0, 24)}.sock`);
 }
 
-/** Serves until closed. A leftover socket of a dead owner is replaced: the caller holds the lease. */
+/**
+ * Serves until closed. The socket of a dead or replaced owner is replaced in one step: the caller holds the lease. It is made under a name of
+ * its own, because closing removes the name it was made under, which would be the successor's socket otherwise.
+ */
 export function serveSocket(
   dir: string,
   handle: (method: string, params: unknown) => Promise<unknown>,
@@ -39,11 +48,15 @@ export function serveSocket(
   const path = socketPath(dir);
   const folder = join(path, "..");
   const open = new Set<Socket>();
-  if (process.platform !== "win32") {
+  const isFile = process.platform !== "win32";
+  const own = isFile ? `${path}-${randomBytes(3).toString("hex")}` : path;
+  if (isFile) {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     chmodSync(folder, 0o700);
-    rmSync(path, { force: true });
+    // Killed before it had its place.
+    for (const name of readdirSync(folder)) if (join(folder, name).startsWith(`${path}-`)) rmSync(join(folder, name), { force: true });
   }
+  const inode = () => statSync(path, { throwIfNoEntry: false })?.ino;
   const server: Server = createServer((socket) => {
     open.add(socket);
     socket.on("close", () => open.delete(socket));
@@ -63,6 +76,7 @@ export function serveSocket(
     try {
       const request = JSON.parse(line) as Request;
       id = request.id;
+      if (request.method === PING) return { id, result: null };
       return { id, result: (await handle(request.method, request.params)) ?? null };
     } catch (error) {
       return { id, error: toWire(error) };
@@ -70,15 +84,18 @@ export function serveSocket(
   };
   return new Promise((resolve, reject) => {
     server.once("error", reject);
-    server.listen(path, () =>
+    server.listen(own, () => {
+      if (isFile) renameSync(own, path);
+      const mine = inode();
       resolve({
         close: () =>
           new Promise<void>((done) => {
+            if (isFile && mine !== undefined && inode() === mine) rmSync(path, { force: true });
             for (const socket of open) socket.destroy();
             server.close(() => done());
           }),
-      }),
-    );
+      });
+    });
   });
 }
 
@@ -87,40 +104,63 @@ export interface Connection {
   close(): void;
 }
 
-/** A connection to the owner, or null when nobody listens. */
+/** A connection to the owner, or null when nobody listens, or who listens stands still. */
 export function connectSocket(dir: string): Promise<Connection | null> {
   return new Promise((resolve) => {
     const socket = connect(socketPath(dir));
     const waiting = new Map<number, { resolve(value: unknown): void; reject(error: unknown): void }>();
     let next = 1;
-    socket.once("error", () => resolve(null));
+    let silent = 0;
+    const ask = (method: string, params: unknown) =>
+      new Promise<unknown>((done, reject) => {
+        const id = next++;
+        waiting.set(id, { resolve: done, reject });
+        socket.write(`${JSON.stringify({ id, method, params })}\n`);
+      });
+    const end = (words: string) => {
+      const callers = [...waiting.values()];
+      waiting.clear();
+      socket.destroy();
+      const message = `The process that owns this workspace ${words}. Look with \`cleared runs\`; runs go on by themselves.`;
+      for (const caller of callers) caller.reject(fromWire({ code: "OWNER_BUSY", message }));
+    };
+    const pinging = whileAwake(PING_MS, (passed) => {
+      silent += passed;
+      if (silent > LEASE_MS) return end("stands still while it works on this command");
+      ask(PING, null).catch(() => undefined);
+    });
+    const unanswered = afterAwake(ANSWER_MS, () => end("does not answer"));
+    socket.on("error", () => resolve(null));
+    socket.on("close", () => {
+      clearInterval(pinging);
+      clearInterval(unanswered);
+      end("ended while it worked on this command");
+    });
     socket.once("connect", () => {
       createInterface({ input: socket, crlfDelay: Number.POSITIVE_INFINITY }).on("line", (line) => {
-        const reply = JSON.parse(line) as Reply;
-        const caller = waiting.get(reply.id);
+        silent = 0;
+        const reply = replyIn(line);
+        const caller = reply === null ? undefined : waiting.get(reply.id);
+        if (reply === null || caller === undefined) return;
         waiting.delete(reply.id);
-        if ("error" in reply) caller?.reject(fromWire(reply.error));
-        else caller?.resolve(reply.result);
+        if ("error" in reply) caller.reject(fromWire(reply.error));
+        else caller.resolve(reply.result);
       });
-      socket.on("close", () => {
-        for (const caller of waiting.values())
-          caller.reject(
-            fromWire({
-              code: "OWNER_BUSY",
-              message:
-                "The process that owns this workspace ended while it worked on this command. Look with `cleared runs`; runs go on by themselves.",
-            }),
-          );
-      });
-      resolve({
-        call: (method, params) =>
-          new Promise((done, reject) => {
-            const id = next++;
-            waiting.set(id, { resolve: done, reject });
-            socket.write(`${JSON.stringify({ id, method, params })}\n`);
-          }),
-        close: () => socket.destroy(),
-      });
+      // An owner of an older version does not know the word, and says so.
+      const here = () => {
+        clearInterval(unanswered);
+        resolve({ call: ask, close: () => socket.destroy() });
+      };
+      ask(PING, null).then(here, (error: { code?: string }) => (error.code === "OWNER_BUSY" ? resolve(null) : here()));
     });
   });
+}
+
+/** Null for a line that was cut off by the owner's end. */
+function replyIn(line: string): Reply | null {
+  try {
+    return JSON.parse(line) as Reply;
+  } catch {
+    return null;
+  }
 }

@@ -4,10 +4,11 @@
  */
 import { createHash } from "node:crypto";
 import type { ClearedError } from "../errors.ts";
-import type { Call, CardDraft, Change, Decision, Json, RunLog, RunRecord, Step } from "../ports.ts";
+import type { Call, CardDraft, Change, Clock, Decision, Json, RunLog, RunRecord, Step } from "../ports.ts";
 import { End, type Gate, type Primitive, type StepContext, Suspend, parseParams } from "../primitive.ts";
 import { canonicalJson } from "./canonical.ts";
 import { changesIn } from "./edits.ts";
+import { LEASE_MS } from "./lease.ts";
 
 /** What the process adds to a card: who is asked for, and what they should know. Not part of the question itself. */
 export type Demands = Pick<CardDraft, "level" | "levels" | "approvals" | "not_by" | "brief" | "state">;
@@ -145,17 +146,38 @@ export function tally(card: CardDraft, decisions: readonly Decision[], authority
 /** After so many attempts without an answer a person looks, even where one more would be harmless. */
 const LOST_ATTEMPTS = 3;
 
+/** What settling needs to know of time and of who else may be at work. */
+export interface Settling {
+  clock: Clock;
+  /** Process id of an earlier owner that may still be in the middle of what was begun before this time, or null. */
+  predecessor?(at: number): number | null;
+}
+
 /**
- * What to do with a call that was started before a crash and has no outcome: answer what it did, or null to make it (again). Where the
- * world outside cannot be asked nothing is known, and a person looks.
- * @throws Suspend while a person has to look
+ * What to do with a call that was started and has no outcome: answer what it did, or null to make it (again). Where the world outside
+ * cannot be asked nothing is known, and a person looks. That it has not happened is believed once whoever began it cannot be in the middle
+ * of it any more: not before the lease's time is over, and not while an earlier owner lives that may have begun it.
+ * @param settling null: this process began it, and it has ended
+ * @throws Suspend while a person has to look, or somebody may still act
  */
-export async function settleDoubt(primitive: Primitive, step: Step, ctx: StepContext): Promise<{ value: Json } | null> {
+export async function settleDoubt(
+  primitive: Primitive,
+  step: Step,
+  ctx: StepContext,
+  settling: Settling | null,
+): Promise<{ value: Json } | null> {
   if (primitive.idempotent === "key") return null;
   const params = parseParams(primitive, JSON.parse(step.params) as Json);
   const seen = await (async () => primitive.readBack?.(params, ctx))().catch(() => null);
   if (seen?.happened === true) return { value: seen.result as Json };
-  if (seen?.happened === false && step.attempts < LOST_ATTEMPTS) return null;
+  const other = settling?.predecessor?.(step.at) ?? null;
+  const now = settling?.clock.now() ?? Number.POSITIVE_INFINITY;
+  if (seen?.happened === false && step.attempts < LOST_ATTEMPTS) {
+    const grace = step.at + LEASE_MS;
+    if (seen.harmless !== true && now < grace)
+      throw new Suspend("timer", `the time in which ${primitive.name} may still happen`, { until: grace });
+    if (seen.harmless === true || other === null) return null;
+  }
   const question: Gate = {
     reason: "in_doubt",
     card: {
@@ -163,7 +185,7 @@ export async function settleDoubt(primitive: Primitive, step: Step, ctx: StepCon
       title: `Did ${primitive.name} happen?`,
       body: {
         question:
-          "The computer stopped while this call was under way. Look outside: approve if it happened, reject if it did not (then it is made now).",
+          "The computer stopped while this call was under way. Look outside: approve if it happened, reject if it did not (then it is made now). A process of Cleared that stands still here may have begun it: let it go on, or end it, before you say that it did not.",
         key: ctx.key,
         attempt: step.attempts,
       },
@@ -172,7 +194,13 @@ export async function settleDoubt(primitive: Primitive, step: Step, ctx: StepCon
       expires: null,
     },
   };
-  const decision = await ctx.gate(question);
-  if (decision.decision === "rejected") return null;
-  return { value: decision.result ?? ((await primitive.dryRun?.(params, ctx)) as Json) };
+  try {
+    const decision = await ctx.gate(question);
+    if (decision.decision === "rejected") return null;
+    return { value: decision.result ?? ((await primitive.dryRun?.(params, ctx)) as Json) };
+  } catch (error) {
+    // It may settle itself when that process goes on or ends: looked after at growing intervals.
+    if (error instanceof Suspend && other !== null) error.options.until = now + Math.max(LEASE_MS, now - step.at) / 2;
+    throw error;
+  }
 }

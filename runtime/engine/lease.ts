@@ -1,46 +1,69 @@
 /**
  * One owner process per workspace at a time. The lease is a row with an epoch: taking it over raises the epoch, and every write
  * of the old owner is refused from then on (database.ts). A dead owner on this machine is replaced at once, a silent one after LEASE_MS.
+ * Who was replaced and still lives may be in the middle of an act outside that it began: it is remembered until it has ended.
  */
 import { randomUUID } from "node:crypto";
-import { readFileSync } from "node:fs";
-import type { Database } from "./database.ts";
-import type { Clock } from "../ports.ts";
 import { ClearedError } from "../errors.ts";
+import type { Clock } from "../ports.ts";
+import { identityOf, lives, standsStill } from "../processes.ts";
+import { getFact, setFact } from "./cards.ts";
+import type { Database } from "./database.ts";
 
 /** An owner that has not beaten for so long may be replaced although its process exists (stopped, swapped out). */
-const LEASE_MS = 10_000;
+export const LEASE_MS = 10_000;
 const BEAT_MS = 2_000;
+// After a sleep of the machine or a change of its clock an owner looks silent that only has to beat again.
+const LOOK_MS = BEAT_MS + 500;
 
 export interface Lease {
   /** @throws OWNER_FENCED once another process has taken over; called before anything leaves this process. */
   check(): void;
-  release(): void;
+  /** Process id of an earlier owner that lives and may still be at what was begun before this time (ms), or null. */
+  predecessor(at: number): number | null;
+  /** `idle`: nothing that was begun goes on in this process. */
+  release(idle: boolean): void;
 }
 
 interface Row {
+  /** Process identity and a number of its own; "" when nobody has it. */
   owner: string;
   pid: number;
   epoch: number;
+  /** ms */
   beat: number;
 }
 
+/** Owners that were replaced while they lived. */
+interface Replaced {
+  owner: string;
+  at: number;
+}
+
+const REPLACED = "replaced owners";
+const HELD = "SELECT owner, pid, epoch, beat FROM lease";
+
+/** The silence that was last met, and since when by this process's own clock. */
+let silence = { owner: "", beat: 0, since: 0 };
+
 /**
  * Takes the workspace. `onLost` is called once when a beat finds it gone.
- * @throws OWNER_BUSY naming the process that holds it
+ * @throws OWNER_BUSY naming the process that holds it; asked again, it finds one that stays silent replaceable
  */
 export function takeLease(database: Database, clock: Clock, onLost: () => void): Lease {
-  const identity = `${processIdentity(process.pid)}/${randomUUID()}`;
+  const identity = `${identityOf(process.pid)}/${randomUUID()}`;
   database.epoch = null;
-  const epoch = database.write(() => {
-    const held = database.get<Row>("SELECT owner, pid, epoch, beat FROM lease");
-    if (held !== undefined && held.owner !== "" && isAlive(held) && clock.now() - held.beat < LEASE_MS) {
-      throw new ClearedError("OWNER_BUSY", `Process ${held.pid} owns this workspace.`, { data: { pid: held.pid } });
-    }
-    const next = (held?.epoch ?? 0) + 1;
-    database.run("INSERT OR REPLACE INTO lease VALUES (1, ?, ?, ?, ?)", identity, process.pid, next, clock.now());
-    return next;
-  });
+  const take = () =>
+    database.write(() => {
+      const held = database.get<Row>(HELD);
+      if (held !== undefined && !isReplaceable(held, clock.now()))
+        throw new ClearedError("OWNER_BUSY", `Process ${held.pid} owns this workspace.`, { data: { pid: held.pid } });
+      const next = (held?.epoch ?? 0) + 1;
+      if (held !== undefined && held.owner !== "") keepReplaced(database, [...replaced(database), { owner: held.owner, at: clock.now() }]);
+      database.run("INSERT OR REPLACE INTO lease VALUES (1, ?, ?, ?, ?)", identity, process.pid, next, clock.now());
+      return next;
+    });
+  const epoch = endingHolder(database, clock, take);
   database.epoch = epoch;
   const beat = setInterval(() => {
     try {
@@ -56,30 +79,51 @@ export function takeLease(database: Database, clock: Clock, onLost: () => void):
   beat.unref();
   return {
     check: () => database.write(() => undefined, true),
-    release() {
+    predecessor(at) {
+      const still = replaced(database).find((one) => one.at >= at && isAlive(one.owner));
+      return still === undefined ? null : Number.parseInt(still.owner, 10);
+    },
+    release(idle) {
       clearInterval(beat);
-      if (database.db.isOpen) database.run("UPDATE lease SET owner = '', beat = 0 WHERE epoch = ?", epoch);
       database.epoch = null;
+      if (!database.db.isOpen) return;
+      database.run("UPDATE lease SET owner = '', beat = 0 WHERE epoch = ?", epoch);
+      const others = replaced(database).filter((one) => one.owner !== identity);
+      if (idle && others.length < replaced(database).length) keepReplaced(database, others);
     },
   };
 }
 
-/** pid and start time: a pid alone may have been given to another process since. */
-function processIdentity(pid: number): string {
+/** A process that was stopped in the middle of a write holds the store, and nothing but its end can free it. */
+function endingHolder<T>(database: Database, clock: Clock, take: () => T): T {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    return fields[0] === "Z" ? `${pid}:dead` : `${pid}:${fields[19]}`; // killed, not yet reaped by its parent
-  } catch {
-    return `${pid}:`; // not Linux: the pid has to do
+    return take();
+  } catch (error) {
+    const held = database.get<Row>(HELD);
+    const isLocked = error instanceof ClearedError && error.code === "OWNER_BUSY" && error.cause !== undefined;
+    if (!isLocked || held === undefined || !isReplaceable(held, clock.now()) || !standsStill(held.pid)) throw error;
+    process.kill(held.pid, "SIGKILL");
+    return take();
   }
 }
 
-function isAlive(held: Row): boolean {
-  try {
-    process.kill(held.pid, 0);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ESRCH") return false;
-  }
-  return held.owner.startsWith(`${processIdentity(held.pid)}/`);
+function isReplaceable({ owner, pid, beat }: Row, now: number): boolean {
+  if (owner === "" || !isAlive(owner)) return true;
+  if (Math.abs(now - beat) < LEASE_MS) return false;
+  if (standsStill(pid) || pid === process.pid) return true;
+  if (silence.owner !== owner || silence.beat !== beat) silence = { owner, beat, since: performance.now() };
+  return performance.now() - silence.since >= LOOK_MS;
+}
+
+function isAlive(owner: string): boolean {
+  return lives(owner.split("/")[0] ?? "");
+}
+
+function replaced(database: Database): Replaced[] {
+  return JSON.parse(getFact(database, REPLACED) ?? "[]") as Replaced[];
+}
+
+function keepReplaced(database: Database, owners: readonly Replaced[]): void {
+  const alive = owners.filter((one) => isAlive(one.owner));
+  setFact(database, REPLACED, JSON.stringify(alive));
 }

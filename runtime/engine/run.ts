@@ -7,7 +7,6 @@
 import { ClearedError, toWire } from "../errors.ts";
 import type {
   Change,
-  Clock,
   Decision,
   DoorAnswer,
   DoorCall,
@@ -28,7 +27,7 @@ import { End, type Gate, type Primitive, type StepContext, Suspend, callPrimitiv
 import { redact } from "../privacy/redact.ts";
 import { readOnlyMachine } from "../states.ts";
 import { actOf, allowed, approversOf, fold, newRunState } from "./access.ts";
-import { type Authority, type Standing, decidedChange, passGate, settleDoubt, waved } from "./approval.ts";
+import { type Authority, type Settling, type Standing, decidedChange, passGate, settleDoubt, waved } from "./approval.ts";
 import { committedOrSuspended, isOurs, orLost, orSlow, toText, withRetries } from "./attempt.ts";
 import { toReleased } from "./cards.ts";
 import { divergence, sameCall } from "./divergence.ts";
@@ -37,8 +36,7 @@ import { type Callable, type Script, callableIn, jobOf } from "./script.ts";
 import type { Execution } from "./worker.ts";
 
 /** What an execution needs of the world around it; built by the composition root. */
-export interface World extends Callable {
-  clock: Clock;
+export interface World extends Callable, Settling {
   sandbox: Sandbox;
   git: Git;
   script(run: RunRecord): Promise<Script>;
@@ -154,7 +152,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
         if (answer instanceof ClearedError) throw answer;
         if (answer === "ask") await askFor(what.call, ctx);
         const outside = (what.effect === "external" || what.effect === "notify") && run.mode === "live";
-        const settled = outside && doubt !== undefined ? await settleDoubt(primitive, doubt, ctx) : null;
+        const settled = outside && doubt !== undefined ? await settleDoubt(primitive, doubt, ctx, world) : null;
         const attempt = () => {
           // With the yes it was given just now: after a crash nobody is asked again.
           if (outside) world.mayAct(run);
@@ -163,7 +161,8 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
           const repeatable = run.mode === "backtest" ? "control" : what.effect;
           return withRetries(repeatable, step, () => callPrimitive(primitive, params, ctx, what.effect));
         };
-        const made = settled ?? (await orLost(attempt, doubt !== undefined, () => (outside ? settleDoubt(primitive, step, ctx) : null)));
+        const made =
+          settled ?? (await orLost(attempt, doubt !== undefined, () => (outside ? settleDoubt(primitive, step, ctx, null) : null)));
         step.result = toText(primitive, made.value);
       } catch (error) {
         if (error instanceof Suspend || error instanceof End) return error;
@@ -187,6 +186,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
         today: view.today(opened ?? now),
         inDoubt,
         abort: log.abort,
+        leaving: () => world.guard(),
         async gate(gate) {
           const demands = demandsOf(gate.card, state, run, script.header, world.people, opened ?? now);
           const asking = { log, seq, now, authority: world.authority, standing: mayStandIn(gate.card, state, run) ? world.standing : null };

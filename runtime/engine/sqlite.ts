@@ -181,7 +181,8 @@ export function createEngine(database: Database, clock: Clock, onError: (error: 
       const until = options.timeoutMs === undefined ? Number.POSITIVE_INFINITY : Date.now() + options.timeoutMs;
       for (;;) {
         const row = need(run);
-        const resting = ENDED.includes(row.status) || (row.status === "waiting" && options.ended !== true && row.reason !== "slow_call");
+        const goesOn = row.reason === "slow_call" || row.reason === "timer";
+        const resting = ENDED.includes(row.status) || (row.status === "waiting" && options.ended !== true && !goesOn);
         if (resting) await database.synced();
         if (resting || Date.now() >= until) return toRecord(row);
         await watch.next(run, until - Date.now());

@@ -3,7 +3,7 @@
  * A run whose slow call is still under way frees its place; when the call has answered it is queued again.
  */
 import { ClearedError } from "../errors.ts";
-import type { Clock, RunLog } from "../ports.ts";
+import type { Clock, RunLog, Working } from "../ports.ts";
 import type { Database } from "./database.ts";
 import { addEvent, openLog, queueRun } from "./history.ts";
 import { pauseOf, pauseWords } from "./pauses.ts";
@@ -13,7 +13,7 @@ import { OPEN, type RunRow, type Watch, toRecord } from "./rows.ts";
 export type Execution = void | { later: Promise<void> };
 
 export interface Worker {
-  work(execute: (log: RunLog) => Promise<Execution>, options: { concurrency: number }): { stop(graceMs: number): Promise<void> };
+  work(execute: (log: RunLog) => Promise<Execution>, options: { concurrency: number }): Working;
   /** There may be something to claim. */
   wake(): void;
   abort(run: string): void;
@@ -156,6 +156,7 @@ export function createWorker(database: Database, clock: Clock, watch: Watch, onE
           await Promise.race([Promise.all(under), new Promise((resolve) => setTimeout(resolve, graceMs).unref())]);
           for (const controller of active.values()) controller.abort();
           await Promise.race([Promise.all(under), new Promise((resolve) => setTimeout(resolve, 1000).unref())]);
+          return under.size === 0;
         },
       };
     },

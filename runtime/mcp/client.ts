@@ -11,7 +11,7 @@ import type { ToolServer } from "../workspace/config.ts";
 import type { Fetch } from "./addresses.ts";
 import { ANSWER_BYTES } from "./answer.ts";
 import { type CallOptions, type Connection, type ListedTool, clearedIn, createPatience, createSlots, meaningOf } from "./connection.ts";
-import { createHttpTransport } from "./http-transport.ts";
+import { type RequestContext, createHttpTransport } from "./http-transport.ts";
 import { type Asking, TOOLS_CHANGED, askTool, askTools, errorOf, isWord, saidBy } from "./messages.ts";
 import { type Stdio, createStdio } from "./stdio.ts";
 
@@ -52,14 +52,13 @@ export function connectMcp({ name, spec, filled, dir, fetch }: McpOptions): Conn
   let current: Promise<Session> | null = null;
   const slots = createSlots(spec.concurrency);
   const closing = new AbortController();
-  /** Told when the HTTP answer to the request made in this context has ended. */
-  const answering = new AsyncLocalStorage<(error?: unknown) => void>();
+  const context = new AsyncLocalStorage<RequestContext>();
 
   const connect = async (): Promise<Session> => {
     const { env, headers, oauth } = await filled();
     const { command, args, url } = spec;
     const stdio = command === undefined ? null : createStdio({ command, args, env, cwd: dir, maxBytes: ANSWER_BYTES });
-    const transport = stdio ?? createHttpTransport({ url, headers, oauth }, fetch, answering);
+    const transport = stdio ?? createHttpTransport({ url, headers, oauth }, fetch, context);
     const client = new Client({ name: "cleared", version: "1" }, { capabilities: {} });
     const session: Session = {
       client,
@@ -106,7 +105,7 @@ export function connectMcp({ name, spec, filled, dir, fetch }: McpOptions): Conn
     if (gone.busy === 0) void gone.client.close().catch(() => undefined);
   };
 
-  const request = async <T>(on: Session, abort: AbortSignal, ask: (options: Asking) => Promise<T>): Promise<T> => {
+  const request = async <T>(on: Session, abort: AbortSignal, ask: (options: Asking) => Promise<T>, leaving?: () => void): Promise<T> => {
     const patience = createPatience(spec.timeout_ms, abort);
     const broken = Promise.withResolvers<never>();
     broken.promise.catch(() => undefined);
@@ -124,7 +123,8 @@ export function connectMcp({ name, spec, filled, dir, fetch }: McpOptions): Conn
         onprogress: () => patience.renew(),
         onresumptiontoken: () => void (resumable = true),
       };
-      const answer = await answering.run(ended, () => Promise.race([ask(asking), broken.promise]));
+      leaving?.();
+      const answer = await context.run({ ended, leaving }, () => Promise.race([ask(asking), broken.promise]));
       on.heardAt = performance.now();
       return answer;
     } catch (error) {
@@ -194,10 +194,10 @@ export function connectMcp({ name, spec, filled, dir, fetch }: McpOptions): Conn
         (on) => (on.tools = null),
         () => undefined,
       ),
-    call: (tool, args, { write, abort }: CallOptions) =>
+    call: (tool, args, { write, abort, leaving }: CallOptions) =>
       slots(async () => {
         try {
-          return await onSession(abort, write, (on) => request(on, abort, (asking) => askTool(on.client, tool, args, asking)));
+          return await onSession(abort, write, (on) => request(on, abort, (asking) => askTool(on.client, tool, args, asking), leaving));
         } catch (error) {
           throw meaningOf(error as ClearedError, where(tool), write);
         }

@@ -20,6 +20,8 @@ export interface CallOptions {
   /** A write is sent at most once: when its outcome is not known, that is said (TOOL_LOST), and nothing is repeated. */
   write: boolean;
   abort: AbortSignal;
+  /** Called right before a write is sent; may throw, and then it is not. */
+  leaving?: (() => void) | undefined;
 }
 
 export interface Connection {
@@ -89,6 +91,7 @@ export function clearedIn(error: unknown): ClearedError | null {
  */
 export function meaningOf(error: ClearedError, where: string, write: boolean): ClearedError {
   const message = `${where}: ${forPeople(error.message)}`;
+  if (error.code === "OWNER_FENCED") return error;
   const sure = ["TOOL_FAILED", "TOOL_DOWN", "TOOL_REFUSED", "SECRET_MISSING"].includes(error.code);
   if (!write || sure)
     return new ClearedError(error.code === "TOOL_LOST" ? "TOOL_DOWN" : error.code, message, { data: error.data, cause: error.cause });

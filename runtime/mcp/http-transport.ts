@@ -6,11 +6,18 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { ToolServer } from "../workspace/config.ts";
 import type { Fetch } from "./addresses.ts";
 
-/** @param answering told, in the context of a request, when the answer to it has ended, with what broke it */
+/** What a request made in this context is told. */
+export interface RequestContext {
+  /** The HTTP answer has ended, with what broke it. */
+  ended(error?: unknown): void;
+  /** It is about to be sent, which may have waited for credentials; may throw. */
+  leaving: (() => void) | undefined;
+}
+
 export function createHttpTransport(
   spec: Pick<ToolServer, "url" | "headers" | "oauth">,
   fetch: Fetch,
-  answering: AsyncLocalStorage<(error?: unknown) => void>,
+  context: AsyncLocalStorage<RequestContext>,
 ): Transport {
   const url = new URL(spec.url ?? "");
   const transport = new StreamableHTTPClientTransport(url, {
@@ -19,8 +26,10 @@ export function createHttpTransport(
       const headers = new Headers(init?.headers);
       // Never to the server that issues tokens, which may be somebody else's.
       if (new URL(target).origin === url.origin) for (const [name, value] of Object.entries(spec.headers)) headers.set(name, value);
+      const told = init?.method === "POST" ? context.getStore() : undefined;
+      told?.leaving?.();
       const answer = await fetch(target, { ...init, headers });
-      const ended = init?.method === "POST" ? answering.getStore() : undefined;
+      const ended = told?.ended;
       if (ended === undefined || answer.body === null || !answer.headers.get("content-type")?.includes("text/event-stream")) return answer;
       const [body, watched] = [new TransformStream<Uint8Array, Uint8Array>(), answer.body];
       watched.pipeTo(body.writable).then(() => ended(), ended);

@@ -7,7 +7,16 @@ import type { Json } from "../ports.ts";
 import { isObject } from "../tools/shape.ts";
 import type { Fetch } from "./addresses.ts";
 import { forPeople, isTooDeep, parseJson } from "./answer.ts";
-import { type Connection, type ListedTool, clearedIn, createPatience, createSlots, meaningOf, statusError } from "./connection.ts";
+import {
+  type CallOptions,
+  type Connection,
+  type ListedTool,
+  clearedIn,
+  createPatience,
+  createSlots,
+  meaningOf,
+  statusError,
+} from "./connection.ts";
 
 export interface PlainOptions {
   name: string;
@@ -27,10 +36,17 @@ export function connectPlain({ name, url, filled, timeout_ms, concurrency, fetch
   const slots = createSlots(concurrency);
   const lists = new Map<string, { at: number; tools: Promise<ListedTool[]> }>();
 
-  const ask = async (path: string, init: RequestInit, abort: AbortSignal, where: string, write: boolean): Promise<Json> => {
+  const ask = async (
+    path: string,
+    init: RequestInit,
+    options: Partial<CallOptions> & { abort: AbortSignal },
+    where: string,
+  ): Promise<Json> => {
+    const { abort, write = false, leaving } = options;
     const patience = createPatience(timeout_ms, abort);
     try {
       const { headers } = await filled();
+      leaving?.();
       const answer = await fetch(`${base}${path}`, {
         ...init,
         headers: { accept: "application/json", ...headers, "content-type": "application/json" },
@@ -54,16 +70,16 @@ export function connectPlain({ name, url, filled, timeout_ms, concurrency, fetch
       const known = lists.get(run);
       if (known !== undefined && performance.now() - known.at < LIST_MS) return known.tools;
       const path = `/mcp/tools?session_id=${encodeURIComponent(run)}`;
-      const tools = slots(() => ask(path, { method: "GET" }, abort, name, false)).then((value) => listedIn(value, name));
+      const tools = slots(() => ask(path, { method: "GET" }, { abort }, name)).then((value) => listedIn(value, name));
       if (lists.size >= SESSIONS) lists.clear();
       lists.set(run, { at: performance.now(), tools });
       tools.catch(() => lists.delete(run));
       return tools;
     },
     forget: () => lists.clear(),
-    call: (tool, params, { run, write, abort }) =>
+    call: (tool, params, options) =>
       slots(() =>
-        ask("/mcp", { method: "POST", body: JSON.stringify({ tool, params, session_id: run }) }, abort, `${name}/${tool}`, write),
+        ask("/mcp", { method: "POST", body: JSON.stringify({ tool, params, session_id: options.run }) }, options, `${name}/${tool}`),
       ),
     close: async () => undefined,
   };

@@ -153,7 +153,12 @@ export function createTools({ trust, dir, secrets, resolve }: ToolsOptions): Too
     };
 
     /** One call as it is sent: a known tool, arguments that fit its schema, at most once for a write. */
-    const send = async ({ tool, params }: Call, write: boolean, abort: AbortSignal): Promise<{ result: Json; notes: string[] }> => {
+    const send = async (
+      { tool, params }: Call,
+      write: boolean,
+      abort: AbortSignal,
+      leaving?: () => void,
+    ): Promise<{ result: Json; notes: string[] }> => {
       const { name, server: at, class: kind } = await get(tool, abort);
       if (kind === "mutate" && !write)
         throw new ClearedError("TOOL_REFUSED", `${tool} writes and would have been sent as a read. Nothing was sent.`);
@@ -163,7 +168,7 @@ export function createTools({ trust, dir, secrets, resolve }: ToolsOptions): Too
       const wrong = isObject(params) ? schemaFault(raw.get(name)?.input_schema ?? null, params, spec.trusted) : "they are not an object";
       if (wrong !== null) throw new ClearedError("TOOL_ARGUMENTS", `${tool}: ${wrong}. Nothing was sent.`, { data: { tool } });
       try {
-        const result = await connection.call(name, params as Record<string, Json>, { run, write, abort });
+        const result = await connection.call(name, params as Record<string, Json>, { run, write, abort, leaving });
         const odd = oddity(() => schemaFault(raw.get(name)?.output_schema ?? null, result, spec.trusted));
         if (odd === null) return { result: redactor.json(result), notes: [] };
         const says = `${tool}: its answer is not what its schema promises: ${odd}`;
@@ -196,7 +201,7 @@ export function createTools({ trust, dir, secrets, resolve }: ToolsOptions): Too
       list,
       find: async (wish, limit) => findTools(await list(), wish, limit),
       get: (tool) => safe(() => get(tool)),
-      call: (call, { key, abort }) =>
+      call: (call, { key, abort, leaving }) =>
         safe(async () => {
           const info = await get(call.tool, abort).catch((error: ClearedError) => {
             if (error.code !== "TOOL_UNKNOWN") throw error;
@@ -214,7 +219,12 @@ export function createTools({ trust, dir, secrets, resolve }: ToolsOptions): Too
             spec,
             read: reader(abort),
             write: async () => {
-              const sent = await send({ tool: call.tool, params: withKey(call.params, declared?.idempotency_key, key) }, true, abort);
+              const sent = await send(
+                { tool: call.tool, params: withKey(call.params, declared?.idempotency_key, key) },
+                true,
+                abort,
+                leaving,
+              );
               notes = sent.notes;
               return sent.result;
             },
@@ -235,8 +245,8 @@ export function createTools({ trust, dir, secrets, resolve }: ToolsOptions): Too
           const declared = await declaredFor(info);
           const spec = verifySpec(info, declared?.verify, (await offer(info.server, abort)).infos);
           const seen = await happened(call, spec, reader(abort));
-          // The server knows the key again: a repeat is harmless where nothing can be read.
-          return seen === null && declared?.idempotency_key !== undefined ? false : seen;
+          // The server knows the key again: a repeat is harmless.
+          return seen !== true && declared?.idempotency_key !== undefined ? "harmless" : seen;
         }),
     };
   };

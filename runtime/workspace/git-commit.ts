@@ -69,7 +69,6 @@ export function createCommitter(parts: CommitterParts): Committer {
   let importer = new KeptGit(gitDir, IMPORT);
   const mover = new KeptGit(gitDir, ["update-ref", "-m", "cleared: commit", "--stdin"]);
   let imports = 0;
-  // From the first import on there is a half-written pack.
   let note: ReturnType<typeof keepNote> | null = null;
   const ref = () => `refs/heads/${parts.branch()}`;
 
@@ -190,12 +189,14 @@ export function createCommitter(parts: CommitterParts): Committer {
         for (const one of intent.touched) touched.push({ path: one.path, old: one.old, next: await tree.item(one.path) });
         await worktree.copyIndex(lock.draft);
         await worktree.updateDraft(lock.draft, await worktree.untouched(lock.draft, touched));
+        lock.assertHeld();
         await worktree.installIndex(lock.draft);
         for (const one of touched) {
           const text = one.next === null ? null : await objects.find(one.next.oid);
           await worktree.replace(one, one.next === null || text === null ? null : await worktree.stage(one.path, one.next, text.bytes));
         }
       }
+      lock.assertHeld();
       await rm(recordFile, { force: true });
       return true;
     } finally {
@@ -243,6 +244,7 @@ export function createCommitter(parts: CommitterParts): Committer {
         request.guard?.();
         moved = await move(commit, head);
       } finally {
+        lock.assertHeld();
         if (!moved) await rm(recordFile, { force: true });
       }
       if (!moved) return "again";
@@ -254,6 +256,7 @@ export function createCommitter(parts: CommitterParts): Committer {
         if (!(await worktree.replace(change, staged.get(change.path) ?? null))) kept.push(change.path);
       }
       parts.reached("files");
+      lock.assertHeld();
       await rm(recordFile, { force: true });
       staged.clear();
       return { status: "committed", commit, paths: changes.map((change) => change.path), ...(kept.length === 0 ? {} : { kept }) };

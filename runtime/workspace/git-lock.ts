@@ -5,9 +5,11 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { linkSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
+import { linkSync, readdirSync, readFileSync, rmSync, statSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { ClearedError } from "../errors.ts";
+import { exists, standsStill } from "../processes.ts";
 
 const TOKEN = /^cleared lock (\d+) [0-9a-f]+$/;
 // Answers only when our end of its input closes, which is when we are gone; by then only our own lock may be removed.
@@ -19,18 +21,14 @@ export interface IndexLock {
   readonly draft: string;
   /** False when somebody else held the lock for the whole time. */
   take(timeoutMs: number): Promise<boolean>;
+  /** @throws OWNER_FENCED when another process took it while this one stood still: what was begun under it is that one's to finish */
+  assertHeld(): void;
   release(): void;
   close(): void;
 }
 
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
-}
+// Whoever holds it longer than this stands still; it looks before it goes on (assertHeld).
+const HELD_MS = 10_000;
 
 function readOr(path: string, otherwise: string): string {
   try {
@@ -44,11 +42,13 @@ function readOr(path: string, otherwise: string): string {
 /** Removes what a killed process of ours left in the git folder; never touches a lock without our token. */
 function sweep(gitDir: string): void {
   const lock = join(gitDir, "index.lock");
-  const holder = TOKEN.exec(readOr(lock, "").slice(0, 200).trim())?.[1];
-  if (holder !== undefined && !isAlive(Number(holder))) rmSync(lock, { force: true });
+  const holder = Number(TOKEN.exec(readOr(lock, "").slice(0, 200).trim())?.[1] ?? Number.NaN);
+  // Its content is older: it was linked into place.
+  const age = Date.now() - (statSync(lock, { throwIfNoEntry: false })?.ctimeMs ?? Number.POSITIVE_INFINITY);
+  if (!Number.isNaN(holder) && (!exists(holder) || (age > HELD_MS && standsStill(holder)))) rmSync(lock, { force: true });
   for (const name of readdirSync(gitDir)) {
     const pid = /^cleared-(?:lock|index)-(\d+)-[0-9a-f]+(?:\.lock)?$/.exec(name)?.[1];
-    if (pid !== undefined && !isAlive(Number(pid))) rmSync(join(gitDir, name), { force: true });
+    if (pid !== undefined && !exists(Number(pid))) rmSync(join(gitDir, name), { force: true });
   }
 }
 
@@ -96,6 +96,11 @@ export function createIndexLock(gitDir: string): IndexLock {
         sweep(gitDir);
         await sleep(20);
       }
+    },
+    assertHeld() {
+      if (readOr(lock, "").trim() === token) return;
+      held = false;
+      throw new ClearedError("OWNER_FENCED", "Another process went on with this commit while this one stood still.");
     },
     release() {
       if (!held) return;

@@ -116,6 +116,9 @@ export async function close(opened: Host): Promise<void> {
   await opened.close();
 }
 
+/** For who comes after an owner that died: the time in which that one's calls may still happen is over. */
+export const LATER = { now: () => Date.now() + 11_000 };
+
 /** The owner stops like a process that was killed: nothing is finished, the lease stays, held by a process that does not exist. */
 export async function abandon(opened: Host): Promise<void> {
   opened.database.db.close();

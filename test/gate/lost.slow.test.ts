@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import type { Host } from "../../runtime/cli/host.ts";
 import type { RunLog, RunRecord, Step } from "../../runtime/ports.ts";
-import { abandon, closeAll, decide, host, openCard, remove, removeAll, start } from "../engine/harness.ts";
+import { LATER, abandon, closeAll, decide, host, openCard, remove, removeAll, start } from "../engine/harness.ts";
 import { header, type Mood, type Shop, shop, STATES } from "./shop.ts";
 
 const USES = "fsm, mcp, policy, approval, notify, schedule, agent:payer";
@@ -71,7 +71,7 @@ describe("the owner is killed", () => {
     child.stdout?.on("data", (text) => (id += String(text)));
     expect(await once(child, "exit")).toEqual([null, "SIGKILL"]);
     expect(one.wrote()).toHaveLength(at === "after" ? 1 : 0);
-    const opened = await host(one);
+    const opened = await host(one, { clock: LATER });
     let end = await rest(opened, id.trim());
     expect(end.status === "waiting", String(end.error?.message)).toBe(asks);
     if (asks) end = await look(one, opened, end);

@@ -37,18 +37,35 @@ const CONFIRMED = "trust.yaml";
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
 export async function run(at: Invocation, _: (string | string[] | undefined)[], options: Record<string, unknown>): Promise<number> {
+  for (let again = false; ; again = true) {
+    try {
+      return await own(at, options);
+    } catch (error) {
+      const code = error instanceof ClearedError ? error.code : "";
+      // Taken over by a command: it ends, and then this process is wanted again. Another `cleared start` is not waited for.
+      if (code === "OWNER_FENCED") at.output.note(`${toWire(error).message} It goes on here when that one ends.`);
+      else if (!again || code !== "OWNER_BUSY" || (error as ClearedError).data?.["pid"] === undefined) throw error;
+    }
+  }
+}
+
+/** @throws OWNER_FENCED once another process has taken the workspace over, with everything closed */
+async function own(at: Invocation, options: Record<string, unknown>): Promise<number> {
   const { output } = at;
   const dir = findWorkspace(at.dir);
   const { config } = readLocal(dir);
   const port = options["port"] === undefined ? config.web.port : toCount(options["port"], "--port", 65_535);
   const ended = Promise.withResolvers<number>();
   const say = (error: unknown) => output.note(toWire(error).message);
+  // It may be lost before it is waited for.
+  ended.promise.catch(() => undefined);
   let triggers: Triggers | undefined;
   let guarding: ReturnType<typeof keepGuarding> | undefined;
   const opened = await openOwner(dir, {
     confirm: (database) => confirmTrust(database, dir, options["acceptTrust"] === true),
     onError: say,
-    onLost: () => ended.reject(new ClearedError("OWNER_FENCED", "Another process has taken this workspace over; this one ends.")),
+    onLost: () =>
+      ended.reject(new ClearedError("OWNER_FENCED", "Another process has taken this workspace over while this one stood still.")),
     onRest: (record) => {
       triggers?.rested();
       guarding?.rested();
@@ -83,7 +100,13 @@ export async function run(at: Invocation, _: (string | string[] | undefined)[], 
       return operation(params);
     });
     closing.push(() => socket.close());
-    const web = await serveWeb(createFacts(host, api), host.clock, port, hooksOf(host));
+    const serve = (on: number) => serveWeb(createFacts(host, api), host.clock, on, hooksOf(host));
+    const web = await serve(port).catch((error: unknown) => {
+      const before = host.world.predecessor?.(0) ?? null;
+      if (!(error instanceof ClearedError) || error.code !== "PORT_BUSY" || before === null) throw error;
+      output.note(`Process ${before} stands still and holds port ${port}; the page has another one until the next start.`);
+      return serve(0);
+    });
     closing.push(() => web.close());
     const sending = keepSending(host, web.url, (message) => output.note(message), say);
     closing.push(() => sending.stop());
@@ -125,9 +148,15 @@ export async function run(at: Invocation, _: (string | string[] | undefined)[], 
     tellAlerts(at);
     return await ended.promise;
   } finally {
-    for (const close of closing.reverse()) await close();
+    for (const signal of SIGNALS) process.off(signal, stop);
+    // What cannot be closed because the workspace is another's now is no reason to leave the rest open.
+    for (const close of closing.reverse()) await close().catch((error: unknown) => (isFenced(error) ? undefined : say(error)));
     if (triggers !== undefined) output.line("Stopped.");
   }
+}
+
+function isFenced(error: unknown): boolean {
+  return error instanceof ClearedError && error.code === "OWNER_FENCED";
 }
 
 /** Plugins are code with all rights of this process: what may be loaded is confirmed by a person, by content. @throws TRUST_CHANGED */
