@@ -7,7 +7,20 @@ import type { Host } from "../runtime/cli/host.ts";
 import { replayRun } from "../runtime/engine/replay.ts";
 import { ClearedError } from "../runtime/errors.ts";
 import type { Json, RunLog, RunRecord } from "../runtime/ports.ts";
-import { LATER, abandon, close, copyOf, decide, host, openCard, remove, start, traces, type Workspace, workspace } from "./engine/harness.ts";
+import {
+  LATER,
+  abandon,
+  close,
+  copyOf,
+  decide,
+  host,
+  openCard,
+  remove,
+  start,
+  traces,
+  type Workspace,
+  workspace,
+} from "./engine/harness.ts";
 
 export interface Scenario {
   agent: string;

@@ -8,7 +8,9 @@ import { minuteOf } from "../day.ts";
 import { canonicalJson } from "../engine/canonical.ts";
 import { type Authority, tally } from "../engine/approval.ts";
 import { createAuthority } from "../engine/authority.ts";
-import { CRASH, closed } from "../engine/cards.ts";
+import { isOurs } from "../engine/attempt.ts";
+import { CRASH, DECIDING, closed, dropFact, factsNamed, getFact, setFact } from "../engine/cards.ts";
+import type { Database } from "../engine/database.ts";
 import { changesIn, editCalls, readForm } from "../engine/edits.ts";
 import { signDecision, verifyDecision } from "../engine/signature.ts";
 import { ClearedError } from "../errors.ts";
@@ -67,13 +69,39 @@ export async function decideCard(host: Host, decision: Decision): Promise<Decide
   if (card.decision !== null) throw closed(card.id, card.decision);
   if (card.gate !== null && card.run !== null) return decideGate(host, card, card.run, decision);
   if (card.kind === "proposal") return decideProposed(host, card, decision);
-  const { commit, lesson } = await changeBooks(host, card, decision);
+  const { commit, lesson } = await carryOut(host, card, decision);
   const crashed = card.key.startsWith(CRASH) && decision.decision === "approved" ? await host.engine.get(card.run ?? "") : null;
   if (crashed?.status === "failed") await host.engine.retry(crashed.id);
-  host.cards.decide(card.id, decision);
+  host.database.write(() => {
+    host.cards.decide(card.id, decision);
+    dropFact(host.database, decidingFact(card.id));
+  });
   if (commit !== null) await host.tidy();
   const run = card.run === null ? null : await host.engine.get(card.run);
   return { card: host.cards.get(card.id) ?? card, run, commit, ...caseIn(lesson), still: null };
+}
+
+const decidingFact = (card: number): string => `${DECIDING}${card}`;
+
+/** Is somebody's answer to this card being carried out? */
+export function isDeciding(database: Database, card: number): boolean {
+  return getFact(database, decidingFact(card)) !== null;
+}
+
+/** The books follow a decision that is written down first: cut off between their commit and the card, it is carried to its end by the next owner. */
+async function carryOut(host: Host, card: Card, decision: Decision): ReturnType<typeof changeBooks> {
+  setFact(host.database, decidingFact(card.id), JSON.stringify(decision));
+  try {
+    return await changeBooks(host, card, decision);
+  } catch (error) {
+    if (!isOurs(error)) dropFact(host.database, decidingFact(card.id));
+    throw error;
+  }
+}
+
+/** Decisions that an owner before this one was cut off from. What stands in the way of one is said, and it is not kept. */
+export async function settleDecisions(host: Host, note: (error: unknown) => void): Promise<void> {
+  for (const text of factsNamed(host.database, DECIDING)) await decideCard(host, JSON.parse(text) as Decision).catch(note);
 }
 
 /** The signal is stored first, then the card is closed: what the run goes by is what the card says, whoever comes second is told. */

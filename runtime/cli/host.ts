@@ -6,7 +6,7 @@
 import { mkdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { createAuthority } from "../engine/authority.ts";
-import { type Emitted, createCards, openEmitted, takeEmitted } from "../engine/cards.ts";
+import { DECIDING, type Emitted, createCards, factsNamed, openEmitted, takeEmitted } from "../engine/cards.ts";
 import { Database } from "../engine/database.ts";
 import { type Lease, takeLease } from "../engine/lease.ts";
 import { pauseOf, pauseWords } from "../engine/pauses.ts";
@@ -165,7 +165,10 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
         idle = await working.stop(options.mode === "owner" ? 5000 : 0);
       });
     }
-    return { ...host, close: () => closeAll(opened) };
+    const made = { ...host, close: () => closeAll(opened) };
+    if (options.mode === "owner" && factsNamed(database, DECIDING).length > 0)
+      await (await import("./decide.ts")).settleDecisions(made, onError);
+    return made;
   } catch (error) {
     await closeAll(opened);
     throw error;

@@ -2,8 +2,7 @@
  * Imports asked for by hand: statements are read once, put into import/ under a name of their own, and what watches the folder runs over
  * exactly them until each has its receipt. A content that has a receipt already is answered without a run.
  */
-import { existsSync, linkSync, mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, linkSync, mkdirSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { ClearedError, fromWire } from "../errors.ts";
 import type { Receipt, RunRecord } from "../ports.ts";
@@ -13,6 +12,7 @@ import { filesIn, type ImportFile, namesLike, readWhole } from "../workspace/imp
 import { createImportFolder, type ImportFolder } from "../workspace/import-folder.ts";
 import { IMPORT, receiptFile } from "../workspace/layout.ts";
 import { receiptFromYaml } from "../workspace/receipt.ts";
+import { scratchFolder } from "../workspace/scratch.ts";
 import { SIZE_LIMIT } from "../workspace/statements/size.ts";
 import { inodeOf, writersOf } from "../workspace/writers.ts";
 import { filePorts, importing, inTurn, toImport } from "./file-ports.ts";
@@ -197,7 +197,7 @@ function moved(from: string, to: string): boolean {
 
 /** A dry run sees only the files it is asked about, in a folder of its own. */
 async function inWorkshop<T>(host: Host, work: (folder: ImportFolder) => Promise<T>): Promise<T> {
-  const dir = mkdtempSync(join(tmpdir(), "cleared-dry-"));
+  const dir = scratchFolder(host.dir);
   try {
     host.importsFrom.folder = createImportFolder(dir, { settleMs: () => 0 });
     return await work(host.importsFrom.folder);

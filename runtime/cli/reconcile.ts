@@ -4,6 +4,7 @@
  */
 import type { Entry } from "../ports.ts";
 import { loadMonth, monthFiles } from "../workspace/months.ts";
+import { isDeciding } from "./decide.ts";
 import type { Host } from "./host.ts";
 
 /** False when a run is at work: it may have committed entries whose cards it is about to open itself. */
@@ -25,7 +26,8 @@ function follow(host: Host, pending: ReadonlyMap<string, Entry>): void {
   for (const card of host.cards.list({ open: true, kind: "entry" })) {
     const { entry } = card.body as { entry: string };
     asked.add(entry);
-    if (!pending.has(entry))
+    // A person's answer comes to its own end.
+    if (!pending.has(entry) && !isDeciding(host.database, card.id))
       host.cards.decide(card.id, { card: card.id, decision: "expired", by: "runtime", at, reason: "the books at HEAD no longer ask" });
   }
   for (const { id, description, tags } of pending.values()) {

@@ -67,7 +67,7 @@ export function serveSocket(
       unended = end === -1 ? unended + chunk.length : chunk.length - end - 1;
       if (unended > LONGEST_LINE) socket.destroy();
     });
-    createInterface({ input: socket, crlfDelay: Number.POSITIVE_INFINITY }).on("line", (line) => {
+    hear(socket, (line) => {
       void answer(line).then((reply) => socket.writable && socket.write(`${JSON.stringify(reply)}\n`));
     });
   });
@@ -137,7 +137,7 @@ export function connectSocket(dir: string): Promise<Connection | null> {
       end("ended while it worked on this command");
     });
     socket.once("connect", () => {
-      createInterface({ input: socket, crlfDelay: Number.POSITIVE_INFINITY }).on("line", (line) => {
+      hear(socket, (line) => {
         silent = 0;
         const reply = replyIn(line);
         const caller = reply === null ? undefined : waiting.get(reply.id);
@@ -154,6 +154,13 @@ export function connectSocket(dir: string): Promise<Connection | null> {
       ask(PING, null).then(here, (error: { code?: string }) => (error.code === "OWNER_BUSY" ? resolve(null) : here()));
     });
   });
+}
+
+/** Lines as they come. A reset connection is an error of the socket, and readline makes it one of its own, which nobody else hears. */
+function hear(socket: Socket, each: (line: string) => void): void {
+  createInterface({ input: socket, crlfDelay: Number.POSITIVE_INFINITY })
+    .on("line", each)
+    .on("error", () => socket.destroy());
 }
 
 /** Null for a line that was cut off by the owner's end. */

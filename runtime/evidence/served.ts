@@ -2,8 +2,7 @@
  * How much of a recording still holds for other code: the steps before the first one whose answer depends on what was changed. Those the
  * child serves by itself; from there on each call comes to the host and is judged and computed anew.
  */
-import { copyFile, mkdir, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { copyFile, mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { canonicalJson } from "../engine/canonical.ts";
 import type { Script } from "../engine/script.ts";
@@ -12,6 +11,7 @@ import { type Header, parseHeader, validateInput } from "../sandbox/header.ts";
 import type { Config } from "../workspace/config.ts";
 import { filesIn } from "../workspace/import-files.ts";
 import { CONFIG, IMPORT, IMPORTERS, PROCESSED, STATEMENTS, TOOLS, agentFile } from "../workspace/layout.ts";
+import { scratchFolder } from "../workspace/scratch.ts";
 import { treeOver } from "../workspace/tree-over.ts";
 import { type Bench, changedFiles, missing } from "./bench.ts";
 import type { Code, Recording } from "./types.ts";
@@ -101,7 +101,7 @@ async function rereads({ run, steps }: Recording, code: Code, bench: Bench): Pro
   const lying = new Map<string, string>();
   for (const folder of [STATEMENTS, IMPORT, PROCESSED])
     for (const { name, hash } of await filesIn(bench.dir, folder)) lying.set(hash, join(bench.dir, folder, name));
-  const place = await mkdtemp(join(tmpdir(), "cleared-statements-"));
+  const place = scratchFolder(bench.dir);
   await mkdir(join(place, IMPORT));
   for (const { name, hash } of read) {
     const path = lying.get(hash);

@@ -3,9 +3,7 @@
  * that are made up. It is a trial like any other (trial.ts): nothing is written, sent or asked, and a read that nothing answers ends it.
  * Invariant: what a script does with a simulated answer is never held against it.
  */
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rm } from "node:fs/promises";
 import type { Found } from "../checks/findings.ts";
 import type { Check, Looked, Subject } from "../checks/pipeline.ts";
 import { type AgentScripts, readScripts } from "../checks/read-scripts.ts";
@@ -15,6 +13,7 @@ import { type WireError, kindOf, toWire } from "../errors.ts";
 import type { Json, RunRecord } from "../ports.ts";
 import { API } from "../primitive.ts";
 import { AGENTS, SCRIPTS } from "../workspace/layout.ts";
+import { scratchFolder } from "../workspace/scratch.ts";
 import { recordingOf } from "./backtest.ts";
 import type { Bench } from "./bench.ts";
 import { effectLines } from "./effect-lines.ts";
@@ -228,7 +227,7 @@ async function withStatements(
 ): Promise<void> {
   if (!header.uses.includes("importer")) return work(bench);
   const config = await bench.config(code.tree);
-  const dir = await mkdtemp(join(tmpdir(), "cleared-made-up-"));
+  const dir = scratchFolder(bench.dir);
   try {
     await writeStatements(
       dir,

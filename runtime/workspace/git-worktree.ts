@@ -2,14 +2,13 @@
  * The user's index and files: what differs from a commit at a few named paths, and bringing exactly those paths up to a new
  * commit without touching anything a person changed. Looks only at the named paths, never at the whole tree.
  */
-import { randomBytes } from "node:crypto";
-import { chmod, copyFile, lstat, mkdir, readdir, readFile, rename, rm, rmdir, stat, utimes, writeFile } from "node:fs/promises";
+import { chmod, copyFile, lstat, mkdir, readFile, rename, rm, rmdir, stat, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { ClearedError } from "../errors.ts";
-import { STATE } from "./layout.ts";
 import { writing } from "./git-leftovers.ts";
 import { git, tryGit } from "./git-process.ts";
 import { blobId, type Item } from "./git-tree.ts";
+import { scratchPath } from "./scratch.ts";
 
 /** One path a commit changes: its entry before and after, null where there is no file. */
 export interface Touched {
@@ -31,8 +30,6 @@ export interface Worktree {
   /** Moves the entries of the draft to `next`. */
   updateDraft(draft: string, touched: readonly Touched[]): Promise<void>;
   installIndex(draft: string): Promise<void>;
-  /** Removes staged content that a killed process left. */
-  sweep(): Promise<void>;
   /** Writes new content beside the tree, ready to be renamed into place; answers the name to pass to `replace`. */
   stage(path: string, next: Item, bytes: Buffer): Promise<string>;
   /** Puts staged content (null: nothing) into place if the file still is the `old` one. False: a person changed it, it is left alone. */
@@ -40,8 +37,6 @@ export interface Worktree {
 }
 
 const SPREAD = 400;
-// No commit takes this long, so older staged content belongs to a process that is gone.
-const STALE_MS = 600_000;
 
 /** @throws INTERNAL for a path that would leave the work tree or reach into git's or Cleared's own folder */
 export function assertPath(path: string): void {
@@ -58,8 +53,6 @@ export function assertPath(path: string): void {
 
 export function createWorktree(dir: string, gitDir: string): Worktree {
   const index = join(gitDir, "index");
-  const mine = randomBytes(6).toString("hex");
-  let count = 0;
 
   async function indexItems(touched: readonly Touched[], file: string): Promise<Map<string, Item>> {
     const wanted = new Set(touched.map((one) => one.path));
@@ -156,16 +149,8 @@ export function createWorktree(dir: string, gitDir: string): Worktree {
         if (error.code !== "ENOENT") throw error;
       });
     },
-    async sweep() {
-      const folder = join(dir, STATE, "tmp");
-      for (const name of await readdir(folder).catch(() => [])) {
-        const found = await stat(join(folder, name)).catch(() => null);
-        if (found !== null && found.mtimeMs < Date.now() - STALE_MS) await rm(join(folder, name), { recursive: true, force: true });
-      }
-    },
     async stage(path, next, bytes) {
-      await mkdir(join(dir, STATE, "tmp"), { recursive: true });
-      const staged = join(dir, STATE, "tmp", `${mine}-${++count}`);
+      const staged = scratchPath(dir);
       const present = await stat(join(dir, path)).catch(() => null);
       // Their own permission bits stay, also ones that git does not know.
       try {

@@ -14,6 +14,7 @@ import { parseTrailers } from "./git-message.ts";
 import { git, gitEnv, gitFailed, lockedBy, tryGit } from "./git-process.ts";
 import { createObjects } from "./git-tree.ts";
 import { commitsSaying } from "./git-undo.ts";
+import { sweepScratch } from "./scratch.ts";
 import { createWorktree } from "./git-worktree.ts";
 
 export interface GitOptions {
@@ -174,7 +175,7 @@ export async function createGit(dir: string, options: GitOptions): Promise<Git> 
   };
 
   sweepLeftovers(gitDir);
-  await worktree.sweep();
+  sweepScratch(dir);
   await committer.finish();
   return {
     head,

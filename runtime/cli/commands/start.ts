@@ -37,10 +37,12 @@ const CONFIRMED = "trust.yaml";
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
 export async function run(at: Invocation, _: (string | string[] | undefined)[], options: Record<string, unknown>): Promise<number> {
+  const wanted = { stop: false };
   for (let again = false; ; again = true) {
     try {
-      return await own(at, options);
+      return await own(at, options, wanted);
     } catch (error) {
+      if (wanted.stop && isFenced(error)) return 0;
       const code = error instanceof ClearedError ? error.code : "";
       // Taken over by a command: it ends, and then this process is wanted again. Another `cleared start` is not waited for.
       if (code === "OWNER_FENCED") at.output.note(`${toWire(error).message} It goes on here when that one ends.`);
@@ -50,7 +52,7 @@ export async function run(at: Invocation, _: (string | string[] | undefined)[], 
 }
 
 /** @throws OWNER_FENCED once another process has taken the workspace over, with everything closed */
-async function own(at: Invocation, options: Record<string, unknown>): Promise<number> {
+async function own(at: Invocation, options: Record<string, unknown>, wanted: { stop: boolean }): Promise<number> {
   const { output } = at;
   const dir = findWorkspace(at.dir);
   const { config } = readLocal(dir);
@@ -88,7 +90,10 @@ async function own(at: Invocation, options: Record<string, unknown>): Promise<nu
     );
   }
   // Once: a second Ctrl-C while it closes changes nothing.
-  const stop = () => ended.resolve(0);
+  const stop = () => {
+    wanted.stop = true;
+    ended.resolve(0);
+  };
   for (const signal of SIGNALS) process.on(signal, stop);
   const closing: (() => Promise<void>)[] = [() => host.close()];
   try {
@@ -148,9 +153,9 @@ async function own(at: Invocation, options: Record<string, unknown>): Promise<nu
     tellAlerts(at);
     return await ended.promise;
   } finally {
-    for (const signal of SIGNALS) process.off(signal, stop);
     // What cannot be closed because the workspace is another's now is no reason to leave the rest open.
     for (const close of closing.reverse()) await close().catch((error: unknown) => (isFenced(error) ? undefined : say(error)));
+    for (const signal of SIGNALS) process.off(signal, stop);
     if (triggers !== undefined) output.line("Stopped.");
   }
 }

@@ -1,0 +1,358 @@
+/**
+ * A day of a small business under a real `cleared start`: what people and the bank do, each act repeated until it is done, as a person does
+ * who finds the computer just started again. And everything the day leaves behind, to be compared with that of another day.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, readFileSync, readdirSync, readlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { asked, signAs } from "../../runtime/cli/decide.ts";
+import { openHost } from "../../runtime/cli/host.ts";
+import { createApi } from "../../runtime/cli/api.ts";
+import { readLocal } from "../../runtime/cli/local.ts";
+import { withStore } from "../../runtime/cli/look.ts";
+import { connectSocket } from "../../runtime/cli/socket.ts";
+import type { Card, Decision, Json, RunRecord } from "../../runtime/ports.ts";
+import { payAgent, STATEMENT } from "../engine/plugins.ts";
+import { type Workspace, workspace } from "../engine/harness.ts";
+import { below, commandOf } from "./processes.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const ENV = { ...process.env, GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_NOSYSTEM: "1", LC_ALL: "C.UTF-8", TZ: "UTC" };
+export const sleep = (ms: number): Promise<void> => new Promise((next) => setTimeout(next, ms));
+
+/** Takes its time before and after it pays, so that a kill falls in between. */
+const BANK = `import { appendFileSync, existsSync, readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { join } from "node:path";
+import { definePrimitive, z } from "cleared";
+
+const FILE = join(import.meta.dirname, "../.cleared/bank.jsonl");
+const lines = () => (existsSync(FILE) ? readFileSync(FILE, "utf8").trim().split("\\n").map((line) => JSON.parse(line)) : []);
+const known = (what, ctx) => lines().some((line) => line.what === what && line.key === ctx.key);
+const pay = (what, ms) => async (p, ctx) => {
+  await sleep(ms);
+  if (what !== "pay" || !known(what, ctx)) appendFileSync(FILE, JSON.stringify({ what, key: ctx.key }) + "\\n");
+  await sleep(ms);
+  return { ref: ctx.key.split("/")[1] };
+};
+const params = z.object({ to: z.string(), amount: z.string() });
+const base = { access: "external", effect: "external", summary: "Pay.", params, returns: z.object({ ref: z.string() }), errors: [], dryRun: () => ({ ref: "dry" }) };
+export const bank_pay = definePrimitive({ ...base, name: "bank_pay", idempotent: "key", example: 'bank_pay({ to: "A", amount: "1" })', run: pay("pay", 60) });
+export const bank_send = definePrimitive({ ...base, name: "bank_send", example: 'bank_send({ to: "A", amount: "1" })', run: pay("send", 150),
+  readBack: async (_, ctx) => (known("send", ctx) ? { happened: true, result: { ref: ctx.key.split("/")[1] } } : { happened: false }),
+});
+export const bank_wire = definePrimitive({ ...base, name: "bank_wire", example: 'bank_wire({ to: "A", amount: "1" })', run: pay("wire", 150) });
+`;
+
+const HELLO = (word: string): string => `/*\nname: Hello\nuses: [ctx]\n*/\nctx_log("${word}");\n"${word}";\n`;
+const SEPTEMBER = STATEMENT.replaceAll("/2026", "/2025");
+
+/** Runs that wait for a yes to pay, entries to confirm, a run to undo; and a store that knows all of it. */
+export async function prepareDay(): Promise<Workspace> {
+  const one = await workspace();
+  one.write("config.yaml", one.read("config.yaml").replace(/port: \d+/, "port: 0"));
+  one.commit({
+    "config.yaml": one.read("config.yaml"),
+    "plugins/bank.ts": BANK,
+    "agents/hello.ts": HELLO("hello"),
+    // Each in a month of its own, so that what one books is in no other one's way.
+    "agents/pay.ts": payAgent("bank_pay"),
+    "agents/send.ts": payAgent("bank_send")
+      .replaceAll("2026-11", "2026-12")
+      .replaceAll("invoice-7", "invoice-8")
+      .replaceAll("payment-7", "payment-8"),
+    "agents/wire.ts": payAgent("bank_wire")
+      .replaceAll("2026-11", "2027-01")
+      .replaceAll("invoice-7", "invoice-9")
+      .replaceAll("payment-7", "payment-9"),
+  });
+  one.write("import/september.csv", SEPTEMBER);
+  const day = await open(one, ["--accept-trust"]);
+  for (const agent of ["pay", "send", "wire", "book"]) await day.call("run", { agent, input: {}, wait: true });
+  await day.until(() => !existsSync(join(one.dir, "import/september.csv")));
+  await day.stop();
+  return one;
+}
+
+/** What a day consists of; by name, so that a drill can hold a part of it. */
+export const ACTS = {
+  async import(day: Day) {
+    await day.put("chase.csv", STATEMENT);
+    await day.until(() => existsSync(join(day.dir, "import/processed/chase.csv")));
+  },
+  async confirm(day: Day) {
+    for (const card of day
+      .cards()
+      .filter((one) => one.kind === "entry")
+      .slice(0, 2))
+      await day.decide(card, "approved");
+  },
+  pay: (day: Day) => approveRun(day, "pay"),
+  send: (day: Day) => approveRun(day, "send"),
+  wire: (day: Day) => approveRun(day, "wire"),
+  async undo(day: Day) {
+    const [run] = await day.runs("book");
+    await day.repeat(async () => {
+      const { code, said } = await day.command("undo", run?.id ?? "", "--yes");
+      return code === 0 || /undone already|taken back/i.test(said);
+    });
+    await day.until(() => day.cards(true).some((card) => card.title === "Booked one" && card.decision !== null));
+  },
+  async propose(day: Day) {
+    const proposed = () => day.cards(true).find((card) => card.kind === "proposal");
+    await day.repeat(async () => {
+      if (proposed() !== undefined) return true;
+      day.one.write("agents/hello.ts", HELLO("good day"));
+      await day.command("propose", "-m", "Say good day");
+      return false;
+    });
+    await day.until(() => day.cards().some((card) => card.kind === "proposal"));
+    const card = proposed();
+    if (card !== undefined) await day.decide(card, "approved");
+    await day.until(() => /applied/.test(JSON.stringify(proposed()?.body)));
+  },
+} as const;
+export type Act = keyof typeof ACTS;
+
+async function approveRun(day: Day, agent: string): Promise<void> {
+  const [run] = await day.runs(agent);
+  const card = day.cards(true).find((one) => one.run === run?.id && one.kind === "approval");
+  if (card !== undefined) await day.decide(card, "approved");
+  await day.until(async () => (await day.runs(agent))[0]?.status === "done");
+}
+
+export interface Day {
+  one: Workspace;
+  dir: string;
+  /** Of the launcher; another one after it was started again. */
+  pid(): number;
+  /** Everybody that was ever seen to belong to it. */
+  family: Set<number>;
+  /** Nobody answers what cannot be known yet: a stopped process may still go on. */
+  careful: { until: Promise<unknown> };
+  said(): string;
+  put(name: string, text: string): Promise<void>;
+  call(method: string, params: unknown): Promise<unknown>;
+  command(...args: string[]): Promise<{ code: number | null; said: string }>;
+  cards(all?: boolean): Card[];
+  runs(agent: string): Promise<RunRecord[]>;
+  decide(card: Card, decision: Decision["decision"], result?: Json): Promise<void>;
+  repeat(done: () => Promise<boolean>): Promise<void>;
+  /** Waits, and meanwhile does what somebody has to: starts Cleared again where it has ended, looks at the bank where it asks. */
+  until(met: () => boolean | Promise<boolean>): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const PATIENCE_MS = 120_000;
+const running = new Set<ChildProcess>();
+
+/** For afterAll. */
+export function killAll(): void {
+  for (const child of running) {
+    for (const pid of [child.pid ?? 0, ...below(child.pid ?? 0)]) {
+      try {
+        process.kill(pid, "SIGKILL");
+      } catch {
+        // ended by itself
+      }
+    }
+  }
+}
+
+function launch(dir: string, args: string[], hear: (text: string) => void): ChildProcess {
+  const child = spawn(process.execPath, [join(ROOT, "bin/cleared.js"), ...args], { cwd: dir, env: ENV, stdio: ["ignore", "pipe", "pipe"] });
+  running.add(child);
+  child.once("exit", () => running.delete(child));
+  child.stdout.on("data", (text) => hear(String(text)));
+  child.stderr.on("data", (text) => hear(String(text)));
+  return child;
+}
+
+/** Opens the day: `cleared start`, and whoever has to do with it. */
+export async function open(
+  one: Workspace,
+  options: string[] = [],
+  writer: (file: string, text: string) => Promise<void> = put,
+): Promise<Day> {
+  const { dir } = one;
+  let said = "";
+  let owner: ChildProcess | null = null;
+  let stopping = false;
+  const family = new Set<number>();
+  const ended = (child: ChildProcess | null) => child === null || child.exitCode !== null || child.signalCode !== null;
+  const keepUp = () => {
+    if (ended(owner) && !stopping) owner = launch(dir, ["start", ...options], (text) => (said += text));
+    if (owner?.pid !== undefined) for (const pid of [owner.pid, ...below(owner.pid)]) family.add(pid);
+  };
+  const look = <T>(read: (cards: Card[]) => T): Promise<T> => withStore(dir, (store) => read(store.queue(true)));
+  let known: Card[] = [];
+  const day: Day = {
+    one,
+    dir,
+    family,
+    careful: { until: Promise.resolve() },
+    pid: () => owner?.pid ?? 0,
+    said: () => said,
+    put: (name, text) => writer(join(dir, "import", name), text),
+    async call(method, params) {
+      for (let tries = 0; ; tries++) {
+        keepUp();
+        const owned = await connectSocket(dir);
+        try {
+          if (owned !== null) return await owned.call(method, params);
+        } catch (error) {
+          if ((error as { code?: string }).code !== "OWNER_BUSY" && (error as { code?: string }).code !== "OWNER_FENCED") throw error;
+        } finally {
+          owned?.close();
+        }
+        if (tries > 300) throw new Error(`nobody answers ${method}:\n${said.slice(-3000)}`);
+        await sleep(100);
+      }
+    },
+    async command(...args) {
+      let words = "";
+      const child = launch(dir, args, (text) => (words += text));
+      const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
+      said += `$ ${args.join(" ")}\n${words}[${code}]\n`;
+      return { code, said: words };
+    },
+    cards: (all = false) => known.filter((card) => all || card.decision === null),
+    runs: (agent) => withStore(dir, (store) => store.runs({ agent, limit: 50 })),
+    async decide(card, decision, result) {
+      await day.repeat(async () => {
+        const now = known.find((other) => other.id === card.id);
+        if (now === undefined || now.decision !== null) return true;
+        const signed = signAs(dir, readLocal(dir).trust, {
+          ...asked(now),
+          decision,
+          at: Date.now(),
+          ...(result === undefined ? {} : { result }),
+        });
+        await day.call("decide", { decision: signed }).catch((error: Error & { code?: string }) => {
+          if (error.code !== "CARD_CLOSED" && error.code !== "GIT_STATE" && error.code !== "STORE_FULL" && error.code !== "PROPOSAL_STATE")
+            throw error;
+          said += `${error.message}\n`;
+        });
+        return false;
+      });
+    },
+    async repeat(done) {
+      for (const end = Date.now() + PATIENCE_MS; ; ) {
+        keepUp();
+        await refresh();
+        if (await done().catch(retried)) return;
+        if (Date.now() > end) throw new Error(`not done in time:\n${said.slice(-3000)}`);
+        await sleep(100);
+      }
+    },
+    until: (met) =>
+      day.repeat(async () => {
+        const doubt = known.find((card) => card.kind === "in_doubt" && card.decision === null);
+        if (doubt !== undefined) await lookAtBank(doubt);
+        return met();
+      }),
+    async stop() {
+      stopping = true;
+      if (owner === null || ended(owner)) return;
+      const over = new Promise((resolve) => owner?.once("close", resolve));
+      owner.kill("SIGTERM");
+      await over;
+    },
+  };
+  /** What a disk without space refuses is tried again. */
+  const retried = (error: Error & { code?: string }): boolean => {
+    if (error.code !== "STORE_FULL" && error.code !== "OWNER_BUSY" && error.code !== "ENOSPC") throw error;
+    return false;
+  };
+  const refresh = async () => {
+    known = await look((cards) => cards);
+  };
+  const lookAtBank = async (card: Card) => {
+    await day.careful.until;
+    const { key } = card.body as { key: string };
+    const happened = acts(dir).some((act) => act.key === key);
+    await day.decide(card, happened ? "approved" : "rejected", happened ? { ref: key.split("/")[1] ?? "" } : undefined);
+  };
+  keepUp();
+  await day.until(async () => {
+    const owned = await connectSocket(dir);
+    owned?.close();
+    return owned !== null;
+  });
+  return day;
+}
+
+async function put(file: string, text: string): Promise<void> {
+  if (!existsSync(file)) writeFileSync(file, text);
+}
+
+function acts(dir: string): { what: string; key: string }[] {
+  const file = join(dir, ".cleared/bank.jsonl");
+  if (!existsSync(file)) return [];
+  const lines = readFileSync(file, "utf8").trim().split("\n");
+  return lines.map((line) => JSON.parse(line) as { what: string; key: string });
+}
+
+/** What a day left behind once everybody has gone; nothing of it depends on what happened in between. */
+export async function leftBy(day: Day): Promise<Json> {
+  const { one, dir } = day;
+  const plain = (text: string) =>
+    text
+      .replaceAll(/run_[0-9A-Z]{14}/g, "RUN")
+      .replaceAll(/\b[0-9a-f]{40}\b/g, "COMMIT")
+      .replaceAll(/prop_\w+/g, "PROP");
+  const host = await openHost(dir, { mode: "look" });
+  const balances = (await createApi(host).balances({})).map(({ account, balance }) => `${account.name} ${JSON.stringify(balance)}`);
+  await host.close();
+  const tree = one
+    .git("ls-tree", "-r", "--name-only", "HEAD")
+    .trim()
+    .split("\n")
+    .filter((path) => /^(journal|main|import|agents|data|cases)/.test(path));
+  const { cards, runs } = await withStore(dir, async (store) => ({ cards: store.queue(true), runs: await store.runs({ limit: 200 }) }));
+  return {
+    tree: Object.fromEntries(tree.map((path) => [plain(path), plain(one.git("show", `HEAD:${path}`))])),
+    balances,
+    commits: one.git("log", "--format=%s").trim().split("\n").map(plain).sort(),
+    changed: one.git("status", "--porcelain"),
+    fsck: one.git("fsck", "--strict", "--no-dangling").trim(),
+    outside: acts(dir)
+      .map((act) => act.what)
+      .sort(),
+    // A question of doubt is one more than in a calm day, and open no longer.
+    cards: cards
+      .filter((card) => card.kind !== "in_doubt" || card.decision === null)
+      .map((card) => `${card.kind} ${plain(card.title)} ${card.decision?.decision ?? "open"}`)
+      .sort(),
+    // The command that takes over from a stopped owner starts a run of its own.
+    runs: runs
+      .filter((run) => run.agent !== "quick")
+      .map((run) => `${run.agent} ${run.status} ${run.outcome} ${run.error?.code ?? ""}`)
+      .sort(),
+    statements: readdirSync(join(dir, "import"), { recursive: true }).map(String).sort(),
+    leftovers: leftovers(dir),
+    processes: processesOf(day),
+  };
+}
+
+/** What must not stay behind when everybody has gone. */
+function leftovers(dir: string): string[] {
+  const inGit = readdirSync(join(dir, ".git"), { recursive: true })
+    .map(String)
+    .filter((name) => /\.lock$|tmp_|^cleared-|packed-refs\.new|crash/.test(name));
+  const inState = readdirSync(join(dir, ".cleared")).filter((name) => /^sock|\.new$|^refresh|\.tmp$/.test(name));
+  const staged = existsSync(join(dir, ".cleared/tmp")) ? readdirSync(join(dir, ".cleared/tmp")) : [];
+  return [...inGit, ...inState, ...staged];
+}
+
+function processesOf({ dir, family }: Day): string[] {
+  const here = readdirSync("/proc").filter((pid) => {
+    if (!/^\d+$/.test(pid) || Number(pid) === process.pid) return false;
+    try {
+      return family.has(Number(pid)) || readlinkSync(`/proc/${pid}/cwd`).startsWith(dir);
+    } catch {
+      return false;
+    }
+  });
+  return here.map((pid) => commandOf(Number(pid))).filter((command) => command !== "");
+}

@@ -1,0 +1,63 @@
+/**
+ * The drill: parts of a day under a real `cleared start`, each disturbed once - somebody is killed or stopped, a lock lies about, the disk
+ * is full - and each leaves what an undisturbed one leaves, and nothing beside it. A seeded tenth of 500; all of them with CLEARED_LONG=1.
+ */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { removeAll, type Workspace } from "../engine/harness.ts";
+import { atOnce } from "../modes.ts";
+import { type Act, killAll, prepareDay } from "./day.ts";
+import { type Drill, WHOLE_DAY, calm, drill, hold } from "./drill.ts";
+
+const LONG = process.env["CLEARED_LONG"] === "1";
+const [first, count] = (process.env["DRILLS"] ?? (LONG ? "0,500" : "0,50")).split(",").map(Number) as [number, number];
+// Each tenth of the long ones is a whole day.
+const drills = Array.from({ length: count }, (_, i) => drill(first + i, LONG && (first + i) % 10 === 9));
+
+let template: Workspace;
+const calms = new Map<readonly Act[], Awaited<ReturnType<typeof calm>>>();
+beforeAll(async () => {
+  template = await prepareDay();
+}, 120_000);
+afterAll(async () => {
+  killAll();
+  await removeAll();
+});
+
+async function calmOf(part: readonly Act[]) {
+  const key = [...calms.keys()].find((known) => known.join() === part.join()) ?? part;
+  const found = calms.get(key) ?? (await calm(template, key));
+  calms.set(key, found);
+  return found;
+}
+
+test.runIf(process.platform === "linux")(
+  `${count} drills end as if nothing had happened`,
+  async () => {
+    for (const part of new Set(drills.map((one) => one.part.join()))) await calmOf(part.split(",") as Act[]);
+    const broken: unknown[] = [];
+    await atOnce(drills, async (one: Drill) => {
+      const { left: wanted, ms } = await calmOf(one.part);
+      const same = (left: unknown) => JSON.stringify(left) === JSON.stringify(wanted);
+      try {
+        const left = await hold(one, template, ms, (found) => !same(found));
+        if (left !== null && !same(left)) broken.push({ ...one, ...difference(left, wanted) });
+      } catch (error) {
+        broken.push({ ...one, error: String(error).slice(0, 2500) });
+      }
+    });
+    expect(broken).toEqual([]);
+  },
+  LONG ? 3 * 3_600_000 : 900_000,
+);
+
+/** Only what is not the same. */
+function difference(left: unknown, wanted: unknown): object {
+  const [a, b] = [left as Record<string, unknown>, wanted as Record<string, unknown>];
+  return Object.fromEntries(
+    Object.keys(b).flatMap((key) => (JSON.stringify(a[key]) === JSON.stringify(b[key]) ? [] : [[key, { left: a[key], wanted: b[key] }]])),
+  );
+}
+
+test("whole days are held where time allows", () => {
+  expect(drills.some((one) => one.part === WHOLE_DAY)).toBe(LONG && count >= 10);
+});
