@@ -7,7 +7,7 @@ import { type Api, createApi } from "./api.ts";
 import { type Host, type HostOptions, openHost } from "./host.ts";
 import { senderOf } from "./notices.ts";
 import { printable } from "./output.ts";
-import { type Connection, connectSocket } from "./socket.ts";
+import { type Connection, connectSocket, dropSocket } from "./socket.ts";
 import { wakeWaiting } from "./wake.ts";
 
 // Another command that works on the workspace ends by itself; an import of 50,000 rows takes some 20 s.
@@ -26,7 +26,9 @@ export async function openOwner(dir: string, options: Omit<HostOptions, "mode"> 
     const owner = await connectSocket(dir);
     if (owner !== null) return { owner };
     try {
-      return { host: await openHost(dir, { ...options, mode: "owner" }) };
+      const host = await openHost(dir, { ...options, mode: "owner" });
+      dropSocket(dir);
+      return { host };
     } catch (error) {
       if (!(error instanceof ClearedError) || error.code !== "OWNER_BUSY" || Date.now() - began > OWNER_PATIENCE_MS) throw error;
       if (!said && Date.now() - began > SAY_AFTER_MS) {

@@ -92,7 +92,8 @@ async function runImports(host: Host, files: readonly ImportFile[], how: Asked):
       if (run.status === "waiting")
         throw new ClearedError(
           "RUN_WAITS",
-          `The import ${id} waits (${run.reason}): ${run.waitsFor}. Commit or undo your edit, or check out the branch.`,
+          // A sentence names what is in the way; else these are files with a person's edit.
+          `The import ${id} waits: ${run.waitsFor?.endsWith(".") === true ? run.waitsFor : `${run.waitsFor} (${run.reason}). Commit or undo your edit.`}`,
         );
       if (run.error !== null) failure = run;
       for (const receipt of run.error === null ? receiptsOf(await host.engine.steps(id)) : []) {

@@ -2,8 +2,12 @@
  * Cards of entries follow the books, which are what HEAD says: an entry that is pending again (its approval was reverted by plain git)
  * asks again, one that no longer waits (confirmed, corrected or removed by plain git) asks no more.
  */
-import type { Entry } from "../ports.ts";
+import { NOTHING_ASKED, getFact, setFact } from "../engine/cards.ts";
+import type { Entry, Tree } from "../ports.ts";
+import { RECEIPTS } from "../workspace/layout.ts";
 import { loadMonth, monthFiles } from "../workspace/months.ts";
+import { receiptFromYaml } from "../workspace/receipt.ts";
+import { questionsOf } from "../workspace/view-receipt.ts";
 import { isDeciding } from "./decide.ts";
 import type { Host } from "./host.ts";
 
@@ -15,9 +19,34 @@ export async function reconcileCards(host: Host): Promise<boolean> {
   for (const file of await monthFiles(tree)) {
     for (const entry of (await loadMonth(tree, file))?.entries ?? []) if (entry.status === "pending-review") pending.set(entry.id, entry);
   }
+  const refused = getFact(host.database, ASKED) === null ? await refusedRows(tree) : [];
   // One transaction: a fresh clone may have thousands of entries to ask about.
-  host.database.write(() => follow(host, pending));
+  host.database.write(() => {
+    follow(host, pending);
+    for (const question of refused) askAgain(host, question);
+    setFact(host.database, ASKED, "yes");
+  });
   return true;
+}
+
+/** Of a store whose cards of refused rows are all there: a run opens them, and a store that was made anew asks once what HEAD says. */
+const ASKED = "refused rows are asked";
+type Question = ReturnType<typeof questionsOf>[number];
+
+async function refusedRows(tree: Tree): Promise<Question[]> {
+  const found: Question[] = [];
+  for (const { path } of await tree.list(RECEIPTS)) {
+    const text = await tree.read(path);
+    if (text?.includes("refused: []") === false) found.push(...questionsOf(receiptFromYaml(text, path)));
+  }
+  return found;
+}
+
+function askAgain({ cards, clock }: Host, { title, body, row }: Question): void {
+  if (row === undefined) return;
+  const key = `row:${row.hash}:${row.line}`;
+  if (cards.list({ open: true, kind: "row" }).some((card) => card.key === key)) return;
+  cards.open(key, { kind: "row", title, body: { ...row, about: body }, run: null, ...NOTHING_ASKED }, clock.now());
 }
 
 function follow(host: Host, pending: ReadonlyMap<string, Entry>): void {

@@ -99,6 +99,11 @@ export function serveSocket(
   });
 }
 
+/** Nobody serves it: the caller has just taken the lease. */
+export function dropSocket(dir: string): void {
+  if (process.platform !== "win32") rmSync(socketPath(dir), { force: true });
+}
+
 export interface Connection {
   call(method: string, params: unknown): Promise<unknown>;
   close(): void;

@@ -103,6 +103,7 @@ function endingHolder<T>(database: Database, clock: Clock, take: () => T): T {
     const isLocked = error instanceof ClearedError && error.code === "OWNER_BUSY" && error.cause !== undefined;
     if (!isLocked || held === undefined || !isReplaceable(held, clock.now()) || !standsStill(held.pid)) throw error;
     process.kill(held.pid, "SIGKILL");
+    for (let n = 0; n < 200 && isAlive(held.owner); n++) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
     return take();
   }
 }

@@ -3,17 +3,17 @@
  * Objects first, then a record of what is about to happen, then the branch by compare-and-swap, then index and files. The swap is
  * the point of no return: killed before it nothing has happened; killed after it the next call finishes from the record.
  */
-import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { ClearedError } from "../errors.ts";
 import type { CommitRequest, CommitResult } from "../ports.ts";
 import { keepNote, writing } from "./git-leftovers.ts";
 import type { IndexLock } from "./git-lock.ts";
 import { composeMessage } from "./git-message.ts";
-import { gitFailed, KeptGit, lockedBy, type Take, tryGit } from "./git-process.ts";
+import { gitFailed, KeptGit, lockedBy, type Take } from "./git-process.ts";
+import { createRecord } from "./git-record.ts";
 import { blobId, isFile, type FileTree, type Objects } from "./git-tree.ts";
 import { assertPath, type Touched, type Worktree } from "./git-worktree.ts";
-import { STATE } from "./layout.ts";
 
 export type Stage = "objects" | "draft" | "locked" | "recorded" | "moved" | "index" | "files";
 
@@ -34,19 +34,13 @@ export interface CommitterParts {
 
 export interface Committer {
   commit(request: CommitRequest): Promise<CommitResult>;
-  /** Finishes what a killed process began. False while that must wait, because git is busy or another branch is checked out. */
-  finish(): Promise<boolean>;
+  /** Finishes what a killed process began; answers why that must wait, or null. */
+  finish(): Promise<string | null>;
   close(): Promise<void>;
 }
 
 interface Change extends Touched {
   bytes: Buffer | null;
-}
-
-/** What is written down before the branch moves, so that index and files can follow after a kill. */
-interface Intent {
-  commit: string;
-  touched: Touched[];
 }
 
 const LOCK_WAIT_MS = 2000;
@@ -64,9 +58,10 @@ const takeMoved: Take<true> = (output) => {
 };
 
 export function createCommitter(parts: CommitterParts): Committer {
-  const { dir, gitDir, objects, worktree, lock } = parts;
-  const recordFile = join(dir, STATE, "refresh.json");
-  let importer = new KeptGit(gitDir, IMPORT);
+  const { gitDir, objects, worktree, lock } = parts;
+  const record = createRecord(parts);
+  const startImporter = () => new KeptGit(gitDir, IMPORT, () => note?.killed());
+  let importer = startImporter();
   const mover = new KeptGit(gitDir, ["update-ref", "-m", "cleared: commit", "--stdin"]);
   let imports = 0;
   let note: ReturnType<typeof keepNote> | null = null;
@@ -99,7 +94,7 @@ export function createCommitter(parts: CommitterParts): Committer {
   async function write(parent: string, message: string, changes: readonly Change[]): Promise<string> {
     if (++imports % IMPORTS_PER_PROCESS === 0) {
       await importer.close();
-      importer = new KeptGit(gitDir, IMPORT);
+      importer = startImporter();
       note?.drop();
       note = null;
     }
@@ -147,80 +142,26 @@ export function createCommitter(parts: CommitterParts): Committer {
     });
   }
 
-  async function writeIntent(intent: Intent): Promise<void> {
-    await mkdir(join(dir, STATE), { recursive: true });
-    const draft = `${recordFile}.new`;
-    const file = await open(draft, "w", 0o600);
-    await file.writeFile(JSON.stringify(intent));
-    await file.sync();
-    await file.close();
-    await rename(draft, recordFile);
-  }
-
-  async function readIntent(): Promise<Intent | null> {
-    const text = await readFile(recordFile, "utf8").catch((error: NodeJS.ErrnoException) => {
-      if (error.code === "ENOENT") return null;
-      throw error;
-    });
-    if (text === null) return null;
-    try {
-      const intent = JSON.parse(text) as Intent;
-      for (const { path } of intent.touched) assertPath(path);
-      return intent;
-    } catch {
-      // It is renamed into place whole; anything else was not written by us and says nothing about the tree.
-      await rm(recordFile, { force: true });
-      return null;
-    }
-  }
-
-  async function finish(): Promise<boolean> {
-    if ((await readIntent()) === null) return true;
-    if (!(await lock.take(LOCK_WAIT_MS))) return false;
-    try {
-      const intent = await readIntent();
-      if (intent === null) return true;
-      if ((await parts.blockedBy()) !== null) return false;
-      const head = await parts.head();
-      const moved = head === intent.commit || (await tryGit(dir, ["merge-base", "--is-ancestor", intent.commit, head])).status === 0;
-      if (moved) {
-        const tree = objects.tree(head);
-        const touched: Touched[] = [];
-        for (const one of intent.touched) touched.push({ path: one.path, old: one.old, next: await tree.item(one.path) });
-        await worktree.copyIndex(lock.draft);
-        await worktree.updateDraft(lock.draft, await worktree.untouched(lock.draft, touched));
-        lock.assertHeld();
-        await worktree.installIndex(lock.draft);
-        for (const one of touched) {
-          const text = one.next === null ? null : await objects.find(one.next.oid);
-          await worktree.replace(one, one.next === null || text === null ? null : await worktree.stage(one.path, one.next, text.bytes));
-        }
-      }
-      lock.assertHeld();
-      await rm(recordFile, { force: true });
-      return true;
-    } finally {
-      lock.release();
-    }
-  }
-
   type Attempt = CommitResult | "again";
 
   /** Files that differ are a person's edit, unless another process of ours is just bringing them to a newer HEAD. */
   async function edit(paths: string[], head: string): Promise<Attempt> {
-    return (await readIntent()) !== null || (await parts.head()) !== head ? "again" : { status: "user_edit", paths };
+    return (await record.read()) !== null || (await parts.head()) !== head ? "again" : { status: "user_edit", paths };
   }
 
   async function attempt(request: CommitRequest, message: string): Promise<Attempt> {
     const reason = await parts.blockedBy();
     if (reason !== null) return { status: "blocked", reason };
-    if (!(await finish())) return { status: "blocked", reason: lockedBy("index.lock") };
+    const waits = await record.finish();
+    if (waits !== null) return { status: "blocked", reason: waits };
     const head = await parts.head();
     const tree = objects.tree(head);
     const changes = await compare(tree, await request.build(tree));
     if (changes.length === 0) return { status: "unchanged" };
     const inFiles = await worktree.editedFiles(changes);
     if (inFiles.length > 0) return await edit(inFiles, head);
+    const barred = await worktree.barred(changes);
+    if (barred !== null) return { status: "blocked", reason: barred };
 
     const mark = await worktree.copyIndex(lock.draft);
     const [commit, edited] = await Promise.all([write(head, message, changes), worktree.edited(changes, lock.draft)]);
@@ -237,18 +178,19 @@ export function createCommitter(parts: CommitterParts): Committer {
       // What was looked at without the lock is looked at again under it: the index by its mark, the files by their content.
       if ((await worktree.indexMark()) !== mark || (await parts.blockedBy()) !== null) return "again";
       if ((await worktree.editedFiles(changes)).length > 0) return "again";
-      await writeIntent({ commit, touched: changes.map(({ path, old, next }) => ({ path, old, next })) });
+      await record.write({ commit, touched: changes.map(({ path, old, next }) => ({ path, old, next })) });
       parts.reached("recorded");
       let moved = false;
       try {
         request.guard?.();
         moved = await move(commit, head);
       } finally {
-        lock.assertHeld();
-        if (!moved) await rm(recordFile, { force: true });
+        if (!moved) lock.assertHeld();
+        if (!moved) await record.drop();
       }
       if (!moved) return "again";
       parts.reached("moved");
+      lock.assertHeld();
       await worktree.installIndex(lock.draft);
       parts.reached("index");
       const kept: string[] = [];
@@ -257,7 +199,7 @@ export function createCommitter(parts: CommitterParts): Committer {
       }
       parts.reached("files");
       lock.assertHeld();
-      await rm(recordFile, { force: true });
+      await record.drop();
       staged.clear();
       return { status: "committed", commit, paths: changes.map((change) => change.path), ...(kept.length === 0 ? {} : { kept }) };
     } finally {
@@ -269,7 +211,7 @@ export function createCommitter(parts: CommitterParts): Committer {
   let last: Promise<unknown> = Promise.resolve();
 
   return {
-    finish,
+    finish: record.finish,
     async commit(request) {
       const turn = last.then(async (): Promise<CommitResult> => {
         const message = composeMessage(request.message, request.trailers);
@@ -294,7 +236,6 @@ export function createCommitter(parts: CommitterParts): Committer {
       await last;
       await Promise.all([importer.close(), mover.close()]);
       note?.drop();
-      note = null;
     },
   };
 }

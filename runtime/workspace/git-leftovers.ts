@@ -47,8 +47,8 @@ export function gitDirOf(dir: string): string {
   );
 }
 
-/** Objects are being written until `drop` is called: what git leaves of them in the middle is ours. */
-export function keepNote(gitDir: string): { drop(): void } {
+/** Objects are being written until `drop` is called: what git leaves of them in the middle is ours. `killed`: one that wrote them was. */
+export function keepNote(gitDir: string): { killed(): void; drop(): void } {
   const note = notes.get(gitDir) ?? {
     file: join(gitDir, `cleared-git-${identityOf(process.pid).replace(":", "-")}-${randomBytes(4).toString("hex")}`),
     users: 0,
@@ -57,8 +57,12 @@ export function keepNote(gitDir: string): { drop(): void } {
   };
   notes.set(gitDir, note);
   if (note.users++ === 0) write(note);
+  let dropped = false;
   return {
+    killed: () => void (note.killed = true),
     drop() {
+      if (dropped) return;
+      dropped = true;
       if (--note.users > 0) return;
       notes.delete(gitDir);
       if (note.killed) sweepObjects(gitDir);

@@ -190,6 +190,7 @@ interface Asked {
 export class KeptGit {
   readonly #dir: string;
   readonly #args: string[];
+  readonly #killed: () => void;
   #child: ChildProcess | null = null;
   #asked: Asked[] = [];
   #chunks: Buffer[] = [];
@@ -197,9 +198,11 @@ export class KeptGit {
   #need = 1;
   #words = "";
 
-  constructor(dir: string, args: string[]) {
+  /** `killed` hears of each end by a signal. */
+  constructor(dir: string, args: string[], killed: () => void = () => undefined) {
     this.#dir = dir;
     this.#args = args;
+    this.#killed = killed;
   }
 
   /** Process id while the command is open. */
@@ -259,6 +262,7 @@ export class KeptGit {
   #lost(child: ChildProcess, how: Pick<GitOutput, "stderr" | "killed">): void {
     if (child !== this.#child) return;
     this.#child = null;
+    if (how.killed) this.#killed();
     const left = this.#asked;
     this.#asked = [];
     for (const asked of left) asked.reject(gitFailed(`git ${this.#args[0] ?? ""}`, how));

@@ -2,7 +2,8 @@
  * The user's index and files: what differs from a commit at a few named paths, and bringing exactly those paths up to a new
  * commit without touching anything a person changed. Looks only at the named paths, never at the whole tree.
  */
-import { chmod, copyFile, lstat, mkdir, readFile, rename, rm, rmdir, stat, utimes, writeFile } from "node:fs/promises";
+import { constants, existsSync } from "node:fs";
+import { access, chmod, copyFile, lstat, mkdir, readFile, rename, rm, rmdir, stat, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { ClearedError } from "../errors.ts";
 import { writing } from "./git-leftovers.ts";
@@ -30,6 +31,8 @@ export interface Worktree {
   /** Moves the entries of the draft to `next`. */
   updateDraft(draft: string, touched: readonly Touched[]): Promise<void>;
   installIndex(draft: string): Promise<void>;
+  /** Why one of these files may not be put into its place, or null: a folder that may not be written to, a disk that is read-only. */
+  barred(touched: readonly Touched[]): Promise<string | null>;
   /** Writes new content beside the tree, ready to be renamed into place; answers the name to pass to `replace`. */
   stage(path: string, next: Item, bytes: Buffer): Promise<string>;
   /** Puts staged content (null: nothing) into place if the file still is the `old` one. False: a person changed it, it is left alone. */
@@ -148,6 +151,17 @@ export function createWorktree(dir: string, gitDir: string): Worktree {
       await rename(draft, index).catch((error: NodeJS.ErrnoException) => {
         if (error.code !== "ENOENT") throw error;
       });
+    },
+    async barred(touched) {
+      for (const { path } of touched) {
+        let folder = dirname(path);
+        while (folder !== "." && !existsSync(join(dir, folder))) folder = dirname(folder);
+        const why = await access(join(dir, folder), constants.W_OK | constants.X_OK).catch((error: NodeJS.ErrnoException) => error.code);
+        const name = folder === "." ? "the folder of the workspace" : `${folder}/`;
+        if (why !== undefined)
+          return `${path} cannot be written: ${name} is read-only (${why}). It goes on by itself once it may be written to.`;
+      }
+      return null;
     },
     async stage(path, next, bytes) {
       const staged = scratchPath(dir);

@@ -176,7 +176,16 @@ export async function createGit(dir: string, options: GitOptions): Promise<Git> 
 
   sweepLeftovers(gitDir);
   sweepScratch(dir);
-  await committer.finish();
+  const close = async () => {
+    await committer.close();
+    await objects.close();
+    lock.close();
+    sweepLeftovers(gitDir);
+  };
+  await committer.finish().catch(async (error: unknown) => {
+    await close();
+    throw error;
+  });
   return {
     head,
     async blockedBy() {
@@ -211,11 +220,6 @@ export async function createGit(dir: string, options: GitOptions): Promise<Git> 
     async unpin(commit) {
       await writing(gitDir, {}, () => git(dir, ["update-ref", "-d", pinRef(commit)]));
     },
-    async close() {
-      await committer.close();
-      await objects.close();
-      lock.close();
-      sweepLeftovers(gitDir);
-    },
+    close,
   };
 }

@@ -2,7 +2,7 @@
  * The receipt of an import: what became of every row of the file, what the statement proved, and a card for each refused row. The file of
  * a content's receipt adds up what all runs over it have booked; a run that books nothing new leaves another's receipt as it is.
  */
-import type { Json, Receipt, Refused, Tree } from "../ports.ts";
+import type { Change, Receipt, Refused, Tree } from "../ports.ts";
 import type { Config } from "./config.ts";
 import { contradictionOf } from "./contradiction.ts";
 import { IMPORT, RECEIPTS, receiptFile } from "./layout.ts";
@@ -83,21 +83,23 @@ export async function writeReceipt(name: string, found: Parsed, context: Context
     });
   }
   const isOld = ({ line }: Refused): boolean => before?.later !== undefined && before.refused.some((row) => row.line === line);
-  for (const one of cardsOf(
-    name,
-    whole.refused.filter((row) => !isOld(row)),
-  )) {
-    const { title, line, ...body } = one;
-    const guess: { [key: string]: Json } = parsed.guess === null ? {} : { dialect: parsed.guess };
-    overlay.record({
-      op: "review",
-      title: title.slice(0, 200),
-      body: { file: `${IMPORT}${name}`, line, ...body, ...guess },
-      entry: null,
-      row: { hash: parsed.hash, line },
-    });
-  }
+  const refused = whole.refused.filter((row) => !isOld(row));
+  for (const question of questionsOf({ file: name, hash: parsed.hash, refused }, parsed.guess)) overlay.record(question);
   return receipt;
+}
+
+/** What a person is asked about the rows that were refused: a question for each, or one for all of them. `guess`: the dialect it may be. */
+export function questionsOf(
+  { file, hash, refused }: Pick<Receipt, "file" | "hash" | "refused">,
+  guess: Parsed["guess"] = null,
+): Extract<Change, { op: "review" }>[] {
+  return cardsOf(file, refused).map(({ title, line, ...body }) => ({
+    op: "review",
+    title: title.slice(0, 200),
+    body: { file: `${IMPORT}${file}`, line, ...body, ...(guess === null ? {} : { dialect: guess }) },
+    entry: null,
+    row: { hash, line },
+  }));
 }
 
 function isRepeated(name: string, before: Receipt, { again }: Context): boolean {

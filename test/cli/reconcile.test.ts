@@ -61,3 +61,34 @@ test("an approval that plain git takes back asks again, and an entry that plain 
   await reconcileCards(host);
   expect(titles()).toEqual([]);
 });
+
+test("a lost store asks again about the rows that the receipts say were refused, and a row that was closed is asked no more", async () => {
+  dir = mkdtempSync(join(tmpdir(), "cleared-reconcile-"));
+  const workspace = join(dir, "books");
+  await initWorkspace(workspace, { name: "Acme", from: root, person: "Ann" });
+  cpSync(join(root, "test", "statements", "own_refused_rows.csv"), join(workspace, "import", "a.csv"));
+  host = await openHost(workspace, { mode: "owner" });
+  await createApi(host).run({ agent: "ingest", input: {}, wait: true });
+  const rows = () => (host as Host).cards.list({ open: true, kind: "row" }).map(({ title, body }) => JSON.stringify([title, body]));
+  const asked = rows();
+  expect(asked.length).toBeGreaterThan(1);
+  await reconcileCards(host);
+  expect(rows()).toEqual(asked);
+
+  const lose = async () => {
+    await host?.close();
+    for (const end of ["", "-wal", "-shm"]) rmSync(join(workspace, `.cleared/store.db${end}`), { force: true });
+    host = await openHost(workspace, { mode: "owner" });
+    await reconcileCards(host);
+  };
+  await lose();
+  expect(rows()).toEqual(asked);
+  const [card] = (host as Host).cards.list({ open: true, kind: "row" });
+  await createApi(host as Host).decide({
+    decision: signAs(workspace, (host as Host).trust, { card: card?.id ?? 0, decision: "rejected", at: Date.now() }),
+  });
+  await reconcileCards(host as Host);
+  expect(rows()).toEqual(asked.slice(1));
+  await lose();
+  expect(rows()).toEqual(asked.slice(1));
+});

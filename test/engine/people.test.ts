@@ -1,9 +1,10 @@
 /** People at work beside a run: they edit its script, their own files, the branch; nothing of theirs is lost or swept into a commit. */
-import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
+import { execFileSync, spawn } from "node:child_process";
+import { chmodSync, existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import type { Host } from "../../runtime/cli/host.ts";
+import { wakeWaiting } from "../../runtime/cli/wake.ts";
 import { API } from "../../runtime/primitive.ts";
 import { close, closeAll, decide, host, removeAll, run, start, workspace, type Workspace } from "./harness.ts";
 
@@ -102,6 +103,41 @@ describe("the user's repository", () => {
       expect(one.git("status", "--porcelain")).toBe("");
     },
   );
+
+  test("while the folder of a month may not be written to, nothing is committed, the run waits and names it, then lands", async (context) => {
+    const one = await workspace();
+    mkdirSync(join(one.dir, "journal/2026"), { recursive: true });
+    const folder = join(one.dir, "journal/2026");
+    // Nothing is read-only for root but a read-only disk.
+    const asRoot = process.getuid?.() === 0;
+    const mount = (...args: string[]) => execFileSync("mount", args, { stdio: "ignore" });
+    try {
+      if (asRoot) mount("--bind", folder, folder);
+      if (asRoot) mount("-o", "remount,ro,bind", folder);
+      else chmodSync(folder, 0o555);
+    } catch {
+      return context.skip("a read-only disk cannot be made here");
+    }
+    const free = () => (asRoot ? execFileSync("umount", ["-l", folder]) : chmodSync(folder, 0o755));
+    try {
+      const head = one.git("rev-parse", "HEAD");
+      const opened = await host(one);
+      const waiting = await run(opened, "book");
+      expect(waiting).toMatchObject({
+        status: "waiting",
+        reason: "user_edit",
+        waitsFor: expect.stringMatching(/journal\/2026\/ is read-only/),
+      });
+      expect([one.git("rev-parse", "HEAD"), one.git("status", "--porcelain")]).toEqual([head, ""]);
+      free();
+      await wakeWaiting(opened);
+      expect(await opened.engine.result(waiting.id, { ended: true, timeoutMs: 10_000 })).toMatchObject({ status: "done" });
+      expect(one.git("status", "--porcelain")).toBe("");
+    } catch (error) {
+      free();
+      throw error;
+    }
+  });
 
   test("another branch or a merge in progress: the run waits and says why, then lands on its own branch", async () => {
     const one = await workspace({ "both.txt": "base\n" });

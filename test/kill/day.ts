@@ -6,8 +6,6 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, readFileSync, readdirSync, readlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { asked, signAs } from "../../runtime/cli/decide.ts";
-import { openHost } from "../../runtime/cli/host.ts";
-import { createApi } from "../../runtime/cli/api.ts";
 import { readLocal } from "../../runtime/cli/local.ts";
 import { withStore } from "../../runtime/cli/look.ts";
 import { connectSocket } from "../../runtime/cli/socket.ts";
@@ -70,6 +68,8 @@ export async function prepareDay(): Promise<Workspace> {
   const day = await open(one, ["--accept-trust"]);
   for (const agent of ["pay", "send", "wire", "book"]) await day.call("run", { agent, input: {}, wait: true });
   await day.until(() => !existsSync(join(one.dir, "import/september.csv")));
+  // Checked once here, not in each drill.
+  await day.until(async () => ((await day.call("agents", {})) as { checked: unknown }[]).every((agent) => agent.checked !== null));
   await day.stop();
   return one;
 }
@@ -182,10 +182,10 @@ export async function open(
   const ended = (child: ChildProcess | null) => child === null || child.exitCode !== null || child.signalCode !== null;
   const keepUp = () => {
     if (ended(owner) && !stopping) owner = launch(dir, ["start", ...options], (text) => (said += text));
-    if (owner?.pid !== undefined) for (const pid of [owner.pid, ...below(owner.pid)]) family.add(pid);
+    if (owner?.pid !== undefined && counted++ % 5 === 0) for (const pid of [owner.pid, ...below(owner.pid)]) family.add(pid);
   };
-  const look = <T>(read: (cards: Card[]) => T): Promise<T> => withStore(dir, (store) => read(store.queue(true)));
   let known: Card[] = [];
+  let counted = 0;
   const day: Day = {
     one,
     dir,
@@ -265,7 +265,7 @@ export async function open(
     return false;
   };
   const refresh = async () => {
-    known = await look((cards) => cards);
+    known = await withStore(dir, (store) => store.queue(true));
   };
   const lookAtBank = async (card: Card) => {
     await day.careful.until;
@@ -301,18 +301,15 @@ export async function leftBy(day: Day): Promise<Json> {
       .replaceAll(/run_[0-9A-Z]{14}/g, "RUN")
       .replaceAll(/\b[0-9a-f]{40}\b/g, "COMMIT")
       .replaceAll(/prop_\w+/g, "PROP");
-  const host = await openHost(dir, { mode: "look" });
-  const balances = (await createApi(host).balances({})).map(({ account, balance }) => `${account.name} ${JSON.stringify(balance)}`);
-  await host.close();
+  // The tree as it lies there, which `changed` says is the one of HEAD; so are the balances, which are sums of it.
   const tree = one
-    .git("ls-tree", "-r", "--name-only", "HEAD")
+    .git("ls-files")
     .trim()
     .split("\n")
     .filter((path) => /^(journal|main|import|agents|data|cases)/.test(path));
   const { cards, runs } = await withStore(dir, async (store) => ({ cards: store.queue(true), runs: await store.runs({ limit: 200 }) }));
   return {
-    tree: Object.fromEntries(tree.map((path) => [plain(path), plain(one.git("show", `HEAD:${path}`))])),
-    balances,
+    tree: Object.fromEntries(tree.map((path) => [plain(path), plain(one.read(path))])),
     commits: one.git("log", "--format=%s").trim().split("\n").map(plain).sort(),
     changed: one.git("status", "--porcelain"),
     fsck: one.git("fsck", "--strict", "--no-dangling").trim(),

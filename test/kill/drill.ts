@@ -10,8 +10,8 @@ import { below, commandOf, seeded, signal } from "./processes.ts";
 // Longer than the lease of an owner (10 s).
 const STOPPED_MS = 13_000;
 
-/** Acts that belong together; a drill holds one of these. */
-const PARTS: readonly (readonly Act[])[] = [["import", "confirm"], ["pay", "send"], ["wire", "undo"], ["propose"]];
+/** A short drill holds one of these, a long one the day. */
+const SHORT: readonly Act[] = ["import", "pay", "send", "wire", "undo", "confirm", "import", "send", "wire", "propose"];
 export const WHOLE_DAY: readonly Act[] = ["import", "pay", "confirm", "send", "propose", "wire", "undo"];
 
 const VICTIMS: Record<string, (pid: number) => boolean> = {
@@ -48,13 +48,10 @@ export function drill(number: number, whole: boolean): Drill {
   const random = seeded(number);
   const kind = KINDS[number % KINDS.length] as string;
   const what = kind === "lock" ? `lock ${LOCKS[Math.floor(random() * LOCKS.length)]}` : kind;
+  const any = SHORT[Math.floor(random() * SHORT.length)] as Act;
   // Only a change makes somebody read and check a script that nobody has read before.
-  const part = /compiler|checker/.test(what)
-    ? ["propose"]
-    : kind === "slow writer"
-      ? ["import"]
-      : PARTS[Math.floor(random() * PARTS.length)];
-  return { number, what, part: whole ? WHOLE_DAY : (part as readonly Act[]) };
+  const act = /compiler|checker/.test(what) ? "propose" : kind === "slow writer" ? "import" : any;
+  return { number, what, part: whole ? WHOLE_DAY : [act] };
 }
 
 /** Holds the part in peace; answers what it leaves and how long it took. */
@@ -77,6 +74,7 @@ async function end(day: Day): Promise<unknown> {
     );
     return waits.length === 0 && !day.cards().some((card) => card.kind === "in_doubt");
   });
+  await day.call("progress", {});
   // What follows the last commit, such as the cards of its entries, follows within half a second of a quiet machine.
   for (let [seen, since] = ["", Date.now()]; Date.now() - since < 1500; await day.until(() => true)) {
     const now = day
@@ -129,7 +127,7 @@ async function disturb(day: Day, what: string, random: () => number, after: numb
   const found = () => [day.pid(), ...below(day.pid())].filter(victim);
   while (found().length === 0) {
     if (over()) return;
-    await sleep(2);
+    await sleep(10);
   }
   await sleep(random() * 30);
   const pids = found();
