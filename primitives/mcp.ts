@@ -37,12 +37,15 @@ type Asked = { tool: string; params: Record<string, Json> };
 
 /** Make the call and keep what its read-back showed. Secrets and numbers of people are hidden before script and history see them. @throws TOOL_* */
 async function called({ tool, params }: Asked, ctx: StepContext): Promise<Json> {
-  const { result, write, notes } = await ctx.ports.tools.call({ tool, params }, {
-    key: ctx.key,
-    now: ctx.now,
-    abort: ctx.abort,
-    leaving: ctx.leaving,
-  });
+  const { result, write, notes } = await ctx.ports.tools.call(
+    { tool, params },
+    {
+      key: ctx.key,
+      now: ctx.now,
+      abort: ctx.abort,
+      leaving: ctx.leaving,
+    },
+  );
   for (const note of notes) ctx.ports.log(note);
   if (write !== null) ctx.changed({ op: "verified", write });
   // The script goes on: what stands where is a person's question.

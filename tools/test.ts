@@ -1,5 +1,5 @@
 /**
- * `npm test [-- NAME...] [--fast]`: vitest, and one closing line `N passed, N failed[, N skipped]` that people and scripts
+ * `npm test [-- NAME...] [--fast | --long]`: vitest, and one closing line `N passed, N failed[, N skipped]` that people and scripts
  * can read. NAME keeps the test files whose path contains it. With CI=true a skipped test counts as a failure of the whole.
  */
 import { startVitest } from "vitest/node";
@@ -7,12 +7,14 @@ import { missingTools } from "./system-tools.ts";
 
 const args = process.argv.slice(2);
 const names = args.filter((arg) => !arg.startsWith("--"));
-const unknown = args.filter((arg) => arg.startsWith("--") && arg !== "--fast");
+const unknown = args.filter((arg) => arg.startsWith("--") && arg !== "--fast" && arg !== "--long");
 if (unknown.length > 0) {
-  console.error(`npm test does not know ${unknown.join(" ")}. Use: npm test -- [NAME...] [--fast]`);
+  console.error(`npm test does not know ${unknown.join(" ")}. Use: npm test -- [NAME...] [--fast | --long]`);
   process.exit(2);
 }
 if (args.includes("--fast")) process.env["CLEARED_FAST"] = "1";
+// Suites that try a seeded share of something (drills, rewrites, statements) try all of it.
+if (args.includes("--long")) process.env["CLEARED_LONG"] = "1";
 
 const ci = process.env["CI"] === "true" || process.env["CI"] === "1";
 const missing = missingTools();

@@ -1,9 +1,9 @@
 /**
  * A day of a small business under a real `cleared start`: what people and the bank do, each act repeated until it is done, as a person does
- * who finds the computer just started again. And everything the day leaves behind, to be compared with that of another day.
+ * who finds the computer just started again.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, readFileSync, readdirSync, readlinkSync, writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { asked, signAs } from "../../runtime/cli/decide.ts";
 import { readLocal } from "../../runtime/cli/local.ts";
@@ -12,7 +12,8 @@ import { connectSocket } from "../../runtime/cli/socket.ts";
 import type { Card, Decision, Json, RunRecord } from "../../runtime/ports.ts";
 import { payAgent, STATEMENT } from "../engine/plugins.ts";
 import { type Workspace, workspace } from "../engine/harness.ts";
-import { below, commandOf } from "./processes.ts";
+import { acts } from "./left.ts";
+import { below } from "./processes.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const ENV = { ...process.env, GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_NOSYSTEM: "1", LC_ALL: "C.UTF-8", TZ: "UTC" };
@@ -284,72 +285,4 @@ export async function open(
 
 async function put(file: string, text: string): Promise<void> {
   if (!existsSync(file)) writeFileSync(file, text);
-}
-
-function acts(dir: string): { what: string; key: string }[] {
-  const file = join(dir, ".cleared/bank.jsonl");
-  if (!existsSync(file)) return [];
-  const lines = readFileSync(file, "utf8").trim().split("\n");
-  return lines.map((line) => JSON.parse(line) as { what: string; key: string });
-}
-
-/** What a day left behind once everybody has gone; nothing of it depends on what happened in between. */
-export async function leftBy(day: Day): Promise<Json> {
-  const { one, dir } = day;
-  const plain = (text: string) =>
-    text
-      .replaceAll(/run_[0-9A-Z]{14}/g, "RUN")
-      .replaceAll(/\b[0-9a-f]{40}\b/g, "COMMIT")
-      .replaceAll(/prop_\w+/g, "PROP");
-  // The tree as it lies there, which `changed` says is the one of HEAD; so are the balances, which are sums of it.
-  const tree = one
-    .git("ls-files")
-    .trim()
-    .split("\n")
-    .filter((path) => /^(journal|main|import|agents|data|cases)/.test(path));
-  const { cards, runs } = await withStore(dir, async (store) => ({ cards: store.queue(true), runs: await store.runs({ limit: 200 }) }));
-  return {
-    tree: Object.fromEntries(tree.map((path) => [plain(path), plain(one.read(path))])),
-    commits: one.git("log", "--format=%s").trim().split("\n").map(plain).sort(),
-    changed: one.git("status", "--porcelain"),
-    fsck: one.git("fsck", "--strict", "--no-dangling").trim(),
-    outside: acts(dir)
-      .map((act) => act.what)
-      .sort(),
-    // A question of doubt is one more than in a calm day, and open no longer.
-    cards: cards
-      .filter((card) => card.kind !== "in_doubt" || card.decision === null)
-      .map((card) => `${card.kind} ${plain(card.title)} ${card.decision?.decision ?? "open"}`)
-      .sort(),
-    // The command that takes over from a stopped owner starts a run of its own.
-    runs: runs
-      .filter((run) => run.agent !== "quick")
-      .map((run) => `${run.agent} ${run.status} ${run.outcome} ${run.error?.code ?? ""}`)
-      .sort(),
-    statements: readdirSync(join(dir, "import"), { recursive: true }).map(String).sort(),
-    leftovers: leftovers(dir),
-    processes: processesOf(day),
-  };
-}
-
-/** What must not stay behind when everybody has gone. */
-function leftovers(dir: string): string[] {
-  const inGit = readdirSync(join(dir, ".git"), { recursive: true })
-    .map(String)
-    .filter((name) => /\.lock$|tmp_|^cleared-|packed-refs\.new|crash/.test(name));
-  const inState = readdirSync(join(dir, ".cleared")).filter((name) => /^sock|\.new$|^refresh|\.tmp$/.test(name));
-  const staged = existsSync(join(dir, ".cleared/tmp")) ? readdirSync(join(dir, ".cleared/tmp")) : [];
-  return [...inGit, ...inState, ...staged];
-}
-
-function processesOf({ dir, family }: Day): string[] {
-  const here = readdirSync("/proc").filter((pid) => {
-    if (!/^\d+$/.test(pid) || Number(pid) === process.pid) return false;
-    try {
-      return family.has(Number(pid)) || readlinkSync(`/proc/${pid}/cwd`).startsWith(dir);
-    } catch {
-      return false;
-    }
-  });
-  return here.map((pid) => commandOf(Number(pid))).filter((command) => command !== "");
 }

@@ -4,7 +4,8 @@ import { closeSync, existsSync, mkdirSync, openSync, rmSync, writeSync } from "n
 import { open as openFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Workspace, copyOf, remove } from "../engine/harness.ts";
-import { ACTS, type Act, type Day, leftBy, open, sleep } from "./day.ts";
+import { ACTS, type Act, type Day, open, sleep } from "./day.ts";
+import { leftBy } from "./left.ts";
 import { below, commandOf, seeded, signal } from "./processes.ts";
 
 // Longer than the lease of an owner (10 s).
