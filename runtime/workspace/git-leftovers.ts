@@ -29,9 +29,8 @@ const notes = new Map<string, Note>();
 const MOVE_MS = 10_000;
 // The kernel stamps files with a clock that is some ms behind.
 const STAMP_MS = 20;
-// Where somebody else's git may be at work: what it has made itself is younger than this.
+// While another git is at work nobody can tell its locks from those of a dead one, as long as they are fresh.
 const LOCK_MS = 60_000;
-const OBJECT_MS = 3_600_000;
 const STANDS_MS = 2000;
 const OURS = "refs/cleared";
 
@@ -65,6 +64,8 @@ export function keepNote(gitDir: string): { killed(): void; drop(): void } {
       dropped = true;
       if (--note.users > 0) return;
       notes.delete(gitDir);
+      // Else it stays, for whoever comes when nobody is at work.
+      if (note.killed && gitAtWork(gitDir)) return;
       if (note.killed) sweepObjects(gitDir);
       rmSync(note.file, { force: true });
     },
@@ -98,7 +99,11 @@ export async function writing<T>(gitDir: string, refs: Record<string, string>, w
     );
   } finally {
     note.moves.delete(move);
-    write(note);
+    try {
+      write(note);
+    } catch {
+      // A disk that is full now: what was done is done, and the note is wrong for some seconds at most.
+    }
     kept.drop();
   }
 }
@@ -109,14 +114,15 @@ export function sweepLeftovers(gitDir: string): void {
     const [, pid, start] = /^cleared-git-(\d+)-(\w*)-[0-9a-f]+$/.exec(name) ?? [];
     return pid !== undefined && !lives(`${pid}:${start}`);
   });
+  if (dead.length === 0) return;
+  const alone = !notes.has(gitDir) && !gitAtWork(gitDir);
   for (const name of dead) {
     const file = join(gitDir, name);
-    // Its own git may still be ending; and nobody can tell its locks from those of another one at work, while they are fresh.
-    if (gitAtWork(gitDir) && (ageOf(file) ?? 0) < LOCK_MS) continue;
+    if (!alone && (ageOf(file) ?? 0) < LOCK_MS) continue;
     for (const move of movesIn(file)) sweepLocks(gitDir, move);
-    if (!notes.has(gitDir)) sweepObjects(gitDir);
-    rmSync(file, { force: true });
+    if (alone) rmSync(file, { force: true });
   }
+  if (alone) sweepObjects(gitDir);
 }
 
 /** The name of a lock that has stood in the way of commits for a while, or null. */
@@ -154,18 +160,15 @@ function sweepLocks(gitDir: string, { at, refs }: Move): void {
     if (name.endsWith(".lock")) remove(join(common, OURS, name), () => true, Number.POSITIVE_INFINITY);
 }
 
-/** Half-written packs and objects. While somebody else's git works here, only what no git still works on. */
+/** Half-written packs and objects, where no git is at work that still needs them. */
 function sweepObjects(gitDir: string): void {
   const objects = join(commonOf(gitDir), "objects");
-  const oldest = gitAtWork(gitDir) ? Date.now() - OBJECT_MS : Number.POSITIVE_INFINITY;
-  const remove = (path: string) => {
-    if ((statOf(path)?.mtimeMs ?? Number.POSITIVE_INFINITY) < oldest) rmSync(path, { recursive: true, force: true });
-  };
   for (const folder of listed(objects)) {
     // Objects of a batch are first written into a folder beside the others.
-    if (folder.startsWith("tmp_objdir")) remove(join(objects, folder));
+    if (folder.startsWith("tmp_objdir")) rmSync(join(objects, folder), { recursive: true, force: true });
     else if (folder === "pack" || /^[0-9a-f]{2}$/.test(folder))
-      for (const name of listed(join(objects, folder))) if (/^\.?tmp[_-]/.test(name)) remove(join(objects, folder, name));
+      for (const name of listed(join(objects, folder)))
+        if (/^\.?tmp[_-]/.test(name)) rmSync(join(objects, folder, name), { recursive: true, force: true });
   }
 }
 

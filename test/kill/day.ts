@@ -132,6 +132,8 @@ export interface Day {
   /** Nobody answers what cannot be known yet: a stopped process may still go on. */
   careful: { until: Promise<unknown> };
   said(): string;
+  /** It watches: not only its socket answers, which the one before it may still serve. */
+  ready(): boolean;
   put(name: string, text: string): Promise<void>;
   call(method: string, params: unknown): Promise<unknown>;
   command(...args: string[]): Promise<{ code: number | null; said: string }>;
@@ -182,11 +184,20 @@ export async function open(
   const family = new Set<number>();
   const ended = (child: ChildProcess | null) => child === null || child.exitCode !== null || child.signalCode !== null;
   const keepUp = () => {
-    if (ended(owner) && !stopping) owner = launch(dir, ["start", ...options], (text) => (said += text));
+    if (ended(owner) && !stopping) {
+      ready = false;
+      const mine = launch(dir, ["start", ...options], (text) => {
+        said += text;
+        const [began, lost] = [text.lastIndexOf("Ctrl-C stops"), text.lastIndexOf("It goes on here")];
+        if (owner === mine && Math.max(began, lost) >= 0) ready = began > lost;
+      });
+      owner = mine;
+    }
     if (owner?.pid !== undefined && counted++ % 5 === 0) for (const pid of [owner.pid, ...below(owner.pid)]) family.add(pid);
   };
   let known: Card[] = [];
   let counted = 0;
+  let ready = false;
   const day: Day = {
     one,
     dir,
@@ -194,6 +205,7 @@ export async function open(
     careful: { until: Promise.resolve() },
     pid: () => owner?.pid ?? 0,
     said: () => said,
+    ready: () => ready,
     put: (name, text) => writer(join(dir, "import", name), text),
     async call(method, params) {
       for (let tries = 0; ; tries++) {

@@ -68,14 +68,14 @@ export async function calm(template: Workspace, part: readonly Act[]): Promise<{
 }
 
 async function end(day: Day): Promise<unknown> {
+  await day.careful.until;
   await day.until(async () => {
     const all = (await Promise.all(["ingest", "pay", "send", "wire", "book", "quick"].map((agent) => day.runs(agent)))).flat();
     const waits = all.filter(
       (run) => run.status === "queued" || run.status === "running" || (run.status === "waiting" && run.reason !== "approval"),
     );
-    return waits.length === 0 && !day.cards().some((card) => card.kind === "in_doubt");
+    return day.ready() && waits.length === 0 && !day.cards().some((card) => card.kind === "in_doubt");
   });
-  await day.call("progress", {});
   // What follows the last commit, such as the cards of its entries, follows within half a second of a quiet machine.
   for (let [seen, since] = ["", Date.now()]; Date.now() - since < 1500; await day.until(() => true)) {
     const now = day
