@@ -13,7 +13,7 @@ const STOPPED_MS = 13_000;
 
 /** A short drill holds one of these, a long one the day. */
 const SHORT: readonly Act[] = ["import", "pay", "send", "wire", "undo", "confirm", "import", "send", "wire", "propose"];
-export const WHOLE_DAY: readonly Act[] = ["import", "pay", "confirm", "send", "propose", "wire", "undo"];
+const WHOLE_DAY: readonly Act[] = ["import", "pay", "confirm", "send", "propose", "wire", "undo"];
 
 const VICTIMS: Record<string, (pid: number) => boolean> = {
   launcher: (pid) => /bin\/cleared\.js/.test(commandOf(pid)),
@@ -35,7 +35,7 @@ export interface Drill {
 }
 
 // As often as each has ways to go wrong.
-const KINDS = [
+export const KINDS = [
   ..."kill host,kill git,kill all,stop host,kill sandbox,kill host,lock,kill launcher,kill all,kill git,stop sandbox,kill checker".split(
     ",",
   ),
