@@ -3,7 +3,7 @@
  * self-contained documents: whoever holds them needs no table of ours. Opening happens in history.ts, with the run's own flush.
  */
 import { minuteOf } from "../day.ts";
-import { ClearedError } from "../errors.ts";
+import { ClearedError, type WireError } from "../errors.ts";
 import type { Card, CardDraft, Cards, Change, Decision, Json, Released, RunRecord } from "../ports.ts";
 import type { Database } from "./database.ts";
 
@@ -131,13 +131,12 @@ export function toReleased(run: RunRecord, seq: number, index: number, change: C
 }
 
 /** A person looks at a run that lost one sandbox process after the other: a yes lets it go on from its last recorded step. */
-export function crashCard(run: RunRecord, message: string): Released {
+export function crashCards(run: RunRecord, { code, message }: WireError): Released[] {
+  if (code !== "SANDBOX_CRASHED" || run.mode !== "live") return [];
   const title = `${run.agent} lost its sandbox process again and again. Approve to let the run go on, reject to leave it.`;
-  return {
-    kind: "card",
-    key: `${CRASH}${run.id}`,
-    card: { kind: "note", title, body: { about: { message } }, run: run.id, ...NOTHING_ASKED },
-  };
+  return [
+    { kind: "card", key: `${CRASH}${run.id}`, card: { kind: "note", title, body: { about: { message } }, run: run.id, ...NOTHING_ASKED } },
+  ];
 }
 
 /** Cards whose key begins so are about a run that crashed. */

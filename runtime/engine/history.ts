@@ -5,7 +5,7 @@
  */
 import type { WireError } from "../errors.ts";
 import type { Change, Json, Outcome, Released, RunEvent, RunLog, RunRecord, Signal, Step, WaitReason } from "../ports.ts";
-import { CRASH, crashCard, openCard } from "./cards.ts";
+import { CRASH, crashCards, openCard } from "./cards.ts";
 import { type Database, pack, unpack } from "./database.ts";
 
 interface StepRow {
@@ -277,8 +277,7 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
           at,
           rid,
         );
-        if (end.status === "failed" && end.error.code === "SANDBOX_CRASHED" && run.mode === "live")
-          release(database, run.id, at, [crashCard(run, end.error.message)]);
+        if (end.status === "failed") release(database, run.id, at, crashCards(run, end.error));
         if (end.status === "done")
           closeGates(database, run.id, at, end.outcome === "expired" ? "nobody decided in time" : "the run has ended");
         wakeParent(database, run.id, at);

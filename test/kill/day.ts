@@ -49,7 +49,13 @@ const SEPTEMBER = STATEMENT.replaceAll("/2026", "/2025");
 /** Runs that wait for a yes to pay, entries to confirm, a run to undo; and a store that knows all of it. */
 export async function prepareDay(): Promise<Workspace> {
   const one = await workspace();
-  one.write("config.yaml", one.read("config.yaml").replace(/port: \d+/, "port: 0"));
+  one.write(
+    "config.yaml",
+    one
+      .read("config.yaml")
+      .replace(/port: \d+/, "port: 0")
+      .replace(/settle_seconds: \d+/, "settle_seconds: 0.5"),
+  );
   one.commit({
     "config.yaml": one.read("config.yaml"),
     "plugins/bank.ts": BANK,
