@@ -12,36 +12,13 @@ import { connectSocket } from "../../runtime/cli/socket.ts";
 import type { Card, Decision, Json, RunRecord } from "../../runtime/ports.ts";
 import { payAgent, STATEMENT } from "../engine/plugins.ts";
 import { type Workspace, workspace } from "../engine/harness.ts";
+import { BANK } from "./bank.ts";
 import { acts } from "./left.ts";
 import { below } from "./processes.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const ENV = { ...process.env, GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_NOSYSTEM: "1", LC_ALL: "C.UTF-8", TZ: "UTC" };
 export const sleep = (ms: number): Promise<void> => new Promise((next) => setTimeout(next, ms));
-
-/** Takes its time before and after it pays, so that a kill falls in between. */
-const BANK = `import { appendFileSync, existsSync, readFileSync } from "node:fs";
-import { setTimeout as sleep } from "node:timers/promises";
-import { join } from "node:path";
-import { definePrimitive, z } from "cleared";
-
-const FILE = join(import.meta.dirname, "../.cleared/bank.jsonl");
-const lines = () => (existsSync(FILE) ? readFileSync(FILE, "utf8").trim().split("\\n").map((line) => JSON.parse(line)) : []);
-const known = (what, ctx) => lines().some((line) => line.what === what && line.key === ctx.key);
-const pay = (what, ms) => async (p, ctx) => {
-  await sleep(ms);
-  if (what !== "pay" || !known(what, ctx)) appendFileSync(FILE, JSON.stringify({ what, key: ctx.key }) + "\\n");
-  await sleep(ms);
-  return { ref: ctx.key.split("/")[1] };
-};
-const params = z.object({ to: z.string(), amount: z.string() });
-const base = { access: "external", effect: "external", summary: "Pay.", params, returns: z.object({ ref: z.string() }), errors: [], dryRun: () => ({ ref: "dry" }) };
-export const bank_pay = definePrimitive({ ...base, name: "bank_pay", idempotent: "key", example: 'bank_pay({ to: "A", amount: "1" })', run: pay("pay", 60) });
-export const bank_send = definePrimitive({ ...base, name: "bank_send", example: 'bank_send({ to: "A", amount: "1" })', run: pay("send", 150),
-  readBack: async (_, ctx) => (known("send", ctx) ? { happened: true, result: { ref: ctx.key.split("/")[1] } } : { happened: false }),
-});
-export const bank_wire = definePrimitive({ ...base, name: "bank_wire", example: 'bank_wire({ to: "A", amount: "1" })', run: pay("wire", 150) });
-`;
 
 const HELLO = (word: string): string => `/*\nname: Hello\nuses: [ctx]\n*/\nctx_log("${word}");\n"${word}";\n`;
 const SEPTEMBER = STATEMENT.replaceAll("/2026", "/2025");
