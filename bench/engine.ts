@@ -138,7 +138,8 @@ async function waiting(dir: string): Promise<void> {
 }
 
 async function idle(dir: string): Promise<void> {
-  const child = spawn(command[0] ?? "", [...command.slice(1), "start", "--port", "0", "--dir", dir], {
+  // As a person starts it: the launcher is one of its processes.
+  const child = spawn(process.execPath, [join(root, "bin", "cleared.js"), "start", "--port", "0", "--dir", dir], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   await new Promise((resolve) => child.stdout.once("data", resolve));

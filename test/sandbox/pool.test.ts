@@ -180,16 +180,6 @@ test.runIf(existsSync("/proc"))(
     const box = createSandbox({ slots: 2 }); await runScript(box, "1"); console.log("up"); await runScript(box, "for (;;);", { limits: { cpu_ms: 60000, wall_ms: 60000 } });`;
     const host = spawn(process.execPath, ["--input-type=module", "-e", code], { stdio: ["ignore", "pipe", "inherit"] });
     await new Promise((resolve) => host.stdout.once("data", resolve));
-    const childrenOf = (pid: number) =>
-      readdirSync("/proc")
-        .filter((name) => /^\d+$/.test(name) && existsSync(`/proc/${name}/stat`))
-        .filter((name) => {
-          try {
-            return readFileSync(`/proc/${name}/stat`, "latin1").split(") ")[1]?.split(" ")[1] === String(pid);
-          } catch {
-            return false;
-          }
-        });
     const children = childrenOf(host.pid ?? 0);
     expect(children.length).toBeGreaterThan(0);
     host.kill("SIGKILL");
@@ -200,3 +190,31 @@ test.runIf(existsSync("/proc"))(
   },
   20_000,
 );
+
+test.runIf(existsSync("/proc"))("after a while without work no child is left, and the next run starts one", async () => {
+  const before = new Set(childrenOf(process.pid));
+  const box = createSandbox({ slots: 2, idleMs: 100 });
+  try {
+    expect((await runScript(box, "echo(1)")).status).toBe("done");
+    const left = () =>
+      childrenOf(process.pid).filter((pid) => !before.has(pid) && readFileSync(`/proc/${pid}/cmdline`, "latin1").includes("child.js"));
+    expect(left()).toHaveLength(1);
+    for (let i = 0; i < 100 && left().length > 0; i++) await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(left()).toEqual([]);
+    expect((await runScript(box, "echo(1)")).status).toBe("done");
+  } finally {
+    await box.close();
+  }
+});
+
+function childrenOf(pid: number): string[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name) && existsSync(`/proc/${name}/stat`))
+    .filter((name) => {
+      try {
+        return readFileSync(`/proc/${name}/stat`, "latin1").split(") ")[1]?.split(" ")[1] === String(pid);
+      } catch {
+        return false;
+      }
+    });
+}
