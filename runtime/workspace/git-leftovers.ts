@@ -155,21 +155,28 @@ function sweepLocks(gitDir: string, { at, refs }: Move): void {
   // While it is taken a lock is empty; then git writes into it what the ref is to be.
   for (const [ref, to] of Object.entries(refs)) remove(join(common, `${ref}.lock`), (text) => text === "" || text === to);
   if (Object.keys(refs).length > 0) remove(join(gitDir, "HEAD.lock"), (text) => text === "");
+  // A reflog's has the lines that stay.
+  for (const log of [join(gitDir, "logs/HEAD"), ...Object.keys(refs).map((ref) => join(common, "logs", ref))])
+    remove(`${log}.lock`, () => true);
   remove(join(common, "packed-refs.lock"), (text) => text === "");
+  // Only who holds that lock may write it, and git does not begin where it lies.
+  if (statOf(join(common, "packed-refs.lock")) === null) remove(join(common, "packed-refs.new"), () => true);
   for (const name of listed(join(common, OURS), true))
     if (name.endsWith(".lock")) remove(join(common, OURS, name), () => true, Number.POSITIVE_INFINITY);
 }
 
-/** Half-written packs and objects, where no git is at work that still needs them. */
+/** Half-written packs, objects and commit-graphs, where no git is at work that still needs them. */
 function sweepObjects(gitDir: string): void {
   const objects = join(commonOf(gitDir), "objects");
-  for (const folder of listed(objects)) {
+  for (const folder of [...listed(objects), "info/commit-graphs"]) {
     // Objects of a batch are first written into a folder beside the others.
     if (folder.startsWith("tmp_objdir")) rmSync(join(objects, folder), { recursive: true, force: true });
-    else if (folder === "pack" || /^[0-9a-f]{2}$/.test(folder))
+    else if (/^(?:pack|info.*|[0-9a-f]{2})$/.test(folder))
       for (const name of listed(join(objects, folder)))
-        if (/^\.?tmp[_-]/.test(name)) rmSync(join(objects, folder, name), { recursive: true, force: true });
+        if (/^\.?tmp[_-]|\.lock$/.test(name)) rmSync(join(objects, folder, name), { recursive: true, force: true });
   }
+  // git itself believes it for twelve hours where its pid is another process's since.
+  for (const name of ["gc.pid", "gc.pid.lock"]) rmSync(join(commonOf(gitDir), name), { force: true });
 }
 
 function listed(folder: string, recursive = false): string[] {
@@ -191,7 +198,7 @@ function ageOf(file: string): number | null {
 }
 
 /** Of a work tree that was added to another repository, HEAD and the index are its own and the rest is there. */
-function commonOf(gitDir: string): string {
+export function commonOf(gitDir: string): string {
   try {
     return join(gitDir, readFileSync(join(gitDir, "commondir"), "utf8").trim());
   } catch {

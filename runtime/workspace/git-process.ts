@@ -3,6 +3,7 @@
  * Only the git*.ts files of this folder import this one; nothing else in the product runs git.
  */
 import { spawn, type ChildProcess } from "node:child_process";
+import { constants, setPriority } from "node:os";
 import { ClearedError } from "../errors.ts";
 import { standsStill, whileAwake } from "../processes.ts";
 import { type Lost, isLost, persist } from "../sandbox/lost.ts";
@@ -57,6 +58,8 @@ export interface GitOutput {
 interface GitInput {
   input?: string | Buffer;
   env?: Record<string, string>;
+  /** It yields to everything else on the machine, and ends when told to, with the commands it has started. */
+  aside?: AbortSignal;
 }
 
 // These may be asked again when they were killed in the middle of their answer.
@@ -122,6 +125,7 @@ function startGit(dir: string, args: string[], env: Record<string, string>) {
 function runOnce(dir: string, args: string[], options: GitInput): Promise<GitOutput> {
   return new Promise((resolve, reject) => {
     const child = startGit(dir, args, options.env ?? {});
+    if (options.aside !== undefined && child.pid !== undefined) stepAside(child, child.pid, options.aside);
     const out: Buffer[] = [];
     const err: Buffer[] = [];
     child.stdout.on("data", (chunk: Buffer) => out.push(chunk));
@@ -141,6 +145,20 @@ function runOnce(dir: string, args: string[], options: GitInput): Promise<GitOut
     child.stdin.on("error", () => undefined);
     child.stdin.end(options.input ?? "");
   });
+}
+
+function stepAside(child: ChildProcess, pid: number, stop: AbortSignal): void {
+  const unlessGone = (act: () => void) => {
+    try {
+      act();
+    } catch {
+      // It has ended, or the machine gives no priorities: it works all the same.
+    }
+  };
+  const end = () => unlessGone(() => void (DETACHED ? process.kill(-pid, "SIGTERM") : child.kill()));
+  unlessGone(() => setPriority(pid, constants.priority.PRIORITY_LOW));
+  stop.addEventListener("abort", end);
+  child.once("close", () => stop.removeEventListener("abort", end));
 }
 
 /** Like tryGit, but a non-zero exit is an error. @throws GIT_FAILED with git's own words */

@@ -68,7 +68,7 @@ function readLoose(path: string): string | null {
 }
 
 /** @throws WORKSPACE_MISSING when `dir` is not the top of a git work tree */
-async function findGitDir(dir: string): Promise<string> {
+export async function findGitDir(dir: string): Promise<string> {
   const plain = plainGitDir(dir);
   if (plain !== null) return plain;
   const said = await tryGit(dir, ["rev-parse", "--absolute-git-dir", "--show-toplevel"]);
