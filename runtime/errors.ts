@@ -119,6 +119,10 @@ export const CODES = {
     ],
     AGENT_DEPTH: ["Agents call each other too deep.", "Let one agent call the others, or start them by an event."],
     RUN_UNKNOWN: ["No run has that id.", "`cleared runs` lists them."],
+    HISTORY_GONE: [
+      "The history of the run is not kept any more, or this repository does not have it.",
+      "What the run committed is in git; a clone or a backup of refs/cleared/runs/ may have the history.",
+    ],
     CARD_UNKNOWN: ["No open card has that number.", "`cleared queue` lists the open ones."],
     CARD_CLOSED: ["The card has been decided already.", "`cleared queue --all` shows who decided and when."],
     RUN_STATUS: ["The run's status does not allow this.", "`cleared runs show` tells where it stands."],

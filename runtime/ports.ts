@@ -147,6 +147,8 @@ export interface RunRecord extends RunSpec {
   createdAt: number;
   startedAt: number | null;
   endedAt: number | null;
+  /** Its history, its input and its result are not kept any more. */
+  dropped?: true;
 }
 
 /** One recorded primitive call. `params` and `result` are JSON text as it crossed the door. */
@@ -263,6 +265,26 @@ export type Released =
   /** The run goes on by this decision: its gate's card shows it, if it is still open. */
   | { kind: "decided"; gate: string; decision: Decision };
 
+/**
+ * Where the histories of closed runs lie for good, many to a bundle: immutable bytes, named by their content. In git they travel with a
+ * clone, a push of refs/cleared/ and a backup.
+ */
+export interface Archive {
+  /** Null for one that is not here. */
+  read(name: string): Promise<Uint8Array | null>;
+  /** All there are, also those of other clones. */
+  names(): Promise<string[]>;
+  /**
+   * Keeps fresh bundles, and of the others those that `needed` names: asked once nobody else can move the archive unseen. Durable when it
+   * settles; answers the names of the fresh ones. `commits`: what their runs stand on, held as long as any bundle is. `guard` throws when
+   * this process no longer owns the workspace.
+   */
+  keep(
+    fresh: readonly Uint8Array[],
+    more: { needed(): string[]; commits: readonly string[]; message: string; guard(): void },
+  ): Promise<string[]>;
+}
+
 // ---------------------------------------------------------------- cards and decisions
 
 export type CardKind = "approval" | "escalation" | "form" | "in_doubt" | "entry" | "row" | "note" | "proposal";
@@ -337,8 +359,13 @@ export interface Decision {
 
 export interface Cards {
   get(id: number): Card | null;
-  /** `open`: those that wait for a person; the card of a proposal does so once its body's `state` is "ready". */
-  list(query?: { open?: boolean; kind?: CardKind; run?: string }): Card[];
+  /**
+   * In the order of their numbers. `open`: those that wait for a person; the card of a proposal does so once its body's `state` is "ready".
+   * `first`, `last`: at most so many from that end.
+   */
+  list(query?: { open?: boolean; kind?: CardKind; run?: string; first?: number; last?: number }): Card[];
+  /** How many wait for a person. */
+  waiting(): number;
   /** A key that is open already changes nothing. */
   open(key: string, card: CardDraft, at: number): void;
   /** @throws CARD_CLOSED when it has a decision already */

@@ -65,6 +65,8 @@ export interface Api extends ChangeApi {
   /** Ends a person's pairings; answers how many. */
   unpair(p: { by: string }): Promise<number>;
   import(p: { files: string[]; dryRun: boolean; again: boolean; by?: string }): Promise<{ receipts: Receipt[]; runs: string[] }>;
+  /** Takes up the closed runs that git has and the store does not know. */
+  reindex(p: Record<string, never>): Promise<{ runs: number }>;
   balances(p: Record<string, never>): Promise<{ account: Account; balance: Record<string, string> }[]>;
   progress(p: Record<string, never>): Promise<Progress>;
 }
@@ -218,6 +220,8 @@ export function createApi(host: Host): Api {
     },
     unpair: async ({ by }) => (await import("./sessions.ts")).endPairings(host.database, by),
     import: async (p) => (await import("./imports.ts")).importFiles(host, { ...p, ...startedBy(p.by) }),
+
+    reindex: async () => ({ runs: await (await import("../engine/packing.ts")).adoptBundles(host.packing) }),
 
     async balances() {
       const tree = git.tree(await git.head());

@@ -42,7 +42,8 @@ export async function withRecordings<T>(host: Host, work: (bench: Bench) => Prom
   if (isOwner || !existsSync(store)) return work(host);
   const database = new Database(store);
   try {
-    return await work({ ...host, engine: createEngine(database, host.clock, () => undefined), cards: createCards(database) });
+    const engine = createEngine(database, host.clock, () => undefined, host.packing.archive);
+    return await work({ ...host, engine, cards: createCards(database) });
   } finally {
     database.close();
   }

@@ -109,7 +109,10 @@ export const COMMANDS: readonly Spec[] = [
   {
     name: "queue",
     about: "what waits for a person",
-    options: [["--all", "with what is decided"]],
+    options: [
+      ["--all", "the last ones, decided or not"],
+      ["--limit <n>", "with --all: how many, 200 unless told"],
+    ],
     load: () => import("./commands/queue.ts"),
   },
   {
@@ -214,6 +217,11 @@ export const COMMANDS: readonly Spec[] = [
       ["--runs <ids>", "only these, with commas in between"],
     ],
     load: () => import("./commands/backtest.ts"),
+  },
+  {
+    name: "reindex",
+    about: "list the runs that refs/cleared/runs/ has and this workspace does not know: after a fetch from another clone, or a lost store",
+    load: () => import("./commands/reindex.ts"),
   },
   {
     name: "verify",

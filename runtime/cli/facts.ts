@@ -6,6 +6,7 @@ import { listensTo } from "../triggers/listens.ts";
 import type { AgentFact, BalanceFact, Facts, StateFact } from "../web/facts.ts";
 import { seenOf } from "../web/card-form.ts";
 import { toStepFact } from "../web/facts.ts";
+import { CARDS } from "../web/page.ts";
 import type { Tree } from "../ports.ts";
 import type { Proposal } from "../proposals/types.ts";
 import type { Header } from "../sandbox/header.ts";
@@ -20,6 +21,7 @@ import { agreed, asked, signAs } from "./decide.ts";
 import type { Host } from "./host.ts";
 import { markWords, marksOf } from "./marks.ts";
 import { starter } from "./identity.ts";
+import { eventsOf, stepsOf } from "./look.ts";
 import { pairedPerson, redeem, signAsBrowser } from "./sessions.ts";
 
 export function createFacts(host: Host, api: Api): Facts {
@@ -90,18 +92,15 @@ export function createFacts(host: Host, api: Api): Facts {
     },
     run: (id) => engine.get(id),
     async steps(run, { from, limit }) {
-      const steps = await engine.steps(run, from);
+      const steps = await stepsOf(engine, run, from);
       return (from === undefined ? steps.slice(-limit) : steps.slice(0, limit)).map(toStepFact);
     },
     async events(run, { from, limit }) {
-      const events = [];
-      for await (const event of engine.events(run, from)) {
-        events.push(event);
-        if (events.length === limit) break;
-      }
-      return events;
+      const record = await engine.get(run);
+      return record === null ? [] : eventsOf(engine, record, from, limit);
     },
-    cards: async (run) => cards.list(run === undefined ? { open: true } : { run }),
+    cards: async (run) => cards.list(run === undefined ? { open: true, first: CARDS } : { run }),
+    waiting: async () => cards.waiting(),
     card: async (id) => cards.get(id),
     async entries(ids) {
       const tree = git.tree(await git.head());

@@ -10,6 +10,7 @@ import { CONFIG, IMPORT, IMPORTERS, receiptFile } from "../workspace/layout.ts";
 import { dependsOn, receiptFromYaml, receiptToYaml } from "../workspace/receipt.ts";
 import { receiptHashes, titleOf } from "../workspace/view-receipt.ts";
 import type { Host } from "./host.ts";
+import { stepsOf } from "./look.ts";
 
 const listing = async (tree: Tree, paths: readonly string[]): Promise<string> =>
   (
@@ -45,7 +46,7 @@ export function filePorts(host: Host): Omit<FilePorts, "start" | "importing"> {
   /** Ended runs that had read a statement when they failed. Their steps do not change, and may be large. */
   const readers = new Map<string, boolean>();
   const hasRead = async (run: string): Promise<boolean> => {
-    const known = readers.get(run) ?? (await engine.steps(run)).some((step) => step.changes.some((change) => change.op === "rows"));
+    const known = readers.get(run) ?? (await stepsOf(engine, run)).some((step) => step.changes.some((change) => change.op === "rows"));
     readers.set(run, known);
     return known;
   };

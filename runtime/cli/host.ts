@@ -12,6 +12,7 @@ import { type Lease, takeLease } from "../engine/lease.ts";
 import { pauseOf, pauseWords } from "../engine/pauses.ts";
 import { type World, executeRun } from "../engine/run.ts";
 import { type Callable, type Script, callableIn, loadScript } from "../engine/script.ts";
+import { type Packing, adoptBundles, isEmpty } from "../engine/packing.ts";
 import { createEngine } from "../engine/sqlite.ts";
 import { toWire } from "../errors.ts";
 import type { Cards, Clock, Engine, Git, RunLog, RunRecord, Sandbox, Tree, WorkspaceView } from "../ports.ts";
@@ -23,6 +24,7 @@ import { type DiskCache, createDiskCache } from "../sandbox/disk-cache.ts";
 import { createSandbox } from "../sandbox/pool.ts";
 import { createOutbox } from "../notices/outbox.ts";
 import { type Config, type Trust, limitsFor, parseConfig } from "../workspace/config.ts";
+import { createArchive } from "../workspace/git-archive.ts";
 import { createGit } from "../workspace/git.ts";
 import { CACHE, CONFIG, STATE, STORE, agentFile } from "../workspace/layout.ts";
 import { createImportFolder, type ImportFolder } from "../workspace/import-folder.ts";
@@ -61,6 +63,8 @@ export interface Host {
   registry: LazyRegistry;
   trust: Trust;
   database: Database;
+  /** What moves closed histories out of the store. */
+  packing: Packing;
   /** Config at HEAD of the branch, cached by commit. */
   config(tree?: Tree): Promise<Config>;
   agents(): Promise<AgentAtHead[]>;
@@ -126,7 +130,9 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
       sourceBytes: (file) => limitsFor(trust, basename(file, ".ts")).source_bytes,
     });
     opened.push(() => sandbox.close());
-    const engine = createEngine(database, clock, onError);
+    const archive = createArchive(dir, () => local.config.branch);
+    const packing: Packing = { database, archive, guard: () => lease?.check() };
+    const engine = createEngine(database, clock, onError, archive);
     const tools = createToolPool({ trust, dir });
     opened.push(() => tools.close());
     const host = assemble({
@@ -141,11 +147,14 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
       registry,
       trust,
       database,
+      packing,
       lease,
       tools,
     });
     const pins = createPins(database, git);
     if (options.mode === "owner") {
+      // A store that was lost, or a clone's first: what git has of closed runs is known again.
+      if (isEmpty(database)) await adoptBundles(packing).then(sayAdopted, onError);
       await pins.sweep();
       await settleLessons(host).catch(onError);
     }
@@ -188,7 +197,13 @@ async function closeAll(opened: (() => Promise<void> | void)[]): Promise<void> {
   if (failures.length > 0) throw failures[0];
 }
 
-interface Parts extends Pick<Host, "dir" | "clock" | "git" | "engine" | "cards" | "sandbox" | "registry" | "trust" | "database"> {
+function sayAdopted(runs: number): void {
+  if (runs > 0)
+    process.stderr.write(`The run store is new here: ${runs} closed runs that git has below refs/cleared/runs/ are listed in it.\n`);
+}
+
+interface Parts
+  extends Pick<Host, "dir" | "clock" | "git" | "engine" | "cards" | "sandbox" | "registry" | "trust" | "database" | "packing"> {
   local: Local;
   cache: DiskCache;
   lease: Lease | null;
@@ -307,6 +322,7 @@ function assemble(parts: Parts): Omit<Host, "close"> {
     registry,
     trust,
     database,
+    packing: parts.packing,
     config,
     agents,
     start: starts.start,

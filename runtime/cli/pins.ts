@@ -5,6 +5,7 @@
 import { getFact, setFact } from "../engine/cards.ts";
 import { ClearedError } from "../errors.ts";
 import type { Database } from "../engine/database.ts";
+import { OPEN } from "../engine/rows.ts";
 import type { Git, RunRecord } from "../ports.ts";
 
 const PINS = "pins";
@@ -40,9 +41,7 @@ export function createPins(database: Database, git: Git): Pins {
     },
     async sweep() {
       const needed = new Set(
-        database
-          .all<{ pin_commit: string }>("SELECT DISTINCT pin_commit FROM runs WHERE status IN ('waiting', 'queued', 'running')")
-          .map((row) => row.pin_commit),
+        database.all<{ pin_commit: string }>(`SELECT DISTINCT pin_commit FROM runs WHERE ${OPEN}`).map((row) => row.pin_commit),
       );
       // A kill may have come between the wait and its pin.
       for (const commit of needed) if (!held.has(commit)) missing.add(commit);

@@ -8,7 +8,7 @@ import type { Card, CardDraft, Cards, Change, Decision, Json, Released, RunRecor
 import type { Database } from "./database.ts";
 
 // A proposal that is not ready waits for its checks or its proposer, not for a person's decision.
-const ASKED = "(kind != 'proposal' OR json_extract(document, '$.body.state') = 'ready')";
+const OPEN_CARDS = "decision IS NULL AND (kind != 'proposal' OR json_extract(document, '$.body.state') = 'ready')";
 
 interface Row {
   id: number;
@@ -61,13 +61,18 @@ export function createCards(database: Database): Cards {
     },
     list(query = {}) {
       const where = [
-        query.open === true ? `decision IS NULL AND ${ASKED}` : "1",
-        query.kind === undefined ? "1" : "kind = ?",
+        query.open === true ? OPEN_CARDS : "1",
+        // Their index is found by exactly these words.
+        query.kind === "proposal" ? "kind = 'proposal'" : query.kind === undefined ? "1" : "kind = ?",
         query.run === undefined ? "1" : "run = ?",
       ];
-      const values = [query.kind, query.run].filter((value) => value !== undefined);
-      return database.all<Row>(`SELECT * FROM cards WHERE ${where.join(" AND ")} ORDER BY id`, ...values).map(toCard);
+      const values = [query.kind === "proposal" ? undefined : query.kind, query.run].filter((value) => value !== undefined);
+      const order = query.last === undefined ? "id" : "id DESC";
+      const sql = `SELECT * FROM cards WHERE ${where.join(" AND ")} ORDER BY ${order} LIMIT ?`;
+      const rows = database.all<Row>(sql, ...values, query.first ?? query.last ?? -1);
+      return (query.last === undefined ? rows : rows.reverse()).map(toCard);
     },
+    waiting: () => database.get<{ n: number }>(`SELECT count(*) AS n FROM cards WHERE ${OPEN_CARDS}`)?.n ?? 0,
     decide(id, decision) {
       database.write(() => {
         const card = this.get(id);

@@ -8,7 +8,7 @@ import type { Change, Json, Outcome, Released, RunEvent, RunLog, RunRecord, Sign
 import { CRASH, crashCards, openCard } from "./cards.ts";
 import { type Database, pack, unpack } from "./database.ts";
 
-interface StepRow {
+export interface StepRow {
   seq: number;
   name: string;
   effect: Step["effect"];
@@ -22,12 +22,13 @@ interface StepRow {
 }
 
 export function readSteps(database: Database, rid: number, from = 0): Step[] {
-  const rows = database.all<StepRow>(
-    "SELECT seq, name, effect, params, state, result, error, changes, at, attempts FROM steps WHERE rid = ? AND seq >= ? ORDER BY seq",
-    rid,
-    from,
-  );
-  return rows.map((row) => ({
+  const sql =
+    "SELECT seq, name, effect, params, state, result, error, changes, at, attempts FROM steps WHERE rid = ? AND seq >= ? ORDER BY seq";
+  return database.all<StepRow>(sql, rid, from).map(toStep);
+}
+
+export function toStep(row: StepRow): Step {
+  return {
     seq: row.seq,
     name: row.name,
     effect: row.effect,
@@ -38,7 +39,7 @@ export function readSteps(database: Database, rid: number, from = 0): Step[] {
     changes: row.changes === null ? [] : (JSON.parse(unpack(row.changes)) as Change[]),
     at: row.at,
     attempts: row.attempts,
-  }));
+  };
 }
 
 /** Next event number of a run, inside the caller's transaction. */
@@ -124,9 +125,7 @@ export function storeStep(database: Database, rid: number, step: Step, isIntent:
   if (isIntent) {
     database.run(
       "UPDATE steps SET name=?, effect=?, params=?, state=?, result=?, error=?, changes=?, at=?, attempts=? WHERE rid = ? AND seq = ?",
-      ...values,
-      rid,
-      step.seq,
+      ...[...values, rid, step.seq],
     );
   } else {
     database.run(

@@ -5,6 +5,9 @@ import type { Cause, Given, Json, Outcome, RunMode, RunRecord, RunStatus, WaitRe
 /** The runs that have not ended. SQLite finds their index (runs_open) by exactly these words and no others; without it each look reads every run. */
 export const OPEN = "status IN ('queued', 'running', 'waiting')";
 
+/** The runs that somebody has to look at, by the words of their index (runs_wrong). */
+export const WRONG = "status IN ('failed', 'diverged')";
+
 export interface RunRow {
   rid: number;
   id: string;
@@ -35,6 +38,10 @@ export interface RunRow {
   created_at: number;
   started_at: number | null;
   ended_at: number | null;
+  /** Where its history lies: null in the tables, > 0 in that bundle of the archive, 0 nowhere any more, -1 too large to be moved. */
+  bundle: number | null;
+  /** 1 for a run that came with a bundle of the archive: it may be looked at and forked, and never goes on. */
+  adopted: number | null;
 }
 
 export function toRecord(row: RunRow): RunRecord {
@@ -65,6 +72,7 @@ export function toRecord(row: RunRow): RunRecord {
     createdAt: row.created_at,
     startedAt: row.started_at,
     endedAt: row.ended_at,
+    ...(row.bundle === 0 ? { dropped: true as const } : {}),
   };
 }
 

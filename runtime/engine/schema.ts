@@ -48,6 +48,14 @@ const MIGRATIONS: readonly string[] = [
   `CREATE TABLE pauses (
      id INTEGER PRIMARY KEY, agent TEXT, by TEXT, reason TEXT NOT NULL, at INTEGER NOT NULL, ended_at INTEGER, ended_by TEXT);
    CREATE INDEX pauses_open ON pauses (agent) WHERE ended_at IS NULL;`,
+  // Where the history of a run lies: bundle null: in the tables above; > 0: in that bundle of the archive; 0: not kept; -1: too large to move.
+  // adopted 1: the run came with a bundle; this store has not seen it.
+  `CREATE TABLE bundles (bid INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+   ALTER TABLE runs ADD COLUMN bundle INTEGER;
+   ALTER TABLE runs ADD COLUMN adopted INTEGER;
+   CREATE INDEX runs_ended ON runs (rid) WHERE bundle IS NULL AND ended_at IS NOT NULL;
+   CREATE INDEX runs_wrong ON runs (rid) WHERE status IN ('failed', 'diverged');
+   CREATE INDEX cards_proposals ON cards (id) WHERE kind = 'proposal';`,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -3,21 +3,28 @@
  * Invariants: (cause, agent, key) starts one run; a signal is stored before its run is woken; only the lease holder writes.
  */
 import { ClearedError } from "../errors.ts";
-import type { Clock, Engine, Json, RunEvent, RunQuery, RunSpec, RunStatus, ScriptPin } from "../ports.ts";
+import type { Archive, Clock, Engine, Json, RunQuery, RunRecord, RunSpec, RunStatus, ScriptPin } from "../ports.ts";
+import { createHistories } from "./archive.ts";
 import type { Database } from "./database.ts";
-import { addEvent, closeGates, forgetFailure, isDecided, queueRun, readSignals, readSteps, storeStep, wakeParent } from "./history.ts";
+import { addEvent, closeGates, forgetFailure, isDecided, queueRun, readSignals, storeStep, wakeParent } from "./history.ts";
 import { newRunId } from "./ids.ts";
-import { OPEN, type RunRow, createWatch, toRecord } from "./rows.ts";
+import { OPEN, type RunRow, WRONG, createWatch, toRecord } from "./rows.ts";
 import { createWorker } from "./worker.ts";
 
 const ENDED: readonly RunStatus[] = ["done", "failed", "diverged", "canceled"];
 
 /**
  * The engine on an open store. `onError` hears of executions that failed outside any run (a fenced owner, a full disk).
- * Runs that a dead owner left running are queued again by `work`.
+ * Runs that a dead owner left running are queued again by `work`. `archive`: where closed histories lie.
  */
-export function createEngine(database: Database, clock: Clock, onError: (error: unknown) => void): Engine {
+export function createEngine(
+  database: Database,
+  clock: Clock,
+  onError: (error: unknown) => void,
+  archive: Pick<Archive, "read"> | null = null,
+): Engine {
   const watch = createWatch();
+  const histories = createHistories(database, archive);
   const worker = createWorker(database, clock, watch, onError);
 
   const find = (id: string): RunRow | undefined => database.get<RunRow>("SELECT * FROM runs WHERE id = ?", id);
@@ -48,6 +55,7 @@ export function createEngine(database: Database, clock: Clock, onError: (error: 
       clock.now(),
     );
   const queue = (row: RunRow, from: string) => queueRun(database, row.rid, clock.now(), from);
+  const record = async (row: RunRow): Promise<RunRecord> => toRecord(await histories.whole(row));
 
   return {
     async start(spec) {
@@ -100,7 +108,7 @@ export function createEngine(database: Database, clock: Clock, onError: (error: 
       return answer;
     },
 
-    signals: async (run, gate) => readSignals(database, need(run).rid, gate),
+    signals: async (run, gate) => histories.signals(need(run), gate),
 
     async cancel(run, reason) {
       const canceled = database.write(() => {
@@ -126,6 +134,8 @@ export function createEngine(database: Database, clock: Clock, onError: (error: 
     },
 
     async retry(run) {
+      const away = histories.load(need(run));
+      const history = away && (await away);
       database.write(() => {
         const row = need(run);
         if (row.status === "queued" || isUnderWay(row)) return;
@@ -135,6 +145,7 @@ export function createEngine(database: Database, clock: Clock, onError: (error: 
             `${run} is ${row.status}; only failed, diverged and waiting runs can be resumed. Start a new one with \`cleared run ${row.agent}\`.`,
           );
         }
+        histories.reopen(row, history);
         if (row.status === "failed") forgetFailure(database, row.rid);
         queue(row, "resume");
       });
@@ -144,31 +155,40 @@ export function createEngine(database: Database, clock: Clock, onError: (error: 
 
     async get(id) {
       const row = find(id);
-      return row === undefined ? null : toRecord(row);
+      return row === undefined ? null : record(row);
     },
 
     async list(query: RunQuery) {
       const where: string[] = [];
       const values: (string | number)[] = [];
       if (query.agent !== undefined) where.push("agent = ?") && values.push(query.agent);
-      if (query.status !== undefined) where.push(`status IN (${query.status.map(() => "?").join(",")})`) && values.push(...query.status);
-      if (query.status !== undefined && !query.status.some((status) => ENDED.includes(status))) where.push(OPEN);
       if (query.cause !== undefined) where.push("cause_kind = ? AND cause_key = ?") && values.push(query.cause.kind, query.cause.key);
       if (query.reason !== undefined) where.push("reason = ?") && values.push(query.reason);
       if (query.before !== undefined) where.push("rid < (SELECT rid FROM runs WHERE id = ?)") && values.push(query.before);
-      const sql = `SELECT * FROM runs ${where.length === 0 ? "" : `WHERE ${where.join(" AND ")}`} ORDER BY rid DESC LIMIT ?`;
-      return database.all<RunRow>(sql, ...values, query.limit ?? 50).map(toRecord);
+      const limit = query.limit ?? 50;
+      const some = (words: string, statuses: readonly string[]): RunRow[] =>
+        database.all<RunRow>(
+          `SELECT * FROM runs WHERE ${[words, ...where].join(" AND ")} ORDER BY rid DESC LIMIT ?`,
+          ...[...statuses, ...values, limit],
+        );
+      // The few that are open or went wrong have indexes of their own: among a year of runs that are done they would be looked for in vain.
+      const groups = [OPEN, WRONG, "status IN ('done', 'canceled')"].flatMap((words) => {
+        const wanted = query.status?.filter((status) => words.includes(`'${status}'`)) ?? [];
+        return wanted.length === 0 ? [] : some(`${words} AND status IN (${wanted.map(() => "?").join(",")})`, wanted);
+      });
+      const rows = query.status === undefined ? some("1", []) : groups.sort((a, b) => b.rid - a.rid).slice(0, limit);
+      return Promise.all(rows.map(record));
     },
 
     async steps(run, from = 0) {
-      return readSteps(database, need(run).rid, from);
+      return histories.steps(need(run), from);
     },
 
     async *events(run, from, options = {}) {
-      const { rid } = need(run);
       for (let next = from; ; ) {
-        const ended = ENDED.includes(need(run).status);
-        const batch = readEvents(database, run, rid, next);
+        const row = need(run);
+        const ended = ENDED.includes(row.status);
+        const batch = await histories.events(row, next);
         for (const event of batch) yield event;
         next = (batch.at(-1)?.seq ?? next - 1) + 1;
         if (batch.length > 0) continue;
@@ -184,16 +204,16 @@ export function createEngine(database: Database, clock: Clock, onError: (error: 
         const goesOn = row.reason === "slow_call" || row.reason === "timer";
         const resting = ENDED.includes(row.status) || (row.status === "waiting" && options.ended !== true && !goesOn);
         if (resting) await database.synced();
-        if (resting || Date.now() >= until) return toRecord(row);
+        if (resting || Date.now() >= until) return record(row);
         await watch.next(run, until - Date.now());
       }
     },
 
     async fork(run, count, pin?: ScriptPin) {
       const id = newRunId(clock.now());
+      const [source, steps] = [await record(need(run)), await histories.steps(need(run))];
       database.write(() => {
         const row = need(run);
-        const source = toRecord(row);
         insert(
           {
             ...source,
@@ -209,7 +229,7 @@ export function createEngine(database: Database, clock: Clock, onError: (error: 
         );
         const copy = need(id);
         addEvent(database, copy.rid, "created", clock.now(), { agent: row.agent, fork_of: run, steps: count });
-        for (const step of readSteps(database, row.rid)) {
+        for (const step of steps) {
           if (step.seq >= count || step.state === "intent") break;
           // A yes was given to the run it was made for: a copy keeps a no, and the figures a person wrote in.
           const changes = step.changes.flatMap((change) => {
@@ -227,11 +247,14 @@ export function createEngine(database: Database, clock: Clock, onError: (error: 
     },
 
     async migrate(run, pin) {
+      const away = histories.load(need(run));
+      const history = away && (await away);
       database.write(() => {
         const row = need(run);
         if (row.status === "done" || row.status === "canceled")
           throw new ClearedError("RUN_STATUS", `${run} is ${row.status}; only a run that has not come to its end can move to other code.`);
         if (isUnderWay(row)) throw new ClearedError("RUN_STATUS", `${run} is executing now. Try again when it waits or has failed.`);
+        histories.reopen(row, history);
         if (row.status === "failed") forgetFailure(database, row.rid);
         database.run("UPDATE runs SET pin_commit = ?, pin_blob = ?, pin_api = ? WHERE rid = ?", pin.commit, pin.blob, pin.api, row.rid);
         queue(row, `migrated ${row.pin_commit} -> ${pin.commit}`);
@@ -251,17 +274,4 @@ export function createEngine(database: Database, clock: Clock, onError: (error: 
 /** A call of the run may be acting at this moment: nothing may start a second execution. */
 function isUnderWay(row: RunRow): boolean {
   return row.status === "running" || row.reason === "slow_call";
-}
-
-/** Events proper and steps, merged by number. */
-function readEvents(database: Database, run: string, rid: number, from: number): RunEvent[] {
-  return database
-    .all<{ seq: number; type: RunEvent["type"]; at: number; body: string }>(
-      `SELECT seq, type, at, body FROM events WHERE rid = ?1 AND seq >= ?2
-       UNION ALL SELECT event, 'step', at, json_object('step', seq, 'name', name, 'effect', effect, 'state', state) FROM steps WHERE rid = ?1 AND event >= ?2
-       ORDER BY 1 LIMIT 1000`,
-      rid,
-      from,
-    )
-    .map((row) => ({ run, seq: row.seq, type: row.type, at: row.at, body: JSON.parse(row.body) as Json }));
 }

@@ -112,9 +112,9 @@ async function idsOf(agent: string, which: Which, { engine, clock }: Bench): Pro
 }
 
 /** A live run of an agent of a commit that came to its end; a fork of one of `cleared exec` has its text in no commit either. */
-function isRecorded({ mode, cause, status }: RunRecord): boolean {
+function isRecorded({ mode, cause, status, dropped }: RunRecord): boolean {
   const isText = cause.kind === "exec" || typeof (cause.detail as { text?: Json } | null | undefined)?.text === "string";
-  return mode === "live" && !isText && (status === "done" || status === "failed");
+  return mode === "live" && !isText && dropped !== true && (status === "done" || status === "failed");
 }
 
 /** A run with its history, as trials take it; null for one that cannot be tried. @throws RUN_UNKNOWN */

@@ -2,6 +2,7 @@
 import { minuteOf } from "../day.ts";
 import type { Database } from "../engine/database.ts";
 import { openPauses, pauseOf, pauseWords } from "../engine/pauses.ts";
+import { OPEN } from "../engine/rows.ts";
 import type { CardDraft } from "../ports.ts";
 import { ALERT } from "./outbox.ts";
 
@@ -39,7 +40,7 @@ export function openAlerts(database: Database, now: number): string[] {
     });
   const once = database
     .all<{ agent: string; not_before: number }>(
-      "SELECT agent, not_before FROM runs WHERE status = 'queued' AND not_before < ? ORDER BY not_before LIMIT 20",
+      `SELECT agent, not_before FROM runs WHERE ${OPEN} AND status = 'queued' AND not_before < ? ORDER BY not_before LIMIT 20`,
       now - LATE_MS,
     )
     .map((row) => late(row.agent, row.not_before));

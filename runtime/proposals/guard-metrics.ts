@@ -36,7 +36,7 @@ export function measure(database: Database, agent: string, side: Side): { before
   const rows = database.all<Row>(
     `SELECT id, status, pin_commit, error,
        (SELECT count(*) FROM cards WHERE cards.run = runs.id AND kind IN ('entry', 'row', 'note') AND key NOT LIKE 'notice:%') AS reviews
-     FROM runs WHERE agent = ? AND mode = 'live' AND cause_kind != 'exec' AND status IN ('done', 'failed', 'diverged')
+     FROM runs WHERE agent = ? AND adopted IS NULL AND mode = 'live' AND cause_kind != 'exec' AND status IN ('done', 'failed', 'diverged')
        AND NOT (status = 'failed' AND json_extract(ifnull(cause_detail, '{}'), '$.repeats') IS 1) ORDER BY rid DESC LIMIT ${LATEST}`,
     agent,
   );

@@ -260,9 +260,12 @@ async function statementsOf(head: Tree, texts: ReadonlyMap<string, string | null
 /** What a run did outside the workspace, which no commit takes back; a child it started is named. */
 async function actsOutside({ engine }: PlanWorld, run: string): Promise<string[]> {
   if ((await engine.get(run)) === null) return ["The run's history is not in this clone: what it did outside is not known here."];
-  const acts = (await engine.steps(run)).filter(
-    (step) => (step.effect === "external" || step.effect === "notify") && step.state !== "error",
-  );
+  const steps = await engine.steps(run).catch((error: unknown) => {
+    if (error instanceof ClearedError && error.code === "HISTORY_GONE") return error.message;
+    throw error;
+  });
+  if (typeof steps === "string") return [`${steps} So what it did outside is not known here.`];
+  const acts = steps.filter((step) => (step.effect === "external" || step.effect === "notify") && step.state !== "error");
   return acts.map((step) => {
     const child = (JSON.parse(step.result ?? "null") as { run?: unknown } | null)?.run;
     if (typeof child === "string" && child.startsWith("run_")) return `not undone: ${child}, which it started; \`cleared undo ${child}\`.`;

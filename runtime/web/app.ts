@@ -12,7 +12,7 @@ import type { HookRequest } from "../triggers/webhook.ts";
 import type { Facts, RunFact, StepFact } from "./facts.ts";
 import { entryOf } from "./card-view.ts";
 import { createTimes, type Html, html, layout } from "./html.ts";
-import { CARDS, statusPage } from "./page.ts";
+import { statusPage } from "./page.ts";
 import { proposalPage, proposalsPage } from "./proposal-view.ts";
 import { byUrgency, errorView, runPage } from "./run-view.ts";
 
@@ -40,22 +40,23 @@ export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks): Shel
   app.get("/", async (context) => {
     const now = clock.now();
     const decidedId = wholeNumber(context.req.query("decided"));
-    const [person, state, agents, runs, cards, balances, proposals, decided] = await Promise.all([
+    const [person, state, agents, runs, cards, waiting, balances, proposals, decided] = await Promise.all([
       facts.person(cookieOf(context)),
       facts.state(),
       facts.agents(),
       facts.runs(RUNS),
       facts.cards(),
+      facts.waiting(),
       facts.balances(),
       facts.proposals(),
       decidedId === null ? null : facts.card(decidedId),
     ]);
-    const about = cards.slice(0, CARDS).flatMap((card) => entryOf(card) ?? []);
+    const about = cards.flatMap((card) => entryOf(card) ?? []);
     const entries = about.length > 0 ? await facts.entries(about) : new Map<string, Entry>();
     const steps = await stepsOf(byUrgency(runs).slice(0, RUNS_WITH_STEPS));
     const times = createTimes(state.timezone, now);
     return context.html(
-      statusPage({ person, state, agents, runs, steps, cards, entries, decided, balances, proposals, token, times, now }),
+      statusPage({ person, state, agents, runs, steps, cards, waiting, entries, decided, balances, proposals, token, times, now }),
     );
   });
 

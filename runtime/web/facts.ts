@@ -16,8 +16,10 @@ export interface Facts {
   steps(run: string, options: { from?: number; limit: number }): Promise<StepFact[]>;
   /** Oldest first, from event `from` on (the first is 1). */
   events(run: string, options: { from: number; limit: number }): Promise<RunEvent[]>;
-  /** Open cards, oldest first; of a run: all of them. */
+  /** Open cards, oldest first, as many as are shown; of a run: all of them. */
   cards(run?: string): Promise<Card[]>;
+  /** How many are open. */
+  waiting(): Promise<number>;
   card(id: number): Promise<Card | null>;
   /**
    * The entries of these ids as the books at HEAD have them: what a card of an entry is about. Ids that are not there are left out.

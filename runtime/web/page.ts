@@ -17,7 +17,9 @@ export interface StatusPage {
   runs: RunFact[];
   /** Last steps of the runs that the page shows open; a run without an entry links to its own page. */
   steps: Map<string, StepFact[]>;
+  /** The oldest that are open, and how many are. */
   cards: Card[];
+  waiting: number;
   entries: ReadonlyMap<string, Entry>;
   /** The card this browser has just decided. */
   decided: Card | null;
@@ -29,21 +31,20 @@ export interface StatusPage {
 }
 
 export function statusPage(page: StatusPage): Html {
-  const { state, cards, times, now } = page;
-  const waiting =
-    cards.length === 0 ? "Nothing waits for you" : `${cards.length} ${cards.length === 1 ? "thing waits" : "things wait"} for you`;
+  const { state, waiting, times, now } = page;
+  const waits = waiting === 0 ? "Nothing waits for you" : `${waiting} ${waiting === 1 ? "thing waits" : "things wait"} for you`;
   const failed = page.runs.filter(({ status }) => status === "failed" || status === "diverged").length;
   return layout({
-    title: `${cards.length > 0 ? `(${cards.length}) ` : ""}${plain(state.business, 100)} · Cleared`,
+    title: `${waiting > 0 ? `(${waiting}) ` : ""}${plain(state.business, 100)} · Cleared`,
     body: html`<header class="top"><p class="brand">Cleared</p><h1><bdi>${plain(state.business, 100)}</bdi></h1>
-<p class="sub">${waiting}. ${failed === 0 ? nothing : html`<a href="#runs">${failed} ${failed === 1 ? "run" : "runs"} failed</a>. `}${page.proposals.length === 0 ? nothing : html`<a href="/proposals">${page.proposals.length} ${page.proposals.length === 1 ? "proposal" : "proposals"}</a>. `}As of ${times.at(now)} in ${plain(state.timezone, 60)}. <a href="/">Load again</a></p></header>
+<p class="sub">${waits}. ${failed === 0 ? nothing : html`<a href="#runs">${failed} ${failed === 1 ? "run" : "runs"} failed</a>. `}${page.proposals.length === 0 ? nothing : html`<a href="/proposals">${page.proposals.length} ${page.proposals.length === 1 ? "proposal" : "proposals"}</a>. `}As of ${times.at(now)} in ${plain(state.timezone, 60)}. <a href="/">Load again</a></p></header>
 <main id="main">
 <div class="wide">
 ${page.person === null ? html`<section class="notices" aria-label="Pairing"><p>Nobody can decide here yet: run <code>cleared pair</code> and <a href="/pair">enter its code</a>.</p></section>` : nothing}
 ${notices(state)}
 <section aria-labelledby="cards"><h2 id="cards">For you</h2>
 ${page.decided === null ? nothing : decidedView(page.decided, times)}
-${cards.length === 0 ? html`<p class="empty">Nothing waits for you.</p>` : cardList(page)}
+${waiting === 0 ? html`<p class="empty">Nothing waits for you.</p>` : cardList(page)}
 </section>
 <section aria-labelledby="runs"><h2 id="runs">Runs</h2>${runList(page)}</section>
 </div>
@@ -57,7 +58,7 @@ ${cards.length === 0 ? html`<p class="empty">Nothing waits for you.</p>` : cardL
 }
 
 /** A bad import can open thousands of cards; the oldest come first, and the rest follow as they are decided. */
-function cardList({ cards, entries, token, balances, proposals, state, times }: StatusPage): Html {
+function cardList({ cards, waiting, entries, token, balances, proposals, state, times }: StatusPage): Html {
   const summaries = new Map(
     proposals.filter(({ state: is }) => is === "ready").map((one) => [one.number, proposalSummary(one, state.timezone)]),
   );
@@ -68,8 +69,8 @@ function cardList({ cards, entries, token, balances, proposals, state, times }: 
     summaries,
     accounts: balances.map(({ account }) => account),
   };
-  const rest = cards.length - CARDS;
-  return html`<ol class="cards">${cards.slice(0, CARDS).map((card) => cardView(card, context))}</ol>${rest > 0 ? html`<p class="empty">${rest} more wait behind these. <code>cleared queue</code> lists them all.</p>` : nothing}`;
+  const rest = waiting - cards.length;
+  return html`<ol class="cards">${cards.map((card) => cardView(card, context))}</ol>${rest > 0 ? html`<p class="empty">${rest} more wait behind these. <code>cleared queue</code> lists them all.</p>` : nothing}`;
 }
 
 function notices(state: StateFact): Html {

@@ -29,6 +29,7 @@ export interface IndexLock {
 
 // Whoever holds it longer than this stands still; it looks before it goes on (assertHeld).
 const HELD_MS = 10_000;
+
 function readOr(path: string, otherwise: string): string {
   try {
     return readFileSync(path, "utf8");

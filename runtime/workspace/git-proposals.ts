@@ -13,14 +13,18 @@ import { type Item, type Objects, createObjects } from "./git-tree.ts";
 import { AUTHOR } from "./git.ts";
 
 export interface SideCommit {
-  /** The files lie over those of the first one. */
+  /** The files lie over those of the first one, unless the commit stands `alone`. */
   parents: readonly string[];
+  alone?: true;
   message: string;
   /** ms; git keeps seconds. */
   at: number;
   /** null removes. */
-  files: ReadonlyMap<string, { mode: string; text: string } | null>;
+  files: ReadonlyMap<string, SideFile | null>;
 }
+
+/** Its content, or the id of a blob that the repository has. */
+export type SideFile = { mode: string; text: string | Uint8Array } | { mode: string; oid: string };
 
 /** `from` null: it must not be there yet; `to` null: it goes. */
 export interface RefMove {
@@ -138,11 +142,11 @@ export function createSideRefs(dir: string): SideRefs {
         await objects.close();
       }
     },
-    async write({ parents, message, at, files }) {
+    async write({ parents, alone, message, at, files }) {
       const ref = `refs/cleared/wip/${randomBytes(8).toString("hex")}`;
       const [first, ...others] = parents;
-      const data = (text: string) => {
-        const bytes = Buffer.from(text, "utf8");
+      const data = (text: string | Uint8Array) => {
+        const bytes = typeof text === "string" ? Buffer.from(text, "utf8") : text;
         return [`data ${bytes.length}\n`, bytes, "\n"];
       };
       const chunks = [
@@ -150,9 +154,13 @@ export function createSideRefs(dir: string): SideRefs {
         ...data(message),
         ...(first === undefined ? [] : [`from ${first}\n`]),
         ...others.map((parent) => `merge ${parent}\n`),
-        ...[...files].flatMap(([path, file]) =>
-          file === null ? [`D ${quote(path)}\n`] : [`M ${file.mode} inline ${quote(path)}\n`, ...data(file.text)],
-        ),
+        ...(alone === true ? ["deleteall\n"] : []),
+        ...[...files].flatMap(([path, file]) => {
+          if (file === null) return [`D ${quote(path)}\n`];
+          return "oid" in file
+            ? [`M ${file.mode} ${file.oid} ${quote(path)}\n`]
+            : [`M ${file.mode} inline ${quote(path)}\n`, ...data(file.text)];
+        }),
         // The ref it needs to work on is gone again before it would be written.
         `reset ${ref}\nfrom ${"0".repeat((first ?? "").length || 40)}\n\nget-mark :1\n`,
       ];

@@ -20,6 +20,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type TestContext, afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { Database } from "../../runtime/engine/database.ts";
+import { packClosed } from "../../runtime/engine/packing.ts";
 import { SCHEMA_VERSION } from "../../runtime/engine/schema.ts";
 import {
   abandon,
@@ -73,6 +74,7 @@ describe("versions", () => {
 
   // What the versions after the first have added, taken away again.
   const OLDEST = `DROP INDEX runs_wake; DROP TABLE notices; DROP TABLE pauses;
+    DROP TABLE bundles; DROP INDEX runs_ended; DROP INDEX runs_wrong; DROP INDEX cards_proposals; ALTER TABLE runs DROP COLUMN bundle; ALTER TABLE runs DROP COLUMN adopted;
     ALTER TABLE runs DROP COLUMN given; ALTER TABLE runs DROP COLUMN started_by; ALTER TABLE runs DROP COLUMN meta; PRAGMA user_version = 1`;
 
   test("a store of an older version is brought forward with everything in it", async () => {
@@ -85,6 +87,10 @@ describe("versions", () => {
     ]);
     expect((await opened.engine.get(done))?.status).toBe("done");
     expect(await decide(opened, waits, "approved")).toMatchObject({ status: "done", result: { paid: true } });
+    const steps = await opened.engine.steps(done);
+    while ((await packClosed(opened.packing, Number.MAX_SAFE_INTEGER)) > 0);
+    expect(opened.database.get("SELECT 1 FROM steps")).toBeUndefined();
+    expect(await opened.engine.steps(done)).toEqual(steps);
   });
 
   test("three processes that make the same store at once make one store", async () => {

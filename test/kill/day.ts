@@ -261,7 +261,7 @@ export async function open(
     return false;
   };
   const refresh = async () => {
-    known = await withStore(dir, (store) => store.queue(true));
+    known = await withStore(dir, (store) => store.queue(200));
   };
   const lookAtBank = async (card: Card) => {
     await day.careful.until;

@@ -28,7 +28,7 @@ export async function leftBy(day: Day): Promise<Json> {
     .trim()
     .split("\n")
     .filter((path) => /^(journal|main|import|agents|data|cases)/.test(path));
-  const { cards, runs } = await withStore(dir, async (store) => ({ cards: store.queue(true), runs: await store.runs({ limit: 200 }) }));
+  const { cards, runs } = await withStore(dir, async (store) => ({ cards: store.queue(200), runs: await store.runs({ limit: 200 }) }));
   return {
     tree: Object.fromEntries(tree.map((path) => [plain(path), plain(one.read(path))])),
     commits: one.git("log", "--format=%s").trim().split("\n").map(plain).sort(),
