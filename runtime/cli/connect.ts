@@ -62,6 +62,7 @@ export async function withApi<T>(dir: string, work: (api: Api) => Promise<T>): P
     await settleWishes(opened.host);
     if (rested) await (await import("./guarding.ts")).guardOnce(opened.host, say);
     await senderOf(opened.host, null, say).deliver();
+    if (rested) await (await import("./upkeep.ts")).upkeepOnce(opened.host, say);
     return value;
   } finally {
     await opened.host.close();

@@ -89,6 +89,8 @@ const configSchema = z.strictObject({
     .prefault({}),
   privacy: privacySchema.default({}),
   changes: changeLimitsSchema.prefault({}),
+  // What a run recorded is kept for ever unless told, and where an entry or a case names the run whatever is told.
+  history: z.strictObject({ keep_days: size("a number of days", 30, 36_500).optional() }).prefault({}),
   web: z.strictObject({ port: size("a port", 0, 65535).default(4310) }).prefault({}),
 });
 

@@ -39,6 +39,7 @@ test("the least config is a business's name; everything else has a default", () 
     },
     notify: { default: "page" },
     privacy: {},
+    history: {},
     changes: {
       per_agent_a_night: 5,
       per_day: 20,
@@ -96,6 +97,7 @@ test.each<[string, string, RegExp]>([
   ["business: {name: A}\nbranch: --exec\n", "config.yaml:2:1", /branch/],
   ["business: {name: A}\nclosed_through: 2026-02-30\n", "config.yaml:2:1", /calendar day/],
   ["business: {name: A}\nweb: {port: 99999}\n", "config.yaml:2:7", /at most 65535/],
+  ["business: {name: A}\nhistory: {keep_days: 1}\n", "config.yaml:2:11", /at least 30/],
   ["business: {name: A}\nstatements: [{match: {}, account: 1}]\n", "config.yaml:2:15", /name a file pattern/],
   ["business: {name: A}\n  currency: USD\n", "", /Not valid YAML/],
   ["business: {name: A}\nbusiness: {name: B}\n", "config.yaml:2:1", /Not valid YAML/],

@@ -31,6 +31,7 @@ import { receiptsOf } from "../receipts.ts";
 import { reconcileCards } from "../reconcile.ts";
 import { serveSocket } from "../socket.ts";
 import { receiptLines, runLine, toCount } from "../text.ts";
+import { keepUp } from "../upkeep.ts";
 import { wakeWaiting } from "../wake.ts";
 
 const CONFIRMED = "trust.yaml";
@@ -63,6 +64,7 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
   ended.promise.catch(() => undefined);
   let triggers: Triggers | undefined;
   let guarding: ReturnType<typeof keepGuarding> | undefined;
+  let upkeep: ReturnType<typeof keepUp> | undefined;
   const opened = await openOwner(dir, {
     confirm: (database) => confirmTrust(database, dir, options["acceptTrust"] === true),
     onError: say,
@@ -71,6 +73,7 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
     onRest: (record) => {
       triggers?.rested();
       guarding?.rested();
+      upkeep?.rested();
       if (host === undefined) return;
       void told(output, host, record).catch(say);
       settle(host);
@@ -147,6 +150,8 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
     closing.push(() => started.stop());
     const checking = keepChecking(host, say);
     closing.push(() => checking.stop());
+    const keeping = (upkeep = keepUp(host, say));
+    closing.push(() => keeping.stop());
     output.result({ dir, url: web.url, pid: process.pid });
     output.line(`${output.bold(config.business.name)}  ${web.url}`);
     output.line(`Watching ${dir}; Ctrl-C stops.`);
@@ -200,7 +205,7 @@ async function told(output: Output, host: Host, record: RunRecord): Promise<void
   const receipts = receiptsOf(await host.engine.steps(record.id));
   for (const receipt of receipts) for (const line of receiptLines(output, receipt)) output.line(line);
   if (receipts.length === 0) return;
-  const open = host.cards.list({ open: true }).length;
+  const open = host.cards.waiting();
   for (const { account, balance } of await createApi(host).balances({})) {
     output.line(
       `  ${account.id.padEnd(6)}${account.name.padEnd(34)}${Object.entries(balance)
