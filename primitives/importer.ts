@@ -52,6 +52,7 @@ const STATEMENT_ERRORS = [
   "STATEMENT_ENCODING",
   "STATEMENT_INVALID",
   "STATEMENT_ACCOUNT",
+  "JOURNAL_FORM",
 ];
 
 export const importer_scan = definePrimitive({
@@ -103,7 +104,7 @@ export const importer_deduplicate = definePrimitive({
   summary: "Those of the rows that are not in the books.",
   params: z.object({ transactions: z.array(row).describe("rows from importer_parse") }),
   returns: z.array(row),
-  errors: [],
+  errors: ["JOURNAL_FORM"],
   example: `importer_deduplicate(importer_parse({ name: "statement.csv", all: true }))`,
   run: (p, ctx) => ctx.ports.imports.deduplicate(p.transactions as Parameters<typeof ctx.ports.imports.deduplicate>[0]),
 });

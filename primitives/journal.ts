@@ -77,6 +77,7 @@ const ADD_ERRORS = [
   "JOURNAL_DATE",
   "JOURNAL_KEY",
   "JOURNAL_CLOSED",
+  "JOURNAL_FORM",
   "ACCOUNT_UNKNOWN",
 ];
 
@@ -241,7 +242,7 @@ export const journal_query = definePrimitive({
     limit: z.int().min(1).max(100_000).optional().describe("at most so many"),
   }),
   returns: z.array(found),
-  errors: ["ACCOUNT_UNKNOWN"],
+  errors: ["ACCOUNT_UNKNOWN", "JOURNAL_FORM"],
   example: `journal_query({ status: "pending-review", year: 2026, month: 11 })`,
   run: async (p, ctx) => {
     const [accounts, entries] = [
@@ -260,7 +261,7 @@ export const journal_void = definePrimitive({
   summary: "Cancel an entry by adding its mirror image; the entry itself is never edited.",
   params: z.object({ entry_id: entryId, reason: text.describe("kept with the reversal") }),
   returns: z.object({ void_entry_id: entryId }),
-  errors: ["JOURNAL_ENTRY_MISSING", "JOURNAL_STATUS", "JOURNAL_CLOSED"],
+  errors: ["JOURNAL_ENTRY_MISSING", "JOURNAL_STATUS", "JOURNAL_CLOSED", "JOURNAL_FORM"],
   example: `journal_void({ entry_id: "261106-9sd0ee4k2m", reason: "duplicate import" })`,
   run: (p, ctx) => ctx.ports.books.void(p.entry_id, p.reason),
 });
@@ -272,7 +273,7 @@ export const journal_update_status = definePrimitive({
   summary: "Give a pending entry another status.",
   params: z.object({ entry_id: entryId, status }),
   returns: z.object({ entry_id: entryId, status: z.enum(STATUSES) }),
-  errors: ["JOURNAL_ENTRY_MISSING", "JOURNAL_STATUS", "JOURNAL_CLOSED"],
+  errors: ["JOURNAL_ENTRY_MISSING", "JOURNAL_STATUS", "JOURNAL_CLOSED", "JOURNAL_FORM"],
   example: `journal_update_status({ entry_id: "261106-9sd0ee4k2m", status: "auto-confirmed" })`,
   run: async (p, ctx) => {
     await ctx.ports.books.setStatus(p.entry_id, p.status);
@@ -290,7 +291,7 @@ export const journal_balance = definePrimitive({
   returns: z.object({
     balance: z.record(z.string(), money).describe('by currency: { USD: "12.50" }; the currency of config.yaml is always in it'),
   }),
-  errors: ["ACCOUNT_UNKNOWN"],
+  errors: ["ACCOUNT_UNKNOWN", "JOURNAL_FORM"],
   example: "journal_balance(1010)",
   run: async (p, ctx) => ({ balance: await ctx.ports.books.balance(accountText(p.account), p.through) }),
 });

@@ -10,10 +10,10 @@ import { CARDS } from "../web/page.ts";
 import type { Tree } from "../ports.ts";
 import type { Proposal } from "../proposals/types.ts";
 import type { Header } from "../sandbox/header.ts";
-import { toBalances } from "../workspace/amounts.ts";
+import { type Balances, toBalances } from "../workspace/amounts.ts";
 import { totalsOf } from "../workspace/assertions.ts";
 import { plain } from "../workspace/ledger.ts";
-import { findEntry, loadChart, loadMonth, monthFiles } from "../workspace/months.ts";
+import { loadChart, loadMonth, monthFiles, monthOfId } from "../workspace/months.ts";
 import { verifyBooks } from "../workspace/verify.ts";
 import { ClearedError, formatAt } from "../errors.ts";
 import type { Api } from "./api.ts";
@@ -104,8 +104,8 @@ export function createFacts(host: Host, api: Api): Facts {
     card: async (id) => cards.get(id),
     async entries(ids) {
       const tree = git.tree(await git.head());
-      const found = await Promise.all(ids.map((id) => findEntry(tree, id)));
-      return new Map(found.flatMap((entry) => (entry === null ? [] : [[entry.id, plain(entry)]])));
+      const found = await Promise.all(ids.map(async (id) => (await loadMonth(tree, monthOfId(id)))?.byId.get(id)));
+      return new Map(found.flatMap((entry) => (entry === undefined ? [] : [[entry.id, plain(entry)]])));
     },
     proposals: async () => (await api.proposals({})).proposals,
     async proposal(number) {
@@ -125,9 +125,15 @@ export function createFacts(host: Host, api: Api): Facts {
     },
     async balances() {
       const tree = git.tree(await git.head());
-      const [seals, totals, chart] = [await lastSeals(tree), toBalances(await totalsOf(tree)), await loadChart(tree)];
-      return chart.accounts.map(
-        (account): BalanceFact => ({ account, balances: totals[account.name] ?? {}, seal: seals.get(account.id) ?? null }),
+      const [{ accounts }, totals] = [await loadChart(tree), await totalsIfWhole(tree)];
+      // A stated balance that does not hold any more ties nothing.
+      const seals = (await booksAt(tree.commit))?.ok === true ? await lastSeals(tree) : new Map<string, BalanceFact["seal"]>();
+      return accounts.map(
+        (account): BalanceFact => ({
+          account,
+          balances: totals === null ? null : (totals[account.name] ?? {}),
+          seal: seals.get(account.id) ?? null,
+        }),
       );
     },
     async person(session) {
@@ -162,6 +168,15 @@ async function excerptsOf(tree: Tree, { report }: Proposal): Promise<Map<string,
     if (line !== undefined) found.set(`${at.file}:${at.line}`, line);
   }
   return found;
+}
+
+async function totalsIfWhole(tree: Tree): Promise<Balances | null> {
+  try {
+    return toBalances(await totalsOf(tree));
+  } catch (error) {
+    if (!(error instanceof ClearedError) || error.code !== "JOURNAL_FORM") throw error;
+    return null;
+  }
 }
 
 /** Per account number the last closing balance that the books assert: until there they tie to the bank to the cent. */

@@ -5,7 +5,7 @@
 import { NOTHING_ASKED, getFact, setFact } from "../engine/cards.ts";
 import type { Entry, Tree } from "../ports.ts";
 import { RECEIPTS } from "../workspace/layout.ts";
-import { loadMonth, monthFiles } from "../workspace/months.ts";
+import { loadMonth, monthFiles, monthOfId } from "../workspace/months.ts";
 import { receiptFromYaml } from "../workspace/receipt.ts";
 import { questionsOf } from "../workspace/view-receipt.ts";
 import { isDeciding } from "./decide.ts";
@@ -16,13 +16,16 @@ export async function reconcileCards(host: Host): Promise<boolean> {
   if ((await host.engine.list({ status: ["running"], limit: 1 })).length > 0) return false;
   const tree = host.git.tree(await host.git.head());
   const pending = new Map<string, Entry>();
+  const unread = new Set<string>();
   for (const file of await monthFiles(tree)) {
-    for (const entry of (await loadMonth(tree, file))?.entries ?? []) if (entry.status === "pending-review") pending.set(entry.id, entry);
+    const month = await loadMonth(tree, file);
+    if (month === null || month.unread !== null) unread.add(file);
+    for (const entry of month?.entries ?? []) if (entry.status === "pending-review") pending.set(entry.id, entry);
   }
   const refused = getFact(host.database, ASKED) === null ? await refusedRows(tree) : [];
   // One transaction: a fresh clone may have thousands of entries to ask about.
   host.database.write(() => {
-    follow(host, pending);
+    follow(host, pending, unread);
     for (const question of refused) askAgain(host, question);
     setFact(host.database, ASKED, "yes");
   });
@@ -49,14 +52,15 @@ function askAgain({ cards, clock }: Host, { title, body, row }: Question): void 
   cards.open(key, { kind: "row", title, body: { ...row, about: body }, run: null, ...NOTHING_ASKED }, clock.now());
 }
 
-function follow(host: Host, pending: ReadonlyMap<string, Entry>): void {
+/** `unread`: months with an entry that cannot be read, which may be the one that a card asks about. */
+function follow(host: Host, pending: ReadonlyMap<string, Entry>, unread: ReadonlySet<string>): void {
   const at = host.clock.now();
   const asked = new Set<string>();
   for (const card of host.cards.list({ open: true, kind: "entry" })) {
     const { entry } = card.body as { entry: string };
     asked.add(entry);
     // A person's answer comes to its own end.
-    if (!pending.has(entry) && !isDeciding(host.database, card.id))
+    if (!pending.has(entry) && !unread.has(monthOfId(entry)) && !isDeciding(host.database, card.id))
       host.cards.decide(card.id, { card: card.id, decision: "expired", by: "runtime", at, reason: "the books at HEAD no longer ask" });
   }
   for (const { id, description, tags } of pending.values()) {

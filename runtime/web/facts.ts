@@ -131,8 +131,8 @@ export interface StepFact {
 
 export interface BalanceFact {
   account: Account;
-  /** Decimal text by currency. */
-  balances: Record<string, string>;
+  /** Decimal text by currency; null when an entry of the books cannot be read, so that a sum would lack it. */
+  balances: Record<string, string> | null;
   /** Bank accounts with a statement: until this day they tie to the bank's balance to the cent. */
   seal: { through: string } | null;
 }

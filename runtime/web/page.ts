@@ -118,7 +118,11 @@ ${agent.unchecked ? html`<p class="attention-text">${plain(agent.unchecked, 300)
 }
 
 function balanceTable(balances: readonly BalanceFact[]): Html {
-  const used = balances.filter(({ balances: by }) => Object.keys(by).length > 0);
+  if (balances.some(({ balances: by }) => by === null))
+    return html`<p class="attention-text">Not shown: an entry of the books cannot be read, and every sum would lack it. Its place stands under Workspace.</p>`;
+  const used = balances.flatMap((one) =>
+    one.balances === null || Object.keys(one.balances).length === 0 ? [] : [{ ...one, balances: one.balances }],
+  );
   if (used.length === 0) return html`<p class="empty">Nothing is booked yet.</p>`;
   return html`<table><thead><tr><th scope="col">Account</th><th scope="col" class="money">Balance</th></tr></thead><tbody>${used.map(
     ({

@@ -3,8 +3,8 @@
  * so only the movement is followed; a new one needs the whole sum, which is kept per month.
  */
 import type { Entry, Tree } from "../ports.ts";
-import { addTo, type Exact, fromExact, minus, plus, toExact, totalOf, type Totals, ZERO } from "./amounts.ts";
-import { loadMonth, type Month, monthFiles } from "./months.ts";
+import { addTo, type Exact, fromExact, minus, plus, toExact, totalOf, type Totals } from "./amounts.ts";
+import { assertWhole, type Month, monthFiles, wholeMonth } from "./months.ts";
 
 export interface MonthChange {
   file: string;
@@ -23,38 +23,50 @@ export interface FailedAssertion {
 }
 
 /**
- * Assertions that do not hold after the changes, oldest first. `added`: ids of new entries. An assertion that was wrong
- * before and is not moved is not reported: that is for `cleared verify`.
+ * Assertions that the changes make false, oldest first. `added`: ids of new entries. One that was wrong before and is not moved is not
+ * reported (that is for `cleared verify`), nor is one that the changes make true or less wrong: what was missing comes back.
+ * @throws JOURNAL_FORM when an entry that counts for one cannot be read
  */
 export async function checkAssertions(head: Tree, changes: readonly MonthChange[], added: ReadonlySet<string>): Promise<FailedAssertion[]> {
+  const isNew = changes.some((change) => change.after.some((entry) => added.has(entry.id) && states(entry)));
+  return (await failedIn(head, changes, added, isNew)) ?? (await failedIn(head, changes, added, true)) ?? [];
+}
+
+/** `wholeSum`: all postings are added up; without it null is answered when they would be needed. */
+async function failedIn(
+  head: Tree,
+  changes: readonly MonthChange[],
+  added: ReadonlySet<string>,
+  wholeSum: boolean,
+): Promise<FailedAssertion[] | null> {
   const [first] = changes;
   if (first === undefined) return [];
   const failed: FailedAssertion[] = [];
-  const wholeSum = changes.some((change) => change.after.some((entry) => added.has(entry.id) && states(entry)));
   const byFile = new Map(changes.map((change) => [change.file, change]));
-  /** All postings so far, when a new assertion needs them. */
+  /** All postings so far, when they are needed. */
   const sum: Totals = new Map();
   /** After minus before, all months so far. */
   const moved: Totals = new Map();
   for (const file of [...new Set([...(await monthFiles(head)), ...byFile.keys()])].sort()) {
     const change = byFile.get(file);
     if (change === undefined && !wholeSum && (file < first.file || !isMoved(moved))) continue;
-    const month = change?.before ?? (await loadMonth(head, file));
+    const month = change?.before ?? (await wholeMonth(head, file));
     if (month === null) continue;
-    const was = change === undefined ? new Map<string, Exact>() : sumsAtAssertions(month);
-    const running: Totals = new Map();
     const entries = change?.after ?? (isMoved(moved) ? month.entries : []);
+    const was = entries.some(states) ? sumsAtAssertions(month) : new Map<string, Exact>();
+    const running: Totals = new Map();
     for (const entry of entries) {
       for (const [index, { account, currency, amount, assertion }] of entry.postings.entries()) {
-        if (change !== undefined) addTo(running, account, currency, toExact(amount));
+        addTo(running, account, currency, toExact(amount));
         if (assertion === undefined) continue;
-        const old = was.get(`${entry.id} ${index}`);
-        const shift = totalOf(moved, account, currency);
-        const here = totalOf(running, account, currency);
-        let difference = minus(ZERO, old === undefined ? shift : minus(plus(shift, here), old));
-        if (added.has(entry.id)) difference = minus(toExact(assertion), plus(totalOf(sum, account, currency), here));
-        if (difference.units !== 0n)
-          failed.push({ id: entry.id, date: entry.date, account, currency, difference: fromExact(difference, 2) });
+        const here = plus(totalOf(moved, account, currency), totalOf(running, account, currency));
+        const old = added.has(entry.id) ? undefined : was.get(`${entry.id} ${index}`);
+        const moves = old === undefined ? null : minus(here, old);
+        if (moves?.units === 0n) continue;
+        if (!wholeSum) return null;
+        const difference = minus(toExact(assertion), plus(totalOf(sum, account, currency), totalOf(running, account, currency)));
+        if (difference.units === 0n || (moves !== null && isNearer(difference, plus(difference, moves)))) continue;
+        failed.push({ id: entry.id, date: entry.date, account, currency, difference: fromExact(difference, 2) });
       }
     }
     addTotals(sum, change === undefined ? month.totals : running);
@@ -65,6 +77,12 @@ export async function checkAssertions(head: Tree, changes: readonly MonthChange[
     }
   }
   return failed;
+}
+
+/** Between zero and what it was. */
+function isNearer(now: Exact, was: Exact): boolean {
+  const change = minus(was, now).units;
+  return now.units > 0n ? change > 0n : change < 0n;
 }
 
 function states(entry: Entry): boolean {
@@ -93,9 +111,10 @@ function addTotals(into: Totals, totals: Totals): void {
   for (const [account, row] of totals) for (const [currency, value] of row) addTo(into, account, currency, value);
 }
 
-/** All postings of a tree. */
+/** All postings of a tree. @throws JOURNAL_FORM when not all can be read */
 export async function totalsOf(tree: Tree): Promise<Totals> {
+  await assertWhole(tree);
   const sum: Totals = new Map();
-  for (const file of await monthFiles(tree)) addTotals(sum, (await loadMonth(tree, file))?.totals ?? new Map());
+  for (const file of await monthFiles(tree)) addTotals(sum, (await wholeMonth(tree, file))?.totals ?? new Map());
   return sum;
 }

@@ -7,7 +7,7 @@ import type { Entry, Posting, Refused } from "../ports.ts";
 import { type Exact, fromExact, minus, plus, toExact, ZERO } from "./amounts.ts";
 import type { Config } from "./config.ts";
 import { applyEdits } from "./ledger.ts";
-import { loadMonth, monthFiles } from "./months.ts";
+import { ifWhole, loadMonth, monthFiles } from "./months.ts";
 import { monthFile } from "./layout.ts";
 import type { Overlay } from "./overlay.ts";
 import type { Parsed } from "./parsed-statement.ts";
@@ -37,7 +37,12 @@ export async function contradictionOf(
     const trial = overlay.fork();
     for (const { id } of without) trial.record({ op: "remove", id });
     const stated = without.length > 0 ? [] : parsed.parts.flatMap((part) => part.stated);
-    for (const one of stated) await stateBalances(one, { ...context, overlay: trial, closed, hash: parsed.hash, isOpen });
+    const about = { ...context, overlay: trial, closed, hash: parsed.hash, isOpen };
+    for (const one of stated)
+      await ifWhole(
+        () => stateBalances(one, about),
+        () => null,
+      );
     try {
       await applyEdits(await overlay.head(), trial.edits(), { closed_through: closed });
       return null;
@@ -93,9 +98,13 @@ async function causes(own: readonly Entry[], account: string, currency: string, 
   const mine = new Set(own.map(({ id }) => id));
   for (const file of await overlay.months()) {
     if (file < monthFile(shifted(days[0] ?? "", -NEAR_DAYS)) || file > monthFile(shifted(days.at(-1) ?? "", NEAR_DAYS))) continue;
+    const entries = await ifWhole(
+      () => overlay.month(file),
+      () => [],
+    );
     booked.push(
       ...movements(
-        (await overlay.month(file)).filter(({ id }) => !mine.has(id)),
+        entries.filter(({ id }) => !mine.has(id)),
         account,
         currency,
       ),

@@ -28,6 +28,8 @@ const MAX_COUNTERPARTY = 200;
 export const MAX_KEY = 300;
 
 const HEADER = /^(\d{4}-\d{2}-\d{2}) ([*!]) \((\d{6}-[0-9a-z]{10})\) (\S.*)$/;
+// A comment for one of the two tools. Alone on its line it hides no entry.
+const REMARK = /^[;#%|*]/;
 const TAG = /^ {4}; ([a-z][a-z0-9_-]*): (\S.*)$/;
 const AMOUNT = /^(-?[\d.]+) ([A-Z]{2,12})(?: @@ ([\d.]+) ([A-Z]{2,12}))?(?: = (-?[\d.]+) ([A-Z]{2,12}))?$/;
 // Both tools give these tag names a meaning of their own (another date, another payee, a valuation).
@@ -129,12 +131,13 @@ export function printEntries(entries: readonly Entry[]): string {
 }
 
 /**
- * Entries of a journal file and what is wrong with its text, by line. An entry that cannot be read is a finding and is left out:
- * nothing is guessed.
+ * Entries of a journal file and what is wrong with its text, by line. An entry that cannot be read is a finding and is left out, because
+ * nothing is guessed; `unread` is the first of them: whoever adds up the entries has not added up the file.
  */
-export function parseJournal(text: string, file: string): { entries: ParsedEntry[]; findings: Finding[] } {
+export function parseJournal(text: string, file: string): { entries: ParsedEntry[]; findings: Finding[]; unread: Finding | null } {
   const entries: ParsedEntry[] = [];
   const findings: Finding[] = [];
+  let unread: Finding | null = null;
   const wrong = (line: number, message: string): void => {
     findings.push({ code: "JOURNAL_FORM", at: { file, line }, message });
   };
@@ -147,7 +150,7 @@ export function parseJournal(text: string, file: string): { entries: ParsedEntry
       text.slice(0, windows).split("\n").length,
       "The line ends as on Windows. Save the file with a line feed alone at each line's end.",
     );
-    return { entries, findings };
+    return { entries, findings, unread: findings[0] ?? null };
   }
   if (text !== "" && !text.endsWith("\n")) wrong(text.split("\n").length, "The file does not end with a line feed.");
   while (at < text.length) {
@@ -185,10 +188,10 @@ export function parseJournal(text: string, file: string): { entries: ParsedEntry
           );
       }
       entries.push(parsed);
-    }
+    } else if (body.length > 0 || !REMARK.test(header)) unread ??= findings.at(-1) ?? null;
     expectBlank = true;
   }
-  return { entries, findings };
+  return { entries, findings, unread };
 }
 
 function lineAt(text: string, at: number): string {
@@ -199,7 +202,7 @@ function lineAt(text: string, at: number): string {
 function parseEntry(header: string, body: string[], wrong: (offset: number, message: string) => void): Entry | null {
   const head = HEADER.exec(header);
   if (head === null) {
-    const how = /^[;#%|*]/.test(header)
+    const how = REMARK.test(header)
       ? 'A remark belongs into the entry it is about, as the tag "    ; note: TEXT"'
       : 'Write DATE MARK (ID) Description, such as "2026-11-06 * (261106-0000000000) Stamps"; with a line "    ; key: ..." below, `cleared verify` names the right id';
     wrong(0, `"${header.slice(0, 60)}" is not the first line of an entry. ${how}.`);

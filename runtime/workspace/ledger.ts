@@ -10,7 +10,7 @@ import { type BookRules, assertEntry, assertOpen } from "./invariants.ts";
 import { cleanEntry, printEntry } from "./journal-text.ts";
 import { MAIN_JOURNAL, monthFile } from "./layout.ts";
 import { addCommodity, addInclude, addTag, type Chart, dropInclude } from "./main-journal.ts";
-import { loadChart, loadMonth, type Month, monthOfId, toMonth } from "./months.ts";
+import { loadChart, loadMonth, type Month, monthOfId, toMonth, wholeMonth } from "./months.ts";
 import { assertReversals } from "./reversals.ts";
 
 /** What is to change in the books. An id is in at most one of `add` and the others. */
@@ -76,7 +76,7 @@ async function newEntries(head: Tree, edits: Edits, known: Set<string>): Promise
   for (const entry of edits.add) {
     const file = monthOfId(entry.id);
     let month = months.get(file);
-    if (month === undefined) months.set(file, (month = await loadMonth(head, file)));
+    if (month === undefined) months.set(file, (month = await wholeMonth(head, file)));
     if (seen.has(entry.id) || (month?.byId.has(entry.id) === true && !edits.remove.has(entry.id))) known.add(entry.id);
     else fresh.push(entry);
     seen.add(entry.id);

@@ -17,9 +17,13 @@ export interface Chart {
   /** Included files, in the order of the text. */
   includes: string[];
   findings: Finding[];
+  /** The first line that may hold or include entries and is not read, or null. */
+  unread: Finding | null;
 }
 
 const TYPES: Record<string, Account["type"]> = { A: "asset", L: "liability", E: "equity", R: "income", X: "expense" };
+// An entry, an automated one, or a file with more of them.
+const BOOKS = /^(?:[0-9=~]|include )/;
 const MONTH = /^journal\/\d{4}\/(?:0[1-9]|1[0-2])\.journal$/;
 
 export function isMonthFile(path: string): boolean {
@@ -28,7 +32,7 @@ export function isMonthFile(path: string): boolean {
 
 /** Reads main.journal; what it does not understand is a finding. */
 export function parseMain(text: string): Chart {
-  const chart: Chart = { accounts: [], byWord: new Map(), places: new Map(), tags: new Set(), includes: [], findings: [] };
+  const chart: Chart = { accounts: [], byWord: new Map(), places: new Map(), tags: new Set(), includes: [], findings: [], unread: null };
   const lines = text.split("\n");
   const wrong = (index: number, message: string): void => {
     chart.findings.push({ code: "JOURNAL_FORM", at: { file: MAIN_JOURNAL, line: index + 1 }, message });
@@ -57,7 +61,13 @@ export function parseMain(text: string): Chart {
       wrong(i, `"${line.slice(0, 60)}" is not understood here. main.journal holds commodity, tag, account and include lines.`);
     }
   }
+  chart.unread = chart.findings.find(({ at }) => isUnread(lines[(at.line ?? 0) - 1] ?? "")) ?? null;
   return chart;
+}
+
+/** An include of a month's file is read, even where it stands twice. */
+function isUnread(line: string): boolean {
+  return BOOKS.test(line) && !isMonthFile(line.slice("include ".length));
 }
 
 /** Adds the account at line i; answers how many more lines belong to it. */

@@ -2,10 +2,11 @@
  * Reading the books from a tree: months and the chart, parsed once per blob. An id carries its day, so everything about one entry
  * is in one month's file; a commit therefore reads only the months it touches, however long the history is.
  */
+import { ClearedError, formatAt } from "../errors.ts";
 import type { Entry, Finding, Tree } from "../ports.ts";
 import { addTo, toExact, type Totals } from "./amounts.ts";
 import { type ParsedEntry, parseJournal } from "./journal-text.ts";
-import { JOURNAL, MAIN_JOURNAL } from "./layout.ts";
+import { JOURNAL, MAIN_JOURNAL, monthFile } from "./layout.ts";
 import { type Chart, isMonthFile, parseMain } from "./main-journal.ts";
 
 export interface Month {
@@ -14,6 +15,8 @@ export interface Month {
   entries: readonly ParsedEntry[];
   byId: ReadonlyMap<string, ParsedEntry>;
   findings: readonly Finding[];
+  /** The first entry that is not in `entries`, because it cannot be read or belongs to another month; null when all are. */
+  unread: Finding | null;
   /** Sum of the month's postings by account and currency. */
   totals: Totals;
 }
@@ -46,22 +49,22 @@ export async function loadMonth(tree: Tree, file: string): Promise<Month | null>
   return month;
 }
 
-// By blob. Ids alone are a fortieth of parsed entries, and what a statement of years asks for is ids in all of its months.
+// Ids alone are a fortieth of parsed entries, and what a statement of years asks for is ids in all of its months.
 const CACHED_IDS = 200_000;
 const ids = new Map<string, ReadonlySet<string>>();
 
-/** Ids of the month's entries, without reading more of them. */
+/** Ids of the month's entries. @throws JOURNAL_FORM when one of them cannot be read: its row would be booked again */
 export async function idsOf(tree: Tree, file: string): Promise<ReadonlySet<string>> {
   const blob = await tree.blob(file);
   if (blob === null) return new Set();
-  const known = ids.get(blob);
+  const name = `${file}@${blob}`;
+  const known = ids.get(name);
   if (known !== undefined) return known;
-  const text = (await tree.read(file)) ?? "";
-  const found = new Set([...text.matchAll(/^\d{4}-\d\d-\d\d [*!] \((\d{6}-[0-9a-z]{10})\)/gm)].map(([, id]) => id ?? ""));
-  ids.set(blob, found);
+  const found = new Set((await wholeMonth(tree, file))?.byId.keys());
+  ids.set(name, found);
   let count = [...ids.values()].reduce((sum, { size }) => sum + size, 0);
   for (const [old, { size }] of ids) {
-    if (count <= CACHED_IDS || old === blob) break;
+    if (count <= CACHED_IDS || old === name) break;
     ids.delete(old);
     count -= size;
   }
@@ -69,14 +72,58 @@ export async function idsOf(tree: Tree, file: string): Promise<ReadonlySet<strin
 }
 
 export function toMonth(file: string, text: string): Month {
-  const { entries, findings } = parseJournal(text, file);
+  const { entries, findings, unread } = parseJournal(text, file);
   const byId = new Map<string, ParsedEntry>();
   const totals: Totals = new Map();
   for (const entry of entries) {
     byId.set(entry.id, entry);
     addPostings(totals, entry);
   }
-  return { file, text, entries, byId, findings, totals };
+  return { file, text, entries, byId, findings, unread: unread ?? misplaced(entries, file), totals };
+}
+
+function misplaced(entries: readonly ParsedEntry[], file: string): Finding | null {
+  const entry = entries.find(({ date }) => monthFile(date) !== file);
+  if (entry === undefined) return null;
+  return { code: "JOURNAL_DATE", at: { file, line: entry.line }, message: `${entry.date} lies outside this file's month.` };
+}
+
+/**
+ * The month, to be added up or searched.
+ * @throws JOURNAL_FORM when an entry of it cannot be read: a sum without it would be wrong and look right
+ */
+export async function wholeMonth(tree: Tree, file: string): Promise<Month | null> {
+  const month = await loadMonth(tree, file);
+  if (month !== null && month.unread !== null) throw notWhole(month.unread);
+  return month;
+}
+
+/** Before anything is added up. @throws JOURNAL_FORM when main.journal holds or includes entries that no month's file has */
+export async function assertWhole(tree: Tree): Promise<void> {
+  const { includes, unread } = await loadChart(tree);
+  if (unread !== null) throw notWhole(unread);
+  for (const file of includes) {
+    if ((await tree.blob(file)) !== null) continue;
+    throw notWhole({ code: "JOURNAL_FORM", at: { file: MAIN_JOURNAL }, message: `${file} is included but does not exist.` });
+  }
+}
+
+/** What the work comes to, or what is done instead where the books cannot be read as a whole. */
+export async function ifWhole<T>(work: () => Promise<T>, otherwise: (error: ClearedError) => T): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof ClearedError && error.code === "JOURNAL_FORM") return otherwise(error);
+    throw error;
+  }
+}
+
+function notWhole({ at, message }: Finding): ClearedError {
+  return new ClearedError(
+    "JOURNAL_FORM",
+    `The books cannot be read as a whole, so nothing is added up or looked for in them: ${formatAt(at)}: ${message} Correct it and commit; \`cleared verify\` names every such line.`,
+    { at },
+  );
 }
 
 export function addPostings(totals: Totals, entry: Entry): void {
@@ -109,7 +156,8 @@ export function monthOfId(id: string): string {
   return `${JOURNAL}${year >= "70" ? "19" : "20"}${year}/${id.slice(2, 4)}.journal`;
 }
 
-/** The entry of that id, or null. */
+/** The entry of that id, or null. @throws JOURNAL_FORM when it may be one that cannot be read */
 export async function findEntry(tree: Tree, id: string): Promise<ParsedEntry | null> {
-  return (await loadMonth(tree, monthOfId(id)))?.byId.get(id) ?? null;
+  const file = monthOfId(id);
+  return (await loadMonth(tree, file))?.byId.get(id) ?? (await wholeMonth(tree, file))?.byId.get(id) ?? null;
 }

@@ -7,7 +7,7 @@ import { type Edits, inOrder, plain } from "./ledger.ts";
 import { ownKind } from "./entry-id.ts";
 import { parseJournal, printEntries } from "./journal-text.ts";
 import { monthFile } from "./layout.ts";
-import { idsOf, loadMonth, monthFiles, monthOfId } from "./months.ts";
+import { findEntry, idsOf, loadMonth, monthFiles, monthOfId, wholeMonth } from "./months.ts";
 
 // A run that reads ten thousand times does not ask git for HEAD each time; what it reads is recorded anyway.
 const HEAD_FRESH_MS = 100;
@@ -36,7 +36,7 @@ export interface Overlay {
   usedKeys: ReadonlySet<string>;
   /** Entry added last, or null. */
   last(): string | null;
-  /** Those of the ids that exist. */
+  /** Those of the ids that exist. @throws JOURNAL_FORM, as the next two, when an entry of their month cannot be read */
   existing(ids: Iterable<string>): Promise<Set<string>>;
   get(id: string): Promise<Entry | null>;
   /** Months with entries, oldest first. */
@@ -112,7 +112,7 @@ export function createOverlay(git: Git, from?: Held): Overlay {
   };
 
   const month = async (file: string): Promise<readonly Entry[]> => {
-    const base = await loadMonth(await head(), file);
+    const base = await wholeMonth(await head(), file);
     const entries = base?.entries ?? [];
     const ids = byFile.get(file);
     if ((ids === undefined || ids.size === 0) && status.size === 0 && removed.size === 0) return entries;
@@ -171,7 +171,9 @@ export function createOverlay(git: Git, from?: Held): Overlay {
     },
     get: async (id) => {
       if (removed.has(id)) return added.get(id) ?? null;
-      const entry = (await loadMonth(await head(), monthOfId(id)))?.byId.get(id) ?? added.get(id) ?? null;
+      const own = added.get(id);
+      const entry =
+        own === undefined ? await findEntry(await head(), id) : ((await loadMonth(await head(), monthOfId(id)))?.byId.get(id) ?? own);
       const changed = status.get(id);
       return entry === null || changed === undefined ? entry : { ...entry, status: changed };
     },

@@ -8,7 +8,7 @@ import { negated } from "./amounts.ts";
 import { entryId } from "./entry-id.ts";
 import { cleanEntry } from "./journal-text.ts";
 import { monthFile } from "./layout.ts";
-import { findEntry, loadMonth, monthFiles } from "./months.ts";
+import { findEntry, monthFiles, wholeMonth } from "./months.ts";
 
 /** The books as reversals are looked for in them: a run's view, or a tree. */
 export interface Months {
@@ -18,7 +18,7 @@ export interface Months {
 }
 
 export function monthsOf(tree: Tree): Months {
-  return { months: () => monthFiles(tree), month: async (file) => (await loadMonth(tree, file))?.entries ?? [] };
+  return { months: () => monthFiles(tree), month: async (file) => (await wholeMonth(tree, file))?.entries ?? [] };
 }
 
 const keyOf = (entry: Entry): string => `void:${entry.id}`;

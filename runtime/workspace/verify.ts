@@ -14,6 +14,8 @@ import { isMirror } from "./reversals.ts";
 export interface Verified {
   findings: Finding[];
   balances: Balances;
+  /** False when an entry cannot be read, so that the balances lack it. */
+  whole: boolean;
   entries: number;
 }
 
@@ -30,6 +32,7 @@ export async function verifyBooks(tree: Tree, config: NamedAccounts = {}): Promi
     return {
       findings: [{ code: "FILE_MISSING", at: { file: MAIN_JOURNAL }, message: "The workspace has no main.journal." }],
       balances: {},
+      whole: false,
       entries: 0,
     };
   }
@@ -40,8 +43,10 @@ export async function verifyBooks(tree: Tree, config: NamedAccounts = {}): Promi
   const places = new Map<string, string>();
   const reversals: ParsedEntry[] = [];
   let entries = 0;
+  let isWhole = chart.unread === null && chart.includes.every((path) => files.includes(path));
   for (const file of files.sort()) {
     const parsed = parseJournal((await tree.read(file)) ?? "", file);
+    isWhole &&= parsed.unread === null;
     const found = [...parsed.findings];
     let day = "";
     for (const entry of parsed.entries) {
@@ -81,7 +86,7 @@ export async function verifyBooks(tree: Tree, config: NamedAccounts = {}): Promi
       findings.push({ code: "JOURNAL_STATUS", at: { file: monthFile(reversal.date), line: reversal.line }, message });
     }
   }
-  return { findings, balances: toBalances(totals), entries };
+  return { findings, balances: toBalances(totals), whole: isWhole, entries };
 }
 
 function configFindings({ accounts, statements = [] }: NamedAccounts, chart: Chart): Finding[] {

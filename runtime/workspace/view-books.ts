@@ -12,7 +12,7 @@ import { assertEntry, type BookRules } from "./invariants.ts";
 import { cleanEntry } from "./journal-text.ts";
 import { plain } from "./ledger.ts";
 import type { Chart } from "./main-journal.ts";
-import { addPostings, loadChart } from "./months.ts";
+import { addPostings, assertWhole, loadChart } from "./months.ts";
 import type { Overlay } from "./overlay.ts";
 import { mirrorOf, reversalOf } from "./reversals.ts";
 
@@ -169,6 +169,7 @@ async function query(overlay: Overlay, chart: Chart, filter: EntryFilter): Promi
     return entry !== null && matches(entry, filter, chart) ? [copyOf(entry)] : [];
   }
   if (filter.account !== undefined) accountOf(chart, filter.account);
+  await assertWhole(await overlay.head());
   const found: Entry[] = [];
   for (const file of await overlay.months()) {
     if (filter.year !== undefined && Number(file.slice(8, 12)) !== filter.year) continue;
@@ -198,6 +199,7 @@ function copyOf(entry: Entry): Entry {
 }
 
 async function totalsThrough(overlay: Overlay, through: string | undefined): Promise<Totals> {
+  await assertWhole(await overlay.head());
   const totals: Totals = new Map();
   for (const file of await overlay.months()) {
     for (const entry of await overlay.month(file)) {

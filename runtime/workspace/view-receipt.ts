@@ -2,10 +2,12 @@
  * The receipt of an import: what became of every row of the file, what the statement proved, and a card for each refused row. The file of
  * a content's receipt adds up what all runs over it have booked; a run that books nothing new leaves another's receipt as it is.
  */
+import type { ClearedError } from "../errors.ts";
 import type { Change, Receipt, Refused, Tree } from "../ports.ts";
 import type { Config } from "./config.ts";
 import { contradictionOf } from "./contradiction.ts";
 import { IMPORT, RECEIPTS, receiptFile } from "./layout.ts";
+import { ifWhole } from "./months.ts";
 import type { Overlay } from "./overlay.ts";
 import type { Parsed } from "./parsed-statement.ts";
 import { ALL_ROWS, receiptFromYaml, receiptToYaml } from "./receipt.ts";
@@ -47,7 +49,17 @@ export async function writeReceipt(name: string, found: Parsed, context: Context
   const gaps: (string | null)[] = [];
   const stated = parsed.parts.flatMap((part) => part.stated);
   const closed = await context.closed();
-  for (const one of stated) gaps.push(await stateBalances(one, { overlay, config, closed, run, hash: parsed.hash, isOpen }));
+  for (const one of stated) {
+    const state = () => stateBalances(one, { overlay, config, closed, run, hash: parsed.hash, isOpen });
+    // Its rows are of months that can be read: they are booked, and only what would need all the others is left.
+    const leave = (error: ClearedError): null => {
+      const hint = "Then `cleared import --again` with this file compares them.";
+      const body = { file: `${IMPORT}${name}`, account: one.account, why: error.message, hint };
+      overlay.record({ op: "review", title: `${name}: its balances are not compared with the books`, body, entry: null });
+      return null;
+    };
+    gaps.push(await ifWhole(state, leave));
+  }
   const [only, second] = stated;
   const receipt: Receipt = {
     file: name,

@@ -25,13 +25,14 @@ export async function run(at: Invocation, _: (string | string[] | undefined)[], 
       commit: tree.commit,
       entries: books.entries,
       findings: books.findings,
-      balances: books.balances,
+      balances: books.whole ? books.balances : null,
       edited,
       independent: opinions,
     });
     for (const finding of books.findings) output.line(`${formatAt(finding.at)} ${finding.code}\n  ${finding.message}`);
     for (const path of edited) output.line(output.yellow(`${path} has uncommitted edits; the books are what ${config.branch} says`));
-    const rows = Object.entries(books.balances).map(([account, amounts]) => [
+    if (!books.whole) output.line(output.yellow("No balances are shown: they would lack what cannot be read."));
+    const rows = Object.entries(books.whole ? books.balances : {}).map(([account, amounts]) => [
       `  ${account}`,
       Object.entries(amounts)
         .map(([currency, amount]) => `${amount} ${currency}`)
