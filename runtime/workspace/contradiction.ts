@@ -5,42 +5,31 @@
 import { ClearedError } from "../errors.ts";
 import type { Entry, Posting, Refused } from "../ports.ts";
 import { type Exact, fromExact, minus, plus, toExact, ZERO } from "./amounts.ts";
-import type { Config } from "./config.ts";
 import { applyEdits } from "./ledger.ts";
 import { ifWhole, loadMonth, monthFiles } from "./months.ts";
 import { monthFile } from "./layout.ts";
 import type { Overlay } from "./overlay.ts";
 import type { Parsed } from "./parsed-statement.ts";
 import { excerpt } from "./statements/cells.ts";
-import { stateBalances } from "./view-balances.ts";
-
-interface Context {
-  config: Config;
-  overlay: Overlay;
-  run: string;
-  closed(): Promise<string | undefined>;
-}
+import { type StatedContext, stateBalances } from "./view-balances.ts";
 
 /** Why the statement is not booked, and the entries that the run has made of it; null when it contradicts nothing. */
 export async function contradictionOf(
   parsed: Parsed,
-  context: Context,
-  isOpen: boolean,
+  context: Omit<StatedContext, "held">,
 ): Promise<{ refused: Refused; entries: string[] } | null> {
-  const { overlay } = context;
+  const { overlay, closed } = context;
   const keys = new Set(parsed.parts.flatMap((part) => part.rows.map((row) => row.key)));
   // A row that is booked a second time has the key of the first with a number behind it.
   const own = overlay.edits().add.filter(({ tags }) => keys.has((tags["key"] ?? "").replace(/#\d+$/, "")));
   if (own.length === 0 || !(await mayContradict(own, overlay))) return null;
-  const closed = await context.closed();
   const failing = async (without: readonly Entry[]): Promise<ClearedError | null> => {
     const trial = overlay.fork();
     for (const { id } of without) trial.record({ op: "remove", id });
     const stated = without.length > 0 ? [] : parsed.parts.flatMap((part) => part.stated);
-    const about = { ...context, overlay: trial, closed, hash: parsed.hash, isOpen };
     for (const one of stated)
       await ifWhole(
-        () => stateBalances(one, about),
+        () => stateBalances(one, { ...context, overlay: trial }),
         () => null,
       );
     try {

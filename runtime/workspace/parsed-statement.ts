@@ -22,8 +22,8 @@ export interface Part {
   /** What is said about balances, by currency. */
   stated: Stated[];
   rows: ParsedRow[];
-  /** Rows that were in the books already and were not handed to the script. */
-  known: number;
+  /** Ids of the rows that were in the books already and were not handed to the script. */
+  known: string[];
 }
 
 export interface Parsed {
@@ -42,18 +42,25 @@ export interface Parsed {
 /** What a statement says of one account; `open`: its rows the script gets; `closed`: the last day of the closed period, or "". */
 export function partOf(account: string, statements: Statement[], open: KeyedRow[], closed: string): Pick<Part, "stated" | "rows"> {
   const stated = [...Map.groupBy(statements, (statement) => statement.currency)].map(([currency, group]): Stated => {
-    const all = group.flatMap((statement) => statement.rows);
-    const days = all.map((row) => row.date).filter((day) => day > closed);
+    const all = group.flatMap((statement) => (statement.newest_first ? statement.rows.toReversed() : statement.rows));
+    const [first = null] = all
+      .map((row) => row.date)
+      .filter((day) => day > closed)
+      .sort();
+    const days = [...all.map((row) => row.date), ...group.flatMap(({ from, to }) => [from, to].filter((day) => day !== null))].sort();
     const [only, second] = group;
     // Several statements of one account and currency in a file: only a single one can be tied to the books.
     const { opening, closing } = only !== undefined && second === undefined ? only : { opening: null, closing: null };
     // What the account held when the closed period ended; not known while a row is refused, whose amount is not known.
     const before = all.filter((row) => row.date <= closed).reduce((sum, row) => plus(sum, toExact(row.amount)), ZERO);
-    const isKnown = opening !== null && (days.length === all.length || only?.refused.length === 0);
+    const isKnown = opening !== null && (all.every((row) => row.date > closed) || only?.refused.length === 0);
     return {
       account,
       currency,
-      first: days.sort()[0] ?? null,
+      from: days[0] ?? null,
+      to: days.at(-1) ?? null,
+      first,
+      morning: all.filter((row) => row.date === first).map((row) => row.amount),
       opening: isKnown ? fromExact(plus(toExact(opening), before), currencyPlaces(currency)) : null,
       closing,
     };

@@ -178,7 +178,8 @@ export function createImports(context: ImportsContext): ImportsView {
       parsed.later += fresh.length - portion.length;
       for (const { row } of portion) rows.push(row);
       for (const { row } of keyed) ids.add(row.id);
-      parsed.parts.push({ account, ...partOf(account, statements, portion, closed), known: keyed.length - fresh.length - late.length });
+      const known = all ? [] : keyed.map(({ row }) => row.id).filter((id) => booked.has(id));
+      parsed.parts.push({ account, ...partOf(account, statements, portion, closed), known });
     }
     if (parsed.later === 0 && unfinished?.opened === opened) unfinished = null;
     for (const [account, statements] of earlier === null ? [] : byAccount(earlier.statements)) {

@@ -3,15 +3,16 @@
  * a content's receipt adds up what all runs over it have booked; a run that books nothing new leaves another's receipt as it is.
  */
 import type { ClearedError } from "../errors.ts";
-import type { Change, Receipt, Refused, Tree } from "../ports.ts";
+import type { Change, Entry, Receipt, Refused, Tree } from "../ports.ts";
 import type { Config } from "./config.ts";
 import { contradictionOf } from "./contradiction.ts";
+import { entryId } from "./entry-id.ts";
 import { IMPORT, RECEIPTS, receiptFile } from "./layout.ts";
 import { ifWhole } from "./months.ts";
 import type { Overlay } from "./overlay.ts";
 import type { Parsed } from "./parsed-statement.ts";
 import { ALL_ROWS, receiptFromYaml, receiptToYaml } from "./receipt.ts";
-import { stateBalances } from "./view-balances.ts";
+import { type StatedContext, stateBalances } from "./view-balances.ts";
 
 interface Context {
   config: Config;
@@ -29,7 +30,7 @@ export async function receiptHashes(tree: Tree): Promise<Set<string>> {
 
 /** Writes the receipt with the balances the statement proves, and a card for each refused row. Answers what this run has done. */
 export async function writeReceipt(name: string, found: Parsed, context: Context): Promise<Receipt> {
-  const { overlay, config, run } = context;
+  const { overlay } = context;
   const path = receiptFile(found.hash);
   const text = await (await overlay.head()).read(path);
   const before = text === null ? null : receiptFromYaml(text, path);
@@ -37,7 +38,7 @@ export async function writeReceipt(name: string, found: Parsed, context: Context
   const counts = { new: 0, known: 0, twin: 0 };
   const unbooked: string[] = [];
   for (const part of parsed.parts) {
-    counts.known += part.known;
+    counts.known += part.known.length;
     const booked = await overlay.existing(part.rows.map((row) => row.id));
     for (const row of part.rows) {
       if (overlay.mine.has(row.id)) counts[row.twin ? "twin" : "new"]++;
@@ -48,9 +49,9 @@ export async function writeReceipt(name: string, found: Parsed, context: Context
   const isOpen = parsed.refused.length + unbooked.length + parsed.later > 0;
   const gaps: (string | null)[] = [];
   const stated = parsed.parts.flatMap((part) => part.stated);
-  const closed = await context.closed();
+  const about = await aboutBalances(parsed, context);
   for (const one of stated) {
-    const state = () => stateBalances(one, { overlay, config, closed, run, hash: parsed.hash, isOpen });
+    const state = () => stateBalances(one, { ...about, isOpen });
     // Its rows are of months that can be read: they are booked, and only what would need all the others is left.
     const leave = (error: ClearedError): null => {
       const hint = "Then `cleared import --again` with this file compares them.";
@@ -118,9 +119,22 @@ function isRepeated(name: string, before: Receipt, { again }: Context): boolean 
   return before.later !== undefined || again.includes(name) || again.includes(before.hash);
 }
 
+/** What the balances of a statement are compared with once the run has booked its rows. */
+async function aboutBalances(
+  { hash, parts }: Parsed,
+  { overlay, config, run, closed }: Context,
+): Promise<Omit<StatedContext, "held" | "isOpen">> {
+  const rows = new Set(parts.flatMap((part) => part.rows.map((row) => row.id)));
+  const isFresh = ({ id, date, tags }: Entry): boolean =>
+    overlay.mine.has(id) && rows.has(entryId(date, (tags["key"] ?? "").replace(/#\d+$/, "")));
+  const listed = new Set([...rows, ...parts.flatMap((part) => part.known)]);
+  return { overlay, config, closed: await closed(), by: { run }, hash, listed, isFresh };
+}
+
 /** The entries of a statement that contradicts a stated balance are taken back before anything is committed; its receipt says why. */
 async function withoutContradiction(parsed: Parsed, context: Context): Promise<Parsed> {
-  const found = await contradictionOf(parsed, context, parsed.refused.length + parsed.later > 0);
+  const isOpen = parsed.refused.length + parsed.later > 0;
+  const found = await contradictionOf(parsed, { ...(await aboutBalances(parsed, context)), isOpen });
   if (found === null) return parsed;
   for (const id of found.entries) context.overlay.record({ op: "remove", id });
   return { ...parsed, parts: parsed.parts.map((part) => ({ ...part, rows: [], stated: [] })), refused: [found.refused], later: 0 };
