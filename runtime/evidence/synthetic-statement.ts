@@ -48,8 +48,12 @@ function rowsFor(sources: readonly string[]): StatementRow[] {
 
 const dayOf = (month: string, day: number): string => `${month}-${String(day).padStart(2, "0")}`;
 
+/** With other amounts than the OFX file: the same ones on the same days would be its payments in another format. */
 function generic(rows: readonly StatementRow[], month: string): string {
-  return ["Date,Description,Amount", ...rows.map(({ text, amount, day }) => `${dayOf(month, day)},${text} CSV,${amount}`)].join("\n");
+  const other = (amount: string): string => (amount === "0.00" ? amount : amount.replace(".", "1."));
+  return ["Date,Description,Amount", ...rows.map(({ text, amount, day }) => `${dayOf(month, day)},${text} CSV,${other(amount)}`)].join(
+    "\n",
+  );
 }
 
 function ofx(rows: readonly StatementRow[], month: string, bank: string, currency: string): string {
