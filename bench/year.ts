@@ -28,7 +28,7 @@ import { initWorkspace } from "../runtime/workspace/init.ts";
 import { printEntries } from "../runtime/workspace/journal-text.ts";
 import { addInclude } from "../runtime/workspace/main-journal.ts";
 import { toMonth } from "../runtime/workspace/months.ts";
-import { receiptToYaml } from "../runtime/workspace/receipt.ts";
+import { NOTHING_RECORDED, receiptToYaml } from "../runtime/workspace/receipt.ts";
 import { CLEARED, cpuOf, family, median, memoryOf, statement } from "./measure.ts";
 
 const DAYS = Number(process.env["DAYS"] ?? 360);
@@ -120,6 +120,8 @@ async function open(kinds: Record<string, Template>) {
         postings: legs.map(([account, text]) => ({ account, amount: text, currency: "USD" })),
       };
     });
+    const booked = Object.fromEntries(entries.map(({ id, postings }) => [id, postings[1]?.amount ?? ""]));
+    const record = { ...NOTHING_RECORDED, booked };
     const done = await door.commit({
       message: `import: ${date}`,
       trailers: { Run: log.run.id, Step: "7", Agent: `ingest@${log.run.pin.blob.slice(0, 12)}` },
@@ -127,7 +129,7 @@ async function open(kinds: Record<string, Template>) {
         new Map([
           ["main.journal", addInclude((await tree.read("main.journal")) ?? "", file)],
           [file, printEntries([...toMonth(file, (await tree.read(file)) ?? "").entries, ...entries])],
-          [`import/receipts/${hash(log.run.id)}.yaml`, receiptToYaml(JSON.parse(receipt) as Receipt)],
+          [`import/receipts/${hash(log.run.id)}.yaml`, receiptToYaml({ ...(JSON.parse(receipt) as Receipt), record })],
         ]),
     });
     if (done.status !== "committed") throw new Error(JSON.stringify(done));

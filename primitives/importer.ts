@@ -35,6 +35,12 @@ const receipt = z
     twin: z.number(),
     refused: z.array(z.object({ line: z.number(), code: z.string(), message: z.string() })),
     unbooked: z.array(z.string()).describe("references of rows that were parsed and not booked"),
+    asked: z
+      .array(
+        z.object({ entry: z.string().describe("id of the entry it may be"), date: z.string(), amount: money, description: z.string() }),
+      )
+      .describe("rows that may be in the books under another name; a person is asked, nothing is booked until then"),
+    removed: z.array(z.string()).describe("rows that were booked once and deleted by hand since; not booked again"),
     later: z.number().optional().describe("rows that the next run takes, which starts by itself"),
     earlier: z.string().optional().describe("hash of the shorter statement that this one continues"),
     opening: money.nullable(),

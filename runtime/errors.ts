@@ -183,6 +183,10 @@ export const CODES = {
       "The journal text is not in the canonical form.",
       "`cleared verify` shows the line; restore it from git or write it in the canonical form.",
     ],
+    JOURNAL_ROW_GONE: [
+      "Rows that a statement's receipt says are booked are not in the books.",
+      "`cleared revive` with the statement's name books them again; with --leave-out they stay away.",
+    ],
     JOURNAL_DUPLICATE: ["Two entries carry the same id.", "Remove the copy; `cleared verify` shows both lines."],
     ACCOUNT_UNKNOWN: ["No account has that number or name.", "Use the account the message suggests, or add it to main.journal."],
     CASE_INVALID: [

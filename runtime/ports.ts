@@ -287,7 +287,8 @@ export interface Archive {
 
 // ---------------------------------------------------------------- cards and decisions
 
-export type CardKind = "approval" | "escalation" | "form" | "in_doubt" | "entry" | "row" | "note" | "proposal";
+/** `same`: are rows of a statement the same as entries of the books. `gone`: rows of a statement that are no longer in the books. */
+export type CardKind = "approval" | "escalation" | "form" | "in_doubt" | "entry" | "row" | "same" | "gone" | "note" | "proposal";
 
 /** Something a person must decide, as a self-contained document that can travel in git. */
 export interface CardDraft {
@@ -436,6 +437,24 @@ export interface Refused {
   message: string;
 }
 
+/** A row that may be an entry of the books under another name. */
+export interface AskedRow {
+  /** Rows of one question are decided together: a hash of their ids. */
+  question: string;
+  /** The entry is of the same day, of a day near, or an equal row that the bank's balance says there is one more of. */
+  why: "day" | "near" | "twin";
+  /** Id of the entry that it may be. */
+  entry: string;
+  /** Id and import key of the entry that it becomes if it is another payment. */
+  id: string;
+  key: string;
+  date: string;
+  amount: string;
+  currency: string;
+  description: string;
+  reference: string;
+}
+
 /** What one import did; the content of import/receipts/<hash>.yaml and of `cleared import --json`. */
 export interface Receipt {
   file: string;
@@ -453,6 +472,10 @@ export interface Receipt {
   refused: Refused[];
   /** Rows the script parsed but did not book, by reference. */
   unbooked: string[];
+  /** Rows that a person is asked about; nothing of them is booked until then. */
+  asked: AskedRow[];
+  /** Ids of entries that rows were and that were deleted by hand since; they are not booked again by themselves. */
+  removed: string[];
   /** Rows that the next run takes: a run books only so many. Left out when there are none. */
   later?: number;
   /** Hash of the statement that this one begins with: its file was written on after it was taken. Left out when there is none. */
@@ -463,6 +486,9 @@ export interface Receipt {
   /** closing as the bank says minus closing as the books say, when known and not zero. */
   gap: string | null;
 }
+
+/** What a person is asked about rows of the statement with this hash: by the question on its receipt, or by the ids of entries that are gone. */
+export type RowsQuestion = { kind: "same"; hash: string; question: string } | { kind: "gone"; hash: string; ids: string[] };
 
 /**
  * What a step changed in the run's view. Recorded with the step, so that a resumed run has the same view again;
@@ -481,7 +507,16 @@ export type Change =
   | { op: "rows"; name: string; hash: string; meta: Json }
   | { op: "processed"; name: string; hash: string }
   /** Something for a person, released with the commit: about an entry, about a refused row of a statement, or just a note. */
-  | { op: "review"; title: string; body: Json; entry: string | null; row?: { hash: string; line: number }; booked?: string[] }
+  | {
+      op: "review";
+      title: string;
+      body: Json;
+      entry: string | null;
+      row?: { hash: string; line: number };
+      rows?: RowsQuestion;
+      /** Lines that say what it is about without the books. */
+      booked?: string[];
+    }
   | { op: "emit"; event: string; payload: Json }
   /** A change of files that a person shall decide; becomes a proposal once it is released. `base`: the commit the run reads. */
   | { op: "propose"; title: string; reason: string; by: string; files: Record<string, string | null>; base: string; evidence: Json }

@@ -67,6 +67,8 @@ export interface Api extends ChangeApi {
   import(p: { files: string[]; dryRun: boolean; again: boolean; by?: string }): Promise<{ receipts: Receipt[]; runs: string[] }>;
   /** Takes up the closed runs that git has and the store does not know. */
   reindex(p: Record<string, never>): Promise<{ runs: number }>;
+  /** Books rows again that were deleted by hand, or leaves them out for good. @throws USAGE, GIT_STATE, JOURNAL_* */
+  revive(p: { names: string[]; leave: boolean; by: string }): Promise<{ entries: string[]; commit: string | null }>;
   balances(p: Record<string, never>): Promise<{ account: Account; balance: Record<string, string> }[]>;
   progress(p: Record<string, never>): Promise<Progress>;
 }
@@ -222,6 +224,7 @@ export function createApi(host: Host): Api {
     import: async (p) => (await import("./imports.ts")).importFiles(host, { ...p, ...startedBy(p.by) }),
 
     reindex: async () => ({ runs: await (await import("../engine/packing.ts")).adoptBundles(host.packing) }),
+    revive: async (p) => (await import("./rows.ts")).revive(host, p),
 
     async balances() {
       const tree = git.tree(await git.head());

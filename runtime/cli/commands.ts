@@ -147,6 +147,12 @@ export const COMMANDS: readonly Spec[] = [
     load: () => import("./commands/undo.ts"),
   },
   {
+    name: "revive <names...>",
+    about: "book rows again that were deleted from the books: ids of entries, or the file name of a statement",
+    options: [["--leave-out", "leave them out for good instead"]],
+    load: () => import("./commands/revive.ts"),
+  },
+  {
     name: "answer <card> [values...]",
     about: "fill in a form: name=value ...",
     options: [

@@ -77,6 +77,7 @@ export async function decideCard(host: Host, decision: Decision): Promise<Decide
     dropFact(host.database, decidingFact(card.id));
   });
   if (commit !== null) await host.tidy();
+  if (card.kind === "same" || card.kind === "gone") await (await import("./rows.ts")).followRows(host);
   const run = card.run === null ? null : await host.engine.get(card.run);
   return { card: host.cards.get(card.id) ?? card, run, commit, ...caseIn(lesson), still: null };
 }
@@ -215,9 +216,10 @@ async function changeBooks(host: Host, card: Card, decision: Decision): Promise<
     // The file is read so from now on; its receipt stays open until it is.
     if (guess !== undefined) return addDialect(head, guess);
     if (about.hash !== undefined && about.line !== undefined) return closeRow(head, about.hash, about.line);
-    return new Map();
+    return card.kind === "same" || card.kind === "gone" ? (await import("./rows.ts")).answerRows(host, card, decision, head) : new Map();
   };
-  const verb = decision.decision === "rejected" || decision.account !== undefined ? "correct" : "confirm";
+  const corrected = decision.decision === "rejected" || decision.account !== undefined || card.kind === "gone";
+  const verb = corrected ? "correct" : "confirm";
   const result: CommitResult = await host.git.commit({
     message: `${verb}: ${card.title.slice(0, 40)}`,
     trailers: { Card: String(card.id), "Approved-by": decision.by },

@@ -7,8 +7,9 @@ import type { Failure, FilePorts, FoundFile } from "../triggers/files.ts";
 import type { ImportFile } from "../workspace/import-files.ts";
 import type { ImportFolder } from "../workspace/import-folder.ts";
 import { CONFIG, IMPORT, IMPORTERS, receiptFile } from "../workspace/layout.ts";
-import { dependsOn, receiptFromYaml, receiptToYaml } from "../workspace/receipt.ts";
-import { receiptHashes, titleOf } from "../workspace/view-receipt.ts";
+import { titleOf } from "../workspace/questions.ts";
+import { dependsOn, NOTHING_RECORDED, receiptFromYaml, receiptToYaml } from "../workspace/receipt.ts";
+import { receiptHashes } from "../workspace/view-receipt.ts";
 import type { Host } from "./host.ts";
 import { stepsOf } from "./look.ts";
 
@@ -121,6 +122,11 @@ export async function importing(host: Host, agent: string): Promise<RunRecord[]>
   return unfinished.filter((one) => one.cause.kind === "watch");
 }
 
+const NOTHING_READ: Omit<Receipt, "file" | "hash" | "rows" | "refused" | "unbooked"> = {
+  ...{ dialect: "", account: "", currency: "", opening: null, closing: null, gap: null },
+  ...{ new: 0, known: 0, twin: 0, asked: [], removed: [] },
+};
+
 /** First the card, then the receipt: cut off in between, the next look does it again. */
 async function refuse({ git, engine, cards, clock, world }: Host, { name, hash }: FoundFile, { run, code }: Failure): Promise<void> {
   const error = (await engine.get(run))?.error;
@@ -142,11 +148,9 @@ async function refuse({ git, engine, cards, clock, world }: Host, { name, hash }
     build: async (tree) => {
       const text = await tree.read(path);
       const before = text === null ? null : receiptFromYaml(text, path);
-      const booked = { new: before?.new ?? 0, known: before?.known ?? 0, twin: before?.twin ?? 0 };
-      const rows = booked.new + booked.known + booked.twin + 1;
-      const empty = { dialect: "", account: "", currency: "", opening: null, closing: null, gap: null };
-      const { later: _, ...kept } = { ...empty, ...before };
-      return new Map([[path, receiptToYaml({ ...kept, file: name, hash, rows, ...booked, refused: [refused], unbooked: [] })]]);
+      const { later: _, ...kept } = before ?? { ...NOTHING_READ, record: NOTHING_RECORDED };
+      const rows = kept.new + kept.known + kept.twin + kept.asked.length + kept.removed.length + 1;
+      return new Map([[path, receiptToYaml({ ...kept, file: name, hash, rows, refused: [refused], unbooked: [] })]]);
     },
     guard: () => world.guard(),
   });

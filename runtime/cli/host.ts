@@ -38,7 +38,7 @@ import { settleLessons } from "./lessons.ts";
 import { createMemo } from "./memo.ts";
 import { printable } from "./output.ts";
 import { createPins } from "./pins.ts";
-import { settleRows, startedFor } from "./receipts.ts";
+import { receiptsOf, settleRows, startedFor } from "./receipts.ts";
 import { createStanding } from "./standing.ts";
 import { createToolPool } from "./tools.ts";
 import { execSource } from "./source.ts";
@@ -164,6 +164,7 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
           const execution = await executeRun(log, host.world);
           await pins.note(log.run);
           await settleRows(host, log.run, log.steps);
+          if (log.run.mode === "live" && receiptsOf(log.steps).length > 0) await (await import("./rows.ts")).followRows(host);
           await settleLessons(host).catch(onError);
           options.onRest?.(log.run);
           return execution;

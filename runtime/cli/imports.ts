@@ -5,13 +5,14 @@
 import { existsSync, linkSync, mkdirSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { ClearedError, fromWire } from "../errors.ts";
-import type { Receipt, RunRecord } from "../ports.ts";
+import type { Receipt, RunRecord, Tree } from "../ports.ts";
 import { type FileRun, type FileStart, type FoundFile, startForFiles } from "../triggers/files.ts";
 import { listensTo, watchedFolder } from "../triggers/listens.ts";
+import { claimedBy, existingIn } from "../workspace/claims.ts";
 import { filesIn, type ImportFile, namesLike, readWhole } from "../workspace/import-files.ts";
 import { createImportFolder, type ImportFolder } from "../workspace/import-folder.ts";
 import { IMPORT, receiptFile } from "../workspace/layout.ts";
-import { receiptFromYaml } from "../workspace/receipt.ts";
+import { type KeptReceipt, receiptFromYaml } from "../workspace/receipt.ts";
 import { scratchFolder } from "../workspace/scratch.ts";
 import { SIZE_LIMIT } from "../workspace/statements/size.ts";
 import { inodeOf, writersOf } from "../workspace/writers.ts";
@@ -50,7 +51,7 @@ export async function importFiles(
     const receipt = await head.read(receiptFile(hash));
     const file = { name: basename(path), hash, size: content.bytes.length, modified: content.modified.toISOString() };
     if (receipt !== null && !again && (await toImport(host, head, file)) === null)
-      receipts.push(repeated(receiptFromYaml(receipt, receiptFile(hash)), basename(path)));
+      receipts.push(await repeated(head, receiptFromYaml(receipt, receiptFile(hash)), basename(path)));
     else if (fresh.has(hash)) copies.push({ path, hash });
     else fresh.set(hash, { path, ...content });
   }
@@ -70,7 +71,8 @@ export async function importFiles(
   const imported = await (dryRun ? inWorkshop(host, work) : work(host.folder));
   for (const { path, hash } of copies) {
     const first = imported.receipts.find((receipt) => receipt.hash === hash);
-    if (first !== undefined) imported.receipts.push(repeated(first, basename(path)));
+    if (first !== undefined)
+      imported.receipts.push({ ...first, file: basename(path), new: 0, twin: 0, known: first.new + first.known + first.twin });
   }
   return { receipts: [...receipts, ...imported.receipts], runs: imported.runs };
 }
@@ -108,7 +110,7 @@ async function runImports(host: Host, files: readonly ImportFile[], how: Asked):
   for (const { hash } of files) {
     // What watches the folder was faster, or the file has failed alone and was refused.
     const text = receipts.has(hash) ? null : await head.read(receiptFile(hash));
-    if (text !== null) receipts.set(hash, receiptFromYaml(text, receiptFile(hash)));
+    if (text !== null) receipts.set(hash, withoutRecord(receiptFromYaml(text, receiptFile(hash))));
   }
   if (failure?.error != null && files.some(({ hash }) => !receipts.has(hash))) throw fromWire(failure.error);
   return { receipts: files.flatMap(({ hash }) => receipts.get(hash) ?? []), runs };
@@ -162,9 +164,15 @@ async function readOnce(path: string): Promise<{ bytes: Buffer; modified: Date }
   }
 }
 
-function repeated(receipt: Receipt, file: string): Receipt {
-  const booked = receipt.new + receipt.known + receipt.twin;
-  return { ...receipt, file, new: 0, twin: 0, known: booked };
+const withoutRecord = ({ record: _, ...receipt }: KeptReceipt): Receipt => receipt;
+
+/** Every row is known, but for those that are not in the books any more. */
+async function repeated(head: Tree, { record, ...receipt }: KeptReceipt, file: string): Promise<Receipt> {
+  const claimed = [...claimedBy({ ...receipt, record }), ...receipt.removed];
+  const there = await existingIn(head, claimed);
+  const removed = claimed.filter((id) => !there.has(id));
+  const booked = receipt.new + receipt.known + receipt.twin + receipt.removed.length;
+  return { ...receipt, file, new: 0, twin: 0, known: booked - removed.length, removed };
 }
 
 /** Puts a file into import/ in one move, so that nobody sees half of it, and never over another one. Answers its name there. */

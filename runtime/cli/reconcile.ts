@@ -6,10 +6,11 @@ import { NOTHING_ASKED, getFact, setFact } from "../engine/cards.ts";
 import type { Entry, Tree } from "../ports.ts";
 import { RECEIPTS } from "../workspace/layout.ts";
 import { loadMonth, monthFiles, monthOfId } from "../workspace/months.ts";
+import { refusedQuestions } from "../workspace/questions.ts";
 import { receiptFromYaml } from "../workspace/receipt.ts";
-import { questionsOf } from "../workspace/view-receipt.ts";
 import { isDeciding } from "./decide.ts";
 import type { Host } from "./host.ts";
+import { followRows } from "./rows.ts";
 
 /** False when a run is at work: it may have committed entries whose cards it is about to open itself. */
 export async function reconcileCards(host: Host): Promise<boolean> {
@@ -29,18 +30,19 @@ export async function reconcileCards(host: Host): Promise<boolean> {
     for (const question of refused) askAgain(host, question);
     setFact(host.database, ASKED, "yes");
   });
+  await followRows(host);
   return true;
 }
 
 /** Of a store whose cards of refused rows are all there: a run opens them, and a store that was made anew asks once what HEAD says. */
 const ASKED = "refused rows are asked";
-type Question = ReturnType<typeof questionsOf>[number];
+type Question = ReturnType<typeof refusedQuestions>[number];
 
 async function refusedRows(tree: Tree): Promise<Question[]> {
   const found: Question[] = [];
   for (const { path } of await tree.list(RECEIPTS)) {
     const text = await tree.read(path);
-    if (text?.includes("refused: []") === false) found.push(...questionsOf(receiptFromYaml(text, path)));
+    if (text?.includes("refused: []") === false) found.push(...refusedQuestions(receiptFromYaml(text, path)));
   }
   return found;
 }

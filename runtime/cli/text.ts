@@ -63,8 +63,10 @@ export function cardLines(output: Output, card: Card): string[] {
   // What a verdict says is a line for each rule.
   const [title, ...more] = card.kind === "escalation" ? card.title.split("; ") : [card.title];
   const lines = [`${output.bold(String(card.id))}  ${state}  ${card.kind}  ${title}`, ...more.map((one) => `      ${one}`)];
-  const { booked = [] } = (card.body ?? {}) as { booked?: string[] };
+  const { booked = [], about = {} } = (card.body ?? {}) as { booked?: string[]; about?: { approve?: string; reject?: string } };
   if (card.decision === null) lines.push(...booked.map((leg) => `      ${leg}`));
+  if (card.decision === null && (card.kind === "same" || card.kind === "gone"))
+    for (const answer of ["approve", "reject"] as const) lines.push(`      ${answer}: ${about[answer] ?? ""}`);
   for (const call of card.decision?.calls ?? card.edited ?? card.calls) lines.push(`      ${call.tool} ${JSON.stringify(call.params)}`);
   if (card.state !== undefined && card.decision === null) lines.push(`      ${card.state}`);
   const needs = neededFor(card);
@@ -95,15 +97,30 @@ export function receiptLines(output: Output, receipt: Receipt): string[] {
   const tie =
     receipt.closing === null
       ? "the statement states no balance"
-      : receipt.gap === null
-        ? output.green(`ties to the bank's ${receipt.closing} ${receipt.currency}`)
-        : output.red(`off by ${receipt.gap} ${receipt.currency} from the bank's ${receipt.closing}`);
+      : receipt.later !== undefined
+        ? "its balance is compared once all rows are booked"
+        : receipt.gap === null
+          ? output.green(`ties to the bank's ${receipt.closing} ${receipt.currency}`)
+          : output.red(`off by ${receipt.gap} ${receipt.currency} from the bank's ${receipt.closing}`);
+  const more = (["unbooked", "asked", "removed"] as const).flatMap((key) =>
+    receipt[key].length === 0 ? [] : [` + ${receipt[key].length} ${key}`],
+  );
   return [
     receipt.dialect === ""
       ? `${output.bold(receipt.file)}  not read`
       : `${output.bold(receipt.file)}  ${receipt.dialect}  account ${receipt.account || "not known"}`,
-    `  ${receipt.rows} rows = ${receipt.new} new + ${receipt.known} known + ${receipt.twin} twin + ${receipt.refused.length} refused${receipt.unbooked.length === 0 ? "" : ` + ${receipt.unbooked.length} unbooked`}${receipt.later === undefined ? "" : ` + ${receipt.later} for the next run`}${receipt.account === "" ? "" : `; ${tie}`}`,
+    `  ${receipt.rows} rows = ${receipt.new} new + ${receipt.known} known + ${receipt.twin} twin + ${receipt.refused.length} refused${more.join("")}${receipt.later === undefined ? "" : ` + ${receipt.later} for the next run`}${receipt.account === "" ? "" : `; ${tie}`}`,
     ...(receipt.earlier === undefined ? [] : ["  begins with a statement that was imported before: its file was written on"]),
+    ...(receipt.asked.length === 0
+      ? []
+      : [
+          output.yellow(
+            `  ${receipt.asked.length} may be in the books under another name and ${receipt.asked.length === 1 ? "waits" : "wait"} for an answer: \`cleared queue\``,
+          ),
+        ]),
+    ...receipt.removed
+      .slice(0, SHOWN)
+      .map((id) => output.yellow(`  ${id} was deleted from the books and is not booked again; \`cleared revive ${id}\` does`)),
     ...receipt.refused
       .slice(0, SHOWN)
       .map((row) => output.red(`  ${row.line === 0 ? "" : `line ${row.line} `}${row.code}: ${row.message}`)),

@@ -2,9 +2,10 @@
  * Cards (what a person must decide) and the outbox of emitted events, as the store keeps them. A card and its decision are
  * self-contained documents: whoever holds them needs no table of ours. Opening happens in history.ts, with the run's own flush.
  */
+import { createHash } from "node:crypto";
 import { minuteOf } from "../day.ts";
 import { ClearedError, type WireError } from "../errors.ts";
-import type { Card, CardDraft, Cards, Change, Decision, Json, Released, RunRecord } from "../ports.ts";
+import type { Card, CardDraft, CardKind, Cards, Change, Decision, Json, Released, RunRecord } from "../ports.ts";
 import type { Database } from "./database.ts";
 
 // A proposal that is not ready waits for its checks or its proposer, not for a person's decision.
@@ -115,13 +116,7 @@ export function toReleased(run: RunRecord, seq: number, index: number, change: C
   }
   if (change.op === "remove") return { kind: "withdrawn", key: `entry:${change.id}` };
   if (change.op !== "review") return null;
-  const [kind, unique] =
-    change.entry !== null
-      ? (["entry", `entry:${change.entry}`] as const)
-      : change.row !== undefined
-        ? (["row", `row:${change.row.hash}:${change.row.line}`] as const)
-        : (["note", key] as const);
-  const about = change.entry !== null ? { entry: change.entry } : (change.row ?? {});
+  const { kind, unique, about } = questionOf(change) ?? { kind: "note" as const, unique: key, about: {} };
   return {
     kind: "card",
     key: unique,
@@ -133,6 +128,20 @@ export function toReleased(run: RunRecord, seq: number, index: number, change: C
       ...NOTHING_ASKED,
     },
   };
+}
+
+/** What the card is about, and what makes it the same card when it is asked again; null for a mere note. */
+function questionOf({
+  entry,
+  row,
+  rows,
+}: Extract<Change, { op: "review" }>): { kind: CardKind; unique: string; about: { [key: string]: Json } } | null {
+  if (entry !== null) return { kind: "entry", unique: `entry:${entry}`, about: { entry } };
+  if (row !== undefined) return { kind: "row", unique: `row:${row.hash}:${row.line}`, about: row };
+  if (rows === undefined) return null;
+  const { kind, ...about } = rows;
+  const which = rows.kind === "same" ? rows.question : createHash("sha256").update(rows.ids.join()).digest("hex").slice(0, 16);
+  return { kind, unique: `${kind}:${rows.hash}:${which}`, about };
 }
 
 /** A person looks at a run that lost one sandbox process after the other: a yes lets it go on from its last recorded step. */

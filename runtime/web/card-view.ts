@@ -16,6 +16,8 @@ const WORDS: Record<CardKind, Words> = {
   in_doubt: { kind: "Did it happen?", yes: "It happened", no: "It did not" },
   entry: { kind: "Entry to confirm", yes: "Confirm", no: "Reject" },
   row: { kind: "Refused row", yes: "Settled", no: "Reject" },
+  same: { kind: "The same payment?", yes: "The same", no: "Different, book it" },
+  gone: { kind: "No longer in the books", yes: "Book again", no: "Leave out" },
   proposal: { kind: "Proposal", yes: "Approve", no: "Reject" },
   note: { kind: "For you", yes: "Settled", no: "Reject" },
 };
@@ -46,7 +48,7 @@ export function cardView(card: Card, { token, accounts, entries, summaries, time
   return html`<li><article class="card ${card.kind}" id="${id}" aria-labelledby="${id}-title">
 <p class="eyebrow">${words.kind} <span class="number">${card.id}</span>${needed(card)}</p>
 <h3 id="${id}-title"><bdi>${plain(rules?.title ?? card.title, 300)}</bdi></h3>
-${rules !== null ? facts(rules.said) : entry !== undefined ? entryView(entry, card.body) : summary !== undefined ? summary : card.body === null ? nothing : facts(card.body)}
+${rules !== null ? facts(rules.said) : entry !== undefined ? entryView(entry, card.body) : summary !== undefined ? summary : card.body === null ? nothing : facts(aboutRows(card) ?? card.body)}
 ${card.calls.length > 0 ? callList(card) : nothing}
 ${card.state === undefined ? nothing : html`<p class="faint">${plain(card.state, 300)}</p>`}
 ${briefView(card)}
@@ -79,6 +81,13 @@ function rulesOf({ kind, title, body }: Card): { title: string; said: { [rule: s
     ...verdict.indeterminate.map(({ rule, missing }) => [rule, `not known: ${missing.join(", ")}`]),
   ];
   return { title: title === verdict.summary ? (title.split("; ")[0] ?? title) : title, said: Object.fromEntries(said) };
+}
+
+/** A question about rows of a statement without the hashes that name it: the rows, and what each answer means. */
+function aboutRows({ kind, body }: Card): Json | null {
+  if (kind !== "same" && kind !== "gone") return null;
+  const { booked, about } = body as { booked?: string[]; about?: { [key: string]: Json } };
+  return { rows: booked ?? [], ...about };
 }
 
 /** The level, how many have said yes, and who may not: "manager · 1 of 2 (Pat) · not Ann, who started the run". */

@@ -14,7 +14,7 @@ export interface Leg {
   assertion: Exact | null;
 }
 
-export const isCheckpoint = ({ entry }: Leg): boolean => ownKind(entry) === "opening";
+export const isCheckpoint = ({ entry }: Pick<Leg, "entry">): boolean => ownKind(entry) === "opening";
 export const through = (legs: readonly Leg[], date: string): Exact => sumOf(legs.filter(({ entry }) => entry.date <= date));
 const size = ({ units, scale }: Exact): Exact => ({ units: units < 0n ? -units : units, scale });
 
@@ -31,33 +31,32 @@ export function isProven(legs: readonly Leg[], date: string, carried: Exact): bo
   });
 }
 
-/** A balance that the bank stated. `off`: what it says minus what the books say now. */
+/** A stated balance. `was` and `off`: what it says minus what the books said before the fresh rows came in, and say now. */
 export interface Held {
   entry: Entry;
   assertion: Exact;
+  was: Exact;
   off: Exact;
 }
 
-/** Bank balances that held before the fresh rows came in. */
-export function heldBefore(legs: readonly Leg[], isFresh: (entry: Entry) => boolean): Held[] {
-  const [before, now] = [{ sum: ZERO }, { sum: ZERO }];
+/** Every stated balance, in the order of the books. */
+export function balancesIn(legs: readonly Leg[], isFresh: (entry: Entry) => boolean): Held[] {
+  let [before, now] = [ZERO, ZERO];
   return legs.flatMap(({ entry, amount, assertion }) => {
-    now.sum = plus(now.sum, amount);
-    if (!isFresh(entry)) before.sum = plus(before.sum, amount);
-    if (assertion === null || ownKind(entry) !== "closing" || minus(assertion, before.sum).units !== 0n) return [];
-    return [{ entry, assertion, off: minus(assertion, now.sum) }];
+    now = plus(now, amount);
+    if (!isFresh(entry)) before = plus(before, amount);
+    return assertion === null ? [] : [{ entry, assertion, was: minus(assertion, before), off: minus(assertion, now) }];
   });
 }
 
-/** Bank balances that do not hold. */
-export function failing(legs: readonly Leg[]): Held[] {
-  let sum = ZERO;
-  return legs.flatMap(({ entry, amount, assertion }) => {
-    sum = plus(sum, amount);
-    if (assertion === null || ownKind(entry) !== "closing") return [];
-    const off = minus(assertion, sum);
-    return off.units === 0n ? [] : [{ entry, assertion, off }];
-  });
+/** Those of the bank that held before. */
+export function heldBefore(balances: readonly Held[]): Held[] {
+  return balances.filter(({ entry, was }) => ownKind(entry) === "closing" && was.units === 0n);
+}
+
+/** Those of the bank that do not hold. */
+export function failing(balances: readonly Held[]): Held[] {
+  return balances.filter(({ entry, off }) => ownKind(entry) === "closing" && off.units !== 0n);
 }
 
 /** By how much the first opening was off, when rows that have just come in explain all of it; else null, and the gap is said. */
@@ -73,8 +72,11 @@ export function explainedShift(
   const has = through(legs, closing.date);
   const gap = minus(toExact(closing.amount), has);
   if (gap.units === 0n) return null;
-  // A row was missing where the opening was computed from a closing balance: all that the bank has stated is off by the same.
-  if (held.length > 0 && held.every(({ off }) => minus(off, gap).units === 0n)) return gap;
+  // A row was missing where the opening was computed from a closing balance: all that the bank has stated is off by the same, where it
+  // stands or at the end of its day.
+  const isOff = ({ entry, assertion, off }: Held): boolean =>
+    [off, minus(assertion, through(legs, entry.date))].some((one) => minus(one, gap).units === 0n);
+  if (held.length > 0 && held.every(isOff)) return gap;
   // The first statement began in the middle of a day; this one has the rows before it.
   if (opening === null || first !== earliest.entry.date) return null;
   const shift = minus(toExact(opening), earliest.assertion ?? earliest.amount);
@@ -108,32 +110,29 @@ export function unexplained(
   const own = day.filter(({ entry }) => isListed(entry, listed));
   const others = day.filter(({ entry }) => !isListed(entry, listed));
   // Of one day alone, it may also begin within it, after rows that only another statement has.
-  const gaps =
-    first !== closing.date
-      ? [minus(toExact(closing.amount), plus(start, sumOf(own)))]
-      : opening === null
-        ? [ZERO]
-        : sumsOf(others).map((sum) => minus(toExact(opening), plus(start, sum)));
-  if (gaps.some(({ units }) => units === 0n)) return isProven(legs, closing.date, ZERO) ? null : gap;
+  const begins =
+    first === closing.date && opening !== null ? sumsOf(others).map((sum) => minus(toExact(opening), plus(start, sum))) : [ZERO];
+  const gaps = first === closing.date ? begins : [minus(toExact(closing.amount), plus(start, sumOf(own)))];
+  if (gaps.length === 0 || gaps.some(({ units }) => units === 0n)) return isProven(legs, closing.date, ZERO) ? null : gap;
   return [gap, ...gaps].reduce((a, b) => (minus(size(b), size(a)).units < 0n ? b : a));
 }
 
-// More sums than a day of a person's account has; with more of them nearly every balance can be reached.
+// More than a day of a small business has. With so many, and for a day that has more, every balance can be reached.
 const MOST_SUMS = 4096;
 
-/** The sums of all selections among the legs, each once. */
+/** The sums of all selections among the legs, each once; none when they are too many to tell anything. */
 function sumsOf(legs: readonly Leg[]): Exact[] {
   let sums = new Map([["0", ZERO]]);
   for (const { amount } of legs) {
     const more = [...sums.values()].map((sum) => plus(sum, amount));
     sums = new Map([...sums.values(), ...more].map((sum) => [fromExact(sum), sum]));
-    if (sums.size > MOST_SUMS) break;
+    if (sums.size > MOST_SUMS) return [];
   }
   return [...sums.values()];
 }
 
 /** A row that a script booked as several entries gives them its own key with a number behind it. */
-function isListed({ id, date, tags }: Entry, listed: ReadonlySet<string>): boolean {
+export function isListed({ id, date, tags }: Entry, listed: ReadonlySet<string>): boolean {
   const key = tags["key"] ?? "";
   return listed.has(id) || (key.includes("#") && listed.has(entryId(date, key.slice(0, key.indexOf("#")))));
 }

@@ -78,7 +78,7 @@ interface Movement {
   text: string;
 }
 
-/** The likeliest causes, by what stands in the books: the same rows under other words, a pending row, one row that is the difference. */
+/** The likeliest causes, by what stands in the books: payments that no rule recognised, so that nobody was asked, or one row that is the difference. */
 async function causes(own: readonly Entry[], account: string, currency: string, difference: string, overlay: Overlay): Promise<string> {
   const rows = movements(own, account, currency);
   if (rows.length === 0) return "";
@@ -99,23 +99,14 @@ async function causes(own: readonly Entry[], account: string, currency: string, 
       ),
     );
   }
-  const same = matched(rows, booked, 0);
-  const near = matched(
-    rows.filter((row) => !same.some(([one]) => one === row)),
-    booked,
-    NEAR_DAYS,
-  );
+  const alike = matched(rows, booked);
   const found: string[] = [];
-  if (same.length > 0)
+  if (alike.length > 0)
     found.push(
-      `${count(same)} in the books already with the same day and amount, but another text or reference${example(same)}: these days were probably imported before from another export (CSV after OFX).`,
-    );
-  if (near.length > 0)
-    found.push(
-      `${count(near)} in the books with the same amount a few days apart${example(near)}: a pending row that is booked now looks like this.`,
+      `${count(alike)} in the books with the same amount at most ${NEAR_DAYS} days apart${example(alike)}: they may be the same payments under other words.`,
     );
   const missing: Exact = minus(ZERO, toExact(difference));
-  const sum = [...same, ...near].reduce((total, [row]) => plus(total, toExact(row.amount)), ZERO);
+  const sum = alike.reduce((total, [row]) => plus(total, toExact(row.amount)), ZERO);
   const alone = rows.find(({ amount }) => minus(toExact(amount), missing).units === 0n);
   if (found.length > 0 && minus(sum, missing).units === 0n) found.push("Without them the balance holds.");
   else if (alone !== undefined) found.push(`The row ${words(alone)} alone is the whole difference.`);
@@ -131,12 +122,12 @@ function movements(entries: readonly Entry[], account: string, currency: string)
   );
 }
 
-/** Each row with an entry of its amount at most so many days away; an entry answers for one row. */
-function matched(rows: readonly Movement[], booked: Movement[], days: number): [row: Movement, entry: Movement][] {
+/** Each row with an entry of its amount a few days away; an entry answers for one row. */
+function matched(rows: readonly Movement[], booked: Movement[]): [row: Movement, entry: Movement][] {
   const left = Map.groupBy(booked, ({ amount }) => fromExact(toExact(amount), 2));
   return rows.flatMap((row): [Movement, Movement][] => {
     const alike = left.get(fromExact(toExact(row.amount), 2)) ?? [];
-    const at = alike.findIndex(({ date }) => date >= shifted(row.date, -days) && date <= shifted(row.date, days));
+    const at = alike.findIndex(({ date }) => date >= shifted(row.date, -NEAR_DAYS) && date <= shifted(row.date, NEAR_DAYS));
     const [entry] = at < 0 ? [] : alike.splice(at, 1);
     return entry === undefined ? [] : [[row, entry]];
   });

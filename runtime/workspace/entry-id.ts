@@ -24,6 +24,11 @@ export function isEntryId(text: string): boolean {
   return /^\d{6}-[0-9a-hjkmnp-tv-z]{10}$/.test(text);
 }
 
+/** `2026-11-06` of an id of that day; its two digits of a year mean 1970 to 2069. */
+export function dayOfId(id: string): string {
+  return `${id.slice(0, 2) >= "70" ? "19" : "20"}${id.slice(0, 2)}-${id.slice(2, 4)}-${id.slice(4, 6)}`;
+}
+
 /** What an entry with a key of the books' own is: a stated balance or a reversal. Scripts cannot give such keys. */
 export function ownKind(entry: Entry): "opening" | "closing" | "void" | null {
   const word = /^(opening|closing|void):/.exec(entry.tags["key"] ?? "")?.[1];

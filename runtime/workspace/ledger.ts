@@ -117,12 +117,18 @@ function changeOf(entry: Entry, edits: Edits): Entry | null {
   const replaced = edits.replace.get(entry.id);
   const status = edits.status.get(entry.id);
   if (replaced === undefined && (status === undefined || status === entry.status)) return entry;
-  if (entry.status !== "pending-review") {
+  if (entry.status !== "pending-review" && !(replaced !== undefined && isSameButReference(entry, replaced))) {
     throw new ClearedError("WORKSPACE_CONFLICT", `${entry.id} is ${entry.status} by now, so it is not changed any more.`, {
       data: { entry: entry.id },
     });
   }
   return replaced === undefined ? { ...plain(entry), status: status ?? entry.status } : cleanEntry(replaced);
+}
+
+/** The bank's reference of a row is no decision: a confirmed entry may get another one. */
+function isSameButReference(a: Entry, b: Entry): boolean {
+  const [one, other] = [a, b].map((entry) => printEntry({ ...plain(entry), tags: { ...entry.tags, ref: "" } }));
+  return one === other;
 }
 
 /** An entry without its place in a file. */

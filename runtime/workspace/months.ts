@@ -5,6 +5,7 @@
 import { ClearedError, formatAt } from "../errors.ts";
 import type { Entry, Finding, Tree } from "../ports.ts";
 import { addTo, toExact, type Totals } from "./amounts.ts";
+import { dayOfId } from "./entry-id.ts";
 import { type ParsedEntry, parseJournal } from "./journal-text.ts";
 import { JOURNAL, MAIN_JOURNAL, monthFile } from "./layout.ts";
 import { type Chart, isMonthFile, parseMain } from "./main-journal.ts";
@@ -152,8 +153,7 @@ export async function monthFiles(tree: Tree): Promise<string[]> {
 
 /** The only month's file that may hold this id: two digits of a year from 1970 to 2069. */
 export function monthOfId(id: string): string {
-  const year = id.slice(0, 2);
-  return `${JOURNAL}${year >= "70" ? "19" : "20"}${year}/${id.slice(2, 4)}.journal`;
+  return monthFile(dayOfId(id));
 }
 
 /** The entry of that id, or null. @throws JOURNAL_FORM when it may be one that cannot be read */

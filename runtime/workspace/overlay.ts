@@ -34,6 +34,8 @@ export interface Overlay {
   mine: ReadonlyMap<string, Entry>;
   /** Keys this run has used for entries, new or known. */
   usedKeys: ReadonlySet<string>;
+  /** Counts the changes: what was read of the entries is as it was while it stays the same, and HEAD does. */
+  version(): number;
   /** Entry added last, or null. */
   last(): string | null;
   /** Those of the ids that exist. @throws JOURNAL_FORM, as the next two, when an entry of their month cannot be read */
@@ -57,7 +59,7 @@ interface Held {
 }
 
 /** An overlay over the branch of `git`: empty, or with what another one holds. */
-export function createOverlay(git: Git, from?: Held): Overlay {
+export function createOverlay(git: Pick<Git, "head" | "tree">, from?: Held): Overlay {
   const added = new Map(from?.added);
   const byFile = new Map([...(from?.byFile ?? [])].map(([file, ids]) => [file, new Set(ids)]));
   const status = new Map(from?.status);
@@ -67,6 +69,7 @@ export function createOverlay(git: Git, from?: Held): Overlay {
   const usedKeys = new Set(from?.usedKeys);
   let fresh: Change[] = [];
   let lastId: string | null = null;
+  let version = 0;
   let headTree: Tree | null = null;
   let headAt = 0;
 
@@ -79,6 +82,7 @@ export function createOverlay(git: Git, from?: Held): Overlay {
   };
 
   const put = (entry: Entry): void => {
+    version++;
     added.set(entry.id, entry);
     mine.set(entry.id, entry);
     usedKeys.add(entry.tags["key"] ?? "");
@@ -89,6 +93,7 @@ export function createOverlay(git: Git, from?: Held): Overlay {
   };
 
   const apply = (change: Change): void => {
+    version++;
     if (change.op === "entries") parseJournal(change.text, "run").entries.map(plain).forEach(put);
     else if (change.op === "status") {
       const own = added.get(change.id);
@@ -157,8 +162,10 @@ export function createOverlay(git: Git, from?: Held): Overlay {
       status: new Map(status),
       replace: new Map(),
       remove: new Set(removed),
-      soft: new Set([...added.values()].filter((entry) => ownKind(entry) === "closing").map((entry) => entry.id)),
+      // One that stood there before and is only put elsewhere is nothing to leave out.
+      soft: new Set([...added.values()].filter((entry) => ownKind(entry) === "closing" && !removed.has(entry.id)).map((entry) => entry.id)),
     }),
+    version: () => version,
     last: () => lastId,
     existing: async (ids) => {
       const found = new Set<string>();

@@ -3,9 +3,8 @@
  * it (`toMeta`), beside the rows the script got, because the file itself may be gone when the run resumes.
  */
 import { currencyPlaces } from "../money.ts";
-import type { Json, Refused, Row } from "../ports.ts";
+import type { AskedRow, Json, Refused, Row } from "../ports.ts";
 import { fromExact, plus, toExact, ZERO } from "./amounts.ts";
-import type { KeyedRow } from "./statements/identity.ts";
 import type { Statement } from "./statements/types.ts";
 import type { Stated } from "./view-balances.ts";
 import type { BookedRow } from "./view-books.ts";
@@ -13,6 +12,7 @@ import type { BookedRow } from "./view-books.ts";
 /** What a run needs to remember of one row. */
 export interface ParsedRow extends BookedRow {
   reference: string;
+  text: string;
   twin: boolean;
 }
 
@@ -22,8 +22,12 @@ export interface Part {
   /** What is said about balances, by currency. */
   stated: Stated[];
   rows: ParsedRow[];
-  /** Ids of the rows that were in the books already and were not handed to the script. */
+  /** Ids of the entries that rows were already; rows that a person has said are one of them, by id. */
   known: string[];
+  same: Record<string, string>;
+  asked: AskedRow[];
+  /** Rows whose entry was deleted by hand, with what they say. */
+  removed: { row: string; entry: string; words: string }[];
 }
 
 export interface Parsed {
@@ -39,9 +43,9 @@ export interface Parsed {
   guess: string | null;
 }
 
-/** What a statement says of one account; `open`: its rows the script gets; `closed`: the last day of the closed period, or "". */
-export function partOf(account: string, statements: Statement[], open: KeyedRow[], closed: string): Pick<Part, "stated" | "rows"> {
-  const stated = [...Map.groupBy(statements, (statement) => statement.currency)].map(([currency, group]): Stated => {
+/** What a statement says of one account; `closed`: the last day of the closed period, or "". */
+export function statedOf(account: string, statements: Statement[], closed: string): Stated[] {
+  return [...Map.groupBy(statements, (statement) => statement.currency)].map(([currency, group]): Stated => {
     const all = group.flatMap((statement) => (statement.newest_first ? statement.rows.toReversed() : statement.rows));
     const [first = null] = all
       .map((row) => row.date)
@@ -65,14 +69,14 @@ export function partOf(account: string, statements: Statement[], open: KeyedRow[
       closing,
     };
   });
-  return { stated, rows: open.map(({ row, key, twin }) => toParsedRow(row, key, twin)) };
 }
 
-function toParsedRow({ id, date, currency, reference }: Row, key: string, twin: boolean): ParsedRow {
-  return { id, key, date, currency, reference, twin };
+/** A row that the script gets; `held`: the entry that stands for it. */
+export function toParsedRow({ id, date, currency, reference, description }: Row, key: string, twin: boolean, held?: string): ParsedRow {
+  return { id, key, date, currency, reference, text: description, twin, ...(held === undefined ? {} : { held }) };
 }
 
-type PartMeta = Omit<Part, "rows"> & { keys: string[]; twins: number[] };
+type PartMeta = Omit<Part, "rows"> & { keys: string[]; twins: number[]; held: [number, string][] };
 
 /** What the rows of the step's result do not carry. */
 export function toMeta(parsed: Parsed): Json {
@@ -81,6 +85,7 @@ export function toMeta(parsed: Parsed): Json {
       ...rest,
       keys: rows.map((row) => row.key),
       twins: rows.flatMap((row, i) => (row.twin ? [i] : [])),
+      held: rows.flatMap((row, i) => (row.held === undefined ? [] : [[i, row.held] as [number, string]])),
     }),
   );
   const { dialect, refused, later, earlier, guess } = parsed;
@@ -99,10 +104,10 @@ export function fromMeta(hash: string, meta: Json, rows: Row[]): Parsed {
     later,
     earlier,
     guess,
-    parts: parts.map(({ keys, twins, ...rest }) => {
+    parts: parts.map(({ keys, twins, held, ...rest }) => {
       const own = rows.slice(at, (at += keys.length));
-      const twin = new Set(twins);
-      return { ...rest, rows: own.map((row, i) => toParsedRow(row, keys[i] ?? "", twin.has(i))) };
+      const [twin, holders] = [new Set(twins), new Map(held)];
+      return { ...rest, rows: own.map((row, i) => toParsedRow(row, keys[i] ?? "", twin.has(i), holders.get(i))) };
     }),
   };
 }

@@ -5,11 +5,25 @@
  */
 import type { Entry } from "../ports.ts";
 import { type Exact, fromExact, minus, plus, toExact, ZERO } from "./amounts.ts";
-import { explainedShift, failing, heldBefore, isCheckpoint, isProven, type Leg, sumOf, through, unexplained } from "./bank-balances.ts";
+import {
+  balancesIn,
+  explainedShift,
+  failing,
+  heldBefore,
+  isCheckpoint,
+  isListed,
+  isProven,
+  type Leg,
+  sumOf,
+  through,
+  unexplained,
+} from "./bank-balances.ts";
+import { goneFrom, receiptsAbout, receiptTree } from "./claims.ts";
 import type { Config } from "./config.ts";
 import { accountOf } from "./draft.ts";
 import { entryId } from "./entry-id.ts";
 import { cleanEntry } from "./journal-text.ts";
+import { plain } from "./ledger.ts";
 import { placesOf } from "./main-journal.ts";
 import { loadChart } from "./months.ts";
 import type { Overlay } from "./overlay.ts";
@@ -47,6 +61,33 @@ export interface StatedContext {
   held: ReadonlySet<string>;
   /** True while a row of the statement is refused, not booked or asked about: then nothing is proven. */
   isOpen: boolean;
+  isAsked: boolean;
+}
+
+/** True when the books tie to the closing balance once these rows are booked, too. @throws JOURNAL_FORM */
+export async function tiesWith(part: Stated, rows: readonly { date: string; amount: string }[], overlay: Overlay): Promise<boolean> {
+  const { closing, currency } = part;
+  if (closing === null) return false;
+  const { name } = accountOf(await loadChart(await overlay.head()), part.account);
+  const more = rows.filter(({ date }) => date <= closing.date).reduce((sum, { amount }) => plus(sum, toExact(amount)), ZERO);
+  return minus(toExact(closing.amount), plus(through(await legsOf(overlay, name, currency), closing.date), more)).units === 0n;
+}
+
+/** False when looking at the statement again changes nothing: it does not tie, and the account has its opening. @throws JOURNAL_FORM */
+export async function mayTie(part: Stated, overlay: Overlay): Promise<boolean> {
+  const { name } = accountOf(await loadChart(await overlay.head()), part.account);
+  const legs = await legsOf(overlay, name, part.currency);
+  return (part.opening !== null && !legs.some(isCheckpoint)) || tiesWith(part, [], overlay);
+}
+
+/** The bank's balances that hold at the end of their day go there when rows of that day have come in behind them. @throws JOURNAL_FORM */
+export async function placeBalances(overlay: Overlay, account: string, currency: string, closed: string | undefined): Promise<void> {
+  const legs = await legsOf(overlay, account, currency);
+  for (const { entry, assertion } of failing(balancesIn(legs, () => false))) {
+    if (minus(assertion, through(legs, entry.date)).units !== 0n || (closed !== undefined && entry.date <= closed)) continue;
+    overlay.record({ op: "remove", id: entry.id });
+    overlay.add([plain(entry)]);
+  }
 }
 
 /** Opening and closing of one account's part; answers what the bank says minus what the books say, or null. @throws JOURNAL_FORM */
@@ -61,22 +102,18 @@ export async function stateClosing(part: Stated, context: StatedContext): Promis
   if (closing === null) return null;
   const chart = await loadChart(await overlay.head());
   const { name } = accountOf(chart, part.account);
+  await placeBalances(overlay, name, currency, closed);
   const legs = await legsOf(overlay, name, currency);
   const has = through(legs, closing.date);
   const isTied = minus(toExact(closing.amount), has).units === 0n;
-  // The last bank balance of the day may be one that is there and that rows of the same day now stand behind.
-  const broken = failing(legs).filter(
-    ({ entry }) => held.has(entry.id) && entry.date >= (part.first ?? closing.date) && entry.date <= closing.date,
-  );
-  const same = isTied
-    ? undefined
-    : broken.find(({ entry, assertion }) => entry.date === closing.date && minus(assertion, has).units === 0n);
   const isOver = closed !== undefined && closing.date <= closed;
-  if ((isTied || same !== undefined) && !context.isOpen && !isOver) {
+  if (isTied && !context.isOpen && !isOver) {
+    const broken = failing(balancesIn(legs, () => false)).filter(
+      ({ entry }) => held.has(entry.id) && entry.date >= (part.first ?? closing.date) && entry.date <= closing.date,
+    );
     for (const { entry } of broken) overlay.record({ op: "remove", id: entry.id });
-    if (same !== undefined) overlay.add([same.entry]);
     const last = legs.findLast(({ entry }) => entry.date <= closing.date && !broken.some((one) => one.entry.id === entry.id));
-    if (isTied && !(last !== undefined && last.entry.date === closing.date && last.assertion !== null)) {
+    if (last === undefined || last.entry.date !== closing.date || last.assertion === null) {
       const places = placesOf(chart, currency);
       const key = `closing:${part.account}${isHome(part, config) ? "" : `:${currency}`}:${closing.date}:${hash.slice(0, 8)}`;
       overlay.add([
@@ -92,7 +129,7 @@ export async function stateClosing(part: Stated, context: StatedContext): Promis
       ]);
     }
   }
-  const gap = isTied || same !== undefined ? null : unexplained(part, closing, await legsOf(overlay, name, currency), context.listed);
+  const gap = isTied ? null : unexplained(part, closing, legs, context.listed);
   return gap === null ? null : fromExact(gap, 2);
 }
 
@@ -103,20 +140,21 @@ export async function stateClosing(part: Stated, context: StatedContext): Promis
  * Answers the ids of the bank's balances that held before the statement's new entries came in. @throws JOURNAL_FORM
  */
 export async function stateOpening(part: Stated, context: Omit<StatedContext, "held">): Promise<Set<string>> {
-  const { overlay, config, isOpen } = context;
+  const { overlay, config, isOpen, isAsked, listed } = context;
   const { first, currency, opening, closing } = part;
   const chart = await loadChart(await overlay.head());
   const { name } = accountOf(chart, part.account);
   const key = `opening:${part.account}${isHome(part, config) ? "" : `:${currency}`}`;
   const legs = await legsOf(overlay, name, currency);
-  const held = heldBefore(legs, context.isFresh);
+  const balances = balancesIn(legs, context.isFresh);
+  const held = heldBefore(balances);
   const ids = new Set(held.map(({ entry }) => entry.id));
   if (first === null) return ids;
   const old = legs.filter(isCheckpoint);
   const rows = legs.filter((leg) => !isCheckpoint(leg));
   const stated = new Map(old.map((leg) => [leg.entry.date, leg.assertion ?? leg.amount]));
   const [earliest] = old;
-  if (earliest === undefined && opening === null) return ids;
+  if (earliest === undefined && (opening === null || isAsked)) return ids;
   const before = (date: string): Exact => sumOf(rows.filter(({ entry }) => entry.date < date));
   /** With so much carried in, this statement's closing balance or a later one that the bank proved holds. */
   const holds = (date: string, carried: Exact): boolean => {
@@ -125,7 +163,11 @@ export async function stateOpening(part: Stated, context: Omit<StatedContext, "h
     return isOwn || isProven(rows, date, carried);
   };
   if (earliest === undefined || first < earliest.entry.date) {
-    if (opening !== null) stated.set(first, toExact(opening));
+    const morning = rows.filter(({ entry }) => entry.date === first && !isListed(entry, listed));
+    // Of one day alone, nobody knows whether rows that only another statement has stand before or behind it.
+    if (earliest === undefined && morning.length > 0 && closing?.date === first) return ids;
+    if (earliest === undefined && (await isMissed(part.account, first, overlay))) return ids;
+    if (opening !== null) stated.set(first, minus(toExact(opening), sumOf(morning)));
     else if (earliest !== undefined) {
       // The statement does not say what it began with: what the later one says, less the rows in between.
       const between = sumOf(rows.filter(({ entry }) => entry.date >= first && entry.date < earliest.entry.date));
@@ -139,10 +181,13 @@ export async function stateOpening(part: Stated, context: Omit<StatedContext, "h
   }
   const places = placesOf(chart, currency);
   const equity = accountOf(chart, config.accounts.opening).name;
+  /** A row that was deleted by hand is missed and not carried in: a checkpoint that was off stays off. */
+  const missed = new Map(balances.filter(isCheckpoint).map(({ entry, was }) => [entry.date, was]));
+  if (earliest !== undefined && !stated.has(earliest.entry.date)) missed.set(first, missed.get(earliest.entry.date) ?? ZERO);
   let carried = ZERO;
   const wanted: Entry[] = [];
   for (const [date, balance] of [...stated].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    const amount = minus(balance, plus(carried, before(date)));
+    const amount = minus(balance, plus(plus(carried, before(date)), missed.get(date) ?? ZERO));
     const isGap = wanted.length > 0;
     if (isGap && (amount.units === 0n || holds(date, carried))) continue;
     carried = plus(carried, amount);
@@ -176,6 +221,12 @@ export async function stateOpening(part: Stated, context: Omit<StatedContext, "h
   return ids;
 }
 
+/** True when rows of the account up to that day were deleted by hand: an opening would carry them in, and they could not come back. */
+async function isMissed(account: string, day: string, overlay: Overlay): Promise<boolean> {
+  const receipts = await receiptsAbout(await receiptTree(overlay), { account, from: "0000-00-00", to: day });
+  return (await goneFrom(receipts, (ids) => overlay.existing(ids))).length > 0;
+}
+
 function isSame(a: Entry, b: Entry): boolean {
   return a.id === b.id && a.postings[0]?.amount === b.postings[0]?.amount && a.postings[0]?.assertion === b.postings[0]?.assertion;
 }
@@ -184,7 +235,21 @@ function isHome(part: Stated, config: Config): boolean {
   return part.currency === config.currency;
 }
 
-async function legsOf(overlay: Overlay, account: string, currency: string): Promise<Leg[]> {
+// An import looks at the legs of its account a few times, and the books are long.
+const kept = new WeakMap<Overlay, { at: string; legs: Map<string, readonly Leg[]> }>();
+
+/** The legs on one account in one currency, in the order of the books. @throws JOURNAL_FORM */
+async function legsOf(overlay: Overlay, account: string, currency: string): Promise<readonly Leg[]> {
+  const at = `${(await overlay.head()).commit} ${overlay.version()}`;
+  let found = kept.get(overlay);
+  if (found?.at !== at) kept.set(overlay, (found = { at, legs: new Map() }));
+  const key = `${currency} ${account}`;
+  const legs = found.legs.get(key) ?? (await readLegs(overlay, account, currency));
+  found.legs.set(key, legs);
+  return legs;
+}
+
+async function readLegs(overlay: Overlay, account: string, currency: string): Promise<Leg[]> {
   const legs: Leg[] = [];
   for (const file of await overlay.months()) {
     for (const entry of await overlay.month(file)) {

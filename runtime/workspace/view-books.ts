@@ -22,6 +22,8 @@ export interface BookedRow {
   key: string;
   date: string;
   currency: string;
+  /** Entry that stands for the row without being its own: said to be the same, asked about, or deleted by hand. Nothing is written then. */
+  held?: string;
 }
 
 export interface BooksContext {
@@ -46,21 +48,24 @@ export function createBooks(context: BooksContext): Books {
     const used = new Set<string>();
     const moved = new Map<string, number>();
     const entries: Entry[] = [];
+    const holders: (string | undefined)[] = [];
     for (const draft of drafts) {
-      const { key, ref, currency = rules.currency } = keyOf(draft, context, used, positions, moved);
+      const { key, ref, currency = rules.currency, held } = keyOf(draft, context, used, positions, moved);
       // A leg without a currency is in the row's own, so that a script that knows of one currency books a EUR row as EUR.
       entries.push(toEntry(draft, key, { run: context.run, ...(ref === undefined ? {} : { ref }) }, accounts, { ...rules, currency }));
       used.add(key);
+      holders.push(held);
     }
     const ids = await overlay.existing(entries.map((entry) => entry.id));
     const known: string[] = [];
     const fresh: Entry[] = [];
-    const answers = entries.map((entry) => {
-      const isKnown = ids.has(entry.id);
+    const answers = entries.map((entry, i) => {
+      const held = holders[i];
+      const isKnown = held !== undefined || ids.has(entry.id);
       if (isKnown) known.push(entry.tags["key"] ?? "");
       else fresh.push(entry);
       ids.add(entry.id);
-      return { entry_id: entry.id, known: isKnown };
+      return { entry_id: held ?? entry.id, known: isKnown };
     });
     // Nothing is recorded before every draft has been checked: a call that fails has changed nothing.
     if (fresh.length > 0) overlay.add(fresh);
@@ -129,7 +134,7 @@ function keyOf(
   used: ReadonlySet<string>,
   positions: ReadonlyMap<string, number>,
   moved: Map<string, number>,
-): { key: string; ref?: string; currency?: string } {
+): { key: string; ref?: string; currency?: string; held?: string } {
   const reference = draft.reference ?? "";
   const rows = reference === "" ? [] : context.rowsOf(reference);
   if (rows.length === 0) {
@@ -152,7 +157,8 @@ function keyOf(
       );
     }
     moved.set(reference, position);
-    return { key, currency: row.currency, ...(reference === row.id ? {} : { ref: reference }) };
+    const { currency, held } = row;
+    return { key, currency, ...(reference === row.id ? {} : { ref: reference }), ...(held === undefined ? {} : { held }) };
   }
 }
 

@@ -11,12 +11,15 @@ import type { ImportFolder } from "./import-folder.ts";
 import { IMPORTERS, receiptFile } from "./layout.ts";
 import { loadChart } from "./months.ts";
 import type { Overlay } from "./overlay.ts";
-import { fromMeta, type Parsed, type ParsedRow, partOf, toMeta } from "./parsed-statement.ts";
+import { sortRows } from "./known-rows.ts";
+import { fromMeta, type Parsed, type ParsedRow, statedOf, toMeta, toParsedRow } from "./parsed-statement.ts";
+import { lineOf } from "./questions.ts";
 import { receiptFromYaml, UNREADABLE } from "./receipt.ts";
 import { bankAccounts, matchAccount, settingsFor } from "./statement-account.ts";
 import { excerpt } from "./statements/cells.ts";
 import type { Dialect } from "./statements/dialect.ts";
-import { type KeyedRow, toKeyedRows } from "./statements/identity.ts";
+import { factsOfKey, type KeyedRow, toKeyedRows } from "./statements/identity.ts";
+import type { PairRow } from "./statements/pairs.ts";
 import { PORTION } from "./statements/size.ts";
 import type { Statement } from "./statements/types.ts";
 import type { BookedRow } from "./view-books.ts";
@@ -102,6 +105,15 @@ export function createImports(context: ImportsContext): ImportsView {
       throw error;
     }
   };
+  /** Rows of the account that this run has parsed and not booked. */
+  const aheadOf = (account: string): PairRow[] =>
+    [...files.values()]
+      .flatMap(({ parts }) => parts)
+      .flatMap((part) => (part.account === account ? part.rows : []))
+      .flatMap(({ id, key, text, held }) => {
+        const facts = factsOfKey(key);
+        return facts === null || held !== undefined || overlay.mine.has(id) ? [] : [{ id, ...facts, text }];
+      });
 
   /** The statements of a file, or why the file as a whole is refused. */
   const open = async (name: string): Promise<Opened> => {
@@ -165,21 +177,35 @@ export function createImports(context: ImportsContext): ImportsView {
     for (const [account, statements] of groups) {
       const keyed = opened.keyed.get(account) ?? toKeyedRows(statements, account);
       opened.keyed.set(account, keyed);
-      const booked = await overlay.existing(keyed.map(({ row }) => row.id));
-      const isLate = ({ row }: KeyedRow): boolean => row.date <= closed && !booked.has(row.id);
-      const fresh = keyed.filter((one) => (all || !booked.has(one.row.id)) && !isLate(one));
+      const stated = statedOf(account, statements, closed);
+      const sorted = await sortRows({ hash, keyed, stated, overlay, ahead: aheadOf(account) });
+      const held = new Map([...sorted.same, ...sorted.removed, ...sorted.asked.map(({ id, entry }) => [id, entry] as const)]);
+      const isThere = ({ row }: KeyedRow): boolean => sorted.known.has(row.id) || held.has(row.id);
+      const isLate = (one: KeyedRow): boolean => one.row.date <= closed && !isThere(one);
+      const given = keyed.filter((one) => (all || !isThere(one)) && !isLate(one));
       // Booking one would fail the whole run: it is a person's to decide, and stops no other.
       const late = keyed.filter(isLate);
       for (const { row, line } of late) {
         const message = `${row.date} lies in the period closed through ${closed}: ${excerpt(row.description)}, ${row.amount} ${row.currency}.`;
         parsed.refused.push({ line, code: "JOURNAL_CLOSED", message });
       }
-      const portion = all ? fresh : fresh.filter(({ row }) => isInPortion(row));
-      parsed.later += fresh.length - portion.length;
+      const portion = all ? given : given.filter(({ row }) => isInPortion(row));
+      parsed.later += given.length - portion.length;
       for (const { row } of portion) rows.push(row);
-      for (const { row } of keyed) ids.add(row.id);
-      const known = all ? [] : keyed.map(({ row }) => row.id).filter((id) => booked.has(id));
-      parsed.parts.push({ account, ...partOf(account, statements, portion, closed), known });
+      // An entry that a row may be is not missing in the statement.
+      for (const id of [...keyed.map(({ row }) => row.id), ...held.values()]) ids.add(id);
+      parsed.parts.push({
+        account,
+        stated,
+        rows: portion.map(({ row, key, twin }) => toParsedRow(row, key, twin, held.get(row.id))),
+        known: [...sorted.known.values()],
+        same: Object.fromEntries(sorted.same),
+        asked: sorted.asked,
+        removed: keyed.flatMap(({ row }) => {
+          const entry = sorted.removed.get(row.id);
+          return entry === undefined ? [] : [{ row: row.id, entry, words: lineOf(row) }];
+        }),
+      });
     }
     if (parsed.later === 0 && unfinished?.opened === opened) unfinished = null;
     for (const [account, statements] of earlier === null ? [] : byAccount(earlier.statements)) {
@@ -223,8 +249,14 @@ export function createImports(context: ImportsContext): ImportsView {
       return rows;
     },
     deduplicate: async (rows) => {
-      const booked = await overlay.existing(rows.map((row) => row.id));
-      return rows.filter((row) => !booked.has(row.id));
+      const parts = [...files.values()].flatMap((parsed) => parsed.parts);
+      const held = parts.flatMap(({ same, asked, removed }) => [
+        ...Object.keys(same),
+        ...asked.map(({ id }) => id),
+        ...Object.keys(removed),
+      ]);
+      const there = new Set([...(await overlay.existing(rows.map((row) => row.id))), ...held]);
+      return rows.filter((row) => !there.has(row.id));
     },
     markProcessed: async (name) => {
       const parsed = files.get(name) ?? (await read(name, false)).parsed;

@@ -46,7 +46,7 @@ test("a statement dropped into import/ becomes a run, a receipt, one commit and 
 test("ten copies at once, a slow writer and a folder named like a file: whole files only, in one run", { timeout: 60_000 }, async () => {
   const dir = await workspace();
   const running = await start(dir);
-  const rows = (n: number): [string, string, string][] => [[`2026-10-${n + 10}`, `AWS ${n}`, "-1.00"]];
+  const rows = (n: number): [string, string, string][] => [[`2026-10-${n + 10}`, `AWS ${n}`, `-${n}.00`]];
   put(dir, { "import/folder.csv/inside.csv": OCTOBER });
   writeFileSync(join(dir, "import/slow.csv.part"), "Date,Description,Amount\n");
   for (let n = 1; n <= 10; n++) put(dir, { [`import/copy-${n}.csv`]: OCTOBER, [`import/own-${n}.csv`]: statement(rows(n)) });

@@ -154,7 +154,7 @@ test("a statement that contradicts the books is read again when they have change
   const dir = await workspace();
   put(dir, {
     "december.csv": "Date,Description,Amount,Balance\n2026-12-01,AWS,-7.00,93.00\n2026-12-03,DROPBOX,-10.00,83.00\n",
-    "other.csv": "Date,Description,Amount,Balance\n2026-12-01,AWS EMEA,-7.00,93.00\n",
+    "other.csv": "Date,Description,Amount,Balance\n2026-12-02,HETZNER,-5.00,95.00\n",
   });
   await cleared(dir, "import", "december.csv");
   expect((await cleared(dir, "import", "other.csv", "--json")).json()).toMatchObject([

@@ -95,6 +95,8 @@ export function memory(options: { mode?: "live" | "dry"; decision?: Partial<Deci
         twin: 0,
         refused: [],
         unbooked: [],
+        asked: [],
+        removed: [],
         opening: null,
         closing: null,
         gap: null,

@@ -29,7 +29,7 @@ describe("an import", () => {
     );
     await importAll(workspace, ["a.csv"]);
     const before = workspace.files.get("journal/2026/11.journal");
-    workspace.drop("b.csv", "Date,Description,Amount\n2026-11-02,A again under another text,10.00\n");
+    workspace.drop("b.csv", "Date,Description,Amount\n2026-11-02,B,7.00\n");
     workspace.drop("c.csv", "Date,Description,Amount\n2026-12-01,D,1.00\n");
     const view = await workspace.view("run_2");
     for (const name of ["b.csv", "c.csv"]) {
@@ -41,9 +41,8 @@ describe("an import", () => {
     await view.tidy();
     expect(cards.map(({ title }) => title)).toEqual(["b.csv contradicts a balance of the bank and is not booked"]);
     expect(cards.map(({ body }) => (body as { message: string }).message)).toEqual([
-      "The bank stated 15.00 USD on Assets:Bank:Checking for 2026-11-04; with the rows of this file the books would say 25.00 USD, so nothing of it is booked. " +
-        '1 of its rows stands in the books already with the same day and amount, but another text or reference (2026-11-02 "A again under another text" 10.00, in the books 2026-11-02 "A"): ' +
-        "these days were probably imported before from another export (CSV after OFX). Without them the balance holds.",
+      "The bank stated 15.00 USD on Assets:Bank:Checking for 2026-11-04; with the rows of this file the books would say 22.00 USD, so nothing of it is booked. " +
+        'The row 2026-11-02 "B" 7.00 alone is the whole difference.',
     ]);
     expect(workspace.files.get("journal/2026/11.journal")).toBe(before);
     expect(workspace.files.get("journal/2026/12.journal")).toContain(" D\n");
@@ -53,9 +52,9 @@ describe("an import", () => {
 
   test.each([
     [
-      "a pending row that is booked now",
-      "2026-11-06,A,10.00",
-      /1 of its rows stands in the books with the same amount a few days apart .*a pending row/,
+      "a payment under other words on another day",
+      "2026-11-06,B,10.00",
+      /1 of its rows stands in the books with the same amount at most 5 days apart .*in the books 2026-11-02 "A".*Without them the balance holds/,
     ],
     ["one row too many", "2026-11-03,X,7.00\n2026-11-03,Y,8.00", /A statement in between may be missing/],
     ["the whole difference", "2026-11-03,X,7.00", /The row 2026-11-03 "X" 7.00 alone is the whole difference/],

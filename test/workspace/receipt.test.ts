@@ -1,10 +1,10 @@
 /** A receipt's text is stable, carries any untrusted text unharmed and is read back strictly. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { Receipt } from "../../runtime/ports.ts";
-import { receiptFromYaml, receiptToYaml } from "../../runtime/workspace/receipt.ts";
+import { entryId } from "../../runtime/workspace/entry-id.ts";
+import { type KeptReceipt, receiptFromYaml, receiptToYaml } from "../../runtime/workspace/receipt.ts";
 
-const receipt: Receipt = {
+const receipt: KeptReceipt = {
   file: "chase.csv",
   hash: "ab".repeat(32),
   dialect: "chase-checking",
@@ -19,6 +19,39 @@ const receipt: Receipt = {
   opening: "100.00",
   closing: null,
   gap: "-0.10",
+  asked: [
+    {
+      question: "0123456789ab",
+      why: "day",
+      entry: "250103-1123456789",
+      id: entryId("2025-01-03", "1010:20250103:-4.00:USD:id.X9:0"),
+      key: "1010:20250103:-4.00:USD:id.X9:0",
+      date: "2025-01-03",
+      amount: "-4.00",
+      currency: "USD",
+      description: "COFFEE",
+      reference: "X9",
+    },
+  ],
+  removed: ["250103-3123456789"],
+  record: {
+    stated: [
+      {
+        account: "1010",
+        currency: "USD",
+        from: "2025-01-03",
+        to: "2025-01-04",
+        first: "2025-01-03",
+        morning: ["-4.00"],
+        opening: "100.00",
+        closing: { date: "2025-01-04", amount: "96.00" },
+      },
+    ],
+    booked: { "250103-4123456789": "-4.00", "250103-5123456789": "1.00", "250104-4123456789": "2.00" },
+    known: [],
+    same: { "250103-6123456789": "250103-7123456789" },
+    left_out: [],
+  },
 };
 
 test("the text is canonical", () => {
@@ -37,9 +70,36 @@ refused:
     message: '"$120" carries a sign: yes, # no'
 unbooked:
   - 250103-0123456789
+asked:
+  - question: 0123456789ab
+    why: day
+    rows: |
+      1010:20250103:-4.00:USD:id.X9:0\t250103-1123456789\tX9\tCOFFEE
+removed:
+  - 250103-3123456789
 opening: "100.00"
 closing: null
 gap: "-0.10"
+record:
+  stated:
+    - account: "1010"
+      currency: USD
+      from: 2025-01-03
+      to: 2025-01-04
+      first: 2025-01-03
+      morning:
+        - "-4.00"
+      opening: "100.00"
+      closing:
+        date: 2025-01-04
+        amount: "96.00"
+  booked:
+    "250103": 4123456789=-4.00 5123456789=1.00
+    "250104": 4123456789=2.00
+  known: {}
+  same:
+    "250103": 6123456789=250103-7123456789
+  left_out: {}
 `);
   const { file, ...rest } = receipt;
   expect(receiptToYaml({ ...rest, file })).toBe(receiptToYaml(receipt));
@@ -52,11 +112,12 @@ test("whatever text a receipt carries comes back", () => {
       fc.array(fc.string({ unit: "binary" }), { maxLength: 3 }),
       fc.boolean(),
       (text, list, same) => {
-        const made: Receipt = {
+        const made: KeptReceipt = {
           ...receipt,
           file: text,
           refused: list.map((message, line) => ({ line, code: "X", message })),
           unbooked: same ? [text, text] : list,
+          asked: receipt.asked.map((row) => ({ ...row, description: text.replace(/\s+/g, " "), reference: text.replace(/\s+/g, " ") })),
         };
         expect(receiptFromYaml(receiptToYaml(made))).toEqual(made);
       },

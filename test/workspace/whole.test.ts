@@ -71,7 +71,7 @@ describe.each([
   });
 
   test("lets the rows of another month be booked, and their balance is not said to tie", async () => {
-    workspace.drop("nov.csv", statement(9900, [["2026-11-02", "COFFEE", -400]]));
+    workspace.drop("nov.csv", statement(9900, [["2026-11-20", "COFFEE", -400]]));
     const view = await workspace.view("run_2");
     await book(view, await view.ports.imports.parse("nov.csv", { all: false }));
     await view.ports.imports.markProcessed("nov.csv");

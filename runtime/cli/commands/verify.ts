@@ -7,6 +7,7 @@ import { verifyIndependent } from "../../workspace/verify-independent.ts";
 import { verifyBooks } from "../../workspace/verify.ts";
 import { findWorkspace } from "../find.ts";
 import { readLocal } from "../local.ts";
+import { goneFindings } from "../rows.ts";
 import type { Invocation } from "../commands.ts";
 import { table } from "../output.ts";
 
@@ -18,7 +19,7 @@ export async function run(at: Invocation, _: (string | string[] | undefined)[], 
   try {
     const tree = git.tree(await git.head());
     const books = await verifyBooks(tree, config);
-    books.findings.push(...(await changedStatements(dir, tree)));
+    books.findings.push(...(await changedStatements(dir, tree)), ...(await goneFindings(git, tree)));
     const edited = await git.edited([MAIN_JOURNAL, ...(await tree.list(JOURNAL)).map((one) => one.path)]);
     const opinions = options["independent"] === true ? await verifyIndependent(dir, books.balances) : [];
     output.result({

@@ -68,6 +68,26 @@ function keyStem(row: ParsedRow, account: string): string {
   return `${account}:${row.date.replaceAll("-", "")}:${row.amount}:${row.currency}:${mark}`;
 }
 
+/** What a row's key says of it. */
+export interface RowFacts {
+  account: string;
+  date: string;
+  amount: string;
+  currency: string;
+}
+
+/** The facts in the key of an entry that a row of a statement became; null for any other key. */
+export function factsOfKey(key: string): RowFacts | null {
+  const [, account = "", year, month, day, amount = "", currency = ""] =
+    /^([^:]+):(\d{4})(\d\d)(\d\d):(-?[\d.]+):([A-Z]+):[^:]+:\d+(?:#\d+)?$/.exec(key) ?? [];
+  return year === undefined ? null : { account, date: `${year}-${month}-${day}`, amount, currency };
+}
+
+/** The key of the next equal row of that day. */
+export function nextTwin(key: string): string {
+  return key.replace(/\d+$/, (ordinal) => String(Number(ordinal) + 1));
+}
+
 /** 64 bits: two different texts on one day with one amount do not meet. */
 function short(text: string): string {
   return hash("sha256", text, "hex").slice(0, 16);
