@@ -8,13 +8,16 @@ import { ClearedError, fromWire } from "../errors.ts";
 import type { Receipt, RunRecord, Tree } from "../ports.ts";
 import { type FileRun, type FileStart, type FoundFile, startForFiles } from "../triggers/files.ts";
 import { listensTo, watchedFolder } from "../triggers/listens.ts";
-import { claimedBy, existingIn } from "../workspace/claims.ts";
+import { claimedBy, existingIn, listedBy } from "../workspace/claims.ts";
 import { filesIn, type ImportFile, namesLike, readWhole } from "../workspace/import-files.ts";
 import { createImportFolder, type ImportFolder } from "../workspace/import-folder.ts";
 import { IMPORT, receiptFile } from "../workspace/layout.ts";
+import { ifWhole } from "../workspace/months.ts";
+import { overlayOn } from "../workspace/overlay.ts";
 import { type KeptReceipt, receiptFromYaml } from "../workspace/receipt.ts";
 import { scratchFolder } from "../workspace/scratch.ts";
 import { SIZE_LIMIT } from "../workspace/statements/size.ts";
+import { gapOf } from "../workspace/view-balances.ts";
 import { inodeOf, writersOf } from "../workspace/writers.ts";
 import { filePorts, importing, inTurn, toImport } from "./file-ports.ts";
 import type { Host } from "./host.ts";
@@ -166,13 +169,16 @@ async function readOnce(path: string): Promise<{ bytes: Buffer; modified: Date }
 
 const withoutRecord = ({ record: _, ...receipt }: KeptReceipt): Receipt => receipt;
 
-/** Every row is known, but for those that are not in the books any more. */
+/** Every row is known, but for those that are not in the books any more, without which the balance may not tie. */
 async function repeated(head: Tree, { record, ...receipt }: KeptReceipt, file: string): Promise<Receipt> {
-  const claimed = [...claimedBy({ ...receipt, record }), ...receipt.removed];
+  const claimed = [...new Set([...claimedBy({ ...receipt, record }), ...receipt.removed])];
   const there = await existingIn(head, claimed);
   const removed = claimed.filter((id) => !there.has(id));
   const booked = receipt.new + receipt.known + receipt.twin + receipt.removed.length;
-  return { ...receipt, file, new: 0, twin: 0, known: booked - removed.length, removed };
+  const gaps = (): Promise<(string | null)[]> =>
+    Promise.all(record.stated.map((part) => gapOf(part, listedBy({ ...receipt, record }), overlayOn(head))));
+  const [gap = null] = removed.length === 0 ? [receipt.gap] : (await ifWhole(gaps, () => [receipt.gap])).filter((one) => one !== null);
+  return { ...receipt, file, new: 0, twin: 0, known: booked - removed.length, removed, gap };
 }
 
 /** Puts a file into import/ in one move, so that nobody sees half of it, and never over another one. Answers its name there. */

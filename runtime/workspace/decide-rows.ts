@@ -13,7 +13,7 @@ import { receiptFile } from "./layout.ts";
 import { applyEdits, plain } from "./ledger.ts";
 import { type Chart, placesOf } from "./main-journal.ts";
 import { findEntry, loadChart } from "./months.ts";
-import { createOverlay, type Overlay } from "./overlay.ts";
+import { type Overlay, overlayOn } from "./overlay.ts";
 import { type KeptReceipt, receiptFromYaml, receiptToYaml } from "./receipt.ts";
 import { heal, settle } from "./settle.ts";
 import { factsOfKey } from "./statements/identity.ts";
@@ -186,10 +186,6 @@ async function receiptAt(head: Tree, hash: string): Promise<KeptReceipt> {
 
 function keep(receipt: KeptReceipt, overlay: Overlay): void {
   overlay.record({ op: "file", path: receiptFile(receipt.hash), text: receiptToYaml(receipt), base: null });
-}
-
-function overlayOn(tree: Tree): Overlay {
-  return createOverlay({ head: async () => tree.commit, tree: () => tree });
 }
 
 async function filesOf(head: Tree, overlay: Overlay, config: Config, replace: Map<string, Entry>): Promise<Files> {

@@ -58,6 +58,11 @@ interface Held {
   usedKeys: Set<string>;
 }
 
+/** An empty overlay over one tree. */
+export function overlayOn(tree: Tree): Overlay {
+  return createOverlay({ head: async () => tree.commit, tree: () => tree });
+}
+
 /** An overlay over the branch of `git`: empty, or with what another one holds. */
 export function createOverlay(git: Pick<Git, "head" | "tree">, from?: Held): Overlay {
   const added = new Map(from?.added);

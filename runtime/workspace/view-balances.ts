@@ -129,7 +129,17 @@ export async function stateClosing(part: Stated, context: StatedContext): Promis
       ]);
     }
   }
-  const gap = isTied ? null : unexplained(part, closing, legs, context.listed);
+  return gapOf(part, context.listed, overlay);
+}
+
+/** What the bank says minus what the books say, or null. `listed`: ids of the entries that the statement's rows are. @throws JOURNAL_FORM */
+export async function gapOf(part: Stated, listed: ReadonlySet<string>, overlay: Overlay): Promise<string | null> {
+  const { closing, currency } = part;
+  if (closing === null) return null;
+  const { name } = accountOf(await loadChart(await overlay.head()), part.account);
+  const legs = await legsOf(overlay, name, currency);
+  const isTied = minus(toExact(closing.amount), through(legs, closing.date)).units === 0n;
+  const gap = isTied ? null : unexplained(part, closing, legs, listed);
   return gap === null ? null : fromExact(gap, 2);
 }
 
