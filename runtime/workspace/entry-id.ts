@@ -30,7 +30,7 @@ export function dayOfId(id: string): string {
 }
 
 /** What an entry with a key of the books' own is: a stated balance or a reversal. Scripts cannot give such keys. */
-export function ownKind(entry: Entry): "opening" | "closing" | "void" | null {
+export function ownKind(entry: Pick<Entry, "tags">): "opening" | "closing" | "void" | null {
   const word = /^(opening|closing|void):/.exec(entry.tags["key"] ?? "")?.[1];
   return (word as "opening" | "closing" | "void" | undefined) ?? null;
 }

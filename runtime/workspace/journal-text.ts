@@ -194,6 +194,22 @@ export function parseJournal(text: string, file: string): { entries: ParsedEntry
   return { entries, findings, unread };
 }
 
+const written = new WeakMap<object, readonly Entry[]>();
+
+/** Entries that a step adds, with the text that is kept of them. */
+export function toChange(entries: readonly Entry[]): { op: "entries"; text: string } {
+  const change = { op: "entries" as const, text: printEntries(entries) };
+  written.set(change, entries);
+  return change;
+}
+
+/** Entries of a text that was printed here; read once for each change. */
+export function entriesOf(change: { text: string }): readonly Entry[] {
+  const known = written.get(change) ?? parseJournal(change.text, "").entries;
+  written.set(change, known);
+  return known;
+}
+
 function lineAt(text: string, at: number): string {
   const end = text.indexOf("\n", at);
   return end < 0 ? text.slice(at) : text.slice(at, end);

@@ -99,6 +99,13 @@ export async function wholeMonth(tree: Tree, file: string): Promise<Month | null
   return month;
 }
 
+/** Its entries, which nobody keeps: for what goes through a long history. @throws JOURNAL_FORM, as wholeMonth */
+export async function readEntries(tree: Tree, file: string): Promise<readonly Entry[]> {
+  const { entries, unread } = toMonth(file, (await tree.read(file)) ?? "");
+  if (unread !== null) throw notWhole(unread);
+  return entries;
+}
+
 /** Before anything is added up. @throws JOURNAL_FORM when main.journal holds or includes entries that no month's file has */
 export async function assertWhole(tree: Tree): Promise<void> {
   const { includes, unread } = await loadChart(tree);

@@ -5,7 +5,7 @@
 import type { Change, Entry, EntryStatus, Git, Tree } from "../ports.ts";
 import { type Edits, inOrder, plain } from "./ledger.ts";
 import { ownKind } from "./entry-id.ts";
-import { parseJournal, printEntries } from "./journal-text.ts";
+import { entriesOf, toChange } from "./journal-text.ts";
 import { monthFile } from "./layout.ts";
 import { findEntry, idsOf, loadMonth, monthFiles, monthOfId, wholeMonth } from "./months.ts";
 
@@ -41,6 +41,8 @@ export interface Overlay {
   /** Those of the ids that exist. @throws JOURNAL_FORM, as the next two, when an entry of their month cannot be read */
   existing(ids: Iterable<string>): Promise<Set<string>>;
   get(id: string): Promise<Entry | null>;
+  /** HEAD, where it has the month as it is; null where it may not. */
+  untouched(file: string): Promise<Tree | null>;
   /** Months with entries, oldest first. */
   months(): Promise<string[]>;
   /** Entries of a month in file order. */
@@ -99,7 +101,7 @@ export function createOverlay(git: Pick<Git, "head" | "tree">, from?: Held): Ove
 
   const apply = (change: Change): void => {
     version++;
-    if (change.op === "entries") parseJournal(change.text, "run").entries.map(plain).forEach(put);
+    if (change.op === "entries") entriesOf(change).map(plain).forEach(put);
     else if (change.op === "status") {
       const own = added.get(change.id);
       if (own === undefined) status.set(change.id, change.status);
@@ -144,6 +146,10 @@ export function createOverlay(git: Pick<Git, "head" | "tree">, from?: Held): Ove
     apply,
     committed,
     month,
+    untouched: async (file) => {
+      const isTouched = (byFile.get(file)?.size ?? 0) + status.size + removed.size > 0;
+      return isTouched ? null : head();
+    },
     files,
     mine,
     usedKeys,
@@ -154,7 +160,7 @@ export function createOverlay(git: Pick<Git, "head" | "tree">, from?: Held): Ove
     },
     add: (entries) => {
       entries.forEach(put);
-      fresh.push({ op: "entries", text: printEntries(entries) });
+      fresh.push(toChange(entries));
     },
     takeChanges: () => {
       const taken = fresh;

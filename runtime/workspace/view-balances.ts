@@ -5,6 +5,7 @@
  */
 import type { Entry } from "../ports.ts";
 import { type Exact, fromExact, minus, plus, toExact, ZERO } from "./amounts.ts";
+import { legsOf } from "./account-legs.ts";
 import {
   balancesIn,
   explainedShift,
@@ -237,41 +238,10 @@ async function isMissed(account: string, day: string, overlay: Overlay): Promise
   return (await goneFrom(receipts, (ids) => overlay.existing(ids))).length > 0;
 }
 
-function isSame(a: Entry, b: Entry): boolean {
+function isSame(a: Leg["entry"], b: Leg["entry"]): boolean {
   return a.id === b.id && a.postings[0]?.amount === b.postings[0]?.amount && a.postings[0]?.assertion === b.postings[0]?.assertion;
 }
 
 function isHome(part: Stated, config: Config): boolean {
   return part.currency === config.currency;
-}
-
-// An import looks at the legs of its account a few times, and the books are long.
-const kept = new WeakMap<Overlay, { at: string; legs: Map<string, readonly Leg[]> }>();
-
-/** The legs on one account in one currency, in the order of the books. @throws JOURNAL_FORM */
-async function legsOf(overlay: Overlay, account: string, currency: string): Promise<readonly Leg[]> {
-  const at = `${(await overlay.head()).commit} ${overlay.version()}`;
-  let found = kept.get(overlay);
-  if (found?.at !== at) kept.set(overlay, (found = { at, legs: new Map() }));
-  const key = `${currency} ${account}`;
-  const legs = found.legs.get(key) ?? (await readLegs(overlay, account, currency));
-  found.legs.set(key, legs);
-  return legs;
-}
-
-async function readLegs(overlay: Overlay, account: string, currency: string): Promise<Leg[]> {
-  const legs: Leg[] = [];
-  for (const file of await overlay.months()) {
-    for (const entry of await overlay.month(file)) {
-      for (const posting of entry.postings) {
-        if (posting.account !== account || posting.currency !== currency) continue;
-        legs.push({
-          entry,
-          amount: toExact(posting.amount),
-          assertion: posting.assertion === undefined ? null : toExact(posting.assertion),
-        });
-      }
-    }
-  }
-  return legs;
 }
