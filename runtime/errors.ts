@@ -196,8 +196,12 @@ export const CODES = {
     CASE_UNKNOWN: ["No case has that name.", "`cleared cases` lists them."],
     CASE_IMPOSSIBLE: ["No case can be made of this run.", "Choose another run that shows the same; the message says what is missing."],
     CASE_BROKEN: [
-      "What a case froze does not come out on the new code.",
-      "Correct the script; if the case is wrong by now, retire it in a proposal of its own, with a reason.",
+      "The new code does not keep what a case keeps, or does worse on its run.",
+      "Correct the script; if the case is no longer right, retire it in a proposal of its own, with a reason.",
+    ],
+    CASE_UNTRIED: [
+      "Nobody can tell whether a case holds: its recording is not here, or does not answer what the new code asks.",
+      "Fetch the recorded runs, or try the change where they were made; else decide without this case.",
     ],
     BACKTEST_WORSE: [
       "A recorded run comes out worse, or fails, on the new code.",

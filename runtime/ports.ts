@@ -66,6 +66,8 @@ export interface Git {
   /** Commit at HEAD of the configured branch. */
   head(): Promise<string>;
   tree(commit: string): Tree;
+  /** Text of a blob, or null where the repository does not have it. */
+  text(blob: string): Promise<string | null>;
   /** The commit that one was made on; null for a first one, and for one the repository does not have. */
   parent(commit: string): Promise<string | null>;
   /** True for HEAD of the branch and what it stands on. */

@@ -6,6 +6,7 @@ import { caseText } from "../evidence/case-text.ts";
 import { type Ratchet, caseName, casesIn, ratchet } from "../evidence/cases.ts";
 import { caseOf, recordingFor } from "../evidence/corrections.ts";
 import { effectsOf } from "../evidence/effects.ts";
+import { allOf } from "../evidence/kept.ts";
 import { codeOver } from "../evidence/reached.ts";
 import { caseFile } from "../workspace/layout.ts";
 import { withRecordings } from "./check-api.ts";
@@ -24,9 +25,8 @@ export async function tryCases(host: Host, names: readonly string[]): Promise<Tr
   const { files, odd } = await workChanges(host.dir, head);
   const code = codeOver(head, files);
   const paths = pickCases(await casesIn(code.tree), names);
-  const tried = await ratchet({ tree: head, changed: [] }, code, paths, host, {
-    progress: () => void host.progress.calls++,
-  });
+  const progress = () => void host.progress.calls++;
+  const tried = await withRecordings(host, (bench) => ratchet({ tree: head, changed: [] }, code, paths, bench, { progress }));
   return { ...tried, total: paths.length, odd: odd.filter((path) => path.startsWith("cases/")) };
 }
 
@@ -43,7 +43,7 @@ export function pickCases(paths: readonly string[], names: readonly string[]): s
   });
 }
 
-/** The case that a recorded run becomes: all it did is what shall come of it. @throws RUN_UNKNOWN, CASE_IMPOSSIBLE */
+/** The case that a recorded run becomes: what it booked, called and answered shall come of it again. @throws RUN_UNKNOWN, CASE_IMPOSSIBLE */
 export async function caseOfRun(host: Host, { run: id, why }: { run: string; why: string }): Promise<{ file: string; text: string }> {
   return withRecordings(host, async (bench) => {
     if ((await bench.engine.get(id)) === null) throw new ClearedError("RUN_UNKNOWN", `There is no run "${id.slice(0, 40)}".`);
@@ -54,7 +54,7 @@ export async function caseOfRun(host: Host, { run: id, why }: { run: string; why
     const file = caseFile(run.agent, run.id);
     if ((await host.git.tree(await host.git.head()).read(file)) !== null) throw refuse(`it has one, ${file}`);
     const expect = await effectsOf(run, steps, callableIn(host.world, await host.script(run)));
-    const text = caseText(caseOf(recording, { why, expect }));
+    const text = caseText(caseOf(recording, { why, keeps: allOf(expect) }));
     const fault = unfit(text, file);
     if (fault !== null) throw refuse(fault);
     return { file, text };

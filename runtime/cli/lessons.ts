@@ -45,6 +45,7 @@ export async function settleLessons(host: Teaching): Promise<void> {
 /** False when it must be tried again. A case that was taken away since is not made again: its commit is found by its trailers. */
 async function teachEdits(host: Teaching, id: string): Promise<boolean> {
   const { recordingFor, editsOf, lessonOf } = await evidence();
+  const { NOTHING_KEPT } = await import("../evidence/kept.ts");
   const recording = await recordingFor(host, id);
   if ("why" in recording) return true;
   const { run, steps } = recording;
@@ -58,7 +59,7 @@ async function teachEdits(host: Teaching, id: string): Promise<boolean> {
     message: `learn: an edited call of ${run.agent} is a case`,
     trailers: { Run: id, Step: String(first.seq), Agent: `${run.agent}@${run.pin.blob.slice(0, 12)}` },
     build: async (head) => {
-      const lesson = await lessonOf(head, recording, { by, why, asked: calls });
+      const lesson = await lessonOf(head, recording, { by, why, keeps: { ...NOTHING_KEPT, asks: [...calls] } });
       return "file" in lesson ? new Map([[lesson.file, lesson.text]]) : new Map();
     },
     guard: () => host.world.guard(),

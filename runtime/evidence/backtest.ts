@@ -4,29 +4,40 @@
  */
 import { obstaclesTo, stopped } from "../engine/replay.ts";
 import { ClearedError, kindOf } from "../errors.ts";
-import type { Json, RunRecord, Tree } from "../ports.ts";
-import { type Exact, ZERO, fromExact, plus, toExact } from "../workspace/amounts.ts";
-import { findEntry } from "../workspace/months.ts";
+import type { Json, RunRecord, Step, Tree } from "../ports.ts";
 import type { Bench } from "./bench.ts";
-import { type Known, differenceOf } from "./differences.ts";
-import { effectsOf } from "./effects.ts";
-import { addMoney, movesOf, netOf } from "./money.ts";
+import { differenceOf, sameRun } from "./differences.ts";
+import { effectsLater } from "./effects.ts";
+import { leftOf } from "./left.ts";
 import { filesOf } from "./reached.ts";
-import { inSlots } from "./slots.ts";
+import { createTurns, inSlots } from "./slots.ts";
+import { newSums } from "./sums.ts";
 import { tryRun } from "./trial.ts";
-import type { BacktestClass, BacktestReport, Code, Effects, Recording, RunDifference, Which } from "./types.ts";
+import type { BacktestReport, Code, Effects, Recording, RunDifference, Trial, Which } from "./types.ts";
 
-/** How many differences a report lists, and how many entries each; the counts and sums are of all. */
-export const LISTED = 200;
-const LISTED_ENTRIES = 100;
 const PAGE = 50;
+const MOST_WAITING = 200;
+// Characters of a recording whose trial takes some 100 MB: an import of 10,000 rows has 5 million.
+const LARGE = 1_000_000;
 const DAY_MS = 86_400_000;
-const WORST: readonly BacktestClass[] = ["worse", "failed", "not_replayable", "changed", "same"];
 
 export interface BacktestOptions {
   /** Commit or words that say which code is tried. */
   name: string;
   progress?: (done: number, total: number) => void;
+  /** True to list every difference whole, as somebody does who asks for one run; a report lists a sample. */
+  whole?: boolean;
+  /** Hears of every run as it was compared, before the report forgets the rest of it. */
+  compared?(one: Compared): Promise<void>;
+}
+
+/** A recording on other code, and what the code before did to it. */
+export interface Compared {
+  recording: Recording;
+  /** Read when it is asked for. */
+  was(): Effects;
+  trial: Trial;
+  difference: RunDifference;
 }
 
 /** Tries `code` on the recorded runs of an agent, against `base`, the code it is to replace. */
@@ -38,14 +49,21 @@ export async function backtest(
   bench: Bench,
   options: BacktestOptions,
 ): Promise<BacktestReport> {
+  const chosen = await idsOf(agent, which, bench);
   const before: Code = { tree: base.tree, changed: code.changed };
   const files = [...(await filesBefore(before, agent, bench)), ...code.changed];
-  const chosen = await idsOf(agent, which, bench);
   const head = bench.git.tree(await bench.git.head());
-  const sums = newSums();
+  const sums = newSums(options.whole === true);
+  const inTurn = createTurns();
   const look = async (id: string): Promise<void> => {
     const recording = await recordingOf(id, bench);
-    if (recording !== null) sums.add(await compared(recording));
+    if (recording === null) return;
+    const work = async () => {
+      const one = await compared(recording);
+      sums.add(one.difference);
+      await options.compared?.(one);
+    };
+    await (sizeOf(recording.steps) < LARGE ? work() : inTurn(work));
   };
   await inSlots(chosen, bench.trust.sandbox.slots, look, options.progress);
   return {
@@ -56,30 +74,17 @@ export async function backtest(
     waiting: await waitingOn(agent, code, bench),
   };
 
-  async function compared(recording: Recording): Promise<RunDifference> {
-    const trial = await tryRun(recording, code, bench);
-    const was = await wasOf(recording);
-    const known: Known = new Map(
-      (
-        await Promise.all(
-          was.entries.map(async ({ id }) => {
-            const entry = await findEntry(head, id);
-            return entry === null ? [] : [[id, entry] as const];
-          }),
-        )
-      ).flat(),
-    );
-    return differenceOf(recording.run, was, trial, known);
-  }
-
-  /** What the code before does to it: what is recorded, when it was the code before. */
-  async function wasOf(recording: Recording): Promise<Effects> {
+  async function compared(recording: Recording): Promise<Compared> {
     const { run, steps } = recording;
-    if (!(await isMadeBy(before.tree, bench.git.tree(run.pin.commit), files))) {
-      const { effects, missing } = await tryRun(recording, before, bench);
-      if (missing === null && (effects.error === null || kindOf(effects.error.code) !== "script")) return effects;
-    }
-    return effectsOf(run, steps, bench.world);
+    const trial = await tryRun(recording, code, bench);
+    const then = (await isMadeBy(before.tree, bench.git.tree(run.pin.commit), files)) ? null : await tryRun(recording, before, bench);
+    // A code that cannot be tried on it, or that is broken, tells nothing: the record does.
+    const { error } = then === null || then.missing !== null ? { error: null } : then.effects;
+    const tells = then !== null && then.missing === null && (error === null || kindOf(error.code) !== "script");
+    const was = tells ? () => then.effects : await effectsLater(run, steps, bench.world);
+    const isSame = trial.isRecorded && (!tells || then.isRecorded);
+    const difference = isSame ? sameRun(run, trial) : await differenceOf(run, was(), trial, leftOf(run.id, head, bench.cards));
+    return { recording, was, trial, difference };
   }
 }
 
@@ -117,6 +122,10 @@ function isRecorded({ mode, cause, status, dropped }: RunRecord): boolean {
   return mode === "live" && !isText && dropped !== true && (status === "done" || status === "failed");
 }
 
+/** Characters of what was asked and answered. */
+export const sizeOf = (steps: readonly Step[]): number =>
+  steps.reduce((sum, { params, result }) => sum + params.length + (result?.length ?? 0), 0);
+
 /** A run with its history, as trials take it; null for one that cannot be tried. @throws RUN_UNKNOWN */
 export async function recordingOf(id: string, { engine, cards }: Pick<Bench, "engine" | "cards">): Promise<Recording | null> {
   const run = await engine.get(id);
@@ -130,7 +139,7 @@ export async function recordingOf(id: string, { engine, cards }: Pick<Bench, "en
 /** The waiting runs, and whether the code makes the calls they have made. */
 async function waitingOn(agent: string, code: Code, bench: Bench): Promise<BacktestReport["waiting"]> {
   const waiting: BacktestReport["waiting"] = [];
-  for (const run of await bench.engine.list({ agent, status: ["waiting"], limit: LISTED })) {
+  for (const run of await bench.engine.list({ agent, status: ["waiting"], limit: MOST_WAITING })) {
     if (run.cause.kind === "exec" || run.mode !== "live") continue;
     const why = await obstacleTo(run, code, bench).catch((error) => {
       if (error instanceof ClearedError) return error.message;
@@ -145,53 +154,4 @@ async function obstacleTo(run: RunRecord, code: Code, bench: Bench): Promise<str
   const script = await bench.scriptIn(code.tree, run.agent);
   const findings = await obstaclesTo(run, await bench.engine.steps(run.id), { ...bench.world, script: async () => script });
   return findings[0] ?? null;
-}
-
-interface Sums {
-  add(one: RunDifference): void;
-  report(): Pick<BacktestReport, "runs" | "counts" | "money" | "net" | "moves" | "differences">;
-}
-
-/** Counts and sums of all runs; of the differences only the worst are kept, so memory does not grow with the runs. */
-function newSums(): Sums {
-  const counts: BacktestReport["counts"] = { same: 0, changed: 0, worse: 0, failed: 0, not_replayable: 0 };
-  const moves = new Map<string, { move: BacktestReport["moves"][number]; amount: Exact }>();
-  const net = new Map<string, Exact>();
-  let money: BacktestReport["money"] = [];
-  let runs = 0;
-  let differences: RunDifference[] = [];
-  const rank = (one: RunDifference) => WORST.indexOf(one.class);
-  const cut = () => {
-    differences = differences.sort((a, b) => rank(a) - rank(b) || (a.run < b.run ? 1 : -1)).slice(0, LISTED);
-  };
-  return {
-    add(one) {
-      runs++;
-      counts[one.class]++;
-      if (one.class === "same") return;
-      money = addMoney(money, one.money);
-      for (const [currency, size] of netOf(one.entries)) net.set(currency, plus(net.get(currency) ?? ZERO, size));
-      for (const move of one.entries.flatMap(movesOf)) {
-        const key = [move.from, move.to, move.currency].join("\n");
-        const sum = moves.get(key);
-        moves.set(key, {
-          move: { ...move, entries: (sum?.move.entries ?? 0) + 1 },
-          amount: plus(sum?.amount ?? ZERO, toExact(move.amount)),
-        });
-      }
-      differences.push({ ...one, entries: one.entries.slice(0, LISTED_ENTRIES), why: one.why.slice(0, LISTED_ENTRIES) });
-      if (differences.length >= 2 * LISTED) cut();
-    },
-    report() {
-      cut();
-      return {
-        runs,
-        counts,
-        money: money.filter(({ difference }) => toExact(difference).units !== 0n),
-        net: Object.fromEntries([...net].map(([currency, sum]) => [currency, fromExact(sum, 2)])),
-        moves: [...moves.values()].map(({ move, amount }) => ({ ...move, amount: fromExact(amount, 2) })),
-        differences,
-      };
-    },
-  };
 }

@@ -8,6 +8,7 @@ import type { Script } from "../engine/script.ts";
 import { ClearedError } from "../errors.ts";
 import type { Cards, Change, Clock, Engine, Git, Imports, Json, RunLog, RunRecord, Step, Tools, Tree, WorkspaceView } from "../ports.ts";
 import { Suspend } from "../primitive.ts";
+import { WRITE_VERBS, nameWords } from "../tools/classify.ts";
 import type { Config, Trust } from "../workspace/config.ts";
 import { treeOver } from "../workspace/tree-over.ts";
 import { SETTINGS, isIn } from "./code.ts";
@@ -92,9 +93,16 @@ export function trialView(
     settled,
     rereads,
     supposed,
-  }: { recorded: Recorded; trust: Trust; settled: () => boolean; rereads: boolean; supposed: string[] },
+    unclear,
+  }: { recorded: Recorded; trust: Trust; settled: () => boolean; rereads: boolean; supposed: string[]; unclear: Set<string> },
 ): WorkspaceView {
   let open = false;
+  // A trial that makes the recorded calls never looks at its view: what they changed is laid into it when something does.
+  const unlaid: Step[] = [];
+  const laid = (): WorkspaceView => {
+    for (const step of unlaid.splice(0)) view.restore(step);
+    return view;
+  };
   const wished: Change[] = [];
   const parsed = new Set<string>();
   const note = (step: Pick<Step, "changes">) => {
@@ -117,21 +125,25 @@ export function trialView(
     if (said?.accepted !== false) wished.push({ op: "propose", ...wish, by: "", base: "" });
     return said ?? { accepted: true, proposal: null, reason: "" };
   };
+  const ports = { ...view.ports, imports, propose, tools: recordedTools(recorded, trust, unclear), children: recordedChildren(recorded) };
   return {
-    ...view,
-    ports: { ...view.ports, imports, propose, tools: recordedTools(recorded, trust), children: recordedChildren(recorded) },
+    get ports() {
+      laid();
+      return ports;
+    },
+    today: (ms) => view.today(ms),
     restore(step) {
       note(step);
-      view.restore(step);
+      unlaid.push(step);
     },
     takeChanges() {
-      const changes = [...view.takeChanges(), ...wished.splice(0)];
+      const changes = [...laid().takeChanges(), ...wished.splice(0)];
       note({ changes });
       return changes;
     },
     dirty: () => open && !settled(),
     async check() {
-      await view.check();
+      await laid().check();
       open = false;
     },
     commit: () => Promise.reject(new ClearedError("INTERNAL", "A trial tried to commit.")),
@@ -140,8 +152,11 @@ export function trialView(
   };
 }
 
-/** Tools that are never asked: their class is the recorded one, else what trust.yaml and the name say; who cannot tell, writes. */
-function recordedTools(recorded: Recorded, trust: Trust): Tools {
+/**
+ * Tools that are never asked: their class is the recorded one, else what trust.yaml and the name say. One of which only its server could tell
+ * is taken to write, and is `unclear`.
+ */
+function recordedTools(recorded: Recorded, trust: Trust, unclear: Set<string>): Tools {
   const named = toolClassIn(trust);
   const silent = (what: string) => async (): Promise<never> => {
     throw missing(`${what} is in no recording`);
@@ -149,7 +164,10 @@ function recordedTools(recorded: Recorded, trust: Trust): Tools {
   return {
     async get(tool) {
       const effect = recorded.effectOf("tool", tool);
-      const kind = effect === null ? (named(tool)?.class ?? "mutate") : effect === "read" ? "read" : "mutate";
+      const found = effect === null ? named(tool) : null;
+      const [verb = ""] = nameWords(tool.slice(tool.indexOf("/") + 1));
+      if (effect === null && found === null && !WRITE_VERBS.has(verb)) unclear.add(tool);
+      const kind = effect === "read" ? "read" : (found?.class ?? "mutate");
       const [server = "", ...name] = tool.split("/");
       return { tool, server, name: name.join("/"), description: "", input_schema: {}, class: kind, why: "as recorded" };
     },

@@ -13,6 +13,7 @@ import type { Bench } from "./bench.ts";
 import { SETTINGS, codeOf, differing, isIn } from "./code.ts";
 import { differenceOf } from "./differences.ts";
 import { effectsOf } from "./effects.ts";
+import { NOBODY } from "./left.ts";
 import { tryRun } from "./trial.ts";
 import type { Recording, RunDifference } from "./types.ts";
 
@@ -121,7 +122,7 @@ async function createTries(recording: Recording, bench: Bench, tried: (count: nu
       if (known !== undefined) return known;
       const tree = bench.git.tree(commit);
       const changed = differing(own, await codeOf(tree)).filter((path) => isIn(path, SETTINGS));
-      const difference = differenceOf(run, recorded, await tryRun(recording, { tree, changed }, bench), new Map());
+      const difference = await differenceOf(run, recorded, await tryRun(recording, { tree, changed }, bench), NOBODY);
       made.set(commit, difference);
       tried(made.size);
       return difference;

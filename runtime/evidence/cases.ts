@@ -1,28 +1,30 @@
 /**
- * The ratchet: every case must come out on new code as it is expected to. What fails on the code before as well is open (a correction
- * that no script has learnt yet) and blocks nobody. Invariant: a case that cannot be tried has failed; nothing is supposed to be right.
+ * The ratchet: every case must come out on new code as it keeps it, and nothing of its run may become worse. What the code before does not
+ * keep either is open (a correction that no script has learnt yet) and blocks nobody. Invariant: a case that cannot be tried (its recording
+ * is not here, or does not answer what the code asks) has neither passed nor failed, and is told with the reason.
  */
-import { canonicalJson } from "../engine/canonical.ts";
 import { ClearedError } from "../errors.ts";
-import type { Call, Json, RunRecord, Tree } from "../ports.ts";
-import { API } from "../primitive.ts";
+import type { Tree } from "../ports.ts";
 import { CASES, agentFile } from "../workspace/layout.ts";
 import { treeOver } from "../workspace/tree-over.ts";
+import { recordingOf } from "./backtest.ts";
 import type { Bench } from "./bench.ts";
-import { type Case, casePath, parseCase } from "./case-file.ts";
-import { differenceOf } from "./differences.ts";
+import { type Case, casePath, parseCase, recordingHash } from "./case-file.ts";
+import { compareEffects } from "./differences.ts";
+import { effectsOf } from "./effects.ts";
+import { type Broken, brokenIn } from "./kept.ts";
+import { leftOf } from "./left.ts";
 import { inSlots } from "./slots.ts";
 import { tryRun } from "./trial.ts";
-import type { Code, Effects, EntryEffect, Recording, RunDifference } from "./types.ts";
+import type { Code, Effects, Recording } from "./types.ts";
 
 export interface CaseResult {
   /** `ingest/run_x` */
   name: string;
-  /** open: fails on the code before as well; fixed: failed there, passes now. */
-  status: "passed" | "failed" | "open" | "fixed";
-  /** What was expected and what came, a line each; empty when it passes. */
+  /** open: not kept on the code before either; fixed: not kept there, kept now; untried: nobody can tell. */
+  status: "passed" | "failed" | "open" | "fixed" | "untried";
+  /** What was kept and what came, a line each; or why it cannot be tried. Empty when it passes. */
   why: string[];
-  difference: RunDifference | null;
 }
 
 export interface RunOptions {
@@ -35,6 +37,7 @@ export interface Ratchet {
   failed: string[];
   open: string[];
   fixed: string[];
+  untried: string[];
   results: CaseResult[];
 }
 
@@ -52,33 +55,9 @@ export async function casesIn(tree: Tree, change?: { agents: readonly string[]; 
   return paths.filter((path) => touched.has(path) || touched.has(agentFile(casePath(path)?.agent ?? "")));
 }
 
-/** The run that a case holds, as if it had just ended. */
-function recordedIn({ agent, from, started, cause, given, by, input, steps, ended }: Case): Recording {
-  const { refused, ...end } = ended;
-  const run: RunRecord = {
-    id: from.run,
-    agent,
-    pin: { commit: from.commit, blob: from.blob, api: API },
-    input,
-    cause,
-    mode: "live",
-    ...(given === undefined ? {} : { given }),
-    ...(by === undefined ? {} : { by }),
-    ...end,
-    reason: null,
-    waitsFor: null,
-    meta: null,
-    attempt: 1,
-    createdAt: started,
-    startedAt: started,
-    endedAt: steps.at(-1)?.at ?? started,
-  };
-  return { run, steps, ...(refused === undefined ? {} : { refused }) };
-}
-
 /**
- * Tries cases of the candidate's tree on the candidate. Where something of one fails, and where a correction was not learnt yet, the base
- * tells whether that is new: a case with an open correction still guards all the rest of it.
+ * Tries cases of the candidate's tree on the candidate. Where something of one is not kept, and where a correction was not learnt yet, the
+ * base tells whether that is new: a case with an open correction still guards all the rest of it.
  */
 export async function ratchet(
   base: Code,
@@ -88,129 +67,127 @@ export async function ratchet(
   options: RunOptions = {},
 ): Promise<Ratchet> {
   const before: Code = { tree: base.tree, changed: candidate.changed };
-  const sum: Ratchet = { passed: 0, failed: [], open: [], fixed: [], results: [] };
+  const sum: Ratchet = { passed: 0, failed: [], open: [], fixed: [], untried: [], results: [] };
   const look = async (path: string): Promise<void> => {
-    const now = await tryCase(candidate, path, candidate, bench);
-    const comparable = now.failures.length > 0 || now.corrects;
-    // An agent that is not there yet has failed nothing before.
-    const existed = comparable && (await base.tree.blob(agentFile(casePath(path)?.agent ?? ""))) !== null;
-    const then = existed ? await tryCase(candidate, path, before, bench) : null;
-    // One for one: of two equal expectations, one that failed before hides only itself.
-    const known = then?.failures.map((one) => one.what) ?? [];
-    const hadFailed = known.length > 0;
-    const isFresh = ({ what }: Failure) => !known.includes(what) || known.splice(known.indexOf(what), 1).length === 0;
-    // A text that nobody accepted yet must be a case; one that is spoilt already blocks no change of something else.
-    const isNew = now.unreadable && (await base.tree.blob(path)) !== (await candidate.tree.blob(path));
-    const fresh = isNew ? now.failures : now.failures.filter(isFresh);
-    const shown = fresh.length > 0 ? fresh : now.failures;
-    const status = fresh.length > 0 ? "failed" : shown.length > 0 ? "open" : hadFailed ? "fixed" : "passed";
-    if (shown.length === 0) sum.passed++;
-    if (status === "passed") return;
-    sum[status].push(now.name);
-    sum.results.push({ name: now.name, status, why: shown.flatMap((one) => one.why), difference: now.difference });
+    const name = caseName(path);
+    const add = (status: Exclude<CaseResult["status"], "passed">, why: string[]): void => {
+      sum[status].push(name);
+      sum.results.push({ name, status, why });
+    };
+    const one = await readCase(candidate.tree, path);
+    if (one instanceof ClearedError) {
+      // A text that nobody accepted yet must be a case; one that is spoilt already blocks no change of something else.
+      const isNew = (await base.tree.blob(path)) !== (await candidate.tree.blob(path));
+      return add(isNew ? "failed" : "untried", [one.message]);
+    }
+    const now = await judge(one, candidate, candidate.tree, bench);
+    const comparable = now.kept.length > 0 || now.worse.length > 0 || one.from.correction !== undefined;
+    // An agent that is not there yet has kept nothing before.
+    const existed = comparable && (await base.tree.blob(agentFile(one.agent))) !== null;
+    const then = existed ? await judge(one, before, candidate.tree, bench) : NOTHING;
+    const fresh = [...beyond(now.worse, then.worse), ...beyond(now.kept, then.kept)];
+    const reasons = (broken: readonly Broken[]) => broken.map(({ why }) => why);
+    if (fresh.length > 0) return add("failed", reasons(fresh));
+    if (now.untried !== null) return add("untried", [now.untried]);
+    if (now.kept.length > 0) return add("open", reasons(now.kept));
+    sum.passed++;
+    if (then.kept.length > 0) add("fixed", []);
   };
   await inSlots(paths, bench.trust.sandbox.slots, look, options.progress);
-  for (const list of [sum.failed, sum.open, sum.fixed]) list.sort();
+  for (const list of [sum.failed, sum.open, sum.fixed, sum.untried]) list.sort();
   sum.results.sort((a, b) => (a.name < b.name ? -1 : 1));
   return sum;
 }
 
-/** One thing that a case expects and that does not come out. */
-interface Failure {
-  /** The same for the same expectation; WHOLE where none of them could be looked at. */
-  what: string;
-  why: string[];
+/** One for one: of two equal ones, one that was there before hides only itself. */
+function beyond(now: readonly Broken[], then: readonly Broken[]): Broken[] {
+  const known = then.map(({ what }) => what);
+  return now.filter(({ what }) => !known.includes(what) || known.splice(known.indexOf(what), 1).length === 0);
 }
 
-const WHOLE = "whole";
-
-interface Tried {
-  name: string;
-  failures: Failure[];
-  difference: RunDifference | null;
-  unreadable: boolean;
-  /** A person's correction is in it. */
-  corrects: boolean;
-}
-
-/** The case as `holder` has it, on the code. */
-async function tryCase(holder: Code, path: string, code: Code, bench: Bench): Promise<Tried> {
-  const tried: Tried = { name: caseName(path), failures: [], difference: null, unreadable: false, corrects: false };
+async function readCase(tree: Tree, path: string): Promise<Case | ClearedError> {
   try {
-    const one = parseCase((await holder.tree.read(path)) ?? "", path);
-    return { ...tried, corrects: one.from.correction !== undefined, ...(await judge(one, code, bench)) };
+    return parseCase((await tree.read(path)) ?? "", path);
   } catch (error) {
-    if (!(error instanceof ClearedError) || error.kind === "internal") throw error;
-    return { ...tried, failures: [{ what: WHOLE, why: [error.message] }], unreadable: error.code === "CASE_INVALID" };
+    if (error instanceof ClearedError) return error;
+    throw error;
   }
 }
 
-/** What of the case does not come out on the code; nothing when all does. */
-async function judge(one: Case, code: Code, bench: Bench): Promise<Pick<Tried, "failures" | "difference">> {
-  const { corrected, expect } = one;
-  const recording = recordedIn(one);
-  const trial = await tryRun(recording, codeWith(code, one.over), bench);
-  if (trial.missing !== null) return { failures: [{ what: WHOLE, why: [`It cannot be tried: ${trial.missing}.`] }], difference: null };
-  const failures = [
-    ...corrected.entries.flatMap((entry) => entryFailure(entry, trial.effects)),
-    ...corrected.asked.flatMap((call) => askedFailure(call, trial.effects)),
-  ];
-  if (expect === null) return { failures: withError(failures, trial.effects), difference: null };
-  // What a person corrected since is expected as they left it, and not as it came out then: neither the entry, nor who was asked about it,
-  // nor an answer that counts it.
-  const ids = new Set(corrected.entries.map((entry) => entry.id));
-  const rest = (effects: Effects): Effects => ({
-    ...effects,
-    entries: effects.entries.filter((entry) => !ids.has(entry.id)),
-    reviews: effects.reviews.filter((review) => !ids.has(review.about)),
-    result: ids.size === 0 ? effects.result : null,
-  });
-  const [was, now] = [rest(expect), rest(trial.effects)];
-  // Most cases come out to the letter; only the others are compared by meaning.
-  if (JSON.stringify(was) === JSON.stringify(now)) return { failures, difference: null };
-  const difference = differenceOf(recording.run, was, { ...trial, effects: now }, new Map());
-  if (difference.class === "same") return { failures, difference: null };
-  return { failures: [...failures, ...difference.why.map((line) => ({ what: subjectOf(line), why: [line] }))], difference };
+interface Judged {
+  /** What the case keeps and the code does not. */
+  kept: Broken[];
+  /** What the code does worse than was recorded, whatever the case keeps. */
+  worse: Broken[];
+  /** Why nothing more can be said, or null. */
+  untried: string | null;
 }
 
-/** What a line of a difference is about, without the values: `2026-09-30 GITHUB`, `result`. */
-const subjectOf = (line: string): string => line.split(": ")[0] ?? line;
+const NOTHING: Judged = { kept: [], worse: [], untried: null };
 
-/** Where the code failed, that is why nothing came out. */
-function withError(failures: Failure[], { error }: Effects): Failure[] {
-  if (error === null) return failures;
-  return failures.map((one) => ({ ...one, why: [...one.why, `It fails with ${error.code}: ${error.message}`] }));
+async function judge(one: Case, code: Code, books: Tree, bench: Bench): Promise<Judged> {
+  try {
+    const recording = await recordedOf(one, bench);
+    const { run, steps } = recording;
+    const trial = await tryRun(recording, await codeWith(code, one.over, bench), bench);
+    const left = leftOf(run.id, books, bench.cards);
+    const kept = await brokenIn(one.keeps, trial.effects, left, trial.missing === null);
+    // What the case keeps is told as the case has it, and not as it came out then.
+    const own = new Set(one.keeps.books.map(({ id }) => id));
+    const rest = (effects: Effects): Effects => ({
+      ...effects,
+      entries: effects.entries.filter(({ id }) => !own.has(id)),
+      reviews: effects.reviews.filter(({ about }) => !own.has(about)),
+    });
+    const compared = async () => {
+      const was = await effectsOf(run, steps, bench.world);
+      return compareEffects(rest(was), { ...trial, effects: rest(trial.effects) }, left);
+    };
+    const { worse, failed } = trial.isRecorded ? { worse: [], failed: [] } : await compared();
+    return {
+      kept,
+      worse: [...worse, ...failed].map((why) => ({ what: why, why })),
+      untried: trial.missing === null ? null : `It cannot be tried: ${trial.missing}.`,
+    };
+  } catch (error) {
+    if (!(error instanceof ClearedError) || error.kind === "internal") throw error;
+    return { ...NOTHING, untried: `It cannot be tried: ${error.message}` };
+  }
 }
 
-const codes = new WeakMap<Code, Map<string, Code>>();
+/** @throws RUN_UNKNOWN when the recording is not here, or is another one */
+async function recordedOf({ agent, from }: Case, bench: Bench): Promise<Recording> {
+  const gone = (why: string) => new ClearedError("RUN_UNKNOWN", `The recording of ${from.run} ${why}.`);
+  if ((await bench.engine.get(from.run)) === null) throw gone("is not here; a clone has only those that were fetched with it");
+  const recording = await recordingOf(from.run, bench);
+  if (recording === null) throw gone("has not come to its end");
+  if (recording.run.agent !== agent) throw gone(`is one of ${recording.run.agent}`);
+  if (recordingHash(recording.steps) !== from.recording) throw gone("is not the one that the case was made of");
+  return recording;
+}
+
+const codes = new WeakMap<Code, Map<string, Promise<Code>>>();
 
 /** The code with the files of the change that froze a case, where it does not change them itself; one object for equal files. */
-function codeWith(code: Code, over: Case["over"]): Code {
+function codeWith(code: Code, over: Case["over"], { git }: Bench): Promise<Code> | Code {
   const files = Object.entries(over).filter(([path]) => !code.changed.includes(path));
   if (files.length === 0) return code;
-  const known = codes.get(code) ?? new Map<string, Code>();
+  const known = codes.get(code) ?? new Map<string, Promise<Code>>();
   codes.set(code, known);
   const key = JSON.stringify(files);
-  const found = known.get(key) ?? { tree: treeOver(code.tree, new Map(files)), changed: [...code.changed, ...files.map(([path]) => path)] };
+  const found = known.get(key) ?? laid();
   known.set(key, found);
   return found;
-}
 
-const legs = (entry: EntryEffect): string[] => entry.legs.map(({ account, amount, currency }) => `${account} ${amount} ${currency}`);
+  async function laid(): Promise<Code> {
+    const texts = await Promise.all(files.map(async ([path, blob]) => [path, blob === null ? null : await textOf(path, blob)] as const));
+    return { tree: treeOver(code.tree, new Map(texts)), changed: [...code.changed, ...files.map(([path]) => path)] };
+  }
 
-function entryFailure(wanted: EntryEffect, { entries }: Effects): Failure[] {
-  const found = entries.find((entry) => entry.id === wanted.id);
-  if (found !== undefined && canonicalJson(legs(found).sort()) === canonicalJson(legs(wanted).sort())) return [];
-  const now = found === undefined ? "it is not booked" : `it comes out as ${legs(found).join(", ")}`;
-  const why = `${wanted.date} ${wanted.description}: a person left it as ${legs(wanted).join(", ")}; ${now}.`;
-  return [{ what: wanted.id, why: [why] }];
-}
-
-/** A person edited what they were asked for; a script that has learnt asks for that by itself. */
-function askedFailure(wanted: Call, { gates }: Effects): Failure[] {
-  const asked = gates.flatMap((gate) => gate.calls);
-  if (asked.some((call) => canonicalJson(call) === canonicalJson(wanted))) return [];
-  const same = asked.filter(({ tool }) => tool === wanted.tool).map(({ params }) => JSON.stringify(params satisfies Json));
-  const now = same.length === 0 ? "nobody is asked for it" : `it asks for ${same.join(" and ")}`;
-  return [{ what: canonicalJson(wanted), why: [`${wanted.tool}: a person made it ${JSON.stringify(wanted.params)}; ${now}.`] }];
+  async function textOf(path: string, blob: string): Promise<string> {
+    const text = await git.text(blob);
+    if (text === null)
+      throw new ClearedError("GIT_FAILED", `${path} as it was when the case was made (${blob.slice(0, 7)}) is not in this repository.`);
+    return text;
+  }
 }

@@ -1,18 +1,18 @@
 /**
  * What a person corrects becomes a case: the run that did it, and its entry as they left it or its call as they edited it. The correction
- * of an entry and its case are one commit, so that a revert takes both away. No case is made where its recording would not stand alone.
+ * of an entry and its case are one commit, so that a revert takes both away. No case is made of a run whose commits could get lost.
  */
-import { canonicalJson } from "../engine/canonical.ts";
-import type { Call, Entry, Git, Step, Tree } from "../ports.ts";
+import type { Call, Entry, Git, RunRecord, Step, Tree } from "../ports.ts";
 import { caseFile } from "../workspace/layout.ts";
 import { parseJournal } from "../workspace/journal-text.ts";
 import { toMonth } from "../workspace/months.ts";
 import { recordingOf } from "./backtest.ts";
 import type { Bench } from "./bench.ts";
-import { type Case, readCase, unfit } from "./case-file.ts";
+import { type Case, readCase, recordingHash, unfit } from "./case-file.ts";
 import { caseText } from "./case-text.ts";
-import { entryEffect } from "./effects.ts";
-import type { EntryEffect, Recording } from "./types.ts";
+import { legLines } from "./effects.ts";
+import { type Kept, NOTHING_KEPT, together } from "./kept.ts";
+import type { Recording } from "./types.ts";
 
 /** Where recorded runs are read from; the host satisfies it. */
 export type Recorded = Pick<Bench, "engine" | "cards"> & { git: Pick<Git, "isOnBranch"> };
@@ -27,40 +27,45 @@ export async function recordingFor(recorded: Recorded, id: string): Promise<Reco
   if (run.status !== "done" && run.status !== "failed") return { why: `${id} has not come to its end` };
   const recording = await recordingOf(id, recorded);
   if (recording === null) return { why: `${id} is no recorded run of an agent` };
-  const made = recording.steps.flatMap((step) => step.changes.flatMap((change) => (change.op === "committed" ? [change.commit] : [])));
-  for (const commit of [run.pin.commit, ...made])
-    if (!(await recorded.git.isOnBranch(commit)))
-      return { why: `commit ${commit.slice(0, 7)}, which ${id} stands on, is not on the branch` };
-  return recording;
+  const why = await unsafe(id, commitsOf(run, recording.steps), recorded.git);
+  return why === null ? recording : { why };
 }
 
-/** A recording with what is expected of it. */
+/** The commits that a recording stands on: the one it began at, and those it made. */
+export function commitsOf({ pin }: RunRecord, steps: readonly Step[]): string[] {
+  return [pin.commit, ...steps.flatMap((step) => step.changes.flatMap((change) => (change.op === "committed" ? [change.commit] : [])))];
+}
+
+/** Why a run could not be tried for ever, or null: what it stands on could get lost. */
+export async function unsafe(run: string, commits: readonly string[], git: Recorded["git"]): Promise<string | null> {
+  for (const commit of commits)
+    if (!(await git.isOnBranch(commit))) return `commit ${commit.slice(0, 7)}, which ${run} stands on, is not on the branch`;
+  return null;
+}
+
+/** A case of a recording. */
 export function caseOf(
-  { run, steps, refused }: Recording,
+  { run, steps }: Recording,
   {
-    expect = null,
-    corrected = { entries: [], asked: [] },
-    over = {},
     why,
+    keeps,
+    over = {},
     ...from
-  }: Pick<Case, "why"> & Partial<Pick<Case, "expect" | "corrected" | "over">> & Pick<Case["from"], "proposal" | "correction">,
+  }: Pick<Case, "why" | "keeps"> & Partial<Pick<Case, "over">> & Pick<Case["from"], "proposal" | "correction">,
 ): Case {
-  const { agent, cause, given, by, input, pin, outcome, result, error } = run;
-  const status = run.status === "failed" ? "failed" : "done";
+  const { agent, pin, createdAt } = run;
   return {
     agent,
     why: why.replace(/\s+/g, " ").trim().slice(0, 500),
-    from: { run: run.id, commit: pin.commit, blob: pin.blob, day: new Date(run.createdAt).toISOString().slice(0, 10), ...from },
-    started: run.createdAt,
-    cause,
-    ...(given === undefined ? {} : { given }),
-    ...(by === undefined ? {} : { by }),
-    input,
+    from: {
+      run: run.id,
+      recording: recordingHash(steps),
+      commit: pin.commit,
+      day: new Date(createdAt).toISOString().slice(0, 10),
+      ...from,
+    },
     over,
-    steps: [...steps],
-    ended: { status, outcome, result, error, ...(refused === undefined ? {} : { refused }) },
-    expect,
-    corrected,
+    keeps,
   };
 }
 
@@ -68,26 +73,20 @@ export function caseOf(
 export async function lessonOf(
   head: Tree,
   recording: Recording,
-  { by, why, entry, asked = [] }: { by: string; why: string; entry?: EntryEffect; asked?: readonly Call[] },
+  { by, why, keeps }: { by: string; why: string; keeps: Kept },
 ): Promise<Lesson> {
   const file = caseFile(recording.run.agent, recording.run.id);
   const text = await head.read(file);
-  const known = text === null ? caseOf(recording, { why, correction: by }) : readCase(text, file);
+  const known = text === null ? caseOf(recording, { why, correction: by, keeps }) : readCase(text, file);
   if (known === null) return { why: `${file} is there already and cannot be read` };
-  const { from, corrected } = known;
-  const changed: Case = {
+  const { from } = known;
+  const people = from.correction === undefined || from.correction.includes(by) ? (from.correction ?? by) : `${from.correction}, ${by}`;
+  const written = caseText({
     ...known,
     why: known.why.includes(why) ? known.why : `${known.why} ${why}`.slice(0, 500),
-    from: {
-      ...from,
-      correction: from.correction === undefined || from.correction.includes(by) ? (from.correction ?? by) : `${from.correction}, ${by}`,
-    },
-    corrected: {
-      entries: entry === undefined ? corrected.entries : [...corrected.entries.filter((one) => one.id !== entry.id), entry],
-      asked: [...corrected.asked, ...asked.filter((call) => !corrected.asked.some((one) => canonicalJson(one) === canonicalJson(call)))],
-    },
-  };
-  const written = caseText(changed);
+    from: { ...from, correction: people },
+    keeps: together(known.keeps, keeps),
+  });
   const fault = unfit(written, file);
   return fault === null ? { file, text: written } : { why: fault };
 }
@@ -109,7 +108,8 @@ export async function entryLesson(
       .filter((account) => !to.postings.some((one) => one.account === account))
       .join(" and ");
   const why = `${by} moved "${entry.description}" from ${moved(booked, entry)} to ${moved(entry, booked)}${reason === undefined ? "" : `: ${reason}`}.`;
-  return lessonOf(head, recording, { by, why, entry: entryEffect(entry) });
+  const kept = { id, about: `${entry.date} ${entry.description}`, legs: legLines(entry.postings) };
+  return lessonOf(head, recording, { by, why, keeps: { ...NOTHING_KEPT, books: [kept] } });
 }
 
 function bookedIn(steps: readonly Step[], id: string): Entry | undefined {

@@ -3,33 +3,81 @@
  * run is in, and why in plain words. Names of commits and runs are symbols: that they differ means nothing.
  */
 import { canonicalJson } from "../engine/canonical.ts";
-import type { Call, Entry, RunRecord } from "../ports.ts";
+import type { Call, Json, Outcome, RunRecord } from "../ports.ts";
+import { legLines } from "./effects.ts";
+import type { Left, LeftEntry } from "./left.ts";
 import { moneyOf } from "./money.ts";
-import type { BacktestClass, CallEffect, Effects, EntryEffect, RunDifference, Trial } from "./types.ts";
+import type { BacktestClass, CallEffect, Effects, EntryEffect, FactDifference, RunDifference, Trial } from "./types.ts";
 
-/** Entries as the books hold them now, by id: what a person has confirmed or corrected since the run. */
-export type Known = ReadonlyMap<string, Pick<Entry, "status" | "postings">>;
+/** What two sets of effects have in different: in lines, the worst first, and the entries and facts behind them. */
+export interface Compared {
+  worse: string[];
+  failed: string[];
+  changed: string[];
+  entries: RunDifference["entries"];
+  facts: FactDifference[];
+}
 
-const CONFIRMED: readonly string[] = ["user-confirmed", "user-corrected", "bootstrap-confirmed"];
-
-/** Compares what was (recorded, or done by the code before) with what the new code does. */
-export function differenceOf(run: RunRecord, was: Effects, trial: Trial, known: Known): RunDifference {
-  const base = { run: run.id, divergence: trial.divergence, supposed: trial.supposed };
-  if (trial.missing !== null) return { ...base, class: "not_replayable", why: [trial.missing], entries: [], money: [] };
-  const now = trial.effects;
-  const entries = pairsOf(was.entries, now.entries);
-  const worse = [
-    ...failure(was, now, "JOURNAL_"),
-    ...doubles(was, now),
-    ...ungated(was, now),
-    ...unasked(was, now),
-    ...entries.flatMap((pair) => judged(pair, was, now, known).worse),
-  ];
-  const failed = worse.length > 0 ? [] : failure(was, now, "");
-  const changed = [...outcomes(was, now), ...entries.flatMap((pair) => judged(pair, was, now, known).changed), ...acts(was, now)];
+/** What was (recorded, or done by the code before), and what the new code does. `left`: what people made of the run since. */
+export async function differenceOf(run: RunRecord, was: Effects, trial: Trial, left: Left): Promise<RunDifference> {
+  const { worse, failed, changed, entries, facts } = await compareEffects(was, trial, left);
+  const told = { run: run.id, divergence: trial.divergence, supposed: trial.supposed, entries, money: moneyOf(entries), facts };
+  if (trial.missing !== null) {
+    const kind = worse.length === 0 ? "not_replayable" : "worse";
+    return { ...told, class: kind, why: worse.length === 0 ? [trial.missing] : [...worse, `not tried further: ${trial.missing}`] };
+  }
   const why = [...new Set([...worse, ...failed, ...changed])];
   const kind: BacktestClass = worse.length > 0 ? "worse" : failed.length > 0 ? "failed" : why.length > 0 ? "changed" : "same";
-  return { ...base, class: kind, why, entries, money: moneyOf(entries) };
+  return { ...told, class: kind, why };
+}
+
+/** Of a run that comes out to the letter as it was. */
+export const sameRun = ({ id }: Pick<RunRecord, "id">, { divergence, supposed }: Trial): RunDifference => ({
+  run: id,
+  class: "same",
+  why: [],
+  divergence,
+  supposed,
+  entries: [],
+  money: [],
+  facts: [],
+});
+
+export async function compareEffects(was: Effects, { effects: now, missing }: Trial, left: Left): Promise<Compared> {
+  const entries = pairsOf(was.entries, now.entries);
+  const moved = Object.keys(now.changed).filter((id) => now.changed[id] !== was.changed[id]);
+  const known = await left.entries([...entries.map((pair) => (pair.now ?? pair.was)?.id ?? ""), ...moved]);
+  const acted = [...doubles(was, now), ...ungated(was, now), ...afterItsEnd(was, now)];
+  if (missing !== null) {
+    // What was done before the trial stopped was done; of what is not there nobody knows whether it would have come.
+    const booked = entries.flatMap((pair) => (pair.now === null ? [] : judged(pair, new Set(), known).worse));
+    return { worse: [...new Set([...acted, ...booked])], failed: [], changed: [], entries: [], facts: [] };
+  }
+  const looked = ({ reviews }: Effects) => new Set(reviews.map(({ about }) => about));
+  const unlooked = looked(was).difference(looked(now));
+  const pairs = entries.map((pair) => judged(pair, unlooked, known));
+  const worse = [
+    ...failure(was, now, "JOURNAL_"),
+    ...acted,
+    ...unasked(was, now),
+    ...pairs.flatMap((one) => one.worse),
+    ...moved.flatMap((id) => (known.get(id) == null ? [] : [`entry ${id} becomes ${now.changed[id]}, but a person has decided it`])),
+    ...undecided(was, now, left),
+  ];
+  const facts = factsOf(was, now);
+  return {
+    worse,
+    failed: worse.length > 0 ? [] : failure(was, now, ""),
+    changed: [
+      ...outcomes(was, now),
+      ...facts.map(factLine),
+      ...verdicts(was, now),
+      ...pairs.flatMap((one) => one.changed),
+      ...acts(was, now),
+    ],
+    entries,
+    facts,
+  };
 }
 
 function pairsOf(was: readonly EntryEffect[], now: readonly EntryEffect[]): RunDifference["entries"] {
@@ -37,7 +85,7 @@ function pairsOf(was: readonly EntryEffect[], now: readonly EntryEffect[]): RunD
   const ids = new Set([...before.keys(), ...after.keys()]);
   return [...ids].flatMap((id) => {
     const pair = { was: before.get(id) ?? null, now: after.get(id) ?? null };
-    return symbolic(pair.was) === symbolic(pair.now) ? [] : [pair];
+    return isSame(pair.was, pair.now) ? [] : [pair];
   });
 }
 
@@ -71,16 +119,53 @@ function doubles(was: Effects, now: Effects): string[] {
 const unapproved = (one: CallEffect | Effects["notices"][number]): unknown =>
   "tool" in one ? { tool: one.tool, params: one.params } : one;
 
-/** A call that had a person's yes is made without one, whatever its parameters are now unless its tool was called without one, too. */
+/**
+ * A call that had a person's yes is made without one: the same call; one of a tool that was never called without; or any other, where
+ * fewer calls have a yes than had one and more have none.
+ */
 function ungated(was: Effects, now: Effects): string[] {
   const tool = (call: CallEffect) => call.tool;
   const whole = (call: CallEffect) => symbolic(unapproved(call));
   const made = (approved: boolean, name: typeof tool) => new Set(was.calls.filter((call) => call.approved === approved).map(name));
   const [tools, free, calls, freeCalls] = [made(true, tool), made(false, tool), made(true, whole), made(false, whole)];
-  const had = (call: CallEffect) => (free.has(call.tool) ? calls.has(whole(call)) && !freeCalls.has(whole(call)) : tools.has(call.tool));
+  const count = ({ calls: all }: Effects, approved: boolean) => all.filter((call) => call.approved === approved).length;
+  const lost = count(now, true) < count(was, true) && count(now, false) > count(was, false);
+  const had = (call: CallEffect) =>
+    (calls.has(whole(call)) && !freeCalls.has(whole(call))) ||
+    (tools.has(call.tool) && !free.has(call.tool)) ||
+    (lost && !freeCalls.has(whole(call)));
   return now.calls
     .filter((call) => !call.approved && had(call))
-    .map((call) => `${nameOf(call)} is made without a person's yes, which it had`);
+    .map(
+      (call) =>
+        `${nameOf(call)} is made without a person's yes, which ${calls.has(whole(call)) || tools.has(call.tool) ? "it had" : "a call had before"}`,
+    );
+}
+
+const ENDS: Partial<Record<Outcome, string>> = {
+  rejected: "a person's no",
+  expired: "a question that nobody answered in time",
+  blocked: "a policy that blocked it",
+};
+
+/** A run that had ended at a no, in whatever form, acts outside as it did not. */
+function afterItsEnd(was: Effects, now: Effects): string[] {
+  const outcome = was.status === "done" && was.outcome !== null ? ENDS[was.outcome] : undefined;
+  const end = outcome ?? (was.state === "ESCALATE" ? "an escalation to a person" : undefined);
+  if (end === undefined) return [];
+  const more = without(now.calls.map(unapproved), was.calls.map(unapproved)) as Call[];
+  return more.map((call) => `${nameOf(call)} is made, where the run had ended at ${end}`);
+}
+
+/** A card that a person decided is not opened any more: the code decides by itself. Those of entries are told with the entry. */
+function undecided(was: Effects, now: Effects, left: Left): string[] {
+  const titles = ({ reviews, entries }: Effects) => {
+    const own = new Set(entries.map(({ id }) => id));
+    return reviews.filter(({ about }) => !own.has(about)).map(({ title }) => title);
+  };
+  return without(titles(was), titles(now)).flatMap((title) =>
+    left.decided().has(title) ? [`${clip(title)} goes to no person any more, who had decided it`] : [],
+  );
 }
 
 /** A question of yes or no that guards no call of its own is not asked any more; a form only asks for data. */
@@ -91,36 +176,68 @@ function unasked(was: Effects, now: Effects): string[] {
   return before.filter((title) => !after.includes(title)).map((title) => `${clip(title)} is no longer asked of anybody`);
 }
 
-/** What an entry that comes out differently means, with what a person said of it since. */
+/** What an entry that comes out differently means, with what a person said of it since. `unlooked`: ids that no card is about any more. */
 function judged(
   { was, now }: RunDifference["entries"][number],
-  before: Effects,
-  after: Effects,
-  known: Known,
+  unlooked: ReadonlySet<string>,
+  known: ReadonlyMap<string, LeftEntry | null>,
 ): { worse: string[]; changed: string[] } {
   const entry = now ?? was;
   if (entry === null) return { worse: [], changed: [] };
   const name = `${entry.date} ${entry.description}`;
   const line = `${name}: ${was === null ? "new" : shown(was)} -> ${now === null ? "gone" : shown(now)}${tagged(was, now)}`;
-  const book = known.get(entry.id);
-  const confirmed = book !== undefined && CONFIRMED.includes(book.status) && book.status !== was?.status ? book : null;
-  const isSame = was !== null && now !== null && legsOf(was.legs) === legsOf(now.legs);
-  if (confirmed !== null && was !== null && !isSame) {
-    if (now !== null && legsOf(now.legs) === legsOf(confirmed.postings))
-      return { worse: [], changed: [`${line} (as a person left it: better)`] };
-    return { worse: [`${line}, but a person has left it as ${shown({ legs: confirmed.postings })}`], changed: [] };
+  const left = known.get(entry.id);
+  const isMoved = was === null || now === null || legsOf(was.legs) !== legsOf(now.legs);
+  const isUnlooked = unlooked.has(entry.id);
+  if (left != null && left.status !== was?.status) {
+    const isLeft = now !== null && legsOf(now.legs) === legsOf(left.postings);
+    if (isLeft) return { worse: [], changed: [!isMoved ? line : `${line} (as a person left it: better)`] };
+    if (isMoved || isUnlooked) return { worse: [`${line}, but a person has left it as ${shown({ legs: left.postings })}`], changed: [] };
   }
   // Nobody looks at it any more, and the code knows no more about it than it did.
-  const looked = (effects: Effects) => effects.reviews.some(({ about }) => about === entry.id);
-  if (isSame && looked(before) && !looked(after) && now.status !== "pending-review" && confirmed === null)
+  if (!isMoved && isUnlooked && now.status !== "pending-review")
     return { worse: [`${name}: goes to no person any more, was pending and is ${now.status}`], changed: [] };
   return { worse: [], changed: [line] };
 }
 
+/** What differs beside the legs: `, pending-review -> auto-confirmed, counterparty "AWS" -> "Eve"`. */
 function tagged(was: EntryEffect | null, now: EntryEffect | null): string {
   if (was === null || now === null) return "";
-  if (was.status !== now.status) return `, ${was.status} -> ${now.status}`;
-  return legsOf(was.legs) === legsOf(now.legs) ? `, ${firstDifference(was, now)}` : "";
+  const status = was.status === now.status ? "" : `, ${was.status} -> ${now.status}`;
+  const { legs: _, status: _s, ...before } = was;
+  const { legs: _l, status: _t, ...after } = now;
+  return symbolic(before) === symbolic(after) ? status : `${status}, ${firstDifference(before, after)}`;
+}
+
+/** Facts that a policy was told otherwise, verdict by verdict of the same policy. */
+function factsOf(was: Effects, now: Effects): FactDifference[] {
+  const found = new Map<string, FactDifference>();
+  for (const [before, after] of verdictPairs(was, now))
+    for (const name of new Set([...Object.keys(before?.facts ?? {}), ...Object.keys(after?.facts ?? {})])) {
+      const one = { name, was: (before?.facts[name] ?? null) as Json, now: (after?.facts[name] ?? null) as Json };
+      if (before !== undefined && after !== undefined && symbolic(one.was) !== symbolic(one.now)) found.set(symbolic(one), one);
+    }
+  return [...found.values()];
+}
+
+export const factLine = ({ name, was, now }: FactDifference): string => `fact ${name}: ${clip(was)} -> ${clip(now)}`;
+
+function verdicts(was: Effects, now: Effects): string[] {
+  return verdictPairs(was, now).flatMap(([before, after]) => {
+    if (before?.verdict === after?.verdict) return [];
+    const policy = (before ?? after)?.policy ?? "";
+    return [`verdict${policy === "" ? "" : ` of ${policy}`}: ${before?.verdict ?? "none"} -> ${after?.verdict ?? "none"}`];
+  });
+}
+
+function verdictPairs(was: Effects, now: Effects): [Effects["verdicts"][number] | undefined, Effects["verdicts"][number] | undefined][] {
+  const [before, after] = [was, now].map(({ verdicts: all }) => Map.groupBy(all, ({ policy }) => policy));
+  return [...new Set([...(before?.keys() ?? []), ...(after?.keys() ?? [])])].flatMap((policy) => {
+    const [ones, others] = [before?.get(policy) ?? [], after?.get(policy) ?? []];
+    return Array.from({ length: Math.max(ones.length, others.length) }, (_, n) => [ones[n], others[n]] as const).map(
+      ([a, b]) => [a, b] as [typeof a, typeof b],
+    );
+  });
 }
 
 /** Calls, notices, gates, reviews, events, files and older entries that differ. */
@@ -157,6 +274,7 @@ function calls(was: Effects, now: Effects): string[] {
 }
 
 function lists<T>(kind: string, was: readonly T[], now: readonly T[], name: (one: T) => string): string[] {
+  if (JSON.stringify(was) === JSON.stringify(now)) return [];
   return [...without(now, was).map((one) => `new ${kind} ${name(one)}`), ...without(was, now).map((one) => `no more ${kind} ${name(one)}`)];
 }
 
@@ -184,8 +302,11 @@ function counted(all: readonly unknown[]): Map<string, number> {
   return counts;
 }
 
+/** Most values are equal to the letter, which is told much sooner. */
+const isSame = (was: unknown, now: unknown): boolean => JSON.stringify(was) === JSON.stringify(now) || symbolic(was) === symbolic(now);
+
 /** One text for what means the same: keys in order, ids of commits and runs without their letters. */
-function symbolic(value: unknown): string {
+export function symbolic(value: unknown): string {
   return canonicalJson(value ?? null)
     .replaceAll(/\b[0-9a-f]{40}\b/g, "COMMIT")
     .replaceAll(/\brun_[0-9A-Z]{14}\b/g, "RUN");
@@ -201,17 +322,8 @@ export function firstDifference(was: unknown, now: unknown, path = ""): string {
   return `${path === "" ? "" : `${path} `}${clip(was)} -> ${clip(now)}`;
 }
 
-function legsOf(legs: readonly { account: string; amount: string; currency: string }[]): string {
-  return legs
-    .map(({ account, amount, currency }) => `${account} ${amount} ${currency}`)
-    .sort()
-    .join("\n");
-}
-
-/** `Expenses:Software 84.00 USD`: where an entry's money goes; where it comes from too, when that is more than one account. */
-function shown({ legs }: { legs: readonly { account: string; amount: string; currency: string }[] }): string {
-  return legs.map(({ account, amount, currency }) => `${account} ${amount} ${currency}`).join(", ");
-}
+const legsOf = (legs: EntryEffect["legs"]): string => legLines(legs).sort().join("\n");
+const shown = ({ legs }: Pick<EntryEffect, "legs">): string => legLines(legs).join(", ");
 
 const nameOf = ({ tool, params }: Call): string => `${tool}(${clip(params)})`;
 

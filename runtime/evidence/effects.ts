@@ -3,16 +3,30 @@
  * recorded and for what a trial did, so that the two can be compared.
  */
 import type { Callable } from "../engine/script.ts";
-import type { Call, Change, Entry, Json, RunRecord, Step } from "../ports.ts";
-import { parseJournal } from "../workspace/journal-text.ts";
+import type { Call, Change, Entry, Json, RunRecord, Step, Verdict } from "../ports.ts";
+import { entriesOf } from "../workspace/journal-text.ts";
+import type { Primitive } from "../primitive.ts";
 import { callsKey } from "./recorded.ts";
 import type { Effects, EntryEffect } from "./types.ts";
 
 /** Reads the effects. `knows` tells how approvals name a call. */
 export async function effectsOf(run: RunRecord, steps: readonly Step[], knows: Pick<Callable, "primitive">): Promise<Effects> {
+  return (await effectsLater(run, steps, knows))();
+}
+
+/** Reads them when they are first asked for: those of a large import that does what it did are never looked at. */
+export async function effectsLater(run: RunRecord, steps: readonly Step[], knows: Pick<Callable, "primitive">): Promise<() => Effects> {
+  const acting = steps.filter(({ effect, state }) => (effect === "external" || effect === "notify") && state !== "intent");
+  const names = [...new Set(acting.map(({ name }) => name))];
+  const primitives = new Map(await Promise.all(names.map(async (name) => [name, await knows.primitive(name)] as const)));
+  let effects: Effects | null = null;
+  return () => (effects ??= readEffects(run, steps, primitives));
+}
+
+function readEffects(run: RunRecord, steps: readonly Step[], primitives: ReadonlyMap<string, Primitive>): Effects {
   const effects: Effects = {
     ...{ status: run.status, outcome: run.outcome, error: run.error, result: run.result },
-    ...{ entries: [], changed: {}, calls: [], notices: [], gates: [], reviews: [], events: [], files: {} },
+    ...{ entries: [], changed: {}, calls: [], notices: [], gates: [], state: null, verdicts: [], reviews: [], events: [], files: {} },
   };
   const entries = new Map<string, EntryEffect>();
   const approved: string[] = [];
@@ -21,10 +35,10 @@ export async function effectsOf(run: RunRecord, steps: readonly Step[], knows: P
   for (const step of steps) {
     if (step.state === "intent") continue;
     const acts = (step.effect === "external" || step.effect === "notify") && (step.state === "ok" || step.attempts > 0);
-    const call = acts || step.changes.some((change) => change.op === "decided") ? await callOf(step, knows) : null;
+    const call = acts || step.changes.some((change) => change.op === "decided") ? callOf(step, primitives) : null;
     for (const change of step.changes) {
       if (step.seq > lands && step.effect !== "external" && LANDING.has(change.op)) continue;
-      if (change.op === "entries") for (const entry of parseJournal(change.text, run.id).entries) added(entry);
+      if (change.op === "entries") for (const entry of entriesOf(change)) added(entry);
       else if (change.op === "status") changed(change.id, (entry) => ({ ...entry, status: change.status }), change.status);
       else if (change.op === "remove") changed(change.id, () => null, "voided");
       else if (change.op === "file") effects.files[change.path] = change.text;
@@ -32,6 +46,8 @@ export async function effectsOf(run: RunRecord, steps: readonly Step[], knows: P
       else if (change.op === "emit") effects.events.push({ event: change.event, payload: change.payload });
       else if (change.op === "propose")
         effects.events.push({ event: "proposal", payload: { title: change.title, reason: change.reason, files: change.files } });
+      else if (change.op === "entered") effects.state = change.state;
+      else if (change.op === "verdict") effects.verdicts.push(told(step, change.verdict));
       else if (change.op === "answered") effects.gates.push({ title: asked(step).title ?? step.name, calls: [], form: true });
       else if (change.op === "decided") {
         effects.gates.push({
@@ -77,10 +93,23 @@ const LANDING: ReadonlySet<Change["op"]> = new Set(["entries", "status", "remove
 const isCommit = ({ changes }: Step): boolean => changes.some((change) => change.op === "committed");
 
 /** An entry as effects tell it. */
-export function entryEffect({ id, date, status, description, tags, postings }: Entry): EntryEffect {
+export function entryEffect({ id, date, status, description, counterparty, tags, postings }: Entry): EntryEffect {
   const legs = postings.map(({ account, amount, currency }) => ({ account, amount, currency }));
-  return { id, date, status, description, evidence: tags["ev"] ?? "", legs };
+  const telling = Object.fromEntries(Object.entries(tags).filter(([name]) => !SILENT.has(name)));
+  return { id, date, status, description, evidence: tags["ev"] ?? "", counterparty: counterparty ?? "", tags: telling, legs };
 }
+
+/** Tags that follow from the run, the row or a person's decision, or are told by themselves. */
+const SILENT: ReadonlySet<string> = new Set(["ev", "key", "run", "by", "status", "voids"]);
+
+function told(step: Step, { verdict }: Verdict): Effects["verdicts"][number] {
+  const { policy = "", facts = {} } = JSON.parse(step.params) as { policy?: string; facts?: Record<string, Json> };
+  return { policy, facts, verdict };
+}
+
+/** `Expenses:Software 84.00 USD`, a line a leg. */
+export const legLines = (legs: readonly { account: string; amount: string; currency: string }[]): string[] =>
+  legs.map(({ account, amount, currency }) => `${account} ${amount} ${currency}`);
 
 /** What a control call asks a person, if it does. */
 function asked(step: Step): { title?: string; calls?: Call[] } {
@@ -91,10 +120,10 @@ function asked(step: Step): { title?: string; calls?: Call[] } {
 }
 
 /** The call as approvals name it, defaults and all. */
-async function callOf(step: Step, knows: Pick<Callable, "primitive">): Promise<Call> {
+function callOf(step: Step, primitives: ReadonlyMap<string, Primitive>): Call {
   const raw = JSON.parse(step.params) as Json;
-  if (step.effect !== "external" && step.effect !== "notify") return { tool: step.name, params: raw };
-  const primitive = await knows.primitive(step.name);
+  const primitive = primitives.get(step.name);
+  if (primitive === undefined) return { tool: step.name, params: raw };
   const params = primitive.params.safeParse(raw);
   return params.success
     ? (primitive.call?.(params.data) ?? { tool: step.name, params: params.data as Json })

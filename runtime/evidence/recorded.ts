@@ -11,6 +11,8 @@ export interface Recorded {
   called(call: DoorCall): void;
   /** The recorded twin of the call under way. */
   readonly twin: Step | null;
+  /** What the call under way was answered last, however often it was made; null where it never was, or something was done outside since. */
+  again(): Step | null;
   /** ms: when the last twin was recorded. */
   now(): number;
   /** The key a call is deduplicated by: its twin's place in the history, else one that no recorded step has. */
@@ -37,6 +39,11 @@ export function createRecorded(all: readonly Step[], served: number, began: numb
   const isAct = (step: Step) => step.effect === "external" && step.state === "ok";
   const outside = all.slice(0, served).filter(isAct).map(keyOf);
   let underWay = "";
+  /** True when exactly that was done outside so far which was done before this recorded step. */
+  const isAsBefore = (seq: number): boolean => {
+    const before = all.filter((step) => isAct(step) && step.seq < seq).map(keyOf);
+    return before.length === outside.length && before.sort().join("\n") === [...outside].sort().join("\n");
+  };
 
   return {
     called(call) {
@@ -48,6 +55,7 @@ export function createRecorded(all: readonly Step[], served: number, began: numb
     get twin() {
       return twin;
     },
+    again: () => all.findLast((step) => step.state === "ok" && keyOf(step) === underWay && isAsBefore(step.seq)) ?? null,
     now: () => clock,
     key: (run, seq) => `${run}/${twin?.seq ?? all.length + seq}`,
     decisionOf(gate) {
@@ -73,8 +81,7 @@ export function createRecorded(all: readonly Step[], served: number, began: numb
       return found?.effect ?? null;
     },
     follows(acts) {
-      const before = all.filter((step) => isAct(step) && step.seq < (twin?.seq ?? 0)).map(keyOf);
-      const isSame = before.length === outside.length && before.sort().join("\n") === [...outside].sort().join("\n");
+      const isSame = isAsBefore(twin?.seq ?? 0);
       if (acts) outside.push(underWay);
       return isSame;
     },

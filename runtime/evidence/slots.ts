@@ -28,3 +28,13 @@ export async function inSlots<T, R>(
   for (const one of ended) if (one.status === "rejected") throw one.reason;
   return results;
 }
+
+/** Lets one after the other in: for what takes so much memory that two at a time are too many. */
+export function createTurns(): <R>(work: () => Promise<R>) => Promise<R> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const turn = last.then(work);
+    last = turn.catch(() => undefined);
+    return turn;
+  };
+}

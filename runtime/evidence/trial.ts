@@ -5,16 +5,17 @@
  */
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { canonicalJson } from "../engine/canonical.ts";
 import { sameCall } from "../engine/divergence.ts";
 import { detachedLog, stopped } from "../engine/replay.ts";
 import { type World, executeRun } from "../engine/run.ts";
 import { type Callable, type Script, callableIn } from "../engine/script.ts";
-import { type At, ClearedError, toWire } from "../errors.ts";
+import { type At, ClearedError, kindOf, toWire } from "../errors.ts";
 import type { Call, Decision, Json, RunLog, RunRecord, Step, WorkspaceView } from "../ports.ts";
 import { End, type Gate, Suspend } from "../primitive.ts";
 import { STATE } from "../workspace/layout.ts";
 import { type Bench, changedFiles, missing, standingGit, trialView } from "./bench.ts";
-import { effectsOf } from "./effects.ts";
+import { effectsLater } from "./effects.ts";
 import { type Recorded, callsKey, createRecorded } from "./recorded.ts";
 import { inputFor, servedBy } from "./served.ts";
 import { tried } from "./tried.ts";
@@ -62,13 +63,29 @@ export async function tryRun(recording: Recording, code: Code, bench: Bench): Pr
   } finally {
     if (place !== null) await rm(place, { recursive: true, force: true });
   }
+  const effects = await effectsLater(outcomeOf(run, attempt), attempt.steps, callable);
   return {
-    effects: await effectsOf(outcomeOf(run, attempt), attempt.steps, callable),
+    get effects() {
+      return effects();
+    },
     divergence: partingOf(steps, attempt),
     missing: attempt.missing,
     supposed: attempt.supposed,
     steps: attempt.steps,
+    isRecorded: isRecorded(recording, attempt),
   };
+}
+
+/** The very steps that are recorded, and their end: then nothing else can have come of it. */
+function isRecorded({ run, steps }: Recording, attempt: Attempt): boolean {
+  if (attempt.missing !== null || attempt.steps.length !== steps.length || attempt.steps.some((step, n) => step !== steps[n])) return false;
+  const { status, outcome, error, result } = outcomeOf(run, attempt);
+  return (
+    status === run.status &&
+    outcome === run.outcome &&
+    error?.code === run.error?.code &&
+    canonicalJson(result) === canonicalJson(run.result)
+  );
 }
 
 /** A script that does not compile or take the input is the code's own failure; a repository or a sandbox that cannot be used is not. */
@@ -113,6 +130,7 @@ async function execute(
   const isWhole = serve === steps.length;
   let reached = false;
   let view: WorkspaceView | null = null;
+  const unclear = new Set<string>();
 
   const log: RunLog = {
     ...detachedLog(run, steps.slice(0, serve)),
@@ -154,6 +172,7 @@ async function execute(
         settled,
         rereads: statements !== null,
         supposed: attempt.supposed,
+        unclear,
       });
       return view;
     },
@@ -174,9 +193,19 @@ async function execute(
     execution = await executeRun(log, world);
   }
   attempt.steps = log.steps;
+  const tool = refusedTool(log.steps.at(-1));
+  if (tool !== null && unclear.has(tool))
+    Object.assign(attempt, { ended: null, missing: `whether ${tool} reads or writes only its server can tell` });
   const { ended } = attempt;
   if (ended?.status === "diverged") attempt.diverged = (ended.error.data as { step?: number } | undefined)?.step ?? null;
   return attempt;
+}
+
+/** The tool that the run was not let call, or null. */
+function refusedTool(last: Step | undefined): string | null {
+  if (last?.error == null || kindOf(last.error.code) !== "policy") return null;
+  const { tool } = JSON.parse(last.params) as { tool?: Json };
+  return typeof tool === "string" ? tool : null;
 }
 
 function newAttempt(ended: Ended | null = null): Attempt {

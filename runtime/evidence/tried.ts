@@ -43,7 +43,11 @@ export function tried(primitive: Primitive, around: Around): Primitive {
       if (isOutside) recall(params, recorded.follows(false));
       return answerOf(recorded.twin, ctx, around);
     }
-    throw missing(`${primitive.name}(${clip(params)}) has no recorded answer left`);
+    // What the workspace answers changes with what the run writes; the world outside stays until something is done to it.
+    const again = isOutside ? recorded.again() : null;
+    if (again === null) throw missing(`${primitive.name}(${clip(params)}) has no recorded answer`);
+    around.supposed.push(`${primitive.name}(${clip(params)}) answers what it did before, though the recorded run did not ask it so often`);
+    return answerOf(again, ctx, around);
   };
   if (!acts) return { ...rest, effect, run: look };
   return {

@@ -28,6 +28,10 @@ export interface EntryEffect {
   description: string;
   /** The reason or rule the script gave (tag `ev`), or "". */
   evidence: string;
+  /** Who was paid or who paid, or "". */
+  counterparty: string;
+  /** Other tags that tell something about it: how sure the code was, its note, its reference. Ids and keys are not among them. */
+  tags: Record<string, string>;
   /** In the order of the entry; amount is signed decimal text, debit positive. */
   legs: { account: string; amount: string; currency: string }[];
 }
@@ -50,6 +54,10 @@ export interface Effects {
   notices: { to: string; subject: string; text: string; channel?: string }[];
   /** Gates a person was asked at. */
   gates: { title: string; calls: Call[]; form?: true }[];
+  /** The last state that was entered; null for an agent without states. */
+  state: string | null;
+  /** What a policy was told and said, in order. policy: its name, "" for the agent's own. */
+  verdicts: { policy: string; facts: Record<string, Json>; verdict: string }[];
   /** Cards for review, by entry id or title. */
   reviews: { about: string; title: string }[];
   events: { event: string; payload: Json }[];
@@ -75,6 +83,8 @@ export interface Trial {
   supposed: string[];
   /** Calls of the trial, in order, for people and for widening. */
   steps: readonly Step[];
+  /** True when it is the recorded run again, step by step, to the same end. */
+  isRecorded: boolean;
 }
 
 export type BacktestClass = "same" | "changed" | "worse" | "failed" | "not_replayable";
@@ -98,7 +108,18 @@ export interface RunDifference {
   /** Entries that come out differently; `was` null: new, `now` null: gone. */
   entries: { was: EntryEffect | null; now: EntryEffect | null }[];
   money: MoneyDifference[];
+  /** Facts that a policy was told otherwise. */
+  facts: FactDifference[];
   supposed: string[];
+  /** Entries and lines that a report leaves out of its sample; `backtest` of the run tells them. */
+  omitted?: { entries: number; lines: number };
+}
+
+/** A fact of a verdict; null where that side did not have it. */
+export interface FactDifference {
+  name: string;
+  was: Json;
+  now: Json;
 }
 
 export interface BacktestReport {
@@ -114,7 +135,11 @@ export interface BacktestReport {
   net: Record<string, string>;
   /** One line per kind of change: how many entries go from which accounts to which, and how much they sum to. */
   moves: { from: string; to: string; entries: number; amount: string; currency: string }[];
-  /** Runs that are not the same, the worst first; at most `LISTED`, `runs` and `counts` tell of all. */
+  /** Facts that policies were told otherwise: in how many runs, with the first of them. */
+  facts: (FactDifference & { runs: number; run: string })[];
+  /** How many entries come out differently in all. */
+  entries: number;
+  /** Runs that are not the same, the worst first: a bounded sample (sums.ts), `runs`, `counts` and the sums are of all. */
   differences: RunDifference[];
   /** Runs that wait now: how many the new code could take over, and why not the others. */
   waiting: { run: string; moves: boolean; why: string | null }[];

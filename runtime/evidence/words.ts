@@ -1,6 +1,6 @@
 /** A backtest in words, for the command and for the card: the same lines wherever it is told. */
 import type { Call } from "../ports.ts";
-import { firstDifference } from "./differences.ts";
+import { factLine, firstDifference } from "./differences.ts";
 import type { BacktestReport, Divergence, RunDifference } from "./types.ts";
 
 // A person reads the first ones; the report has the others.
@@ -15,6 +15,7 @@ export function backtestLines(report: BacktestReport): string[] {
   return [
     `backtest on ${count(runs, "real run")}${span}: ${counts.same} same, ${counts.changed} changed, ${counts.worse} worse${failed}, ${counts.not_replayable} not replayable`,
     ...moveLines(report),
+    ...factLines(report),
     ...report.differences.slice(0, FIRST).flatMap(differenceLines),
     ...(more > 0 ? [`  and ${more} more (--json has them)`] : []),
     ...waitingLines(report),
@@ -26,6 +27,13 @@ function moveLines({ moves, net }: BacktestReport): string[] {
   return moves.map(({ from, to, entries, amount, currency }, n) => {
     const way = from === "" ? `new on ${to}` : to === "" ? `gone from ${from}` : `${from} -> ${to}`;
     return `  ${count(entries, "entry", "entries")}  ${way}  ${amount} ${currency}${n === 0 ? `  net ${nets.join(", ")}` : ""}`;
+  });
+}
+
+function factLines({ facts = [] }: BacktestReport): string[] {
+  return facts.map((fact) => {
+    const more = fact.runs === 1 ? "" : ` and ${fact.runs - 1} more`;
+    return `  a policy is told otherwise: ${factLine(fact)} (${fact.run}${more})`;
   });
 }
 

@@ -161,11 +161,16 @@ function tested(report: Report): string[] {
   ];
 }
 
-function cases({ cases: { passed, failed, open, fixed } }: Report): string[] {
-  if (passed + failed.length + open.length + fixed.length === 0) return [];
+function cases({ cases: { passed, failed, open, fixed, untried = [] } }: Report): string[] {
+  if (passed + failed.length + open.length + fixed.length + untried.length === 0) return [];
   return [
     `cases: ${passed} of ${passed + failed.length} hold${fixed.length === 0 ? "" : `, ${fixed.length} of them for the first time`}`,
     ...(open.length === 0 ? [] : [`  ${count(open.length, "correction")} that no script has learnt yet`]),
+    ...(untried.length === 0
+      ? []
+      : [
+          `  ${count(untried.length, "case")} could not be tried: nobody can tell whether ${untried.length === 1 ? "it holds" : "they hold"}`,
+        ]),
   ];
 }
 

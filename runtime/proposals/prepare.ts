@@ -6,7 +6,7 @@ import { type Check, type Looked, STATIC_CHECKS, type Subject, runChecks } from 
 import { backtest } from "../evidence/backtest.ts";
 import type { Bench } from "../evidence/bench.ts";
 import { casesIn, ratchet, type Ratchet } from "../evidence/cases.ts";
-import { freeze } from "../evidence/freeze.ts";
+import { createFreezer } from "../evidence/freeze.ts";
 import { codeOver } from "../evidence/reached.ts";
 import { dryChecks, dryRunsOf } from "../evidence/synthetic.ts";
 import type { BacktestReport, Code } from "../evidence/types.ts";
@@ -110,19 +110,19 @@ async function reportOf(world: Preparing, proposal: Proposal, { on, base, tree, 
   const widening = await wideningOf(base, tree, paths, world.around);
 
   // Tried only once the scripts compile: what cannot run has nothing to show.
-  let held: Ratchet = { passed: 0, failed: [], open: [], fixed: [], results: [] };
+  let held: Ratchet = { passed: 0, failed: [], open: [], fixed: [], untried: [], results: [] };
   const backtests: BacktestReport[] = [];
+  const freezes: Record<string, string> = {};
   if (compiles) {
     held = await ratchet(was, code, await casesIn(tree, { agents, paths }), world, { progress: world.progress });
-    for (const agent of agents)
-      backtests.push(await backtest(agent, code, was, { days: BACKTEST_DAYS }, world, { name: proposal.id, progress: world.progress }));
+    for (const agent of agents) {
+      const { look: compared, chosen } = createFreezer(code, proposal, world);
+      const options = { name: proposal.id, progress: world.progress, compared };
+      backtests.push(await backtest(agent, code, was, { days: BACKTEST_DAYS }, world, options));
+      Object.assign(freezes, (await chosen()).files);
+    }
     checks.push(...(await runChecks(subject, [casesCheck(held), backtestCheck(backtests, proposal)])));
   }
-  // Only of what somebody may say yes to.
-  const freezes: Record<string, string> = {};
-  if (checks.every(({ status }) => status !== "failed"))
-    for (const one of backtests)
-      Object.assign(freezes, (await freeze(one, code, { proposal: proposal.id, title: proposal.title }, world)).files);
   return {
     on,
     at: world.clock.now(),
@@ -130,18 +130,22 @@ async function reportOf(world: Preparing, proposal: Proposal, { on, base, tree, 
     checks,
     widening,
     backtests,
-    cases: { passed: held.passed, failed: held.failed, open: held.open, fixed: held.fixed },
+    cases: { passed: held.passed, failed: held.failed, open: held.open, fixed: held.fixed, untried: held.untried },
     dryRun: (await dryRunsOf(subject, world)).map(({ agent, lines }) => ({ agent, lines })),
-    freezes,
+    // Only of what somebody may say yes to.
+    freezes: checks.some(({ status }) => status === "failed") ? {} : freezes,
     ...demandsOf(widening, world.trust, (await world.config(tree)).policy),
   };
 }
 
-function casesCheck({ passed, failed, results }: Ratchet): Check {
-  const findings = results
-    .filter(({ status }) => status === "failed")
-    .map(({ name, why }) => ({ code: "CASE_BROKEN", at: { file: `cases/${name}.yaml` }, message: why.slice(0, 3).join(" ") }));
-  return looked("cases", { says: `${passed}/${passed + failed.length}`, findings });
+function casesCheck({ passed, failed, untried, results }: Ratchet): Check {
+  const findings = results.flatMap(({ name, status, why }) => {
+    if (status !== "failed" && status !== "untried") return [];
+    const told = { at: { file: `cases/${name}.yaml` }, message: why.slice(0, 3).join(" ") };
+    return [status === "failed" ? { ...told, code: "CASE_BROKEN" } : { ...told, code: "CASE_UNTRIED", remark: true as const }];
+  });
+  const says = `${passed}/${passed + failed.length}${untried.length === 0 ? "" : `, ${untried.length} not tried`}`;
+  return looked("cases", { says, findings });
 }
 
 /** A change whose runs come out worse passes only where a person has said that it is on purpose; what fails never does. */

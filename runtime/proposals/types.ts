@@ -73,7 +73,8 @@ export interface Report {
   widening: Widening[];
   /** One for each agent the change reaches. */
   backtests: BacktestReport[];
-  cases: { passed: number; failed: string[]; open: string[]; fixed: string[] };
+  /** untried: of which nobody can tell whether they hold, because their recording is not here or does not answer; told with the check. */
+  cases: { passed: number; failed: string[]; open: string[]; fixed: string[]; untried?: string[] };
   /** What the dry run would have done, by agent, in lines; for people. */
   dryRun: { agent: string; lines: string[] }[];
   /** Names that the agents of the change have in their headers, by path (card.ts `namesOf`). */

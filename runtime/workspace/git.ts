@@ -193,6 +193,10 @@ export async function createGit(dir: string, options: GitOptions): Promise<Git> 
       return (await blockedBy()) ?? (lock === null ? null : lockedBy(lock));
     },
     tree: (commit) => objects.tree(commit),
+    async text(blob) {
+      const found = await objects.find(blob);
+      return found?.type === "blob" ? found.bytes.toString("utf8") : null;
+    },
     parent: async (commit) => (await objects.find(`${commit}^`))?.oid ?? null,
     isOnBranch: async (commit) => (await tryGit(dir, ["merge-base", "--is-ancestor", commit, ref()])).status === 0,
     commit: (request) => committer.commit(request),

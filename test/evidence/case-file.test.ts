@@ -7,51 +7,54 @@ import type { Json } from "../../runtime/ports.ts";
 import { ClearedError } from "../../runtime/errors.ts";
 
 const SHA = "0123456789abcdef0123456789abcdef01234567";
+const HASH = "0123456789abcdef".repeat(4);
 const FILE = "cases/ingest/run_1.yaml";
-const STEP = '{ call: "ctx_log", effect: "control", params: {"message":"hi"}, result: null, at: 1 }';
+const BOOKED = '{"id":"261001-aaaaaaaaaa","about":"2026-10-01 GITHUB","legs":["Expenses:Software 84.00 USD","Assets:Bank -84.00 USD"]}';
 const TEXT = `agent: ingest
 why: It is right.
-from: {run: run_1, commit: "${SHA}", blob: "${SHA}", day: 2026-10-01}
-started: 2026-10-01T06:00:00.000Z
-cause: {kind: command, key: k}
-input: {}
-steps:
-  - ${STEP}
-ended: {status: done, outcome: completed}
-expect: {status: done, outcome: completed}
+from: {run: run_1, recording: "${HASH}", commit: "${SHA}", day: 2026-10-01}
+books:
+  - ${BOOKED}
+asks:
+  - {"tool": "bank_pay", "params": {"to":"ACME"}}
+ends: completed
 `;
 
 const text = fc.oneof(
   fc.string({ unit: "binary" }),
-  fc.constantFrom("\u202e", "\u2028", "\ufeff", "\u0000", "é", "{", "- a: b", "#", "yes", "1.50", "<<", "\ud800"),
+  fc.constantFrom("\u202e", "\u2028", "\ufeff", "\u0000", "é", "{", "- a: b", "#", "yes", "null", "1.50", "<<", "\ud800"),
 );
 const json = fc.jsonValue({ maxDepth: 4 }).map((value) => JSON.parse(JSON.stringify(value)) as Json);
-const object = fc.dictionary(text, json) as fc.Arbitrary<Record<string, Json>>;
 const call = fc.record({ tool: fc.string({ minLength: 1, maxLength: 20 }), params: json });
-const step = fc.record({ params: object, result: json, at: fc.integer({ min: 0, max: 1e6 }), title: text });
 
-test("whatever a run read and did is read back as it was, and the text is plain lines of one meaning", () => {
+test("whatever a run booked, called and answered is read back as it was, and the text is plain lines of one meaning", () => {
   const written = fc.record({
     why: fc.string({ minLength: 1, maxLength: 50 }),
-    input: json,
-    steps: fc.array(step, { maxLength: 4 }),
-    calls: fc.array(call, { maxLength: 3 }),
-    result: json,
+    about: fc.string({ minLength: 1, maxLength: 50 }),
+    asks: fc.array(call, { maxLength: 3 }),
+    times: fc.integer({ min: 0, max: 9 }),
+    answers: fc.dictionary(text, json),
+    over: fc.dictionary(
+      fc.constantFrom("config.yaml", "policies/é.yaml", 'importers/a "b": c.yaml'),
+      fc.option(fc.constant(SHA), { nil: null }),
+    ),
   });
   fc.assert(
-    fc.property(written, ({ why, input, steps, calls, result }) => {
+    fc.property(written, ({ why, about, asks, times, answers, over }) => {
+      const known = parseCase(TEXT, FILE);
+      const [booked] = known.keeps.books as [Case["keeps"]["books"][number]];
       const one: Case = {
-        ...parseCase(TEXT, FILE),
+        ...known,
         why,
-        input,
-        steps: steps.map(({ params, result: answer, at, title }, seq) => ({
-          ...{ seq, name: "data_read", effect: "read" as const, params: JSON.stringify(params), state: "ok" as const },
-          ...{ result: JSON.stringify(answer), error: null, at: Date.parse("2026-10-01T06:00:00.000Z") + at, attempts: seq },
-          changes: [{ op: "emit", event: title, payload: answer }],
-        })),
-        corrected: { entries: [], asked: calls },
+        over,
+        keeps: {
+          ...known.keeps,
+          books: [{ ...booked, about }],
+          asks,
+          makes: asks.map((made) => ({ ...made, times })),
+          ...(Object.keys(answers).length === 0 ? {} : { answers }),
+        },
       };
-      if (one.expect !== null) one.expect.result = result;
       const out = caseText(one);
       expect(out).not.toMatch(/[^\P{Cc}\n]|[\u202a-\u202e\u2066-\u2069\u2028\u2029\ufeff]/u);
       expect(parseCase(out, FILE)).toEqual(one);
@@ -62,6 +65,16 @@ test("whatever a run read and did is read back as it was, and the text is plain 
   );
 });
 
+test("a case of twenty rows has at most 6 kB", () => {
+  const known = parseCase(TEXT, FILE);
+  const books = Array.from({ length: 20 }, (_, n) => ({
+    id: `2610${10 + n}-abcdefghj${n % 10}`,
+    about: `2026-10-${10 + n} AMZN MKTP US*ABC123 SEATTLE WA`,
+    legs: ["Expenses:Office Supplies 1284.95 USD", "Assets:Bank:Checking -1284.95 USD"],
+  }));
+  expect(caseText({ ...known, keeps: { ...known.keeps, books } }).length).toBeLessThan(6144);
+});
+
 const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
 
 // what is wrong with it, the text, the line it is refused at (null: the file as a whole)
@@ -70,36 +83,25 @@ const HOSTILE: [what: string, text: string, line: number | null, says: RegExp][]
   ["garbage", "\u0001\u0002 not: [a case", 1, /Not valid YAML/],
   ["half a file", TEXT.slice(0, 300), null, /Not valid YAML|missing|expected|write/i],
   ["an unknown key", TEXT.replace("why:", "whi: x\nwhy:"), 2, /Unknown key "whi"\. Did you mean "why"/],
-  ["an unknown key in a step", TEXT.replace("at: 1 }", "at: 1, act: true }"), 8, /Unknown key "steps\.0\.act"/],
-  ["a doubled key", `${TEXT}agent: pay\n`, 11, /Not valid YAML/],
-  ["a number as text", TEXT.replace("at: 1 }", 'at: "1" }'), 8, /steps\.0\.at/],
-  ["parameters that are no object", TEXT.replace('{"message":"hi"}', '"hi"'), 8, /steps\.0\.params: write an object/],
-  ["neither result nor error", TEXT.replace("result: null, ", ""), 8, /write a result or an error/],
-  ["an effect of its own", TEXT.replace('"control"', '"free"'), 8, /steps\.0\.effect/],
-  ["a change nobody makes", TEXT.replace("at: 1 }", 'at: 1, changes: [{op: "shell", run: "rm"}] }'), 8, /steps\.0\.changes\.0/],
-  ["a change of a wrong shape", TEXT.replace("at: 1 }", 'at: 1, changes: [{op: "entries"}] }'), 8, /changes\.0\.text/],
-  ["half a commit id", TEXT.replace(SHA, "0123"), 3, /full commit id/],
+  ["an unknown key in an entry", TEXT.replace('"id":', '"status":"voided","id":'), 5, /Unknown key "books\.0\.status"/],
+  ["a doubled key", `${TEXT}agent: pay\n`, 9, /Not valid YAML/],
+  ["a leg that is none", TEXT.replace('84.00 USD"', '84.00"'), 5, /books\.0\.legs\.0: write a leg/],
+  ["an amount as a number", TEXT.replace('"Expenses:Software 84.00 USD"', "84.00"), 5, /books\.0\.legs\.0/],
+  ["a call without parameters", TEXT.replace(', "params": {"to":"ACME"}', ""), 7, /asks\.0\.params/],
+  ["an end that is none", TEXT.replace("completed", "paid"), 8, /ends/],
+  ["half a hash", TEXT.replace(HASH, "0123"), 3, /SHA-256/],
+  ["half a commit id", TEXT.replace(`"${SHA}"`, '"0123"'), 3, /full object id/],
   ["a day that is none", TEXT.replace("2026-10-01}", "2026-13-45}"), 3, /day/],
-  ["a moment that is none", TEXT.replace("06:00:00.000Z", "evening"), 4, /moment/],
-  ["a run of exec", TEXT.replace("kind: command", "kind: exec"), 5, /cause\.kind/],
-  [
-    "money as a number",
-    TEXT.replace(
-      "outcome: completed}\n",
-      "outcome: completed}\ncorrected: {entries: [{id: a, date: 2026-10-01, status: voided, description: '', evidence: '', legs: [{account: A, amount: 84.00, currency: USD}]}]}\n",
-    ),
-    10,
-    /amount/,
-  ],
-  ["code of its own", TEXT.replace("steps:", "over: {agents/ingest.ts: '1'}\nsteps:"), 7, /agents\/ingest\.ts/],
-  ["a way out of policies/", TEXT.replace("steps:", "over: {'policies\\..\\trust.yaml': '1'}\nsteps:"), 7, /over/],
-  ["nothing expected", TEXT.replace(/^expect.*\n/m, ""), null, /expects nothing/],
+  ["code of its own", TEXT.replace("books:", `over: {agents/ingest.ts: "${SHA}"}\nbooks:`), 4, /agents\/ingest\.ts/],
+  ["a way out of policies/", TEXT.replace("books:", `over: {'policies\\..\\trust.yaml': "${SHA}"}\nbooks:`), 4, /over/],
+  ["a text of its own", TEXT.replace("books:", "over: {config.yaml: 'currency: EUR'}\nbooks:"), 4, /full object id/],
+  ["nothing kept", TEXT.slice(0, TEXT.indexOf("books:")), null, /keeps nothing/],
   ["another agent's", TEXT.replace("agent: ingest", "agent: pay"), null, /belongs into cases\/pay\//],
   ["a bomb of references", `a: &a [x,x,x,x]\nb: &b [*a,*a,*a,*a]\nc: [*b,*b,*b,*b]\n${TEXT}`, 1, /references/],
-  ["nesting without end", TEXT.replace("input: {}", `input: ${nested(5000)}`), 6, /Not valid YAML|nested/],
-  ["nesting beyond 24", TEXT.replace("input: {}", `input: ${nested(40)}`), 6, /nested deeper/],
-  ["a tag", TEXT.replace("input: {}", "input: !!js/function 'x'"), 6, /Not valid YAML|tag/i],
-  ["ten megabytes", TEXT.replace("hi", "h".repeat(10_000_000)), null, /characters long; at most 262144/],
+  ["nesting without end", `${TEXT}answers: {a: ${nested(5000)}}\n`, 9, /Not valid YAML|nested/],
+  ["nesting beyond 24", `${TEXT}answers: {a: ${nested(40)}}\n`, 9, /nested deeper/],
+  ["a tag", `${TEXT}answers: {a: !!js/function 'x'}\n`, 9, /Not valid YAML|tag/i],
+  ["ten megabytes", TEXT.replace("GITHUB", "G".repeat(10_000_000)), null, /characters long; at most 262144/],
 ];
 
 test.for(HOSTILE)("%s is refused at its place", ([, given, line, says]) => {
@@ -131,17 +133,16 @@ test("a case lies where its agent and its name say", () => {
 });
 
 test("names of our own prototypes are data like any other", () => {
-  const known = parseCase(TEXT.replace('{"message":"hi"}', '{"__proto__":{"a":1},"constructor":2}'), FILE);
-  expect(known.steps[0]?.params).toBe('{"__proto__":{"a":1},"constructor":2}');
+  const known = parseCase(TEXT.replace('{"to":"ACME"}', '{"__proto__":{"a":1},"constructor":2}'), FILE);
+  expect(JSON.stringify(known.keeps.asks[0]?.params)).toBe('{"__proto__":{"a":1},"constructor":2}');
   expect(({} as { a?: number }).a).toBeUndefined();
 });
 
 test("what could not be read back is not written, and the reason is said", () => {
   const known = parseCase(TEXT, FILE);
   expect(unfit(TEXT, FILE)).toBeNull();
-  expect(unfit(caseText({ ...known, input: "x".repeat(MAX_CASE) }), FILE)).toMatch(
-    /^its recording has 257 KB as text, and a case has at most 256$/,
-  );
+  const asking = (params: Json): Case => ({ ...known, keeps: { ...known.keeps, asks: [{ tool: "bank_pay", params }] } });
+  expect(unfit(caseText(asking("x".repeat(MAX_CASE))), FILE)).toMatch(/^what it keeps has 257 KB as text, and a case has at most 256$/);
   const deep = JSON.parse(nested(30)) as Json;
-  expect(unfit(caseText({ ...known, input: deep }), FILE)).toMatch(/^its recording does not fit into a case: .*nested deeper/);
+  expect(unfit(caseText(asking(deep)), FILE)).toMatch(/^what it keeps does not fit into a case: .*nested deeper/);
 });

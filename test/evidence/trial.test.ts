@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Host } from "../../runtime/cli/host.ts";
+import { parseTrust } from "../../runtime/workspace/config.ts";
 import { type Workspace, host, removeAll, run, workspace } from "../engine/harness.ts";
 import { header, only, tried } from "./trials.ts";
 
@@ -116,11 +117,11 @@ const CASES: [what: string, agent: string, parts: string[], expected: string, wh
   ],
   ["a read less", "rates", [`bank_rate({ day: "two", failures: 0 })`, "first"], "same", null],
   [
-    "a read more than was recorded",
+    "a read more than was recorded, which answers as before",
     "rates",
     ["const other", `bank_rate({ day: "one", failures: 0 });\nconst other`],
-    "not_replayable",
-    /bank_rate\(.*"one".*\) has no recorded answer left/,
+    "same",
+    null,
   ],
   ["a read of something else", "rates", [`day: "two"`, `day: "three"`], "not_replayable", /bank_rate\(.*"three"/],
   ["the day it was, not today", "rates", ["ctx_today()", "ctx_now().slice(0, 10)"], "same", null],
@@ -131,6 +132,26 @@ test.for(CASES)("%s: %s %$", async ([, agent, parts, expected, why]) => {
   const difference = await only(opened, agent, edited(agent, ...parts));
   if (difference === "same") return expect("same").toBe(expected);
   expect([difference.class, difference.why]).toEqual([expected, [expect.stringMatching(why ?? /^$/), ...difference.why.slice(1)]]);
+});
+
+test("a bare read is a read: of a tool whose name says nothing only its trusted server could tell, and no trial asks it", async () => {
+  const trust = parseTrust(one.read("trust.yaml").replace(/^mcp: .*$/m, "mcp: {erp: {command: nothing, trusted: true}}"));
+  const trusting: Host = { ...opened, trust };
+  const reading = (tool: string) =>
+    edited(
+      "rates",
+      "uses: [bank, ctx]",
+      "uses: [bank, ctx, mcp]",
+      "const other",
+      `mcp_call({ tool: "erp/${tool}", params: {} });\nconst other`,
+    );
+  const of = async (tool: string) => {
+    const found = await only(trusting, "rates", reading(tool));
+    return found === "same" ? found : [found.class, found.why[0]];
+  };
+  expect(await of("ledger")).toEqual(["not_replayable", "whether erp/ledger reads or writes only its server can tell"]);
+  expect(await of("get_ledger")).toEqual(["not_replayable", expect.stringContaining('"erp/get_ledger"')]);
+  expect(await of("pay_invoice")).toEqual(["failed", expect.stringContaining("APPROVAL_REQUIRED")]);
 });
 
 describe("what reads the commit's files and the books", () => {

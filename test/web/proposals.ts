@@ -53,7 +53,7 @@ export const proposalAt = (at: number): Proposal => ({
     ],
     backtests: [
       {
-        ...{ agent: "ingest", code: "prop_0123456789", runs: 214, days: 90, net: { USD: "0.00" } },
+        ...{ agent: "ingest", code: "prop_0123456789", runs: 214, days: 90, net: { USD: "0.00" }, entries: 2, facts: [] },
         counts: { same: 211, changed: 2, worse: 1, failed: 0, not_replayable: 0 },
         money: [
           { account: LONG, month: "2026-10", currency: "USD", was: "1234.50", now: "1150.50", difference: "-84.00" },
@@ -62,7 +62,13 @@ export const proposalAt = (at: number): Proposal => ({
         moves: [{ from: "Expenses:Office Supplies", to: `Expenses:Software ${HOSTILE}`, entries: 2, amount: "84.00", currency: "USD" }],
         differences: [
           {
-            ...{ run: "run_01J9ABCDEFGHJK", class: "worse", why: [`goes to no person any more ${HOSTILE}`, "and one more"], money: [] },
+            ...{
+              run: "run_01J9ABCDEFGHJK",
+              class: "worse",
+              why: [`goes to no person any more ${HOSTILE}`, "and one more"],
+              money: [],
+              facts: [],
+            },
             divergence: {
               ...{ step: 12, at: null },
               recorded: { tool: "journal_add_double", params: { debit_account: "5030", description: HOSTILE } },
@@ -75,6 +81,8 @@ export const proposalAt = (at: number): Proposal => ({
                   date: "2026-10-02",
                   status: "pending-review",
                   description: `AWS ${HOSTILE}`,
+                  counterparty: "",
+                  tags: {},
                   evidence: "",
                   legs: [{ account: LONG, amount: "84.00", currency: "USD" }],
                 },

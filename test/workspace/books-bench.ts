@@ -93,6 +93,7 @@ function memoryGit(workspace: Workspace): Git {
   return {
     head: async () => String(commits),
     tree: () => memoryTree(workspace.files),
+    text: refuse,
     parent: refuse,
     isOnBranch: refuse,
     commit: async ({ build, guard }) => {

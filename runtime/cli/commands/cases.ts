@@ -4,8 +4,6 @@ import { dirname, join } from "node:path";
 import { ClearedError, toWire } from "../../errors.ts";
 import { type Case, parseCase } from "../../evidence/case-file.ts";
 import { caseName } from "../../evidence/cases.ts";
-import { effectLines } from "../../evidence/effect-lines.ts";
-import type { EntryEffect } from "../../evidence/types.ts";
 import { CASES } from "../../workspace/layout.ts";
 import { pickCases } from "../cases-api.ts";
 import { withAnyApi } from "../connect.ts";
@@ -64,13 +62,14 @@ const VERBS: Record<string, (told: Told) => number | Promise<number>> = {
     const tried = await withAnyApi(dir, (api) => withProgress(api, null, () => api.tryCases({ names })));
     output.result(tried);
     for (const path of tried.odd) output.note(`${path} is a link or too large: it is not tried, and cannot be proposed.`);
-    const paint = { failed: output.red, open: output.yellow, fixed: output.green, passed: output.green };
+    const paint = { failed: output.red, open: output.yellow, fixed: output.green, passed: output.green, untried: output.yellow };
     for (const { name, status, why } of tried.results) {
       output.line(`${paint[status](status)}  ${name}`);
       for (const line of why) output.line(`    ${line}`);
     }
     const open = tried.open.length === 0 ? "" : `, ${tried.open.length} open: HEAD does not do it either`;
-    output.line(`${tried.passed}/${tried.total}${open}`);
+    const untried = tried.untried.length === 0 ? "" : `, ${tried.untried.length} could not be tried`;
+    output.line(`${tried.passed}/${tried.total}${open}${untried}`);
     return tried.failed.length > 0 ? 1 : 0;
   },
 
@@ -117,24 +116,22 @@ const read = (dir: string, path: string): string => readFileSync(join(dir, path)
 
 const kB = (size: number): string => `${(size / 1024).toFixed(1)} kB`;
 
-function inWords({ agent, why, from, input, steps, expect, corrected }: Case, output: Output): string[] {
-  const counts = Map.groupBy(steps, (step) => step.name);
-  const calls = [...counts].map(([name, made]) => (made.length === 1 ? name : `${name} (${made.length})`));
+function inWords({ agent, why, from, keeps: { books, asks, makes, ends, answers } }: Case, output: Output): string[] {
   const by = [
     from.correction === undefined ? "" : `, corrected by ${from.correction}`,
     from.proposal === undefined ? "" : `, frozen by ${from.proposal}`,
   ];
   return [
     `${output.bold(`${agent}/${from.run}`)}  ${why}`,
-    `  recorded on ${from.day}, on commit ${from.commit.slice(0, 7)}${by.join("")}`,
-    `  input ${JSON.stringify(input).slice(0, 300)}`,
-    `  ${steps.length} calls: ${calls.join(", ")}`,
-    ...(expect === null ? [] : [output.bold("  must come of it"), ...effectLines(expect).map((line) => `    ${line}`)]),
-    ...(corrected.entries.length + corrected.asked.length === 0 ? [] : [output.bold("  as a person left it")]),
-    ...corrected.entries.map((entry) => `    ${entryLine(entry)}`),
-    ...corrected.asked.map(({ tool, params }) => `    asks for ${tool} ${JSON.stringify(params)}`),
+    `  recorded on ${from.day}, on commit ${from.commit.slice(0, 7)}${by.join("")}; \`cleared runs show ${from.run}\` has the recording`,
+    output.bold("  must come of it"),
+    ...books.map(({ about, legs }) => `    ${about}: ${legs.length === 0 ? "not booked" : legs.join(", ")}`),
+    ...asks.map(({ tool, params }) => `    a person is asked for ${tool} ${JSON.stringify(params)}`),
+    ...makes.map(
+      ({ tool, params, times }) =>
+        `    ${tool} ${JSON.stringify(params)} ${times === 0 ? "is not made" : times === 1 ? "is made" : `is made ${times} times`}`,
+    ),
+    ...(ends === undefined ? [] : [`    the run ends as ${ends}`]),
+    ...Object.entries(answers ?? {}).map(([field, value]) => `    answers ${field} ${JSON.stringify(value)}`),
   ];
 }
-
-const entryLine = ({ date, description, legs }: EntryEffect): string =>
-  `${date} ${description}: ${legs.map(({ account, amount, currency }) => `${account} ${amount} ${currency}`).join(", ")}`;
