@@ -6,7 +6,7 @@ import { obstaclesTo, stopped } from "../engine/replay.ts";
 import { ClearedError, kindOf } from "../errors.ts";
 import type { Json, RunRecord, Step, Tree } from "../ports.ts";
 import type { Bench } from "./bench.ts";
-import { differenceOf, sameRun } from "./differences.ts";
+import { differenceOf, sameRun } from "./compare.ts";
 import { effectsLater } from "./effects.ts";
 import { leftOf } from "./left.ts";
 import { filesOf } from "./reached.ts";

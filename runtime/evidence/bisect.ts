@@ -11,7 +11,7 @@ import { findEntry } from "../workspace/months.ts";
 import { recordingOf } from "./backtest.ts";
 import type { Bench } from "./bench.ts";
 import { SETTINGS, codeOf, differing, isIn } from "./code.ts";
-import { differenceOf } from "./differences.ts";
+import { differenceOf } from "./compare.ts";
 import { effectsOf } from "./effects.ts";
 import { NOBODY } from "./left.ts";
 import { tryRun } from "./trial.ts";

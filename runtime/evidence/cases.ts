@@ -10,7 +10,7 @@ import { treeOver } from "../workspace/tree-over.ts";
 import { recordingOf } from "./backtest.ts";
 import type { Bench } from "./bench.ts";
 import { type Case, casePath, parseCase, recordingHash } from "./case-file.ts";
-import { compareEffects } from "./differences.ts";
+import { compareEffects } from "./compare.ts";
 import { effectsOf } from "./effects.ts";
 import { type Broken, brokenIn } from "./kept.ts";
 import { leftOf } from "./left.ts";

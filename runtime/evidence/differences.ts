@@ -1,86 +1,14 @@
 /**
- * Two sets of effects compared by meaning: entries by id, calls by tool and parameters, whatever their order. Says which of five classes a
- * run is in, and why in plain words. Names of commits and runs are symbols: that they differ means nothing.
+ * What differs between two sets of effects, in words: entries by id, calls by tool and parameters, whatever their order. Names of commits and
+ * runs are symbols: that they differ means nothing.
  */
 import { canonicalJson } from "../engine/canonical.ts";
-import type { Call, Json, Outcome, RunRecord } from "../ports.ts";
+import type { Call, Json } from "../ports.ts";
 import { legLines } from "./effects.ts";
-import type { Left, LeftEntry } from "./left.ts";
-import { moneyOf } from "./money.ts";
-import type { BacktestClass, CallEffect, Effects, EntryEffect, FactDifference, RunDifference, Trial } from "./types.ts";
+import type { CallEffect, Effects, EntryEffect, FactDifference, RunDifference } from "./types.ts";
 
-/** What two sets of effects have in different: in lines, the worst first, and the entries and facts behind them. */
-export interface Compared {
-  worse: string[];
-  failed: string[];
-  changed: string[];
-  entries: RunDifference["entries"];
-  facts: FactDifference[];
-}
-
-/** What was (recorded, or done by the code before), and what the new code does. `left`: what people made of the run since. */
-export async function differenceOf(run: RunRecord, was: Effects, trial: Trial, left: Left): Promise<RunDifference> {
-  const { worse, failed, changed, entries, facts } = await compareEffects(was, trial, left);
-  const told = { run: run.id, divergence: trial.divergence, supposed: trial.supposed, entries, money: moneyOf(entries), facts };
-  if (trial.missing !== null) {
-    const kind = worse.length === 0 ? "not_replayable" : "worse";
-    return { ...told, class: kind, why: worse.length === 0 ? [trial.missing] : [...worse, `not tried further: ${trial.missing}`] };
-  }
-  const why = [...new Set([...worse, ...failed, ...changed])];
-  const kind: BacktestClass = worse.length > 0 ? "worse" : failed.length > 0 ? "failed" : why.length > 0 ? "changed" : "same";
-  return { ...told, class: kind, why };
-}
-
-/** Of a run that comes out to the letter as it was. */
-export const sameRun = ({ id }: Pick<RunRecord, "id">, { divergence, supposed }: Trial): RunDifference => ({
-  run: id,
-  class: "same",
-  why: [],
-  divergence,
-  supposed,
-  entries: [],
-  money: [],
-  facts: [],
-});
-
-export async function compareEffects(was: Effects, { effects: now, missing }: Trial, left: Left): Promise<Compared> {
-  const entries = pairsOf(was.entries, now.entries);
-  const moved = Object.keys(now.changed).filter((id) => now.changed[id] !== was.changed[id]);
-  const known = await left.entries([...entries.map((pair) => (pair.now ?? pair.was)?.id ?? ""), ...moved]);
-  const acted = [...doubles(was, now), ...ungated(was, now), ...afterItsEnd(was, now)];
-  if (missing !== null) {
-    // What was done before the trial stopped was done; of what is not there nobody knows whether it would have come.
-    const booked = entries.flatMap((pair) => (pair.now === null ? [] : judged(pair, new Set(), known).worse));
-    return { worse: [...new Set([...acted, ...booked])], failed: [], changed: [], entries: [], facts: [] };
-  }
-  const looked = ({ reviews }: Effects) => new Set(reviews.map(({ about }) => about));
-  const unlooked = looked(was).difference(looked(now));
-  const pairs = entries.map((pair) => judged(pair, unlooked, known));
-  const worse = [
-    ...failure(was, now, "JOURNAL_"),
-    ...acted,
-    ...unasked(was, now),
-    ...pairs.flatMap((one) => one.worse),
-    ...moved.flatMap((id) => (known.get(id) == null ? [] : [`entry ${id} becomes ${now.changed[id]}, but a person has decided it`])),
-    ...undecided(was, now, left),
-  ];
-  const facts = factsOf(was, now);
-  return {
-    worse,
-    failed: worse.length > 0 ? [] : failure(was, now, ""),
-    changed: [
-      ...outcomes(was, now),
-      ...facts.map(factLine),
-      ...verdicts(was, now),
-      ...pairs.flatMap((one) => one.changed),
-      ...acts(was, now),
-    ],
-    entries,
-    facts,
-  };
-}
-
-function pairsOf(was: readonly EntryEffect[], now: readonly EntryEffect[]): RunDifference["entries"] {
+/** Entries that are not the same on both sides. */
+export function pairsOf(was: readonly EntryEffect[], now: readonly EntryEffect[]): RunDifference["entries"] {
   const [before, after] = [byId(was), byId(now)];
   const ids = new Set([...before.keys(), ...after.keys()]);
   return [...ids].flatMap((id) => {
@@ -91,117 +19,15 @@ function pairsOf(was: readonly EntryEffect[], now: readonly EntryEffect[]): RunD
 
 const byId = (entries: readonly EntryEffect[]) => new Map(entries.map((entry) => [entry.id, entry]));
 
-/** The new code fails with a code of this domain, and failed otherwise or not at all before. */
-function failure(was: Effects, now: Effects, domain: string): string[] {
-  if (now.status !== "failed" || now.error === null || now.error.code === was.error?.code || !now.error.code.startsWith(domain)) return [];
-  const before = was.status === "failed" ? `failed with ${was.error?.code}` : "did not fail";
-  return [`fails with ${now.error.code} where it ${before}: ${now.error.message}`];
-}
-
-function outcomes(was: Effects, now: Effects): string[] {
+export function outcomes(was: Effects, now: Effects): string[] {
   if (now.status === "failed") return [];
   if (was.status === "failed") return [`no longer fails (${was.error?.code})`];
   if (was.outcome !== now.outcome) return [`ends as ${now.outcome}, was ${was.outcome}`];
   return symbolic(was.result) === symbolic(now.result) ? [] : [`result: ${firstDifference(was.result, now.result)}`];
 }
 
-/** What was done once is done again. */
-function doubles(was: Effects, now: Effects): string[] {
-  return (["calls", "notices"] as const).flatMap((kind) => {
-    const [before, after] = [counted(was[kind].map(unapproved)), counted(now[kind].map(unapproved))];
-    return [...after].flatMap(([text, times]) => {
-      const once = before.get(text) ?? 0;
-      return once > 0 && times > once ? [`${clip(text)} is made ${times} times, was ${once}`] : [];
-    });
-  });
-}
-
-const unapproved = (one: CallEffect | Effects["notices"][number]): unknown =>
-  "tool" in one ? { tool: one.tool, params: one.params } : one;
-
-/**
- * A call that had a person's yes is made without one: the same call; one of a tool that was never called without; or any other, where
- * fewer calls have a yes than had one and more have none.
- */
-function ungated(was: Effects, now: Effects): string[] {
-  const tool = (call: CallEffect) => call.tool;
-  const whole = (call: CallEffect) => symbolic(unapproved(call));
-  const made = (approved: boolean, name: typeof tool) => new Set(was.calls.filter((call) => call.approved === approved).map(name));
-  const [tools, free, calls, freeCalls] = [made(true, tool), made(false, tool), made(true, whole), made(false, whole)];
-  const count = ({ calls: all }: Effects, approved: boolean) => all.filter((call) => call.approved === approved).length;
-  const lost = count(now, true) < count(was, true) && count(now, false) > count(was, false);
-  const had = (call: CallEffect) =>
-    (calls.has(whole(call)) && !freeCalls.has(whole(call))) ||
-    (tools.has(call.tool) && !free.has(call.tool)) ||
-    (lost && !freeCalls.has(whole(call)));
-  return now.calls
-    .filter((call) => !call.approved && had(call))
-    .map(
-      (call) =>
-        `${nameOf(call)} is made without a person's yes, which ${calls.has(whole(call)) || tools.has(call.tool) ? "it had" : "a call had before"}`,
-    );
-}
-
-const ENDS: Partial<Record<Outcome, string>> = {
-  rejected: "a person's no",
-  expired: "a question that nobody answered in time",
-  blocked: "a policy that blocked it",
-};
-
-/** A run that had ended at a no, in whatever form, acts outside as it did not. */
-function afterItsEnd(was: Effects, now: Effects): string[] {
-  const outcome = was.status === "done" && was.outcome !== null ? ENDS[was.outcome] : undefined;
-  const end = outcome ?? (was.state === "ESCALATE" ? "an escalation to a person" : undefined);
-  if (end === undefined) return [];
-  const more = without(now.calls.map(unapproved), was.calls.map(unapproved)) as Call[];
-  return more.map((call) => `${nameOf(call)} is made, where the run had ended at ${end}`);
-}
-
-/** A card that a person decided is not opened any more: the code decides by itself. Those of entries are told with the entry. */
-function undecided(was: Effects, now: Effects, left: Left): string[] {
-  const titles = ({ reviews, entries }: Effects) => {
-    const own = new Set(entries.map(({ id }) => id));
-    return reviews.filter(({ about }) => !own.has(about)).map(({ title }) => title);
-  };
-  return without(titles(was), titles(now)).flatMap((title) =>
-    left.decided().has(title) ? [`${clip(title)} goes to no person any more, who had decided it`] : [],
-  );
-}
-
-/** A question of yes or no that guards no call of its own is not asked any more; a form only asks for data. */
-function unasked(was: Effects, now: Effects): string[] {
-  const plain = ({ gates }: Effects) => gates.filter(({ calls, form }) => calls.length === 0 && form !== true).map(({ title }) => title);
-  const [before, after] = [plain(was), plain(now)];
-  if (now.status !== "done" || after.length >= before.length) return [];
-  return before.filter((title) => !after.includes(title)).map((title) => `${clip(title)} is no longer asked of anybody`);
-}
-
-/** What an entry that comes out differently means, with what a person said of it since. `unlooked`: ids that no card is about any more. */
-function judged(
-  { was, now }: RunDifference["entries"][number],
-  unlooked: ReadonlySet<string>,
-  known: ReadonlyMap<string, LeftEntry | null>,
-): { worse: string[]; changed: string[] } {
-  const entry = now ?? was;
-  if (entry === null) return { worse: [], changed: [] };
-  const name = `${entry.date} ${entry.description}`;
-  const line = `${name}: ${was === null ? "new" : shown(was)} -> ${now === null ? "gone" : shown(now)}${tagged(was, now)}`;
-  const left = known.get(entry.id);
-  const isMoved = was === null || now === null || legsOf(was.legs) !== legsOf(now.legs);
-  const isUnlooked = unlooked.has(entry.id);
-  if (left != null && left.status !== was?.status) {
-    const isLeft = now !== null && legsOf(now.legs) === legsOf(left.postings);
-    if (isLeft) return { worse: [], changed: [!isMoved ? line : `${line} (as a person left it: better)`] };
-    if (isMoved || isUnlooked) return { worse: [`${line}, but a person has left it as ${shown({ legs: left.postings })}`], changed: [] };
-  }
-  // Nobody looks at it any more, and the code knows no more about it than it did.
-  if (!isMoved && isUnlooked && now.status !== "pending-review")
-    return { worse: [`${name}: goes to no person any more, was pending and is ${now.status}`], changed: [] };
-  return { worse: [], changed: [line] };
-}
-
 /** What differs beside the legs: `, pending-review -> auto-confirmed, counterparty "AWS" -> "Eve"`. */
-function tagged(was: EntryEffect | null, now: EntryEffect | null): string {
+export function tagged(was: EntryEffect | null, now: EntryEffect | null): string {
   if (was === null || now === null) return "";
   const status = was.status === now.status ? "" : `, ${was.status} -> ${now.status}`;
   const { legs: _, status: _s, ...before } = was;
@@ -210,7 +36,7 @@ function tagged(was: EntryEffect | null, now: EntryEffect | null): string {
 }
 
 /** Facts that a policy was told otherwise, verdict by verdict of the same policy. */
-function factsOf(was: Effects, now: Effects): FactDifference[] {
+export function factsOf(was: Effects, now: Effects): FactDifference[] {
   const found = new Map<string, FactDifference>();
   for (const [before, after] of verdictPairs(was, now))
     for (const name of new Set([...Object.keys(before?.facts ?? {}), ...Object.keys(after?.facts ?? {})])) {
@@ -222,7 +48,7 @@ function factsOf(was: Effects, now: Effects): FactDifference[] {
 
 export const factLine = ({ name, was, now }: FactDifference): string => `fact ${name}: ${clip(was)} -> ${clip(now)}`;
 
-function verdicts(was: Effects, now: Effects): string[] {
+export function verdicts(was: Effects, now: Effects): string[] {
   return verdictPairs(was, now).flatMap(([before, after]) => {
     if (before?.verdict === after?.verdict) return [];
     const policy = (before ?? after)?.policy ?? "";
@@ -241,7 +67,7 @@ function verdictPairs(was: Effects, now: Effects): [Effects["verdicts"][number] 
 }
 
 /** Calls, notices, gates, reviews, events, files and older entries that differ. */
-function acts(was: Effects, now: Effects): string[] {
+export function acts(was: Effects, now: Effects): string[] {
   return [
     ...calls(was, now),
     ...lists(
@@ -286,7 +112,7 @@ function keyed(kind: string, was: Readonly<Record<string, string | null>>, now: 
 }
 
 /** Those of `all` that have no partner in `others`, each of which pairs once. */
-function without<T>(all: readonly T[], others: readonly T[]): T[] {
+export function without<T>(all: readonly T[], others: readonly T[]): T[] {
   const left = counted(others);
   return all.filter((one) => {
     const text = symbolic(one);
@@ -296,7 +122,7 @@ function without<T>(all: readonly T[], others: readonly T[]): T[] {
   });
 }
 
-function counted(all: readonly unknown[]): Map<string, number> {
+export function counted(all: readonly unknown[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const one of all) counts.set(symbolic(one), (counts.get(symbolic(one)) ?? 0) + 1);
   return counts;
@@ -322,12 +148,12 @@ export function firstDifference(was: unknown, now: unknown, path = ""): string {
   return `${path === "" ? "" : `${path} `}${clip(was)} -> ${clip(now)}`;
 }
 
-const legsOf = (legs: EntryEffect["legs"]): string => legLines(legs).sort().join("\n");
-const shown = ({ legs }: Pick<EntryEffect, "legs">): string => legLines(legs).join(", ");
+export const legsOf = (legs: EntryEffect["legs"]): string => legLines(legs).sort().join("\n");
+export const shown = ({ legs }: Pick<EntryEffect, "legs">): string => legLines(legs).join(", ");
 
-const nameOf = ({ tool, params }: Call): string => `${tool}(${clip(params)})`;
+export const nameOf = ({ tool, params }: Call): string => `${tool}(${clip(params)})`;
 
-function clip(value: unknown): string {
+export function clip(value: unknown): string {
   const text = typeof value === "string" && value.startsWith("{") ? value : (JSON.stringify(value) ?? "nothing");
   return text.length > 160 ? `${text.slice(0, 160)}…` : text;
 }

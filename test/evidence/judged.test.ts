@@ -4,10 +4,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
 import { asked, decideCard, signAs } from "../../runtime/cli/decide.ts";
 import type { Host } from "../../runtime/cli/host.ts";
-import { differenceOf } from "../../runtime/evidence/differences.ts";
-import { NOBODY } from "../../runtime/evidence/left.ts";
-import type { Effects } from "../../runtime/evidence/types.ts";
-import type { Decision, RunRecord } from "../../runtime/ports.ts";
+import type { Decision } from "../../runtime/ports.ts";
 import { type Workspace, closeAll, decide, host, removeAll, run, start, workspace } from "../engine/harness.ts";
 import { STATEMENT } from "../engine/plugins.ts";
 import { header, only, tried } from "./trials.ts";
@@ -22,29 +19,6 @@ afterEach(closeAll);
 afterAll(removeAll);
 
 const why = (found: Awaited<ReturnType<typeof only>>) => (found === "same" ? ["same"] : [found.class, ...found.why]);
-
-test("the very call that had a yes is worse without one, although its tool is called without one elsewhere", async () => {
-  const call = (amount: string, approved: boolean) => ({ tool: "bank_pay", params: { amount }, approved });
-  const effects = (calls: Effects["calls"]): Effects => ({
-    ...{ status: "done", outcome: "completed", error: null, result: null, entries: [], changed: {}, calls },
-    ...{ notices: [], gates: [], state: null, verdicts: [], reviews: [], events: [], files: {} },
-  });
-  const trial = (calls: Effects["calls"]) => ({
-    effects: effects(calls),
-    divergence: null,
-    missing: null,
-    supposed: [],
-    steps: [],
-    isRecorded: false,
-  });
-  const was = effects([call("1000.00", true), call("5.00", false)]);
-  const of = (calls: Effects["calls"]) => differenceOf({ id: "run_1" } as RunRecord, was, trial(calls), NOBODY);
-  expect(await of([call("1000.00", false), call("5.00", false)])).toMatchObject({
-    class: "worse",
-    why: [expect.stringMatching(/without a person's yes, which it had/), expect.anything()],
-  });
-  expect(await of([call("1000.00", true), call("6.00", false)])).toMatchObject({ class: "changed" });
-});
 
 describe("gates", () => {
   const pay = (amount: string, title = "Pay?", gate = true) => `${header("approval, bank, ctx")}
