@@ -84,7 +84,8 @@ export async function backtest(
     const was = tells ? () => then.effects : await effectsLater(run, steps, bench.world);
     const isSame = trial.isRecorded && (!tells || then.isRecorded);
     const difference = isSame ? sameRun(run, trial) : await differenceOf(run, was(), trial, leftOf(run.id, head, bench.cards));
-    return { recording, was, trial, difference };
+    const reviews = { was: reviewsIn(tells ? then.steps : steps), now: reviewsIn(trial.steps) };
+    return { recording, was, trial, difference: { ...difference, reviews } };
   }
 }
 
@@ -121,6 +122,9 @@ function isRecorded({ mode, cause, status, dropped }: RunRecord): boolean {
   const isText = cause.kind === "exec" || typeof (cause.detail as { text?: Json } | null | undefined)?.text === "string";
   return mode === "live" && !isText && dropped !== true && (status === "done" || status === "failed");
 }
+
+const reviewsIn = (steps: readonly Step[]): number =>
+  steps.reduce((sum, { changes }) => sum + changes.filter((change) => change.op === "review").length, 0);
 
 /** Characters of what was asked and answered. */
 export const sizeOf = (steps: readonly Step[]): number =>

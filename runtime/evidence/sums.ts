@@ -19,7 +19,7 @@ const WORST: readonly BacktestClass[] = ["worse", "failed", "not_replayable", "c
 
 export interface Sums {
   add(one: RunDifference): void;
-  report(): Pick<BacktestReport, "runs" | "counts" | "entries" | "money" | "net" | "moves" | "facts" | "differences">;
+  report(): Pick<BacktestReport, "runs" | "counts" | "entries" | "reviews" | "money" | "net" | "moves" | "facts" | "differences">;
 }
 
 /** `whole`: every difference is listed as it is. */
@@ -28,6 +28,7 @@ export function newSums(whole: boolean): Sums {
   const moves = new Map<string, { move: BacktestReport["moves"][number]; amount: Exact }>();
   const facts = new Map<string, BacktestReport["facts"][number]>();
   const net = new Map<string, Exact>();
+  const reviews = { was: 0, now: 0 };
   let money: BacktestReport["money"] = [];
   let [runs, entries] = [0, 0];
   let differences: RunDifference[] = [];
@@ -37,6 +38,8 @@ export function newSums(whole: boolean): Sums {
     add(one) {
       runs++;
       counts[one.class]++;
+      reviews.was += one.reviews?.was ?? 0;
+      reviews.now += one.reviews?.now ?? 0;
       if (one.class === "same") return;
       entries += one.entries.length;
       money = addMoney(money, one.money);
@@ -61,6 +64,7 @@ export function newSums(whole: boolean): Sums {
         runs,
         counts,
         entries,
+        reviews,
         money: largest(money.filter(({ difference }) => toExact(difference).units !== 0n)),
         net: Object.fromEntries([...net].map(([currency, sum]) => [currency, fromExact(sum, 2)])),
         moves: [...moves.values()].slice(0, MOVES).map(({ move, amount }) => ({ ...move, amount: fromExact(amount, 2) })),

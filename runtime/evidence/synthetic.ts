@@ -10,9 +10,11 @@ import { type AgentScripts, readScripts } from "../checks/read-scripts.ts";
 import type { ScriptToCheck } from "../checks/script.ts";
 import { dayIn, type Header } from "../sandbox/header.ts";
 import { type WireError, kindOf, toWire } from "../errors.ts";
-import type { Json, RunRecord } from "../ports.ts";
+import type { Json, RunRecord, Tree } from "../ports.ts";
 import { API } from "../primitive.ts";
+import type { Config } from "../workspace/config.ts";
 import { AGENTS, SCRIPTS } from "../workspace/layout.ts";
+import { monthFiles } from "../workspace/months.ts";
 import { scratchFolder } from "../workspace/scratch.ts";
 import { recordingOf } from "./backtest.ts";
 import type { Bench } from "./bench.ts";
@@ -217,6 +219,14 @@ function madeUp(agent: string, { tree }: Code, n: number, input: Json, { clock }
   };
 }
 
+/** YYYY-MM after all that the books hold and that is closed: rows of an earlier one would contradict balances the bank has proved. */
+async function freeMonth(tree: Tree, { closed_through = "" }: Config, today: string): Promise<string> {
+  const [, year = "", month = ""] = /(\d{4})\/(\d{2})\.journal$/.exec((await monthFiles(tree)).at(-1) ?? "") ?? [];
+  const taken = [`${year}-${month}`, closed_through.slice(0, 7)].sort().at(-1) ?? "";
+  if (taken < today.slice(0, 7)) return today.slice(0, 7);
+  return new Date(Date.UTC(Number(taken.slice(0, 4)), Number(taken.slice(5)), 1)).toISOString().slice(0, 7);
+}
+
 /** For agents that import: a bench whose import folder holds made up statements, as long as `work` takes. */
 async function withStatements(
   header: Header,
@@ -231,7 +241,7 @@ async function withStatements(
   try {
     await writeStatements(
       dir,
-      dayIn(config.timezone, bench.clock.now()).slice(0, 7),
+      await freeMonth(code.tree, config, dayIn(config.timezone, bench.clock.now())),
       config,
       scripts.map(({ source }) => source),
     );

@@ -111,6 +111,8 @@ export interface RunDifference {
   /** Facts that a policy was told otherwise. */
   facts: FactDifference[];
   supposed: string[];
+  /** How many cards for review it opens. */
+  reviews?: { was: number; now: number };
   /** Entries and lines that a report leaves out of its sample; `backtest` of the run tells them. */
   omitted?: { entries: number; lines: number };
 }
@@ -137,6 +139,8 @@ export interface BacktestReport {
   moves: { from: string; to: string; entries: number; amount: string; currency: string }[];
   /** Facts that policies were told otherwise: in how many runs, with the first of them. */
   facts: (FactDifference & { runs: number; run: string })[];
+  /** How many cards for review all the runs open. */
+  reviews?: { was: number; now: number };
   /** How many entries come out differently in all. */
   entries: number;
   /** Runs that are not the same, the worst first: a bounded sample (sums.ts), `runs`, `counts` and the sums are of all. */

@@ -16,6 +16,15 @@ export interface Metrics {
   broken: string | null;
 }
 
+/** A live run that has ended by itself. */
+export interface Ended {
+  id: string;
+  reviews: number;
+  failed: boolean;
+  /** Code of its error, or "". */
+  code: string;
+}
+
 // As far back as a share means something: a busy agent's last days, a quiet one's last months.
 const LATEST = 500;
 const BEFORE = 100;
@@ -31,8 +40,11 @@ interface Row {
 /** Where a commit stands to a change: with it, before it, or where it tells nothing of it. */
 export type Side = (commit: string) => "after" | "before" | null;
 
-/** A run counts by the code it is pinned to, whatever the clock said; a failure that is repeated to find the file at fault counts once. */
-export function measure(database: Database, agent: string, side: Side): { before: Metrics; after: Metrics } {
+/**
+ * The runs of an agent before and since, newest first. A run counts by the code it is pinned to, whatever the clock said; a failure that is
+ * repeated to find the file at fault counts once.
+ */
+export function endedRuns(database: Database, agent: string, side: Side): { before: Ended[]; after: Ended[] } {
   const rows = database.all<Row>(
     `SELECT id, status, pin_commit, error,
        (SELECT count(*) FROM cards WHERE cards.run = runs.id AND kind IN ('entry', 'row', 'note') AND key NOT LIKE 'notice:%') AS reviews
@@ -40,22 +52,22 @@ export function measure(database: Database, agent: string, side: Side): { before
        AND NOT (status = 'failed' AND json_extract(ifnull(cause_detail, '{}'), '$.repeats') IS 1) ORDER BY rid DESC LIMIT ${LATEST}`,
     agent,
   );
-  const { after = [], before: all = [] } = Object.groupBy(rows, (row) => side(row.pin_commit) ?? "neither");
-  const before = all.slice(0, BEFORE);
-  const known = new Set(before.map(codeOf));
-  const broken = after.findLast((row) => codeOf(row).startsWith("JOURNAL_") && !known.has(codeOf(row)));
-  const words = broken === undefined ? null : `${broken.id} of ${agent} failed with ${codeOf(broken)}, which the books forbid`;
-  return { before: sumOf(before, null), after: sumOf(after, words) };
+  const { after = [], before = [] } = Object.groupBy(rows, (row) => side(row.pin_commit) ?? "neither");
+  return { before: before.slice(0, BEFORE).map(toEnded), after: after.map(toEnded) };
 }
 
-const codeOf = ({ error }: Row): string => (error === null ? "" : (JSON.parse(error) as WireError).code);
+function toEnded({ id, status, error, reviews }: Row): Ended {
+  return { id, reviews, failed: status !== "done", code: error === null ? "" : (JSON.parse(error) as WireError).code };
+}
 
-function sumOf(rows: readonly Row[], broken: string | null): Metrics {
+/** `known`: codes that the agent's runs ended with before. */
+export function measure(agent: string, runs: readonly Ended[], known: ReadonlySet<string> = new Set()): Metrics {
+  const broken = runs.findLast(({ failed, code }) => failed && code.startsWith("JOURNAL_") && !known.has(code));
   return {
-    runs: rows.length,
-    reviews: rows.reduce((sum, row) => sum + row.reviews, 0),
-    failed: rows.filter(({ status }) => status !== "done").length,
-    broken,
+    runs: runs.length,
+    reviews: runs.reduce((sum, { reviews }) => sum + reviews, 0),
+    failed: runs.filter(({ failed }) => failed).length,
+    broken: broken === undefined ? null : `${broken.id} of ${agent} failed with ${broken.code}, which the books forbid`,
   };
 }
 

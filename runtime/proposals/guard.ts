@@ -1,11 +1,14 @@
 /**
  * The guard rail after a yes: what agents do with an applied change is measured against what they did before, and a change that makes it
  * worse is taken back as one commit, with the reason in words. Invariants: taken back by itself once at most, never what a person has
- * put back, never over a later edit; and what has happened is read from the branch, so a kill in between is made good by the next look.
+ * put back, never over a later edit, never for what the code before does to the same runs as well, or what the card had said; and what has
+ * happened is read from the branch, so a kill in between is made good by the next look.
  */
 import { type Alert, hasAlert, tell } from "./guard-alerts.ts";
-import { type Metrics, type Side, brokenBooks, measure } from "./guard-metrics.ts";
+import { type Ended, type Metrics, type Side, brokenBooks, endedRuns, measure } from "./guard-metrics.ts";
+import { onCodeBefore } from "./guard-trials.ts";
 import { ClearedError } from "../errors.ts";
+import type { Bench } from "../evidence/bench.ts";
 import { reachedBy } from "../evidence/reached.ts";
 import type { Sandbox } from "../ports.ts";
 import type { Registry } from "../registry.ts";
@@ -20,9 +23,13 @@ import { type UndoWorld, undo } from "./undo.ts";
 export type GuardLimits = Exclude<Config["changes"]["auto_revert"], "off">;
 
 /** What guarding needs of a workspace; `Host` (cli/host.ts) has all of it. */
-export interface GuardWorld extends UndoWorld {
+export interface GuardWorld extends UndoWorld, Bench {
   sandbox: Pick<Sandbox, "compile">;
   registry: { whole(): Promise<Registry> };
+  engine: UndoWorld["engine"];
+  cards: UndoWorld["cards"];
+  world: UndoWorld["world"] & Bench["world"];
+  config: UndoWorld["config"];
 }
 
 /** Who takes changes back by itself, in `Undone-by:`. */
@@ -34,17 +41,17 @@ const ALONG_MS = 90 * 24 * HOUR;
 /**
  * Why a change is to be taken back, or null. At once for a run that broke an invariant as none did before. Else after `at_least` ended runs
  * of the agent: when there are two or more review items (failed runs), and more than `reviews` (`errors`) times as many as the runs before
- * let expect, of which one counts even where there was none.
+ * let expect, of which one counts even where there was none. predicted: review items a run, as the card has said to who approved it.
  */
-export function judgeChange(agent: string, before: Metrics, after: Metrics, limits: GuardLimits): { reason: string } | null {
+export function judgeChange(agent: string, before: Metrics, after: Metrics, limits: GuardLimits, predicted = 0): { reason: string } | null {
   if (after.broken !== null) return { reason: after.broken };
   if (after.runs < limits.at_least || before.runs === 0) return null;
   const judged = [
-    [after.failed, before.failed, limits.errors, "failed runs"],
-    [after.reviews, before.reviews, limits.reviews, "review items"],
+    [after.failed, before.failed, limits.errors, "failed runs", 0],
+    [after.reviews, before.reviews, limits.reviews, "review items", predicted],
   ] as const;
-  for (const [now, then, times, what] of judged) {
-    const expected = (Math.max(then, 1) / before.runs) * after.runs;
+  for (const [now, then, times, what, said] of judged) {
+    const expected = Math.max(Math.max(then, 1) / before.runs, said) * after.runs;
     if (now >= 2 && now > times * expected)
       return {
         reason: `${now} ${what} in ${after.runs} runs of ${agent} since, where the ${before.runs} before had ${then}: more than ${times} times as many`,
@@ -62,6 +69,7 @@ export interface Guard {
 export function createGuard(world: GuardWorld): Guard {
   const agents = new Map<string, Promise<string[]>>();
   const left = new Set<string>();
+  const weather = new Set<string>();
   const books = brokenBooks(world);
 
   const reached = ({ files }: Proposal, applied: string): Promise<string[]> => {
@@ -93,9 +101,17 @@ export function createGuard(world: GuardWorld): Guard {
         return place <= own.from ? "after" : "before";
       };
     for (const agent of await reached(proposal, applied)) {
-      const { before, after } = measure(world.database, agent, sideOf(agent));
-      const judged = judgeChange(agent, before, after, limits);
-      if (judged !== null) return judged.reason;
+      const { before, after } = endedRuns(world.database, agent, sideOf(agent));
+      const known = new Set(before.map(({ code }) => code));
+      const predicted = predictedBy(proposal, agent);
+      const judge = (then: Metrics, now: readonly Ended[]) => judgeChange(agent, then, measure(agent, now, known), limits, predicted);
+      const alarm = judge(measure(agent, before), after);
+      // Nothing has come since that would make another answer of it.
+      const seen = `${applied} ${agent} ${after[0]?.id}`;
+      if (alarm === null || weather.has(seen)) continue;
+      const { was, now } = await onCodeBefore(world, proposal, applied, after);
+      if (judge(measure(agent, was), now) !== null) return `${alarm.reason}; the code before does not do so on the same runs`;
+      weather.add(seen);
     }
     return books(applied, sideOf(""));
   }
@@ -181,6 +197,12 @@ async function branchOf({ dir, git }: GuardWorld) {
       return from === null ? null : { from, to: reverted === null ? null : await placeOf(reverted) };
     },
   };
+}
+
+/** Review items a run of the agent, by the backtest that was on the card. */
+function predictedBy({ report }: Proposal, agent: string): number {
+  const test = report?.backtests.find((one) => one.agent === agent);
+  return test?.reviews === undefined || test.runs === 0 ? 0 : test.reviews.now / test.runs;
 }
 
 function decidedAt({ decisions, at }: Proposal): number {

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, expect, test } from "vitest";
+import { checkFiles } from "../../runtime/cli/check-api.ts";
 import { closeAll, host, removeAll, run, workspace } from "../engine/harness.ts";
 import { lines, tried } from "./trials.ts";
 
@@ -31,4 +32,16 @@ test("a rule that books elsewhere is told with the entry, the money and the firs
       "  RUN changed: 2026-10-02 AWS *SERVICES AWS.AMAZON.COM: Expenses:Software 127.50 USD, Assets:Bank:Checking -127.50 USD -> Expenses:Office Supplies 127.50 USD, Assets:Bank:Checking -127.50 USD; first difference: step 4, journal_add_many.entries.1.debit_account 5020 -> 5030",
     ]
   `);
+});
+
+test("a made-up statement never collides with the balances that real ones have proved", async () => {
+  const one = await workspace();
+  one.write("import/october.csv", STATEMENT);
+  const opened = await host(one, { clock: { now: () => Date.UTC(2026, 9, 20, 12) } });
+  expect((await run(opened, "ingest")).status).toBe("done");
+  expect(one.read("journal/2026/10.journal")).toContain("= 9208.54 USD");
+  const files = { "agents/second.ts": one.read("agents/ingest.ts").replace("Daily Ingest", "Second ingest") };
+  const { checks, dryRun } = await checkFiles(opened, { files, all: false });
+  expect(checks.filter(({ status }) => status === "failed")).toEqual([]);
+  expect(dryRun[0]?.lines.join("\n")).toContain("books 30 entries");
 });

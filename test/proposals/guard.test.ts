@@ -21,7 +21,7 @@ const LIMITS = { hours: 24, reviews: 2, errors: 1.5, at_least: 3 };
 const metrics = (runs: number, more: Partial<Metrics> = {}): Metrics => ({ runs, reviews: 0, failed: 0, broken: null, ...more });
 
 describe("the rule", () => {
-  test.each<[string, Metrics, Metrics, RegExp | null]>([
+  test.each([
     ["reviews doubled are let be", metrics(10, { reviews: 10 }), metrics(10, { reviews: 20 }), null],
     [
       "more than doubled are not",
@@ -38,8 +38,10 @@ describe("the rule", () => {
     ["more than half more", metrics(1000, { failed: 50 }), metrics(1000, { failed: 76 }), /76 failed runs/],
     ["fewer of everything", metrics(100, { failed: 9, reviews: 90 }), metrics(100), null],
     ["a broken invariant counts at once", metrics(0), metrics(1, { failed: 1, broken: "run_1 broke it" }), /^run_1 broke it$/],
-  ])("%s", (_, before, after, reason) => {
-    const judged = judgeChange("ingest", before, after, LIMITS);
+    ["as many reviews as the card had said", metrics(10), metrics(10, { reviews: 30 }), null, 3],
+    ["many more than the card had said", metrics(10), metrics(10, { reviews: 61 }), /61 review items/, 3],
+  ] as [string, Metrics, Metrics, RegExp | null, number?][])("%s", (_, before, after, reason, predicted) => {
+    const judged = judgeChange("ingest", before, after, LIMITS, predicted);
     if (reason === null) expect(judged).toBeNull();
     else expect(judged?.reason).toMatch(reason);
   });
@@ -124,6 +126,50 @@ test.each<[string, string, RegExp]>([
   expect(said).toContain(`"git revert ${message(one, "%H").slice(0, 7)}"`);
   expect(openAlerts(owner.database, owner.clock.now()).filter((alert) => alert.includes("was taken back"))).toHaveLength(1);
   expect([await guard.look(), commits(one) - before]).toEqual([[], 1]);
+});
+
+describe("the change is judged, and not the weather", () => {
+  const rough = (word: string, more = "") =>
+    `${header}if (input.n >= 100) journal_query({ limit: 5 }).nothing.at(1);\nfor (let i = 0; i < input.n; i += 1) queue_add_review({ description: "look at " + String(i) });\n${more}ctx_log("${word}");\n1;\n`;
+  async function openRough() {
+    const { one, owner } = await open();
+    one.commit({ [FILE]: rough("good") });
+    for (const n of [0, 1, 0, 0]) await run(owner, "hello", { n });
+    return owner;
+  }
+
+  test.each([
+    ["fail on the code before as well", [100, 101, 102]],
+    ["would have asked people as often before", [9, 9, 9]],
+  ])("runs that %s are not its doing", async (_, inputs) => {
+    const owner = await openRough();
+    const proposal = await applied(owner, rough("better"));
+    for (const n of inputs) await run(owner, "hello", { n });
+    const guard = createGuard(owner);
+    expect([await guard.look(), await guard.look()]).toEqual([[], []]);
+    expect(await stateOf(owner, proposal)).toMatchObject({ state: "applied" });
+  });
+
+  test("among runs that fail anyway, those that fail by the change alone take it back", async () => {
+    const owner = await openRough();
+    const proposal = await applied(owner, rough("worse", "if (input.n > 1) journal_query({ limit: 5 }).nothing.at(1);\n"));
+    for (const n of [100, 2, 3, 100]) await run(owner, "hello", { n });
+    expect(await createGuard(owner).look()).toEqual([
+      expect.stringMatching(/4 failed runs in 4 runs .*; the code before does not do so on the same runs/),
+    ]);
+    expect(await stateOf(owner, proposal)).toMatchObject({ state: "reverted" });
+  });
+
+  test("what the card had said is no surprise", async () => {
+    const { owner } = await open();
+    const counts = { same: 0, changed: 4, worse: 0, failed: 0, not_replayable: 0 };
+    const sums = { money: [], net: {}, moves: [], facts: [], differences: [], waiting: [], entries: 0 };
+    const told = { agent: "hello", code: "x", runs: 4, days: 90, counts, ...sums, reviews: { was: 0, now: 12 } };
+    const proposal = await ready(owner, { [FILE]: ASKS }, {}, { backtests: [told] });
+    expect((await decide(owner, proposal)).proposal.state).toBe("applied");
+    await runs(owner, 3);
+    expect(await createGuard(owner).look()).toEqual([]);
+  });
 });
 
 test("a change after which everything is as before stays, and answers for its own runs alone; off is off", async () => {
