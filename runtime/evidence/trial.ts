@@ -193,19 +193,20 @@ async function execute(
     execution = await executeRun(log, world);
   }
   attempt.steps = log.steps;
-  const tool = refusedTool(log.steps.at(-1));
-  if (tool !== null && unclear.has(tool))
-    Object.assign(attempt, { ended: null, missing: `whether ${tool} reads or writes only its server can tell` });
+  const untold = untoldBy(attempt, unclear);
+  if (untold !== null) Object.assign(attempt, { ended: null, missing: untold });
   const { ended } = attempt;
   if (ended?.status === "diverged") attempt.diverged = (ended.error.data as { step?: number } | undefined)?.step ?? null;
   return attempt;
 }
 
-/** The tool that the run was not let call, or null. */
-function refusedTool(last: Step | undefined): string | null {
-  if (last?.error == null || kindOf(last.error.code) !== "policy") return null;
-  const { tool } = JSON.parse(last.params) as { tool?: Json };
-  return typeof tool === "string" ? tool : null;
+/** Why a failure says nothing of the code: it is the machine's, or only a server could tell whether the call was a read. Null for any other. */
+function untoldBy({ ended, steps }: Attempt, unclear: ReadonlySet<string>): string | null {
+  if (ended?.status !== "failed") return null;
+  if (ended.error.code === "LIMIT_WALL") return "it did not come to its end in time on this machine";
+  if (kindOf(ended.error.code) !== "policy") return null;
+  const { tool } = JSON.parse(steps.at(-1)?.params ?? "{}") as { tool?: Json };
+  return typeof tool === "string" && unclear.has(tool) ? `whether ${tool} reads or writes only its server can tell` : null;
 }
 
 function newAttempt(ended: Ended | null = null): Attempt {

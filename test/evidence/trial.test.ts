@@ -134,6 +134,20 @@ test.for(CASES)("%s: %s %$", async ([, agent, parts, expected, why]) => {
   expect([difference.class, difference.why]).toEqual([expected, [expect.stringMatching(why ?? /^$/), ...difference.why.slice(1)]]);
 });
 
+test("a machine that is too slow says nothing of the code", async () => {
+  const { world } = opened;
+  const slow: Host = {
+    ...opened,
+    world: { ...world, limits: async (run) => ({ ...(await world.limits(run)), wall_ms: 1, cpu_ms: 5000 }) },
+  };
+  const busy = edited("rates", "const first", "for (let n = 0; n < 2e6; n += 1) Math.sqrt(n);\nconst first");
+  const found = await only(slow, "rates", busy);
+  expect(found === "same" ? found : [found.class, found.why]).toEqual([
+    "not_replayable",
+    ["it did not come to its end in time on this machine"],
+  ]);
+});
+
 test("a bare read is a read: of a tool whose name says nothing only its trusted server could tell, and no trial asks it", async () => {
   const trust = parseTrust(one.read("trust.yaml").replace(/^mcp: .*$/m, "mcp: {erp: {command: nothing, trusted: true}}"));
   const trusting: Host = { ...opened, trust };
