@@ -4,7 +4,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 
 const root = join(import.meta.dirname, "..");
-const launcher = (await import(join(root, "bin", "launcher.js"))) as { NODE_FLAGS: string[] };
+const launcher = (await import(join(root, "bin", "launcher.js"))) as { NODE_FLAGS: string[]; NODE_ENV: Record<string, string> };
 
 /** The command line as the launcher starts it: program and first arguments. */
 export const CLEARED: readonly string[] = [
@@ -14,6 +14,9 @@ export const CLEARED: readonly string[] = [
   join(root, "bin", "follow.js"),
   join(root, "runtime", "cli", "main.ts"),
 ];
+
+/** Its environment. */
+export const CLEARED_ENV: NodeJS.ProcessEnv = { ...launcher.NODE_ENV, ...process.env };
 
 export function median(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;

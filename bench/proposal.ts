@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Proposal } from "../runtime/proposals/types.ts";
 import { initWorkspace } from "../runtime/workspace/init.ts";
-import { CLEARED, family, memoryOf, statement } from "./measure.ts";
+import { CLEARED, CLEARED_ENV, family, memoryOf, statement } from "./measure.ts";
 
 const STATEMENTS = 10;
 const ROWS = 10_000;
@@ -17,7 +17,10 @@ const folder = mkdtempSync(join(tmpdir(), "cleared-bench-"));
 /** What the command answers, how long it takes, and the most memory that it and its children hold at one time. */
 async function cleared(dir: string, ...args: string[]): Promise<{ ms: number; MB: number; out: string }> {
   const started = performance.now();
-  const child = spawn(CLEARED[0] ?? "", [...CLEARED.slice(1), ...args, "--json", "--dir", dir], { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(CLEARED[0] ?? "", [...CLEARED.slice(1), ...args, "--json", "--dir", dir], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: CLEARED_ENV,
+  });
   const said = { out: "", err: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => void (said.out += text));
   child.stderr.setEncoding("utf8").on("data", (text: string) => void (said.err += text));

@@ -27,7 +27,10 @@ const BINARIES = {
 };
 
 /** A young generation that holds a whole short command: without it 40 ms of CPU go into collecting what lives on anyway. */
-export const NODE_FLAGS = ["--min-semi-space-size=16"];
+export const NODE_FLAGS = ["--min-semi-space-size=16", "--max-semi-space-size=16"];
+
+/** Large buffers go back to the system when they are free; else glibc keeps some 40 MB of them after one large statement. */
+export const NODE_ENV = { MALLOC_MMAP_THRESHOLD_: "262144" };
 
 /**
  * An owner stays for months: it collects more often, and gives back what is idle (cli/upkeep.ts). Of the 200 MB that all processes of an
@@ -84,7 +87,7 @@ export function runNode(args, options = {}) {
   const follow = pathToFileURL(join(ROOT, "bin", "follow.js")).href;
   const child = spawn(nodeBinary(), [...nodeFlags(args), "--import", follow, ...args], {
     cwd: options.cwd ?? process.cwd(),
-    env: { ...process.env, ...options.env, CLEARED_FOLLOW: "3" },
+    env: { ...NODE_ENV, ...process.env, ...options.env, CLEARED_FOLLOW: "3" },
     stdio: ["inherit", "inherit", "inherit", "pipe"],
   });
   const pipe = child.stdio[3];

@@ -2,6 +2,7 @@
  * Backtest: the recorded runs of an agent on other code, several at a time, newest first, one in memory per slot. A run that other code
  * than the one before made is compared with what the one before does to it, so that a change answers for itself alone.
  */
+import { setFlagsFromString } from "node:v8";
 import { obstaclesTo, stopped } from "../engine/replay.ts";
 import { ClearedError, kindOf } from "../errors.ts";
 import type { Json, RunRecord, Step, Tree } from "../ports.ts";
@@ -63,7 +64,7 @@ export async function backtest(
       sums.add(one.difference);
       await options.compared?.(one);
     };
-    await (sizeOf(recording.steps) < LARGE ? work() : inTurn(work));
+    await (isLarge(recording) ? inTurn(work) : work());
   };
   await inSlots(chosen, bench.trust.sandbox.slots, look, options.progress);
   return {
@@ -126,6 +127,9 @@ function isRecorded({ mode, cause, status, dropped }: RunRecord): boolean {
 const reviewsIn = (steps: readonly Step[]): number =>
   steps.reduce((sum, { changes }) => sum + changes.filter((change) => change.op === "review").length, 0);
 
+/** True for one that is tried alone. */
+export const isLarge = ({ steps }: Pick<Recording, "steps">): boolean => sizeOf(steps) >= LARGE;
+
 /** Characters of what was asked and answered. */
 export const sizeOf = (steps: readonly Step[]): number =>
   steps.reduce((sum, { params, result }) => sum + params.length + (result?.length ?? 0), 0);
@@ -136,6 +140,8 @@ export async function recordingOf(id: string, { engine, cards }: Pick<Bench, "en
   if (run === null) throw new ClearedError("RUN_UNKNOWN", `There is no run "${id.slice(0, 40)}".`);
   if (!isRecorded(run)) return null;
   const steps = (await engine.steps(id)).filter((step) => step.state !== "intent");
+  // V8 lets its heap grow to several times what is in use: with one large recording after the other, to a gigabyte.
+  if (isLarge({ steps })) setFlagsFromString("--heap-growing-percent=20");
   const refusal = stopped(run) ? cards.list({ run: id }).findLast((card) => card.gate !== null && card.decision !== null) : undefined;
   return { run, steps, refused: refusal?.calls ?? null };
 }

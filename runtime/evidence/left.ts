@@ -18,8 +18,6 @@ export interface Left {
 /** Where nothing but the recording counts. */
 export const NOBODY: Left = { entries: async () => new Map(), decided: () => new Set() };
 
-const DECIDED: readonly string[] = ["user-confirmed", "user-corrected"];
-
 /** `books`: the tree whose books count. */
 export function leftOf(run: string, books: Tree, cards: Pick<Cards, "list">): Left {
   return {
@@ -30,13 +28,13 @@ export function leftOf(run: string, books: Tree, cards: Pick<Cards, "list">): Le
     async entries(ids) {
       const found = new Map<string, LeftEntry | null>();
       if (ids.length === 0) return found;
-      const gone = await reversedIn(books);
+      const reversed = await once(books, "voids", () => reversedIn(books));
       for (const [file, of] of Map.groupBy(new Set(ids), monthOfId)) {
-        const text = (await books.read(file)) ?? "";
+        const decisions = await once(books, file, async () => decidedIn((await books.read(file)) ?? ""));
         for (const id of of) {
-          const entry = entryIn(text, id);
-          if (gone.has(id)) found.set(id, null);
-          else if (entry !== undefined && DECIDED.includes(entry.status)) found.set(id, entry);
+          const entry = decisions.get(id);
+          if (reversed.has(id)) found.set(id, null);
+          else if (entry !== undefined) found.set(id, entry);
         }
       }
       return found;
@@ -44,26 +42,35 @@ export function leftOf(run: string, books: Tree, cards: Pick<Cards, "list">): Le
   };
 }
 
-/** The entry of that id, read alone: most months of a long history are asked for a few, and as entries they would fill the memory. */
-function entryIn(text: string, id: string): Entry | undefined {
-  const at = text.indexOf(` (${id}) `);
-  if (at < 0) return undefined;
-  const end = text.indexOf("\n\n", at);
-  return parseJournal(text.slice(text.lastIndexOf("\n", at) + 1, end < 0 ? undefined : end + 1), "").entries[0];
+/** Entries of a month's text that a person decided, by id. They alone are parsed: a long history as entries would fill the memory. */
+function decidedIn(text: string): Map<string, LeftEntry> {
+  const found = new Map<string, LeftEntry>();
+  for (const { index } of text.matchAll(/^ {4}; status: user-/gm)) {
+    const before = text.lastIndexOf("\n\n", index);
+    const end = text.indexOf("\n\n", index);
+    const [entry] = parseJournal(text.slice(before < 0 ? 0 : before + 2, end < 0 ? undefined : end + 1), "").entries;
+    // A copy, or its texts would keep all of the month's in memory.
+    if (entry !== undefined)
+      found.set(...(JSON.parse(JSON.stringify([entry.id, { status: entry.status, postings: entry.postings }])) as [string, LeftEntry]));
+  }
+  return found;
 }
 
-const reversed = new WeakMap<Tree, Promise<Set<string>>>();
-
 /** Ids of the entries that others reverse. */
-function reversedIn(books: Tree): Promise<Set<string>> {
-  const known = reversed.get(books) ?? read();
-  reversed.set(books, known);
-  return known;
+async function reversedIn(books: Tree): Promise<Set<string>> {
+  const ids = new Set<string>();
+  for (const file of await monthFiles(books))
+    for (const [, id = ""] of ((await books.read(file)) ?? "").matchAll(/^ {4}; voids: (\S+)/gm)) ids.add(Buffer.from(id).toString());
+  return ids;
+}
 
-  async function read(): Promise<Set<string>> {
-    const ids = new Set<string>();
-    for (const file of await monthFiles(books))
-      for (const [, id = ""] of ((await books.read(file)) ?? "").matchAll(/^ *; voids: *(\S+)/gm)) ids.add(id);
-    return ids;
-  }
+const kept = new WeakMap<Tree, Map<string, Promise<unknown>>>();
+
+/** What was found out about a tree before. */
+function once<T>(tree: Tree, name: string, find: () => Promise<T>): Promise<T> {
+  const known = kept.get(tree) ?? new Map<string, Promise<unknown>>();
+  kept.set(tree, known);
+  const found = known.get(name) ?? find();
+  known.set(name, found);
+  return found as Promise<T>;
 }

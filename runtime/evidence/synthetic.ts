@@ -16,7 +16,7 @@ import type { Config } from "../workspace/config.ts";
 import { AGENTS, SCRIPTS } from "../workspace/layout.ts";
 import { monthFiles } from "../workspace/months.ts";
 import { scratchFolder } from "../workspace/scratch.ts";
-import { recordingOf } from "./backtest.ts";
+import { isLarge, recordingOf } from "./backtest.ts";
 import type { Bench } from "./bench.ts";
 import { effectLines } from "./effect-lines.ts";
 import { inputsOf } from "./synthetic-inputs.ts";
@@ -35,8 +35,9 @@ export interface DryRun {
 }
 
 const NEWEST = 3;
-// A run of many more calls takes longer than a person waits for a check; the backtest has it.
+// A larger run takes longer than a person waits for a check; the backtest has it.
 const MOST_STEPS = 2000;
+const MOST_LARGE = 2;
 // A script that uses up its limits each time is known after the first.
 const PATIENCE_MS = 3000;
 
@@ -201,9 +202,13 @@ function shown(input: Json): string {
 async function newest(agent: string, bench: Bench): Promise<Recording[]> {
   const ended = await bench.engine.list({ agent, status: ["done", "failed"], limit: 20 });
   const recordings: Recording[] = [];
+  let large = 0;
   for (const run of ended) {
-    const recording = recordings.length === NEWEST ? null : await recordingOf(run.id, bench);
-    if (recording !== null && recording.steps.length <= MOST_STEPS) recordings.push(recording);
+    if (recordings.length === NEWEST || large === MOST_LARGE) break;
+    const recording = await recordingOf(run.id, bench);
+    if (recording === null) continue;
+    if (recording.steps.length > MOST_STEPS || isLarge(recording)) large++;
+    else recordings.push(recording);
   }
   return recordings;
 }
