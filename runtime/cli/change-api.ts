@@ -5,7 +5,7 @@ import type { Bisected } from "./bisect-api.ts";
 import type { CheckedTree } from "./check-api.ts";
 import type { Made } from "../proposals/make.ts";
 import type { Proposal } from "../proposals/types.ts";
-import type { Proposing, ShownProposal } from "./proposals-api.ts";
+import type { Proposing, RunLines, ShownProposal } from "./proposals-api.ts";
 import type { Synced } from "../proposals/sync.ts";
 import type { ToolList } from "./tool-list.ts";
 import type { TriedCases } from "./cases-api.ts";
@@ -25,6 +25,8 @@ export interface ChangeApi {
   proposals(p: Record<string, never>): Promise<{ proposals: Proposal[]; unreadable: { id: string; why: string }[] }>;
   /** By number or id, as in all that follow. @throws PROPOSAL_UNKNOWN */
   proposal(p: { id: string | number }): Promise<ShownProposal>;
+  /** What its report leaves out, a few runs at a time. */
+  differences(p: { id: string | number; agent: string; from: number }): Promise<{ runs: RunLines[]; next: number | null }>;
   patch(p: { id: string | number }): Promise<string>;
   /** @throws PROPOSAL_STATE, APPROVAL_IDENTITY */
   withdraw(p: { id: string | number; by?: string; reason: string }): Promise<ShownProposal>;
@@ -62,6 +64,7 @@ export function changeApi(host: Host, startedBy: (by: string | undefined) => { b
     propose: async ({ by, ...p }) => (await proposing()).propose(host, { ...p, ...startedBy(by) }),
     proposals: async () => (await proposing()).listProposals(host),
     proposal: async ({ id }) => (await proposing()).showProposal(host, id),
+    differences: async (p) => (await proposing()).differencesOf(host, p),
     patch: async ({ id }) => (await proposing()).patchOf(host, id),
     withdraw: async ({ id, by, reason }) => (await proposing()).withdrawProposal(host, id, startedBy(by).by, reason),
     checkProposal: async ({ id }) => (await proposing()).checkProposal(host, id),

@@ -191,7 +191,10 @@ export const COMMANDS: readonly Spec[] = [
   {
     name: "proposals [verb] [name]",
     about: "list, show, diff, withdraw, check or sync proposals",
-    options: [["--reason <text>", "for withdraw"]],
+    options: [
+      ["--all", "for show: every recorded run that would change, with every entry"],
+      ["--reason <text>", "for withdraw"],
+    ],
     load: () => import("./commands/proposals.ts"),
   },
   {

@@ -1,7 +1,11 @@
 /** What commands ask about proposals, on a host: making, looking at, withdrawing and checking them, and carrying them to other clones. */
 import { resolve } from "node:path";
 import { ClearedError } from "../errors.ts";
+import { type Compared, backtest, idsOf } from "../evidence/backtest.ts";
+import { codeOver } from "../evidence/reached.ts";
+import type { RunDifference } from "../evidence/types.ts";
 import { type Made, proposeBranch, proposeEdits, proposeFolder } from "../proposals/make.ts";
+import { BACKTEST_DAYS, textsOf } from "../proposals/prepare.ts";
 import { OPEN, createProposals } from "../proposals/store.ts";
 import { type Synced, syncProposals } from "../proposals/sync.ts";
 import type { Proposal, ProposalState } from "../proposals/types.ts";
@@ -74,6 +78,34 @@ export async function showProposal(host: Host, id: string | number): Promise<Sho
 export async function listProposals(host: Host): Promise<{ proposals: Proposal[]; unreadable: { id: string; why: string }[] }> {
   const store = createProposals(host);
   return { proposals: await store.list(), unreadable: await store.unreadable() };
+}
+
+/** What a report leaves out: of a recorded run everything that would change, in lines. */
+export type RunLines = Pick<RunDifference, "run" | "class" | "why">;
+
+// A large import has thousands of lines.
+const RUNS_AT_ONCE = 5;
+
+/**
+ * What a proposal would do to the recorded runs of an agent on HEAD, a few at a time, newest first; runs that stay the same are left out.
+ * `next`: where to go on, or null. @throws PROPOSAL_UNKNOWN
+ */
+export async function differencesOf(
+  host: Host,
+  { id, agent, from }: { id: string | number; agent: string; from: number },
+): Promise<{ runs: RunLines[]; next: number | null }> {
+  const proposal = await createProposals(host).get(id);
+  const tree = host.git.tree(await host.git.head());
+  const code = codeOver(tree, new Map(Object.entries(await textsOf(proposal, host.git.tree(proposal.commit)))));
+  const ids = await idsOf(agent, { days: BACKTEST_DAYS }, host);
+  const runs: RunLines[] = [];
+  const compared = async ({ difference: { run, class: kind, why } }: Compared) => {
+    if (kind !== "same") runs.push({ run, class: kind, why });
+  };
+  const which = { runs: ids.slice(from, from + RUNS_AT_ONCE) };
+  await backtest(agent, code, { tree, changed: [] }, which, host, { name: proposal.id, compared });
+  runs.sort((a, b) => ids.indexOf(a.run) - ids.indexOf(b.run));
+  return { runs, next: from + RUNS_AT_ONCE < ids.length ? from + RUNS_AT_ONCE : null };
 }
 
 /** The change of a proposal as a patch. @throws PROPOSAL_UNKNOWN */

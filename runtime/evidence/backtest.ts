@@ -26,8 +26,6 @@ export interface BacktestOptions {
   /** Commit or words that say which code is tried. */
   name: string;
   progress?: (done: number, total: number) => void;
-  /** True to list every difference whole, as somebody does who asks for one run; a report lists a sample. */
-  whole?: boolean;
   /** Hears of every run as it was compared, before the report forgets the rest of it. */
   compared?(one: Compared): Promise<void>;
 }
@@ -54,7 +52,7 @@ export async function backtest(
   const before: Code = { tree: base.tree, changed: code.changed };
   const files = [...(await filesBefore(before, agent, bench)), ...code.changed];
   const head = bench.git.tree(await bench.git.head());
-  const sums = newSums(options.whole === true);
+  const sums = newSums();
   const inTurn = createTurns();
   const look = async (id: string): Promise<void> => {
     const recording = await recordingOf(id, bench);
@@ -106,7 +104,7 @@ async function isMadeBy(tree: Tree, then: Tree, files: readonly string[]): Promi
 }
 
 /** Runs that came to their end by themselves, newest first. @throws RUN_UNKNOWN */
-async function idsOf(agent: string, which: Which, { engine, clock }: Bench): Promise<string[]> {
+export async function idsOf(agent: string, which: Which, { engine, clock }: Bench): Promise<string[]> {
   if ("runs" in which) return [...which.runs];
   const since = "days" in which ? clock.now() - which.days * DAY_MS : 0;
   const ids: string[] = [];

@@ -22,8 +22,7 @@ export interface Sums {
   report(): Pick<BacktestReport, "runs" | "counts" | "entries" | "reviews" | "money" | "net" | "moves" | "facts" | "differences">;
 }
 
-/** `whole`: every difference is listed as it is. */
-export function newSums(whole: boolean): Sums {
+export function newSums(): Sums {
   const counts: BacktestReport["counts"] = { same: 0, changed: 0, worse: 0, failed: 0, not_replayable: 0 };
   const moves = new Map<string, { move: BacktestReport["moves"][number]; amount: Exact }>();
   const facts = new Map<string, BacktestReport["facts"][number]>();
@@ -56,8 +55,8 @@ export function newSums(whole: boolean): Sums {
         const known = facts.get(name) ?? { ...(first as FactDifference), runs: 0, run: one.run };
         facts.set(name, { ...known, runs: known.runs + 1 });
       }
-      differences.push(whole ? one : sampled(one, ENTRIES.each, LINES.each));
-      if (!whole && differences.length >= 2 * LISTED) differences = sort().slice(0, LISTED);
+      differences.push(sampled(one, ENTRIES.each, LINES.each));
+      if (differences.length >= 2 * LISTED) differences = sort().slice(0, LISTED);
     },
     report() {
       return {
@@ -69,7 +68,7 @@ export function newSums(whole: boolean): Sums {
         net: Object.fromEntries([...net].map(([currency, sum]) => [currency, fromExact(sum, 2)])),
         moves: [...moves.values()].slice(0, MOVES).map(({ move, amount }) => ({ ...move, amount: fromExact(amount, 2) })),
         facts: [...facts.values()].slice(0, FACTS),
-        differences: whole ? sort() : within(sort().slice(0, LISTED)),
+        differences: within(sort().slice(0, LISTED)),
       };
     },
   };

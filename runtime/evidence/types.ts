@@ -113,7 +113,7 @@ export interface RunDifference {
   supposed: string[];
   /** How many cards for review it opens. */
   reviews?: { was: number; now: number };
-  /** Entries and lines that a report leaves out of its sample; `backtest` of the run tells them. */
+  /** Entries and lines that a report leaves out of its sample; `cleared proposals show N --all` tells them. */
   omitted?: { entries: number; lines: number };
 }
 

@@ -31,7 +31,7 @@ export async function onCodeBefore(
   for (const run of runs.slice(0, TRIED)) {
     const tried = await triedOn(run.id);
     was.push({ id: run.id, reviews: tried?.reviews ?? 0, failed: false, code: "" });
-    const isWeather = run.failed && tried !== null && tried.failed && (!run.code.startsWith("JOURNAL_") || tried.code === run.code);
+    const isWeather = run.failed && tried?.failed === true && (!run.code.startsWith("JOURNAL_") || tried.code === run.code);
     now.push(isWeather ? { ...run, failed: false, code: "" } : run);
   }
   return { was, now };

@@ -37,7 +37,7 @@ export interface Preparing extends ApplyWorld, Bench {
 }
 
 /** As far back as runs are tried: a quarter has every kind of month in it. */
-const BACKTEST_DAYS = 90;
+export const BACKTEST_DAYS = 90;
 
 /** What this process looks at right now, by folder and id. */
 const underway = new Map<string, Promise<Proposal>>();
@@ -83,7 +83,8 @@ async function look(world: Preparing, store: ProposalStore, proposal: Proposal):
   return store.update(proposal.id, { state: why === null ? "ready" : "blocked", why, report }, { from: ["checking"] });
 }
 
-async function textsOf({ files }: Proposal, target: Tree): Promise<Record<string, string | null>> {
+/** Texts of the proposal's files, as it would have them. */
+export async function textsOf({ files }: Proposal, target: Tree): Promise<Record<string, string | null>> {
   const texts = files.map(async ({ path, change }) => [path, change === "removed" ? null : await target.read(path)] as const);
   return Object.fromEntries(await Promise.all(texts));
 }

@@ -8,6 +8,7 @@ import { readLocal } from "../local.ts";
 import type { Invocation } from "../commands.ts";
 import { type Output, table } from "../output.ts";
 import { withProgress } from "../progress.ts";
+import type { RunLines } from "../proposals-api.ts";
 import { proposalLines, proposalRow } from "../proposal-lines.ts";
 
 interface Act {
@@ -41,10 +42,23 @@ const VERBS: Record<string, (act: Act) => Promise<number>> = {
     if (proposals.length + unreadable.length === 0) output.line("No proposals yet. Edit an agent, then `cleared propose -m TITLE`.");
     return 0;
   },
-  async show({ output, api, name }) {
+  async show({ output, api, name, options }) {
     const shown = await api.proposal({ id: idOf(name) });
-    output.result(shown);
+    const runs: RunLines[] = [];
     for (const line of proposalLines(output, shown)) output.line(line);
+    for (const { agent } of options["all"] === true ? (shown.proposal.report?.backtests ?? []) : []) {
+      output.line(output.bold(`  every recorded run of ${agent} that would change:`));
+      for (let from: number | null = 0; from !== null; ) {
+        const at: number = from;
+        const found = await withProgress(api, null, () => api.differences({ id: idOf(name), agent, from: at }));
+        for (const { run, class: kind, why } of found.runs)
+          for (const line of [`  ${run} ${kind.replace("_", " ")}`, ...why.map((one) => `    ${one}`)]) output.line(line);
+        // For --json alone: otherwise nothing is kept of what was printed.
+        if (output.json) runs.push(...found.runs);
+        from = found.next;
+      }
+    }
+    output.result(options["all"] === true ? { ...shown, runs } : shown);
     return 0;
   },
   async diff({ output, api, name }) {
