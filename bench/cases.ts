@@ -19,17 +19,16 @@ const folder = mkdtempSync(join(tmpdir(), "cleared-bench-"));
 const dir = join(folder, "cleared");
 const CASES = 1000;
 
-/** One real import as a case, and as many more of the same with another run's name. */
+/** One real import as a case, and as many more of the same under other names. */
 async function freeze(host: Host): Promise<void> {
   const file = join(folder, "chase-1.csv");
   writeFileSync(file, statement(20));
   const { runs } = await createApi(host).import({ files: [file], dryRun: false, again: false });
   const one = await caseOfRun(host, { run: runs[0] ?? "", why: "It is right." });
   for (let n = 0; n < CASES; n++) {
-    const name = `run_${String(n).padStart(14, "0")}`;
-    const path = join(dir, one.file.replace(runs[0] ?? "", name));
+    const path = join(dir, one.file.replace(runs[0] ?? "", `case_${n}`));
     mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, one.text.replaceAll(runs[0] ?? "", name));
+    writeFileSync(path, one.text);
   }
   spawnSync("git", ["-C", dir, "add", "."]);
   spawnSync("git", ["-C", dir, "-c", "user.name=b", "-c", "user.email=b@localhost", "commit", "-qm", "bench: cases"]);

@@ -1,11 +1,12 @@
 /**
  * The evidence is true: what a trial of a seeded, random rewrite predicts equals what happens when the same input runs on the rewritten
- * code in the workspace as it was before the recorded run. Limits: what a tool would answer that nobody called then, or that was called after
+ * code in the workspace as it was before the recorded run: its effects, and what then lies in the books (payees, tags), in the store (cards,
+ * notices) and at the bank (payments, summed). Limits: what a tool would answer that nobody called then, or that was called after
  * other acts; it is simulated or recalled, and said. Ids of runs, commits and audit lines are symbols.
  * Size: the rewrites and the workspaces they run in are most of it.
  */
 import { execFileSync } from "node:child_process";
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, expect, test } from "vitest";
@@ -18,11 +19,12 @@ import { effectsOf } from "../../runtime/evidence/effects.ts";
 import { codeOver } from "../../runtime/evidence/reached.ts";
 import { tryRun } from "../../runtime/evidence/trial.ts";
 import type { Effects, Recording } from "../../runtime/evidence/types.ts";
-import type { RunRecord } from "../../runtime/ports.ts";
-import { answer, business as demo, finish, run as runAgent } from "../agents/harness.ts";
+import type { Json, RunRecord } from "../../runtime/ports.ts";
+import { answer, business as demo, finish, rows, run as runAgent } from "../agents/harness.ts";
 import { STATEMENT } from "../engine/plugins.ts";
 import { type Workspace, closeAll, decide, host, removeAll, start, workspace } from "../engine/harness.ts";
 import { header } from "./trials.ts";
+import { type Reached, happened, predicted } from "./world.ts";
 
 afterAll(removeAll);
 
@@ -44,6 +46,8 @@ const ACCOUNTS = ["5010", "5020", "5030", "5040", "5070", "5090", "1010", "9999"
 const STATUSES = ["auto-confirmed", "pending-review", "user-confirmed"];
 const AMOUNTS = ["1.00", "0.01", "42.00", "120.00", "99999.99", "0.00", "-3.00"];
 
+const PAYEES = ["Eve", "", "ACME", "Amazon; Web", "pat"];
+
 /** What may become of any script. */
 const ANYWHERE: Rewrite[] = [
   [/\b(?:50\d0|1010|2100|4010)\b/g, (pick) => one(pick, ACCOUNTS)],
@@ -51,6 +55,7 @@ const ANYWHERE: Rewrite[] = [
   [/(?<=text: )"[A-Z. ]+"/g, (pick) => one(pick, ['"BLUE"', '"COFFEE"', '"GITHUB"', '"COMCAST"', '"E"', '"ACME"'])],
   [/\b0\.\d+\b/g, (pick) => one(pick, ["0.1", "0.5", "0.85", "0.95", "0.99"])],
   [/"\d+\.\d\d"/g, (pick) => JSON.stringify(one(pick, AMOUNTS))],
+  [/(?<=(?:vendor|counterparty|subject|text|to): )"[A-Za-z]+"/g, (pick) => JSON.stringify(one(pick, PAYEES))],
   [/\n(?=\(\{|const |[a-z]+_)/g, (pick) => one(pick, EXTRAS)],
   [/"[A-Z][A-Za-z ]+"/g, (pick, found) => (pick(2) === 0 ? `${found.slice(0, -1)} again"` : JSON.stringify(found.slice(1, 4)))],
   [/>=|<=|(?<![=<>-])[<>](?!=)/g, (pick) => one(pick, [">", ">=", "<", "<="])],
@@ -84,6 +89,7 @@ const EXTRAS = [
   `\nctx_emit({ event: "looked", payload: { n: 1 } });\n`,
   `\njournal_add_double({ date: "2026-10-05", description: "Extra", debit_account: 5030, credit_account: 1010, amount: "3.00", key: "extra" });\n`,
   `\nqueue_add_review({ description: "Look here", confidence: 0.5 });\n`,
+  `\njournal_add_double({ date: "2026-10-05", description: "With a payee", counterparty: "Eve | Sons", debit_account: 5030, credit_account: 1010, amount: "7.00", key: "payee", confidence: 0.4, note: "as told", evidence: "rule: EVE" });\n`,
   `\ndata_write({ path: "seen.txt", text: String(journal_query({ limit: 100 }).length) });\n`,
   `\ndata_write({ path: "balance.txt", text: JSON.stringify(journal_balance(1010)) });\n`,
   `\naudit_add({ subject: "Looked", text: "at " + ctx_today() });\n`,
@@ -140,6 +146,8 @@ interface Course {
   reset(): void;
   /** The agent's run to its end, everybody saying yes. */
   run(): Promise<RunRecord>;
+  /** What of this run has reached somebody outside. */
+  reached(run: RunRecord): Reached[];
 }
 
 async function compared(
@@ -187,6 +195,8 @@ async function compared(
     }
     const without: (keyof Effects)[] = trial.supposed.length > 0 ? ["result"] : [];
     expect({ now, ...told(trial.effects, without) }).toEqual({ now, ...told(real, without) });
+    if (end.status === "done")
+      expect({ now, ...predicted(trial.effects, "page") }).toEqual({ now, ...(await happened(opened, end, course.reached(end))) });
     if (canonicalJson(told(trial.effects)) !== canonicalJson(told(was))) counts.different++;
     const word = trial.effects.error?.code ?? trial.effects.outcome ?? "";
     counts.outcomes[word] = (counts.outcomes[word] ?? 0) + 1;
@@ -215,7 +225,13 @@ async function course(agent: string, files: Record<string, string>, loose: Recor
     opened,
     agent,
     rewrites: ANYWHERE,
+    reached: ({ id }) =>
+      (existsSync(join(at.dir, ".cleared/bank.jsonl")) ? at.read(".cleared/bank.jsonl").trim().split("\n") : [])
+        .map((line) => JSON.parse(line) as { what: string; key: string; params: Record<string, Json> })
+        .filter(({ what, key }) => key.startsWith(`${id}/`) && !what.startsWith("rate"))
+        .map(({ what, params }) => ({ tool: `bank_${what}`, params })),
     reset() {
+      forget(opened);
       at.git("reset", "-q", "--hard", base);
       rmSync(join(at.dir, "import/processed"), { recursive: true, force: true });
       place();
@@ -250,12 +266,14 @@ test("an agent that asks, pays and tells", { timeout: 300_000 }, async () => {
   const text = `${header("").replace(NARROW, USES)}
 const rate = bank_rate({ day: "one", failures: 0 }).rate;
 const payment = { to: "ACME", amount: "120.00" };
-const made = journal_add_double({ date: "2026-10-06", description: "Invoice of ACME", debit_account: 5030, credit_account: 2100, amount: "120.00", key: "invoice-7", status: "pending-review" });
+const second = { to: "ACME", amount: "20.00" };
+const made = journal_add_double({ date: "2026-10-06", description: "Invoice of ACME", counterparty: "ACME", note: "by mail", confidence: 0.8, debit_account: 5030, credit_account: 2100, amount: "120.00", key: "invoice-7", status: "pending-review" });
 queue_add_review({ entry_id: "pending", description: "ACME?", confidence: 0.5 });
 git_commit("import: invoice 7");
-const answer = approval_wait({ title: "Pay ACME?", calls: [{ tool: "bank_pay", params: payment }] });
+const answer = approval_wait({ title: "Pay ACME?", calls: [{ tool: "bank_pay", params: payment }, { tool: "bank_pay", params: second }] });
 const isPaid = answer.decision === "approved" && true;
 if (isPaid) bank_pay(payment);
+if (isPaid) bank_pay(second);
 journal_add_double({ date: "2026-10-07", description: "Paid", debit_account: 2100, credit_account: 1010, amount: "120.00", key: "payment-7", status: "auto-confirmed" });
 journal_update_status({ entry_id: made.entry_id, status: "auto-confirmed" });
 notify_send({ to: "pat", subject: "Paid", text: "at " + rate, channel: "page" });
@@ -285,7 +303,13 @@ test("invoice reconciliation, on the demo business", { timeout: 300_000 }, async
     opened: business.host,
     agent: "invoice_reconciliation",
     rewrites: PROCESS,
+    reached: () =>
+      rows(business, "select tool, params from change_log order by seq").map(({ tool, params }) => ({
+        tool: `erp/${String(tool)}`,
+        params: JSON.parse(String(params)) as Record<string, Json>,
+      })),
     reset() {
+      forget(business.host);
       git("reset", "-q", "--hard", base);
       restore(join(business.dir, ".cleared/erp.db"), pristine);
     },
@@ -298,6 +322,9 @@ test("invoice reconciliation, on the demo business", { timeout: 300_000 }, async
   expectEvidence(await compared(course, share(60), 3));
   await finish();
 });
+
+/** A card that is open already is not opened twice, whoever asks. */
+const forget = ({ database }: Host): void => void database.write(() => database.run("DELETE FROM cards"));
 
 /** The rows of a business as another file has them, under the server that has it open. */
 function restore(file: string, from: string): void {
