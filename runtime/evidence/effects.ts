@@ -30,6 +30,7 @@ function readEffects(run: RunRecord, steps: readonly Step[], primitives: Readonl
   };
   const entries = new Map<string, EntryEffect>();
   const approved: string[] = [];
+  const asked = new Set<string>();
   // What a run that failed had written since its last commit is nowhere, and neither are its cards and events.
   const lands = run.status === "failed" ? (steps.findLast(isCommit)?.seq ?? -1) : Number.POSITIVE_INFINITY;
   for (const step of steps) {
@@ -42,17 +43,21 @@ function readEffects(run: RunRecord, steps: readonly Step[], primitives: Readonl
       else if (change.op === "status") changed(change.id, (entry) => ({ ...entry, status: change.status }), change.status);
       else if (change.op === "remove") changed(change.id, () => null, "voided");
       else if (change.op === "file") effects.files[change.path] = change.text;
-      else if (change.op === "review") effects.reviews.push({ about: change.entry ?? change.title, title: change.title });
-      else if (change.op === "emit") effects.events.push({ event: change.event, payload: change.payload });
+      else if (change.op === "review") {
+        // An entry has one card, however often it is asked about.
+        if (change.entry === null || !asked.has(change.entry))
+          effects.reviews.push({ about: change.entry ?? change.title, title: change.title });
+        if (change.entry !== null) asked.add(change.entry);
+      } else if (change.op === "emit") effects.events.push({ event: change.event, payload: change.payload });
       else if (change.op === "propose")
         effects.events.push({ event: "proposal", payload: { title: change.title, reason: change.reason, files: change.files } });
       else if (change.op === "entered") effects.state = change.state;
       else if (change.op === "verdict") effects.verdicts.push(told(step, change.verdict));
-      else if (change.op === "answered") effects.gates.push({ title: asked(step).title ?? step.name, calls: [], form: true });
+      else if (change.op === "answered") effects.gates.push({ title: question(step).title ?? step.name, calls: [], form: true });
       else if (change.op === "decided") {
         effects.gates.push({
-          title: asked(step).title ?? `Allow ${call?.tool}?`,
-          calls: asked(step).calls ?? (acts && call !== null ? [call] : []),
+          title: question(step).title ?? `Allow ${call?.tool}?`,
+          calls: question(step).calls ?? (acts && call !== null ? [call] : []),
         });
         if (change.decision !== "rejected") approved.push(...change.calls.map((one) => callsKey([one])));
       }
@@ -112,7 +117,7 @@ export const legLines = (legs: readonly { account: string; amount: string; curre
   legs.map(({ account, amount, currency }) => `${account} ${amount} ${currency}`);
 
 /** What a control call asks a person, if it does. */
-function asked(step: Step): { title?: string; calls?: Call[] } {
+function question(step: Step): { title?: string; calls?: Call[] } {
   if (step.effect !== "control") return {};
   const { title, calls, reason } = JSON.parse(step.params) as { title?: string; calls?: Call[]; reason?: string };
   const named = title ?? reason;
