@@ -864,19 +864,35 @@ export type Flow =
   | { run: number }
   | { later: number };
 
-/** What a script's text shows of what it can do (sandbox/survey.ts): for comparing two versions of it. */
+/**
+ * What a script's text shows of what it can do (sandbox/survey.ts): for comparing two versions of it. A *form* is an expression as one text
+ * without comments, brackets and types; the script's own names stand in it between two U+0001, literals between U+0002, widths of a step
+ * through a list between U+0003. Two names are the same where their definitions are, whatever they are called.
+ */
 export interface Survey {
-  /** Texts, numbers and booleans; `path`: the names they stand under, from the nearest variable or call: `rules.confidence`. */
-  literals: { value: string | number | boolean; path: string; line: number }[];
   /**
-   * Values of the keys that were asked for. fixed: literal in every case. means: changes when what decides the value does; when: also when
-   * the conditions under which it is given do. tool: the literal `tool` in the same object, or null.
+   * Texts, numbers and booleans. path: the names they stand under, from the nearest variable or call: `rules.confidence`. row: number of the
+   * object they stand in, where that is one of a list. compared: only ever compared with, as far as the text tells. tool: the literal `tool`
+   * whose call they are part of, or null.
    */
-  fields: { name: string; fixed: boolean; means: string; when: string; tool: string | null; line: number; shown: string }[];
+  literals: { value: string | number | boolean; path: string; row: number | null; compared: boolean; tool: string | null; line: number }[];
+  /** What each name of the script is given, in the order of the text. body: a function of several statements. */
+  names: Record<string, { form: string; shown: string; line: number; body?: true }[]>;
+  /** Computed values of keys, bare parameters of calls (path ends in "."), what is spread into an object ("..."). fixed: literal in every case. */
+  fields: { path: string; form: string; fixed: boolean; tool: string | null; line: number; shown: string }[];
+  /** What is put into lists, one by one. */
+  puts: { list: string; tests: SurveyTest[]; line: number }[];
   /** Lines that give objects keys which do not stand in the text. */
   built: number[];
-  /** By index of `Compiled.calls`. means: changes when what decides whether the call is made does; "" when nothing does. texts: in its arguments. */
-  when: { means: string; shown: string; texts: string[] }[];
+  /** By index of `Compiled.calls`. tests: what decides whether the call is made, outermost first. texts: literals in its arguments. */
+  when: { tests: SurveyTest[]; texts: string[] }[];
+}
+
+/** A condition; "not": it does not hold. each: how often a loop goes round. */
+export interface SurveyTest {
+  form: string;
+  shown: string;
+  kind: "if" | "not" | "each";
 }
 
 export interface Finding {
@@ -941,11 +957,11 @@ export type JobEnd =
 export interface Sandbox {
   /**
    * Lint (unless told not to), strip and rewrite in a child that is recycled on a crash. Cached by blob, kind and lint.
-   * survey: keys whose values are told; without it there is no survey.
+   * survey: what the text shows is told, too.
    */
   compile(
     source: string,
-    options: { file: string; blob: string; lint: boolean; primitives: readonly string[]; survey?: readonly string[] },
+    options: { file: string; blob: string; lint: boolean; primitives: readonly string[]; survey?: true },
   ): Promise<{ compiled: Compiled | null; findings: Finding[]; survey?: Survey }>;
   execute(job: Job): Promise<JobEnd>;
   /**

@@ -22,7 +22,7 @@ import { problemsOf } from "./paths.ts";
 import type { Around } from "./program.ts";
 import { OPEN, type ProposalStore, createProposals } from "./store.ts";
 import type { Proposal, Report } from "./types.ts";
-import { demandsOf, wideningOf } from "./widening.ts";
+import { changesOf, demandsOf } from "./widening.ts";
 
 /** What preparing needs of a workspace; the composition root makes it of its host. */
 export interface Preparing extends ApplyWorld, Bench {
@@ -108,7 +108,7 @@ async function reportOf(world: Preparing, proposal: Proposal, { on, base, tree, 
   const checks = await runChecks(subject, [form, ...STATIC_CHECKS, ...dryChecks(world)]);
   const compiles = checks.every(({ check, status }) => status !== "failed" || !["paths", "config", "header", "lint"].includes(check));
   const agents = compiles ? subject.files.map((file) => file.slice(AGENTS.length).replace(/\.ts$/, "")) : [];
-  const widening = await wideningOf(base, tree, paths, world.around);
+  const { widening, changes } = await changesOf(base, tree, paths, world.around);
 
   // Tried only once the scripts compile: what cannot run has nothing to show.
   let held: Ratchet = { passed: 0, failed: [], open: [], fixed: [], untried: [], results: [] };
@@ -130,6 +130,7 @@ async function reportOf(world: Preparing, proposal: Proposal, { on, base, tree, 
     names: await namesOf(proposal.files, base, tree),
     checks,
     widening,
+    changes,
     backtests,
     cases: { passed: held.passed, failed: held.failed, open: held.open, fixed: held.fixed, untried: held.untried },
     dryRun: (await dryRunsOf(subject, world)).map(({ agent, lines }) => ({ agent, lines })),

@@ -3,9 +3,10 @@
  * Nothing is executed; what cannot be compiled is said, never guessed.
  */
 import { accessOf } from "../checks/states.ts";
-import type { Access, Compiled, Effect, Sandbox, Survey, ToolClass, Tree } from "../ports.ts";
+import type { Access, Compiled, Effect, Sandbox, Survey, SurveyTest, ToolClass, Tree } from "../ports.ts";
 import type { Registry } from "../registry.ts";
 import type { DiskCache } from "../sandbox/disk-cache.ts";
+import { NAME, renamed } from "../sandbox/form-marks.ts";
 import { type Header, parseHeader } from "../sandbox/header.ts";
 import { classify } from "../tools/classify.ts";
 import type { Trust } from "../workspace/config.ts";
@@ -31,10 +32,8 @@ export interface Site {
   role: Role;
   file: string;
   line: number;
-  /** Changes when what decides whether the call is made does. */
-  means: string;
-  /** The condition as it is written, or "". */
-  shown: string;
+  /** What decides whether the call is made. */
+  tests: SurveyTest[];
 }
 
 export interface Program {
@@ -46,13 +45,13 @@ export interface Program {
   sites: Site[];
   calls: (Compiled["calls"][number] & { effect: Effect | null; access: Access | null })[];
   literals: (Survey["literals"][number] & { file: string })[];
+  /** By `FILE:NAME`, as forms have them here. */
+  names: Map<string, Survey["names"][string]>;
   fields: (Survey["fields"][number] & { file: string })[];
+  puts: (Survey["puts"][number] & { file: string })[];
   built: { file: string; line: number }[];
   files: ReadonlySet<string>;
 }
-
-/** Keys whose values decide what is called, who is told, and whether a person is asked. */
-const KEYS = ["tool", "params", "calls", "amount", "to", "channel", "status", "ask", "required", "level", "agent"];
 
 /** A tool's class by trust.yaml and its name: what may write counts as writing. */
 export function classIn({ mcp }: Pick<Trust, "mcp">): (tool: string) => { class: ToolClass; why: string } {
@@ -81,10 +80,10 @@ export async function programAt(tree: Tree, file: string, around: Around): Promi
     const path = queue.pop() ?? "";
     const text = parts.has(path) ? null : await tree.read(path);
     if (text === null) continue;
-    const options = { file: path, blob: (await tree.blob(path)) ?? "", lint: false, primitives: registry.names(), survey: KEYS };
+    const options = { file: path, blob: (await tree.blob(path)) ?? "", lint: false, primitives: registry.names(), survey: true as const };
     const { compiled, survey, findings } = await around.sandbox.compile(text, options);
     if (compiled === null || survey === undefined) return { problem: findings[0]?.message ?? "It cannot be read." };
-    parts.set(path, { compiled, survey });
+    parts.set(path, { compiled, survey: inFile(survey, path) });
     queue.push(...compiled.scripts.map(scriptFile));
   }
   const title = header?.name ?? file.replace(/^scripts\//, "the script ").replace(/\.ts$/, "");
@@ -100,19 +99,28 @@ export async function programAt(tree: Tree, file: string, around: Around): Promi
         return { ...call, effect: primitive?.effect ?? null, access: primitive?.access ?? null };
       }),
     ),
-    literals: [...headerLiterals(header, file), ...at(({ literals }) => literals)],
+    literals: at(({ literals }) => literals),
+    names: new Map(all.flatMap(([path, { survey }]) => Object.entries(survey.names).map(([name, given]) => [`${path}:${name}`, given]))),
     fields: at(({ fields }) => fields),
+    puts: at(({ puts }) => puts),
     built: at(({ built }) => built.map((line) => ({ line }))),
   };
 }
 
-/** Defaults of the input are values of the script, too. */
-function headerLiterals(header: Header | null, file: string): Program["literals"] {
-  const texts = (value: unknown): string[] =>
-    typeof value === "string" ? [value] : typeof value === "object" && value !== null ? Object.values(value).flatMap(texts) : [];
-  return Object.entries(header?.input ?? {}).flatMap(([path, { default: value, enum: all }]) =>
-    texts([value, all]).map((text) => ({ value: text, path, line: 1, file })),
-  );
+/** Names of one file are told apart from those of another. */
+function inFile(survey: Survey, file: string): Survey {
+  const own = (form: string): string => renamed(form, (name) => `${NAME}${file}:${name}${NAME}`);
+  const tests = (all: readonly SurveyTest[]) => all.map((one) => ({ ...one, form: own(one.form) }));
+  return {
+    ...survey,
+    literals: survey.literals.map((one) => ({ ...one, path: own(one.path) })),
+    names: Object.fromEntries(
+      Object.entries(survey.names).map(([name, all]) => [name, all.map((one) => ({ ...one, form: own(one.form) }))]),
+    ),
+    fields: survey.fields.map((one) => ({ ...one, path: own(one.path), form: own(one.form) })),
+    puts: survey.puts.map((one) => ({ ...one, list: own(one.list), tests: tests(one.tests) })),
+    when: survey.when.map((one) => ({ ...one, tests: tests(one.tests) })),
+  };
 }
 
 type Parts = ReadonlyMap<string, { compiled: Compiled; survey: Survey }>;
@@ -136,22 +144,24 @@ function sitesOf(parts: Parts, registry: Registry, toolClass: (tool: string) => 
     if (above.length === 0) roles.set(file, all);
     return all;
   };
-  return [...parts].flatMap(([file, { compiled, survey }]) =>
-    compiled.calls.flatMap((call, index): Site[] => {
-      const { means = "", shown = "", texts = [] } = survey.when[index] ?? {};
-      const place = { file, line: call.at.line ?? 1, means, shown };
-      const name = call.name === "script_run" ? (call.given[""] ?? call.given["name"]) : undefined;
-      if (name === undefined) {
-        const role = own(call);
-        return role === null ? [] : [{ what: call.name, role, ...place }];
-      }
-      const tools = texts.filter((text) => TOOL.test(text));
-      const reads = tools.length > 0 && tools.every((tool) => toolClass(tool).class === "read");
-      return of(scriptFile(name))
-        .filter((role) => !(reads && role === "acts"))
-        .map((role) => ({ what: `${SCRIPTS}${name}`, role, ...place }));
-    }),
-  );
+  const siteOf = (call: Compiled["calls"][number], texts: readonly string[]): { what: string; roles: Role[] } => {
+    const name = call.name === "script_run" ? (call.given[""] ?? call.given["name"]) : undefined;
+    if (name === undefined) return { what: call.name, roles: [own(call) ?? []].flat() };
+    const tools = texts.filter((text) => TOOL.test(text));
+    const reads = tools.length > 0 && tools.every((tool) => toolClass(tool).class === "read");
+    return { what: `${SCRIPTS}${name}`, roles: of(scriptFile(name)).filter((role) => !(reads && role === "acts")) };
+  };
+  return [...parts].flatMap(([file, { compiled, survey }]) => {
+    const asked = new Set<string>();
+    return compiled.calls.flatMap((call, index): Site[] => {
+      const { tests = [], texts = [] } = survey.when[index] ?? {};
+      const { what, roles: all } = siteOf(call, texts);
+      // That somebody was asked before is part of what decides an act.
+      const after = [...asked].map((one): SurveyTest => ({ form: `after ${one}`, shown: `after ${one}`, kind: "if" }));
+      if (all.includes("asks") || all.includes("judges")) asked.add(what);
+      return all.map((role) => ({ what, role, file, line: call.at.line ?? 1, tests: role === "acts" ? [...tests, ...after] : tests }));
+    });
+  });
 }
 
 /** `SERVER/NAME`, as tools are called. */

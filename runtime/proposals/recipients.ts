@@ -17,8 +17,8 @@ const BARE_HOST =
   /^(?:[a-z0-9-]{1,63}\.)+(?:[a-z]{2}|com|net|org|info|biz|dev|app|cloud|shop|online|site|example|test)(?::\d+)?(?:\/\S*)?$/i;
 const FILE_NAME = /\.(?:ts|js|md|gz|py|sh)$/i;
 const IP = /^(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?$/;
-/** Dotted words that are no host: keys of config.yaml, names of events. */
-const DOTTED = /^(?:config_get|ctx_emit)(?:\.|$)/;
+/** Where a bare word such as shop.example is an address and not the text of a vendor: by its key, or in a call that reaches outside. */
+const ADDRESS = /(?:^|[._])(?:ur[il]|host|domain|end_?point|server|site|address|webhook|callback)s?$|^(?:mcp|notify|agent)_/i;
 
 /** Recipients a literal names. */
 export function recipientsIn({ value, path }: Written): string[] {
@@ -32,6 +32,6 @@ export function recipientsIn({ value, path }: Written): string[] {
 export function hostsIn({ value, path }: Written): string[] {
   if (typeof value !== "string") return [];
   const hosts = [...value.matchAll(URL_HOST)].map(([, host]) => (host ?? "").toLowerCase());
-  const bare = (BARE_HOST.test(value) && !FILE_NAME.test(value) && !DOTTED.test(path)) || IP.test(value);
+  const bare = (ADDRESS.test(path) && BARE_HOST.test(value) && !FILE_NAME.test(value)) || IP.test(value);
   return bare ? [...hosts, value.toLowerCase()] : hosts;
 }

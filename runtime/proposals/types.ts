@@ -57,11 +57,24 @@ export interface Proposal {
 
 export type { WideningKind };
 
-export interface Widening {
-  kind: WideningKind;
-  /** One line for the card, in plain words. */
+/** What a change says otherwise, when it widens nothing. */
+export type ChangeKind = WideningKind | "account" | "rate" | "value" | "condition" | "text" | "header" | "code";
+
+/** One line for the card, in plain words. */
+export interface TextChange {
+  kind: ChangeKind;
   text: string;
   at: { file: string; line?: number } | null;
+}
+
+export interface Widening extends TextChange {
+  kind: WideningKind;
+}
+
+/** What the files of a change say otherwise than before: what of it widens, and the rest. */
+export interface Changed {
+  widening: Widening[];
+  changes: TextChange[];
 }
 
 /** What is known of a proposal: everything its card is written from. */
@@ -71,6 +84,8 @@ export interface Report {
   at: number;
   checks: CheckResult[];
   widening: Widening[];
+  /** What else its files say otherwise. */
+  changes?: TextChange[];
   /** One for each agent the change reaches. */
   backtests: BacktestReport[];
   /** untried: of which nobody can tell whether they hold, because their recording is not here or does not answer; told with the check. */

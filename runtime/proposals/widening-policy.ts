@@ -9,18 +9,18 @@ import type { Scope } from "../policy/evaluate.ts";
 import type { Rule } from "../policy/verdict.ts";
 import { STRICTNESS } from "../states.ts";
 import type { Pack } from "../workspace/policies.ts";
-import type { Widening } from "./types.ts";
+import type { SettingLine } from "./widening-settings.ts";
 
 const NEW = "threshold.now_";
 
-/** @param lineOf the line of the new text where a rule, threshold or case stands */
-export function policyWidening(was: Pack, now: Pack, ladder: Ladder, lineOf: (word: string) => number | undefined): Widening[] {
-  const file = now.set.source;
-  const found: Widening[] = [];
-  const say = (kind: "policy" | "case", text: string, word: string): void => {
-    const line = lineOf(word);
-    found.push({ kind, text: `${now.process}: ${text}`, at: { file, ...(line === undefined ? {} : { line }) } });
+/** `key` of a line: the rule, threshold or case it is about. */
+export function policyWidening(was: Pack, now: Pack, ladder: Ladder): SettingLine[] {
+  const found: SettingLine[] = [];
+  const say = (kind: "policy" | "case", text: string, key: string): void => {
+    found.push({ kind, widens: true, text: `${now.process}: ${text}`, key });
   };
+  const tell = (kind: "value", text: string, key: string): void =>
+    void found.push({ kind, widens: false, text: `${now.process}: ${text}`, key });
   // One scope with the thresholds of both: those of the new pack under another name.
   const renamed = Object.fromEntries(Object.entries(now.set.thresholds).map(([key, value]) => [`now_${key}`, value]));
   const scope: Scope = { ...was.set, thresholds: { ...was.set.thresholds, ...renamed } };
@@ -31,10 +31,15 @@ export function policyWidening(was: Pack, now: Pack, ladder: Ladder, lineOf: (wo
 
   const moved = new Set<string>();
   for (const rule of was.set.rules) {
-    if (rules.some((one) => demandsAtLeast(one, rule, ladder) && implies(rule, one, scope))) continue;
     const other = rules.find(({ id }) => id === rule.id);
+    if (rules.some((one) => demandsAtLeast(one, rule, ladder) && implies(rule, one, scope))) {
+      const [before, after] = [print(rule.when), other === undefined ? "" : print(withOld(other.when))];
+      if (other !== undefined && after !== before && !implies(other, rule, scope))
+        tell("value", `${rule.id} applies in more cases (${after}; before: ${before})`, rule.id);
+      continue;
+    }
     if (other === undefined) {
-      say("policy", `the rule ${rule.id} is removed (${rule.description})`, "rules");
+      say("policy", `the rule ${rule.id} is removed (${rule.description})`, rule.id);
       continue;
     }
     for (const text of milder(rule, other, ladder)) say("policy", `${rule.id} ${text}`, rule.id);
@@ -59,7 +64,7 @@ export function policyWidening(was: Pack, now: Pack, ladder: Ladder, lineOf: (wo
   const cases = new Map(now.cases.map((one) => [one.name, JSON.stringify(one)]));
   for (const one of was.cases) {
     const kept = cases.get(one.name);
-    if (kept === undefined) say("case", `its case "${one.name}" is removed`, "cases");
+    if (kept === undefined) say("case", `its case "${one.name}" is removed`, one.name);
     else if (kept !== JSON.stringify(one)) say("case", `its case "${one.name}" expects something else`, one.name);
   }
   return found;

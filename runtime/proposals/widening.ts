@@ -1,45 +1,56 @@
 /**
- * What a change widens: more rights, fewer gates, milder rules. Computed from the two trees, never declared, and nothing is executed; each
- * is one line with its place. What cannot be compared is told as widened. Also what trust.yaml demands of whoever decides on it.
+ * What a change says otherwise than before, and what of it widens: more rights, fewer gates, milder rules. Computed from the two trees, never
+ * declared, and nothing is executed; each is one line with its place. What cannot be compared is told as widened. Also what trust.yaml
+ * demands of whoever decides on it.
  */
 import { type Ladder, ladderSchema, strictest } from "../policy/levels.ts";
-import type { Tree } from "../ports.ts";
+import type { Json, Tree } from "../ports.ts";
 import { readYaml } from "../sandbox/yaml-text.ts";
 import { type Config, type Trust, parseConfig } from "../workspace/config.ts";
-import { AGENTS, CASES, CONFIG, IMPORTERS, POLICIES, SCRIPTS } from "../workspace/layout.ts";
+import { AGENTS, CASES, CONFIG, IMPORTERS, KNOWLEDGE, MAIN_JOURNAL, POLICIES, SCRIPTS } from "../workspace/layout.ts";
+import { parseMain } from "../workspace/main-journal.ts";
 import { parsePack } from "../workspace/policies.ts";
 import { type Around, type Program, programAt } from "./program.ts";
-import type { Report, Widening } from "./types.ts";
-import { configWidening } from "./widening-config.ts";
+import type { Changed, Report, TextChange, Widening } from "./types.ts";
+import { type Asked, codeWidening } from "./widening-code.ts";
+import { headerWidening } from "./widening-header.ts";
 import { policyWidening } from "./widening-policy.ts";
-import { programWidening } from "./widening-scripts.ts";
+import { type SettingLine, configWidening, dialectWidening, policyRest, textWidening } from "./widening-settings.ts";
 
 // As in the starter config.yaml, where a workspace sets none.
 const AUTO_CONFIRM = 0.95;
 
-/** Every widening between two trees, of the files that differ: `paths`. In the order of the paths. */
-export async function wideningOf(base: Tree, tree: Tree, paths: readonly string[], around: Around): Promise<Widening[]> {
+type Line = TextChange & { widens: boolean };
+
+/** Everything that the files `paths` say otherwise in `tree` than in `base`, in the order of the paths. */
+export async function changesOf(base: Tree, tree: Tree, paths: readonly string[], around: Around): Promise<Changed> {
   const configs = await Promise.all([base, tree].map((one) => configAt(one, around)));
   const ladder = configs[1]?.policy ?? configs[0]?.policy ?? ladderSchema.parse({});
-  const confirm = Number(configs[0]?.thresholds["auto_confirm"] ?? AUTO_CONFIRM);
-  const found: Widening[] = [];
-  const touched = new Set(paths);
+  const autoConfirm = Number(configs[0]?.thresholds["auto_confirm"] ?? AUTO_CONFIRM);
+  const chart = parseMain((await tree.read(MAIN_JOURNAL)) ?? "").byWord;
+  const asked: Asked = { ...around, autoConfirm, account: (word) => chart.get(word)?.name ?? null };
+  const found: Line[] = [];
   for (const path of paths) {
-    const [was, now] = [await base.blob(path), await tree.blob(path)];
-    if (was === now) continue;
-    if (path === CONFIG) found.push(...(await settings(configs[0] ?? null, configs[1] ?? null, tree)));
-    else if (isPack(path)) found.push(...(await policy(base, tree, path, ladder, around)));
-    else if (isScript(path)) found.push(...(await script(base, tree, path, around, confirm)));
+    if ((await base.blob(path)) === (await tree.blob(path))) continue;
+    const [was, now] = [await base.read(path), await tree.read(path)];
+    if (path === CONFIG) found.push(...settings(configs[0] ?? null, configs[1] ?? null, now));
+    else if (path.startsWith(POLICIES)) found.push(...policy(path, was, now, ladder, around));
+    else if (isScript(path)) found.push(...(await script(base, tree, path, asked)));
     else if (path.startsWith(CASES)) found.push(...retired(path, was, now));
-    else if (path.startsWith(IMPORTERS) && was !== null)
-      found.push({ kind: "setting", text: `how statements are read by ${path} changes`, at: { file: path } });
+    else if (path.startsWith(IMPORTERS)) found.push(...dialect(path, was, now));
+    else if (path.startsWith(KNOWLEDGE)) found.push(...placed(textWidening(path, was, now), path, now));
   }
-  found.push(...(await orphans(base, tree, touched, around)));
-  return once(found);
+  found.push(...(await orphans(base, tree, new Set(paths), around)));
+  const all = once(found);
+  const told = ({ widens: _, ...one }: Line) => one;
+  return {
+    widening: all.filter(({ widens }) => widens).map((one) => told(one) as Widening),
+    changes: all.filter(({ widens }) => !widens).map(told),
+  };
 }
 
 const isScript = (path: string): boolean => /^(?:agents\/[^/]+|scripts\/.+)\.ts$/.test(path);
-const isPack = (path: string): boolean => path.startsWith(POLICIES) && path.endsWith(".yaml");
+const widening = (kind: Widening["kind"], text: string, file: string): Line => ({ kind, widens: true, text, at: { file } });
 
 async function configAt(tree: Tree, { cache }: Around): Promise<Config | null> {
   try {
@@ -49,53 +60,96 @@ async function configAt(tree: Tree, { cache }: Around): Promise<Config | null> {
   }
 }
 
-async function settings(was: Config | null, now: Config | null, tree: Tree): Promise<Widening[]> {
-  if (was === null || now === null)
-    return [{ kind: "setting", text: "config.yaml cannot be compared: compare by hand", at: { file: CONFIG } }];
-  const yaml = readYaml((await tree.read(CONFIG)) ?? "", { file: CONFIG, code: "CONFIG_INVALID", maxLength: 262_144 });
-  return configWidening(was, now, (key) => yaml.at(key.split(".")).line);
+/** Lines with their place in the text of now: where the last part of the key stands. */
+function placed(lines: readonly SettingLine[], file: string, text: string | null): Line[] {
+  const rows = (text ?? "").split("\n");
+  return lines.map(({ key, ...one }) => {
+    const word = key.startsWith("thresholds.")
+      ? key.slice("thresholds.".length)
+      : (/\[([^\]]+)\][^[]*$/.exec(key)?.[1] ?? key.split(".").at(-1) ?? key);
+    const line = rows.findIndex((row) => new RegExp(`(?:^|[^\\w])${RegExp.escape(word)}(?:$|[^\\w])`).test(row)) + 1;
+    return { ...one, at: { file, ...(line > 0 ? { line } : {}) } };
+  });
 }
 
-async function policy(base: Tree, tree: Tree, path: string, ladder: Ladder, around: Around): Promise<Widening[]> {
-  const [before, after] = [await base.read(path), await tree.read(path)];
-  const name = path.slice(POLICIES.length, -".yaml".length);
-  if (before === null) return [];
-  if (after === null) return [{ kind: "policy", text: `the policy ${name} is removed with all its rules`, at: { file: path } }];
+function settings(was: Config | null, now: Config | null, text: string | null): Line[] {
+  if (was === null || now === null) return [widening("setting", "config.yaml cannot be compared: compare by hand", CONFIG)];
+  const yaml = readYaml(text ?? "", { file: CONFIG, code: "CONFIG_INVALID", maxLength: 262_144 });
+  return configWidening(was, now).map(({ key, ...one }) => {
+    const { line } = yaml.at(key.replace(/\[.*/, "").split("."));
+    return { ...one, at: { file: CONFIG, ...(line === undefined ? {} : { line }) } };
+  });
+}
+
+function policy(path: string, was: string | null, now: string | null, ladder: Ladder, { cache }: Around): Line[] {
+  const name = path.slice(POLICIES.length).replace(/\.yaml$/, "");
+  if (was === null) return [];
+  if (now === null) return [widening("policy", `the policy ${name} is removed with all its rules`, path)];
   try {
-    const read = (text: string) => parsePack(text, path, ladder, around.cache);
-    const lines = after.split("\n");
-    const lineOf = (word: string) => lines.findIndex((line) => new RegExp(`\\b${RegExp.escape(word)}\\b`).test(line)) + 1 || undefined;
-    return policyWidening(read(before), read(after), ladder, lineOf);
+    const [before, after] = [was, now].map((text) => parsePack(text, path, ladder, cache)) as [
+      ReturnType<typeof parsePack>,
+      ReturnType<typeof parsePack>,
+    ];
+    const [old, fresh] = [was, now].map(
+      (text) => readYaml(text, { file: path, code: "POLICY_INVALID", maxLength: 262_144 }).value as Json,
+    ) as [Json, Json];
+    const milder = policyWidening(before, after, ladder);
+    return placed([...milder, ...policyRest(name, old, fresh, new Set(milder.map(({ key }) => key)))], path, now);
   } catch {
     // A pack with an error is refused by its own check; here it only must not pass as unchanged.
-    return [{ kind: "policy", text: `the policy ${name} cannot be compared: compare by hand`, at: { file: path } }];
+    return [widening("policy", `the policy ${name} cannot be compared: compare by hand`, path)];
   }
 }
 
-async function script(base: Tree, tree: Tree, path: string, around: Around, confirm: number): Promise<Widening[]> {
-  const now = await programAt(tree, path, around);
-  if (now === null) return [];
-  if ("problem" in now)
-    return [
-      { kind: "command", text: `${path} cannot be read, so nobody knows what it may do: ${now.problem.slice(0, 200)}`, at: { file: path } },
-    ];
-  const was = await programAt(base, path, around);
-  return programWidening(was === null || "problem" in was ? null : was, now, around, confirm);
+function dialect(path: string, was: string | null, now: string | null): Line[] {
+  const name = path.slice(IMPORTERS.length).replace(/\.yaml$/, "");
+  const read = (text: string | null) =>
+    text === null ? null : (readYaml(text, { file: path, code: "CONFIG_INVALID", maxLength: 262_144 }).value as Json);
+  try {
+    return placed(dialectWidening(name, read(was), read(now)), path, now);
+  } catch {
+    return [widening("setting", `how statements are read by ${name} cannot be compared: compare by hand`, path)];
+  }
 }
 
-function retired(path: string, was: string | null, now: string | null): Widening[] {
+async function script(base: Tree, tree: Tree, path: string, asked: Asked): Promise<Line[]> {
+  const now = await programAt(tree, path, asked);
+  const then = await programAt(base, path, asked);
+  const was = then === null || "problem" in then ? null : then;
+  if (now === null)
+    return was === null
+      ? []
+      : [
+          {
+            kind: "code",
+            widens: false,
+            text: `${was.title} is removed${was.header?.trigger.length ? ": nothing starts it any more" : ""}`,
+            at: { file: path },
+          },
+        ];
+  if ("problem" in now)
+    return [widening("command", `${path} cannot be read, so nobody knows what it may do: ${now.problem.slice(0, 200)}`, path)];
+  const found: Line[] = [];
+  // By the name it had: a new one could say anything.
+  const title = (was ?? now).title;
+  const line = (key: string) => now.source.split("\n").findIndex((row) => new RegExp(`^[\\s*]*${key}\\s*:`).test(row)) + 1;
+  if (now.header !== null)
+    await headerWidening(was?.header ?? null, now.header, asked, ({ text, ...one }, key) => {
+      found.push({ ...one, text: `${title}: ${text}`, at: { file: path, ...(line(key) > 0 ? { line: line(key) } : {}) } });
+    });
+  codeWidening(was, now, asked, (kind, widens, text, at) => {
+    found.push({ kind, widens, text: `${title}: ${text}`, at: { file: at.file, ...(at.line === undefined ? {} : { line: at.line }) } });
+  });
+  return found;
+}
+
+function retired(path: string, was: string | null, now: string | null): Line[] {
   if (was === null) return [];
-  return [
-    {
-      kind: "case",
-      text: `the case ${path} is ${now === null ? "retired" : "changed"}: what it froze is no longer checked`,
-      at: { file: path },
-    },
-  ];
+  return [widening("case", `the case ${path} is ${now === null ? "retired" : "changed"}: what it froze is no longer checked`, path)];
 }
 
 /** Agents and scripts that are gone while others still call them, or wait for what they tell. */
-async function orphans(base: Tree, tree: Tree, touched: ReadonlySet<string>, around: Around): Promise<Widening[]> {
+async function orphans(base: Tree, tree: Tree, touched: ReadonlySet<string>, around: Around): Promise<Line[]> {
   const gone: string[] = [];
   for (const path of touched) if (isScript(path) && (await base.blob(path)) !== null && (await tree.blob(path)) === null) gone.push(path);
   if (gone.length === 0) return [];
@@ -104,17 +158,10 @@ async function orphans(base: Tree, tree: Tree, touched: ReadonlySet<string>, aro
     const program = isScript(path) ? await programAt(tree, path, around) : null;
     if (program !== null && !("problem" in program)) for (const [lost, all] of callers) if (calls(program, lost)) all.push(path);
   }
-  return [...callers].flatMap(([path, all]): Widening[] =>
-    all.length === 0
-      ? []
-      : [
-          {
-            kind: "command",
-            text: `${path} is gone while ${all.slice(0, 5).join(", ")}${all.length > 5 ? ` and ${all.length - 5} more` : ""} still call it`,
-            at: { file: path },
-          },
-        ],
-  );
+  return [...callers].flatMap(([path, all]) => {
+    const more = all.length > 5 ? ` and ${all.length - 5} more` : "";
+    return all.length === 0 ? [] : [widening("command", `${path} is gone while ${all.slice(0, 5).join(", ")}${more} still call it`, path)];
+  });
 }
 
 function calls({ calls: all, header }: Program, lost: string): boolean {
@@ -124,7 +171,7 @@ function calls({ calls: all, header }: Program, lost: string): boolean {
 }
 
 /** A script that several agents run is told of once. */
-function once(found: readonly Widening[]): Widening[] {
+function once(found: readonly Line[]): Line[] {
   const seen = new Set<string>();
   return found.filter(({ kind, text, at }) => {
     const key = `${kind} ${at?.file}:${at?.line} ${text.slice(text.indexOf(": ") + 1)}`;
@@ -134,12 +181,12 @@ function once(found: readonly Widening[]): Widening[] {
 
 /** Who must decide on a change, by trust.yaml `changes:`; `any` counts for every change, also one that widens nothing. */
 export function demandsOf(
-  widening: readonly Widening[],
+  widened: readonly Widening[],
   trust: Pick<Trust, "changes">,
   ladder: Ladder,
 ): Pick<Report, "level" | "levels" | "approvals"> {
   const { levels, approvals, two_people_for } = trust.changes;
-  const kinds = new Set(widening.map(({ kind }) => kind));
+  const kinds = new Set(widened.map(({ kind }) => kind));
   const demanded = Object.entries(levels).flatMap(([kind, level]) =>
     kind === "any" || kinds.has(kind as Widening["kind"]) ? [level] : [],
   );

@@ -46,7 +46,7 @@ for (;;) {
   writeFrame(FD, encodeFrame(FRAME.COMPILED, result));
 }
 
-function compile(source: string, { file, blob, lint, primitives, survey: keys }: CompileOptions): CompileResult {
+function compile(source: string, { file, blob, lint, primitives, survey }: CompileOptions): CompileResult {
   const wrapped = PARSE_PREFIX + source + SUFFIX;
   const place = createPlaces(wrapped, PARSE_PREFIX.length, file);
   const refused = (findings: Finding[]): CompileResult => ({ compiled: null, findings });
@@ -86,9 +86,9 @@ function compile(source: string, { file, blob, lint, primitives, survey: keys }:
   const calls = found.calls.map((call, i) => ({ ...call, given: given[i] ?? {} }));
   const guards = guardsOf(body, found.sites, place);
   const compiled = { file, blob, ...rewritten, scripts: found.scripts, calls, flow: { main, functions }, guards };
-  if (keys === undefined) return { compiled, findings: [] };
+  if (survey !== true) return { compiled, findings: [] };
   const line = (offset: number): number => place(offset).line ?? 1;
-  return { compiled, findings: [], survey: surveyOf(body, { text: wrapped, sites: found.sites, line, keys, primitives }) };
+  return { compiled, findings: [], survey: surveyOf(body, { text: wrapped, sites: found.sites, line, primitives }) };
 }
 
 /** Statements of the script when the program is exactly `"use strict"; __run(function(input){ ... })`. */

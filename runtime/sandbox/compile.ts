@@ -21,8 +21,8 @@ export interface CompileOptions {
   blob: string;
   lint: boolean;
   primitives: readonly string[];
-  /** Keys whose values the survey tells; without it there is none. */
-  survey?: readonly string[];
+  /** What the text shows is told, too. */
+  survey?: true;
 }
 
 export interface CompileResult {
@@ -100,7 +100,7 @@ export function createCompiler(disk?: DiskCache, sourceBytes?: (file: string) =>
     compile(source, options) {
       const early = prescan(source, options.file, sourceBytes?.(options.file));
       if (early !== null) return Promise.resolve({ compiled: null, findings: [early] });
-      const key = [options.blob, options.file, options.lint, options.survey?.join(), ...options.primitives].join("\n");
+      const key = [options.blob, options.file, options.lint, options.survey, ...options.primitives].join("\n");
       let found = cache.get(key);
       if (found === undefined) {
         const made = fromDisk(source, key);

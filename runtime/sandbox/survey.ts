@@ -1,27 +1,25 @@
 /**
- * What a script's text shows of what it can do, for comparing two versions of it: its literals with the names they stand under, the
- * values of a few telling keys, and what decides whether each call is made. Runs in the compile child beside the language lint.
+ * What a script's text shows of what it can do, for comparing two versions of it: its literals with the names they stand under, what its
+ * names and keys are given, and what decides whether each call is made. Runs in the compile child beside the language lint.
  */
-import { createHash } from "node:crypto";
-import type { Survey } from "../ports.ts";
+import type { Survey, SurveyTest } from "../ports.ts";
 import { TYPED, bare, isFunction } from "./flow.ts";
-import { calleeOf, collectGiven, leaves, literalsIn, nameOf, namesIn } from "./mentions.ts";
+import { NAME } from "./form-marks.ts";
+import { type Scope, boundIn, calleeOf, formsOf, leaves, literalsIn, methodOf, nameOf, resultOf } from "./forms.ts";
 import { type Node, children, literalText } from "./syntax.ts";
 
-interface Test {
-  node: Node;
-  not: boolean;
-  /** What a loop goes over. */
-  each?: true;
-}
-
 interface Around {
-  /** Names from the nearest variable or call down to here: `policy_evaluate.facts.total`. */
+  /** Names from the nearest variable or call down to here: `policy_evaluate.facts.total`; a name of the script as its form. */
   path: string;
-  /** Conditions under which this place is reached, outermost first; not: when it does not hold. */
-  tests: readonly Test[];
+  /** Conditions under which this place is reached, outermost first. */
+  tests: readonly SurveyTest[];
   /** The function of the script that this stands in. */
   inside: string | null;
+  scope: Scope;
+  row: number | null;
+  compared: boolean;
+  /** The tool whose call this is part of. */
+  tool: string | null;
 }
 
 export interface SurveyOptions {
@@ -30,96 +28,125 @@ export interface SurveyOptions {
   /** Calls of primitives, by node. */
   sites: ReadonlyMap<Node, number>;
   line: (offset: number) => number;
-  /** Keys whose values are told. */
-  keys: readonly string[];
   primitives: readonly string[];
 }
 
 /** Ways to make an object with keys that stand nowhere in the text. */
 const BUILDERS = new Set(["JSON.parse", "Object.fromEntries", "Object.defineProperty"]);
-// A condition is told with the variables it names and those these are made of. Deeper it would change with every table of data.
-const DEPTH = 2;
-const LONGEST = 20_000;
+const COMPARES = /^(?:[!=]==?|[<>]=?|in)$/;
+const ASKS = new Set("includes startsWith endsWith indexOf match search test localeCompare eq equals lt gt lte gte cmp".split(" "));
 const SHOWN = 160;
 
-export function surveyOf(body: readonly Node[], { text, sites, line, keys, primitives }: SurveyOptions): Survey {
+export function surveyOf(body: readonly Node[], { text, sites, line, primitives }: SurveyOptions): Survey {
   const isPrimitive = new Set(primitives);
-  const survey: Survey = { literals: [], fields: [], built: [], when: [] };
-  const values = new Map<string, Node[]>();
+  const survey: Survey = { literals: [], names: {}, fields: [], puts: [], built: [], when: [] };
+  const { idOf, inside, form, isStep } = formsOf(body);
+  const given = new Map<string, Node[]>();
   const callers = new Map<string, Around[]>();
   const reached: { node: Node; index: number; around: Around }[] = [];
+  const columns = new Set<string>();
+  let rows = 0;
   const sliced = (node: Node): string =>
     text
       .slice(node.start, node.end)
-      .replace(/("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`)|\s+/g, (_, quoted?: string) => quoted ?? " ");
+      .replace(
+        /("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`)|\/\*[\s\S]*?\*\/|\/\/[^\n]*|\s+/g,
+        (_, quoted?: string) => quoted ?? " ",
+      )
+      .trim();
+  const shown = (node: Node): string => sliced(node).slice(0, SHOWN);
+  const test = (node: Node, scope: Scope, kind: SurveyTest["kind"] = "if"): SurveyTest => ({
+    form: form(node, scope),
+    shown: shown(node),
+    kind,
+  });
+  const under = (around: Around, more: SurveyTest): Around => ({ ...around, tests: [...around.tests, more] });
 
-  /** The text of an expression, with what the variables in it stand for. */
-  const expanded = (node: Node, depth: number, seen: Set<string>, out: { text: string }): void => {
-    out.text += `${sliced(node)}\n`;
-    if (depth === 0 || out.text.length > LONGEST) return;
-    for (const name of namesIn(node)) {
-      if (seen.has(name)) continue;
-      seen.add(name);
-      for (const value of values.get(name) ?? []) {
-        const plain = bare(value);
-        // What a primitive answers depends on the world; which one is asked is told. Tables of data are no condition.
-        if (sites.has(plain)) out.text += `${name}: ${calleeOf(plain)} ${[...literalsIn(plain)].join(" ")}\n`;
-        else if (plain.type !== "ArrayExpression" && plain.type !== "ObjectExpression") expanded(plain, depth - 1, seen, out);
-      }
-    }
+  /** `id` is given `value`, which is told by what stands at the end of `way`. */
+  const define = (id: string, what: { form: string; node: Node; value?: Node; body?: true }): void => {
+    const { node, value } = what;
+    if (value !== undefined) given.set(id, [...(given.get(id) ?? []), value]);
+    const told = { form: what.form, shown: shown(node), line: line(node.start), ...(what.body === true ? { body: true as const } : {}) };
+    survey.names[id] = [...(survey.names[id] ?? []), told];
   };
-  const meaning = (nodes: readonly Test[]): string => {
-    const out = { text: "" };
-    for (const { node, not } of nodes) {
-      out.text += not ? "not " : "";
-      expanded(node, DEPTH, new Set(), out);
-    }
-    return createHash("sha256").update(out.text).digest("base64url").slice(0, 16);
+  const bindings = (pattern: Node, value: Node, told: string): void => {
+    for (const { node, way } of boundIn(pattern)) define(idOf(node), { form: told + way, node: value, ...(way === "" ? { value } : {}) });
   };
-  const isFixed = (node: Node, depth = 4): boolean => {
+  const isFixed = (node: Node, scope: Scope, depth = 4): boolean => {
     const plain = bare(node);
     if (literalText(plain) !== null || plain.type === "Literal") return true;
     if (depth === 0) return false;
-    if (plain.type === "ConditionalExpression")
-      return isFixed(plain["consequent"] as Node, depth) && isFixed(plain["alternate"] as Node, depth);
-    if (plain.type === "LogicalExpression") return isFixed(plain["right"] as Node, depth) && isFixed(plain["left"] as Node, depth);
-    const known = plain.type === "Identifier" ? (values.get(plain["name"] as string) ?? []) : [];
-    return known.length > 0 && known.every((one) => isFixed(one, depth - 1));
+    const both = (...keys: string[]) => keys.every((key) => isFixed(plain[key] as Node, scope, depth));
+    if (plain.type === "ConditionalExpression") return both("consequent", "alternate");
+    if (plain.type === "LogicalExpression") return both("right", "left");
+    const known = plain.type === "Identifier" ? (given.get(scope.get(plain["name"] as string) ?? "") ?? []) : [];
+    return known.length > 0 && known.every((one) => isFixed(one, scope, depth - 1));
+  };
+  const field = (path: string, value: Node, around: Around): void => {
+    const plain = bare(value);
+    if (plain.type === "Literal" || literalText(plain) !== null || plain.type === "ObjectExpression") return;
+    const told = { path, form: form(value, around.scope), fixed: isFixed(value, around.scope), tool: around.tool };
+    survey.fields.push({ ...told, line: line(value.start), shown: shown(value) });
+  };
+  /** The text an expression or a const certainly is, or null. */
+  const textIn = (node: Node, scope: Scope): string | null => {
+    const plain = bare(node);
+    const [only, ...others] = plain.type === "Identifier" ? (given.get(scope.get(plain["name"] as string) ?? "") ?? []) : [];
+    return literalText(plain) ?? (only === undefined || others.length > 0 ? null : literalText(bare(only)));
+  };
+  /** A function of the script that is called, or handed on. */
+  const mention = (name: string, around: Around): void => {
+    const id = around.scope.get(name);
+    if (id !== undefined) callers.set(id, [...(callers.get(id) ?? []), around]);
   };
 
-  const field = (name: string, value: Node, around: Around, tool: string | null): void => {
-    if (!keys.includes(name)) return;
-    const own = [{ node: value, not: false }];
-    const [means, when] = [meaning(own), meaning([...around.tests, ...own])];
-    survey.fields.push({ name, fixed: isFixed(value), means, when, tool, line: line(value.start), shown: sliced(value).slice(0, SHOWN) });
-  };
   const list = (nodes: readonly Node[], around: Around): void => {
-    let tests = around.tests;
+    let now: Around = { ...around, scope: inside(around.scope, ...nodes) };
     for (const node of nodes) {
-      visit(node, { ...around, tests });
+      visit(node, now);
       // What stands behind `if (x) return` is reached when x does not hold.
-      if (node.type === "IfStatement" && leaves(node)) tests = [...tests, { node: node["test"] as Node, not: true }];
-      else if (leaves(node)) tests = [...tests, { node, not: true }];
+      if (leaves(node)) now = under(now, test(node.type === "IfStatement" ? (node["test"] as Node) : node, now.scope, "not"));
     }
   };
-  const choice = (node: Node, test: Node, branches: readonly (Node | null | undefined)[], around: Around): void => {
-    visit(test, around);
+  const choice = (node: Node, on: Node, branches: readonly (Node | null | undefined)[], around: Around): void => {
+    visit(on, { ...around, path: "" });
     branches.forEach((branch, i) => {
-      if (branch) visit(branch, { ...around, tests: [...around.tests, { node: test, not: i === 1 || node["operator"] === "||" }] });
+      if (branch) visit(branch, under(around, test(on, around.scope, i === 1 || node["operator"] === "||" ? "not" : "if")));
     });
+  };
+  /** A function where it is written: its own scope, and the conditions of whoever calls it where it has a name. */
+  const enter = (node: Node, around: Around, name: string | null, of: string): void => {
+    const params = node["params"] as Node[];
+    let scope = around.scope;
+    for (const [i, param] of params.entries()) {
+      for (const { node: bound, way } of boundIn(param)) {
+        scope = new Map([...scope, [bound["name"] as string, idOf(bound)]]);
+        define(idOf(bound), { form: `${i} of ${of}${way}`, node: bound });
+      }
+    }
+    const inner: Around = { ...around, scope, row: null, compared: false, ...(name === null ? {} : { path: "", tests: [], inside: name }) };
+    for (const param of params) visit(param, inner);
+    const code = node["body"] as Node;
+    if (code.type !== "BlockStatement") visit(code, inner);
+    else list(code["body"] as Node[], inner);
   };
 
   const visit = (node: Node, around: Around): void => {
     const plainType = node.type.startsWith("TS") && !TYPED.has(node.type);
     if (plainType && node.type !== "TSInstantiationExpression") return;
+    const literal = (value: string | number | boolean) => {
+      if (isStep(node)) return;
+      const { path, row, compared, tool } = around;
+      survey.literals.push({ value, path, row, compared, tool, line: line(node.start) });
+    };
+    const { scope } = around;
     switch (node.type) {
       case "Literal":
-        if (["string", "number", "boolean"].includes(typeof node["value"]))
-          survey.literals.push({ value: node["value"] as string, path: around.path, line: line(node.start) });
+        if (["string", "number", "boolean"].includes(typeof node["value"])) literal(node["value"] as string);
         return;
       case "TemplateElement": {
         const { cooked } = node["value"] as { cooked: string | null };
-        if (cooked) survey.literals.push({ value: cooked, path: around.path, line: line(node.start) });
+        if (cooked) literal(cooked);
         return;
       }
       case "BlockStatement":
@@ -128,78 +155,72 @@ export function surveyOf(body: readonly Node[], { text, sites, line, keys, primi
       case "ConditionalExpression":
         return choice(node, node["test"] as Node, [node["consequent"] as Node, node["alternate"] as Node | null], around);
       case "LogicalExpression":
-        return choice(node, node["left"] as Node, [node["right"] as Node], around);
+        visit(node["left"] as Node, around);
+        return visit(node["right"] as Node, under(around, test(node["left"] as Node, scope, node["operator"] === "&&" ? "if" : "not")));
       case "WhileStatement":
       case "DoWhileStatement":
         return choice(node, node["test"] as Node, [node["body"] as Node], around);
       case "ForStatement":
       case "ForInStatement":
       case "ForOfStatement": {
+        const start = (node["left"] ?? node["init"]) as Node | null;
+        const within = { ...around, scope: inside(scope, start) };
+        const range = node["right"] as Node | undefined;
+        if (start?.type === "VariableDeclaration" && range !== undefined)
+          for (const one of start["declarations"] as Node[]) bindings(one["id"] as Node, range, `each ${form(range, scope)}`);
+        for (const child of children(node)) if (child !== node["body"]) visit(child, within);
         // How often it happens is part of what decides.
-        const head = (node["right"] ?? node["test"]) as Node | null;
-        for (const child of children(node)) if (child !== node["body"]) visit(child, around);
-        return visit(
-          node["body"] as Node,
-          head === null ? around : { ...around, tests: [...around.tests, { node: head, not: false, each: true }] },
-        );
+        const head = (range ?? node["test"]) as Node | null;
+        return visit(node["body"] as Node, head === null ? within : under(within, test(head, within.scope, "each")));
       }
       case "SwitchStatement": {
-        const tests = [...around.tests, { node: node["discriminant"] as Node, not: false }];
+        const on = node["discriminant"] as Node;
+        visit(on, around);
         for (const one of node["cases"] as Node[]) {
-          const test = one["test"] as Node | null;
-          list(one["consequent"] as Node[], { ...around, tests: test === null ? tests : [...tests, { node: test, not: false }] });
-          if (test !== null) visit(test, around);
+          const value = one["test"] as Node | null;
+          const inner = under(around, test(on, scope));
+          list(one["consequent"] as Node[], value === null ? inner : under(inner, test(value, scope)));
+          if (value !== null) visit(value, { ...around, compared: true });
         }
-        return visit(node["discriminant"] as Node, around);
+        return;
       }
       case "VariableDeclarator": {
         const { id, init } = node as unknown as { id: Node; init: Node | null };
-        const name = id.type === "Identifier" ? (id["name"] as string) : "";
+        const isName = id.type === "Identifier";
         if (init === null) return;
-        const named = isFunction(bare(init)) && name !== "";
-        return visit(init, { ...around, path: name, ...(named ? { inside: name, tests: [] } : {}) });
+        if (isName && isFunction(bare(init))) return named(bare(init), id, around);
+        if (!(isStep(init) && isName)) bindings(id, init, form(init, scope));
+        visit(id, around);
+        return visit(init, { ...around, path: isName ? `${NAME}${idOf(id)}${NAME}` : "" });
       }
       case "FunctionDeclaration":
-        return visit(node["body"] as Node, {
-          path: "",
-          tests: [],
-          inside: ((node["id"] as Node | null)?.["name"] as string | undefined) ?? null,
-        });
+        return named(node, node["id"] as Node, around);
+      case "ArrowFunctionExpression":
+      case "FunctionExpression":
+        return enter(node, around, null, "");
       case "ObjectExpression": {
         const properties = node["properties"] as Node[];
-        const tools = properties.map((one) => (nameOf(one) === "tool" ? textIn(one["value"] as Node) : null));
+        const tools = properties.map((one) => (nameOf(one) === "tool" ? textIn(one["value"] as Node, scope) : null));
+        const own = { ...around, tool: tools.find((tool) => tool !== null) ?? around.tool };
         for (const one of properties) {
-          if (one.type !== "Property") visit(one, around);
-          else property(one, around, tools.find((tool) => tool !== null) ?? null);
+          if (one.type === "Property") property(one, own);
+          else {
+            field(`${around.path}....`, one["argument"] as Node, own);
+            visit(one, own);
+          }
         }
         return;
       }
-      case "AssignmentExpression": {
-        const left = bare(node["left"] as Node);
-        const computed = left.type === "MemberExpression" && left["computed"] === true;
-        const property = left.type === "MemberExpression" ? (left["property"] as Node) : left;
-        const name = computed ? literalText(property) : ((property["name"] as string | undefined) ?? null);
-        if (name === null && computed) survey.built.push(line(left.start));
-        if (name !== null && left.type === "MemberExpression") field(name, node["right"] as Node, around, null);
-        visit(node["left"] as Node, around);
-        return visit(node["right"] as Node, { ...around, path: name ?? "" });
-      }
-      case "CallExpression": {
-        const index = sites.get(node);
-        const callee = bare(node["callee"] as Node);
-        const name = calleeOf(node);
-        if (index !== undefined) reached.push({ node, index, around });
-        if (BUILDERS.has(name)) survey.built.push(line(node.start));
-        if (callee.type !== "Identifier") visit(callee, { ...around, path: "" });
-        else if (index === undefined) mention(callee["name"] as string, around);
-        // `rows.forEach(f)` makes the calls of f as often as there are rows.
-        const each = callee.type === "MemberExpression" ? [{ node: callee["object"] as Node, not: false, each: true as const }] : [];
-        for (const one of node["arguments"] as Node[]) {
-          const handed = isFunction(bare(one)) ? { ...around, tests: [...around.tests, ...each] } : around;
-          visit(one, { ...handed, path: index === undefined ? "" : name });
-        }
+      case "ArrayExpression":
+        for (const one of children(node)) visit(one, bare(one).type === "ObjectExpression" ? { ...around, row: ++rows } : around);
         return;
-      }
+      case "BinaryExpression":
+        for (const one of children(node)) visit(one, COMPARES.test(String(node["operator"])) ? { ...around, compared: true } : around);
+        return columnsOf(COMPARES.test(String(node["operator"])) ? [...children(node)] : []);
+      case "AssignmentExpression":
+        return assignment(node, around);
+      case "CallExpression":
+        return call(node, around);
       case "Identifier":
         // `const f = mcp_call`: who calls f is not followed.
         if (isPrimitive.has(node["name"] as string)) survey.built.push(line(node.start));
@@ -211,44 +232,85 @@ export function surveyOf(body: readonly Node[], { text, sites, line, keys, primi
         for (const child of children(node)) visit(child, around);
     }
   };
-  const property = (node: Node, around: Around, tool: string | null): void => {
+  const named = (node: Node, id: Node, around: Around): void => {
+    const name = idOf(id);
+    const result = resultOf(node);
+    define(name, { form: form(node, around.scope), node: result ?? node, ...(result === null ? { body: true as const } : {}) });
+    enter(node, around, name, `${NAME}${name}${NAME}`);
+  };
+  /** `rules[i].text` in a comparison: the literals of that column are only ever compared with. */
+  const columnsOf = (nodes: readonly Node[]): void => {
+    for (const one of nodes.map(bare))
+      if (one.type === "MemberExpression" && one["computed"] !== true) columns.add(String((one["property"] as Node)["name"]));
+  };
+  const assignment = (node: Node, around: Around): void => {
+    const left = bare(node["left"] as Node);
+    const right = node["right"] as Node;
+    const value = `${String(node["operator"])}${form(right, around.scope)}`;
+    // What an assignment gives depends on when it is made; a declaration is the only one there is.
+    const told = [...around.tests.map((one) => `${one.kind} ${one.form}`), value].join(" ");
+    if (left.type === "MemberExpression") {
+      const property = left["property"] as Node;
+      const name = left["computed"] === true ? literalText(property) : (property["name"] as string);
+      if (name === null) survey.built.push(line(left.start));
+      else field(`${form(left["object"] as Node, around.scope)}.${name}`, right, around);
+      visit(left, around);
+      return visit(right, { ...around, path: name ?? "" });
+    }
+    for (const { node: bound, way } of boundIn(left)) {
+      const id = around.scope.get(bound["name"] as string);
+      if (id !== undefined) define(id, { form: told + way, node: right, value: right });
+    }
+    visit(right, { ...around, path: left.type === "Identifier" ? form(left, around.scope) : "" });
+  };
+  const call = (node: Node, around: Around): void => {
+    const index = sites.get(node);
+    const callee = bare(node["callee"] as Node);
+    const name = calleeOf(node);
+    const args = node["arguments"] as Node[];
+    const asks = ASKS.has(methodOf(node));
+    if (index !== undefined) reached.push({ node, index, around });
+    if (BUILDERS.has(name)) survey.built.push(line(node.start));
+    if (callee.type !== "Identifier") visit(callee, { ...around, path: "", compared: asks });
+    else if (index === undefined) mention(callee["name"] as string, around);
+    if (asks) columnsOf(args);
+    if (methodOf(node) === "push" || methodOf(node) === "unshift")
+      survey.puts.push({ list: form(callee["object"] as Node, around.scope), tests: [...around.tests], line: line(node.start) });
+    // `rows.forEach(f)` makes the calls of f as often as there are rows.
+    const over = callee.type === "MemberExpression" ? (callee["object"] as Node) : null;
+    const path = index !== undefined ? name : callee.type === "Identifier" ? form(callee, around.scope) : "";
+    for (const [i, one] of args.entries()) {
+      const plain = bare(one);
+      if (isFunction(plain)) {
+        const handed = over === null ? around : under(around, test(over, around.scope, "each"));
+        enter(plain, { ...handed, path: "" }, null, `${i} ${form(callee, around.scope)}`);
+      } else {
+        if (index !== undefined) field(`${name}.`, one, around);
+        visit(one, { ...around, path, row: null, compared: asks });
+      }
+    }
+  };
+  const property = (node: Node, around: Around): void => {
     const name = nameOf(node);
     const value = node["value"] as Node;
+    const path = [around.path, name ?? ""].filter((one) => one !== "").join(".");
     if (node["computed"] === true) visit(node["key"] as Node, around);
     if (name === null) survey.built.push(line(node.start));
-    else field(name, value, around, tool);
-    visit(value, { ...around, path: [around.path, name ?? ""].filter((one) => one !== "").join(".") });
-  };
-  /** The text an expression or a const certainly is, or null. */
-  const textIn = (node: Node): string | null => {
-    const plain = bare(node);
-    const [only, ...others] = plain.type === "Identifier" ? (values.get(plain["name"] as string) ?? []) : [];
-    return literalText(plain) ?? (only === undefined || others.length > 0 ? null : literalText(bare(only)));
-  };
-  /** A function of the script that is called, or handed on. */
-  const mention = (name: string, around: Around): void => {
-    const known = callers.get(name);
-    if (known === undefined) callers.set(name, [around]);
-    else known.push(around);
+    else field(path, value, around);
+    visit(value, { ...around, path });
   };
 
-  for (const node of body) collectGiven(node, values);
-  list(body, { path: "", tests: [], inside: null });
-  for (const { node, index, around } of reached) {
-    const tests = [...around.tests, ...callersOf(around.inside, callers, new Set())];
-    const shown = around.tests
-      .filter(({ each }) => each === undefined)
-      .map((one) => `${one.not ? "not " : ""}${sliced(one.node)}`)
-      .join(" and ");
-    survey.when[index] = { means: tests.length === 0 ? "" : meaning(tests), shown: shown.slice(0, SHOWN), texts: [...literalsIn(node)] };
-  }
+  list(body, { path: "", tests: [], inside: null, scope: new Map(), row: null, compared: false, tool: null });
+  for (const { node, index, around } of reached)
+    survey.when[index] = { tests: [...around.tests, ...callersOf(around.inside, callers, new Set())], texts: [...literalsIn(node)] };
   // A call in a default value or a type was not walked to: it counts as one that nothing decides.
-  for (const index of sites.values()) survey.when[index] ??= { means: "", shown: "", texts: [] };
+  for (const index of sites.values()) survey.when[index] ??= { tests: [], texts: [] };
+  for (const one of survey.literals) if (one.row !== null && columns.has(one.path.split(".").at(-1) ?? "")) one.compared = true;
   return survey;
 }
 
 /** Conditions under which a function of the script is called, through all that call it. */
-function callersOf(name: string | null, callers: ReadonlyMap<string, Around[]>, seen: Set<string>): Test[] {
+function callersOf(name: string | null, callers: ReadonlyMap<string, Around[]>, seen: Set<string>): SurveyTest[] {
   if (name === null || seen.has(name)) return [];
   seen.add(name);
   return (callers.get(name) ?? []).flatMap((one) => [...one.tests, ...callersOf(one.inside, callers, seen)]);

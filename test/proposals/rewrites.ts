@@ -3,8 +3,8 @@ import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { primitives } from "../../primitives/index.ts";
 import type { Around } from "../../runtime/proposals/program.ts";
-import type { Widening } from "../../runtime/proposals/types.ts";
-import { wideningOf } from "../../runtime/proposals/widening.ts";
+import type { Changed, TextChange, Widening } from "../../runtime/proposals/types.ts";
+import { changesOf } from "../../runtime/proposals/widening.ts";
 import { createRegistry } from "../../runtime/registry.ts";
 import { createSandbox } from "../../runtime/sandbox/pool.ts";
 import { nextTick } from "../../runtime/triggers/cron.ts";
@@ -50,14 +50,18 @@ export function rewritten(files: ReadonlyMap<string, string>, rewrite: Rewrite):
   return next;
 }
 
-export const between = (base: ReadonlyMap<string, string>, tree: ReadonlyMap<string, string>): Promise<Widening[]> => {
+export const between = (base: ReadonlyMap<string, string>, tree: ReadonlyMap<string, string>): Promise<Changed> => {
   const paths = [...new Set([...base.keys(), ...tree.keys()])].filter((path) => base.get(path) !== tree.get(path)).sort();
-  return wideningOf(memoryTree(base), memoryTree(tree), paths, around);
+  return changesOf(memoryTree(base), memoryTree(tree), paths, around);
 };
 
-export const widened = (rewrite: Rewrite, base: ReadonlyMap<string, string> = FILES): Promise<Widening[]> =>
+/** What a rewrite says otherwise. */
+export const changed = (rewrite: Rewrite, base: ReadonlyMap<string, string> = FILES): Promise<Changed> =>
   between(base, rewritten(base, rewrite));
 
+export const widened = async (rewrite: Rewrite, base?: ReadonlyMap<string, string>): Promise<Widening[]> =>
+  (await changed(rewrite, base)).widening;
+
 /** `kind: text (file:line)`, as a card has it. */
-export const lines = (found: readonly Widening[]): string[] =>
+export const lines = (found: readonly TextChange[]): string[] =>
   found.map(({ kind, text, at }) => `${kind}: ${text}${at === null ? "" : ` (${at.file}${at.line === undefined ? "" : `:${at.line}`})`}`);

@@ -1,0 +1,357 @@
+/**
+ * Two versions of a program compared by structure: values, calls with their conditions, what names and keys are given. A name is the same
+ * where its definition is, so that renaming one, taking an expression out into a constant or putting it back in is no difference.
+ */
+import type { SurveyTest } from "../ports.ts";
+import { headOf, NAME, namesIn, plainForm, renamed, withoutLiterals } from "../sandbox/form-marks.ts";
+import type { Program, Role } from "./program.ts";
+
+/** line 0: it stands there no more. */
+export interface Place {
+  file: string;
+  line: number;
+}
+
+export type Literal = Program["literals"][number]["value"];
+
+/** A value of a key, before or now: a literal, or what computes it as the text has it. */
+export type Given = { literal: Literal } | { shown: string; fixed: boolean };
+
+export interface ValueChange extends Place {
+  /** Keys it stands under; the first may be a name of the script or a call, the last "..." for what is spread into an object. */
+  path: string;
+  /** What the row of a table is about: its first text, or null outside of tables. */
+  near: string | null;
+  was: Given | null;
+  now: Given | null;
+  /** Only ever compared with. */
+  compared: boolean;
+  /** The tool whose call it is part of. */
+  tool: string | null;
+  /** Telling keys and calls that its name reaches. */
+  reaches: readonly string[];
+}
+
+/** A row of a table that is new or gone, as its cells by key; or that comes earlier, where the first match counts. */
+export interface RowChange extends Place {
+  near: string;
+  change: "new" | "gone" | "order";
+  cells: Record<string, Literal>;
+}
+
+/** A name of the script is given something else. body: a function of several statements is written differently. */
+export interface NameChange extends Place {
+  name: string;
+  was: string | null;
+  now: string | null;
+  body: boolean;
+  reaches: readonly string[];
+}
+
+/** Calls of one kind that are more, fewer or decided by something else. */
+export interface CallChange extends Place {
+  what: string;
+  role: Role | "puts";
+  was: number;
+  now: number;
+  /** Calls of this role in all, before and now. */
+  all: readonly [number, number];
+  /** Conditions that one of them has now and had before, as the text has them. */
+  added: readonly string[];
+  dropped: readonly string[];
+  /** Telling keys and calls that a list reaches, for what is put into it. */
+  reaches: readonly string[];
+}
+
+/** A call that only looks or tells, with its fixed word: `config_get thresholds.x`, `ctx_emit paid`. */
+export interface WordChange extends Place {
+  call: string;
+  word: string;
+  change: "new" | "gone";
+}
+
+type Names = Program["names"];
+type Canonical = (form: string) => string;
+type Reach = (name: string) => string[];
+
+/** The last key of a path, or the name it is. */
+export function lastOf(path: string): string {
+  const head = headOf(path);
+  const keys = path.slice(head === null ? 0 : head.length + 2);
+  return keys.endsWith("...") ? "..." : (keys.split(".").findLast((one) => one !== "") ?? plainForm(path));
+}
+
+export function codeDifference(was: Program, now: Program) {
+  const { before, after, changed } = matchNames(was.names, now.names);
+  const reach = reachOf(now);
+  return {
+    ...valuesOf(was, now, before, after, reach),
+    names: changed.map((one): NameChange => ({ ...one, reaches: reach(one.id) })),
+    calls: callsOf(was, now, before, after, reach),
+    words: wordsOf(was, now),
+  };
+}
+
+/** What each of the two has that the other has not, equal ones paired one for one. */
+function apart<A, B>(was: readonly A[], now: readonly B[], keyOfWas: (one: A) => string, keyOfNow: (one: B) => string): [A[], B[]] {
+  const left = Map.groupBy(was, keyOfWas);
+  const fresh = now.filter((one) => left.get(keyOfNow(one))?.shift() === undefined);
+  const rest = new Set([...left.values()].flat());
+  return [was.filter((one) => rest.has(one)), fresh];
+}
+
+/** Which name of the one is which of the other, as two ways to write a form; and the names that are given something else now. */
+function matchNames(was: Names, now: Names) {
+  const [left, right] = [new Map<string, string>(), new Map<string, string>()];
+  const pair = (one: string, other: string): void => {
+    left.set(one, other);
+    right.set(other, other);
+  };
+  /** What a name is given, with what is matched in it; others as they are, or by number. */
+  const written = (all: Names, known: ReadonlyMap<string, string>, name: string, exact: boolean): string => {
+    const seen: string[] = [];
+    const open = (one: string) => (exact ? one : `?${seen.includes(one) ? seen.indexOf(one) : seen.push(one) - 1}`);
+    return (all.get(name) ?? []).map(({ form }) => renamed(form, (one) => known.get(one) ?? open(one))).join("\n");
+  };
+  for (const name of now.keys()) if (was.has(name) && written(was, left, name, true) === written(now, left, name, true)) pair(name, name);
+  // Renamed: what is given by names that are known already to be the same.
+  for (let found = true; found; ) {
+    found = [true, false].some((exact) => {
+      const [old, fresh] = [[...was.keys()].filter((name) => !left.has(name)), [...now.keys()].filter((name) => !right.has(name))];
+      const twins = Map.groupBy(old, (name) => written(was, left, name, exact));
+      const known = left.size;
+      for (const name of fresh) {
+        const all = twins.get(written(now, right, name, exact)) ?? [];
+        if (all.length === 1 || (exact && all.length > 0)) pair(all.shift() ?? "", name);
+      }
+      return left.size > known;
+    });
+  }
+  for (const name of now.keys()) if (was.has(name) && !left.has(name) && !right.has(name)) pair(name, name);
+  // What only one of them has stands for what it is given.
+  const canonical = (all: Names, known: ReadonlyMap<string, string>): Canonical => {
+    const write = (form: string, above: readonly string[]): string =>
+      renamed(form, (name, whole) => {
+        if (known.has(name)) return `${NAME}${known.get(name)}${NAME}`;
+        const [only, ...more] = all.get(name) ?? [];
+        const isOpaque = only === undefined || more.length > 0 || only.body === true || above.includes(name);
+        return isOpaque ? whole : write(only.form, [...above, name]);
+      });
+    return (form) => write(form, []);
+  };
+  const [before, after] = [canonical(was, left), canonical(now, right)];
+  const changed = [...left].flatMap(([old, id]) => {
+    const [gone, fresh] = apart(
+      was.get(old) ?? [],
+      now.get(id) ?? [],
+      ({ form }) => before(form),
+      ({ form }) => after(form),
+    );
+    const [then, next] = [gone[0] ?? null, fresh[0] ?? null];
+    // Where only values differ, those are told.
+    const isTold =
+      gone.length === fresh.length &&
+      gone.every((one, i) => withoutLiterals(before(one.form)) === withoutLiterals(after(fresh[i]?.form ?? "")));
+    if (isTold) return [];
+    const at = { file: id.slice(0, id.lastIndexOf(":")), line: (next ?? now.get(id)?.[0])?.line ?? 0 };
+    const shown = { was: then?.shown ?? null, now: next?.shown ?? null, body: (next ?? then)?.body === true };
+    return [{ id, name: plainForm(`${NAME}${id}${NAME}`), ...shown, ...at }];
+  });
+  return { before, after, changed };
+}
+
+/** Which telling keys and calls a name reaches, through all that is made of it. */
+function reachOf({ names, fields, sites, puts }: Program): Reach {
+  const made = new Map<string, Set<string>>();
+  const ends = new Map<string, Set<string>>();
+  const add = (map: Map<string, Set<string>>, form: string, what: string) => {
+    for (const used of namesIn(form)) map.set(used, (map.get(used) ?? new Set()).add(what));
+  };
+  for (const [name, all] of names) for (const { form } of all) add(made, form, name);
+  for (const { form, path, tool } of fields)
+    add(ends, form, tool !== null ? `params of ${tool}` : /\.facts\./.test(path) ? "facts" : lastOf(path));
+  for (const { what, role, tests } of sites) for (const { form } of tests) add(ends, form, `${role} ${what}`);
+  // What decides what is put into a list reaches what the list reaches.
+  for (const { list, tests } of puts) for (const { form } of tests) for (const holder of namesIn(list)) add(made, form, holder);
+  return (name) => {
+    const seen = new Set([name]);
+    const found = new Set<string>();
+    for (const one of seen) {
+      for (const what of ends.get(one) ?? []) found.add(what);
+      for (const next of made.get(one) ?? []) seen.add(next);
+    }
+    return [...found];
+  };
+}
+
+/** A value at its path, as both versions call it. */
+interface Stated extends Place {
+  path: string;
+  head: string | null;
+  near: string | null;
+  given: Given;
+  means: string;
+  compared: boolean;
+  tool: string | null;
+}
+
+function statedIn({ literals, fields }: Program, write: Canonical): Stated[] {
+  const firsts = new Map<string, string>();
+  const rowOf = ({ file, row }: Program["literals"][number]) => `${file} ${row}`;
+  for (const one of literals) if (typeof one.value === "string" && !firsts.has(rowOf(one))) firsts.set(rowOf(one), one.value);
+  /** A name that only one of the two has is left out of a path. */
+  const pathOf = (path: string): string => {
+    const head = headOf(path);
+    const known = head === null ? "" : write(`${NAME}${head}${NAME}`);
+    return head === null ? path : (headOf(known)?.length === known.length - 2 ? known : "") + path.slice(head.length + 2);
+  };
+  return [
+    ...fields.map(({ path, form, fixed, shown, tool, file, line }) => {
+      const given = { given: { shown, fixed }, means: write(form), compared: false };
+      return { ...given, path: pathOf(path), head: headOf(path), near: null, tool, file, line };
+    }),
+    ...literals.map((one) => {
+      const { value, path, compared, tool, file, line } = one;
+      const near = one.row === null ? null : (firsts.get(rowOf(one)) ?? "");
+      return {
+        path: pathOf(path),
+        head: headOf(path),
+        near,
+        given: { literal: value },
+        means: JSON.stringify(value),
+        compared,
+        tool,
+        file,
+        line,
+      };
+    }),
+  ];
+}
+
+function valuesOf(
+  was: Program,
+  now: Program,
+  before: Canonical,
+  after: Canonical,
+  reach: Reach,
+): { values: ValueChange[]; rows: RowChange[] } {
+  const [old, all] = [statedIn(was, before), statedIn(now, after)];
+  const place = ({ path, near }: Stated) => `${path}\n${near ?? ""}`;
+  const whole = (one: Stated) => `${place(one)}\n${one.compared} ${one.means}`;
+  const [then, since] = [new Set(old.map(place)), new Set(all.map(place))];
+  let [gone, fresh] = apart(old, all, whole, whole);
+  // Moved: the same value under another path, where one of the two paths is only there once.
+  const isMoved = (a: Stated, b: Stated) => a.means === b.means && lastOf(a.path) === lastOf(b.path) && a.near === null && b.near === null;
+  fresh = fresh.filter((one) => {
+    const twin = gone.find((other) => isMoved(other, one) && (!then.has(place(one)) || !since.has(place(other))));
+    gone = gone.filter((other) => other !== twin);
+    return twin === undefined;
+  });
+  const rows = rowsOf(old, all);
+  const isOf = (one: Stated) => rows.some((row) => row.file === one.file && row.near === one.near && row.change !== "order");
+  const values: ValueChange[] = [];
+  const isLiteral = ({ given }: Stated) => "literal" in given;
+  const change = (one: Stated, from: Given | null, to: Given | null) => {
+    const { path, near, compared, tool, file } = one;
+    values.push({ path, near, was: from, now: to, compared, tool, reaches: reach(one.head ?? ""), file, line: to === null ? 0 : one.line });
+  };
+  for (const one of fresh.filter((some) => !isOf(some))) {
+    const same = gone.filter((other) => place(other) === place(one) && other.compared === one.compared);
+    const twin =
+      same.find((other) => isLiteral(other) === isLiteral(one)) ??
+      same.find((other) => !fresh.some((some) => place(some) === place(other) && isLiteral(some) === isLiteral(other)));
+    gone = gone.filter((other) => other !== twin);
+    // Where only a literal in it differs, that is told.
+    if (twin !== undefined && !isLiteral(one) && withoutLiterals(twin.means) === withoutLiterals(one.means)) continue;
+    change(one, twin?.given ?? null, one.given);
+  }
+  // What went with its call or object is told with that.
+  const parents = new Set(all.map(({ path }) => path.slice(0, path.lastIndexOf(lastOf(path)))));
+  for (const one of gone.filter((some) => !isOf(some) && parents.has(some.path.slice(0, some.path.lastIndexOf(lastOf(some.path))))))
+    change(one, one.given, null);
+  return { values, rows };
+}
+
+/** Rows of tables that are new, gone, or come before others that they came after. */
+function rowsOf(was: readonly Stated[], now: readonly Stated[]): RowChange[] {
+  const rowsIn = (all: readonly Stated[]) =>
+    Map.groupBy(
+      all.filter(({ near }) => near !== null),
+      ({ path, near }) => `${path.slice(0, path.lastIndexOf("."))}\n${near}`,
+    );
+  const [old, fresh] = [rowsIn(was), rowsIn(now)];
+  const told = (cells: readonly Stated[], change: RowChange["change"]): RowChange => {
+    const [first] = cells as [Stated, ...Stated[]];
+    const values = cells.flatMap(({ path, given }) => ("literal" in given ? [[lastOf(path), given.literal]] : []));
+    return {
+      near: first.near ?? "",
+      change,
+      cells: Object.fromEntries(values),
+      file: first.file,
+      line: change === "gone" ? 0 : first.line,
+    };
+  };
+  const order = new Map([...old.keys()].map((key, i) => [key, i]));
+  const common = [...fresh.keys()].filter((key) => order.has(key));
+  const table = (key: string) => key.slice(0, key.indexOf("\n"));
+  const isEarlier = (key: string, i: number) =>
+    common.slice(i + 1).some((later) => table(later) === table(key) && (order.get(later) ?? 0) < (order.get(key) ?? 0));
+  return [
+    ...[...old].flatMap(([key, cells]) => (fresh.has(key) ? [] : [told(cells, "gone")])),
+    ...[...fresh].flatMap(([key, cells]) => (old.has(key) ? [] : [told(cells, "new")])),
+    ...common.filter(isEarlier).map((key) => told(fresh.get(key) ?? [], "order")),
+  ];
+}
+
+function wordsOf(was: Program, now: Program): WordChange[] {
+  const wordsIn = ({ calls }: Program) =>
+    calls.flatMap(({ name, effect, given, at }) => {
+      const word = given[""] ?? given["key"] ?? given["event"] ?? given["name"] ?? (effect === "read" ? "" : null);
+      return (effect === "read" || effect === "control") && word !== null ? [{ call: name, word, file: at.file, line: at.line ?? 0 }] : [];
+    });
+  const [old, fresh] = [wordsIn(was), wordsIn(now)];
+  const is = (a: (typeof old)[number]) => (b: typeof a) => a.call === b.call && a.word === b.word;
+  const only = (all: typeof old, others: typeof old) => all.filter((one, i) => !others.some(is(one)) && all.findIndex(is(one)) === i);
+  return [
+    ...only(fresh, old).map((one) => ({ ...one, change: "new" as const })),
+    ...only(old, fresh).map((one) => ({ ...one, line: 0, change: "gone" as const })),
+  ];
+}
+
+function callsOf(was: Program, now: Program, before: Canonical, after: Canonical, reach: Reach): CallChange[] {
+  const sitesIn = ({ sites, puts }: Program, write: Canonical) =>
+    [...sites, ...puts.map(({ list, ...one }) => ({ ...one, what: write(list), role: "puts" as const }))].map((one) => {
+      const tests = one.tests.map((test) => ({ ...test, means: `${test.kind} ${write(test.form)}` }));
+      return {
+        ...one,
+        tests,
+        kind: `${one.role} ${one.what}`,
+        means: tests
+          .map(({ means }) => means)
+          .sort()
+          .join("\n"),
+      };
+    });
+  const [old, fresh] = [sitesIn(was, before), sitesIn(now, after)];
+  const means = (one: { means: string }) => one.means;
+  const shown = (all: readonly SurveyTest[]) => [
+    ...new Set(all.map((one) => `${one.kind === "not" ? "not " : one.kind === "each" ? "for each of " : ""}${one.shown}`)),
+  ];
+  return [...new Set([...old, ...fresh].map(({ kind }) => kind))].flatMap((kind): CallChange[] => {
+    const [mine, theirs] = [old.filter((one) => one.kind === kind), fresh.filter((one) => one.kind === kind)];
+    const [gone, added] = apart(mine, theirs, means, means);
+    if (gone.length + added.length === 0) return [];
+    const { what, role } = (theirs[0] ?? mine[0]) as (typeof old)[number];
+    const [dropped, more] = apart(
+      gone.slice(0, added.length).flatMap(({ tests }) => tests),
+      added.slice(0, gone.length).flatMap(({ tests }) => tests),
+      means,
+      means,
+    );
+    const { file, line } = added.at(-1) ?? theirs.at(-1) ?? { file: now.file, line: 0 };
+    const total = (all: readonly { role: string }[]) => all.filter((one) => one.role === role).length;
+    const counts = { was: mine.length, now: theirs.length, all: [total(old), total(fresh)] as const };
+    const reaches = role === "puts" ? namesIn(what).flatMap(reach) : [];
+    return [{ what: plainForm(what), role, ...counts, added: shown(more), dropped: shown(dropped), reaches, file, line }];
+  });
+}

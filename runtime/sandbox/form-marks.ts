@@ -1,0 +1,26 @@
+/** The marks in a form (ports.ts `Survey`): what is a name of the script, a literal, the width of a step. Nothing else has these signs. */
+export const NAME = "\u0001";
+export const LITERAL = "\u0002";
+export const STEP = "\u0003";
+
+const marked = (mark: string): RegExp => new RegExp(`${mark}([^${mark}]*)${mark}`, "g");
+const [NAMES, LITERALS, HEAD] = [marked(NAME), marked(LITERAL), new RegExp(`^${NAME}([^${NAME}]*)${NAME}`)];
+
+/** The names in a form, in order. */
+export const namesIn = (form: string): string[] => [...form.matchAll(NAMES)].map(([, name]) => name ?? "");
+
+/** The form with other words for its names: `to` gets the name and the mark around it. */
+export const renamed = (form: string, to: (name: string, whole: string) => string): string =>
+  form.replace(NAMES, (whole, name: string) => to(name, whole));
+
+/** Equal for forms that differ in their literals only. */
+export const withoutLiterals = (form: string): string => form.replace(LITERALS, LITERAL);
+
+/** The name a path begins with, or null. */
+export const headOf = (path: string): string | null => HEAD.exec(path)?.[1] ?? null;
+
+/** A form as a person may read it. */
+export const plainForm = (form: string): string =>
+  renamed(form, (name) => name.slice(name.lastIndexOf(":") + 1).replace(/#\d+$/, ""))
+    .replaceAll(LITERAL, "")
+    .replaceAll(STEP, "");

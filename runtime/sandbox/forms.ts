@@ -1,0 +1,216 @@
+/**
+ * Expressions as forms (ports.ts `Survey`): one text for what an expression says, whatever its author called things. Names are told apart
+ * by scope, so two `row`s in one script are two names. Also small questions about a piece of a script.
+ */
+import { bare, isFunction } from "./flow.ts";
+import { LITERAL, NAME, STEP } from "./form-marks.ts";
+import { type Node, children, literalText } from "./syntax.ts";
+
+/** Name to id, by scope. */
+export type Scope = ReadonlyMap<string, string>;
+
+const EXITS = new Set(["ReturnStatement", "BreakStatement", "ContinueStatement", "ThrowStatement"]);
+
+/** The name of a property; null when it is computed. */
+export function nameOf(node: Node): string | null {
+  if (node.type !== "Property") return null;
+  const key = node["key"] as Node;
+  if (node["computed"] === true) return literalText(key);
+  return key.type === "Identifier" ? (key["name"] as string) : String(key["value"]);
+}
+
+/** True when a statement can leave the list it stands in. */
+export function leaves(node: Node): boolean {
+  if (EXITS.has(node.type)) return true;
+  return !isFunction(node) && [...children(node)].some(leaves);
+}
+
+/** Literals an expression holds, as text. */
+export function* literalsIn(node: Node): Generator<string> {
+  if (node.type === "Literal") yield String(node["value"]);
+  for (const child of children(node)) yield* literalsIn(child);
+}
+
+/** `mcp_call`, `Object.fromEntries`, or "". */
+export function calleeOf(call: Node): string {
+  const callee = bare(call["callee"] as Node);
+  if (callee.type === "Identifier") return callee["name"] as string;
+  const object = callee.type === "MemberExpression" ? bare(callee["object"] as Node) : null;
+  return object?.type === "Identifier" && callee["computed"] !== true ? `${object["name"] as string}.${methodOf(call)}` : "";
+}
+
+/** `push` of `list.push(x)`, or "". */
+export function methodOf(call: Node): string {
+  const callee = bare(call["callee"] as Node);
+  return callee.type === "MemberExpression" && callee["computed"] !== true ? ((callee["property"] as Node)["name"] as string) : "";
+}
+
+/** Names a pattern binds, each with the way to it from the value: of `{ a, b: [c] }` a by `.a` and c by `.b.0`. */
+export function* boundIn(pattern: Node, way = ""): Generator<{ node: Node; way: string }> {
+  if (pattern.type === "Identifier") yield { node: pattern, way };
+  else if (pattern.type === "AssignmentPattern") yield* boundIn(pattern["left"] as Node, way);
+  else if (pattern.type === "RestElement") yield* boundIn(pattern["argument"] as Node, `${way}...`);
+  else if (pattern.type === "ObjectPattern")
+    for (const one of pattern["properties"] as Node[])
+      yield* one.type === "Property" ? boundIn(one["value"] as Node, `${way}.${nameOf(one) ?? ""}`) : boundIn(one, way);
+  else if (pattern.type === "ArrayPattern")
+    for (const [i, one] of (pattern["elements"] as (Node | null)[]).entries()) if (one !== null) yield* boundIn(one, `${way}.${i}`);
+}
+
+const number = (node: Node): boolean => node.type === "Literal" && typeof node["value"] === "number";
+
+export interface Forms {
+  /** The id of a binding identifier. */
+  idOf(binding: Node): string;
+  /** The scope inside a list of statements, a function, or a loop's head. */
+  inside(scope: Scope, ...what: readonly (Node | null | undefined)[]): Scope;
+  form(node: Node | null | undefined, scope: Scope): string;
+  /** True for the width of a step through a list: how many are taken at a time decides nothing. */
+  isStep(node: Node): boolean;
+}
+
+export function formsOf(body: readonly Node[]): Forms {
+  const ids = new Map<Node, string>();
+  const steps = new Map<Node, number>();
+  const seen = new Map<string, number>();
+  const uses = new Map<string, number>();
+  const numbers = new Map<string, Node>();
+  const loops: Node[] = [];
+  const bind = (pattern: Node): void => {
+    for (const { node } of boundIn(pattern)) {
+      const name = node["name"] as string;
+      const times = seen.get(name) ?? 0;
+      seen.set(name, times + 1);
+      ids.set(node, times === 0 ? name : `${name}#${times}`);
+    }
+  };
+  for (const node of body.flatMap((one) => [...within(one)])) {
+    if (node.type === "VariableDeclarator" || (node.type === "FunctionDeclaration" && node["id"])) bind(node["id"] as Node);
+    if (isFunction(node)) for (const one of node["params"] as Node[]) bind(one);
+    if (node.type === "ForStatement") loops.push(node);
+    if (node.type === "Identifier") uses.set(node["name"] as string, (uses.get(node["name"] as string) ?? 0) + 1);
+    const init = node.type === "VariableDeclarator" ? (node["init"] as Node | null) : null;
+    if (init !== null && number(init) && (node["id"] as Node).type === "Identifier")
+      numbers.set((node["id"] as Node)["name"] as string, init);
+  }
+  for (const loop of loops) markSteps(loop, numbers, steps);
+  // A const that is nothing but a width is one itself.
+  for (const [name, init] of numbers) {
+    const taken = [...steps.keys()].filter((node) => node["name"] === name).length;
+    if (taken > 0 && taken === (uses.get(name) ?? 0) - 1) steps.set(init, init["value"] as number);
+  }
+
+  const inside: Forms["inside"] = (scope, ...what) => {
+    const inner = new Map(scope);
+    const add = (pattern: Node) => {
+      for (const { node } of boundIn(pattern)) inner.set(node["name"] as string, ids.get(node) ?? "");
+    };
+    for (const one of what) {
+      if (one == null) continue;
+      if (one.type === "VariableDeclaration") for (const each of one["declarations"] as Node[]) add(each["id"] as Node);
+      else if (one.type === "FunctionDeclaration" && one["id"]) add(one["id"] as Node);
+      else if (one.type === "BlockStatement") for (const [name, id] of inside(inner, ...(one["body"] as Node[]))) inner.set(name, id);
+    }
+    return inner;
+  };
+  const ofFunction = (node: Node, scope: Scope): Scope => {
+    const inner = new Map(scope);
+    for (const param of node["params"] as Node[])
+      for (const bound of boundIn(param)) inner.set(bound.node["name"] as string, ids.get(bound.node) ?? "");
+    return inner;
+  };
+
+  const form: Forms["form"] = (node, scope) => {
+    if (node == null) return "";
+    const plain = bare(node);
+    const of = (key: string) => form(plain[key] as Node | null, scope);
+    const all = (nodes: readonly (Node | null)[], inner = scope) => nodes.map((one) => form(one, inner)).join();
+    const step = steps.get(plain);
+    if (step !== undefined) return `${STEP}${step}${STEP}`;
+    switch (plain.type) {
+      case "Identifier": {
+        const id = scope.get(plain["name"] as string);
+        return id === undefined ? (plain["name"] as string) : `${NAME}${id}${NAME}`;
+      }
+      case "Literal": {
+        // Only what is told as a literal of its own may be left out of a comparison.
+        const mark = ["string", "number", "boolean"].includes(typeof plain["value"]) ? LITERAL : "";
+        return `${mark}${plain["regex"] === undefined ? JSON.stringify(plain["value"]) : String(plain["raw"])}${mark}`;
+      }
+      case "TemplateElement":
+        return `${LITERAL}${JSON.stringify((plain["value"] as { cooked: string | null }).cooked)}${LITERAL}`;
+      case "MemberExpression":
+        return `${of("object")}${plain["optional"] === true ? "?" : ""}.${plain["computed"] === true ? `[${of("property")}]` : String((plain["property"] as Node)["name"])}`;
+      case "ChainExpression":
+      case "ExpressionStatement":
+        return of("expression");
+      case "CallExpression":
+        return `${of("callee")}${plain["optional"] === true ? "?" : ""}(${all(plain["arguments"] as Node[])})`;
+      case "ObjectExpression":
+        // The values are told one by one, as fields and literals; the order of keys means nothing.
+        return `{${(plain["properties"] as Node[])
+          .map((one) => (one.type === "Property" ? (nameOf(one) ?? `[${form(one["key"] as Node, scope)}]`) : form(one, scope)))
+          .sort()
+          .join()}}`;
+      case "ArrayExpression":
+        // So are the rows of a table.
+        return `[${[...new Set((plain["elements"] as (Node | null)[]).map((one, i) => (one !== null && bare(one).type === "ObjectExpression" ? form(one, scope) : `${i}:${form(one, scope)}`)))].join()}]`;
+      case "ArrowFunctionExpression":
+      case "FunctionExpression":
+      case "FunctionDeclaration": {
+        const inner = ofFunction(plain, scope);
+        return `(${all(plain["params"] as Node[], inner)})=>${form(resultOf(plain) ?? (plain["body"] as Node), inner)}`;
+      }
+      case "BlockStatement": {
+        const inner = inside(scope, plain);
+        return `{${(plain["body"] as Node[]).flatMap((one) => form(one, inner) || []).join()}}`;
+      }
+      case "ForStatement":
+      case "ForOfStatement":
+      case "ForInStatement": {
+        const inner = inside(scope, (plain["init"] ?? plain["left"]) as Node | null);
+        return `for(${["right", "test", "update", "body"].map((key) => form(plain[key] as Node | null, inner)).join()})`;
+      }
+      case "VariableDeclaration":
+        return ""; // what its names are given is told with them
+      default:
+        return `${plain.type.replace(/(?:Expression|Statement)$/, "")}${String(plain["operator"] ?? "")}(${all([...children(plain)])})`;
+    }
+  };
+  return { idOf: (binding) => ids.get(binding) ?? "", inside, form, isStep: (node) => steps.has(bare(node)) };
+}
+
+/** The one expression a function answers, or null. */
+export function resultOf(node: Node): Node | null {
+  const code = node["body"] as Node;
+  if (code.type !== "BlockStatement") return code;
+  const [only, ...more] = code["body"] as Node[];
+  return only?.type === "ReturnStatement" && more.length === 0 ? (only["argument"] as Node | null) : null;
+}
+
+/** `for (let start = 0; …; start += 1000) … rows.slice(start, start + 1000)`: equal widths, wherever they stand. */
+function markSteps(loop: Node, numbers: ReadonlyMap<string, Node>, steps: Map<Node, number>): void {
+  const update = loop["update"] as Node | null;
+  if (update?.type !== "AssignmentExpression" || update["operator"] !== "+=") return;
+  const widthOf = (node: Node): number | null => {
+    const found = number(node) ? node : node.type === "Identifier" ? numbers.get(node["name"] as string) : undefined;
+    return found === undefined ? null : (found["value"] as number);
+  };
+  const counter = (update["left"] as Node)["name"];
+  const width = bare(update["right"] as Node);
+  const taken = [...within(loop["body"] as Node)].flatMap((node) => {
+    if (node.type !== "BinaryExpression" || node["operator"] !== "+" || (node["left"] as Node)["name"] !== counter) return [];
+    const right = bare(node["right"] as Node);
+    return widthOf(right) !== null && widthOf(right) === widthOf(width) ? [right] : [];
+  });
+  if (taken.length > 0) for (const node of [width, ...taken]) steps.set(node, widthOf(node) ?? 0);
+}
+
+function* within(node: Node): Generator<Node> {
+  // A stack of its own: a deep tree must not exhaust ours.
+  for (const stack = [node]; stack.length > 0; ) {
+    const next = stack.pop() as Node;
+    yield next;
+    stack.push(...[...children(next)].reverse());
+  }
+}
