@@ -344,6 +344,8 @@ export interface Decision {
   by: string;
   at: number;
   reason?: string;
+  /** Why a proposal is approved although it is unproven. */
+  despite?: string;
   /** What the person changed, for a card of an entry: the account's number. */
   account?: string;
   /** What a yes is given to, where it is not the card's own calls: as this person or one before them has edited them. */
@@ -363,8 +365,8 @@ export interface Decision {
 export interface Cards {
   get(id: number): Card | null;
   /**
-   * In the order of their numbers. `open`: those that wait for a person; the card of a proposal does so once its body's `state` is "ready".
-   * `first`, `last`: at most so many from that end.
+   * In the order of their numbers. `open`: those that wait for a person; the card of a proposal does so once its body's `state` is "ready" or
+   * "unproven". `first`, `last`: at most so many from that end.
    */
   list(query?: { open?: boolean; kind?: CardKind; run?: string; first?: number; last?: number }): Card[];
   /** How many wait for a person. */

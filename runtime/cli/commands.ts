@@ -124,6 +124,7 @@ export const COMMANDS: readonly Spec[] = [
       ["--reason <text>", "kept with the decision"],
       ["--by <person>", "whose key this shell holds"],
       ["--result <json>", "what a call in doubt answered"],
+      ["--despite <reason>", "approve a proposal although it is unproven"],
     ],
     load: () => import("./commands/approve.ts"),
   },

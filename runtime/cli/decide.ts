@@ -12,6 +12,7 @@ import { isOurs } from "../engine/attempt.ts";
 import { CRASH, DECIDING, closed, dropFact, factsNamed, getFact, setFact } from "../engine/cards.ts";
 import type { Database } from "../engine/database.ts";
 import { changesIn, editCalls, readForm } from "../engine/edits.ts";
+import { asAskedNow } from "../engine/process.ts";
 import { signDecision, verifyDecision } from "../engine/signature.ts";
 import { ClearedError } from "../errors.ts";
 import type { Lesson } from "../evidence/corrections.ts";
@@ -106,9 +107,10 @@ export async function settleDecisions(host: Host, note: (error: unknown) => void
 }
 
 /** The signal is stored first, then the card is closed: what the run goes by is what the card says, whoever comes second is told. */
-async function decideGate(host: Host, card: Card, id: string, decision: Decision): Promise<Decided> {
+async function decideGate(host: Host, opened: Card, id: string, decision: Decision): Promise<Decided> {
   const run = await host.engine.get(id);
-  if (run === null) throw new ClearedError("CARD_UNKNOWN", `The run of card ${card.id} is not there any more.`);
+  if (run === null) throw new ClearedError("CARD_UNKNOWN", `The run of card ${opened.id} is not there any more.`);
+  const card = asAskedNow(opened, run, host.trust.people.length);
   const authority = await host.world.authority(run);
   const why = authority.objection(card, decision);
   if (why !== null) throw why;

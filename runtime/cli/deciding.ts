@@ -26,6 +26,7 @@ export async function decideAll(
   });
   const extra = {
     ...(options["reason"] === undefined ? {} : { reason: String(options["reason"]) }),
+    ...(options["despite"] === undefined ? {} : { despite: String(options["despite"]) }),
     ...(options["account"] === undefined ? {} : { account: String(options["account"]) }),
     ...(options["result"] === undefined ? {} : { result: parseJson(String(options["result"]), "--result") as Json }),
   };

@@ -8,6 +8,7 @@ import { seenOf } from "../web/card-form.ts";
 import { toStepFact } from "../web/facts.ts";
 import { CARDS } from "../web/page.ts";
 import type { Tree } from "../ports.ts";
+import { ASKING } from "../proposals/store.ts";
 import type { Proposal } from "../proposals/types.ts";
 import type { Header } from "../sandbox/header.ts";
 import { type Balances, toBalances } from "../workspace/amounts.ts";
@@ -120,7 +121,7 @@ export function createFacts(host: Host, api: Api): Facts {
           patch: await api.patch({ id: found.id }),
           excerpts: await excerptsOf(git.tree(proposal.commit), proposal),
         },
-        card: card === null || card.decision !== null || proposal.state !== "ready" ? null : card,
+        card: card === null || card.decision !== null || !ASKING.includes(proposal.state) ? null : card,
       };
     },
     async balances() {

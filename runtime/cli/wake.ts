@@ -1,10 +1,13 @@
 /**
- * What waits for a person's uncommitted edit, or for the branch: runs, and approved proposals whose commit was cut off. Whoever owns the
- * workspace looks whether they can go on.
+ * What waits for a person's uncommitted edit, for the branch, or for people who are others now: runs, and approved proposals whose commit
+ * was cut off. Whoever owns the workspace looks whether they can go on.
  */
+import { canonicalJson } from "../engine/canonical.ts";
+import { getFact, setFact } from "../engine/cards.ts";
 import { approvalsHere } from "../proposals/deciding.ts";
 import type { Host } from "./host.ts";
 
+const PEOPLE = "people of trust.yaml";
 /** Runs that were tried again while what they wait for did not change: how long until the next time, ms. */
 const tried = new Map<string, { due: number; wait: number }>();
 const FIRST_WAIT_MS = 500;
@@ -13,6 +16,7 @@ const LONGEST_WAIT_MS = 60_000;
 /** Queues again the runs whose obstacle is gone, and finishes approvals. One that comes back at once is tried at growing intervals. */
 export async function wakeWaiting(host: Host): Promise<void> {
   if (approvalsHere(host.database).size > 0) await (await import("../proposals/apply.ts")).settleApproved(host);
+  await askAnew(host);
   const waiting = await host.engine.list({ status: ["waiting"], reason: "user_edit", limit: 100 });
   if (waiting.length === 0) tried.clear();
   if (waiting.length === 0 || (await host.git.blockedBy()) !== null) return;
@@ -27,4 +31,15 @@ export async function wakeWaiting(host: Host): Promise<void> {
     tried.set(obstacle, { due: performance.now() + wait, wait });
     await host.engine.retry(one.id);
   }
+}
+
+/** Who may decide follows trust.yaml: with other people there, each run that waits for one asks again, and its card says whom. */
+async function askAnew({ database, engine, trust }: Host): Promise<void> {
+  const now = canonicalJson(trust.people.map(({ name, roles }) => [name, roles]));
+  const before = getFact(database, PEOPLE);
+  if (before === now) return;
+  if (before !== null)
+    for (const reason of ["approval", "escalation"] as const)
+      for (const { id } of await engine.list({ status: ["waiting"], reason, limit: 1000 })) await engine.retry(id);
+  setFact(database, PEOPLE, now);
 }

@@ -8,8 +8,8 @@ import { ClearedError, type WireError } from "../errors.ts";
 import type { Card, CardDraft, CardKind, Cards, Change, Decision, Json, Released, RunRecord } from "../ports.ts";
 import type { Database } from "./database.ts";
 
-// A proposal that is not ready waits for its checks or its proposer, not for a person's decision.
-const OPEN_CARDS = "decision IS NULL AND (kind != 'proposal' OR json_extract(document, '$.body.state') = 'ready')";
+// A proposal in another state waits for its checks or its proposer, not for a person's decision.
+const OPEN_CARDS = "decision IS NULL AND (kind != 'proposal' OR json_extract(document, '$.body.state') IN ('ready', 'unproven'))";
 
 interface Row {
   id: number;
@@ -29,7 +29,10 @@ function toCard(row: Row): Card {
   };
 }
 
-/** A key that is open already changes nothing; inside the caller's transaction. */
+/**
+ * A key that is open already changes nothing; inside the caller's transaction. A gate that a run still asks at is open and says who is
+ * asked now, also when somebody's answer had closed it that counts no more: no run waits on a card that nobody can answer.
+ */
 export function openCard(database: Database, key: string, card: CardDraft, at: number): void {
   // Decided once and asked again by another run (its import or its decision was undone): a new question, beside the old answer.
   database.run(
@@ -40,7 +43,9 @@ export function openCard(database: Database, key: string, card: CardDraft, at: n
   );
   database.run(
     `INSERT INTO cards (key, kind, run, document, at) VALUES (?, ?, ?, ?, ?)
-     ON CONFLICT (key) DO UPDATE SET decision = NULL WHERE json_extract(cards.document, '$.gate') IS NOT NULL AND json_extract(cards.decision, '$.by') = 'runtime'`,
+     ON CONFLICT (key) DO UPDATE SET decision = NULL, document = CASE WHEN cards.decision IS NULL
+       THEN json_patch(json_remove(cards.document, '$.not_by', '$.level', '$.levels', '$.approvals'), excluded.document) ELSE excluded.document END
+     WHERE json_extract(cards.document, '$.gate') IS NOT NULL`,
     key,
     card.kind,
     card.run,

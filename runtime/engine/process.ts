@@ -7,7 +7,7 @@ import { asksForList, rankedAnswer } from "../answers/ranked.ts";
 import { missingFields } from "../answers/required.ts";
 import { runMetadata } from "../answers/mutations.ts";
 import { ClearedError } from "../errors.ts";
-import type { Call, Json, Outcome, RunRecord } from "../ports.ts";
+import type { Call, CardDraft, Json, Outcome, RunRecord } from "../ports.ts";
 import { End, type Gate, type StepContext } from "../primitive.ts";
 import type { Header } from "../sandbox/header.ts";
 import type { ProcessState } from "../states.ts";
@@ -58,6 +58,12 @@ export function demandsOf(
           }) as unknown as Json,
         }),
   };
+}
+
+/** The card as its run would ask it now: with several people nobody decides what they have started, also where it was opened before they came. */
+export function asAskedNow<C extends Pick<CardDraft, "kind" | "not_by">>(card: C, { by }: RunRecord, people: number): C {
+  const barred = people > 1 && by !== undefined && card.kind !== "in_doubt" && card.kind !== "form";
+  return barred ? { ...card, not_by: by } : card;
 }
 
 function stateLine({ current, machine }: ProcessState): { state?: string } {

@@ -6,10 +6,9 @@ import { type Tally, tally } from "../engine/approval.ts";
 import { createAuthority } from "../engine/authority.ts";
 import { closed } from "../engine/cards.ts";
 import { ClearedError } from "../errors.ts";
-import type { Card, Decision, Tree } from "../ports.ts";
+import type { Card, Decision, Engine, Tree } from "../ports.ts";
 import type { Config, Trust } from "../workspace/config.ts";
-import { changedBy, changedPaths } from "../workspace/git-undo.ts";
-import { AUDIT, DATA, IMPORT, JOURNAL } from "../workspace/layout.ts";
+import { changedBy } from "../workspace/git-undo.ts";
 import {
   approvalsHere,
   countedOf,
@@ -21,12 +20,14 @@ import {
   rememberApproval,
 } from "./deciding.ts";
 import { isCase } from "./paths.ts";
-import { type ProposalStore, type ProposalWorld, createProposals } from "./store.ts";
-import type { Proposal, Report } from "./types.ts";
+import { hasMoved } from "./proof.ts";
+import { ASKING, type ProposalStore, type ProposalWorld, createProposals } from "./store.ts";
+import type { Proposal, ProposalState, Report } from "./types.ts";
 
 /** What deciding needs of a workspace; `Host` (cli/host.ts) has all of it. */
 export interface ApplyWorld extends ProposalWorld {
   trust: Trust;
+  engine: Pick<Engine, "list">;
   config(tree?: Tree): Promise<Config>;
   /** Throws when this process no longer owns the workspace. */
   world: { guard(): void };
@@ -45,9 +46,7 @@ export interface DecidedProposal {
 
 /** Ids whose approval is being written down right now, by this process, which is the workspace's only owner. */
 const underway = new Set<string>();
-const UNDECIDED = ["draft", "checking", "ready", "blocked"] as const;
-/** Where runs write; what checks say does not depend on it. */
-const WRITTEN_BY_RUNS = [JOURNAL, IMPORT, DATA, AUDIT];
+const UNDECIDED = ["draft", "checking", "ready", "unproven", "blocked"] as const;
 
 const notNow = (message: string): ClearedError => new ClearedError("PROPOSAL_STATE", message);
 const short = (commit: string): string => commit.slice(0, 7);
@@ -75,17 +74,19 @@ export async function decideProposal(world: ApplyWorld, card: Card, decision: De
       const change = { state: "rejected" as const, why: decision.reason ?? null, by: decision.by, decisions: [decision] };
       return { proposal: await store.update(id, change, { from: UNDECIDED }), commit: null, open: null };
     }
-    assertReady(proposal);
+    assertReady(proposal, decision);
     const asked = proposal.report as Report;
+    const since = asked.since ?? asked.at;
     await assertFree(world, proposal);
     proposal = await onToday(world, store, proposal, prepare);
+    assertReady(proposal, decision);
     assertCounts();
     const question = questionOf(proposal, world.trust.people.length);
-    const count = (now: Proposal) => tally(question, countedOf(now, asked.at, decision), authority);
+    const count = (now: Proposal) => tally(question, countedOf(now, since, decision), authority);
     if (count(proposal).decision === null) {
-      const change = { state: "ready" as const, by: decision.by, says: `${decision.by} said yes` };
-      const known = proposal.decisions.some((one) => one.by === decision.by && one.at >= asked.at);
-      if (!known) proposal = await store.update(id, { ...change, decisions: [decision] }, { from: ["ready"] });
+      const change = { state: proposal.state, by: decision.by, says: `${decision.by} said yes` };
+      const known = proposal.decisions.some((one) => one.by === decision.by && one.at >= since);
+      if (!known) proposal = await store.update(id, { ...change, decisions: [decision] }, { from: ASKING });
       const open = count(proposal);
       if (open.decision === null) return { proposal, commit: null, open };
     }
@@ -93,7 +94,7 @@ export async function decideProposal(world: ApplyWorld, card: Card, decision: De
     rememberApproval(world.database, proposal);
     const recorded = proposal.decisions.some((one) => one.signature === decision.signature);
     const change = { state: "approved" as const, by: decision.by, decisions: recorded ? [] : [decision] };
-    proposal = await store.update(id, change, { from: ["ready"] });
+    proposal = await store.update(id, change, { from: ASKING });
   } catch (error) {
     // Somebody else was faster: who, and when, is what the second one is told.
     const now = await store.get(id);
@@ -133,9 +134,13 @@ export async function settleApproved(world: ApplyWorld): Promise<{ applied: Prop
   return { applied, waiting };
 }
 
-function assertReady(proposal: Proposal): void {
+function assertReady(proposal: Proposal, { despite = "" }: Decision): void {
   const { number, state, report, why } = proposal;
-  if (state === "ready" && report !== null) return;
+  if (state === "unproven" && despite.trim() === "")
+    throw notNow(
+      `Proposal ${number} is unproven: ${why ?? ""} Approve it where its recorded runs are, or, to approve it although it is unproven, \`cleared approve ${number} --despite REASON\`.`,
+    );
+  if (ASKING.includes(state) && report !== null) return;
   const what =
     state === "superseded"
       ? "has made room for another, or was withdrawn"
@@ -171,9 +176,9 @@ const pathsOf = ({ files, report }: Proposal): string[] => [...files.map(({ path
 async function onToday(world: ApplyWorld, store: ProposalStore, proposal: Proposal, prepare: Prepare): Promise<Proposal> {
   const head = await world.git.head();
   const conflict = await conflictOf(world, proposal, world.git.tree(head));
-  if (conflict !== null) throw await block(store, proposal, conflict, "ready");
+  if (conflict !== null) throw await block(store, proposal, conflict, ASKING);
   const report = proposal.report as Report;
-  if (isOwnReport(world.database, proposal) && !(await hasCodeMoved(world.dir, report.on, head))) return proposal;
+  if (isOwnReport(world.database, proposal) && !(await hasMoved(world, report, head))) return proposal;
   await prepare(proposal.id);
   const now = await store.get(proposal.id);
   const other = whyDifferent(report, now);
@@ -184,15 +189,9 @@ async function onToday(world: ApplyWorld, store: ProposalStore, proposal: Propos
 }
 
 function whyDifferent(was: Report, { state, why, report }: Proposal): string | null {
-  if (state !== "ready" || report === null) return `it is ${state}${why === null ? "" : `: ${why}`}`;
+  if (!ASKING.includes(state) || report === null) return `it is ${state}${why === null ? "" : `: ${why}`}`;
   if (report.at === was.at && report.on === was.on) return "it was not checked again";
   return differenceThatMatters(was, report);
-}
-
-async function hasCodeMoved(dir: string, from: string, to: string): Promise<boolean> {
-  if (from === to) return false;
-  const paths = await changedPaths(dir, from, to);
-  return paths === null || paths.some((path) => !WRITTEN_BY_RUNS.some((folder) => path.startsWith(folder)));
 }
 
 /** Which file of the proposal is no longer what it was proposed on, and which commit did it; null when none is. */
@@ -213,8 +212,8 @@ export async function conflictOf({ dir, git }: ApplyWorld, proposal: Proposal, h
   return null;
 }
 
-async function block(store: ProposalStore, { id, number }: Proposal, why: string, from: "ready" | "approved"): Promise<ClearedError> {
-  await store.update(id, { state: "blocked", why }, { from: [from] });
+async function block(store: ProposalStore, { id, number }: Proposal, why: string, from: readonly ProposalState[]): Promise<ClearedError> {
+  await store.update(id, { state: "blocked", why }, { from });
   return notNow(`Proposal ${number} cannot be applied: ${why}`);
 }
 
@@ -225,7 +224,8 @@ async function applyApproved(world: ApplyWorld, store: ProposalStore, proposal: 
   const authority = createAuthority(trust.people, (await world.config()).policy);
   const question = questionOf(proposal, trust.people.length);
   const yes = proposal.decisions.filter((one) => one.decision === "approved" && authority.objection(question, one) === null);
-  if (yes.length === 0) throw await block(store, proposal, "no yes to it counts by what trust.yaml says now.", "approved");
+  if (yes.length === 0) throw await block(store, proposal, "no yes to it counts by what trust.yaml says now.", ["approved"]);
+  const despite = yes.flatMap((one) => one.despite ?? []);
   let conflict: string | null = null;
   const done = await git.commit({
     message: messageOf(proposal),
@@ -233,6 +233,7 @@ async function applyApproved(world: ApplyWorld, store: ProposalStore, proposal: 
       Proposal: proposal.id,
       "Proposed-by": proposal.by,
       "Approved-by": [...new Set(yes.map(({ by }) => by))].join(", "),
+      ...(despite.length === 0 ? {} : { Despite: [...new Set(despite)].join("; ") }),
     },
     build: async (head) => {
       // Asked anew at each try: a commit with this trailer may have come in the meantime.
@@ -242,7 +243,7 @@ async function applyApproved(world: ApplyWorld, store: ProposalStore, proposal: 
     },
     guard: () => world.world.guard(),
   });
-  if (conflict !== null) throw await block(store, proposal, conflict, "approved");
+  if (conflict !== null) throw await block(store, proposal, conflict, ["approved"]);
   const waits = (why: string) =>
     new ClearedError(
       "GIT_STATE",
@@ -251,7 +252,7 @@ async function applyApproved(world: ApplyWorld, store: ProposalStore, proposal: 
   if (done.status === "user_edit") throw waits(`${done.paths.join(", ")} has uncommitted edits of yours. Commit or undo them.`);
   if (done.status === "blocked") throw waits(done.reason);
   const commit = done.status === "committed" ? done.commit : (await store.get(proposal.id)).applied;
-  if (commit === null) throw await block(store, proposal, "its files are on the branch as proposed already.", "approved");
+  if (commit === null) throw await block(store, proposal, "its files are on the branch as proposed already.", ["approved"]);
   const applied = await store.update(proposal.id, { state: "applied", applied: commit }, { from: ["approved", "applied"] });
   forgetApproval(world.database, applied);
   return applied;

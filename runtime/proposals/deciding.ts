@@ -57,6 +57,8 @@ export function differenceThatMatters(was: Report, now: Report): string | null {
       if (compareDecimals(amount, known.amount) > 0) return `${amount} ${currency} now move from ${from} to ${to}, not ${known.amount}`;
     }
   }
+  const doubt = now.unproven?.find((one) => was.unproven?.includes(one) !== true);
+  if (doubt !== undefined) return doubt;
   const failed = now.cases.failed.find((one) => !was.cases.failed.includes(one));
   if (failed !== undefined) return `the case ${failed} now fails`;
   const level = [...now.levels, now.level ?? ""].find((one) => one !== "" && one !== was.level && !was.levels.includes(one));

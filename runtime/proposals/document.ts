@@ -13,7 +13,7 @@ import type { Objects } from "../workspace/git-tree.ts";
 import { wrongForm } from "./paths.ts";
 import type { Proposal, ProposalDraft, ProposalState, Report } from "./types.ts";
 
-const STATES = ["draft", "checking", "ready", "blocked", "approved", "rejected", "superseded", "applied", "reverted"] as const;
+const STATES = ["draft", "checking", "ready", "unproven", "blocked", "approved", "rejected", "superseded", "applied", "reverted"] as const;
 const commit = z.string().regex(/^[0-9a-f]{40,64}$/);
 
 /** proposal.yaml of a state commit. `by` and `at`: who brought it into this state, and when (ms). */
@@ -34,6 +34,7 @@ const decisionSchema = z.looseObject({
   at: z.int(),
   gate: z.string().max(500).optional(),
   reason: z.string().max(20_000).optional(),
+  despite: z.string().max(2000).optional(),
   signature: z.string().max(2000).optional(),
 });
 
@@ -79,6 +80,12 @@ const reportSchema = z.looseObject({
   }),
   dryRun: z.array(z.looseObject({ agent: z.string(), lines: z.array(z.string()) })),
   freezes: z.record(z.string(), z.string()),
+  changes: z.array(z.looseObject({ kind: z.string(), text: z.string(), at: place.nullable() })).optional(),
+  unproven: z.array(z.string()).optional(),
+  elsewhere: z.array(z.string()).optional(),
+  vouched: z.record(z.string(), decisionSchema).optional(),
+  rests: z.looseObject({ people: z.string(), runs: z.string() }).optional(),
+  since: z.number().optional(),
   level: z.string().nullable(),
   levels: z.array(z.string()),
   approvals: z.int(),

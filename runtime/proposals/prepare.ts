@@ -13,13 +13,14 @@ import type { BacktestReport, Code } from "../evidence/types.ts";
 import { partingLine } from "../evidence/words.ts";
 import { ClearedError } from "../errors.ts";
 import type { Tree } from "../ports.ts";
-import { AGENTS } from "../workspace/layout.ts";
+import { AGENTS, agentFile } from "../workspace/layout.ts";
 import { treeOver } from "../workspace/tree-over.ts";
 import { type ApplyWorld, conflictOf } from "./apply.ts";
 import { namesOf } from "./card.ts";
-import { rememberReport } from "./deciding.ts";
+import { differenceThatMatters, isOwnReport, rememberReport } from "./deciding.ts";
 import { problemsOf } from "./paths.ts";
 import type { Around } from "./program.ts";
+import { type Vouch, proofOf, restsOn } from "./proof.ts";
 import { OPEN, type ProposalStore, createProposals } from "./store.ts";
 import type { Proposal, Report } from "./types.ts";
 import { changesOf, demandsOf } from "./widening.ts";
@@ -29,7 +30,9 @@ export interface Preparing extends ApplyWorld, Bench {
   world: Bench["world"];
   config: ApplyWorld["config"];
   cards: ApplyWorld["cards"];
+  engine: Bench["engine"];
   around: Around;
+  vouch: Vouch;
   /** What the checks look at, with the agents a change of these paths reaches. */
   subject(base: Tree, tree: Tree, paths: readonly string[]): Promise<Subject>;
   /** How many recorded runs and cases of how many are tried. */
@@ -38,6 +41,7 @@ export interface Preparing extends ApplyWorld, Bench {
 
 /** As far back as runs are tried: a quarter has every kind of month in it. */
 export const BACKTEST_DAYS = 90;
+const DAY_MS = 86_400_000;
 
 /** What this process looks at right now, by folder and id. */
 const underway = new Map<string, Promise<Proposal>>();
@@ -77,10 +81,15 @@ async function look(world: Preparing, store: ProposalStore, proposal: Proposal):
   if (conflict !== null) return store.update(proposal.id, { state: "blocked", why: conflict }, { from: ["checking"] });
   const files = await textsOf(proposal, world.git.tree(proposal.commit));
   const tree = treeOver(base, new Map(Object.entries(files)));
-  const report = await reportOf(world, proposal, { on, base, tree, files });
+  const made = await reportOf(world, store, proposal, { on, base, tree, files });
+  // What was said to the report before holds for one that says the same.
+  const goesOn = isOwnReport(world.database, proposal) && differenceThatMatters(proposal.report as Report, made) === null;
+  const report: Report = goesOn ? { ...made, since: proposal.report?.since ?? proposal.report?.at ?? made.at } : made;
   const why = obstacle(proposal, report);
+  const unproven = report.unproven ?? [];
+  const state = why !== null ? "blocked" : unproven.length > 0 ? "unproven" : "ready";
   rememberReport(world.database, proposal.id, why === null ? report : null);
-  return store.update(proposal.id, { state: why === null ? "ready" : "blocked", why, report }, { from: ["checking"] });
+  return store.update(proposal.id, { state, why: why ?? (unproven.join(" ") || null), report }, { from: ["checking"] });
 }
 
 /** Texts of the proposal's files, as it would have them. */
@@ -97,7 +106,7 @@ interface Change {
   files: Record<string, string | null>;
 }
 
-async function reportOf(world: Preparing, proposal: Proposal, { on, base, tree, files }: Change): Promise<Report> {
+async function reportOf(world: Preparing, store: ProposalStore, proposal: Proposal, { on, base, tree, files }: Change): Promise<Report> {
   const paths = Object.keys(files);
   const [was, code]: [Code, Code] = [{ tree: base, changed: [] }, codeOver(base, new Map(Object.entries(files)))];
   const subject = await world.subject(base, tree, paths);
@@ -112,26 +121,36 @@ async function reportOf(world: Preparing, proposal: Proposal, { on, base, tree, 
 
   // Tried only once the scripts compile: what cannot run has nothing to show.
   let held: Ratchet = { passed: 0, failed: [], open: [], fixed: [], untried: [], results: [] };
-  const backtests: BacktestReport[] = [];
+  const fresh: BacktestReport[] = [];
   const freezes: Record<string, string> = {};
+  const names = await namesOf(proposal.files, base, tree);
   if (compiles) {
     held = await ratchet(was, code, await casesIn(tree, { agents, paths }), world, { progress: world.progress });
+    // As far back as when it was proposed, however long it has waited.
+    const days = BACKTEST_DAYS + Math.max(0, Math.ceil((world.clock.now() - proposal.at) / DAY_MS));
     for (const agent of agents) {
       const { look: compared, chosen } = createFreezer(code, proposal, world);
       const options = { name: proposal.id, progress: world.progress, compared };
-      backtests.push(await backtest(agent, code, was, { days: BACKTEST_DAYS }, world, options));
+      fresh.push(await backtest(agent, code, was, { days }, world, options));
       Object.assign(freezes, (await chosen()).files);
     }
-    checks.push(...(await runChecks(subject, [casesCheck(held), backtestCheck(backtests, proposal)])));
   }
+  const isKnown = async (agent: string) =>
+    (await store.list()).some(({ id, report }) => id !== proposal.id && report?.backtests.some((one) => one.agent === agent && one.runs > 0));
+  const nameOf = (agent: string) => names[agentFile(agent)] ?? agent;
+  const { backtests, ...proof } = await proofOf({ ...world, isKnown }, proposal, fresh, { base, head: on, nameOf });
+  if (compiles)
+    checks.push(...(await runChecks(subject, [casesCheck(held), backtestCheck([...new Set([...backtests, ...fresh])], proposal)])));
   return {
     on,
     at: world.clock.now(),
-    names: await namesOf(proposal.files, base, tree),
+    names,
     checks,
     widening,
     changes,
     backtests,
+    ...proof,
+    rests: await restsOn(world, agents),
     cases: { passed: held.passed, failed: held.failed, open: held.open, fixed: held.fixed, untried: held.untried },
     dryRun: (await dryRunsOf(subject, world)).map(({ agent, lines }) => ({ agent, lines })),
     // Only of what somebody may say yes to.

@@ -69,7 +69,9 @@ export interface ProposalStore {
 }
 
 /** States in which a proposal is still on its way. */
-export const OPEN: readonly ProposalState[] = ["draft", "checking", "ready", "blocked", "approved"];
+export const OPEN: readonly ProposalState[] = ["draft", "checking", "ready", "unproven", "blocked", "approved"];
+/** States in which it waits for a person's answer. */
+export const ASKING: readonly ProposalState[] = ["ready", "unproven"];
 
 const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 // Somebody else moves the same ref in the same milliseconds each time it is tried again.
@@ -252,7 +254,7 @@ function otherState(now: Proposal, from: readonly ProposalState[]): ClearedError
 }
 
 function subjectOf(state: ProposalState, by: string): string {
-  if (state === "ready" || state === "blocked") return `checked: ${state}`;
+  if (ASKING.includes(state) || state === "blocked") return `checked: ${state}`;
   return by === "runtime" ? state : `${state} by ${by}`;
 }
 

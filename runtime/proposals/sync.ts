@@ -16,7 +16,7 @@ import { gateOf } from "./deciding.ts";
 import { type Kept, type Life, readProposal, toYaml, whyOf } from "./document.ts";
 import { type ProposalRefs, REFS, assertId, groupRefs } from "./refs.ts";
 import { type ProposalWorld, createProposals } from "./store.ts";
-import type { ProposalState } from "./types.ts";
+import type { ProposalState, Report } from "./types.ts";
 
 export interface Synced {
   /** Proposals that are new here or have moved on. */
@@ -175,6 +175,12 @@ function believed(kept: Kept, there: Kept, people: People): void {
     throw new ClearedError("PROPOSAL_STATE", `it says it is ${there.state}, and nobody of trust.yaml has signed that`);
 }
 
+/** The one that knows of the most recorded runs; the first of equal ones. */
+function stronger(...reports: readonly (Report | null)[]): Report | null {
+  const runs = (report: Report) => report.backtests.reduce((sum, one) => sum + one.runs, 0);
+  return reports.reduce((best, one) => (one !== null && (best === null || runs(one) > runs(best)) ? one : best), null);
+}
+
 /** One life of two: all valid decisions, the first of which stands. Answers the commit with both as its parents. */
 async function join(kept: Kept, a: { own: string; mine: Kept }, b: { other: string; there: Kept }, at: Taking): Promise<string> {
   const { valid, invalid } = validOf(kept, [...a.mine.decisions, ...b.there.decisions], at.people);
@@ -207,7 +213,7 @@ async function join(kept: Kept, a: { own: string; mine: Kept }, b: { other: stri
     applied: a.mine.applied ?? b.there.applied,
     reverted: a.mine.reverted ?? b.there.reverted,
   };
-  const report = chosen.report ?? a.mine.report ?? b.there.report;
+  const report = stronger(chosen.report, ...sides.map((side) => side.report));
   const old = Math.max(a.mine.decisions.length, valid.length);
   const files = new Map<string, { mode: string; text: string } | null>();
   const put = (path: string, text: string) => files.set(path, { mode: "100644", text });

@@ -13,6 +13,7 @@ export type ProposalState =
   | "draft" // recorded, not looked at yet
   | "checking"
   | "ready" // passed: waits for a person
+  | "unproven" // passed, and no recorded run proves it: waits for a person who says so
   | "blocked" // a check failed: waits for its proposer
   | "approved" // decided, its commit is about to be made
   | "rejected"
@@ -96,6 +97,15 @@ export interface Report {
   names?: Record<string, string>;
   /** Cases that approving it adds: path -> text of the file. */
   freezes: Record<string, string>;
+  /** Why no recorded run proves it, a sentence each; a yes to it then says so. */
+  unproven?: string[];
+  /** Agents whose backtest was made in another clone, and who vouches for it, by agent (proof.ts). */
+  elsewhere?: string[];
+  vouched?: Record<string, Decision>;
+  /** What it rests on beside the commit: when one of the digests is another, it is looked at again. */
+  rests?: { people: string; runs: string };
+  /** Since when a yes counts for it: that of the report it continues without a difference that matters. */
+  since?: number;
   /** Rank or role that must decide, by trust.yaml `changes:`, and how many people; null and 1 unless told. */
   level: string | null;
   levels: string[];

@@ -61,7 +61,10 @@ const gone = (message: string): ClearedError => new ClearedError("UNDO_REFUSED",
 export async function targetOf(world: PlanWorld, name: string, proposal: Proposal | null): Promise<UndoTarget> {
   const head = await world.git.head();
   if (proposal !== null) return proposalTarget(world, head, proposal);
-  if (name === "import") return runTarget(world, head, await lastImport(world, head), "import");
+  if (name === "import") {
+    const { run, words } = await lastImport(world, head);
+    return runTarget(world, head, run, "import", words);
+  }
   if (/^run_[0-9A-Z]+$/.test(name)) return runTarget(world, head, name, "run");
   const named = await commitNamed(world.dir, head, name);
   if (named?.trailers["Reverts"] !== undefined) return commitTarget(world, head, named);
@@ -84,7 +87,8 @@ async function proposalTarget(world: PlanWorld, head: string, proposal: Proposal
   return { kind: "proposal", id, title: words, subject: `${verbOf(commit)}: revert ${title}`, commits: [commit], proposal };
 }
 
-async function runTarget(world: PlanWorld, head: string, id: string, kind: "run" | "import"): Promise<UndoTarget> {
+/** @param what says which import it is */
+async function runTarget(world: PlanWorld, head: string, id: string, kind: "run" | "import", what = ""): Promise<UndoTarget> {
   const run = await world.engine.get(id);
   const all = (await commitsSaying(world.dir, head, `Run: ${id}`)).filter(({ trailers }) => trailers["Run"] === id);
   if (run === null && all.length === 0) throw new ClearedError("RUN_UNKNOWN", `There is no run "${id}". \`cleared runs\` lists them.`);
@@ -93,7 +97,7 @@ async function runTarget(world: PlanWorld, head: string, id: string, kind: "run"
       `${id} has not ended (${run.status}${run.waitsFor === null ? "" : `: ${run.waitsFor.slice(0, 80)}`}). Cancel it first: \`cleared runs cancel ${id}\`.`,
     );
   const agent = run?.agent ?? (all[0]?.trailers["Agent"] ?? "").split("@")[0];
-  const words = kind === "import" ? `the last import, ${id} (${agent})` : `${id} (${agent})`;
+  const words = `${kind === "import" ? `${what}, ` : ""}${id} (${agent})`;
   const commits: PastCommit[] = [];
   let by: PastCommit | null = null;
   for (const one of all) {
@@ -131,13 +135,29 @@ function undone(words: string, commit: string | null, by: PastCommit | null): Cl
 
 const verbOf = (commit: PastCommit): string => /^([a-z]+): /.exec(commit.subject)?.[1] ?? "agent";
 
-/** The run of the newest commit in force that wrote a receipt. @throws UNDO_REFUSED */
-async function lastImport(world: PlanWorld, head: string): Promise<string> {
+/**
+ * The run of the newest commit in force that wrote a receipt, and which import that is: with its statements, and the newer ones that are
+ * undone already. @throws UNDO_REFUSED
+ */
+async function lastImport(world: PlanWorld, head: string): Promise<{ run: string; words: string }> {
+  const newer: string[] = [];
   for (const commit of await newestTouching(world.dir, head, RECEIPTS)) {
     const run = commit.trailers["Run"];
-    if (run !== undefined && (await revertOf(world.dir, head, commit.commit)) === null) return run;
+    if (run === undefined) continue;
+    const files = (await statementsIn(world, commit)).join(", ");
+    const words = `${files === "" ? "" : `${files}, `}imported on ${commit.date.slice(0, 10)}`;
+    if ((await revertOf(world.dir, head, commit.commit)) !== null) newer.push(files === "" ? run : files);
+    else if (newer.length === 0) return { run, words: `the last import, ${words}` };
+    else return { run, words: `an older import, ${words} (${[...new Set(newer)].slice(0, 5).join(", ")}: undone already)` };
   }
   throw gone("No import is in force: the books hold no statement that could be taken back.");
+}
+
+/** Names of the statements whose receipts a commit wrote. */
+async function statementsIn({ dir, git }: PlanWorld, { commit }: PastCommit): Promise<string[]> {
+  const written = (await touchesOf(dir, commit)).filter(({ path, after }) => path.startsWith(RECEIPTS) && after !== null);
+  const texts = await Promise.all(written.map(async ({ path }) => receiptFromYaml((await git.tree(commit).read(path)) ?? "", path).file));
+  return [...new Set(texts)];
 }
 
 /** What undoing the target changes on this tree. @throws UNDO_REFUSED, JOURNAL_* */

@@ -10,7 +10,7 @@ import { filesIn } from "../workspace/import-files.ts";
 import type { ImportFolder } from "../workspace/import-folder.ts";
 import { IMPORT, PROCESSED, RECEIPTS } from "../workspace/layout.ts";
 import type { ApplyWorld } from "./apply.ts";
-import { type ProposalStore, createProposals } from "./store.ts";
+import { OPEN, type ProposalStore, createProposals } from "./store.ts";
 import type { Proposal } from "./types.ts";
 import { type PlanWorld, type UndoPlan, type UndoTarget, planAt, targetOf } from "./undo-plan.ts";
 
@@ -116,15 +116,15 @@ async function reverted(
   return store.update(id, { state: "reverted", reverted: commit, why, by }, { from: ["applied", "reverted"] });
 }
 
-/** Proposals applied later that were made on top of this one. */
+/** Proposals on the same files: those applied later stay, those on their way cannot be applied as they are. */
 async function builtOn(store: ProposalStore, { proposal }: UndoTarget): Promise<string[]> {
   if (proposal === null) return [];
   const paths = new Set(proposal.files.map(({ path }) => path));
   const found = [];
   for (const other of await store.list()) {
-    if (other.id === proposal.id || other.at < proposal.at) continue;
+    if (other.id === proposal.id || other.at < proposal.at || !other.files.some(({ path }) => paths.has(path))) continue;
     if (other.state === "applied") found.push(`Proposal ${other.number} "${other.title}" was applied later and stays.`);
-    else if (["draft", "checking", "ready", "blocked"].includes(other.state) && other.files.some(({ path }) => paths.has(path)))
+    else if (OPEN.includes(other.state))
       found.push(`Proposal ${other.number} "${other.title}" changes the same files and must be proposed again.`);
   }
   return found;

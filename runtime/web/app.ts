@@ -96,12 +96,14 @@ export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks): Shel
     if (decision !== "approved" && decision !== "rejected") throw new ClearedError("USAGE", "A decision is approved or rejected.");
     const reason = (form["reason"] ?? "").trim().slice(0, REASON_LIMIT);
     const account = form["account"] ?? "";
+    const despite = (form["despite"] ?? "").trim().slice(0, REASON_LIMIT);
     const set = Object.fromEntries(
       Object.entries(form).flatMap(([name, text]) => (name.startsWith(SET) ? [[name.slice(SET.length), text]] : [])),
     );
     const answer = {
       decision,
       ...(reason === "" ? {} : { reason }),
+      ...(despite === "" || decision === "rejected" ? {} : { despite }),
       // What is rejected is rejected as it stands; what was chosen and typed beside it means nothing then.
       ...(account === "" || decision === "rejected" ? {} : { account }),
       ...(Object.keys(set).length === 0 || decision === "rejected" ? {} : { set }),

@@ -61,12 +61,14 @@ ${decisionForm(card, token, accounts)}
 export function decisionForm(card: Card, token: string, accounts: readonly Account[] = []): Html {
   const words = WORDS[card.kind];
   const id = `card-${card.id}`;
+  const isUnproven = (card.body as { state?: Json } | null)?.state === "unproven";
   const hint = card.kind === "proposal" ? "(kept with it; a no is shown to whoever proposes it next)" : "(optional)";
   return html`<form method="post" action="/cards/${card.id}" aria-label="${words.kind} ${card.id}">
 <input type="hidden" name="token" value="${token}">
 ${card.calls.length === 0 && card.kind !== "proposal" ? nothing : html`<input type="hidden" name="seen" value="${seenOf(card)}">`}
 ${card.kind === "form" ? formFields(card) : card.kind === "approval" ? editFields(card) : nothing}
 ${card.kind === "entry" && accounts.length > 0 ? accountSelect(id, accounts) : nothing}
+${isUnproven ? html`<p class="field"><label for="${id}-despite">It is unproven. To approve it all the same, say why</label><input id="${id}-despite" name="despite" maxlength="500" required autocomplete="off"></p>` : nothing}
 <p class="field"><label for="${id}-reason">Reason <span class="faint">${hint}</span></label><input id="${id}-reason" name="reason" maxlength="500" autocomplete="off"></p>
 <p class="buttons"><button class="yes" name="decision" value="approved">${words.yes}</button><button class="no" name="decision" value="rejected" formnovalidate>${words.no}</button></p>
 </form>`;

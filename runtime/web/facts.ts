@@ -54,6 +54,8 @@ export interface ProposalFact {
 export interface Answer {
   decision: "approved" | "rejected";
   reason?: string;
+  /** Why a proposal is approved although it is unproven. */
+  despite?: string;
   /** Entry cards only: number of the account the person chose instead of the booked one. */
   account?: string;
   /** What stood in the fields: of the calls by path, of a form by name. */

@@ -1,6 +1,7 @@
 /** The status page: what a person must decide, how the runs stand (failed first), the agents, the balances, the workspace. */
 import type { Card, Entry } from "../ports.ts";
 import type { AgentFact, BalanceFact, RunFact, StateFact, StepFact } from "./facts.ts";
+import { ASKING } from "../proposals/store.ts";
 import type { Proposal } from "../proposals/types.ts";
 import { cardView, decidedView } from "./card-view.ts";
 import { accountName, amount, type Html, html, layout, nothing, plain, type Times } from "./html.ts";
@@ -60,7 +61,7 @@ ${waiting === 0 ? html`<p class="empty">Nothing waits for you.</p>` : cardList(p
 /** A bad import can open thousands of cards; the oldest come first, and the rest follow as they are decided. */
 function cardList({ cards, waiting, entries, token, balances, proposals, state, times }: StatusPage): Html {
   const summaries = new Map(
-    proposals.filter(({ state: is }) => is === "ready").map((one) => [one.number, proposalSummary(one, state.timezone)]),
+    proposals.filter(({ state: is }) => ASKING.includes(is)).map((one) => [one.number, proposalSummary(one, state.timezone)]),
   );
   const context = {
     token,

@@ -14,7 +14,7 @@ import { type Html, html, layout, nothing, plain, type Times } from "./html.ts";
 import { badge } from "./run-view.ts";
 
 const TONES: Record<ProposalState, string> = {
-  ...{ draft: "quiet", checking: "busy", ready: "attention", blocked: "bad", approved: "busy" },
+  ...{ draft: "quiet", checking: "busy", ready: "attention", unproven: "attention", blocked: "bad", approved: "busy" },
   ...{ rejected: "quiet", superseded: "quiet", applied: "good", reverted: "quiet" },
 };
 const CHECKS = { ok: "good", failed: "bad", skipped: "quiet" } as const;

@@ -39,9 +39,10 @@ export async function touchesOf(dir: string, commit: string): Promise<Touch[]> {
 const idOf = (text: string): string | null => (/^0+$/.test(text) ? null : text);
 
 /** Commits reachable from `head` whose message holds the text, newest first. The text search only narrows: look at the trailers. */
-export async function commitsSaying(dir: string, head: string, text: string, since?: string): Promise<PastCommit[]> {
+export async function commitsSaying(dir: string, head: string, text: string, since?: string, most = -1): Promise<PastCommit[]> {
   const range = since === undefined ? [head] : [head, `^${since}`];
-  return parse(await git(dir, ["log", "--no-show-signature", "--no-color", FORMAT, "--fixed-strings", `--grep=${text}`, ...range, "--"]));
+  const search = [`--max-count=${most}`, "--fixed-strings", `--grep=${text}`];
+  return parse(await git(dir, ["log", "--no-show-signature", "--no-color", FORMAT, ...search, ...range, "--"]));
 }
 
 /** A commit by its id or the beginning of it, if `head` can be reached from it; else null. */

@@ -1,6 +1,7 @@
 /** Who may decide, what a yes covers, and what a form is told: on real runs, with real keys, against what lies in the store. */
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { agreed, decideCard } from "../../runtime/cli/decide.ts";
+import { wakeWaiting } from "../../runtime/cli/wake.ts";
 import { signDecision } from "../../runtime/engine/signature.ts";
 import type { Card, Json } from "../../runtime/ports.ts";
 import { POLICY, TEAM, begin, ended, keysOf, logs, made, refused, say, signedBy, trustWith } from "./gates.ts";
@@ -51,6 +52,29 @@ describe("who may decide", () => {
     await say("Bob", opened, id);
     const end = await ended(opened, id);
     expect(end.meta).toMatchObject({ approvals: [{ by: "Ann" }, { by: "Bob" }] });
+    expect(one.bank()).toEqual(["ACME 120.00"]);
+  });
+
+  test("people who come or go while a card waits are asked on it: no yes is taken that frees nothing, and no run waits on a closed card", async () => {
+    const { one, opened } = await made({ Ann: { roles: ["manager"] } });
+    const { id } = await begin(opened, "asks", {}, "Ann");
+    const alone = signedBy("Ann", opened, openCard(opened, id), "approved", { self: true });
+    await close(opened);
+    trustWith(one, { Ann: { roles: ["manager"] }, Bob: { roles: ["director"] } });
+    const two = await host(one);
+    await expect(decideCard(two, alone)).rejects.toMatchObject(refused("APPROVAL_SELF", /decided by Bob\./));
+    // Her yes from before lies in the store, and its card was closed by it.
+    await two.engine.signal(id, openCard(two, id).gate ?? "", alone as unknown as Json, "before");
+    two.cards.decide(openCard(two, id).id, alone);
+    await wakeWaiting(two);
+    expect(await two.engine.result(id, { timeoutMs: 9000 })).toMatchObject({ status: "waiting" });
+    expect(openCard(two, id)).toMatchObject({ not_by: "Ann", decision: null });
+    await close(two);
+    // Bob leaves again: what he was to decide is hers.
+    trustWith(one, { Ann: { roles: ["manager"] } });
+    const last = await host(one);
+    await wakeWaiting(last);
+    expect(await ended(last, id)).toMatchObject({ outcome: "completed", result: { by: "Ann" } });
     expect(one.bank()).toEqual(["ACME 120.00"]);
   });
 

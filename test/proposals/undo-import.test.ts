@@ -40,7 +40,7 @@ describe("undo of an import", { timeout: 60_000 }, () => {
     expect(existsSync(join(one.dir, "import/processed/october.csv"))).toBe(true);
     const api = createApi(owner);
     const plan = await api.planUndo({ target: "import" });
-    expect(plan.title).toBe(`the last import, ${id} (ingest)`);
+    expect(plan.title).toBe(`the last import, october.csv, imported on ${new Date().toISOString().slice(0, 10)}, ${id} (ingest)`);
     expect(plan.statements).toMatchObject([{ file: "october.csv" }]);
     expect(plan.money.find(({ account }) => account === "Assets:Bank:Checking")).toEqual({
       account: "Assets:Bank:Checking",
