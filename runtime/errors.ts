@@ -57,7 +57,7 @@ export const CODES = {
       "Use .plus, .minus, .times, .div, .lt, .gt or .eq of Decimal.",
     ],
     CHECK_HIDDEN_BRANCH: [
-      "An act hangs on a certain day or on one odd value, so that trials of the script hardly meet it.",
+      "An action depends on a date or value that test runs are unlikely to reach.",
       "Ask a person there with approval_wait, or keep the value in config.yaml `settings:`; a remark needs nothing but a look.",
     ],
     SCRIPT_TYPES: ["The type checker found an error in the script.", "Correct the line that is shown."],

@@ -1,5 +1,5 @@
 /**
- * Acts that hang on a day or on one odd value (sandbox/guards.ts). A dry run hardly meets them, so a person is told. An act outside that the
+ * Acts that depend on a date or on one odd value (sandbox/guards.ts). A dry run is unlikely to reach them, so a person is told. An act outside that the
  * script makes nowhere else, and that it asks nobody for, keeps the change from passing: what it waits for belongs into config.yaml, where
  * everybody sees it, or behind a question.
  */
@@ -31,8 +31,8 @@ export function lintHidden(scripts: readonly ScriptToCheck[], registry: Registry
       const blocks = hidden.length > 0 && !acts.some(({ kind }) => kind === "ask");
       const names = [...new Set((blocks ? hidden : told).map(({ name }) => name))].join(", ");
       const message = blocks
-        ? `${names} is called only where this holds, which hangs on ${on}. Ask a person there with approval_wait, or keep the value in config.yaml settings: and read it with config_get.`
-        : `Whether ${names} is called hangs on ${on}.`;
+        ? `${names} is called only if this holds, which depends on ${on}. Ask a person there with approval_wait, or keep the value in config.yaml settings: and read it with config_get.`
+        : `Whether ${names} is called depends on ${on}.`;
       return [{ code: "CHECK_HIDDEN_BRANCH", at, message, ...(blocks ? {} : { remark: true }) }];
     }),
   );

@@ -193,6 +193,7 @@ export const COMMANDS: readonly Spec[] = [
     name: "proposals [verb] [name]",
     about: "list, show, diff, withdraw, check or sync proposals",
     options: [
+      ["--details", "for show: checks, recorded runs, what the files say differently"],
       ["--all", "for show: every recorded run that would change, with every entry"],
       ["--reason <text>", "for withdraw"],
     ],

@@ -1,6 +1,7 @@
-/** A proposal as the command line prints it: one line in a list, the card when it is shown. */
+/** A proposal as the command line prints it: one line in a list, the card when it is shown, its details when they are asked for. */
 import type { ShownProposal } from "./proposals-api.ts";
-import { cardOf } from "../proposals/card.ts";
+import { type CardPart, cardOf } from "../proposals/card.ts";
+import { ASKING } from "../proposals/store.ts";
 import type { Proposal, ProposalState } from "../proposals/types.ts";
 import type { Output } from "./output.ts";
 
@@ -9,25 +10,34 @@ export function proposalRow(output: Output, proposal: Proposal, now: number): st
   return [output.bold(String(proposal.number)), painted(output, proposal.state), proposal.title, proposal.by, age(now - proposal.at)];
 }
 
-/** The card in full, what widens and what failed marked, and the way to its text. */
-export function proposalLines(output: Output, { proposal, rejected, timezone }: ShownProposal): string[] {
-  const { title, lines } = cardOf(proposal, { rejected, timezone });
+/** The card, and the way to what is not on it. */
+export function proposalLines(output: Output, { proposal, rejected, timezone }: ShownProposal, withDetails = false): string[] {
+  const { headline, parts, details } = cardOf(proposal, { rejected, timezone });
   const { number, state } = proposal;
-  const decide = state === "ready" ? `; decide: cleared approve ${number}, or cleared reject ${number} --reason ...` : "";
+  const yes = `cleared approve ${number}${state === "unproven" ? " --despite REASON" : ""}`;
+  const decide = ASKING.includes(state) ? `decide: ${yes}, or cleared reject ${number} --reason ...; ` : "";
+  const more = withDetails ? "" : `everything else: cleared proposals show ${number} --details; `;
   return [
-    `${output.bold(String(number))}  ${painted(output, state)}  ${title}`,
-    ...lines.map((line) => `  ${marked(output, line)}`),
-    output.dim(`  its text: cleared proposals diff ${number}${decide}`),
+    `${output.bold(String(number))}  ${painted(output, state)}  ${headline}`,
+    ...parts.flatMap((part) => partLines(part).map((line) => `  ${toned(output, part.name, line)}`)),
+    ...(withDetails
+      ? details.flatMap(({ name, lines }) => [`  ${output.bold(name)}`, ...lines.map((line) => `    ${toned(output, name, line)}`)])
+      : []),
+    output.dim(`  ${decide}${more}its text: cleared proposals diff ${number}`),
   ];
 }
 
-function marked(output: Output, line: string): string {
-  if (line.startsWith("  ! ") || /^widens \d/.test(line)) return output.yellow(line);
+function partLines({ name, lines }: CardPart): string[] {
+  return lines.length === 1 ? [`${name}: ${lines[0]}`] : [`${name}:`, ...lines.map((line) => `  ${line}`)];
+}
+
+function toned(output: Output, part: string, line: string): string {
+  if (part === "May do more" || part === "Not proven" || line.startsWith("! ")) return output.yellow(line);
   return line.startsWith("failed: ") ? output.red(line) : line;
 }
 
 function painted(output: Output, state: ProposalState): string {
-  if (state === "ready") return output.yellow(state);
+  if (ASKING.includes(state)) return output.yellow(state);
   if (state === "blocked" || state === "rejected") return output.red(state);
   return state === "applied" ? output.green(state) : state;
 }

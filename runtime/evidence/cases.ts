@@ -146,7 +146,7 @@ async function judge(one: Case, code: Code, books: Tree, bench: Bench): Promise<
     const { worse, failed } = trial.isRecorded ? { worse: [], failed: [] } : await compared();
     return {
       kept,
-      worse: [...worse, ...failed].map((why) => ({ what: why, why })),
+      worse: [...worse, ...failed].map(({ line }) => ({ what: line, why: line })),
       untried: trial.missing === null ? null : `It cannot be tried: ${trial.missing}.`,
     };
   } catch (error) {

@@ -20,13 +20,15 @@ import {
   without,
 } from "./differences.ts";
 import type { Left, LeftEntry } from "./left.ts";
+import { actsOf, filesOf } from "./acts.ts";
+import { entryWords } from "./entry-words.ts";
 import { moneyOf } from "./money.ts";
-import type { BacktestClass, CallEffect, Effects, FactDifference, RunDifference, Trial } from "./types.ts";
+import type { BacktestClass, CallEffect, Effects, FactDifference, Harm, RunDifference, Trial } from "./types.ts";
 
 /** What two sets of effects have in different: in lines, the worst first, and the entries and facts behind them. */
 export interface Comparison {
-  worse: string[];
-  failed: string[];
+  worse: Harm[];
+  failed: Harm[];
   changed: string[];
   entries: RunDifference["entries"];
   facts: FactDifference[];
@@ -35,14 +37,24 @@ export interface Comparison {
 /** What was (recorded, or done by the code before), and what the new code does. `left`: what people made of the run since. */
 export async function differenceOf(run: RunRecord, was: Effects, trial: Trial, left: Left): Promise<RunDifference> {
   const { worse, failed, changed, entries, facts } = await compareEffects(was, trial, left);
-  const told = { run: run.id, divergence: trial.divergence, supposed: trial.supposed, entries, money: moneyOf(entries), facts };
+  const lines = [...worse, ...failed].map(({ line }) => line);
+  const told = {
+    run: run.id,
+    divergence: trial.divergence,
+    supposed: trial.supposed,
+    entries,
+    money: moneyOf(entries),
+    facts,
+    harm: [...worse, ...failed],
+  };
   if (trial.missing !== null) {
     const kind = worse.length === 0 ? "not_replayable" : "worse";
-    return { ...told, class: kind, why: worse.length === 0 ? [trial.missing] : [...worse, `not tried further: ${trial.missing}`] };
+    return { ...told, class: kind, why: worse.length === 0 ? [trial.missing] : [...lines, `not tried further: ${trial.missing}`] };
   }
-  const why = [...new Set([...worse, ...failed, ...changed])];
+  const outside = { acts: actsOf(was, trial.effects), files: filesOf(was.files, trial.effects.files) };
+  const why = [...new Set([...lines, ...changed])];
   const kind: BacktestClass = worse.length > 0 ? "worse" : failed.length > 0 ? "failed" : why.length > 0 ? "changed" : "same";
-  return { ...told, class: kind, why };
+  return { ...told, ...outside, class: kind, why };
 }
 
 /** Of a run that comes out to the letter as it was. */
@@ -65,23 +77,27 @@ export async function compareEffects(was: Effects, { effects: now, missing }: Tr
   if (missing !== null) {
     // What was done before the trial stopped was done; of what is not there nobody knows whether it would have come.
     const booked = entries.flatMap((pair) => (pair.now === null ? [] : judged(pair, new Set(), known).worse));
-    return { worse: [...new Set([...acted, ...booked])], failed: [], changed: [], entries: [], facts: [] };
+    return { worse: [...acted, ...booked], failed: [], changed: [], entries: [], facts: [] };
   }
   const looked = ({ reviews }: Effects) => new Set(reviews.map(({ about }) => about));
   const unlooked = looked(was).difference(looked(now));
   const pairs = entries.map((pair) => judged(pair, unlooked, known));
   const worse = [
-    ...failure(was, now, "JOURNAL_"),
+    ...failure(was, now, "JOURNAL_", "books"),
     ...acted,
     ...unasked(was, now),
     ...pairs.flatMap((one) => one.worse),
-    ...moved.flatMap((id) => (known.get(id) == null ? [] : [`entry ${id} becomes ${now.changed[id]}, but a person has decided it`])),
+    ...moved.flatMap((id) =>
+      known.get(id) == null
+        ? []
+        : [harm("confirmed", `entry ${id}`, `entry ${id} becomes ${now.changed[id]}, but a person has decided it`)],
+    ),
     ...undecided(was, now, left),
   ];
   const facts = factsOf(was, now);
   return {
     worse,
-    failed: worse.length > 0 ? [] : failure(was, now, ""),
+    failed: worse.length > 0 ? [] : failure(was, now, "", "fails"),
     changed: [
       ...outcomes(was, now),
       ...facts.map(factLine),
@@ -94,20 +110,25 @@ export async function compareEffects(was: Effects, { effects: now, missing }: Tr
   };
 }
 
+const harm = (kind: Harm["kind"], about: string, line: string): Harm => ({ kind, about, line });
+
 /** The new code fails with a code of this domain, and failed otherwise or not at all before. */
-function failure(was: Effects, now: Effects, domain: string): string[] {
+function failure(was: Effects, now: Effects, domain: string, kind: Harm["kind"]): Harm[] {
   if (now.status !== "failed" || now.error === null || now.error.code === was.error?.code || !now.error.code.startsWith(domain)) return [];
   const before = was.status === "failed" ? `failed with ${was.error?.code}` : "did not fail";
-  return [`fails with ${now.error.code} where it ${before}: ${now.error.message}`];
+  return [harm(kind, now.error.message, `fails with ${now.error.code} where it ${before}: ${now.error.message}`)];
 }
 
 /** What was done once is done again. */
-function doubles(was: Effects, now: Effects): string[] {
+function doubles(was: Effects, now: Effects): Harm[] {
   return (["calls", "notices"] as const).flatMap((kind) => {
     const [before, after] = [counted(was[kind].map(unapproved)), counted(now[kind].map(unapproved))];
     return [...after].flatMap(([text, times]) => {
       const once = before.get(text) ?? 0;
-      return once > 0 && times > once ? [`${clip(text)} is made ${times} times, was ${once}`] : [];
+      const { tool, to } = JSON.parse(text) as { tool?: string; to?: string };
+      return once > 0 && times > once
+        ? [harm("again", tool ?? `a notice to ${to}`, `${clip(text)} is made ${times} times, was ${once}`)]
+        : [];
     });
   });
 }
@@ -119,7 +140,7 @@ const unapproved = (one: CallEffect | Effects["notices"][number]): unknown =>
  * A call that had a person's yes is made without one: the same call; one of a tool that was never called without; or any other, where
  * fewer calls have a yes than had one and more have none.
  */
-function ungated(was: Effects, now: Effects): string[] {
+function ungated(was: Effects, now: Effects): Harm[] {
   const tool = (call: CallEffect) => call.tool;
   const whole = (call: CallEffect) => symbolic(unapproved(call));
   const made = (approved: boolean, name: typeof tool) => new Set(was.calls.filter((call) => call.approved === approved).map(name));
@@ -132,10 +153,10 @@ function ungated(was: Effects, now: Effects): string[] {
     (lost && !freeCalls.has(whole(call)));
   return now.calls
     .filter((call) => !call.approved && had(call))
-    .map(
-      (call) =>
-        `${nameOf(call)} is made without a person's yes, which ${calls.has(whole(call)) || tools.has(call.tool) ? "it had" : "a call had before"}`,
-    );
+    .map((call) => {
+      const which = calls.has(whole(call)) || tools.has(call.tool) ? "it had" : "a call had before";
+      return harm("without_yes", call.tool, `${nameOf(call)} is made without a person's yes, which ${which}`);
+    });
 }
 
 const ENDS: Partial<Record<Outcome, string>> = {
@@ -145,31 +166,33 @@ const ENDS: Partial<Record<Outcome, string>> = {
 };
 
 /** A run that had ended at a no, in whatever form, acts outside as it did not. */
-function afterItsEnd(was: Effects, now: Effects): string[] {
+function afterItsEnd(was: Effects, now: Effects): Harm[] {
   const outcome = was.status === "done" && was.outcome !== null ? ENDS[was.outcome] : undefined;
   const end = outcome ?? (was.state === "ESCALATE" ? "an escalation to a person" : undefined);
   if (end === undefined) return [];
   const more = without(now.calls.map(unapproved), was.calls.map(unapproved)) as Call[];
-  return more.map((call) => `${nameOf(call)} is made, where the run had ended at ${end}`);
+  return more.map((call) => harm("after_no", `${call.tool}, after ${end}`, `${nameOf(call)} is made, where the run had ended at ${end}`));
 }
 
 /** A card that a person decided is not opened any more: the code decides by itself. Those of entries are told with the entry. */
-function undecided(was: Effects, now: Effects, left: Left): string[] {
+function undecided(was: Effects, now: Effects, left: Left): Harm[] {
   const titles = ({ reviews, entries }: Effects) => {
     const own = new Set(entries.map(({ id }) => id));
     return reviews.filter(({ about }) => !own.has(about)).map(({ title }) => title);
   };
   return without(titles(was), titles(now)).flatMap((title) =>
-    left.decided().has(title) ? [`${clip(title)} goes to no person any more, who had decided it`] : [],
+    left.decided().has(title) ? [harm("undecided", title, `${clip(title)} is no longer shown to a person, who had decided it`)] : [],
   );
 }
 
 /** A question of yes or no that guards no call of its own is not asked any more; a form only asks for data. */
-function unasked(was: Effects, now: Effects): string[] {
+function unasked(was: Effects, now: Effects): Harm[] {
   const plain = ({ gates }: Effects) => gates.filter(({ calls, form }) => calls.length === 0 && form !== true).map(({ title }) => title);
   const [before, after] = [plain(was), plain(now)];
   if (now.status !== "done" || after.length >= before.length) return [];
-  return before.filter((title) => !after.includes(title)).map((title) => `${clip(title)} is no longer asked of anybody`);
+  return before
+    .filter((title) => !after.includes(title))
+    .map((title) => harm("unasked", title, `${clip(title)} is no longer asked of anybody`));
 }
 
 /** What an entry that comes out differently means, with what a person said of it since. `unlooked`: ids that no card is about any more. */
@@ -177,7 +200,7 @@ function judged(
   { was, now }: RunDifference["entries"][number],
   unlooked: ReadonlySet<string>,
   known: ReadonlyMap<string, LeftEntry | null>,
-): { worse: string[]; changed: string[] } {
+): { worse: Harm[]; changed: string[] } {
   const entry = now ?? was;
   if (entry === null) return { worse: [], changed: [] };
   const name = `${entry.date} ${entry.description}`;
@@ -188,10 +211,17 @@ function judged(
   if (left != null && left.status !== was?.status) {
     const isLeft = now !== null && legsOf(now.legs) === legsOf(left.postings);
     if (isLeft) return { worse: [], changed: [!isMoved ? line : `${line} (as a person left it: better)`] };
-    if (isMoved || isUnlooked) return { worse: [`${line}, but a person has left it as ${shown({ legs: left.postings })}`], changed: [] };
+    if (isMoved || isUnlooked)
+      return {
+        worse: [harm("confirmed", entryWords({ was, now }), `${line}, but a person has left it as ${shown({ legs: left.postings })}`)],
+        changed: [],
+      };
   }
   // Nobody looks at it any more, and the code knows no more about it than it did.
   if (!isMoved && isUnlooked && now.status !== "pending-review")
-    return { worse: [`${name}: goes to no person any more, was pending and is ${now.status}`], changed: [] };
+    return {
+      worse: [harm("unseen", entry.description, `${name}: is no longer shown to a person, was pending and is ${now.status}`)],
+      changed: [],
+    };
   return { worse: [], changed: [line] };
 }

@@ -4,8 +4,12 @@
  */
 import { canonicalJson } from "../engine/canonical.ts";
 import type { Call, Json } from "../ports.ts";
+import { filesOf, parting } from "./acts.ts";
 import { legLines } from "./effects.ts";
 import type { CallEffect, Effects, EntryEffect, FactDifference, RunDifference } from "./types.ts";
+
+// Of longer texts only where they part is told.
+const LONG = 120;
 
 /** Entries that are not the same on both sides. */
 export function pairsOf(was: readonly EntryEffect[], now: readonly EntryEffect[]): RunDifference["entries"] {
@@ -80,7 +84,7 @@ export function acts(was: Effects, now: Effects): string[] {
     ...lists("review", was.reviews, now.reviews, ({ title }) => title),
     ...lists("event", was.events, now.events, ({ event }) => event),
     ...keyed("entry", was.changed, now.changed),
-    ...keyed("file", was.files, now.files),
+    ...filesOf(was.files, now.files).flatMap(({ path, says }) => says.map((line) => `file ${path}: ${line}`)),
   ];
 }
 
@@ -145,7 +149,8 @@ export function firstDifference(was: unknown, now: unknown, path = ""): string {
     const key = [...new Set([...Object.keys(was), ...Object.keys(now)])].find((one) => symbolic(was[one]) !== symbolic(now[one]));
     if (key !== undefined) return firstDifference(was[key], now[key], path === "" ? key : `${path}.${key}`);
   }
-  return `${path === "" ? "" : `${path} `}${clip(was)} -> ${clip(now)}`;
+  const isLong = typeof was === "string" && typeof now === "string" && Math.max(was.length, now.length) > LONG;
+  return `${path === "" ? "" : `${path} `}${isLong ? parting(was, now) : `${clip(was)} -> ${clip(now)}`}`;
 }
 
 export const legsOf = (legs: EntryEffect["legs"]): string => legLines(legs).sort().join("\n");

@@ -3,6 +3,7 @@
  * memory nor the report grows with the number of runs, or with the rows of one.
  */
 import { type Exact, ZERO, fromExact, plus, toExact } from "../workspace/amounts.ts";
+import { addActs } from "./acts.ts";
 import { addMoney, movesOf, netOf } from "./money.ts";
 import type { BacktestClass, BacktestReport, Divergence, FactDifference, RunDifference } from "./types.ts";
 import type { Json } from "../ports.ts";
@@ -14,12 +15,16 @@ const LINES = { each: 20, all: 600, length: 400 };
 const MONEY = 200;
 const MOVES = 100;
 const FACTS = 20;
+const ACTS = 50;
 
 const WORST: readonly BacktestClass[] = ["worse", "failed", "not_replayable", "changed", "same"];
 
 export interface Sums {
   add(one: RunDifference): void;
-  report(): Pick<BacktestReport, "runs" | "counts" | "entries" | "reviews" | "money" | "net" | "moves" | "facts" | "differences">;
+  report(): Pick<
+    BacktestReport,
+    "runs" | "counts" | "entries" | "reviews" | "money" | "net" | "moves" | "acts" | "harm" | "facts" | "differences"
+  >;
 }
 
 export function newSums(): Sums {
@@ -29,6 +34,8 @@ export function newSums(): Sums {
   const net = new Map<string, Exact>();
   const reviews = { was: 0, now: 0 };
   let money: BacktestReport["money"] = [];
+  let acts: NonNullable<BacktestReport["acts"]> = [];
+  const harm = new Map<string, NonNullable<BacktestReport["harm"]>[number]>();
   let [runs, entries] = [0, 0];
   let differences: RunDifference[] = [];
   const rank = (one: RunDifference) => WORST.indexOf(one.class);
@@ -42,6 +49,9 @@ export function newSums(): Sums {
       if (one.class === "same") return;
       entries += one.entries.length;
       money = addMoney(money, one.money);
+      acts = addActs(acts, one.acts ?? []);
+      for (const { kind, about } of one.harm ?? [])
+        harm.set(kind, { kind, about: harm.get(kind)?.about ?? about, count: (harm.get(kind)?.count ?? 0) + 1 });
       for (const [currency, size] of netOf(one.entries)) net.set(currency, plus(net.get(currency) ?? ZERO, size));
       for (const move of one.entries.flatMap(movesOf)) {
         const key = [move.from, move.to, move.currency].join("\n");
@@ -67,6 +77,8 @@ export function newSums(): Sums {
         money: largest(money.filter(({ difference }) => toExact(difference).units !== 0n)),
         net: Object.fromEntries([...net].map(([currency, sum]) => [currency, fromExact(sum, 2)])),
         moves: [...moves.values()].slice(0, MOVES).map(({ move, amount }) => ({ ...move, amount: fromExact(amount, 2) })),
+        acts: acts.slice(0, ACTS),
+        harm: [...harm.values()].map((one) => ({ ...one, about: clipped(one.about) })),
         facts: [...facts.values()].slice(0, FACTS),
         differences: within(sort().slice(0, LISTED)),
       };
@@ -100,6 +112,9 @@ function sampled(one: RunDifference, entries: number, lines: number): RunDiffere
     entries: one.entries.slice(0, entries),
     money: one.money.slice(0, ENTRIES.each),
     facts: one.facts.slice(0, FACTS),
+    acts: (one.acts ?? []).slice(0, FACTS).map((act) => ({ ...act, example: null })),
+    files: (one.files ?? []).slice(0, FACTS),
+    harm: (one.harm ?? []).slice(0, lines).map((each) => ({ ...each, about: clipped(each.about), line: clipped(each.line) })),
     supposed: [...new Set(one.supposed)].slice(0, lines).map(clipped),
     divergence: one.divergence === null ? null : parted(one.divergence),
     ...(omitted.entries + omitted.lines === 0 ? {} : { omitted }),

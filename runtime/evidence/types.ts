@@ -99,6 +99,34 @@ export interface MoneyDifference {
   difference: string;
 }
 
+/** Acts of one kind and target in which two executions differ. */
+export interface ActDifference {
+  kind: "call" | "notice" | "question" | "review" | "event";
+  /** The tool, who is told, the event; "" for questions and reviews. */
+  what: string;
+  /** How many, and what they come to where they have amounts. */
+  was: { count: number; sum: string | null };
+  now: { count: number; sum: string | null };
+  /** How many are made with other words or parameters; one of them. */
+  differ: number;
+  example: { was: Json; now: Json } | null;
+}
+
+/** One thing that is worse. confirmed: what a person decided is another; unseen, undecided, unasked: goes to nobody any more; again: done twice. */
+export interface Harm {
+  kind: "confirmed" | "unseen" | "undecided" | "unasked" | "again" | "without_yes" | "after_no" | "books" | "fails";
+  /** What it is about, for people: an entry, a tool, a question, an error. */
+  about: string;
+  /** With ids and values. */
+  line: string;
+}
+
+export interface FileDifference {
+  path: string;
+  /** What differs in it, a line each. */
+  says: string[];
+}
+
 export interface RunDifference {
   run: string;
   class: BacktestClass;
@@ -110,6 +138,10 @@ export interface RunDifference {
   money: MoneyDifference[];
   /** Facts that a policy was told otherwise. */
   facts: FactDifference[];
+  acts?: ActDifference[];
+  files?: FileDifference[];
+  /** Why it is worse or fails, in kinds. */
+  harm?: Harm[];
   supposed: string[];
   /** How many cards for review it opens. */
   reviews?: { was: number; now: number };
@@ -144,6 +176,11 @@ export interface BacktestReport {
   /** How many entries come out differently in all. */
   entries: number;
   /** Runs that are not the same, the worst first: a bounded sample (sums.ts), `runs`, `counts` and the sums are of all. */
+  /** What is done differently outside of the books, of all runs. */
+  acts?: ActDifference[];
+  /** What is worse in all runs: of each kind how many, and one of them. */
+  harm?: { kind: Harm["kind"]; count: number; about: string }[];
+  /** Runs that are not the same, the worst first; at most `LISTED`, `runs` and `counts` tell of all. */
   differences: RunDifference[];
   /** Runs that wait now: how many the new code could take over, and why not the others. */
   waiting: { run: string; moves: boolean; why: string | null }[];

@@ -1,7 +1,9 @@
-/** A backtest in words, for the command and for the card: the same lines wherever it is told. */
+/** A backtest in words: for the command line by line, for a card in sentences for somebody who does not program. */
 import type { Call } from "../ports.ts";
+import { fromExact, minus, toExact } from "../workspace/amounts.ts";
 import { factLine, firstDifference } from "./differences.ts";
-import type { BacktestReport, Divergence, RunDifference } from "./types.ts";
+import { entryWords, grouped, shortAccount } from "./entry-words.ts";
+import type { ActDifference, BacktestReport, Divergence, Harm, RunDifference } from "./types.ts";
 
 // A person reads the first ones; the report has the others.
 const FIRST = 5;
@@ -72,4 +74,90 @@ function named(call: Call | null): string {
 
 function count(n: number, one: string, many = `${one}s`): string {
   return `${n} ${n === 1 ? one : many}`;
+}
+
+/** What the recorded runs would have done differently, the most telling first; nothing when they come out the same. `name`: the agent's. */
+export function changeOf({ differences, counts, runs, entries: all, acts = [], facts = [] }: BacktestReport, name: string): string[] {
+  const changed = differences.filter((one) => one.class === "changed" || one.class === "worse");
+  if (changed.length === 0) return counts.failed === 0 ? [] : [`${name} would fail in ${counts.failed} of ${count(runs, "recorded run")}`];
+  const entries = changed.flatMap((one) => one.entries);
+  const [first] = entries;
+  const booked =
+    first === undefined ? [] : [`${name} would book ${count(all || entries.length, "entry", "entries")} differently (${entryWords(first)})`];
+  const files = changed.flatMap((one) => one.files ?? []).map(({ path, says }) => `${name}: the file ${path}: ${says.join("; ")}`);
+  const judged = facts.map((fact) => `${name} would tell its policy something else: ${factLine(fact)} (${count(fact.runs, "run")})`);
+  const told = [...booked, ...judged, ...acts.map((one) => `${name} ${actWords(one)}`), ...files];
+  // What only the runs' own answers or ends tell.
+  return told.length > 0 ? told : [...new Set(changed.flatMap(({ why }) => why))].slice(0, FIRST).map((line) => `${name}: ${line}`);
+}
+
+const times = (n: number): string => (n === 1 ? "once" : `${n} times`);
+
+/** `would call erp/pay 3 times instead of 2` */
+function actWords({ kind, what, was, now, differ, example }: ActDifference): string {
+  const act = {
+    call: `call ${what}`,
+    notice: `notify ${what}`,
+    question: "ask a person",
+    review: "ask for a review",
+    event: `emit ${what}`,
+  }[kind];
+  if (now.count === 0) return `would no longer ${act} (before, ${times(was.count)})`;
+  if (was.count === 0) return `would ${act} ${times(now.count)}, which it did not before`;
+  if (was.count !== now.count) return `would ${act} ${times(now.count)} instead of ${times(was.count)}`;
+  const other = example === null ? "" : ` (${firstDifference(example.was, example.now)})`;
+  return `would ${act} ${times(differ)} with other ${kind === "call" || kind === "event" ? "values" : "words"}${other}`;
+}
+
+/** Why the recorded runs keep anybody from approving it, the gravest first; nothing when none is worse. */
+export function harmOf({ harm = [], counts, differences }: BacktestReport, name: string): string[] {
+  if (counts.worse + counts.failed === 0) return [];
+  const told = ORDER.flatMap((kind) => harm.filter((one) => one.kind === kind).map(({ count: n, about }) => HARM[kind](n, about, name)));
+  // A report of another version may not tell of kinds.
+  return told.length > 0
+    ? told
+    : [`${count(counts.worse + counts.failed, "recorded run")} of ${name} would be worse (${differences[0]?.why[0] ?? ""})`];
+}
+
+const HARM: Record<Harm["kind"], (n: number, about: string, name: string) => string> = {
+  confirmed: (n, about) => `${count(n, "entry", "entries")} you confirmed would be booked differently (${about})`,
+  after_no: (n, about, name) => `${name} would act ${times(n)} where it had been stopped (${about})`,
+  without_yes: (n, about) => `${count(n, "call")} of ${about} would be made without the approval ${n === 1 ? "it" : "they"} had`,
+  again: (n, about, name) => `${name} would do ${n === 1 ? "something" : `${n} things`} twice (${about})`,
+  books: (_, about, name) => `${name} would break the books (${about})`,
+  undecided: (n, about) => `${count(n, "question")} you decided would no longer be asked (${about})`,
+  unseen: (n, about) => `${count(n, "entry", "entries")} would be confirmed without a person (${about})`,
+  unasked: (n, about) => `${count(n, "question")} would no longer be asked of anybody (${about})`,
+  fails: (n, about, name) => `${name} would fail in ${count(n, "recorded run")} (${about})`,
+};
+const ORDER = Object.keys(HARM) as Harm["kind"][];
+
+/** Where money goes, and how much more or less it is in all. */
+export function moneyLines({ moves, net, acts = [] }: BacktestReport): string[] {
+  const lines = moves.map(({ from, to, entries, amount, currency }) => {
+    const way =
+      from === ""
+        ? `new on ${shortAccount(to)}`
+        : to === ""
+          ? `no longer on ${shortAccount(from)}`
+          : `from ${shortAccount(from)} to ${shortAccount(to)}`;
+    return `${count(entries, "entry", "entries")} ${way}, ${grouped(amount)} ${currency}`;
+  });
+  const paid = acts.flatMap(({ kind, what, was, now }) =>
+    kind === "call" && (was.sum ?? now.sum) !== null ? [paymentWords(what, was, now)] : [],
+  );
+  if (lines.length === 0) return paid;
+  const sums = Object.entries(net).filter(([, sum]) => !/^-?0+(?:\.0+)?$/.test(sum));
+  const all = sums.map(([currency, sum]) => `${grouped(sum.replace("-", ""))} ${currency} ${sum.startsWith("-") ? "less" : "more"}`);
+  const shown = lines.length > FIRST ? [...lines.slice(0, FIRST), `and ${lines.length - FIRST} more`] : lines;
+  return [...shown, sums.length === 0 ? "in all the same as before" : `in all ${all.join(", ")} than before`, ...paid];
+}
+
+/** `12 payments (erp/schedule_payment), 7,980.00 in all, 790.00 more than before` */
+function paymentWords(tool: string, was: ActDifference["was"], now: ActDifference["now"]): string {
+  const what = /pay|transfer|refund|disburse/.test(tool) ? count(now.count, "payment") : count(now.count, "call");
+  const more = minus(toExact(now.sum ?? "0"), toExact(was.sum ?? "0"));
+  const by = grouped(fromExact({ ...more, units: more.units < 0n ? -more.units : more.units }, 2));
+  const than = more.units === 0n ? "the same as before" : `${by} ${more.units > 0n ? "more" : "less"} than before`;
+  return `${what} (${tool}), ${grouped(now.sum ?? "0.00")} in all, ${than}`;
 }

@@ -1,13 +1,16 @@
 /**
- * The card of a proposal in plain words, for somebody who never sees code. Written from facts only: the report, and what the proposer said,
- * which is quoted. A line of it is one line: whatever was written into a title, a reason or a message cannot make two of it.
+ * The card of a proposal as data, for somebody who never sees code: what changes, the money, what nobody can prove, what it may do more, who
+ * must approve; everything else is detail. The terminal and the page print the same. Written from facts only: the report, and what the
+ * proposer said, which is quoted. A line of it is one line, whatever was written into a title, a reason or a message.
  */
 import { formatAt } from "../errors.ts";
-import { backtestLines } from "../evidence/words.ts";
+import { grouped } from "../evidence/entry-words.ts";
+import { backtestLines, changeOf, harmOf, moneyLines } from "../evidence/words.ts";
 import type { Json, Tree } from "../ports.ts";
 import { dayIn, parseHeader } from "../sandbox/header.ts";
 import { AGENTS, agentFile } from "../workspace/layout.ts";
-import type { CheckResult, Proposal, ProposedFile, Report } from "./types.ts";
+import { ASKING } from "./store.ts";
+import type { ChangeKind, CheckResult, Proposal, ProposedFile, Report, TextChange } from "./types.ts";
 
 /** What a card tells beside the proposal itself. */
 export interface CardAround {
@@ -17,9 +20,18 @@ export interface CardAround {
   timezone?: string;
 }
 
-export interface ProposalCard {
-  title: string;
+export interface CardPart {
+  name: string;
   lines: string[];
+}
+
+export interface ProposalCard {
+  /** What changes in the business, or why it is stopped. */
+  headline: string;
+  /** The rest of what a person reads before they decide, in order; a part without lines is left out. */
+  parts: CardPart[];
+  /** Everything else. */
+  details: CardPart[];
   /** The same as data, for --json and programs. */
   facts: Json;
 }
@@ -32,12 +44,26 @@ const NAMES: Record<CheckResult["check"], string> = {
 /** What a check is called for people. */
 export const checkName = (check: CheckResult["check"]): string => NAMES[check] ?? check;
 
-// What a person reads at one look; the page and `--json` have the rest.
-const FINDINGS = 5;
-const REJECTED = 3;
-const DRY = 6;
-const DRY_AGENTS = 2;
+/** What stops a proposal when this check fails, for somebody who does not program. */
+const STOPS: Partial<Record<CheckResult["check"], string>> = {
+  ...{
+    paths: "it changes a file that proposals may not change",
+    config: "config.yaml has an error",
+    header: "an agent's header has an error",
+  },
+  ...{ lint: "a script has an error", types: "a script has an error", capabilities: "a script uses something its header does not allow" },
+  ...{
+    states: "a script acts in a state that does not allow it",
+    policies: "a policy's own test case fails",
+    importers: "a dialect has an error",
+  },
+  ...{ tools: "a tool of the workspace has an error", dry_run: "it fails when it is tried", invariants: "the books would be wrong" },
+};
+
+// What a person reads at one look; the details have the rest.
+const SHOWN = 6;
 const LISTED = 10;
+const MANY = 50;
 
 /** Untrusted text on one line, cut. Signs that would move a cursor or turn the direction are made visible by whoever prints it. */
 export function oneLine(text: string, limit = 300): string {
@@ -45,10 +71,10 @@ export function oneLine(text: string, limit = 300): string {
   return line.length > limit ? `${line.slice(0, limit - 1)}…` : line;
 }
 const quoted = (text: string, limit = 300): string => `“${oneLine(text, limit)}”`;
-const count = (n: number, one: string, many = `${one}s`): string => `${n} ${n === 1 ? one : many}`;
-
-const listed = (all: readonly string[]): string =>
-  `${all.slice(0, LISTED).join(", ")}${all.length > LISTED ? ` and ${all.length - LISTED} more` : ""}`;
+const count = (n: number, one: string, many = `${one}s`): string => `${grouped(String(n))} ${n === 1 ? one : many}`;
+const some = (lines: readonly string[], most: number): string[] =>
+  lines.length <= most ? [...lines] : [...lines.slice(0, most), `and ${lines.length - most} more`];
+const listed = (all: readonly string[]): string => some(all, LISTED).join(", ");
 
 /** Names of the agents a change touches, by path: for `Report.names`. A header that cannot be read has none. */
 export async function namesOf(files: readonly ProposedFile[], base: Tree, tree: Tree): Promise<Record<string, string>> {
@@ -65,134 +91,260 @@ export async function namesOf(files: readonly ProposedFile[], base: Tree, tree: 
   return names;
 }
 
-/** What stands on the card, line by line; lines that belong to one above begin with two blanks. */
+/** The card, as both surfaces print it. */
 export function cardOf(proposal: Proposal, around: CardAround = {}): ProposalCard {
   const { report } = proposal;
-  const lines = [
-    `proposed by ${oneLine(proposal.by, 100)} on ${dayIn(around.timezone ?? "UTC", proposal.at)}${proposal.reason === "" ? ", without a reason" : `: ${quoted(proposal.reason, 600)}`}`,
-    `it is ${proposal.state}${proposal.why === null ? "" : `: ${oneLine(proposal.why, 400)}`}`,
-    ...what(proposal),
-    ...(proposal.despite === null ? [] : [`makes recorded runs worse on purpose: ${quoted(proposal.despite)}`]),
-    ...(report === null ? ["nothing has been checked yet"] : reported(report)),
-    ...before(around.rejected ?? []),
-    ...(report === null || proposal.state !== "ready" ? [] : [neededFor(report)]),
+  const [headline = "", ...also] = changed(proposal);
+  const parts: CardPart[] = [
+    { name: "Also", lines: some(also, SHOWN) },
+    { name: "Money", lines: report?.backtests.flatMap(moneyLines) ?? [] },
+    { name: "Not proven", lines: some(doubts(proposal), SHOWN) },
+    {
+      name: "May do more",
+      lines: some(report === null ? [] : report.widening.filter((one) => !isDoubt(one)).map(({ text }) => oneLine(text)), SHOWN),
+    },
+    { name: "Needs", lines: needs(proposal) },
   ];
-  return { title: oneLine(proposal.title, 200), lines, facts: factsOf(proposal) };
+  return {
+    headline: oneLine(headline, 400),
+    parts: parts.filter(({ lines }) => lines.length > 0),
+    details: detailsOf(proposal, around).filter(({ lines }) => lines.length > 0),
+    facts: factsOf(proposal),
+  };
 }
 
-function what({ files, report }: Proposal): string[] {
-  const verbs = { added: "adds", changed: "changes", removed: "removes" };
-  return (Object.keys(verbs) as (keyof typeof verbs)[]).flatMap((change) => {
-    const named = files
-      .filter((one) => one.change === change)
-      .map(({ path }) => (report?.names?.[path] === undefined ? path : `${oneLine(report.names[path] ?? "", 60)} (${path})`));
-    return named.length === 0 ? [] : [`${verbs[change]} ${listed(named)}`];
-  });
+const nameIn = (report: Report | null, agent: string): string => oneLine(report?.names?.[agentFile(agent)] ?? agent, 60);
+
+/** What changes: in the recorded runs, else what the files say; the gravest first. */
+function changed(proposal: Proposal): string[] {
+  const { report, files } = proposal;
+  if (report === null) return [`Not checked yet: ${quoted(proposal.title, 200)}`];
+  const stop = proposal.state === "blocked" ? [`Stopped: ${stopOf(proposal)}`] : [];
+  const runs = report.backtests.flatMap((one) => changeOf(one, nameIn(report, one.agent)));
+  const verbs = { added: "Adds", removed: "Removes" } as const;
+  const named = (change: keyof typeof verbs) =>
+    files.filter((one) => one.change === change).map(({ path }) => oneLine(report.names?.[path] ?? path, 100));
+  const whole = (["added", "removed"] as const).flatMap((change) =>
+    named(change).length === 0 ? [] : [`${verbs[change]} ${listed(named(change))}`],
+  );
+  const told = [...(report.changes ?? [])]
+    .filter(({ kind }) => TOLD.includes(kind))
+    .sort((a, b) => TOLD.indexOf(a.kind) - TOLD.indexOf(b.kind));
+  const texts = told.map(({ text }) => oneLine(text));
+  const same = report.backtests.filter(({ runs: all, counts }) => all > 0 && counts.same === all);
+  const nothing = same.map((one) => `${nameIn(report, one.agent)} (${count(one.runs, "run")})`);
+  const first = [...stop, ...runs, ...whole, ...texts];
+  const widens = first.length > 0 ? [] : report.widening.slice(0, 1).map(({ text }) => oneLine(text));
+  const rest = nothing.length === 0 ? [] : [`Nothing changes in the recorded runs of ${listed(nothing)}`];
+  return first.length + widens.length + rest.length > 0
+    ? [...first, ...widens, ...rest]
+    : [`Changes ${listed(files.map(({ path }) => path))}`];
 }
 
-function reported(report: Report): string[] {
-  const freezes = Object.keys(report.freezes).length;
+/** Kinds of what files say that somebody who keeps the books asks about, in this order. */
+const TOLD: readonly ChangeKind[] = [
+  "account",
+  "recipient",
+  "rate",
+  "review",
+  "gate",
+  "policy",
+  "tool",
+  "host",
+  "setting",
+  "schedule",
+  "trigger",
+  "condition",
+  "header",
+  "value",
+];
+
+/** Why nobody may approve it, in one sentence. */
+export function stopOf({ report, why }: Proposal): string {
+  const failed = report?.checks.filter(({ status }) => status === "failed") ?? [];
+  const harm = report?.backtests.flatMap((one) => harmOf(one, nameIn(report, one.agent))) ?? [];
+  const [first] = failed;
+  if (harm.length > 0 && failed.some(({ check }) => check === "backtest" || check === "cases")) return harm[0] ?? "";
+  if (first === undefined) return oneLine(why ?? "it could not be checked", 400);
+  if (first.check === "cases") {
+    const { passed, failed: broken } = report?.cases ?? { passed: 0, failed: [] };
+    return `${broken.length} of ${count(passed + broken.length, "kept case")} would change (${listed(broken)})`;
+  }
+  const finding = first.findings.find((one) => one.remark !== true);
+  return `${STOPS[first.check] ?? `the check "${checkName(first.check)}" fails`}${finding === undefined ? "" : `: ${oneLine(finding.message, 200)}`}`;
+}
+
+/** Lines that say what recorded runs cannot show: a date, a value nobody has met, code no run has been through. */
+const isDoubt = ({ kind }: TextChange): boolean => kind === "command";
+
+function doubts({ report, despite }: Proposal): string[] {
+  if (report === null) return [];
+  const tried = new Set(report.backtests.filter(({ runs, counts }) => runs > counts.not_replayable).map(({ agent }) => agentFile(agent)));
+  const untried = report.backtests.filter(
+    (one) => one.runs === 0 && report.unproven?.some((text) => text.includes(nameIn(report, one.agent))) !== true,
+  );
+  const part = report.backtests.filter(({ runs, counts: { not_replayable: n } }) => n > 0 && n * 2 <= runs);
   return [
-    ...widens(report),
-    ...checks(report),
-    ...tested(report),
-    ...cases(report),
-    ...(freezes === 0
+    ...(despite === null ? [] : [`The proposer says it makes recorded runs worse on purpose: ${quoted(despite)}`]),
+    ...(report.unproven ?? []).map((text) => oneLine(text, 400)),
+    ...(untried.length === 0
       ? []
-      : [`approving it freezes ${count(freezes, "run")} as ${freezes === 1 ? "a case" : "cases"} that every later change must keep`]),
-  ];
-}
-
-function widens({ widening }: Report): string[] {
-  if (widening.length === 0) return ["widens nothing"];
-  return [
-    `widens ${count(widening.length, "thing")}:`,
-    ...widening.map(({ kind, text, at }) => `  ! ${kind}: ${oneLine(text, 400)}${at === null ? "" : ` (${oneLine(formatAt(at), 250)})`}`),
-  ];
-}
-
-function checks({ checks: all, widening }: Report): string[] {
-  const named = (status: CheckResult["status"]) => all.filter((one) => one.status === status && one.check !== "backtest");
-  const [ok, failed] = [named("ok"), all.filter((one) => one.status === "failed")];
-  const rights = widening.filter(({ kind }) => kind === "capability").length;
-  const says = ({ check, says: said }: CheckResult): string =>
-    check === "capabilities"
-      ? ` (${rights === 0 ? "none widened" : `${rights} widened`})`
-      : check === "cases" && /^[1-9]\d*\/\d+$/.test(said)
-        ? ` ${said}`
-        : "";
-  // What is worse in the backtest stands below, run by run.
-  const told = ({ check, findings }: CheckResult) => (check === "backtest" ? [] : findings.filter(({ remark }) => remark !== true));
-  return [
-    ...(ok.length === 0 ? [] : [`checks: ${ok.map((one) => `${checkName(one.check)}${says(one)}`).join(", ")}  ok`]),
-    ...failed.flatMap((one) => [
-      `failed: ${checkName(one.check)} (${oneLine(one.says, 120)})`,
-      ...told(one)
-        .slice(0, FINDINGS)
-        .flatMap(({ at, code, message, todo }) => [
-          `  ${oneLine(formatAt(at), 250)} ${code}: ${oneLine(message, 400)}`,
-          ...(todo === "" || message.includes(todo) ? [] : [`    ${oneLine(todo)}`]),
+      : [
+          `Never ran here, so not tried: ${some(
+            untried.map(({ agent }) => nameIn(report, agent)),
+            4,
+          ).join(", ")}`,
         ]),
-      ...(told(one).length > FINDINGS ? [`  and ${told(one).length - FINDINGS} more`] : []),
+    ...part.map(
+      (one) => `${one.counts.not_replayable} of ${count(one.runs, "recorded run")} of ${nameIn(report, one.agent)} could not be tried`,
+    ),
+    ...(report.elsewhere ?? []).flatMap((agent) =>
+      report.vouched?.[agent] === undefined
+        ? []
+        : [`${nameIn(report, agent)} was tried in another clone, by ${oneLine(report.vouched[agent].by, 60)}, not here`],
+    ),
+    ...report.widening.filter(isDoubt).map(({ text }) => oneLine(text)),
+    ...(report.changes ?? [])
+      .filter(({ kind, at }) => kind === "code" && at !== null && at.file.startsWith(AGENTS) && !tried.has(at.file))
+      .map(({ text }) => oneLine(text)),
+  ];
+}
+
+function needs(proposal: Proposal): string[] {
+  const { state, report, why } = proposal;
+  if (state === "blocked") {
+    const isWorse = report?.checks.every(({ check, status }) => status !== "failed" || check === "backtest") === true;
+    return [`a new proposal without this${isWorse ? "; if it is meant, propose it again with --despite REASON" : ""}`];
+  }
+  if (!ASKING.includes(state) || report === null) return why === null ? [] : [oneLine(why, 400)];
+  return [`${neededFor(report)}${state === "unproven" ? ", who says why although it is unproven" : ""}`];
+}
+
+/** Who must decide, in words. */
+export function neededFor({ level, levels, approvals }: Report): string {
+  const who = levels.length > 0 ? levels.join(" and ") : level;
+  return `approval by ${approvals > 1 ? `${approvals} people` : "a person"}${who === null ? "" : `, as ${who}`}`;
+}
+
+function detailsOf(proposal: Proposal, { rejected = [], timezone = "UTC" }: CardAround): CardPart[] {
+  const { report, title, reason, by, at, state, why, files } = proposal;
+  const verbs = { added: "adds", changed: "changes", removed: "removes" };
+  const about = [
+    `${quoted(title, 200)}, proposed by ${oneLine(by, 100)} on ${dayIn(timezone, at)}${reason === "" ? ", without a reason" : `: ${quoted(reason, 600)}`}`,
+    `it is ${state}${why === null ? "" : `: ${oneLine(why, 600)}`}`,
+    ...some(
+      files.map(
+        ({ path, change }) =>
+          `${verbs[change]} ${report?.names?.[path] === undefined ? path : `${oneLine(report.names[path] ?? "", 60)} (${path})`}`,
+      ),
+      MANY,
+    ),
+    ...rejected
+      .slice(0, 3)
+      .map(
+        (one) => `rejected before: ${quoted(one.title, 120)} by ${oneLine(one.by, 60)}${one.why === null ? "" : `: ${oneLine(one.why)}`}`,
+      ),
+  ];
+  if (report === null) return [{ name: "About", lines: about }];
+  const line = ({ kind, text, at: place }: TextChange) =>
+    `${kind}: ${oneLine(text, 400)}${place === null ? "" : ` (${oneLine(formatAt(place), 250)})`}`;
+  const freezes = Object.keys(report.freezes).length;
+  const { passed, failed, open, fixed, untried = [] } = report.cases;
+  return [
+    { name: "About", lines: about },
+    {
+      name: "What its files say differently",
+      lines: some([...report.widening.map((one) => `! ${line(one)}`), ...(report.changes ?? []).map(line)], MANY),
+    },
+    { name: "Checks", lines: checks(report) },
+    {
+      name: "Recorded runs",
+      lines: report.backtests
+        .filter(({ runs }) => runs > 0)
+        .flatMap((one) =>
+          backtestLines(one).map((text, i) =>
+            (i === 0 ? `${nameIn(report, one.agent)}: ${text}` : text).replace(/[\p{Cc}\u2028\u2029]+/gu, " ").slice(0, 500),
+          ),
+        ),
+    },
+    {
+      name: "Tried without acting",
+      lines: report.dryRun.flatMap(({ agent, lines }) => [
+        `${nameIn(report, agent)}:`,
+        ...some(
+          lines.map((text) => `  ${oneLine(text)}`),
+          MANY,
+        ),
+      ]),
+    },
+    {
+      name: "Cases",
+      lines: [
+        ...(passed + failed.length + open.length + fixed.length === 0
+          ? []
+          : [`${passed} of ${passed + failed.length} hold${fixed.length === 0 ? "" : `, ${fixed.length} of them for the first time`}`]),
+        ...failed.map((one) => `would change: ${one}`),
+        ...open.map((one) => `a correction that no script has learnt yet: ${one}`),
+        ...untried.map((one) => `could not be tried: ${one}`),
+        ...(freezes === 0
+          ? []
+          : [`approving it keeps ${count(freezes, "run")} as ${freezes === 1 ? "a case" : "cases"} that later changes must not break`]),
+      ],
+    },
+  ];
+}
+
+function checks({ checks: all }: Report): string[] {
+  const ok = all
+    .filter(({ status }) => status === "ok")
+    .map(({ check, says }) => `${checkName(check)}${check === "cases" && /^[1-9]/.test(says) ? ` ${says}` : ""}`);
+  const failed = all.filter(({ status }) => status === "failed");
+  return [
+    ...(ok.length === 0 ? [] : [`passed: ${ok.join(", ")}`]),
+    ...failed.flatMap(({ check, says, findings }) => [
+      `failed: ${checkName(check)} (${oneLine(says, 120)})`,
+      ...some(
+        // What is worse in the backtest stands with the recorded runs.
+        findings
+          .filter(({ remark }) => remark !== true && check !== "backtest")
+          .flatMap(({ at, code, message, todo }) => [
+            `  ${oneLine(formatAt(at), 250)} ${code}: ${oneLine(message, 400)}`,
+            ...(todo === "" || message.includes(todo) ? [] : [`    ${oneLine(todo)}`]),
+          ]),
+        LISTED,
+      ),
     ]),
   ];
 }
 
-/** What it would have done to real runs; where there are none, what the dry run did. */
-function tested(report: Report): string[] {
-  const { backtests, dryRun } = report;
-  const nameOf = (agent: string) => oneLine(report.names?.[agentFile(agent)] ?? agent, 60);
-  const [known, unknown] = [backtests.filter(({ runs }) => runs > 0), backtests.filter(({ runs }) => runs === 0)];
-  const told = known.flatMap((one) => {
-    const [first = "", ...more] = backtestLines(one);
-    return [backtests.length === 1 ? first : first.replace(/^backtest/, () => `backtest of ${nameOf(one.agent)}`), ...more].map(indented);
-  });
-  if (unknown.length > 0) told.push(`no recorded run tells what it would have done: ${listed(unknown.map(({ agent }) => nameOf(agent)))}`);
-  const dry = dryRun.filter(({ agent }) => known.every((one) => one.agent !== agent));
-  return [
-    ...told,
-    ...dry
-      .slice(0, DRY_AGENTS)
-      .flatMap(({ agent, lines }) => [
-        `tried without acting, ${nameOf(agent)}:`,
-        ...lines.slice(0, DRY).map((line) => `  ${oneLine(line)}`),
-        ...(lines.length > DRY ? [`  and ${lines.length - DRY} more lines`] : []),
-      ]),
-  ];
-}
-
-function cases({ cases: { passed, failed, open, fixed, untried = [] } }: Report): string[] {
-  if (passed + failed.length + open.length + fixed.length + untried.length === 0) return [];
-  return [
-    `cases: ${passed} of ${passed + failed.length} hold${fixed.length === 0 ? "" : `, ${fixed.length} of them for the first time`}`,
-    ...(open.length === 0 ? [] : [`  ${count(open.length, "correction")} that no script has learnt yet`]),
-    ...(untried.length === 0
-      ? []
-      : [
-          `  ${count(untried.length, "case")} could not be tried: nobody can tell whether ${untried.length === 1 ? "it holds" : "they hold"}`,
-        ]),
-  ];
-}
-
-function before(rejected: NonNullable<CardAround["rejected"]>): string[] {
-  return rejected
-    .slice(0, REJECTED)
-    .map(({ title, by, why }) => `rejected before: ${quoted(title, 120)} of ${oneLine(by, 60)}${why === null ? "" : `: ${oneLine(why)}`}`);
-}
-
-/** Who must decide, in one sentence. */
-export function neededFor({ level, levels, approvals }: Report): string {
-  const who = levels.length > 0 ? levels.join(" and ") : level;
-  return `needs the yes of ${approvals > 1 ? `${approvals} people` : "a person"}${who === null ? "" : `, as ${who}`}`;
-}
-
 function factsOf({ number, id, title, reason, by, state, why, files, report, applied, reverted }: Proposal): Json {
-  const { widening = [], backtests = [], cases: held = null, level = null, levels = [], approvals = 1 } = report ?? {};
+  const {
+    widening = [],
+    changes = [],
+    unproven = [],
+    backtests = [],
+    cases: held = null,
+    level = null,
+    levels = [],
+    approvals = 1,
+  } = report ?? {};
   const tests = backtests.map(({ agent, runs, days, counts, net, moves, money }) => ({ agent, runs, days, counts, net, moves, money }));
   const failed = (report?.checks ?? []).flatMap(({ status, findings }) => (status === "failed" ? findings : []));
-  const told = { number, id, title, reason, by, state, why, files, widening, backtests: tests, cases: held, findings: failed };
+  const told = {
+    number,
+    id,
+    title,
+    reason,
+    by,
+    state,
+    why,
+    files,
+    widening,
+    changes,
+    unproven,
+    backtests: tests,
+    cases: held,
+    findings: failed,
+  };
   return { ...told, level, levels, approvals, applied, reverted } as unknown as Json;
 }
-
-/** A line of our own layout keeps its blanks; what would end it does not. */
-const indented = (line: string): string => line.replace(/[\p{Cc}\u2028\u2029]+/gu, " ").slice(0, 500);

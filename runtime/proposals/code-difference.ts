@@ -237,7 +237,8 @@ function valuesOf(
 ): { values: ValueChange[]; rows: RowChange[] } {
   const [old, all] = [statedIn(was, before), statedIn(now, after)];
   const place = ({ path, near }: Stated) => `${path}\n${near ?? ""}`;
-  const whole = (one: Stated) => `${place(one)}\n${one.compared} ${one.means}`;
+  // A literal without a key is the same wherever it stands.
+  const whole = (one: Stated) => `${place(one)}\n${one.path !== "" && one.compared} ${one.means}`;
   const [then, since] = [new Set(old.map(place)), new Set(all.map(place))];
   let [gone, fresh] = apart(old, all, whole, whole);
   // Moved: the same value under another path, where one of the two paths is only there once.
@@ -267,8 +268,12 @@ function valuesOf(
   }
   // What went with its call or object is told with that.
   const parents = new Set(all.map(({ path }) => path.slice(0, path.lastIndexOf(lastOf(path)))));
-  for (const one of gone.filter((some) => !isOf(some) && parents.has(some.path.slice(0, some.path.lastIndexOf(lastOf(some.path))))))
-    change(one, one.given, null);
+  for (const one of gone) {
+    if (one.path === "" || isOf(one) || !parents.has(one.path.slice(0, one.path.lastIndexOf(lastOf(one.path))))) continue;
+    // Of what was computed, one of its literals may be all that is left.
+    const left = isLiteral(one) ? undefined : all.find((other) => isLiteral(other) && place(other) === place(one));
+    change(left ?? one, one.given, left?.given ?? null);
+  }
   return { values, rows };
 }
 
@@ -335,7 +340,7 @@ function callsOf(was: Program, now: Program, before: Canonical, after: Canonical
   const [old, fresh] = [sitesIn(was, before), sitesIn(now, after)];
   const means = (one: { means: string }) => one.means;
   const shown = (all: readonly SurveyTest[]) => [
-    ...new Set(all.map((one) => `${one.kind === "not" ? "not " : one.kind === "each" ? "for each of " : ""}${one.shown}`)),
+    ...new Set(all.map((one) => `${{ if: "only if", not: "not if", each: "once for each of" }[one.kind]} ${one.shown}`)),
   ];
   return [...new Set([...old, ...fresh].map(({ kind }) => kind))].flatMap((kind): CallChange[] => {
     const [mine, theirs] = [old.filter((one) => one.kind === kind), fresh.filter((one) => one.kind === kind)];

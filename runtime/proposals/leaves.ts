@@ -2,6 +2,7 @@
  * Two values compared leaf by leaf: settings, policies, dialects, headers, data. A list of things with names is compared by name, a list of
  * words by word, so that a difference is told by what differs and never as two long texts that look the same.
  */
+import { parting } from "../evidence/acts.ts";
 import type { Json } from "../ports.ts";
 
 export interface LeafChange {
@@ -97,18 +98,9 @@ export function shownValue(value: Value): string {
 
 /** `KEY is NOW instead of WAS`; of two long texts from where they part. */
 export function changeWords({ key, was, now }: LeafChange): string {
-  if (was === undefined) return `adds ${key}${isFolder(now) ? "" : `: ${shownValue(now)}`}`;
-  if (now === undefined) return `removes ${key}${isFolder(was) ? "" : `: ${shownValue(was)}`}`;
+  if (was === undefined) return `adds ${key}: ${shownValue(now)}`;
+  if (now === undefined) return `removes ${key}: ${shownValue(was)}`;
   if (typeof was === "string" && typeof now === "string" && Math.max(was.length, now.length) > 100)
-    return `${key} changes from ${parting(was, now)}`;
+    return `${key} changes: ${parting(was, now)}`;
   return `${key} is ${shownValue(now)} instead of ${shownValue(was)}`;
-}
-
-/** Two long texts from shortly before where they part. */
-export function parting(was: string, now: string): string {
-  let at = 0;
-  while (at < was.length && was[at] === now[at]) at++;
-  const from = Math.max(0, at - 20);
-  const cut = (text: string) => `${from > 0 ? "…" : ""}${text.slice(from, from + 80)}${text.length > from + 80 ? "…" : ""}`;
-  return `${JSON.stringify(cut(was))} to ${JSON.stringify(cut(now))}`;
 }

@@ -16,7 +16,7 @@ import type { Tree } from "../ports.ts";
 import { AGENTS, agentFile } from "../workspace/layout.ts";
 import { treeOver } from "../workspace/tree-over.ts";
 import { type ApplyWorld, conflictOf } from "./apply.ts";
-import { namesOf } from "./card.ts";
+import { namesOf, stopOf } from "./card.ts";
 import { differenceThatMatters, isOwnReport, rememberReport } from "./deciding.ts";
 import { problemsOf } from "./paths.ts";
 import type { Around } from "./program.ts";
@@ -123,7 +123,8 @@ async function reportOf(world: Preparing, store: ProposalStore, proposal: Propos
   let held: Ratchet = { passed: 0, failed: [], open: [], fixed: [], untried: [], results: [] };
   const fresh: BacktestReport[] = [];
   const freezes: Record<string, string> = {};
-  const names = await namesOf(proposal.files, base, tree);
+  const reached = subject.files.map((path) => ({ path, change: "changed" as const }));
+  const names = await namesOf([...proposal.files, ...reached], base, tree);
   if (compiles) {
     held = await ratchet(was, code, await casesIn(tree, { agents, paths }), world, { progress: world.progress });
     // As far back as when it was proposed, however long it has waited.
@@ -136,7 +137,9 @@ async function reportOf(world: Preparing, store: ProposalStore, proposal: Propos
     }
   }
   const isKnown = async (agent: string) =>
-    (await store.list()).some(({ id, report }) => id !== proposal.id && report?.backtests.some((one) => one.agent === agent && one.runs > 0));
+    (await store.list()).some(
+      ({ id, report }) => id !== proposal.id && report?.backtests.some((one) => one.agent === agent && one.runs > 0),
+    );
   const nameOf = (agent: string) => names[agentFile(agent)] ?? agent;
   const { backtests, ...proof } = await proofOf({ ...world, isKnown }, proposal, fresh, { base, head: on, nameOf });
   if (compiles)
@@ -187,16 +190,10 @@ function backtestCheck(reports: readonly BacktestReport[], { despite }: Proposal
 
 const looked = (name: Check["name"], said: Looked): Check => ({ name, look: async () => said });
 
-/** Why nobody may say yes to it, in one sentence. */
-function obstacle({ number }: Proposal, { checks }: Report): string | null {
-  const failed = checks.filter(({ status }) => status === "failed");
-  if (failed.length === 0) return null;
-  const first = failed[0]?.findings.find((one) => one.remark !== true);
-  const where = first === undefined ? "" : ` ${first.at.file}${first.at.line === undefined ? "" : `:${first.at.line}`} ${first.code}`;
-  const despite = failed.every(({ check }) => check === "backtest")
-    ? ` If it is worse on purpose, propose it again with --despite and the reason.`
-    : "";
-  return `${failed.map(({ check }) => check.replace("_", " ")).join(", ")} failed:${where}. \`cleared proposals show ${number}\` tells what to mend; propose again then.${despite}`;
+/** Why nobody may approve it, and the way to the findings. */
+function obstacle(proposal: Proposal, report: Report): string | null {
+  if (report.checks.every(({ status }) => status !== "failed")) return null;
+  return `${stopOf({ ...proposal, report })}. \`cleared proposals show ${proposal.number} --details\` has the findings.`;
 }
 
 const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? "" : "s"}`;

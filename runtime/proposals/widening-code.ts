@@ -68,7 +68,7 @@ const AMOUNT = /^(?:amount|total|sum|price|quantity|debit|credit)$/;
 const ACCOUNT = /(?:^|_)account$/;
 const RATE = /rate|pct|percent|threshold|limit|tolerance|discount|tax|fee|days|(?:^|_)(?:min|max)(?:_|$)/i;
 const GATE = /^(?:ask|required|level|levels|approvals|expires|agent)$/;
-const TITLE = /^(?:title|question|subject|details)$/;
+const TITLE = /^(?:title|question|details)$/;
 const PAYEE =
   /^(?:to|cc|bcc|channel|recipients?|e?mail|payee|beneficiary|creditor|iban|bic|account_number|bank_account|sort_code|routing_number|wallet)$/i;
 
@@ -132,6 +132,7 @@ const VALUES: Row<ValueChange>[] = [
     typeof literal(now) === "string" &&
     DAY.test(String(literal(now))) &&
     widen("command", `depends on a fixed date (${literal(now)}): recorded runs do not show what it does then`),
+  named(/^(?:ask|required)$/, (one) => literal(one.now) === true && tell("gate", `always asks: "${key(one)}" ${swap(one)}`)),
   named(GATE, (one) => (one.was !== null || literal(one.now) !== undefined) && widen("gate", `"${key(one)}" ${swap(one)}`)),
   (one, { autoConfirm: from }) =>
     isSure(literal(one.now), lastOf(one.path), from) &&
@@ -175,7 +176,7 @@ const VALUES: Row<ValueChange>[] = [
       one.near === null ? "condition" : "value",
       `${one.now === null ? "no longer looks for" : "looks for"} ${shownIn(one.now ?? one.was, quoted)}${one.now === null || one.was === null ? "" : ` instead of ${shownIn(one.was, quoted)}`}`,
     ),
-  named(TITLE, (one) => tellElse("text", `"${key(one)}" ${swap(one)}`)),
+  named(TITLE, (one) => tell("gate", `what a person is shown, "${key(one)}", ${swap(one)}`)),
   (one) => byReach(one.reaches, "value", `${one.path.endsWith(".") ? `what ${one.path.replace(/\.+$/, "")} gets` : key(one)} ${swap(one)}`),
 ];
 
@@ -196,6 +197,8 @@ const ROWS: Row<RowChange>[] = [
 
 const NAMES: Row<NameChange>[] = [
   (one) => one.body && tell("code", `how ${one.name} works is written differently`),
+  // What is put into a list is told with its conditions.
+  ({ name, was, now }) => (was === "[]" || now === "[]") && tell("code", `${name} is made differently (${now ?? was})`),
   ({ name, was, now, reaches }) => {
     const words =
       now === null
@@ -216,6 +219,8 @@ const ROLES: Record<CallChange["role"], { kind: WideningKind; more: boolean; say
   reviews: { kind: "review", more: false, says: "asks for a review" },
   judges: { kind: "policy", more: false, says: "asks the policy" },
 };
+/** Where what is put into a list comes to something. */
+const FED = /^(?:reviews|acts|asks|writes|params) |^(?:items|entries|calls|legs|facts|payments)$/;
 const places = (n: number): string => (n === 0 ? "nowhere any more" : `in ${n} ${n === 1 ? "place" : "places"}`);
 
 const CALLS: Row<CallChange>[] = [
@@ -230,10 +235,12 @@ const CALLS: Row<CallChange>[] = [
     return more === now > was ? widen(kind, words) : tell("condition", words);
   },
   ({ role, what, added, dropped, reaches }) => {
-    const isSeen = role === "puts" && reaches.some((one) => /^reviews|^items$/.test(one));
-    const { kind, more, says } = ROLES[isSeen ? "reviews" : role];
-    const shown = [...added, ...dropped.map((one) => `no longer: ${one}`)].join(" and ").slice(0, 240);
-    const words = `whether it ${says} is decided differently (${role === "puts" ? `what is put into ${what}` : what}${shown === "" ? "" : `: ${shown}`})`;
+    const feeds = (kind: RegExp) => role === "puts" && reaches.some((one) => kind.test(one));
+    const { kind, more, says } = ROLES[feeds(/^reviews|^items$/) ? "reviews" : role];
+    const conditions = (all: readonly string[]) => (all.length === 0 ? "in every case" : all.join(" and ").slice(0, 200));
+    const words = `${role === "puts" ? `fills ${what}` : `${says} (${what})`} ${conditions(added)}${dropped.length === 0 ? "" : `; before, ${conditions(dropped)}`}`;
+    // What goes into a list that nothing acts on or books is only written differently.
+    if (role === "puts" && !feeds(FED)) return tell("code", words);
     // More of what acts is more, as is less of what asks; what only acts less is told.
     return role === "acts" || !more || dropped.length > 0 ? widen(kind, `${words}: compare by hand`) : tell("condition", words);
   },

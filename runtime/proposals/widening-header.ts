@@ -102,10 +102,7 @@ function leaves(key: keyof Header, was: Header, now: Header): Line[] {
       /\.(?:default|enum)/.test(one.key) && typeof value === "string" ? recipientsIn({ value, path }) : [];
     const fresh = named(one.now).filter((value) => !named(one.was).includes(value));
     return fresh.length > 0
-      ? widen(
-          "recipient",
-          `names a recipient that did not stand there: ${fresh.map((value) => JSON.stringify(value)).join(", ")} (${one.key})`,
-        )
+      ? widen("recipient", `names a new recipient: ${fresh.map((value) => JSON.stringify(value)).join(", ")} (${one.key})`)
       : tell("header", changeWords(one));
   });
 }

@@ -8,7 +8,7 @@ import { type Ladder, meetsLevel } from "../policy/levels.ts";
 import type { Scope } from "../policy/evaluate.ts";
 import type { Rule } from "../policy/verdict.ts";
 import { STRICTNESS } from "../states.ts";
-import type { Pack } from "../workspace/policies.ts";
+import type { Pack, PolicyCase } from "../workspace/policies.ts";
 import type { SettingLine } from "./widening-settings.ts";
 
 const NEW = "threshold.now_";
@@ -61,13 +61,43 @@ export function policyWidening(was: Pack, now: Pack, ladder: Ladder): SettingLin
     const how = implies(other, rule, scope) ? "applies in fewer cases" : "changed in a way that cannot be ordered: compare by hand";
     say("policy", `${rule.id} ${how} (${print(withOld(other.when))}; before: ${print(rule.when)})`, rule.id);
   }
-  const cases = new Map(now.cases.map((one) => [one.name, JSON.stringify(one)]));
+  const ids = renamedRules(was, now);
   for (const one of was.cases) {
-    const kept = cases.get(one.name);
+    const kept = now.cases.find(({ name }) => name === one.name);
+    const isSame = [one, { ...one, ...named(one, ids) }].some((old) => JSON.stringify(old) === JSON.stringify(kept));
     if (kept === undefined) say("case", `its case "${one.name}" is removed`, one.name);
-    else if (kept !== JSON.stringify(one)) say("case", `its case "${one.name}" expects something else`, one.name);
+    else if (!isSame && isStricter(one, kept)) tell("value", `its case "${one.name}" expects more`, one.name);
+    else if (!isSame) say("case", `its case "${one.name}" expects something else`, one.name);
   }
   return found;
+}
+
+/** Rules that are only called something else, by the id they had. */
+function renamedRules(was: Pack, now: Pack): Map<string, string> {
+  const text = ({ id: _, ...rule }: Rule) => JSON.stringify(rule);
+  const known = new Set(was.set.rules.map(({ id }) => id));
+  return new Map(
+    was.set.rules.flatMap((rule) => {
+      const twin = now.set.rules.find((other) => !known.has(other.id) && text(other) === text(rule));
+      return twin === undefined || now.set.rules.some(({ id }) => id === rule.id) ? [] : [[rule.id, twin.id] as const];
+    }),
+  );
+}
+
+/** The rules a case names, as they are called now. */
+function named({ rules, unknown }: PolicyCase, ids: ReadonlyMap<string, string>): Pick<PolicyCase, "rules" | "unknown"> {
+  const now = (all: string[]) => all.map((id) => ids.get(id) ?? id);
+  return { ...(rules === undefined ? {} : { rules: now(rules) }), ...(unknown === undefined ? {} : { unknown: now(unknown) }) };
+}
+
+/** The same facts are to come to no milder verdict, by no fewer rules. */
+function isStricter({ verdict, ...was }: PolicyCase, now: PolicyCase): boolean {
+  const rest = ({ facts, without, level, approvals }: Omit<PolicyCase, "verdict">) => JSON.stringify([facts, without, level, approvals]);
+  const holds = (all: string[] = [], others: string[] = []) => all.every((id) => others.includes(id));
+  const isAsStrict = STRICTNESS.indexOf(now.verdict) >= STRICTNESS.indexOf(verdict);
+  return (
+    rest(was) === rest(now) && isAsStrict && holds(was.rules, now.rules ?? was.rules) && holds(was.unknown, now.unknown ?? was.unknown)
+  );
 }
 
 /** What a rule asks for less than before, in words. */

@@ -5,7 +5,8 @@
 import { DEFAULT_PRIVACY } from "../privacy/judge.ts";
 import type { Json } from "../ports.ts";
 import type { Config } from "../workspace/config.ts";
-import { type LeafChange, changeWords, leafChanges, parting, shownValue } from "./leaves.ts";
+import { parting } from "../evidence/acts.ts";
+import { type LeafChange, changeWords, leafChanges, shownValue } from "./leaves.ts";
 import { hostsIn, recipientsIn } from "./recipients.ts";
 import type { ChangeKind, WideningKind } from "./types.ts";
 
@@ -96,7 +97,7 @@ function judged(
 
 export function configWidening(was: Config, now: Config): SettingLine[] {
   return judged(
-    leafChanges(settingsOf(was), settingsOf(now), (key) => /^notify\.quiet_hours$|^policy\.ladder$/.test(key)),
+    leafChanges(settingsOf(was), settingsOf(now), (key) => key === "notify.quiet_hours"),
     CONFIG_ROWS,
   );
 }
@@ -104,8 +105,12 @@ export function configWidening(was: Config, now: Config): SettingLine[] {
 /** With defaults filled in, those of privacy too. */
 function settingsOf({ raw: _, privacy, policy, ...config }: Config): Json {
   const groups = Object.entries(DEFAULT_PRIVACY).map(([group, words]) => [group, { ...words, ...privacy[group as keyof typeof privacy] }]);
-  return { ...config, privacy: Object.fromEntries(groups), policy: { ladder: policy } } as unknown as Json;
+  return { ...config, privacy: Object.fromEntries(groups), policy: { ladder: ladderText(policy) } } as unknown as Json;
 }
+
+/** Low to high, equals in one place, roles behind. */
+const ladderText = ({ ranks, roles }: Config["policy"]): string =>
+  `${ranks.map((rung) => rung.join("/")).join(" < ")}; roles ${roles.join(", ")}`;
 
 /** `was` null: it is new, and may take statements that another one has read. */
 export function dialectWidening(name: string, was: Json | null, now: Json | null): SettingLine[] {
@@ -120,9 +125,12 @@ export function dialectWidening(name: string, was: Json | null, now: Json | null
 
 /** What stands in a policy and no rule of strictness has told: `told` are the rules, thresholds and cases it has. */
 export function policyRest(name: string, was: Json, now: Json, told: ReadonlySet<string>): SettingLine[] {
-  // What a rule covers is compared by what it means: two conditions in another order are one.
+  // What a rule covers is compared by what it means: two conditions in another order are one. So are cases.
   const changes = leafChanges(was, now).filter(
-    ({ key }) => !key.endsWith("].when") && ![...told].some((word) => key.includes(`[${word}]`) || key === `thresholds.${word}`),
+    ({ key }) =>
+      !key.endsWith("].when") &&
+      !/^cases\[.*\]\./.test(key) &&
+      ![...told].some((word) => key.includes(`[${word}]`) || key === `thresholds.${word}`),
   );
   return judged(changes, [[/description$|^source$/, (one) => ["text", false, `${name}: ${changeWords(one)}`]]], (one) =>
     value(`${name}: ${changeWords(one)}`),
@@ -150,7 +158,7 @@ export function textWidening(path: string, was: string | null, now: string | nul
       next === undefined
         ? `no longer says ${shown(old)}`
         : old.length + next.length > 160
-          ? `changes from ${parting(old, next)}`
+          ? `changes: ${parting(old, next)}`
           : `says ${shown(next)} instead of ${shown(old)}`,
     ];
   });
@@ -158,7 +166,7 @@ export function textWidening(path: string, was: string | null, now: string | nul
     ...recipients.map((one) => ({
       kind: "recipient" as const,
       widens: true,
-      text: `${path} names ${JSON.stringify(one)}, which did not stand there`,
+      text: `${path} names a new recipient: ${JSON.stringify(one)}`,
       key: one,
     })),
     ...words.map(([key, text]) => ({ kind: "value" as const, widens: false, text: `${path} ${text}`, key })),

@@ -9,7 +9,8 @@ import { type Node, children, literalText } from "./syntax.ts";
 /** Name to id, by scope. */
 export type Scope = ReadonlyMap<string, string>;
 
-const EXITS = new Set(["ReturnStatement", "BreakStatement", "ContinueStatement", "ThrowStatement"]);
+const EXITS = new Set(["ReturnStatement", "ThrowStatement"]);
+const LOOPS = /^(?:For|ForOf|ForIn|While|DoWhile)Statement$/;
 
 /** The name of a property; null when it is computed. */
 export function nameOf(node: Node): string | null {
@@ -19,10 +20,12 @@ export function nameOf(node: Node): string | null {
   return key.type === "Identifier" ? (key["name"] as string) : String(key["value"]);
 }
 
-/** True when a statement can leave the list it stands in. */
-export function leaves(node: Node): boolean {
+/** True when a statement can leave the list it stands in. `inner`: what a break or continue leaves is inside of it. */
+export function leaves(node: Node, inner = false): boolean {
   if (EXITS.has(node.type)) return true;
-  return !isFunction(node) && [...children(node)].some(leaves);
+  if (node.type === "BreakStatement" || node.type === "ContinueStatement") return !inner || node["label"] != null;
+  const isLoop = inner || LOOPS.test(node.type) || node.type === "SwitchStatement";
+  return !isFunction(node) && [...children(node)].some((child) => leaves(child, isLoop));
 }
 
 /** Literals an expression holds, as text. */
@@ -71,6 +74,7 @@ export interface Forms {
 
 export function formsOf(body: readonly Node[]): Forms {
   const ids = new Map<Node, string>();
+  /** The width that a node is, as the how manieth of the script: which number it is means nothing. */
   const steps = new Map<Node, number>();
   const seen = new Map<string, number>();
   const uses = new Map<string, number>();
@@ -99,6 +103,8 @@ export function formsOf(body: readonly Node[]): Forms {
     const taken = [...steps.keys()].filter((node) => node["name"] === name).length;
     if (taken > 0 && taken === (uses.get(name) ?? 0) - 1) steps.set(init, init["value"] as number);
   }
+  const widths = [...new Set(steps.values())];
+  for (const [node, width] of steps) steps.set(node, widths.indexOf(width));
 
   const inside: Forms["inside"] = (scope, ...what) => {
     const inner = new Map(scope);

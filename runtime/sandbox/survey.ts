@@ -35,6 +35,8 @@ export interface SurveyOptions {
 const BUILDERS = new Set(["JSON.parse", "Object.fromEntries", "Object.defineProperty"]);
 const COMPARES = /^(?:[!=]==?|[<>]=?|in)$/;
 const ASKS = new Set("includes startsWith endsWith indexOf match search test localeCompare eq equals lt gt lte gte cmp".split(" "));
+/** `rows.forEach((row) => ...)` is `for (const row of rows) ...`. */
+const EACH = new Set("forEach map flatMap filter find some every".split(" "));
 const SHOWN = 160;
 
 export function surveyOf(body: readonly Node[], { text, sites, line, primitives }: SurveyOptions): Survey {
@@ -115,13 +117,13 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
     });
   };
   /** A function where it is written: its own scope, and the conditions of whoever calls it where it has a name. */
-  const enter = (node: Node, around: Around, name: string | null, of: string): void => {
+  const enter = (node: Node, around: Around, name: string | null, { of, each }: { of: string; each: string | null }): void => {
     const params = node["params"] as Node[];
     let scope = around.scope;
     for (const [i, param] of params.entries()) {
       for (const { node: bound, way } of boundIn(param)) {
         scope = new Map([...scope, [bound["name"] as string, idOf(bound)]]);
-        define(idOf(bound), { form: `${i} of ${of}${way}`, node: bound });
+        define(idOf(bound), { form: `${each !== null && i === 0 ? `each ${each}` : `${i} of ${of}`}${way}`, node: bound });
       }
     }
     const inner: Around = { ...around, scope, row: null, compared: false, ...(name === null ? {} : { path: "", tests: [], inside: name }) };
@@ -197,7 +199,7 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
         return named(node, node["id"] as Node, around);
       case "ArrowFunctionExpression":
       case "FunctionExpression":
-        return enter(node, around, null, "");
+        return enter(node, around, null, { of: "", each: null });
       case "ObjectExpression": {
         const properties = node["properties"] as Node[];
         const tools = properties.map((one) => (nameOf(one) === "tool" ? textIn(one["value"] as Node, scope) : null));
@@ -236,7 +238,7 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
     const name = idOf(id);
     const result = resultOf(node);
     define(name, { form: form(node, around.scope), node: result ?? node, ...(result === null ? { body: true as const } : {}) });
-    enter(node, around, name, `${NAME}${name}${NAME}`);
+    enter(node, around, name, { of: `${NAME}${name}${NAME}`, each: null });
   };
   /** `rules[i].text` in a comparison: the literals of that column are only ever compared with. */
   const columnsOf = (nodes: readonly Node[]): void => {
@@ -283,7 +285,8 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
       const plain = bare(one);
       if (isFunction(plain)) {
         const handed = over === null ? around : under(around, test(over, around.scope, "each"));
-        enter(plain, { ...handed, path: "" }, null, `${i} ${form(callee, around.scope)}`);
+        const each = over !== null && EACH.has(methodOf(node)) && i === 0 ? form(over, around.scope) : null;
+        enter(plain, { ...handed, path: "" }, null, { of: form(callee, around.scope), each });
       } else {
         if (index !== undefined) field(`${name}.`, one, around);
         visit(one, { ...around, path, row: null, compared: asks });

@@ -5,7 +5,7 @@ import { ASKING } from "../proposals/store.ts";
 import type { Proposal } from "../proposals/types.ts";
 import { cardView, decidedView } from "./card-view.ts";
 import { accountName, amount, type Html, html, layout, nothing, plain, type Times } from "./html.ts";
-import { proposalSummary } from "./proposal-summary.ts";
+import { proposalSummary } from "./proposal-view.ts";
 import { badge, byUrgency, cause, errorView, statusOf, stepList, took } from "./run-view.ts";
 
 export const CARDS = 50;

@@ -78,7 +78,7 @@ describe("the dry run", () => {
   });
 });
 
-describe("an act that hangs on a day or on one odd value", () => {
+describe("an act that depends on a date or on one odd value", () => {
   const pay = `bank_pay({ to: "A", amount: "1" })`;
   test.each([
     ["a day", `if (ctx_today() === "2027-03-01") ${pay};`, false],

@@ -92,8 +92,11 @@ async function proposed(title: string, files: Record<string, string>, more: { de
   return (await propose(owner, { title, reason: "", by: "Pat", paths: [], from, ...more })).proposal;
 }
 
-/** The card as a person reads it, and the first finding of each failed check. */
-const told = (proposal: Proposal): string => cardOf(proposal).lines.join("\n");
+/** The card as a person reads it with its details, and the first finding of each failed check. */
+const told = (proposal: Proposal): string => {
+  const { headline, parts, details } = cardOf(proposal);
+  return [headline, ...[...parts, ...details].flatMap(({ name, lines }) => lines.map((line) => `${name}: ${line}`))].join("\n");
+};
 const failed = ({ report }: Proposal): string[] =>
   (report?.checks ?? []).filter(({ status }) => status === "failed").map(({ check, findings }) => `${check} ${findings[0]?.code}`);
 const refusal = (title: string, files: Record<string, string>, more = {}) =>

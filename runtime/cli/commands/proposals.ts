@@ -45,7 +45,7 @@ const VERBS: Record<string, (act: Act) => Promise<number>> = {
   async show({ output, api, name, options }) {
     const shown = await api.proposal({ id: idOf(name) });
     const runs: RunLines[] = [];
-    for (const line of proposalLines(output, shown)) output.line(line);
+    for (const line of proposalLines(output, shown, options["details"] === true)) output.line(line);
     for (const { agent } of options["all"] === true ? (shown.proposal.report?.backtests ?? []) : []) {
       output.line(output.bold(`  every recorded run of ${agent} that would change:`));
       for (let from: number | null = 0; from !== null; ) {

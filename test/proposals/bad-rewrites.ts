@@ -1,0 +1,130 @@
+/**
+ * What a careless or hostile proposer would try, each with what its card must say: `stops` where the recorded runs must keep it from being
+ * approved, else the words of the line that shows it. On the demo business with its recorded runs (business-runs.ts).
+ */
+import type { Rewrite } from "./rewrites.ts";
+
+export interface Bad {
+  name: string;
+  change: Rewrite;
+  /** Words of the card. */
+  says: RegExp;
+  /** Nobody may approve it: the recorded runs come out worse, or a check fails. */
+  stops?: true;
+}
+
+const INGEST = "agents/ingest.ts";
+const PAY = "agents/invoice_reconciliation.ts";
+const PAYROLL = "agents/payroll.ts";
+const PACK = "policies/invoice_reconciliation.yaml";
+const CONFIG = "config.yaml";
+const ROW = "        const out = row.amount";
+
+const row = (name: string, says: RegExp, change: Rewrite, stops?: true): Bad => ({
+  name,
+  says,
+  change,
+  ...(stops === undefined ? {} : { stops }),
+});
+
+// biome-ignore format: one row, one rewrite
+export const BAD: readonly Bad[] = [
+  // books
+  row("what a person confirmed goes elsewhere", /^Stopped: .*AMZN.*Office Supplies to Software/, { [INGEST]: [['"AMZN", account: 5030', '"AMZN", account: 5020']] }, true),
+  row("a vendor is booked wrongly", /would book 1 entry differently \(GITHUB.*Software to Bank Fees/, { [INGEST]: [['"GITHUB", account: 5020', '"GITHUB", account: 5090']] }),
+  row("everything is confirmed by itself", /^Stopped: /, { [INGEST]: [["const sure = confidence >= threshold;", "const sure = true;"]] }, true),
+  row("booked as if a person had said so", /books as user-confirmed, as if a person had said so/, { [INGEST]: [['"auto-confirmed"', '"user-confirmed"']] }),
+  row("the threshold is not read", /no longer reads thresholds\.auto_confirm/, { [INGEST]: [['config_get("thresholds.auto_confirm")', "0.1"]] }, true),
+  row("a rule is sure of itself", /is sure by itself in one more case \("AMZN": confidence is 0\.99 instead of 0\.7/, { [INGEST]: [["vendor: \"Amazon\", confidence: 0.7", "vendor: \"Amazon\", confidence: 0.99"]] }),
+  row("sure of what it does not know", /is sure by itself in one more case \(confidence is 0\.99 instead of 0/, { [INGEST]: [["rule?.confidence ?? 0;", "rule?.confidence ?? 0.99;"]] }, true),
+  row("payments to one name are left out", /row\.description\.includes\("EVE"\)/, { [INGEST]: [[ROW, `if (row.description.includes("EVE")) continue;\n${ROW}`]] }),
+  row("long amounts are left out", /row\.amount\.length > 8/, { [INGEST]: [[ROW, `if (row.amount.length > 8) continue;\n${ROW}`]] }),
+  row("it stops after so many", /imported > 500/, { [INGEST]: [[ROW, `if (imported > 500) break;\n${ROW}`]] }),
+  row("from a day on it books nothing", /depends on a fixed date \(2027-01-01\)/, { [INGEST]: [[ROW, `if (row.date > "2027-01-01") continue;\n${ROW}`]] }),
+  row("half of the rows are left out in large files", /start is computed differently|differently.*2000|takes/, { [INGEST]: [["start += 1000", "start += 2000"]] }),
+  row("the counterparty is another", /counterparty/, { [INGEST]: [["counterparty: rule?.vendor ?? row.counterparty", 'counterparty: "Acme"']] }),
+  row("the evidence is made up", /evidence/, { [INGEST]: [['"no confident match"', '"confirmed by the owner"']] }),
+  row("the bank's words are cut", /description is computed differently|would book \d+ entries differently/, { [INGEST]: [["description: row.description,", "description: row.description.slice(0, 6),"]] }),
+  row("an amount for one payee", /has a fixed amount: amount is "99\.00"/, { [INGEST]: [["amount: out ? row.amount.slice(1)", 'amount: row.description.includes("QQ") ? "99.00" : out ? row.amount.slice(1)']] }, true),
+  row("nothing goes to a person", /would no longer ask for a review \(before, 7 times\)/, { [INGEST]: [["      if (open.length > 0) queue_add_many({ items: open });\n", ""]] }),
+  row("reviews only in a crowd", /open\.length > 1000/, { [INGEST]: [["open.length > 0", "open.length > 1000"]] }),
+  row("files are marked and not booked", /writes nowhere any more|no longer booked/, { [INGEST]: [["      journal_add_many({ entries });\n", ""]] }, true),
+  row("a rule that catches everything comes first", /comes before|adds ""|""/, { [INGEST]: [["const rules = [", 'const rules = [\n  { text: "", account: 5090, vendor: "", confidence: 0.5 },']] }, true),
+  row("the order of the rules", /"AMZN" now comes before others/, { [INGEST]: [[/ {2}\{ text: "AMZN".*\n/, ""], ["const rules = [", 'const rules = [\n  { text: "AMZN", account: 5030, vendor: "Amazon", confidence: 0.7 },']] }),
+  row("one more entry at the end", /writes in 1 place \(journal_add_double\)/, { [INGEST]: [["  git_commit(", '  journal_add_double({ date: "2026-01-01", description: "x", debit_account: 5090, credit_account: 1010, amount: "9.00", key: "k" });\n  git_commit(']] }, true),
+  row("older entries are voided", /writes in 1 place \(journal_void\)/, { [INGEST]: [["  git_commit(", '  for (const one of journal_query({ limit: 1 })) journal_void({ entry_id: one.entry_id, reason: "old one" });\n  git_commit(']] }, true),
+  row("money in and out are swapped", /would book 1\d entries differently/, { [INGEST]: [['row.amount.startsWith("-")', '!row.amount.startsWith("-")']] }, true),
+  row("income goes to equity", /3900|Suspense/, { [INGEST]: [[": 4010;", ": 3900;"]] }),
+  row("what is unknown goes to the bank account", /1010|Checking/, { [INGEST]: [["(rule?.account ?? 5030)", "(rule?.account ?? 1010)"]] }),
+  // ERP
+  row("the discount is not taken", /790\.00|computed differently|more than before/, { [PAY]: [["params: { invoice_id, ...pay }", "params: { invoice_id, ...pay, amount: invoice.amount }"]] }),
+  row("paid twice", /^Stopped: |which calls it asks for or makes/, { [PAY]: [["calls: [approve, schedule]", "calls: [approve, schedule, schedule]"]] }, true),
+  row("never asks", /"ask" is false instead of !verdict\.passed/, { [PAY]: [["ask: !verdict.passed", "ask: false"]] }, true),
+  row("asks when the policy is content", /"ask" is computed differently \(verdict\.passed; before: !verdict\.passed\)/, { [PAY]: [["ask: !verdict.passed", "ask: verdict.passed"]] }, true),
+  row("drops its gate", /drops its gate for a person/, { [PAY]: [[/ {2}APPROVAL_GATE\?.*\n/, ""]] }),
+  row("a fact of its own", /a fact for the policy, goods_received, is true/, { [PAY]: [["...found.facts, ", "...found.facts, goods_received: true, "]] }),
+  row("the verdict is made up", /asks the policy nowhere any more/, { [PAY]: [[/policy_evaluate\(\{.*\}\);/, "{ passed: true };"]] }, true),
+  row("another tool", /calls erp\/transfer_funds, which changes things/, { [PAY]: [["erp/approve_invoice", "erp/transfer_funds"]] }),
+  row("paid on a day of its own", /depends on a fixed date \(2024-12-01\)/, { [PAY]: [["...pay } }", '...pay, pay_date: "2024-12-01" } }']] }),
+  row("a payment behind a day", /acts outside or notifies somebody in \d places instead of \d/, { [PAY]: [["const summary =", 'if (found.today > "2027-01-01") mcp_call(schedule);\nconst summary =']] }, true),
+  row("a payment behind an unlikely value", /has a fixed amount: amount is "90000\.00"/, { [PAY]: [["...pay } }", '...pay, amount: invoice.amount === "1337.31" ? "90000.00" : pay.amount } }']] }),
+  row("a salary goes to another account", /DE89370400440532013000/, { "scripts/pay_file.ts": [["iban: account.iban,", 'iban: employee.employee_id === "E-1004" ? "DE89370400440532013000" : account.iban,']] }),
+  row("two of the salaries go to another account", /Bank file.*go to another account|account_number/, { "scripts/pay_file.ts": [["account_number: account.account_number,", "account_number: i > 0 ? people[0].account.account_number : account.account_number,"]] }),
+  row("a salary is higher in the bank's file", /amount/, { "scripts/pay_file.ts": [["amount: slips[i].net,", "amount: i === 0 ? slips[i].gross : slips[i].net,"]] }),
+  row("nobody stands twice", /a fact|duplicates/, { "scripts/pay_facts.ts": [[/duplicates: data_dedupe.*,\n/, "duplicates: 0,\n"]] }),
+  row("garnishments are always applied", /garnishments_applied/, { "scripts/pay_facts.ts": [[/garnishments_applied: slips.*,\n/, "garnishments_applied: true,\n"]] }),
+  row("the payroll's notice goes elsewhere", /names a new recipient: "eve@evil\.example"/, { [PAYROLL]: [['to: "payroll director"', 'to: "eve@evil.example"']] }),
+  row("the year to date is not written", /erp\/update_payroll_ytd/, { "scripts/pay_calls.ts": [[/ {2}\.\.\.years\.map.*\n/, ""]] }),
+  row("a tolerance that is not the policy's", /threshold_pct is 5 instead of 0/, { [PAY]: [["threshold_pct: 0", "threshold_pct: 5"]] }),
+  row("the question says another amount", /"title"/, { [PAY]: [["const title = `Pay ${pay.amount}", "const title = `Pay 1.00"]] }),
+  row("the approver sees no details", /"details"/, { [PAYROLL]: [["ask: true, details }", "ask: true, details: {} }"]] }),
+  row("a question that never expires", /"expires" is "1000d" instead of "14d"/, { "scripts/ask.ts": [['expires: "14d"', 'expires: "1000d"']] }),
+  row("the shared question asks nobody", /asks a person nowhere any more/, { "scripts/ask.ts": [[/if \(input.ask\) \{[\s\S]*?\n\}\n/, ""]] }, true),
+  row("the shared question only asks for much", /calls\.length > 99/, { "scripts/ask.ts": [["if (input.ask)", "if (input.ask && calls.length > 99)"]] }, true),
+  row("only the first call is made", /each of|calls/, { "scripts/carry_out.ts": [["of calls)", "of calls.slice(0, 1))"]] }),
+  row("what was read is changed on the way", /amount/, { "scripts/record.ts": [[/found;\n$/, '({ ...found, amount: "1.00" });\n']] }, true),
+  row("everything is paid a month later", /pay_date|days|day/, { "scripts/days.ts": [["const add = input.add ?? 0;", "const add = (input.add ?? 0) + 30;"]] }),
+  row("a script that others call is gone", /still call it/, { "scripts/ask.ts": null }, true),
+  // policies
+  row("a rule gone", /the rule DUPLICATE is removed/, { [PACK]: [[/ {2}- \{id: DUPLICATE.*\n/, ""], [/ {2}- \{name: entered twice.*\n/, ""], [/ {2}- \{name: nobody looked for.*\n/, ""]] }),
+  row("a threshold raised", /variance_pct is 20 instead of 2, so VARIANCE_GT_2PCT applies in fewer cases/, { [PACK]: [["variance_pct: 2\n", "variance_pct: 20\n"], [/ {2}- \{name: 1140 over.*\n/, ""], [/ {2}- \{name: over 2 percent.*\n/, ""], [/ {2}- \{name: variance with a sep.*\n/, ""]] }, true),
+  row("somebody lower may approve", /supervisor instead of manager/, { [PACK]: [['when: "!goods_received", action: require_approval, level: manager', 'when: "!goods_received", action: require_approval, level: supervisor']] }),
+  row("a rule only tells", /DUPLICATE only tells; before, it blocks/, { [PACK]: [["when: duplicate, action: block", "when: duplicate, action: notify"], [/ {2}- \{name: entered twice.*\n/, ""], [/ {2}- \{name: nobody looked for.*\n/, ""]] }),
+  row("the director may be who prepared it", /may be approved by whoever started the run/, { "policies/payroll.yaml": [["distinct_from_requester: true, ", ""]] }),
+  row("a case expects something else", /its case "not received" expects something else|is removed/, { [PACK]: [[/ {2}- \{name: not received.*\n/, ""]] }),
+  row("the whole policy", /is removed with all its rules/, { [PACK]: null }, true),
+  // dialects
+  row("days and months are swapped", /date is "DD\/MM\/YYYY" instead of "MM\/DD\/YYYY"/, { "importers/chase-checking.yaml": [["MM/DD/YYYY", "DD/MM/YYYY"]] }, true),
+  row("signs are inverted", /sign: "inverted"|adds sign/, { "importers/chase-checking.yaml": [["currency: USD", "currency: USD\nsign: inverted"]] }, true),
+  row("the balance is taken for the amount", /columns\.amount is "Balance" instead of "Amount"/, { "importers/chase-checking.yaml": [["amount: Amount", "amount: Balance"]] }, true),
+  row("rows are skipped", /skip/, { "importers/chase-checking.yaml": [["currency: USD", 'currency: USD\nskip: [{column: Description, starts: "EVE"}]']] }),
+  row("another currency", /currency is "EUR" instead of "USD"/, { "importers/chase-checking.yaml": [["currency: USD", "currency: EUR"]] }, true),
+  row("a dialect gone", /no longer read by the dialect chase-checking/, { "importers/chase-checking.yaml": null }, true),
+  row("a dialect that takes statements from another", /a new dialect, other/, { "importers/other.yaml": "name: other\nmatch:\n  header: [Details, Posting Date, Description, Amount]\ncolumns:\n  date: Posting Date\n  description: Details\n  amount: Amount\ndate: MM/DD/YYYY\ncurrency: USD\n" }),
+  // config
+  row("less needs a person", /thresholds\.auto_confirm is lowered from 0\.95 to 0\.5/, { [CONFIG]: [["auto_confirm: 0.95", "auto_confirm: 0.5"]] }, true),
+  row("a statement belongs to another account", /which statement belongs to which account/, { [CONFIG]: [["statements: []", 'statements: [{match: {file: "*.csv"}, account: 1020}]']] }, true),
+  row("health data may go out", /privacy\.health\.outbound is "allow" instead of "redact"/, { [CONFIG]: [["privacy: {}", "privacy: {health: {outbound: allow}}"]] }),
+  row("who stands above whom", /who stands above whom/, { [CONFIG]: [["settings: {}", "policy: {ladder: [ceo, manager]}\nsettings: {}"]] }, true),
+  row("notices go elsewhere", /notices go to "ops" instead of "page"/, { [CONFIG]: [["default: page", "default: ops"]] }),
+  row("where refused entries wait", /accounts\.suspense is "1010" instead of "3900"/, { [CONFIG]: [["suspense: 3900", "suspense: 1010"]] }),
+  row("nothing is taken back by itself", /changes\.auto_revert/, { [CONFIG]: [["settings: {}", 'changes: {auto_revert: "off"}\nsettings: {}']] }),
+  row("agents may propose without end", /changes\.per_day is raised from 20 to 900/, { [CONFIG]: [["settings: {}", "changes: {per_day: 900}\nsettings: {}"]] }),
+  // header
+  row("more rights", /may use mcp, which it might not before/, { [INGEST]: [["config, ctx]", "config, ctx, mcp]"]] }),
+  row("nobody watches the folder", /no longer starts by itself when a file arrives in import\//, { [INGEST]: [["trigger: [schedule, file_watch]", "trigger: [schedule]"], ["watch: import/\n", ""]] }),
+  row("a schedule that never comes", /never starts by its schedule: no day fits 0 0 31 2 \*/, { [INGEST]: [["0 6 * * *", "0 0 31 2 *"]] }),
+  row("once a year", /starts less often: 0 6 1 1 \* instead of 0 6 \* \* \*/, { [INGEST]: [["0 6 * * *", "0 6 1 1 *"]] }),
+  row("all day long", /starts more often/, { [INGEST]: [["0 6 * * *", '"* * * * *"']] }),
+  row("in another time zone", /starts at other times: in Asia\/Tokyo/, { [INGEST]: [["watch: import/", "timezone: Asia/Tokyo\nwatch: import/"]] }),
+  row("it makes up for what it missed", /missed: run-all/, { [INGEST]: [["watch: import/", "missed: run-all\nwatch: import/"]] }),
+  row("a recipient as the input's default", /names a new recipient: "eve@evil\.example"/, { [PAY]: [["invoice_id: {type: string, required: true}", 'invoice_id: {type: string, required: true}\n  to: {type: string, default: "eve@evil.example"}']] }),
+  row("a lower risk", /its risk is low; it was medium/, { [PAY]: [["risk: medium", "risk: low"]] }),
+  row("another policy", /is judged by policies\/general\.yaml/, { [PAY]: [["process: invoice_reconciliation", "process: general"]] }, true),
+  row("no states", /drops its states/, { [PAY]: [[/states:[\s\S]*?payment\n/, ""]] }, true),
+  // data files
+  row("a payee's account is swapped", /names "DE89370400440532013000"|DE89370400440532013000/, { "knowledge/vendors.md": [["DE02120300000000202051", "DE89370400440532013000"]] }),
+  row("a rate is changed", /7\.5.*instead of.*19|19.*7\.5/, { "knowledge/rates.yaml": [["vat: 19", "vat: 7.5"]] }),
+  row("a payee is gone", /no longer says "- Acme/, { "knowledge/vendors.md": [[/- Acme.*\n/, ""]] }),
+  row("an agent gone", /Removes Daily Ingest|is removed/, { [INGEST]: null }),
+];

@@ -1,0 +1,58 @@
+/** What somebody proposes in good faith, each with what its card may say at most: none is stopped, and none is told to widen anything. */
+import type { Rewrite } from "./rewrites.ts";
+
+export interface Good {
+  name: string;
+  change: Rewrite;
+  /** Words of the headline; null where the card says nothing but that nothing changes. */
+  says: RegExp | null;
+}
+
+const INGEST = "agents/ingest.ts";
+const PAY = "agents/invoice_reconciliation.ts";
+const PACK = "policies/invoice_reconciliation.yaml";
+const CONFIG = "config.yaml";
+const LOOP = "for (let i = 0; i < rules.length; i++) if (text.includes(rules[i].text)) return rules[i];\n  return undefined;";
+
+const row = (name: string, says: RegExp | null, change: Rewrite): Good => ({ name, says, change });
+
+// biome-ignore format: one row, one rewrite
+export const GOOD: readonly Good[] = [
+  // nothing changes
+  row("a variable is renamed", null, { [INGEST]: [[/\bconfidence(?= =|,\n|\b >=|\s*\}\))/g, "certainty"], ["          certainty,\n", "          confidence: certainty,\n"], ["description: row.description, certainty })", "description: row.description, confidence: certainty })"]] }),
+  row("a function is renamed", null, { [INGEST]: [[/\bruleFor\b/g, "firstRule"]] }),
+  row("a loop's variable is renamed", null, { "scripts/carry_out.ts": [["for (const call of calls) answers.push(mcp_call(call));", "for (const one of calls) answers.push(mcp_call(one));"]] }),
+  row("comments", null, { [INGEST]: [["const files", "// What lies in import/.\nconst files"], ["const sure", "/* as config.yaml says */ const sure"]] }),
+  row("another batch size", null, { [INGEST]: [[/\b1000\b/g, "500"]] }),
+  row("a batch size with a name", null, { [INGEST]: [["const files", "const BATCH = 1000;\nconst files"], ["start += 1000", "start += BATCH"], ["start + 1000", "start + BATCH"]] }),
+  row("a host name inside a vendor's text", /adds "NETFLIX\.COM"/, { [INGEST]: [["const rules = [", 'const rules = [\n  { text: "NETFLIX.COM", account: 5020, vendor: "Netflix", confidence: 0.8 },']] }),
+  row("a host name as a vendor", /adds "BOOKING"/, { [INGEST]: [["const rules = [", 'const rules = [\n  { text: "BOOKING", account: 5040, vendor: "Booking.com", confidence: 0.8 },']] }),
+  row("an expression gets a name", null, { [INGEST]: [["amount: out ? row.amount.slice(1) : row.amount,", "amount: size,"], ["        entries.push({", "        const size = out ? row.amount.slice(1) : row.amount;\n        entries.push({"]] }),
+  row("a name becomes its expression", null, { [INGEST]: [["  const text = description.toUpperCase();\n", ""], ["if (text.includes", "if (description.toUpperCase().includes"]] }),
+  row("a loop becomes find", null, { [INGEST]: [[LOOP, "return rules.find((rule) => text.includes(rule.text));"]] }),
+  row("keys in another order", null, { [INGEST]: [["          date: row.date,\n          description: row.description,\n", "          description: row.description,\n          date: row.date,\n"]] }),
+  row("blanks and quotes", null, { [INGEST]: [['"no confident match"', "'no confident match'"], ["if (!sure) open", "if ( !sure )\n          open"]] }),
+  row("what it writes into its log", null, { [INGEST]: [["`Done: ${imported - review} auto-confirmed, ${review} for review`", "`Done: ${review} for review`"]] }),
+  row("a loop becomes forEach", null, { "scripts/carry_out.ts": [["for (const call of calls) answers.push(mcp_call(call));", "calls.forEach((call: any) => answers.push(mcp_call(call)));"]] }),
+  row("a list is mapped", null, { "scripts/carry_out.ts": [["const answers = [];\nfor (const call of calls) answers.push(mcp_call(call));", "const answers = calls.map((call: any) => mcp_call(call));"]] }),
+  row("a comment in a dialect", null, { "importers/chase-checking.yaml": [[/$/, "# Chase changed nothing in 2026.\n"]] }),
+  row("a comment in the settings", null, { [CONFIG]: [["branch: main ", "branch: main # as ever "]] }),
+  row("a comment in a policy", null, { [PACK]: [["rules:\n", "# first match does not matter\nrules:\n"]] }),
+  row("a rule of a policy gets another id", null, { [PACK]: [["id: TERMS_DIFFER", "id: OTHER_TERMS"], ["rules: [TERMS_DIFFER]", "rules: [OTHER_TERMS]"], ["rules: [TERMS_DIFFER]", "rules: [OTHER_TERMS]"]] }),
+  row("conditions in another order", null, { [PACK]: [["variance > threshold.variance || variance < threshold.variance_under", "variance < threshold.variance_under || variance > threshold.variance"]] }),
+  // what is better
+  row("a vendor nobody has confirmed goes elsewhere", /would book 1 entry differently \(AWS .*Software to Office Supplies\)/, { [INGEST]: [['"AWS", account: 5020', '"AWS", account: 5030']] }),
+  row("a rule it is not sure of", /BLUE BOTTLE|adds "BLUE/, { [INGEST]: [["const rules = [", 'const rules = [\n  { text: "BLUE BOTTLE", account: 5040, vendor: "Blue Bottle", confidence: 0.8 },']] }),
+  row("an entry goes to a person instead", /./, { [INGEST]: [['"STAPLES", account: 5030, vendor: "Staples", confidence: 0.96', '"STAPLES", account: 5030, vendor: "Staples", confidence: 0.5']] }),
+  row("described in other words", /is described in other words|Nothing changes/, { [INGEST]: [["Import new bank", "Read new bank"]] }),
+  row("it may use less", /may no longer use ctx/, { [INGEST]: [["git, config, ctx]", "git, config]"], [/ctx_log\(.*\);/g, ""]] }),
+  row("it always asks", /"ask"|always/, { [PAY]: [["APPROVAL_GATE?", "APPROVAL_GATE"], ["ask: !verdict.passed", "ask: true"]] }),
+  row("a stricter threshold", /variance is 400 instead of 500/, { [PACK]: [["variance: 500\n", "variance: 400\n"], ['variance: "500.00"}, verdict: pass}', 'variance: "500.00"}, verdict: require_approval}']] }),
+  row("a rule more", /adds rules\[MORE\]/, { [PACK]: [["usual:", '  - {id: MORE, when: "vendor_status in [unheard]", action: block, description: nobody has heard of it}\nusual:'], ["unknown: [VENDOR_NOT_APPROVED, VENDOR_BLOCKED]", "unknown: [VENDOR_NOT_APPROVED, VENDOR_BLOCKED, MORE]"]] }),
+  row("more has to be sure", /thresholds\.auto_confirm is 0\.955 instead of 0\.95/, { [CONFIG]: [["auto_confirm: 0.95", "auto_confirm: 0.955"]] }),
+  row("more privacy", /privacy\.health\.inbound is "refuse"/, { [CONFIG]: [["privacy: {}", "privacy: {health: {inbound: refuse}}"]] }),
+  row("the business has another name", /business\.name/, { [CONFIG]: [[/name: .*?#/, "name: Acme Goods  #"]] }),
+  row("what is known of a vendor", /knowledge\/aws\.md/, { "knowledge/aws.md": "AWS is software.\n" }),
+  row("a dialect for another bank", /a new dialect, mybank/, { "importers/mybank.yaml": "name: mybank\nmatch:\n  header: [Buchungstag, Zweck, Betrag]\ncolumns:\n  date: Buchungstag\n  description: Zweck\n  amount: Betrag\ndate: DD.MM.YYYY\ncurrency: EUR\n" }),
+  row("less often", /starts less often: 0 6 \* \* 1-5 instead of 0 6 \* \* \*/, { [INGEST]: [["0 6 * * *", "0 6 * * 1-5"]] }),
+];
