@@ -83,7 +83,9 @@ export function changeOf({ differences, counts, runs, entries: all, acts = [], f
   const entries = changed.flatMap((one) => one.entries);
   const [first] = entries;
   const booked =
-    first === undefined ? [] : [`${name} would book ${count(all || entries.length, "entry", "entries")} differently (${entryWords(first)})`];
+    first === undefined
+      ? []
+      : [`${name} would book ${count(all || entries.length, "entry", "entries")} differently (${entryWords(first)})`];
   const files = changed.flatMap((one) => one.files ?? []).map(({ path, says }) => `${name}: the file ${path}: ${says.join("; ")}`);
   const judged = facts.map((fact) => `${name} would tell its policy something else: ${factLine(fact)} (${count(fact.runs, "run")})`);
   const told = [...booked, ...judged, ...acts.map((one) => `${name} ${actWords(one)}`), ...files];
@@ -112,7 +114,7 @@ function actWords({ kind, what, was, now, differ, example }: ActDifference): str
 /** Why the recorded runs keep anybody from approving it, the gravest first; nothing when none is worse. */
 export function harmOf({ harm = [], counts, differences }: BacktestReport, name: string): string[] {
   if (counts.worse + counts.failed === 0) return [];
-  const told = ORDER.flatMap((kind) => harm.filter((one) => one.kind === kind).map(({ count: n, about }) => HARM[kind](n, about, name)));
+  const told = HARMS.flatMap((kind) => harm.filter((one) => one.kind === kind).map(({ count: n, about }) => HARM[kind](n, about, name)));
   // A report of another version may not tell of kinds.
   return told.length > 0
     ? told
@@ -130,7 +132,8 @@ const HARM: Record<Harm["kind"], (n: number, about: string, name: string) => str
   unasked: (n, about) => `${count(n, "question")} would no longer be asked of anybody (${about})`,
   fails: (n, about, name) => `${name} would fail in ${count(n, "recorded run")} (${about})`,
 };
-const ORDER = Object.keys(HARM) as Harm["kind"][];
+/** From the gravest. */
+export const HARMS = Object.keys(HARM) as [Harm["kind"], ...Harm["kind"][]];
 
 /** Where money goes, and how much more or less it is in all. */
 export function moneyLines({ moves, net, acts = [] }: BacktestReport): string[] {

@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { ClearedError, toWire } from "../errors.ts";
+import { HARMS } from "../evidence/words.ts";
 import type { Decision } from "../ports.ts";
 import { readYaml, writeYaml } from "../sandbox/yaml-text.ts";
 import type { DiskCache } from "../sandbox/disk-cache.ts";
@@ -40,9 +41,19 @@ const decisionSchema = z.looseObject({
 
 const place = z.looseObject({ file: z.string(), line: z.int().optional(), col: z.int().optional() });
 const finding = z.looseObject({ code: z.string(), at: place, message: z.string(), why: z.string(), todo: z.string() });
+const amount = z.string().regex(/^-?\d{1,40}(?:\.\d{1,18})?$/);
 const money = z.array(
   z.looseObject({ account: z.string(), month: z.string(), currency: z.string(), was: z.string(), now: z.string(), difference: z.string() }),
 );
+const counted = z.looseObject({ count: z.int(), sum: amount.nullable() });
+const act = z.looseObject({
+  kind: z.enum(["call", "notice", "question", "review", "event"]),
+  what: z.string(),
+  was: counted,
+  now: counted,
+  differ: z.int(),
+  example: z.looseObject({ was: z.unknown(), now: z.unknown() }).nullable(),
+});
 const reportSchema = z.looseObject({
   on: commit,
   at: z.number(),
@@ -66,8 +77,15 @@ const reportSchema = z.looseObject({
       money,
       net: z.record(z.string(), z.string()),
       moves: z.array(z.looseObject({ from: z.string(), to: z.string(), entries: z.int(), amount: z.string(), currency: z.string() })),
+      entries: z.int().optional(),
+      acts: z.array(act).optional(),
+      harm: z.array(z.looseObject({ kind: z.enum(HARMS), count: z.int(), about: z.string() })).optional(),
+      facts: z.array(z.looseObject({ name: z.string(), runs: z.int() })).optional(),
       differences: z.array(
-        z.looseObject({ run: z.string(), class: z.string(), why: z.array(z.string()), money, entries: z.array(z.unknown()) }),
+        z.looseObject({
+          ...{ run: z.string(), class: z.string(), why: z.array(z.string()), money, entries: z.array(z.unknown()) },
+          files: z.array(z.looseObject({ path: z.string(), says: z.array(z.string()) })).optional(),
+        }),
       ),
       waiting: z.array(z.looseObject({ run: z.string(), moves: z.boolean(), why: z.string().nullable() })),
     }),
