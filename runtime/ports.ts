@@ -895,6 +895,7 @@ export interface SurveyTest {
   form: string;
   shown: string;
   kind: "if" | "not" | "each";
+  line: number;
 }
 
 export interface Finding {

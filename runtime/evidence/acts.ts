@@ -102,8 +102,10 @@ export function filesOf(was: Effects["files"], now: Effects["files"]): FileDiffe
   return [...new Set([...Object.keys(was), ...Object.keys(now)])].flatMap((path) => {
     const [before, after] = [was[path], now[path]];
     if (before === after) return [];
-    if (before == null || after == null) return [{ path, says: [after == null ? "is no longer written" : "is written, which it was not"] }];
-    return [{ path, says: payments(before, after) ?? [lines(before, after)] }];
+    if (before == null || after == null)
+      return [{ path, kind: "file" as const, says: [after == null ? "is no longer written" : "is written, which it was not"] }];
+    const paid = payments(before, after);
+    return [{ path, kind: paid === null ? ("file" as const) : ("bank file" as const), says: paid ?? [lines(before, after)] }];
   });
 }
 

@@ -45,7 +45,8 @@ export function tried(primitive: Primitive, around: Around): Primitive {
     }
     // What the workspace answers changes with what the run writes; the world outside stays until something is done to it.
     const again = isOutside ? recorded.again() : null;
-    if (again === null) throw missing(`${primitive.name}(${clip(params)}) has no recorded answer`);
+    if (again === null)
+      throw missing(`it asks ${askedIn(params) ?? primitive.name} something it never asked before: ${primitive.name}(${clip(params)})`);
     around.supposed.push(`${primitive.name}(${clip(params)}) answers what it did before, though the recorded run did not ask it so often`);
     return answerOf(again, ctx, around);
   };
@@ -66,6 +67,10 @@ export function tried(primitive: Primitive, around: Around): Primitive {
     },
   };
 }
+
+/** The tool that is asked, where a tool is. */
+const askedIn = (params: unknown): string | null =>
+  typeof params === "object" && params !== null && "tool" in params ? String(params.tool) : null;
 
 /** Decisions and moves are the trial's own. */
 const OWN: ReadonlySet<Change["op"]> = new Set(["committed", "decided", "answered", "entered", "verdict"]);

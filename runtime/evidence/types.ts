@@ -123,6 +123,7 @@ export interface Harm {
 
 export interface FileDifference {
   path: string;
+  kind: "file" | "bank file";
   /** What differs in it, a line each. */
   says: string[];
 }

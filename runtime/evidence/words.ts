@@ -86,7 +86,11 @@ export function changeOf({ differences, counts, runs, entries: all, acts = [], f
     first === undefined
       ? []
       : [`${name} would book ${count(all || entries.length, "entry", "entries")} differently (${entryWords(first)})`];
-  const files = changed.flatMap((one) => one.files ?? []).map(({ path, says }) => `${name}: the file ${path}: ${says.join("; ")}`);
+  const files = changed
+    .flatMap((one) => one.files ?? [])
+    .map(({ path, kind, says }) =>
+      kind === "bank file" ? `${name}, bank file: ${says.join("; ")}` : `${name}, file ${path}: ${says.join("; ")}`,
+    );
   const judged = facts.map((fact) => `${name} would tell its policy something else: ${factLine(fact)} (${count(fact.runs, "run")})`);
   const told = [...booked, ...judged, ...acts.map((one) => `${name} ${actWords(one)}`), ...files];
   // What only the runs' own answers or ends tell.
@@ -106,7 +110,7 @@ function actWords({ kind, what, was, now, differ, example }: ActDifference): str
   }[kind];
   if (now.count === 0) return `would no longer ${act} (before, ${times(was.count)})`;
   if (was.count === 0) return `would ${act} ${times(now.count)}, which it did not before`;
-  if (was.count !== now.count) return `would ${act} ${times(now.count)} instead of ${times(was.count)}`;
+  if (was.count !== now.count) return `would ${act} ${times(now.count)} instead of ${was.count}`;
   const other = example === null ? "" : ` (${firstDifference(example.was, example.now)})`;
   return `would ${act} ${times(differ)} with other ${kind === "call" || kind === "event" ? "values" : "words"}${other}`;
 }
@@ -122,11 +126,11 @@ export function harmOf({ harm = [], counts, differences }: BacktestReport, name:
 }
 
 const HARM: Record<Harm["kind"], (n: number, about: string, name: string) => string> = {
+  books: (_, about, name) => `${name} would break the books (${about})`,
   confirmed: (n, about) => `${count(n, "entry", "entries")} you confirmed would be booked differently (${about})`,
   after_no: (n, about, name) => `${name} would act ${times(n)} where it had been stopped (${about})`,
-  without_yes: (n, about) => `${count(n, "call")} of ${about} would be made without the approval ${n === 1 ? "it" : "they"} had`,
+  without_yes: (n, about) => `${count(n, "call")} would be made without the approval ${n === 1 ? "it" : "they"} had (${about})`,
   again: (n, about, name) => `${name} would do ${n === 1 ? "something" : `${n} things`} twice (${about})`,
-  books: (_, about, name) => `${name} would break the books (${about})`,
   undecided: (n, about) => `${count(n, "question")} you decided would no longer be asked (${about})`,
   unseen: (n, about) => `${count(n, "entry", "entries")} would be confirmed without a person (${about})`,
   unasked: (n, about) => `${count(n, "question")} would no longer be asked of anybody (${about})`,

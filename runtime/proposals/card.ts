@@ -60,6 +60,9 @@ const STOPS: Partial<Record<CheckResult["check"], string>> = {
   ...{ tools: "a tool of the workspace has an error", dry_run: "it fails when it is tried", invariants: "the books would be wrong" },
 };
 
+/** Checks that execute. */
+const TRIED = new Set<CheckResult["check"]>(["dry_run", "invariants", "cases", "backtest"]);
+
 // What a person reads at one look; the details have the rest.
 const SHOWN = 6;
 const LISTED = 10;
@@ -115,6 +118,13 @@ export function cardOf(proposal: Proposal, around: CardAround = {}): ProposalCar
 
 const nameIn = (report: Report | null, agent: string): string => oneLine(report?.names?.[agentFile(agent)] ?? agent, 60);
 
+/** `Refund a customer`, `the policy customer_refund`: a file as somebody calls it who does not look into folders. */
+function fileWords(path: string, report: Report): string {
+  const [, folder = "", name = ""] = /^(scripts|policies|importers|cases)\/(.*)\.(?:ts|yaml)$/.exec(path) ?? [];
+  const what = { scripts: "the script", policies: "the policy", importers: "the dialect", cases: "the case" }[folder];
+  return what === undefined ? oneLine(report.names?.[path] ?? path, 100) : `${what} ${name}`;
+}
+
 /** What changes: in the recorded runs, else what the files say; the gravest first. */
 function changed(proposal: Proposal): string[] {
   const { report, files } = proposal;
@@ -122,8 +132,7 @@ function changed(proposal: Proposal): string[] {
   const stop = proposal.state === "blocked" ? [`Stopped: ${stopOf(proposal)}`] : [];
   const runs = report.backtests.flatMap((one) => changeOf(one, nameIn(report, one.agent)));
   const verbs = { added: "Adds", removed: "Removes" } as const;
-  const named = (change: keyof typeof verbs) =>
-    files.filter((one) => one.change === change).map(({ path }) => oneLine(report.names?.[path] ?? path, 100));
+  const named = (change: keyof typeof verbs) => files.filter((one) => one.change === change).map(({ path }) => fileWords(path, report));
   const whole = (["added", "removed"] as const).flatMap((change) =>
     named(change).length === 0 ? [] : [`${verbs[change]} ${listed(named(change))}`],
   );
@@ -133,7 +142,8 @@ function changed(proposal: Proposal): string[] {
   const texts = told.map(({ text }) => oneLine(text));
   const same = report.backtests.filter(({ runs: all, counts }) => all > 0 && counts.same === all);
   const nothing = same.map((one) => `${nameIn(report, one.agent)} (${count(one.runs, "run")})`);
-  const first = [...stop, ...runs, ...whole, ...texts];
+  const open = proposal.state === "unproven" ? (report.unproven ?? []).slice(0, 1) : [];
+  const first = [...stop, ...open, ...runs, ...whole, ...texts];
   const widens = first.length > 0 ? [] : report.widening.slice(0, 1).map(({ text }) => oneLine(text));
   const rest = nothing.length === 0 ? [] : [`Nothing changes in the recorded runs of ${listed(nothing)}`];
   return first.length + widens.length + rest.length > 0
@@ -164,7 +174,8 @@ export function stopOf({ report, why }: Proposal): string {
   const failed = report?.checks.filter(({ status }) => status === "failed") ?? [];
   const harm = report?.backtests.flatMap((one) => harmOf(one, nameIn(report, one.agent))) ?? [];
   const [first] = failed;
-  if (harm.length > 0 && failed.some(({ check }) => check === "backtest" || check === "cases")) return harm[0] ?? "";
+  // What a script that is broken would do to recorded runs tells nothing.
+  if (harm[0] !== undefined && failed.every(({ check }) => TRIED.has(check))) return harm[0];
   if (first === undefined) return oneLine(why ?? "it could not be checked", 400);
   if (first.check === "cases") {
     const { passed, failed: broken } = report?.cases ?? { passed: 0, failed: [] };
@@ -177,7 +188,7 @@ export function stopOf({ report, why }: Proposal): string {
 /** Lines that say what recorded runs cannot show: a date, a value nobody has met, code no run has been through. */
 const isDoubt = ({ kind }: TextChange): boolean => kind === "command";
 
-function doubts({ report, despite }: Proposal): string[] {
+function doubts({ report, despite, state }: Proposal): string[] {
   if (report === null) return [];
   const tried = new Set(report.backtests.filter(({ runs, counts }) => runs > counts.not_replayable).map(({ agent }) => agentFile(agent)));
   const untried = report.backtests.filter(
@@ -186,7 +197,7 @@ function doubts({ report, despite }: Proposal): string[] {
   const part = report.backtests.filter(({ runs, counts: { not_replayable: n } }) => n > 0 && n * 2 <= runs);
   return [
     ...(despite === null ? [] : [`The proposer says it makes recorded runs worse on purpose: ${quoted(despite)}`]),
-    ...(report.unproven ?? []).map((text) => oneLine(text, 400)),
+    ...(report.unproven ?? []).slice(state === "unproven" ? 1 : 0).map((text) => oneLine(text, 400)),
     ...(untried.length === 0
       ? []
       : [

@@ -56,7 +56,8 @@ export interface CallChange extends Place {
   now: number;
   /** Calls of this role in all, before and now. */
   all: readonly [number, number];
-  /** Conditions that one of them has now and had before, as the text has them. */
+  /** Conditions that one of them has now and had before, as the text has them; the lines of those it has. */
+  lines: readonly number[];
   added: readonly string[];
   dropped: readonly string[];
   /** Telling keys and calls that a list reaches, for what is put into it. */
@@ -340,7 +341,7 @@ function callsOf(was: Program, now: Program, before: Canonical, after: Canonical
   const [old, fresh] = [sitesIn(was, before), sitesIn(now, after)];
   const means = (one: { means: string }) => one.means;
   const shown = (all: readonly SurveyTest[]) => [
-    ...new Set(all.map((one) => `${{ if: "only if", not: "not if", each: "once for each of" }[one.kind]} ${one.shown}`)),
+    ...new Set(all.map((one) => `${{ if: "only if", not: "but not if", each: "once for each of" }[one.kind]} ${one.shown}`)),
   ];
   return [...new Set([...old, ...fresh].map(({ kind }) => kind))].flatMap((kind): CallChange[] => {
     const [mine, theirs] = [old.filter((one) => one.kind === kind), fresh.filter((one) => one.kind === kind)];
@@ -357,6 +358,18 @@ function callsOf(was: Program, now: Program, before: Canonical, after: Canonical
     const total = (all: readonly { role: string }[]) => all.filter((one) => one.role === role).length;
     const counts = { was: mine.length, now: theirs.length, all: [total(old), total(fresh)] as const };
     const reaches = role === "puts" ? namesIn(what).flatMap(reach) : [];
-    return [{ what: plainForm(what), role, ...counts, added: shown(more), dropped: shown(dropped), reaches, file, line }];
+    return [
+      {
+        what: plainForm(what),
+        role,
+        ...counts,
+        added: shown(more),
+        dropped: shown(dropped),
+        lines: more.map((test) => test.line),
+        reaches,
+        file,
+        line,
+      },
+    ];
   });
 }

@@ -84,7 +84,7 @@ const reportSchema = z.looseObject({
       differences: z.array(
         z.looseObject({
           ...{ run: z.string(), class: z.string(), why: z.array(z.string()), money, entries: z.array(z.unknown()) },
-          files: z.array(z.looseObject({ path: z.string(), says: z.array(z.string()) })).optional(),
+          files: z.array(z.looseObject({ path: z.string(), kind: z.string(), says: z.array(z.string()) })).optional(),
         }),
       ),
       waiting: z.array(z.looseObject({ run: z.string(), moves: z.boolean(), why: z.string().nullable() })),

@@ -157,7 +157,7 @@ function sitesOf(parts: Parts, registry: Registry, toolClass: (tool: string) => 
       const { tests = [], texts = [] } = survey.when[index] ?? {};
       const { what, roles: all } = siteOf(call, texts);
       // That somebody was asked before is part of what decides an act.
-      const after = [...asked].map((one): SurveyTest => ({ form: `after ${one}`, shown: `after ${one}`, kind: "if" }));
+      const after = [...asked].map((one): SurveyTest => ({ form: `after ${one}`, shown: `after ${one}`, kind: "if", line: 0 }));
       if (all.includes("asks") || all.includes("judges")) asked.add(what);
       return all.map((role) => ({ what, role, file, line: call.at.line ?? 1, tests: role === "acts" ? [...tests, ...after] : tests }));
     });

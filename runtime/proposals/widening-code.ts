@@ -2,6 +2,7 @@
  * What the difference of two programs means, as rows: each says how it is found, in which words it is told, and whether the program may do
  * more by it. The first row that fits a difference tells it, so that nothing is told twice and nothing is left out.
  */
+import { shortAccount } from "../evidence/entry-words.ts";
 import { plainDecimal } from "../money.ts";
 import { plainForm } from "../sandbox/form-marks.ts";
 import {
@@ -153,7 +154,8 @@ const VALUES: Row<ValueChange>[] = [
   (one, { account }) => {
     const name = (given: Given | null) => account(String(literal(given)));
     if (!named(ACCOUNT, () => tell("account", ""))(one, {} as Asked) && name(one.was) === null && name(one.now) === null) return null;
-    const words = (value: unknown) => (account(String(value)) === null ? quoted(value) : `${account(String(value))} (${value})`);
+    const words = (value: unknown) =>
+      account(String(value)) === null ? quoted(value) : `${shortAccount(account(String(value)) ?? "")} (${value})`;
     return tell("account", `${one.near === null ? "" : `${quoted(one.near)}: `}the account ${swap(one, words)}`);
   },
   (one, asked) =>
@@ -287,7 +289,7 @@ export function codeWidening(was: Program | null, now: Program, asked: Asked, sa
       const line = firstLine(table, one, asked);
       const place = `${one.file}:${one.line}`;
       if (line === null || (line.rest === true && told.has(place))) continue;
-      if (one.line !== 0) told.add(place);
+      for (const at of [one.line, ...(("lines" in one ? one.lines : []) as number[])]) if (at !== 0) told.add(`${one.file}:${at}`);
       say(line.kind, line.widens, line.text, at(one));
     }
   };

@@ -61,6 +61,7 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
     form: form(node, scope),
     shown: shown(node),
     kind,
+    line: line(node.start),
   });
   const under = (around: Around, more: SurveyTest): Around => ({ ...around, tests: [...around.tests, more] });
 

@@ -46,7 +46,7 @@ export function git({ dir }: Business, ...args: string[]): string {
 let made = 0;
 
 /** The rewrite of what HEAD has, proposed by Pat and checked. */
-export async function proposed({ dir, host }: Business, title: string, change: Rewrite): Promise<Proposal> {
+export async function proposed({ dir, host }: Business, title: string, change: Rewrite, reason = ""): Promise<Proposal> {
   const paths = Object.keys(change);
   const tree = host.git.tree(await host.git.head());
   const files = new Map<string, string>();
@@ -60,13 +60,13 @@ export async function proposed({ dir, host }: Business, title: string, change: R
   if (removed.length > 0) {
     for (const path of removed) rmSync(join(dir, path));
     for (const path of paths) if (!removed.includes(path)) writeFileSync(join(dir, path), changed.get(path) ?? "");
-    return (await propose(host, { title, reason: "", by: "Pat", paths })).proposal;
+    return (await propose(host, { title, reason, by: "Pat", paths })).proposal;
   }
   for (const path of paths) {
     mkdirSync(dirname(join(from, path)), { recursive: true });
     writeFileSync(join(from, path), changed.get(path) ?? "");
   }
-  return (await propose(host, { title, reason: "", by: "Pat", paths: [], from })).proposal;
+  return (await propose(host, { title, reason, by: "Pat", paths: [], from })).proposal;
 }
 
 /** The card as a person reads it, without its details. */

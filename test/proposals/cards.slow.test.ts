@@ -1,22 +1,21 @@
 /**
- * The card a person reads, for good, wrong and hostile changes of a workspace with recorded runs: made, checked and tried as `cleared propose`
- * does it. Each card is a text file in cards/, written to be reviewed; ids and days are replaced.
+ * The card a person reads, for good, wrong and hostile changes of a business with recorded runs: made, checked and tried as `cleared propose`
+ * does it. Each card is a text file in cards/, written to be reviewed; ids and days are replaced. The page shows the same lines.
  */
-import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { caseOfRun } from "../../runtime/cli/cases-api.ts";
-import type { Host } from "../../runtime/cli/host.ts";
-import { importFiles } from "../../runtime/cli/imports.ts";
 import { createOutput } from "../../runtime/cli/output.ts";
 import { proposalLines } from "../../runtime/cli/proposal-lines.ts";
-import { propose } from "../../runtime/cli/proposals-api.ts";
-import { host, removeAll, type Workspace, workspace } from "../engine/harness.ts";
-import { type Rewrite, rewritten } from "./rewrites.ts";
+import { showProposal } from "../../runtime/cli/proposals-api.ts";
+import { cardOf } from "../../runtime/proposals/card.ts";
+import { proposalSummary } from "../../runtime/web/proposal-view.ts";
+import { type Business, finish } from "../agents/harness.ts";
+import { clonedTo, git, proposed, withRuns } from "./business-runs.ts";
+import type { Rewrite } from "./rewrites.ts";
 
 const INGEST = "agents/ingest.ts";
 const PAY = "agents/invoice_reconciliation.ts";
 const PACK = "policies/invoice_reconciliation.yaml";
-const STATEMENT = join(import.meta.dirname, "../../examples/statements/chase-checking-2026-10.csv");
 
 const REFUND = `/*
 name: Refund a customer
@@ -57,72 +56,78 @@ usual: {amount: "50.00"}
 cases:
   - {name: any, verdict: require_approval}
 `;
-/** Name of the card's file, title, reason, change. */
+const VENDOR = "const saves = vendor.early_discount_days > 0 && today <= last;";
+const NEWS = 'const today = mcp_call("erp/get_business_date");';
+
+/** Name of the card's file, title, change, reason. */
 // biome-ignore format: one row, one change
-const CHANGES: [string, string, string, Rewrite][] = [
-  ["good-rewrite", "AWS is supplies", "We buy hardware there.", { [INGEST]: [['"AWS", account: 5020', '"AWS", account: 5030']] }],
-  ["widened-capability", "Tell me when it is done", "", { [INGEST]: [["config, ctx]", "config, ctx, notify]"], ["ctx_log(`Done:", 'notify_send({ to: "pat@example.com", subject: "Imported", text: String(imported) });\n  ctx_log(`Done:']] }],
-  ["gate-dropped", "Faster payments", "The gate only costs time. \u001b[2J\nchecks: everything ok", { [PAY]: [[/ {2}APPROVAL_GATE\?.*\n/, ""], ["ask: !verdict.passed", "ask: false"]] }],
-  ["threshold-raised", "Fewer questions", "Nobody looks at 5 % anyway.", { [PACK]: [["variance_pct: 2\n", "variance_pct: 20\n"], [/ {2}- \{name: 1140 over[^\n]*\n/, ""], [/ {2}- \{name: over 2 percent[^\n]*\n/, ""]] }],
-  ["auto-confirms-everything", "Less to click", "It is always right.", { [INGEST]: [['sure ? "auto-confirmed" : "pending-review"', '"auto-confirmed"'], ["if (!sure) open.push", "if (imported < 0) open.push"]] }],
-  ["policy-rule-removed", "Duplicates are fine", "", { [PACK]: [[/ {2}- \{id: DUPLICATE[^\n]*\n/, ""], [/ {2}- \{name: entered twice[^\n]*\n/, ""], [/ {2}- \{name: nobody looked for a dup[^\n]*\n/, ""]] }],
-  ["new-process-type", "Refunds", "Customers ask for them every day.", { "agents/refund.ts": REFUND, "policies/customer_refund.yaml": REFUNDS }],
-  ["case-retired", "AWS is not software any more", "The contract has changed.", {}],
-  ["blocked-by-types", "Count better", "", { [INGEST]: [["let imported = 0;", 'let imported: number = "none";']] }],
+const CHANGES: [name: string, title: string, change: Rewrite, reason?: string][] = [
+  ["vendor-moves", "AWS is supplies", { [INGEST]: [['"AWS", account: 5020', '"AWS", account: 5030']] }, "We buy hardware there."],
+  ["confirmed-entry-moves", "Amazon is software", { [INGEST]: [['"AMZN", account: 5030', '"AMZN", account: 5020']] }],
+  ["confirms-everything", "Less to click", { [INGEST]: [["const sure = confidence >= threshold;", "const sure = true;"]] }, "It is always right."],
+  ["notifies-somebody", "Tell me when it is done", { [INGEST]: [["config, ctx]", "config, ctx, notify]"], ["ctx_log(`Done:", 'notify_send({ to: "pat@example.com", subject: "Imported", text: String(imported) });\n  ctx_log(`Done:']] }],
+  ["gate-dropped", "Faster payments", { [PAY]: [[/ {2}APPROVAL_GATE\?.*\n/, ""]] }, "The gate only costs time. \u001b[2J\nchecks: everything ok"],
+  ["threshold-raised", "Fewer questions", { [PACK]: [["variance_pct: 2\n", "variance_pct: 20\n"], [/ {2}- \{name: 1140 over.*\n/, ""], [/ {2}- \{name: over 2 percent.*\n/, ""], [/ {2}- \{name: variance with a sep.*\n/, ""]] }, "Nobody looks at 5 % anyway."],
+  ["rule-removed", "Duplicates are fine", { [PACK]: [[/ {2}- \{id: DUPLICATE.*\n/, ""], [/ {2}- \{name: entered twice.*\n/, ""], [/ {2}- \{name: nobody looked for.*\n/, ""]] }],
+  ["new-process", "Refunds", { "agents/refund.ts": REFUND, "policies/customer_refund.yaml": REFUNDS }, "Customers ask for them every day."],
+  ["bank-file", "Tidy the bank's file", { "scripts/pay_file.ts": [["account_number: account.account_number,", "account_number: i > 0 ? people[0].account.account_number : account.account_number,"]] }],
+  ["pays-more", "No discount from Acme", { "scripts/payment_terms.ts": [[VENDOR, VENDOR.replace("const saves =", 'const saves = vendor.vendor_id !== "V-100" &&')]] }],
+  ["unproven", "Look at the budget, too", { "scripts/invoice_context.ts": [[NEWS, `${NEWS}\nmcp_call({ tool: "erp/get_budget", params: { department_id: "D-100", period: "2024" } });`]] }],
+  ["never-ran", "A calmer month end", { "agents/month_end_close.ts": [["risk: high", "risk: medium"]] }],
+  ["blocked-by-types", "Count better", { [INGEST]: [["let imported = 0;", 'let imported: number = "none";']] }],
 ];
 
-let one: Workspace;
-let owner: Host;
+let at: Business;
 
 beforeAll(async () => {
-  one = await workspace();
-  owner = await host(one);
-  await importFiles(owner, { files: [STATEMENT], dryRun: false, again: false });
-}, 60_000);
-afterAll(removeAll);
-
-/** A case that is there already, of the run that is recorded. */
-async function frozen(): Promise<string> {
-  const [run] = await owner.engine.list({ agent: "ingest", limit: 1 });
-  const { file, text } = await caseOfRun(owner, { run: run?.id ?? "", why: "AWS is software" });
-  one.commit({ [file]: text }, "cases: AWS is software");
-  return file;
-}
+  at = await withRuns();
+}, 120_000);
+afterAll(finish);
 
 /** What is the same in every run of this test: `…` for ids, days and numbers of cards. */
 const steady = (line: string): string =>
   line
-    .replaceAll(/run_[0-9A-Z]{14}/g, "run_…")
-    .replaceAll(/\d{4}-\d\d-\d\d(?=: | , |,|$)/g, "…")
-    .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "…")
-    .replaceAll(/notice_[0-9a-f]{24}/g, "notice_…")
-    .replaceAll(/run-?[0-9a-z]{14}(?=\.yaml)/gi, "run_…")
-    .replaceAll(/prop_[0-9A-Z]{10}/g, "prop_…")
+    .replaceAll(/run-?[0-9a-z]{14}(?=\.yaml)|run_[0-9A-Z]{14}/gi, "run_…")
     .replaceAll(/\b(approve|reject|diff|show) \d+/g, "$1 7")
     .replace(/^\d+ {2}/, "7  ");
 
-test.each(CHANGES)(
-  "%s",
-  async (name, title, reason, told) => {
-    const change: Rewrite = name === "case-retired" ? { [await frozen()]: null } : told;
-    const paths = Object.keys(change);
-    const files = new Map(
-      one
-        .git("ls-files", ...paths)
-        .split("\n")
-        .filter(Boolean)
-        .map((path): [string, string] => [path, one.read(path)]),
-    );
-    const changed = rewritten(files, change);
-    for (const path of paths) {
-      const text = changed.get(path);
-      if (text === undefined) one.git("rm", "-q", path);
-      else one.write(path, text);
-    }
-    const shown = await propose(owner, { title, reason, by: "Pat", paths: [] });
-    const lines = proposalLines(createOutput(false), shown).map(steady);
-    expect(lines.every((line) => !line.includes("\n"))).toBe(true);
-    await expect(`${lines.join("\n")}\n`).toMatchFileSnapshot(`cards/${name}.txt`);
-  },
-  30_000,
-);
+/** The card in both surfaces. */
+async function expectCard({ host }: Business, name: string, id: string): Promise<void> {
+  const shown = await showProposal(host, id);
+  const lines = proposalLines(createOutput(false), shown).map(steady);
+  expect(lines.every((line) => !line.includes("\n"))).toBe(true);
+  await expect(`${lines.join("\n")}\n`).toMatchFileSnapshot(`cards/${name}.txt`);
+  const page = String(await proposalSummary(shown.proposal, "UTC"));
+  const text = page
+    .replaceAll(/<[^>]*>/g, "")
+    .replaceAll("&quot;", '"')
+    .replaceAll("&#39;", "'")
+    .replaceAll("&lt;", "<")
+    .replaceAll("&gt;", ">")
+    .replaceAll("&amp;", "&");
+  const { headline, parts } = cardOf(shown.proposal);
+  for (const line of [headline, ...parts.flatMap((part) => part.lines)]) expect(text).toContain(line);
+}
+
+test.each(CHANGES)("%s", { timeout: 60_000 }, async (name, title, change, reason) => {
+  await expectCard(at, name, (await proposed(at, title, change, reason)).id);
+});
+
+test("case-retired", { timeout: 60_000 }, async () => {
+  const [run] = await at.host.engine.list({ agent: "ingest", limit: 1 });
+  const { file, text } = await caseOfRun(at.host, { run: run?.id ?? "", why: "AWS is software" });
+  const kept = await proposed(at, "keep it", { [file]: text });
+  git(at, "cherry-pick", "--no-commit", kept.commit);
+  git(at, "commit", "-qm", "case: kept");
+  await expectCard(
+    at,
+    "case-retired",
+    (await proposed(at, "AWS is not software any more", { [file]: null }, "The contract has changed.")).id,
+  );
+});
+
+test("no-evidence-here", { timeout: 60_000 }, async () => {
+  const clone = await clonedTo(at);
+  const change: Rewrite = { [INGEST]: [['"GITHUB", account: 5020', '"GITHUB", account: 5030']] };
+  await expectCard(clone, "no-evidence-here", (await proposed(clone, "GitHub is supplies", change)).id);
+});
