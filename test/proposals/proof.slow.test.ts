@@ -1,0 +1,136 @@
+/**
+ * No side doors: a report gives way only to one that knows as much, a clone without histories says so, what no recorded run proves needs a
+ * yes that says so, and a report is looked at again when anything it rests on has moved.
+ */
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { asked, decideCard, signAs } from "../../runtime/cli/decide.ts";
+import { checkProposal } from "../../runtime/cli/proposals-api.ts";
+import { gateOf } from "../../runtime/proposals/deciding.ts";
+import { createProposals } from "../../runtime/proposals/store.ts";
+import { syncProposals } from "../../runtime/proposals/sync.ts";
+import { type Business, finish } from "../agents/harness.ts";
+import { clonedTo, decidedBy, git, proposed, told, withRuns } from "./business-runs.ts";
+import { failure } from "./ready.ts";
+
+const INGEST = "agents/ingest.ts";
+const CONTEXT = "scripts/invoice_context.ts";
+const NEWS = 'const today = mcp_call("erp/get_business_date");';
+const asks = (period: string): [string, string] => [
+  NEWS,
+  `${NEWS}\nmcp_call({ tool: "erp/get_budget", params: { department_id: "D-100", period: "${period}" } });`,
+];
+const TIME = { timeout: 60_000 };
+
+let at: Business;
+let clone: Business;
+beforeAll(async () => {
+  at = await withRuns();
+  clone = await clonedTo(at);
+}, 120_000);
+afterAll(finish);
+
+const exchange = async (): Promise<void> => {
+  for (const { host } of [at, clone, at]) await syncProposals(host, "team", host.trust.people);
+};
+const there = ({ host }: Business, id: string) => createProposals(host).get(id);
+
+it("a change under which most recorded runs cannot be tried is unproven, and is approved only by a yes that says so", TIME, async () => {
+  const { number, state, id } = await proposed(at, "Look at the budget", { [CONTEXT]: [asks("2024")] });
+  expect(state).toBe("unproven");
+  expect(at.host.cards.list({ open: true, kind: "proposal" }).map((card) => card.id)).toContain(number);
+  const refused = await failure(decidedBy(at, number, "Mo"));
+  expect(refused).toMatchObject({
+    code: "PROPOSAL_STATE",
+    message: expect.stringMatching(/is unproven: .*cleared approve \d+ --despite REASON/),
+  });
+  expect((await failure(decidedBy(at, number, "Mo", { despite: " " }))).code).toBe("PROPOSAL_STATE");
+  await decidedBy(at, number, "Mo", { despite: "we buy from it for the first time" });
+  expect(await there(at, id)).toMatchObject({ state: "applied" });
+  expect(git(at, "log", "-1", "--format=%(trailers:key=Despite,valueonly)").trim()).toBe("we buy from it for the first time");
+  git(at, "revert", "--no-edit", "HEAD");
+});
+
+it("what is stopped where the histories are stays stopped in a clone that has none", TIME, async () => {
+  const { id, state } = await proposed(at, "Amazon is software", { [INGEST]: [['"AMZN", account: 5030', '"AMZN", account: 5020']] });
+  expect(state).toBe("blocked");
+  await exchange();
+  const { proposal } = await checkProposal(clone.host, id);
+  expect(told(proposal)).toMatch(/^Stopped: 1 entry you confirmed would be booked differently/);
+  await exchange();
+  expect(await there(at, id)).toMatchObject({ state: "blocked" });
+});
+
+it("what was tried where the histories are may be approved in another clone while a person there vouches for it", TIME, async () => {
+  git(at, "push", "-q", "team", "main");
+  git(clone, "pull", "-q", "team", "main");
+  const { id, state } = await proposed(at, "GitHub is supplies", { [INGEST]: [['"GITHUB", account: 5020', '"GITHUB", account: 5030']] });
+  expect(state).toBe("ready");
+  await exchange();
+  const { proposal } = await checkProposal(clone.host, id);
+  expect([proposal.state, proposal.report?.backtests[0]?.runs]).toEqual(["ready", 1]);
+  expect(told(proposal)).toContain("Not proven: Daily Ingest was tried in another clone, by Pat, not here");
+  await decidedBy(clone, proposal.number, "Mo");
+  expect(await there(clone, id)).toMatchObject({ state: "applied" });
+  git(clone, "push", "-q", "team", "main");
+  git(at, "pull", "-q", "team", "main");
+});
+
+it("a report that somebody has made up, or that was made on other code, proves nothing there", TIME, async () => {
+  const { id } = await proposed(at, "Dropbox is supplies", { [INGEST]: [['"DROPBOX", account: 5020', '"DROPBOX", account: 5030']] });
+  const store = createProposals(at.host);
+  const { report } = await store.get(id);
+  const [backtest] = report?.backtests ?? [];
+  if (report === null || backtest === undefined) throw new Error("nothing was tried");
+  const made = {
+    ...report,
+    backtests: [{ ...backtest, runs: 500, counts: { ...backtest.counts, same: 500, changed: 0 }, differences: [] }],
+  };
+  await store.update(id, { state: "ready", report: made }, { from: ["ready"] });
+  await exchange();
+  const { proposal } = await checkProposal(clone.host, id);
+  expect(proposal.state).toBe("unproven");
+  expect(told(proposal)).toMatch(/^No evidence here: it was tried on 500 recorded runs of Daily Ingest where they are/);
+  expect((await failure(decidedBy(clone, proposal.number, "Mo"))).code).toBe("PROPOSAL_STATE");
+  await store.update(id, { state: "superseded" }, { from: ["ready", "unproven"] });
+});
+
+it("a clone that proposes by itself says that it has no evidence", TIME, async () => {
+  const books = await proposed(clone, "Zoom is travel", { [INGEST]: [['"ZOOM.US", account: 5020', '"ZOOM.US", account: 5040']] });
+  expect([books.state, told(books)]).toEqual(["unproven", expect.stringMatching(/^No evidence here: Daily Ingest has run/)]);
+  // Of a process that commits nothing, what others have tried tells that it has run.
+  const process = await proposed(clone, "Pay later", {
+    "agents/invoice_reconciliation.ts": [
+      ["risk: medium", "risk: high"],
+      ["APPROVAL_GATE?", "APPROVAL_GATE"],
+    ],
+  });
+  expect([process.state, told(process)]).toEqual(["unproven", expect.stringContaining("No evidence here: Invoice Reconciliation has run")]);
+});
+
+it("a report is looked at again when a person has corrected what it rests on", TIME, async () => {
+  const { id, number, state } = await proposed(at, "Staples is software", {
+    [INGEST]: [['"UBER", account: 5040', '"UBER", account: 5020']],
+  });
+  expect(state).toBe("ready");
+  const card = at.host.cards.list({ open: true, kind: "entry" }).find(({ title }) => title.startsWith("UBER"));
+  await decideCard(at.host, signAs(at.dir, at.host.trust, { ...asked(card as never), decision: "approved", at: at.host.clock.now() }));
+  const said = await failure(decidedBy(at, number, "Mo"));
+  expect(said).toMatchObject({
+    code: "PROPOSAL_STATE",
+    message: expect.stringMatching(/looks different .*it is blocked: .*1 entry you confirmed would be booked differently \(UBER/s),
+  });
+  expect(await there(at, id)).toMatchObject({ state: "blocked" });
+});
+
+it("the first of two yeses counts while looking again changes nothing that matters", TIME, async () => {
+  const { id, number } = await proposed(at, "Comcast is internet", { [INGEST]: [['vendor: "Comcast"', 'vendor: "Comcast Business"']] });
+  const store = createProposals(at.host);
+  const proposal = await store.get(id);
+  const first = { ...asked(at.host.cards.get(number) as never), decision: "approved" as const, at: at.host.clock.now() };
+  expect(first.gate).toBe(gateOf(proposal));
+  await store.update(id, { state: "ready", decisions: [signAs(at.dir, at.host.trust, first)] }, { from: ["ready"] });
+  git(at, "commit", "-q", "--allow-empty", "-m", "edit: nothing");
+  const { proposal: again } = await checkProposal(at.host, id);
+  expect(again.report?.since).toBe(proposal.report?.at);
+  expect(again.decisions.filter(({ at: when }) => when >= (again.report?.since ?? 0))).toHaveLength(1);
+});
