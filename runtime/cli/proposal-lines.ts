@@ -1,6 +1,7 @@
 /** A proposal as the command line prints it: one line in a list, the card when it is shown, its details when they are asked for. */
 import type { ShownProposal } from "./proposals-api.ts";
-import { type CardPart, cardOf } from "../proposals/card.ts";
+import { cardOf } from "../proposals/card.ts";
+import type { CardPart } from "../proposals/card-details.ts";
 import { ASKING } from "../proposals/store.ts";
 import type { Proposal, ProposalState } from "../proposals/types.ts";
 import type { Output } from "./output.ts";

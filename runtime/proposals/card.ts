@@ -3,27 +3,13 @@
  * must approve; everything else is detail. The terminal and the page print the same. Written from facts only: the report, and what the
  * proposer said, which is quoted. A line of it is one line, whatever was written into a title, a reason or a message.
  */
-import { formatAt } from "../errors.ts";
-import { grouped } from "../evidence/entry-words.ts";
-import { backtestLines, changeOf, harmOf, moneyLines } from "../evidence/words.ts";
-import type { Json, Tree } from "../ports.ts";
-import { dayIn, parseHeader } from "../sandbox/header.ts";
+import { changeOf, harmOf, moneyLines } from "../evidence/words.ts";
+import type { Tree } from "../ports.ts";
+import { parseHeader } from "../sandbox/header.ts";
 import { AGENTS, agentFile } from "../workspace/layout.ts";
+import { type CardAround, type CardPart, checkName, count, detailsOf, listed, nameIn, oneLine, quoted, some } from "./card-details.ts";
 import { ASKING } from "./store.ts";
 import type { ChangeKind, CheckResult, Proposal, ProposedFile, Report, TextChange } from "./types.ts";
-
-/** What a card tells beside the proposal itself. */
-export interface CardAround {
-  /** Earlier proposals on the same files that were rejected, newest first. */
-  rejected?: readonly Pick<Proposal, "title" | "by" | "why">[];
-  /** Days are written in this zone; UTC unless told. */
-  timezone?: string;
-}
-
-export interface CardPart {
-  name: string;
-  lines: string[];
-}
 
 export interface ProposalCard {
   /** What changes in the business, or why it is stopped. */
@@ -32,32 +18,22 @@ export interface ProposalCard {
   parts: CardPart[];
   /** Everything else. */
   details: CardPart[];
-  /** The same as data, for --json and programs. */
-  facts: Json;
 }
-
-const NAMES: Record<CheckResult["check"], string> = {
-  ...{ paths: "paths", config: "config", header: "header", lint: "lint", types: "types", capabilities: "capabilities", states: "states" },
-  ...{ policies: "policies", importers: "importers", knowledge: "knowledge", tools: "tools", cases: "cases", dry_run: "dry run" },
-  ...{ invariants: "invariants", backtest: "backtest" },
-};
-/** What a check is called for people. */
-export const checkName = (check: CheckResult["check"]): string => NAMES[check] ?? check;
 
 /** What stops a proposal when this check fails, for somebody who does not program. */
 const STOPS: Partial<Record<CheckResult["check"], string>> = {
-  ...{
-    paths: "it changes a file that proposals may not change",
-    config: "config.yaml has an error",
-    header: "an agent's header has an error",
-  },
-  ...{ lint: "a script has an error", types: "a script has an error", capabilities: "a script uses something its header does not allow" },
-  ...{
-    states: "a script acts in a state that does not allow it",
-    policies: "a policy's own test case fails",
-    importers: "a dialect has an error",
-  },
-  ...{ tools: "a tool of the workspace has an error", dry_run: "it fails when it is tried", invariants: "the books would be wrong" },
+  paths: "it changes a file that proposals may not change",
+  config: "config.yaml has an error",
+  header: "an agent's header has an error",
+  lint: "a script has an error",
+  types: "a script has an error",
+  capabilities: "a script uses something its header does not allow",
+  states: "a script acts in a state that does not allow it",
+  policies: "a policy's own test case fails",
+  importers: "a dialect has an error",
+  tools: "a tool of the workspace has an error",
+  dry_run: "it fails when it is tried",
+  invariants: "the books would be wrong",
 };
 
 /** Checks that execute. */
@@ -65,19 +41,6 @@ const TRIED = new Set<CheckResult["check"]>(["dry_run", "invariants", "cases", "
 
 // What a person reads at one look; the details have the rest.
 const SHOWN = 6;
-const LISTED = 10;
-const MANY = 50;
-
-/** Untrusted text on one line, cut. Signs that would move a cursor or turn the direction are made visible by whoever prints it. */
-export function oneLine(text: string, limit = 300): string {
-  const line = text.replace(/[\s\p{Cc}\u2028\u2029]+/gu, " ").trim();
-  return line.length > limit ? `${line.slice(0, limit - 1)}…` : line;
-}
-const quoted = (text: string, limit = 300): string => `“${oneLine(text, limit)}”`;
-const count = (n: number, one: string, many = `${one}s`): string => `${grouped(String(n))} ${n === 1 ? one : many}`;
-const some = (lines: readonly string[], most: number): string[] =>
-  lines.length <= most ? [...lines] : [...lines.slice(0, most), `and ${lines.length - most} more`];
-const listed = (all: readonly string[]): string => some(all, LISTED).join(", ");
 
 /** Names of the agents a change touches, by path: for `Report.names`. A header that cannot be read has none. */
 export async function namesOf(files: readonly ProposedFile[], base: Tree, tree: Tree): Promise<Record<string, string>> {
@@ -112,11 +75,8 @@ export function cardOf(proposal: Proposal, around: CardAround = {}): ProposalCar
     headline: oneLine(headline, 400),
     parts: parts.filter(({ lines }) => lines.length > 0),
     details: detailsOf(proposal, around).filter(({ lines }) => lines.length > 0),
-    facts: factsOf(proposal),
   };
 }
-
-const nameIn = (report: Report | null, agent: string): string => oneLine(report?.names?.[agentFile(agent)] ?? agent, 60);
 
 /** `Refund a customer`, `the policy customer_refund`: a file as somebody calls it who does not look into folders. */
 function fileWords(path: string, report: Report): string {
@@ -235,127 +195,4 @@ function needs(proposal: Proposal): string[] {
 export function neededFor({ level, levels, approvals }: Report): string {
   const who = levels.length > 0 ? levels.join(" and ") : level;
   return `approval by ${approvals > 1 ? `${approvals} people` : "a person"}${who === null ? "" : `, as ${who}`}`;
-}
-
-function detailsOf(proposal: Proposal, { rejected = [], timezone = "UTC" }: CardAround): CardPart[] {
-  const { report, title, reason, by, at, state, why, files } = proposal;
-  const verbs = { added: "adds", changed: "changes", removed: "removes" };
-  const about = [
-    `${quoted(title, 200)}, proposed by ${oneLine(by, 100)} on ${dayIn(timezone, at)}${reason === "" ? ", without a reason" : `: ${quoted(reason, 600)}`}`,
-    `it is ${state}${why === null ? "" : `: ${oneLine(why, 600)}`}`,
-    ...some(
-      files.map(
-        ({ path, change }) =>
-          `${verbs[change]} ${report?.names?.[path] === undefined ? path : `${oneLine(report.names[path] ?? "", 60)} (${path})`}`,
-      ),
-      MANY,
-    ),
-    ...rejected
-      .slice(0, 3)
-      .map(
-        (one) => `rejected before: ${quoted(one.title, 120)} by ${oneLine(one.by, 60)}${one.why === null ? "" : `: ${oneLine(one.why)}`}`,
-      ),
-  ];
-  if (report === null) return [{ name: "About", lines: about }];
-  const line = ({ kind, text, at: place }: TextChange) =>
-    `${kind}: ${oneLine(text, 400)}${place === null ? "" : ` (${oneLine(formatAt(place), 250)})`}`;
-  const freezes = Object.keys(report.freezes).length;
-  const { passed, failed, open, fixed, untried = [] } = report.cases;
-  return [
-    { name: "About", lines: about },
-    {
-      name: "What its files say differently",
-      lines: some([...report.widening.map((one) => `! ${line(one)}`), ...(report.changes ?? []).map(line)], MANY),
-    },
-    { name: "Checks", lines: checks(report) },
-    {
-      name: "Recorded runs",
-      lines: report.backtests
-        .filter(({ runs }) => runs > 0)
-        .flatMap((one) =>
-          backtestLines(one).map((text, i) =>
-            (i === 0 ? `${nameIn(report, one.agent)}: ${text}` : text).replace(/[\p{Cc}\u2028\u2029]+/gu, " ").slice(0, 500),
-          ),
-        ),
-    },
-    {
-      name: "Tried without acting",
-      lines: report.dryRun.flatMap(({ agent, lines }) => [
-        `${nameIn(report, agent)}:`,
-        ...some(
-          lines.map((text) => `  ${oneLine(text)}`),
-          MANY,
-        ),
-      ]),
-    },
-    {
-      name: "Cases",
-      lines: [
-        ...(passed + failed.length + open.length + fixed.length === 0
-          ? []
-          : [`${passed} of ${passed + failed.length} hold${fixed.length === 0 ? "" : `, ${fixed.length} of them for the first time`}`]),
-        ...failed.map((one) => `would change: ${one}`),
-        ...open.map((one) => `a correction that no script has learnt yet: ${one}`),
-        ...untried.map((one) => `could not be tried: ${one}`),
-        ...(freezes === 0
-          ? []
-          : [`approving it keeps ${count(freezes, "run")} as ${freezes === 1 ? "a case" : "cases"} that later changes must not break`]),
-      ],
-    },
-  ];
-}
-
-function checks({ checks: all }: Report): string[] {
-  const ok = all
-    .filter(({ status }) => status === "ok")
-    .map(({ check, says }) => `${checkName(check)}${check === "cases" && /^[1-9]/.test(says) ? ` ${says}` : ""}`);
-  const failed = all.filter(({ status }) => status === "failed");
-  return [
-    ...(ok.length === 0 ? [] : [`passed: ${ok.join(", ")}`]),
-    ...failed.flatMap(({ check, says, findings }) => [
-      `failed: ${checkName(check)} (${oneLine(says, 120)})`,
-      ...some(
-        // What is worse in the backtest stands with the recorded runs.
-        findings
-          .filter(({ remark }) => remark !== true && check !== "backtest")
-          .flatMap(({ at, code, message, todo }) => [
-            `  ${oneLine(formatAt(at), 250)} ${code}: ${oneLine(message, 400)}`,
-            ...(todo === "" || message.includes(todo) ? [] : [`    ${oneLine(todo)}`]),
-          ]),
-        LISTED,
-      ),
-    ]),
-  ];
-}
-
-function factsOf({ number, id, title, reason, by, state, why, files, report, applied, reverted }: Proposal): Json {
-  const {
-    widening = [],
-    changes = [],
-    unproven = [],
-    backtests = [],
-    cases: held = null,
-    level = null,
-    levels = [],
-    approvals = 1,
-  } = report ?? {};
-  const tests = backtests.map(({ agent, runs, days, counts, net, moves, money }) => ({ agent, runs, days, counts, net, moves, money }));
-  const failed = (report?.checks ?? []).flatMap(({ status, findings }) => (status === "failed" ? findings : []));
-  const told = {
-    number,
-    id,
-    title,
-    reason,
-    by,
-    state,
-    why,
-    files,
-    widening,
-    changes,
-    unproven,
-    backtests: tests,
-    cases: held,
-    findings: failed,
-  };
-  return { ...told, level, levels, approvals, applied, reverted } as unknown as Json;
 }

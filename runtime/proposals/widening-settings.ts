@@ -17,81 +17,34 @@ export interface SettingLine {
   /** Where it stands, for its line. */
   key: string;
 }
-type Row = [key: RegExp, judge: (one: LeafChange) => [kind: ChangeKind, widens: boolean, text: string]];
+/** A key, when a change of it loosens something, and what is said beside the change. */
+type Row = [key: RegExp, loosens: (one: LeafChange) => boolean, after?: string, kind?: WideningKind];
 
-const setting = (text: string): [WideningKind, boolean, string] => ["setting", true, text];
-const value = (text: string): [ChangeKind, boolean, string] => ["value", false, text];
-const fell = ({ was, now }: LeafChange): boolean => now === undefined || Number(now) < Number(was);
-const rose = ({ was, now }: LeafChange): boolean => now === undefined || Number(now) > Number(was);
+const always = (): boolean => true;
+const wasSet = ({ was }: LeafChange): boolean => was !== undefined;
+const fell = ({ was, now }: LeafChange): boolean => was === undefined || now === undefined || Number(now) < Number(was);
+const rose = ({ was, now }: LeafChange): boolean => typeof was !== "number" || typeof now !== "number" || now > was;
 const WORDS = ["allow", "redact", "refuse"];
 
 const CONFIG_ROWS: Row[] = [
-  [/^business\.|^web\./, (one) => value(changeWords(one))],
-  [
-    /^thresholds\.auto_confirm$/,
-    (one) =>
-      one.was === undefined
-        ? setting(changeWords(one))
-        : fell(one)
-          ? setting(`${one.key} is lowered from ${shownValue(one.was)} to ${shownValue(one.now)}`)
-          : value(changeWords(one)),
-  ],
-  [/^thresholds\./, (one) => (one.was === undefined ? value : setting)(changeWords(one))],
-  [
-    /^privacy\./,
-    (one) =>
-      WORDS.indexOf(String(one.now)) >= WORDS.indexOf(String(one.was))
-        ? value(changeWords(one))
-        : setting(`${changeWords(one)}: more may pass`),
-  ],
-  [
-    /^closed_through$/,
-    (one) =>
-      one.was === undefined || (typeof one.now === "string" && one.now >= String(one.was))
-        ? value(changeWords(one))
-        : setting(
-            `the books are closed through ${shownValue(one.now)} instead of ${shownValue(one.was)}: entries of that time may change again`,
-          ),
-  ],
-  [/^policy\./, (one) => setting(`who stands above whom changes: ${changeWords(one)}`)],
-  [
-    /^notify\.quiet_hours/,
-    (one) =>
-      one.was === undefined
-        ? value(changeWords(one))
-        : setting(one.now === undefined ? "there are no quiet hours any more" : changeWords(one)),
-  ],
-  [/^notify\.default$/, (one) => ["recipient", true, `notices go to ${shownValue(one.now)} instead of ${shownValue(one.was)}`]],
-  [
-    /^statements\b/,
-    (one) =>
-      setting(
-        `which statement belongs to which account changes: ${one.was === undefined ? `${one.key} is booked to ${shownValue((one.now as { account?: Json } | undefined)?.account)}` : changeWords(one)}`,
-      ),
-  ],
-  [
-    /^changes\..*cooldown|^import\.settle_seconds$/,
-    (one) => (fell(one) ? setting(`${one.key} is lowered from ${shownValue(one.was)} to ${shownValue(one.now)}`) : value(changeWords(one))),
-  ],
-  [
-    /^changes\./,
-    (one) =>
-      typeof one.was !== "number" || typeof one.now !== "number"
-        ? setting(changeWords(one))
-        : rose(one)
-          ? setting(`${one.key} is raised from ${shownValue(one.was)} to ${shownValue(one.now)}`)
-          : value(changeWords(one)),
-  ],
+  [/^business\.|^web\./, () => false],
+  [/^thresholds\.auto_confirm$/, fell],
+  [/^thresholds\./, wasSet],
+  [/^privacy\./, ({ was, now }) => WORDS.indexOf(String(now)) < WORDS.indexOf(String(was)), ": more may pass"],
+  [/^closed_through$/, ({ was, now = "" }) => was !== undefined && String(now) < String(was), ": entries of that time may change again"],
+  [/^policy\./, always, ": who stands above whom"],
+  [/^notify\.quiet_hours/, wasSet],
+  [/^notify\.default$/, always, ": where notices go", "recipient"],
+  [/^statements\b/, always, ": which statement belongs to which account"],
+  [/^changes\..*cooldown|^import\.settle_seconds$/, fell],
+  [/^changes\./, rose],
 ];
 
-function judged(
-  changes: readonly LeafChange[],
-  rows: readonly Row[],
-  otherwise: Row[1] = (one) => setting(changeWords(one)),
-): SettingLine[] {
+function judged(changes: readonly LeafChange[], rows: readonly Row[], before = "", told: ChangeKind = "value"): SettingLine[] {
   return changes.map((one) => {
-    const [kind, widens, text] = (rows.find(([key]) => key.test(one.key))?.[1] ?? otherwise)(one);
-    return { kind, widens, text, key: one.key };
+    const [, loosens, after = "", kind = "setting"] = rows.find(([key]) => key.test(one.key)) ?? [/^/, always];
+    const widens = loosens(one);
+    return { kind: widens ? kind : told, widens, text: `${before}${changeWords(one)}${after}`, key: one.key };
   });
 }
 
@@ -118,9 +71,7 @@ export function dialectWidening(name: string, was: Json | null, now: Json | null
   if (now === null) return line(true, `statements are no longer read by the dialect ${name}`);
   if (was === null)
     return line(false, `a new dialect, ${name}, reads statements whose columns are ${shownValue((now as { match?: Json } | null)?.match)}`);
-  return judged(leafChanges(was, now), [[/^description$/, (one) => ["text", false, changeWords(one)]]], (one) =>
-    setting(`how statements are read by ${name} changes: ${changeWords(one)}`),
-  );
+  return judged(leafChanges(was, now), [[/^description$/, () => false]], `how statements are read by ${name} changes: `, "text");
 }
 
 /** What stands in a policy and no rule of strictness has told: `told` are the rules, thresholds and cases it has. */
@@ -132,9 +83,9 @@ export function policyRest(name: string, was: Json, now: Json, told: ReadonlySet
       !/^cases\[.*\]\./.test(key) &&
       ![...told].some((word) => key.includes(`[${word}]`) || key === `thresholds.${word}`),
   );
-  return judged(changes, [[/description$|^source$/, (one) => ["text", false, `${name}: ${changeWords(one)}`]]], (one) =>
-    value(`${name}: ${changeWords(one)}`),
-  );
+  const [texts, values] = [true, false].map((isText) => changes.filter(({ key }) => /description$|^source$/.test(key) === isText));
+  const never: Row[] = [[/^/, () => false]];
+  return [...judged(texts ?? [], never, `${name}: `, "text"), ...judged(values ?? [], never, `${name}: `)];
 }
 
 /** Lines of a text that are new or gone, with whom they name; @param path for what only its name tells */

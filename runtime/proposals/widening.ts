@@ -12,9 +12,10 @@ import { parseMain } from "../workspace/main-journal.ts";
 import { parsePack } from "../workspace/policies.ts";
 import { type Around, type Program, programAt } from "./program.ts";
 import type { Changed, Report, TextChange, Widening } from "./types.ts";
-import { type Asked, codeWidening } from "./widening-code.ts";
+import { codeWidening } from "./widening-code.ts";
 import { headerWidening } from "./widening-header.ts";
 import { policyWidening } from "./widening-policy.ts";
+import type { Asked } from "./widening-rows.ts";
 import { type SettingLine, configWidening, dialectWidening, policyRest, textWidening } from "./widening-settings.ts";
 
 // As in the starter config.yaml, where a workspace sets none.

@@ -60,6 +60,28 @@ export function* boundIn(pattern: Node, way = ""): Generator<{ node: Node; way: 
     for (const [i, one] of (pattern["elements"] as (Node | null)[]).entries()) if (one !== null) yield* boundIn(one, `${way}.${i}`);
 }
 
+/** Values that a name has been given. */
+type ValuesOf = (name: string) => readonly Node[];
+
+/** True for an expression that is a literal in every case. */
+export function isFixed(node: Node, valuesOf: ValuesOf, depth = 4): boolean {
+  const plain = bare(node);
+  if (literalText(plain) !== null || plain.type === "Literal") return true;
+  if (depth === 0) return false;
+  const both = (...keys: string[]) => keys.every((key) => isFixed(plain[key] as Node, valuesOf, depth));
+  if (plain.type === "ConditionalExpression") return both("consequent", "alternate");
+  if (plain.type === "LogicalExpression") return both("right", "left");
+  const known = plain.type === "Identifier" ? valuesOf(plain["name"] as string) : [];
+  return known.length > 0 && known.every((one) => isFixed(one, valuesOf, depth - 1));
+}
+
+/** The text an expression or a const certainly is, or null. */
+export function textIn(node: Node, valuesOf: ValuesOf): string | null {
+  const plain = bare(node);
+  const [only, ...others] = plain.type === "Identifier" ? valuesOf(plain["name"] as string) : [];
+  return literalText(plain) ?? (only === undefined || others.length > 0 ? null : literalText(bare(only)));
+}
+
 const number = (node: Node): boolean => node.type === "Literal" && typeof node["value"] === "number";
 
 export interface Forms {

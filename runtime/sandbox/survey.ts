@@ -5,7 +5,7 @@
 import type { Survey, SurveyTest } from "../ports.ts";
 import { TYPED, bare, isFunction } from "./flow.ts";
 import { NAME } from "./form-marks.ts";
-import { type Scope, boundIn, calleeOf, formsOf, leaves, literalsIn, methodOf, nameOf, resultOf } from "./forms.ts";
+import { type Scope, boundIn, calleeOf, formsOf, isFixed, leaves, literalsIn, methodOf, nameOf, resultOf, textIn } from "./forms.ts";
 import { type Node, children, literalText } from "./syntax.ts";
 
 interface Around {
@@ -48,20 +48,16 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
   const reached: { node: Node; index: number; around: Around }[] = [];
   const columns = new Set<string>();
   let rows = 0;
-  const sliced = (node: Node): string =>
-    text
-      .slice(node.start, node.end)
-      .replace(
-        /("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`)|\/\*[\s\S]*?\*\/|\/\/[^\n]*|\s+/g,
-        (_, quoted?: string) => quoted ?? " ",
-      )
-      .trim();
-  const shown = (node: Node): string => sliced(node).slice(0, SHOWN);
+  /** An expression as the text has it, without comments, and its line. */
+  const place = (node: Node): { shown: string; line: number } => {
+    const part = /("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`)|\/\*[\s\S]*?\*\/|\/\/[^\n]*|\s+/g;
+    const plain = text.slice(node.start, node.end).replace(part, (_, quoted?: string) => quoted ?? " ");
+    return { shown: plain.trim().slice(0, SHOWN), line: line(node.start) };
+  };
   const test = (node: Node, scope: Scope, kind: SurveyTest["kind"] = "if"): SurveyTest => ({
     form: form(node, scope),
-    shown: shown(node),
     kind,
-    line: line(node.start),
+    ...place(node),
   });
   const under = (around: Around, more: SurveyTest): Around => ({ ...around, tests: [...around.tests, more] });
 
@@ -69,33 +65,19 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
   const define = (id: string, what: { form: string; node: Node; value?: Node; body?: true }): void => {
     const { node, value } = what;
     if (value !== undefined) given.set(id, [...(given.get(id) ?? []), value]);
-    const told = { form: what.form, shown: shown(node), line: line(node.start), ...(what.body === true ? { body: true as const } : {}) };
+    const told = { form: what.form, ...place(node), ...(what.body === true ? { body: true as const } : {}) };
     survey.names[id] = [...(survey.names[id] ?? []), told];
   };
   const bindings = (pattern: Node, value: Node, told: string): void => {
     for (const { node, way } of boundIn(pattern)) define(idOf(node), { form: told + way, node: value, ...(way === "" ? { value } : {}) });
   };
-  const isFixed = (node: Node, scope: Scope, depth = 4): boolean => {
-    const plain = bare(node);
-    if (literalText(plain) !== null || plain.type === "Literal") return true;
-    if (depth === 0) return false;
-    const both = (...keys: string[]) => keys.every((key) => isFixed(plain[key] as Node, scope, depth));
-    if (plain.type === "ConditionalExpression") return both("consequent", "alternate");
-    if (plain.type === "LogicalExpression") return both("right", "left");
-    const known = plain.type === "Identifier" ? (given.get(scope.get(plain["name"] as string) ?? "") ?? []) : [];
-    return known.length > 0 && known.every((one) => isFixed(one, scope, depth - 1));
-  };
+  /** What a name of the scope has been given so far. */
+  const valuesIn = (scope: Scope) => (name: string) => given.get(scope.get(name) ?? "") ?? [];
   const field = (path: string, value: Node, around: Around): void => {
     const plain = bare(value);
     if (plain.type === "Literal" || literalText(plain) !== null || plain.type === "ObjectExpression") return;
-    const told = { path, form: form(value, around.scope), fixed: isFixed(value, around.scope), tool: around.tool };
-    survey.fields.push({ ...told, line: line(value.start), shown: shown(value) });
-  };
-  /** The text an expression or a const certainly is, or null. */
-  const textIn = (node: Node, scope: Scope): string | null => {
-    const plain = bare(node);
-    const [only, ...others] = plain.type === "Identifier" ? (given.get(scope.get(plain["name"] as string) ?? "") ?? []) : [];
-    return literalText(plain) ?? (only === undefined || others.length > 0 ? null : literalText(bare(only)));
+    const told = { path, form: form(value, around.scope), fixed: isFixed(value, valuesIn(around.scope)), tool: around.tool };
+    survey.fields.push({ ...told, ...place(value) });
   };
   /** A function of the script that is called, or handed on. */
   const mention = (name: string, around: Around): void => {
@@ -203,7 +185,7 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
         return enter(node, around, null, { of: "", each: null });
       case "ObjectExpression": {
         const properties = node["properties"] as Node[];
-        const tools = properties.map((one) => (nameOf(one) === "tool" ? textIn(one["value"] as Node, scope) : null));
+        const tools = properties.map((one) => (nameOf(one) === "tool" ? textIn(one["value"] as Node, valuesIn(scope)) : null));
         const own = { ...around, tool: tools.find((tool) => tool !== null) ?? around.tool };
         for (const one of properties) {
           if (one.type === "Property") property(one, own);

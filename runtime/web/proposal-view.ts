@@ -4,7 +4,8 @@
  */
 import { formatAt } from "../errors.ts";
 import type { Card } from "../ports.ts";
-import { type CardPart, type ProposalCard, cardOf, checkName } from "../proposals/card.ts";
+import { type ProposalCard, cardOf } from "../proposals/card.ts";
+import { type CardPart, checkName } from "../proposals/card-details.ts";
 import type { CheckResult, Proposal, ProposalState } from "../proposals/types.ts";
 import { agentFile } from "../workspace/layout.ts";
 import { decisionForm } from "./card-view.ts";

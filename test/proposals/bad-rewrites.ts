@@ -27,6 +27,7 @@ const row = (name: string, says: RegExp, change: Rewrite, stops?: true): Bad => 
   ...(stops === undefined ? {} : { stops }),
 });
 
+// biome-ignore-start lint/suspicious/noTemplateCurlyInString: texts of scripts
 // biome-ignore format: one row, one rewrite
 export const BAD: readonly Bad[] = [
   // books
@@ -102,14 +103,14 @@ export const BAD: readonly Bad[] = [
   row("a dialect gone", /no longer read by the dialect chase-checking/, { "importers/chase-checking.yaml": null }, true),
   row("a dialect that takes statements from another", /a new dialect, other/, { "importers/other.yaml": "name: other\nmatch:\n  header: [Details, Posting Date, Description, Amount]\ncolumns:\n  date: Posting Date\n  description: Details\n  amount: Amount\ndate: MM/DD/YYYY\ncurrency: USD\n" }),
   // config
-  row("less needs a person", /thresholds\.auto_confirm is lowered from 0\.95 to 0\.5/, { [CONFIG]: [["auto_confirm: 0.95", "auto_confirm: 0.5"]] }, true),
+  row("less needs a person", /thresholds\.auto_confirm is 0\.5 instead of 0\.95/, { [CONFIG]: [["auto_confirm: 0.95", "auto_confirm: 0.5"]] }, true),
   row("a statement belongs to another account", /which statement belongs to which account/, { [CONFIG]: [["statements: []", 'statements: [{match: {file: "*.csv"}, account: 1020}]']] }, true),
   row("health data may go out", /privacy\.health\.outbound is "allow" instead of "redact"/, { [CONFIG]: [["privacy: {}", "privacy: {health: {outbound: allow}}"]] }),
   row("who stands above whom", /who stands above whom/, { [CONFIG]: [["settings: {}", "policy: {ladder: [ceo, manager]}\nsettings: {}"]] }, true),
-  row("notices go elsewhere", /notices go to "ops" instead of "page"/, { [CONFIG]: [["default: page", "default: ops"]] }),
+  row("notices go elsewhere", /notify\.default is "ops" instead of "page": where notices go/, { [CONFIG]: [["default: page", "default: ops"]] }),
   row("where refused entries wait", /accounts\.suspense is "1010" instead of "3900"/, { [CONFIG]: [["suspense: 3900", "suspense: 1010"]] }),
   row("nothing is taken back by itself", /changes\.auto_revert/, { [CONFIG]: [["settings: {}", 'changes: {auto_revert: "off"}\nsettings: {}']] }),
-  row("agents may propose without end", /changes\.per_day is raised from 20 to 900/, { [CONFIG]: [["settings: {}", "changes: {per_day: 900}\nsettings: {}"]] }),
+  row("agents may propose without end", /changes\.per_day is 900 instead of 20/, { [CONFIG]: [["settings: {}", "changes: {per_day: 900}\nsettings: {}"]] }),
   // header
   row("more rights", /may use mcp, which it might not before/, { [INGEST]: [["config, ctx]", "config, ctx, mcp]"]] }),
   row("nobody watches the folder", /no longer starts by itself when a file arrives in import\//, { [INGEST]: [["trigger: [schedule, file_watch]", "trigger: [schedule]"], ["watch: import/\n", ""]] }),
@@ -128,3 +129,4 @@ export const BAD: readonly Bad[] = [
   row("a payee is gone", /no longer says "- Acme/, { "knowledge/vendors.md": [[/- Acme.*\n/, ""]] }),
   row("an agent gone", /Removes Daily Ingest|is removed/, { [INGEST]: null }),
 ];
+// biome-ignore-end lint/suspicious/noTemplateCurlyInString: texts of scripts
