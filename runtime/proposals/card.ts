@@ -103,7 +103,9 @@ function changed(proposal: Proposal): string[] {
   const same = report.backtests.filter(({ runs: all, counts }) => all > 0 && counts.same === all);
   const nothing = same.map((one) => `${nameIn(report, one.agent)} (${count(one.runs, "run")})`);
   const open = proposal.state === "unproven" ? (report.unproven ?? []).slice(0, 1) : [];
-  const first = [...stop, ...open, ...runs, ...whole, ...texts];
+  // What is worse and may be approved all the same is never only one line among others.
+  const harm = proposal.state === "blocked" ? [] : report.backtests.flatMap((one) => harmOf(one, nameIn(report, one.agent)));
+  const first = [...stop, ...harm.map((one) => `Worse on purpose: ${one}`), ...open, ...runs, ...whole, ...texts];
   const widens = first.length > 0 ? [] : report.widening.slice(0, 1).map(({ text }) => oneLine(text));
   const rest = nothing.length === 0 ? [] : [`Nothing changes in the recorded runs of ${listed(nothing)}`];
   return first.length + widens.length + rest.length > 0
@@ -156,7 +158,7 @@ function doubts({ report, despite, state }: Proposal): string[] {
   );
   const part = report.backtests.filter(({ runs, counts: { not_replayable: n } }) => n > 0 && n * 2 <= runs);
   return [
-    ...(despite === null ? [] : [`The proposer says it makes recorded runs worse on purpose: ${quoted(despite)}`]),
+    ...(despite === null ? [] : [`Worse on purpose, says the proposer: ${quoted(despite)}`]),
     ...(report.unproven ?? []).slice(state === "unproven" ? 1 : 0).map((text) => oneLine(text, 400)),
     ...(untried.length === 0
       ? []

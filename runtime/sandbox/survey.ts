@@ -38,6 +38,7 @@ const ASKS = new Set("includes startsWith endsWith indexOf match search test loc
 /** `rows.forEach((row) => ...)` is `for (const row of rows) ...`. */
 const EACH = new Set("forEach map flatMap filter find some every".split(" "));
 const SHOWN = 160;
+const COMMENTED = /("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`)|\/\*[\s\S]*?\*\/|\/\/[^\n]*|\s+/g;
 
 export function surveyOf(body: readonly Node[], { text, sites, line, primitives }: SurveyOptions): Survey {
   const isPrimitive = new Set(primitives);
@@ -50,15 +51,10 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
   let rows = 0;
   /** An expression as the text has it, without comments, and its line. */
   const place = (node: Node): { shown: string; line: number } => {
-    const part = /("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`)|\/\*[\s\S]*?\*\/|\/\/[^\n]*|\s+/g;
-    const plain = text.slice(node.start, node.end).replace(part, (_, quoted?: string) => quoted ?? " ");
+    const plain = text.slice(node.start, node.end).replace(COMMENTED, (_, quoted?: string) => quoted ?? " ");
     return { shown: plain.trim().slice(0, SHOWN), line: line(node.start) };
   };
-  const test = (node: Node, scope: Scope, kind: SurveyTest["kind"] = "if"): SurveyTest => ({
-    form: form(node, scope),
-    kind,
-    ...place(node),
-  });
+  const test = (node: Node, scope: Scope, kind: SurveyTest["kind"] = "if") => ({ form: form(node, scope), kind, ...place(node) });
   const under = (around: Around, more: SurveyTest): Around => ({ ...around, tests: [...around.tests, more] });
 
   /** `id` is given `value`, which is told by what stands at the end of `way`. */
@@ -120,7 +116,7 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
     const plainType = node.type.startsWith("TS") && !TYPED.has(node.type);
     if (plainType && node.type !== "TSInstantiationExpression") return;
     const literal = (value: string | number | boolean) => {
-      if (isStep(node)) return;
+      if (isStep(node) || (value === "" && node.type !== "Literal")) return;
       const { path, row, compared, tool } = around;
       survey.literals.push({ value, path, row, compared, tool, line: line(node.start) });
     };
@@ -129,11 +125,9 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
       case "Literal":
         if (["string", "number", "boolean"].includes(typeof node["value"])) literal(node["value"] as string);
         return;
-      case "TemplateElement": {
-        const { cooked } = node["value"] as { cooked: string | null };
-        if (cooked) literal(cooked);
+      case "TemplateElement":
+        literal((node["value"] as { cooked: string | null }).cooked ?? "");
         return;
-      }
       case "BlockStatement":
         return list(node["body"] as Node[], around);
       case "IfStatement":
@@ -225,8 +219,7 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
   };
   /** `rules[i].text` in a comparison: the literals of that column are only ever compared with. */
   const columnsOf = (nodes: readonly Node[]): void => {
-    for (const one of nodes.map(bare))
-      if (one.type === "MemberExpression" && one["computed"] !== true) columns.add(String((one["property"] as Node)["name"]));
+    for (const one of nodes.map(bare)) if (one.type === "MemberExpression" && one["computed"] !== true) columns.add(nameAfter(one));
   };
   const assignment = (node: Node, around: Around): void => {
     const left = bare(node["left"] as Node);
@@ -294,6 +287,8 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
   for (const one of survey.literals) if (one.row !== null && columns.has(one.path.split(".").at(-1) ?? "")) one.compared = true;
   return survey;
 }
+
+const nameAfter = (member: Node): string => String((member["property"] as Node)["name"]);
 
 /** Conditions under which a function of the script is called, through all that call it. */
 function callersOf(name: string | null, callers: ReadonlyMap<string, Around[]>, seen: Set<string>): SurveyTest[] {

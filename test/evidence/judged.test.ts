@@ -196,7 +196,7 @@ ${review ? 'queue_add_review({ entry_id: "pending", description: "AWS?", confide
     await recorded();
     expect(why(await only(opened, "booker", { "agents/booker.ts": agent(5030, "auto-confirmed", false) })).slice(0, 2)).toEqual([
       "worse",
-      expect.stringMatching(/AWS: goes to no person any more, was pending and is auto-confirmed/),
+      expect.stringMatching(/AWS: is no longer shown to a person, was pending and is auto-confirmed/),
     ]);
     expect(why(await only(opened, "booker", { "agents/booker.ts": agent(5020, "auto-confirmed", false) }))).toEqual([
       "changed",

@@ -165,7 +165,7 @@ ${more.note === false ? "" : 'queue_add_review({ description: "Is this contract 
     const dropped = agent(5030, { note: false });
     expect(why(await only(opened, "booker", { "agents/booker.ts": dropped }))).toEqual([
       "worse",
-      '"Is this contract still wanted?" goes to no person any more, who had decided it',
+      '"Is this contract still wanted?" is no longer shown to a person, who had decided it',
       "no more review Is this contract still wanted?",
     ]);
   });

@@ -202,7 +202,7 @@ test("a proposal is on the start page and on its own, with its text; a stale pag
       .replaceAll("&lt;", "<")
       .replaceAll("&gt;", ">")
       .replace(/\s+/g, " "),
-  ).toMatch(/capability Asks <b>much<\/b>: may use ctx, which it might not before agents\/ask\.ts:3/);
+  ).toMatch(/! capability: Asks <b>much<\/b>: may use ctx, which it might not before \(agents\/ask\.ts:3\)/);
   expect(own).toContain("+ctx_log(&quot;&lt;script&gt;&quot;);");
   expect(own).not.toMatch(/<script|<i>|<b>/);
   const fields = { decision: "approved", seen: value(own, "seen") };

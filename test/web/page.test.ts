@@ -122,9 +122,9 @@ describe.skipIf(CHROMIUM === null)("in a browser", () => {
   test("a proposal is looked at from its card, with its money and its text, and decided on its page", async () => {
     await open("/", { width: 390, dark: false });
     await page.getByRole("link", { name: "Everything about it" }).click();
-    expect(await page.locator("h2").allTextContents()).toEqual([
-      ...["What it is", "What it widens", "What it would have changed", "Checks", "Cases", "Decide", "Its text"],
-    ]);
+    expect(await page.locator("h2").allTextContents()).toEqual(["Decide", "Details", "Its text"]);
+    expect(await page.locator("dt").allTextContents()).toEqual(expect.arrayContaining(["Money", "Not proven", "May do more", "Needs"]));
+    await page.getByText("Recorded runs", { exact: true }).click();
     expect(await page.locator("table").textContent()).toContain("\u221284.00");
     await page.getByText("6 lines").click();
     expect(await page.locator(".diff .plus").count()).toBe(1);

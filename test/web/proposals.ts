@@ -65,7 +65,7 @@ export const proposalAt = (at: number): Proposal => ({
             ...{
               run: "run_01J9ABCDEFGHJK",
               class: "worse",
-              why: [`goes to no person any more ${HOSTILE}`, "and one more"],
+              why: [`is no longer shown to a person ${HOSTILE}`, "and one more"],
               money: [],
               facts: [],
             },
