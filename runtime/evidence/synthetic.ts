@@ -77,8 +77,13 @@ async function runAll(subject: Subject, bench: Bench): Promise<DryRun[]> {
   // Nothing runs on settings that cannot be read; the check "config" says what is wrong with them.
   if (!(await readable(subject))) return [];
   const code: Code = { tree: subject.tree, changed: subject.paths.filter((path) => !path.startsWith(AGENTS) && !path.startsWith(SCRIPTS)) };
+  /** What is in force, for an agent whose scripts the change leaves alone. */
+  const untouched = (scripts: readonly ScriptToCheck[]): Code | null =>
+    subject.paths.length === 0 || scripts.some(({ file }) => subject.paths.includes(file)) ? null : { tree: subject.base, changed: [] };
   return Promise.all(
-    agents.flatMap((one) => (one.scripts === null || one.header === null ? [] : [dryRun(one, one.header, one.scripts, code, bench)])),
+    agents.flatMap((one) =>
+      one.scripts === null || one.header === null ? [] : [dryRun(one, one.header, one.scripts, code, untouched(one.scripts), bench)],
+    ),
   );
 }
 
@@ -96,7 +101,7 @@ interface Attempt {
   label: string;
   /** What a person might give; else only allowed. */
   usual: boolean;
-  make(): Promise<Trial>;
+  make(code: Code): Promise<Trial>;
 }
 
 async function dryRun(
@@ -104,6 +109,7 @@ async function dryRun(
   header: Header,
   scripts: readonly ScriptToCheck[],
   code: Code,
+  before: Code | null,
   bench: Bench,
 ): Promise<DryRun> {
   const recordings = await newest(agent, bench);
@@ -115,7 +121,7 @@ async function dryRun(
   await withStatements(header, scripts, code, listening(bench, last), async (prepared) => {
     const attempts =
       recordings.length > 0
-        ? recordings.map((one): Attempt => ({ label: one.run.id, usual: one.run.error === null, make: () => tryRun(one, code, bench) }))
+        ? recordings.map((one): Attempt => ({ label: one.run.id, usual: one.run.error === null, make: (of) => tryRun(one, of, bench) }))
         : inputsOf(
             header,
             scripts.map(({ source }) => source),
@@ -123,19 +129,22 @@ async function dryRun(
             ({ input, usual }, n): Attempt => ({
               label: shown(input),
               usual,
-              make: () => tryRun({ run: madeUp(agent, code, n, input, bench), steps: [] }, code, prepared),
+              make: (of) => tryRun({ run: madeUp(agent, of, n, input, bench), steps: [] }, of, prepared),
             }),
           );
     for (const { label, usual, make } of attempts) {
       if (performance.now() - began > PATIENCE_MS) break;
       tried++;
-      const { effects, missing } = await make();
+      const { effects, missing } = await make(code);
       const stopped = recordings.length > 0 ? missing : `${last.call} is not reachable from a check, and has not answered a recorded run`;
       const lines = [...effectLines(effects), ...(missing === null ? [] : [`not tried further: ${stopped}`])].join("\n");
       told.set(lines, [...(told.get(lines) ?? []), label]);
       const { error } = effects;
       if (error === null || !isHeldAgainst(error, usual, effects.calls.length > 0)) continue;
+      // An agent that the change leaves alone may have failed like this before.
+      const isOld = before !== null && (await make(before)).effects.error?.code === error.code;
       found.push({
+        ...(isOld ? { remark: true as const } : {}),
         code: error.code,
         at: error.at ?? { file },
         message: `${error.message} The dry run met it with ${recordings.length > 0 ? label : `the input ${label}`}.`,
