@@ -7,7 +7,8 @@ import { plainDecimal } from "../money.ts";
 import type { Call, Json } from "../ports.ts";
 import { amountsIn } from "../tools/trace.ts";
 import { type Exact, ZERO, fromExact, plus, toExact } from "../workspace/amounts.ts";
-import type { ActDifference, Effects, FileDifference } from "./types.ts";
+import { partWords, parting, partings } from "./partings.ts";
+import type { ActDifference, ActField, Effects, FileDifference } from "./types.ts";
 
 interface Counted {
   kind: ActDifference["kind"];
@@ -26,11 +27,31 @@ export function actsOf(was: Effects, now: Effects): ActDifference[] {
     const left = others.map(({ text }) => text);
     const gone = ones.filter(({ text }) => !taken(left, text));
     if (gone.length + left.length === 0) return [];
-    const fresh = others.find(({ text }) => text === left[0]);
+    const fresh = others.filter(({ text }) => taken(left, text));
     const { kind, what } = (others[0] ?? ones[0]) as Counted;
-    const pair = gone[0] !== undefined && fresh !== undefined ? { was: gone[0].of, now: fresh.of } : null;
-    return [{ kind, what, was: sum(ones), now: sum(others), differ: Math.min(gone.length, left.length), example: pair }];
+    const differ = Math.min(gone.length, fresh.length);
+    const fields = gone.slice(0, differ).reduce<ActField[]>((all, one, i) => addFields(all, fieldsOf(one.of, fresh[i]?.of ?? null)), []);
+    return [{ kind, what, was: sum(ones), now: sum(others), differ, fields }];
   });
+}
+
+/** Keys under which stands who is told or paid. */
+export const PAYEE =
+  /^(?:to|cc|bcc|channel|recipients?|e?mail|payee|beneficiary|creditor|iban|bic|account_number|bank_account|sort_code|routing_number|wallet)$/i;
+/** Who is told or paid, then amounts, then the rest. */
+const GRAVE = [PAYEE, /^(?:amount|total|gross|net)$/i, /(?:)/];
+const rank = ({ key }: ActField): number => GRAVE.findIndex((what) => what.test(key.split(".").at(-1) ?? ""));
+const FIELDS = 20;
+
+function fieldsOf(was: Json, now: Json): ActField[] {
+  const isCalls = (key: string) => key.replace(/^calls\.\d+\.params\./, "");
+  return [...partings(was, now)].map((one) => ({ key: isCalls(one.key), count: 1, says: partWords(one) }));
+}
+
+function addFields(all: readonly ActField[], more: readonly ActField[]): ActField[] {
+  const found = new Map(all.map((one) => [one.key, one]));
+  for (const one of more) found.set(one.key, { ...(found.get(one.key) ?? one), count: one.count + (found.get(one.key)?.count ?? 0) });
+  return [...found.values()].sort((a, b) => rank(a) - rank(b)).slice(0, FIELDS);
 }
 
 const keyOf = ({ kind, what }: Counted): string => `${kind}\n${what}`;
@@ -46,7 +67,7 @@ function counted({ calls, notices, gates, reviews, events }: Effects): Counted[]
   return [
     ...calls.map(({ tool, params }) => one("call", tool, params, amountOf({ tool, params }))),
     ...notices.map(({ to, ...said }) => one("notice", to, said)),
-    ...gates.map(({ title, calls: asked }) => one("question", "", { title, calls: asked as unknown as Json })),
+    ...gates.map(({ title, calls: asked, terms }) => one("question", "", { title, calls: asked as unknown as Json, ...terms })),
     ...reviews.map(({ about, title }) => one("review", "", { about, title })),
     ...events.map(({ event, payload }) => one("event", event, payload)),
   ];
@@ -91,7 +112,15 @@ export function addActs(sums: readonly ActDifference[], more: readonly ActDiffer
     const old = all.get(key);
     all.set(
       key,
-      old === undefined ? one : { ...old, was: both(old.was, one.was), now: both(old.now, one.now), differ: old.differ + one.differ },
+      old === undefined
+        ? one
+        : {
+            ...old,
+            was: both(old.was, one.was),
+            now: both(old.now, one.now),
+            differ: old.differ + one.differ,
+            fields: addFields(old.fields, one.fields),
+          },
     );
   }
   return [...all.values()];
@@ -113,6 +142,8 @@ interface Payment {
   id: string;
   name: string;
   account: string;
+  /** The bank the account is with, or "". */
+  bank: string;
   amount: string;
 }
 
@@ -120,12 +151,18 @@ interface Payment {
 function payments(was: string, now: string): string[] | null {
   const [before, after] = [paymentsIn(was), paymentsIn(now)];
   if (before.length === 0 || after.length === 0) return null;
-  const old = new Map(before.map((one) => [one.id, one]));
-  const pairs = after.flatMap((one) => (old.has(one.id) ? [[old.get(one.id) as Payment, one] as const] : []));
-  const told = (what: string, field: "account" | "amount" | "name") => {
+  const gone = [...before];
+  const take = (is: (one: Payment) => boolean): Payment | null => gone.splice(gone.findIndex(is) >>> 0, 1)[0] ?? null;
+  // An id may be made of the day; then who is paid tells which it is.
+  const all = after
+    .map((one) => [take(({ id }) => id === one.id), one] as const)
+    .map(([old, one]) => [old ?? take(({ name }) => name === one.name), one] as const);
+  const pairs = all.flatMap(([old, one]) => (old === null ? [] : [[old, one] as const]));
+  const fresh = all.flatMap(([old, one]) => (old === null ? [one] : []));
+  const told = (what: string, field: "account" | "bank" | "amount" | "name") => {
     const other = pairs.filter(([a, b]) => a[field] !== b[field]);
     const [first] = other;
-    const words = `${other.length} of ${after.length} ${after.length === 1 ? "payment" : "payments"} would ${what}`;
+    const words = `${other.length} of ${count(after.length, "payment")} would ${what}`;
     return first === undefined ? [] : [`${words} (${first[1].name}: ${first[0][field]} to ${first[1][field]})`];
   };
   const [then, total] = [before, after].map((all) => added(all.map(({ amount }) => amount))) as [string, string];
@@ -133,11 +170,20 @@ function payments(was: string, now: string): string[] | null {
     ...told("go to another account", "account"),
     ...told("be of another amount", "amount"),
     ...told("name somebody else", "name"),
+    ...told("go to an account at another bank", "bank"),
+    ...unpaired("not there before", fresh),
+    ...unpaired("no longer there", gone),
   ];
-  if (after.length !== before.length) found.push(`${after.length} payments instead of ${before.length}`);
   if (then !== total) found.push(`${total} in all instead of ${then}`);
   return found.length > 0 ? found : [lines(was, now)];
 }
+
+function unpaired(what: string, all: readonly Payment[]): string[] {
+  const [first] = all;
+  return first === undefined ? [] : [`${count(all.length, "payment")} ${what} (${first.name}: ${first.amount} to ${first.account})`];
+}
+
+const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? "" : "s"}`;
 
 /** Payments of a pain.001 or a NACHA file (primitives/payroll.ts writes both). */
 function paymentsIn(text: string): Payment[] {
@@ -147,6 +193,7 @@ function paymentsIn(text: string): Payment[] {
     id: tag(block, /<EndToEndId>(.*?)</),
     name: tag(block, /<Cdtr><Nm>(.*?)</),
     account: tag(block, /<IBAN>(.*?)</),
+    bank: tag(block, /<BIC(?:FI)?>(.*?)</),
     amount: tag(block, /<InstdAmt[^>]*>(.*?)</),
   }));
   // NACHA entry detail: routing 4-12, account 13-29, cents 30-39, id 40-54, name 55-76.
@@ -158,6 +205,7 @@ function paymentsIn(text: string): Payment[] {
         id: line.slice(39, 54).trim(),
         name: line.slice(54, 76).trim(),
         account: line.slice(12, 29).trim(),
+        bank: line.slice(3, 12),
         amount: fromExact({ units: cents, scale: 2 }, 2),
       },
     ];
@@ -172,13 +220,4 @@ function lines(was: string, now: string): string {
   const differing = Array.from({ length: count }, (_, i) => i).filter((i) => before[i] !== after[i]);
   const [first = 0] = differing;
   return `${differing.length} of ${count} lines differ: ${parting(before[first] ?? "", after[first] ?? "")}`;
-}
-
-/** Two texts from shortly before where they part: never clipped to the same. */
-export function parting(was: string, now: string): string {
-  let at = 0;
-  while (at < was.length && was[at] === now[at]) at++;
-  const from = Math.max(0, at - 20);
-  const cut = (text: string) => `${from > 0 ? "…" : ""}${text.slice(from, from + 80)}${text.length > from + 80 ? "…" : ""}`;
-  return `${JSON.stringify(cut(was))} -> ${JSON.stringify(cut(now))}`;
 }

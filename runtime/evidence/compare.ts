@@ -3,26 +3,12 @@
  * what a person decided and what the books forbid is judged here; differences.ts tells the rest.
  */
 import type { Call, Outcome, RunRecord } from "../ports.ts";
-import {
-  acts,
-  clip,
-  counted,
-  factLine,
-  factsOf,
-  legsOf,
-  nameOf,
-  outcomes,
-  pairsOf,
-  shown,
-  symbolic,
-  tagged,
-  verdicts,
-  without,
-} from "./differences.ts";
+import { acts, counted, factLine, factsOf, legsOf, nameOf, outcomes, pairsOf, shown, tagged, verdicts, without } from "./differences.ts";
 import type { Left, LeftEntry } from "./left.ts";
 import { actsOf, filesOf } from "./acts.ts";
 import { entryWords } from "./entry-words.ts";
 import { moneyOf } from "./money.ts";
+import { clip, symbolic } from "./partings.ts";
 import type { BacktestClass, CallEffect, Effects, FactDifference, Harm, RunDifference, Trial } from "./types.ts";
 
 /** What two sets of effects have in different: in lines, the worst first, and the entries and facts behind them. */
@@ -72,15 +58,17 @@ export const sameRun = ({ id }: Pick<RunRecord, "id">, { divergence, supposed }:
 export async function compareEffects(was: Effects, { effects: now, missing }: Trial, left: Left): Promise<Comparison> {
   const entries = pairsOf(was.entries, now.entries);
   const moved = Object.keys(now.changed).filter((id) => now.changed[id] !== was.changed[id]);
-  const known = await left.entries([...entries.map((pair) => (pair.now ?? pair.was)?.id ?? ""), ...moved]);
+  const looked = ({ reviews }: Effects) => new Set(reviews.map(({ about }) => about));
+  const unlooked = looked(was).difference(looked(now));
+  const forgotten = now.entries.filter(({ id, status }) => status === "pending-review" && unlooked.has(id));
+  const ids = [...entries.map((pair) => (pair.now ?? pair.was)?.id ?? ""), ...moved, ...forgotten.map(({ id }) => id)];
+  const known = await left.entries(ids);
   const acted = [...doubles(was, now), ...ungated(was, now), ...afterItsEnd(was, now)];
   if (missing !== null) {
     // What was done before the trial stopped was done; of what is not there nobody knows whether it would have come.
     const booked = entries.flatMap((pair) => (pair.now === null ? [] : judged(pair, new Set(), known).worse));
     return { worse: [...acted, ...booked], failed: [], changed: [], entries: [], facts: [] };
   }
-  const looked = ({ reviews }: Effects) => new Set(reviews.map(({ about }) => about));
-  const unlooked = looked(was).difference(looked(now));
   const pairs = entries.map((pair) => judged(pair, unlooked, known));
   const worse = [
     ...failure(was, now, "JOURNAL_", "books"),
@@ -93,6 +81,13 @@ export async function compareEffects(was: Effects, { effects: now, missing }: Tr
         : [harm("confirmed", `entry ${id}`, `entry ${id} becomes ${now.changed[id]}, but a person has decided it`)],
     ),
     ...undecided(was, now, left),
+    ...forgotten.map(({ id, date, description }) =>
+      harm(
+        known.get(id) == null ? "unasked" : "undecided",
+        description,
+        `${date} ${description}: still waits for a person, and no card asks one any more`,
+      ),
+    ),
   ];
   const facts = factsOf(was, now);
   return {

@@ -2,14 +2,11 @@
  * What differs between two sets of effects, in words: entries by id, calls by tool and parameters, whatever their order. Names of commits and
  * runs are symbols: that they differ means nothing.
  */
-import { canonicalJson } from "../engine/canonical.ts";
 import type { Call, Json } from "../ports.ts";
-import { filesOf, parting } from "./acts.ts";
+import { filesOf } from "./acts.ts";
 import { legLines } from "./effects.ts";
+import { clip, firstDifference, symbolic } from "./partings.ts";
 import type { CallEffect, Effects, EntryEffect, FactDifference, RunDifference } from "./types.ts";
-
-// Of longer texts only where they part is told.
-const LONG = 120;
 
 /** Entries that are not the same on both sides. */
 export function pairsOf(was: readonly EntryEffect[], now: readonly EntryEffect[]): RunDifference["entries"] {
@@ -105,7 +102,14 @@ function calls(was: Effects, now: Effects): string[] {
 
 function lists<T>(kind: string, was: readonly T[], now: readonly T[], name: (one: T) => string): string[] {
   if (JSON.stringify(was) === JSON.stringify(now)) return [];
-  return [...without(now, was).map((one) => `new ${kind} ${name(one)}`), ...without(was, now).map((one) => `no more ${kind} ${name(one)}`)];
+  const gone = without(was, now);
+  const lines = without(now, was).map((one) => {
+    const twin = gone.findIndex((other) => name(other) === name(one));
+    if (twin < 0) return `new ${kind} ${name(one)}`;
+    const [before] = gone.splice(twin, 1);
+    return `${kind} ${name(one)}: ${firstDifference(before, one)}`;
+  });
+  return [...lines, ...gone.map((one) => `no more ${kind} ${name(one)}`)];
 }
 
 function keyed(kind: string, was: Readonly<Record<string, string | null>>, now: Readonly<Record<string, string | null>>): string[] {
@@ -135,30 +139,7 @@ export function counted(all: readonly unknown[]): Map<string, number> {
 /** Most values are equal to the letter, which is told much sooner. */
 const isSame = (was: unknown, now: unknown): boolean => JSON.stringify(was) === JSON.stringify(now) || symbolic(was) === symbolic(now);
 
-/** One text for what means the same: keys in order, ids of commits and runs without their letters. */
-export function symbolic(value: unknown): string {
-  return canonicalJson(value ?? null)
-    .replaceAll(/\b[0-9a-f]{40}\b/g, "COMMIT")
-    .replaceAll(/\brun_[0-9A-Z]{14}\b/g, "RUN");
-}
-
-/** `amount "10.00" -> "100.00"`: the first field in which two values differ. */
-export function firstDifference(was: unknown, now: unknown, path = ""): string {
-  const isFolder = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
-  if (isFolder(was) && isFolder(now) && Array.isArray(was) === Array.isArray(now)) {
-    const key = [...new Set([...Object.keys(was), ...Object.keys(now)])].find((one) => symbolic(was[one]) !== symbolic(now[one]));
-    if (key !== undefined) return firstDifference(was[key], now[key], path === "" ? key : `${path}.${key}`);
-  }
-  const isLong = typeof was === "string" && typeof now === "string" && Math.max(was.length, now.length) > LONG;
-  return `${path === "" ? "" : `${path} `}${isLong ? parting(was, now) : `${clip(was)} -> ${clip(now)}`}`;
-}
-
 export const legsOf = (legs: EntryEffect["legs"]): string => legLines(legs).sort().join("\n");
 export const shown = ({ legs }: Pick<EntryEffect, "legs">): string => legLines(legs).join(", ");
 
 export const nameOf = ({ tool, params }: Call): string => `${tool}(${clip(params)})`;
-
-export function clip(value: unknown): string {
-  const text = typeof value === "string" && value.startsWith("{") ? value : (JSON.stringify(value) ?? "nothing");
-  return text.length > 160 ? `${text.slice(0, 160)}…` : text;
-}

@@ -1,6 +1,6 @@
 /** An entry that comes out differently, in the words of somebody who keeps the books; and amounts and accounts as they say them. */
 import type { EntryStatus } from "../ports.ts";
-import { firstDifference } from "./differences.ts";
+import { firstDifference } from "./partings.ts";
 import type { EntryEffect, RunDifference } from "./types.ts";
 
 /** "7980.00" as "7,980.00". */

@@ -4,7 +4,7 @@
  */
 import { canonicalJson } from "../engine/canonical.ts";
 import type { Call, Json, Outcome } from "../ports.ts";
-import { symbolic } from "./differences.ts";
+import { symbolic } from "./partings.ts";
 import { legLines } from "./effects.ts";
 import type { Left } from "./left.ts";
 import type { Effects, EntryEffect, RunDifference } from "./types.ts";

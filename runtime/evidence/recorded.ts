@@ -19,6 +19,8 @@ export interface Recorded {
   key(run: string, seq: number): string;
   /** What was decided, when the same was asked. */
   decisionOf(gate: Gate): Decision | null;
+  /** Who decided first in the recorded run; "a person" where nobody did. */
+  readonly decider: string;
   /** The recorded effect of a call whose parameter has this value, or null. */
   effectOf(parameter: string, value: string): Effect | null;
   /** The call under way acts outside. Answers whether all that was done outside before it is what was done before its twin. */
@@ -73,6 +75,7 @@ export function createRecorded(all: readonly Step[], served: number, began: numb
       clock = Math.max(clock, found.at);
       return decisionIn(found);
     },
+    decider: all.map(decisionIn).find((one) => one !== null)?.by ?? "a person",
     effectOf(parameter, value) {
       if (twin !== null) return twin.effect;
       const found = all.find(

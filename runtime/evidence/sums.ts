@@ -112,7 +112,7 @@ function sampled(one: RunDifference, entries: number, lines: number): RunDiffere
     entries: one.entries.slice(0, entries),
     money: one.money.slice(0, ENTRIES.each),
     facts: one.facts.slice(0, FACTS),
-    acts: (one.acts ?? []).slice(0, FACTS).map((act) => ({ ...act, example: null })),
+    acts: (one.acts ?? []).slice(0, FACTS).map((act) => ({ ...act, fields: [] })),
     files: (one.files ?? []).slice(0, FACTS),
     harm: (one.harm ?? []).slice(0, lines).map((each) => ({ ...each, about: clipped(each.about), line: clipped(each.line) })),
     supposed: [...new Set(one.supposed)].slice(0, lines).map(clipped),

@@ -247,5 +247,5 @@ function answered(gate: Gate, { run, refused }: Recording, recorded: Recorded, i
   if (isRefused && run.outcome !== null) throw new End(run.outcome, (run.result as { reason?: string } | null)?.reason ?? "");
   if (kind === "form") throw missing(`"${title}" asks a person for data, which the recorded run did not`);
   supposed.push(`a yes to "${title}", which the recorded run did not ask`);
-  return { card: 0, decision: "approved", by: "supposed", at: recorded.now() };
+  return { card: 0, decision: "approved", by: recorded.decider, at: recorded.now() };
 }

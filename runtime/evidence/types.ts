@@ -52,8 +52,8 @@ export interface Effects {
   changed: Record<string, EntryStatus>;
   calls: CallEffect[];
   notices: { to: string; subject: string; text: string; channel?: string }[];
-  /** Gates a person was asked at. */
-  gates: { title: string; calls: Call[]; form?: true }[];
+  /** Gates a person was asked at. terms: what else the question says: details, level, fields, how long it stays open. */
+  gates: { title: string; calls: Call[]; terms: Record<string, Json>; form?: true }[];
   /** The last state that was entered; null for an agent without states. */
   state: string | null;
   /** What a policy was told and said, in order. policy: its name, "" for the agent's own. */
@@ -99,6 +99,13 @@ export interface MoneyDifference {
   difference: string;
 }
 
+/** A parameter that differs: in how many acts, with the first of them, clipped. */
+export interface ActField {
+  key: string;
+  count: number;
+  says: string;
+}
+
 /** Acts of one kind and target in which two executions differ. */
 export interface ActDifference {
   kind: "call" | "notice" | "question" | "review" | "event";
@@ -107,9 +114,9 @@ export interface ActDifference {
   /** How many, and what they come to where they have amounts. */
   was: { count: number; sum: string | null };
   now: { count: number; sum: string | null };
-  /** How many are made with other words or parameters; one of them. */
+  /** How many are made with other words or parameters, and in which of them they differ: who is paid first, then amounts; a bounded sample. */
   differ: number;
-  example: { was: Json; now: Json } | null;
+  fields: ActField[];
 }
 
 /** One thing that is worse. confirmed: what a person decided is another; unseen, undecided, unasked: goes to nobody any more; again: done twice. */
@@ -176,12 +183,11 @@ export interface BacktestReport {
   reviews?: { was: number; now: number };
   /** How many entries come out differently in all. */
   entries: number;
-  /** Runs that are not the same, the worst first: a bounded sample (sums.ts), `runs`, `counts` and the sums are of all. */
   /** What is done differently outside of the books, of all runs. */
   acts?: ActDifference[];
   /** What is worse in all runs: of each kind how many, and one of them. */
   harm?: { kind: Harm["kind"]; count: number; about: string }[];
-  /** Runs that are not the same, the worst first; at most `LISTED`, `runs` and `counts` tell of all. */
+  /** Runs that are not the same, the worst first: a bounded sample (sums.ts); `runs`, `counts` and the sums are of all. */
   differences: RunDifference[];
   /** Runs that wait now: how many the new code could take over, and why not the others. */
   waiting: { run: string; moves: boolean; why: string | null }[];

@@ -1,8 +1,9 @@
 /** A backtest in words: for the command line by line, for a card in sentences for somebody who does not program. */
 import type { Call } from "../ports.ts";
 import { fromExact, minus, toExact } from "../workspace/amounts.ts";
-import { factLine, firstDifference } from "./differences.ts";
+import { factLine } from "./differences.ts";
 import { entryWords, grouped, shortAccount } from "./entry-words.ts";
+import { firstDifference } from "./partings.ts";
 import type { ActDifference, BacktestReport, Divergence, Harm, RunDifference } from "./types.ts";
 
 // A person reads the first ones; the report has the others.
@@ -100,7 +101,7 @@ export function changeOf({ differences, counts, runs, entries: all, acts = [], f
 const times = (n: number): string => (n === 1 ? "once" : `${n} times`);
 
 /** `would call erp/pay 3 times instead of 2` */
-function actWords({ kind, what, was, now, differ, example }: ActDifference): string {
+function actWords({ kind, what, was, now, differ, fields }: ActDifference): string {
   const act = {
     call: `call ${what}`,
     notice: `notify ${what}`,
@@ -110,9 +111,15 @@ function actWords({ kind, what, was, now, differ, example }: ActDifference): str
   }[kind];
   if (now.count === 0) return `would no longer ${act} (before, ${times(was.count)})`;
   if (was.count === 0) return `would ${act} ${times(now.count)}, which it did not before`;
-  if (was.count !== now.count) return `would ${act} ${times(now.count)} instead of ${was.count}`;
-  const other = example === null ? "" : ` (${firstDifference(example.was, example.now)})`;
-  return `would ${act} ${times(differ)} with other ${kind === "call" || kind === "event" ? "values" : "words"}${other}`;
+  if (was.count !== now.count) return `would ${act} ${times(now.count)} instead of ${was.count}${fieldWords(fields, now.count)}`;
+  return `would ${act} ${times(differ)} with other ${kind === "call" || kind === "event" ? "values" : "words"}${fieldWords(fields, differ)}`;
+}
+
+/** ` (amount "10.00" -> "12.00" in 3, and 2 more)` */
+function fieldWords(fields: ActDifference["fields"], all: number): string {
+  const shown = fields.slice(0, 3).map(({ key, says, count: n }) => `${key === "" ? "" : `${key} `}${says}${n === all ? "" : ` in ${n}`}`);
+  const more = fields.length > 3 ? [`and ${fields.length - 3} more`] : [];
+  return fields.length === 0 ? "" : ` (${[...shown, ...more].join(", ")})`;
 }
 
 /** Why the recorded runs keep anybody from approving it, the gravest first; nothing when none is worse. */

@@ -52,7 +52,7 @@ const act = z.looseObject({
   was: counted,
   now: counted,
   differ: z.int(),
-  example: z.looseObject({ was: z.unknown(), now: z.unknown() }).nullable(),
+  fields: z.array(z.looseObject({ key: z.string(), count: z.int(), says: z.string() })),
 });
 const reportSchema = z.looseObject({
   on: commit,

@@ -2,7 +2,7 @@
  * Two values compared leaf by leaf: settings, policies, dialects, headers, data. A list of things with names is compared by name, a list of
  * words by word, so that a difference is told by what differs and never as two long texts that look the same.
  */
-import { parting } from "../evidence/acts.ts";
+import { parting } from "../evidence/partings.ts";
 import type { Json } from "../ports.ts";
 
 export interface LeafChange {

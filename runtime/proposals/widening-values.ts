@@ -1,4 +1,5 @@
 /** Rows over values of a program that are others now, by the key they stand under and by what they are (widening-rows.ts). */
+import { PAYEE } from "../evidence/acts.ts";
 import { shortAccount } from "../evidence/entry-words.ts";
 import { plainDecimal } from "../money.ts";
 import { plainForm } from "../sandbox/form-marks.ts";
@@ -6,7 +7,7 @@ import type { Given, ValueChange } from "./code-difference.ts";
 import { lastOf } from "./code-names.ts";
 import { type Written, hostsIn, recipientsIn } from "./recipients.ts";
 import type { Line, Asked, Row } from "./widening-rows.ts";
-import { PAYEE, byReach, isMutate, isSure, isTool, literal, quoted, tell, tellElse, widen } from "./widening-rows.ts";
+import { byReach, isMutate, isSure, isTool, literal, quoted, tell, tellElse, widen } from "./widening-rows.ts";
 
 const all = (texts: readonly unknown[]): string => texts.map(quoted).join(", ");
 const shownIn = (one: Given | null, show: (value: unknown) => string): string =>

@@ -93,7 +93,7 @@ propose_change({ title: "Learn", reason: "it was seen", files: [{ path: "knowled
   expect(await only(opened, "learner", { "agents/learner.ts": `${wish("one")}// reviewed\n` })).toBe("same");
   expect(await only(opened, "learner", { "agents/learner.ts": wish("two") })).toMatchObject({
     class: "changed",
-    why: ["new event proposal", "no more event proposal"],
+    why: ['event proposal: payload.files.knowledge/x.md "one" -> "two"'],
     supposed: [`the proposal "Learn" is taken, which the recorded run did not make`],
   });
   expect(world()).toBe(before);
