@@ -52,8 +52,12 @@ const underway = new Map<string, Promise<Proposal>>();
  */
 export async function prepare(world: Preparing, id: string | number): Promise<Proposal> {
   const store = createProposals(world);
+  const keyOf = (name: string | number) => `${world.dir} ${name}`;
+  // Asked before anything is read: that look may have ended when the proposal has been read.
+  const looking = underway.get(keyOf(id));
+  if (looking !== undefined) return looking;
   const proposal = await store.get(id);
-  const key = `${world.dir} ${proposal.id}`;
+  const key = keyOf(proposal.id);
   const known = underway.get(key) ?? lookOnce(world, store, proposal).finally(() => underway.delete(key));
   underway.set(key, known);
   return known;
