@@ -139,7 +139,8 @@ function valuesOf(
   // A literal without a key is the same wherever it stands.
   const whole = (one: Stated) => `${place(one)}\n${one.path !== "" && one.compared} ${one.means}`;
   const [then, since] = [new Set(old.map(place)), new Set(all.map(place))];
-  let [gone, fresh] = apart(old, all, whole, whole);
+  const exact = (one: Stated) => `${place(one)}\n${one.compared} ${one.means}`;
+  let [gone, fresh] = apart(...apart(old, all, exact, exact), whole, whole);
   // Moved: the same value under another path, where one of the two paths is only there once.
   const isMoved = (a: Stated, b: Stated) => a.means === b.means && lastOf(a.path) === lastOf(b.path) && a.near === null && b.near === null;
   fresh = fresh.filter((one) => {

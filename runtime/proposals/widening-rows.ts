@@ -2,6 +2,7 @@
  * Rows over the difference of two programs: tables, names, calls and words. Each says how a change is found, in which words it is told, and
  * whether the program may do more by it; the first that fits tells it, so that nothing is told twice and nothing is left out.
  */
+import { PAYEE } from "../evidence/acts.ts";
 import type { CallChange, Given, Literal, NameChange, RowChange, WordChange } from "./code-difference.ts";
 import { lastOf } from "./code-names.ts";
 import { type Around, TOOL, classIn } from "./program.ts";
@@ -34,8 +35,6 @@ export const quoted = (value: unknown): string => {
 };
 /** What it is as a literal; undefined where it is computed or not there. */
 export const literal = (one: Given | null): Literal | undefined => (one !== null && "literal" in one ? one.literal : undefined);
-export const PAYEE =
-  /^(?:to|cc|bcc|channel|recipients?|e?mail|payee|beneficiary|creditor|iban|bic|account_number|bank_account|sort_code|routing_number|wallet)$/i;
 
 /** What a name or list decides, from the gravest; the kind and the words of a line that says it is different. */
 const DECIDES: [RegExp, WideningKind, string][] = [
@@ -119,8 +118,11 @@ export const CALLS: Row<CallChange>[] = [
   ({ role, what, added, dropped, reaches }) => {
     const feeds = (kind: RegExp) => role === "puts" && reaches.some((one) => kind.test(one));
     const { kind, more, says } = ROLES[feeds(/^reviews|^items$/) ? "reviews" : role];
-    const conditions = (all: readonly string[]) => (all.length === 0 ? "in every case" : all.join(" and ").slice(0, 200));
-    const words = `${role === "puts" ? `fills ${what}` : `${says} (${what})`} ${conditions(added)}${dropped.length === 0 ? "" : `; before, ${conditions(dropped)}`}`;
+    const conditions = (all: readonly string[]) => (all.length === 0 ? "in every case" : all.join(" and "));
+    // What reads the same is not told as two texts.
+    const reads = added.map((text) => (dropped.includes(text) ? `${text}, where a name in it means something else` : text));
+    const before = dropped.filter((text) => !added.includes(text));
+    const words = `${role === "puts" ? `adds to ${what}` : `${says} (${what})`} ${conditions(reads)}${before.length === 0 ? "" : `; before, ${conditions(before)}`}`;
     // What goes into a list that nothing acts on or books is only written differently.
     if (role === "puts" && !feeds(FED)) return tell("code", words);
     // More of what acts is more, as is less of what asks; what only acts less is told.

@@ -5,7 +5,7 @@
 import { DEFAULT_PRIVACY } from "../privacy/judge.ts";
 import type { Json } from "../ports.ts";
 import type { Config } from "../workspace/config.ts";
-import { parting } from "../evidence/acts.ts";
+import { parting } from "../evidence/partings.ts";
 import { type LeafChange, changeWords, leafChanges, shownValue } from "./leaves.ts";
 import { hostsIn, recipientsIn } from "./recipients.ts";
 import type { ChangeKind, WideningKind } from "./types.ts";
@@ -44,7 +44,7 @@ function judged(changes: readonly LeafChange[], rows: readonly Row[], before = "
   return changes.map((one) => {
     const [, loosens, after = "", kind = "setting"] = rows.find(([key]) => key.test(one.key)) ?? [/^/, always];
     const widens = loosens(one);
-    return { kind: widens ? kind : told, widens, text: `${before}${changeWords(one)}${after}`, key: one.key };
+    return { kind: widens ? kind : told, widens, text: `${before}${changeWords(one)}${widens ? after : ""}`, key: one.key };
   });
 }
 
