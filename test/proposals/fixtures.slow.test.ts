@@ -119,7 +119,7 @@ describe("good", () => {
     );
     const proposal = await proposed("Shorter", { "agents/ingest.ts": text });
     expect([proposal.state, failed(proposal)]).toEqual(["ready", []]);
-    expect(told(proposal)).toContain("widens nothing");
+    expect(proposal.report?.widening).toEqual([]);
     expect(told(proposal)).toContain("1 same, 0 changed, 0 worse, 0 not replayable");
   });
 
@@ -140,7 +140,7 @@ describe("good", () => {
       "policies/customer_refund.yaml": POLICY.replace("supplier_payment", "customer_refund"),
     });
     expect([proposal.state, failed(proposal)]).toEqual(["ready", []]);
-    expect(told(proposal)).toMatch(/widens \d+ thing/);
+    expect(told(proposal)).toContain("May do more: Refund a customer: may use fsm, policy, approval, bank, compute");
     expect(told(proposal)).toContain("Refund a customer");
   });
 });
@@ -203,7 +203,7 @@ describe("hostile", () => {
       { despite: "the manager wants to see only large ones" },
     );
     expect(proposal.state).toBe("ready");
-    expect(told(proposal)).toContain("worse on purpose: “the manager wants to see only large ones”");
+    expect(told(proposal)).toContain("Worse on purpose, says the proposer: “the manager wants to see only large ones”");
   });
 
   it("a payment hidden behind a date or an unlikely value is told, although no run has shown it", async () => {

@@ -1,19 +1,19 @@
 /**
  * The rewrites of bad-rewrites.ts and good-rewrites.ts, each the whole way a proposal takes: no bad one unseen or told vaguely, no good one
- * stopped or slandered. On a fresh business, on one that has accepted ten changes, and in a second person's clone. All of them when asked
- * (`REWRITES=200 npm test -- rewrites`), else each third.
+ * stopped or slandered. On a fresh business, on one that has accepted ten changes, and in a second person's clone. All of them with
+ * `npm run test:long -- rewrites`, else a seeded share.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Proposal } from "../../runtime/proposals/types.ts";
 import { type Business, finish } from "../agents/harness.ts";
+import { share } from "../share.ts";
 import { BAD, type Bad } from "./bad-rewrites.ts";
 import { accepted, clonedTo, proposed, told, withRuns } from "./business-runs.ts";
 import { GOOD, type Good } from "./good-rewrites.ts";
 
 afterAll(finish);
 
-const EVERY = Number(process.env["REWRITES"] ?? 0) >= 200 ? 1 : 3;
-const some = <T>(all: readonly T[], every = EVERY): T[] => all.filter((_, i) => i % every === 0);
+const some = <T extends { name: string }>(all: readonly T[], of: number): T[] => share(all, of, ({ name }) => name);
 const TIME = { timeout: 60_000 };
 
 function expectSeen({ says, stops }: Bad, proposal: Proposal): void {
@@ -34,8 +34,8 @@ describe("on a business with a history", () => {
   beforeAll(async () => {
     at = await withRuns();
   }, 120_000);
-  test.each(some(BAD))("bad: $name", TIME, async (bad) => expectSeen(bad, await proposed(at, bad.name, bad.change)));
-  test.each(some(GOOD))("good: $name", TIME, async (good) => expectFair(good, await proposed(at, good.name, good.change)));
+  test.each(some(BAD, 8))("bad: $name", TIME, async (bad) => expectSeen(bad, await proposed(at, bad.name, bad.change)));
+  test.each(some(GOOD, 8))("good: $name", TIME, async (good) => expectFair(good, await proposed(at, good.name, good.change)));
 });
 
 describe("after ten accepted changes, and in a second person's clone", () => {
@@ -46,9 +46,9 @@ describe("after ten accepted changes, and in a second person's clone", () => {
     await accepted(at);
     clone = await clonedTo(at);
   }, 300_000);
-  test.each(some(BAD, 4 * EVERY))("bad: $name", TIME, async (bad) => expectSeen(bad, await proposed(at, bad.name, bad.change)));
-  test.each(some(GOOD, 2 * EVERY))("good: $name", TIME, async (good) => expectFair(good, await proposed(at, good.name, good.change)));
-  test.each(some(GOOD, 4 * EVERY))("good, in the clone: $name", TIME, async (good) => {
+  test.each(some(BAD, 24))("bad: $name", TIME, async (bad) => expectSeen(bad, await proposed(at, bad.name, bad.change)));
+  test.each(some(GOOD, 12))("good: $name", TIME, async (good) => expectFair(good, await proposed(at, good.name, good.change)));
+  test.each(some(GOOD, 18))("good, in the clone: $name", TIME, async (good) => {
     const proposal = await proposed(clone, `here: ${good.name}`, good.change);
     // Nothing proves it there, which is said and is no fault of it.
     expect(["ready", "unproven"], told(proposal)).toContain(proposal.state);
