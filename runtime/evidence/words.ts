@@ -90,13 +90,16 @@ export function changeOf({ differences, counts, runs, entries: all, acts = [], f
   const files = changed
     .flatMap((one) => one.files ?? [])
     .map(({ path, kind, says }) =>
-      kind === "bank file" ? `${name}, bank file: ${says.join("; ")}` : `${name}, file ${path}: ${says.join("; ")}`,
+      kind === "bank file" ? `${name}, bank file: ${says.join("; ")}` : `${name}, file ${shortPath(path)}: ${says.join("; ")}`,
     );
   const judged = facts.map((fact) => `${name} would tell its policy something else: ${factLine(fact)} (${count(fact.runs, "run")})`);
   const told = [...booked, ...judged, ...acts.map((one) => `${name} ${actWords(one)}`), ...files];
   // What only the runs' own answers or ends tell.
   return told.length > 0 ? told : [...new Set(changed.flatMap(({ why }) => why))].slice(0, FIRST).map((line) => `${name}: ${line}`);
 }
+
+/** Receipts are called by the hash of their statement. */
+const shortPath = (path: string): string => path.replace(/[0-9a-f]{64}/, (hash) => `${hash.slice(0, 8)}…`);
 
 const times = (n: number): string => (n === 1 ? "once" : `${n} times`);
 
@@ -169,9 +172,10 @@ export function moneyLines({ moves, net, acts = [] }: BacktestReport): string[] 
 
 /** `12 payments (erp/schedule_payment), 7,980.00 in all, 790.00 more than before` */
 function paymentWords(tool: string, was: ActDifference["was"], now: ActDifference["now"]): string {
-  const what = /pay|transfer|refund|disburse/.test(tool) ? count(now.count, "payment") : count(now.count, "call");
+  const word = /pay|transfer|refund|disburse/.test(tool) ? "payment" : "call";
   const more = minus(toExact(now.sum ?? "0"), toExact(was.sum ?? "0"));
   const by = grouped(fromExact({ ...more, units: more.units < 0n ? -more.units : more.units }, 2));
   const than = more.units === 0n ? "the same as before" : `${by} ${more.units > 0n ? "more" : "less"} than before`;
-  return `${what} (${tool}), ${grouped(now.sum ?? "0.00")} in all, ${than}`;
+  if (now.count === 0) return `no ${word} any more (${tool}), ${than}`;
+  return `${count(now.count, word)} (${tool}), ${grouped(now.sum ?? "0.00")} in all, ${than}`;
 }
