@@ -61,11 +61,8 @@ const gone = (message: string): ClearedError => new ClearedError("UNDO_REFUSED",
 export async function targetOf(world: PlanWorld, name: string, proposal: Proposal | null): Promise<UndoTarget> {
   const head = await world.git.head();
   if (proposal !== null) return proposalTarget(world, head, proposal);
-  if (name === "import") {
-    const { run, words } = await lastImport(world, head);
-    return runTarget(world, head, run, "import", words);
-  }
-  if (/^run_[0-9A-Z]+$/.test(name)) return runTarget(world, head, name, "run");
+  if (name === "import") return runTarget(world, head, "import", ...(await lastImport(world, head)));
+  if (/^run_[0-9A-Z]+$/.test(name)) return runTarget(world, head, "run", name);
   const named = await commitNamed(world.dir, head, name);
   if (named?.trailers["Reverts"] !== undefined) return commitTarget(world, head, named);
   throw new ClearedError(
@@ -88,7 +85,7 @@ async function proposalTarget(world: PlanWorld, head: string, proposal: Proposal
 }
 
 /** @param what says which import it is */
-async function runTarget(world: PlanWorld, head: string, id: string, kind: "run" | "import", what = ""): Promise<UndoTarget> {
+async function runTarget(world: PlanWorld, head: string, kind: "run" | "import", id: string, what = ""): Promise<UndoTarget> {
   const run = await world.engine.get(id);
   const all = (await commitsSaying(world.dir, head, `Run: ${id}`)).filter(({ trailers }) => trailers["Run"] === id);
   if (run === null && all.length === 0) throw new ClearedError("RUN_UNKNOWN", `There is no run "${id}". \`cleared runs\` lists them.`);
@@ -139,7 +136,7 @@ const verbOf = (commit: PastCommit): string => /^([a-z]+): /.exec(commit.subject
  * The run of the newest commit in force that wrote a receipt, and which import that is: with its statements, and the newer ones that are
  * undone already. @throws UNDO_REFUSED
  */
-async function lastImport(world: PlanWorld, head: string): Promise<{ run: string; words: string }> {
+async function lastImport(world: PlanWorld, head: string): Promise<[run: string, words: string]> {
   const newer: string[] = [];
   for (const commit of await newestTouching(world.dir, head, RECEIPTS)) {
     const run = commit.trailers["Run"];
@@ -147,8 +144,8 @@ async function lastImport(world: PlanWorld, head: string): Promise<{ run: string
     const files = (await statementsIn(world, commit)).join(", ");
     const words = `${files === "" ? "" : `${files}, `}imported on ${commit.date.slice(0, 10)}`;
     if ((await revertOf(world.dir, head, commit.commit)) !== null) newer.push(files === "" ? run : files);
-    else if (newer.length === 0) return { run, words: `the last import, ${words}` };
-    else return { run, words: `an older import, ${words} (${[...new Set(newer)].slice(0, 5).join(", ")}: undone already)` };
+    else if (newer.length === 0) return [run, `the last import, ${words}`];
+    else return [run, `an older import, ${words} (${[...new Set(newer)].slice(0, 5).join(", ")}: undone already)`];
   }
   throw gone("No import is in force: the books hold no statement that could be taken back.");
 }

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { pack } from "../../runtime/engine/database.ts";
 import { dropClosed, packClosed } from "../../runtime/engine/packing.ts";
-import { measure } from "../../runtime/proposals/guard-metrics.ts";
+import { endedRuns, measure } from "../../runtime/proposals/guard-metrics.ts";
 import { createGitUpkeep } from "../../runtime/workspace/git-upkeep.ts";
 import { cleared } from "../cli/command-line.ts";
 import { FAR, all, before, ids, inGit, inStore, makeUsed, packAll, packed, shown, used } from "./closed-runs.ts";
@@ -55,7 +55,7 @@ describe("moving histories", () => {
       const { id } = await opened.start("fails", { cause, input: {} });
       expect(await opened.engine.result(id, { timeoutMs: 15_000 })).toMatchObject({ status: "failed" });
     }
-    const counted = () => measure(opened.database, "fails", () => "after").after;
+    const counted = () => measure("fails", endedRuns(opened.database, "fails", () => "after").after);
     const was = counted();
     expect(was).toMatchObject({ runs: 1, failed: 1 });
     await packAll(opened);
