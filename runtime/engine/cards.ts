@@ -44,7 +44,8 @@ export function openCard(database: Database, key: string, card: CardDraft, at: n
   database.run(
     `INSERT INTO cards (key, kind, run, document, at) VALUES (?, ?, ?, ?, ?)
      ON CONFLICT (key) DO UPDATE SET decision = NULL, document = CASE WHEN cards.decision IS NULL
-       THEN json_patch(json_remove(cards.document, '$.not_by', '$.level', '$.levels', '$.approvals'), excluded.document) ELSE excluded.document END
+       THEN json_patch(excluded.document, json_object('edited', json_extract(cards.document, '$.edited'), 'said', json_extract(cards.document, '$.said')))
+       ELSE excluded.document END
      WHERE json_extract(cards.document, '$.gate') IS NOT NULL`,
     key,
     card.kind,
