@@ -6,6 +6,7 @@ import { formatAt } from "../errors.ts";
 import { backtestLines } from "../evidence/words.ts";
 import type { Json, Tree } from "../ports.ts";
 import { dayIn, parseHeader } from "../sandbox/header.ts";
+import { oneLine } from "../text.ts";
 import { AGENTS, agentFile } from "../workspace/layout.ts";
 import type { CheckResult, Proposal, ProposedFile, Report } from "./types.ts";
 
@@ -39,11 +40,6 @@ const DRY = 6;
 const DRY_AGENTS = 2;
 const LISTED = 10;
 
-/** Untrusted text on one line, cut. Signs that would move a cursor or turn the direction are made visible by whoever prints it. */
-export function oneLine(text: string, limit = 300): string {
-  const line = text.replace(/[\s\p{Cc}\u2028\u2029]+/gu, " ").trim();
-  return line.length > limit ? `${line.slice(0, limit - 1)}…` : line;
-}
 const quoted = (text: string, limit = 300): string => `“${oneLine(text, limit)}”`;
 const count = (n: number, one: string, many = `${one}s`): string => `${n} ${n === 1 ? one : many}`;
 
@@ -190,4 +186,4 @@ function factsOf({ number, id, title, reason, by, state, why, files, report, app
 }
 
 /** A line of our own layout keeps its blanks; what would end it does not. */
-const indented = (line: string): string => line.replace(/[\p{Cc}\u2028\u2029]+/gu, " ").slice(0, 500);
+const indented = (line: string): string => line.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ").slice(0, 500);

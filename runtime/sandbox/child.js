@@ -99,7 +99,7 @@ function serve(run, parts) {
   if (op === 3) return stop(run, String(parts[1]), String(parts[2]), parts[3]);
   if (op === 2 && run.refused !== null) {
     const at = place(run, parts[1]);
-    return finish(run, { ...run.refused, ...(run.refused.error ? { error: { ...run.refused.error, ...(at && { at }) } } : at && { at }) });
+    return finish(run, { ...run.refused, ...(run.refused.error ? { error: { ...(at && { at }), ...run.refused.error } } : at && { at }) });
   }
   // A refused call stays refused, also for a script that caught what came of it.
   if (op !== 1 || run.refused !== null) return undefined;
@@ -128,7 +128,8 @@ function serveRecorded(run, name, params) {
   run.bytes += step.size;
   run.served = servedHash(run.served, run.seq, step);
   const live = run.seq === run.history.length;
-  return step.error === null ? `[${step.at},${live},${step.result}]` : errorAnswer(run, step.at, live, step.error);
+  if (step.error !== null) run.refused = { kind: "failed", error: step.error };
+  return step.error === null ? `[${step.at},${live},${step.result}]` : undefined;
 }
 
 /** @param {any} run @param {string} name @param {string} params @param {unknown} stack */
@@ -148,19 +149,12 @@ function askHost(run, name, params, stack) {
       if (run.bytes > run.limits.total_bytes)
         return stop(run, "LIMIT_BYTES", `The run moved more than ${run.limits.total_bytes} bytes.`, stack);
       return frame.body.toString("utf8");
-    case FRAME.ERROR:
-      return errorAnswer(run, head.now, true, head.error);
+    // A call that failed or was denied ends the run: whatever a script could do with an error, it makes no other call.
     case FRAME.STOP:
-      return stop(run, head.code, head.message, stack);
+      return finish(run, { kind: "failed", error: { at: place(run, stack) ?? { file: run.main }, ...head.error } });
     default:
       return finish(run, { kind: "suspended" });
   }
-}
-
-/** @param {any} run @param {number} now @param {boolean} live @param {any} error */
-function errorAnswer(run, now, live, error) {
-  const id = run.errors.push(error) - 1;
-  return `[${now},${live},null,${JSON.stringify({ message: error.message, code: error.code, data: error.data ?? null })},${id}]`;
 }
 
 /** Answers nothing, so that the realm comes back with the place (op 2). @param {any} run @param {string} code @param {string} message */
@@ -275,7 +269,6 @@ function runJob(head, body) {
     bytes: 0,
     inDoor: false,
     broken: false,
-    errors: /** @type {any[]} */ ([]),
     served: SERVED_NONE,
     cpuStart: cpuNow(),
     isolateStart: isolate.cpuTime,
@@ -332,11 +325,11 @@ function endOf(run, main, problem) {
     if (problem instanceof SyntaxError)
       return failed(
         "SCRIPT_SYNTAX",
-        problem.message.replace(/\s*\[.*$/s, ""),
+        problem.message.replace(/\s*\[.*$/s, "").slice(0, 2000),
         place(run, `${problem.message.match(/\[(.*)\]$/)?.[1] ?? ""}`) ?? { file: main.file },
       );
     // An error after the end comes from a promise that nobody waits for.
-    if (run.told === null) return failed("SCRIPT_ERROR", problem.message, { file: main.file });
+    if (run.told === null) return failed("SCRIPT_ERROR", problem.message.slice(0, 2000), { file: main.file });
   }
   if (cpuOf(run) > cpuLimit(run)) return failed("LIMIT_CPU", cpuText(run));
   if (run.seq < run.history.length) {
@@ -352,9 +345,7 @@ function endOf(run, main, problem) {
     return failed("LIMIT_BYTES", `The result has ${size} bytes; the limit is ${run.limits.call_bytes}.`, { file: main.file });
   if (told[0] === "R") return { head: { kind: "result", calls: run.seq, cpuMs: cpuOf(run) }, body: told.slice(1) };
   const { wire, stack } = JSON.parse(told.slice(1));
-  const error = wire.id === undefined ? wire : run.errors[wire.id];
-  const at = error.at ?? place(run, stack) ?? { file: main.file };
-  return { head: { kind: "failed", error: { ...error, at }, calls: run.seq }, body: "" };
+  return { head: { kind: "failed", error: { ...wire, at: place(run, stack) ?? { file: main.file } }, calls: run.seq }, body: "" };
 }
 
 isolates.prepareNext(false);

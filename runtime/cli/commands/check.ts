@@ -71,7 +71,7 @@ function print(output: Output, { checks, agents, dryRun }: CheckedTree, changed:
   }
   for (const finding of checks.flatMap(({ findings }) => findings)) {
     output.line();
-    output.line(findingText(finding, dir));
+    output.text(findingText(finding, dir));
   }
 }
 

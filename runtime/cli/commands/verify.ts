@@ -30,7 +30,7 @@ export async function run(at: Invocation, _: (string | string[] | undefined)[], 
       edited,
       independent: opinions,
     });
-    for (const finding of books.findings) output.line(`${formatAt(finding.at)} ${finding.code}\n  ${finding.message}`);
+    for (const finding of books.findings) output.text(`${formatAt(finding.at)} ${finding.code}\n  ${finding.message}`);
     for (const path of edited) output.line(output.yellow(`${path} has uncommitted edits; the books are what ${config.branch} says`));
     if (!books.whole) output.line(output.yellow("No balances are shown: they would lack what cannot be read."));
     const rows = Object.entries(books.whole ? books.balances : {}).map(([account, amounts]) => [
