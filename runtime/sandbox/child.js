@@ -3,11 +3,12 @@
  * Plain JavaScript with JSDoc types: Node's type stripping needs WebAssembly, which --jitless does not have.
  * It trusts the host and never the script: what the script can reach is realm.js, and of this file only `onDoor`, by value.
  * Size: the door, the run and its ends share one state.
- * It imports no module of Node that frames.js and isolates.js do not: node:crypto, node:vm and node:process take half of its start.
+ * It imports no module of Node that its neighbours do not: node:crypto and node:process take half of its start.
  * Every way a run ends goes through `run.end`; after a limit or a suspend the isolate is disposed, which no script can catch.
  */
 import { FRAME, SERVED_NONE, encodeFrame, readFrame, servedHash, writeFrame } from "./frames.js";
 import { createIsolates } from "./isolates.js";
+import { lockDown } from "./lockdown.js";
 
 // An error thrown at the edge of the stack would carry this process's file names into the script.
 Error.stackTraceLimit = 0;
@@ -18,10 +19,7 @@ const [addonPath = "", decimalPath = ""] = process.argv.slice(2);
 const addon = { exports: {} };
 process.dlopen(addon, addonPath);
 const isolates = createIsolates(addon.exports.ivm, decimalPath, onDoor);
-// From here on this process reads no file and loads no native code.
-const { permission } = /** @type {any} */ (process);
-permission?.drop?.("fs.read");
-permission?.drop?.("addon");
+const { exit, gc, cpuUsage } = lockDown();
 
 const GARBAGE = 16e6;
 // More stack than a call needs in here.
@@ -47,26 +45,13 @@ function stop(run, code, message, stack) {
 }
 
 let garbage = 0;
-/** @type {(() => void) | null} */
-let gc = null;
 
 /** Large texts on their way through are garbage at once, but V8 does not see their weight here; the watchdog does. @param {number} bytes */
 function collect(bytes) {
   garbage += bytes;
   if (garbage < GARBAGE) return;
   garbage = 0;
-  gc ??= exposeGc();
   gc();
-}
-
-/** @returns {() => void} */
-function exposeGc() {
-  const v8 = process.getBuiltinModule("node:v8");
-  // The flag is on only for this one context: in the script's contexts `gc` could not be deleted.
-  v8.setFlagsFromString("--expose-gc");
-  const found = process.getBuiltinModule("node:vm").runInNewContext("gc");
-  v8.setFlagsFromString("--no-expose-gc");
-  return found;
 }
 
 /** The only function a script can reach. It must not throw: an error would cross with this process's stack. @param {any} run @param {unknown[]} parts */
@@ -137,9 +122,9 @@ function askHost(run, name, params, stack) {
   const at = place(run, stack);
   const served = run.seq === run.history.length + 1 ? run.served : undefined;
   if (!writeFrame(FD, encodeFrame(FRAME.CALL, { seq: run.seq, name, ...(at && { at }), ...(served !== undefined && { served }) }, params)))
-    process.exit(0);
+    exit();
   const frame = readFrame(FD);
-  if (frame === null) process.exit(0);
+  if (frame === null) exit();
   const head = /** @type {any} */ (frame.head);
   switch (frame.kind) {
     case FRAME.VALUE:
@@ -165,7 +150,7 @@ function refuse(run, code, message) {
 
 /** CPU time of this process in ms. */
 function cpuNow() {
-  const { user, system } = /** @type {any} */ (process).threadCpuUsage();
+  const { user, system } = cpuUsage();
   return (user + system) / 1e3;
 }
 
@@ -300,7 +285,7 @@ function runJob(head, body) {
   const end = run.end ?? endOf(run, main, problem);
   if (prepared.runs === 1 && !isolate.isDisposed) prepared.baseHeap = isolate.getHeapStatisticsSync().used_heap_size;
   const last = run.broken || run.inDoor;
-  if (!writeFrame(FD, encodeFrame(FRAME.END, { ...end.head, last }, end.body)) || last) process.exit(0);
+  if (!writeFrame(FD, encodeFrame(FRAME.END, { ...end.head, last }, end.body)) || last) exit();
   return head.sealed && end.head.kind === "result";
 }
 
@@ -352,6 +337,6 @@ isolates.prepareNext(false);
 writeFrame(FD, encodeFrame(FRAME.READY, {}));
 for (;;) {
   const frame = readFrame(FD);
-  if (frame === null) process.exit(0);
+  if (frame === null) exit();
   isolates.prepareNext(runJob(frame.head, frame.body));
 }

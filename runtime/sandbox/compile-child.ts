@@ -10,6 +10,7 @@ import { FRAME, encodeFrame, readFrame, writeFrame } from "./frames.js";
 import { flowOf } from "./flow.ts";
 import { guardsOf } from "./guards.ts";
 import { lintLanguage } from "./language.ts";
+import { lockDown } from "./lockdown.js";
 import { scanText } from "./language-text.ts";
 import { CODE_PREFIX, PARSE_PREFIX, SUFFIX, rewrite } from "./rewrite.ts";
 import { surveyOf } from "./survey.ts";
@@ -18,13 +19,12 @@ import { type Node, createPlaces, parseScript } from "./syntax.ts";
 const FD = 3;
 // Loaded before the right to read files goes: Node loads its stripper at the first call.
 stripTypeScriptTypes("let warm: number = 1");
-const permission = (process as unknown as { permission?: { drop?(scope: string): void } }).permission;
-permission?.drop?.("fs.read");
-permission?.drop?.("addon");
+const own: ReturnType<typeof lockDown> = lockDown();
 
+writeFrame(FD, encodeFrame(FRAME.READY, {}));
 for (;;) {
   const frame = readFrame(FD);
-  if (frame === null) process.exit(0);
+  if (frame === null) own.exit();
   const { source, options } = frame.head as { source: string; options: CompileOptions };
   let result: CompileResult;
   try {

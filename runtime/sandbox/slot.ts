@@ -31,11 +31,10 @@ export function createSlot(options: { jit: boolean }): Slot {
   const ready = new Promise<boolean>((resolve) => {
     const timer = afterAwake(BOOT_MS, () => resolve(false));
     timer.unref();
-    child.listen((frame) => {
+    void child.ready.then((is) => {
       clearInterval(timer);
-      resolve(frame.kind === FRAME.READY);
+      resolve(is);
     });
-    void child.exited.then(() => resolve(false));
   });
   const slot: Slot = {
     warm: null,

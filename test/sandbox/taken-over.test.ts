@@ -16,6 +16,7 @@ function taken(says: Frame[], history: Job["history"] = [], given: DoorAnswer = 
   let killed = false;
   const child: Child = {
     pid: process.pid,
+    ready: Promise.resolve(true),
     exited: new Promise((resolve) => (gone = resolve)),
     alive: () => !killed,
     send: () => {
