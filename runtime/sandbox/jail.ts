@@ -22,9 +22,8 @@ export interface Way {
   reaper: boolean;
 }
 
-/** What bubblewrap reads its filter from, and what it tells the id of the first process inside on. The guard of a server uses 3 and 4. */
+/** What bubblewrap reads its filter from. The guard of a server uses 3 and 4. */
 export const FILTER_FD = 5;
-export const ABOUT_FD = 6;
 
 /** Which way the children of a kind start in this process, once one of them has. */
 export interface Wall {
@@ -96,7 +95,7 @@ const unshared = (): string[] => [
 ];
 
 const PLAIN: Way = { says: "no jail", prefix: [], filter: null, reaper: false };
-const JAIL = "bubblewrap with a filter of system calls";
+export const JAIL = "bubblewrap with a filter of system calls";
 
 /** For the children: what they load and nothing else, read-only, without network, /proc and devices. */
 export function waysOfChild(readable: readonly string[], cwd: string): Way[] {
@@ -114,7 +113,9 @@ export function waysOfChild(readable: readonly string[], cwd: string): Way[] {
       // bubblewrap, without capabilities, may not signal another user's process: there its reaper has to be the first.
       const first = drop ? [] : ["--as-pid-1"];
       const rights = isRoot() ? ["SETUID", "SETGID", "SETPCAP"].flatMap((name) => ["--cap-add", `CAP_${name}`]) : [];
-      const alone = ["--unshare-net", "--unshare-uts", "--new-session", "--die-with-parent", "--info-fd", String(ABOUT_FD)];
+      // No session of its own: it would be scheduled as a group of its own, and each call wait for it (5 times as long at a load of 20).
+      // There is no terminal inside, and the filter refuses the call that would type into one.
+      const alone = ["--unshare-net", "--unshare-uts", "--die-with-parent"];
       const apart = [...unshared(), ...alone, ...first, ...rights];
       const shown = [...shownAt([...readable, process.execPath, ...inside.slice(0, 1)]), "--remount-ro", "/", "--chdir", cwd];
       return { says, prefix: [...limits(CHILD_LIMITS), bwrap, ...apart, ...shown, "--", ...inside], filter, reaper: drop };

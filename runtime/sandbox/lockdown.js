@@ -21,6 +21,7 @@ export function lockDown() {
   const gc = runInNewContext("gc");
   v8.setFlagsFromString("--no-expose-gc");
   const kept = new Set(["Buffer", ...runInNewContext("Object.getOwnPropertyNames(globalThis)")]);
+  kept.delete("console");
   permission?.drop?.("fs.read");
   permission?.drop?.("addon");
   for (const name of Object.getOwnPropertyNames(process)) Reflect.deleteProperty(process, name);

@@ -8,13 +8,13 @@ type Verdict = "allow" | "deny" | "absent" | "kill";
 /** SECCOMP_RET_*: allow; an error, EPERM (1) or ENOSYS (38), after which libc tries the older call; kill the process. */
 const RETURNS: Record<Verdict, number> = { allow: 0x7fff0000, deny: 0x00050001, absent: 0x00050026, kill: 0x80000000 };
 
-/** `bits`: an argument (its low half) that has one of them set is met by `then`, any other by `otherwise`. `one`: it equals one of them. */
+/** `bits`: an argument (its low half) that has one of them set gets `met`, any other `else`. `one`: it equals one of them. */
 interface Judged {
   arg: number;
   bits?: number;
   one?: number[];
-  then: Verdict;
-  otherwise: Verdict;
+  met: Verdict;
+  else: Verdict;
 }
 
 interface Rules {
@@ -69,9 +69,9 @@ export const CHILD: Rules = {
     // Finding and loading its files; pipes and what waits for them.
     ...named("open access faccessat readlink readlinkat getcwd lseek fcntl readv writev poll ppoll eventfd2 pipe2", "allow"),
     ...named("epoll_create1 epoll_ctl epoll_wait epoll_pwait", "allow"),
-    ["ioctl", { arg: 1, one: [TCGETS, FIONBIO, FIOCLEX], then: "allow", otherwise: "deny" }],
+    ["ioctl", { arg: 1, one: [TCGETS, FIONBIO, FIOCLEX], met: "allow", else: "deny" }],
     // Threads, but no processes.
-    ["clone", { arg: 0, bits: CLONE_THREAD, then: "allow", otherwise: "deny" }],
+    ["clone", { arg: 0, bits: CLONE_THREAD, met: "allow", else: "deny" }],
     ...named(
       "set_robust_list set_tid_address rseq sched_getaffinity sched_getparam sched_getscheduler sched_yield exit exit_group",
       "allow",
@@ -97,7 +97,7 @@ export const CHILD: Rules = {
  */
 export const SERVER: Rules = {
   calls: [
-    ["clone", { arg: 0, bits: CLONE_NEW, then: "deny", otherwise: "allow" }],
+    ["clone", { arg: 0, bits: CLONE_NEW, met: "deny", else: "allow" }],
     ["clone3", "absent"],
     ...named(
       "ptrace process_vm_readv process_vm_writev kcmp pidfd_getfd bpf perf_event_open userfaultfd keyctl add_key request_key",
@@ -141,9 +141,9 @@ export function filterFor(rules: Rules, architecture: string = process.arch): Bu
     program.push([JEQ, 0, 1 + 2 * tests.length + 1, number], [LOAD, 0, 0, AT_ARGUMENTS + 8 * rule.arg]);
     for (const [code, value] of tests) {
       program.push([code, 0, 1, value]);
-      answer(rule.then);
+      answer(rule.met);
     }
-    answer(rule.otherwise);
+    answer(rule.else);
   }
   program.push([JGE, 0, 1, NEWER]);
   answer(rules.newer ?? rules.rest);

@@ -1,23 +1,20 @@
 /**
- * The only place that starts sandbox processes, each behind the best wall this machine has (jail.ts).
+ * The children of the sandbox: what each kind may read, and a child from its start behind the best wall this machine has (jail.ts) to its end.
  * A child gets fd 3 and nothing else: no stdin, no output, no environment, no right to read files once it has loaded.
  * It ends when fd 3 closes; on Linux the kernel also kills it when this process dies, for a child stuck in native code.
  */
-import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Socket } from "node:net";
-import { constants } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { FRAME, type Frame, createFrameReader } from "./frames.js";
-import { ABOUT_FD, type Way, giveFilter, wallOf, waysOfChild } from "./jail.ts";
+import { type Wall, type Way, wallOf, waysOfChild } from "./jail.ts";
+import { type Launched, isMissing, launch, signalIn } from "./launch.ts";
 import { LOCKED } from "./lockdown.js";
 
 const require = createRequire(import.meta.url);
 const here = dirname(fileURLToPath(import.meta.url));
-// What a tool says of why it cannot start a child.
-const SAID = 500;
 
 export interface Child {
   /** Of the process that works, inside whatever is around it; watched and counted by it. */
@@ -113,18 +110,18 @@ export function spawnChild(kind: ChildKind): Child {
   let unheard: Buffer[] | null = [];
   let onFrame: (frame: Frame) => void = () => undefined;
   let [gone, killed] = [false, false];
-  let current: Started | null = null;
+  let current: Launched | null = null;
 
-  const launch = (): void => {
+  const begin = (): void => {
     const way = ways[wall.chosen] as Way;
     let blind = false;
     const [command = "", ...args] = [...way.prefix, process.execPath, ...nodeArgs];
-    const started = (current = start(command, args, way));
+    const started = (current = launch(command, args, here, way));
     const ended = (signal: NodeJS.Signals | null, said: string) => {
       started?.socket.destroy();
       // A way that does not work ends by itself before its child is there; one that is killed says nothing about it.
       const refused = blind || signal === null;
-      if (unheard !== null && !killed && refused && wall.giveUp(way, said) && ways[wall.chosen] !== undefined) return launch();
+      if (unheard !== null && !killed && refused && wall.giveUp(way, said) && ways[wall.chosen] !== undefined) return begin();
       gone = true;
       ready.resolve(false);
       exited.resolve(signal);
@@ -134,16 +131,14 @@ export function spawnChild(kind: ChildKind): Child {
     const reader = createFrameReader((frame) => {
       if (unheard === null) return onFrame(frame);
       if (frame.kind !== FRAME.READY) return kill();
-      void started.isInside.then(() => {
-        if (killed) return;
-        // Nothing runs that cannot be watched.
-        blind = started.innermost() === 0;
-        if (blind) return started.kill();
-        wall.keep(way);
-        for (const early of unheard ?? []) started.socket.write(early);
-        unheard = null;
-        ready.resolve(true);
-      });
+      if (killed) return;
+      // Nothing runs that cannot be watched.
+      blind = started.innermost() === 0;
+      if (blind) return started.kill();
+      wall.keep(way);
+      for (const early of unheard) started.socket.write(early);
+      unheard = null;
+      ready.resolve(true);
     }, kind.maxFrame);
     started.socket.on("data", (chunk: Buffer) => {
       // A child that breaks the protocol is not talked to any more.
@@ -156,7 +151,7 @@ export function spawnChild(kind: ChildKind): Child {
     // The exit event tells what there is to know; a reset pipe adds nothing.
     started.socket.on("error", () => unheard === null && kill());
     // A jail tells the signal that ended what was in it as a shell does.
-    started.process.once("exit", (code, signal) => ended(signal ?? signalIn(code), started.said()));
+    started.process.once("exit", (code, signal) => ended(signal ?? signalIn(code), started.said() || `it ended with code ${code}`));
     started.process.once("error", (error: NodeJS.ErrnoException) => ended(isMissing(error) ? null : "SIGKILL", error.message));
     // The child may outlive the need for it without keeping this process alive; a run in progress holds its own timer.
     for (const one of [started.process, ...started.process.stdio.filter((one) => one !== null)]) (one as Socket).unref();
@@ -168,7 +163,7 @@ export function spawnChild(kind: ChildKind): Child {
     current.process.ref();
     current.kill();
   };
-  launch();
+  begin();
   return {
     get pid() {
       return current === null ? 0 : current.innermost() || current.pid;
@@ -187,6 +182,20 @@ export function spawnChild(kind: ChildKind): Child {
   };
 }
 
+/** Starts a child of each kind and ends it: how they run on this machine. */
+export function tryWalls(): Promise<Wall[]> {
+  const kinds = [scriptChild({ jit: false, maxFrame: () => 1 << 20 }), compileChild()];
+  return Promise.all(
+    kinds.map(async (kind) => {
+      const child = spawnChild(kind);
+      await child.ready;
+      child.kill();
+      await child.exited;
+      return wallOf(kind.script);
+    }),
+  );
+}
+
 type GoneListener = (signal: NodeJS.Signals | null) => void;
 const goneListeners = new WeakMap<Child, GoneListener>();
 
@@ -194,101 +203,6 @@ const goneListeners = new WeakMap<Child, GoneListener>();
 export function whenGone(child: Child, listener: GoneListener): void {
   if (!goneListeners.has(child)) void child.exited.then((signal) => goneListeners.get(child)?.(signal));
   goneListeners.set(child, listener);
-}
-
-interface Started {
-  process: ChildProcess;
-  socket: Socket;
-  /** Of what was started here: the program, or what stands around it. */
-  pid: number;
-  /** Once the jail has told of its first process; at once where there is none. */
-  isInside: Promise<void>;
-  /** The process that works; 0 while it is not there, or where the system does not tell. */
-  innermost(): number;
-  said(): string;
-  /** Also what stands around it, in whatever state it is. */
-  kill(): void;
-}
-
-// FILTER_FD and ABOUT_FD stand behind one that is not used.
-const JAILED = ["ignore", "pipe", "pipe"] as const;
-
-/** Null when the machine has no process or file left to give. */
-function start(command: string, args: string[], { filter, prefix, reaper }: Way): Started | null {
-  let child: ChildProcess;
-  try {
-    child = spawn(command, args, {
-      cwd: here,
-      env: { TZ: "UTC", LC_ALL: "C" },
-      stdio: ["ignore", "ignore", prefix.length === 0 ? "ignore" : "pipe", "pipe", ...(filter === null ? [] : JAILED)],
-      windowsHide: true,
-    });
-  } catch {
-    return null;
-  }
-  const stdio = (child.stdio ?? []) as unknown as (Socket | undefined)[];
-  const [, , words, socket] = stdio;
-  const about = stdio[ABOUT_FD];
-  if (socket === undefined || child.pid === undefined) {
-    child.on("error", () => undefined);
-    return null;
-  }
-  let said = "";
-  words?.on("data", (text: Buffer) => (said = (said + text.toString()).slice(0, SAID))).on("error", () => undefined);
-  giveFilter(stdio, filter);
-  const { pid } = child;
-  let [first, working] = about === undefined ? [pid, pid] : [0, 0];
-  const isInside = Promise.withResolvers<void>();
-  if (about === undefined) isInside.resolve();
-  let told = "";
-  about
-    ?.on("error", () => undefined)
-    .on("data", (text: Buffer) => {
-      told += text.toString();
-      first = Number(/"child-pid": (\d+)/.exec(told)?.[1] ?? 0);
-      if (first !== 0) isInside.resolve();
-    });
-  return {
-    process: child,
-    socket,
-    pid,
-    isInside: isInside.promise,
-    innermost: () => (working ||= reaper && first !== 0 ? (childrenOf(first)[0] ?? 0) : first),
-    said: () => said.trim(),
-    kill: () => {
-      // bubblewrap that is killed before it has told its first process to begin leaves it waiting for ever: it is stopped, so that it
-      // starts no other, and what it has started ends before it.
-      if (about !== undefined && child.kill("SIGSTOP")) for (const one of new Set([...childrenOf(pid), first])) killNow(one);
-      child.kill("SIGKILL");
-    },
-  };
-}
-
-function killNow(pid: number): void {
-  try {
-    if (pid !== 0) process.kill(pid, "SIGKILL");
-  } catch {
-    // It has ended already.
-  }
-}
-
-function signalIn(code: number | null): NodeJS.Signals | null {
-  const number = (code ?? 0) - 128;
-  return (Object.entries(constants.signals).find(([, one]) => one === number)?.[0] ?? null) as NodeJS.Signals | null;
-}
-
-/** There is no such program, or it may not be started: trying again helps nobody. */
-function isMissing({ code }: NodeJS.ErrnoException): boolean {
-  return code === "ENOENT" || code === "EACCES" || code === "EPERM";
-}
-
-/** Empty where the system does not tell. */
-function childrenOf(pid: number): number[] {
-  try {
-    return readFileSync(`/proc/${pid}/task/${pid}/children`, "latin1").split(" ").filter(Boolean).map(Number);
-  } catch {
-    return [];
-  }
 }
 
 /** isolated-vm's own loader reads files that a child under --permission may not; the prebuilt file is loaded directly. */

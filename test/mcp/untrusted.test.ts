@@ -1,32 +1,27 @@
 /** What a tool server that nobody has called trusted finds of this machine, tried from inside. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { wayOfServer } from "../../runtime/sandbox/jail.ts";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { whyNoJail } from "../../tools/system-tools.ts";
 import { folder, hostile, run } from "./pool.ts";
 
 const CLASSES = ", tools: {get_invoice: {class: read}, pay_invoice: {class: mutate}}";
-const jailed = process.platform === "linux" && (await wayOfServer(process.cwd())).filter !== null;
+const noJail = whyNoJail();
 
-describe.runIf(jailed)("in the jail", () => {
-  const [state, secret] = [process.env["XDG_STATE_HOME"], join(folder(), "state")];
-  beforeAll(() => {
-    mkdirSync(join(secret, "cleared"), { recursive: true });
-    writeFileSync(join(secret, "cleared/key.pem"), "private");
-    process.env["XDG_STATE_HOME"] = secret;
-  });
-  afterAll(() => {
-    if (state === undefined) delete process.env["XDG_STATE_HOME"];
-    else process.env["XDG_STATE_HOME"] = state;
-  });
-
+describe("in the jail", () => {
+  beforeEach(({ skip }) => skip(noJail !== null, noJail ?? ""));
+  afterEach(() => void vi.unstubAllEnvs());
   const probed = async (trusted: boolean) => {
     const bad = hostile("probe", CLASSES, 10_000, { trusted });
+    const state = folder();
+    vi.stubEnv("XDG_STATE_HOME", state);
+    mkdirSync(join(state, "cleared"));
+    writeFileSync(join(state, "cleared/key.pem"), "private");
     mkdirSync(join(bad.dir, ".cleared"));
     mkdirSync(join(bad.dir, ".git/hooks"), { recursive: true });
     writeFileSync(join(bad.dir, ".cleared/approver.key"), "private");
     writeFileSync(join(bad.dir, "trust.yaml"), "plugins: []\n");
-    const given = { dir: bad.dir, pid: process.pid, secret: join(secret, "cleared/key.pem") };
+    const given = { dir: bad.dir, pid: process.pid, secret: join(state, "cleared/key.pem") };
     const told = (await run(bad.trust, bad).call("bad/get_invoice", given)).result as Record<string, unknown>;
     return { told, dir: bad.dir };
   };
