@@ -4,7 +4,9 @@ import { primitives } from "../../../primitives/index.ts";
 import { formatAt, toWire } from "../../errors.ts";
 import type { Git } from "../../ports.ts";
 import { createRegistry, loadPlugins, pluginName } from "../../registry.ts";
+import { JAIL, TOOLS, wayOfServer } from "../../sandbox/jail.ts";
 import { createSandbox } from "../../sandbox/pool.ts";
+import { tryWalls } from "../../sandbox/spawn.ts";
 import { type Trust, configKeys, configValue, limitsFor } from "../../workspace/config.ts";
 import { createGit } from "../../workspace/git.ts";
 import { createImportFolder } from "../../workspace/import-folder.ts";
@@ -55,7 +57,6 @@ export async function run(at: Invocation): Promise<number> {
       say("plugin", toWire(error).message, TRUST, false);
     }
   }
-  for (const [name, { command, url }] of Object.entries(trust.mcp)) say("tool server", `${name}: ${url ?? command}`, TRUST);
   await lookAtSecrets(dir, trust, say);
   const git = await createGit(dir, { branch: () => config.branch });
   try {
@@ -70,13 +71,7 @@ export async function run(at: Invocation): Promise<number> {
     await git.close();
   }
   say("node", process.version, "the project's own");
-  say(
-    "sandbox jail",
-    process.platform === "linux"
-      ? "child process with Node's permission model, no jail around it"
-      : "child process with Node's permission model; memory is watched by the isolate's limit only",
-    process.platform,
-  );
+  await lookAtWalls(dir, trust, say);
   for (const tool of ["hledger", "ledger"]) {
     const found = spawnSync(tool, ["--version"], { encoding: "utf8", timeout: 5000 });
     say(
@@ -93,6 +88,30 @@ export async function run(at: Invocation): Promise<number> {
   for (const line of table(lines.map((one) => [one.ok ? output.green("ok") : output.red("!!"), one.what, one.value, output.dim(one.from)])))
     output.line(line);
   return lines.every((one) => one.ok) ? 0 : 2;
+}
+
+const GET_BWRAP = "`apt install bubblewrap` (dnf, pacman, zypper and apk know the same name)";
+const ALLOW_IT =
+  "It needs user namespaces: a container must be allowed them from outside; Ubuntu forbids them by kernel.apparmor_restrict_unprivileged_userns, others by user.max_user_namespaces";
+
+/** What stands around scripts and around tool servers that nobody has called trusted, what is missing, and how to get it. */
+async function lookAtWalls(dir: string, trust: Trust, say: Say): Promise<void> {
+  const hold = setInterval(() => undefined, 1000);
+  const walls = await tryWalls().finally(() => clearInterval(hold));
+  for (const [i, { says, failures }] of walls.entries()) {
+    say(i === 0 ? "sandbox" : "sandbox, parsers", `a process with Node's permission model; ${says}`, process.platform);
+    for (const failure of i === 0 ? failures : [])
+      say("sandbox", `did not work: ${failure}${failure.startsWith(JAIL) ? `. ${ALLOW_IT}` : ""}`, process.platform);
+  }
+  if (process.platform !== "linux") say("sandbox", "its memory is watched by the isolate's own limit only", process.platform);
+  else if (TOOLS.bwrap === null) say("bubblewrap", `not installed: ${GET_BWRAP}; scripts run without the second wall`, "/usr/bin");
+  for (const name of process.platform === "linux" ? (["setpriv", "prlimit"] as const) : [])
+    if (TOOLS[name] === null) say(name, "not installed: `apt install util-linux`; the sandbox runs without what it takes away", "/usr/bin");
+  for (const [name, { command, url, plain, trusted }] of Object.entries(trust.mcp)) {
+    const way = command === undefined || trusted ? null : await wayOfServer(dir);
+    const how = way === null ? "" : way.filter === null ? `; untrusted, ${way.says}: it can read .cleared` : `; untrusted, in ${way.says}`;
+    say("tool server", `${name}: ${url ?? plain ?? command}${how}`, TRUST);
+  }
 }
 
 /** Each secret that trust.yaml names: is it stored? */
