@@ -104,8 +104,12 @@ test("what code writes is read back as it was, with nothing in it that a reviewe
   const receipt = { file: nasty, hash: "0".repeat(64), dialect: "d", account: "a", currency: "USD", rows: 1, new: 1, known: 0, twin: 0 };
   const whole = {
     ...receipt,
-    refused: [{ line: 1, code: "X", message: "MОSCOW" }],
+    // More than a person would write: the receipt of a large statement that was read with another bank's dialect.
+    refused: Array.from({ length: 24_000 }, (_, i) => ({ line: i + 1, code: "X", message: `MОSCOW, [${i}]: {no}, -1, *2, &3, !4` })),
     unbooked: [nasty],
+    asked: [],
+    removed: [],
+    record: { stated: [], booked: {}, known: [], same: {}, left_out: [] },
     opening: null,
     closing: null,
     gap: null,
