@@ -12,6 +12,7 @@ import { expect } from "vitest";
 import { run as demo } from "../../runtime/cli/commands/demo.ts";
 import { asked, decideCard, signAs } from "../../runtime/cli/decide.ts";
 import { type Host, openHost } from "../../runtime/cli/host.ts";
+import { editCalls } from "../../runtime/engine/edits.ts";
 import type { Card, Json, RunRecord, VerifiedWrite } from "../../runtime/ports.ts";
 
 const as = (text: string): string => text;
@@ -89,12 +90,15 @@ export async function answer(
   { id }: RunRecord,
   decision: "approved" | "rejected" = "approved",
   by: Person | "Pat" = "Mo",
+  /** Parameters of the calls to change, by path. */
+  sets: Readonly<Record<string, string>> = {},
 ): Promise<RunRecord> {
   const card = gateOf(at, { id } as RunRecord);
+  const said = Object.keys(sets).length === 0 ? { decision } : { decision: "edited" as const, calls: editCalls(card.calls, sets) };
   const before = process.env["CLEARED_KEY"];
   if (by !== "Pat") process.env["CLEARED_KEY"] = join(at.dir, `.cleared/${by}.key`);
   try {
-    await decideCard(at.host, signAs(at.dir, at.host.trust, { ...asked(card), decision, at: at.host.clock.now() }));
+    await decideCard(at.host, signAs(at.dir, at.host.trust, { ...asked(card), ...said, at: at.host.clock.now() }));
   } finally {
     if (before === undefined) delete process.env["CLEARED_KEY"];
     else process.env["CLEARED_KEY"] = before;
