@@ -46,4 +46,4 @@ notify_send({ to: manager.email, subject: `${name} leaves`, text, urgent: due, k
 if (!due) schedule_run({ agent: "hr_offboarding", at: revoke_on, input: { employee_id }, key: employee_id });
 const access = { status: due ? "revoked" : "scheduled", on: revoke_on, by };
 const handover = owned.map((one) => one.name);
-({ access, systems, equipment: { to_return: returns }, final_pay: final === undefined ? payout : final.params.amount, handover, handed_to: manager.name, summary });
+({ access, systems, equipment: { to_return: returns }, final_pay: final?.params.amount ?? payout, handover, handed_to: manager.name, summary });

@@ -39,7 +39,7 @@ const reason = `${breach.downtime_minutes} minutes down in ${period}, ${breach.a
 const calls = owed ? [{ tool: "erp/apply_credit", params: { contract_id, period, amount: credit, reason } }] : [];
 const title = `Credit ${credit} on ${contract_id} for ${period}? ${reason}`;
 const { by, calls: made } = script_run("carry_out", { title, calls, ask: !verdict.passed, details: { ...breach, quarter_total: quarterWith(credit), breaches_in_quarter } });
-const credited = owed ? made[0].params.amount : "0.00";
+const credited = made[0]?.params.amount ?? "0.00";
 fsm_enter("SCHEDULE_NOTIFY");
 const summary = owed
   ? `${contract_id}, ${period}: ${credited} credited by ${by}; ${reason}`
@@ -49,7 +49,7 @@ notify_send({ to: owner.email, subject: `Service credit ${contract_id} ${period}
   credit: credited,
   breach: { ...breach, uptime_pct: uptime.uptime_pct },
   customer: contract.party_id,
-  quarter_total: quarterWith(owed ? credited : credit),
+  quarter_total: quarterWith(made[0]?.params.amount ?? credit),
   approved_by: by,
   summary,
 });

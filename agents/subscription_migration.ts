@@ -46,7 +46,7 @@ for (const title of questions) {
 const title = `All of it, now: ${calls.length} steps that cannot be taken back?`;
 const { by, calls: made } = script_run("carry_out", { title, calls, ask: true, details: { bill, lost } });
 const billed = made.find((call: any) => call.params.amount !== undefined)?.params.amount ?? "0.00";
-const charged = new Decimal(net).isNegative() && billed !== "0.00" ? `-${billed}` : billed;
+const charged = made.some((call: any) => call.tool === "erp/refund_customer") ? `-${billed}` : billed;
 const begins = made[0].params.effective_on;
 fsm_enter("SCHEDULE_NOTIFY");
 const summary = `${subscription_id} is on ${to.name} from ${begins}; billed ${charged}; features lost: ${names(lost)}; confirmed five times, last by ${by}`;

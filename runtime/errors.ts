@@ -56,6 +56,10 @@ export const CODES = {
       "An operator is used on money, which is text or a Decimal.",
       "Use .plus, .minus, .times, .div, .lt, .gt or .eq of Decimal.",
     ],
+    SCRIPT_PLANNED: [
+      "After a gate the script uses an amount as it planned it, which a person may have changed.",
+      "Take the amount from the calls that approval_wait, or the script that asks, answers.",
+    ],
     CHECK_HIDDEN_BRANCH: [
       "An act hangs on a certain day or on one odd value, so that trials of the script hardly meet it.",
       "Ask a person there with approval_wait, or keep the value in config.yaml `settings:`; a remark needs nothing but a look.",

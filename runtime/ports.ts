@@ -313,6 +313,8 @@ export interface CardDraft {
   state?: string;
   /** The approval brief, as document_build makes it. */
   brief?: Json;
+  /** The calls belong together and can only be approved as they are. */
+  fixed?: true;
   /** For a form: what is asked for, by field, as in a header's `input:`. */
   fields?: Json;
   /** While it is open, those who may decide are reminded every so many ms. */
@@ -846,6 +848,8 @@ export interface Compiled {
   flow: { main: Flow; functions: Flow[] };
   /** Branches that are taken only on a day or for one odd value, with the calls in them. */
   guards?: { at: At; on: string; calls: number[] }[];
+  /** Uses, after a gate, of a value that its calls have under `key` (sandbox/planned.ts). */
+  planned?: { at: At; name: string; key: string }[];
 }
 
 /**

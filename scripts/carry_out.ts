@@ -5,6 +5,7 @@ input:
   title: {type: string, required: true}
   calls: {type: list, required: true}
   ask: {type: boolean, required: true}
+  fixed: {type: boolean, default: false}
   details: {type: object}
 */
 // Answers {by, calls, answers}: who said yes, the calls as approved, and what each answered. What is told afterwards comes from these calls.

@@ -89,6 +89,11 @@ function assertEdit(card: CardDraft, decision: Decision): void {
   const calls = decision.calls ?? [];
   const kept = calls.length === card.calls.length && calls.every((call, i) => call.tool === card.calls[i]?.tool);
   if (!kept || card.kind !== "approval") throw new ClearedError("USAGE", `Only the parameters of the calls of an approval can be changed.`);
+  if (card.fixed === true)
+    throw new ClearedError(
+      "USAGE",
+      `The figures of "${card.title}" depend on each other and cannot be changed here. Reject it, correct what they come from, and start the run again.`,
+    );
   if (changesIn(card.calls, calls).length === 0) throw new ClearedError("USAGE", `Nothing is changed. Approve the card as it is.`);
   if (levelsOf(card).length === 0) return;
   for (const [i, call] of calls.entries()) {

@@ -12,6 +12,7 @@ import { guardsOf } from "./guards.ts";
 import { lintLanguage } from "./language.ts";
 import { lockDown } from "./lockdown.js";
 import { scanText } from "./language-text.ts";
+import { plannedOf } from "./planned.ts";
 import { CODE_PREFIX, PARSE_PREFIX, SUFFIX, rewrite } from "./rewrite.ts";
 import { surveyOf } from "./survey.ts";
 import { type Node, createPlaces, parseScript } from "./syntax.ts";
@@ -85,7 +86,8 @@ function compile(source: string, { file, blob, lint, primitives, survey: keys }:
   const { main, functions, given } = flowOf(body, found.sites);
   const calls = found.calls.map((call, i) => ({ ...call, given: given[i] ?? {} }));
   const guards = guardsOf(body, found.sites, place);
-  const compiled = { file, blob, ...rewritten, scripts: found.scripts, calls, flow: { main, functions }, guards };
+  const planned = plannedOf(body, found.sites, place);
+  const compiled = { file, blob, ...rewritten, scripts: found.scripts, calls, flow: { main, functions }, guards, planned };
   if (keys === undefined) return { compiled, findings: [] };
   const line = (offset: number): number => place(offset).line ?? 1;
   return { compiled, findings: [], survey: surveyOf(body, { text: wrapped, sites: found.sites, line, keys, primitives }) };
