@@ -299,6 +299,7 @@ function assemble(parts: Parts): Omit<Host, "close"> {
     limits: async (run) => limitsFor(trust, run.agent),
     authority: async (run) => createAuthority(trust.people, (await config(git.tree(run.pin.commit))).policy),
     standing: createStanding({
+      database,
       trust,
       clock,
       config: (run) => config(git.tree(run.pin.commit)),
