@@ -277,8 +277,12 @@ export const CODES = {
       "Allow it in trust.yaml under addresses:, or name the server under mcp:.",
     ],
     TRUST_CHANGED: [
-      "trust.yaml changed since a person last confirmed it.",
-      "Read the change, then confirm with `cleared start --accept-trust`.",
+      "Nobody has confirmed trust.yaml, and the code it names, as they are on this machine now.",
+      "Read what `cleared trust` shows, and confirm it there; in a script: `cleared trust --accept-trust`.",
+    ],
+    FOLDER_UNSAFE: [
+      "A folder whose content is believed could have been written by somebody else.",
+      "Do what the message says to the folder it names, then try again.",
     ],
     JOURNAL_CLOSED: ["The entry lies in a closed period.", "Date the entry after the day in config.yaml `closed_through`."],
     RUN_PAUSED: [
@@ -321,7 +325,7 @@ export const CODES = {
     ],
     APPROVAL_IDENTITY: [
       "The person deciding is not proven by a key this shell holds.",
-      "Decide as a person from trust.yaml whose key is in this workspace.",
+      "Decide as a person of trust.yaml whose key you hold; `cleared doctor` says where it lies.",
     ],
     WEBHOOK_REFUSED: [
       "A webhook is not signed as trust.yaml says, is too old, or was used before.",

@@ -63,6 +63,7 @@ export interface Decided {
 
 /** @throws CARD_UNKNOWN, CARD_CLOSED, APPROVAL_*, RUN_INPUT, USAGE, GIT_STATE, JOURNAL_* */
 export async function decideCard(host: Host, decision: Decision): Promise<Decided> {
+  host.assertTrust();
   verifyDecision(decision, host.trust.people);
   const card = host.cards.get(decision.card);
   if (card === null) throw new ClearedError("CARD_UNKNOWN", `There is no card ${decision.card}. \`cleared queue\` lists the open ones.`);

@@ -5,7 +5,7 @@ import type { Report } from "../proposals/types.ts";
 import { withApi } from "./connect.ts";
 import { asked, signAs } from "./decide.ts";
 import { findWorkspace } from "./find.ts";
-import { readLocal } from "./local.ts";
+import { assertConfirmed, readLocal } from "./local.ts";
 import { withStore } from "./look.ts";
 import type { Invocation } from "./commands.ts";
 import { cardLines, parseJson, runLine } from "./text.ts";
@@ -19,7 +19,9 @@ export async function decideAll(
 ): Promise<number> {
   const { output } = at;
   const dir = findWorkspace(at.dir);
-  const { trust } = readLocal(dir);
+  const local = readLocal(dir);
+  assertConfirmed(local);
+  const { trust } = local;
   const ids = cards.map((card) => {
     if (!/^\d{1,9}$/.test(card)) throw new ClearedError("USAGE", `"${card}" is not a card's number; \`cleared queue\` shows them.`);
     return Number(card);

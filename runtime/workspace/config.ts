@@ -265,9 +265,20 @@ export function parseConfig(source: string, cache?: DiskCache): Config {
   return { ...checked, raw: (yaml.value ?? {}) as Json };
 }
 
+/** trust.yaml checked, and the value as written, which `trustOf` checks again. Never read from a cache. @throws CONFIG_INVALID at file:line */
+export function readTrust(source: string): { trust: Trust; value: Json } {
+  const yaml = readYaml(source, TRUST_SOURCE);
+  return { trust: checkYaml(yaml, trustSchema, TRUST_SOURCE), value: (yaml.value ?? {}) as Json };
+}
+
 /** @throws CONFIG_INVALID at file:line */
-export function parseTrust(source: string, cache?: DiskCache): Trust {
-  return checkYaml(readYaml(source, { ...TRUST_SOURCE, cache }), trustSchema, TRUST_SOURCE);
+export function parseTrust(source: string): Trust {
+  return readTrust(source).trust;
+}
+
+/** A value of `readTrust`; `{}` gives the defaults: no code, no people, no address. @throws CONFIG_INVALID */
+export function trustOf(value: Json): Trust {
+  return checkYaml({ value, at: () => ({ file: TRUST }) }, trustSchema, TRUST_SOURCE);
 }
 
 /** The limits of one agent: its own, else the workspace's, else the defaults. */

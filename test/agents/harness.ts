@@ -14,6 +14,7 @@ import { asked, decideCard, signAs } from "../../runtime/cli/decide.ts";
 import { type Host, openHost } from "../../runtime/cli/host.ts";
 import { editCalls } from "../../runtime/engine/edits.ts";
 import type { Card, Json, RunRecord, VerifiedWrite } from "../../runtime/ports.ts";
+import { confirm } from "../confirm.ts";
 
 const as = (text: string): string => text;
 const nothing = (): void => undefined;
@@ -50,6 +51,7 @@ export async function business(change: (trust: string) => string = (trust) => tr
 }
 
 export async function open(dir: string): Promise<Host> {
+  confirm(dir);
   const host = await openHost(dir, { mode: "owner", onError: () => undefined });
   opened.add(host);
   return host;

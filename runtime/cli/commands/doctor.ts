@@ -1,5 +1,6 @@
 /** `cleared doctor`: each key in force and where it comes from, plugins, tool servers and secrets, the sandbox, outside tools, the repository. */
 import { spawnSync } from "node:child_process";
+import { join } from "node:path";
 import { primitives } from "../../../primitives/index.ts";
 import { formatAt, toWire } from "../../errors.ts";
 import type { Git } from "../../ports.ts";
@@ -9,16 +10,22 @@ import { createSandbox } from "../../sandbox/pool.ts";
 import { tryWalls } from "../../sandbox/spawn.ts";
 import { type Trust, configKeys, configValue, limitsFor } from "../../workspace/config.ts";
 import { createGit } from "../../workspace/git.ts";
+import { assertUntracked } from "../../workspace/git-staged.ts";
 import { createImportFolder } from "../../workspace/import-folder.ts";
-import { CONFIG, IMPORT, TRUST } from "../../workspace/layout.ts";
+import { CONFIG, IMPORT, KEY, STATE, TRUST } from "../../workspace/layout.ts";
+import { userState } from "../../workspace/own-folders.ts";
 import { openSecrets } from "../../workspace/secrets.ts";
 import { createAgents } from "../agents-at-head.ts";
 import { findingsOf } from "../check-source.ts";
 import { findWorkspace } from "../find.ts";
-import { readLocal } from "../local.ts";
+import { holdersHere } from "../identity.ts";
+import { WHY, readLocal } from "../local.ts";
 import type { Invocation } from "../commands.ts";
 import { table } from "../output.ts";
 import { connectSocket } from "../socket.ts";
+
+// What a server that runs as this user can reach is its own choice; trust.yaml and the classes of its tools hold it, nothing else.
+const UNHELD = ", not trusted, yet nothing keeps it from reading .cleared and your key: there is no jail around it";
 
 type Say = (what: string, value: unknown, from: string, ok?: boolean) => void;
 
@@ -32,7 +39,8 @@ interface Line {
 export async function run(at: Invocation): Promise<number> {
   const { output } = at;
   const dir = findWorkspace(at.dir);
-  const { config, trust } = readLocal(dir);
+  const { config, trust, unconfirmed } = readLocal(dir);
+  await assertUntracked(dir, [STATE]);
   const lines: Line[] = [];
   const say: Say = (what, value, from, ok = true) =>
     void lines.push({ what, value: typeof value === "string" ? value : JSON.stringify(value), from, ok });
@@ -41,6 +49,18 @@ export async function run(at: Invocation): Promise<number> {
     const value = configValue(config.raw, key);
     if (typeof value !== "object" || value === null || Array.isArray(value)) say(key, value, CONFIG);
   }
+  say(
+    TRUST,
+    unconfirmed === null ? "confirmed by a person of this machine" : `${WHY[unconfirmed]}: \`cleared trust\``,
+    userState(),
+    unconfirmed === null,
+  );
+  for (const { person, file } of holdersHere(dir, trust))
+    say(
+      "your key",
+      `${person.name}${file === join(dir, KEY) ? ", inside the workspace: whoever copies it has your key. `cleared trust` moves it" : ""}`,
+      file,
+    );
   const defaults = limitsFor({ ...trust, limits: { agents: {} } }, "");
   for (const [key, value] of Object.entries(limitsFor(trust, "")))
     say(`limits.${key}`, value, value === defaults[key as keyof typeof defaults] ? "default" : TRUST);

@@ -2,16 +2,15 @@
  * `cleared start`: own the workspace. Triggers run, the status page is served, commands are answered over the socket, until Ctrl-C
  * or SIGTERM ends everything once.
  */
-import { createHash } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { getFact, setFact, unsettledProposals } from "../../engine/cards.ts";
+import { unsettledProposals } from "../../engine/cards.ts";
 import { Database } from "../../engine/database.ts";
 import { openPauses, pauseOf } from "../../engine/pauses.ts";
 import { ClearedError, toWire } from "../../errors.ts";
 import type { RunRecord } from "../../ports.ts";
 import { type Triggers, startTriggers } from "../../triggers/index.ts";
 import { serveWeb } from "../../web/serve.ts";
+import { keepConfirmation, lookAtTrust } from "../../workspace/confirmation.ts";
 import { STORE } from "../../workspace/layout.ts";
 import { tellAlerts } from "../alerts.ts";
 import { createApi } from "../api.ts";
@@ -20,7 +19,6 @@ import { findWorkspace } from "../find.ts";
 import { createFacts } from "../facts.ts";
 import { keepGuarding } from "../guarding.ts";
 import type { Host } from "../host.ts";
-import { pluginFiles, pluginName } from "../../registry.ts";
 import { readLocal } from "../local.ts";
 import { keepChecking } from "../marks.ts";
 import { filePorts, importing, inTurn } from "../file-ports.ts";
@@ -34,7 +32,7 @@ import { receiptLines, runLine, toCount } from "../text.ts";
 import { keepUp } from "../upkeep.ts";
 import { wakeWaiting } from "../wake.ts";
 
-const CONFIRMED = "trust.yaml";
+const LOOK_MS = 1000;
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
 export async function run(at: Invocation, _: (string | string[] | undefined)[], options: Record<string, unknown>): Promise<number> {
@@ -56,6 +54,7 @@ export async function run(at: Invocation, _: (string | string[] | undefined)[], 
 async function own(at: Invocation, options: Record<string, unknown>, wanted: { stop: boolean }): Promise<number> {
   const { output } = at;
   const dir = findWorkspace(at.dir);
+  if (options["acceptTrust"] === true) keepConfirmation(dir, lookAtTrust(dir));
   const { config } = readLocal(dir);
   const port = options["port"] === undefined ? config.web.port : toCount(options["port"], "--port", 65_535);
   const ended = Promise.withResolvers<number>();
@@ -66,7 +65,7 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
   let guarding: ReturnType<typeof keepGuarding> | undefined;
   let upkeep: ReturnType<typeof keepUp> | undefined;
   const opened = await openOwner(dir, {
-    confirm: (database) => confirmTrust(database, dir, options["acceptTrust"] === true),
+    onTrustChanged: (error) => ended.reject(error),
     onError: say,
     onLost: () =>
       ended.reject(new ClearedError("OWNER_FENCED", "Another process has taken this workspace over while this one stood still.")),
@@ -152,10 +151,18 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
     closing.push(() => checking.stop());
     const keeping = (upkeep = keepUp(host, say));
     closing.push(() => keeping.stop());
+    const looking = setInterval(() => {
+      try {
+        host.assertTrust();
+      } catch {
+        // It has told `ended`.
+      }
+    }, LOOK_MS);
+    closing.push(async () => clearInterval(looking));
+    await tellAlerts(at);
     output.result({ dir, url: web.url, pid: process.pid });
     output.line(`${output.bold(config.business.name)}  ${web.url}`);
     output.line(`Watching ${dir}; Ctrl-C stops.`);
-    tellAlerts(at);
     return await ended.promise;
   } finally {
     // What cannot be closed because the workspace is another's now is no reason to leave the rest open.
@@ -167,23 +174,6 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
 
 function isFenced(error: unknown): boolean {
   return error instanceof ClearedError && error.code === "OWNER_FENCED";
-}
-
-/** Plugins are code with all rights of this process: what may be loaded is confirmed by a person, by content. @throws TRUST_CHANGED */
-function confirmTrust(database: Database, dir: string, accept: boolean): void {
-  const { trust, trustText } = readLocal(dir);
-  const digest = createHash("sha256").update(trustText);
-  for (const file of pluginFiles(dir, trust.plugins)) if (existsSync(file)) digest.update(readFileSync(file));
-  const now = digest.digest("hex");
-  const confirmed = getFact(database, CONFIRMED);
-  if (confirmed === now) return;
-  if (!accept && (confirmed !== null || trust.plugins.length > 0)) {
-    throw new ClearedError(
-      "TRUST_CHANGED",
-      `trust.yaml${trust.plugins.length === 0 ? "" : ` or a plugin (${trust.plugins.map(pluginName).join(", ")})`} is not what a person last confirmed here. Read it, then confirm with \`cleared start --accept-trust\`.`,
-    );
-  }
-  setFact(database, CONFIRMED, now);
 }
 
 /** ` (process 1234)` of the owner the store names. */
