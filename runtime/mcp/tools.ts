@@ -5,7 +5,7 @@
  */
 import { ClearedError, didYouMean } from "../errors.ts";
 import type { Call, Json, ToolInfo, Tools } from "../ports.ts";
-import { classify } from "../tools/classify.ts";
+import { classIn, classify, lacksClass } from "../tools/classify.ts";
 import { findTools } from "../tools/find.ts";
 import { fetchAll } from "../tools/pages.ts";
 import { recoveredRead } from "../tools/recover.ts";
@@ -114,8 +114,9 @@ export function createTools({ trust, dir, secrets, resolve }: ToolsOptions): Too
     const offerOf = (name: string, listed: ListedTool[], spec: Server["spec"]): Offer => ({
       raw: new Map(listed.map((one) => [one.name, one])),
       infos: listed.map((one) => {
-        const declared = Object.hasOwn(spec.tools, one.name) ? spec.tools[one.name]?.class : undefined;
-        const { class: kind, why } = classify(one.name, { declared, annotations: one.annotations, trusted: spec.trusted });
+        const { annotations } = one;
+        const { class: kind, why } =
+          name === GIVEN ? classify(one.name, { annotations, trusted: false }) : classIn(spec, one.name, annotations);
         const [description, input_schema] = [redactor.text(one.description), redactor.json(one.input_schema)];
         return { tool: `${name}/${one.name}`, server: name, name: one.name, description, input_schema, class: kind, why };
       }),
@@ -134,7 +135,14 @@ export function createTools({ trust, dir, secrets, resolve }: ToolsOptions): Too
     const get = async (tool: string, abort = quiet): Promise<ToolInfo> => {
       const [name] = split(tool);
       const found = name === null ? undefined : (await offer(name, abort)).infos.find((one) => one.tool === tool);
-      if (found !== undefined) return sameClass(found);
+      if (found !== undefined) {
+        const lacks = name === GIVEN ? null : lacksClass((await server(found.server)).spec, found.name);
+        if (lacks === null) return sameClass(found);
+        throw new ClearedError(
+          "TOOL_REFUSED",
+          `${tool} cannot be called: ${lacks}. A person writes it into trust.yaml: mcp: {${found.server}: {tools: {${found.name}: {class: read}}}}, or compute, or mutate.`,
+        );
+      }
       const there = (name === null ? await list() : (await offer(name, abort)).infos).map((one) => one.tool);
       const near = didYouMean(tool, there) || didYouMean(`${name ?? there[0]?.split("/")[0]}/${tool}`, there);
       throw new ClearedError("TOOL_UNKNOWN", `There is no tool "${tool}".${near} mcp_list shows what is offered.`);

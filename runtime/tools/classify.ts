@@ -56,6 +56,30 @@ export function nameWords(name: string): string[] {
 /** One spelling for names that are the same words: pageToken, page-token -> page_token. */
 export const spelled = (name: string): string => nameWords(name).join("_");
 
+/** What trust.yaml says of a server, as far as the classes of its tools go. */
+export interface Declared {
+  trusted: boolean;
+  tools: Readonly<Record<string, { class?: ToolClass | undefined; verify?: { read: string } | undefined } | undefined>>;
+}
+
+/** The class that trust.yaml gives a tool: its own, or that of a tool others are read back by. */
+function declaredIn({ tools }: Declared, name: string): ToolClass | undefined {
+  const own = Object.hasOwn(tools, name) ? tools[name]?.class : undefined;
+  return own ?? (Object.values(tools).some((one) => one?.verify?.read === name) ? "read" : undefined);
+}
+
+/** Why a tool cannot be called before trust.yaml gives it a class: neither its name nor its server proves what it does. Null: it can be. */
+export function lacksClass(server: Declared, name: string): string | null {
+  return server.trusted || declaredIn(server, name) !== undefined ? null : "its server is not trusted, and trust.yaml gives it no class";
+}
+
+/** Class of a tool of a server that trust.yaml names. */
+export function classIn(server: Declared, name: string, annotations?: ToolHints["annotations"]): { class: ToolClass; why: string } {
+  const why = lacksClass(server, name);
+  if (why !== null) return { class: "mutate", why };
+  return classify(name, { declared: declaredIn(server, name), annotations, trusted: server.trusted });
+}
+
 /** Class of a tool by its own name (without the server's), and in words what decided. */
 export function classify(name: string, hints: ToolHints): { class: ToolClass; why: string } {
   const { declared, annotations, trusted } = hints;

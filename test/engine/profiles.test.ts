@@ -98,7 +98,12 @@ describe("profiles", () => {
     const tool = 'approvals: {default: {mode: "tool:boss/sign_off", up_to: "10.00", currency: USD}}\n';
     const { one, opened } = await made(TEAM, tool);
     await close(opened);
-    one.write("trust.yaml", one.read("trust.yaml").replace(/^mcp: \{\}.*$/m, `mcp: {boss: {plain: "http://127.0.0.1:${port}"}}`));
+    one.write(
+      "trust.yaml",
+      one
+        .read("trust.yaml")
+        .replace(/^mcp: \{\}.*$/m, `mcp: {boss: {plain: "http://127.0.0.1:${port}", tools: {sign_off: {class: mutate}}}}`),
+    );
     const again = await host(one);
     try {
       for (const amount of ["1.00", "2.00", "3.00", "4.00", "5.00", "6.00", "10.01"]) {

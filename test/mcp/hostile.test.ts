@@ -186,7 +186,7 @@ test("over HTTP: HTML, a wrong status, a redirect and a broken answer are told a
     }
     return void response.writeHead(Number(mode), { "content-type": "application/json" }).end('{"message":"no"}');
   });
-  const { call } = run(`mcp: {far: {url: "${url}/mcp", timeout_ms: 4000}}`);
+  const { call } = run(`mcp: {far: {url: "${url}/mcp", timeout_ms: 4000, tools: {get_x: {class: read}, pay_x: {class: mutate}}}}`);
   const met = async (how: string): Promise<unknown[]> => {
     mode = how;
     calls = 0;

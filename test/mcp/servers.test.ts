@@ -117,8 +117,8 @@ test("a bearer token and an OAuth client of trust.yaml go to their server, and t
   ];
   const { call } = run(
     `mcp:
-  one: {url: "${bearer}/mcp", headers: {Authorization: "Bearer secret:crm"}}
-  two: {url: "${oauth}/mcp", headers: {X-Extra: "secret:crm"}, oauth: {client_id: me, client_secret: "secret:client", token_url: "${issuer}/oauth/token"}}
+  one: {url: "${bearer}/mcp", headers: {Authorization: "Bearer secret:crm"}, tools: {get_x: {class: read}}}
+  two: {url: "${oauth}/mcp", headers: {X-Extra: "secret:crm"}, oauth: {client_id: me, client_secret: "secret:client", token_url: "${issuer}/oauth/token"}, tools: {get_x: {class: read}}}
   bad: {url: "${bearer}/mcp", headers: {Authorization: "Bearer secret:client"}}`,
     { secrets: { crm: "hunter2hunter2", client: "s3cr3ts3cr3t" } },
   );
@@ -152,7 +152,9 @@ test("the plain endpoint of the seeds: any JSON is an answer, {error} is a failu
     if (tool === "get_error") return void response.end('{"error":"the invoice is on hold"}');
     return void response.end(answers[tool] ?? JSON.stringify({ params, session_id }));
   });
-  const { call, tools } = run(`mcp: {old: {plain: "${url}/mcp"}}`);
+  const { call, tools } = run(
+    `mcp: {old: {plain: "${url}/mcp", tools: {get_list: {class: read}, get_text: {class: read}, get_nothing: {class: read}, get_number: {class: read}, get_error: {class: read}, get_html: {class: read}, pay_x: {class: mutate}}}}`,
+  );
   const results = [];
   for (const name of ["get_list", "get_text", "get_nothing", "get_number"]) results.push((await call(`old/${name}`, {})).result);
   expect(results).toEqual([[1, 2], "hi", null, 1.5]);
@@ -270,3 +272,35 @@ async function freePort(): Promise<number> {
   await new Promise((closed) => probe.close(closed));
   return port;
 }
+
+test("a tool of a server that is not trusted is called once trust.yaml says what it does, and not by its name", async () => {
+  const sent: string[] = [];
+  const url = await serve((request, response, body) => {
+    const named = ["get_balance", "get_invoice", "pay_invoice"].map((name) => ({
+      name,
+      description: "",
+      input_schema: { type: "object", properties: { id: { type: "string" } } },
+      annotations: { readOnlyHint: true },
+    }));
+    if (request.method === "GET") return void response.end(JSON.stringify(named));
+    sent.push(JSON.parse(body).tool);
+    return void response.end('{"status":"paid"}');
+  });
+  const says = (more: string) => run(`mcp: {old: {plain: "${url}/mcp"${more}}}`);
+  const bare = says("");
+  for (const tool of ["old/get_balance", "old/pay_invoice"])
+    await expect(bare.call(tool, {})).rejects.toMatchObject({
+      code: "TOOL_REFUSED",
+      message: expect.stringMatching(/no class.*\{class: read\}/),
+    });
+  expect((await bare.tools.list("old")).map((one) => one.class)).toEqual(["mutate", "mutate", "mutate"]);
+  expect(sent).toEqual([]);
+
+  const declared = says(
+    ", tools: {get_balance: {class: read}, pay_invoice: {class: mutate, verify: {read: get_invoice, key: {id: id}, expect: {status: paid}}}}",
+  );
+  expect((await declared.call("old/get_balance", {})).result).toEqual({ status: "paid" });
+  // What reads a write back is named by trust.yaml as well.
+  expect((await declared.call("old/pay_invoice", { id: "1" })).write).toMatchObject({ status: "VERIFIED" });
+  expect((await says(", trusted: true").call("old/get_balance", {})).result).toEqual({ status: "paid" });
+});
