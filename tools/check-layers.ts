@@ -35,6 +35,7 @@ const LAYERS = [
   "runtime/llm/",
   "runtime/mcp/",
   "runtime/notices/",
+  "runtime/peer.ts",
   "runtime/http.ts",
   "runtime/checks/",
   "runtime/evidence/",

@@ -44,6 +44,7 @@ export const COMMANDS: readonly Spec[] = [
     options: [
       ["--port <port>", "of the status page"],
       ["--accept-trust", "confirm trust.yaml as it is, in a script"],
+      ["--no-open", "do not open the page in a browser"],
     ],
     load: () => import("./commands/start.ts"),
   },

@@ -2,6 +2,7 @@
  * `cleared start`: own the workspace. Triggers run, the status page is served, commands are answered over the socket, until Ctrl-C
  * or SIGTERM ends everything once.
  */
+import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { unsettledProposals } from "../../engine/cards.ts";
 import { Database } from "../../engine/database.ts";
@@ -27,6 +28,7 @@ import { hooksOf, keepSending } from "../notices.ts";
 import type { Output } from "../output.ts";
 import { receiptsOf } from "../receipts.ts";
 import { reconcileCards } from "../reconcile.ts";
+import { isPaired, pairingLink } from "../sessions.ts";
 import { serveSocket } from "../socket.ts";
 import { receiptLines, runLine, toCount } from "../text.ts";
 import { keepUp } from "../upkeep.ts";
@@ -160,8 +162,11 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
     }, LOOK_MS);
     closing.push(async () => clearInterval(looking));
     await tellAlerts(at);
-    output.result({ dir, url: web.url, pid: process.pid });
+    const pairing = pairingLink(host, web.url);
+    output.result({ dir, url: web.url, pid: process.pid, ...(pairing === null ? {} : { pair: pairing.link }) });
     output.line(`${output.bold(config.business.name)}  ${web.url}`);
+    if (pairing !== null) output.line(`To decide in a browser as ${pairing.by}, open once within 10 minutes: ${pairing.link}`);
+    if (pairing !== null && options["open"] !== false && !isPaired(host.database, host.trust, host.clock.now())) openLink(pairing.link);
     output.line(`Watching ${dir}; Ctrl-C stops.`);
     return await ended.promise;
   } finally {
@@ -174,6 +179,25 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
 
 function isFenced(error: unknown): boolean {
   return error instanceof ClearedError && error.code === "OWNER_FENCED";
+}
+
+/** Opens the link where a person sits at a terminal with a screen; one that cannot be opened is printed anyway. */
+function openLink(link: string): void {
+  if (process.stdout.isTTY !== true) return;
+  const { platform, env } = process;
+  if (platform === "linux" && env["DISPLAY"] === undefined && env["WAYLAND_DISPLAY"] === undefined) return;
+  // Not on the command line where other users could read it from there and be first; on Linux the page is not answered to them.
+  const [command, args, input] =
+    platform === "darwin"
+      ? ["osascript", ["-"], `open location ${JSON.stringify(link)}\n`]
+      : platform === "win32"
+        ? ["rundll32", ["url.dll,FileProtocolHandler", link], ""]
+        : ["xdg-open", [link], ""];
+  const child = spawn(command as string, args as string[], { stdio: ["pipe", "ignore", "ignore"], detached: true });
+  child.on("error", () => undefined);
+  child.stdin.on("error", () => undefined);
+  child.stdin.end(input as string);
+  child.unref();
 }
 
 /** ` (process 1234)` of the owner the store names. */
