@@ -38,6 +38,8 @@ const LOOK_MS = 1000;
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
 export async function run(at: Invocation, _: (string | string[] | undefined)[], options: Record<string, unknown>): Promise<number> {
+  // What a person has read once, and not what it says when another process gives the workspace back.
+  if (options["acceptTrust"] === true) keepConfirmation(findWorkspace(at.dir), lookAtTrust(findWorkspace(at.dir)));
   const wanted = { stop: false };
   for (let again = false; ; again = true) {
     try {
@@ -56,7 +58,6 @@ export async function run(at: Invocation, _: (string | string[] | undefined)[], 
 async function own(at: Invocation, options: Record<string, unknown>, wanted: { stop: boolean }): Promise<number> {
   const { output } = at;
   const dir = findWorkspace(at.dir);
-  if (options["acceptTrust"] === true) keepConfirmation(dir, lookAtTrust(dir));
   const { config } = readLocal(dir);
   const port = options["port"] === undefined ? config.web.port : toCount(options["port"], "--port", 65_535);
   const ended = Promise.withResolvers<number>();
