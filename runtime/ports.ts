@@ -336,10 +336,20 @@ export interface Call {
   params: Json;
 }
 
+/** What was asked at a gate, under which name, and what people have signed to it. */
+export interface Answers {
+  gate: string;
+  question: Json;
+  /** In the order they came; none where a profile of trust.yaml answered. */
+  signed: Decision[];
+}
+
 export interface Decision {
   card: number;
   /** RUN/GATE of the card: the gate's name holds a hash of the question, so a signed yes cannot be moved to another one. */
   gate?: string;
+  /** Hash of what the person was shown; what the run asks must be the same. */
+  shown?: string;
   decision: "approved" | "rejected" | "expired" | "edited";
   by: string;
   at: number;
@@ -523,8 +533,16 @@ export type Change =
   /** A change of files that a person shall decide; becomes a proposal once it is released. `base`: the commit the run reads. */
   | { op: "propose"; title: string; reason: string; by: string; files: Record<string, string | null>; base: string; evidence: Json }
   | { op: "committed"; commit: string }
-  /** A gate was decided; the approved calls may now act outside, each once. */
-  | { op: "decided"; decision: Decision["decision"]; by: string; calls: Call[]; people?: Decision["people"]; self?: boolean }
+  /** A gate was decided; the approved calls may now act outside, each once. `given`: what proves it, counted again before they do. */
+  | {
+      op: "decided";
+      decision: Decision["decision"];
+      by: string;
+      calls: Call[];
+      people?: Decision["people"];
+      self?: boolean;
+      given?: Answers;
+    }
   /** A form was filled in. */
   | { op: "answered"; by: string; values: Json }
   /** The run's state machine moved. `machine` is the hash of the state list it moved in. */

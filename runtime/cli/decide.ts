@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import { minuteOf } from "../day.ts";
 import { canonicalJson } from "../engine/canonical.ts";
 import { type Authority, tally } from "../engine/approval.ts";
-import { createAuthority } from "../engine/authority.ts";
+import { createAuthority, shownOf } from "../engine/authority.ts";
 import { isOurs } from "../engine/attempt.ts";
 import { CRASH, DECIDING, closed, dropFact, factsNamed, getFact, setFact } from "../engine/cards.ts";
 import type { Database } from "../engine/database.ts";
@@ -23,8 +23,8 @@ import type { Host } from "./host.ts";
 import { holderHere } from "./identity.ts";
 import { expectLesson, lessonFor } from "./lessons.ts";
 
-/** What is signed beside a person's answer to this card: which question it is for, and the calls it says yes to where they were edited. */
-export function asked(card: Card): Pick<Decision, "card" | "gate" | "calls"> {
+/** What is signed beside a person's answer to this card: which question it is for, what it says, and the calls it says yes to where they were edited. */
+export function asked(card: Card): Pick<Decision, "card" | "gate" | "shown" | "calls"> {
   if (card.kind === "proposal") {
     const { proposal: id, commit } = card.body as { proposal: string; commit: string };
     return { card: card.id, gate: gateOf({ id, commit }) };
@@ -32,7 +32,7 @@ export function asked(card: Card): Pick<Decision, "card" | "gate" | "calls"> {
   const several = (card.approvals ?? 1) > 1 || (card.levels ?? []).length > 1;
   return {
     card: card.id,
-    ...(card.gate === null ? {} : { gate: `${card.run}/${card.gate}` }),
+    ...(card.gate === null ? {} : { gate: `${card.run}/${card.gate}`, shown: shownOf(card) }),
     ...(several && card.gate !== null ? { calls: card.edited ?? card.calls } : {}),
   };
 }

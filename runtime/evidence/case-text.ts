@@ -2,7 +2,7 @@
  * The text of a case: every value is JSON on one line, a step and an effect a line each, so that a diff reads well. It is YAML, and it is read
  * line by line as well, which takes a tenth of the time. The same case is always the same text.
  */
-import type { Json, Step } from "../ports.ts";
+import type { Change, Json, Step } from "../ports.ts";
 import type { Case } from "./case-file.ts";
 
 /** The case as text. Not every run fits into one: `unfit` (case-file.ts) tells. */
@@ -39,8 +39,15 @@ function toLine(step: Step, started: number): object {
     ...(step.error === null ? { result: JSON.parse(step.result ?? "null") as Json } : { error: step.error }),
     at: step.at - started,
     ...(step.attempts === 1 ? {} : { attempts: step.attempts }),
-    ...(step.changes.length > 0 ? { changes: step.changes } : {}),
+    ...(step.changes.length > 0 ? { changes: step.changes.map(unproven) } : {}),
   };
+}
+
+/** What proves a yes in a run is no business of a case. */
+function unproven(change: Change): Change {
+  if (change.op !== "decided") return change;
+  const { given: _, ...rest } = change;
+  return rest;
 }
 
 /** A list has an item a line; what is empty is left out. */

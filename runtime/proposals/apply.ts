@@ -11,6 +11,7 @@ import type { Config, Trust } from "../workspace/config.ts";
 import { changedBy, changedPaths } from "../workspace/git-undo.ts";
 import { AUDIT, DATA, IMPORT, JOURNAL } from "../workspace/layout.ts";
 import {
+  type Approval,
   approvalsHere,
   countedOf,
   forgetApproval,
@@ -23,6 +24,7 @@ import {
 import { isCase } from "./paths.ts";
 import { type ProposalStore, type ProposalWorld, createProposals } from "./store.ts";
 import type { Proposal, Report } from "./types.ts";
+import { demandsOf } from "./widening.ts";
 
 /** What deciding needs of a workspace; `Host` (cli/host.ts) has all of it. */
 export interface ApplyWorld extends ProposalWorld {
@@ -70,27 +72,29 @@ export async function decideProposal(world: ApplyWorld, card: Card, decision: De
     if (objection !== null) throw objection;
   };
   assertCounts();
+  // A yes is to what was last reported; what is made anew meanwhile is compared with it.
+  const approval = { since: proposal.report?.at ?? 0, last: decision.signature ?? "" };
+  const { since } = approval;
   try {
     if (decision.decision === "rejected") {
       const change = { state: "rejected" as const, why: decision.reason ?? null, by: decision.by, decisions: [decision] };
       return { proposal: await store.update(id, change, { from: UNDECIDED }), commit: null, open: null };
     }
     assertReady(proposal);
-    const asked = proposal.report as Report;
     await assertFree(world, proposal);
     proposal = await onToday(world, store, proposal, prepare);
     assertCounts();
     const question = questionOf(proposal, world.trust.people.length);
-    const count = (now: Proposal) => tally(question, countedOf(now, asked.at, decision), authority);
+    const count = (now: Proposal) => tally(question, countedOf(now, since, decision.signature ?? "", decision), authority);
     if (count(proposal).decision === null) {
       const change = { state: "ready" as const, by: decision.by, says: `${decision.by} said yes` };
-      const known = proposal.decisions.some((one) => one.by === decision.by && one.at >= asked.at);
+      const known = proposal.decisions.some((one) => one.by === decision.by && one.at >= since);
       if (!known) proposal = await store.update(id, { ...change, decisions: [decision] }, { from: ["ready"] });
       const open = count(proposal);
       if (open.decision === null) return { proposal, commit: null, open };
     }
     underway.add(id);
-    rememberApproval(world.database, proposal);
+    rememberApproval(world.database, proposal, approval);
     const recorded = proposal.decisions.some((one) => one.signature === decision.signature);
     const change = { state: "approved" as const, by: decision.by, decisions: recorded ? [] : [decision] };
     proposal = await store.update(id, change, { from: ["ready"] });
@@ -102,7 +106,7 @@ export async function decideProposal(world: ApplyWorld, card: Card, decision: De
   } finally {
     underway.delete(id);
   }
-  const applied = await applyApproved(world, store, proposal);
+  const applied = await applyApproved(world, store, proposal, approval);
   return { proposal: applied, commit: applied.applied, open: null };
 }
 
@@ -117,14 +121,15 @@ export async function settleApproved(world: ApplyWorld): Promise<{ applied: Prop
   if (here.size === 0 || (await world.git.blockedBy()) !== null) return { applied, waiting };
   const store = createProposals(world);
   for (const proposal of await store.list()) {
-    if (here.get(proposal.id) !== proposal.commit) continue;
+    const approval = here.get(proposal.id);
+    if (approval?.commit !== proposal.commit) continue;
     if (underway.has(proposal.id)) continue;
     if (proposal.state !== "approved") {
       forgetApproval(world.database, proposal);
       continue;
     }
     try {
-      applied.push(await applyApproved(world, store, proposal));
+      applied.push(await applyApproved(world, store, proposal, approval));
     } catch (error) {
       if (!(error instanceof ClearedError) || (error.code !== "GIT_STATE" && error.code !== "PROPOSAL_STATE")) throw error;
       waiting.push({ proposal, why: error.message });
@@ -219,20 +224,31 @@ async function block(store: ProposalStore, { id, number }: Proposal, why: string
 }
 
 /** Makes the commit of an approved proposal, once, and says so in its state. @throws GIT_STATE, PROPOSAL_STATE */
-async function applyApproved(world: ApplyWorld, store: ProposalStore, proposal: Proposal): Promise<Proposal> {
+async function applyApproved(world: ApplyWorld, store: ProposalStore, proposal: Proposal, { since, last }: Approval): Promise<Proposal> {
   const { git, trust } = world;
-  // What lies in the refs may come from another clone: only who has signed this content is named.
-  const authority = createAuthority(trust.people, (await world.config()).policy);
+  // What lies in the refs may come from another clone: its report and its state are not believed, and the yeses are counted once more.
+  const { policy } = await world.config();
+  const authority = createAuthority(trust.people, policy);
+  const { report } = proposal;
+  if (report === null || !isOwnReport(world.database, proposal))
+    throw await block(store, proposal, "what it was approved on is not a report of this workspace. Propose it again.", "approved");
+  const now = demandsOf(report.widening, trust, policy);
   const question = questionOf(proposal, trust.people.length);
-  const yes = proposal.decisions.filter((one) => one.decision === "approved" && authority.objection(question, one) === null);
-  if (yes.length === 0) throw await block(store, proposal, "no yes to it counts by what trust.yaml says now.", "approved");
+  Object.assign(question, {
+    approvals: Math.max(report.approvals, now.approvals),
+    levels: [...new Set([...report.levels, ...now.levels])],
+    level: report.level ?? now.level,
+  });
+  const counted = tally(question, countedOf(proposal, since, last), authority);
+  if (counted.decision === null)
+    throw await block(store, proposal, "not enough of its yeses count by what trust.yaml says now. Propose it again.", "approved");
   let conflict: string | null = null;
   const done = await git.commit({
     message: messageOf(proposal),
     trailers: {
       Proposal: proposal.id,
       "Proposed-by": proposal.by,
-      "Approved-by": [...new Set(yes.map(({ by }) => by))].join(", "),
+      "Approved-by": counted.people.join(", "),
     },
     build: async (head) => {
       // Asked anew at each try: a commit with this trailer may have come in the meantime.

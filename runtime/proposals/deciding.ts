@@ -35,10 +35,17 @@ export function questionOf(proposal: Proposal, people: number): CardDraft {
   };
 }
 
-/** Decisions that count now: those given on this report, and the one that has just come. */
-export function countedOf(proposal: Proposal, since: number, just: Decision | null): Decision[] {
-  const kept = proposal.decisions.filter((one) => one.at >= since || one.signature === just?.signature);
-  return just === null || kept.some((one) => one.signature === just.signature) ? kept : [...kept, just];
+/** Decisions that count now: those given on this report, and the last one, by its signature: the clock of whoever gave it may be behind. */
+export function countedOf({ decisions }: Proposal, since: number, last: string, just: Decision | null = null): Decision[] {
+  const kept = decisions.filter((one) => one.at >= since || one.signature === last);
+  return just === null || kept.some((one) => one.signature === last) ? kept : [...kept, just];
+}
+
+/** What a proposal was approved by: answers since the report it was made on (ms), and the last one. */
+export interface Approval {
+  since: number;
+  /** Its signature. */
+  last: string;
 }
 
 /** What a yes to `was` cannot be taken to mean, because `now` is what today's code gives; null when nothing that matters has changed. */
@@ -80,8 +87,12 @@ export function isOwnReport(database: Database, { id, report }: Proposal): boole
 }
 
 /** Durable before the state says approved: only where a proposal was approved is it applied, or two clones would both do it. */
-export function rememberApproval(database: Database, { id, commit }: Proposal): void {
-  setFact(database, `${APPROVED}${id}`, commit);
+export function rememberApproval(
+  database: Database,
+  { id, commit, report }: Proposal,
+  { since, last }: Approval = { since: report?.at ?? 0, last: "" },
+): void {
+  setFact(database, `${APPROVED}${id}`, `${commit} ${since} ${last}`);
 }
 
 /** Its commit is made, or nobody will make it. */
@@ -89,13 +100,18 @@ export function forgetApproval(database: Database, { id }: Proposal): void {
   setFact(database, `${APPROVED}${id}`, "");
 }
 
-/** Content commits by id of the proposals that were approved here and whose commit may be missing; looks at the store only, so it costs nothing. */
-export function approvalsHere(database: Database): Map<string, string> {
+/** By id the proposals that were approved here and whose commit may be missing; looks at the store only, so it costs nothing. */
+export function approvalsHere(database: Database): Map<string, Approval & { commit: string }> {
   const rows = database.all<{ name: string; value: string }>(
     "SELECT name, value FROM facts WHERE name GLOB ? AND value != ''",
     `${APPROVED}*`,
   );
-  return new Map(rows.map(({ name, value }) => [name.slice(APPROVED.length), value]));
+  return new Map(
+    rows.map(({ name, value }) => {
+      const [commit = "", since, last = ""] = value.split(" ");
+      return [name.slice(APPROVED.length), { commit, since: Number(since), last }];
+    }),
+  );
 }
 
 /** What the person who comes second is told: who decided, and when. Null while nobody has. */
