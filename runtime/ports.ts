@@ -206,7 +206,14 @@ export interface Working {
 export interface Engine {
   start(spec: RunSpec): Promise<{ id: string; created: boolean }>;
   /** The signal list of a gate is append-only and unique by key; it may be filled before the run waits. Closed: the gate is decided or the run over. */
-  signal(run: string, gate: string, payload: Json, key: string): Promise<"accepted" | "duplicate" | "closed">;
+  signal(
+    run: string,
+    gate: string,
+    payload: Json,
+    key: string,
+    /** Written with the answer or not at all: what the answers so far, this one last, come to. */
+    settle?: (given: readonly Signal[]) => void,
+  ): Promise<"accepted" | "duplicate" | "closed">;
   /** What a gate was told so far, oldest first. */
   signals(run: string, gate: string): Promise<Signal[]>;
   cancel(run: string, reason: string): Promise<boolean>;
@@ -249,8 +256,12 @@ export interface RunLog {
   release(items: Released[]): void;
   /** `seen`: how many signals of the gate were looked at before: one more wakes the run at once; so does a `child` that has ended. */
   wait(reason: WaitReason, waitsFor: string, options?: { until?: number; gate?: string; seen?: number; child?: string }): void;
+  /** `unanswered`: the gate that ran out of time. Where it has its decision by now, the run is queued again instead. */
   end(
-    end: ({ status: "done"; outcome: Outcome; result: Json } | { status: "failed" | "diverged"; error: WireError }) & { meta?: Json },
+    end: (
+      | { status: "done"; outcome: Outcome; result: Json; unanswered?: string | null }
+      | { status: "failed" | "diverged"; error: WireError }
+    ) & { meta?: Json },
   ): void;
   /** Back to the queue at once: an answer that the run was waiting for is recorded. */
   requeue(): void;

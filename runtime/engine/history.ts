@@ -263,6 +263,9 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
       // Relaxed: undone by a power cut, the run would end again the same way. Who waits for its result is told once it is durable.
       flush(() => {
         if (canceled()) return;
+        // Somebody has answered while the run came to its end for want of an answer: it goes on with that.
+        if (end.status === "done" && end.unanswered != null && isDecided(database, run.id, end.unanswered))
+          return setStatus("queued", null, null, null);
         const at = hooks.now();
         const [outcome, result, error]: [Outcome | null, string | null, string | null] =
           end.status === "done" ? [end.outcome, JSON.stringify(end.result), null] : [null, null, JSON.stringify(end.error)];

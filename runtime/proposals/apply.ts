@@ -73,7 +73,7 @@ export async function decideProposal(world: ApplyWorld, card: Card, decision: De
   };
   assertCounts();
   // A yes is to what was last reported; what is made anew meanwhile is compared with it.
-  const approval = { since: proposal.report?.at ?? 0, last: decision.signature ?? "" };
+  const approval = { since: proposal.report?.since ?? proposal.report?.at ?? 0, last: decision.signature ?? "" };
   const { since } = approval;
   try {
     if (decision.decision === "rejected") {

@@ -45,6 +45,7 @@ const money = z.array(
 const reportSchema = z.looseObject({
   on: commit,
   at: z.number(),
+  since: z.number().optional(),
   checks: z.array(
     z.looseObject({
       check: z.string(),

@@ -17,7 +17,7 @@ import { AGENTS } from "../workspace/layout.ts";
 import { treeOver } from "../workspace/tree-over.ts";
 import { type ApplyWorld, conflictOf } from "./apply.ts";
 import { namesOf } from "./card.ts";
-import { rememberReport } from "./deciding.ts";
+import { differenceThatMatters, isOwnReport, rememberReport } from "./deciding.ts";
 import { problemsOf } from "./paths.ts";
 import type { Around } from "./program.ts";
 import { OPEN, type ProposalStore, createProposals } from "./store.ts";
@@ -77,8 +77,11 @@ async function look(world: Preparing, store: ProposalStore, proposal: Proposal):
   if (conflict !== null) return store.update(proposal.id, { state: "blocked", why: conflict }, { from: ["checking"] });
   const files = await textsOf(proposal, world.git.tree(proposal.commit));
   const tree = treeOver(base, new Map(Object.entries(files)));
-  const report = await reportOf(world, proposal, { on, base, tree, files });
-  const why = obstacle(proposal, report);
+  const made = await reportOf(world, proposal, { on, base, tree, files });
+  const why = obstacle(proposal, made);
+  // Who has said yes to the same has not to say it again.
+  const was = why === null && isOwnReport(world.database, proposal) ? proposal.report : null;
+  const report = was === null || differenceThatMatters(was, made) !== null ? made : { ...made, since: was.since ?? was.at };
   rememberReport(world.database, proposal.id, why === null ? report : null);
   return store.update(proposal.id, { state: why === null ? "ready" : "blocked", why, report }, { from: ["checking"] });
 }

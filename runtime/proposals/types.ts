@@ -69,6 +69,8 @@ export interface Report {
   /** Commit of the branch it was checked on. */
   on: string;
   at: number;
+  /** Answers count from here on where it is not `at`: from the first report that said the same in all that matters. */
+  since?: number;
   checks: CheckResult[];
   widening: Widening[];
   /** One for each agent the change reaches. */

@@ -25,7 +25,6 @@ import { table } from "../output.ts";
 import { connectSocket } from "../socket.ts";
 
 // What a server that runs as this user can reach is its own choice; trust.yaml and the classes of its tools hold it, nothing else.
-const UNHELD = ", not trusted, yet nothing keeps it from reading .cleared and your key: there is no jail around it";
 
 type Say = (what: string, value: unknown, from: string, ok?: boolean) => void;
 
