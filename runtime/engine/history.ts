@@ -284,13 +284,8 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
           closeGates(database, run.id, at, end.outcome === "expired" ? "nobody decided in time" : "the run has ended");
         wakeParent(database, run.id, at);
         addEvent(database, rid, "ended", at, { status: end.status, outcome, ...(end.status === "done" ? {} : { code: end.error.code }) });
-        Object.assign(run, {
-          status: end.status,
-          outcome,
-          endedAt: at,
-          meta: end.meta ?? null,
-          ...(end.status === "done" ? { result: end.result } : { error: end.error }),
-        });
+        const said = end.status === "done" ? { result: end.result } : { error: end.error };
+        Object.assign(run, { status: end.status, outcome, endedAt: at, meta: end.meta ?? null, ...said });
       }, true);
       hooks.changed(run.id);
     },

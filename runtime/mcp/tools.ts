@@ -5,7 +5,7 @@
  */
 import { ClearedError, didYouMean } from "../errors.ts";
 import type { Call, Json, ToolInfo, Tools } from "../ports.ts";
-import { classIn, classify, lacksClass } from "../tools/classify.ts";
+import { assertClass, classIn, classify } from "../tools/classify.ts";
 import { findTools } from "../tools/find.ts";
 import { fetchAll } from "../tools/pages.ts";
 import { recoveredRead } from "../tools/recover.ts";
@@ -114,9 +114,8 @@ export function createTools({ trust, dir, secrets, resolve }: ToolsOptions): Too
     const offerOf = (name: string, listed: ListedTool[], spec: Server["spec"]): Offer => ({
       raw: new Map(listed.map((one) => [one.name, one])),
       infos: listed.map((one) => {
-        const { annotations } = one;
         const { class: kind, why } =
-          name === GIVEN ? classify(one.name, { annotations, trusted: false }) : classIn(spec, one.name, annotations);
+          name === GIVEN ? classify(one.name, { annotations: one.annotations, trusted: false }) : classIn(spec, one.name, one.annotations);
         const [description, input_schema] = [redactor.text(one.description), redactor.json(one.input_schema)];
         return { tool: `${name}/${one.name}`, server: name, name: one.name, description, input_schema, class: kind, why };
       }),
@@ -136,12 +135,8 @@ export function createTools({ trust, dir, secrets, resolve }: ToolsOptions): Too
       const [name] = split(tool);
       const found = name === null ? undefined : (await offer(name, abort)).infos.find((one) => one.tool === tool);
       if (found !== undefined) {
-        const lacks = name === GIVEN ? null : lacksClass((await server(found.server)).spec, found.name);
-        if (lacks === null) return sameClass(found);
-        throw new ClearedError(
-          "TOOL_REFUSED",
-          `${tool} cannot be called: ${lacks}. A person writes it into trust.yaml: mcp: {${found.server}: {tools: {${found.name}: {class: read}}}}, or compute, or mutate.`,
-        );
+        if (name !== GIVEN) assertClass((await server(found.server)).spec, found);
+        return sameClass(found);
       }
       const there = (name === null ? await list() : (await offer(name, abort)).infos).map((one) => one.tool);
       const near = didYouMean(tool, there) || didYouMean(`${name ?? there[0]?.split("/")[0]}/${tool}`, there);

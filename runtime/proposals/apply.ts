@@ -233,12 +233,7 @@ async function applyApproved(world: ApplyWorld, store: ProposalStore, proposal: 
   if (report === null || !isOwnReport(world.database, proposal))
     throw await block(store, proposal, "what it was approved on is not a report of this workspace. Propose it again.", "approved");
   const now = demandsOf(report.widening, trust, policy);
-  const question = questionOf(proposal, trust.people.length);
-  Object.assign(question, {
-    approvals: Math.max(report.approvals, now.approvals),
-    levels: [...new Set([...report.levels, ...now.levels])],
-    level: report.level ?? now.level,
-  });
+  const question = questionOf(proposal, trust.people.length, now);
   const counted = tally(question, countedOf(proposal, since, last), authority);
   if (counted.decision === null)
     throw await block(store, proposal, "not enough of its yeses count by what trust.yaml says now. Propose it again.", "approved");

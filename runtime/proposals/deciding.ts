@@ -15,10 +15,13 @@ export function gateOf({ id, commit }: Pick<Proposal, "id" | "commit">): string 
   return `proposal/${id}/${commit}`;
 }
 
-/** The question as the rules of cards see it (engine/authority.ts, engine/approval.ts). `people`: how many trust.yaml names. */
-export function questionOf(proposal: Proposal, people: number): CardDraft {
+/**
+ * The question as the rules of cards see it (engine/authority.ts, engine/approval.ts). `people`: how many trust.yaml names; `now`: what
+ * trust.yaml demands for the same change today, beyond what the report says.
+ */
+export function questionOf(proposal: Proposal, people: number, now?: Pick<Report, "level" | "levels" | "approvals">): CardDraft {
   const { title, by, report } = proposal;
-  const levels = report?.levels ?? [];
+  const levels = [...new Set([...(report?.levels ?? []), ...(now?.levels ?? [])])];
   return {
     kind: "proposal",
     title,
@@ -26,9 +29,9 @@ export function questionOf(proposal: Proposal, people: number): CardDraft {
     run: "proposal",
     gate: gateOf(proposal).slice("proposal/".length),
     calls: [],
-    level: report?.level ?? null,
+    level: report?.level ?? now?.level ?? null,
     ...(levels.length === 0 ? {} : { levels }),
-    approvals: report?.approvals ?? 1,
+    approvals: Math.max(report?.approvals ?? 1, now?.approvals ?? 1),
     expires: null,
     // DESIGN.md ruling 15: who proposes may approve only where they are the only one.
     ...(people > 1 ? { not_by: by } : {}),

@@ -2,7 +2,8 @@
  * What a tool may do: read, compute or mutate (spec/worker.md 6.3). One function and one list, used by the gate, the verifier and the
  * linter. A name is only the fallback, and whatever it does not prove harmless counts as a write.
  */
-import type { ToolClass } from "../ports.ts";
+import { ClearedError } from "../errors.ts";
+import type { ToolClass, ToolInfo } from "../ports.ts";
 
 export interface ToolHints {
   /** `class` of the tool in trust.yaml. */
@@ -69,8 +70,18 @@ function declaredIn({ tools }: Declared, name: string): ToolClass | undefined {
 }
 
 /** Why a tool cannot be called before trust.yaml gives it a class: neither its name nor its server proves what it does. Null: it can be. */
-export function lacksClass(server: Declared, name: string): string | null {
+function lacksClass(server: Declared, name: string): string | null {
   return server.trusted || declaredIn(server, name) !== undefined ? null : "its server is not trusted, and trust.yaml gives it no class";
+}
+
+/** @throws TOOL_REFUSED */
+export function assertClass(declared: Declared, { tool, server, name }: Pick<ToolInfo, "tool" | "server" | "name">): void {
+  const why = lacksClass(declared, name);
+  if (why !== null)
+    throw new ClearedError(
+      "TOOL_REFUSED",
+      `${tool} cannot be called: ${why}. A person writes it into trust.yaml: mcp: {${server}: {tools: {${name}: {class: read}}}}, or compute, or mutate.`,
+    );
 }
 
 /** Class of a tool of a server that trust.yaml names. */

@@ -1,6 +1,7 @@
 /**
  * A store or a ref that somebody else has written: a forged row in each table, a forged ref of a proposal. Whatever it says, nothing acts
  * outside and nothing is applied without the yes of a person that is counted by its signature, for exactly what was asked.
+ * Size: one forgery after the other over the same helpers.
  */
 import { generateKeyPairSync } from "node:crypto";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
