@@ -5,7 +5,7 @@
  */
 import type { WireError } from "../errors.ts";
 import type { Change, Json, Outcome, Released, RunEvent, RunLog, RunRecord, Signal, Step, WaitReason } from "../ports.ts";
-import { CRASH, crashCards, openCard } from "./cards.ts";
+import { CRASH, DECIDING, crashCards, openCard } from "./cards.ts";
 import { type Database, pack, unpack } from "./database.ts";
 
 export interface StepRow {
@@ -95,12 +95,13 @@ function release(database: Database, run: string, at: number, items: Released[])
   }
 }
 
-/** Closes the run's gates, and the card of its crash, which need no answer any more. */
+/** Closes the run's gates, and the card of its crash, which need no answer any more: but for one that is being carried out. */
 export function closeGates(database: Database, run: string, at: number, reason: string, except = ""): void {
   const decision = { decision: "expired", by: "runtime", at, reason };
   database.run(
-    `UPDATE cards SET decision = json_set(?, '$.card', id) WHERE run = ? AND decision IS NULL AND key != ? AND (${GATE} IS NOT NULL OR key = ?)`,
-    ...[JSON.stringify(decision), run, except, CRASH + run],
+    `UPDATE cards SET decision = json_set(?, '$.card', id) WHERE run = ? AND decision IS NULL AND key != ? AND (${GATE} IS NOT NULL OR key = ?)
+     AND NOT EXISTS (SELECT 1 FROM facts WHERE name = ? || cards.id)`,
+    ...[JSON.stringify(decision), run, except, CRASH + run, DECIDING],
   );
 }
 
