@@ -254,7 +254,6 @@ export type ToolServer = z.output<typeof toolServer>;
 /** Which addresses a run may name: hosts and ranges, and whether this machine itself. */
 export type AddressRules = Trust["addresses"];
 export type StatementRule = Config["statements"][number];
-
 const CONFIG_SOURCE: YamlSource = { file: CONFIG, code: "CONFIG_INVALID", maxLength: 262_144 };
 const TRUST_SOURCE: YamlSource = { ...CONFIG_SOURCE, file: TRUST };
 
@@ -270,7 +269,6 @@ export function readTrust(source: string): { trust: Trust; value: Json } {
   return { trust: checkYaml(yaml, trustSchema, TRUST_SOURCE), value: (yaml.value ?? {}) as Json };
 }
 export const parseTrust = (source: string): Trust => readTrust(source).trust;
-
 /** `{}` gives the defaults: no code, no people, no address. @throws CONFIG_INVALID */
 export const trustOf = (value: Json): Trust => checkYaml({ value, at: () => ({ file: TRUST }) }, trustSchema, TRUST_SOURCE);
 

@@ -131,26 +131,30 @@ test.each(AGENTS)(
 test.each([
   ["and closes the card", false],
   ["and is on the card, when its owner was killed between the two", true],
-])("a run that loses one sandbox after the other fails with a card; a yes to it lets the run go on %s", async (_, killed) => {
-  const one = copyOf(prepared);
-  const opened = await host(one);
-  const id = await start(opened, "pay");
-  expect((await opened.engine.result(id)).status).toBe("waiting");
-  const crashing = setInterval(() => {
-    for (const pid of below(process.pid).filter((child) => /sandbox\/child/.test(commandOf(child)))) signal(pid, "SIGSEGV");
-  }, 5);
-  const failed = await decide(opened, id, "approved");
-  clearInterval(crashing);
-  expect(failed).toMatchObject({ status: "failed", error: { code: "SANDBOX_CRASHED" } });
-  const card = opened.cards.list({ open: true, run: id }).find((found) => found.kind === "note");
-  expect(card?.title).toMatch(/lost its sandbox process again and again/);
-  const yes = signAs(one.dir, opened.trust, { ...asked(card as Card), decision: "approved", at: Date.now() });
-  if (killed) {
-    setFact(opened.database, `${DECIDING}${yes.card}`, JSON.stringify(yes));
-    await opened.engine.retry(id);
-  } else await decideCard(opened, yes);
-  expect(await opened.engine.result(id, { ended: true, timeoutMs: 10_000 })).toMatchObject({ status: "done", result: { paid: true } });
-  await settleDecisions(opened, (error) => expect(error).toBeNull());
-  expect(opened.cards.get(yes.card)?.decision).toMatchObject({ decision: "approved", by: yes.by });
-  expect([one.bank(), opened.cards.list({ open: true, run: id })]).toEqual([["pay"], []]);
-}, 30_000);
+])(
+  "a run that loses one sandbox after the other fails with a card; a yes to it lets the run go on %s",
+  async (_, killed) => {
+    const one = copyOf(prepared);
+    const opened = await host(one);
+    const id = await start(opened, "pay");
+    expect((await opened.engine.result(id)).status).toBe("waiting");
+    const crashing = setInterval(() => {
+      for (const pid of below(process.pid).filter((child) => /sandbox\/child/.test(commandOf(child)))) signal(pid, "SIGSEGV");
+    }, 5);
+    const failed = await decide(opened, id, "approved");
+    clearInterval(crashing);
+    expect(failed).toMatchObject({ status: "failed", error: { code: "SANDBOX_CRASHED" } });
+    const card = opened.cards.list({ open: true, run: id }).find((found) => found.kind === "note");
+    expect(card?.title).toMatch(/lost its sandbox process again and again/);
+    const yes = signAs(one.dir, opened.trust, { ...asked(card as Card), decision: "approved", at: Date.now() });
+    if (killed) {
+      setFact(opened.database, `${DECIDING}${yes.card}`, JSON.stringify(yes));
+      await opened.engine.retry(id);
+    } else await decideCard(opened, yes);
+    expect(await opened.engine.result(id, { ended: true, timeoutMs: 10_000 })).toMatchObject({ status: "done", result: { paid: true } });
+    await settleDecisions(opened, (error) => expect(error).toBeNull());
+    expect(opened.cards.get(yes.card)?.decision).toMatchObject({ decision: "approved", by: yes.by });
+    expect([one.bank(), opened.cards.list({ open: true, run: id })]).toEqual([["pay"], []]);
+  },
+  30_000,
+);
