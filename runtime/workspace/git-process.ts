@@ -35,8 +35,8 @@ const READS = new Set(
 );
 
 /** Runs one git command to its end and answers whatever it said. @throws GIT_FAILED when git cannot be started, or a read is killed each time */
-export async function tryGit(dir: string, args: string[], { input = "", env = {} }: GitInput = {}): Promise<GitOutput> {
-  const given = { input, env: { ...(await heldBack(dir, args, configOf)), ...env } };
+export async function tryGit(dir: string, args: string[], options: GitInput = {}): Promise<GitOutput> {
+  const given = { ...options, env: { ...(await heldBack(dir, args, configOf)), ...options.env } };
   if (!READS.has(args[0] ?? "")) return runOnce(dir, args, given);
   return unlessKilled(async () => {
     const done = await runOnce(dir, args, given);
@@ -126,6 +126,8 @@ function stepAside(child: ChildProcess, pid: number, stop: AbortSignal): void {
   const end = () => unlessGone(() => void (DETACHED ? process.kill(-pid, "SIGTERM") : child.kill()));
   unlessGone(() => setPriority(pid, constants.priority.PRIORITY_LOW));
   stop.addEventListener("abort", end);
+  // It may have been told before it was started, while the repository's configuration was read.
+  if (stop.aborted) end();
   child.once("close", () => stop.removeEventListener("abort", end));
 }
 
