@@ -20,6 +20,7 @@ async function made(): Promise<string> {
   const dir = await workspace();
   await shell(dir, `sed -i 's/^mcp:.*/${SERVERS}/' trust.yaml`);
   await commit(dir, {});
+  await cleared(dir, "trust", "--accept-trust");
   return dir;
 }
 

@@ -300,7 +300,7 @@ describe("a forged row", () => {
     } = await waiting();
     withStore(one.dir, (db) => {
       db.exec(
-        `INSERT INTO runs SELECT * FROM (SELECT rid + 100 AS rid, 'run_FORGED' AS id, agent, cause_kind, 'forged', cause_detail, mode, pin_commit, pin_blob, pin_api, input, parent, priority, not_before, 'queued', NULL, NULL, NULL, outcome, result, error, attempt, events, created_at, started_at, ended_at, given, started_by, meta FROM runs LIMIT 1)`,
+        `CREATE TEMP TABLE forged AS SELECT * FROM runs LIMIT 1; UPDATE forged SET rid = rid + 100, id = 'run_FORGED', cause_key = 'forged', status = 'queued', reason = NULL, waits_for = NULL, wake_at = NULL; INSERT INTO runs SELECT * FROM forged`,
       );
       db.exec(`INSERT INTO events SELECT rid, 900, 'signal', 1, '{"gate":"${card.gate}"}' FROM runs`);
       db.exec(`INSERT INTO emitted VALUES ('forged/0/0', '${id}', 'pay.now', '{}', 1, 0)`);
