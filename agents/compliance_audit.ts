@@ -40,22 +40,24 @@ fsm_enter("POLICY_CHECK");
 const verdict = policy_evaluate({ facts: whole ? counted : { audit_status: audit.status } });
 const due_on = script_run("days", { from: today, add: 30 }).day;
 const ownerOf = (control_id: string) => audit.controls.find((one: any) => one.control_id === control_id).owner_id;
-const actions = open.map(({ finding_id, title, control_id }: any) => ({
+const planned = open.map(({ finding_id, title, control_id }: any) => ({
   finding_id,
   title: `Remedy: ${title}`,
   owner_id: ownerOf(control_id),
   due_on,
 }));
 const calls = [
-  ...actions.map((params: object) => ({ tool: "erp/create_remediation_task", params })),
+  ...planned.map((params: object) => ({ tool: "erp/create_remediation_task", params })),
   ...due.map(({ customer_id, reason }: any) => ({ tool: "erp/initiate_edd_review", params: { customer_id, reason } })),
   { tool: "erp/publish_audit", params: { audit_id, score } },
 ];
 const title = `Sign off ${audit.title}, score ${score}, ${gaps.length} gaps?`;
-const { by } = script_run("carry_out", { title, calls, ask: true, details: { score, gaps, enhanced_due_diligence: risky } });
+const { by, calls: made } = script_run("carry_out", { title, calls, ask: true, details: { score, gaps, enhanced_due_diligence: risky } });
+const actions = made.slice(0, planned.length).map((call: any) => call.params);
+const published = made.at(-1).params.score;
 const report = script_run("audit_report", { audit, customers, open, gaps, actions, due_on });
 fsm_enter("SCHEDULE_NOTIFY");
-const summary = `${audit_id}: score ${score}, ${open.length} findings, ${gaps.length} gaps, ${risky.length} customers to enhanced due diligence, signed by ${by}`;
+const summary = `${audit_id}: score ${published}, ${open.length} findings, ${gaps.length} gaps, ${risky.length} customers to enhanced due diligence, signed by ${by}`;
 notify_send({ to: "compliance", subject: `${audit.title} is published`, text: summary, key: audit_id });
-const result = { findings: open, by_severity, score, actions, gaps, enhanced_due_diligence: risky, report };
+const result = { findings: open, by_severity, score: published, actions, gaps, enhanced_due_diligence: risky, report };
 ({ ...result, verdict: verdict.summary, summary });

@@ -37,17 +37,19 @@ const calls = [
   { tool: "erp/assign_csm", params: { customer_id, csm: lead_id } },
   { tool: "erp/create_project", params: { customer_id, name: `${customer.name} go-live`, kickoff_on, lead_id } },
 ];
-const { by } = script_run("carry_out", { title: `Provision ${plan_id} for ${customer.name}?`, calls, ask: !verdict.passed });
+const { by, calls: made } = script_run("carry_out", { title: `Provision ${plan_id} for ${customer.name}?`, calls, ask: !verdict.passed });
+const [account, assigned, project] = made.map((call: any) => call.params);
+const lead = team.find((one) => one.employee_id === assigned.csm) ?? csm;
 fsm_enter("SCHEDULE_NOTIFY");
 const { account_id } = mcp_call({ tool: "erp/get_account", params: { customer_id } });
-const summary = `${customer.name} has account ${account_id} on ${plan_id}; ${csm.name} starts with them on ${kickoff_on}`;
+const summary = `${customer.name} has account ${account_id} on ${account.plan_id}; ${lead.name} starts with them on ${project.kickoff_on}`;
 notify_send({
   to: customer.email,
   subject: `Welcome, ${customer.name}`,
-  text: `${csm.name} will call you before ${kickoff_on}.`,
+  text: `${lead.name} will call you before ${project.kickoff_on}.`,
   key: customer_id,
 });
-notify_send({ to: csm.email, subject: `New customer ${customer.name}`, text: summary, key: `csm ${customer_id}` });
+notify_send({ to: lead.email, subject: `New customer ${customer.name}`, text: summary, key: `csm ${customer_id}` });
 for (const days of [30, 60, 90]) {
   const task = `Check in with ${customer.name} after ${days} days`;
   schedule_run({
@@ -59,8 +61,8 @@ for (const days of [30, 60, 90]) {
 }
 ({
   account_id,
-  csm: csm.name,
-  next_step: { kickoff: kickoff_on, check_ins: [30, 60, 90] },
+  csm: lead.name,
+  next_step: { kickoff: project.kickoff_on, check_ins: [30, 60, 90] },
   approved_by: by,
   verdict: verdict.summary,
   summary,

@@ -41,9 +41,12 @@ const close = { tool: "erp/resolve_dispute", params: { dispute_id, outcome, deci
 const memo = { tool: "erp/issue_credit_memo", params: { dispute_id, ar_invoice_id, amount: credit, reason: dispute.reason } };
 const calls = outcome === "declined" ? [close] : [memo, close];
 const title = `${customer.name}, ${dispute_id}: ${outcome}, ${credit} of ${claimed}?`;
-const { by } = script_run("carry_out", { title, calls, ask: true, details: { reason, age_days, earlier: earlier.length } });
+const { by, calls: made } = script_run("carry_out", { title, calls, ask: true, details: { reason, age_days, earlier: earlier.length } });
 fsm_enter("SCHEDULE_NOTIFY");
-const summary = `${dispute_id} ${outcome}: ${credit} of ${claimed} on ${ar_invoice_id}, decided by ${by}`;
-notify_send({ to: customer.email, subject: `Your dispute ${dispute_id}`, text: `${outcome}. ${reason}`, key: dispute_id });
-const decision = outcome === "declined" ? "rejected" : outcome;
-({ decision, amount: credit, reason, verdict: verdict.summary, approved_by: by, notice: customer.email, summary });
+const { outcome: told, decided_credit } = made.at(-1).params;
+const credited = made.length > 1 ? made[0].params.amount : decided_credit;
+const summary = `${dispute_id} ${told}: ${credited} of ${claimed} on ${ar_invoice_id}, decided by ${by}`;
+const text = `${told}: ${credited} of ${claimed} is credited. ${reason}`;
+notify_send({ to: customer.email, subject: `Your dispute ${dispute_id}`, text, key: dispute_id });
+const decision = told === "declined" ? "rejected" : told;
+({ decision, amount: credited, reason, verdict: verdict.summary, approved_by: by, notice: customer.email, summary });

@@ -28,9 +28,12 @@ const year = mcp_fetch_all({ tool: "erp/list_expenses", params: { employee_id, s
 const chain = mcp_call({ tool: "erp/get_approval_chain", params: { department_id } });
 fsm_enter("COMPUTE");
 const { days: age_days } = script_run("days", { from: expense.incurred_on, to: expense.submitted_on });
-const deductible = compute_percent_of({ amount, pct: rules.deductible_pct }).result;
-const year_to_date = script_run("total", { amounts: [amount, data_sum({ records: year, field: "amount" }).sum] });
-const left = script_run("total", { amounts: [budget.amount, `-${budget.committed}`, `-${budget.spent}`, `-${amount}`] });
+const so_far = data_sum({ records: year, field: "amount" }).sum;
+const figuresOf = (paid: any) => ({
+  deductible: compute_percent_of({ amount: paid, pct: rules.deductible_pct }).result,
+  year_to_date: script_run("total", { amounts: [paid, so_far] }),
+  budget_left: script_run("total", { amounts: [budget.amount, `-${budget.committed}`, `-${budget.spent}`, `-${paid}`] }),
+});
 const receipt_attached = expense.receipt || new Decimal(amount).lte(rules.receipt_above);
 // The first of the chain who may approve this much.
 const approver = chain.find((step: any) => step.up_to === null || new Decimal(amount).lte(step.up_to));
@@ -44,19 +47,18 @@ const calls = [
   { tool: "erp/reimburse_expense", params: { expense_id, amount, pay_date } },
 ];
 const title = `Approve ${amount} for ${employee.name}: ${expense.description}?`;
-const details = { deductible, year_to_date, budget_left: left, recorded_for: approver.employee_id };
-const { by } = script_run("carry_out", { title, calls, ask: true, details });
+const details = { ...figuresOf(amount), recorded_for: approver.employee_id };
+const { by, calls: made } = script_run("carry_out", { title, calls, ask: true, details });
+const paid = made[1].params;
 fsm_enter("SCHEDULE_NOTIFY");
-const summary = `${expense_id}: ${amount} approved by ${by}, paid out on ${pay_date}`;
+const summary = `${expense_id}: ${paid.amount} approved by ${by}, paid out on ${paid.pay_date}`;
 notify_send({ to: employee.email, subject: `Your claim ${expense_id} is approved`, text: summary, key: expense_id });
 ({
   decision: "approved",
-  amount,
+  amount: paid.amount,
   requester: employee.name,
   reason: verdict.summary,
-  pay_date,
-  deductible,
-  year_to_date,
-  budget_left: left,
+  pay_date: paid.pay_date,
+  ...figuresOf(paid.amount),
   summary,
 });

@@ -24,7 +24,7 @@ fsm_enter("ASSESS");
 const { task, tool, params } = input;
 const fitting = mcp_find({ wish: task, limit: 5 }).map((one) => one.tool);
 const meant = tool === undefined ? undefined : mcp_list({ server: tool.split("/")[0] }).find((one) => one.tool === tool);
-const key_entity = Object.values(params).find((value) => typeof value === "string") ?? tool ?? "none";
+let key_entity = Object.values(params).find((value) => typeof value === "string") ?? tool ?? "none";
 let done = { decision_or_status: "found", action_taken: `named tools that fit: ${fitting.join(", ")}`, result: null as unknown };
 if (tool !== undefined && meant?.class !== "mutate") {
   // A tool that is not on offer is told as an error here.
@@ -34,7 +34,8 @@ if (tool !== undefined && meant?.class !== "mutate") {
   fsm_enter("POLICY_CHECK");
   policy_evaluate({ facts: { amount: input.amount, irreversible: input.irreversible } });
   // A person, whatever the policy says: nobody has written down what this call is for.
-  const { by, answers } = script_run("carry_out", { title: `${task}: call ${tool}?`, calls: [{ tool, params }], ask: true });
+  const { by, calls, answers } = script_run("carry_out", { title: `${task}: call ${tool}?`, calls: [{ tool, params }], ask: true });
+  key_entity = Object.values(calls[0].params).find((value) => typeof value === "string") ?? key_entity;
   done = { decision_or_status: "done", action_taken: `${tool} called, approved by ${by}`, result: answers[0] };
 }
 ({ ...done, key_entity, tools: fitting, summary: `${task}: ${done.action_taken}` });

@@ -34,7 +34,8 @@ const facts = { reason, revoke_on, last_day, irreversible: false, agreements_on_
 const verdict = policy_evaluate({ facts });
 const due = revoke_on <= today;
 const calls = script_run("offboarding_calls", { employee, due, systems, owned, payout, paid: paid.found !== false });
-const { by } = script_run("carry_out", { title: `Offboard ${name} (${reason}), ${calls.length} steps?`, calls, ask: !verdict.passed });
+const { by, calls: made } = script_run("carry_out", { title: `Offboard ${name} (${reason}), ${calls.length} steps?`, calls, ask: !verdict.passed });
+const final = made.find((call: any) => call.tool === "erp/record_final_pay");
 fsm_enter("SCHEDULE_NOTIFY");
 const returns = equipment.map((one) => `${one.name} ${one.serial}`);
 const summary = due
@@ -45,4 +46,4 @@ notify_send({ to: manager.email, subject: `${name} leaves`, text, urgent: due, k
 if (!due) schedule_run({ agent: "hr_offboarding", at: revoke_on, input: { employee_id }, key: employee_id });
 const access = { status: due ? "revoked" : "scheduled", on: revoke_on, by };
 const handover = owned.map((one) => one.name);
-({ access, systems, equipment: { to_return: returns }, final_pay: payout, handover, handed_to: manager.name, summary });
+({ access, systems, equipment: { to_return: returns }, final_pay: final?.params.amount ?? payout, handover, handed_to: manager.name, summary });

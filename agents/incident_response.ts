@@ -48,14 +48,16 @@ calls.push({
 });
 const impact = { customers, weighted, revenue_per_hour: service.revenue_per_hour, cardholder_data };
 const title = `${severity} ${incident_id}, ${incident.summary}: roll back ${suspects.map((one) => one.version).join(", ") || "nothing"}?`;
-const { by } = script_run("carry_out", { title, calls, ask: true, details: { impact, similar: similar.length, verdict: verdict.summary } });
-const resolution = suspects.length > 0 ? "mitigated" : "open, to be investigated";
+const { by, calls: made } = script_run("carry_out", { title, calls, ask: true, details: { impact, similar: similar.length, verdict: verdict.summary } });
+const updated = made.find((call: any) => call.tool === "erp/update_incident")?.params;
+const resolution = updated?.status ?? "open, to be investigated";
+const cause = updated?.root_cause ?? root_cause;
 const timeline = [
   ...suspects.map((one) => ({ time: one.deployed_at, event: `${one.deployment_id} deployed` })),
   { time: opened_at, event: incident.summary },
 ];
 const action_items = [{ action: "Find the root cause", owner: on_call.name }];
-const review = document_post_mortem({ incident_id, summary: incident.summary, timeline, root_cause, impact, action_items });
+const review = document_post_mortem({ incident_id, summary: incident.summary, timeline, root_cause: cause, impact, action_items });
 data_write({ path: `incidents/${incident_id}.md`, text: document_format({ document: review }) });
 fsm_enter("SCHEDULE_NOTIFY");
 const summary = `${incident_id} (${severity}) ${resolution} by ${by}: ${customers} customers reached`;
@@ -66,4 +68,4 @@ schedule_run({
   input: { task: `Post-mortem of ${incident_id}`, tool: "erp/get_incident", params: { incident_id } },
   key: incident_id,
 });
-({ severity, resolution, impact, root_cause, steps: calls.map((one) => one.tool), approved_by: by, summary });
+({ severity, resolution, impact, root_cause: cause, steps: made.map((one: any) => one.tool), approved_by: by, summary });

@@ -3,13 +3,13 @@ name: Invoice Reconciliation
 description: Match a supplier invoice with its order, receipt and vendor; approve it and schedule its payment
 process: invoice_reconciliation
 risk: medium
-uses: [fsm, mcp, compute, policy, approval, script]
+uses: [fsm, mcp, compute, data, policy, approval, script]
 input:
   invoice_id: {type: string, required: true}
 states:
-  ASSESS: read the invoice, its order, the goods receipt, the vendor and invoices with the same number
+  ASSESS: read the invoice, its order, the goods receipt, the vendor, its invoices and those of the order
   COMPUTE: variance, early payment discount, pay date
-  POLICY_CHECK: within 2 % or 500, received, approved vendor, same terms, not entered before
+  POLICY_CHECK: vendor and currency of the order, within 2 % or 500 of it with its other invoices, received, not entered before
   APPROVAL_GATE?: a manager looks at what is outside the policy
   MUTATE: approve the invoice, schedule its payment
 examples:
@@ -19,15 +19,21 @@ fsm_enter("ASSESS");
 const { invoice_id } = input;
 const invoice = script_run("record", { tool: "erp/get_invoice", params: { invoice_id } });
 const order = script_run("record", { tool: "erp/get_purchase_order", params: { po_id: invoice.po_id } });
-const found = script_run("invoice_context", { invoice });
+const found = script_run("invoice_context", { invoice, order });
 fsm_enter("COMPUTE");
-const { variance, pct_exact } = compute_variance_check({ invoiced: invoice.amount, po_amount: order.amount, threshold_pct: 0 });
+const known = found.invoiced !== null;
+const { variance, pct_exact } = compute_variance_check({
+  invoiced: found.invoiced ?? invoice.amount,
+  po_amount: order.amount,
+  threshold_pct: 0,
+});
 const { match: terms_match, ...pay } = script_run("payment_terms", { invoice, vendor: found.vendor, today: found.today });
 fsm_enter("POLICY_CHECK");
-const verdict = policy_evaluate({ facts: { ...found.facts, variance_pct: pct_exact, variance, terms_match } });
+const verdict = policy_evaluate({ facts: { ...found.facts, variance_pct: known ? pct_exact : null, variance: known ? variance : null, terms_match } });
 const approve = { tool: "erp/approve_invoice", params: { invoice_id } };
 const schedule = { tool: "erp/schedule_payment", params: { invoice_id, ...pay } };
 const title = `Pay ${pay.amount} ${invoice.currency} to ${found.vendor.name} for ${invoice_id}? Variance ${pct_exact} %`;
-const { by } = script_run("carry_out", { title, calls: [approve, schedule], ask: !verdict.passed });
-const summary = `${invoice_id} approved by ${by}: ${pay.amount} on ${pay.pay_date}, variance ${pct_exact} %`;
-({ decision: "approved", amount: invoice.amount, vendor: found.vendor.name, variance, variance_pct: pct_exact, pays: pay, by, summary });
+const { by, calls } = script_run("carry_out", { title, calls: [approve, schedule], ask: !verdict.passed });
+const { invoice_id: _, ...paid } = calls[1].params;
+const summary = `${invoice_id} approved by ${by}: ${paid.amount} on ${paid.pay_date}, variance ${pct_exact} %`;
+({ decision: "approved", amount: invoice.amount, vendor: found.vendor.name, variance, variance_pct: pct_exact, pays: paid, by, summary });

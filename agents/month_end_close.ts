@@ -51,7 +51,7 @@ const lock = { period, locked_by: cfo.employee_id, trial_balance_hash: found.has
 const calls = [...found.entries, { tool: "erp/lock_period", params: lock }];
 const deferred = [...(accruals.records ?? accruals), ...drafts.records].map((one: any) => one.description ?? one.memo);
 const details = { debit: trial.debit, credit: trial.credit, result: found.result, depreciation: found.depreciation, deferred };
-const { by } = script_run("carry_out", { title: `Close ${period}, result ${found.result}?`, calls, ask: true, details });
+const { by } = script_run("carry_out", { title: `Close ${period}, result ${found.result}?`, calls, ask: true, fixed: true, details });
 fsm_enter("SCHEDULE_NOTIFY");
 const summary = `${period} locked on ${today}, signed by ${by}: balance ${trial.debit}, result ${found.result}, ${deferred.length} items left`;
 notify_send({ to: signer.email, subject: `${period} is closed`, text: summary, key: period });

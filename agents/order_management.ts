@@ -56,13 +56,18 @@ if (ships) {
   calls.push({ tool: "erp/create_shipment", params: { order_id, carrier, ship_on: today } });
 }
 const details = { net, tax: goods.vat_amount, shipping: rate.price, weight_kg: weight.toString(), missing: short.map((one) => one.sku) };
-const { by } = script_run("carry_out", {
+const { by, calls: made } = script_run("carry_out", {
   title: `${changing ? "Change" : "Fulfil"} ${order_id} of ${customer.name} for ${total}?`,
   calls,
   ask: true,
   details,
 });
+const charged = made.find((call: any) => call.tool === "erp/charge_customer")?.params.amount ?? total;
+const shipment = made.find((call: any) => call.tool === "erp/create_shipment")?.params;
+const reserved = made.filter((call: any) => call.tool === "erp/reserve_inventory").map((call: any) => call.params);
+const quantities = changing ? made[0].params.items : reserved;
+const told = lines.map((line) => ({ ...line, quantity: quantities.find((one: any) => one.sku === line.id)?.quantity ?? line.quantity }));
 const status = ships ? "shipped" : changing ? "changed" : "reserved";
-const fulfillment = { status, carrier, ship_date: ships ? today : null, missing: details.missing };
-const summary = `${order_id} of ${customer.name}: ${total}, ${fulfillment.status}, approved by ${by} (${verdict.summary})`;
-({ order_id, total, fulfillment, items: lines, tax: goods.vat_amount, shipping: rate.price, summary });
+const fulfillment = { status, carrier: shipment?.carrier ?? carrier, ship_date: shipment?.ship_on ?? null, missing: details.missing };
+const summary = `${order_id} of ${customer.name}: ${charged}, ${fulfillment.status}, approved by ${by} (${verdict.summary})`;
+({ order_id, total: charged, fulfillment, items: told, tax: goods.vat_amount, shipping: rate.price, summary });

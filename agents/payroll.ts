@@ -47,7 +47,7 @@ const file = verdict.blocked ? null : script_run("pay_file", { reference, pay_da
 const calls = script_run("pay_calls", { ...input, reference, gross, net, deductions, slips });
 const details = { gross, deductions, net, slips: slips.map(({ name, gross, net, weeks }) => ({ name, gross, net, weeks })) };
 const title = `Pay ${net} to ${slips.length} of ${pay_group} on ${pay_date}?`;
-const { by } = script_run("carry_out", { title, calls, ask: true, details });
+const { by } = script_run("carry_out", { title, calls, ask: true, fixed: true, details });
 const path = `payroll/${reference}.${file?.extension}`;
 data_write({ path, text: file?.text });
 fsm_enter("SCHEDULE_NOTIFY");

@@ -28,7 +28,7 @@ const before = mcp_fetch_all({ tool: "erp/list_purchase_orders", params: { vendo
 fsm_enter("COMPUTE");
 const amount = script_run("total", { amounts: [asked.net_amount, asked.tax, asked.shipping] });
 const budget_left = script_run("total", { amounts: [budget.amount, `-${budget.committed}`, `-${budget.spent}`] });
-const left_after = script_run("total", { amounts: [budget_left, `-${amount}`] });
+const leftAfter = (spent: string) => script_run("total", { amounts: [budget_left, `-${spent}`] });
 const running = asked.running_cost_year;
 const three_years = script_run("total", { amounts: [amount, running, running, running] });
 fsm_enter("POLICY_CHECK");
@@ -43,20 +43,21 @@ const calls = [
   { tool: "erp/create_purchase_order", params: order },
   { tool: "erp/create_ticket", params: ticket },
 ];
-const details = { three_years, budget_left, budget_left_after: left_after, orders_before: before.records.length };
+const details = { three_years, budget_left, budget_left_after: leftAfter(amount), orders_before: before.records.length };
 const title = `Order ${description} from ${vendor.name} for ${amount}?`;
-const { by } = script_run("carry_out", { title, calls, ask: true, details });
+const { by, calls: made } = script_run("carry_out", { title, calls, ask: true, details });
+const ordered = made[0].params;
 fsm_enter("SCHEDULE_NOTIFY");
 const { po_id } = mcp_call({ tool: "erp/get_purchase_order", params: { requisition_id } });
-const summary = `${po_id}: ${description} from ${vendor.name} for ${amount}, due ${asked.needed_on}, approved by ${by}`;
+const summary = `${po_id}: ${description} from ${vendor.name} for ${ordered.amount}, due ${ordered.delivery_on}, approved by ${by}`;
 notify_send({ to: requester.email, subject: `${requisition_id} is ordered`, text: summary, key: requisition_id });
 ({
   po_number: po_id,
   vendor: vendor.name,
-  amount,
+  amount: ordered.amount,
   approval: `approved by ${by}: ${verdict.summary}`,
-  delivery: asked.needed_on,
-  budget_left: left_after,
+  delivery: ordered.delivery_on,
+  budget_left: leftAfter(ordered.amount),
   three_years,
   summary,
 });

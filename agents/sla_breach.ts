@@ -30,7 +30,7 @@ const { credit, ...breach } = script_run("sla_figures", { contract, uptime });
 const owed = !new Decimal(credit).isZero() && before.found === false;
 const quarterOf = (month: string) => `${month.slice(0, 4)}-${Math.ceil(Number(month.slice(5, 7)) / 3)}`;
 const earlier = breaches.records.filter((one) => quarterOf(one.period) === quarterOf(period) && one.period !== period);
-const quarter_total = script_run("total", { amounts: [credit, ...earlier.map((one) => one.credit)] });
+const quarterWith = (own: string) => script_run("total", { amounts: [own, ...earlier.map((one) => one.credit)] });
 fsm_enter("POLICY_CHECK");
 const breaches_in_quarter = breaches.complete ? earlier.length + (owed ? 1 : 0) : null;
 const { strategic, disputed, account_current } = contract;
@@ -38,17 +38,18 @@ const verdict = policy_evaluate({ facts: { credit, strategic, breaches_in_quarte
 const reason = `${breach.downtime_minutes} minutes down in ${period}, ${breach.allowed_minutes} allowed`;
 const calls = owed ? [{ tool: "erp/apply_credit", params: { contract_id, period, amount: credit, reason } }] : [];
 const title = `Credit ${credit} on ${contract_id} for ${period}? ${reason}`;
-const { by } = script_run("carry_out", { title, calls, ask: !verdict.passed, details: { ...breach, quarter_total, breaches_in_quarter } });
+const { by, calls: made } = script_run("carry_out", { title, calls, ask: !verdict.passed, details: { ...breach, quarter_total: quarterWith(credit), breaches_in_quarter } });
+const credited = made[0]?.params.amount ?? "0.00";
 fsm_enter("SCHEDULE_NOTIFY");
 const summary = owed
-  ? `${contract_id}, ${period}: ${credit} credited by ${by}; ${reason}`
+  ? `${contract_id}, ${period}: ${credited} credited by ${by}; ${reason}`
   : `${contract_id}, ${period}: nothing to credit; ${reason}`;
 notify_send({ to: owner.email, subject: `Service credit ${contract_id} ${period}`, text: summary, key: `${contract_id} ${period}` });
 ({
-  credit: owed ? credit : "0.00",
+  credit: credited,
   breach: { ...breach, uptime_pct: uptime.uptime_pct },
   customer: contract.party_id,
-  quarter_total,
+  quarter_total: quarterWith(made[0]?.params.amount ?? credit),
   approved_by: by,
   summary,
 });

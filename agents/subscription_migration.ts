@@ -44,9 +44,12 @@ for (const title of questions) {
   fsm_enter("MUTATE");
 }
 const title = `All of it, now: ${calls.length} steps that cannot be taken back?`;
-const { by } = script_run("carry_out", { title, calls, ask: true, details: { bill, lost } });
+const { by, calls: made } = script_run("carry_out", { title, calls, ask: true, details: { bill, lost } });
+const billed = made.find((call: any) => call.params.amount !== undefined)?.params.amount ?? "0.00";
+const charged = made.some((call: any) => call.tool === "erp/refund_customer") ? `-${billed}` : billed;
+const begins = made[0].params.effective_on;
 fsm_enter("SCHEDULE_NOTIFY");
-const summary = `${subscription_id} is on ${to.name} from ${today}; billed ${net}; features lost: ${names(lost)}; confirmed five times, last by ${by}`;
+const summary = `${subscription_id} is on ${to.name} from ${begins}; billed ${charged}; features lost: ${names(lost)}; confirmed five times, last by ${by}`;
 notify_send({ to: customer.email, subject: `Your plan is ${to.name}`, text: summary, key: `${subscription_id} ${plan_id}` });
 const features_lost = lost.map((one: any) => one.feature);
-({ plan: to.name, billing: { net, ...bill }, effective: today, features_lost, approved_by: by, summary });
+({ plan: to.name, billing: { ...bill, net: charged }, effective: begins, features_lost, approved_by: by, summary });

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { type Host, openHost } from "../runtime/cli/host.ts";
 import { backtest } from "../runtime/evidence/backtest.ts";
 import { codeOver } from "../runtime/evidence/reached.ts";
+import { keepConfirmation, lookAtTrust } from "../runtime/workspace/confirmation.ts";
 import { initWorkspace } from "../runtime/workspace/init.ts";
 import { family, median, memoryOf, spread } from "./measure.ts";
 
@@ -61,6 +62,7 @@ async function workspace(): Promise<string> {
   writeFileSync(trust, readFileSync(trust, "utf8").replace(/^plugins: \[\].*$/m, "plugins: [plugins/erp.ts]"));
   spawnSync("git", ["-C", dir, "add", "."]);
   spawnSync("git", ["-C", dir, "-c", "user.name=b", "-c", "user.email=b@localhost", "commit", "-qm", "bench: agents"]);
+  keepConfirmation(dir, lookAtTrust(dir));
   return dir;
 }
 

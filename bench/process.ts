@@ -7,6 +7,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statS
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openHost } from "../runtime/cli/host.ts";
+import { keepConfirmation, lookAtTrust } from "../runtime/workspace/confirmation.ts";
 import { initWorkspace } from "../runtime/workspace/init.ts";
 import { CLEARED, cpuOf, family, median, spread } from "./measure.ts";
 
@@ -60,6 +61,7 @@ async function workspace(): Promise<string> {
   writeFileSync(trust, readFileSync(trust, "utf8").replace(/^plugins: \[\].*$/m, "plugins: [plugins/erp.ts]"));
   spawnSync("git", ["-C", dir, "add", "."]);
   spawnSync("git", ["-C", dir, "-c", "user.name=b", "-c", "user.email=b@localhost", "commit", "-qm", "bench: agents"]);
+  keepConfirmation(dir, lookAtTrust(dir));
   return dir;
 }
 

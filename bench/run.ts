@@ -3,8 +3,8 @@
  * starves another. A benchmark is a file in bench/ that prints its own medians and ratios; the machine's load stands above.
  */
 import { spawnSync } from "node:child_process";
-import { readdirSync } from "node:fs";
-import { cpus, loadavg, totalmem } from "node:os";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { cpus, loadavg, tmpdir, totalmem } from "node:os";
 import { basename, join } from "node:path";
 
 const folder = import.meta.dirname;
@@ -27,9 +27,13 @@ console.log(
 );
 
 const failed: string[] = [];
+// Keys and confirmations of the benchmarks' workspaces.
+const state = mkdtempSync(join(tmpdir(), "cleared-state-"));
 for (const file of chosen) {
   console.log(`\n${basename(file, ".ts")}  (${load()})`);
-  if (spawnSync(process.execPath, [join(folder, file)], { stdio: "inherit" }).status !== 0) failed.push(file);
+  if (spawnSync(process.execPath, [join(folder, file)], { stdio: "inherit", env: { ...process.env, XDG_STATE_HOME: state } }).status !== 0)
+    failed.push(file);
 }
+rmSync(state, { recursive: true, force: true });
 if (failed.length > 0) console.error(`\nfailed: ${failed.join(", ")}`);
 process.exit(failed.length > 0 ? 1 : 0);

@@ -1,10 +1,13 @@
 /**
- * Numbers of the sandbox door, medians in ms or us: warm start, one call, one replayed step, 50,000 rows through the door.
+ * Numbers of the sandbox door, medians in ms or us: warm start, one call, one replayed step, 50,000 rows through the door; and what the
+ * jail around a child costs: a cold start with it and without, taken by turns, and a call.
  * Run: node bench/sandbox.ts. Own loop, fixed counts; the machine's load is printed because it moves everything.
  */
 import { cpus, loadavg } from "node:os";
 import type { Compiled, Job, Limits, Served } from "../runtime/ports.ts";
+import { TOOLS } from "../runtime/sandbox/jail.ts";
 import { createSandbox } from "../runtime/sandbox/pool.ts";
+import { scriptChild, spawnChild } from "../runtime/sandbox/spawn.ts";
 
 const LIMITS: Limits = {
   memory_mb: 64,
@@ -106,6 +109,40 @@ sent`);
     `${jit ? "jit    " : "jitless"}  warm start ${median(warm).toFixed(2)} ms (target ${target.warm})  call ${median(call).toFixed(0)} us (${target.call})  replay ${median(replay).toFixed(1)} us/step (${target.replay})` +
       `  50,000 rows (${(rows.length / 1e6).toFixed(1)} MB in) ${median(cpu).toFixed(0)} ms CPU, ${median(wall).toFixed(0)} ms`,
   );
+  if (!jit && TOOLS.bwrap !== null) {
+    const { bwrap } = TOOLS;
+    // A child alone holds no process.
+    const hold = setInterval(() => undefined, 1000);
+    TOOLS.bwrap = null;
+    const bare = createSandbox({ slots: 1, jit });
+    const us = async (box: typeof sandbox) => {
+      const start = performance.now();
+      await box.execute(job(loop, [], echo));
+      return ((performance.now() - start) * 1000) / STEPS;
+    };
+    const [cold, calls]: Record<"jail" | "bare", number[]>[] = [
+      { jail: [], bare: [] },
+      { jail: [], bare: [] },
+    ];
+    for (let i = 0; i < 20; i++)
+      for (const way of ["jail", "bare"] as const) {
+        TOOLS.bwrap = way === "jail" ? bwrap : null;
+        const start = performance.now();
+        const child = spawnChild(scriptChild({ jit, maxFrame: () => 1 << 20 }));
+        await child.ready;
+        cold?.[way].push(performance.now() - start);
+        child.kill();
+        await child.exited;
+        if (i % 3 === 0) calls?.[way].push(await us(way === "jail" ? sandbox : bare));
+      }
+    const told = (all: number[] = []) => `${median(all).toFixed(0)} (least ${Math.min(...all).toFixed(0)})`;
+    console.log(
+      `jail     cold start ${told(cold?.jail)} ms, without ${told(cold?.bare)} (at most 20 more)  call ${told(calls?.jail)} us, without ${told(calls?.bare)}`,
+    );
+    TOOLS.bwrap = bwrap;
+    clearInterval(hold);
+    await bare.close();
+  }
   await sandbox.close();
 }
 console.log(

@@ -155,14 +155,13 @@ function installed(binary) {
   return existsSync(binary) && existsSync(stampFile) && readFileSync(stampFile, "utf8") === stamp();
 }
 
-/** `npm ci`, or `npm install` where package.json and the lockfile disagree. One line of progress, npm's words only on failure. */
+/** `npm ci`: what the lockfile says and nothing else. One line of progress, npm's words only on failure. */
 async function install() {
   const started = Date.now();
   process.stderr.write("cleared: installing packages (once for each version; about a minute) ... ");
   // Development tools are included even under NODE_ENV=production: `npm test` needs them, and tsc checks agent scripts.
   const flags = ["--include=dev", "--include=optional", "--no-audit", "--no-fund", "--loglevel=error"];
-  const first = await npm(["ci", ...flags]);
-  const last = first.code === 0 || first.signal !== null ? first : await npm(["install", ...flags]);
+  const last = await npm(["ci", ...flags]);
   if (last.code !== 0) {
     process.stderr.write("failed\n");
     fail(

@@ -57,6 +57,7 @@ export const approval_wait = definePrimitive({
   params: z.object({
     title: text.describe("the question, in words"),
     calls: z.array(call).max(1000).describe("the external calls this covers"),
+    fixed: z.boolean().optional().describe("the calls belong together: nobody may change one before the yes"),
     level: text.optional().describe("rank or role of the ladder, beside what the policy demands"),
     ...waiting,
     details: json.optional().describe("facts shown to the person"),
@@ -79,6 +80,7 @@ export const approval_wait = definePrimitive({
         body: p.details ?? null,
         calls: p.calls,
         level: p.level ?? null,
+        ...(p.fixed === true ? { fixed: true } : {}),
         expires: expiryOf(p.expires, ctx.now),
         ...reminderOf(p.remind),
       },

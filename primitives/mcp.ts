@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { ClearedError } from "../runtime/errors.ts";
-import type { Json, ToolInfo } from "../runtime/ports.ts";
+import type { Json, ToolInfo, VerifiedWrite } from "../runtime/ports.ts";
 import { definePrimitive, type StepContext } from "../runtime/primitive.ts";
 import { redactJson } from "../runtime/privacy/redact.ts";
 import { failureIn } from "../runtime/tools/shape.ts";
@@ -55,9 +55,21 @@ async function called({ tool, params }: Asked, ctx: StepContext): Promise<Json> 
       body: { params, diff: write.diff },
       entry: null,
     });
-  if (write?.status === "WRITE_FAILED")
-    throw new ClearedError("TOOL_FAILED", `${tool}: ${failureIn(result) ?? write.answer}`, { data: { tool } });
+  if (write?.status === "WRITE_FAILED") throw failed(write, failureIn(result) ?? write.answer, ctx);
   return redactJson(result);
+}
+
+/** A write that was answered with a failure. Where its record has changed all the same, a person looks before anything is sent again. */
+function failed({ tool, params, diff }: VerifiedWrite, says: string, ctx: StepContext): ClearedError {
+  const changed = Object.keys(diff).length > 0;
+  if (changed)
+    ctx.ports.review({
+      title: `${tool} says it failed, but its record has changed`,
+      body: { params, answer: says, diff },
+      entry: null,
+    });
+  const message = changed ? `${says}. Its record has changed all the same: look at it before this is sent again` : says;
+  return new ClearedError("TOOL_FAILED", `${tool}: ${message}`, { data: { tool, changed } });
 }
 
 export const mcp_call = definePrimitive({
@@ -113,11 +125,13 @@ export const mcp_try = definePrimitive({
   },
 });
 
+const isChanged = (data: unknown): boolean => (data as { changed?: boolean } | undefined)?.changed === true;
+
 async function tried(p: Asked, ctx: StepContext) {
   try {
     return { ok: true as const, result: await called(p, ctx) };
   } catch (error) {
-    if (!(error instanceof ClearedError) || !REFUSALS.includes(error.code)) throw error;
+    if (!(error instanceof ClearedError) || !REFUSALS.includes(error.code) || isChanged(error.data)) throw error;
     return { ok: false as const, code: error.code, message: error.message };
   }
 }

@@ -136,6 +136,7 @@ interface Decimal {
   readonly __decimal: "exact decimal";
   abs(): Decimal; neg(): Decimal; plus(other: DecimalInput): Decimal; add(other: DecimalInput): Decimal; minus(other: DecimalInput): Decimal; sub(other: DecimalInput): Decimal;
   times(other: DecimalInput): Decimal; mul(other: DecimalInput): Decimal; div(other: DecimalInput): Decimal; mod(other: DecimalInput): Decimal; pow(other: DecimalInput): Decimal; sqrt(): Decimal;
+  cbrt(): Decimal; exp(): Decimal; ln(): Decimal; log(base?: DecimalInput): Decimal;
   eq(other: DecimalInput): boolean; equals(other: DecimalInput): boolean; lt(other: DecimalInput): boolean; lte(other: DecimalInput): boolean; gt(other: DecimalInput): boolean; gte(other: DecimalInput): boolean;
   cmp(other: DecimalInput): number; isZero(): boolean; isNegative(): boolean; isPositive(): boolean; isInteger(): boolean; isFinite(): boolean; isNaN(): boolean;
   round(): Decimal; ceil(): Decimal; floor(): Decimal; trunc(): Decimal; toDecimalPlaces(places?: number, rounding?: number): Decimal; toDP(places?: number, rounding?: number): Decimal; decimalPlaces(): number; dp(): number;
@@ -147,7 +148,7 @@ interface DecimalConstructor {
   max(...values: DecimalInput[]): Decimal; min(...values: DecimalInput[]): Decimal; sum(...values: DecimalInput[]): Decimal; abs(value: DecimalInput): Decimal;
   readonly ROUND_UP: 0; readonly ROUND_DOWN: 1; readonly ROUND_CEIL: 2; readonly ROUND_FLOOR: 3; readonly ROUND_HALF_UP: 4; readonly ROUND_HALF_DOWN: 5; readonly ROUND_HALF_EVEN: 6;
 }
-/** Exact decimal arithmetic, precision 60. */
+/** Decimal arithmetic: exact up to 60 digits, rounded half up beyond them; pow of a fraction, exp, ln and log may be one off in the last. */
 declare const Decimal: DecimalConstructor;
 /** The input of the run: the fields of the header's \`input:\`, or the parameters of script_run. */
 declare const input: any;

@@ -56,6 +56,10 @@ export const CODES = {
       "An operator is used on money, which is text or a Decimal.",
       "Use .plus, .minus, .times, .div, .lt, .gt or .eq of Decimal.",
     ],
+    SCRIPT_PLANNED: [
+      "After a gate the script uses an amount as it planned it, which a person may have changed.",
+      "Take the amount from the calls that approval_wait, or the script that asks, answers.",
+    ],
     CHECK_HIDDEN_BRANCH: [
       "An action depends on a date or value that test runs are unlikely to reach.",
       "Ask a person there with approval_wait, or keep the value in config.yaml `settings:`; a remark needs nothing but a look.",
@@ -277,8 +281,12 @@ export const CODES = {
       "Allow it in trust.yaml under addresses:, or name the server under mcp:.",
     ],
     TRUST_CHANGED: [
-      "trust.yaml changed since a person last confirmed it.",
-      "Read the change, then confirm with `cleared start --accept-trust`.",
+      "Nobody has confirmed trust.yaml, and the code it names, as they are on this machine now.",
+      "Read what `cleared trust` shows, and confirm it there; in a script: `cleared trust --accept-trust`.",
+    ],
+    FOLDER_UNSAFE: [
+      "A folder whose content is believed could have been written by somebody else.",
+      "Do what the message says to the folder it names, then try again.",
     ],
     JOURNAL_CLOSED: ["The entry lies in a closed period.", "Date the entry after the day in config.yaml `closed_through`."],
     RUN_PAUSED: [
@@ -321,7 +329,7 @@ export const CODES = {
     ],
     APPROVAL_IDENTITY: [
       "The person deciding is not proven by a key this shell holds.",
-      "Decide as a person from trust.yaml whose key is in this workspace.",
+      "Decide as a person of trust.yaml whose key you hold; `cleared doctor` says where it lies.",
     ],
     WEBHOOK_REFUSED: [
       "A webhook is not signed as trust.yaml says, is too old, or was used before.",

@@ -1,14 +1,16 @@
 /**
- * The one server shell, and the only door to hono: loopback only, Host and Origin checked, only POST acts and only with this
- * process's token (or, below /hooks/, a signature), bodies limited, strict headers. Without the Host check a page elsewhere could rebind its name to 127.0.0.1
+ * The one server shell, and the only door to hono: loopback only and no other user of the machine, Host and Origin checked, only POST acts
+ * and only with this process's token (or, below /hooks/, a signature), bodies limited, strict headers. Without the Host check a page elsewhere could rebind its name to 127.0.0.1
  * and read the books; without Origin and token it could approve a payment.
  */
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import type { Server } from "node:http";
+import type { Socket } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
 import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { ClearedError, type ErrorKind, toWire, type WireError } from "./errors.ts";
+import { type Peer, peerOf } from "./peer.ts";
 
 export type { Context };
 
@@ -24,6 +26,12 @@ export interface Listening {
   port: number;
   /** Ends open connections too; repeatable. */
   close(): Promise<void>;
+}
+
+/** Who sent the request; "unknown" where the kernel does not tell. */
+export function senderOf(context: Context): Peer {
+  const { incoming } = (context.env ?? {}) as { incoming?: { socket: Socket } };
+  return incoming === undefined ? "unknown" : peerOf(incoming.socket);
 }
 
 /** HTTP status of each kind of error (STYLE.md section 8). */
@@ -69,6 +77,7 @@ export function createShell(onError: (context: Context, error: WireError, status
     for (const [name, value] of Object.entries(HEADERS)) context.header(name, value);
     const { method } = context.req;
     const host = context.req.header("host") ?? "";
+    if (!isHook(context) && senderOf(context) === "other") refuse("This page is another user's of this machine.");
     if (!isLoopback(host)) refuse("The address in the browser must be 127.0.0.1 or localhost.");
     if (method !== "GET" && method !== "HEAD" && method !== "POST") return context.text("Only GET, HEAD and POST are answered.", 405);
     if (method === "POST" && !isHook(context) && context.req.header("origin") !== `http://${host}`)

@@ -208,7 +208,14 @@ export interface Working {
 export interface Engine {
   start(spec: RunSpec): Promise<{ id: string; created: boolean }>;
   /** The signal list of a gate is append-only and unique by key; it may be filled before the run waits. Closed: the gate is decided or the run over. */
-  signal(run: string, gate: string, payload: Json, key: string): Promise<"accepted" | "duplicate" | "closed">;
+  signal(
+    run: string,
+    gate: string,
+    payload: Json,
+    key: string,
+    /** Written with the answer or not at all: what the answers so far, this one last, come to. */
+    settle?: (given: readonly Signal[]) => void,
+  ): Promise<"accepted" | "duplicate" | "closed">;
   /** What a gate was told so far, oldest first. */
   signals(run: string, gate: string): Promise<Signal[]>;
   cancel(run: string, reason: string): Promise<boolean>;
@@ -251,8 +258,12 @@ export interface RunLog {
   release(items: Released[]): void;
   /** `seen`: how many signals of the gate were looked at before: one more wakes the run at once; so does a `child` that has ended. */
   wait(reason: WaitReason, waitsFor: string, options?: { until?: number; gate?: string; seen?: number; child?: string }): void;
+  /** `unanswered`: the gate that ran out of time. Where it has its decision by now, the run is queued again instead. */
   end(
-    end: ({ status: "done"; outcome: Outcome; result: Json } | { status: "failed" | "diverged"; error: WireError }) & { meta?: Json },
+    end: (
+      | { status: "done"; outcome: Outcome; result: Json; unanswered?: string | null }
+      | { status: "failed" | "diverged"; error: WireError }
+    ) & { meta?: Json },
   ): void;
   /** Back to the queue at once: an answer that the run was waiting for is recorded. */
   requeue(): void;
@@ -315,6 +326,8 @@ export interface CardDraft {
   state?: string;
   /** The approval brief, as document_build makes it. */
   brief?: Json;
+  /** The calls belong together and can only be approved as they are. */
+  fixed?: true;
   /** For a form: what is asked for, by field, as in a header's `input:`. */
   fields?: Json;
   /** While it is open, those who may decide are reminded every so many ms. */
@@ -336,10 +349,20 @@ export interface Call {
   params: Json;
 }
 
+/** What was asked at a gate, under which name, and what people have signed to it. */
+export interface Answers {
+  gate: string;
+  question: Json;
+  /** In the order they came; none where a profile of trust.yaml answered. */
+  signed: Decision[];
+}
+
 export interface Decision {
   card: number;
   /** RUN/GATE of the card: the gate's name holds a hash of the question, so a signed yes cannot be moved to another one. */
   gate?: string;
+  /** Hash of what the person was shown; what the run asks must be the same. */
+  shown?: string;
   decision: "approved" | "rejected" | "expired" | "edited";
   by: string;
   at: number;
@@ -525,8 +548,16 @@ export type Change =
   /** A change of files that a person shall decide; becomes a proposal once it is released. `base`: the commit the run reads. */
   | { op: "propose"; title: string; reason: string; by: string; files: Record<string, string | null>; base: string; evidence: Json }
   | { op: "committed"; commit: string }
-  /** A gate was decided; the approved calls may now act outside, each once. */
-  | { op: "decided"; decision: Decision["decision"]; by: string; calls: Call[]; people?: Decision["people"]; self?: boolean }
+  /** A gate was decided; the approved calls may now act outside, each once. `given`: what proves it, counted again before they do. */
+  | {
+      op: "decided";
+      decision: Decision["decision"];
+      by: string;
+      calls: Call[];
+      people?: Decision["people"];
+      self?: boolean;
+      given?: Answers;
+    }
   /** A form was filled in. */
   | { op: "answered"; by: string; values: Json }
   /** The run's state machine moved. `machine` is the hash of the state list it moved in. */
@@ -850,6 +881,8 @@ export interface Compiled {
   flow: { main: Flow; functions: Flow[] };
   /** Branches that are taken only on a day or for one odd value, with the calls in them. */
   guards?: { at: At; on: string; calls: number[] }[];
+  /** Uses, after a gate, of a value that its calls have under `key` (sandbox/planned.ts). */
+  planned?: { at: At; name: string; key: string }[];
 }
 
 /**

@@ -146,9 +146,12 @@ export class Suspend {
 export class End {
   readonly outcome: Outcome;
   readonly why: string;
-  constructor(outcome: Outcome, why: string) {
+  /** The gate that nobody answered: an answer that comes before the end is written down still counts. */
+  readonly gate: string | null;
+  constructor(outcome: Outcome, why: string, gate: string | null = null) {
     this.outcome = outcome;
     this.why = why;
+    this.gate = gate;
   }
 }
 

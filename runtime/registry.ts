@@ -3,10 +3,12 @@
  * Plugins are local files or packages of the workspace that trust.yaml names; they run in the host with all its rights, so nothing else
  * may name one.
  */
-import { readFileSync, realpathSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { existsSync, lstatSync, readFileSync, readdirSync, readlinkSync, realpathSync, statSync } from "node:fs";
 import { realpath, stat } from "node:fs/promises";
 import { createRequire, registerHooks } from "node:module";
-import { extname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { dirname, extname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { ClearedError, didYouMean } from "./errors.ts";
 import { EFFECTS, type Primitive } from "./primitive.ts";
 
@@ -65,24 +67,74 @@ export function pluginName(source: PluginSource): string {
  * @throws PLUGIN_INVALID naming the file or package and the reason
  */
 export async function loadPlugins(dir: string, sources: readonly PluginSource[]): Promise<Primitive[]> {
-  if (sources.length > 0) resolveCleared();
+  if (sources.length > 0) holdPlugins();
+  const root = realpathSync(dir);
+  for (const { path } of pluginFiles(dir, sources)) confirmed.set(pathToFileURL(join(root, path)).href, root);
   const loaded: Primitive[] = [];
   for (const source of sources) loaded.push(...(await loadPlugin(dir, source)));
   return loaded;
 }
 
-/** The files whose content a person confirms with trust.yaml. @throws PLUGIN_INVALID when a package cannot be found */
-export function pluginFiles(dir: string, sources: readonly PluginSource[]): string[] {
+/** A file of code in a workspace, by its path in it. `hash`: of its content, or of where it leads when it is a link. */
+export interface CodeFile {
+  path: string;
+  hash: string;
+}
+
+/** The code whose content a person confirms with trust.yaml; an import of a plugin that leads to another file of the workspace fails. */
+export function pluginFiles(dir: string, sources: readonly PluginSource[]): CodeFile[] {
+  const root = realpathSync(dir);
   return sources.flatMap((source) => {
-    if (typeof source === "string") return [join(dir, source)];
-    const { manifest, entry } = packageEntry(dir, source);
-    return [manifest, entry];
+    if (typeof source === "string") return codeBeside(root, source);
+    const at = join(root, "node_modules", source.package);
+    return existsSync(at) && realpathSync(at).startsWith(`${root}${sep}`) ? codeBelow(root, relative(root, realpathSync(at))) : [];
   });
+}
+
+const CODE = /\.(?:[cm]?[jt]sx?|py|sh|rb|pl|php|lua|wasm|node|so|dylib|dll|exe)$|^package\.json$/i;
+// Of a plugin's own folder; a larger one is a folder of something else.
+const MOST_FILES = 2000;
+
+/** A file of the workspace with the code beside and below it; at the workspace's top only beside it. Nothing for what is no file in it. */
+export function codeBeside(dir: string, file: string): CodeFile[] {
+  const root = realpathSync(dir);
+  const at = resolve(root, file);
+  const real = statSync(at, { throwIfNoEntry: false })?.isFile() === true ? realpathSync(at) : null;
+  if (real === null || !real.startsWith(`${root}${sep}`)) return [];
+  const [own, folder] = [relative(root, real), relative(root, dirname(real))];
+  if (own.startsWith(`.cleared${sep}`)) return [];
+  return [codeFile(root, own), ...codeBelow(root, folder)];
+}
+
+function codeBelow(root: string, folder: string): CodeFile[] {
+  const found: CodeFile[] = [];
+  const walk = (at: string): void => {
+    for (const entry of readdirSync(join(root, at), { withFileTypes: true })) {
+      const path = join(at, entry.name);
+      if (entry.isDirectory() && folder !== "" && !["node_modules", ".git"].includes(entry.name)) walk(path);
+      else if (!entry.isDirectory() && (CODE.test(entry.name) || isProgram(join(root, path)))) found.push(codeFile(root, path));
+      if (found.length > MOST_FILES)
+        throw invalid(
+          folder,
+          `it holds more than ${MOST_FILES} files of code, too many for a person to confirm; give the plugin a folder of its own`,
+        );
+    }
+  };
+  walk(folder);
+  return found;
+}
+
+const isProgram = (path: string): boolean => ((lstatSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o111) !== 0;
+
+function codeFile(root: string, path: string): CodeFile {
+  const at = join(root, path);
+  const content = lstatSync(at).isSymbolicLink() ? `-> ${readlinkSync(at)}` : readFileSync(at);
+  return { path: path.replaceAll("\\", "/"), hash: createHash("sha256").update(content).digest("hex") };
 }
 
 async function loadPlugin(dir: string, source: PluginSource): Promise<Primitive[]> {
   const file = pluginName(source);
-  const path = typeof source === "string" ? await pluginPath(dir, source) : packageEntry(dir, source).entry;
+  const path = typeof source === "string" ? await pluginPath(dir, source) : packageEntry(dir, source);
   const exports = requirePlugin(path, file);
   const entries = Object.entries(exports);
   if (entries.length === 0) throw invalid(file, "it exports no primitive; write `export const domain_verb = definePrimitive({ ... })`");
@@ -95,8 +147,8 @@ async function loadPlugin(dir: string, source: PluginSource): Promise<Primitive[
   });
 }
 
-/** Manifest and entry of a package in the workspace's own node_modules, at exactly the version that was confirmed. */
-function packageEntry(dir: string, source: Exclude<PluginSource, string>): { manifest: string; entry: string } {
+/** Entry of a package in the workspace's own node_modules, at exactly the version that was confirmed. */
+function packageEntry(dir: string, source: Exclude<PluginSource, string>): string {
   const name = pluginName(source);
   const root = realpathSync(dir);
   const install = `Run \`npm install --save-exact ${name}\` in the workspace`;
@@ -117,7 +169,7 @@ function packageEntry(dir: string, source: Exclude<PluginSource, string>): { man
   }
   // A link to a folder elsewhere is code that no version stands for.
   if (!entry.startsWith(`${root}${sep}`)) throw invalid(name, `it is a link to a place outside the workspace. ${install}`);
-  return { manifest, entry };
+  return entry;
 }
 
 /** Real path of a plugin inside the workspace: a symlink out of it would run code nobody confirmed. */
@@ -181,15 +233,25 @@ function invalid(file: string, why: string, cause?: unknown): ClearedError {
   return new ClearedError("PLUGIN_INVALID", `Plugin ${file}: ${why.replace(/[.]$/, "")}.`, { at: { file }, cause });
 }
 
-let resolving = false;
+/** Files of plugins by URL, with the workspace they belong to. */
+const confirmed = new Map<string, string>();
+let holding = false;
 
-/** Makes `import ... from "cleared"` mean runtime/plugin.ts, in this process, once. */
-function resolveCleared(): void {
-  if (resolving) return;
-  resolving = true;
+/** In this process, once: `import ... from "cleared"` means runtime/plugin.ts, and a plugin loads no code of its workspace that nobody confirmed. */
+function holdPlugins(): void {
+  if (holding) return;
+  holding = true;
   // From our own extension, because compiled output has plugin.js.
-  const url = new URL(`./plugin${extname(import.meta.url)}`, import.meta.url).href;
+  const ours = new URL(`./plugin${extname(import.meta.url)}`, import.meta.url).href;
   registerHooks({
-    resolve: (specifier, context, next) => (specifier === "cleared" ? { url, shortCircuit: true } : next(specifier, context)),
+    resolve(specifier, context, next) {
+      if (specifier === "cleared") return { url: ours, shortCircuit: true };
+      const found = next(specifier, context);
+      const root = context.parentURL === undefined ? undefined : confirmed.get(context.parentURL);
+      if (root === undefined || confirmed.has(found.url) || !found.url.startsWith(`${pathToFileURL(root).href}/`)) return found;
+      if (/\/node_modules\/|\.json$/.test(found.url)) return found;
+      const [file = "", parent = ""] = [found.url, context.parentURL ?? ""].map((url) => relative(root, fileURLToPath(url)));
+      throw invalid(parent, `it imports ${file}, which lies outside the plugin's own folder and is not confirmed with it; move it there`);
+    },
   });
 }

@@ -5,10 +5,11 @@ input:
   title: {type: string, required: true}
   calls: {type: list, required: true}
   ask: {type: boolean, required: true}
+  fixed: {type: boolean, default: false}
   details: {type: object}
 */
-// Answers {by, answers}: who said yes, and what each call answered.
+// Answers {by, calls, answers}: who said yes, the calls as approved, and what each answered. What is told afterwards comes from these calls.
 const { by, calls } = script_run("ask", input);
 const answers = [];
 for (const call of calls) answers.push(mcp_call(call));
-({ by, answers });
+({ by, calls, answers });

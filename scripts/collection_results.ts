@@ -7,10 +7,12 @@ input:
   verdicts: {type: list, required: true}
 */
 const { steps, results, verdicts } = input;
-const nameOf = (call: any) => JSON.stringify([call.tool, Object.entries(call.params).sort()]);
+// Results come in the order of the calls, whatever a person changed in them.
+let next = 0;
 steps.map(({ customer_id, name, amount, days, action, calls }: any, i: number) => {
-  const mine = calls.map(nameOf);
-  const tried = results.filter((call: any) => mine.includes(nameOf(call)));
+  const tried = results.slice(next, next + calls.length);
+  next += calls.length;
+  const agency = tried.find((call: any) => call.params.agency !== undefined)?.params.agency;
   const problems = tried.filter((call: any) => !call.ok).map((call: any) => call.problem);
-  return { customer_id, name, amount, days, action, verdict: verdicts[i], made: tried.length - problems.length, problems };
+  return { customer_id, name, amount, days, action: agency === undefined ? action : `hand over to ${agency}`, verdict: verdicts[i], made: tried.length - problems.length, problems };
 });

@@ -3,18 +3,31 @@ name: Invoice context
 description: What an invoice is held against beside its order, as facts for the policy; the day, and the vendor
 input:
   invoice: {type: object, required: true}
+  order: {type: object, required: true}
 */
-const { invoice_id, po_id, vendor_id, vendor_number, invoice_date, status } = input.invoice;
+const { invoice, order } = input;
+const { invoice_id, po_id, vendor_id, invoice_date, status, currency } = invoice;
 const today = mcp_call("erp/get_business_date");
 const receipt = mcp_call({ tool: "erp/get_goods_receipt", params: { po_id } });
 const vendor = mcp_call({ tool: "erp/get_vendor", params: { vendor_id } });
-const same = mcp_fetch_all({ tool: "erp/list_invoices", params: { vendor_id, vendor_number } });
+const ofVendor = mcp_fetch_all({ tool: "erp/list_invoices", params: { vendor_id } });
+const ofOrder = mcp_fetch_all({ tool: "erp/list_invoices", params: { po_id } });
 // Of two with one number, the later is the duplicate.
+const numberOf = (one: any) => one.vendor_number.replace(/[\s\p{Pd}]/gu, "").toUpperCase();
+const isSame = (one: any) => one.invoice_id !== invoice_id && numberOf(one) === numberOf(invoice);
 const isEarlier = (one: any) => one.invoice_date < invoice_date || (one.invoice_date === invoice_date && one.invoice_id < invoice_id);
+// With what was approved before, and what came before it, an order is invoiced once.
+const counts = (one: any) => one.invoice_id !== invoice_id && (one.status === "received" ? isEarlier(one) : one.status !== "rejected");
+const others = ofOrder.records.filter(counts);
+const currency_match = [order, ...others].every((one) => one.currency === currency);
+const invoiced =
+  ofOrder.complete && currency_match ? script_run("total", { amounts: [invoice.amount, ...others.map((one) => one.amount)] }) : null;
 const facts = {
+  vendor_match: order.vendor_id === vendor_id,
+  currency_match,
   invoice_status: status,
   vendor_status: vendor.approved && vendor.status === "active" ? "approved" : vendor.status,
   goods_received: receipt.accepted === true && receipt.quantity_received === receipt.quantity_ordered,
-  duplicate: same.complete ? same.records.some(isEarlier) : null,
+  duplicate: ofVendor.complete ? ofVendor.records.some((one) => isSame(one) && isEarlier(one)) : null,
 };
-({ today, vendor, facts });
+({ today, vendor, invoiced, facts });

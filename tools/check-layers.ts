@@ -11,6 +11,7 @@ import { type SourceFile, sourceFiles } from "./source-files.ts";
 /** Left to right. A path belongs to the longest prefix that fits. */
 const LAYERS = [
   "runtime/errors.ts",
+  "runtime/text.ts",
   "runtime/day.ts",
   "runtime/processes.ts",
   "runtime/money.ts",
@@ -34,6 +35,7 @@ const LAYERS = [
   "runtime/llm/",
   "runtime/mcp/",
   "runtime/notices/",
+  "runtime/peer.ts",
   "runtime/http.ts",
   "runtime/checks/",
   "runtime/evidence/",

@@ -1,11 +1,12 @@
 /**
- * Programs that some tests use as independent checkers and that npm cannot install. One list, so that `npm test`, the
+ * Programs that some tests use, as independent checkers or as a jail, and that npm cannot install. One list, so that `npm test`, the
  * tests that skip without them and .ci/run agree.
  */
+import { spawnSync } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 
-export const SYSTEM_TOOLS = ["git", "hledger", "ledger", "chromium"] as const;
+export const SYSTEM_TOOLS = ["git", "hledger", "ledger", "chromium", "bwrap"] as const;
 export type SystemTool = (typeof SYSTEM_TOOLS)[number];
 
 /** Path of a program, or null: `test.skipIf(findTool("hledger") === null)`. */
@@ -20,6 +21,17 @@ export function findTool(name: SystemTool): string | null {
     }
   }
   return null;
+}
+
+/** A skipped test with this reason is nobody's to mend in the machine: also CI may run where namespaces are forbidden from outside. */
+export const FORBIDDEN = "namespaces are forbidden here";
+
+/** Why bubblewrap starts nothing, null when it does. Asked without any code of the product: a fault there is no reason to skip its tests. */
+export function whyNoJail(): string | null {
+  const bwrap = findTool("bwrap");
+  if (bwrap === null) return "bubblewrap is not installed";
+  const { status, stderr } = spawnSync(bwrap, ["--unshare-pid", "--unshare-net", "--ro-bind", "/", "/", "true"], { encoding: "utf8" });
+  return status === 0 ? null : `${FORBIDDEN}: ${stderr.trim()}`;
 }
 
 export function missingTools(): SystemTool[] {

@@ -67,6 +67,7 @@ function write(world: World, tool: Tool, params: Params): Json {
     if (error !== UNDONE) throw error;
   }
   if (modes.dying && acted) process.exit(1);
+  if (modes.erring && acted) throw new Refused("the request could not be completed");
   return answer;
 }
 

@@ -14,6 +14,8 @@ export interface Modes {
   dying: boolean;
   /** Writes answer as if they had happened. */
   lying: boolean;
+  /** Writes happen, and answer that they failed. */
+  erring: boolean;
   /** Calls answer a page of HTML. */
   html: boolean;
   /** Calls seen so far. */
@@ -22,12 +24,23 @@ export interface Modes {
 
 /** `slow=200,failing=3,lying`; an empty text is a server that behaves. @throws Refused */
 export function parseModes(list: string): Modes {
-  const modes: Modes = { slow: 0, failing: 0, drifted: false, duplicating: false, dying: false, lying: false, html: false, calls: 0 };
+  const modes: Modes = {
+    slow: 0,
+    failing: 0,
+    drifted: false,
+    duplicating: false,
+    dying: false,
+    lying: false,
+    erring: false,
+    html: false,
+    calls: 0,
+  };
   for (const part of list.split(",").filter((each) => each !== "")) {
     const [name = "", value] = part.split("=");
     if (name === "slow" || name === "failing") modes[name] = number(part, value ?? (name === "slow" ? "500" : "2"));
-    else if (name === "drifted" || name === "duplicating" || name === "dying" || name === "lying" || name === "html") modes[name] = true;
-    else throw new Refused(`no mode ${name}: drifted, slow=MS, failing=N, duplicating, dying, lying, html`);
+    else if (name === "drifted" || name === "duplicating" || name === "dying" || name === "lying" || name === "erring" || name === "html")
+      modes[name] = true;
+    else throw new Refused(`no mode ${name}: drifted, slow=MS, failing=N, duplicating, dying, lying, erring, html`);
   }
   return modes;
 }

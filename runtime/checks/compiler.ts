@@ -92,7 +92,7 @@ async function useOnce<T>(
     // When the race is lost the answer comes later, or fails: nobody waits for it.
     work.catch(() => undefined);
     const given = new Promise<CompilerGone | Lost>((resolve) => {
-      unwatch = watchAnswer(childOf(current.api)?.pid ?? 0, TIMEOUT_MS, {
+      unwatch = watchAnswer({ pid: childOf(current.api)?.pid ?? 0 }, TIMEOUT_MS, {
         late: () => resolve(new CompilerGone(`did not finish within ${TIMEOUT_MS / 1000} s`)),
         lost: () => resolve({ kind: "lost", killed: true }),
       });

@@ -8,6 +8,7 @@ import type { Access, Compiled, Finding, Json } from "../ports.ts";
 import type { Primitive } from "../primitive.ts";
 import type { Registry } from "../registry.ts";
 import { type Header, validateInput } from "../sandbox/header.ts";
+import { isAmountKey } from "../tools/trace.ts";
 import { type ToolClassOf, accessOf, classByName } from "./states.ts";
 
 /** A call of a global function found in a script. */
@@ -88,6 +89,17 @@ function capabilityOf(primitive: Primitive, given: Record<string, string>): stri
   });
   const needed = primitive.capability(params);
   return missing ? null : needed;
+}
+
+/** Amounts that a script tells or reckons with after a gate as it planned them, whatever the person made of them. */
+export function lintPlanned(planned: NonNullable<Compiled["planned"]>): Finding[] {
+  return planned
+    .filter(({ key }) => isAmountKey(key) === true)
+    .map(({ name, key, at }) => ({
+      code: "SCRIPT_PLANNED",
+      at,
+      message: `${name} is what was planned for the call; whoever approved may have changed it. Take it from the calls that the gate answers: calls[0].params.${key}.`,
+    }));
 }
 
 /** Words in `uses:` that are no domain of a primitive: the host grants domains only. agents: names a call of an agent may have. */

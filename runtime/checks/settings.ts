@@ -4,6 +4,7 @@
  */
 import { toWire } from "../errors.ts";
 import type { Finding } from "../ports.ts";
+import { unseenIn } from "../text.ts";
 import type { Config } from "../workspace/config.ts";
 import { CONFIG, IMPORTERS, POLICIES, policyFile } from "../workspace/layout.ts";
 import { failureOf, parsePack } from "../workspace/policies.ts";
@@ -100,8 +101,10 @@ function refusal(read: () => void, file: string): Finding[] {
 const KNOWLEDGE = "knowledge/";
 // What was learnt is read by people and by models: a page, not a book.
 const KNOWLEDGE_BYTES = 262_144;
-// Controls but line ends and tabs, half characters, and what turns the direction of text.
-const NO_TEXT = /[^\P{Cc}\n\r\t]|\p{Bidi_Control}|\p{Cs}|\ufffd/u;
+// What a reader does not see could speak to a model alone. Some languages join and part letters with these two.
+const JOINERS = "\u200c\u200d";
+const isText = (line: string): boolean =>
+  !line.includes("\ufffd") && [...unseenIn(`${line}\n`)].every(({ sign }) => JOINERS.includes(sign));
 
 /** Finding FILE_INVALID for what is no text. */
 export async function lookAtKnowledge({ tree, paths }: Subject): Promise<Looked> {
@@ -109,7 +112,7 @@ export async function lookAtKnowledge({ tree, paths }: Subject): Promise<Looked>
   const findings: Finding[] = [];
   for (const file of files) {
     const text = (await tree.read(file)) ?? "";
-    const line = text.split("\n").findIndex((one) => NO_TEXT.test(one));
+    const line = text.split("\n").findIndex((one) => !isText(one));
     if (text.length > KNOWLEDGE_BYTES)
       findings.push({
         code: "FILE_TOO_LARGE",
@@ -120,7 +123,7 @@ export async function lookAtKnowledge({ tree, paths }: Subject): Promise<Looked>
       findings.push({
         code: "FILE_INVALID",
         at: { file, line: line + 1 },
-        message: `${file} holds something that is not text (a control character, or one that turns the direction of writing). Write plain text.`,
+        message: `${file} holds something that is not text (a control character, or one that nobody sees). Write plain text.`,
       });
   }
   return { says: files.length === 0 ? "none is touched" : `${files.length} read`, findings };

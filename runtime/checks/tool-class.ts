@@ -1,4 +1,5 @@
 /** What a tool call is, as far as trust.yaml and the tool's name tell it without asking its server. */
+import { classIn } from "../tools/classify.ts";
 import type { Trust } from "../workspace/config.ts";
 import { type ToolClassOf, classByName } from "./states.ts";
 
@@ -8,9 +9,7 @@ export function toolClassIn(trust: Pick<Trust, "mcp">): ToolClassOf {
     const [server = "", ...rest] = tool.split("/");
     const known = Object.hasOwn(trust.mcp, server) ? trust.mcp[server] : undefined;
     const name = rest.join("/");
-    const declared = known !== undefined && Object.hasOwn(known.tools, name) ? known.tools[name]?.class : undefined;
-    if (declared !== undefined) return { class: declared, why: "trust.yaml says so" };
-    const found = classByName(tool);
-    return known?.trusted === true && found?.class === "mutate" ? null : found;
+    const found = known === undefined ? classByName(tool) : classIn(known, name);
+    return known?.trusted === true && found?.class === "mutate" && known.tools[name]?.class === undefined ? null : found;
   };
 }

@@ -1,5 +1,5 @@
 /** The typings of agent scripts on disk, so that an editor completes and checks agents/*.ts and scripts/*.ts as `cleared` does. */
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { primitiveTypes } from "../derive.ts";
 import type { Primitive } from "../primitive.ts";
@@ -27,13 +27,11 @@ export async function writeTypes(dir: string, primitives: readonly Primitive[]):
   const written = [types];
   await mkdir(dirname(join(dir, types)), { recursive: true });
   await writeFile(join(dir, types), primitiveTypes(primitives));
-  const existing = await readFile(join(dir, "tsconfig.json"), "utf8").catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return null;
-    throw error;
-  });
-  if (existing === null) {
-    await writeFile(join(dir, "tsconfig.json"), `${JSON.stringify(config, null, 2)}\n`);
+  try {
+    await writeFile(join(dir, "tsconfig.json"), `${JSON.stringify(config, null, 2)}\n`, { flag: "wx" });
     written.push("tsconfig.json");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
   return written;
 }

@@ -4,16 +4,19 @@ import { join } from "node:path";
 import { Database } from "../engine/database.ts";
 import { ClearedError } from "../errors.ts";
 import { openAlerts } from "../notices/alerts.ts";
-import { STORE } from "../workspace/layout.ts";
+import { assertUntracked } from "../workspace/git-staged.ts";
+import { STATE, STORE } from "../workspace/layout.ts";
 import { findWorkspace } from "./find.ts";
 import type { Invocation } from "./commands.ts";
 
 /** A command that is not about a workspace, or whose store cannot be read, has said so itself. */
-export function tellAlerts({ dir, output }: Invocation): void {
+export async function tellAlerts({ dir, output }: Invocation): Promise<void> {
   let database: Database | null = null;
   try {
-    const path = join(findWorkspace(dir), STORE);
+    const workspace = findWorkspace(dir);
+    const path = join(workspace, STORE);
     if (!existsSync(path)) return;
+    await assertUntracked(workspace, [STATE]);
     database = new Database(path);
     for (const alert of openAlerts(database, Date.now())) output.note(`! ${alert}`);
   } catch (error) {

@@ -217,6 +217,7 @@ export function createApi(host: Host): Api {
 
     decide: ({ decision }) => decideCard(host, decision),
     async pair({ name, pairing }) {
+      host.assertTrust();
       (await import("./sessions.ts")).keepPairing(host.database, host.trust, host.clock.now(), name, pairing);
       return null;
     },

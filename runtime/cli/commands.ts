@@ -43,9 +43,16 @@ export const COMMANDS: readonly Spec[] = [
     about: "own the workspace: triggers, runs, status page",
     options: [
       ["--port <port>", "of the status page"],
-      ["--accept-trust", "confirm a changed trust.yaml"],
+      ["--accept-trust", "confirm trust.yaml as it is, in a script"],
+      ["--no-open", "do not open the page in a browser"],
     ],
     load: () => import("./commands/start.ts"),
+  },
+  {
+    name: "trust",
+    about: "what trust.yaml lets run and who may decide by it; your yes makes it count here",
+    options: [["--accept-trust", "confirm without being asked, in a script"]],
+    load: () => import("./commands/trust.ts"),
   },
   {
     name: "run <agent>",

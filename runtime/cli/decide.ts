@@ -7,16 +7,15 @@ import { createHash } from "node:crypto";
 import { minuteOf } from "../day.ts";
 import { canonicalJson } from "../engine/canonical.ts";
 import { type Authority, tally } from "../engine/approval.ts";
-import { createAuthority } from "../engine/authority.ts";
+import { createAuthority, shownOf } from "../engine/authority.ts";
 import { isOurs } from "../engine/attempt.ts";
 import { CRASH, DECIDING, closed, dropFact, factsNamed, getFact, setFact } from "../engine/cards.ts";
-import type { Database } from "../engine/database.ts";
 import { changesIn, editCalls, readForm } from "../engine/edits.ts";
 import { asAskedNow } from "../engine/process.ts";
 import { signDecision, verifyDecision } from "../engine/signature.ts";
 import { ClearedError } from "../errors.ts";
 import type { Lesson } from "../evidence/corrections.ts";
-import type { Card, CardDraft, CommitResult, Decision, Json, RunRecord, Tree } from "../ports.ts";
+import type { Card, CardDraft, CommitResult, Decision, Json, RunRecord, Signal, Tree } from "../ports.ts";
 import { gateOf, questionOf } from "../proposals/deciding.ts";
 import type { Trust } from "../workspace/config.ts";
 import { addDialect, closeRow, confirmEntry } from "../workspace/decisions.ts";
@@ -24,8 +23,8 @@ import type { Host } from "./host.ts";
 import { holderHere } from "./identity.ts";
 import { expectLesson, lessonFor } from "./lessons.ts";
 
-/** What is signed beside a person's answer to this card: which question it is for, and the calls it says yes to where they were edited. */
-export function asked(card: Card): Pick<Decision, "card" | "gate" | "calls"> {
+/** What is signed beside a person's answer to this card: which question it is for, what it says, and the calls it says yes to where they were edited. */
+export function asked(card: Card): Pick<Decision, "card" | "gate" | "shown" | "calls"> {
   if (card.kind === "proposal") {
     const { proposal: id, commit } = card.body as { proposal: string; commit: string };
     return { card: card.id, gate: gateOf({ id, commit }) };
@@ -33,7 +32,7 @@ export function asked(card: Card): Pick<Decision, "card" | "gate" | "calls"> {
   const several = (card.approvals ?? 1) > 1 || (card.levels ?? []).length > 1;
   return {
     card: card.id,
-    ...(card.gate === null ? {} : { gate: `${card.run}/${card.gate}` }),
+    ...(card.gate === null ? {} : { gate: `${card.run}/${card.gate}`, shown: shownOf(card) }),
     ...(several && card.gate !== null ? { calls: card.edited ?? card.calls } : {}),
   };
 }
@@ -64,49 +63,87 @@ export interface Decided {
 
 /** @throws CARD_UNKNOWN, CARD_CLOSED, APPROVAL_*, RUN_INPUT, USAGE, GIT_STATE, JOURNAL_* */
 export async function decideCard(host: Host, decision: Decision): Promise<Decided> {
+  host.assertTrust();
   verifyDecision(decision, host.trust.people);
   const card = host.cards.get(decision.card);
   if (card === null) throw new ClearedError("CARD_UNKNOWN", `There is no card ${decision.card}. \`cleared queue\` lists the open ones.`);
   if (card.decision !== null) throw closed(card.id, card.decision);
   if (card.gate !== null && card.run !== null) return decideGate(host, card, card.run, decision);
   if (card.kind === "proposal") return decideProposed(host, card, decision);
-  const { commit, lesson } = await carryOut(host, card, decision);
-  const crashed = card.key.startsWith(CRASH) && decision.decision === "approved" ? await host.engine.get(card.run ?? "") : null;
-  if (crashed?.status === "failed") await host.engine.retry(crashed.id);
-  host.database.write(() => {
-    host.cards.decide(card.id, decision);
-    dropFact(host.database, decidingFact(card.id));
+  return alone(host, card, async () => {
+    const left = getFact(host.database, `${DECIDING}${card.id}`);
+    // An answer that was written down and not carried to its end comes first; then this one comes too late.
+    if (left !== null && left !== JSON.stringify(decision)) await settle(host, card, left).catch(() => undefined);
+    const now = host.cards.get(card.id)?.decision ?? null;
+    if (now !== null) throw closed(card.id, now);
+    return carryOut(host, card, decision);
   });
-  if (commit !== null) await host.tidy();
-  if (card.kind === "same" || card.kind === "gone") await (await import("./rows.ts")).followRows(host);
-  const run = card.run === null ? null : await host.engine.get(card.run);
-  return { card: host.cards.get(card.id) ?? card, run, commit, ...caseIn(lesson), still: null };
 }
 
-const decidingFact = (card: number): string => `${DECIDING}${card}`;
+/** Cards whose answers this process, which is the workspace's only owner, is carrying out. */
+const underWay = new Set<string>();
 
-/** Is somebody's answer to this card being carried out? */
-export function isDeciding(database: Database, card: number): boolean {
-  return getFact(database, decidingFact(card)) !== null;
-}
-
-/** The books follow a decision that is written down first: cut off between their commit and the card, it is carried to its end by the next owner. */
-async function carryOut(host: Host, card: Card, decision: Decision): ReturnType<typeof changeBooks> {
-  setFact(host.database, decidingFact(card.id), JSON.stringify(decision));
+async function alone<T>(host: Host, card: Card, work: () => Promise<T>): Promise<T> {
+  const key = `${host.dir} ${card.id}`;
+  if (underWay.has(key))
+    throw new ClearedError("CARD_CLOSED", `Card ${card.id} is being decided at this moment; \`cleared queue --all\` shows by whom.`);
+  underWay.add(key);
   try {
-    return await changeBooks(host, card, decision);
+    return await work();
+  } finally {
+    underWay.delete(key);
+  }
+}
+
+/**
+ * The books follow a decision that is written down first, so that nobody else closes its card meanwhile (`decide` in engine/cards.ts); cut
+ * off between their commit and the card, it is carried to its end by the next owner.
+ */
+async function carryOut(host: Host, card: Card, decision: Decision): Promise<Decided> {
+  const fact = `${DECIDING}${card.id}`;
+  setFact(host.database, fact, JSON.stringify(decision));
+  try {
+    const { commit, lesson } = await changeBooks(host, card, decision);
+    const crashed = card.key.startsWith(CRASH) && decision.decision === "approved" ? await host.engine.get(card.run ?? "") : null;
+    if (crashed?.status === "failed") await host.engine.retry(crashed.id);
+    host.database.write(() => {
+      host.cards.decide(card.id, decision);
+      dropFact(host.database, fact);
+    });
+    if (commit !== null) await host.tidy();
+    if (card.kind === "same" || card.kind === "gone") await (await import("./rows.ts")).followRows(host);
+    const run = card.run === null ? null : await host.engine.get(card.run);
+    return { card: host.cards.get(card.id) ?? card, run, commit, ...caseIn(lesson), still: null };
   } catch (error) {
-    if (!isOurs(error)) dropFact(host.database, decidingFact(card.id));
+    if (!isOurs(error)) dropFact(host.database, fact);
     throw error;
   }
 }
 
 /** Decisions that an owner before this one was cut off from. What stands in the way of one is said, and it is not kept. */
 export async function settleDecisions(host: Host, note: (error: unknown) => void): Promise<void> {
-  for (const text of factsNamed(host.database, DECIDING)) await decideCard(host, JSON.parse(text) as Decision).catch(note);
+  for (const text of factsNamed(host.database, DECIDING)) {
+    const card = host.cards.get((JSON.parse(text) as Decision).card);
+    if (card !== null) await settle(host, card, text).catch(note);
+  }
 }
 
-/** The signal is stored first, then the card is closed: what the run goes by is what the card says, whoever comes second is told. */
+/** `text`: a decision as it was written down, in a row that proves nothing. */
+async function settle(host: Host, card: Card, text: string): Promise<void> {
+  const decision = JSON.parse(text) as Decision;
+  const fact = `${DECIDING}${card.id}`;
+  try {
+    verifyDecision(decision, host.trust.people);
+    if (card.decision !== null || card.gate !== null || card.kind === "proposal" || decision.card !== card.id)
+      dropFact(host.database, fact);
+    else await carryOut(host, card, decision);
+  } catch (error) {
+    if (!isOurs(error)) dropFact(host.database, fact);
+    throw error;
+  }
+}
+
+/** The answer is stored together with what it decides: what the run goes by is what the card says, whoever comes second is told. */
 async function decideGate(host: Host, opened: Card, id: string, decision: Decision): Promise<Decided> {
   const run = await host.engine.get(id);
   if (run === null) throw new ClearedError("CARD_UNKNOWN", `The run of card ${opened.id} is not there any more.`);
@@ -121,20 +158,28 @@ async function decideGate(host: Host, opened: Card, id: string, decision: Decisi
   // A repeat of the same answer is one answer; the same person may still change it while the card is open.
   const { at: _, signature: _s, session: _p, ...answer } = decision;
   const what = createHash("sha256").update(canonicalJson(answer)).digest("hex").slice(0, 16);
-  if ((await host.engine.signal(id, gate, decision as unknown as Json, `card/${card.id}/${decision.by}/${what}`)) === "closed") {
+  const count = (given: readonly Signal[]) =>
+    tally(
+      card,
+      given.map((signal) => signal.payload as unknown as Decision),
+      authority,
+    );
+  const taken = await host.engine.signal(id, gate, decision as unknown as Json, `card/${card.id}/${decision.by}/${what}`, (given) => {
+    const { decision: come, calls, people } = count(given);
+    if (come === null) host.cards.revise(card.id, { edited: calls, said: people });
+    // Of a run that has not come to its question yet there is no card to close.
+    else if (host.cards.get(card.id)?.decision === null) host.cards.decide(card.id, come);
+  });
+  if (taken === "closed") {
     const now = host.cards.get(card.id)?.decision;
     if (now != null && now.by !== "runtime") throw closed(card.id, now);
     throw new ClearedError("CARD_CLOSED", `The run of card ${card.id} has ended already; \`cleared runs show ${id}\` tells how.`);
   }
-  const given = (await host.engine.signals(id, gate)).map((signal) => signal.payload as unknown as Decision);
-  const counted = tally(card, given, authority);
+  const counted = count(await host.engine.signals(id, gate));
   if (counted.decision === null) {
-    host.cards.revise(card.id, { edited: counted.calls, said: counted.people });
     const open = host.cards.get(card.id) ?? card;
     return { card: open, run: await host.engine.get(id), commit: null, ...caseIn(null), still: stillOf(open, authority, counted.people) };
   }
-  // The run may have come by already and closed it.
-  if (host.cards.get(card.id)?.decision === null) host.cards.decide(card.id, counted.decision);
   const settled = host.cards.get(card.id) ?? card;
   const people = counted.decision.people?.map((one) => one.by) ?? [counted.decision.by];
   if (!people.includes(decision.by) || (decision.decision === "rejected") !== (counted.decision.decision === "rejected"))

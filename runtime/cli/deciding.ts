@@ -1,13 +1,16 @@
 /** What approve, reject and answer share: sign, send, say what came of it. */
-import { ClearedError } from "../errors.ts";
+import { isOurs } from "../engine/attempt.ts";
+import { ClearedError, EXIT, type WireError, kindOf, toWire } from "../errors.ts";
 import type { Card, Decision, Json } from "../ports.ts";
 import type { Report } from "../proposals/types.ts";
+import type { Api } from "./api.ts";
 import { withApi } from "./connect.ts";
-import { asked, signAs } from "./decide.ts";
+import { type Decided, asked, signAs } from "./decide.ts";
 import { findWorkspace } from "./find.ts";
-import { readLocal } from "./local.ts";
+import { assertConfirmed, readLocal } from "./local.ts";
 import { withStore } from "./look.ts";
 import type { Invocation } from "./commands.ts";
+import { type Output, formatError } from "./output.ts";
 import { cardLines, parseJson, runLine } from "./text.ts";
 
 /** `answer`: what is said to a card, beyond what the options say. @throws USAGE, RUN_INPUT */
@@ -19,7 +22,9 @@ export async function decideAll(
 ): Promise<number> {
   const { output } = at;
   const dir = findWorkspace(at.dir);
-  const { trust } = readLocal(dir);
+  const local = readLocal(dir);
+  assertConfirmed(local);
+  const { trust } = local;
   const ids = cards.map((card) => {
     if (!/^\d{1,9}$/.test(card)) throw new ClearedError("USAGE", `"${card}" is not a card's number; \`cleared queue\` shows them.`);
     return Number(card);
@@ -30,32 +35,49 @@ export async function decideAll(
     ...(options["account"] === undefined ? {} : { account: String(options["account"]) }),
     ...(options["result"] === undefined ? {} : { result: parseJson(String(options["result"]), "--result") as Json }),
   };
-  const decided = await withApi(dir, async (api) => {
-    const all = [];
+  const decide = async (api: Api, id: number) => {
+    const card = await withStore(dir, (look) => look.card(id));
+    if (card === null) throw new ClearedError("CARD_UNKNOWN", `There is no card ${id}. \`cleared queue\` lists the open ones.`);
+    const said = { ...asked(card), ...answer(card), at: Date.now(), ...extra };
+    const one = await api.decide({ decision: signAs(dir, trust, said, options["by"] as string | undefined) });
+    // The run goes on at once; a person wants to see where it got to.
+    const run = one.run === null || one.card.gate === null ? one.run : await api.status({ run: one.run.id, wait: true });
+    const movable = one.card.kind === "proposal" && one.commit !== null ? movableOf((await api.proposal({ id })).proposal.report) : [];
+    return { ...one, run, movable };
+  };
+  // Each is told as it happens, and one that cannot be decided does not keep the others from it.
+  const results: (Awaited<ReturnType<typeof decide>> | { card: number; error: WireError })[] = [];
+  const failures: unknown[] = [];
+  await withApi(dir, async (api) => {
     for (const id of ids) {
-      const card = await withStore(dir, (look) => look.card(id));
-      if (card === null) throw new ClearedError("CARD_UNKNOWN", `There is no card ${id}. \`cleared queue\` lists the open ones.`);
-      const said = { ...asked(card), ...answer(card), at: Date.now(), ...extra };
-      const one = await api.decide({ decision: signAs(dir, trust, said, options["by"] as string | undefined) });
-      // The run goes on at once; a person wants to see where it got to.
-      const run = one.run === null || one.card.gate === null ? one.run : await api.status({ run: one.run.id, wait: true });
-      const movable = one.card.kind === "proposal" && one.commit !== null ? movableOf((await api.proposal({ id })).proposal.report) : [];
-      all.push({ ...one, run, movable });
+      try {
+        const one = await decide(api, id);
+        results.push(one);
+        tell(output, one);
+      } catch (error) {
+        if (ids.length === 1) throw error;
+        failures.push(error);
+        results.push({ card: id, error: toWire(error) });
+        output.note(`${id}  ${formatError(toWire(error), dir)}`);
+        // The owner is gone, or the disk is full: the others would fare no better.
+        if (isOurs(error)) break;
+      }
     }
-    return all;
   });
-  output.result(decided);
-  for (const one of decided) {
-    for (const line of cardLines(output, one.card)) output.line(line);
-    if (one.still !== null) output.line(`      counted; still needs ${one.still}`);
-    if (one.commit !== null) output.line(`      commit ${one.commit.slice(0, 7)}`);
-    for (const { agent, runs } of one.movable)
-      output.line(`      ${runs} waiting ${runs === 1 ? "run" : "runs"} could move: \`cleared runs migrate --agent ${agent}\``);
-    if (one.case !== null) output.line(`      case ${one.case}`);
-    if (one.noCase !== null) output.line(`      no case is made of it: ${one.noCase}`);
-    if (one.run !== null && one.card.gate !== null) output.line(`      ${runLine(output, one.run).join("  ").trimEnd()}`);
-  }
-  return 0;
+  output.result(results);
+  if (failures.length > 0) output.line(`${results.length - failures.length} of ${ids.length} decided.`);
+  return failures.length === 0 ? 0 : EXIT[kindOf(toWire(failures[0]).code)];
+}
+
+function tell(output: Output, one: Decided & { movable: ReturnType<typeof movableOf> }): void {
+  for (const line of cardLines(output, one.card)) output.line(line);
+  if (one.still !== null) output.line(`      counted; still needs ${one.still}`);
+  if (one.commit !== null) output.line(`      commit ${one.commit.slice(0, 7)}`);
+  for (const { agent, runs } of one.movable)
+    output.line(`      ${runs} waiting ${runs === 1 ? "run" : "runs"} could move: \`cleared runs migrate --agent ${agent}\``);
+  if (one.case !== null) output.line(`      case ${one.case}`);
+  if (one.noCase !== null) output.line(`      no case is made of it: ${one.noCase}`);
+  if (one.run !== null && one.card.gate !== null) output.line(`      ${runLine(output, one.run).join("  ").trimEnd()}`);
 }
 
 /** Waiting runs that the report says could go on with what was approved; they stay on their own code until somebody moves them. */

@@ -138,9 +138,9 @@ export function createFacts(host: Host, api: Api): Facts {
       );
     },
     async person(session) {
-      const paired = session === null ? null : pairedPerson(database, trust, session, clock.now());
-      // With one person of trust.yaml, whoever opens the page on this machine is that person, as on the command line.
-      return paired ?? (trust.people.length > 1 ? null : (starter(dir, trust).by ?? ""));
+      if (session !== null) return pairedPerson(database, trust, session, clock.now());
+      // With one person of trust.yaml, whoever runs programs as this user is that person, as on the command line.
+      return trust.people.length > 1 ? null : (starter(dir, trust).by ?? null);
     },
     pair: async (code) => redeem(database, code, clock.now()),
     async decide(id, { set = {}, seen, ...answer }, session) {
@@ -153,10 +153,9 @@ export function createFacts(host: Host, api: Api): Facts {
         );
       const self = trust.people.length === 1 ? { self: true } : {};
       const said = { ...asked(card), at: clock.now(), ...self, ...answer, ...(answer.decision === "approved" ? agreed(card, set) : {}) };
-      const paired = session === null ? null : pairedPerson(database, trust, session, clock.now());
-      if (paired === null && trust.people.length > 1)
+      if (session === null && trust.people.length > 1)
         throw new ClearedError("APPROVAL_IDENTITY", "This browser is not paired: run `cleared pair`, and enter its code at /pair.");
-      await api.decide({ decision: paired === null ? signAs(dir, trust, said) : signAsBrowser(database, session ?? "", said) });
+      await api.decide({ decision: session === null ? signAs(dir, trust, said) : signAsBrowser(database, session, said) });
     },
   };
 }

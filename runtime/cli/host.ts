@@ -3,7 +3,6 @@
  * (lease, store, runs) or is a workshop of its own in memory for dry runs. Everything a command does goes through api.ts on top of it.
  * Size: the one place where ports are built and handed to each other.
  */
-import { mkdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { createAuthority } from "../engine/authority.ts";
 import { DECIDING, type Emitted, createCards, factsNamed, openEmitted, takeEmitted } from "../engine/cards.ts";
@@ -14,7 +13,7 @@ import { type World, executeRun } from "../engine/run.ts";
 import { type Callable, type Script, callableIn, loadScript } from "../engine/script.ts";
 import { type Packing, adoptBundles, isEmpty } from "../engine/packing.ts";
 import { createEngine } from "../engine/sqlite.ts";
-import { toWire } from "../errors.ts";
+import { type ClearedError, toWire } from "../errors.ts";
 import type { Cards, Clock, Engine, Git, RunLog, RunRecord, Sandbox, Tree, WorkspaceView } from "../ports.ts";
 import type { ToolPool } from "../mcp/tools.ts";
 import { Suspend } from "../primitive.ts";
@@ -26,14 +25,16 @@ import { createOutbox } from "../notices/outbox.ts";
 import { type Config, type Trust, limitsFor, parseConfig } from "../workspace/config.ts";
 import { createArchive } from "../workspace/git-archive.ts";
 import { createGit } from "../workspace/git.ts";
+import { assertUntracked } from "../workspace/git-staged.ts";
 import { CACHE, CONFIG, STATE, STORE, agentFile } from "../workspace/layout.ts";
 import { createImportFolder, type ImportFolder } from "../workspace/import-folder.ts";
+import { makeOwnFolder } from "../workspace/own-folders.ts";
 import { tidyImports } from "../workspace/tidy.ts";
 import { treeOver } from "../workspace/tree-over.ts";
 import { createView } from "../workspace/view.ts";
 import { type AgentAtHead, createAgents } from "./agents-at-head.ts";
 import { type LazyRegistry, openRegistry } from "./lazy-registry.ts";
-import { type Local, readLocal } from "./local.ts";
+import { type Local, assertConfirmed, notConfirmed, readLocal, sayUnconfirmed, trustTextOf } from "./local.ts";
 import { settleLessons } from "./lessons.ts";
 import { createMemo } from "./memo.ts";
 import { printable } from "./output.ts";
@@ -85,6 +86,8 @@ export interface Host {
   folder: ImportFolder;
   /** Where runs read statements: `folder`, or the one of a dry run. */
   importsFrom: { folder: ImportFolder };
+  /** @throws TRUST_CHANGED once trust.yaml is another than the one this host was opened with */
+  assertTrust(): void;
   /** What the runs of this process have done so far, for progress. */
   progress: Progress;
   close(): Promise<void>;
@@ -98,18 +101,23 @@ export interface HostOptions {
   onLost?: () => void;
   /** An execution is over: the run has ended, or waits. */
   onRest?: (run: RunRecord) => void;
-  /** Called once the workspace is owned and before any plugin is loaded, which is code with all rights; may throw. */
-  confirm?: (database: Database) => void;
+  /** trust.yaml is no longer what this host goes by. Then nothing acts or commits and no decision counts; without it, nobody looks again. */
+  onTrustChanged?: (error: ClearedError) => void;
 }
 
-/** @throws WORKSPACE_MISSING, CONFIG_INVALID, OWNER_BUSY, STORE_* */
+/** @throws WORKSPACE_MISSING, CONFIG_INVALID, FOLDER_UNSAFE, TRUST_CHANGED as owner, OWNER_BUSY, STORE_* */
 export async function openHost(dir: string, options: HostOptions): Promise<Host> {
   const clock = options.clock ?? { now: () => Date.now() };
   const onError = options.onError ?? ((error) => void process.stderr.write(`${printable(toWire(error).message)}\n`));
   const cache = createDiskCache(join(dir, CACHE));
   const local = readLocal(dir);
   const { trust } = local;
-  mkdirSync(join(dir, STATE), { recursive: true, mode: 0o700 });
+  // Nothing of an unconfirmed trust.yaml is in `trust`: what only looks goes on without it.
+  if (options.mode === "owner") assertConfirmed(local);
+  else sayUnconfirmed(local);
+  const brought = Object.values(trust.mcp).some(({ command }) => command !== undefined) || trust.plugins.length > 0;
+  await assertUntracked(dir, [STATE, ...(brought ? ["node_modules/"] : [])]);
+  makeOwnFolder(join(dir, STATE).slice(0, -1));
   const database = new Database(options.mode === "memory" ? ":memory:" : join(dir, STORE));
   let lease: Lease | null = null;
   let idle = true;
@@ -119,7 +127,6 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
       lease = takeLease(database, clock, () => options.onLost?.());
       opened.push(() => lease?.release(idle));
     }
-    options.confirm?.(database);
     const registry = await openRegistry(cache, options.mode === "look" ? [] : await loadPlugins(dir, trust.plugins));
     const git = await createGit(dir, { branch: () => local.config.branch });
     opened.push(() => git.close());
@@ -150,6 +157,12 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
       packing,
       lease,
       tools,
+      assertTrust: () => {
+        if (options.onTrustChanged === undefined || trustTextOf(dir) === local.trustText) return;
+        const error = notConfirmed("changed");
+        options.onTrustChanged(error);
+        throw error;
+      },
     });
     const pins = createPins(database, git);
     if (options.mode === "owner") {
@@ -209,6 +222,7 @@ interface Parts
   cache: DiskCache;
   lease: Lease | null;
   tools: ToolPool;
+  assertTrust: Host["assertTrust"];
 }
 
 function assemble(parts: Parts): Omit<Host, "close"> {
@@ -299,6 +313,7 @@ function assemble(parts: Parts): Omit<Host, "close"> {
     limits: async (run) => limitsFor(trust, run.agent),
     authority: async (run) => createAuthority(trust.people, (await config(git.tree(run.pin.commit))).policy),
     standing: createStanding({
+      database,
       trust,
       clock,
       config: (run) => config(git.tree(run.pin.commit)),
@@ -306,6 +321,7 @@ function assemble(parts: Parts): Omit<Host, "close"> {
     }),
     people: trust.people.length,
     mayAct(run) {
+      parts.assertTrust();
       const pause = pauseOf(database, run.agent);
       if (pause !== null) throw new Suspend("paused", pauseWords(pause));
     },
@@ -342,5 +358,6 @@ function assemble(parts: Parts): Omit<Host, "close"> {
     folder,
     importsFrom,
     progress,
+    assertTrust: parts.assertTrust,
   };
 }

@@ -1,47 +1,60 @@
 /**
- * Whose key this shell holds: the file that CLEARED_KEY names, else .cleared/person.key. Nothing here proves more than that whoever runs
- * the command can read that file.
+ * Whose key this shell holds: the file that CLEARED_KEY names, else one of the user's keys outside of every workspace (own-folders.ts), else
+ * .cleared/person.key of older versions. Nothing here proves more than that whoever runs the command can read that file.
  */
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isSigned, signText } from "../engine/signature.ts";
 import { ClearedError } from "../errors.ts";
 import type { Trust } from "../workspace/config.ts";
 import { KEY } from "../workspace/layout.ts";
+import { keyFile, readIfThere } from "../workspace/own-folders.ts";
 import type { Person } from "../workspace/people.ts";
 
-/** The person and their private key, PEM. @throws APPROVAL_IDENTITY */
-export function holderHere(dir: string, { people }: Trust, by?: string): { person: Person; key: string } {
-  const file = process.env["CLEARED_KEY"] ?? join(dir, KEY);
-  const name = process.env["CLEARED_KEY"] ?? KEY;
-  let key: string;
-  try {
-    key = readFileSync(file, "utf8");
-  } catch (cause) {
+interface Holder {
+  person: Person;
+  /** PEM. */
+  key: string;
+  /** Where it lies. */
+  file: string;
+}
+
+/** The people of trust.yaml whose keys are here; none of an unconfirmed one. */
+export function holdersHere(dir: string, { people }: Pick<Trust, "people">): Holder[] {
+  const named = process.env["CLEARED_KEY"];
+  const shared = named ?? join(dir, KEY);
+  const key = readIfThere(shared);
+  return people.flatMap((person) => {
+    const own = named === undefined ? readIfThere(keyFile(person.key)) : null;
+    if (own !== null) return fits(own, person) ? [{ person, key: own, file: keyFile(person.key) }] : [];
+    return key !== null && fits(key, person) ? [{ person, key, file: shared }] : [];
+  });
+}
+
+/** The person who decides here and their key. @throws APPROVAL_IDENTITY */
+export function holderHere(dir: string, trust: Trust, by?: string): Holder {
+  const here = holdersHere(dir, trust);
+  const found = by === undefined ? here[0] : here.find(({ person }) => person.name === by);
+  if (found !== undefined) return found;
+  const named = process.env["CLEARED_KEY"];
+  if (named !== undefined && readIfThere(named) === null)
+    throw new ClearedError("APPROVAL_IDENTITY", `There is no key in ${named}, which CLEARED_KEY names, so nobody can decide from here.`);
+  if (here.length === 0)
     throw new ClearedError(
       "APPROVAL_IDENTITY",
-      `There is no key in ${name}, so nobody can decide from here. \`cleared init\` makes one; its public half goes into trust.yaml under people.`,
-      { cause },
+      named === undefined
+        ? "You hold no key of a person of trust.yaml, so nobody can decide from here. `cleared init` makes one, and CLEARED_KEY names another file."
+        : `The key in ${named} belongs to nobody in trust.yaml.`,
     );
-  }
-  const person = people.find((one) => fits(key, one));
-  if (person === undefined) throw new ClearedError("APPROVAL_IDENTITY", `The key in ${name} belongs to nobody in trust.yaml.`);
-  if (by !== undefined && by !== person.name)
-    throw new ClearedError(
-      "APPROVAL_IDENTITY",
-      `This workspace holds the key of ${person.name}, not of ${by}. --by only picks a person whose key is here; CLEARED_KEY names another key file.`,
-    );
-  return { person, key };
+  throw new ClearedError(
+    "APPROVAL_IDENTITY",
+    `You hold the key of ${here.map(({ person }) => person.name).join(", ")}, not of ${by}. --by only picks a person whose key is here; CLEARED_KEY names another key file.`,
+  );
 }
 
 /** Who a run is started by: `{by}`, or nothing where no key lies here. */
 export function starter(dir: string, trust: Trust): { by?: string } {
-  try {
-    return { by: holderHere(dir, trust).person.name };
-  } catch (error) {
-    if (error instanceof ClearedError && error.code === "APPROVAL_IDENTITY") return {};
-    throw error;
-  }
+  const name = holdersHere(dir, trust)[0]?.person.name;
+  return name === undefined ? {} : { by: name };
 }
 
 function fits(key: string, { name, key: half }: Person): boolean {

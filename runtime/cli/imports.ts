@@ -2,7 +2,7 @@
  * Imports asked for by hand: statements are read once, put into import/ under a name of their own, and what watches the folder runs over
  * exactly them until each has its receipt. A content that has a receipt already is answered without a run.
  */
-import { existsSync, linkSync, mkdirSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, linkSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { ClearedError, fromWire } from "../errors.ts";
 import type { Receipt, RunRecord, Tree } from "../ports.ts";
@@ -15,6 +15,7 @@ import { IMPORT, receiptFile } from "../workspace/layout.ts";
 import { ifWhole } from "../workspace/months.ts";
 import { overlayOn } from "../workspace/overlay.ts";
 import { type KeptReceipt, receiptFromYaml } from "../workspace/receipt.ts";
+import { makePlainFolder } from "../workspace/own-folders.ts";
 import { scratchFolder } from "../workspace/scratch.ts";
 import { SIZE_LIMIT } from "../workspace/statements/size.ts";
 import { gapOf } from "../workspace/view-balances.ts";
@@ -183,10 +184,11 @@ async function repeated(head: Tree, { record, ...receipt }: KeptReceipt, file: s
 
 /** Puts a file into import/ in one move, so that nobody sees half of it, and never over another one. Answers its name there. */
 function place(dir: string, path: string, bytes: Buffer): string {
-  const folder = join(dir, IMPORT);
-  mkdirSync(folder, { recursive: true });
+  const folder = makePlainFolder(dir, IMPORT);
   const part = join(folder, `.${basename(path)}.${process.pid}.part`);
-  writeFileSync(part, bytes);
+  // Made anew, and not written through a link that lies there.
+  rmSync(part, { force: true });
+  writeFileSync(part, bytes, { flag: "wx" });
   try {
     for (const name of namesLike(basename(path))) {
       if (moved(part, join(folder, name))) return name;

@@ -40,7 +40,7 @@ async function main(argv: string[]): Promise<number> {
       } catch (error) {
         exit = reportError(at.output, error, at.dir ?? process.cwd());
       }
-      (await import("./alerts.ts")).tellAlerts(at);
+      await (await import("./alerts.ts")).tellAlerts(at);
     });
   }
   try {

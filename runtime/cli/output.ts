@@ -4,11 +4,14 @@ import { resolve } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { type At, CODES, ClearedError, EXIT, type WireError, formatAt, kindOf, toWire } from "../errors.ts";
 import type { Finding } from "../ports.ts";
+import { visible } from "../text.ts";
 
 export interface Output {
   json: boolean;
-  /** A line for people; silent with --json. */
+  /** One line for people, whatever stands in it: a line break in a title begins no other. Silent with --json. */
   line(text?: string): void;
+  /** Several lines. */
+  text(lines: string): void;
   /** The command's result: the only thing printed with --json. */
   result(value: unknown): void;
   /** A passing remark on standard error: progress, warnings. */
@@ -25,7 +28,8 @@ export function createOutput(json: boolean): Output {
   const paint = (code: number) => (text: string) => (colour ? `\x1b[${code}m${text}\x1b[0m` : text);
   return {
     json,
-    line: (text = "") => void (json || process.stdout.write(`${printable(text, colour)}\n`)),
+    line: (text = "") => void (json || process.stdout.write(`${printable(text.replaceAll("\n", "\\n"), colour)}\n`)),
+    text: (lines) => void (json || process.stdout.write(`${printable(lines, colour)}\n`)),
     result: (value) => void (json && process.stdout.write(`${jsonText(value)}\n`)),
     note: (text) => void process.stderr.write(`${printable(text)}\n`),
     bold: paint(1),
@@ -36,21 +40,18 @@ export function createOutput(json: boolean): Output {
   };
 }
 
-// Controls but line feed and tab, and what turns the direction of text: a bank's description could rewrite the line it stands in.
-// Of colours only our own: a title could hide what stands behind it.
-const UNPRINTABLE = /\p{Cc}\[(?:[0-2]|3[1-3])m|[^\P{Cc}\n\t]|\p{Bidi_Control}/gu;
+const COLOURS = /(\p{Cc}\[(?:[0-2]|3[1-3])m)/u;
 const ESCAPE = 0x1b;
 
 /** JSON that may go to a terminal: what JSON itself leaves as it is is escaped as JSON does it, which changes no value. */
 const jsonText = (value: unknown): string => printable(JSON.stringify(value, null, 2));
 
-const escaped = (sign: string): string => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`;
-
-/** Text for a terminal: what is untrusted in it cannot move the cursor; our own colours stay where they are asked for. */
+/** Text for a terminal: what is untrusted in it cannot move the cursor or hide; our own colours stay where they are asked for. */
 export function printable(text: string, colour = false): string {
-  return text.replace(UNPRINTABLE, (found) =>
-    colour && found.length > 1 && found.charCodeAt(0) === ESCAPE ? found : `${escaped(found)}${found.slice(1)}`,
-  );
+  if (!colour) return visible(text);
+  // Of colours only our own: a title could hide what stands behind it.
+  const parts = text.split(COLOURS);
+  return parts.map((part, i) => (i % 2 === 1 && part.charCodeAt(0) === ESCAPE ? part : visible(part))).join("");
 }
 
 /** `FILE:LINE:COL CODE`, an excerpt with a caret where the file can be read, what is wrong, what to do. */

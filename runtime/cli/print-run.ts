@@ -9,7 +9,7 @@ import { cardLines, exitOf, runLine, when } from "./text.ts";
 export function printRun(output: Output, record: RunRecord, dir: string): number {
   output.result(record);
   output.line(runLine(output, record).join("  ").trimEnd());
-  if (record.result !== null) output.line(JSON.stringify(record.result, null, 2));
+  if (record.result !== null) output.text(JSON.stringify(record.result, null, 2));
   if (record.error !== null && !output.json) output.note(formatError(record.error, dir));
   if (record.status === "waiting" && (record.reason === "approval" || record.reason === "escalation"))
     output.line("Decide with `cleared queue`, then `cleared approve N` or `cleared reject N`.");
@@ -64,10 +64,10 @@ export function printDetail(output: Output, detail: RunDetail, dir: string): voi
     if (type === "commit") output.line(output.dim(`  commit ${commit?.slice(0, 7) ?? ""}  ${message ?? ""}`));
   }
   for (const card of cards) for (const line of cardLines(output, card)) output.line(`  ${line}`);
-  if (writes.length > 0) output.line(mutationText(writes));
-  if (run.result !== null) output.line(JSON.stringify(run.result, null, 2));
+  if (writes.length > 0) output.text(mutationText(writes));
+  if (run.result !== null) output.text(JSON.stringify(run.result, null, 2));
   if (run.meta !== null) output.line(output.dim(footer(run.meta as unknown as RunMetadata)));
-  if (run.error !== null) output.line(formatError(run.error, dir));
+  if (run.error !== null) output.text(formatError(run.error, dir));
 }
 
 function clip(text: string): string {

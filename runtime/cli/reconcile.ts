@@ -8,7 +8,6 @@ import { RECEIPTS } from "../workspace/layout.ts";
 import { loadMonth, monthFiles, monthOfId } from "../workspace/months.ts";
 import { refusedQuestions } from "../workspace/questions.ts";
 import { receiptFromYaml } from "../workspace/receipt.ts";
-import { isDeciding } from "./decide.ts";
 import type { Host } from "./host.ts";
 import { followRows } from "./rows.ts";
 
@@ -61,8 +60,7 @@ function follow(host: Host, pending: ReadonlyMap<string, Entry>, unread: Readonl
   for (const card of host.cards.list({ open: true, kind: "entry" })) {
     const { entry } = card.body as { entry: string };
     asked.add(entry);
-    // A person's answer comes to its own end.
-    if (!pending.has(entry) && !unread.has(monthOfId(entry)) && !isDeciding(host.database, card.id))
+    if (!pending.has(entry) && !unread.has(monthOfId(entry)))
       host.cards.decide(card.id, { card: card.id, decision: "expired", by: "runtime", at, reason: "the books at HEAD no longer ask" });
   }
   for (const { id, description, tags } of pending.values()) {

@@ -7,6 +7,7 @@ import { ableTo } from "../engine/authority.ts";
 import { REMINDING } from "../notices/alerts.ts";
 import { createOutbox } from "../notices/outbox.ts";
 import type { Card } from "../ports.ts";
+import { oneLine, visible } from "../text.ts";
 import type { Host } from "./host.ts";
 
 type Reminding = Pick<Host, "database" | "cards" | "clock" | "trust" | "engine" | "git" | "config">;
@@ -37,7 +38,7 @@ function wordsOf({ id, title, kind, at, expires }: Card): { subject: string; tex
   const until = expires === null ? "" : ` It expires on ${minuteOf(expires)}.`;
   const how = kind === "form" ? `\`cleared answer ${id} name=value\`` : `\`cleared approve ${id}\` or \`cleared reject ${id}\``;
   return {
-    subject: `Waits for you: ${title}`.slice(0, 200),
-    text: `${title}\n\nCard ${id} waits since ${minuteOf(at)}.${until} Decide on the status page, or with ${how}.`,
+    subject: `Waits for you: ${visible(oneLine(title, 180))}`,
+    text: `${visible(oneLine(title))}\n\nCard ${id} waits since ${minuteOf(at)}.${until} Decide on the status page, or with ${how}.`,
   };
 }

@@ -10,7 +10,8 @@ import { ClearedError } from "../errors.ts";
 import type { Decision } from "../ports.ts";
 import { SESSION_MS } from "../web/app.ts";
 import type { Trust } from "../workspace/config.ts";
-import { holderHere } from "./identity.ts";
+import type { Host } from "./host.ts";
+import { holderHere, holdersHere } from "./identity.ts";
 
 const CODE_MS = 600_000;
 const PREFIX = "session:";
@@ -55,6 +56,23 @@ export function newPairing(dir: string, trust: Trust, now: number): { code: stri
   const sealed = seal(pair.privateKey.export({ type: "pkcs8", format: "pem" }).toString(), code);
   const signature = signText(sessionText(key, person.name, until), own);
   return { code, name: nameOf(code), pairing: { by: person.name, key, until, signature, sealed, code: now + CODE_MS } };
+}
+
+/** A link that pairs one browser, once, with the person whose key this process holds; null when it holds none. `url`: of the page. */
+export function pairingLink(host: Pick<Host, "dir" | "trust" | "database" | "clock">, url: string): { by: string; link: string } | null {
+  const { dir, trust, database, clock } = host;
+  if (holdersHere(dir, trust).length === 0) return null;
+  const { code, name, pairing } = newPairing(dir, trust, clock.now());
+  keepPairing(database, trust, clock.now(), name, pairing);
+  return { by: pairing.by, link: `${url}/pair?code=${code}` };
+}
+
+/** True when a browser is paired with somebody of trust.yaml. */
+export function isPaired(database: Database, { people }: Trust, now: number): boolean {
+  const rows = database.all<{ value: string }>(`SELECT value FROM facts WHERE name LIKE '${PREFIX}%'`);
+  return rows
+    .map(({ value }) => JSON.parse(value) as Pairing)
+    .some(({ by, code, until }) => code === null && until > now && people.some((one) => one.name === by));
 }
 
 /** Keeps a pairing; those that are over go. @throws APPROVAL_IDENTITY */

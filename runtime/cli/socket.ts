@@ -1,17 +1,19 @@
 /**
- * How commands reach the owner of a workspace: one JSON document a line over a local socket. The folder it lies in is only the user's.
- * A call that fails answers with the error's wire form; the caller throws it as if it had happened here.
+ * How commands reach the owner of a workspace: one JSON document a line over a local socket. The folder it lies in is the user's alone, which
+ * both sides look at: whoever could write it could listen in the owner's place. A call that fails answers with the error's wire form; the
+ * caller throws it as if it had happened here.
  */
 import { createHash, randomBytes } from "node:crypto";
-import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { existsSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { type Server, type Socket, connect, createServer } from "node:net";
 import { tmpdir, userInfo } from "node:os";
-import { join } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 import { createInterface } from "node:readline";
 import { LEASE_MS } from "../engine/lease.ts";
 import { type WireError, fromWire, toWire } from "../errors.ts";
 import { afterAwake, whileAwake } from "../processes.ts";
 import { SOCKET } from "../workspace/layout.ts";
+import { makeOwnFolder, ownFolder } from "../workspace/own-folders.ts";
 
 interface Request {
   id: number;
@@ -21,7 +23,7 @@ interface Request {
 
 type Reply = { id: number; result: unknown } | { id: number; error: WireError };
 
-// sun_path holds 108 bytes with its final zero; a workspace deeper than that gets a socket in a private folder of the temporary directory.
+// sun_path holds 108 bytes with its final zero; a workspace deeper than that gets a socket in a private folder elsewhere.
 const LONGEST_PATH = 92;
 // The kernel takes connections for a process that stands still; only an answer shows that somebody is there.
 const ANSWER_MS = 1000;
@@ -34,25 +36,31 @@ export function socketPath(dir: string): string {
   if (process.platform === "win32") return `\\\\.\\pipe\\cleared-${createHash("sha256").update(dir).digest("hex").slice(0, 24)}`;
   const path = join(dir, SOCKET);
   if (Buffer.byteLength(path) <= LONGEST_PATH) return path;
-  return join(tmpdir(), `cleared-${userInfo().uid}`, `${createHash("sha256").update(dir).digest("hex").slice(0, 24)}.sock`);
+  return join(runtimeFolder(), `${createHash("sha256").update(dir).digest("hex").slice(0, 24)}.sock`);
+}
+
+/** The user's own folder for sockets; one of the temporary directory where the system makes none, such as without a login. */
+function runtimeFolder(): string {
+  const { uid } = userInfo();
+  const given = process.env["XDG_RUNTIME_DIR"] ?? `/run/user/${uid}`;
+  return isAbsolute(given) && existsSync(given) ? join(given, "cleared") : join(tmpdir(), `cleared-${uid}`);
 }
 
 /**
  * Serves until closed. The socket of a dead or replaced owner is replaced in one step: the caller holds the lease. It is made under a name of
- * its own, because closing removes the name it was made under, which would be the successor's socket otherwise.
+ * its own, because closing removes the name it was made under, which would be the successor's socket otherwise. @throws FOLDER_UNSAFE
  */
 export function serveSocket(
   dir: string,
   handle: (method: string, params: unknown) => Promise<unknown>,
 ): Promise<{ close(): Promise<void> }> {
   const path = socketPath(dir);
-  const folder = join(path, "..");
+  const folder = dirname(path);
   const open = new Set<Socket>();
   const isFile = process.platform !== "win32";
   const own = isFile ? `${path}-${randomBytes(3).toString("hex")}` : path;
   if (isFile) {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    chmodSync(folder, 0o700);
+    makeOwnFolder(folder);
     // Killed before it had its place.
     for (const name of readdirSync(folder)) if (join(folder, name).startsWith(`${path}-`)) rmSync(join(folder, name), { force: true });
   }
@@ -109,10 +117,12 @@ export interface Connection {
   close(): void;
 }
 
-/** A connection to the owner, or null when nobody listens, or who listens stands still. */
-export function connectSocket(dir: string): Promise<Connection | null> {
+/** A connection to the owner, or null when nobody listens, or who listens stands still. @throws FOLDER_UNSAFE */
+export async function connectSocket(dir: string): Promise<Connection | null> {
+  const path = socketPath(dir);
+  if (process.platform !== "win32" && ownFolder(dirname(path)) === null) return null;
   return new Promise((resolve) => {
-    const socket = connect(socketPath(dir));
+    const socket = connect(path);
     const waiting = new Map<number, { resolve(value: unknown): void; reject(error: unknown): void }>();
     let next = 1;
     let silent = 0;

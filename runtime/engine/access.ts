@@ -3,7 +3,7 @@
  * in, the amounts it would write, and for acts outside a person's yes where one is demanded. Approvals are counted: each covers one call.
  */
 import { ClearedError } from "../errors.ts";
-import type { Access, Call, Effect, Json, Step, VerifiedWrite } from "../ports.ts";
+import type { Access, Call, Change, Effect, Json, Step, VerifiedWrite } from "../ports.ts";
 import { type Primitive, type StepContext, parseParams } from "../primitive.ts";
 import { type Machine, type ProcessState, entered, gateDemanded, judged, startOf, statesFor } from "../states.ts";
 import { amountsIn, numbersOf, untraced } from "../tools/trace.ts";
@@ -98,6 +98,11 @@ export function fold(state: RunState, step: Step, primitive: Primitive | undefin
     const raw = JSON.parse(step.params) as Record<string, Json>;
     spend(state, callOf(primitive, primitive.params.safeParse(raw).data ?? raw));
   }
+}
+
+/** True when a decision among these changes says yes to exactly this call. */
+export function covers(changes: readonly Change[], call: Call): boolean {
+  return changes.some((change) => change.op === "decided" && change.calls.some((one) => canonical(one) === canonical(call)));
 }
 
 /** "yes", "ask" when a person has to agree to exactly this call first, or the error the script gets. */

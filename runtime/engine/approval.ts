@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import type { ClearedError } from "../errors.ts";
-import type { Call, CardDraft, Change, Clock, Decision, Json, RunLog, RunRecord, Step } from "../ports.ts";
+import type { Answers, Call, CardDraft, Change, Clock, Decision, Json, RunLog, RunRecord, Step } from "../ports.ts";
 import { End, type Gate, type Primitive, type StepContext, Suspend, parseParams } from "../primitive.ts";
 import { canonicalJson } from "./canonical.ts";
 import { changesIn } from "./edits.ts";
@@ -29,8 +29,10 @@ export function waved(now: number): Decision {
   return { card: 0, decision: "approved", by: "dry run", at: now };
 }
 
+type Decided = Extract<Change, { op: "decided" }>;
+
 /** What a decision changes in the run: the calls it covers may be made, each once. */
-export function decidedChange({ card }: Gate, decision: Decision): Change[] {
+export function decidedChange(card: Pick<Gate["card"], "kind" | "calls">, { decision, given }: Passed): Decided[] {
   // Whether a call happened, and what a form was told, is no permission to make a call.
   if (card.kind === "in_doubt" || card.kind === "form") return [];
   const calls = decision.decision === "rejected" ? [] : (decision.calls ?? card.calls);
@@ -43,8 +45,15 @@ export function decidedChange({ card }: Gate, decision: Decision): Change[] {
       calls,
       ...(people === undefined ? {} : { people }),
       ...(self === undefined ? {} : { self }),
+      ...(given === undefined ? {} : { given }),
     },
   ];
+}
+
+/** What came of a gate. `given` is kept with the step; a gate of a trial is not asked, and has none. */
+export interface Passed {
+  decision: Decision;
+  given?: Answers;
 }
 
 export interface Asking {
@@ -63,23 +72,50 @@ export interface Asking {
  * believed: each is checked again.
  * @throws Suspend, End
  */
-export async function passGate({ log, seq, now, authority, standing }: Asking, gate: Gate, demands: Partial<Demands>): Promise<Decision> {
+export async function passGate({ log, seq, now, ...asking }: Asking, gate: Gate, demands: Partial<Demands>): Promise<Passed> {
   const { expires: _, ...question } = gate.card;
-  const asked = createHash("sha256").update(canonicalJson(question)).digest("hex").slice(0, 12);
+  const asked = hashOf(question);
   const name = `gate_${seq}_${asked}`;
   const card = { ...gate.card, ...demands, run: log.run.id, gate: name };
-  const given = log.signals(name).map((signal) => signal.payload as unknown as Decision);
-  const note = (message: string) => log.event("log", { level: "warn", message });
-  const decided =
-    tally(card, given, await authority(log.run)).decision ?? (await standing?.(log.run, card, `${log.run.id}/${name}`, note)) ?? null;
-  if (decided !== null) {
-    tell(log, card, decided);
-    log.release([{ kind: "decided", gate: name, decision: decided }]);
-    return decided;
+  const told = log.signals(name).map((signal) => signal.payload as unknown as Decision);
+  const counted = await count({ log, ...asking }, card, told);
+  if (counted !== null) {
+    tell(log, card, counted.decision);
+    log.release([{ kind: "decided", gate: name, decision: counted.decision }]);
+    return { decision: counted.decision, given: { gate: name, question: question as unknown as Json, signed: counted.signed } };
   }
-  if (card.expires !== null && now >= card.expires) throw new End("expired", `Nobody answered "${card.title}" in time.`);
+  if (card.expires !== null && now >= card.expires) throw new End("expired", `Nobody answered "${card.title}" in time.`, name);
   log.release([{ kind: "card", key: `${log.run.id}/${seq}/${asked}`, card }]);
-  throw new Suspend(gate.reason, card.title, { gate: name, seen: given.length, ...(card.expires === null ? {} : { until: card.expires }) });
+  throw new Suspend(gate.reason, card.title, { gate: name, seen: told.length, ...(card.expires === null ? {} : { until: card.expires }) });
+}
+
+/**
+ * What a recorded step says was decided at its gate, counted anew: by the signatures kept with it, for the question it asked, as trust.yaml
+ * says now; where a profile answered, by asking it again. Null: it counts for nothing, because a row of the store proves nothing.
+ */
+export async function recount(asking: Omit<Asking, "now">, { given }: Decided, demands: Partial<Demands>): Promise<Decided | null> {
+  if (given === undefined) return null;
+  const question = given.question as unknown as Omit<Gate["card"], "expires">;
+  if (given.gate !== `gate_${asking.seq}_${hashOf(question)}`) return null;
+  const card = { ...question, expires: null, ...demands, run: asking.log.run.id, gate: given.gate };
+  const counted = await count(asking, card, given.signed);
+  return counted === null ? null : (decidedChange(question, { decision: counted.decision, given })[0] ?? null);
+}
+
+const hashOf = (question: unknown): string => createHash("sha256").update(canonicalJson(question)).digest("hex").slice(0, 12);
+
+/** The decision of people, else of a profile, and whose signatures it stands on; null while there is none. */
+async function count(
+  { log, authority, standing }: Pick<Asking, "log" | "authority" | "standing">,
+  card: CardDraft,
+  told: readonly Decision[],
+): Promise<{ decision: Decision; signed: Decision[] } | null> {
+  const rules = await authority(log.run);
+  const { decision } = tally(card, told, rules);
+  if (decision !== null) return { decision, signed: told.filter((one) => rules.objection(card, one) === null) };
+  const note = (message: string) => log.event("log", { level: "warn", message });
+  const profile = await standing?.(log.run, card, `${log.run.id}/${card.gate}`, note);
+  return profile == null ? null : { decision: profile, signed: [] };
 }
 
 /** What the run's events keep beside the answer: a change, a no, and what nobody was asked about. */

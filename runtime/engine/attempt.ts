@@ -67,7 +67,7 @@ export function toText(primitive: Primitive, value: Json | undefined): string {
   );
 }
 
-const OURS = ["OWNER_FENCED", "OWNER_BUSY", "STORE_FULL", "STORE_CORRUPT"];
+const OURS = ["OWNER_FENCED", "OWNER_BUSY", "TRUST_CHANGED", "STORE_FULL", "STORE_CORRUPT"];
 
 /** Failures of this process, not of the run: the run stays as recorded and goes on elsewhere or later. */
 export function isOurs(error: unknown): boolean {

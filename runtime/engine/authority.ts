@@ -2,6 +2,7 @@
  * Who may decide a card: the one place where it is said. The commands and the page ask before a decision is stored, the engine asks
  * again when it counts what is stored, because a row in the store proves nothing.
  */
+import { createHash } from "node:crypto";
 import { ClearedError, toWire } from "../errors.ts";
 import { plainDecimal } from "../money.ts";
 import { compareDecimals } from "../policy/decimals.ts";
@@ -10,6 +11,7 @@ import type { CardDraft, Decision } from "../ports.ts";
 import { type Header, validateInput } from "../sandbox/header.ts";
 import { amountsIn } from "../tools/trace.ts";
 import type { Authority } from "./approval.ts";
+import { canonicalJson } from "./canonical.ts";
 import { changesIn } from "./edits.ts";
 import { verifyDecision } from "./signature.ts";
 
@@ -17,6 +19,11 @@ interface Person {
   name: string;
   key: string;
   roles: readonly string[];
+}
+
+/** A hash of what a card of a run says to a person: a row of the store could show other calls than the run asks for. */
+export function shownOf({ kind, title, body, calls, fields }: CardDraft): string {
+  return createHash("sha256").update(canonicalJson({ kind, title, body, calls, fields })).digest("base64url");
 }
 
 /** The roles and ranks a card asks for. */
@@ -48,6 +55,8 @@ export function createAuthority(people: readonly Person[], ladder: Ladder): Auth
         verifyDecision(decision, people);
         if (card.gate !== null && decision.gate !== `${card.run}/${card.gate}`)
           throw new ClearedError("APPROVAL_IDENTITY", `${decision.by}'s signature is for another question than "${card.title}".`);
+        if (decision.shown !== undefined && decision.shown !== shownOf(card))
+          throw new ClearedError("APPROVAL_IDENTITY", `${decision.by} was shown something else than "${card.title}" and its calls.`);
         assertAble(card, decision, people, ladder);
         if (decision.decision === "edited") assertEdit(card, decision);
         if (card.kind === "form" && decision.decision !== "rejected") assertAnswer(card, decision);
@@ -89,6 +98,11 @@ function assertEdit(card: CardDraft, decision: Decision): void {
   const calls = decision.calls ?? [];
   const kept = calls.length === card.calls.length && calls.every((call, i) => call.tool === card.calls[i]?.tool);
   if (!kept || card.kind !== "approval") throw new ClearedError("USAGE", `Only the parameters of the calls of an approval can be changed.`);
+  if (card.fixed === true)
+    throw new ClearedError(
+      "USAGE",
+      `The figures of "${card.title}" depend on each other and cannot be changed here. Reject it, correct what they come from, and start the run again.`,
+    );
   if (changesIn(card.calls, calls).length === 0) throw new ClearedError("USAGE", `Nothing is changed. Approve the card as it is.`);
   if (levelsOf(card).length === 0) return;
   for (const [i, call] of calls.entries()) {

@@ -85,6 +85,8 @@ export function createCards(database: Database): Cards {
         const card = this.get(id);
         if (card === null) throw new ClearedError("CARD_UNKNOWN", `There is no card ${id}. \`cleared queue\` lists the open ones.`);
         if (card.decision !== null) throw closed(id, card.decision);
+        // A person's answer that is being carried out comes to its own end.
+        if (decision.by === "runtime" && getFact(database, `${DECIDING}${id}`) !== null) return;
         database.run("UPDATE cards SET decision = ? WHERE id = ?", JSON.stringify(decision), id);
       });
     },

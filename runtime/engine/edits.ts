@@ -3,7 +3,9 @@
  * it was (text, number, true or false), and neither a call nor its tool is added or dropped.
  */
 import { ClearedError, didYouMean } from "../errors.ts";
+import { plainDecimal } from "../money.ts";
 import type { Call, Json } from "../ports.ts";
+import { isAmountKey } from "../tools/trace.ts";
 
 /** `path`: `calls.0.params.lines.2.amount` */
 export type Edit = { path: string; from: Json; to: Json };
@@ -28,6 +30,37 @@ export function changesIn(before: readonly Call[], after: readonly Call[]): Edit
   });
 }
 
+/** Paths of amounts that are the same figure: one of them changed alone is seldom meant. Zeros are not told. */
+export function equalAmounts(calls: readonly Call[]): string[][] {
+  const groups = new Map<string, string[]>();
+  for (const [path, value] of scalarsOf(calls)) {
+    const amount = plainDecimal(value);
+    const key = path.split(".").findLast((part) => /\D/.test(part)) ?? "";
+    if (amount === null || isAmountKey(key) !== true || !/[1-9]/.test(amount)) continue;
+    const figure = amount
+      .replace("-", "")
+      .replace(/(\.\d*?)0+$/, "$1")
+      .replace(/\.$/, "");
+    groups.set(figure, [...(groups.get(figure) ?? []), path]);
+  }
+  return [...groups.values()].filter((paths) => paths.length > 1);
+}
+
+/** @throws USAGE where one of several equal amounts is changed and nothing is said of the others */
+function assertEqualsKept(calls: readonly Call[], edited: readonly Call[], said: ReadonlySet<string>): void {
+  const [before, after] = [scalarsOf(calls), scalarsOf(edited)];
+  for (const paths of equalAmounts(calls)) {
+    const [changed] = paths.filter((path) => after.get(path) !== before.get(path));
+    const left = paths.filter((path) => !said.has(path));
+    if (changed === undefined || left.length === 0) continue;
+    const stays = left.map((path) => `${path}=${String(before.get(path))}`);
+    throw new ClearedError(
+      "USAGE",
+      `${changed} changes, and the same amount would stay in ${left.join(", ")}. Set them too; to leave them on purpose, say so: ${stays.map((one) => `--set ${one}`).join(" ")}`,
+    );
+  }
+}
+
 /**
  * The calls with these values, given as text by path. `amount` is short for `calls.0.params.amount` where one call alone has it; a
  * parameter that was not there is added as text, by its whole path only: a slip of the finger adds none.
@@ -36,6 +69,7 @@ export function changesIn(before: readonly Call[], after: readonly Call[]): Edit
 export function editCalls(calls: readonly Call[], sets: Readonly<Record<string, string>>): Call[] {
   const edited = structuredClone([...calls]);
   const known = scalarsOf(calls);
+  const said = new Set<string>();
   for (const [given, text] of Object.entries(sets)) {
     const whole = /^calls\.\d+\.params\./.test(given);
     const called = [...known.keys()].filter((one) => one.replace(/^calls\.\d+\.params\./, "") === given);
@@ -57,8 +91,10 @@ export function editCalls(calls: readonly Call[], sets: Readonly<Record<string, 
         `"${given}" is nothing that can be set.${didYouMean(given, names)} There are ${names.slice(0, 20).join(", ") || "none"}.`,
       );
     }
+    said.add(path);
     (holder as Record<string, Json>)[last] = there ? likeOld(given, old ?? null, text) : text;
   }
+  assertEqualsKept(calls, edited, said);
   return edited;
 }
 

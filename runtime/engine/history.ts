@@ -5,7 +5,7 @@
  */
 import type { WireError } from "../errors.ts";
 import type { Change, Json, Outcome, Released, RunEvent, RunLog, RunRecord, Signal, Step, WaitReason } from "../ports.ts";
-import { CRASH, crashCards, openCard } from "./cards.ts";
+import { CRASH, DECIDING, crashCards, openCard } from "./cards.ts";
 import { type Database, pack, unpack } from "./database.ts";
 
 export interface StepRow {
@@ -95,12 +95,13 @@ function release(database: Database, run: string, at: number, items: Released[])
   }
 }
 
-/** Closes the run's gates, and the card of its crash, which need no answer any more. */
+/** Closes the run's gates, and the card of its crash, which need no answer any more: but for one that is being carried out. */
 export function closeGates(database: Database, run: string, at: number, reason: string, except = ""): void {
   const decision = { decision: "expired", by: "runtime", at, reason };
   database.run(
-    `UPDATE cards SET decision = json_set(?, '$.card', id) WHERE run = ? AND decision IS NULL AND key != ? AND (${GATE} IS NOT NULL OR key = ?)`,
-    ...[JSON.stringify(decision), run, except, CRASH + run],
+    `UPDATE cards SET decision = json_set(?, '$.card', id) WHERE run = ? AND decision IS NULL AND key != ? AND (${GATE} IS NOT NULL OR key = ?)
+     AND NOT EXISTS (SELECT 1 FROM facts WHERE name = ? || cards.id)`,
+    ...[JSON.stringify(decision), run, except, CRASH + run, DECIDING],
   );
 }
 
@@ -263,6 +264,9 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
       // Relaxed: undone by a power cut, the run would end again the same way. Who waits for its result is told once it is durable.
       flush(() => {
         if (canceled()) return;
+        // Somebody has answered while the run came to its end for want of an answer: it goes on with that.
+        if (end.status === "done" && end.unanswered != null && isDecided(database, run.id, end.unanswered))
+          return setStatus("queued", null, null, null);
         const at = hooks.now();
         const [outcome, result, error]: [Outcome | null, string | null, string | null] =
           end.status === "done" ? [end.outcome, JSON.stringify(end.result), null] : [null, null, JSON.stringify(end.error)];
@@ -281,13 +285,8 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
           closeGates(database, run.id, at, end.outcome === "expired" ? "nobody decided in time" : "the run has ended");
         wakeParent(database, run.id, at);
         addEvent(database, rid, "ended", at, { status: end.status, outcome, ...(end.status === "done" ? {} : { code: end.error.code }) });
-        Object.assign(run, {
-          status: end.status,
-          outcome,
-          endedAt: at,
-          meta: end.meta ?? null,
-          ...(end.status === "done" ? { result: end.result } : { error: end.error }),
-        });
+        const said = end.status === "done" ? { result: end.result } : { error: end.error };
+        Object.assign(run, { status: end.status, outcome, endedAt: at, meta: end.meta ?? null, ...said });
       }, true);
       hooks.changed(run.id);
     },

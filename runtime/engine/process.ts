@@ -31,14 +31,9 @@ export function demandsOf(
   const stranger = state.process === null ? null : strangerIn(card.calls, state);
   if (stranger !== null) throw stranger;
   const verdict = state.process?.verdict ?? null;
-  const barred = run.by !== undefined && (people > 1 || verdict?.distinct_from_requester === true);
-  const level = verdict?.level ?? card.level;
-  const levels = [...new Set([...(verdict?.levels ?? []), ...(card.level === null ? [] : [card.level])])];
+  const asked = whoMay(card, state, run, people);
   return {
-    level,
-    ...(levels.length === 0 ? {} : { levels }),
-    ...((verdict?.approvals ?? 1) > 1 ? { approvals: verdict?.approvals ?? 1 } : {}),
-    ...(barred ? { not_by: run.by ?? "" } : {}),
+    ...asked,
     ...(state.process === null
       ? {}
       : {
@@ -48,7 +43,7 @@ export function demandsOf(
             title: card.title,
             calls: card.calls,
             verdict,
-            level,
+            level: asked.level,
             risk: header.risk,
             amounts: Object.fromEntries(
               card.calls.flatMap((call) => amountsIn(call.params).map((amount) => [`${call.tool} ${amount.path}`, amount.value])),
@@ -64,6 +59,25 @@ export function demandsOf(
 export function asAskedNow<C extends Pick<CardDraft, "kind" | "not_by">>(card: C, { by }: RunRecord, people: number): C {
   const barred = people > 1 && by !== undefined && card.kind !== "in_doubt" && card.kind !== "form";
   return barred ? { ...card, not_by: by } : card;
+}
+
+/** Who must decide, as far as the run stands. */
+export function whoMay(
+  card: Pick<Gate["card"], "kind" | "level">,
+  { process }: RunState,
+  run: RunRecord,
+  people: number,
+): Pick<CardDraft, "level"> & Partial<Demands> {
+  if (card.kind === "in_doubt" || card.kind === "form") return { level: card.level };
+  const verdict = process?.verdict ?? null;
+  const barred = run.by !== undefined && (people > 1 || verdict?.distinct_from_requester === true);
+  const levels = [...new Set([...(verdict?.levels ?? []), ...(card.level === null ? [] : [card.level])])];
+  return {
+    level: verdict?.level ?? card.level,
+    ...(levels.length === 0 ? {} : { levels }),
+    ...((verdict?.approvals ?? 1) > 1 ? { approvals: verdict?.approvals ?? 1 } : {}),
+    ...(barred ? { not_by: run.by ?? "" } : {}),
+  };
 }
 
 function stateLine({ current, machine }: ProcessState): { state?: string } {

@@ -3,7 +3,7 @@
  * served, pure calls are computed again and their results compared, and the script must end where it ended.
  */
 import { toWire } from "../errors.ts";
-import type { Json, RunLog, RunRecord, Step } from "../ports.ts";
+import type { Json, RunLog, RunRecord, Step, WorkspaceView } from "../ports.ts";
 import { type StepContext, callPrimitive } from "../primitive.ts";
 import { canonicalJson } from "./canonical.ts";
 import { sameCall } from "./divergence.ts";
@@ -94,23 +94,28 @@ function differs(seq: number, recorded: Call, actual: Call | null): string {
   return `step ${seq}: recorded ${recorded.name}(${recorded.params}), now ${now}`;
 }
 
-async function recompute(run: RunRecord, step: Step, world: World, callable: Callable): Promise<string[]> {
-  if (step.effect !== "pure") return [];
-  const view = await world.view(run, detachedLog(run), () => step.at);
-  const ctx: StepContext = {
+/** For making a recorded call again that neither asks nor acts. */
+export function quietContext(run: RunRecord, step: Step, view: WorkspaceView, process?: string): StepContext {
+  return {
     ports: view.ports,
-    run: { id: run.id, agent: run.agent, mode: "backtest" },
+    run: { id: run.id, agent: run.agent, mode: "backtest", process },
     key: `${run.id}/${step.seq}`,
     now: step.at,
     today: view.today(step.at),
     inDoubt: false,
     abort: new AbortController().signal,
-    gate: () => Promise.reject(new Error("a pure primitive asks nobody")),
-    commit: () => Promise.reject(new Error("a pure primitive writes nothing")),
+    gate: () => Promise.reject(new Error("nobody is asked by a call that is made again")),
+    commit: () => Promise.reject(new Error("nothing is written by a call that is made again")),
     process: null,
     escalate: async () => undefined,
     changed: () => undefined,
   };
+}
+
+async function recompute(run: RunRecord, step: Step, world: World, callable: Callable): Promise<string[]> {
+  if (step.effect !== "pure") return [];
+  const view = await world.view(run, detachedLog(run), () => step.at);
+  const ctx = quietContext(run, step, view);
   let now: string;
   try {
     now = canonicalJson(await callPrimitive(await callable.primitive(step.name), JSON.parse(step.params) as Json, ctx));

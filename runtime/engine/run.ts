@@ -26,13 +26,14 @@ import type {
 import { End, type Gate, type Primitive, type StepContext, Suspend, callPrimitive } from "../primitive.ts";
 import { redact } from "../privacy/redact.ts";
 import { readOnlyMachine } from "../states.ts";
-import { actOf, allowed, approversOf, fold, newRunState } from "./access.ts";
+import { actOf, allowed, approversOf, covers, fold, newRunState } from "./access.ts";
 import { type Authority, type Settling, type Standing, decidedChange, passGate, settleDoubt, waved } from "./approval.ts";
 import { committedOrSuspended, isOurs, orLost, orSlow, toText, withRetries } from "./attempt.ts";
 import { toReleased } from "./cards.ts";
 import { divergence, sameCall } from "./divergence.ts";
 import { answerOf, askFor, demandsOf, mayStandIn, metaOf, resolveEscalation } from "./process.ts";
-import { type Callable, type Script, callableIn, jobOf } from "./script.ts";
+import { provenStep } from "./proven.ts";
+import { type Callable, type Script, callableIn, jobOf, knownPrimitive } from "./script.ts";
 import type { Execution } from "./worker.ts";
 
 /** What an execution needs of the world around it; built by the composition root. */
@@ -75,12 +76,13 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
     const readOnly = run.given?.readOnly === true || mutates === false;
     const state = newRunState(uses, readOnly && machine !== null ? readOnlyMachine(machine) : machine, readOnly);
     const unreleased: Released[] = [];
+    const proven = (step: Step) => provenStep(step, log, state, world, callable, script.header);
 
     // 1. What is recorded shapes the view and the rights of the run again.
     const answered = log.steps.filter((step) => step.state !== "intent");
     for (const step of answered) {
       view.restore(step);
-      settleChanges(step, await knownPrimitive(callable, step.name));
+      settleChanges(step, await knownPrimitive(callable, step.name), await proven(step));
     }
 
     // 2. The child serves the recorded prefix; calls past its end arrive in `answer`.
@@ -138,7 +140,8 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
         at: now,
         attempts: doubt?.attempts ?? 0,
       };
-      const decided: Change[] = [...(doubt?.changes ?? [])];
+      // With the yes it was given when it was begun: after a crash nobody is asked again.
+      const decided: Change[] = doubt === undefined ? [] : [...(await proven(doubt)).changes];
       let known: Primitive | undefined;
       try {
         const primitive = await callable.primitive(call.name);
@@ -148,13 +151,13 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
         const ctx = context(call.seq, doubt !== undefined, decided, call.seq === answered.length ? log.openedAt(call.seq) : null);
         const what = await actOf(primitive, params, ctx, doubt);
         step.effect = what.effect;
-        const answer = doubt === undefined ? allowed(primitive, what, state) : "yes";
-        if (answer instanceof ClearedError) throw answer;
-        if (answer === "ask") await askFor(what.call, ctx);
+        const answer = covers(decided, what.call) ? "yes" : allowed(primitive, what, state);
         const outside = (what.effect === "external" || what.effect === "notify") && run.mode === "live";
+        // What was begun is settled first: it may have happened, whoever may say yes to it now.
         const settled = outside && doubt !== undefined ? await settleDoubt(primitive, doubt, ctx, world) : null;
+        if (settled === null && answer instanceof ClearedError) throw answer;
+        if (settled === null && answer === "ask") await askFor(what.call, ctx);
         const attempt = () => {
-          // With the yes it was given just now: after a crash nobody is asked again.
           if (outside) world.mayAct(run);
           if (outside) log.intent({ ...step, state: "intent", attempts: step.attempts + 1, changes: [...decided] });
           // What a recording answers, it would answer again.
@@ -190,9 +193,10 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
         async gate(gate) {
           const demands = demandsOf(gate.card, state, run, script.header, world.people, opened ?? now);
           const asking = { log, seq, now, authority: world.authority, standing: mayStandIn(gate.card, state, run) ? world.standing : null };
-          const decision = run.mode === "live" ? await passGate(asking, gate, demands) : (world.suppose?.(seq, gate) ?? waved(now));
-          decided.push(...decidedChange(gate, decision));
-          return decision;
+          const supposed = () => ({ decision: world.suppose?.(seq, gate) ?? waved(now) });
+          const passed = run.mode === "live" ? await passGate(asking, gate, demands) : supposed();
+          decided.push(...decidedChange(gate.card, passed));
+          return passed.decision;
         },
         async commit(message) {
           const sha = await commit(message, seq);
@@ -226,8 +230,8 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
     }
 
     /** Cards and events of a step are held back until a commit (or the end) lets them out, in the same transaction. */
-    function settleChanges(step: Step, primitive: Primitive | undefined): void {
-      fold(state, step, primitive);
+    function settleChanges(step: Step, primitive: Primitive | undefined, counted = step): void {
+      fold(state, counted, primitive);
       step.changes.forEach((change, index) => {
         const item = toReleased(run, step.seq, index, change);
         // What an act outside has shown stands, whatever becomes of the run.
@@ -254,15 +258,15 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
 
     /** Ended by a decision or the policy, not by its script. */
     function over(end: End): Promise<void> {
-      return finish(end.outcome, { outcome: end.outcome, reason: end.why });
+      return finish(end.outcome, { outcome: end.outcome, reason: end.why }, end.gate);
     }
 
     /** What the run wrote is committed whatever its state; then its cards and events are let out, and it is over. */
-    async function finish(outcome: Outcome, result: Json): Promise<void> {
+    async function finish(outcome: Outcome, result: Json, unanswered: string | null = null): Promise<void> {
       await commit(`agent: ${run.agent}`, log.steps.length);
       log.release(unreleased.splice(0));
       if (run.mode === "live") await view.tidy().catch((error) => log.event("log", { level: "warn", message: toWire(error).message }));
-      log.end({ status: "done", outcome, result, ...metaOf(state, run, script.header, now) });
+      log.end({ status: "done", outcome, result, unanswered, ...metaOf(state, run, script.header, now) });
     }
   } catch (error) {
     if (error instanceof Suspend) return rest(error);
@@ -293,8 +297,4 @@ function isAnswer(value: DoorAnswer | Stop): value is DoorAnswer {
 
 function isLate(stop: Stop): boolean {
   return typeof stop === "object" && "late" in stop;
-}
-
-async function knownPrimitive(callable: Callable, name: string): Promise<Primitive | undefined> {
-  return Object.hasOwn(callable.globals, name) ? await callable.primitive(name) : undefined;
 }

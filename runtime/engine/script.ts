@@ -95,3 +95,7 @@ export function findingError(findings: readonly Finding[], file: string): Cleare
   const error = fromWire({ code: first.code, message: first.message, at: first.at });
   return new ClearedError(error.code, first.message, { at: first.at, ...(findings.length > 1 ? { data: { findings } } : {}) });
 }
+
+export async function knownPrimitive(callable: Callable, name: string): Promise<Primitive | undefined> {
+  return Object.hasOwn(callable.globals, name) ? await callable.primitive(name) : undefined;
+}

@@ -83,7 +83,7 @@ export function createEngine(
       return { id: existing?.id ?? id, created };
     },
 
-    async signal(run, gate, payload, key) {
+    async signal(run, gate, payload, key, settle) {
       const answer = database.write(() => {
         const row = need(run);
         if (ENDED.includes(row.status)) return "closed" as const;
@@ -100,6 +100,7 @@ export function createEngine(
           clock.now(),
         );
         addEvent(database, row.rid, "signal", clock.now(), { gate, key });
+        settle?.(readSignals(database, row.rid, gate));
         if (row.status === "waiting" && !isUnderWay(row)) queue(row, "signal");
         return "accepted" as const;
       });

@@ -89,7 +89,7 @@ export function parseCase(text: string, file: string): Case {
     const one = toCase(known.data, file);
     if (caseText(one) === text) return one;
   }
-  const source: YamlSource = { file, code: "CASE_INVALID", maxLength: MAX_CASE };
+  const source: YamlSource = { file, code: "CASE_INVALID", maxLength: MAX_CASE, written: true };
   return toCase(checkYaml(readYaml(text, source), schema, source), file);
 }
 

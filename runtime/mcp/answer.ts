@@ -1,6 +1,7 @@
 /** What comes back from a tool, made into JSON that may be recorded: numbers kept exact, texts for people cut, secrets taken out. */
 import { ClearedError } from "../errors.ts";
 import type { Json } from "../ports.ts";
+import { oneLine } from "../text.ts";
 
 /** One answer, from any transport. A page has a thousand records at most; 8 MiB is far more than that. */
 export const ANSWER_BYTES = 8 * 1024 * 1024;
@@ -48,11 +49,8 @@ export function fromText(text: string): Json {
   }
 }
 
-/** A text of a server or a failure, for one line of a message: no control characters, at most 500 characters. */
-export function forPeople(text: string): string {
-  const plain = text.replace(/[\p{Cc}\p{Cf}\s]+/gu, " ").trim();
-  return plain.length > 500 ? `${plain.slice(0, 500)}...` : plain;
-}
+/** A text of a server or a failure, for one line of a message: at most 500 characters. */
+export const forPeople = (text: string): string => oneLine(text, 500);
 
 /** Replaces every secret that was handed out, in whatever crosses back from a server. */
 export interface Redactor {

@@ -7,6 +7,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { ClearedError } from "../errors.ts";
+import { wayOfServer } from "../sandbox/jail.ts";
 import type { ToolServer } from "../workspace/config.ts";
 import type { Fetch } from "./addresses.ts";
 import { ANSWER_BYTES } from "./answer.ts";
@@ -57,7 +58,8 @@ export function connectMcp({ name, spec, filled, dir, fetch }: McpOptions): Conn
   const connect = async (): Promise<Session> => {
     const { env, headers, oauth } = await filled();
     const { command, args, url } = spec;
-    const stdio = command === undefined ? null : createStdio({ command, args, env, cwd: dir, maxBytes: ANSWER_BYTES });
+    const way = () => (spec.trusted ? Promise.resolve(null) : wayOfServer(dir));
+    const stdio = command === undefined ? null : createStdio({ command, args, env, cwd: dir, maxBytes: ANSWER_BYTES, way });
     const transport = stdio ?? createHttpTransport({ url, headers, oauth }, fetch, context);
     const client = new Client({ name: "cleared", version: "1" }, { capabilities: {} });
     const session: Session = {
@@ -96,7 +98,7 @@ export function connectMcp({ name, spec, filled, dir, fetch }: McpOptions): Conn
   const session = async (): Promise<Session> => {
     const seen = current;
     const known = await seen?.catch(() => null);
-    if (known && !known.stale && !known.ended) return known;
+    if (known && !known.stale && !isOver(known)) return known;
     if (current === seen) current = connect();
     return current as Promise<Session>;
   };
@@ -140,11 +142,11 @@ export function connectMcp({ name, spec, filled, dir, fetch }: McpOptions): Conn
   };
 
   const alive = async (on: Session): Promise<boolean> => {
-    if (performance.now() - on.heardAt < QUIET_MS) return !on.ended;
+    if (isOver(on) || performance.now() - on.heardAt < QUIET_MS) return !isOver(on);
     // An error is an answer too: not every server knows ping.
     return on.client.ping({ timeout: PING_MS }).then(
       () => true,
-      (error) => !on.ended && isWord(error),
+      (error) => !isOver(on) && isWord(error),
     );
   };
 
@@ -163,7 +165,7 @@ export function connectMcp({ name, spec, filled, dir, fetch }: McpOptions): Conn
       try {
         return await work(on);
       } catch (error) {
-        const gone = on.ended || (error instanceof ClearedError && isGone(error));
+        const gone = isOver(on) || (error instanceof ClearedError && isGone(error));
         if (gone) drop(on);
         if (write || !gone || attempt > 0 || abort.aborted || on.stdio?.fault()) throw error;
       }
@@ -210,6 +212,8 @@ export function connectMcp({ name, spec, filled, dir, fetch }: McpOptions): Conn
     },
   };
 }
+
+const isOver = ({ ended, stdio }: Session): boolean => ended || stdio?.over() === true;
 
 /** Broken, not connected, a session the server has forgotten (404), or a secret that has changed (401). */
 function isGone({ code, data }: ClearedError): boolean {

@@ -5,7 +5,7 @@
  */
 import { ClearedError, didYouMean } from "../errors.ts";
 import type { Call, Json, ToolInfo, Tools } from "../ports.ts";
-import { classify } from "../tools/classify.ts";
+import { assertClass, classIn, classify } from "../tools/classify.ts";
 import { findTools } from "../tools/find.ts";
 import { fetchAll } from "../tools/pages.ts";
 import { recoveredRead } from "../tools/recover.ts";
@@ -114,8 +114,8 @@ export function createTools({ trust, dir, secrets, resolve }: ToolsOptions): Too
     const offerOf = (name: string, listed: ListedTool[], spec: Server["spec"]): Offer => ({
       raw: new Map(listed.map((one) => [one.name, one])),
       infos: listed.map((one) => {
-        const declared = Object.hasOwn(spec.tools, one.name) ? spec.tools[one.name]?.class : undefined;
-        const { class: kind, why } = classify(one.name, { declared, annotations: one.annotations, trusted: spec.trusted });
+        const { class: kind, why } =
+          name === GIVEN ? classify(one.name, { annotations: one.annotations, trusted: false }) : classIn(spec, one.name, one.annotations);
         const [description, input_schema] = [redactor.text(one.description), redactor.json(one.input_schema)];
         return { tool: `${name}/${one.name}`, server: name, name: one.name, description, input_schema, class: kind, why };
       }),
@@ -134,7 +134,10 @@ export function createTools({ trust, dir, secrets, resolve }: ToolsOptions): Too
     const get = async (tool: string, abort = quiet): Promise<ToolInfo> => {
       const [name] = split(tool);
       const found = name === null ? undefined : (await offer(name, abort)).infos.find((one) => one.tool === tool);
-      if (found !== undefined) return sameClass(found);
+      if (found !== undefined) {
+        if (name !== GIVEN) assertClass((await server(found.server)).spec, found);
+        return sameClass(found);
+      }
       const there = (name === null ? await list() : (await offer(name, abort)).infos).map((one) => one.tool);
       const near = didYouMean(tool, there) || didYouMean(`${name ?? there[0]?.split("/")[0]}/${tool}`, there);
       throw new ClearedError("TOOL_UNKNOWN", `There is no tool "${tool}".${near} mcp_list shows what is offered.`);

@@ -4,6 +4,7 @@ import type { Database } from "../engine/database.ts";
 import { openPauses, pauseOf, pauseWords } from "../engine/pauses.ts";
 import { OPEN } from "../engine/rows.ts";
 import type { CardDraft } from "../ports.ts";
+import { oneLine } from "../text.ts";
 import { ALERT } from "./outbox.ts";
 
 /** So late is late, in ms: a busy owner may take some minutes over a large import. */
@@ -30,7 +31,7 @@ export function openAlerts(database: Database, now: number): string[] {
     .all<{ id: number; document: string }>(
       `SELECT id, document FROM cards WHERE decision IS NULL AND key LIKE '${ALERT}%' ORDER BY id LIMIT 20`,
     )
-    .map((row) => `Card ${row.id}: ${(JSON.parse(row.document) as CardDraft).title}`);
+    .map((row) => `Card ${row.id}: ${oneLine((JSON.parse(row.document) as CardDraft).title)}`);
   const overdue = database
     .all<{ name: string; value: string }>(`SELECT * FROM facts WHERE name LIKE '${SCHEDULE}%' ORDER BY name`)
     .flatMap((row) => {
@@ -58,7 +59,10 @@ export function openAlerts(database: Database, now: number): string[] {
        AND NOT EXISTS (SELECT 1 FROM notices WHERE key GLOB 'card/' || cards.id || '/remind/*') ORDER BY id LIMIT 20`,
       now,
     )
-    .map(({ id, at, document }) => `Card ${id} waits for a person since ${minuteOf(at)}: ${(JSON.parse(document) as CardDraft).title}`);
+    .map(
+      ({ id, at, document }) =>
+        `Card ${id} waits for a person since ${minuteOf(at)}: ${oneLine((JSON.parse(document) as CardDraft).title)}`,
+    );
   const paused = openPauses(database).map((pause) => `${pauseWords(pause)}.`);
   return [...paused, ...cards, ...open, ...overdue, ...once, ...unsent];
 }

@@ -1,5 +1,6 @@
 /** What a channel is handed and how its failure is told: shared by mail and webhooks. */
 import type { Notice } from "../ports.ts";
+import { oneLine } from "../text.ts";
 
 /** A notice on its way out. `id` is what the receiver deduplicates by; `at` (ms) is when it was written, the same at each try. */
 export interface Letter extends Notice {
@@ -16,5 +17,4 @@ export interface Letter extends Notice {
 export type Delivered = { status: "sent" } | { status: "retry" | "never" | "unknown"; why: string };
 
 // A person reads it: one line, not a page of HTML.
-export const whyOf = (error: unknown): string =>
-  (error instanceof Error ? error.message : String(error)).replace(/[\s\p{Cc}]+/gu, " ").slice(0, 300);
+export const whyOf = (error: unknown): string => oneLine(error instanceof Error ? error.message : String(error));

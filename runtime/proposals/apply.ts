@@ -10,6 +10,7 @@ import type { Card, Decision, Engine, Tree } from "../ports.ts";
 import type { Config, Trust } from "../workspace/config.ts";
 import { changedBy } from "../workspace/git-undo.ts";
 import {
+  type Approval,
   approvalsHere,
   countedOf,
   forgetApproval,
@@ -23,6 +24,7 @@ import { isCase } from "./paths.ts";
 import { hasMoved } from "./proof.ts";
 import { ASKING, type ProposalStore, type ProposalWorld, createProposals } from "./store.ts";
 import type { Proposal, ProposalState, Report } from "./types.ts";
+import { demandsOf } from "./widening.ts";
 
 /** What deciding needs of a workspace; `Host` (cli/host.ts) has all of it. */
 export interface ApplyWorld extends ProposalWorld {
@@ -69,20 +71,21 @@ export async function decideProposal(world: ApplyWorld, card: Card, decision: De
     if (objection !== null) throw objection;
   };
   assertCounts();
+  // A yes is to what was last reported; what is made anew meanwhile is compared with it.
+  const approval = { since: proposal.report?.since ?? proposal.report?.at ?? 0, last: decision.signature ?? "" };
+  const { since } = approval;
   try {
     if (decision.decision === "rejected") {
       const change = { state: "rejected" as const, why: decision.reason ?? null, by: decision.by, decisions: [decision] };
       return { proposal: await store.update(id, change, { from: UNDECIDED }), commit: null, open: null };
     }
     assertReady(proposal, decision);
-    const asked = proposal.report as Report;
-    const since = asked.since ?? asked.at;
     await assertFree(world, proposal);
     proposal = await onToday(world, store, proposal, prepare);
     assertReady(proposal, decision);
     assertCounts();
     const question = questionOf(proposal, world.trust.people.length);
-    const count = (now: Proposal) => tally(question, countedOf(now, since, decision), authority);
+    const count = (now: Proposal) => tally(question, countedOf(now, since, decision.signature ?? "", decision), authority);
     if (count(proposal).decision === null) {
       const change = { state: proposal.state, by: decision.by, says: `${decision.by} said yes` };
       const known = proposal.decisions.some((one) => one.by === decision.by && one.at >= since);
@@ -91,7 +94,7 @@ export async function decideProposal(world: ApplyWorld, card: Card, decision: De
       if (open.decision === null) return { proposal, commit: null, open };
     }
     underway.add(id);
-    rememberApproval(world.database, proposal);
+    rememberApproval(world.database, proposal, approval);
     const recorded = proposal.decisions.some((one) => one.signature === decision.signature);
     const change = { state: "approved" as const, by: decision.by, decisions: recorded ? [] : [decision] };
     proposal = await store.update(id, change, { from: ASKING });
@@ -103,7 +106,7 @@ export async function decideProposal(world: ApplyWorld, card: Card, decision: De
   } finally {
     underway.delete(id);
   }
-  const applied = await applyApproved(world, store, proposal);
+  const applied = await applyApproved(world, store, proposal, approval);
   return { proposal: applied, commit: applied.applied, open: null };
 }
 
@@ -118,14 +121,15 @@ export async function settleApproved(world: ApplyWorld): Promise<{ applied: Prop
   if (here.size === 0 || (await world.git.blockedBy()) !== null) return { applied, waiting };
   const store = createProposals(world);
   for (const proposal of await store.list()) {
-    if (here.get(proposal.id) !== proposal.commit) continue;
+    const approval = here.get(proposal.id);
+    if (approval?.commit !== proposal.commit) continue;
     if (underway.has(proposal.id)) continue;
     if (proposal.state !== "approved") {
       forgetApproval(world.database, proposal);
       continue;
     }
     try {
-      applied.push(await applyApproved(world, store, proposal));
+      applied.push(await applyApproved(world, store, proposal, approval));
     } catch (error) {
       if (!(error instanceof ClearedError) || (error.code !== "GIT_STATE" && error.code !== "PROPOSAL_STATE")) throw error;
       waiting.push({ proposal, why: error.message });
@@ -218,21 +222,27 @@ async function block(store: ProposalStore, { id, number }: Proposal, why: string
 }
 
 /** Makes the commit of an approved proposal, once, and says so in its state. @throws GIT_STATE, PROPOSAL_STATE */
-async function applyApproved(world: ApplyWorld, store: ProposalStore, proposal: Proposal): Promise<Proposal> {
+async function applyApproved(world: ApplyWorld, store: ProposalStore, proposal: Proposal, { since, last }: Approval): Promise<Proposal> {
   const { git, trust } = world;
-  // What lies in the refs may come from another clone: only who has signed this content is named.
-  const authority = createAuthority(trust.people, (await world.config()).policy);
-  const question = questionOf(proposal, trust.people.length);
-  const yes = proposal.decisions.filter((one) => one.decision === "approved" && authority.objection(question, one) === null);
-  if (yes.length === 0) throw await block(store, proposal, "no yes to it counts by what trust.yaml says now.", ["approved"]);
-  const despite = yes.flatMap((one) => one.despite ?? []);
+  // What lies in the refs may come from another clone: its report and its state are not believed, and the yeses are counted once more.
+  const { policy } = await world.config();
+  const authority = createAuthority(trust.people, policy);
+  const { report } = proposal;
+  if (report === null || !isOwnReport(world.database, proposal))
+    throw await block(store, proposal, "what it was approved on is not a report of this workspace. Propose it again.", ["approved"]);
+  const now = demandsOf(report.widening, trust, policy);
+  const question = questionOf(proposal, trust.people.length, now);
+  const counted = tally(question, countedOf(proposal, since, last), authority);
+  if (counted.decision === null)
+    throw await block(store, proposal, "not enough of its yeses count by what trust.yaml says now. Propose it again.", ["approved"]);
+  const despite = proposal.decisions.flatMap((one) => (counted.people.includes(one.by) ? (one.despite ?? []) : []));
   let conflict: string | null = null;
   const done = await git.commit({
     message: messageOf(proposal),
     trailers: {
       Proposal: proposal.id,
       "Proposed-by": proposal.by,
-      "Approved-by": [...new Set(yes.map(({ by }) => by))].join(", "),
+      "Approved-by": counted.people.join(", "),
       ...(despite.length === 0 ? {} : { Despite: [...new Set(despite)].join("; ") }),
     },
     build: async (head) => {

@@ -4,6 +4,7 @@ import { grouped } from "../evidence/entry-words.ts";
 import { backtestLines } from "../evidence/words.ts";
 import { dayIn } from "../sandbox/header.ts";
 import { agentFile } from "../workspace/layout.ts";
+import { oneLine } from "../text.ts";
 import type { CheckResult, Proposal, Report, TextChange } from "./types.ts";
 
 /** What a card tells beside the proposal itself. */
@@ -30,11 +31,6 @@ const NAMES: Record<CheckResult["check"], string> = {
 /** What a check is called for people. */
 export const checkName = (check: CheckResult["check"]): string => NAMES[check] ?? check;
 
-/** Untrusted text on one line, cut. Signs that would move a cursor or turn the direction are made visible by whoever prints it. */
-export function oneLine(text: string, limit = 300): string {
-  const line = text.replace(/[\s\p{Cc}\u2028\u2029]+/gu, " ").trim();
-  return line.length > limit ? `${line.slice(0, limit - 1)}…` : line;
-}
 export const quoted = (text: string, limit = 300): string => `“${oneLine(text, limit)}”`;
 export const count = (n: number, one: string, many = `${one}s`): string => `${grouped(String(n))} ${n === 1 ? one : many}`;
 export const some = (lines: readonly string[], most: number): string[] =>
@@ -82,7 +78,7 @@ export function detailsOf(proposal: Proposal, { rejected = [], timezone = "UTC" 
         .filter(({ runs }) => runs > 0)
         .flatMap((one) =>
           backtestLines(one).map((text, i) =>
-            (i === 0 ? `${nameIn(report, one.agent)}: ${text}` : text).replace(/[\p{Cc}\u2028\u2029]+/gu, " ").slice(0, 500),
+            (i === 0 ? `${nameIn(report, one.agent)}: ${text}` : text).replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ").slice(0, 500),
           ),
         ),
     },

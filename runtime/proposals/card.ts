@@ -6,8 +6,9 @@
 import { changeOf, harmOf, moneyLines } from "../evidence/words.ts";
 import type { Tree } from "../ports.ts";
 import { parseHeader } from "../sandbox/header.ts";
+import { oneLine } from "../text.ts";
 import { AGENTS, agentFile } from "../workspace/layout.ts";
-import { type CardAround, type CardPart, checkName, count, detailsOf, listed, nameIn, oneLine, quoted, some } from "./card-details.ts";
+import { type CardAround, type CardPart, checkName, count, detailsOf, listed, nameIn, quoted, some } from "./card-details.ts";
 import { ASKING } from "./store.ts";
 import type { ChangeKind, CheckResult, Proposal, ProposedFile, Report, TextChange } from "./types.ts";
 

@@ -15,10 +15,13 @@ export function gateOf({ id, commit }: Pick<Proposal, "id" | "commit">): string 
   return `proposal/${id}/${commit}`;
 }
 
-/** The question as the rules of cards see it (engine/authority.ts, engine/approval.ts). `people`: how many trust.yaml names. */
-export function questionOf(proposal: Proposal, people: number): CardDraft {
+/**
+ * The question as the rules of cards see it (engine/authority.ts, engine/approval.ts). `people`: how many trust.yaml names; `now`: what
+ * trust.yaml demands for the same change today, beyond what the report says.
+ */
+export function questionOf(proposal: Proposal, people: number, now?: Pick<Report, "level" | "levels" | "approvals">): CardDraft {
   const { title, by, report } = proposal;
-  const levels = report?.levels ?? [];
+  const levels = [...new Set([...(report?.levels ?? []), ...(now?.levels ?? [])])];
   return {
     kind: "proposal",
     title,
@@ -26,19 +29,26 @@ export function questionOf(proposal: Proposal, people: number): CardDraft {
     run: "proposal",
     gate: gateOf(proposal).slice("proposal/".length),
     calls: [],
-    level: report?.level ?? null,
+    level: report?.level ?? now?.level ?? null,
     ...(levels.length === 0 ? {} : { levels }),
-    approvals: report?.approvals ?? 1,
+    approvals: Math.max(report?.approvals ?? 1, now?.approvals ?? 1),
     expires: null,
     // DESIGN.md ruling 15: who proposes may approve only where they are the only one.
     ...(people > 1 ? { not_by: by } : {}),
   };
 }
 
-/** Decisions that count now: those given on this report, and the one that has just come. */
-export function countedOf(proposal: Proposal, since: number, just: Decision | null): Decision[] {
-  const kept = proposal.decisions.filter((one) => one.at >= since || one.signature === just?.signature);
-  return just === null || kept.some((one) => one.signature === just.signature) ? kept : [...kept, just];
+/** Decisions that count now: those given on this report, and the last one, by its signature: the clock of whoever gave it may be behind. */
+export function countedOf({ decisions }: Proposal, since: number, last: string, just: Decision | null = null): Decision[] {
+  const kept = decisions.filter((one) => one.at >= since || one.signature === last);
+  return just === null || kept.some((one) => one.signature === last) ? kept : [...kept, just];
+}
+
+/** What a proposal was approved by: answers since the report it was made on (ms), and the last one. */
+export interface Approval {
+  since: number;
+  /** Its signature. */
+  last: string;
 }
 
 /** What a yes to `was` cannot be taken to mean, because `now` is what today's code gives; null when nothing that matters has changed. */
@@ -82,8 +92,12 @@ export function isOwnReport(database: Database, { id, report }: Proposal): boole
 }
 
 /** Durable before the state says approved: only where a proposal was approved is it applied, or two clones would both do it. */
-export function rememberApproval(database: Database, { id, commit }: Proposal): void {
-  setFact(database, `${APPROVED}${id}`, commit);
+export function rememberApproval(
+  database: Database,
+  { id, commit, report }: Proposal,
+  { since, last }: Approval = { since: report?.at ?? 0, last: "" },
+): void {
+  setFact(database, `${APPROVED}${id}`, `${commit} ${since} ${last}`);
 }
 
 /** Its commit is made, or nobody will make it. */
@@ -91,13 +105,18 @@ export function forgetApproval(database: Database, { id }: Proposal): void {
   setFact(database, `${APPROVED}${id}`, "");
 }
 
-/** Content commits by id of the proposals that were approved here and whose commit may be missing; looks at the store only, so it costs nothing. */
-export function approvalsHere(database: Database): Map<string, string> {
+/** By id the proposals that were approved here and whose commit may be missing; looks at the store only, so it costs nothing. */
+export function approvalsHere(database: Database): Map<string, Approval & { commit: string }> {
   const rows = database.all<{ name: string; value: string }>(
     "SELECT name, value FROM facts WHERE name GLOB ? AND value != ''",
     `${APPROVED}*`,
   );
-  return new Map(rows.map(({ name, value }) => [name.slice(APPROVED.length), value]));
+  return new Map(
+    rows.map(({ name, value }) => {
+      const [commit = "", since, last = ""] = value.split(" ");
+      return [name.slice(APPROVED.length), { commit, since: Number(since), last }];
+    }),
+  );
 }
 
 /** What the person who comes second is told: who decided, and when. Null while nobody has. */

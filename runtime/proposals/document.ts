@@ -111,10 +111,12 @@ const reportSchema = z.looseObject({
 
 // A report of a large backtest is some 100 kB, a frozen case some 20 kB.
 const MAX_TEXT = 4_000_000;
+const MAX_SIGNS = 250_000;
 
 /** @throws PROPOSAL_UNKNOWN with what is wrong with the text */
 function parseText<S extends z.ZodType>(file: string, text: string, schema: S, cache: DiskCache): z.output<S> {
-  const parsed = schema.safeParse(readYaml(text, { file, code: "PROPOSAL_UNKNOWN", maxLength: MAX_TEXT, cache }).value);
+  const source = { file, code: "PROPOSAL_UNKNOWN" as const, maxLength: MAX_TEXT, maxSigns: MAX_SIGNS, written: true as const, cache };
+  const parsed = schema.safeParse(readYaml(text, source).value);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
   throw unreadable(`${file}: ${issue?.path.join(".")}: ${issue?.message}`);

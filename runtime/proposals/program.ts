@@ -8,7 +8,7 @@ import type { Registry } from "../registry.ts";
 import type { DiskCache } from "../sandbox/disk-cache.ts";
 import { NAME, renamed } from "../sandbox/form-marks.ts";
 import { type Header, parseHeader } from "../sandbox/header.ts";
-import { classify } from "../tools/classify.ts";
+import { classIn as declaredClass, classify } from "../tools/classify.ts";
 import type { Trust } from "../workspace/config.ts";
 import { AGENTS, SCRIPTS, scriptFile } from "../workspace/layout.ts";
 import { toWire } from "../errors.ts";
@@ -58,8 +58,10 @@ export function classIn({ mcp }: Pick<Trust, "mcp">): (tool: string) => { class:
   return (tool) => {
     const [server = "", ...rest] = tool.split("/");
     const name = rest.join("/");
-    const tools = Object.hasOwn(mcp, server) ? mcp[server]?.tools : undefined;
-    return classify(name, { trusted: false, declared: tools !== undefined && Object.hasOwn(tools, name) ? tools[name]?.class : undefined });
+    const known = Object.hasOwn(mcp, server) ? mcp[server] : undefined;
+    // What a trusted server says of its tools is not known here.
+    const byName = known === undefined || (known.trusted && known.tools[name]?.class === undefined);
+    return byName ? classify(name, { trusted: false }) : declaredClass(known, name);
   };
 }
 

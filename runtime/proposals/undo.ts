@@ -2,13 +2,14 @@
  * `undo`: takes back a proposal, a run or the last import as one commit that plain git reads as a revert. The plan that was shown is the
  * plan that is carried out, or nothing is. Statements come back to import/ before the commit: killed in between, tidying moves them away again.
  */
-import { link, mkdir, unlink } from "node:fs/promises";
+import { link, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { ClearedError } from "../errors.ts";
 import type { Engine } from "../ports.ts";
 import { filesIn } from "../workspace/import-files.ts";
 import type { ImportFolder } from "../workspace/import-folder.ts";
 import { IMPORT, PROCESSED, RECEIPTS } from "../workspace/layout.ts";
+import { makePlainFolder } from "../workspace/own-folders.ts";
 import type { ApplyWorld } from "./apply.ts";
 import { OPEN, type ProposalStore, createProposals } from "./store.ts";
 import type { Proposal } from "./types.ts";
@@ -162,10 +163,10 @@ async function bringBack({ dir, folder }: UndoWorld, statements: UndoPlan["state
     const { name, hash } = file;
     const statement = statements.find((one) => one.hash === hash);
     if (statement === undefined || there.has(hash)) continue;
-    await mkdir(join(dir, IMPORT), { recursive: true });
+    const place = makePlainFolder(dir, IMPORT);
     try {
       // link + unlink: a rename would silently replace another file of that name.
-      await link(join(dir, PROCESSED, name), join(dir, IMPORT, statement.file));
+      await link(join(dir, PROCESSED, name), join(place, statement.file));
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "EEXIST") continue;
       throw error;

@@ -3,11 +3,12 @@
  * Plain JavaScript with JSDoc types: Node's type stripping needs WebAssembly, which --jitless does not have.
  * It trusts the host and never the script: what the script can reach is realm.js, and of this file only `onDoor`, by value.
  * Size: the door, the run and its ends share one state.
- * It imports no module of Node that frames.js and isolates.js do not: node:crypto, node:vm and node:process take half of its start.
+ * It imports no module of Node that its neighbours do not: node:crypto and node:process take half of its start.
  * Every way a run ends goes through `run.end`; after a limit or a suspend the isolate is disposed, which no script can catch.
  */
 import { FRAME, SERVED_NONE, encodeFrame, readFrame, servedHash, writeFrame } from "./frames.js";
 import { createIsolates } from "./isolates.js";
+import { lockDown } from "./lockdown.js";
 
 // An error thrown at the edge of the stack would carry this process's file names into the script.
 Error.stackTraceLimit = 0;
@@ -18,10 +19,7 @@ const [addonPath = "", decimalPath = ""] = process.argv.slice(2);
 const addon = { exports: {} };
 process.dlopen(addon, addonPath);
 const isolates = createIsolates(addon.exports.ivm, decimalPath, onDoor);
-// From here on this process reads no file and loads no native code.
-const { permission } = /** @type {any} */ (process);
-permission?.drop?.("fs.read");
-permission?.drop?.("addon");
+const { exit, gc, cpuUsage } = lockDown();
 
 const GARBAGE = 16e6;
 // More stack than a call needs in here.
@@ -47,26 +45,13 @@ function stop(run, code, message, stack) {
 }
 
 let garbage = 0;
-/** @type {(() => void) | null} */
-let gc = null;
 
 /** Large texts on their way through are garbage at once, but V8 does not see their weight here; the watchdog does. @param {number} bytes */
 function collect(bytes) {
   garbage += bytes;
   if (garbage < GARBAGE) return;
   garbage = 0;
-  gc ??= exposeGc();
   gc();
-}
-
-/** @returns {() => void} */
-function exposeGc() {
-  const v8 = process.getBuiltinModule("node:v8");
-  // The flag is on only for this one context: in the script's contexts `gc` could not be deleted.
-  v8.setFlagsFromString("--expose-gc");
-  const found = process.getBuiltinModule("node:vm").runInNewContext("gc");
-  v8.setFlagsFromString("--no-expose-gc");
-  return found;
 }
 
 /** The only function a script can reach. It must not throw: an error would cross with this process's stack. @param {any} run @param {unknown[]} parts */
@@ -99,7 +84,7 @@ function serve(run, parts) {
   if (op === 3) return stop(run, String(parts[1]), String(parts[2]), parts[3]);
   if (op === 2 && run.refused !== null) {
     const at = place(run, parts[1]);
-    return finish(run, { ...run.refused, ...(run.refused.error ? { error: { ...run.refused.error, ...(at && { at }) } } : at && { at }) });
+    return finish(run, { ...run.refused, ...(run.refused.error ? { error: { ...(at && { at }), ...run.refused.error } } : at && { at }) });
   }
   // A refused call stays refused, also for a script that caught what came of it.
   if (op !== 1 || run.refused !== null) return undefined;
@@ -128,7 +113,8 @@ function serveRecorded(run, name, params) {
   run.bytes += step.size;
   run.served = servedHash(run.served, run.seq, step);
   const live = run.seq === run.history.length;
-  return step.error === null ? `[${step.at},${live},${step.result}]` : errorAnswer(run, step.at, live, step.error);
+  if (step.error !== null) run.refused = { kind: "failed", error: step.error };
+  return step.error === null ? `[${step.at},${live},${step.result}]` : undefined;
 }
 
 /** @param {any} run @param {string} name @param {string} params @param {unknown} stack */
@@ -136,9 +122,9 @@ function askHost(run, name, params, stack) {
   const at = place(run, stack);
   const served = run.seq === run.history.length + 1 ? run.served : undefined;
   if (!writeFrame(FD, encodeFrame(FRAME.CALL, { seq: run.seq, name, ...(at && { at }), ...(served !== undefined && { served }) }, params)))
-    process.exit(0);
+    exit();
   const frame = readFrame(FD);
-  if (frame === null) process.exit(0);
+  if (frame === null) exit();
   const head = /** @type {any} */ (frame.head);
   switch (frame.kind) {
     case FRAME.VALUE:
@@ -148,19 +134,12 @@ function askHost(run, name, params, stack) {
       if (run.bytes > run.limits.total_bytes)
         return stop(run, "LIMIT_BYTES", `The run moved more than ${run.limits.total_bytes} bytes.`, stack);
       return frame.body.toString("utf8");
-    case FRAME.ERROR:
-      return errorAnswer(run, head.now, true, head.error);
+    // A call that failed or was denied ends the run: whatever a script could do with an error, it makes no other call.
     case FRAME.STOP:
-      return stop(run, head.code, head.message, stack);
+      return finish(run, { kind: "failed", error: { at: place(run, stack) ?? { file: run.main }, ...head.error } });
     default:
       return finish(run, { kind: "suspended" });
   }
-}
-
-/** @param {any} run @param {number} now @param {boolean} live @param {any} error */
-function errorAnswer(run, now, live, error) {
-  const id = run.errors.push(error) - 1;
-  return `[${now},${live},null,${JSON.stringify({ message: error.message, code: error.code, data: error.data ?? null })},${id}]`;
 }
 
 /** Answers nothing, so that the realm comes back with the place (op 2). @param {any} run @param {string} code @param {string} message */
@@ -171,7 +150,7 @@ function refuse(run, code, message) {
 
 /** CPU time of this process in ms. */
 function cpuNow() {
-  const { user, system } = /** @type {any} */ (process).threadCpuUsage();
+  const { user, system } = cpuUsage();
   return (user + system) / 1e3;
 }
 
@@ -275,7 +254,6 @@ function runJob(head, body) {
     bytes: 0,
     inDoor: false,
     broken: false,
-    errors: /** @type {any[]} */ ([]),
     served: SERVED_NONE,
     cpuStart: cpuNow(),
     isolateStart: isolate.cpuTime,
@@ -307,7 +285,7 @@ function runJob(head, body) {
   const end = run.end ?? endOf(run, main, problem);
   if (prepared.runs === 1 && !isolate.isDisposed) prepared.baseHeap = isolate.getHeapStatisticsSync().used_heap_size;
   const last = run.broken || run.inDoor;
-  if (!writeFrame(FD, encodeFrame(FRAME.END, { ...end.head, last }, end.body)) || last) process.exit(0);
+  if (!writeFrame(FD, encodeFrame(FRAME.END, { ...end.head, last }, end.body)) || last) exit();
   return head.sealed && end.head.kind === "result";
 }
 
@@ -332,11 +310,11 @@ function endOf(run, main, problem) {
     if (problem instanceof SyntaxError)
       return failed(
         "SCRIPT_SYNTAX",
-        problem.message.replace(/\s*\[.*$/s, ""),
+        problem.message.replace(/\s*\[.*$/s, "").slice(0, 2000),
         place(run, `${problem.message.match(/\[(.*)\]$/)?.[1] ?? ""}`) ?? { file: main.file },
       );
     // An error after the end comes from a promise that nobody waits for.
-    if (run.told === null) return failed("SCRIPT_ERROR", problem.message, { file: main.file });
+    if (run.told === null) return failed("SCRIPT_ERROR", problem.message.slice(0, 2000), { file: main.file });
   }
   if (cpuOf(run) > cpuLimit(run)) return failed("LIMIT_CPU", cpuText(run));
   if (run.seq < run.history.length) {
@@ -352,15 +330,13 @@ function endOf(run, main, problem) {
     return failed("LIMIT_BYTES", `The result has ${size} bytes; the limit is ${run.limits.call_bytes}.`, { file: main.file });
   if (told[0] === "R") return { head: { kind: "result", calls: run.seq, cpuMs: cpuOf(run) }, body: told.slice(1) };
   const { wire, stack } = JSON.parse(told.slice(1));
-  const error = wire.id === undefined ? wire : run.errors[wire.id];
-  const at = error.at ?? place(run, stack) ?? { file: main.file };
-  return { head: { kind: "failed", error: { ...error, at }, calls: run.seq }, body: "" };
+  return { head: { kind: "failed", error: { ...wire, at: place(run, stack) ?? { file: main.file } }, calls: run.seq }, body: "" };
 }
 
 isolates.prepareNext(false);
 writeFrame(FD, encodeFrame(FRAME.READY, {}));
 for (;;) {
   const frame = readFrame(FD);
-  if (frame === null) process.exit(0);
+  if (frame === null) exit();
   isolates.prepareNext(runJob(frame.head, frame.body));
 }

@@ -10,7 +10,9 @@ import { FRAME, encodeFrame, readFrame, writeFrame } from "./frames.js";
 import { flowOf } from "./flow.ts";
 import { guardsOf } from "./guards.ts";
 import { lintLanguage } from "./language.ts";
+import { lockDown } from "./lockdown.js";
 import { scanText } from "./language-text.ts";
+import { plannedOf } from "./planned.ts";
 import { CODE_PREFIX, PARSE_PREFIX, SUFFIX, rewrite } from "./rewrite.ts";
 import { surveyOf } from "./survey.ts";
 import { type Node, createPlaces, parseScript } from "./syntax.ts";
@@ -18,13 +20,12 @@ import { type Node, createPlaces, parseScript } from "./syntax.ts";
 const FD = 3;
 // Loaded before the right to read files goes: Node loads its stripper at the first call.
 stripTypeScriptTypes("let warm: number = 1");
-const permission = (process as unknown as { permission?: { drop?(scope: string): void } }).permission;
-permission?.drop?.("fs.read");
-permission?.drop?.("addon");
+const own: ReturnType<typeof lockDown> = lockDown();
 
+writeFrame(FD, encodeFrame(FRAME.READY, {}));
 for (;;) {
   const frame = readFrame(FD);
-  if (frame === null) process.exit(0);
+  if (frame === null) own.exit();
   const { source, options } = frame.head as { source: string; options: CompileOptions };
   let result: CompileResult;
   try {
@@ -85,7 +86,8 @@ function compile(source: string, { file, blob, lint, primitives, survey }: Compi
   const { main, functions, given } = flowOf(body, found.sites);
   const calls = found.calls.map((call, i) => ({ ...call, given: given[i] ?? {} }));
   const guards = guardsOf(body, found.sites, place);
-  const compiled = { file, blob, ...rewritten, scripts: found.scripts, calls, flow: { main, functions }, guards };
+  const planned = plannedOf(body, found.sites, place);
+  const compiled = { file, blob, ...rewritten, scripts: found.scripts, calls, flow: { main, functions }, guards, planned };
   if (survey !== true) return { compiled, findings: [] };
   const line = (offset: number): number => place(offset).line ?? 1;
   return { compiled, findings: [], survey: surveyOf(body, { text: wrapped, sites: found.sites, line, primitives }) };

@@ -73,7 +73,7 @@ export function createCompiler(disk?: DiskCache, sourceBytes?: (file: string) =>
         unwatch();
         resolve(answer);
       };
-      const unwatch = watchAnswer(used.pid, TIMEOUT_MS, {
+      const unwatch = watchAnswer(used, TIMEOUT_MS, {
         late: () => done(failed(options, "LIMIT_WALL", `The script could not be read within ${TIMEOUT_MS / 1000} s.`)),
         lost: () => done({ kind: "lost", killed: true }),
       });

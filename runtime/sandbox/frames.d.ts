@@ -5,9 +5,7 @@ export interface Frame {
   head: unknown;
   body: Buffer;
 }
-export const FRAME: Readonly<
-  Record<"READY" | "JOB" | "CALL" | "VALUE" | "ERROR" | "SUSPEND" | "STOP" | "END" | "COMPILE" | "COMPILED", number>
->;
+export const FRAME: Readonly<Record<"READY" | "JOB" | "CALL" | "VALUE" | "SUSPEND" | "STOP" | "END" | "COMPILE" | "COMPILED", number>>;
 export function encodeFrame(kind: number, head: unknown, body?: string | Uint8Array): Buffer;
 export function createFrameReader(onFrame: (frame: Frame) => void, max: () => number): { push(chunk: Buffer): void };
 export function readFrame(fd: number): Frame | null;

@@ -11,7 +11,6 @@ export const FRAME = Object.freeze({
   JOB: 2,
   CALL: 3,
   VALUE: 4,
-  ERROR: 5,
   SUSPEND: 6,
   STOP: 7,
   END: 8,

@@ -1,10 +1,10 @@
 /**
  * What a child says, read as text from a stranger: a script that has broken out of its isolate speaks here. Null is the answer to
- * everything that is not exactly a call or an end; slot.ts then kills the child.
+ * everything that is not exactly a call or an end; slot.ts then kills the child. What the host knows itself is never taken from here.
  */
 import { z } from "zod";
-import type { At } from "../errors.ts";
-import type { Job, JobEnd } from "../ports.ts";
+import type { At, WireError } from "../errors.ts";
+import type { Job, JobEnd, Served } from "../ports.ts";
 import type { Frame } from "./frames.js";
 
 export interface ChildCall {
@@ -27,52 +27,85 @@ function readPlace(at: unknown, job: Job): At | undefined {
   const { file, line, col } = (at ?? {}) as Record<string, unknown>;
   if (typeof file !== "string") return undefined;
   if (file !== job.main.file && !Object.values(job.scripts).some((script) => script.file === file)) return undefined;
-  const count = (value: unknown) => (Number.isSafeInteger(value) ? (value as number) : undefined);
+  const count = (value: unknown) => (Number.isSafeInteger(value) && (value as number) > 0 ? (value as number) : undefined);
   const [row, column] = [count(line), count(col)];
   return { file, ...(row !== undefined && { line: row }), ...(column !== undefined && { col: column }) };
 }
 
-const recorded = z.object({ name: z.string(), params: z.string() });
+/** Why a recorded step gave no value; null when it gave one. */
+export function failureOf(step: Served): WireError | null {
+  return step.error ?? (step.result === null ? { code: "INTERNAL", message: `Step ${step.name} was recorded without an outcome.` } : null);
+}
+
+/** The recorded step that ended the run, as an index; -1 when there is none. */
+export function failedAt(job: Job): number {
+  return job.history.findIndex((step) => failureOf(step) !== null);
+}
+
+// What a script and its isolate can fail with by themselves; every other failure is the host's.
+const CODES = [
+  ...(["SCRIPT_ERROR", "SCRIPT_RESULT", "SCRIPT_MONEY", "SCRIPT_MISSING", "SCRIPT_SYNTAX", "PARAMS_INVALID"] as const),
+  ...(["LIMIT_CPU", "LIMIT_WALL", "LIMIT_MEMORY", "LIMIT_CALLS", "LIMIT_BYTES", "LIMIT_DEPTH"] as const),
+];
+// The longest of ours: a path of 64 keys with 60 characters each.
+const MESSAGE = 8192;
+
 const count = z.int().nonnegative();
 const ending = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("result"), calls: count, cpuMs: z.number() }),
-  z.object({ kind: z.literal("suspended"), calls: count }),
+  z.object({ kind: z.literal("result"), calls: count, cpuMs: z.number().min(0).max(1e9) }),
+  z.object({ kind: z.literal("suspended") }),
   z.object({
     kind: z.literal("failed"),
     calls: count,
-    error: z.object({
-      code: z.string(),
-      message: z.string(),
-      data: z.record(z.string(), z.unknown()).nullish(),
-      at: z.unknown().optional(),
-    }),
+    error: z.object({ code: z.string(), message: z.string(), at: z.unknown().optional() }),
   }),
-  z.object({ kind: z.literal("diverged"), seq: count, recorded, actual: recorded.nullable(), at: z.unknown().optional() }),
+  z.object({
+    kind: z.literal("diverged"),
+    seq: count,
+    actual: z.object({ name: z.string(), params: z.string() }).nullable(),
+    at: z.unknown().optional(),
+  }),
 ]);
+const own = z.object({ code: z.enum(CODES), message: z.string().max(MESSAGE) });
 
-/** calls: how many the host knows of, recorded ones included. */
-export function readEnd(frame: Frame, job: Job, calls: number): JobEnd | null {
+/** calls: how many the host knows of, recorded ones included. decided: how its last answer has ended the run. */
+export function readEnd(frame: Frame, job: Job, calls: number, decided: JobEnd | null): JobEnd | null {
   const parsed = ending.safeParse(frame.head);
   if (!parsed.success) return null;
   const end = parsed.data;
+  if (decided !== null && end.kind !== decided.kind) return null;
   switch (end.kind) {
     case "result": {
       const json = frame.body.toString("utf8");
       // A result counts only after the whole history and every call.
-      if (end.calls !== calls || frame.body.length > job.limits.call_bytes || !isJson(json)) return null;
+      if (end.calls !== calls || failedAt(job) !== -1 || frame.body.length > job.limits.call_bytes || !isJson(json)) return null;
       return { kind: "result", json, calls, cpuMs: end.cpuMs };
     }
     case "suspended":
-      return { kind: "suspended", calls: end.calls };
+      return decided;
     case "failed": {
-      const { code, message, data } = end.error;
       const at = readPlace(end.error.at, job);
-      return { kind: "failed", error: { code, message, ...(data && { data }), ...(at && { at }) }, calls: end.calls };
+      const withPlace = (error: WireError, after: number): JobEnd => ({
+        kind: "failed",
+        error: { ...(at && { at }), ...error },
+        calls: after,
+      });
+      if (decided?.kind === "failed") return withPlace(decided.error, decided.calls);
+      if (end.calls > calls) return null;
+      const step = job.history[end.calls - 1];
+      const recorded = step === undefined ? null : failureOf(step);
+      if (recorded !== null) return withPlace(recorded, end.calls);
+      const { data } = own.safeParse(end.error);
+      return data === undefined ? null : withPlace(data, end.calls);
     }
     case "diverged": {
-      const at = readPlace(end.at, job);
       // The child counts calls from 1; outside a call is known by its index in the history.
-      return { kind: "diverged", seq: end.seq - 1, recorded: end.recorded, actual: end.actual, ...(at && { at }) };
+      const step = job.history[end.seq - 1];
+      const { actual } = end;
+      if (step === undefined || (actual !== null && !Object.hasOwn(job.primitives, actual.name))) return null;
+      if (actual !== null && actual.params.length > job.limits.call_bytes) return null;
+      const at = readPlace(end.at, job);
+      return { kind: "diverged", seq: end.seq - 1, recorded: { name: step.name, params: step.params }, actual, ...(at && { at }) };
     }
   }
 }

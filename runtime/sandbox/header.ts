@@ -24,7 +24,8 @@ const line = (what: string, max: number) =>
     .string({ error: `write ${what}` })
     .trim()
     .min(1, `write ${what}`)
-    .max(max, `at most ${max} characters`);
+    .max(max, `at most ${max} characters`)
+    .regex(/^[^\p{Cc}\p{Zl}\p{Zp}]*$/u, "write it on one line");
 
 const trigger = z.string({ error: `write one of ${TRIGGERS.join(", ")}, or a list of them` }).check((context) => {
   const word = context.value;
@@ -263,10 +264,8 @@ const WANTED: Record<FieldType, string> = {
 };
 
 function isDay(text: string): boolean {
-  const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text) ?? [];
-  if (year === undefined) return false;
-  const time = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)));
-  return Number(month) >= 1 && time.getUTCMonth() === Number(month) - 1 && time.getUTCDate() === Number(day);
+  const time = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
 }
 
 /**

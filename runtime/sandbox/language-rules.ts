@@ -105,11 +105,22 @@ export const FORBIDDEN_NAMES: Record<string, string> = Object.assign(Object.crea
 export const FORBIDDEN_KEYS: Record<string, string> = Object.assign(Object.create(null), {
   constructor: NO_META,
   prototype: NO_META,
-  __proto__: NO_META,
+  // In brackets: without them it is no key, but the prototype of this table.
+  ["__proto__"]: NO_META,
   caller: NO_META,
   callee: NO_META,
   __defineGetter__: NO_META,
   __defineSetter__: NO_META,
+  __lookupGetter__: NO_META,
+  __lookupSetter__: NO_META,
+  getPrototypeOf: NO_META,
+  setPrototypeOf: NO_META,
+  getOwnPropertySymbols: NO_META,
+  getOwnPropertyDescriptor: NO_META,
+  getOwnPropertyDescriptors: NO_META,
+  defineProperty: NO_META,
+  defineProperties: NO_META,
+  fromAsync: "Primitives answer at once: use Array.from.",
   // biome-ignore lint/suspicious/noThenProperty: the key of a table, never awaited.
   then: "An object with then looks like a promise; choose another key.",
   toJSON: "The encoder never calls it; write the plain value.",

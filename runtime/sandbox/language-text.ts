@@ -1,10 +1,9 @@
-/** The part of the language lint that looks at text instead of the tree: characters that mislead a reader, HTML-like comments, regular expressions. */
+/** The part of the language lint that looks at text instead of the tree: what misleads a reader, HTML-like comments, regular expressions. */
 import type { At } from "../errors.ts";
 import type { Finding } from "../ports.ts";
+import { hiddenIn } from "../text.ts";
 
-// Zero-width characters, direction marks, byte order mark. The joiner U+200D is legal between emoji.
-const HIDDEN = /\u200B|\u200C|\u200D|\u200E|\u200F|[\u202A-\u202E]|\u2060|[\u2066-\u2069]|\uFEFF/gu;
-const EMOJI = /^(?:\p{Extended_Pictographic}|\uFE0F|[\u{1F3FB}-\u{1F3FF}])$/u;
+const MOST = 50;
 
 export function scanText(
   wrapped: string,
@@ -13,22 +12,9 @@ export function scanText(
   place: (offset: number) => At,
 ): Finding[] {
   const findings: Finding[] = [];
-  for (const match of wrapped.matchAll(HIDDEN)) {
-    const i = match.index;
-    // Editors write a byte order mark at the very start.
-    if (match[0] === "\uFEFF" && i === prefix) continue;
-    if (
-      match[0] === "\u200D" &&
-      EMOJI.test(Array.from(wrapped.slice(i - 2, i)).at(-1) ?? "") &&
-      EMOJI.test(Array.from(wrapped.slice(i + 1, i + 3))[0] ?? "")
-    )
-      continue;
-    const code = (match[0].codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
-    findings.push({
-      code: "SCRIPT_LANGUAGE",
-      at: place(i),
-      message: `The invisible character U+${code} can make code look like other code. Delete it, or write it as "\\u${code}".`,
-    });
+  for (const { index, message } of hiddenIn(wrapped.slice(prefix))) {
+    findings.push({ code: "SCRIPT_LANGUAGE", at: place(prefix + index), message });
+    if (findings.length >= MOST) break;
   }
   for (const comment of comments) {
     if (wrapped.startsWith("<!--", comment.start) || wrapped.startsWith("-->", comment.start)) {

@@ -5,8 +5,9 @@
 import { type At, didYouMean } from "../errors.ts";
 import type { Compiled, Finding } from "../ports.ts";
 import { ALLOWED, CONSTRUCTORS, FORBIDDEN_KEYS, FORBIDDEN_NAMES, FORBIDDEN_SYNTAX, GLOBALS } from "./language-rules.ts";
+import { misleadingName } from "../text.ts";
 import { nestedQuantifier } from "./language-text.ts";
-import { type Node, children, literalText } from "./syntax.ts";
+import { type Node, children, constantText, literalText } from "./syntax.ts";
 
 interface Scope {
   names: Set<string>;
@@ -23,6 +24,7 @@ interface Found {
 
 const FUNCTIONS = new Set(["FunctionDeclaration", "FunctionExpression", "ArrowFunctionExpression"]);
 const LOOPS = new Set(["ForStatement", "ForInStatement", "ForOfStatement", "WhileStatement", "DoWhileStatement"]);
+const AROUND_CALLS = new Set(["ParenthesizedExpression", "ChainExpression", "TSNonNullExpression", "TSAsExpression"]);
 const NOT_OBJECTS = new Set(["Literal", "TemplateLiteral", "ArrayExpression", "BinaryExpression", "UnaryExpression", "UpdateExpression"]);
 
 // More would tell a person nothing; and a search for "did you mean" per name would take minutes on a hostile script.
@@ -50,6 +52,10 @@ export function lintLanguage(
     scope !== null && (scope.names.has(name) || declared(name, scope.parent));
   const visibleNames = (scope: Scope | null): string[] => (scope === null ? [...known] : [...scope.names, ...visibleNames(scope.parent)]);
 
+  const readable = (node: Node, name: string): void => {
+    const why = misleadingName(name);
+    if (why !== null) report(node, `The name "${name.slice(0, MAX_NAME)}" ${why}. Write it in the letters of one script.`);
+  };
   /** Names a pattern binds; each is checked for shadowing. */
   const bind = (pattern: Node, names: Set<string>): void => {
     switch (pattern.type) {
@@ -57,6 +63,7 @@ export function lintLanguage(
         const name = pattern["name"] as string;
         if (known.has(name))
           report(pattern, `"${name}" is already the name of a ${isPrimitive.has(name) ? "primitive" : "global"}. Choose another name.`);
+        readable(pattern, name);
         names.add(name);
         return;
       }
@@ -103,6 +110,7 @@ export function lintLanguage(
     }
   };
   const key = (node: Node, text: string, inLiteral: boolean): void => {
+    readable(node, text);
     const instead = FORBIDDEN_KEYS[text];
     if (instead !== undefined && (inLiteral || text !== "toJSON")) report(node, `".${text}" is not part of the language. ${instead}`);
   };
@@ -208,12 +216,9 @@ export function lintLanguage(
         return;
       case "MemberExpression": {
         const property = node["property"] as Node;
-        if (node["computed"] !== true) key(property, property["name"] as string, false);
-        else {
-          const text = literalText(property);
-          if (text !== null) key(property, text, false);
-          visit(property, scope);
-        }
+        const text = node["computed"] === true ? constantText(property) : (property["name"] as string);
+        if (text !== null) key(property, text, false);
+        if (node["computed"] === true) visit(property, scope);
         const object = node["object"] as Node;
         if (
           object.type === "Identifier" &&
@@ -226,8 +231,10 @@ export function lintLanguage(
       case "Property": {
         const id = node["key"] as Node;
         if (node["kind"] !== "init") report(node, "Getters and setters are not part of the language. Use a plain field or a function.");
-        if (node["computed"] !== true) key(id, id.type === "Identifier" ? (id["name"] as string) : String(id["value"]), true);
-        else visit(id, scope);
+        const written = id.type === "Identifier" ? (id["name"] as string) : String(id["value"]);
+        const text = node["computed"] === true ? constantText(id) : written;
+        if (text !== null) key(id, text, true);
+        if (node["computed"] === true) visit(id, scope);
         return visit(node["value"] as Node, scope);
       }
       case "LabeledStatement":
@@ -249,13 +256,7 @@ export function lintLanguage(
         break;
       case "AwaitExpression": {
         let inner = node["argument"] as Node;
-        while (
-          inner.type === "ParenthesizedExpression" ||
-          inner.type === "ChainExpression" ||
-          inner.type === "TSNonNullExpression" ||
-          inner.type === "TSAsExpression"
-        )
-          inner = inner["expression"] as Node;
+        while (AROUND_CALLS.has(inner.type)) inner = inner["expression"] as Node;
         if (inner.type !== "CallExpression") report(node, "await stands only before a call, where it does nothing. Drop it.");
         break;
       }

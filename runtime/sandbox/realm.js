@@ -8,7 +8,7 @@
   "use strict";
   const global = globalThis;
   const door = global.__door;
-  const { freeze, keys, getPrototypeOf, defineProperty, getOwnPropertyNames, getOwnPropertyDescriptor } = Object;
+  const { freeze, keys, create, hasOwn, getPrototypeOf, defineProperty, getOwnPropertyNames, getOwnPropertyDescriptor } = Object;
   const uncurry = Function.prototype.bind.bind(Function.prototype.call);
   const RealError = Error;
   const RealDate = Date;
@@ -16,6 +16,7 @@
   const isError = Error.isError;
   const { stringify, parse } = JSON;
   const ObjectProto = Object.prototype;
+  const FunctionProto = Function.prototype;
   const DateProto = Date.prototype;
   const RangeProto = RangeError.prototype;
   const isoOf = uncurry(Date.prototype.toISOString);
@@ -34,6 +35,9 @@
   for (const name of getOwnPropertyNames(global)) hidden.push(getOwnPropertyDescriptor(global, name).value);
   for (const iterator of ["".matchAll(/x/g), ""[Symbol.iterator](), [].values(), new Map().keys(), new Set().keys()])
     hidden.push(iterator, ...(iterator.map ? [iterator.map(abs), Iterator.from({ next: abs })] : []));
+  // Each error has this pair of accessors as its own.
+  const { get: stackOf, set: setStack } = getOwnPropertyDescriptor(new Error(), "stack");
+  hidden.push(stackOf, setStack);
   const known = new WeakMap();
   const remember = uncurry(WeakMap.prototype.set).bind(null, known);
   const recall = uncurry(WeakMap.prototype.get).bind(null, known);
@@ -49,8 +53,44 @@
     remember(error, `{"code":${stringify(code)},"message":${stringify(message)}}`);
     return error;
   };
-  // Frames carry names that the script chose: what crosses is bounded.
-  const here = () => slice("" + new RealError().stack, 0, 4000);
+  // ---- stacks: without the frames of this file and of decimal.js, so that a script sees nothing of what runs it.
+  const PREFIX = '"use strict";__run('.length;
+  let locating = false;
+  // Without getters: code of the script that ran here would see V8's own stacks.
+  const plainText = (one, key) => {
+    for (let at = one; at !== null; at = getPrototypeOf(at)) {
+      const found = getOwnPropertyDescriptor(at, key);
+      if (found !== undefined) return hasOwn(found, "value") && typeof found.value === "string" ? found.value : "";
+    }
+    return "";
+  };
+  lock(RealError, "prepareStackTrace", (error, sites) => {
+    let text = "";
+    for (let i = 0; i < sites.length; i++) {
+      const site = sites[i];
+      const file = site.getFileName();
+      const line = site.getLineNumber();
+      const column = site.getColumnNumber();
+      // The second half: what rewrite.ts puts in front of each script calls __run from there.
+      if (file === "realm" || file === "decimal" || (line === 1 && column <= PREFIX)) continue;
+      // Frames carry names that the script chose; for the place of a call its first frame will do.
+      if (!locating) text += `\n    at ${site.toString()}`;
+      else if (typeof file === "string") return ` ${file}:${line}:${column}`;
+    }
+    if (locating) return text;
+    const message = plainText(error, "message");
+    return plainText(error, "name") + (message === "" ? "" : `: ${message}`) + text;
+  });
+  lock(RealError, "captureStackTrace", () => undefined);
+  lock(RealError, "stackTraceLimit", 10);
+  const here = () => {
+    locating = true;
+    try {
+      return new RealError().stack;
+    } finally {
+      locating = false;
+    }
+  };
   const limit = (code, message) => door(3, code, message, here());
 
   // ---- encoder: one walk, each value read once, never toJSON, iterators or prototypes of the script.
@@ -193,18 +233,12 @@
   const cross = (name, params) => {
     if (state !== "running") throw raise("SCRIPT_ERROR", `${name} is called after the script has ended.`);
     let text = door(1, name, params, live ? here() : undefined);
-    // The child asks for the place of a call it is about to refuse; this call does not return.
+    // The child asks for the place of a call that ends the run; this call does not return.
     if (text === undefined) text = door(2, here());
     const answer = parse(text);
     now = answer[0];
     live = answer[1];
-    if (answer.length === 3) return answer[2];
-    const wire = answer[3];
-    const error = new RealError(wire.message);
-    replace(error, "code", wire.code);
-    replace(error, "data", wire.data);
-    remember(error, `{"id":${answer[4]}}`);
-    throw error;
+    return answer[2];
   };
   const isPlain = (value) => {
     if (typeof value !== "object" || value === null || isArray(value)) return false;
@@ -378,21 +412,55 @@
     return upper(`${this}`);
   });
 
+  // ---- what reaches behind plain data: prototypes by name, errors caught without a catch, the text of our own functions
+  const noProto = () => {
+    throw raise("SCRIPT_ERROR", '"__proto__" is not part of the language. Use plain objects and functions.');
+  };
+  defineProperty(ObjectProto, "__proto__", { __proto__: null, get: noProto, set: noProto, configurable: false });
+  for (const name of ["__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__"]) delete ObjectProto[name];
+  delete Array.fromAsync;
+  replace(FunctionProto, "toString", () => "function () { [native code] }");
+
   // ---- no code from text: the constructors of all four kinds of function
   const noCode = function Function() {
     throw raise("SCRIPT_ERROR", "Code cannot be made from text.");
   };
   for (const sample of [function () {}, function* () {}, async function () {}, async function* () {}])
     lock(getPrototypeOf(sample), "constructor", noCode);
-  lock(RealError, "prepareStackTrace", undefined);
-  lock(RealError, "captureStackTrace", () => undefined);
-  lock(RealError, "stackTraceLimit", 10);
 
   // ---- Decimal: the script's own copy, frozen with everything it reaches, because one changed method changes amounts silently.
   const Decimal = global.Decimal;
   Decimal.set({ precision: 60, toExpNeg: -9e15, toExpPos: 9e15 });
   const DecimalProto = Decimal.prototype;
   const decimalText = uncurry(DecimalProto.toFixed);
+  // decimal.js computes these with `+x` and moves its precision meanwhile: they work on a copy that no script can reach.
+  const Working = Decimal.clone();
+  Working.prototype = create(DecimalProto, { valueOf: { value: DecimalProto.valueOf } });
+  const settle = uncurry(DecimalProto.sqrt);
+  for (const names of [
+    "toNumber",
+    "pow toPower",
+    "sqrt squareRoot",
+    "cbrt cubeRoot",
+    "exp naturalExponential",
+    "ln naturalLogarithm",
+    "log logarithm",
+  ]) {
+    const [name] = names.split(" ");
+    const compute = uncurry(DecimalProto[name]);
+    const method = {
+      [name](other) {
+        try {
+          const value = compute(new Working(this), other);
+          return typeof value === "number" ? value : new Decimal(value);
+        } finally {
+          Working.precision = Decimal.precision;
+          Working.rounding = Decimal.rounding;
+        }
+      },
+    }[name];
+    for (const alias of names.split(" ")) replace(DecimalProto, alias, method);
+  }
   replace(DecimalProto, "valueOf", () => {
     throw raise("SCRIPT_MONEY", "A Decimal is not a number: write a.plus(b), a.lt(b), a.eq(b) instead of operators.");
   });
@@ -466,7 +534,11 @@
     now = job.now;
     live = job.live;
     [s0, s1, s2, s3] = job.seed;
-    if (sealed) return;
+    if (sealed) {
+      // A stack that ran out in the middle of decimal.js leaves it without rounding; this puts that right.
+      settle(new Working(4));
+      return;
+    }
     const names = keys(job.primitives);
     let log = () => undefined;
     for (let i = 0; i < names.length; i++) {

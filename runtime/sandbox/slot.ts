@@ -7,7 +7,7 @@ import type { WireError } from "../errors.ts";
 import type { DoorAnswer, Job, JobEnd } from "../ports.ts";
 import { FRAME, type Frame, SERVED_NONE, encodeFrame, servedHash } from "./frames.js";
 import { afterAwake } from "../processes.ts";
-import { type ChildCall, readCall, readEnd } from "./from-child.ts";
+import { type ChildCall, failedAt, failureOf, readCall, readEnd } from "./from-child.ts";
 import { type Lost, lostBy } from "./lost.ts";
 import { type Child, scriptChild, spawnChild, whenGone } from "./spawn.ts";
 import { createWatchdog } from "./watchdog.ts";
@@ -31,11 +31,10 @@ export function createSlot(options: { jit: boolean }): Slot {
   const ready = new Promise<boolean>((resolve) => {
     const timer = afterAwake(BOOT_MS, () => resolve(false));
     timer.unref();
-    child.listen((frame) => {
+    void child.ready.then((is) => {
       clearInterval(timer);
-      resolve(frame.kind === FRAME.READY);
+      resolve(is);
     });
-    void child.exited.then(() => resolve(false));
   });
   const slot: Slot = {
     warm: null,
@@ -74,6 +73,8 @@ export function converse(child: Child, job: Job): Promise<JobEnd | Lost> {
     let answering = false;
     let settled = false;
     let largestAnswer = 0;
+    /** How the host has ended the run with its answer. The child may only add where in the script that was. */
+    let decided: Extract<JobEnd, { kind: "failed" | "suspended" }> | null = null;
     const settle = (end: JobEnd | Lost) => {
       if (settled) return;
       settled = true;
@@ -85,7 +86,7 @@ export function converse(child: Child, job: Job): Promise<JobEnd | Lost> {
     };
     const killed = (code: string, message: string) => {
       child.kill();
-      settle({ kind: "failed", error: { code, message, at: { file: job.main.file } }, calls });
+      settle(decided ?? { kind: "failed", error: { code, message, at: { file: job.main.file } }, calls });
     };
     const onAbort = () => {
       child.kill();
@@ -93,12 +94,12 @@ export function converse(child: Child, job: Job): Promise<JobEnd | Lost> {
     };
     const lost = () => {
       child.kill();
-      settle({ kind: "lost", killed: true });
+      settle(decided ?? { kind: "lost", killed: true });
     };
     const watch = createWatchdog(child, job, () => ({ calls, largestAnswer }), { limit: killed, lost });
     job.abort?.addEventListener("abort", onAbort, { once: true });
     if (job.abort?.aborted === true) return onAbort();
-    whenGone(child, (signal) => settle(lostBy(signal)));
+    whenGone(child, (signal) => settle(decided ?? lostBy(signal)));
 
     const answer = (text: Buffer) => {
       if (settled) return;
@@ -109,7 +110,7 @@ export function converse(child: Child, job: Job): Promise<JobEnd | Lost> {
     const onCall = async (frame: Frame) => {
       watch.pause();
       const head = readCall(frame.head, job);
-      if (head === null || answering) return killed("SANDBOX_CRASHED", "The sandbox process sent a call that is none.");
+      if (head === null || decided !== null) return killed("SANDBOX_CRASHED", "The sandbox process sent a call that is not one.");
       const problem = wrongPosition(job, head, calls, frame.body.length);
       if (problem !== null) return killed("SANDBOX_CRASHED", problem);
       bytes += frame.body.length;
@@ -136,27 +137,35 @@ export function converse(child: Child, job: Job): Promise<JobEnd | Lost> {
         reject(error);
         return;
       }
-      if (given.kind === "suspend") return answer(encodeFrame(FRAME.SUSPEND, {}));
-      if (given.kind === "error") return answer(encodeFrame(FRAME.ERROR, { now: given.now, error: given.error }));
-      const body = Buffer.from(`[${given.now},true,${given.json}]`);
-      if (body.length > job.limits.answer_bytes + 64) {
-        return answer(
-          encodeFrame(FRAME.STOP, {
-            code: "LIMIT_BYTES",
-            message: `The answer of ${head.name} has ${body.length} bytes; the limit is ${job.limits.answer_bytes}.`,
-          }),
-        );
+      const stop = (error: WireError) => {
+        decided = { kind: "failed", error, calls };
+        answer(encodeFrame(FRAME.STOP, { error }));
+      };
+      if (given.kind === "suspend") {
+        decided = { kind: "suspended", calls };
+        return answer(encodeFrame(FRAME.SUSPEND, {}));
       }
+      if (given.kind === "error") return stop(given.error);
+      const body = Buffer.from(`[${given.now},true,${given.json}]`);
+      if (body.length > job.limits.answer_bytes + 64)
+        return stop({
+          code: "LIMIT_BYTES",
+          message: `The answer of ${head.name} has ${body.length} bytes; the limit is ${job.limits.answer_bytes}.`,
+        });
       bytes += body.length;
       largestAnswer = Math.max(largestAnswer, body.length);
       answer(encodeFrame(FRAME.VALUE, {}, body));
     };
     child.listen((frame) => {
       if (settled) return child.kill();
+      // Nothing may come while the host is still at work for this child.
+      if (answering) return killed("SANDBOX_CRASHED", "The sandbox process spoke before its call was answered.");
       if (frame.kind === FRAME.CALL) return void onCall(frame);
-      const end = frame.kind === FRAME.END ? readEnd(frame, job, calls) : null;
+      const end = frame.kind === FRAME.END ? readEnd(frame, job, calls, decided) : null;
       if (end === null) return killed("SANDBOX_CRASHED", "The sandbox process sent what nobody asked for.");
-      if (end.kind === "failed" && watch.starved(end.error.code)) return lost();
+      // A failure that the host has given, now or recorded, is not the child's to have met late.
+      const own = decided === null && end.kind === "failed" && !job.history[end.calls - 1]?.error;
+      if (own && watch.starved(end.error.code)) return lost();
       // The child has said that it ends after this run.
       if ((frame.head as { last?: unknown }).last !== false) child.kill();
       settle(end);
@@ -173,6 +182,7 @@ function totalText(job: Job): string {
 
 /** Null when the call is the next one after what the child was given to serve. */
 function wrongPosition(job: Job, head: ChildCall, calls: number, bytes: number): string | null {
+  if (failedAt(job) !== -1) return "The sandbox process goes on after a recorded failure.";
   if (head.seq !== calls + 1) return `The sandbox process is at call ${head.seq}, but ${calls} are known.`;
   if (!Object.hasOwn(job.primitives, head.name)) return `The sandbox process calls ${head.name}, which this run does not have.`;
   if (bytes > job.limits.call_bytes || head.seq > job.limits.calls) return "The sandbox process does not keep its limits.";
@@ -209,9 +219,7 @@ function jobFrame(job: Job): { head: unknown; body: Buffer } {
     history.paramBytes.push(params.length);
     history.resultBytes.push(result.length);
     history.at.push(step.at);
-    history.errors.push(
-      step.error ?? (step.result === null ? { code: "INTERNAL", message: `Step ${step.name} was recorded without an outcome.` } : null),
-    );
+    history.errors.push(failureOf(step));
   }
   const { main, scripts, primitives, input, startedAt, limits, sealed = false } = job;
   const digest = createHash("sha256").update(job.seed).digest();

@@ -1,22 +1,26 @@
 /**
- * The only place that starts sandbox processes, so that a jail (bubblewrap, seccomp) can be added here alone.
+ * The children of the sandbox: what each kind may read, and a child from its start behind the best wall this machine has (jail.ts) to its end.
  * A child gets fd 3 and nothing else: no stdin, no output, no environment, no right to read files once it has loaded.
  * It ends when fd 3 closes; on Linux the kernel also kills it when this process dies, for a child stuck in native code.
  */
-import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, realpathSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Socket } from "node:net";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Frame, createFrameReader } from "./frames.js";
+import { FRAME, type Frame, createFrameReader } from "./frames.js";
+import { type Wall, type Way, wallOf, waysOfChild } from "./jail.ts";
+import { type Launched, isMissing, launch, signalIn } from "./launch.ts";
+import { LOCKED } from "./lockdown.js";
 
 const require = createRequire(import.meta.url);
 const here = dirname(fileURLToPath(import.meta.url));
-const SETPRIV = "/usr/bin/setpriv";
 
 export interface Child {
-  pid: number;
+  /** Of the process that works, inside whatever is around it; watched and counted by it. */
+  readonly pid: number;
+  /** True once it can work; false when it has ended before. */
+  ready: Promise<boolean>;
   /** Settles when the process is gone, with the signal that ended it. */
   exited: Promise<NodeJS.Signals | null>;
   alive(): boolean;
@@ -92,63 +96,104 @@ export function spawnChild(kind: ChildKind): Child {
     "--allow-addons",
     // It warns that addons are allowed, which is meant; its words would go to nobody.
     "--disable-warning=PERM0001",
+    ...LOCKED,
     ...kind.readable.map((path) => `--allow-fs-read=${path}`),
     ...kind.flags,
     kind.script,
     ...kind.args,
   ];
-  const [command, args] = existsSync(SETPRIV)
-    ? [SETPRIV, ["--pdeathsig", "KILL", "--", process.execPath, ...nodeArgs]]
-    : [process.execPath, nodeArgs];
-  const process_ = start(command, args);
-  const socket = process_?.stdio?.[3] as Socket | undefined;
-  if (process_ === null || socket === undefined) return deadChild(process_);
+  const ways = waysOfChild(kind.readable, here);
+  const wall = wallOf(kind.script);
+  const ready = Promise.withResolvers<boolean>();
+  const exited = Promise.withResolvers<NodeJS.Signals | null>();
+  // What came before the child was there: in another way it is started anew.
+  let unheard: Buffer[] | null = [];
   let onFrame: (frame: Frame) => void = () => undefined;
-  let gone = false;
-  const exited = new Promise<NodeJS.Signals | null>((resolve) => {
-    const done = (signal: NodeJS.Signals | null) => {
+  let [gone, killed] = [false, false];
+  let current: Launched | null = null;
+
+  const begin = (): void => {
+    const way = ways[wall.chosen] as Way;
+    let blind = false;
+    const [command = "", ...args] = [...way.prefix, process.execPath, ...nodeArgs];
+    const started = (current = launch(command, args, here, way));
+    const ended = (signal: NodeJS.Signals | null, said: string) => {
+      started?.socket.destroy();
+      // A way that does not work ends by itself before its child is there; one that is killed says nothing about it.
+      const refused = blind || signal === null;
+      if (unheard !== null && !killed && refused && wall.giveUp(way, said) && ways[wall.chosen] !== undefined) return begin();
       gone = true;
-      socket.destroy();
-      resolve(signal);
+      ready.resolve(false);
+      exited.resolve(signal);
     };
-    process_.once("exit", (_, signal) => done(signal));
     // Not started at all: that is the machine's doing.
-    process_.once("error", () => done("SIGKILL"));
-  });
-  let killed = false;
+    if (started === null) return ended("SIGKILL", "");
+    const reader = createFrameReader((frame) => {
+      if (unheard === null) return onFrame(frame);
+      if (frame.kind !== FRAME.READY) return kill();
+      if (killed) return;
+      // Nothing runs that cannot be watched.
+      blind = started.innermost() === 0;
+      if (blind) return started.kill();
+      wall.keep(way);
+      for (const early of unheard) started.socket.write(early);
+      unheard = null;
+      ready.resolve(true);
+    }, kind.maxFrame);
+    started.socket.on("data", (chunk: Buffer) => {
+      // A child that breaks the protocol is not talked to any more.
+      try {
+        reader.push(chunk);
+      } catch {
+        kill();
+      }
+    });
+    // The exit event tells what there is to know; a reset pipe adds nothing.
+    started.socket.on("error", () => unheard === null && kill());
+    // A jail tells the signal that ended what was in it as a shell does.
+    started.process.once("exit", (code, signal) => ended(signal ?? signalIn(code), started.said() || `it ended with code ${code}`));
+    started.process.once("error", (error: NodeJS.ErrnoException) => ended(isMissing(error) ? null : "SIGKILL", error.message));
+    // The child may outlive the need for it without keeping this process alive; a run in progress holds its own timer.
+    for (const one of [started.process, ...started.process.stdio.filter((one) => one !== null)]) (one as Socket).unref();
+  };
   const kill = () => {
     killed = true;
-    if (gone) return;
+    if (gone || current === null) return;
     // Whoever waits for the end must live to see it.
-    process_.ref();
-    process_.kill("SIGKILL");
+    current.process.ref();
+    current.kill();
   };
-  const reader = createFrameReader((frame) => onFrame(frame), kind.maxFrame);
-  socket.on("data", (chunk: Buffer) => {
-    // A child that breaks the protocol is not talked to any more.
-    try {
-      reader.push(chunk);
-    } catch {
-      kill();
-    }
-  });
-  // The exit event tells what there is to know; a reset pipe adds nothing.
-  socket.on("error", kill);
-  // The child may outlive the need for it without keeping this process alive; a run in progress holds its own timer.
-  process_.unref();
-  socket.unref();
+  begin();
   return {
-    pid: process_.pid ?? 0,
-    exited,
-    alive: () => !gone && !killed && process_.pid !== undefined,
+    get pid() {
+      return current === null ? 0 : current.innermost() || current.pid;
+    },
+    ready: ready.promise,
+    exited: exited.promise,
+    alive: () => !gone && !killed,
     send: (frame) => {
-      socket.write(frame);
+      if (unheard === null) current?.socket.write(frame);
+      else unheard.push(frame);
     },
     listen: (listener) => {
       onFrame = listener;
     },
     kill,
   };
+}
+
+/** Starts a child of each kind and ends it: how they run on this machine. */
+export function tryWalls(): Promise<Wall[]> {
+  const kinds = [scriptChild({ jit: false, maxFrame: () => 1 << 20 }), compileChild()];
+  return Promise.all(
+    kinds.map(async (kind) => {
+      const child = spawnChild(kind);
+      await child.ready;
+      child.kill();
+      await child.exited;
+      return wallOf(kind.script);
+    }),
+  );
 }
 
 type GoneListener = (signal: NodeJS.Signals | null) => void;
@@ -158,27 +203,6 @@ const goneListeners = new WeakMap<Child, GoneListener>();
 export function whenGone(child: Child, listener: GoneListener): void {
   if (!goneListeners.has(child)) void child.exited.then((signal) => goneListeners.get(child)?.(signal));
   goneListeners.set(child, listener);
-}
-
-/** Null when the machine has no process or file left to give. */
-function start(command: string, args: string[]): ChildProcess | null {
-  try {
-    return spawn(command, args, {
-      cwd: here,
-      env: { TZ: "UTC", LC_ALL: "C" },
-      stdio: ["ignore", "ignore", "ignore", "pipe"],
-      windowsHide: true,
-    });
-  } catch {
-    return null;
-  }
-}
-
-/** What stands for a process that could not be started: its run ends as one whose process died. */
-function deadChild(process_: ChildProcess | null): Child {
-  process_?.on("error", () => undefined);
-  const nothing = () => undefined;
-  return { pid: 0, exited: Promise.resolve("SIGKILL"), alive: () => false, send: nothing, listen: nothing, kill: nothing };
 }
 
 /** isolated-vm's own loader reads files that a child under --permission may not; the prebuilt file is loaded directly. */

@@ -45,6 +45,30 @@ export function literalText(node: Node | undefined): string | null {
   return first === undefined || more.length > 0 ? null : first.value.cooked;
 }
 
+/** The text an expression always has: a literal in brackets or with a type, or put together from literals. Null for every other. */
+export function constantText(node: Node | undefined): string | null {
+  switch (node?.type) {
+    case "ParenthesizedExpression":
+    case "TSAsExpression":
+    case "TSSatisfiesExpression":
+    case "TSNonNullExpression":
+      return constantText(node["expression"] as Node);
+    case "SequenceExpression":
+      return constantText((node["expressions"] as Node[]).at(-1));
+    case "BinaryExpression": {
+      const [left, right] = [node["left"], node["right"]].map((side) => constantText(side as Node));
+      return node["operator"] === "+" && typeof left === "string" && typeof right === "string" ? left + right : null;
+    }
+    case "TemplateLiteral": {
+      const texts = (node["expressions"] as Node[]).map(constantText);
+      const quasis = (node["quasis"] as { value: { cooked: string | null } }[]).map(({ value }) => value.cooked ?? "");
+      return texts.includes(null) ? null : quasis.map((quasi, i) => quasi + (texts[i] ?? "")).join("");
+    }
+    default:
+      return literalText(node);
+  }
+}
+
 /** Turns offsets of a wrapped source into places of the source. */
 export function createPlaces(wrapped: string, prefix: number, file: string): (offset: number) => At {
   const starts = [prefix];

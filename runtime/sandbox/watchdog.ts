@@ -3,7 +3,7 @@
  * child cannot enforce itself, and gives up a child that was stopped: no time passes for a script whose process stands still or waits for a core.
  */
 import type { Job } from "../ports.ts";
-import { cpuMs, rssBytes, standsStill, waitMs, whileAwake } from "../processes.ts";
+import { cpuMs, exists, rssBytes, standsStill, waitMs, whileAwake } from "../processes.ts";
 import type { Child } from "./spawn.ts";
 
 // How often the watchdog looks: a script can allocate some 20 MB between two looks.
@@ -43,9 +43,9 @@ export function createWatchdog(
   const look = () => {
     const passed = sinceLast();
     const cpu = cpuMs(child.pid) - (start?.cpu ?? 0);
-    if (cpu === used && standsStill(child.pid, true)) {
+    if (cpu === used && isIdle(child.pid, true)) {
       stopped += passed;
-      if (stopped > STOPPED_MS && standsStill(child.pid)) end.lost();
+      if (stopped > STOPPED_MS && isIdle(child.pid)) end.lost();
       return;
     }
     [used, stopped] = [cpu, 0];
@@ -77,16 +77,23 @@ export function createWatchdog(
   };
 }
 
+/** It has ended counts too: what stands around it tells us, unless that was stopped. */
+function isIdle(pid: number, traced = false): boolean {
+  return standsStill(pid, traced) || !exists(pid);
+}
+
 /**
  * The same for a process that works on one answer and tells nothing meanwhile: `late` once it has computed for so long, `lost` when it was
  * stopped, or had no core for most of three times as long. Either may be called more than once. Answers what ends the watch.
  */
-export function watchAnswer(pid: number, ms: number, end: { late(): void; lost(): void }): () => void {
-  const before = cpuMs(pid);
+export function watchAnswer(child: { readonly pid: number }, ms: number, end: { late(): void; lost(): void }): () => void {
+  const before = cpuMs(child.pid);
   let [worked, stopped] = [0, 0];
   const timer = whileAwake(ANSWER_WATCH_MS, (passed) => {
-    stopped = standsStill(pid, true) ? stopped + passed : 0;
-    if (stopped > STOPPED_MS && standsStill(pid)) return end.lost();
+    // Read anew: a child that starts is not yet the process that works.
+    const { pid } = child;
+    stopped = isIdle(pid, true) ? stopped + passed : 0;
+    if (stopped > STOPPED_MS && isIdle(pid)) return end.lost();
     if (stopped > 0) return;
     worked += passed;
     // Where the system tells nothing of it, the process is taken to have computed all the time.

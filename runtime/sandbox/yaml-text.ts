@@ -1,10 +1,12 @@
 /**
  * The door to the yaml package: YAML that people and models write, read strictly and with places. References, custom tags,
- * doubled keys and endless nesting are refused, so a small text can never become a large value.
+ * doubled keys and endless nesting are refused, so a small text can never become a large value; what would keep the parser busy is
+ * refused before it is parsed; what a reviewer would not see is refused in what people review.
  */
 import { createRequire } from "node:module";
 import { z } from "zod";
 import { type At, ClearedError, type Code, didYouMean } from "../errors.ts";
+import { hiddenIn, visible } from "../text.ts";
 import type { DiskCache } from "./disk-cache.ts";
 
 // Loaded at its first use: a process that finds everything in its cache never needs its 72 modules.
@@ -16,11 +18,18 @@ export interface YamlSource {
   file: string;
   code: Code;
   maxLength: number;
+  /** How many line ends and signs of YAML it may have; a parser takes some 10 µs for each. */
+  maxSigns?: number;
+  /** Written by code: it may hold text of banks and people as it came, which writeYaml has made visible. */
+  written?: true;
   /** Maps a place in the text (from 1) to one in the file, for text that is cut out of a larger file. */
   place?: (line: number, col: number) => { line: number; col: number };
   /** Where values that were read before are kept. */
   cache?: DiskCache | undefined;
 }
+
+// Line ends and what begins or ends an item, a key, an anchor, an alias or a tag.
+const SIGNS = /[\n[\]{},]|[:?-](?=[\s,[\]{}]|$)|[&*!](?=\S)/g;
 
 export interface YamlText {
   value: unknown;
@@ -30,6 +39,9 @@ export interface YamlText {
 
 // Deeper than any of our files; the parser itself would only stop when the stack is full.
 const MAX_DEPTH = 24;
+const MAX_SIGNS = 30_000;
+// More would tell a person nothing, and each is looked for in the whole text.
+const MAX_FINDINGS = 100;
 
 /** @throws the source's code, at the place, for everything that is not plain YAML */
 export function readYaml(text: string, source: YamlSource): YamlText {
@@ -52,29 +64,53 @@ function parseYaml(text: string, source: YamlSource): YamlText {
     });
   };
   if (text.length > source.maxLength) fail(`It is ${text.length} characters long; at most ${source.maxLength} are read.`);
-  const counter = new LineCounter();
   const place = (offset: number | undefined): At => {
     if (offset === undefined) return { file: source.file };
     const { line, col } = counter.linePos(Math.min(offset, text.length));
     return { file: source.file, ...(source.place?.(line, col) ?? { line, col }) };
   };
+  const signs = text.match(SIGNS)?.length ?? 0;
+  const most = source.maxSigns ?? MAX_SIGNS;
+  if (signs > most) fail(`It has ${signs} lines, keys and items; at most ${most} are read. Split it, or leave out what is not needed.`);
+  const counter = new LineCounter();
+  const hidden = source.written === true ? undefined : hiddenIn(text).next().value;
+  if (hidden !== undefined) {
+    for (let start = 0; start <= hidden.index; start = text.indexOf("\n", start) + 1 || Infinity) counter.addNewLine(start);
+    fail(hidden.message, place(hidden.index));
+  }
   const document = (() => {
     try {
-      return parseDocument(text, { lineCounter: counter, uniqueKeys: true, prettyErrors: false, stringKeys: true });
+      // Its own check of keys compares each with each.
+      return parseDocument(text, { lineCounter: counter, uniqueKeys: false, prettyErrors: false, stringKeys: true });
     } catch {
       // The parser is recursive: nesting without end exhausts its stack, which is the only way it throws.
       return fail("It is nested too deep to be read.");
     }
   })();
-  const fault = document.errors[0] ?? document.warnings[0];
-  if (fault !== undefined) fail(`Not valid YAML: ${fault.message}`, place(fault.pos[0]));
+  let first: { message: string; offset: number } | null = null;
+  const fault = (message: string, offset = 0): void => {
+    if (first === null || offset < first.offset) first = { message, offset };
+  };
+  for (const { message, pos } of [...document.errors, ...document.warnings].slice(0, MAX_FINDINGS))
+    fault(`Not valid YAML: ${message}`, pos[0]);
   visit(document, {
     Node(_, node, above) {
       if (isAlias(node) || node.anchor !== undefined)
-        fail("Write the value out: references (&name, *name) are not read.", place(node.range?.[0]));
-      if (above.filter(isNode).length > MAX_DEPTH) fail(`It is nested deeper than ${MAX_DEPTH} levels.`, place(node.range?.[0]));
+        fault("Write the value out: references (&name, *name) are not read.", node.range?.[0]);
+      if (above.filter(isNode).length > MAX_DEPTH) fault(`It is nested deeper than ${MAX_DEPTH} levels.`, node.range?.[0]);
+    },
+    Map(_, map) {
+      const keys = new Set<unknown>();
+      for (const { key } of map.items) {
+        const name = isScalar(key) ? key.value : key;
+        if (keys.has(name))
+          fault(`Not valid YAML: the key "${String(name).slice(0, 60)}" stands here twice.`, isNode(key) ? key.range?.[0] : undefined);
+        keys.add(name);
+      }
     },
   });
+  const worst = first as { message: string; offset: number } | null; // assigned in a visitor, which the compiler does not follow
+  if (worst !== null) fail(worst.message, place(worst.offset));
   return {
     value: document.toJS() as unknown,
     at(path) {
@@ -105,14 +141,15 @@ export function checkYaml<S extends z.ZodType>(yaml: YamlText, schema: S, source
   // Checked once or twice in a process: faster without the code zod would generate for it (4 ms for config.yaml).
   const parsed = schema.safeParse(yaml.value ?? {}, { jitless: true });
   if (parsed.success) return parsed.data;
-  const findings = flatten(parsed.error.issues)
+  const findings = flatten(parsed.error.issues.slice(0, MAX_FINDINGS))
+    .slice(0, MAX_FINDINGS)
     .flatMap((issue) => {
       if (issue.code !== "unrecognized_keys") {
         const name = issue.path.join(".");
         return [{ at: yaml.at(issue.path), message: name === "" ? issue.message : `${name}: ${issue.message}` }];
       }
       const known = keysAt(schema, issue.path);
-      return issue.keys.map((key) => ({
+      return issue.keys.slice(0, MAX_FINDINGS).map((key) => ({
         at: yaml.at([...issue.path, key]),
         message:
           `Unknown key "${[...issue.path, key].join(".")}".${didYouMean(key, known)} ${known.length === 0 ? "" : `Known here: ${known.join(", ")}.`}`.trimEnd(),
@@ -129,7 +166,15 @@ export function checkYaml<S extends z.ZodType>(yaml: YamlText, schema: S, source
 
 /** Text of a value in block style, for files that are written by code. */
 export function writeYaml(value: unknown): string {
-  return yamlPackage().stringify(value, { lineWidth: 0 });
+  const { Document, Scalar, visit } = yamlPackage();
+  const document = new Document(value);
+  // Within double quotes, and only there, YAML has a spelling for what nobody sees.
+  visit(document, {
+    Scalar(_, node) {
+      if (typeof node.value === "string" && visible(node.value) !== node.value) node.type = Scalar.QUOTE_DOUBLE;
+    },
+  });
+  return visible(document.toString({ lineWidth: 0 }));
 }
 
 /** A union that fails says nothing useful by itself; the problems of its nearest option do. */

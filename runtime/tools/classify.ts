@@ -2,7 +2,8 @@
  * What a tool may do: read, compute or mutate (spec/worker.md 6.3). One function and one list, used by the gate, the verifier and the
  * linter. A name is only the fallback, and whatever it does not prove harmless counts as a write.
  */
-import type { ToolClass } from "../ports.ts";
+import { ClearedError } from "../errors.ts";
+import type { ToolClass, ToolInfo } from "../ports.ts";
 
 export interface ToolHints {
   /** `class` of the tool in trust.yaml. */
@@ -55,6 +56,40 @@ export function nameWords(name: string): string[] {
 
 /** One spelling for names that are the same words: pageToken, page-token -> page_token. */
 export const spelled = (name: string): string => nameWords(name).join("_");
+
+/** What trust.yaml says of a server, as far as the classes of its tools go. */
+export interface Declared {
+  trusted: boolean;
+  tools: Readonly<Record<string, { class?: ToolClass | undefined; verify?: { read: string } | undefined } | undefined>>;
+}
+
+/** The class that trust.yaml gives a tool: its own, or that of a tool others are read back by. */
+function declaredIn({ tools }: Declared, name: string): ToolClass | undefined {
+  const own = Object.hasOwn(tools, name) ? tools[name]?.class : undefined;
+  return own ?? (Object.values(tools).some((one) => one?.verify?.read === name) ? "read" : undefined);
+}
+
+/** Why a tool cannot be called before trust.yaml gives it a class: neither its name nor its server proves what it does. Null: it can be. */
+function lacksClass(server: Declared, name: string): string | null {
+  return server.trusted || declaredIn(server, name) !== undefined ? null : "its server is not trusted, and trust.yaml gives it no class";
+}
+
+/** @throws TOOL_REFUSED */
+export function assertClass(declared: Declared, { tool, server, name }: Pick<ToolInfo, "tool" | "server" | "name">): void {
+  const why = lacksClass(declared, name);
+  if (why !== null)
+    throw new ClearedError(
+      "TOOL_REFUSED",
+      `${tool} cannot be called: ${why}. A person writes it into trust.yaml: mcp: {${server}: {tools: {${name}: {class: read}}}}, or compute, or mutate.`,
+    );
+}
+
+/** Class of a tool of a server that trust.yaml names. */
+export function classIn(server: Declared, name: string, annotations?: ToolHints["annotations"]): { class: ToolClass; why: string } {
+  const why = lacksClass(server, name);
+  if (why !== null) return { class: "mutate", why };
+  return classify(name, { declared: declaredIn(server, name), annotations, trusted: server.trusted });
+}
 
 /** Class of a tool by its own name (without the server's), and in words what decided. */
 export function classify(name: string, hints: ToolHints): { class: ToolClass; why: string } {

@@ -54,7 +54,7 @@ export function compare(
       diff[state ?? "status"] = { expected: states[0] ?? null, actual: state === null ? null : (after[state] ?? null) };
   } else if (Object.keys(fields).length === 0) {
     const shown = idShown(key, after);
-    return verdict(shown && before && changed(before, after) ? "VERIFIED" : "UNVERIFIABLE");
+    return verdict(shown && before && hasChanged(before, after) ? "VERIFIED" : "UNVERIFIABLE");
   }
   return verdict(Object.keys(diff).length === 0 ? "VERIFIED" : "MISMATCH", diff);
 }
@@ -91,7 +91,9 @@ const idShown = (key: Fields, record: Fields): boolean =>
 
 const statusField = (record: Fields): string | null => ["status", "state"].find((name) => typeof own(record, name) === "string") ?? null;
 
-function changed(before: Fields, after: Fields): boolean {
+/** Whether more than the traces of reading differ between two looks at a record; null is no record. */
+export function hasChanged(before: Fields | null, after: Fields | null): boolean {
+  if (before === null || after === null) return before !== after;
   const names = new Set([...Object.keys(before), ...Object.keys(after)]);
   return [...names].some(
     (name) => !nameWords(name).some((word) => VOLATILE.has(word)) && JSON.stringify(own(before, name)) !== JSON.stringify(own(after, name)),

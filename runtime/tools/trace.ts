@@ -64,6 +64,15 @@ function pathOf(place: Place): string {
   return parts.reverse().join("").replace(/^\./, "");
 }
 
+/** Whether the words of a key say that its value is an amount (true), or that it is none (false); null when they say neither. */
+export function isAmountKey(key: string): boolean | null {
+  const words = nameWords(key);
+  const tells = words.findLast(
+    (word, i) => MONEY.has(word) || (OTHER.has(word) && (i === words.length - 1 || !["at", "on"].includes(word))),
+  );
+  return tells === undefined ? null : MONEY.has(tells);
+}
+
 /** The amounts a call writes: decimals under a key of money, and any decimal with a fraction under a key that says nothing else. */
 export function amountsIn(params: Json): Amount[] {
   const found: Amount[] = [];
@@ -71,11 +80,7 @@ export function amountsIn(params: Json): Amount[] {
     const { value, name } = place;
     const decimal = decimalOf(value);
     if (decimal === null) return;
-    const words = nameWords(name);
-    const tells = words.findLast(
-      (word, i) => MONEY.has(word) || (OTHER.has(word) && (i === words.length - 1 || !["at", "on"].includes(word))),
-    );
-    if (tells === undefined ? /\.\d/.test(String(value)) : MONEY.has(tells)) found.push({ path: pathOf(place), value: String(value) });
+    if (isAmountKey(name) ?? /\.\d/.test(String(value))) found.push({ path: pathOf(place), value: String(value) });
   });
   return found;
 }

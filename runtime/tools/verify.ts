@@ -7,7 +7,7 @@ import { answerText } from "../answers/mutations.ts";
 import { ClearedError } from "../errors.ts";
 import type { Call, Json, ToolInfo, VerifiedWrite } from "../ports.ts";
 import { nameWords, spelled } from "./classify.ts";
-import { compare, differing, type Expectation, recordOf, REMOVED, type Snapshot, wrongId } from "./compare.ts";
+import { compare, differing, type Expectation, hasChanged, recordOf, REMOVED, type Snapshot, wrongId } from "./compare.ts";
 import { failureIn, type Fields, isObject, objectsIn, own, propertiesOf, requiredOf } from "./shape.ts";
 
 /** `verify:` of a tool in trust.yaml. A value `$x` stands for the call's parameter x. */
@@ -187,9 +187,10 @@ function kept(record: Snapshot, fields: readonly string[]): Json {
 }
 
 /**
- * One write with its read-back. `write` is called exactly once and `read` never with anything but the spec's reading tool. A tool that
- * answers with a failure (or throws TOOL_FAILED) ends WRITE_FAILED with `answer` {error}; any other error of `write` is passed on: what
- * became of the write is not known then.
+ * One write with its read-back. `read` is never called with anything but the spec's reading tool, and `write` once at most: not at all when
+ * the record shows this write already, by every field its spec declares for before and after. A tool that answers with a failure (or
+ * throws TOOL_FAILED) has written all the same when its record has become what was asked for, which is VERIFIED; else it is WRITE_FAILED,
+ * with a `diff` when the record has changed in another way. Any other error of `write` is passed on: what became of it is not known then.
  */
 export async function verifiedWrite(options: {
   call: Call;
@@ -201,6 +202,24 @@ export async function verifiedWrite(options: {
   const params = isObject(call.params) ? call.params : {};
   const early = spec?.key(params, null) ?? null;
   const before = spec === null || early === null ? undefined : await snapshot({ tool: spec.read, params: early }, read);
+  const expected = spec?.expect(params) ?? null;
+  const shown = { read_back: true, tool: call.tool };
+  const outcome = (key: Fields | null, after: Snapshot, answer: string): VerifiedWrite => {
+    const fields = [...Object.keys(expected?.fields ?? {}), ...Object.keys(key ?? {}), "id", "status", "state"];
+    return {
+      tool: call.tool,
+      params: call.params,
+      status: "UNVERIFIABLE",
+      read: spec === null || key === null ? null : { tool: spec.read, params: key },
+      expected: expectedFields(expected),
+      before: kept(before, fields),
+      after: kept(after, fields),
+      diff: {},
+      answer: answerText(answer),
+    };
+  };
+  if (spec !== null && early !== null && isDone(spec, params, early, before))
+    return { answer: shown, write: { ...outcome(early, before, "its record shows it already; nothing was sent"), status: "VERIFIED" } };
   let answer: Json;
   try {
     answer = await write();
@@ -209,25 +228,18 @@ export async function verifiedWrite(options: {
     answer = { error: error.message };
   }
   const key = spec?.key(params, answer) ?? early;
-  const expected = spec?.expect(params) ?? null;
-  const fields = [...Object.keys(expected?.fields ?? {}), ...Object.keys(key ?? {}), "id", "status", "state"];
+  const failure = failureIn(answer);
   const text = typeof answer === "string" ? answer : JSON.stringify(answer);
-  const outcome: VerifiedWrite = {
-    tool: call.tool,
-    params: call.params,
-    status: "UNVERIFIABLE",
-    read: spec === null || key === null ? null : { tool: spec.read, params: key },
-    expected: expectedFields(expected),
-    before: kept(before, fields),
-    after: null,
-    diff: {},
-    answer: answerText(text),
-  };
-  if (failureIn(answer) !== null) return { answer, write: { ...outcome, status: "WRITE_FAILED" } };
-  if (outcome.read === null || key === null || expected === null) return { answer, write: outcome };
-  // The write is done: whatever goes wrong while it is read back must not look like a write that failed.
-  const after = await snapshot(outcome.read, read).catch(() => undefined);
-  return { answer, write: { ...outcome, ...compare(expected, key, before, after), after: kept(after, fields) } };
+  if (spec === null || key === null || expected === null)
+    return { answer, write: { ...outcome(key, null, text), ...(failure === null ? {} : { status: "WRITE_FAILED" }) } };
+  // Whatever goes wrong while it is read back must not look like a write that failed.
+  const after = await snapshot({ tool: spec.read, params: key }, read).catch(() => undefined);
+  const seen = compare(expected, key, before, after);
+  if (failure === null) return { answer, write: { ...outcome(key, after, text), ...seen } };
+  const moved = before !== undefined && after !== undefined && hasChanged(before, after);
+  if (moved && seen.status === "VERIFIED" && compare(expected, key, before, before).status !== "VERIFIED")
+    return { answer: shown, write: { ...outcome(key, after, `its record shows it, though it answered: ${failure}`), status: "VERIFIED" } };
+  return { answer, write: { ...outcome(key, after, text), status: "WRITE_FAILED", diff: moved ? seen.diff : {} } };
 }
 
 function expectedFields(expected: Expectation | null): Fields {
@@ -236,19 +248,30 @@ function expectedFields(expected: Expectation | null): Fields {
   return { ...expected.fields, ...(state === undefined || Object.hasOwn(expected.fields, "status") ? {} : { status: state }) };
 }
 
-/**
- * After a crash: whether a write happened. True when the record has every declared field; false only when it still has every field the
- * spec declares for `before` (a record in between may be a write under way, and sending it again would be a second one); else null.
- */
+/** After a crash: whether a write happened. Null: nobody knows, since a record in between may be a write under way. */
 export async function happened(call: Call, spec: VerifySpec | null, read: (call: Call) => Promise<Json>): Promise<boolean | null> {
   const params = isObject(call.params) ? call.params : {};
   const key = spec?.key(params, null) ?? null;
   if (spec === null || key === null) return null;
-  const expected = spec.expect(params);
   const record = await snapshot({ tool: spec.read, params: key }, read);
-  if (record === undefined || record === null || !expected.declared || Object.keys(expected.fields).length === 0) return null;
-  if (Object.keys(wrongId(key, record)).length > 0) return null;
-  if (Object.keys(differing(expected.fields, record, true)).length === 0) return true;
-  const untouched = spec.untouched === null ? {} : filled(spec.untouched, params);
-  return Object.keys(untouched).length > 0 && Object.keys(differing(untouched, record, true)).length === 0 ? false : null;
+  const expected = spec.expect(params);
+  if (!expected.declared || Object.keys(expected.fields).length === 0) return null;
+  if (holdsAll(expected.fields, key, record)) return true;
+  return isUntouched(spec, params, key, record) ? false : null;
+}
+
+/** True only where the spec tells the record before the write from the one after it, and this is the one after. */
+function isDone(spec: VerifySpec, params: Fields, key: Fields, record: Snapshot): boolean {
+  const expected = spec.expect(params);
+  return spec.untouched !== null && expected.declared && holdsAll(expected.fields, key, record) && !isUntouched(spec, params, key, record);
+}
+
+function isUntouched(spec: VerifySpec, params: Fields, key: Fields, record: Snapshot): boolean {
+  return spec.untouched !== null && holdsAll(filled(spec.untouched, params), key, record);
+}
+
+/** The record is the one that was asked for and has every one of these fields; of no fields nothing is known. */
+function holdsAll(fields: Fields, key: Fields, record: Snapshot): boolean {
+  if (record === undefined || record === null || Object.keys(fields).length === 0) return false;
+  return Object.keys(wrongId(key, record)).length === 0 && Object.keys(differing(fields, record, true)).length === 0;
 }

@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ClearedError, kindOf, toWire, type WireError } from "../errors.ts";
-import { type Context, HOOKS, HTTP_STATUS, createShell, formOf, type Shell } from "../http.ts";
+import { type Context, HOOKS, HTTP_STATUS, createShell, formOf, senderOf, type Shell } from "../http.ts";
 import { KEY_HEADER, SIGNATURE_HEADER } from "../notices/signature.ts";
 import type { Clock, Entry } from "../ports.ts";
 import type { HookRequest } from "../triggers/webhook.ts";
@@ -41,7 +41,7 @@ export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks): Shel
     const now = clock.now();
     const decidedId = wholeNumber(context.req.query("decided"));
     const [person, state, agents, runs, cards, waiting, balances, proposals, decided] = await Promise.all([
-      facts.person(cookieOf(context)),
+      personOf(context),
       facts.state(),
       facts.agents(),
       facts.runs(RUNS),
@@ -109,11 +109,14 @@ export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks): Shel
       ...(Object.keys(set).length === 0 || decision === "rejected" ? {} : { set }),
       ...(form["seen"] === undefined || decision === "rejected" ? {} : { seen: form["seen"] }),
     } as const;
-    await facts.decide(id, answer, cookieOf(context));
+    const session = await sessionOf(context);
+    if (session === undefined)
+      throw new ClearedError("APPROVAL_IDENTITY", "This browser is not paired: run `cleared pair`, and enter its code at /pair.");
+    await facts.decide(id, answer, session);
     return context.redirect(`/?decided=${id}#cards`, 303);
   });
 
-  app.get("/pair", (context) => context.html(pairPage(token)));
+  app.get("/pair", (context) => context.html(pairPage(token, context.req.query("code") ?? "")));
   app.post("/pair", async (context) => {
     const secret = await facts.pair((await formOf(context))["code"] ?? "");
     context.header("set-cookie", `${COOKIE}=${secret}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${SESSION_MS / 1000}`);
@@ -143,6 +146,18 @@ export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks): Shel
   app.notFound((context) => errorPage(context, { code: "FILE_MISSING", message: "There is no such page." }, 404));
   return app;
 
+  /** The cookie of a paired browser; null for a program of the user themselves, which the kernel vouches for; undefined for anybody else. */
+  async function sessionOf(context: Context): Promise<string | null | undefined> {
+    const cookie = cookieOf(context);
+    if (cookie !== null && (await facts.person(cookie)) !== null) return cookie;
+    return senderOf(context) === "own" ? null : undefined;
+  }
+
+  async function personOf(context: Context): Promise<string | null> {
+    const session = await sessionOf(context);
+    return session === undefined ? null : facts.person(session);
+  }
+
   async function stepsOf(runs: RunFact[]): Promise<Map<string, StepFact[]>> {
     return new Map(await Promise.all(runs.map(async (run) => [run.id, await facts.steps(run.id, { limit: STEPS_SHOWN })] as const)));
   }
@@ -164,10 +179,11 @@ function cookieOf(context: Context): string | null {
   return /(?:^|; )cleared=([\w-]{43})(?:;|$)/.exec(context.req.header("cookie") ?? "")?.[1] ?? null;
 }
 
-function pairPage(token: string): Html {
+/** `code`: of the link that `cleared start` printed. Loading the page spends nothing: only the button does. */
+function pairPage(token: string, code: string): Html {
   return layout({
     title: "Pair this browser · Cleared",
-    body: html`<header class="top"><p class="brand"><a href="/">Cleared</a></p><h1>Pair this browser</h1></header><main id="main" class="single"><form method="post" action="/pair"><input type="hidden" name="token" value="${token}"><p class="field"><label for="code">Code of <code>cleared pair</code></label><input id="code" name="code" required autocomplete="off" maxlength="40"></p><p class="buttons"><button class="yes">Pair</button></p></form></main>`,
+    body: html`<header class="top"><p class="brand"><a href="/">Cleared</a></p><h1>Pair this browser</h1></header><main id="main" class="single"><form method="post" action="/pair"><input type="hidden" name="token" value="${token}"><p class="field"><label for="code">Code of <code>cleared pair</code></label><input id="code" name="code" value="${code}" required autocomplete="off" maxlength="40"></p><p class="buttons"><button class="yes">Pair</button></p></form></main>`,
   });
 }
 

@@ -1,7 +1,7 @@
 /** What a person may type on a card: the parameters of the calls it asks for, or the fields of a form. */
 import { createHash } from "node:crypto";
 import { canonicalJson } from "../engine/canonical.ts";
-import { scalarsOf } from "../engine/edits.ts";
+import { equalAmounts, scalarsOf } from "../engine/edits.ts";
 import type { Card } from "../ports.ts";
 import { type Html, html, nothing, plain } from "./html.ts";
 
@@ -19,12 +19,16 @@ export function seenOf(card: Pick<Card, "calls" | "edited" | "kind" | "body">): 
 
 /** A text field for each scalar that a browser gives back as it was. */
 export function editFields(card: Card): Html {
+  if (card.fixed === true) return nothing;
   const fields = [...scalarsOf(card.edited ?? card.calls)].filter(([path, value]) => {
     const text = String(value);
     return value !== null && text.length <= LONGEST && plain(text) === text && !text.includes("\n") && plain(path) === path;
   });
   if (fields.length === 0) return nothing;
-  return html`<details class="brief"><summary>Change it first</summary>${fields.slice(0, FIELDS).map(([path, value], i) => {
+  const twice = equalAmounts(card.calls).map(
+    (paths) => html`<p class="lead">The same amount stands in ${paths.length} places: change it in each.</p>`,
+  );
+  return html`<details class="brief"><summary>Change it first</summary>${twice}${fields.slice(0, FIELDS).map(([path, value], i) => {
     const id = `card-${card.id}-set-${i}`;
     return html`<p class="field"><label for="${id}">${path.replace(/^calls\.(\d+)\.params\./, card.calls.length === 1 ? "" : "$1: ")}</label><input id="${id}" name="set.${path}" value="${String(value)}" autocomplete="off"></p>`;
   })}</details>`;

@@ -31,7 +31,7 @@ export interface Facts {
   proposal(number: number): Promise<ProposalFact | null>;
   /** Every account in the order of the chart, also those without a balance. */
   balances(): Promise<BalanceFact[]>;
-  /** Who decides with this browser's cookie, or without one; null: nobody before it is paired. */
+  /** Who decides with this browser's cookie; with null, as the user who runs this process. Null: nobody before a browser is paired. */
   person(session: string | null): Promise<string | null>;
   /** Takes a code of `cleared pair` once and answers the cookie. @throws APPROVAL_IDENTITY */
   pair(code: string): Promise<string>;

@@ -3,6 +3,7 @@
  */
 import { html as template, raw } from "hono/html";
 import type { Json } from "../ports.ts";
+import { visible } from "../text.ts";
 
 export const html = template;
 export type Html = ReturnType<typeof template>;
@@ -60,12 +61,9 @@ function fractionDigits(currency: string): number {
   return new Intl.NumberFormat("en", { style: "currency", currency }).resolvedOptions().minimumFractionDigits ?? 0;
 }
 
-// Control characters and direction overrides can make "pay 900 to Mallory" read as something else.
-const UNSEEN = /(?![\n\t])[\p{Cc}\p{Cf}]/gu;
-
-/** Untrusted text with what cannot be seen made visible, and cut. Escaping is the template's work. */
+/** Untrusted text with what cannot be seen made visible, so that "pay 900 to Mallory" reads as it is, and cut. Escaping is the template's work. */
 export function plain(text: string, limit = 2000): string {
-  const seen = text.replace(UNSEEN, "\ufffd");
+  const seen = visible(text);
   return seen.length > limit ? `${seen.slice(0, limit)} …` : seen;
 }
 

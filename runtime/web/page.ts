@@ -41,7 +41,7 @@ export function statusPage(page: StatusPage): Html {
 <p class="sub">${waits}. ${failed === 0 ? nothing : html`<a href="#runs">${failed} ${failed === 1 ? "run" : "runs"} failed</a>. `}${page.proposals.length === 0 ? nothing : html`<a href="/proposals">${page.proposals.length} ${page.proposals.length === 1 ? "proposal" : "proposals"}</a>. `}As of ${times.at(now)} in ${plain(state.timezone, 60)}. <a href="/">Load again</a></p></header>
 <main id="main">
 <div class="wide">
-${page.person === null ? html`<section class="notices" aria-label="Pairing"><p>Nobody can decide here yet: run <code>cleared pair</code> and <a href="/pair">enter its code</a>.</p></section>` : nothing}
+${page.person === null ? html`<section class="notices" aria-label="Pairing"><p>Nobody can decide here yet: open the link that <code>cleared start</code> printed, or run <code>cleared pair</code>.</p></section>` : nothing}
 ${notices(state)}
 <section aria-labelledby="cards"><h2 id="cards">For you</h2>
 ${page.decided === null ? nothing : decidedView(page.decided, times)}

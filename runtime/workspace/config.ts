@@ -254,21 +254,23 @@ export type ToolServer = z.output<typeof toolServer>;
 /** Which addresses a run may name: hosts and ranges, and whether this machine itself. */
 export type AddressRules = Trust["addresses"];
 export type StatementRule = Config["statements"][number];
-
 const CONFIG_SOURCE: YamlSource = { file: CONFIG, code: "CONFIG_INVALID", maxLength: 262_144 };
-const TRUST_SOURCE: YamlSource = { file: TRUST, code: "CONFIG_INVALID", maxLength: 262_144 };
+const TRUST_SOURCE: YamlSource = { ...CONFIG_SOURCE, file: TRUST };
 
 /** @throws CONFIG_INVALID at file:line */
 export function parseConfig(source: string, cache?: DiskCache): Config {
   const yaml = readYaml(source, { ...CONFIG_SOURCE, cache });
-  const checked = checkYaml(yaml, configSchema, CONFIG_SOURCE);
-  return { ...checked, raw: (yaml.value ?? {}) as Json };
+  return { ...checkYaml(yaml, configSchema, CONFIG_SOURCE), raw: (yaml.value ?? {}) as Json };
 }
 
-/** @throws CONFIG_INVALID at file:line */
-export function parseTrust(source: string, cache?: DiskCache): Trust {
-  return checkYaml(readYaml(source, { ...TRUST_SOURCE, cache }), trustSchema, TRUST_SOURCE);
+/** trust.yaml checked, and the value as written, which `trustOf` checks again. Never read from a cache. @throws CONFIG_INVALID at file:line */
+export function readTrust(source: string): { trust: Trust; value: Json } {
+  const yaml = readYaml(source, TRUST_SOURCE);
+  return { trust: checkYaml(yaml, trustSchema, TRUST_SOURCE), value: (yaml.value ?? {}) as Json };
 }
+export const parseTrust = (source: string): Trust => readTrust(source).trust;
+/** `{}` gives the defaults: no code, no people, no address. @throws CONFIG_INVALID */
+export const trustOf = (value: Json): Trust => checkYaml({ value, at: () => ({ file: TRUST }) }, trustSchema, TRUST_SOURCE);
 
 /** The limits of one agent: its own, else the workspace's, else the defaults. */
 export function limitsFor(trust: Trust, agent: string): Limits {
@@ -278,9 +280,8 @@ export function limitsFor(trust: Trust, agent: string): Limits {
   return { ...chosen, wall_ms: own?.wall_ms ?? common.wall_ms ?? chosen.cpu_ms + WALL_EXTRA_MS };
 }
 
-function given<T extends object>(values: T): { [K in keyof T]?: NonNullable<T[K]> } {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as { [K in keyof T]?: NonNullable<T[K]> };
-}
+const given = <T extends object>(values: T) =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as { [K in keyof T]?: NonNullable<T[K]> };
 
 /** Value of a dotted key (`thresholds.auto_confirm`, `statements.0.account`), or undefined. */
 export function configValue(raw: Json, key: string): Json | undefined {

@@ -38,7 +38,7 @@ const EMPTY = {
 
 /** Everything that differs from HEAD in index or files, ignored files left out, sorted by path. @throws GIT_FAILED */
 export async function editsOf(dir: string): Promise<Edit[]> {
-  const out = await git(dir, ["status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=none"]);
+  const out = await git(dir, ["status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty"]);
   const found = new Map<string, Edit>();
   for (const line of out.toString().split("\0")) {
     const tracked = /^1 (.)(.) (....) (\d+) (\d+) (\d+) [0-9a-f]+ [0-9a-f]+ (.*)$/s.exec(line);

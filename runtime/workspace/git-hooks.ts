@@ -1,5 +1,5 @@
 /** The hook that checks a person's commits. Only where nobody has a hook of their own: theirs is never touched. */
-import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { chmod, lstat, mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { git, tryGit } from "./git-process.ts";
 
@@ -22,11 +22,13 @@ export async function installHook(dir: string, program: string): Promise<HookPla
     throw error;
   });
   if (own?.includes(line) === true) return { file, line, status: "there" };
-  if (own !== null || elsewhere !== null) return { file, line, status: "foreign" };
+  // A link that leads nowhere yet is somebody's own, too.
+  if (own !== null || elsewhere !== null || (await lstat(file).catch(() => null)) !== null) return { file, line, status: "foreign" };
   await mkdir(dirname(file), { recursive: true });
   await writeFile(
     file,
     `#!/bin/sh\n# Checks what is about to be committed; made by cleared init --hooks. Once without: git commit --no-verify\nexec ${line}\n`,
+    { flag: "wx" },
   );
   await chmod(file, 0o755);
   return { file, line, status: "made" };

@@ -3,17 +3,19 @@
  * Trailers are the last paragraph and only that, so text a script wrote can never pass as one.
  */
 
-// Control and direction-changing characters would make `git log` show something else than what was committed.
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is removed
-const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g;
+import { visible } from "../text.ts";
+
 const MESSAGE_LENGTH = 20_000;
 
-/** The whole message of a commit: subject and body, an empty line, the trailers. */
+/**
+ * The whole message of a commit: subject and body, an empty line, the trailers. What nobody sees is made visible: `git log` would show
+ * something else than what was committed.
+ */
 export function composeMessage(message: string, trailers: Record<string, string>): string {
-  const body = message.toWellFormed().replace(/\r\n?/g, "\n").replace(HIDDEN, "").slice(0, MESSAGE_LENGTH).trim();
+  const body = visible(message.toWellFormed().replace(/\r\n?/g, "\n")).slice(0, MESSAGE_LENGTH).trim();
   const lines = Object.entries(trailers)
     .filter(([key]) => /^[A-Za-z][A-Za-z0-9-]*$/.test(key))
-    .map(([key, value]) => `${key}: ${value.toWellFormed().replace(/\s+/g, " ").replace(HIDDEN, "").trim()}`);
+    .map(([key, value]) => `${key}: ${visible(value.toWellFormed().replace(/\s+/g, " ")).trim()}`);
   const said = body === "" ? "update: workspace" : body;
   return lines.length === 0 ? `${said}\n` : `${said}\n\n${lines.join("\n")}\n`;
 }

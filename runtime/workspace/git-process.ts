@@ -1,5 +1,5 @@
 /**
- * How git is started: one scrubbed environment, one-shot commands, and kept-open commands for the hot path.
+ * How git is started: one-shot commands, and kept-open commands for the hot path, in the environment of git-environment.ts.
  * Only the git*.ts files of this folder import this one; nothing else in the product runs git.
  */
 import { spawn, type ChildProcess } from "node:child_process";
@@ -7,45 +7,12 @@ import { constants, setPriority } from "node:os";
 import { ClearedError } from "../errors.ts";
 import { standsStill, whileAwake } from "../processes.ts";
 import { type Lost, isLost, persist } from "../sandbox/lost.ts";
-
-// A commit that is recorded must survive a power cut; git by default syncs nothing (spec/engine.md 7).
-// Hooks and fsmonitor would run the user's programs inside the committer.
-const SETTINGS = [
-  ["core.fsync", "all"],
-  ["core.fsyncMethod", "batch"],
-  // A month of a busy bank is 500 kB of text: level 1 takes a third of the time and git packs it again anyway.
-  ["core.compression", "1"],
-  ["core.hooksPath", "/dev/null"],
-  ["core.fsmonitor", "false"],
-  ["core.quotePath", "false"],
-  ["core.filesRefLockTimeout", "2000"],
-  ["core.packedRefsTimeout", "2000"],
-] as const;
-const FLAGS = SETTINGS.flatMap(([key, value]) => ["-c", `${key}=${value}`]);
+import { FLAGS, commandEnv, heldBack } from "./git-environment.ts";
 
 // A group of its own: Ctrl-C reaches the whole terminal group and would kill a commit that is being finished.
 const DETACHED = process.platform !== "win32";
 
-/** The caller's environment without anything that points git elsewhere, asks questions or changes the language of its messages. */
-export function gitEnv(): Record<string, string> {
-  const env: Record<string, string> = {};
-  for (const [key, value] of Object.entries(process.env)) {
-    if (value !== undefined && !/^(GIT_|SSH_ASKPASS|EDITOR$|VISUAL$|PAGER$|LC_|LANGUAGE$)/i.test(key)) env[key] = value;
-  }
-  env["LC_ALL"] = "C";
-  return env;
-}
-
-function commandEnv(extra: Record<string, string>): Record<string, string> {
-  return {
-    ...gitEnv(),
-    GIT_TERMINAL_PROMPT: "0",
-    GIT_OPTIONAL_LOCKS: "0",
-    GIT_LITERAL_PATHSPECS: "1",
-    GIT_NO_REPLACE_OBJECTS: "1",
-    ...extra,
-  };
-}
+const configOf = async (dir: string): Promise<string> => (await tryGit(dir, ["config", "--list", "--show-scope", "-z"])).stdout.toString();
 
 export interface GitOutput {
   status: number;
@@ -69,9 +36,10 @@ const READS = new Set(
 
 /** Runs one git command to its end and answers whatever it said. @throws GIT_FAILED when git cannot be started, or a read is killed each time */
 export async function tryGit(dir: string, args: string[], options: GitInput = {}): Promise<GitOutput> {
-  if (!READS.has(args[0] ?? "")) return runOnce(dir, args, options);
+  const given = { ...options, env: { ...(await heldBack(dir, args, configOf)), ...options.env } };
+  if (!READS.has(args[0] ?? "")) return runOnce(dir, args, given);
   return unlessKilled(async () => {
-    const done = await runOnce(dir, args, options);
+    const done = await runOnce(dir, args, given);
     if (done.killed) throw gitFailed(`git ${args[0]}`, done);
     return done;
   });
@@ -158,6 +126,8 @@ function stepAside(child: ChildProcess, pid: number, stop: AbortSignal): void {
   const end = () => unlessGone(() => void (DETACHED ? process.kill(-pid, "SIGTERM") : child.kill()));
   unlessGone(() => setPriority(pid, constants.priority.PRIORITY_LOW));
   stop.addEventListener("abort", end);
+  // It may have been told before it was started, while the repository's configuration was read.
+  if (stop.aborted) end();
   child.once("close", () => stop.removeEventListener("abort", end));
 }
 
@@ -180,6 +150,12 @@ export function gitFailed(what: string, how: string | Pick<GitOutput, "stderr" |
       `The disk is full: ${what} wrote nothing that counts. Free space; the run goes on from its last recorded step.`,
     );
   }
+  const filter = /filter '([^']*)' failed/.exec(said)?.[1];
+  if (filter !== undefined)
+    return new ClearedError(
+      "GIT_STATE",
+      `${what} needs filter.${filter}, a program that this repository's own configuration names and Cleared does not run. Put it into your own (git config --global), or take it out of .gitattributes.`,
+    );
   return new ClearedError(
     "GIT_FAILED",
     `${what} failed: ${said === "" ? "it ended without a word" : said}`,

@@ -13,12 +13,22 @@ async function assertRemote(dir: string, remote: string): Promise<void> {
   );
 }
 
+/**
+ * What git starts at the other end, so that neither our configuration chooses it nor, where the other end is a folder of this machine, the
+ * one of that folder: it may have come together with the workspace.
+ */
+async function otherEnd(dir: string, remote: string, kind: "upload-pack" | "receive-pack"): Promise<string> {
+  const urls = (await git(dir, ["remote", "get-url", "--all", ...(kind === "receive-pack" ? ["--push"] : []), remote])).toString().trim();
+  const isFolder = (url: string) => /^file:/i.test(url) || !/^[a-z][a-z0-9+.-]*:\/\/|^[^/]+:/i.test(url);
+  const quiet = ["core.hooksPath=/dev/null", "core.alternateRefsCommand=:", "receive.denyCurrentBranch=refuse", "receive.autogc=false"];
+  return urls.split("\n").some(isFolder) ? `--${kind}=git ${quiet.map((one) => `-c ${one}`).join(" ")} ${kind}` : `--${kind}=git-${kind}`;
+}
+
 /** Brings the remote's refs below `from` to below `to`, whatever stood there. @throws GIT_STATE, GIT_FAILED with git's own words */
 export async function fetchRefs(dir: string, remote: string, from: string, to: string): Promise<void> {
   await assertRemote(dir, remote);
-  await writing(gitDirOf(dir), {}, () =>
-    git(dir, ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--prune", remote, `+${from}*:${to}*`]),
-  );
+  const flags = ["--quiet", "--no-tags", "--no-write-fetch-head", "--prune", await otherEnd(dir, remote, "upload-pack")];
+  await writing(gitDirOf(dir), {}, () => git(dir, ["fetch", ...flags, remote, `+${from}*:${to}*`]));
 }
 
 /** `to` at the remote, if it is at `from` there (null: not there). False: somebody else was quicker. @throws GIT_FAILED */
@@ -33,6 +43,7 @@ export async function pushRefs(
     "--quiet",
     "--porcelain",
     "--no-verify",
+    await otherEnd(dir, remote, "receive-pack"),
     ...leases,
     remote,
     ...moves.map(({ ref, to }) => `${to}:${ref}`),

@@ -1,4 +1,4 @@
-/** What the next commit would have: the index, read as it is. Called by `cleared check --staged`, often from inside a git hook. */
+/** What the next commit would have: the index, read as it is; for `cleared check --staged`, often from inside a git hook, and before a store is opened. */
 import { ClearedError } from "../errors.ts";
 import { git } from "./git-process.ts";
 
@@ -24,4 +24,19 @@ export async function stagedFiles(dir: string): Promise<Map<string, { blob: stri
 /** Text of a staged blob. */
 export async function stagedText(dir: string, blob: string): Promise<string> {
   return (await git(dir, ["cat-file", "blob", blob])).toString();
+}
+
+/**
+ * Refuses a repository that brings what belongs to one machine alone: a clone or a pull would put somebody else's store, or code that nobody
+ * here installed, in its place. @throws FOLDER_UNSAFE
+ */
+export async function assertUntracked(dir: string, folders: readonly string[]): Promise<void> {
+  const names = folders.map((folder) => folder.replace(/\/$/, ""));
+  const path = (await git(dir, ["ls-files", "-z", "--", ...names])).toString().split("\0")[0] ?? "";
+  if (path === "") return;
+  const folder = names.find((name) => path.startsWith(name)) ?? path;
+  throw new ClearedError(
+    "FOLDER_UNSAFE",
+    `This repository contains ${path}, so what lies in ${folder} may come from somebody else. Take it out (git rm -r --cached ${folder}), commit, and delete or restore the folder.`,
+  );
 }

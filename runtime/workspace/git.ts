@@ -1,17 +1,16 @@
 /**
- * The one door to git (with git-*.ts beside it): what people ask for through simple-git, the committer's hot path through
- * kept-open commands. Reads and commits the configured branch, whatever is checked out.
+ * The one door to git (with git-*.ts beside it): one-shot commands for what people ask, kept-open ones for the committer's hot path.
+ * Reads and commits the configured branch, whatever is checked out.
  */
 import { existsSync, lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { SimpleGit } from "simple-git";
 import { ClearedError } from "../errors.ts";
 import type { Git, LogEntry } from "../ports.ts";
 import { createCommitter, type Stage } from "./git-commit.ts";
 import { standingLock, sweepLeftovers, writing } from "./git-leftovers.ts";
 import { createIndexLock } from "./git-lock.ts";
 import { parseTrailers } from "./git-message.ts";
-import { git, gitEnv, gitFailed, lockedBy, tryGit } from "./git-process.ts";
+import { git, gitFailed, lockedBy, tryGit } from "./git-process.ts";
 import { createObjects } from "./git-tree.ts";
 import { commitsSaying } from "./git-undo.ts";
 import { sweepScratch } from "./scratch.ts";
@@ -113,13 +112,6 @@ export async function createGit(dir: string, options: GitOptions): Promise<Git> 
   const objects = createObjects(dir);
   const lock = createIndexLock(gitDir);
   const worktree = createWorktree(dir, gitDir);
-  let opened: SimpleGit | null = null;
-  // Its guard refuses an environment with GIT_ names, so those of the committer are not passed here.
-  const people = async (): Promise<SimpleGit> => {
-    const { simpleGit } = await import("simple-git");
-    opened ??= simpleGit({ baseDir: dir, maxConcurrentProcesses: 2 }).env(gitEnv());
-    return opened;
-  };
 
   // The last commit that git itself has found on the branch.
   let found: string | null = null;
@@ -161,13 +153,7 @@ export async function createGit(dir: string, options: GitOptions): Promise<Git> 
     reached: options.reached ?? (() => undefined),
   });
 
-  async function log(args: string[]): Promise<LogEntry[]> {
-    try {
-      return parseLog(await (await people()).raw(["log", "--no-show-signature", "--no-color", FORMAT, ...args]));
-    } catch (cause) {
-      throw gitFailed("git log", cause instanceof Error ? cause.message : String(cause));
-    }
-  }
+  const log = async (args: string[]): Promise<LogEntry[]> => parseLog((await git(dir, ["log", "--no-color", FORMAT, ...args])).toString());
 
   const pinRef = (commit: string): string => {
     if (!/^[0-9a-f]{40,64}$/.test(commit)) throw new ClearedError("GIT_FAILED", `"${commit.slice(0, 80)}" is not a commit id.`);
@@ -207,7 +193,7 @@ export async function createGit(dir: string, options: GitOptions): Promise<Git> 
       return entries.find(({ trailers }) => trailers["Run"] === run && trailers["Step"] === String(step))?.commit ?? null;
     },
     async log({ limit, path }) {
-      return log([`--max-count=${Math.max(0, Math.floor(limit))}`, ref(), "--", ...(path === undefined ? [] : [`:(literal)${path}`])]);
+      return log([`--max-count=${Math.max(0, Math.floor(limit))}`, ref(), "--", ...(path === undefined ? [] : [path])]);
     },
     async edited(paths) {
       const tree = objects.tree(await head());

@@ -8,6 +8,7 @@ import { type FileHandle, lstat, open, readdir } from "node:fs/promises";
 import { join, parse } from "node:path";
 import { ClearedError } from "../errors.ts";
 import { IMPORT } from "./layout.ts";
+import { plainFolder } from "./own-folders.ts";
 import { excerpt } from "./statements/cells.ts";
 import { SIZE_LIMIT } from "./statements/size.ts";
 
@@ -36,7 +37,7 @@ export const markOf = ({ dev, ino, size, mtimeMs, ctimeMs }: Stats): string => `
 /** Regular files of a folder with their content's hash, by name; what is hidden or named as unfinished is left out. */
 export async function filesIn(dir: string, folder: string): Promise<ImportFile[]> {
   const found: ImportFile[] = [];
-  for (const entry of await list(join(dir, folder))) {
+  for (const entry of await list(dir, folder)) {
     if (!entry.isFile() || UNFINISHED_NAME.test(entry.name)) continue;
     const path = join(dir, folder, entry.name);
     const stat = await statOf(path);
@@ -47,13 +48,15 @@ export async function filesIn(dir: string, folder: string): Promise<ImportFile[]
   return found;
 }
 
-export async function list(folder: string): Promise<Dirent[]> {
+/** @throws FILE_INVALID, also for a link: through one, files from outside of the workspace would be read */
+export async function list(dir: string, folder: string): Promise<Dirent[]> {
+  const path = plainFolder(dir, folder);
   try {
-    const entries = await readdir(folder, { withFileTypes: true });
+    const entries = await readdir(path, { withFileTypes: true });
     return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
   } catch (error) {
     if (codeOf(error) === "ENOENT") return [];
-    throw new ClearedError("FILE_INVALID", `${folder} cannot be listed: ${codeOf(error)}. It must be a folder.`, {
+    throw new ClearedError("FILE_INVALID", `${path} cannot be listed: ${codeOf(error)}. It must be a folder.`, {
       at: { file: IMPORT },
       cause: error,
     });
@@ -111,7 +114,7 @@ export async function readImport(dir: string, name: string): Promise<Buffer> {
       `"${excerpt(name)}" is not a name of a file in ${IMPORT}: give the name alone, as importer_scan lists it.`,
     );
   }
-  return (await readWhole(join(dir, IMPORT, name), name)).bytes;
+  return (await readWhole(join(plainFolder(dir, IMPORT), name), name)).bytes;
 }
 
 /** A regular file as a whole. @throws FILE_MISSING, FILE_INVALID, FILE_UNFINISHED, FILE_TOO_LARGE */

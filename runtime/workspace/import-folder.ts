@@ -88,7 +88,7 @@ export function createImportFolder(dir: string, options: FolderOptions): ImportF
     const waiting: Waiting[] = [];
     const wait = (kind: Waiting["kind"], name: string, why: string, words: Partial<Waiting> = {}) =>
       waiting.push({ kind, name, why, inMs: settle, tell: true, ...words });
-    const entries = await list(join(dir, folder));
+    const entries = await list(dir, folder);
     const names = new Set(entries.map((entry) => entry.name));
     const standing: { name: string; stat: Stats; stoodMs: number }[] = [];
     const here = new Set<string>();

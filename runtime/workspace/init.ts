@@ -9,7 +9,9 @@ import { join, resolve } from "node:path";
 import { ClearedError } from "../errors.ts";
 import { parseConfig, parseTrust } from "./config.ts";
 import { git, tryGit } from "./git-process.ts";
-import { AGENTS, CONFIG, IMPORT, IMPORTERS, KEY, MAIN_JOURNAL, SCRIPTS, STATE, TRUST } from "./layout.ts";
+import { keepConfirmation, lookAtTrust } from "./confirmation.ts";
+import { AGENTS, CONFIG, IMPORT, IMPORTERS, MAIN_JOURNAL, SCRIPTS, STATE, TRUST } from "./layout.ts";
+import { keepKey } from "./own-folders.ts";
 
 export interface InitOptions {
   /** Name of the business. */
@@ -54,6 +56,9 @@ export async function initWorkspace(dir: string, options: InitOptions): Promise<
     await write(target, files, options);
     await options.prepare?.(target);
     await firstCommit(target, options.name, person);
+    keepKey(files.half, files.key);
+    // Whoever made it has written its trust.yaml.
+    keepConfirmation(target, lookAtTrust(target));
   } catch (error) {
     for (const name of existed ? await readdir(target) : []) await rm(join(target, name), { recursive: true, force: true });
     if (!existed) await rm(target, { recursive: true, force: true });
@@ -78,7 +83,8 @@ async function assertEmpty(target: string): Promise<boolean> {
 interface Filled {
   config: string;
   trust: string;
-  /** PEM, for .cleared/person.key. */
+  /** The person's key: its public half as trust.yaml has it, and the private one, PEM. */
+  half: string;
   key: string;
 }
 
@@ -98,10 +104,10 @@ async function fill({ from, name }: InitOptions, person: string): Promise<Filled
     throw new ClearedError("CONFIG_INVALID", `The starter's ${CONFIG} has no place for the business's name.`);
   if (parseTrust(trust).people[0]?.key !== key)
     throw new ClearedError("CONFIG_INVALID", `The starter's ${TRUST} has no place for the first person.`);
-  return { config, trust, key: pair.privateKey.export({ type: "pkcs8", format: "pem" }).toString() };
+  return { config, trust, half: key, key: pair.privateKey.export({ type: "pkcs8", format: "pem" }).toString() };
 }
 
-async function write(target: string, { config, trust, key }: Filled, { from }: InitOptions): Promise<void> {
+async function write(target: string, { config, trust }: Filled, { from }: InitOptions): Promise<void> {
   for (const folder of FOLDERS) {
     const source = join(from, folder);
     const there = await stat(source).catch(() => null);
@@ -114,7 +120,6 @@ async function write(target: string, { config, trust, key }: Filled, { from }: I
   await cp(join(from, MAIN_JOURNAL), join(target, MAIN_JOURNAL));
   await mkdir(join(target, IMPORT), { recursive: true });
   await mkdir(join(target, STATE), { recursive: true, mode: 0o700 });
-  await writeFile(join(target, KEY), key, { mode: 0o600 });
   for (const [path, text] of [
     [CONFIG, config],
     [TRUST, trust],

@@ -21,11 +21,14 @@ export const JOURNAL = "journal/";
 export const DATA = "data/";
 /** The audit record: a file a line, so that two clones never write the same one. */
 export const AUDIT = "audit/";
-/** Git-ignored: run store, socket, keys, generated types. */
+/** Git-ignored and of this machine alone: run store, socket, secrets, generated types. */
 export const STATE = ".cleared/";
 export const STORE = ".cleared/store.db";
 export const SOCKET = ".cleared/sock";
+/** Where older versions kept the person's key; now it lies in the user's own folder (own-folders.ts). */
 export const KEY = ".cleared/person.key";
+/** Tells this copy of the workspace from others; a confirmation of trust.yaml names it. */
+export const ID = ".cleared/id";
 /** Values that trust.yaml names as secret:NAME, encrypted with age, and the identity that reads them. */
 export const SECRETS = ".cleared/secrets.age";
 export const SECRETS_KEY = ".cleared/secrets.key";

@@ -199,7 +199,7 @@ export function isOpenReceipt({ refused, unbooked, asked, later }: Receipt): boo
 
 /** @throws FILE_INVALID naming the line and the key */
 export function receiptFromYaml(text: string, file = "receipt"): KeptReceipt {
-  // 200,000 open rows of a statement, a line each.
-  const source = { file, code: "FILE_INVALID" as const, maxLength: 32 * 1024 * 1024 };
+  // 200,000 refused rows of a statement, 12 signs of YAML each, and what their messages have.
+  const source = { file, code: "FILE_INVALID" as const, maxLength: 32 * 1024 * 1024, maxSigns: 4_000_000, written: true as const };
   return checkYaml(readYaml(text, source), schemaOf(), source) as KeptReceipt;
 }

@@ -4,12 +4,13 @@
  * somebody went on writing comes back to import/, where it is a new statement, and what was booked stays in processed/ as our copy.
  */
 import { constants } from "node:fs";
-import { copyFile, link, lstat, mkdir, readdir, unlink } from "node:fs/promises";
+import { copyFile, link, lstat, readdir, unlink } from "node:fs/promises";
 import { join, parse } from "node:path";
 import type { Receipt, Tree } from "../ports.ts";
 import { contentOf, filesIn, type ImportFile, markOf, namesLike, readWhole, sha256, statOf } from "./import-files.ts";
 import type { ImportFolder, Moved } from "./import-folder.ts";
 import { IMPORT, PROCESSED, receiptFile, STATEMENTS } from "./layout.ts";
+import { makePlainFolder } from "./own-folders.ts";
 import { isOpenReceipt, receiptFromYaml } from "./receipt.ts";
 import { inodeOf, writersOf } from "./writers.ts";
 
@@ -20,7 +21,7 @@ const KEPT_MS = 30 * 86_400_000;
 // A run that ends tidies, and so does whoever looks into the folder.
 const turns = new WeakMap<ImportFolder, Promise<void>>();
 
-/** Moves what is done. Files that turned out to be others than those that were booked are told in `folder.said`. */
+/** Moves what is done. Files that turned out to be others than those that were booked are told in `folder.said`. @throws FILE_INVALID for a link in the way */
 export async function tidyImports(folder: ImportFolder, head: Tree): Promise<void> {
   const mine = (turns.get(folder) ?? Promise.resolve()).then(() => tidy(folder, head));
   turns.set(
@@ -53,7 +54,7 @@ async function tidy(folder: ImportFolder, head: Tree): Promise<void> {
   const writers = writersOf(stats);
   await each(ready, async ({ file: { name, hash, size }, inode }) => {
     if (writers.has(inode)) return;
-    const path = await moveTo(join(dir, IMPORT, name), join(dir, PROCESSED), name);
+    const path = await moveTo(join(dir, IMPORT, name), makePlainFolder(dir, PROCESSED), name);
     if (await isStill(path, name, hash)) {
       folder.moved.set(path, { name, hash, size, mark: markOf(await lstat(path)), until: performance.now() + WATCHED_MS });
       await unlink(join(dir, STATEMENTS, hash)).catch(() => undefined);
@@ -68,7 +69,7 @@ async function tidy(folder: ImportFolder, head: Tree): Promise<void> {
     const [one] = await closed([{ hash }], head, failures);
     if (one !== undefined) {
       if (await isInProcessed(dir, one.receipt)) await unlink(copy);
-      else await moveTo(copy, join(dir, PROCESSED), one.receipt.file);
+      else await moveTo(copy, makePlainFolder(dir, PROCESSED), one.receipt.file);
     } else if (Date.now() - stat.ctimeMs > KEPT_MS) await unlink(copy);
   });
   await each([...folder.moved], async ([path, { mark, until, ...file }]) => {
@@ -112,7 +113,7 @@ async function isStill(path: string, name: string, hash: string): Promise<boolea
 async function comeBack({ dir, keep }: ImportFolder, path: string, { name, hash, size }: Moved): Promise<string> {
   const { bytes } = await readWhole(path, name).catch(() => ({ bytes: Buffer.alloc(0) }));
   if (sha256(bytes.subarray(0, size)) === hash) await keep(bytes.subarray(0, size));
-  const back = await moveTo(path, join(dir, IMPORT), name);
+  const back = await moveTo(path, makePlainFolder(dir, IMPORT), name);
   return `${IMPORT}${parse(back).base} was written on after it was booked: it is imported again as a new statement, whose known rows are known.`;
 }
 
@@ -127,7 +128,6 @@ async function isInProcessed(dir: string, { file, hash }: Receipt): Promise<bool
 
 /** link + unlink instead of rename, which would silently replace a file of that name. Answers the new path. */
 async function moveTo(from: string, folder: string, name: string): Promise<string> {
-  await mkdir(folder, { recursive: true });
   for (const free of namesLike(name)) {
     const to = join(folder, free);
     try {

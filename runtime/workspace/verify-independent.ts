@@ -3,8 +3,13 @@
  * They are run without a shell and where they are installed; a tool that is missing is said, never counted as agreement.
  */
 import { spawn } from "node:child_process";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Tree } from "../ports.ts";
 import { type Balances, fromExact, isPlainAmount, toExact } from "./amounts.ts";
-import { MAIN_JOURNAL } from "./layout.ts";
+import { JOURNAL, MAIN_JOURNAL } from "./layout.ts";
+import { isMonthFile } from "./main-journal.ts";
+import { makeOwnFolder, userState } from "./own-folders.ts";
 
 export interface Opinion {
   tool: "hledger" | "ledger";
@@ -16,7 +21,24 @@ export interface Opinion {
 const TIMEOUT_MS = 120_000;
 const MAX_OUTPUT = 64 * 1024 * 1024;
 
-/** What both tools say about the journal in `dir`; `balances` are ours. */
+/**
+ * What both tools say about the books of a tree that our own check has passed. They get a copy outside of the workspace: Ledger runs Python
+ * that stands in a journal and hledger reads its options from the folder it runs in, and our check passes neither. `balances` are ours.
+ */
+export async function secondOpinion(tree: Tree, balances: Balances): Promise<Opinion[]> {
+  const dir = await mkdtemp(join(makeOwnFolder(userState()), "books-"));
+  try {
+    for (const path of [MAIN_JOURNAL, ...(await tree.list(JOURNAL)).map((one) => one.path).filter(isMonthFile)]) {
+      await mkdir(dirname(join(dir, path)), { recursive: true });
+      await writeFile(join(dir, path), (await tree.read(path)) ?? "");
+    }
+    return await verifyIndependent(dir, balances);
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+/** What both tools say about the journal in `dir`, whose text is trusted; `balances` are ours. */
 export async function verifyIndependent(dir: string, balances: Balances): Promise<Opinion[]> {
   return Promise.all([hledger(dir, balances), ledger(dir, balances)]);
 }

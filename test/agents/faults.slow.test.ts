@@ -69,6 +69,13 @@ test("a server that dies after each write, before its answer, has written once",
   expect(writes.map((one) => one.status)).toEqual(["VERIFIED", "VERIFIED"]);
 });
 
+test("a server that writes and then says it failed has written, once", async () => {
+  const at = await business(behaving("erring"));
+  const { writes } = await approved(at, "invoice_reconciliation", INPUT);
+  expect(changes(at)).toEqual(BOTH);
+  expect(writes.map((one) => one.status)).toEqual(["VERIFIED", "VERIFIED"]);
+});
+
 test("without a tool server, the run says what to add to trust.yaml", async () => {
   const at = await business((trust) => trust.replace(/^mcp:\n(?: {2}.*\n)+/m, "mcp: {}\n"));
   const end = await run(at, "invoice_reconciliation", INPUT);

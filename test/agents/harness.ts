@@ -12,11 +12,13 @@ import { expect } from "vitest";
 import { run as demo } from "../../runtime/cli/commands/demo.ts";
 import { asked, decideCard, signAs } from "../../runtime/cli/decide.ts";
 import { type Host, openHost } from "../../runtime/cli/host.ts";
+import { editCalls } from "../../runtime/engine/edits.ts";
 import type { Card, Json, RunRecord, VerifiedWrite } from "../../runtime/ports.ts";
+import { confirm } from "../confirm.ts";
 
 const as = (text: string): string => text;
 const nothing = (): void => undefined;
-const SILENT = { json: true, line: nothing, result: nothing, note: nothing, bold: as, dim: as, green: as, red: as, yellow: as };
+const SILENT = { json: true, line: nothing, text: nothing, result: nothing, note: nothing, bold: as, dim: as, green: as, red: as, yellow: as };
 const PEOPLE = ["Mo", "Lee"] as const;
 type Person = (typeof PEOPLE)[number];
 /** The highest rank and every role: what a level demands is tried elsewhere. */
@@ -49,6 +51,7 @@ export async function business(change: (trust: string) => string = (trust) => tr
 }
 
 export async function open(dir: string): Promise<Host> {
+  confirm(dir);
   const host = await openHost(dir, { mode: "owner", onError: () => undefined });
   opened.add(host);
   return host;
@@ -89,12 +92,15 @@ export async function answer(
   { id }: RunRecord,
   decision: "approved" | "rejected" = "approved",
   by: Person | "Pat" = "Mo",
+  /** Parameters of the calls to change, by path. */
+  sets: Readonly<Record<string, string>> = {},
 ): Promise<RunRecord> {
   const card = gateOf(at, { id } as RunRecord);
+  const said = Object.keys(sets).length === 0 ? { decision } : { decision: "edited" as const, calls: editCalls(card.calls, sets) };
   const before = process.env["CLEARED_KEY"];
   if (by !== "Pat") process.env["CLEARED_KEY"] = join(at.dir, `.cleared/${by}.key`);
   try {
-    await decideCard(at.host, signAs(at.dir, at.host.trust, { ...asked(card), decision, at: at.host.clock.now() }));
+    await decideCard(at.host, signAs(at.dir, at.host.trust, { ...asked(card), ...said, at: at.host.clock.now() }));
   } finally {
     if (before === undefined) delete process.env["CLEARED_KEY"];
     else process.env["CLEARED_KEY"] = before;

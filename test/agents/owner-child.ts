@@ -1,8 +1,10 @@
 /** Run by faults.slow.test.ts in a process of its own: owns the workspace, reconciles an invoice, decides as its person, and waits to be killed. */
 import { asked, decideCard, signAs } from "../../runtime/cli/decide.ts";
 import { openHost } from "../../runtime/cli/host.ts";
+import { confirm } from "../confirm.ts";
 
 const [dir = ""] = process.argv.slice(2);
+confirm(dir);
 const host = await openHost(dir, { mode: "owner", onError: () => undefined });
 const { id } = await host.start("invoice_reconciliation", {
   cause: { kind: "command", key: "killed" },

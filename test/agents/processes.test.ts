@@ -200,6 +200,7 @@ test.each([...AGAIN, "month_end_close", "payroll", "compliance_audit", "subscrip
 
 const BLOCKED: [string, string, Json][] = [
   ["an invoice that was entered before", "invoice_reconciliation", { invoice_id: "INV-2024-451" }],
+  ["an invoice whose number was entered in another spelling", "invoice_reconciliation", { invoice_id: "INV-2024-457" }],
   ["an expense without its receipt", "expense_approval", { expense_id: "EXP-707" }],
   ["a vendor the requester has an interest in", "procurement", { requisition_id: "REQ-32" }],
   ["access that would end before the last day", "hr_offboarding", { employee_id: "E-2291", revoke_on: "2024-11-08" }],
@@ -210,6 +211,19 @@ test.each(BLOCKED)("%s is blocked, and nothing is written", async (_, agent, inp
   carriedOut();
   expect(await run(at, agent, input)).toMatchObject({ status: "done", outcome: "blocked" });
   expect(carriedOut()).toEqual([]);
+});
+
+test.each([
+  ["names the order of another vendor", "INV-2024-454", "OTHER_VENDOR"],
+  ["is in another currency than its order", "INV-2024-455", "OTHER_CURRENCY"],
+  ["comes for an order that another invoice fills", "INV-2024-456", "variance 550.00 > 500"],
+])("an invoice that %s is not paid by the policy", async (_, invoice_id, why) => {
+  const waiting = await run(at, "invoice_reconciliation", { invoice_id });
+  expect(waiting).toMatchObject({ status: "waiting", reason: "approval" });
+  const steps = await at.host.engine.steps(waiting.id);
+  const said = steps.flatMap((step) => step.changes.flatMap((change) => (change.op === "verdict" ? [change.verdict.summary] : [])));
+  expect(said.join()).toContain(why);
+  await at.host.engine.cancel(waiting.id, "the test has seen it");
 });
 
 const REFUSED: [string, Json][] = [

@@ -195,3 +195,15 @@ test("two starts at once install once, a dead installer's lock is taken over, an
   await ended(again.child);
   expect(readFileSync(join(root, "npm.log"), "utf8")).toBe("ci\n");
 });
+
+test("the lockfile names every package of every platform, so that `npm ci` installs from it", () => {
+  const { packages } = JSON.parse(readFileSync(join(import.meta.dirname, "../../package-lock.json"), "utf8")) as {
+    packages: Record<string, { dependencies?: object; optionalDependencies?: object; devDependencies?: object }>;
+  };
+  const missing = Object.entries(packages).flatMap(([at, one]) =>
+    Object.keys({ ...one.dependencies, ...one.optionalDependencies, ...(at === "" ? one.devDependencies : {}) }).filter(
+      (name) => packages[`node_modules/${name}`] === undefined && packages[`${at}/node_modules/${name}`] === undefined,
+    ),
+  );
+  expect(missing).toEqual([]);
+});

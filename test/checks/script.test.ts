@@ -46,3 +46,34 @@ it("the type of input follows the header: required, defaulted, optional, enumera
   ).toBe('{ amount: Money; day: string; kind?: "a" | "b"; rows?: any[] }');
   expect(inputType({})).toBeUndefined();
 });
+
+const GATED = `/*
+name: Pay
+uses: [approval, mcp, compute, notify]
+input: { amount: { type: money, required: true } }
+*/
+const pay = { amount: input.amount, pay_date: "2026-01-02" };
+const fee = compute_percent_of({ amount: pay.amount, pct: "2" }).result;
+const text = \`pays \${pay.amount}\`;
+const calls = [{ tool: "erp/pay", params: { id: "I-1", ...pay, fee } }];
+const asked = approval_wait({ title: text, calls });
+const [paid] = asked.calls;
+`;
+it.each([
+  ["notify_send({ to: 'a', subject: 'b', text: pay.amount.concat(pay.pay_date), key: 'k' });", ["12:44 pay.amount"]],
+  ["({ total: compute_percent_of({ amount: fee, pct: '1' }).result });", ["12:40 fee"]],
+  ["({ text });", ["12:4 text"]],
+  ["({ each: asked.calls.map(({ params: { fee } }) => fee) });", []],
+  ["({ fee: paid?.params.fee ?? fee, on: pay.pay_date });", []],
+])("an amount that was planned is not told after the gate: %s", async (line, expected) => {
+  const files = new Map([[file, `${GATED}${line}\n`]]);
+  const found = await checkScript({ tree: treeOver(nothing, files), registry, trust: parseTrust(""), sandbox }, file);
+  const planned = found.filter(({ code }) => code === "SCRIPT_PLANNED");
+  expect(planned.map(({ at, message }) => `${at.line}:${at.col} ${message.split(" ")[0]}`)).toEqual(expected);
+});
+
+it("what nobody may change may be told as planned", async () => {
+  const fixed = `${GATED.replace("title: text, calls", "title: text, calls, fixed: true")}({ fee });\n`;
+  const found = await checkScript({ tree: treeOver(nothing, new Map([[file, fixed]])), registry, trust: parseTrust(""), sandbox }, file);
+  expect(found.filter(({ code }) => code === "SCRIPT_PLANNED")).toEqual([]);
+});

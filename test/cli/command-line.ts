@@ -7,6 +7,7 @@ import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, re
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll } from "vitest";
+import { confirm } from "../confirm.ts";
 
 export const ROOT = join(import.meta.dirname, "../..");
 const NODE = realpathSync(process.execPath);
@@ -16,6 +17,7 @@ const bin = join(home, "bin");
 const ENV = {
   PATH: `${bin}:${dirname(NODE)}:${process.env["PATH"]}`,
   HOME: home,
+  XDG_STATE_HOME: process.env["XDG_STATE_HOME"],
   TZ: "UTC",
   LC_ALL: "C.UTF-8",
   GIT_CONFIG_GLOBAL: "/dev/null",
@@ -82,6 +84,7 @@ export async function workspace(files: Record<string, string> = {}): Promise<str
   })();
   const dir = join(home, `w${++made}`);
   cpSync(await template, dir, { recursive: true });
+  confirm(dir);
   if (Object.keys(files).length > 0) await commit(dir, files);
   return dir;
 }
@@ -102,6 +105,7 @@ export async function commit(dir: string, files: Record<string, string>, message
       .join(" ")} && git commit -qm '${message}'`,
   );
   if (done.code !== 0) throw new Error(done.stderr);
+  if (Object.keys(files).some((path) => /^trust\.yaml$|^plugins\//.test(path))) confirm(dir);
 }
 
 export interface Started {

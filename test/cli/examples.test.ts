@@ -8,6 +8,7 @@ import { createApi } from "../../runtime/cli/api.ts";
 import { asked, signAs } from "../../runtime/cli/decide.ts";
 import { type Host, openHost } from "../../runtime/cli/host.ts";
 import { initWorkspace } from "../../runtime/workspace/init.ts";
+import { confirm } from "../confirm.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 let dir = "";
@@ -39,6 +40,7 @@ test("examples/pay asks, pays once after a yes and not at all after a no", async
     "-qm",
     "agent: pay, after a yes",
   ]);
+  confirm(workspace);
   host = await openHost(workspace, { mode: "owner" });
   const api = createApi(host);
   for (const [to, decision] of [

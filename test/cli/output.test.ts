@@ -55,6 +55,20 @@ test("a text cannot hide what follows it, and JSON for a terminal moves nothing 
   expect(JSON.parse(all)).toEqual(value);
 });
 
+test("a line is one line: no title can forge another one of a list", () => {
+  for (const end of ["\n", "\r", "\r\n", "\u2028", "\u2029", "\u0085", "\u000b", "\u000c"]) {
+    const title = `Pay ACME${end}${end}17  approved  Pay Mallory 9000.00`;
+    const [row = ""] = table([["16", "open", title]]);
+    const all = printed(false, () => row);
+    expect(all.split(/[\n\r\u2028\u2029\u0085\v\f]/), JSON.stringify(end)).toHaveLength(2);
+    expect(all).toMatch(/^16 {2}open {2}Pay ACME\\/);
+  }
+});
+
+test("emoji stay what they are, and what hides in them does not", () => {
+  expect(printed(false, () => "👩‍💻 ❤️ 👩\u200d\u200dx\ufe0f")).toBe("👩‍💻 ❤️ 👩\\u200d\\u200dx\\ufe0f\n");
+});
+
 test("a bar counts files where their number is known, else it shows that something moves", () => {
   vi.stubEnv("NO_COLOR", undefined);
   expect(progressLine({ calls: 10, files: 1 }, 4, 3200)).toBe("[=====>                  ] 1/4 files, 10 calls, 3 s");

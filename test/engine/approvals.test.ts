@@ -208,6 +208,27 @@ describe("edit, then approve", () => {
     expect(agreed(card, { "calls.0.params.memo": "x" }).calls?.[0]?.params).toMatchObject({ memo: "x", amount: "120.00" });
   });
 
+  test("one of several equal amounts is not changed without a word about the others", () => {
+    const call = (amount: string) => ({ tool: "bank_pay", params: { to: "A", amount, fee: "0.00", lines: [{ total: "120" }] } });
+    const card = { kind: "approval", calls: [call("120.00"), call("7.00")] } as unknown as Card;
+    expect(() => agreed(card, { "calls.0.params.amount": "50" })).toThrow(
+      /same amount would stay in calls\.0\.params\.lines\.0\.total, calls\.1\.params\.lines\.0\.total/,
+    );
+    const all = { "calls.0.params.amount": "50", "calls.0.params.lines.0.total": "50", "calls.1.params.lines.0.total": "120" };
+    expect(agreed(card, all)).toMatchObject({ decision: "edited" });
+    expect(agreed(card, { "calls.1.params.amount": "6.00" })).toMatchObject({ decision: "edited" });
+  });
+
+  test("calls that belong together are approved as they are, or not at all", async () => {
+    const { one, opened } = await made(TEAM);
+    const { id } = await begin(opened, "simple", { params: { to: "A", amount: "1.00" }, level: "manager", fixed: true });
+    const edited = agreed(openCard(opened, id), { amount: "0.50" });
+    await expect(say("Ann", opened, id, "edited", edited)).rejects.toMatchObject(refused("USAGE", /depend on each other/));
+    await say("Ann", opened, id);
+    await ended(opened, id);
+    expect(one.bank()).toEqual(["A 1.00"]);
+  });
+
   test("of two who must agree, a yes to the old calls does not count for the edited ones", async () => {
     const { one, opened } = await made(TEAM);
     const { id } = await begin(opened, "asks", { kind: "two" });

@@ -39,9 +39,9 @@ export const SIMPLE = `/*
 name: Simple
 description: test
 uses: [approval, bank, data]
-input: {params: {type: object}, level: {type: string}}
+input: {params: {type: object}, level: {type: string}, fixed: {type: boolean, default: false}}
 */
-const question = { title: "Pay?", calls: [{ tool: "bank_pay", params: input.params }] };
+const question = { title: "Pay?", calls: [{ tool: "bank_pay", params: input.params }], fixed: input.fixed };
 const answer = approval_wait(input.level ? { ...question, level: input.level } : question);
 for (const call of answer.calls) bank_pay(call.params);
 data_write({ path: "data/last.txt", text: answer.by });

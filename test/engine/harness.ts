@@ -23,6 +23,7 @@ import { asked, decideCard, signAs } from "../../runtime/cli/decide.ts";
 import { type Host, type HostOptions, openHost } from "../../runtime/cli/host.ts";
 import type { Card, Decision, Json, RunRecord } from "../../runtime/ports.ts";
 import { initWorkspace } from "../../runtime/workspace/init.ts";
+import { confirm } from "../confirm.ts";
 import { AGENTS, BANK } from "./plugins.ts";
 
 const GIT_ENV = { ...process.env, GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_SYSTEM: "/dev/null", LC_ALL: "C" };
@@ -104,6 +105,7 @@ const closed = new WeakSet<Host>();
 
 /** An owner of the workspace; closed after the test at the latest. Errors outside runs are kept, not printed. */
 export async function host(one: Workspace, options: Partial<HostOptions> = {}): Promise<Host> {
+  confirm(one.dir);
   const opened = await openHost(one.dir, { mode: "owner", onError: () => undefined, ...options });
   open.add(opened);
   return opened;

@@ -1,8 +1,10 @@
 /** Run by kill.test.ts in a process of its own: owns the workspace, starts the agent once, decides as the person, and prints the run. */
 import { asked, decideCard, signAs } from "../../runtime/cli/decide.ts";
 import { openHost } from "../../runtime/cli/host.ts";
+import { confirm } from "../confirm.ts";
 
 const [dir = "", agent = "", stopAt = ""] = process.argv.slice(2);
+confirm(dir);
 const opened = await openHost(dir, { mode: "owner", onError: () => undefined });
 if (stopAt !== "") {
   // Between the commit in git and its record in the history.

@@ -2,7 +2,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { asked, decideCard, signAs } from "../../runtime/cli/decide.ts";
+import { asked, decideCard, settleDecisions, signAs } from "../../runtime/cli/decide.ts";
+import { DECIDING, setFact } from "../../runtime/engine/cards.ts";
 import type { Card, Json } from "../../runtime/ports.ts";
 import { below, commandOf, expectGone, seeded, signal } from "../kill/processes.ts";
 import { close, closeAll, copyOf, decide, host, remove, removeAll, start, traces, workspace, type Workspace } from "./harness.ts";
@@ -25,7 +26,7 @@ beforeAll(async () => {
     lasting = Math.max(lasting, performance.now() - began);
     wanted.set(agent, await look(one, idOf(child)));
   }
-}, 30_000);
+}, 120_000);
 afterEach(closeAll);
 afterAll(removeAll);
 
@@ -127,20 +128,33 @@ test.each(AGENTS)(
   30_000,
 );
 
-test("a run that loses one sandbox after the other fails with a card; a yes to it lets the run go on, with what was done standing", async () => {
-  const one = copyOf(prepared);
-  const opened = await host(one);
-  const id = await start(opened, "pay");
-  expect((await opened.engine.result(id)).status).toBe("waiting");
-  const crashing = setInterval(() => {
-    for (const pid of below(process.pid).filter((child) => /sandbox\/child/.test(commandOf(child)))) signal(pid, "SIGSEGV");
-  }, 5);
-  const failed = await decide(opened, id, "approved");
-  clearInterval(crashing);
-  expect(failed).toMatchObject({ status: "failed", error: { code: "SANDBOX_CRASHED" } });
-  const card = opened.cards.list({ open: true, run: id }).find((found) => found.kind === "note");
-  expect(card?.title).toMatch(/lost its sandbox process again and again/);
-  await decideCard(opened, signAs(one.dir, opened.trust, { ...asked(card as Card), decision: "approved", at: Date.now() }));
-  expect(await opened.engine.result(id, { ended: true, timeoutMs: 10_000 })).toMatchObject({ status: "done", result: { paid: true } });
-  expect([one.bank(), opened.cards.list({ open: true, run: id })]).toEqual([["pay"], []]);
-}, 30_000);
+test.each([
+  ["and closes the card", false],
+  ["and is on the card, when its owner was killed between the two", true],
+])(
+  "a run that loses one sandbox after the other fails with a card; a yes to it lets the run go on %s",
+  async (_, killed) => {
+    const one = copyOf(prepared);
+    const opened = await host(one);
+    const id = await start(opened, "pay");
+    expect((await opened.engine.result(id)).status).toBe("waiting");
+    const crashing = setInterval(() => {
+      for (const pid of below(process.pid).filter((child) => /sandbox\/child/.test(commandOf(child)))) signal(pid, "SIGSEGV");
+    }, 5);
+    const failed = await decide(opened, id, "approved");
+    clearInterval(crashing);
+    expect(failed).toMatchObject({ status: "failed", error: { code: "SANDBOX_CRASHED" } });
+    const card = opened.cards.list({ open: true, run: id }).find((found) => found.kind === "note");
+    expect(card?.title).toMatch(/lost its sandbox process again and again/);
+    const yes = signAs(one.dir, opened.trust, { ...asked(card as Card), decision: "approved", at: Date.now() });
+    if (killed) {
+      setFact(opened.database, `${DECIDING}${yes.card}`, JSON.stringify(yes));
+      await opened.engine.retry(id);
+    } else await decideCard(opened, yes);
+    expect(await opened.engine.result(id, { ended: true, timeoutMs: 10_000 })).toMatchObject({ status: "done", result: { paid: true } });
+    await settleDecisions(opened, (error) => expect(error).toBeNull());
+    expect(opened.cards.get(yes.card)?.decision).toMatchObject({ decision: "approved", by: yes.by });
+    expect([one.bank(), opened.cards.list({ open: true, run: id })]).toEqual([["pay"], []]);
+  },
+  30_000,
+);

@@ -1,9 +1,11 @@
 /** Run by archive.test.ts in a process of its own: owns the workspace, moves (or drops) histories, and is killed at a stage: "kept:2" is the second time. */
 import { openHost } from "../../runtime/cli/host.ts";
+import { confirm } from "../confirm.ts";
 import { dropClosed, packClosed } from "../../runtime/engine/packing.ts";
 
 const [dir = "", what = "", at = ""] = process.argv.slice(2);
 const [stage, count = "1"] = at.split(":");
+confirm(dir);
 const opened = await openHost(dir, { mode: "owner" });
 let left = Number(count);
 const packing = {

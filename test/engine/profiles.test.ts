@@ -35,6 +35,23 @@ describe("profiles", () => {
     }
   });
 
+  test("the limit is for all amounts of a gate, of a run and of a day together, and a gate asked again counts once", async () => {
+    const { one, opened } = await made(TEAM, AUTO);
+    const ten = { params: { to: "A", amount: "10.00" } };
+    const split = { params: { to: "A", amount: "40.00", fee: "60.01" } };
+    expect((await begin(opened, "simple", split)).status).toBe("waiting");
+    for (let i = 0; i < 10; i++) expect([i, (await begin(opened, "simple", ten)).status]).toEqual([i, "done"]);
+    const over = await begin(opened, "simple", ten);
+    expect(over.status).toBe("waiting");
+    expect(await logs(opened, over.id)).toContainEqual(expect.stringContaining("all amounts together; a person is asked"));
+    expect(one.bank()).toHaveLength(10);
+    // Another agent has a limit of its own, and another day begins anew.
+    expect((await begin(opened, "asks")).status).toBe("done");
+    await close(opened);
+    const next = await host(one, { clock: { now: () => Date.now() + 86_400_000 } });
+    expect((await begin(next, "simple", ten)).status).toBe("done");
+  });
+
   test("auto never answers what escalates, asks for two or for another person, or came with rules of its own", async () => {
     const { one, opened } = await made(TEAM, AUTO);
     for (const kind of ["two", "other"]) expect((await begin(opened, "asks", { kind })).status).toBe("waiting");
@@ -81,7 +98,12 @@ describe("profiles", () => {
     const tool = 'approvals: {default: {mode: "tool:boss/sign_off", up_to: "10.00", currency: USD}}\n';
     const { one, opened } = await made(TEAM, tool);
     await close(opened);
-    one.write("trust.yaml", one.read("trust.yaml").replace(/^mcp: \{\}.*$/m, `mcp: {boss: {plain: "http://127.0.0.1:${port}"}}`));
+    one.write(
+      "trust.yaml",
+      one
+        .read("trust.yaml")
+        .replace(/^mcp: \{\}.*$/m, `mcp: {boss: {plain: "http://127.0.0.1:${port}", tools: {sign_off: {class: mutate}}}}`),
+    );
     const again = await host(one);
     try {
       for (const amount of ["1.00", "2.00", "3.00", "4.00", "5.00", "6.00", "10.01"]) {

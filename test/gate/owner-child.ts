@@ -1,8 +1,10 @@
 /** Run by lost.slow.test.ts in a process of its own: owns the workspace, starts an agent once, says yes to its gates, prints the run. */
 import { asked, decideCard, signAs } from "../../runtime/cli/decide.ts";
 import { openHost } from "../../runtime/cli/host.ts";
+import { confirm } from "../confirm.ts";
 
 const [dir = "", agent = "", input = "{}"] = process.argv.slice(2);
+confirm(dir);
 const opened = await openHost(dir, { mode: "owner", onError: () => undefined });
 const { id } = await opened.start(agent, { cause: { kind: "command", key: "lost" }, input: JSON.parse(input) });
 process.stdout.write(`${id}\n`);

@@ -186,7 +186,7 @@ test("over HTTP: HTML, a wrong status, a redirect and a broken answer are told a
     }
     return void response.writeHead(Number(mode), { "content-type": "application/json" }).end('{"message":"no"}');
   });
-  const { call } = run(`mcp: {far: {url: "${url}/mcp", timeout_ms: 4000}}`);
+  const { call } = run(`mcp: {far: {url: "${url}/mcp", timeout_ms: 4000, tools: {get_x: {class: read}, pay_x: {class: mutate}}}}`);
   const met = async (how: string): Promise<unknown[]> => {
     mode = how;
     calls = 0;
@@ -207,4 +207,36 @@ test("over HTTP: HTML, a wrong status, a redirect and a broken answer are told a
   expect(await met("redirect")).toEqual(["TOOL_REFUSED", "TOOL_REFUSED", 2]);
   expect(await met("cut")).toEqual(["TOOL_DOWN", "TOOL_LOST", 3]);
   expect(await met("big")).toEqual(["TOOL_ANSWER", "TOOL_LOST", 2]);
+});
+
+test("a tool of a server that is not trusted is called once trust.yaml says what it does, and not by its name", async () => {
+  const sent: string[] = [];
+  const url = await serve((request, response, body) => {
+    const named = ["get_balance", "get_invoice", "pay_invoice"].map((name) => ({
+      name,
+      description: "",
+      input_schema: { type: "object", properties: { id: { type: "string" } } },
+      annotations: { readOnlyHint: true },
+    }));
+    if (request.method === "GET") return void response.end(JSON.stringify(named));
+    sent.push(JSON.parse(body).tool);
+    return void response.end('{"status":"paid"}');
+  });
+  const says = (more: string) => run(`mcp: {old: {plain: "${url}/mcp"${more}}}`);
+  const bare = says("");
+  for (const tool of ["old/get_balance", "old/pay_invoice"])
+    await expect(bare.call(tool, {})).rejects.toMatchObject({
+      code: "TOOL_REFUSED",
+      message: expect.stringMatching(/no class.*\{class: read\}/),
+    });
+  expect((await bare.tools.list("old")).map((one) => one.class)).toEqual(["mutate", "mutate", "mutate"]);
+  expect(sent).toEqual([]);
+
+  const declared = says(
+    ", tools: {get_balance: {class: read}, pay_invoice: {class: mutate, verify: {read: get_invoice, key: {id: id}, expect: {status: paid}}}}",
+  );
+  expect((await declared.call("old/get_balance", {})).result).toEqual({ status: "paid" });
+  // What reads a write back is named by trust.yaml as well.
+  expect((await declared.call("old/pay_invoice", { id: "1" })).write).toMatchObject({ status: "VERIFIED" });
+  expect((await says(", trusted: true").call("old/get_balance", {})).result).toEqual({ status: "paid" });
 });

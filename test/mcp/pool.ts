@@ -55,10 +55,16 @@ export function run(
 }
 
 /** A hostile server in one of its modes, and the tool calls that reached it. `timeout_ms` must leave a slow machine time to start it. */
-export function hostile(mode: string, more = "", timeout_ms = 10_000): { trust: string; dir: string; reached(): string[] } {
+export function hostile(
+  mode: string,
+  more = "",
+  timeout_ms = 10_000,
+  { trusted = true, args = [] as string[] } = {},
+): { trust: string; dir: string; reached(): string[] } {
   const dir = folder();
   const log = join(dir, "reached.log");
-  const trust = `mcp: {bad: {command: ${process.execPath}, args: [${HOSTILE}, ${mode}, ${log}], timeout_ms: ${timeout_ms}, trusted: true${more}}}`;
+  const words = [HOSTILE, mode, log, ...args].join(", ");
+  const trust = `mcp: {bad: {command: ${process.execPath}, args: [${words}], timeout_ms: ${timeout_ms}, trusted: ${trusted}${more}}}`;
   return { trust, dir, reached: () => linesOf(log) };
 }
 

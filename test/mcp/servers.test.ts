@@ -117,8 +117,8 @@ test("a bearer token and an OAuth client of trust.yaml go to their server, and t
   ];
   const { call } = run(
     `mcp:
-  one: {url: "${bearer}/mcp", headers: {Authorization: "Bearer secret:crm"}}
-  two: {url: "${oauth}/mcp", headers: {X-Extra: "secret:crm"}, oauth: {client_id: me, client_secret: "secret:client", token_url: "${issuer}/oauth/token"}}
+  one: {url: "${bearer}/mcp", headers: {Authorization: "Bearer secret:crm"}, tools: {get_x: {class: read}}}
+  two: {url: "${oauth}/mcp", headers: {X-Extra: "secret:crm"}, oauth: {client_id: me, client_secret: "secret:client", token_url: "${issuer}/oauth/token"}, tools: {get_x: {class: read}}}
   bad: {url: "${bearer}/mcp", headers: {Authorization: "Bearer secret:client"}}`,
     { secrets: { crm: "hunter2hunter2", client: "s3cr3ts3cr3t" } },
   );
@@ -152,7 +152,9 @@ test("the plain endpoint of the seeds: any JSON is an answer, {error} is a failu
     if (tool === "get_error") return void response.end('{"error":"the invoice is on hold"}');
     return void response.end(answers[tool] ?? JSON.stringify({ params, session_id }));
   });
-  const { call, tools } = run(`mcp: {old: {plain: "${url}/mcp"}}`);
+  const { call, tools } = run(
+    `mcp: {old: {plain: "${url}/mcp", tools: {get_list: {class: read}, get_text: {class: read}, get_nothing: {class: read}, get_number: {class: read}, get_error: {class: read}, get_html: {class: read}, pay_x: {class: mutate}}}}`,
+  );
   const results = [];
   for (const name of ["get_list", "get_text", "get_nothing", "get_number"]) results.push((await call(`old/${name}`, {})).result);
   expect(results).toEqual([[1, 2], "hi", null, 1.5]);

@@ -170,7 +170,15 @@ const evaluate = (
 ): Promise<Verdict> => createPolicies({ base: tree(files), config, given }).evaluate(name, facts);
 
 it("1,140 over on an order of 51,200 waits for a manager, and exactly 2 % does not", async () => {
-  const facts = { invoice_status: "received", vendor_status: "approved", goods_received: true, terms_match: true, duplicate: false };
+  const facts = {
+    invoice_status: "received",
+    vendor_status: "approved",
+    vendor_match: true,
+    currency_match: true,
+    goods_received: true,
+    terms_match: true,
+    duplicate: false,
+  };
   const over = await evaluate({ ...facts, variance_pct: "2.2265625", variance: "1140.00" }, undefined, "invoice_reconciliation", all);
   expect(over).toMatchObject({ verdict: "require_approval", level: "manager", levels: ["manager"], approvals: 1, passed: false });
   expect(over.summary).toBe(

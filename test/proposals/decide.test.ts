@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { decideCard } from "../../runtime/cli/decide.ts";
 import type { Host } from "../../runtime/cli/host.ts";
+import { holderHere } from "../../runtime/cli/identity.ts";
 import { decideProposal } from "../../runtime/proposals/apply.ts";
 import { type ProposalStore, createProposals } from "../../runtime/proposals/store.ts";
 import { type Workspace, closeAll, host, removeAll, run, workspace } from "../engine/harness.ts";
@@ -133,8 +134,7 @@ describe("approve", { timeout: 60_000 }, () => {
       const { signature: _, ...said } = says(owner, proposal, "approved");
       return import("../../runtime/engine/signature.ts").then(async ({ signDecision }) => {
         const { self: _s, ...rest } = said;
-        const { readFileSync } = await import("node:fs");
-        return signDecision({ ...rest, by }, readFileSync(`${owner.dir}/.cleared/person.key`, "utf8"));
+        return signDecision({ ...rest, by }, holderHere(owner.dir, owner.trust).key);
       });
     };
     const own = await ready(two, { [HELLO]: script(1) }, { by: "Pat" });

@@ -4,9 +4,11 @@ import { undo } from "../../runtime/proposals/undo.ts";
 import { createProposals } from "../../runtime/proposals/store.ts";
 import { createGit } from "../../runtime/workspace/git.ts";
 import { decide } from "./ready.ts";
+import { confirm } from "../confirm.ts";
 
 const [dir = "", what = "", name = "", deadly = ""] = process.argv.slice(2);
 const die = () => process.kill(process.pid, "SIGKILL");
+confirm(dir);
 const owner = await openHost(dir, { mode: "owner" });
 const git = await createGit(dir, {
   branch: () => "main",

@@ -24,7 +24,7 @@ const registry = createRegistry(primitives);
 export const around: Around = {
   sandbox,
   registry: { whole: async () => registry },
-  trust: parseTrust("mcp: {erp: {command: x}, crm: {command: x}}"),
+  trust: parseTrust("mcp: {erp: {command: x, trusted: true}, crm: {command: x, trusted: true}}"),
   nextTick,
 };
 export const closeSandbox = () => sandbox.close();

@@ -22,7 +22,10 @@ describe("refusals", () => {
     ["({}).constructor", 'agents/a.ts:1:6 SCRIPT_LANGUAGE ".constructor" is not part'],
     ["const { constructor: c } = {} as any;\nc", 'agents/a.ts:1:9 SCRIPT_LANGUAGE ".constructor"'],
     ["/(a+)+$/.test('a')", "agents/a.ts:1:1 SCRIPT_LANGUAGE A repetition inside a repetition"],
-    ["const a = 'x\u202E';\na", "agents/a.ts:1:13 SCRIPT_LANGUAGE The invisible character U+202E"],
+    [
+      "const a = 'x\u202E';\na",
+      'agents/a.ts:1:13 SCRIPT_LANGUAGE The character U+202E is not seen by a reader. Delete it, or write it as "\\u202e".',
+    ],
     ["enum A { B }", "agents/a.ts:1:1 SCRIPT_LANGUAGE enum is not part"],
     ["result: { echo(1) }", "agents/a.ts:1:1 SCRIPT_LANGUAGE A label stands only before a loop"],
     ["await 5", "agents/a.ts:1:1 SCRIPT_LANGUAGE await stands only before a call"],
@@ -31,12 +34,92 @@ describe("refusals", () => {
     ["import fs from 'node:fs'", "import is not part of the language: primitives are globals"],
     ["1n", "agents/a.ts:1:1 SCRIPT_LANGUAGE BigInt"],
     ["async function f() {}\nf()", "agents/a.ts:1:1 SCRIPT_LANGUAGE Async functions"],
+    ["Array.fromAsync([])", 'agents/a.ts:1:7 SCRIPT_LANGUAGE ".fromAsync" is not part'],
+    ['const o: any = {};\no["def" + "ineProperty"]', 'agents/a.ts:2:3 SCRIPT_LANGUAGE ".defineProperty"'],
   ];
   for (const [source, wanted] of rows) {
     test(`${JSON.stringify(source)} is refused with what to write instead`, async () => {
       expect((await findings(source)).join("\n")).toContain(wanted);
     });
   }
+});
+
+describe("__proto__", () => {
+  const spellings = [
+    "o.__proto__",
+    "o?.__proto__",
+    "o.__pr\\u006fto__",
+    'o["__proto__"]',
+    "o[`__proto__`]",
+    "o['__pro\\x74o__']",
+    'o["__proto__" as string]',
+    'o[("__proto__")]',
+    'o["__proto__"!]',
+    'o["__proto__" satisfies string]',
+    'o[(0, "__proto__")]',
+    'o["__pro" + "to__"]',
+    ["o[`__pro", "{'to'}__`]"].join("$"),
+    "o.__proto__ = null",
+    "({ __proto__: o })",
+    '({ "__proto__": o })',
+    '({ ["__proto__"]: o })',
+    '({ ["__pro" + "to__"]: o })',
+    "({ __proto__() {} })",
+    "const { __proto__: p } = o;\np",
+    'const { ["__proto__"]: p } = o;\np',
+    "let p;\n({ __proto__: p } = o)",
+    "const f = ({ __proto__: p }: any) => p;\nf(o)",
+    "o.__lookupGetter__('x')",
+  ];
+  for (const spelling of spellings) {
+    test(`is refused as ${JSON.stringify(spelling)}`, async () => {
+      expect((await findings(`const o: any = {};\n${spelling}`)).join("\n")).toMatch(/SCRIPT_LANGUAGE "\.__(?:proto|lookupGetter)__"/);
+    });
+  }
+  const atRunTime = [
+    'o[["__", "proto__"].join("")]',
+    'o[["__", "proto__"].join("")] = null',
+    'Object.assign({}, JSON.parse(["{\\"__", "proto__\\": {}}"].join("")))',
+    'o[["__defineGetter", "__"].join("")]("a", () => 1)',
+  ];
+  for (const spelling of atRunTime) {
+    test(`fails where only the run knows it: ${spelling}`, async () => {
+      const { end } = await runScript(sandbox, `const o: any = {};\n${spelling}`, { lint: true });
+      expect(end).toMatchObject({ kind: "failed", error: { code: "SCRIPT_ERROR", at: { line: 2 } } });
+    });
+  }
+});
+
+describe("what a reviewer cannot see", () => {
+  const rows: [string, string][] = [
+    ["// pay\rjournal_add({})", "1:7 SCRIPT_LANGUAGE The character U+000D ends a line for the computer and not for the reader"],
+    ["// pay\u2028journal_add({})", "1:7 SCRIPT_LANGUAGE The character U+2028 ends a line"],
+    ["// pay\u2029journal_add({})", "1:7 SCRIPT_LANGUAGE The character U+2029 ends a line"],
+    ["const a = 'x\u3164';\na", "1:13 SCRIPT_LANGUAGE The character U+3164 is not seen by a reader"],
+    ["const a\u115f = 1;\na\u115f", "1:8 SCRIPT_LANGUAGE The character U+115F"],
+    [
+      "const a = 'x\u{e0041}';\na",
+      '1:13 SCRIPT_LANGUAGE The character U+E0041 is not seen by a reader. Delete it, or write it as "\\udb40\\udc41".',
+    ],
+    ["const a = 'x\ufe0f';\na", "1:13 SCRIPT_LANGUAGE The character U+FE0F"],
+    ["const a = 'x\u00ad';\na", "1:13 SCRIPT_LANGUAGE The character U+00AD"],
+    ["const a = 'x\u0007';\na", "1:13 SCRIPT_LANGUAGE The character U+0007"],
+    ["const pаy = 1;\npаy", '1:7 SCRIPT_LANGUAGE The name "pаy" mixes letters of several scripts'],
+    ["const сору = 1;\nсору", '1:7 SCRIPT_LANGUAGE The name "сору" is made of letters that look like Latin ones'],
+    ["const ﬁt = 1;\nﬁt", '1:7 SCRIPT_LANGUAGE The name "ﬁt" has letters in a form that is drawn like another'],
+    ["const o = { tоtal: 1 };\no", '1:13 SCRIPT_LANGUAGE The name "tоtal" mixes'],
+    ["echo('bank/pаy')", '1:12 SCRIPT_LANGUAGE "pаy" mixes Latin letters with а (U+0430), which look like them'],
+    ["// аpprove\n1", '1:4 SCRIPT_LANGUAGE "аpprove" mixes Latin letters'],
+  ];
+  for (const [source, wanted] of rows) {
+    test(`${JSON.stringify(source)} is refused`, async () => {
+      expect((await findings(source)).join("\n")).toContain(`agents/a.ts:${wanted}`);
+    });
+  }
+  test("what can be seen is not: a byte order mark, CRLF, emoji, other scripts", async () => {
+    const source = "\ufeff// счёт 名前 ✓ 👩‍💻 ❤️\r\nconst größe = 'копия';\r\nconst сумма = 名 => 名;\r\nсумма(größe)";
+    expect(await findings(source)).toEqual([]);
+  });
 });
 
 test("the calls and sub-scripts of a script are listed with their literal keys", async () => {

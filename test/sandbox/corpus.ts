@@ -55,6 +55,7 @@ export async function runScript(
     input?: Json;
     answer?: (call: DoorCall) => unknown;
     abort?: AbortSignal;
+    sealed?: true;
   } = {},
 ): Promise<Outcome> {
   const name = options.name ?? "agents/test.ts";
@@ -76,6 +77,7 @@ export async function runScript(
     history: options.history ?? [],
     limits: { ...LIMITS, ...options.limits },
     ...(options.abort && { abort: options.abort }),
+    ...(options.sealed && { sealed: true }),
     async call(call) {
       const custom = options.answer?.(call);
       if (custom !== undefined) return custom as never;

@@ -1,9 +1,10 @@
 /** A child that dies, is killed or stands still is a lost slot: its script goes on in another one, and each call is made once. */
 import { spawn } from "node:child_process";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { typecheck } from "../../runtime/checks/typecheck.ts";
 import { createSandbox } from "../../runtime/sandbox/pool.ts";
-import { below, commandOf, seeded, signal } from "../kill/processes.ts";
+import { whyNoJail } from "../../tools/system-tools.ts";
+import { below, commandOf, expectGone, seeded, signal } from "../kill/processes.ts";
 import { runScript } from "./corpus.ts";
 
 const sandbox = createSandbox({ slots: 2 });
@@ -83,6 +84,39 @@ describe.each(WAYS)("$name", (way) => {
     const [, hits] = await under("checker", way, check);
     expect(hits).toBeGreaterThan(0);
   }, 40_000);
+});
+
+describe("what stands around a child", () => {
+  const noJail = whyNoJail();
+  beforeEach(({ skip }) => skip(noJail !== null, noJail ?? ""));
+
+  const HITS: [what: string, hit: (jail: number) => void][] = [
+    ["is stopped", (jail) => signal(jail, "SIGSTOP")],
+    ["is killed", (jail) => signal(jail, "SIGKILL")],
+    ["is stopped, and what is in it killed", (jail) => [signal(jail, "SIGSTOP"), ...below(jail).map((pid) => signal(pid, "SIGKILL"))]],
+  ];
+  test.each(HITS)(
+    "%s: the script goes on, and nothing of it is left",
+    async (_, hit) => {
+      const others = below(process.pid);
+      const box = createSandbox({ slots: 1 });
+      let pids: number[] = [];
+      const answer = ({ params }: { params: string }) => {
+        const { x } = JSON.parse(params);
+        if (x === 20) {
+          pids = below(process.pid).filter((pid) => !others.includes(pid));
+          for (const jail of pids.filter((pid) => !pids.some((other) => below(other).includes(pid)))) hit(jail);
+        }
+        return { kind: "value", json: String(x), now: 1 };
+      };
+      const outcome = await runScript(box, LOOP, { answer });
+      expect(outcome.result, JSON.stringify(outcome.end)).toBe(1770);
+      expect(pids.length).toBeGreaterThan(1);
+      await box.close();
+      await expectGone(pids);
+    },
+    40_000,
+  );
 });
 
 test("a script that brings down each of its children at one place fails with SANDBOX_CRASHED, and the pool serves the next one", async () => {

@@ -1,7 +1,7 @@
 /** What scripts call: tools by mcp_*, lists of records by data_*. */
 import { describe, expect, it } from "vitest";
 import { data_dedupe, data_group_by, data_sum } from "../../primitives/data.ts";
-import { mcp_call, mcp_fetch_all } from "../../primitives/mcp.ts";
+import { mcp_call, mcp_fetch_all, mcp_try } from "../../primitives/mcp.ts";
 import type { Change, Json, ToolAnswer, Tools, VerifiedWrite } from "../../runtime/ports.ts";
 import { callPrimitive, type Primitive } from "../../runtime/primitive.ts";
 import { memory } from "../primitives/memory-ports.ts";
@@ -9,7 +9,7 @@ import { tool } from "./reference.ts";
 
 /** A run whose one server "s" answers as told; what it was sent and what the step changed are kept. */
 function running(answer: Partial<ToolAnswer>, options: { mode?: "live" | "dry"; readBack?: boolean | null } = {}) {
-  const { ctx, logs } = memory(options.mode === undefined ? {} : { mode: options.mode });
+  const { ctx, logs, reviews } = memory(options.mode === undefined ? {} : { mode: options.mode });
   const [sent, changes]: [Json[], Change[]] = [[], []];
   const tools: Tools = {
     ...ctx.ports.tools,
@@ -20,7 +20,13 @@ function running(answer: Partial<ToolAnswer>, options: { mode?: "live" | "dry"; 
     },
     readBack: async () => options.readBack ?? null,
   };
-  return { ctx: { ...ctx, ports: { ...ctx.ports, tools }, changed: (change: Change) => void changes.push(change) }, sent, changes, logs };
+  return {
+    ctx: { ...ctx, ports: { ...ctx.ports, tools }, changed: (change: Change) => void changes.push(change) },
+    sent,
+    changes,
+    logs,
+    reviews,
+  };
 }
 
 const PAID: VerifiedWrite = {
@@ -58,6 +64,18 @@ describe("mcp_call", () => {
       message: "s/pay_invoice: account is frozen",
     });
     expect(run.changes).toHaveLength(1);
+  });
+
+  it("a failure after which the record has changed is no refusal: the run ends, and a person is shown both", async () => {
+    const diff = { status: { expected: "paid", actual: "pending" } };
+    const run = running({ result: { error: "timeout" }, write: { ...PAID, status: "WRITE_FAILED", diff } });
+    await expect(callPrimitive(mcp_try, pay, run.ctx)).rejects.toMatchObject({
+      code: "TOOL_FAILED",
+      message: expect.stringContaining("has changed all the same"),
+    });
+    expect(run.reviews).toEqual([expect.objectContaining({ title: "s/pay_invoice says it failed, but its record has changed" })]);
+    const refused = running({ result: { error: "frozen" }, write: { ...PAID, status: "WRITE_FAILED" } });
+    expect(await callPrimitive(mcp_try, pay, refused.ctx)).toMatchObject({ ok: false, message: "s/pay_invoice: frozen" });
   });
 
   it("reads in a dry run and simulates what would act", async () => {

@@ -89,16 +89,42 @@ describe("a declared spec", () => {
         throw new ClearedError("TOOL_FAILED", "forbidden");
       },
     ],
-  ])("is WRITE_FAILED on %s, even when the record looks right", async (_, act) => {
-    const { write: seen, calls } = await write(
-      "pay_invoice",
-      params,
-      { I1: { invoice_id: "I1", status: "paid", amount: "1200" } },
-      act,
-      PAY,
-    );
-    expect(seen.status).toBe("WRITE_FAILED");
+  ])("is WRITE_FAILED on %s, when the record is as before", async (_, act) => {
+    const { write: seen, calls } = await write("pay_invoice", params, invoice(), act, PAY);
+    expect(seen).toMatchObject({ status: "WRITE_FAILED", diff: {} });
     expect(calls.filter((name) => name === "s/pay_invoice")).toHaveLength(1);
+  });
+
+  const answering = (store: Store, record: Json): Json => {
+    store["I1"] = record;
+    return { error: "timeout upstream" };
+  };
+
+  it("is VERIFIED when the record has become what was asked for, whatever the tool answered", async () => {
+    const store = invoice();
+    const act = () => answering(store, { invoice_id: "I1", status: "paid", amount: "1200" });
+    const { answer, write: seen } = await write("pay_invoice", params, store, act, PAY);
+    expect(seen).toMatchObject({ status: "VERIFIED", answer: expect.stringContaining("timeout upstream") });
+    expect(answer).toEqual({ read_back: true, tool: "s/pay_invoice" });
+  });
+
+  it("is WRITE_FAILED with what is there, when the record has changed in another way", async () => {
+    const store = invoice();
+    const act = () => answering(store, { invoice_id: "I1", status: "pending", amount: "1200" });
+    const { write: seen } = await write("pay_invoice", params, store, act, PAY);
+    expect(seen).toMatchObject({ status: "WRITE_FAILED", diff: { status: { expected: "paid", actual: "pending" } } });
+  });
+
+  it("sends nothing when the record shows this write already", async () => {
+    const store = { I1: { invoice_id: "I1", status: "paid", amount: "1200.00" } };
+    const { write: seen, calls } = await write("pay_invoice", params, store, () => ({ ok: true }), PAY);
+    expect(seen).toMatchObject({ status: "VERIFIED", answer: expect.stringContaining("nothing was sent") });
+    expect(calls).toEqual(["s/get_invoice"]);
+    // Another amount is another write, and so is one of which nobody declared how its record looks before.
+    const other = await write("pay_invoice", { invoice_id: "I1", amount: "7" }, store, () => ({ ok: true }), PAY);
+    expect(other.calls).toContain("s/pay_invoice");
+    const { before: _, ...undeclared } = PAY;
+    expect((await write("pay_invoice", params, store, () => ({ ok: true }), undeclared)).calls).toContain("s/pay_invoice");
   });
 
   it("passes on an error after which nobody knows whether the write happened", async () => {

@@ -9,6 +9,7 @@ import { parseHeader, validateInput } from "../../runtime/sandbox/header.ts";
 import { limitsFor, parseConfig, parseTrust } from "../../runtime/workspace/config.ts";
 import { createGit } from "../../runtime/workspace/git.ts";
 import { initWorkspace } from "../../runtime/workspace/init.ts";
+import { keyFile } from "../../runtime/workspace/own-folders.ts";
 
 const STARTER = resolve(import.meta.dirname, "../..");
 let place: string;
@@ -54,11 +55,14 @@ test("a workspace has the starter's files, its own repository, one commit and a 
   await git.close();
 });
 
-test("the person's key lies private in the workspace and its public half in trust.yaml", async () => {
+test("the person's key lies private outside of the workspace and its public half in trust.yaml", async () => {
   await initWorkspace(dir, { name: "Acme", from: STARTER, person: "Pat" });
-  expect(statSync(join(dir, ".cleared/person.key")).mode & 0o777).toBe(0o600);
   const trust = parseTrust(readFileSync(join(dir, "trust.yaml"), "utf8"));
-  const held = createPublicKey(createPrivateKey(readFileSync(join(dir, ".cleared/person.key"), "utf8")));
+  const file = keyFile(trust.people[0]?.key ?? "");
+  expect(file.startsWith(dir)).toBe(false);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(readdirSync(join(dir, ".cleared")).filter((name) => name.endsWith(".key"))).toEqual([]);
+  const held = createPublicKey(createPrivateKey(readFileSync(file, "utf8")));
   expect(trust.people).toEqual([{ name: "Pat", key: held.export({ type: "spki", format: "der" }).toString("base64"), roles: [] }]);
   expect(limitsFor(trust, "ingest")).toMatchObject({ memory_mb: 64, cpu_ms: 1000, wall_ms: 2500, calls: 250_000, source_bytes: 65_536 });
 });

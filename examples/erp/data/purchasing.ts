@@ -1,6 +1,7 @@
 /**
  * Buying: vendors, orders, receipts, invoices, payments. INV-2024-447 is 2.2265625 % over its order, 448 exactly 2 %, 449 matches,
- * 450 comes from a vendor that is not approved, 451 repeats 449, 452 has no receipt, 453 is 3 % but only 150.00 over.
+ * 450 comes from a vendor that is not approved, 451 repeats 449, 452 has no receipt, 453 is 3 % but only 150.00 over,
+ * 454 names the order of another vendor, 455 is in dinars, 456 is a second one for an order that 453 fills, 457 is 449 spelled otherwise.
  */
 import type { Table } from "../tables.ts";
 
@@ -47,12 +48,15 @@ REQ-34         | D-IT          | E-1006       | V-102     | Label printers      
     id: "PO-2024",
     rows: `
 po_id       | reference | requisition_id | vendor_id | department_id | description        | amount   | currency | status   | ordered_on | delivery_on
+PO-2024-117 | PO-8789   | REQ-12         | V-100     | D-OPS         | Belts              | 1150.00  | USD      | received | 2024-07-08 | 2024-07-29
 PO-2024-118 | PO-8821   | REQ-18         | V-100     | D-OPS         | Packing line parts | 51200.00 | USD      | received | 2024-09-30 | 2024-10-28
 PO-2024-119 | PO-8822   | REQ-19         | V-100     | D-OPS         | Packing line motor | 51200.00 | USD      | received | 2024-10-01 | 2024-10-28
 PO-2024-120 | PO-8823   | REQ-20         | V-101     | D-IT          | Laptops, 8 units   | 11880.00 | USD      | received | 2024-10-03 | 2024-10-21
 PO-2024-121 | PO-8824   | REQ-21         | V-102     | D-IT          | Cabling            | 3400.00  | USD      | received | 2024-10-07 | 2024-10-24
 PO-2024-122 | PO-8825   | REQ-22         | V-103     | D-OPS         | Pallets            | 7250.00  | USD      | open     | 2024-10-15 | 2024-11-20
-PO-2024-123 | PO-8826   | REQ-23         | V-103     | D-OPS         | Freight October    | 5000.00  | USD      | received | 2024-10-01 | 2024-10-31`,
+PO-2024-123 | PO-8826   | REQ-23         | V-103     | D-OPS         | Freight October    | 5000.00  | USD      | received | 2024-10-01 | 2024-10-31
+PO-2024-124 | PO-8827   | REQ-24         | V-103     | D-OPS         | Freight September  | 5000.00  | USD      | received | 2024-09-01 | 2024-09-30
+PO-2024-125 | PO-8828   | REQ-25         | V-103     | D-OPS         | Freight August     | 5000.00  | USD      | received | 2024-08-01 | 2024-08-31`,
   },
   goods_receipts: {
     about: "goods receipt of a purchase order",
@@ -64,7 +68,9 @@ GR-501     | PO-2024-118 | 2024-10-28  | 16                   | 16              
 GR-502     | PO-2024-119 | 2024-10-28  | 1                    | 1                     | yes           | 51200.00        | E-1005
 GR-503     | PO-2024-120 | 2024-10-21  | 8                    | 8                     | yes           | 11880.00        | E-1006
 GR-504     | PO-2024-121 | 2024-10-25  | 20                   | 20                    | yes           | 3400.00         | E-1006
-GR-505     | PO-2024-123 | 2024-10-31  | 1                    | 1                     | yes           | 5000.00         | E-1005`,
+GR-505     | PO-2024-123 | 2024-10-31  | 1                    | 1                     | yes           | 5000.00         | E-1005
+GR-506     | PO-2024-124 | 2024-09-30  | 1                    | 1                     | yes           | 5000.00         | E-1005
+GR-507     | PO-2024-125 | 2024-08-31  | 1                    | 1                     | yes           | 5000.00         | E-1005`,
   },
   invoices: {
     about: "supplier invoice",
@@ -75,14 +81,18 @@ GR-505     | PO-2024-123 | 2024-10-31  | 1                    | 1               
     page: "cursor",
     rows: `
 invoice_id   | vendor_id | vendor_number | po_id       | invoice_date | due_date   | amount   | currency | terms           | status   | approved_by | reason | paid_amount
-INV-2024-440 | V-100     | AC-8801       | PO-2024-118 | 2024-08-02   | 2024-09-01 | 1150.00  | USD      | 2/10 net 30     | paid     | E-1001      | -      | 1150.00
+INV-2024-440 | V-100     | AC-8801       | PO-2024-117 | 2024-08-02   | 2024-09-01 | 1150.00  | USD      | 2/10 net 30     | paid     | E-1001      | -      | 1150.00
 INV-2024-447 | V-100     | AC-9047       | PO-2024-118 | 2024-11-04   | 2024-12-04 | 52340.00 | USD      | 2/10 net 30     | received | -           | -      | 0.00
 INV-2024-448 | V-100     | AC-9048       | PO-2024-119 | 2024-11-04   | 2024-12-04 | 52224.00 | USD      | 2/10 net 30     | received | -           | -      | 0.00
 INV-2024-449 | V-101     | GX-2210       | PO-2024-120 | 2024-10-28   | 2024-12-12 | 11880.00 | USD      | net 45          | received | -           | -      | 0.00
 INV-2024-450 | V-102     | IT-0031       | PO-2024-121 | 2024-10-29   | 2024-11-28 | 3400.00  | USD      | net 30          | received | -           | -      | 0.00
 INV-2024-451 | V-101     | GX-2210       | PO-2024-120 | 2024-11-01   | 2024-12-16 | 11880.00 | USD      | net 45          | received | -           | -      | 0.00
 INV-2024-452 | V-103     | UF-7712       | PO-2024-122 | 2024-11-05   | 2024-11-19 | 7250.00  | USD      | 3/7 net 14      | received | -           | -      | 0.00
-INV-2024-453 | V-103     | UF-7713       | PO-2024-123 | 2024-11-06   | 2024-11-20 | 5150.00  | USD      | 3/7 net 14      | received | -           | -      | 0.00`,
+INV-2024-453 | V-103     | UF-7713       | PO-2024-123 | 2024-11-06   | 2024-11-20 | 5150.00  | USD      | 3/7 net 14      | received | -           | -      | 0.00
+INV-2024-454 | V-101     | GX-2230       | PO-2024-124 | 2024-11-05   | 2024-12-20 | 5000.00  | USD      | net 45          | received | -           | -      | 0.00
+INV-2024-455 | V-103     | UF-7720       | PO-2024-125 | 2024-11-03   | 2024-11-17 | 5000.00  | KWD      | 3/7 net 14      | received | -           | -      | 0.00
+INV-2024-456 | V-103     | UF-7721       | PO-2024-123 | 2024-11-07   | 2024-11-21 | 400.00   | USD      | 3/7 net 14      | received | -           | -      | 0.00
+INV-2024-457 | V-101     | gx 2210       | PO-2024-120 | 2024-11-02   | 2024-12-17 | 11880.00 | USD      | net 45          | received | -           | -      | 0.00`,
   },
   payments: {
     about: "payment to a vendor, scheduled or made",

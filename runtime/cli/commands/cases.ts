@@ -1,10 +1,11 @@
 /** `cleared cases`: what was right and must stay so: list, show, run, add. A case is retired by removing its file and proposing that alone. */
-import { existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, lstatSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { ClearedError, toWire } from "../../errors.ts";
 import { type Case, parseCase } from "../../evidence/case-file.ts";
 import { caseName } from "../../evidence/cases.ts";
 import { CASES } from "../../workspace/layout.ts";
+import { makePlainFolder } from "../../workspace/own-folders.ts";
 import { pickCases } from "../cases-api.ts";
 import { withAnyApi } from "../connect.ts";
 import { findWorkspace } from "../find.ts";
@@ -79,8 +80,8 @@ const VERBS: Record<string, (told: Told) => number | Promise<number>> = {
     const { file, text } = await withAnyApi(dir, (api) => api.caseOfRun({ run: id, why }));
     if (existsSync(join(dir, file)) && read(dir, file) !== text)
       throw new ClearedError("CASE_IMPOSSIBLE", `${file} is there already, with other content. Look at it, or remove it and try again.`);
-    mkdirSync(dirname(join(dir, file)), { recursive: true });
-    writeFileSync(join(dir, file), text);
+    makePlainFolder(dir, dirname(file));
+    if (!existsSync(join(dir, file))) writeFileSync(join(dir, file), text, { flag: "wx" });
     output.result({ file });
     output.line(`${file}: look at it, then \`cleared propose\` or commit it.`);
     return 0;

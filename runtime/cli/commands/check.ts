@@ -21,7 +21,7 @@ export async function run(at: Invocation, [given]: (string | string[] | undefine
   // Where nobody owns the workspace the checks run here: the compiler starts while the rest is read.
   if (!existsSync(socketPath(dir))) warmCompiler();
   const changes = only(await changesOf(dir, staged), [given ?? []].flat(), dir);
-  if (changes.trust) output.note("trust.yaml differs from HEAD: it is not checked here; `cleared start` asks a person to confirm it.");
+  if (changes.trust) output.note("trust.yaml differs from HEAD: it is not checked here; `cleared trust` shows it to a person.");
   for (const path of changes.odd)
     output.note(`${path} is a link, too large or no regular file: it is not checked, and cannot be proposed.`);
   if (staged && changes.files.size === 0) {
@@ -71,7 +71,7 @@ function print(output: Output, { checks, agents, dryRun }: CheckedTree, changed:
   }
   for (const finding of checks.flatMap(({ findings }) => findings)) {
     output.line();
-    output.line(findingText(finding, dir));
+    output.text(findingText(finding, dir));
   }
 }
 

@@ -42,7 +42,7 @@ export async function run(
   await noteStarter(path);
   at.output.result({ dir: path });
   const cd = relative(process.cwd(), path);
-  at.output.line(`${path} is ready: a business of 146 tools, on 2024-11-08. Next:
+  at.output.text(`${path} is ready: a business of 146 tools, on 2024-11-08. Next:
   cd ${quoted(cd === "" ? "." : cd)}
   ./cleared run invoice_reconciliation --input '${INPUT}'   # waits for a manager
   ./cleared queue                                           # the card, with its brief

@@ -1,22 +1,30 @@
 /** `cleared doctor`: each key in force and where it comes from, plugins, tool servers and secrets, the sandbox, outside tools, the repository. */
 import { spawnSync } from "node:child_process";
+import { join } from "node:path";
 import { primitives } from "../../../primitives/index.ts";
 import { formatAt, toWire } from "../../errors.ts";
 import type { Git } from "../../ports.ts";
 import { createRegistry, loadPlugins, pluginName } from "../../registry.ts";
+import { JAIL, TOOLS, wayOfServer } from "../../sandbox/jail.ts";
 import { createSandbox } from "../../sandbox/pool.ts";
+import { tryWalls } from "../../sandbox/spawn.ts";
 import { type Trust, configKeys, configValue, limitsFor } from "../../workspace/config.ts";
 import { createGit } from "../../workspace/git.ts";
+import { assertUntracked } from "../../workspace/git-staged.ts";
 import { createImportFolder } from "../../workspace/import-folder.ts";
-import { CONFIG, IMPORT, TRUST } from "../../workspace/layout.ts";
+import { CONFIG, IMPORT, KEY, STATE, TRUST } from "../../workspace/layout.ts";
+import { userState } from "../../workspace/own-folders.ts";
 import { openSecrets } from "../../workspace/secrets.ts";
 import { createAgents } from "../agents-at-head.ts";
 import { findingsOf } from "../check-source.ts";
 import { findWorkspace } from "../find.ts";
-import { readLocal } from "../local.ts";
+import { holdersHere } from "../identity.ts";
+import { WHY, readLocal } from "../local.ts";
 import type { Invocation } from "../commands.ts";
 import { table } from "../output.ts";
 import { connectSocket } from "../socket.ts";
+
+// What a server that runs as this user can reach is its own choice; trust.yaml and the classes of its tools hold it, nothing else.
 
 type Say = (what: string, value: unknown, from: string, ok?: boolean) => void;
 
@@ -30,7 +38,8 @@ interface Line {
 export async function run(at: Invocation): Promise<number> {
   const { output } = at;
   const dir = findWorkspace(at.dir);
-  const { config, trust } = readLocal(dir);
+  const { config, trust, unconfirmed } = readLocal(dir);
+  await assertUntracked(dir, [STATE]);
   const lines: Line[] = [];
   const say: Say = (what, value, from, ok = true) =>
     void lines.push({ what, value: typeof value === "string" ? value : JSON.stringify(value), from, ok });
@@ -39,6 +48,18 @@ export async function run(at: Invocation): Promise<number> {
     const value = configValue(config.raw, key);
     if (typeof value !== "object" || value === null || Array.isArray(value)) say(key, value, CONFIG);
   }
+  say(
+    TRUST,
+    unconfirmed === null ? "confirmed by a person of this machine" : `${WHY[unconfirmed]}: \`cleared trust\``,
+    userState(),
+    unconfirmed === null,
+  );
+  for (const { person, file } of holdersHere(dir, trust))
+    say(
+      "your key",
+      `${person.name}${file === join(dir, KEY) ? ", inside the workspace: whoever copies it has your key. `cleared trust` moves it" : ""}`,
+      file,
+    );
   const defaults = limitsFor({ ...trust, limits: { agents: {} } }, "");
   for (const [key, value] of Object.entries(limitsFor(trust, "")))
     say(`limits.${key}`, value, value === defaults[key as keyof typeof defaults] ? "default" : TRUST);
@@ -55,7 +76,6 @@ export async function run(at: Invocation): Promise<number> {
       say("plugin", toWire(error).message, TRUST, false);
     }
   }
-  for (const [name, { command, url }] of Object.entries(trust.mcp)) say("tool server", `${name}: ${url ?? command}`, TRUST);
   await lookAtSecrets(dir, trust, say);
   const git = await createGit(dir, { branch: () => config.branch });
   try {
@@ -70,13 +90,7 @@ export async function run(at: Invocation): Promise<number> {
     await git.close();
   }
   say("node", process.version, "the project's own");
-  say(
-    "sandbox jail",
-    process.platform === "linux"
-      ? "child process with Node's permission model, no jail around it"
-      : "child process with Node's permission model; memory is watched by the isolate's limit only",
-    process.platform,
-  );
+  await lookAtWalls(dir, trust, say);
   for (const tool of ["hledger", "ledger"]) {
     const found = spawnSync(tool, ["--version"], { encoding: "utf8", timeout: 5000 });
     say(
@@ -93,6 +107,30 @@ export async function run(at: Invocation): Promise<number> {
   for (const line of table(lines.map((one) => [one.ok ? output.green("ok") : output.red("!!"), one.what, one.value, output.dim(one.from)])))
     output.line(line);
   return lines.every((one) => one.ok) ? 0 : 2;
+}
+
+const GET_BWRAP = "`apt install bubblewrap` (dnf, pacman, zypper and apk know the same name)";
+const ALLOW_IT =
+  "It needs user namespaces: a container must be allowed them from outside; Ubuntu forbids them by kernel.apparmor_restrict_unprivileged_userns, others by user.max_user_namespaces";
+
+/** What stands around scripts and around tool servers that nobody has called trusted, what is missing, and how to get it. */
+async function lookAtWalls(dir: string, trust: Trust, say: Say): Promise<void> {
+  const hold = setInterval(() => undefined, 1000);
+  const walls = await tryWalls().finally(() => clearInterval(hold));
+  for (const [i, { says, failures }] of walls.entries()) {
+    say(i === 0 ? "sandbox" : "sandbox, parsers", `a process with Node's permission model; ${says}`, process.platform);
+    for (const failure of i === 0 ? failures : [])
+      say("sandbox", `did not work: ${failure}${failure.startsWith(JAIL) ? `. ${ALLOW_IT}` : ""}`, process.platform);
+  }
+  if (process.platform !== "linux") say("sandbox", "its memory is watched by the isolate's own limit only", process.platform);
+  else if (TOOLS.bwrap === null) say("bubblewrap", `not installed: ${GET_BWRAP}; scripts run without the second wall`, "/usr/bin");
+  for (const name of process.platform === "linux" ? (["setpriv", "prlimit"] as const) : [])
+    if (TOOLS[name] === null) say(name, "not installed: `apt install util-linux`; the sandbox runs without what it takes away", "/usr/bin");
+  for (const [name, { command, url, plain, trusted }] of Object.entries(trust.mcp)) {
+    const way = command === undefined || trusted ? null : await wayOfServer(dir);
+    const how = way === null ? "" : way.filter === null ? `; untrusted, ${way.says}: it can read .cleared` : `; untrusted, in ${way.says}`;
+    say("tool server", `${name}: ${url ?? plain ?? command}${how}`, TRUST);
+  }
 }
 
 /** Each secret that trust.yaml names: is it stored? */

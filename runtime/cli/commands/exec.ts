@@ -28,7 +28,7 @@ export async function run(at: Invocation, [file]: (string | string[] | undefined
   at.output.result(result);
   if (result.error !== undefined && !at.output.json) at.output.note(formatError(result.error, dir));
   if (result.error === undefined)
-    at.output.line(`${result.status}, ${result.steps} steps${live ? "" : ", dry run"}\n${JSON.stringify(result.result ?? null, null, 2)}`);
+    at.output.text(`${result.status}, ${result.steps} steps${live ? "" : ", dry run"}\n${JSON.stringify(result.result ?? null, null, 2)}`);
   return result.error === undefined ? 0 : EXIT[kindOf(result.error.code)];
 }
 

@@ -35,7 +35,7 @@ export async function run(at: Invocation, [dir]: (string | string[] | undefined)
   });
   await noteStarter(path);
   at.output.result({ dir: path, ...(hooks ? { hook: await hookIn(at, path) } : {}) });
-  at.output.line(`${path} is ready. Next:\n  cd ${quoted(path)} && ./cleared start\n  cp statement.csv import/`);
+  at.output.text(`${path} is ready. Next:\n  cd ${quoted(path)} && ./cleared start\n  cp statement.csv import/`);
   return 0;
 }
 
@@ -44,6 +44,6 @@ async function hookIn({ output }: Invocation, dir: string): Promise<{ file: stri
   const { file, line, status } = await installHook(dir, join(STARTER, "bin", "cleared.js"));
   if (status === "made") output.line(`${file} checks what you commit; once without it: git commit --no-verify`);
   else if (status === "there") output.line(`${file} checks what you commit already.`);
-  else output.line(`Your own hooks are left alone. To check what you commit, add this line to ${file}:\n  ${line} || exit 1`);
+  else output.text(`Your own hooks are left alone. To check what you commit, add this line to ${file}:\n  ${line} || exit 1`);
   return { file, status };
 }

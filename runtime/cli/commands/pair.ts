@@ -2,14 +2,16 @@
 import { withApi } from "../connect.ts";
 import { findWorkspace } from "../find.ts";
 import { holderHere } from "../identity.ts";
-import { readLocal } from "../local.ts";
+import { assertConfirmed, readLocal } from "../local.ts";
 import type { Invocation } from "../commands.ts";
 import { newPairing } from "../sessions.ts";
 
 export async function run(at: Invocation, _: (string | string[] | undefined)[], options: Record<string, unknown>): Promise<number> {
   const { output } = at;
   const dir = findWorkspace(at.dir);
-  const { trust } = readLocal(dir);
+  const local = readLocal(dir);
+  assertConfirmed(local);
+  const { trust } = local;
   const { name: by } = holderHere(dir, trust).person;
   if (options["revoke"] === true) {
     const ended = await withApi(dir, (api) => api.unpair({ by }));

@@ -28,7 +28,7 @@ export async function run({ output, dir: where }: Invocation, [verb, given]: (st
     );
     for (const { process, source, set } of packs) {
       output.line(`${output.bold(process)}  ${set.source}, ${source}`);
-      for (const { id, when, does, description } of inWords(set)) output.line(`  ${id}: ${does} when ${when}\n    ${description}`);
+      for (const { id, when, does, description } of inWords(set)) output.text(`  ${id}: ${does} when ${when}\n    ${description}`);
     }
     return 0;
   }

@@ -1,9 +1,10 @@
 /** `cleared process new NAME --from definition.json`: a new process as files in the work tree, to be edited, checked and proposed. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { processName } from "../../definition.ts";
 import { ClearedError } from "../../errors.ts";
 import { newProcess } from "../../proposals/new-process.ts";
+import { makePlainFolder } from "../../workspace/own-folders.ts";
 import { findWorkspace } from "../find.ts";
 import type { Invocation } from "../commands.ts";
 
@@ -33,7 +34,7 @@ export async function run(
       at: { file: there },
     });
   for (const [path, content] of Object.entries(files)) {
-    mkdirSync(dirname(join(dir, path)), { recursive: true });
+    makePlainFolder(dir, dirname(path));
     writeFileSync(join(dir, path), content, { flag: "wx" });
   }
   output.result({ process: name, files: Object.keys(files) });

@@ -2,16 +2,16 @@
  * `cleared start`: own the workspace. Triggers run, the status page is served, commands are answered over the socket, until Ctrl-C
  * or SIGTERM ends everything once.
  */
-import { createHash } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
+import { spawn } from "node:child_process";
 import { join } from "node:path";
-import { getFact, setFact, unsettledProposals } from "../../engine/cards.ts";
+import { unsettledProposals } from "../../engine/cards.ts";
 import { Database } from "../../engine/database.ts";
 import { openPauses, pauseOf } from "../../engine/pauses.ts";
 import { ClearedError, toWire } from "../../errors.ts";
 import type { RunRecord } from "../../ports.ts";
 import { type Triggers, startTriggers } from "../../triggers/index.ts";
 import { serveWeb } from "../../web/serve.ts";
+import { keepConfirmation, lookAtTrust } from "../../workspace/confirmation.ts";
 import { STORE } from "../../workspace/layout.ts";
 import { tellAlerts } from "../alerts.ts";
 import { createApi } from "../api.ts";
@@ -20,7 +20,6 @@ import { findWorkspace } from "../find.ts";
 import { createFacts } from "../facts.ts";
 import { keepGuarding } from "../guarding.ts";
 import type { Host } from "../host.ts";
-import { pluginFiles, pluginName } from "../../registry.ts";
 import { readLocal } from "../local.ts";
 import { keepChecking } from "../marks.ts";
 import { filePorts, importing, inTurn } from "../file-ports.ts";
@@ -29,15 +28,18 @@ import { hooksOf, keepSending } from "../notices.ts";
 import type { Output } from "../output.ts";
 import { receiptsOf } from "../receipts.ts";
 import { reconcileCards } from "../reconcile.ts";
+import { isPaired, pairingLink } from "../sessions.ts";
 import { serveSocket } from "../socket.ts";
 import { receiptLines, runLine, toCount } from "../text.ts";
 import { keepUp } from "../upkeep.ts";
 import { wakeWaiting } from "../wake.ts";
 
-const CONFIRMED = "trust.yaml";
+const LOOK_MS = 1000;
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
 export async function run(at: Invocation, _: (string | string[] | undefined)[], options: Record<string, unknown>): Promise<number> {
+  // What a person has read once, and not what it says when another process gives the workspace back.
+  if (options["acceptTrust"] === true) keepConfirmation(findWorkspace(at.dir), lookAtTrust(findWorkspace(at.dir)));
   const wanted = { stop: false };
   for (let again = false; ; again = true) {
     try {
@@ -66,7 +68,7 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
   let guarding: ReturnType<typeof keepGuarding> | undefined;
   let upkeep: ReturnType<typeof keepUp> | undefined;
   const opened = await openOwner(dir, {
-    confirm: (database) => confirmTrust(database, dir, options["acceptTrust"] === true),
+    onTrustChanged: (error) => ended.reject(error),
     onError: say,
     onLost: () =>
       ended.reject(new ClearedError("OWNER_FENCED", "Another process has taken this workspace over while this one stood still.")),
@@ -152,10 +154,21 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
     closing.push(() => checking.stop());
     const keeping = (upkeep = keepUp(host, say));
     closing.push(() => keeping.stop());
-    output.result({ dir, url: web.url, pid: process.pid });
+    const looking = setInterval(() => {
+      try {
+        host.assertTrust();
+      } catch {
+        // It has told `ended`.
+      }
+    }, LOOK_MS);
+    closing.push(async () => clearInterval(looking));
+    await tellAlerts(at);
+    const pairing = pairingLink(host, web.url);
+    output.result({ dir, url: web.url, pid: process.pid, ...(pairing === null ? {} : { pair: pairing.link }) });
     output.line(`${output.bold(config.business.name)}  ${web.url}`);
+    if (pairing !== null) output.line(`To decide in a browser as ${pairing.by}, open once within 10 minutes: ${pairing.link}`);
+    if (pairing !== null && options["open"] !== false && !isPaired(host.database, host.trust, host.clock.now())) openLink(pairing.link);
     output.line(`Watching ${dir}; Ctrl-C stops.`);
-    tellAlerts(at);
     return await ended.promise;
   } finally {
     // What cannot be closed because the workspace is another's now is no reason to leave the rest open.
@@ -169,21 +182,23 @@ function isFenced(error: unknown): boolean {
   return error instanceof ClearedError && error.code === "OWNER_FENCED";
 }
 
-/** Plugins are code with all rights of this process: what may be loaded is confirmed by a person, by content. @throws TRUST_CHANGED */
-function confirmTrust(database: Database, dir: string, accept: boolean): void {
-  const { trust, trustText } = readLocal(dir);
-  const digest = createHash("sha256").update(trustText);
-  for (const file of pluginFiles(dir, trust.plugins)) if (existsSync(file)) digest.update(readFileSync(file));
-  const now = digest.digest("hex");
-  const confirmed = getFact(database, CONFIRMED);
-  if (confirmed === now) return;
-  if (!accept && (confirmed !== null || trust.plugins.length > 0)) {
-    throw new ClearedError(
-      "TRUST_CHANGED",
-      `trust.yaml${trust.plugins.length === 0 ? "" : ` or a plugin (${trust.plugins.map(pluginName).join(", ")})`} is not what a person last confirmed here. Read it, then confirm with \`cleared start --accept-trust\`.`,
-    );
-  }
-  setFact(database, CONFIRMED, now);
+/** Opens the link where a person sits at a terminal with a screen; one that cannot be opened is printed anyway. */
+function openLink(link: string): void {
+  if (process.stdout.isTTY !== true) return;
+  const { platform, env } = process;
+  if (platform === "linux" && env["DISPLAY"] === undefined && env["WAYLAND_DISPLAY"] === undefined) return;
+  // Not on the command line where other users could read it from there and be first; on Linux the page is not answered to them.
+  const [command, args, input] =
+    platform === "darwin"
+      ? ["osascript", ["-"], `open location ${JSON.stringify(link)}\n`]
+      : platform === "win32"
+        ? ["rundll32", ["url.dll,FileProtocolHandler", link], ""]
+        : ["xdg-open", [link], ""];
+  const child = spawn(command as string, args as string[], { stdio: ["pipe", "ignore", "ignore"], detached: true });
+  child.on("error", () => undefined);
+  child.stdin.on("error", () => undefined);
+  child.stdin.end(input as string);
+  child.unref();
 }
 
 /** ` (process 1234)` of the owner the store names. */

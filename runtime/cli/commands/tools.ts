@@ -27,7 +27,7 @@ export async function run({ output, dir: where }: Invocation, [verb = "list", gi
     output.line(
       `${failure === null ? output.green("ok") : output.red("failed")}  ${tool}: ${what}${failure === null ? "" : `: ${failure}`}`,
     );
-  for (const { code, at, message } of findings) output.line(formatError({ code, at, message }, dir));
+  for (const { code, at, message } of findings) output.text(formatError({ code, at, message }, dir));
   if (tools.length === 0 && findings.length === 0) output.line("There are no tools in scripts/tools/.");
   else if (verb === "test")
     output.line(

@@ -3,7 +3,7 @@ import { formatAt } from "../../errors.ts";
 import { createGit } from "../../workspace/git.ts";
 import { JOURNAL, MAIN_JOURNAL } from "../../workspace/layout.ts";
 import { changedStatements } from "../../workspace/grown.ts";
-import { verifyIndependent } from "../../workspace/verify-independent.ts";
+import { secondOpinion } from "../../workspace/verify-independent.ts";
 import { verifyBooks } from "../../workspace/verify.ts";
 import { findWorkspace } from "../find.ts";
 import { readLocal } from "../local.ts";
@@ -21,7 +21,8 @@ export async function run(at: Invocation, _: (string | string[] | undefined)[], 
     const books = await verifyBooks(tree, config);
     books.findings.push(...(await changedStatements(dir, tree)), ...(await goneFindings(git, tree)));
     const edited = await git.edited([MAIN_JOURNAL, ...(await tree.list(JOURNAL)).map((one) => one.path)]);
-    const opinions = options["independent"] === true ? await verifyIndependent(dir, books.balances) : [];
+    const asks = options["independent"] === true && books.findings.length === 0;
+    const opinions = asks ? await secondOpinion(tree, books.balances) : [];
     output.result({
       commit: tree.commit,
       entries: books.entries,
@@ -30,7 +31,7 @@ export async function run(at: Invocation, _: (string | string[] | undefined)[], 
       edited,
       independent: opinions,
     });
-    for (const finding of books.findings) output.line(`${formatAt(finding.at)} ${finding.code}\n  ${finding.message}`);
+    for (const finding of books.findings) output.text(`${formatAt(finding.at)} ${finding.code}\n  ${finding.message}`);
     for (const path of edited) output.line(output.yellow(`${path} has uncommitted edits; the books are what ${config.branch} says`));
     if (!books.whole) output.line(output.yellow("No balances are shown: they would lack what cannot be read."));
     const rows = Object.entries(books.whole ? books.balances : {}).map(([account, amounts]) => [
@@ -41,6 +42,7 @@ export async function run(at: Invocation, _: (string | string[] | undefined)[], 
     ]);
     for (const line of table(rows)) output.line(line);
     for (const opinion of opinions) output.line(`${opinion.tool} ${opinion.status}${opinion.message === "" ? "" : `: ${opinion.message}`}`);
+    if (options["independent"] === true && !asks) output.line("hledger and Ledger are asked once our own check finds nothing.");
     const wrong = books.findings.length > 0 || opinions.some((opinion) => opinion.status === "differs" || opinion.status === "refuses");
     output.line(
       wrong

@@ -1,0 +1,113 @@
+/** `cleared trust`: what this workspace's trust.yaml would let run, connect to and decide, in words; a person's yes makes it count here. */
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline/promises";
+import { ClearedError } from "../../errors.ts";
+import { pluginName } from "../../registry.ts";
+import type { Trust } from "../../workspace/config.ts";
+import { type Seen, confirmedTrust, keepConfirmation, lookAtTrust } from "../../workspace/confirmation.ts";
+import { assertUntracked } from "../../workspace/git-staged.ts";
+import { KEY, STATE } from "../../workspace/layout.ts";
+import { keepKey } from "../../workspace/own-folders.ts";
+import { findWorkspace } from "../find.ts";
+import { holdersHere } from "../identity.ts";
+import type { Invocation } from "../commands.ts";
+import { withStore } from "../look.ts";
+import { printable } from "../output.ts";
+
+export async function run(at: Invocation, _: (string | string[] | undefined)[], options: Record<string, unknown>): Promise<number> {
+  const { output } = at;
+  const dir = findWorkspace(at.dir);
+  await assertUntracked(dir, [STATE]);
+  const seen = lookAtTrust(dir);
+  const found = confirmedTrust(dir, seen.text);
+  const before = "trust" in found ? null : found.before;
+  const now = wordsOf(dir, seen);
+  const then = before === null ? null : wordsOf(dir, before);
+  const says = [
+    ...now.map((line) => `${then === null || then.includes(line) ? " " : "+"} ${line}`),
+    ...(then ?? []).filter((line) => !now.includes(line)).map((line) => `- ${line}`),
+  ];
+  for (const line of says) output.line(line.startsWith("+") ? output.green(line) : line.startsWith("-") ? output.red(line) : line);
+  if (now.length === 0) output.line("  It names no code, nobody and nothing outside.");
+  if ("trust" in found) output.line("This is what a person has confirmed here.");
+  else {
+    const brought = before === null ? await unfinishedRuns(dir) : 0;
+    if (brought > 0)
+      output.line(`  The folder brings a run store with ${brought} unfinished ${brought === 1 ? "run" : "runs"}, which would go on here.`);
+    if (options["acceptTrust"] !== true && !(await asks()))
+      throw new ClearedError(
+        "TRUST_CHANGED",
+        "Nothing was confirmed. In a script: `cleared trust --accept-trust`, after a person has read it.",
+        { data: { says: now } },
+      );
+    keepConfirmation(dir, seen);
+    output.line("Confirmed for this folder on this machine. It is asked again when trust.yaml or this code changes.");
+  }
+  const moved = moveKeys(dir, seen.trust);
+  for (const line of moved) output.line(line);
+  output.result({ dir, confirmed: true, says: now, moved });
+  return 0;
+}
+
+/** Older versions kept a person's key inside the workspace, where a copy takes it along. Answers what was moved, in sentences. */
+function moveKeys(dir: string, trust: Trust): string[] {
+  return holdersHere(dir, trust)
+    .filter(({ file }) => file === join(dir, KEY))
+    .map(({ person, key, file }) => {
+      const kept = keepKey(person.key, key);
+      rmSync(file);
+      return `The key of ${printable(person.name)} was in ${KEY} and is in ${kept} now.`;
+    });
+}
+
+const unfinishedRuns = async (dir: string): Promise<number> =>
+  (await withStore(dir, (look) => look.runs({ status: ["queued", "running", "waiting"], limit: 10_000 }))).length;
+
+async function asks(): Promise<boolean> {
+  if (!process.stdin.isTTY) return false;
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return /^y(?:es)?$/i.test((await lines.question("Shall all of this count here? [y/N] ")).trim());
+  } finally {
+    lines.close();
+  }
+}
+
+/** A line for each thing that would count, most dangerous first. Text of the file is untrusted. */
+function wordsOf(dir: string, { trust, code }: Pick<Seen, "trust" | "code">): string[] {
+  const { plugins, mcp, people, approvals, notices, webhooks, addresses, changes } = trust;
+  const mine = holdersHere(dir, trust).map(({ person }) => person);
+  const profiles: [string, Trust["approvals"]["default"]][] = [["every agent", approvals.default], ...Object.entries(approvals.agents)];
+  return [
+    ...plugins.map((one) => `runs plugin ${pluginName(one)}, with all your rights`),
+    ...Object.entries(mcp).map(([name, server]) => {
+      const way =
+        server.command === undefined
+          ? `asks tools at ${server.url ?? server.plain}`
+          : `starts ${[server.command, ...server.args].join(" ")}`;
+      const secrets = [...new Set(JSON.stringify([server.env, server.headers, server.oauth]).match(/secret:[\w-]+/g) ?? [])];
+      const gets =
+        Object.keys(server.env).length + secrets.length === 0 ? "" : `, gives it ${[...Object.keys(server.env), ...secrets].join(", ")}`;
+      return `${way} as tool server ${name}${server.trusted ? ", trusted: what it says of its tools is believed" : ""}${gets}`;
+    }),
+    ...Object.entries(code).map(([path, hash]) => `code ${path} ${hash.slice(0, 16)}`),
+    ...people.map(
+      (one) =>
+        `${one.name} may decide${one.roles.length === 0 ? "" : ` as ${one.roles.join(", ")}`}, by the key ...${one.key.slice(-12)}${mine.includes(one) ? " (yours)" : ""}`,
+    ),
+    ...profiles.flatMap(([agent, mode]) =>
+      mode === "person" ? [] : [`gates of ${agent} up to ${mode.up_to} ${mode.currency} are answered by ${mode.mode}, without a person`],
+    ),
+    ...(changes.approvals > 1 || changes.two_people_for.length > 0 || Object.keys(changes.levels).length > 0
+      ? [`changes of code need: ${JSON.stringify(changes)}`]
+      : []),
+    ...(addresses.loopback ? ["whoever starts a run may name tool servers on this machine"] : []),
+    ...addresses.allow.map((one) => `whoever starts a run may name tool servers at ${one}`),
+    ...(notices.smtp === undefined ? [] : [`sends mail through ${notices.smtp.host}:${notices.smtp.port} from ${notices.smtp.from}`]),
+    ...Object.entries(notices.webhooks).map(([name, { url }]) => `sends notices ${name} to ${url}`),
+    ...Object.keys(webhooks).map((name) => `signed requests to /hooks/${name} start agents`),
+    ...Object.entries(trust.limits.agents).map(([agent, limits]) => `limits of ${agent}: ${JSON.stringify(limits)}`),
+    ...(trust.sandbox.jit ? ["scripts run with a just-in-time compiler"] : []),
+  ].map((line) => printable(line.replaceAll("\n", "\\n")));
+}

@@ -1,0 +1,68 @@
+/**
+ * What a recorded step may still give a run when it goes on. A row of the store proves nothing: a yes is counted again by the signatures that
+ * are kept with it, and what a policy said is judged again from the facts that the script is served with. Asked before anything acts.
+ */
+import type { Change, Json, RunLog, Step, WorkspaceView } from "../ports.ts";
+import { type Gate, type StepContext, callPrimitive } from "../primitive.ts";
+import type { RunState } from "./access.ts";
+import { recount } from "./approval.ts";
+import { canonicalJson } from "./canonical.ts";
+import { mayStandIn, whoMay } from "./process.ts";
+import { detachedLog, quietContext } from "./replay.ts";
+import type { World } from "./run.ts";
+import type { Header } from "../sandbox/header.ts";
+import type { Callable } from "./script.ts";
+
+type Proving = Pick<World, "authority" | "standing" | "people" | "view">;
+
+/** The step with those of its changes that give rights as they are proven now. `state`: the run as it stood before it. */
+export async function provenStep(
+  step: Step,
+  log: RunLog,
+  state: RunState,
+  world: Proving,
+  callable: Callable,
+  header: Header,
+): Promise<Step> {
+  const gives = step.changes.some(({ op }) => op === "decided" || op === "verdict");
+  if (log.run.mode !== "live" || !gives) return step;
+  const changes: Change[] = [];
+  for (const change of step.changes) {
+    const proven =
+      change.op === "decided"
+        ? await decidedAgain(change, step.seq, log, state, world)
+        : change.op === "verdict"
+          ? await judgedAgain(step, log, world, callable, header)
+          : change;
+    if (proven !== null) changes.push(proven);
+    if (proven === null || canonicalJson(proven) !== canonicalJson(change))
+      log.event("log", { level: "warn", message: `What step ${step.seq} says ${saidIn(change)} is not what counts now.` });
+  }
+  return { ...step, changes };
+}
+
+async function decidedAgain(
+  change: Extract<Change, { op: "decided" }>,
+  seq: number,
+  log: RunLog,
+  state: RunState,
+  { authority, standing, people }: Proving,
+): Promise<Change | null> {
+  const question = change.given?.question as unknown as Gate["card"] | undefined;
+  if (question === undefined) return null;
+  const asking = { log, seq, authority, standing: mayStandIn(question, state, log.run) ? standing : null };
+  return recount(asking, change, whoMay(question, state, log.run, people));
+}
+
+async function judgedAgain(step: Step, { run }: RunLog, world: Proving, callable: Callable, header: Header): Promise<Change | null> {
+  const view: WorkspaceView = await world.view(run, detachedLog(run), () => step.at);
+  const ctx: StepContext = quietContext(run, step, view, header.process);
+  try {
+    await callPrimitive(await callable.primitive(step.name), JSON.parse(step.params) as Json, ctx);
+  } catch {
+    return null; // a call that fails has judged nothing
+  }
+  return view.takeChanges().find(({ op }) => op === "verdict") ?? null;
+}
+
+const saidIn = (change: Change): string => (change.op === "decided" ? `${change.by} decided` : "the policy said");

@@ -1,0 +1,84 @@
+/**
+ * Who is at the other end of a connection over the loopback address, as far as the kernel tells: Linux lists each socket with the user whose
+ * it is, and which process holds it. Elsewhere nobody is told apart, and nothing is taken for granted.
+ */
+import { readFileSync, readdirSync, readlinkSync, statSync } from "node:fs";
+import type { Socket } from "node:net";
+
+/** own: a program of this user that is found, and not in a jail. other: of another user but root. */
+export type Peer = "own" | "other" | "unknown";
+
+const known = new WeakMap<Socket, Peer>();
+
+export function peerOf(socket: Socket): Peer {
+  let peer = known.get(socket);
+  if (peer === undefined) known.set(socket, (peer = process.platform === "linux" ? lookUp(socket) : "unknown"));
+  return peer;
+}
+
+function lookUp({ localAddress, localPort, remoteAddress, remotePort }: Socket): Peer {
+  const [here, there] = [rowEnd(localAddress, localPort), rowEnd(remoteAddress, remotePort)];
+  // Ours is closing once they have closed theirs, which is listed as root's then, or not at all.
+  const [ours, theirs] = [find(here, there, "\\w\\w"), find(there, here, "01")];
+  // A kernel that does not list our own end tells nothing about the other one.
+  if (ours === null) return "unknown";
+  if (theirs === null) return "other";
+  if (theirs.uid !== process.getuid?.()) return theirs.uid === 0 ? "unknown" : "other";
+  const holders = holdersOf(theirs.inode);
+  return holders.length > 0 && holders.every(isFree) ? "own" : "unknown";
+}
+
+/** One end of a connection over IPv4, as the tables write it: by machines of either byte order, plain or mapped into IPv6. */
+function rowEnd(address = "", port = 0): string {
+  const hex = (one: number, length: number) => one.toString(16).toUpperCase().padStart(length, "0");
+  const bytes = address.split(".").map((part) => hex(Number(part), 2));
+  return `(?:0000000000000000(?:FFFF0000|0000FFFF))?(?:${bytes.join("")}|${bytes.toReversed().join("")}):${hex(port, 4)}`;
+}
+
+/** The socket with these two ends. `state`: 01 is established. */
+function find(from: string, to: string, state: string): { uid: number; inode: string } | null {
+  const row = new RegExp(`^ *\\d+: ${from} ${to} ${state} \\S+ \\S+ \\S+ +(\\d+) +\\d+ ([1-9]\\d*) `, "m");
+  for (const table of ["/proc/net/tcp", "/proc/net/tcp6"]) {
+    const found = row.exec(readOr(table));
+    if (found !== null) return { uid: Number(found[1]), inode: found[2] ?? "" };
+  }
+  return null;
+}
+
+/** Processes of this user that hold the socket. */
+function holdersOf(inode: string): number[] {
+  const held = `socket:[${inode}]`;
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => {
+      try {
+        if (statSync(`/proc/${pid}`).uid !== process.getuid?.()) return false;
+        return readdirSync(`/proc/${pid}/fd`).some((fd) => linkOf(`/proc/${pid}/fd/${fd}`) === held);
+      } catch {
+        return false; // ended, or not to be looked into
+      }
+    });
+}
+
+/** Not in a jail: what runs in one has our user, and is kept from our key. */
+function isFree(pid: number): boolean {
+  const space = linkOf(`/proc/${pid}/ns/pid`);
+  return space !== null && space === linkOf("/proc/self/ns/pid");
+}
+
+function readOr(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return ""; // not of this kernel, or gone
+  }
+}
+
+function linkOf(path: string): string | null {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return null; // closed meanwhile, or not to be looked into
+  }
+}

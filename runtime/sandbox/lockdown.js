@@ -1,0 +1,31 @@
+/**
+ * What a child gives up once it has loaded. A script that broke out of its isolate stands in this process's own context: there is no
+ * `process` there (no signals, no inspector, no setuid, no modules), no timer, no network, and no way to make code from text or to change
+ * a flag. Plain JavaScript for the jitless child. Called once, before anything untrusted is read.
+ */
+
+/** Flags of Node and V8 that say the same to them. */
+export const LOCKED = ["--disallow-code-generation-from-strings", "--disable-sigusr1"];
+
+/**
+ * Answers what is still needed and can be had no more.
+ * @returns {{ exit(): never, gc(): void, cpuUsage(): { user: number, system: number } }}
+ */
+export function lockDown() {
+  const own = /** @type {any} */ (process);
+  const { reallyExit, permission, threadCpuUsage } = own;
+  const v8 = own.getBuiltinModule("node:v8");
+  const { runInNewContext } = own.getBuiltinModule("node:vm");
+  // The flag is on only for this one context: in the script's contexts `gc` could not be deleted.
+  v8.setFlagsFromString("--expose-gc");
+  const gc = runInNewContext("gc");
+  v8.setFlagsFromString("--no-expose-gc");
+  const kept = new Set(["Buffer", ...runInNewContext("Object.getOwnPropertyNames(globalThis)")]);
+  kept.delete("console");
+  permission?.drop?.("fs.read");
+  permission?.drop?.("addon");
+  for (const name of Object.getOwnPropertyNames(process)) Reflect.deleteProperty(process, name);
+  Object.setPrototypeOf(process, null);
+  for (const name of Object.getOwnPropertyNames(globalThis)) if (!kept.has(name)) Reflect.deleteProperty(globalThis, name);
+  return { exit: () => reallyExit(0), gc, cpuUsage: () => threadCpuUsage() };
+}

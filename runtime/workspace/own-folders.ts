@@ -1,0 +1,146 @@
+/**
+ * Folders whose content is believed because nobody but this user can write it: the user's state folder outside of every workspace (keys and
+ * confirmations, which do not travel with a workspace), and `.cleared` inside of one. A folder that is a link, belongs to somebody else or is
+ * open to them is refused by its path. Also: folders of a workspace through which nothing may leave it.
+ */
+import { createHash } from "node:crypto";
+import { chmodSync, lstatSync, mkdirSync, readFileSync, readdirSync, realpathSync, renameSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { isAbsolute, join, sep } from "node:path";
+import { ClearedError } from "../errors.ts";
+import { STATE } from "./layout.ts";
+
+const WINDOWS = process.platform === "win32";
+
+const unsafe = (path: string, why: string, todo: string): ClearedError =>
+  new ClearedError("FOLDER_UNSAFE", `${path} ${why}, so what lies there cannot be believed. ${todo}`);
+
+/** A folder that is this user's and closed to everybody else; null when there is none. @throws FOLDER_UNSAFE */
+export function ownFolder(path: string): string | null {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found === undefined) return null;
+  if (!found.isDirectory()) throw unsafe(path, "is a link or a file", "Remove it; a folder is made in its place.");
+  if (WINDOWS) return path;
+  if (found.uid !== process.getuid?.()) throw unsafe(path, `belongs to the user with the id ${found.uid}`, "That user must remove it.");
+  if ((found.mode & 0o077) !== 0)
+    throw unsafe(path, "is open to other users of this machine", `Look into it, then close it: chmod 700 ${path}`);
+  return path;
+}
+
+/** The same, made if it is missing. @throws FOLDER_UNSAFE */
+export function makeOwnFolder(path: string): string {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code !== "EEXIST")
+      throw new ClearedError("FOLDER_UNSAFE", `${path} cannot be made (${code}). Set XDG_STATE_HOME to a folder that is yours.`, { cause });
+  }
+  return ownFolder(path) ?? path;
+}
+
+/** Where a user keeps what belongs to no workspace: $XDG_STATE_HOME/cleared, by default ~/.local/state/cleared. */
+export function userState(): string {
+  const given = process.env["XDG_STATE_HOME"] ?? "";
+  // A relative path there is to be ignored (XDG Base Directory Specification).
+  if (isAbsolute(given)) return join(given, "cleared");
+  const local = process.env["LOCALAPPDATA"] ?? "";
+  return WINDOWS && isAbsolute(local) ? join(local, "cleared") : join(homedir(), ".local", "state", "cleared");
+}
+
+/** The file of a person's private key, by its public half: whichever workspace names it, here the key is one. */
+export function keyFile(publicHalf: string): string {
+  return join(userState(), "keys", `${createHash("sha256").update(publicHalf).digest("hex").slice(0, 32)}.pem`);
+}
+
+/** Keeps a private key, PEM. @throws FOLDER_UNSAFE */
+export function keepKey(publicHalf: string, key: string): string {
+  makeOwnFolder(userState());
+  makeOwnFolder(join(userState(), "keys"));
+  const file = keyFile(publicHalf);
+  writePrivate(file, key);
+  return file;
+}
+
+/** True for a path inside the folder, or the folder itself; both exist. */
+export function isInside(path: string, folder: string): boolean {
+  return `${realpathSync(path)}${sep}`.startsWith(`${realpathSync(folder)}${sep}`);
+}
+
+/** A file that only this user may read, written whole or not at all. */
+export function writePrivate(path: string, text: string): void {
+  const aside = `${path}.${process.pid}`;
+  writeFileSync(aside, text, { mode: 0o600, flush: true });
+  renameSync(aside, path);
+}
+
+/** Null when there is no such file. */
+export function readIfThere(path: string): string | null {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw error;
+  }
+}
+
+/**
+ * Refuses a `.cleared` that leads elsewhere: it may have come with an archive, and what is written into it would be written to where its
+ * links point. One that unpacking left open is closed. @throws FOLDER_UNSAFE
+ */
+export function assertWorkspaceState(dir: string): void {
+  const path = join(dir, STATE).slice(0, -1);
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found === undefined) return;
+  if (found.isDirectory() && found.uid === process.getuid?.() && (found.mode & 0o077) !== 0) chmodSync(path, 0o700);
+  ownFolder(path);
+  const link = linkBelow(path);
+  if (link !== null) throw unsafe(link, "is a link", "Remove it: Cleared makes none there.");
+}
+
+function linkBelow(folder: string): string | null {
+  for (const entry of entriesOf(folder)) {
+    if (entry.isSymbolicLink()) return join(folder, entry.name);
+    const below = entry.isDirectory() ? linkBelow(join(folder, entry.name)) : null;
+    if (below !== null) return below;
+  }
+  return null;
+}
+
+function entriesOf(folder: string) {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch (error) {
+    // Another process of ours has just removed it.
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  }
+}
+
+/**
+ * The path of a folder of the workspace, such as `import/processed/`, whose parts are folders and no links: through a link files would be
+ * taken from, or put into, places outside of the workspace. A part that is missing is none. @throws FILE_INVALID
+ */
+export function plainFolder(dir: string, folder: string): string {
+  let at = dir;
+  for (const part of folder.split("/").filter((one) => one !== "")) {
+    at = join(at, part);
+    const found = lstatSync(at, { throwIfNoEntry: false });
+    if (found !== undefined && !found.isDirectory())
+      throw new ClearedError(
+        "FILE_INVALID",
+        `${at} is ${found.isSymbolicLink() ? "a link" : "a file"}; it must be a folder of the workspace.`,
+        {
+          at: { file: folder },
+        },
+      );
+  }
+  return at;
+}
+
+/** The same, made if it is missing. @throws FILE_INVALID */
+export function makePlainFolder(dir: string, folder: string): string {
+  const path = plainFolder(dir, folder);
+  mkdirSync(path, { recursive: true });
+  return path;
+}

@@ -1,0 +1,67 @@
+/** Each process whose calls a person changed before the yes: what is told afterwards - answer, notices, documents - is what was approved. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Json } from "../../runtime/ports.ts";
+import { answer, type Business, business, finish, gateOf, run } from "./harness.ts";
+
+let at: Business;
+beforeAll(async () => {
+  at = await business();
+});
+afterAll(finish);
+
+/** Agent, input, what is changed from what to what, and what the answer says then. */
+const EDITED: [string, Json, Record<string, [string, string]>, object][] = [
+  [
+    "invoice_reconciliation",
+    { invoice_id: "INV-2024-447" },
+    { "calls.1.params.amount": ["51293.20", "51000.00"], "calls.1.params.pay_date": ["2024-11-14", "2024-11-12"] },
+    { pays: { amount: "51000.00", pay_date: "2024-11-12" } },
+  ],
+  [
+    "expense_approval",
+    { expense_id: "EXP-703" },
+    { "calls.0.params.approved_amount": ["2150.00", "2000.00"], "calls.1.params.amount": ["2150.00", "2000.00"] },
+    { amount: "2000.00", budget_left: "56650.00" },
+  ],
+  ["procurement", { requisition_id: "REQ-31" }, { "calls.0.params.amount": ["4498.25", "4400.00"] }, { amount: "4400.00", budget_left: "37200.00" }],
+  ["order_management", { order_id: "ORD-5592" }, { "calls.2.params.amount": ["152.75", "150.00"] }, { total: "150.00" }],
+  ["sla_breach", { contract_id: "CTR-441", period: "2024-09" }, { "calls.0.params.amount": ["1260.00", "1200.00"] }, { credit: "1200.00" }],
+  [
+    "dispute_resolution",
+    { dispute_id: "D-411" },
+    { "calls.0.params.amount": ["credited: 736.83", "700.00"], "calls.1.params.decided_credit": [": 736.83 of 736.83 on", "700.00"] },
+    { amount: "700.00" },
+  ],
+  [
+    "subscription_migration",
+    { subscription_id: "SUB-78", plan_id: "BASIC" },
+    { "calls.1.params.amount": ["398.78", "390.00"] },
+    { billing: { net: "-390.00" } },
+  ],
+  ["compliance_audit", { audit_id: "AUD-24" }, { "calls.5.params.score": ["50", "55"] }, { score: "55" }],
+  [
+    "general",
+    { task: "close the ticket about Contoso", tool: "erp/close_ticket", params: { ticket_id: "T-1003", resolution: "withdrawn" } },
+    { "calls.0.params.ticket_id": ["T-1003", "T-1001"] },
+    { key_entity: "T-1001" },
+  ],
+];
+
+test.each(EDITED)("%s tells what was approved, not what was planned", async (agent, input, changed, told) => {
+  const sets = Object.fromEntries(Object.entries(changed).map(([path, [, to]]) => [path, to]));
+  let end = await run(at, agent, input);
+  let edited = -1;
+  for (let gate = 0; end.status === "waiting" && gate < 10; gate++) {
+    const edits = gateOf(at, end).calls.length > 0 && edited < 0;
+    if (edits) edited = (await at.host.engine.steps(end.id)).length;
+    end = await answer(at, end, "approved", gate % 2 === 0 ? "Mo" : "Lee", edits ? sets : {});
+  }
+  expect([end.error?.message ?? null, end.outcome]).toEqual([null, "completed"]);
+  expect(end.result).toMatchObject(told);
+  const after = (await at.host.engine.steps(end.id)).slice(edited + 1).filter((step) => step.effect !== "read" && step.effect !== "pure");
+  const words = `${JSON.stringify(after.map((step) => [step.name, step.params]))} ${(end.result as { summary: string }).summary}`;
+  for (const [from, to] of Object.values(changed)) {
+    expect(words).toContain(to);
+    if (from.length > 2) expect(words).not.toContain(from);
+  }
+});

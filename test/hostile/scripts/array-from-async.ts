@@ -1,0 +1,4 @@
+/*
+expect: {status: done, result: "undefined"}
+*/
+typeof Array.fromAsync

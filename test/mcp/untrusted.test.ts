@@ -1,0 +1,55 @@
+/** What a tool server that nobody has called trusted finds of this machine, tried from inside. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { whyNoJail } from "../../tools/system-tools.ts";
+import { folder, hostile, run } from "./pool.ts";
+
+const CLASSES = ", tools: {get_invoice: {class: read}, pay_invoice: {class: mutate}}";
+const noJail = whyNoJail();
+
+describe("in the jail", () => {
+  beforeEach(({ skip }) => skip(noJail !== null, noJail ?? ""));
+  afterEach(() => void vi.unstubAllEnvs());
+  const probed = async (trusted: boolean) => {
+    const bad = hostile("probe", CLASSES, 10_000, { trusted });
+    const state = folder();
+    vi.stubEnv("XDG_STATE_HOME", state);
+    mkdirSync(join(state, "cleared"));
+    writeFileSync(join(state, "cleared/key.pem"), "private");
+    mkdirSync(join(bad.dir, ".cleared"));
+    mkdirSync(join(bad.dir, ".git/hooks"), { recursive: true });
+    writeFileSync(join(bad.dir, ".cleared/approver.key"), "private");
+    writeFileSync(join(bad.dir, "trust.yaml"), "plugins: []\n");
+    const given = { dir: bad.dir, pid: process.pid, secret: join(state, "cleared/key.pem") };
+    const told = (await run(bad.trust, bad).call("bad/get_invoice", given)).result as Record<string, unknown>;
+    return { told, dir: bad.dir };
+  };
+
+  test("an untrusted server finds no state, no keys, no sockets and no other process, and cannot write what others act on", async () => {
+    const { told, dir } = await probed(false);
+    expect(told).toMatchObject({
+      state: "",
+      key: "ENOENT",
+      own: "ENOENT",
+      hook: "EROFS",
+      trust: "EROFS",
+      file: "done",
+      bus: "",
+      signal: "ESRCH",
+      parent: "ENOENT",
+      capabilities: "0000000000000000",
+      bounding: "0000000000000000",
+      no_new_privs: "1",
+      seccomp: "2",
+    });
+    expect(readFileSync(join(dir, "trust.yaml"), "utf8")).toBe("plugins: []\n");
+    expect(existsSync(join(dir, ".git/hooks/pre-commit"))).toBe(false);
+    expect(readFileSync(join(dir, "mine.txt"), "utf8")).toBe("mine");
+  });
+
+  test("a trusted one is its user's own program", async () => {
+    const { told } = await probed(true);
+    expect(told).toMatchObject({ state: "approver.key", key: "private", own: "private", hook: "done", trust: "done", signal: true });
+  });
+});

@@ -1,0 +1,149 @@
+/** Nothing of trust.yaml counts before a person of this machine has confirmed it, and what they have confirmed travels nowhere. */
+import { chmodSync, cpSync, lchownSync, mkdirSync, renameSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { afterAll, afterEach, expect, it } from "vitest";
+import { decideCard, signAs, asked } from "../../runtime/cli/decide.ts";
+import { readLocal } from "../../runtime/cli/local.ts";
+import { openHost } from "../../runtime/cli/host.ts";
+import { createDiskCache } from "../../runtime/sandbox/disk-cache.ts";
+import { CACHE } from "../../runtime/workspace/layout.ts";
+import { userState } from "../../runtime/workspace/own-folders.ts";
+import { confirm } from "../confirm.ts";
+import { type Workspace, close, closeAll, copyOf, host, openCard, removeAll, run, workspace } from "../engine/harness.ts";
+
+afterEach(closeAll);
+afterAll(removeAll);
+
+const standing = (one: Workspace) => readLocal(one.dir).unconfirmed;
+const plugins = (one: Workspace) => readLocal(one.dir).trust.plugins;
+
+it("a new workspace counts where it was made; a copy, a clone and another folder at its place do not", async () => {
+  const one = await workspace();
+  confirm(one.dir);
+  expect(standing(one)).toBeNull();
+  expect(plugins(one)).toEqual(["plugins/bank.ts"]);
+
+  const copy = copyOf(one);
+  expect(readLocal(copy.dir)).toMatchObject({ unconfirmed: "never", trust: { plugins: [], mcp: {}, people: [], webhooks: {} } });
+  confirm(copy.dir);
+  expect(standing(copy)).toBeNull();
+
+  // The same text and the same path, but not the folder that was confirmed.
+  const aside = `${one.dir}-aside`;
+  renameSync(one.dir, aside);
+  cpSync(aside, one.dir, { recursive: true, filter: (path) => !path.includes("/.cleared") });
+  expect(standing(one)).toBe("never");
+  rmSync(aside, { recursive: true });
+});
+
+it("a store that travels brings no confirmation along", async () => {
+  const one = await workspace();
+  const opened = await host(one);
+  opened.database.write(() => opened.database.run("INSERT OR REPLACE INTO facts VALUES ('trust.yaml', 'confirmed')"));
+  await close(opened);
+  const copy = copyOf(one);
+  await expect(openHost(copy.dir, { mode: "owner" })).rejects.toMatchObject({
+    code: "TRUST_CHANGED",
+    message: expect.stringContaining("`cleared trust`"),
+  });
+  const looking = await openHost(copy.dir, { mode: "look" });
+  expect(looking.trust).toMatchObject({ plugins: [], mcp: {}, people: [] });
+  await looking.close();
+});
+
+const CHANGES: [string, (one: Workspace) => void][] = [
+  ["its text", (one) => one.write("trust.yaml", `${one.read("trust.yaml")}# more\n`)],
+  ["a plugin", (one) => one.write("plugins/bank.ts", `${one.read("plugins/bank.ts")}\n`)],
+  ["a file beside a plugin", (one) => one.write("plugins/help.ts", "export {};\n")],
+  ["a file below a plugin", (one) => one.write("plugins/lib/help.js", "export {};\n")],
+  ["a plugin that is gone", (one) => rmSync(join(one.dir, "plugins/bank.ts"))],
+  ["the id of the folder", (one) => one.write(".cleared/id", "another")],
+  ["the program of a tool server", (one) => one.write("servers/erp.py", "print(2)\n")],
+  ["a file that this program imports", (one) => one.write("servers/lib/more.py", "print(2)\n")],
+];
+
+it.for(CHANGES)("it is asked again when %s changes", async ([, change]) => {
+  const one = await workspace({ "servers/erp.py": "print(1)\n", "servers/lib/more.py": "print(1)\n", "servers/data.json": "{}" });
+  one.write(
+    "trust.yaml",
+    one.read("trust.yaml").replace(/^mcp: \{\}.*\n(?: {2}#.*\n)*/m, "mcp: {erp: {command: python3, args: [--flag, servers/erp.py]}}\n"),
+  );
+  confirm(one.dir);
+  // What a server writes beside itself is no code.
+  one.write("servers/data.json", "{ }");
+  one.write("agents/new.ts", "1");
+  expect(standing(one)).toBeNull();
+  change(one);
+  expect(standing(one)).not.toBeNull();
+  expect(plugins(one)).toEqual([]);
+  await expect(openHost(one.dir, { mode: "owner" })).rejects.toMatchObject({ code: "TRUST_CHANGED" });
+});
+
+it("trust.yaml is read from the file, whatever a cache says", async () => {
+  const one = await workspace();
+  const forged = JSON.stringify({ people: [{ name: "Mallory", key: `MCowBQYDK2VwAyEA${"A".repeat(43)}=` }], plugins: [] });
+  const cache = createDiskCache(join(one.dir, CACHE));
+  cache.put(forged, "yaml", one.read("trust.yaml"));
+  confirm(one.dir);
+  cache.put(forged, "yaml", one.read("trust.yaml"));
+  expect(readLocal(one.dir).trust.people.map(({ name }) => name)).toEqual(["Pat"]);
+});
+
+it("a plugin loads no other code of the workspace than what was confirmed with it", async () => {
+  const one = await workspace();
+  for (const [imports, code] of [
+    ['import { x } from "../agents/x.ts";', "PLUGIN_INVALID"],
+    ['import { createRequire } from "node:module"; const { x } = createRequire(import.meta.url)("../agents/x.ts");', "PLUGIN_INVALID"],
+    ['import { x } from "./near.ts";', null],
+  ] as const) {
+    const name = `plugins/p${Math.random().toString(36).slice(2)}`;
+    one.write("agents/x.ts", "export const x = 1;\n");
+    one.write(`${name}/near.ts`, 'import data from "./data.json" with { type: "json" };\nexport const x = data.x;\n');
+    one.write(`${name}/data.json`, '{"x":1}');
+    one.write(
+      `${name}/index.ts`,
+      `${imports}\nimport { definePrimitive, z } from "cleared";\nexport const near_x = definePrimitive({ name: "near_x", effect: "read", access: "read", summary: "X.", params: z.object({}), returns: z.number(), errors: [], example: "near_x()", run: () => x });\n`,
+    );
+    one.write("trust.yaml", one.read("trust.yaml").replace(/^plugins: .*$/m, `plugins: [${name}/index.ts]`));
+    if (code === null) await close(await host(one));
+    else await expect(host(one), imports).rejects.toMatchObject({ code, message: expect.stringContaining("agents/x.ts") });
+  }
+});
+
+it("an owner whose trust.yaml changes decides and acts no more", async () => {
+  const one = await workspace();
+  let told = "";
+  const opened = await host(one, { onTrustChanged: ({ code }) => void (told = code) });
+  const waiting = await run(opened, "pay", { to: "ACME", amount: "5.00" });
+  const card = openCard(opened, waiting.id);
+  const yes = signAs(one.dir, opened.trust, { ...asked(card), decision: "approved", at: 1 });
+  one.write("trust.yaml", one.read("trust.yaml").replace(/^people:[\s\S]*?(?=^\S*#|^approvals)/m, "people: []\n"));
+  await expect(decideCard(opened, yes)).rejects.toMatchObject({ code: "TRUST_CHANGED" });
+  expect(told).toBe("TRUST_CHANGED");
+  expect(opened.cards.get(card.id)?.decision).toBeNull();
+  expect(one.bank()).toEqual([]);
+});
+
+it("a state folder that others could write, or that the workspace brings, is refused", async () => {
+  const one = await workspace();
+  const home = process.env["XDG_STATE_HOME"];
+  try {
+    process.env["XDG_STATE_HOME"] = join(one.dir, ".state");
+    expect(() => confirm(one.dir)).toThrow(/lies inside the workspace/);
+    const other = join(dirname(one.dir), "other-state");
+    process.env["XDG_STATE_HOME"] = other;
+    mkdirSync(userState(), { recursive: true, mode: 0o777 });
+    chmodSync(userState(), 0o777);
+    expect(() => readLocal(one.dir)).toThrow(/is open to other users/);
+    chmodSync(userState(), 0o700);
+    confirm(one.dir);
+    expect(standing(one)).toBeNull();
+    if (process.getuid?.() === 0) {
+      lchownSync(userState(), 65534, 65534);
+      expect(() => readLocal(one.dir)).toThrow(/belongs to the user with the id 65534/);
+    }
+    rmSync(other, { recursive: true });
+  } finally {
+    process.env["XDG_STATE_HOME"] = home;
+  }
+});

@@ -1,0 +1,372 @@
+/**
+ * A store or a ref that somebody else has written: a forged row in each table, a forged ref of a proposal. Whatever it says, nothing acts
+ * outside and nothing is applied without the yes of a person that is counted by its signature, for exactly what was asked.
+ * Size: one forgery after the other over the same helpers.
+ */
+import { generateKeyPairSync } from "node:crypto";
+import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { asked, decideCard, signAs } from "../../runtime/cli/decide.ts";
+import type { Host } from "../../runtime/cli/host.ts";
+import { signDecision } from "../../runtime/engine/signature.ts";
+import type { Card, Decision, RunRecord } from "../../runtime/ports.ts";
+import { settleApproved } from "../../runtime/proposals/apply.ts";
+import { rememberApproval, rememberReport } from "../../runtime/proposals/deciding.ts";
+import { createProposals } from "../../runtime/proposals/store.ts";
+import { type Workspace, close, closeAll, host, openCard, removeAll, run, withStore, workspace } from "../engine/harness.ts";
+import { failure, ready, reportOn, says, script } from "../proposals/ready.ts";
+
+afterEach(closeAll);
+afterAll(removeAll);
+
+const PAY = `/*
+name: Payer
+uses: [approval, bank]
+*/
+const answer = approval_wait({ title: "Pay ACME?", calls: [{ tool: "bank_pay", params: { to: "ACME", amount: "120.00" } }] });
+answer.decision === "rejected" ? "no" : bank_pay({ to: "ACME", amount: "120.00" });
+`;
+const PROCESS = `/*
+name: Grant
+process: grant
+uses: [fsm, policy, approval, bank, config]
+states: [ASSESS, POLICY_CHECK, APPROVAL_GATE?, MUTATE]
+*/
+fsm_enter("ASSESS");
+const amount = config_get("settings.due");
+fsm_enter("POLICY_CHECK");
+policy_evaluate({ facts: { amount } });
+fsm_enter("MUTATE");
+bank_pay({ to: "ACME", amount });
+`;
+const PACK = `process: grant
+source: template
+facts: { amount: money }
+rules:
+  - { id: OVER, when: "amount > 100", action: require_approval, level: manager, description: more than the limit }
+`;
+
+/** A run that waits at its gate; its owner is gone. */
+async function waiting(
+  files: Record<string, string> = {},
+): Promise<{ one: Workspace; id: string; card: Card; yes: Decision; trust: Host["trust"] }> {
+  const one = await workspace({ "agents/payer.ts": PAY, ...files });
+  const opened = await host(one);
+  const { id } = await run(opened, "payer");
+  const card = openCard(opened, id);
+  const yes = signAs(one.dir, opened.trust, { ...asked(card), decision: "approved", at: opened.clock.now() });
+  const { trust } = opened;
+  await close(opened);
+  return { one, id, card, yes, trust };
+}
+
+/** The question as the gate's name holds it. */
+function questionOf({ id: _, key: _k, at: _a, decision: _d, run: _r, gate: _g, expires: _e, ...question }: Card): object {
+  return question;
+}
+
+const CALLS = [{ tool: "bank_pay", params: { to: "ACME", amount: "120.00" } }];
+
+function forgeStep(
+  one: Workspace,
+  id: string,
+  seq: number,
+  row: { name: string; effect?: string; params: object; state?: string; result?: unknown; changes: object[] },
+) {
+  withStore(one.dir, (db) => {
+    const { rid } = db.prepare("SELECT rid FROM runs WHERE id = ?").get(id) as { rid: number };
+    db.prepare("DELETE FROM steps WHERE rid = ? AND seq = ?").run(rid, seq);
+    db.prepare(
+      "INSERT INTO steps (name, effect, params, state, result, changes, at, attempts, rid, seq, event) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+    ).run(
+      row.name,
+      row.effect ?? "control",
+      JSON.stringify(row.params),
+      row.state ?? "ok",
+      JSON.stringify(row.result ?? null),
+      JSON.stringify(row.changes),
+      Date.now(),
+      1,
+      rid,
+      seq,
+      500 + seq,
+    );
+    db.prepare("UPDATE runs SET status = 'queued', reason = NULL, waits_for = NULL WHERE rid = ?").run(rid);
+  });
+}
+
+async function goesOn(one: Workspace, id: string): Promise<RunRecord> {
+  const opened = await host(one);
+  return opened.engine.result(id, { timeoutMs: 15_000 });
+}
+
+const gateStep = (changes: object[]) => ({
+  name: "approval_wait",
+  params: { title: "Pay ACME?", calls: CALLS },
+  result: { decision: "approved", by: "Pat", calls: CALLS },
+  changes,
+});
+
+describe("a forged step", () => {
+  type Forge = (at: { card: Card; yes: Decision; id: string; one: Workspace }) => Promise<object> | object;
+  const decided = { op: "decided", decision: "approved", by: "Pat", calls: CALLS };
+  const mallory = generateKeyPairSync("ed25519");
+  const FORGED: [string, Forge][] = [
+    ["that says so", () => decided],
+    [
+      "with no signature",
+      ({ card, yes: { signature: _, ...yes } }) => ({ ...decided, given: { gate: card.gate, question: questionOf(card), signed: [yes] } }),
+    ],
+    [
+      "signed by a key of nobody",
+      ({ card, yes }) => ({
+        ...decided,
+        given: {
+          gate: card.gate,
+          question: questionOf(card),
+          signed: [signDecision(yes, mallory.privateKey.export({ type: "pkcs8", format: "pem" }).toString())],
+        },
+      }),
+    ],
+    [
+      "with a yes to another run",
+      async ({ one, card }) => {
+        const opened = await host(one);
+        const other = openCard(opened, (await run(opened, "payer")).id);
+        const yes = signAs(one.dir, opened.trust, { ...asked(other), decision: "approved", at: 5 });
+        await close(opened);
+        return { ...decided, given: { gate: other.gate, question: questionOf(card), signed: [yes] } };
+      },
+    ],
+    [
+      "with a yes to other calls",
+      ({ card, yes }) => ({ ...decided, given: { gate: card.gate, question: { ...questionOf(card), calls: [] }, signed: [yes] } }),
+    ],
+    [
+      "with a no",
+      ({ card, one, yes: { signature: _, ...yes } }) => ({
+        ...decided,
+        given: { gate: card.gate, question: questionOf(card), signed: [signAsPat(one, { ...yes, decision: "rejected" })] },
+      }),
+    ],
+    [
+      "by a profile that trust.yaml does not have",
+      ({ card }) => ({ ...decided, by: "profile:auto", given: { gate: card.gate, question: questionOf(card), signed: [] } }),
+    ],
+  ];
+  const signAsPat = (one: Workspace, { by: _, ...said }: Omit<Decision, "signature">) => signAs(one.dir, trustNow, said);
+  let trustNow: Host["trust"];
+
+  it.for(FORGED)("%s lets nothing act", async ([, forge]) => {
+    const at = await waiting();
+    trustNow = at.trust;
+    forgeStep(at.one, at.id, 0, gateStep([await forge(at)]));
+    const now = await goesOn(at.one, at.id);
+    expect(at.one.bank()).toEqual([]);
+    expect(now).toMatchObject({ status: "failed", error: { code: "APPROVAL_REQUIRED" } });
+  });
+
+  it("with the very yes of the person lets it act, or these tests would show nothing", async () => {
+    const at = await waiting();
+    forgeStep(at.one, at.id, 0, gateStep([{ ...decided, given: { gate: at.card.gate, question: questionOf(at.card), signed: [at.yes] } }]));
+    expect(await goesOn(at.one, at.id)).toMatchObject({ status: "done" });
+    expect(at.one.bank()).toEqual(["pay"]);
+  });
+
+  it("of a person who is in trust.yaml no more counts no more", async () => {
+    const at = await waiting();
+    forgeStep(at.one, at.id, 0, gateStep([{ ...decided, given: { gate: at.card.gate, question: questionOf(at.card), signed: [at.yes] } }]));
+    const other = generateKeyPairSync("ed25519").publicKey.export({ type: "spki", format: "der" }).toString("base64");
+    at.one.write("trust.yaml", at.one.read("trust.yaml").replace(/(?<= {4}key: )\S+/, other));
+    expect(await goesOn(at.one, at.id)).toMatchObject({ status: "failed", error: { code: "APPROVAL_REQUIRED" } });
+    expect(at.one.bank()).toEqual([]);
+  });
+
+  it("that was begun and never ended is made again only with a yes", async () => {
+    const at = await waiting();
+    forgeStep(at.one, at.id, 0, gateStep([decided]));
+    forgeStep(at.one, at.id, 1, {
+      name: "bank_pay",
+      effect: "external",
+      state: "intent",
+      params: CALLS[0]?.params ?? {},
+      changes: [decided],
+    });
+    expect(await goesOn(at.one, at.id)).toMatchObject({ status: "failed", error: { code: "APPROVAL_REQUIRED" } });
+    expect(at.one.bank()).toEqual([]);
+  });
+
+  it("of two yeses, one of them forged, is one", async () => {
+    const at = await waiting({ "policies/grant.yaml": PACK, "agents/grant.ts": PROCESS });
+    // The gate of a process asks for whom its verdict names; a level that nobody here has is met by no signature.
+    forgeStep(
+      at.one,
+      at.id,
+      0,
+      gateStep([
+        {
+          ...decided,
+          by: "Pat, Sam",
+          people: [
+            { by: "Pat", at: 1 },
+            { by: "Sam", at: 2 },
+          ],
+          given: { gate: at.card.gate, question: { ...questionOf(at.card), level: "board" }, signed: [at.yes] },
+        },
+      ]),
+    );
+    expect(await goesOn(at.one, at.id)).toMatchObject({ status: "failed" });
+    expect(at.one.bank()).toEqual([]);
+  });
+
+  it("of what a policy said is judged again", async () => {
+    const one = await workspace({ "policies/grant.yaml": PACK, "agents/grant.ts": PROCESS });
+    one.commit({ "config.yaml": `${one.read("config.yaml").replace(/^settings:.*$/m, "")}\nsettings: {due: "900.00"}\n` });
+    const opened = await host(one);
+    const { id } = await run(opened, "grant");
+    const [, , , judged] = await opened.engine.steps(id);
+    const verdict = judged?.changes.find((change) => change.op === "verdict")?.verdict;
+    expect(verdict).toMatchObject({ verdict: "require_approval" });
+    await close(opened);
+    const passes = { ...verdict, verdict: "pass", passed: true, requires_approval: false, levels: [], level: null, triggered: [] };
+    const [fsm] = judged === undefined ? [] : [judged];
+    forgeStep(one, id, 3, {
+      name: "policy_evaluate",
+      params: JSON.parse(fsm?.params ?? "{}"),
+      result: passes,
+      changes: [{ op: "verdict", verdict: passes }],
+    });
+    const machine = withStore(
+      one.dir,
+      (db) =>
+        JSON.parse(
+          String((db.prepare("SELECT changes FROM steps WHERE seq = 0 ORDER BY rid DESC LIMIT 1").get() as { changes: string }).changes),
+        )[0].machine,
+    );
+    forgeStep(one, id, 4, {
+      name: "fsm_enter",
+      params: { state: "MUTATE" },
+      result: { state: "MUTATE" },
+      changes: [{ op: "entered", state: "MUTATE", machine }],
+    });
+    const now = await goesOn(one, id);
+    expect(one.bank()).toEqual([]);
+    expect(now.status).not.toBe("done");
+  });
+});
+
+describe("a forged row", () => {
+  it("of a signal wakes a run and answers nothing", async () => {
+    const {
+      one,
+      id,
+      card,
+      yes: { signature: _, ...yes },
+    } = await waiting();
+    withStore(one.dir, (db) => {
+      const { rid } = db.prepare("SELECT rid FROM runs WHERE id = ?").get(id) as { rid: number };
+      db.prepare("INSERT INTO signals VALUES (?, ?, 0, 'forged', ?, 1)").run(rid, card.gate, JSON.stringify(yes));
+      db.prepare("UPDATE runs SET status = 'queued' WHERE rid = ?").run(rid);
+    });
+    expect(await goesOn(one, id)).toMatchObject({ status: "waiting", reason: "approval" });
+    expect(one.bank()).toEqual([]);
+  });
+
+  it("of a card's decision moves no run, and of its text gets no yes that counts", async () => {
+    const { one, id, card } = await waiting();
+    const cards = (sql: string, ...values: string[]) => withStore(one.dir, (db) => db.prepare(sql).run(...values));
+    cards("UPDATE cards SET decision = ?", JSON.stringify({ card: card.id, decision: "approved", by: "Pat", at: 1 }));
+    const opened = await host(one);
+    await opened.engine.retry(id);
+    expect(await opened.engine.result(id, { timeoutMs: 15_000 })).toMatchObject({ status: "waiting" });
+    await close(opened);
+    // The person is shown a trifle, and says yes to it.
+    cards("UPDATE cards SET decision = NULL, document = json_set(document, '$.title', 'Pay a coffee?', '$.calls', json('[]'))");
+    const again = await host(one);
+    const shown = openCard(again, id);
+    expect(shown.title).toBe("Pay a coffee?");
+    await decideCard(again, signAs(one.dir, again.trust, { ...asked(shown), decision: "approved", at: again.clock.now() })).catch(
+      () => undefined,
+    );
+    expect(await again.engine.result(id, { timeoutMs: 15_000 })).toMatchObject({ status: "waiting" });
+    expect(one.bank()).toEqual([]);
+  });
+
+  it("of a run, an event, a pause, a lease or a fact is no yes", async () => {
+    const {
+      one,
+      id,
+      card,
+      yes: { signature: _, ...yes },
+    } = await waiting();
+    withStore(one.dir, (db) => {
+      db.exec(
+        `CREATE TEMP TABLE forged AS SELECT * FROM runs LIMIT 1; UPDATE forged SET rid = rid + 100, id = 'run_FORGED', cause_key = 'forged', status = 'queued', reason = NULL, waits_for = NULL, wake_at = NULL; INSERT INTO runs SELECT * FROM forged`,
+      );
+      db.exec(`INSERT INTO events SELECT rid, 900, 'signal', 1, '{"gate":"${card.gate}"}' FROM runs`);
+      db.exec(`INSERT INTO emitted VALUES ('forged/0/0', '${id}', 'pay.now', '{}', 1, 0)`);
+      db.prepare("INSERT INTO facts VALUES (?, ?)").run(`deciding card ${card.id}`, JSON.stringify(yes));
+      db.prepare("INSERT INTO facts VALUES ('session:0123', ?)").run(
+        JSON.stringify({ by: "Pat", key: "x", until: 9e15, signature: "", sealed: "", code: null }),
+      );
+      db.exec("UPDATE lease SET epoch = epoch + 1, owner = ''");
+    });
+    const opened = await host(one);
+    for (const each of [id, "run_FORGED"])
+      expect(await opened.engine.result(each, { timeoutMs: 15_000 }), each).toMatchObject({ status: "waiting" });
+    expect(opened.cards.get(card.id)?.decision).toBeNull();
+    expect(one.bank()).toEqual([]);
+  });
+});
+
+describe("a forged ref of a proposal", { timeout: 60_000 }, () => {
+  const HELLO = "agents/hello.ts";
+  async function proposed(report = {}) {
+    const one = await workspace({ [HELLO]: script(0) });
+    const owner = await host(one);
+    return { one, owner, store: createProposals(owner), proposal: await ready(owner, { [HELLO]: script(1) }, {}, report) };
+  }
+
+  it("with a yes that nobody signed is not applied", async () => {
+    const { one, owner, store, proposal } = await proposed();
+    const { signature: _, ...unsigned } = says(owner, proposal, "approved");
+    await store.update(proposal.id, { state: "approved", decisions: [unsigned] }, { from: ["ready"] });
+    rememberApproval(owner.database, proposal);
+    expect(await settleApproved(owner)).toMatchObject({ applied: [], waiting: [{ why: expect.stringContaining("count") }] });
+    expect(one.git("show", `HEAD:${HELLO}`)).toBe(script(0));
+  });
+
+  it("with one of two yeses is not applied, nor with a report that asks for fewer", async () => {
+    const { one, owner, store, proposal } = await proposed({ approvals: 2 });
+    await store.update(proposal.id, { state: "approved", decisions: [says(owner, proposal, "approved")] }, { from: ["ready"] });
+    rememberApproval(owner.database, proposal);
+    expect(await settleApproved(owner)).toMatchObject({ applied: [], waiting: [{ why: expect.stringContaining("count") }] });
+    expect(one.git("show", `HEAD:${HELLO}`)).toBe(script(0));
+
+    const other = await ready(owner, { "agents/other.ts": script(2) }, { title: "Another" }, { approvals: 2 });
+    const milder = reportOn(other.report?.on ?? "", other.report?.at ?? 0, { approvals: 1 });
+    await store.update(other.id, { state: "approved", report: milder, decisions: [says(owner, other, "approved")] }, { from: ["ready"] });
+    rememberApproval(owner.database, other);
+    expect(await settleApproved(owner)).toMatchObject({ applied: [], waiting: [{ why: expect.stringContaining("report") }] });
+    // What trust.yaml asks for stands above any report.
+    const strict = { ...owner, trust: { ...owner.trust, changes: { ...owner.trust.changes, approvals: 2 } } };
+    const third = await ready(owner, { "agents/third.ts": script(3) }, { title: "A third" });
+    await store.update(third.id, { state: "approved", decisions: [says(owner, third, "approved")] }, { from: ["ready"] });
+    rememberApproval(owner.database, third);
+    expect(await settleApproved(strict)).toMatchObject({ applied: [] });
+    rememberReport(owner.database, third.id, null);
+    expect(one.git("ls-tree", "-r", "--name-only", "HEAD")).not.toMatch(/other|third/);
+  });
+
+  it("with other content than was signed is not applied", async () => {
+    const { one, owner, store, proposal } = await proposed();
+    const yes = says(owner, proposal, "approved");
+    const evil = await store.create(
+      { title: "Say it better", reason: "", by: "agent:learner", files: { [HELLO]: script("evil") } },
+      await owner.git.head(),
+    );
+    one.git("update-ref", `refs/cleared/proposals/${proposal.id}/change`, evil.proposal.commit);
+    expect(await failure(decideCard(owner, yes))).not.toMatchObject({ code: "none" });
+    expect(await settleApproved(owner)).toMatchObject({ applied: [] });
+    expect(one.git("show", `HEAD:${HELLO}`)).toBe(script(0));
+  });
+});

@@ -1,0 +1,107 @@
+/**
+ * Another account of the same machine: it reaches 127.0.0.1, and may have got hold of a browser's cookie and of the page's token. It sees
+ * nothing and decides nothing; whoever runs the workspace decides after one click on the link that `start` printed.
+ */
+import { spawn } from "node:child_process";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { cleared, start, workspace, type Started } from "../cli/command-line.ts";
+
+const ASK = `/*
+name: Ask
+uses: [approval]
+*/
+approval_wait({ title: "Pay?", calls: [{ tool: "bank_pay", params: { to: "ACME", amount: "120.00" } }] }).decision;
+`;
+const NOBODY = 65534;
+const isRoot = process.getuid?.() === 0;
+
+let dir: string;
+let started: Started;
+let url: string;
+
+beforeEach(async () => {
+  dir = await workspace({ "agents/ask.ts": ASK });
+  started = await start(dir);
+  url = /http:\/\/127\.0\.0\.1:\d+/.exec(started.said())?.[0] ?? "";
+  await cleared(dir, "run", "ask");
+}, 60_000);
+afterEach(() => started.stop());
+
+const value = (text: string, name: string) => new RegExp(`name="${name}" value="([^"]*)"`).exec(text)?.[1] ?? "";
+const tokenNow = async () => value(await (await fetch(`${url}/pair`)).text(), "token");
+const decisionNow = async () => (await cleared(dir, "queue", "--all", "--json")).json()[0].decision;
+
+async function pair(): Promise<string> {
+  const link = /http:\S+\/pair\?code=[0-9a-f]+/.exec(started.said())?.[0] ?? "";
+  const page = await (await fetch(link)).text();
+  const body = new URLSearchParams({ token: value(page, "token"), code: value(page, "code") });
+  const answer = await fetch(`${url}/pair`, { method: "POST", redirect: "manual", body, headers: { origin: url } });
+  return /cleared=([\w-]+)/.exec(answer.headers.get("set-cookie") ?? "")?.[1] ?? "";
+}
+
+const decide = (token: string) => new URLSearchParams({ token, decision: "approved" }).toString();
+
+/** What another user's program gets; `hasty`: it closes its end as soon as it has sent. */
+function asNobody(path: string, { method = "GET", body = "", cookie = "", hasty = false }): Promise<string> {
+  const request = [
+    `${method} ${path} HTTP/1.1`,
+    `host: ${new URL(url).host}`,
+    `origin: ${url}`,
+    "content-type: application/x-www-form-urlencoded",
+    ...(cookie === "" ? [] : [`cookie: cleared=${cookie}`]),
+    `content-length: ${body.length}`,
+    "connection: close",
+    "",
+    body,
+  ].join("\r\n");
+  const program = `
+    const { connect } = require("node:net");
+    process.setgid(${NOBODY}); process.setuid(${NOBODY});
+    let text = "";
+    const socket = connect(${new URL(url).port}, "127.0.0.1", () => ${hasty ? "{ socket.end(process.argv[1]); socket.destroySoon(); }" : "socket.write(process.argv[1])"});
+    socket.on("data", (chunk) => (text += chunk)).on("close", () => process.stdout.write(text)).on("error", () => undefined);`;
+  return new Promise((done) => {
+    const child = spawn(process.execPath, ["-e", program, request], { stdio: ["ignore", "pipe", "ignore"] });
+    let text = "";
+    child.stdout.on("data", (chunk) => (text += chunk)).on("end", () => done(text));
+  });
+}
+
+test.skipIf(!isRoot)(
+  "another user sees nothing and approves nothing, with the owner's cookie and token either",
+  { timeout: 60_000 },
+  async () => {
+    expect(await asNobody("/", {})).toMatch(/^HTTP\/1\.1 403 [\s\S]*another user/);
+    const token = await tokenNow();
+    const cookie = await pair();
+    expect(cookie).toMatch(/^[\w-]{43}$/);
+    for (const more of [{}, { cookie }, { cookie, hasty: true }]) {
+      const said = await asNobody("/cards/1", { method: "POST", body: decide(token), ...more });
+      if (!("hasty" in more)) expect(said).toMatch(/^HTTP\/1\.1 403 /);
+    }
+    const link = new URL(/http:\S+\/pair\?code=\S+/.exec((await cleared(dir, "pair")).stdout)?.[0] ?? `${url}/pair?code=0`);
+    expect(
+      await asNobody("/pair", {
+        method: "POST",
+        body: new URLSearchParams({ token, code: link.searchParams.get("code") ?? "" }).toString(),
+      }),
+    ).toMatch(/^HTTP\/1\.1 403 /);
+    await new Promise((later) => setTimeout(later, 1000));
+    expect(await decisionNow()).toBeNull();
+    // Programs that are not pages sign what they send: that door is theirs.
+    expect(await asNobody("/hooks/none", { method: "POST", body: "{}" })).toMatch(/^HTTP\/1\.1 40[14] /);
+  },
+);
+
+test("the link that start prints pairs one browser, once, which then decides", { timeout: 60_000 }, async () => {
+  const cookie = await pair();
+  expect(await pair()).toBe("");
+  const answer = await fetch(`${url}/cards/1`, {
+    method: "POST",
+    redirect: "manual",
+    body: decide(await tokenNow()),
+    headers: { origin: url, "content-type": "application/x-www-form-urlencoded", cookie: `cleared=${cookie}` },
+  });
+  expect(answer.status).toBe(303);
+  expect(await decisionNow()).toMatchObject({ decision: "approved", by: "Ada", session: { key: expect.any(String) } });
+});
