@@ -6,6 +6,7 @@
 import { didYouMean, toWire } from "../errors.ts";
 import type { Access, Compiled, Finding, Json } from "../ports.ts";
 import type { Primitive } from "../primitive.ts";
+import type { Found } from "./findings.ts";
 import type { Registry } from "../registry.ts";
 import { type Header, validateInput } from "../sandbox/header.ts";
 import { isAmountKey } from "../tools/trace.ts";
@@ -91,13 +92,14 @@ function capabilityOf(primitive: Primitive, given: Record<string, string>): stri
   return missing ? null : needed;
 }
 
-/** Amounts that a script tells or reckons with after a gate as it planned them, whatever the person made of them. */
-export function lintPlanned(planned: NonNullable<Compiled["planned"]>): Finding[] {
+/** Remarks about amounts that a script uses after a gate as it planned them, whatever the person made of them. */
+export function lintPlanned(planned: NonNullable<Compiled["planned"]>): Found[] {
   return planned
     .filter(({ key }) => isAmountKey(key) === true)
     .map(({ name, key, at }) => ({
       code: "SCRIPT_PLANNED",
       at,
+      remark: true as const,
       message: `${name} is what was planned for the call; whoever approved may have changed it. Take it from the calls that the gate answers: calls[0].params.${key}.`,
     }));
 }

@@ -8,7 +8,7 @@ import { AGENTS, SCRIPTS, agentFile, scriptFile } from "../workspace/layout.ts";
 import { type Found, findingsIn } from "./findings.ts";
 import { headerOf } from "./header-of.ts";
 import { lintHidden } from "./hidden.ts";
-import { lintCalls } from "./lint.ts";
+import { lintCalls, lintPlanned } from "./lint.ts";
 import { lintMachine } from "./machine.ts";
 import type { Subject } from "./pipeline.ts";
 import { type ScriptToCheck, lintScripts } from "./script.ts";
@@ -61,7 +61,7 @@ async function readAll(subject: ScriptSubject): Promise<ReadScripts> {
       continue;
     }
     findings.push(...lintScripts(scripts, around), ...lintMachine(header, file, scripts, registry, trust));
-    findings.push(...lintHidden(scripts, registry, around.toolClass));
+    findings.push(...lintHidden(scripts, registry, around.toolClass), ...scripts.flatMap(({ planned }) => lintPlanned(planned ?? [])));
   }
   const files = new Map(agents.flatMap(({ scripts }) => scripts ?? []).map((one) => [one.file, one]));
   for (const file of subject.paths.filter((path) => path.startsWith(SCRIPTS) && path.endsWith(".ts") && !path.startsWith(TOOLS))) {

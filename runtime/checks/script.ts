@@ -6,7 +6,7 @@ import { primitiveTypes } from "../derive.ts";
 import type { Compiled, Finding } from "../ports.ts";
 import type { Registry } from "../registry.ts";
 import type { Header, InputField } from "../sandbox/header.ts";
-import { lintCalls, lintExamples, lintPlanned, lintReadOnly, lintTrigger, lintUses } from "./lint.ts";
+import { lintCalls, lintExamples, lintReadOnly, lintTrigger, lintUses } from "./lint.ts";
 import { type StateScript, type ToolClassOf, classByName, lintStateless, lintStates } from "./states.ts";
 import { typecheck } from "./typecheck.ts";
 
@@ -38,10 +38,9 @@ export function lintScripts(scripts: readonly ScriptToCheck[], around: Surroundi
   const byName = Object.fromEntries(scripts.map((script) => [script.name, script]));
   const states =
     machine === null ? scripts.flatMap((script) => lintStateless(script.calls)) : lintStates(byName, machine, registry, toolClass).findings;
-  return scripts.flatMap(({ file, header, calls, planned }) => [
+  return scripts.flatMap(({ file, header, calls }) => [
     ...(header === null ? [] : [lintUses(header, file, registry, agents), lintTrigger(header, file), lintExamples(header, file)].flat()),
     ...lintCalls(calls, header, registry),
-    ...lintPlanned(planned ?? []),
     ...states.filter((one) => one.at.file === file),
     ...(looksOnly ? lintReadOnly(calls, registry, toolClass) : []),
   ]);

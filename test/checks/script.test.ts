@@ -3,6 +3,7 @@ import { afterAll, expect, it } from "vitest";
 import { primitives } from "../../primitives/index.ts";
 import { formatFinding } from "./format-finding.ts";
 import { checkScript } from "../../runtime/checks/pipeline.ts";
+import { readScripts } from "../../runtime/checks/read-scripts.ts";
 import { inputType } from "../../runtime/checks/script.ts";
 import { createRegistry } from "../../runtime/registry.ts";
 import { createSandbox } from "../../runtime/sandbox/pool.ts";
@@ -47,6 +48,12 @@ it("the type of input follows the header: required, defaulted, optional, enumera
   expect(inputType({})).toBeUndefined();
 });
 
+async function remarksOn(files: Map<string, string>) {
+  const tree = treeOver(nothing, files);
+  const { findings } = await readScripts({ tree, registry, trust: parseTrust(""), sandbox, paths: [], files: [file] });
+  return findings.filter(({ code, remark }) => code === "SCRIPT_PLANNED" && remark === true);
+}
+
 const GATED = `/*
 name: Pay
 uses: [approval, mcp, compute, notify]
@@ -67,13 +74,11 @@ it.each([
   ["({ fee: paid?.params.fee ?? fee, on: pay.pay_date });", []],
 ])("an amount that was planned is not told after the gate: %s", async (line, expected) => {
   const files = new Map([[file, `${GATED}${line}\n`]]);
-  const found = await checkScript({ tree: treeOver(nothing, files), registry, trust: parseTrust(""), sandbox }, file);
-  const planned = found.filter(({ code }) => code === "SCRIPT_PLANNED");
+  const planned = await remarksOn(files);
   expect(planned.map(({ at, message }) => `${at.line}:${at.col} ${message.split(" ")[0]}`)).toEqual(expected);
 });
 
 it("what nobody may change may be told as planned", async () => {
   const fixed = `${GATED.replace("title: text, calls", "title: text, calls, fixed: true")}({ fee });\n`;
-  const found = await checkScript({ tree: treeOver(nothing, new Map([[file, fixed]])), registry, trust: parseTrust(""), sandbox }, file);
-  expect(found.filter(({ code }) => code === "SCRIPT_PLANNED")).toEqual([]);
+  expect(await remarksOn(new Map([[file, fixed]]))).toEqual([]);
 });

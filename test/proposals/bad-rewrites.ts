@@ -79,7 +79,7 @@ export const BAD: readonly Bad[] = [
   row("the year to date is not written", /would no longer call erp\/update_payroll_ytd \(before, 3 times\)/, { "scripts/pay_calls.ts": [[/ {2}\.\.\.years\.map.*\n/, ""]] }),
   row("a tolerance that is not the policy's", /threshold_pct is 5 instead of 0/, { [PAY]: [["threshold_pct: 0", "threshold_pct: 5"]] }),
   row("the question says another amount", /would ask a person 2 times with other words \(title "Pay [\d.]+ USD .*-> "Pay 1\.00 USD/, { [PAY]: [["const title = `Pay ${pay.amount}", "const title = `Pay 1.00"]] }),
-  row("the approver sees no details", /would ask a person once with other words \(details\.gross/, { [PAYROLL]: [["ask: true, details }", "ask: true, details: {} }"]] }),
+  row("the approver sees no details", /would ask a person once with other words \(details\.gross/, { [PAYROLL]: [["fixed: true, details }", "fixed: true, details: {} }"]] }),
   row("a question that never expires", /"expires" is "1000d" instead of "14d"/, { "scripts/ask.ts": [['expires: "14d"', 'expires: "1000d"']] }),
   row("the shared question asks nobody", /asks a person nowhere any more/, { "scripts/ask.ts": [[/if \(input.ask\) \{[\s\S]*?\n\}\n/, ""]] }, true),
   row("the shared question only asks for much", /calls\.length > 99/, { "scripts/ask.ts": [["if (input.ask)", "if (input.ask && calls.length > 99)"]] }, true),

@@ -64,7 +64,7 @@ const HOSTILE: [string, Rewrite, RegExp][] = [
   ["states without the gate", { [PAY]: [[/ {2}APPROVAL_GATE\?.*\n/, ""]] }, /^gate: .*drops its gate/],
   ["a gate that may be skipped", { "agents/expense_approval.ts": [["  APPROVAL_GATE:", "  APPROVAL_GATE?:"]] }, /^gate: .*only where the policy does/],
   ["no states", { [PAY]: [[/states:[\s\S]*?payment\n/, ""]] }, /^state: .*drops its states/],
-  ["a fact of its own", { [PAY]: [["...found.facts, ", `...found.facts, goods_received: true, `]] }, /^policy: .*goods_received, is true.*invoice_reconciliation\.ts:27/],
+  ["a fact of its own", { [PAY]: [["...found.facts, ", `...found.facts, goods_received: true, `]] }, /^policy: .*goods_received, is true.*invoice_reconciliation\.ts:32/],
   ["the policy is not asked", { [PAY]: [[/policy_evaluate\(\{.*\}\);/, "{ passed: true };"]] }, /^policy: .*asks the policy nowhere any more/],
   ["everything confirmed", { [INGEST]: [[`sure ? "auto-confirmed" : "pending-review"`, `"auto-confirmed"`]] }, /^review: .*marks fewer entries as pending-review/],
   ["confirmed by a wider condition", { [INGEST]: [["confidence >= threshold", "confidence >= 0"]] }, /^review: .*which decides which status an entry gets/],
