@@ -85,7 +85,10 @@ export function answerText(answer: string): string {
 
 export interface RunMetadata {
   process: string;
-  policy: "PASSED" | "FAILED" | "APPROVED" | "NOT EVALUATED";
+  /** APPROVED also where no policy was asked and people said yes; REJECTED wherever one said no. */
+  policy: "PASSED" | "FAILED" | "APPROVED" | "REJECTED" | "NOT EVALUATED";
+  /** Who said no, and why, in words. */
+  rejected?: string;
   writes: { n: number; verified: number };
   duration_ms: number;
   approvals: Approval[];
@@ -105,16 +108,26 @@ export function runMetadata(run: {
   writes: readonly VerifiedWrite[];
   duration_ms: number;
   approvals: readonly Approval[];
+  rejected: string | null;
 }): RunMetadata {
-  const { process, verdict, writes, duration_ms, approvals } = run;
+  const { process, verdict, writes, duration_ms, approvals, rejected } = run;
   const people = new Set(approvals.map((one) => one.by)).size;
-  const approved = verdict !== null && !verdict.blocked && people >= Math.max(1, verdict.approvals);
-  const policy = verdict === null ? "NOT EVALUATED" : verdict.passed ? "PASSED" : approved ? "APPROVED" : "FAILED";
+  const approved = verdict?.blocked !== true && people >= Math.max(1, verdict?.approvals ?? 1);
+  const judged = verdict?.passed === true ? "PASSED" : approved ? "APPROVED" : verdict === null ? "NOT EVALUATED" : "FAILED";
   const { verified } = mutationLog(writes);
-  return { process, policy, writes: { n: writes.length, verified }, duration_ms, approvals: [...approvals] };
+  return {
+    process,
+    policy: rejected === null ? judged : "REJECTED",
+    writes: { n: writes.length, verified },
+    duration_ms,
+    approvals: [...approvals],
+    ...(rejected === null ? {} : { rejected }),
+  };
 }
 
-/** `[Process: invoice_reconciliation | Policy: APPROVED | Writes: 1, verified: 1 | 812 ms]`, under prose only. */
+/** `[Process: invoice_reconciliation | Policy: APPROVED by Ann | Writes: 1, verified: 1 | 812 ms]`, under prose only. */
 export function footer(run: RunMetadata): string {
-  return `[Process: ${run.process} | Policy: ${run.policy} | Writes: ${run.writes.n}, verified: ${run.writes.verified} | ${run.duration_ms} ms]`;
+  const people = [...new Set(run.approvals.map(({ by }) => by))].join(", ");
+  const said = run.rejected !== undefined ? `: ${cut(run.rejected, 300)}` : run.policy === "APPROVED" ? ` by ${people}` : "";
+  return `[Process: ${run.process} | Policy: ${run.policy}${said} | Writes: ${run.writes.n}, verified: ${run.writes.verified} | ${run.duration_ms} ms]`;
 }

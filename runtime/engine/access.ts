@@ -19,7 +19,8 @@ export interface RunState {
   /** Approved calls not yet made, as canonical text. */
   approved: string[];
   /** True once a person said no at a gate. */
-  rejected: boolean;
+  /** Who said no, and why, in words; null while nobody did. */
+  rejected: string | null;
   approvals: { by: string; at: number; self?: boolean }[];
   /** Figures an amount may come from: what was computed, what was read in ASSESS. Read out of the steps when they are first asked for. */
   figures: { known: Set<string>; unread: Step[] };
@@ -36,7 +37,7 @@ export interface Act {
 
 export function newRunState(uses: readonly string[], machine: Machine | null, readOnly: boolean): RunState {
   const process = machine === null ? null : startOf(machine);
-  return { uses, process, readOnly, approved: [], rejected: false, approvals: [], figures: { known: new Set(), unread: [] }, writes: [] };
+  return { uses, process, readOnly, approved: [], rejected: null, approvals: [], figures: { known: new Set(), unread: [] }, writes: [] };
 }
 
 /**
@@ -71,12 +72,15 @@ export function fold(state: RunState, step: Step, primitive: Primitive | undefin
   for (const change of step.changes) {
     if (change.op === "decided") {
       state.approved.push(...change.calls.map((call) => canonical(call)));
-      if (change.decision === "rejected") state.rejected = true;
+      if (change.decision === "rejected") state.rejected = refusalIn(change);
       else
         state.approvals.push(
           ...(change.people ?? [{ by: change.by, at: step.at, ...(change.self === undefined ? {} : { self: change.self }) }]),
         );
-      if (process !== null) process.answered = change.decision === "rejected" ? "rejected" : "approved";
+      if (process !== null) {
+        process.answered = change.decision === "rejected" ? "rejected" : "approved";
+        process.refusal = state.rejected;
+      }
       // What a person writes in is theirs: it needs no other source.
       if (change.decision === "edited")
         for (const call of change.calls) for (const { value } of amountsIn(call.params)) numbersOf(value, state.figures.known);
@@ -98,6 +102,11 @@ export function fold(state: RunState, step: Step, primitive: Primitive | undefin
     const raw = JSON.parse(step.params) as Record<string, Json>;
     spend(state, callOf(primitive, primitive.params.safeParse(raw).data ?? raw));
   }
+}
+
+function refusalIn({ by, given }: Extract<Change, { op: "decided" }>): string {
+  const reason = given?.signed.findLast((one) => one.decision === "rejected")?.reason;
+  return `${by} said no${reason === undefined ? "" : `: ${reason}`}`;
 }
 
 /** True when a decision among these changes says yes to exactly this call. */

@@ -139,7 +139,7 @@ export async function resolveEscalation(ctx: StepContext, process: ProcessState,
 export function answerOf(result: Json, state: RunState, run: RunRecord, header: Header): { outcome: Outcome; result: Json } {
   const { process } = state;
   const verdict = process?.verdict ?? null;
-  if (state.rejected) return { outcome: "rejected", result };
+  if (state.rejected !== null) return { outcome: "rejected", result };
   if (process?.current === "FAILED" || verdict?.blocked === true) return { outcome: "blocked", result };
   if (verdict?.escalation_required === true && process?.escalated === false && process.current !== "ESCALATE")
     throw new ClearedError(
@@ -161,16 +161,21 @@ export function answerOf(result: Json, state: RunState, run: RunRecord, header: 
   return { outcome: "completed", result };
 }
 
-/** What is told beside the result; nothing for a run that has neither states nor approvals nor writes outside. */
-export function metaOf(state: RunState, run: RunRecord, header: Header, now: number): { meta?: Json } {
+/**
+ * What is told beside the result; nothing for a run that has neither states nor answers of people nor writes outside. `end`: what ended
+ * it before its script did.
+ */
+export function metaOf(state: RunState, run: RunRecord, header: Header, now: number, end: End | null = null): { meta?: Json } {
   const { process, writes, approvals } = state;
-  if (process === null && writes.length === 0 && approvals.length === 0) return {};
+  const rejected = end?.outcome === "rejected" ? end.why : state.rejected;
+  if (process === null && writes.length === 0 && approvals.length === 0 && rejected === null) return {};
   const meta = runMetadata({
     process: header.process ?? run.agent,
     verdict: process?.verdict ?? null,
     writes,
     duration_ms: Math.max(0, now - run.createdAt),
     approvals,
+    rejected,
   });
   const course = process === null ? {} : { states: [...process.before, process.current] };
   return { meta: { ...(meta as unknown as Record<string, Json>), ...course } };

@@ -258,15 +258,15 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
 
     /** Ended by a decision or the policy, not by its script. */
     function over(end: End): Promise<void> {
-      return finish(end.outcome, { outcome: end.outcome, reason: end.why }, end.gate);
+      return finish(end.outcome, { outcome: end.outcome, reason: end.why }, end);
     }
 
     /** What the run wrote is committed whatever its state; then its cards and events are let out, and it is over. */
-    async function finish(outcome: Outcome, result: Json, unanswered: string | null = null): Promise<void> {
+    async function finish(outcome: Outcome, result: Json, end: End | null = null): Promise<void> {
       await commit(`agent: ${run.agent}`, log.steps.length);
       log.release(unreleased.splice(0));
       if (run.mode === "live") await view.tidy().catch((error) => log.event("log", { level: "warn", message: toWire(error).message }));
-      log.end({ status: "done", outcome, result, unanswered, ...metaOf(state, run, script.header, now) });
+      log.end({ status: "done", outcome, result, unanswered: end?.gate ?? null, ...metaOf(state, run, script.header, now, end) });
     }
   } catch (error) {
     if (error instanceof Suspend) return rest(error);

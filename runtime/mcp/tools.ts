@@ -5,6 +5,7 @@
  */
 import { ClearedError, didYouMean } from "../errors.ts";
 import type { Call, Json, ToolInfo, Tools } from "../ports.ts";
+import { canonicalJson } from "../engine/canonical.ts";
 import { assertClass, classIn, classify } from "../tools/classify.ts";
 import { findTools } from "../tools/find.ts";
 import { fetchAll } from "../tools/pages.ts";
@@ -143,6 +144,8 @@ export function createTools({ trust, dir, secrets, resolve }: ToolsOptions): Too
       throw new ClearedError("TOOL_UNKNOWN", `There is no tool "${tool}".${near} mcp_list shows what is offered.`);
     };
 
+    // Calls that this execution has made: the same one again is meant.
+    const made = new Set<string>();
     // What the engine has judged is what is called: a server that takes back in between that a tool only reads gains nothing.
     const classes = new Map<string, ToolInfo["class"]>();
     const sameClass = (found: ToolInfo): ToolInfo => {
@@ -195,9 +198,11 @@ export function createTools({ trust, dir, secrets, resolve }: ToolsOptions): Too
       return recoveredRead({ call, listed, aliases: spec.aliases, read: reader(abort) });
     };
 
-    const declaredFor = async ({ server: at, name }: ToolInfo) => {
-      const { tools } = (await server(at)).spec;
-      return Object.hasOwn(tools, name) ? tools[name] : undefined;
+    /** What trust.yaml declares for a tool, and how its writes are read back. */
+    const declaredFor = async (info: ToolInfo, abort: AbortSignal) => {
+      const { tools } = (await server(info.server)).spec;
+      const declared = Object.hasOwn(tools, info.name) ? tools[info.name] : undefined;
+      return { declared, spec: verifySpec(info, declared?.verify, (await offer(info.server, abort)).infos) };
     };
 
     return {
@@ -214,24 +219,22 @@ export function createTools({ trust, dir, secrets, resolve }: ToolsOptions): Too
             const { answer, notes } = await read(call, abort);
             return { result: answer, write: null, notes };
           }
-          const declared = await declaredFor(info);
-          const spec = verifySpec(info, declared?.verify, (await offer(info.server, abort)).infos);
+          const { declared, spec } = await declaredFor(info, abort);
           let notes: string[] = [];
+          const same = canonicalJson(call);
           const { answer, write } = await verifiedWrite({
             call,
             spec,
+            again: made.has(same),
             read: reader(abort),
             write: async () => {
-              const sent = await send(
-                { tool: call.tool, params: withKey(call.params, declared?.idempotency_key, key) },
-                true,
-                abort,
-                leaving,
-              );
+              const asked = { tool: call.tool, params: withKey(call.params, declared?.idempotency_key, key) };
+              const sent = await send(asked, true, abort, leaving);
               notes = sent.notes;
               return sent.result;
             },
           });
+          made.add(same);
           return { result: answer, write, notes };
         }),
       fetchAll: (call, { where, abort }) =>
@@ -245,8 +248,7 @@ export function createTools({ trust, dir, secrets, resolve }: ToolsOptions): Too
       readBack: (call, { abort }) =>
         safe(async () => {
           const info = await get(call.tool, abort);
-          const declared = await declaredFor(info);
-          const spec = verifySpec(info, declared?.verify, (await offer(info.server, abort)).infos);
+          const { declared, spec } = await declaredFor(info, abort);
           const seen = await happened(call, spec, reader(abort));
           // The server knows the key again: a repeat is harmless.
           return seen !== true && declared?.idempotency_key !== undefined ? "harmless" : seen;

@@ -188,7 +188,7 @@ function kept(record: Snapshot, fields: readonly string[]): Json {
 
 /**
  * One write with its read-back. `read` is never called with anything but the spec's reading tool, and `write` once at most: not at all when
- * the record shows this write already, by every field its spec declares for before and after. A tool that answers with a failure (or
+ * the record shows this write already, by every field its spec declares for before and after, unless it is meant `again`. A tool that answers with a failure (or
  * throws TOOL_FAILED) has written all the same when its record has become what was asked for, which is VERIFIED; else it is WRITE_FAILED,
  * with a `diff` when the record has changed in another way. Any other error of `write` is passed on: what became of it is not known then.
  */
@@ -197,8 +197,10 @@ export async function verifiedWrite(options: {
   spec: VerifySpec | null;
   read(call: Call): Promise<Json>;
   write(): Promise<Json>;
+  /** The run has made this very call before and means to make it again. */
+  again?: boolean;
 }): Promise<{ answer: Json; write: VerifiedWrite }> {
-  const { call, spec, read, write } = options;
+  const { call, spec, read, write, again = false } = options;
   const params = isObject(call.params) ? call.params : {};
   const early = spec?.key(params, null) ?? null;
   const before = spec === null || early === null ? undefined : await snapshot({ tool: spec.read, params: early }, read);
@@ -218,7 +220,7 @@ export async function verifiedWrite(options: {
       answer: answerText(answer),
     };
   };
-  if (spec !== null && early !== null && isDone(spec, params, early, before))
+  if (!again && spec !== null && early !== null && isDone(spec, params, early, before))
     return { answer: shown, write: { ...outcome(early, before, "its record shows it already; nothing was sent"), status: "VERIFIED" } };
   let answer: Json;
   try {

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { amountText, approvalBrief, buildDocument, formatDocument, sprintPlan } from "../../runtime/answers/documents.ts";
-import { footer, mutationLog, mutationText, runMetadata } from "../../runtime/answers/mutations.ts";
+import { mutationLog, mutationText } from "../../runtime/answers/mutations.ts";
 import { asksForList, bracketAnswer, isBracketAnswer, rankedAnswer, textAnswer } from "../../runtime/answers/ranked.ts";
 import { missingFields, requiredFields, validateText } from "../../runtime/answers/required.ts";
 import type { Json, Verdict, VerifiedWrite } from "../../runtime/ports.ts";
@@ -269,28 +269,5 @@ Writes executed: 4 | Verified: 1 | Failed: 2 | Unverifiable: 1
     expect(mutationLog([WRITE]).mutation_verified).toBe(true);
     expect(mutationLog([WRITE, blind])).toMatchObject({ writes: 2, verified: 1, failed: 0, unverifiable: 1, mutation_verified: false });
     expect(mutationLog([]).mutation_verified).toBeNull();
-  });
-
-  it("the metadata says how the policy ended: a block is not approved away, two people are two people", () => {
-    const word = (verdict: Verdict | null, ...people: string[]): string =>
-      runMetadata({ process: "p", verdict, writes: [WRITE, blind], duration_ms: 812, approvals: people.map((by) => ({ by, at: AT })) })
-        .policy;
-    expect(word(null)).toBe("NOT EVALUATED");
-    expect(word({ ...VERDICT, passed: true })).toBe("PASSED");
-    expect(word(VERDICT)).toBe("FAILED");
-    expect(word(VERDICT, "ann")).toBe("APPROVED");
-    expect(word({ ...VERDICT, approvals: 2 }, "ann", "ann")).toBe("FAILED");
-    expect(word({ ...VERDICT, approvals: 2 }, "ann", "bob")).toBe("APPROVED");
-    expect(word({ ...VERDICT, verdict: "block", blocked: true }, "ann")).toBe("FAILED");
-    const approvals = [{ by: "ann", at: AT, level: "manager", self: true }];
-    const run = runMetadata({ process: "p", verdict: VERDICT, writes: [WRITE, blind], duration_ms: 812, approvals });
-    expect(run).toEqual({
-      process: "p",
-      policy: "APPROVED",
-      writes: { n: 2, verified: 1 },
-      duration_ms: 812,
-      approvals: [{ by: "ann", at: AT, level: "manager", self: true }],
-    });
-    expect(footer(run)).toBe("[Process: p | Policy: APPROVED | Writes: 2, verified: 1 | 812 ms]");
   });
 });

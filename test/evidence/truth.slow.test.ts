@@ -319,7 +319,7 @@ test("invoice reconciliation, on the demo business", { timeout: 300_000 }, async
       return end;
     },
   };
-  expectEvidence(await compared(course, share(60), 3));
+  expectEvidence(await compared(course, share(60), 6));
   await finish();
 });
 
