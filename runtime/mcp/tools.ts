@@ -1,7 +1,6 @@
 /**
  * The tools of a workspace, as its runs may use them: connections to the servers of trust.yaml and to the endpoint a run was given, opened
- * when a run first needs one and kept until the owner ends. What a call may do beyond being sent - repair, repeat, read-back, paging - is
- * decided by runtime/tools; what crosses back has no secret in it.
+ * when first needed and kept until the owner ends. What a call may do beyond being sent is decided by runtime/tools; no secret crosses back.
  */
 import { ClearedError, didYouMean } from "../errors.ts";
 import type { Call, Json, ToolInfo, Tools } from "../ports.ts";
@@ -198,7 +197,6 @@ export function createTools({ trust, dir, secrets, resolve }: ToolsOptions): Too
       return recoveredRead({ call, listed, aliases: spec.aliases, read: reader(abort) });
     };
 
-    /** What trust.yaml declares for a tool, and how its writes are read back. */
     const declaredFor = async (info: ToolInfo, abort: AbortSignal) => {
       const { tools } = (await server(info.server)).spec;
       const declared = Object.hasOwn(tools, info.name) ? tools[info.name] : undefined;
