@@ -44,6 +44,7 @@ async function called({ tool, params }: Asked, ctx: StepContext): Promise<Json> 
       now: ctx.now,
       abort: ctx.abort,
       leaving: ctx.leaving,
+      writes: ctx.writes,
     },
   );
   for (const note of notes) ctx.ports.log(note);

@@ -4,7 +4,19 @@
  */
 import { z } from "zod";
 import { ClearedError, type Code, didYouMean } from "./errors.ts";
-import type { Access, Call, CardDraft, Change, Decision, Effect, Json, Outcome, PrimitivePorts, WaitReason } from "./ports.ts";
+import type {
+  Access,
+  Call,
+  CardDraft,
+  Change,
+  Decision,
+  Effect,
+  Json,
+  Outcome,
+  PrimitivePorts,
+  WaitReason,
+  VerifiedWrite,
+} from "./ports.ts";
 import { afterAwake } from "./processes.ts";
 import type { ProcessState } from "./states.ts";
 
@@ -39,6 +51,8 @@ export interface StepContext {
   process: ProcessState | null;
   /** Ask a person to look at what the process could not settle; ends the run when they stop it. */
   escalate(why?: string): Promise<void>;
+  /** What this run has written outside before this call. */
+  writes?: readonly VerifiedWrite[];
   /** What a control call changed in the run itself; recorded with the step. */
   changed(change: Change): void;
 }

@@ -1,7 +1,6 @@
 /**
- * THE core: a run is a replayable history. Execute the script; as long as the history lasts the child answers each call from it,
- * past its end every call comes here: ask whether it is allowed, act, record, answer. When nothing can be answered yet, the
- * script is dropped, not told, and the same execution starts again once the answer is recorded.
+ * THE core: a run is a replayable history. Execute the script; as long as the history lasts the child answers each call from it, past its
+ * end every call comes here: allow, act, record, answer. What cannot be answered yet drops the script, and it starts again when it can.
  * Invariant: an answer is recorded before the script sees it, and an act outside has a durable intent before it happens.
  */
 import { ClearedError, toWire } from "../errors.ts";
@@ -204,6 +203,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
           return sha;
         },
         process: state.process,
+        writes: state.writes,
         async escalate(why) {
           if (state.process !== null) await resolveEscalation(this, state.process, why);
         },

@@ -143,8 +143,6 @@ export function createTools({ trust, dir, secrets, resolve }: ToolsOptions): Too
       throw new ClearedError("TOOL_UNKNOWN", `There is no tool "${tool}".${near} mcp_list shows what is offered.`);
     };
 
-    // Calls that this execution has made: the same one again is meant.
-    const made = new Set<string>();
     // What the engine has judged is what is called: a server that takes back in between that a tool only reads gains nothing.
     const classes = new Map<string, ToolInfo["class"]>();
     const sameClass = (found: ToolInfo): ToolInfo => {
@@ -207,7 +205,7 @@ export function createTools({ trust, dir, secrets, resolve }: ToolsOptions): Too
       list,
       find: async (wish, limit) => findTools(await list(), wish, limit),
       get: (tool) => safe(() => get(tool)),
-      call: (call, { key, abort, leaving }) =>
+      call: (call, { key, abort, leaving, writes = [] }) =>
         safe(async () => {
           const info = await get(call.tool, abort).catch((error: ClearedError) => {
             if (error.code !== "TOOL_UNKNOWN") throw error;
@@ -219,11 +217,11 @@ export function createTools({ trust, dir, secrets, resolve }: ToolsOptions): Too
           }
           const { declared, spec } = await declaredFor(info, abort);
           let notes: string[] = [];
-          const same = canonicalJson(call);
+          const asText = ({ tool, params }: Call) => canonicalJson([tool, params]);
           const { answer, write } = await verifiedWrite({
             call,
             spec,
-            again: made.has(same),
+            again: writes.some((one) => asText(one) === asText(call)),
             read: reader(abort),
             write: async () => {
               const asked = { tool: call.tool, params: withKey(call.params, declared?.idempotency_key, key) };
@@ -232,7 +230,6 @@ export function createTools({ trust, dir, secrets, resolve }: ToolsOptions): Too
               return sent.result;
             },
           });
-          made.add(same);
           return { result: answer, write, notes };
         }),
       fetchAll: (call, { where, abort }) =>

@@ -13,7 +13,7 @@ import { header, letEventsOut, PACK, READS, sayYes, type Shop, shop, STATES, WRI
 
 const USES = "fsm, mcp, policy, approval, journal, ctx, notify, schedule, audit, script, bank, agent:child, agent:looks";
 
-/** Does what `input.program` says, one call after the other, whatever comes of each. */
+/** Does what `input.program` says, one call after the other; a call that fails ends the run, whatever the script catches. */
 const WALK = `${header(USES, `${STATES}input: {program: {type: list, default: []}}\n`)}
 const twice = (op) => [{ tool: op.tool, params: op.params }, { params: op.params, tool: op.tool }];
 const acts = {
@@ -131,10 +131,10 @@ const wild = fc.array(fc.oneof(fc.constantFrom(...STEPS).map(enter), policy, cal
 const how = fc.constantFrom("call", "bare", "try", "computed", "sub", "twice");
 const near = fc
   .record({
-    judge: policy,
-    call: fc.record({ tool, params }),
+    judge: fc.oneof(policy, fc.constant<Op>({ do: "policy", policy: "pay", facts: FACTS["small"] ?? {} })),
+    call: fc.record({ tool: fc.oneof(tool, fc.constantFrom("shop/pay_blind", "shop/pay_keyed", "shop/pay_invoice")), params }),
     how: fc.array(how, { minLength: 2, maxLength: 2 }),
-    drop: fc.array(fc.nat(40), { maxLength: 2 }),
+    drop: fc.array(fc.nat(40), { maxLength: 1 }),
   })
   .chain(({ judge, call, how: [first = "call", again = "call"], drop }) => {
     const usual: Op[] = [
@@ -142,7 +142,7 @@ const near = fc
       ...[{ do: "ask", calls: [call] }, enter("MUTATE"), { do: first, ...call }, { do: again, ...call }, enter("SCHEDULE_NOTIFY")],
     ].filter((_, i) => !drop.includes(i));
     return fc
-      .array(fc.tuple(fc.nat(10), fc.oneof(calling, other, fc.constantFrom(...STEPS).map(enter))), { maxLength: 4 })
+      .array(fc.tuple(fc.nat(10), fc.oneof(calling, other, fc.constantFrom(...STEPS).map(enter))), { maxLength: 2 })
       .map((more) => more.reduce((all, [place, op]) => all.toSpliced(place, 0, op), usual));
   });
 
@@ -176,7 +176,9 @@ function audited(run: RunRecord, steps: readonly Step[], process: boolean, said:
       const call = step.name.startsWith("mcp_")
         ? { tool: given.tool ?? "", params: given.params ?? {} }
         : { tool: step.name, params: given as Json };
-      made.push(call);
+      // What its record shows already is approved like any other, and not sent.
+      const stood = step.changes.some((one) => one.op === "verified" && one.write.answer.endsWith("nothing was sent"));
+      if (!stood) made.push(call);
       expect(state, `${run.id} made ${call.tool}`).toBe("MUTATE");
       expect(strictest, `${run.id} made ${call.tool} with a verdict`).toBeGreaterThanOrEqual(0);
       expect(strictest, `${run.id} made ${call.tool} although it was blocked`).toBeLessThan(4);
@@ -196,7 +198,7 @@ test("nothing changes in a state that forbids it, and nothing acts without the y
   const seen = { wrote: 0, asked: 0, runs: 0 };
   await fc.assert(
     fc.asyncProperty(
-      fc.oneof({ weight: 1, arbitrary: wild }, { weight: 3, arbitrary: near }),
+      fc.oneof({ weight: 1, arbitrary: wild }, { weight: 5, arbitrary: near }),
       fc.constantFrom("walk", "walk", "strict"),
       fc.constantFrom<Json>(null, null, { approved: true, status: "approval granted" }),
       fc.boolean(),

@@ -58,10 +58,11 @@ export interface Shop extends Workspace {
   mood(mood: Mood): void;
 }
 
-/** A fresh workspace whose trust.yaml names the shop, with the packs `pay` and `open` (which lets everything pass). */
-export async function shop(files: Record<string, string> = {}): Promise<Shop> {
+/** A fresh workspace whose trust.yaml names the shop (in a jail unless it is trusted), with the packs `pay` and `open` (which lets everything pass). */
+export async function shop(files: Record<string, string> = {}, trusted = false): Promise<Shop> {
   const one = await workspace();
-  const folder = join(one.dir, ".cleared/shop");
+  // Beside the workspace: an untrusted server does not see .cleared.
+  const folder = `${one.dir} shop`;
   mkdirSync(folder, { recursive: true });
   const verify = "verify: {read: get_invoice, key: {invoice_id: invoice_id}, expect: {status: paid}, before: {status: open}}";
   const server = `mcp:
@@ -69,6 +70,7 @@ export async function shop(files: Record<string, string> = {}): Promise<Shop> {
     command: ${process.execPath}
     args: [${join(import.meta.dirname, "shop-server.ts")}, ${folder}]
     timeout_ms: 10000
+    trusted: ${trusted}
     tools:
       pay_invoice: {class: mutate, ${verify}}
       pay_keyed: {class: mutate, idempotency_key: request_id}

@@ -79,13 +79,13 @@ const HOSTILE: [name: string, body: string, says: RegExp][] = [
   [
     "leaves something behind",
     `const list = Object.getPrototypeOf([]); list.left = input.x; ({ result: "1.00" })`,
-    /TypeError|not extensible/,
+    /getPrototypeOf" is not part of the language/,
   ],
   ["changes Math", `Object.assign(Math, { left: 1 }); ({ result: "1.00" })`, /TypeError|not extensible/],
   [
     "reaches a hidden constructor",
     `const it = [][("val" + "ues") as "values"](); (it as any)[("construc" + "tor")].left = 1; ({ result: "1.00" })`,
-    /TypeError|SCRIPT_ERROR/,
+    /constructor" is not part of the language/,
   ],
   ["sets the precision", `(Decimal as any).set({ precision: 5 }); ({ result: "1.00" })`, /TypeError|SCRIPT_ERROR/],
 ];
@@ -104,7 +104,7 @@ describe("a hostile tool ends in a code, in time, and harms nobody", () => {
   });
   it.each(HOSTILE)("one that %s", async (what, _, expected) => {
     const bad = await run(opened, nameOf(what));
-    expect(bad).toMatchObject({ status: "failed", error: { code: "COMPUTE_TOOL" } });
+    expect(bad).toMatchObject({ status: "failed", error: { code: expect.stringMatching(/^(?:COMPUTE_TOOL|SCRIPT_LANGUAGE)$/) } });
     expect(bad.error?.message).toMatch(expected);
     expect(await run(opened, "good")).toMatchObject({ error: null, status: "done", result: { result: "1624.00" } });
     expect(one.git("status", "--porcelain")).toBe("");

@@ -143,7 +143,7 @@ test("git runs no program of the repository's own configuration, and what needs 
   rmSync(join(place, "marks"), { recursive: true });
   mkdirSync(join(place, "marks"));
   const proposed = await cleared(dir, "propose", "-m", "greet");
-  expect(proposed.stdout + proposed.stderr).toMatch(/^\d+ {2}ready {2}greet/);
+  expect(proposed.stdout + proposed.stderr).toMatch(/^\d+ {2}ready {2}Greeter/);
   expect(await cleared(dir, "proposals", "sync", "origin")).toMatchObject({ code: 0, stdout: expect.stringContaining("pushed") });
   for (const remote of ["ext", "helper", "rewritten"])
     expect(await cleared(dir, "proposals", "sync", remote)).toMatchObject({ stderr: expect.stringMatching(/transport '.*' not allowed/) });
