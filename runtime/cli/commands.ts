@@ -114,8 +114,8 @@ export const COMMANDS: readonly Spec[] = [
   },
   { name: "resume [agent]", about: "end a pause, or all", load: () => import("./commands/resume.ts") },
   {
-    name: "queue",
-    about: "what waits for a person",
+    name: "queue [verb] [card]",
+    about: "what waits for a person; show N: a card with everything it says",
     options: [
       ["--all", "the last ones, decided or not"],
       ["--limit <n>", "with --all: how many, 200 unless told"],

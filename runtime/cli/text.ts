@@ -1,6 +1,7 @@
 /** Lines that several commands print: a run, a card, a receipt, a duration; and the reading of JSON arguments. */
 import { ClearedError, EXIT, formatAt, kindOf } from "../errors.ts";
 import type { Card, Json, Receipt, RunRecord } from "../ports.ts";
+import { summaryOf } from "../web/story.ts";
 import type { Output } from "./output.ts";
 
 /** @throws USAGE naming the option */
@@ -30,8 +31,9 @@ export function exitOf(run: RunRecord): number {
   return 0;
 }
 
-// Of what a run waits for; the card has all of it.
+// Of what a run waits for or came to; the card and the run have all of it.
 const LONG = 160;
+export const clipped = (text: string): string => (text.length > LONG ? `${text.slice(0, LONG)}…` : text);
 
 export function runLine(output: Output, run: RunRecord): string[] {
   const word = run.status === "done" ? (run.outcome ?? "done") : run.status;
@@ -47,10 +49,10 @@ export function runLine(output: Output, run: RunRecord): string[] {
     run.error !== null
       ? `${run.error.code}${run.error.at === undefined ? "" : ` at ${formatAt(run.error.at)}`}`
       : run.waitsFor !== null
-        ? `${run.reason}: ${run.waitsFor.length > LONG ? `${run.waitsFor.slice(0, LONG)}…` : run.waitsFor}`
+        ? `${run.reason}: ${clipped(run.waitsFor)}`
         : run.status === "queued" && run.notBefore !== undefined
           ? `not before ${when(run.notBefore)}`
-          : "";
+          : clipped(summaryOf(run));
   return [run.id, paint(word), run.agent, when(run.createdAt), why];
 }
 

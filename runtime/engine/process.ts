@@ -11,7 +11,7 @@ import type { Call, CardDraft, Json, Outcome, RunRecord } from "../ports.ts";
 import { End, type Gate, type StepContext } from "../primitive.ts";
 import type { Header } from "../sandbox/header.ts";
 import type { ProcessState } from "../states.ts";
-import { amountsIn } from "../tools/trace.ts";
+import { amountsOf } from "../tools/trace.ts";
 import { type RunState, strangerIn } from "./access.ts";
 import type { Demands } from "./approval.ts";
 
@@ -45,9 +45,7 @@ export function demandsOf(
             verdict,
             level: asked.level,
             risk: header.risk,
-            amounts: Object.fromEntries(
-              card.calls.flatMap((call) => amountsIn(call.params).map((amount) => [`${call.tool} ${amount.path}`, amount.value])),
-            ),
+            amounts: amountsOf(card.calls),
             by: "",
             at: now,
           }) as unknown as Json,

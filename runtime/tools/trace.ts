@@ -3,7 +3,7 @@
  * text and set work, linear in what it is given, without recursion: an answer may be 32 MiB and nested as a hostile server likes.
  */
 import { plainDecimal } from "../money.ts";
-import type { Json } from "../ports.ts";
+import type { Call, Json } from "../ports.ts";
 import { nameWords } from "./classify.ts";
 
 /** Words of a key whose value is an amount. */
@@ -83,6 +83,19 @@ export function amountsIn(params: Json): Amount[] {
     if (isAmountKey(name) ?? /\.\d/.test(String(value))) found.push({ path: pathOf(place), value: String(value) });
   });
   return found;
+}
+
+/** The amounts of calls for a person to read, by a name that no two of them share; with the currency where the call names it. */
+export function amountsOf(calls: readonly Call[]): Record<string, string> {
+  const times = (tool: string): number => calls.filter((call) => call.tool === tool).length;
+  return Object.fromEntries(
+    calls.flatMap(({ tool, params }, i) => {
+      const { currency } = (params ?? {}) as { currency?: Json };
+      const number = times(tool) < 2 ? "" : ` #${calls.slice(0, i + 1).filter((call) => call.tool === tool).length}`;
+      const unit = typeof currency === "string" ? ` ${currency}` : "";
+      return amountsIn(params).map(({ path, value }) => [`${tool}${number} ${path}`, `${value}${unit}`]);
+    }),
+  );
 }
 
 /** Adds the decimals of an answer to a set of sources, without their signs. */

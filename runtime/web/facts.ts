@@ -105,6 +105,8 @@ export type RunFact = Pick<
   | "reason"
   | "waitsFor"
   | "outcome"
+  | "input"
+  | "result"
   | "error"
   | "cause"
   | "pin"

@@ -6,7 +6,7 @@ import type { Proposal } from "../proposals/types.ts";
 import { cardView, decidedView } from "./card-view.ts";
 import { accountName, amount, type Html, html, layout, nothing, plain, type Times } from "./html.ts";
 import { proposalSummary } from "./proposal-view.ts";
-import { badge, byUrgency, cause, errorView, statusOf, stepList, took } from "./run-view.ts";
+import { badge, byUrgency, cause, errorView, runName, statusOf, stepList, took } from "./run-view.ts";
 
 export const CARDS = 50;
 
@@ -96,7 +96,7 @@ function runList({ runs, steps, times, now }: StatusPage): Html {
   return html`<ol class="runs">${byUrgency(runs).map((run) => {
     const shown = steps.get(run.id);
     const time = took(run, now);
-    return html`<li><details><summary>${badge(statusOf(run))} <span class="name">${plain(run.agent, 100)}</span> <span class="when">${times.at(run.createdAt)}${time === "" ? nothing : ` · ${time}`}</span></summary>
+    return html`<li><details><summary>${badge(statusOf(run))} ${runName(run)} <span class="when">${times.at(run.createdAt)}${time === "" ? nothing : ` · ${time}`}</span></summary>
 <div class="inside">${run.error ? errorView(run.error) : nothing}${run.waitsFor ? html`<p class="attention-text">Waits for: ${plain(run.waitsFor, 400)}</p>` : nothing}
 <p class="faint">Started by ${cause(run)}.</p>
 ${(shown?.[0]?.seq ?? 0) > 0 ? html`<p class="faint">The last ${shown?.length} steps:</p>` : nothing}

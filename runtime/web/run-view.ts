@@ -1,9 +1,9 @@
 /** How a run looks, on the status page and on its own: its status in a person's words, its steps, its error. */
 import { formatAt, kindOf, type WireError } from "../errors.ts";
-import type { Card, Json, RunEvent } from "../ports.ts";
+import type { Card, RunEvent } from "../ports.ts";
 import type { RunFact, StepFact } from "./facts.ts";
 import { duration, facts, type Html, html, layout, nothing, plain, type Times } from "./html.ts";
-import { toldBy } from "./story.ts";
+import { causeDetail, summaryOf, toldBy } from "./story.ts";
 
 /** Failed first, then what waits, what runs, and what is over; the newest first within each. */
 const ORDER = { failed: 0, diverged: 0, waiting: 1, running: 2, queued: 3, done: 4, canceled: 4 } as const;
@@ -46,6 +46,12 @@ export function errorView(error: WireError): Html {
   return html`<div class="error"><p><code>${error.at ? `${plain(formatAt(error.at))} ` : nothing}${plain(error.code)}</code></p><p class="words">${plain(words)}</p></div>`;
 }
 
+/** A run as a list names it: its agent, and what it is about. */
+export function runName(run: RunFact): Html {
+  const summary = summaryOf(run);
+  return html`<span class="name">${plain(run.agent, 100)}</span>${summary === "" ? nothing : html` <bdi class="summary">${plain(summary, 160)}</bdi>`}`;
+}
+
 /** How long a run took, or has been at work. */
 export function took(run: RunFact, now: number): string {
   return run.startedAt === null ? "" : duration((run.endedAt ?? now) - run.startedAt);
@@ -78,9 +84,10 @@ export interface RunPage {
 /** `/runs/ID`: everything recorded about one run, oldest first. */
 export function runPage({ run, steps, cards, events, next, times, now }: RunPage): Html {
   const first = steps[0]?.seq ?? 0;
+  const summary = summaryOf(run);
   return layout({
     title: `${run.agent} ${run.id} · Cleared`,
-    body: html`<header class="top"><p class="brand"><a href="/">Cleared</a></p><h1>${plain(run.agent)}</h1><p class="sub">${badge(statusOf(run))} <code>${plain(run.id)}</code></p></header>
+    body: html`<header class="top"><p class="brand"><a href="/">Cleared</a></p><h1>${plain(run.agent)}</h1><p class="sub">${badge(statusOf(run))} <code>${plain(run.id)}</code></p>${summary === "" ? nothing : html`<p class="sub"><bdi>${plain(summary, 500)}</bdi></p>`}</header>
 <main id="main" class="single">
 <section aria-labelledby="about"><h2 id="about">This run</h2>
 ${run.error ? errorView(run.error) : nothing}
@@ -114,17 +121,6 @@ export function cause(run: RunFact): string {
     fork: "a fork of another run",
     migrate: "a move to other code",
   };
-  const detail = causeDetail(run.cause.detail);
+  const detail = causeDetail(run.cause);
   return `${words[run.cause.kind]}${detail === "" ? "" : `: ${plain(detail, 200)}`}`;
-}
-
-function causeDetail(detail: Json | undefined): string {
-  if (detail === undefined || detail === null) return "";
-  // {"files":["a.csv"],"again":[]}: the words in it are what a reader wants.
-  return typeof detail === "object"
-    ? Object.values(detail)
-        .flat()
-        .filter((each) => typeof each === "string")
-        .join(", ")
-    : String(detail);
 }

@@ -2,7 +2,7 @@
  * What a step did to its run, in words: the state it entered, the verdict, who decided, what a write changed. `cleared runs show` and the
  * run's page say the same. Texts come from tools and people: whoever prints them makes them harmless.
  */
-import type { Card, Change, Json, State, Step, Verdict, VerifiedWrite } from "../ports.ts";
+import type { Card, Change, Json, RunRecord, State, Step, Verdict, VerifiedWrite } from "../ports.ts";
 
 export interface Note {
   tone: "good" | "attention" | "bad" | "quiet";
@@ -87,4 +87,26 @@ function recordOf(value: Json): Record<string, Json> {
 function shown(value: Json | undefined): string {
   const text = value === undefined ? "nothing" : JSON.stringify(value);
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+}
+
+/**
+ * What a run is about, on one line: the `summary` of its result, else its input, else what started it. Empty where none of them says
+ * anything.
+ */
+export function summaryOf({ result, input, cause }: Pick<RunRecord, "result" | "input" | "cause">): string {
+  const { summary } = recordOf(result);
+  if (typeof summary === "string" && summary.trim() !== "") return summary.replace(/\s+/g, " ").trim();
+  const given = Object.entries(recordOf(input)).filter(([, value]) => value !== null && typeof value !== "object");
+  if (given.length > 0) return given.map(([key, value]) => `${key}=${String(value)}`.replace(/\s+/g, " ")).join(", ");
+  return causeDetail(cause);
+}
+
+/** The words in what is told of a cause: of {"files":["a.csv"],"again":[]} the names of the files. */
+export function causeDetail({ detail }: RunRecord["cause"]): string {
+  if (detail === undefined || detail === null) return "";
+  if (typeof detail !== "object") return String(detail);
+  return Object.values(detail)
+    .flat()
+    .filter((each) => typeof each === "string")
+    .join(", ");
 }

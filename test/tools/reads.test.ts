@@ -5,7 +5,7 @@ import type { Call, Json } from "../../runtime/ports.ts";
 import { columnsOf, matchColumn, schemaError } from "../../runtime/tools/drift.ts";
 import { findTools } from "../../runtime/tools/find.ts";
 import { mayRepeat, recoveredRead } from "../../runtime/tools/recover.ts";
-import { amountsIn, numbersOf, untraced } from "../../runtime/tools/trace.ts";
+import { amountsIn, amountsOf, numbersOf, untraced } from "../../runtime/tools/trace.ts";
 import { tool } from "./reference.ts";
 
 const failed = (text: string, data?: Record<string, unknown>) => new ClearedError("TOOL_FAILED", text, { data });
@@ -146,6 +146,14 @@ describe("where amounts come from", () => {
       { path: "lines[0].unitPrice", value: "5" },
       { path: "lines[1].weight", value: "2.5" },
     ]);
+  });
+  it("names each amount of several calls of one tool, with the currency that its call names", () => {
+    const pay = (to: string, amount: string) => ({ tool: "bank/pay", params: { to, amount, currency: "EUR" } });
+    expect(amountsOf([pay("Bob", "7.00"), pay("Eve", "9.00"), { tool: "bank/fee", params: { fee: "1.00" } }])).toEqual({
+      "bank/pay #1 amount": "7.00 EUR",
+      "bank/pay #2 amount": "9.00 EUR",
+      "bank/fee fee": "1.00",
+    });
   });
   it("finds each in what was computed or read, whatever its sign, scale and spelling", () => {
     const sources = numbersOf({ result: "1624.0", rows: [{ fee: -12.5 }, "$1,792.00", "EUR 3", { big: 1e21 }] });

@@ -15,6 +15,8 @@ const run = (id: string, agent: string, minutesAgo: number, rest: Partial<RunFac
   reason: null,
   waitsFor: null,
   outcome: "completed",
+  input: {},
+  result: null,
   error: null,
   cause: { kind: "watch", key: id, detail: "import/chase-2026-10.csv" },
   pin: { commit: "3f2c1aa90d4c1b7e6a5f4e3d2c1b0a9f8e7d6c5b", blob: "b1", api: 1 },
@@ -59,7 +61,7 @@ export function createFacts(): Facts & { answers: [number, Answer][]; empty: boo
     card(10, "in_doubt", "Was bank_pay sent before the crash?", { calls: [{ tool: "bank_pay", params: { to: "Acme", amount: "90.00" } }] }),
   ];
   const runs = [
-    run("04done", "ingest", 12, {}),
+    run("04done", "invoice", 12, { result: { summary: `INV-7 approved by Ann: 120.00 ${HOSTILE}` } }),
     run("03wait", "pay-invoices", 40, { status: "waiting", reason: "approval", waitsFor: "card 7", outcome: null, endedAt: null }),
     run("02fail", "reconcile", 300, {
       status: "failed",

@@ -85,6 +85,12 @@ test("a name that leads to 127.0.0.1 is refused, so that no page elsewhere can r
   expect(await Promise.all(hosts.map(statusFor))).toEqual([200, 200, 200, 200, 403, 403, 403, 400]);
 });
 
+test("a run is named by what it is about: its summary, else its input, else what started it", async () => {
+  const page = await (await fetch(site.url)).text();
+  expect(page).toContain('<span class="name">invoice</span> <bdi class="summary">INV-7 approved by Ann: 120.00 &lt;script&gt;');
+  expect(page).toContain('<span class="name">ingest</span> <bdi class="summary">import/chase-2026-10.csv</bdi>');
+});
+
 test("every answer carries the strict headers, and text from outside is escaped", async () => {
   for (const path of ["/", "/runs/run_02fail", "/proposals", "/proposals/11", "/proposals/12", "/nowhere", "/style.css"]) {
     const answer = await fetch(`${site.url}${path}`);

@@ -1,15 +1,39 @@
-/** `cleared queue`: the cards that wait for a person. */
+/** `cleared queue`: the cards that wait for a person; `queue show N` is one with everything it says. */
+import { ClearedError } from "../../errors.ts";
+import { factLines } from "../card-facts.ts";
 import { findWorkspace } from "../find.ts";
 import { withStore } from "../look.ts";
 import type { Invocation } from "../commands.ts";
 import { cardLines, toCount } from "../text.ts";
 
-export async function run(at: Invocation, _: (string | string[] | undefined)[], options: Record<string, unknown>): Promise<number> {
+export async function run(
+  at: Invocation,
+  [verb, number]: (string | string[] | undefined)[],
+  options: Record<string, unknown>,
+): Promise<number> {
   const { output } = at;
+  const dir = findWorkspace(at.dir);
+  if (verb === "show") return show(at, dir, number);
+  if (verb !== undefined && verb !== "list")
+    throw new ClearedError("USAGE", `\`cleared queue ${String(verb)}\` is not known: list or show.`);
   const last = options["all"] === true ? toCount(options["limit"] ?? "200", "--limit") : null;
-  const cards = await withStore(findWorkspace(at.dir), (look) => look.queue(last));
+  const cards = await withStore(dir, (look) => look.queue(last));
   output.result(cards);
-  for (const card of cards) for (const line of cardLines(output, card)) output.line(line);
+  for (const card of cards)
+    for (const line of [...cardLines(output, card), ...(card.decision === null ? factLines(output, card, false) : [])]) output.line(line);
   if (cards.length === 0) output.line("Nothing waits for a person.");
+  return 0;
+}
+
+async function show(at: Invocation, dir: string, number: string | string[] | undefined): Promise<number> {
+  const { output } = at;
+  if (typeof number !== "string") throw new ClearedError("USAGE", "Name a card by its number: `cleared queue show N`.");
+  const id = toCount(number, "A card's number");
+  const card = await withStore(dir, (look) => look.card(id));
+  if (card === null) throw new ClearedError("CARD_UNKNOWN", `There is no card ${id}. \`cleared queue\` lists the open ones.`);
+  // What stands on a proposal's card is in git, beside what it would change.
+  if (card.kind === "proposal") return (await import("./proposals.ts")).run(at, ["show", number], {});
+  output.result(card);
+  for (const line of [...cardLines(output, card), ...factLines(output, card, true)]) output.line(line);
   return 0;
 }

@@ -1,0 +1,84 @@
+/**
+ * What an open card says beside its question and its calls: why it asks, the amounts, what the script told, the brief. In a list the
+ * beginning of each; `cleared queue show N` has all of it.
+ */
+import type { Card, Json } from "../ports.ts";
+import type { Output } from "./output.ts";
+import { clipped } from "./text.ts";
+
+// A list of cards is read at a glance.
+const LINES = 4;
+const FACTS = 6;
+
+export function factLines(output: Output, card: Card, whole: boolean): string[] {
+  const all = [...reasons(card), ...told(card)];
+  const shown = whole ? [...all, ...brief(card), ...origins(card)] : all.slice(0, FACTS);
+  const more = whole ? 0 : all.length - shown.length;
+  const rest = [
+    ...(more > 0 ? [`${more} more facts`] : []),
+    ...(whole || (brief(card).length === 0 && card.kind !== "proposal")
+      ? []
+      : [card.kind === "proposal" ? "what it changes" : "the brief"]),
+  ];
+  return [
+    ...shown.flatMap(([name, text]) => labelled(output.dim(`${name}:`), text, whole)),
+    ...(rest.length === 0 ? [] : [output.dim(`${rest.join(" and ")}: cleared queue show ${card.id}`)]),
+  ].map((line) => `      ${line}`);
+}
+
+type Fact = [name: string, text: string];
+
+function labelled(label: string, text: string, whole: boolean): string[] {
+  const lines = text.split("\n");
+  const shown = whole ? lines : lines.slice(0, LINES).map(clipped);
+  const rest = lines.length > shown.length ? [`and ${lines.length - shown.length} more lines`] : [];
+  return shown.length === 1 ? [`${label} ${shown[0]}`, ...rest] : [label, ...[...shown, ...rest].map((line) => `  ${line}`)];
+}
+
+/** What the policy said, and the amounts with their currency. */
+function reasons(card: Card): Fact[] {
+  const { request_summary = "", policy_compliance = "" } = sectionsOf(card);
+  const policy = textOf(policy_compliance).replace(/^Status: [^\n]*\n?/, "");
+  const amounts = /^Amounts: (.*)$/m.exec(textOf(request_summary))?.[1] ?? "";
+  return (
+    [
+      ["why", policy],
+      ["amounts", amounts],
+    ] satisfies Fact[]
+  ).filter(([, text]) => text !== "");
+}
+
+/** Why it asks, and what the script said of it. What the other lines of a card show already is left out. */
+function told({ kind, body }: Card): Fact[] {
+  // Its card is written from git, beside what it would change.
+  if (body === null || kind === "proposal") return [];
+  if (typeof body !== "object" || Array.isArray(body)) return [["details", textOf(body)]];
+  const { about = null, booked: _legs, entry: _entry, verdict: _verdict, ...more } = body;
+  const said = typeof about === "object" && !Array.isArray(about) ? about : { about };
+  const all = Object.entries({ ...more, ...said }).filter(([name]) => kind !== "row" || !["hash", "file", "line", "code"].includes(name));
+  const why = all.flatMap(([name, value]) =>
+    name === "message" ? [textOf(value)] : name === "confidence" ? [`confidence ${textOf(value)}`] : [],
+  );
+  const rest = all.filter(([name]) => name !== "message" && name !== "confidence");
+  return [...(why.length === 0 ? [] : [["why", why.join("; ")] as Fact]), ...rest.map(named)];
+}
+
+const brief = (card: Card): Fact[] => Object.entries(sectionsOf(card)).map(named);
+
+function origins({ body, run }: Card): Fact[] {
+  const { entry } = (body ?? {}) as { entry?: Json };
+  return [...(typeof entry === "string" ? [["entry", entry] as Fact] : []), ...(run === null ? [] : [["run", run] as Fact])];
+}
+
+const sectionsOf = ({ brief: document }: Card): { [name: string]: Json } =>
+  (document as { sections?: { [name: string]: Json } } | undefined)?.sections ?? {};
+
+const named = ([name, value]: [string, Json]): Fact => [name.replaceAll("_", " "), textOf(value)];
+
+/** Scalars as they are; a list one a line; what is deeper as JSON. */
+function textOf(value: Json): string {
+  if (Array.isArray(value)) return value.length === 0 ? "none" : value.map(inline).join("\n");
+  return inline(value);
+}
+
+const inline = (value: Json): string => (value === null ? "none" : typeof value === "object" ? JSON.stringify(value) : String(value));
