@@ -4,6 +4,7 @@
  */
 import { NOTHING_ASKED, getFact, setFact } from "../engine/cards.ts";
 import type { Entry, Tree } from "../ports.ts";
+import { legsOf } from "../workspace/draft.ts";
 import { RECEIPTS } from "../workspace/layout.ts";
 import { loadMonth, monthFiles, monthOfId } from "../workspace/months.ts";
 import { refusedQuestions } from "../workspace/questions.ts";
@@ -63,21 +64,11 @@ function follow(host: Host, pending: ReadonlyMap<string, Entry>, unread: Readonl
     if (!pending.has(entry) && !unread.has(monthOfId(entry)))
       host.cards.decide(card.id, { card: card.id, decision: "expired", by: "runtime", at, reason: "the books at HEAD no longer ask" });
   }
-  for (const { id, description, tags } of pending.values()) {
+  for (const entry of pending.values()) {
+    const { id, description: title, tags } = entry;
     if (asked.has(id)) continue;
-    host.cards.open(
-      `entry:${id}`,
-      {
-        kind: "entry",
-        title: description,
-        body: { entry: id, about: { confidence: tags["conf"] ?? null } },
-        run: null,
-        gate: null,
-        calls: [],
-        level: null,
-        expires: null,
-      },
-      at,
-    );
+    const about = { confidence: tags["conf"] ?? null };
+    const body = { entry: id, about, booked: legsOf(entry) };
+    host.cards.open(`entry:${id}`, { kind: "entry", title, body, run: null, ...NOTHING_ASKED }, at);
   }
 }

@@ -11,6 +11,10 @@ import { type BookRules, assertEntry } from "./invariants.ts";
 import { cleanEntry, isTagName, MAX_KEY } from "./journal-text.ts";
 import { accountHint, type Chart, placesOf } from "./main-journal.ts";
 
+/** What a card says of an entry, so that it can be read without the books: date, account, amount and currency, leg by leg. */
+export const legsOf = ({ date, postings }: Entry): string[] =>
+  postings.map(({ account, amount, currency }) => `${date}  ${account}  ${amount} ${currency}`);
+
 /** Tags the books write themselves. */
 const OWN_TAGS: ReadonlySet<string> = new Set(["key", "run", "ref", "voids", "status"]);
 

@@ -24,6 +24,7 @@ import type {
 import { createAudit } from "./audit.ts";
 import { type Config, configKeys, configValue, parseConfig } from "./config.ts";
 import { createDataFiles } from "./data-files.ts";
+import { legsOf } from "./draft.ts";
 import type { ImportFile } from "./import-files.ts";
 import type { ImportFolder } from "./import-folder.ts";
 import { CONFIG, RECEIPTS } from "./layout.ts";
@@ -147,11 +148,10 @@ export function createView(options: ViewOptions): WorkspaceView {
   };
 }
 
-/** What a card says of an entry this run has added, so that the card can be read without the books. */
+/** The legs of an entry that this run has added. */
 function booked(overlay: Overlay, id: string | null): { booked?: string[] } {
   const entry = id === null ? undefined : overlay.mine.get(id);
-  if (entry === undefined) return {};
-  return { booked: entry.postings.map(({ account, amount, currency }) => `${entry.date}  ${account}  ${amount} ${currency}`) };
+  return entry === undefined ? {} : { booked: legsOf(entry) };
 }
 
 function rowsOfStep(step: Step): Row[] {

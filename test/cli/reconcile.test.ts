@@ -38,6 +38,10 @@ test("an approval that plain git takes back asks again, and an entry that plain 
   const imported = git("rev-parse", "HEAD").trim();
   const before = titles();
   expect(before).toHaveLength(3);
+  const legs = () =>
+    host?.cards.list({ open: true, kind: "entry" }).map(({ title, body }) => [title, (body as { booked?: string[] }).booked]);
+  const booked = new Map(legs() as [string, string[]][]);
+  expect(booked.get(before?.[0] ?? "")?.[0]).toMatch(/^2025-\d\d-\d\d {2}\w+(:\w+)+ {2}-?[\d.]+ USD$/);
 
   const [card] = host.cards.list({ open: true, kind: "entry" });
   if (card === undefined) throw new Error("no card");
@@ -48,6 +52,8 @@ test("an approval that plain git takes back asks again, and an entry that plain 
   git("revert", "--no-edit", "HEAD");
   await reconcileCards(host);
   expect(titles()).toEqual(before);
+  // With its date and its amount: what asks again says as much as what asked first.
+  expect(new Map(legs() as [string, string[]][])).toEqual(booked);
   await reconcileCards(host);
   expect(titles()).toEqual(before);
 
