@@ -71,7 +71,7 @@ export const nonNegativeMoney = checked<string>((value) => isAmount(value) && !v
 
 /** A day of the calendar, YYYY-MM-DD. */
 export const day = checked<string>((value) => typeof value === "string" && isDay(value), {
-  says: (value) => `${shown(value)} is not a calendar day from 1970 to 2069; write it as YYYY-MM-DD`,
+  says: (value) => `${shown(value)} is not a calendar day; write it as YYYY-MM-DD`,
   code: "JOURNAL_DATE",
   ts: "string",
   json: { type: "string", format: "date" },

@@ -29,9 +29,10 @@ export const compute_dt_business_days = defineCompute({
     const start = numberOf(p.start_date);
     const end = numberOf(p.end_date) + (p.inclusive ? 1 : 0);
     if (numberOf(p.end_date) < start) refuse("end_before_start", `end_date: ${p.end_date} lies before ${p.start_date}.`);
-    const days = Array.from({ length: end - start }, (_, i) => start + i);
-    const weekend = days.filter(isWeekend).length;
+    const length = end - start;
+    // Each whole week has two; what is left of the last one is counted.
+    const weekend = 2 * Math.floor(length / 7) + Array.from({ length: length % 7 }, (_, i) => end - 1 - i).filter(isWeekend).length;
     const off = [...new Set(p.holidays.map(numberOf))].filter((one) => one >= start && one < end && !isWeekend(one)).length;
-    return { result: days.length - weekend - off, calendar_days: days.length, weekend_days: weekend, holidays_excluded: off };
+    return { result: length - weekend - off, calendar_days: length, weekend_days: weekend, holidays_excluded: off };
   },
 });

@@ -1,9 +1,10 @@
 /** Days and moments as facts and conditions write them. A day without a time is compared with days only: its zone is not known. */
+import { isDay } from "../day.ts";
 
 /** `day`: YYYY-MM-DD, which sorts as text. `ms`: a date-time with its zone. Null when it is neither, or no day of the calendar. */
 export function dayOrMoment(text: string): { day: string } | { ms: number } | null {
   const [, day, time] = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/.exec(text) ?? [];
-  if (day === undefined || new Date(Date.parse(`${day}T00:00:00Z`) || 0).toISOString().slice(0, 10) !== day) return null;
+  if (day === undefined || !isDay(day)) return null;
   if (time === undefined) return { day };
   const ms = Date.parse(text);
   return Number.isNaN(ms) ? null : { ms };

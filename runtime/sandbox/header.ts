@@ -3,6 +3,7 @@
  * Written by people and models, so it is untrusted: small, strict, and every problem has a place in the script.
  */
 import { z } from "zod";
+import { isDay } from "../day.ts";
 import { AMOUNT_PATTERN } from "../money.ts";
 import { type At, ClearedError, didYouMean } from "../errors.ts";
 import type { Json, State } from "../ports.ts";
@@ -262,11 +263,6 @@ const WANTED: Record<FieldType, string> = {
   list: "a list",
   object: "an object",
 };
-
-function isDay(text: string): boolean {
-  const time = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
-  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
-}
 
 /**
  * The run's input with defaults filled in. Without `input:` in the header anything passes, and nothing becomes {}.

@@ -2,7 +2,7 @@
  * The invariants of one entry: balanced in every currency, one amount per leg, known accounts, a real day outside the closed period,
  * an id that is the hash of its key, exact decimals. Every write passes here, and so does `cleared verify`.
  */
-import { isDay } from "../day.ts";
+import { isBookDay } from "../day.ts";
 import { ClearedError, type Code } from "../errors.ts";
 import { CURRENCY_PATTERN } from "../money.ts";
 import type { Entry, Posting } from "../ports.ts";
@@ -28,7 +28,7 @@ export function faultsOf(entry: Entry, chart: Chart): Fault[] {
   const fault = (code: Code, message: string): void => {
     faults.push({ code, message });
   };
-  if (!isDay(entry.date)) fault("JOURNAL_DATE", `"${entry.date.slice(0, 20)}" is not a day from 1970 to 2069. Write YYYY-MM-DD.`);
+  if (!isBookDay(entry.date)) fault("JOURNAL_DATE", `"${entry.date.slice(0, 20)}" is not a day from 1970 to 2069. Write YYYY-MM-DD.`);
   const key = entry.tags["key"];
   if (key === undefined)
     fault("JOURNAL_KEY", `${entry.id} has no key tag, so its id cannot be checked. Add a line "    ; key: ..." with words of your own.`);

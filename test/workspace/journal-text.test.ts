@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { isDay } from "../../runtime/day.ts";
+import { isBookDay } from "../../runtime/day.ts";
 import type { Entry } from "../../runtime/ports.ts";
 import { entryId } from "../../runtime/workspace/entry-id.ts";
 import { cleanEntry, parseJournal, printEntries, printEntry } from "../../runtime/workspace/journal-text.ts";
@@ -172,11 +172,11 @@ describe("the journal's text", () => {
     }
   });
 
-  test("knows which days exist", () => {
-    expect(["2024-02-29", "2000-02-29", "2026-12-31"].map(isDay)).toEqual([true, true, true]);
+  test("knows which days an entry may have", () => {
+    expect(["2024-02-29", "2000-02-29", "2026-12-31"].map(isBookDay)).toEqual([true, true, true]);
     expect(
       ["2026-02-29", "1900-02-29", "2026-04-31", "2026-13-01", "2026-00-10", "2026-1-1", "20260101", "1969-12-31", "2070-01-01"].some(
-        isDay,
+        isBookDay,
       ),
     ).toBe(false);
   });

@@ -2,7 +2,7 @@
  * Reading one cell: amounts, days, text. Nothing is guessed: each reader gets the form from the dialect and answers
  * null (or a reason) for anything else. Called once per cell of files with 200,000 rows, so the patterns are built once.
  */
-import { isDay } from "../../day.ts";
+import { isBookDay } from "../../day.ts";
 import { currencyPlaces } from "../../money.ts";
 
 export function isCurrency(text: string): boolean {
@@ -108,7 +108,7 @@ export function readDay(text: string, pattern: RegExp): { day: string } | { faul
   const year = y.length === 2 ? `${Number(y) < 70 ? "20" : "19"}${y}` : y;
   const month = m.length === 3 ? String(MONTHS.indexOf(m.toLowerCase()) + 1) : m;
   const day = `${year}-${month.padStart(2, "0")}-${d.padStart(2, "0")}`;
-  return isDay(day) ? { day } : { fault: "calendar" };
+  return isBookDay(day) ? { day } : { fault: "calendar" };
 }
 
 /** Control and bidirectional characters removed (tabs and line ends become blanks): a bank's text must not steer a terminal or forge a line. */
