@@ -1,14 +1,19 @@
 /**
- * Writes docs/PRIMITIVES.md and docs/ERRORS.md; with --check it writes nothing and exits 1 when one is stale.
+ * Writes the generated pages of docs/; with --check it writes nothing and exits 1 when one is stale.
  * Run by `npm run gen` and `npm run check`.
  */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { primitives } from "../primitives/index.ts";
-import { errorsDoc, primitivesDoc } from "./docs-pages.ts";
+import { dialectsDoc, errorsDoc, headerDoc, primitivesDoc } from "./docs-pages.ts";
 
 const docs = new URL("../docs/", import.meta.url);
-const pages: Record<string, string> = { "PRIMITIVES.md": primitivesDoc(primitives), "ERRORS.md": errorsDoc() };
+const pages: Record<string, string> = {
+  "PRIMITIVES.md": primitivesDoc(primitives),
+  "ERRORS.md": errorsDoc(),
+  "HEADER.md": headerDoc(),
+  "DIALECTS.md": dialectsDoc(),
+};
 const check = process.argv.includes("--check");
 
 await mkdir(docs, { recursive: true });

@@ -16,7 +16,10 @@ type Action = (at: Invocation, args: (string | string[] | undefined)[], options:
 interface Spec {
   name: string;
   about: string;
-  options?: [flags: string, about: string][];
+  /** What may be written for its first argument, where that is one of a few words. */
+  words?: readonly string[];
+  /** many: given more than once, each counts. */
+  options?: [flags: string, about: string, many?: "many"][];
   load(): Promise<{ run: Action }>;
 }
 
@@ -34,6 +37,7 @@ export const COMMANDS: readonly Spec[] = [
   },
   {
     name: "demo <what> [dir]",
+    words: ["erp"],
     about: "make a workspace with a business to try it on: demo erp",
     options: [["--person <name>", "who decides"]],
     load: () => import("./commands/demo.ts"),
@@ -58,7 +62,7 @@ export const COMMANDS: readonly Spec[] = [
     name: "run <agent>",
     about: "run an agent",
     options: [
-      ["--input <json>", "its input"],
+      ["--input <value>", "its input: JSON, or name=value once for each field", "many"],
       ["--dry-run", "simulate every write and effect"],
       ["--key <key>", "start only one run for this key"],
       ["--read-only", "it may read and compute, nothing else"],
@@ -72,7 +76,7 @@ export const COMMANDS: readonly Spec[] = [
     name: "exec <file>",
     about: "run any script file, dry unless --live",
     options: [
-      ["--input <json>", "its input"],
+      ["--input <value>", "its input: JSON, or name=value once for each field", "many"],
       ["--live", "write and act"],
       ["--unchecked", "skip lint and types"],
     ],
@@ -84,9 +88,10 @@ export const COMMANDS: readonly Spec[] = [
     options: [["--batch <file>", "one {name, params} a line"]],
     load: () => import("./commands/call.ts"),
   },
-  { name: "agents [verb] [agent]", about: "list agents, show one", load: () => import("./commands/agents.ts") },
+  { name: "agents [verb] [agent]", words: ["list", "show"], about: "list agents, show one", load: () => import("./commands/agents.ts") },
   {
     name: "runs [verb] [run...]",
+    words: ["list", "show", "resume", "cancel", "replay", "fork", "migrate"],
     about: "list, show, resume, cancel, replay, fork or migrate runs",
     options: [
       ["--at <commit>", "resume on the script of this commit; fork: after so many steps"],
@@ -115,6 +120,7 @@ export const COMMANDS: readonly Spec[] = [
   { name: "resume [agent]", about: "end a pause, or all", load: () => import("./commands/resume.ts") },
   {
     name: "queue [verb] [card]",
+    words: ["list", "show"],
     about: "what waits for a person; show N: a card with everything it says",
     options: [
       ["--all", "the last ones, decided or not"],
@@ -146,6 +152,7 @@ export const COMMANDS: readonly Spec[] = [
   },
   {
     name: "undo <what>",
+    words: ["import"],
     about: "take back a proposal (its number), a run (its id), the last import (the word import) or an undo (its commit)",
     options: [
       ["--yes", "without asking"],
@@ -198,6 +205,7 @@ export const COMMANDS: readonly Spec[] = [
   },
   {
     name: "proposals [verb] [name]",
+    words: ["list", "show", "diff", "withdraw", "check", "sync"],
     about: "list, show, diff, withdraw, check or sync proposals",
     options: [
       ["--details", "for show: checks, recorded runs, what the files say differently"],
@@ -208,11 +216,13 @@ export const COMMANDS: readonly Spec[] = [
   },
   {
     name: "policy [verb] [names...]",
+    words: ["test", "show"],
     about: "test policies with their cases, show their rules",
     load: () => import("./commands/policy.ts"),
   },
   {
     name: "cases [verb] [names...]",
+    words: ["list", "show", "run", "add"],
     about: "list, show or run the cases that must stay right; add a recorded run as one",
     options: [["--why <text>", "add: what is right about it"]],
     load: () => import("./commands/cases.ts"),
@@ -249,20 +259,29 @@ export const COMMANDS: readonly Spec[] = [
   },
   {
     name: "secrets <verb> [name]",
+    words: ["set", "list", "remove"],
     about: "set, list or remove what trust.yaml names as secret:NAME",
     load: () => import("./commands/secrets.ts"),
   },
   { name: "doctor", about: "each key in force, plugins, and what is missing", load: () => import("./commands/doctor.ts") },
   {
     name: "process <verb> [name]",
+    words: ["new"],
     about: "new NAME: write the files of a new process",
     options: [["--from <file>", "its definition: JSON with states, risk_level, state_instructions"]],
     load: () => import("./commands/process.ts"),
   },
   {
     name: "tools [verb] [names...]",
+    words: ["list", "test", "show"],
     about: "list, test or show the tools of scripts/tools/",
     load: () => import("./commands/tools.ts"),
   },
   { name: "types", about: "write .cleared/types for editors", load: () => import("./commands/types.ts") },
+  {
+    name: "completions <shell>",
+    words: ["bash", "zsh", "fish"],
+    about: "print what completes commands and agents in your shell: bash, zsh or fish",
+    load: () => import("./commands/completions.ts"),
+  },
 ];

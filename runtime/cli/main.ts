@@ -31,7 +31,10 @@ async function main(argv: string[]): Promise<number> {
   for (const spec of meant.length === 1 ? meant : COMMANDS) {
     const command = program.command(spec.name).description(spec.about);
     command.option("--json", "print one JSON document").option("--dir <dir>", "the workspace, if not this folder");
-    for (const [flags, about] of spec.options ?? []) command.addOption(new Option(flags, about));
+    for (const [flags, about, many] of spec.options ?? []) {
+      const option = new Option(flags, about);
+      command.addOption(many === undefined ? option : option.argParser((one: string, all: string[] = []) => [...all, one]));
+    }
     command.action(async (...all: unknown[]) => {
       const options = all.at(-2) as Options;
       const at: Invocation = { output: createOutput(json), dir: (options["dir"] ?? program.opts<Options>()["dir"]) as string | undefined };

@@ -1,6 +1,6 @@
 /** What a run starts from: the agent at HEAD, its header, its checked input. One place for commands, triggers, schedules and calling agents. */
 import { type Pause, pauseWords } from "../engine/pauses.ts";
-import { ClearedError, didYouMean } from "../errors.ts";
+import { ClearedError, didYouMean, toWire } from "../errors.ts";
 import type { Cause, Children, Engine, Git, Given, Json, Notices, RunMode, RunRecord, RunSpec, Tree } from "../ports.ts";
 import { API } from "../primitive.ts";
 import { type PrivacyPolicy, groupsOf, judge } from "../privacy/judge.ts";
@@ -13,6 +13,7 @@ import { agentFile } from "../workspace/layout.ts";
 import { sourceBlob } from "../workspace/tree-over.ts";
 import type { AgentAtHead } from "./agents-at-head.ts";
 import { createMemo } from "./memo.ts";
+import { pasted } from "./run-input.ts";
 import { execSource } from "./source.ts";
 
 /** How many agents may call each other in a row. */
@@ -56,6 +57,17 @@ function guarded(agent: string, input: Json, policy: PrivacyPolicy): Json {
   return judged.verdict === "redact" ? redactJson(input, groupsOf(["redact"], "inbound", policy)) : input;
 }
 
+/** The input as the header takes it. @throws RUN_INPUT with an example that can be pasted */
+function inputFor(header: Header, input: Json, command: string): Json {
+  try {
+    return validateInput(header, input);
+  } catch (error) {
+    const { code, message } = toWire(error);
+    if (code !== "RUN_INPUT") throw error;
+    throw new ClearedError(code, `${message} For example: \`${pasted(`cleared ${command}`, header)}\`.`, { cause: error });
+  }
+}
+
 export function createStarts(world: {
   git: Git;
   engine: Engine;
@@ -97,10 +109,8 @@ export function createStarts(world: {
   };
   const toSpec = async (agent: string, { cause, input, mode = "live", ...more }: StartOptions): Promise<RunSpec> => {
     const { commit, blob, header } = await read(agent, cause);
-    const checked = validateInput(
-      header,
-      header.process === undefined ? input : guarded(agent, input, (await config(git.tree(commit))).privacy),
-    );
+    const admitted = header.process === undefined ? input : guarded(agent, input, (await config(git.tree(commit))).privacy);
+    const checked = inputFor(header, admitted, execSource(cause) === null ? `run ${agent}` : `exec ${execSource(cause)?.file}`);
     const given = header.process !== undefined && onlyAsks(checked) ? { ...more.given, readOnly: true } : more.given;
     const by = more.by ?? (await starterOf(cause));
     const told = { ...(by === undefined ? {} : { by }), ...(given === undefined ? {} : { given }) };

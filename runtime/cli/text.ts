@@ -15,7 +15,7 @@ export function parseJson(text: string | undefined, what: string): Json {
 }
 
 /** As a shell takes it for one word. */
-export const quoted = (path: string): string => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
+export const quoted = (path: string): string => (/^[\w./:=-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
 
 /** A whole number of the command line. @throws USAGE naming the option */
 export function toCount(text: unknown, what: string, most = 1_000_000): number {

@@ -38,14 +38,17 @@ const trigger = z.string({ error: `write one of ${TRIGGERS.join(", ")}, or a lis
 });
 
 const field = z.strictObject({
-  type: z.enum(FIELD_TYPES, { error: `write one of ${FIELD_TYPES.join(", ")}` }),
-  required: z.boolean({ error: "write true or false" }).optional(),
-  default: z.json().optional(),
+  type: z
+    .enum(FIELD_TYPES, { error: `write one of ${FIELD_TYPES.join(", ")}` })
+    .describe("money: an amount as text, date: YYYY-MM-DD, list and object: any JSON of that form"),
+  required: z.boolean({ error: "write true or false" }).optional().describe("without it the run does not start"),
+  default: z.json().optional().meta({ ts: "any" }).describe("the value where none is given; not for a required field"),
   enum: z
     .array(z.union([z.string(), z.number(), z.boolean()]))
     .min(1)
-    .optional(),
-  describe: z.string().max(500).optional(),
+    .optional()
+    .describe("the only values that are taken"),
+  describe: z.string().max(500).optional().describe("a line for people"),
 });
 export type InputField = z.output<typeof field>;
 
@@ -68,22 +71,34 @@ const statesField = z
   });
 
 const schema = z.strictObject({
-  name: line("a name for people, such as Daily Ingest", 100).optional(),
-  description: z.string().trim().max(1000).default(""),
+  name: line("a name for people, such as Daily Ingest", 100).optional().describe("for people; only a test script may leave it out"),
+  description: z.string().trim().max(1000).default("").describe("what it does, in a line"),
   trigger: z
     .union([trigger.transform((one) => [one]), z.array(trigger)], { error: `write one of ${TRIGGERS.join(", ")}, or a list of them` })
-    .default([]),
-  schedule: line("a cron expression such as 0 6 * * *", 100).optional(),
+    .default([])
+    .meta({ ts: TRIGGERS.map((one) => JSON.stringify(one)).join(" | ") })
+    .describe("what starts it, one or a list; on_demand is always allowed"),
+  schedule: line("a cron expression such as 0 6 * * *", 100)
+    .optional()
+    .describe("for trigger schedule: five fields, minute hour day month weekday"),
   timezone: line("a time zone such as America/New_York", 60)
     .refine(isTimezone, "no such time zone; write one such as America/New_York")
-    .optional(),
-  watch: line("a folder such as import/", 200).refine(isFolder, "write a folder inside the workspace, such as import/").optional(),
-  on_event: line("the name of an event", 100).optional(),
+    .optional()
+    .describe("of the schedule; else that of the workspace"),
+  watch: line("a folder such as import/", 200)
+    .refine(isFolder, "write a folder inside the workspace, such as import/")
+    .optional()
+    .describe("for trigger file_watch: the folder; else import/"),
+  on_event: line("the name of an event", 100).optional().describe("for trigger event: its name, as ctx_emit gives it"),
   webhook: z
     .string()
     .regex(/^[a-z][a-z0-9_-]{0,79}$/, "write the name of a webhook, such as shop-orders")
-    .optional(),
-  missed: z.enum(["run-once", "run-all", "skip"], { error: "write run-once, run-all or skip" }).default("run-once"),
+    .optional()
+    .describe("for trigger webhook: POST /hooks/NAME starts a run"),
+  missed: z
+    .enum(["run-once", "run-all", "skip"], { error: "write run-once, run-all or skip" })
+    .default("run-once")
+    .describe("what becomes of ticks that were missed while nothing ran"),
   uses: z
     .array(
       z.string().regex(/^(?:[a-z][a-z0-9_]*|agent:[a-z][a-z0-9_-]*)$/, "write the domain of a primitive, such as journal, or agent:NAME"),
@@ -91,23 +106,38 @@ const schema = z.strictObject({
         error: "write a list such as [journal, config]",
       },
     )
-    .default([]),
-  input: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "a field's name has letters, digits and _"), field).default({}),
+    .default([])
+    .describe("domains of primitives it may call, and agent:NAME for agents"),
+  input: z
+    .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "a field's name has letters, digits and _"), field)
+    .default({})
+    .describe("the fields of its input, each as below"),
   process: z
     .string()
     .regex(/^[a-z][a-z0-9_]{2,40}$/, "write the process's name in snake_case, such as invoice_reconciliation")
-    .optional(),
-  states: statesField.optional(),
-  risk: z.enum(["low", "medium", "high"], { error: "write low, medium or high" }).optional(),
-  mutates: z.boolean({ error: "write true or false" }).optional(),
-  output: z.record(z.string(), field).default({}),
-  answer: z.enum(["object", "ranked_list"], { error: "write object or ranked_list" }).default("object"),
-  examples: z.array(z.json(), { error: "write a list of inputs" }).max(20).default([]),
+    .optional()
+    .describe("the business process it carries out; its rules are policies/NAME.yaml"),
+  states: statesField
+    .optional()
+    .meta({ ts: "string[] | Record<string, string>" })
+    .describe("its state machine, in order, each with a line for people; STATE? may be skipped"),
+  risk: z.enum(["low", "medium", "high"], { error: "write low, medium or high" }).optional().describe("high: it always needs a gate"),
+  mutates: z.boolean({ error: "write true or false" }).optional().describe("false: it only reads, and is held to that"),
+  output: z.record(z.string(), field).default({}).describe("the fields its result must have, each as below"),
+  answer: z.enum(["object", "ranked_list"], { error: "write object or ranked_list" }).default("object").describe("the form of its result"),
+  examples: z
+    .array(z.json(), { error: "write a list of inputs" })
+    .max(20)
+    .default([])
+    .describe("inputs it takes: for people, checks and dry runs"),
   expect: z
     .strictObject({ status: z.enum(ENDS), code: z.union([z.string(), z.array(z.string())]).optional(), result: z.json().optional() })
     .optional()
     .describe("for a test script: how its run ends"),
 });
+
+/** For docs/HEADER.md. */
+export const HEADER_SCHEMAS = { header: schema, field };
 
 export interface Header extends Omit<z.output<typeof schema>, "name" | "trigger" | "states"> {
   name: string;

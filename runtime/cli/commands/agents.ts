@@ -8,6 +8,7 @@ import { findWorkspace } from "../find.ts";
 import type { Invocation } from "../commands.ts";
 import { type Output, table } from "../output.ts";
 import { markWords } from "../marks.ts";
+import { pasted } from "../run-input.ts";
 import { runLine, when } from "../text.ts";
 
 export async function run(at: Invocation, [verb, name]: (string | string[] | undefined)[]): Promise<number> {
@@ -82,6 +83,7 @@ function printAgent(output: Output, found: AgentFact, detail: AgentDetail): void
       if (Object.keys(fields).length > 0) output.line(output.bold(title));
       for (const line of table(fieldRows(fields))) output.line(line);
     }
+    output.line(`${output.bold("Example")}  ${pasted(`cleared run ${found.name}`, header)}`);
     if (header.machine !== null) {
       output.line(output.bold("States"));
       for (const line of drawMachine(header.machine)) output.line(`  ${line}`);

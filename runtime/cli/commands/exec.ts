@@ -9,7 +9,8 @@ import { readLocal } from "../local.ts";
 import type { Invocation } from "../commands.ts";
 import { formatError } from "../output.ts";
 import { withProgress } from "../progress.ts";
-import { parseJson } from "../text.ts";
+import { parseHeader } from "../../sandbox/header.ts";
+import { inputOf } from "../run-input.ts";
 
 // The sandbox refuses sources over its own limit; this only keeps a wrong path (a disk image) out of memory.
 const LARGEST_FILE = 4 * 1024 * 1024;
@@ -19,8 +20,8 @@ export async function run(at: Invocation, [file]: (string | string[] | undefined
   const path = resolve(String(file));
   const text = readScript(path, String(file));
   const live = options["live"] === true;
-  const input = parseJson(options["input"] as string | undefined, "--input");
   const shown = relative(dir, path).startsWith("..") ? String(file) : relative(dir, path);
+  const input = await inputOf((options["input"] ?? []) as string[], async () => parseHeader(text, shown).input);
   const by = starter(dir, readLocal(dir).trust);
   const result = await (live ? withApi : withDryApi)(dir, (api) =>
     withProgress(api, null, () => api.exec({ file: shown, text, input, live, check: options["unchecked"] !== true, ...by })),

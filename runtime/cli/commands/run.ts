@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { ClearedError } from "../../errors.ts";
 import type { Given } from "../../ports.ts";
+import type { AgentFact } from "../api.ts";
 import { withApi, withDryApi } from "../connect.ts";
 import { findWorkspace } from "../find.ts";
 import { starter } from "../identity.ts";
@@ -10,19 +11,18 @@ import type { Invocation } from "../commands.ts";
 import { withStore } from "../look.ts";
 import { gateLines, printRun } from "../print-run.ts";
 import { withProgress } from "../progress.ts";
-import { parseJson } from "../text.ts";
+import { inputOf } from "../run-input.ts";
 
 export async function run(at: Invocation, [agent]: (string | string[] | undefined)[], options: Record<string, unknown>): Promise<number> {
   const dir = findWorkspace(at.dir);
   const dry = options["dryRun"] === true;
-  const input = parseJson(options["input"] as string | undefined, "--input");
   const key = options["key"] as string | undefined;
   const given = givenOf(options);
   const record = await (dry ? withDryApi : withApi)(dir, (api) =>
-    withProgress(api, null, () =>
+    withProgress(api, null, async () =>
       api.run({
         agent: String(agent),
-        input,
+        input: await inputOf((options["input"] ?? []) as string[], async () => fieldsOf(await api.agents({}), String(agent))),
         dry,
         wait: options["wait"] !== false,
         ...(key === undefined ? {} : { key }),
@@ -36,6 +36,8 @@ export async function run(at: Invocation, [agent]: (string | string[] | undefine
     for (const line of gateLines(await withStore(dir, (look) => look.show(record.id)))) at.output.line(line);
   return exit;
 }
+
+const fieldsOf = (agents: AgentFact[], agent: string) => agents.find(({ name }) => name === agent)?.header?.input ?? {};
 
 // A document longer than this is no rules.
 const POLICY_LIMIT = 262_144;

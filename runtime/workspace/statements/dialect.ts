@@ -28,38 +28,40 @@ const match = z.strictObject({
 });
 
 const columns = z.strictObject({
-  date: column,
-  description: z.union([column, z.array(column).min(1)], { error: "write a column, or a list of columns" }),
+  date: column.describe("the day of the row"),
+  description: z
+    .union([column, z.array(column).min(1)], { error: "write a column, or a list of columns" })
+    .describe("the bank's text; several columns are joined"),
   amount: column.optional().describe("signed, unless `sign` or `direction` says otherwise"),
   out: column.optional().describe("money out, positive; goes with `in`"),
-  in: column.optional(),
+  in: column.optional().describe("money in, positive"),
   balance: column.optional().describe("running balance after the row"),
-  type: column.optional(),
+  type: column.optional().describe("the bank's word for the kind of row"),
   id: column.optional().describe("the bank's own id of the row"),
-  currency: column.optional(),
-  counterparty: column.optional(),
+  currency: column.optional().describe("of the row"),
+  counterparty: column.optional().describe("who was paid, or who paid"),
   account: column.optional().describe("bank account of the row; a file with several becomes several statements"),
 });
 
 const amount = z.strictObject({
-  decimal: z.enum([".", ","]).default("."),
-  thousands: z.enum(["", ".", ",", "'", " "]).default(""),
+  decimal: z.enum([".", ","]).default(".").describe("the decimal mark"),
+  thousands: z.enum(["", ".", ",", "'", " "]).default("").describe("the mark between thousands"),
   sign: z.string().max(4).default("").describe("currency sign that may stand at the amount"),
   parentheses: z.boolean().default(false).describe("(12.00) means -12.00"),
 });
 
 const skip = z.strictObject({
-  column,
+  column: column.describe("where to look"),
   is: words.optional().describe("leave the row out when the cell is one of these"),
-  starts: z.string().min(1).optional(),
-  empty: z.literal(true).optional(),
+  starts: z.string().min(1).optional().describe("leave the row out when the cell begins with this"),
+  empty: z.literal(true).optional().describe("leave the row out when the cell is empty"),
 });
 
 const fields = {
-  description: z.string().optional(),
-  delimiter: z.enum([",", ";", "\t", "|"]).default(","),
-  encoding: z.enum(ENCODINGS).default("utf-8"),
-  match: match.default({}),
+  description: z.string().optional().describe("a line for people"),
+  delimiter: z.enum([",", ";", "\t", "|"]).default(",").describe("between cells"),
+  encoding: z.enum(ENCODINGS).default("utf-8").describe("as the bank writes the file"),
+  match: match.default({}).describe("which files it reads"),
   preamble: z
     .array(
       z
@@ -72,12 +74,15 @@ const fields = {
     .describe(
       "lines before the header, with {account} {opening} {closing} {closing_date} {from} {to} where these stand and {} for anything else",
     ),
-  columns,
-  date: z.string().refine((form) => datePattern(form) !== null, "write a form such as MM/DD/YYYY, DD.MM.YYYY, D MMM YYYY, YYYYMMDD or ofx"),
-  amount: amount.default({ decimal: ".", thousands: "", sign: "", parentheses: false }),
+  columns: columns.describe("what stands in which column"),
+  date: z
+    .string()
+    .refine((form) => datePattern(form) !== null, "write a form such as MM/DD/YYYY, DD.MM.YYYY, D MMM YYYY, YYYYMMDD or ofx")
+    .describe("how days are written: MM/DD/YYYY, DD.MM.YYYY, D MMM YYYY, YYYYMMDD or ofx"),
+  amount: amount.default({ decimal: ".", thousands: "", sign: "", parentheses: false }).describe("how amounts are written"),
   sign: z.enum(["signed", "inverted"]).default("signed").describe("inverted: spending is positive, as on some credit cards"),
   direction: z
-    .strictObject({ column, out: words, in: words })
+    .strictObject({ column: column.describe("where the word stands"), out: words, in: words })
     .optional()
     .describe("a column whose word says the direction of an unsigned amount"),
   currency: z
@@ -85,11 +90,17 @@ const fields = {
     .refine(isCurrency, "write three capitals such as USD")
     .optional()
     .describe("of the statement; without it that of the workspace"),
-  skip: z.array(skip).default([]),
+  skip: z.array(skip).default([]).describe("rows that are no transactions; each names one of `is`, `starts` or `empty`"),
 };
 
 const dialectSchema = z
-  .strictObject({ name: z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, "write small letters, digits and dashes"), ...fields })
+  .strictObject({
+    name: z
+      .string()
+      .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, "write small letters, digits and dashes")
+      .describe("of the dialect, unique"),
+    ...fields,
+  })
   .check((context) => {
     const value = context.value;
     const problem = (path: (string | number)[], message: string) => context.issues.push({ code: "custom", input: value, path, message });
@@ -107,6 +118,9 @@ const dialectSchema = z
         problem(["skip", index], "name one of `is`, `starts` or `empty`");
     }
   });
+
+/** For docs/DIALECTS.md. */
+export const DIALECT_SCHEMAS = { dialect: dialectSchema, match, columns, amount, skip };
 
 export type Dialect = z.output<typeof dialectSchema>;
 export type Column = z.output<typeof column>;
