@@ -31,6 +31,8 @@ export interface Subject {
   sandbox: Sandbox;
   /** Settings of a tree, read once for each content. @throws CONFIG_INVALID */
   config(tree: Tree): Promise<Config>;
+  /** Why a schedule never starts its agent, or null. */
+  scheduleProblem(schedule: { agent: string; expression: string; timezone: string }): Promise<string | null>;
 }
 
 /** What one check has seen. skipped: it could not look at anything. */
@@ -89,10 +91,29 @@ const types: Check = {
   },
 };
 
+/** The headers, with schedules that never come. */
+const headers: Check = {
+  name: "header",
+  async look(subject) {
+    const looked = await ofScripts("header").look(subject);
+    const { agents } = await readScripts(subject);
+    const never = await Promise.all(
+      agents.map(async ({ agent, file, header }): Promise<Found[]> => {
+        if (header?.schedule === undefined || !header.trigger.includes("schedule")) return [];
+        const expression = header.schedule;
+        const message = await subject.scheduleProblem({ agent, expression, timezone: header.timezone ?? "UTC" });
+        const line = (await subject.tree.read(file))?.split("\n").findIndex((one) => /^[\s*]*schedule:/.test(one)) ?? -1;
+        return message === null ? [] : [{ code: "HEADER_TRIGGER", at: { file, ...(line < 0 ? {} : { line: line + 1 }) }, message }];
+      }),
+    );
+    return { ...looked, findings: inOrder([...looked.findings, ...never.flat()]) };
+  },
+};
+
 /** What can be said without running anything, in the order in which it is told. */
 export const STATIC_CHECKS: readonly Check[] = [
   { name: "config", look: lookAtConfig },
-  ofScripts("header"),
+  headers,
   ofScripts("lint"),
   types,
   ofScripts("capabilities"),

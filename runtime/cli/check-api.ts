@@ -12,6 +12,7 @@ import { withTools } from "../engine/tool-scripts.ts";
 import type { Bench } from "../evidence/bench.ts";
 import { dryChecks, dryRunsOf } from "../evidence/synthetic.ts";
 import type { Tree } from "../ports.ts";
+import { scheduleProblem } from "../triggers/cron.ts";
 import { POLICIES, STORE, agentFile } from "../workspace/layout.ts";
 import { treeOver } from "../workspace/tree-over.ts";
 import type { Host } from "./host.ts";
@@ -32,7 +33,11 @@ export async function subjectOf(host: Host, base: Tree, tree: Tree, paths: reado
   const registry = await withTools(await host.registry.whole(), tree, sandbox);
   const files = all ? await agentFiles(tree) : await reachedFiles(tree, paths, sandbox, registry);
   const policies = all ? (await tree.list(POLICIES)).map(({ path }) => path) : [];
-  return { base, tree, paths, files, policies, registry, trust, sandbox, config: (at) => host.config(at) };
+  return {
+    ...{ base, tree, paths, files, policies, registry, trust, sandbox },
+    config: (at) => host.config(at),
+    scheduleProblem: (schedule) => scheduleProblem(schedule, host.clock.now()),
+  };
 }
 
 /** The host with the recorded runs of its workspace: one in memory has none of its own, so the store is read beside it. */

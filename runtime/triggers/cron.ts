@@ -19,6 +19,14 @@ export function nextTick(schedule: Schedule, after: number): Promise<number | nu
   return asked(schedule, null, (cron) => cron.nextRun(new Date(after))?.getTime() ?? null);
 }
 
+/** Why a schedule never starts anything, as a sentence; null when it has a next tick. */
+export async function scheduleProblem(schedule: Schedule, after: number): Promise<string | null> {
+  return (await nextTick(schedule, after)) === null ? neverComes(schedule) : null;
+}
+
+const neverComes = ({ expression }: Schedule): string =>
+  `schedule: "${expression}" never comes: it is not a cron expression, or no calendar has such a day. Write five fields: minute hour day month weekday, for example "0 6 * * *".`;
+
 /** The last `count` ticks until a moment (inclusive), oldest first. */
 export function lastTicks(schedule: Schedule, until: number, count: number): Promise<number[]> {
   return asked(schedule, [], (cron) =>
@@ -68,10 +76,9 @@ export function createCron(onTick: (agent: string) => void): Ticking {
       for (const [key, one] of wanted) {
         if (tasks.has(key)) continue;
         const { schedule, validate } = await import("node-cron");
-        if (!isFiveFields(one.expression) || !validate(one.expression)) {
-          wrong.push(
-            `agents/${one.agent}.ts: schedule: "${one.expression}" is not a cron expression, so it never runs by itself. Write five fields: minute hour day month weekday, for example "0 6 * * *".`,
-          );
+        const problem = validate(one.expression) ? await scheduleProblem(one, Date.now()) : neverComes(one);
+        if (problem !== null) {
+          wrong.push(`agents/${one.agent}.ts: ${problem}`);
           continue;
         }
         tasks.set(

@@ -167,3 +167,11 @@ test("a finding says what its code means and what to do", async () => {
     },
   ]);
 });
+
+test("a schedule that never comes is a finding at its line", async () => {
+  const scheduled = (cron: string) => `/*\nname: Close\ntrigger: schedule\nschedule: ${cron}\n*/\n1\n`;
+  for (const cron of ["0 25 * * *", "0 0 31 2 *", "0 0 31 4,6 *", "every day"])
+    expect(told(await check({ "agents/close.ts": scheduled(`"${cron}"`) })), cron).toEqual(["header: agents/close.ts:4 HEADER_TRIGGER"]);
+  for (const cron of ["0 6 * * *", "0 0 29 2 *"])
+    expect(told(await check({ "agents/close.ts": scheduled(`"${cron}"`) })), cron).toEqual([]);
+});

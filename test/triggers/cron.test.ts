@@ -27,7 +27,7 @@ test("a schedule rings at its minute, a removed one no more, and a wrong one sto
   const good = { agent: "good", expression: "0 6 * * *", timezone: "UTC" };
   const each = { agent: "each", expression: "* * * * *", timezone: "UTC" };
   expect(await cron.set([{ agent: "wrong", expression: "every day", timezone: "UTC" }, good, each])).toEqual([
-    'agents/wrong.ts: schedule: "every day" is not a cron expression, so it never runs by itself. Write five fields: minute hour day month weekday, for example "0 6 * * *".',
+    'agents/wrong.ts: schedule: "every day" never comes: it is not a cron expression, or no calendar has such a day. Write five fields: minute hour day month weekday, for example "0 6 * * *".',
   ]);
   await vi.advanceTimersByTimeAsync(4000);
   expect(ticks.sort()).toEqual(["each", "good"]);
