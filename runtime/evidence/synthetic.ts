@@ -117,6 +117,8 @@ async function dryRun(
   const told = new Map<string, string[]>();
   const began = performance.now();
   let tried = 0;
+  const failing: { label: string; error: WireError }[] = [];
+  let whole = 0;
   const last = { call: "" };
   await withStatements(header, scripts, code, listening(bench, last), async (prepared) => {
     const attempts =
@@ -140,6 +142,8 @@ async function dryRun(
       const lines = [...effectLines(effects), ...(missing === null ? [] : [`not tried further: ${stopped}`])].join("\n");
       told.set(lines, [...(told.get(lines) ?? []), label]);
       const { error } = effects;
+      if (recordings.length > 0 && usual) whole++;
+      if (recordings.length > 0 && usual && missing === null && error !== null) failing.push({ label, error });
       if (error === null || !isHeldAgainst(error, usual, effects.calls.length > 0)) continue;
       // An agent that the change leaves alone may have failed like this before.
       const isOld = before !== null && (await make(before)).effects.error?.code === error.code;
@@ -151,16 +155,29 @@ async function dryRun(
       });
     }
   });
+  const now = failsNow(failing, whole, file);
   return {
     agent,
     lines: [...told].flatMap(([lines, labels]) => [
       labelled(labels, recordings.length > 0),
       ...lines.split("\n").map((line) => `  ${line}`),
     ]),
-    findings: onceEach(found),
+    // What all of them meet is said once, as that.
+    findings: onceEach(failing.length === whole ? [...now, ...found] : [...found, ...now]),
     tried,
     recorded: recordings.length > 0,
   };
+}
+
+/** Recorded runs that ended well and fail now: all of them is a fault of the change, some may be what it is for. */
+function failsNow(failing: readonly { label: string; error: WireError }[], of: number, file: string): Found[] {
+  const [first] = failing;
+  if (first === undefined) return [];
+  const { code, message, at } = first.error;
+  const words = failing.length < of ? `${failing.length} of the ${of}` : of === 1 ? "The one" : `Each of the ${of}`;
+  const runs = of === 1 ? "recorded run that was tried" : "newest recorded runs";
+  const remark = failing.length < of ? { remark: true as const } : {};
+  return [{ code, at: at ?? { file }, message: `${words} ${runs} now fails, ${first.label} with: ${message}`, ...remark }];
 }
 
 /** The bench, noting the tool or primitive that is called last. */

@@ -39,6 +39,26 @@ describe("the dry run", () => {
     expect(one.bank()).toEqual(bank);
   });
 
+  test("fails where every recorded run fails now, whatever it fails with, and remarks where some do", async () => {
+    const { one, at } = await fresh();
+    const old = one.read("agents/quick.ts");
+    for (const n of [7, 8]) await run(at, "quick", { n });
+    const with_ = async (line: string) => {
+      const checked = await checkFiles(at, { all: false, files: { "agents/quick.ts": old.replace("*/\n", `*/\n${line}\n`) } });
+      return checked.checks.find(({ check }) => check === "dry_run");
+    };
+    const all = await with_('throw new Error("not any more");');
+    expect(all).toMatchObject({
+      status: "failed",
+      findings: [{ code: "SCRIPT_ERROR", message: expect.stringContaining("Each of the 2 newest recorded runs now fails, run_") }],
+    });
+    const some = await with_('if (input.n === 7) throw new Error("not seven");');
+    expect(some).toMatchObject({
+      status: "ok",
+      findings: [{ remark: true, message: expect.stringContaining("1 of the 2 newest recorded runs now fails") }],
+    });
+  });
+
   test("says what it could not try, and asks no tool", async () => {
     const { one } = await place();
     const { dryRun, checks } = await check({ "agents/invoice_reconciliation.ts": `${one.read("agents/invoice_reconciliation.ts")}\n` });
