@@ -43,8 +43,11 @@ export interface Preparing extends ApplyWorld, Bench {
 export const BACKTEST_DAYS = 90;
 const DAY_MS = 86_400_000;
 
-/** What this process looks at right now, by folder and id. */
-const underway = new Map<string, Promise<Proposal>>();
+/** A look at a proposal, by folder and id: `ended` is when, by a count of what begins and ends here; none while it goes on. */
+const looks = new Map<string, { proposal: Promise<Proposal>; ended: number }>();
+let moment = 0;
+/** Calls that have not found their proposal yet: for them the looks that have ended are kept. */
+let coming = 0;
 
 /**
  * Looks at a proposal that is not decided: afterwards it is ready, or blocked with the reason. Whoever asks while it is looked at gets
@@ -52,15 +55,19 @@ const underway = new Map<string, Promise<Proposal>>();
  */
 export async function prepare(world: Preparing, id: string | number): Promise<Proposal> {
   const store = createProposals(world);
-  const keyOf = (name: string | number) => `${world.dir} ${name}`;
-  // Asked before anything is read: that look may have ended when the proposal has been read.
-  const looking = underway.get(keyOf(id));
-  if (looking !== undefined) return looking;
-  const proposal = await store.get(id);
-  const key = keyOf(proposal.id);
-  const known = underway.get(key) ?? lookOnce(world, store, proposal).finally(() => underway.delete(key));
-  underway.set(key, known);
-  return known;
+  const began = ++moment;
+  coming++;
+  const proposal = await store.get(id).finally(() => coming--);
+  const key = `${world.dir} ${proposal.id}`;
+  const known = looks.get(key);
+  // A second look would make a new report, and an approval counts for the report it was given on.
+  if (known !== undefined && known.ended > began) return known.proposal;
+  const look = { proposal: lookOnce(world, store, proposal), ended: Number.POSITIVE_INFINITY };
+  looks.set(key, look);
+  return look.proposal.finally(() => {
+    look.ended = ++moment;
+    if (coming === 0) for (const [other, { ended }] of looks) if (ended <= moment) looks.delete(other);
+  });
 }
 
 async function lookOnce(world: Preparing, store: ProposalStore, proposal: Proposal): Promise<Proposal> {
@@ -159,11 +166,20 @@ async function reportOf(world: Preparing, store: ProposalStore, proposal: Propos
     ...proof,
     rests: await restsOn(world, agents),
     cases: { passed: held.passed, failed: held.failed, open: held.open, fixed: held.fixed, untried: held.untried },
-    dryRun: (await dryRunsOf(subject, world)).map(({ agent, lines }) => ({ agent, lines })),
+    dryRun: await dryRunOf(subject, world),
     // Only of what somebody may say yes to.
     freezes: checks.some(({ status }) => status === "failed") ? {} : freezes,
     ...demandsOf(widening, world.trust, (await world.config(tree)).policy),
   };
+}
+
+/** Of a new agent that is proposed only its own: what others do, which its files reach, is not what a person is asked about. */
+async function dryRunOf(subject: Subject, bench: Bench): Promise<Report["dryRun"]> {
+  const { base, paths } = subject;
+  const isNew = await Promise.all(paths.map(async (path) => path.startsWith(AGENTS) && (await base.blob(path)) === null));
+  return (await dryRunsOf(subject, bench))
+    .filter(({ agent }) => !isNew.includes(true) || paths.includes(agentFile(agent)))
+    .map(({ agent, lines }) => ({ agent, lines }));
 }
 
 function casesCheck({ passed, failed, untried, results }: Ratchet): Check {

@@ -5,6 +5,7 @@ import { createApi } from "../../runtime/cli/api.ts";
 import { decideCard } from "../../runtime/cli/decide.ts";
 import { createFacts } from "../../runtime/cli/facts.ts";
 import type { Host } from "../../runtime/cli/host.ts";
+import { prepareProposal } from "../../runtime/cli/preparing.ts";
 import { settleApproved } from "../../runtime/proposals/apply.ts";
 import { rememberApproval } from "../../runtime/proposals/deciding.ts";
 import { type ProposalStore, createProposals } from "../../runtime/proposals/store.ts";
@@ -92,5 +93,49 @@ describe("somebody else was faster", { timeout: 60_000 }, () => {
     const taps = await Promise.allSettled([1, 2].map(() => page.decide(proposal.number, { decision: "approved", seen }, null)));
     expect(taps.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
     expect(one.git("log", "--format=%s", "-2").trim().split("\n")).toEqual(["agent: Say it better", "edit: by hand"]);
+  });
+});
+
+describe("two who ask for a check of one proposal", { timeout: 60_000 }, () => {
+  it("get one report, also where the second was still looking for the proposal when the first had its answer", async () => {
+    const { owner, store } = await opened();
+    const { proposal } = await store.create(
+      { title: "Say it better", reason: "", by: "agent:learner", files: { [HELLO]: script(1) } },
+      await owner.git.head(),
+    );
+    const get = store.get;
+    let first: Promise<unknown> | undefined;
+    // The second call finds the proposal as it was, once the first is through.
+    store.get = async (id) => {
+      const wait = first;
+      const found = await get(id);
+      await wait;
+      return found;
+    };
+    const began = prepareProposal(owner, proposal.id);
+    first = began;
+    const second = await prepareProposal(owner, proposal.number);
+    store.get = get;
+    expect(second.report).toEqual((await began).report);
+    expect((await store.get(proposal.id)).report?.at).toBe((await began).report?.at);
+    first = undefined;
+    // Asked afterwards it is looked at again.
+    const later = await prepareProposal(owner, proposal.id);
+    expect(later.report?.at).not.toBe(second.report?.at);
+  });
+
+  it("and the card of a new agent tells of no other agent's dry run", async () => {
+    const { owner, store } = await opened();
+    const config = (await owner.git.tree(await owner.git.head()).read("config.yaml")) ?? "";
+    const { proposal } = await store.create(
+      {
+        title: "Another",
+        reason: "",
+        by: "agent:learner",
+        files: { "agents/another.ts": script("new"), "config.yaml": `${config}\n# for it\n` },
+      },
+      await owner.git.head(),
+    );
+    expect((await prepareProposal(owner, proposal.id)).report?.dryRun.map(({ agent }) => agent)).toEqual(["another"]);
   });
 });
