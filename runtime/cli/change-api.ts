@@ -38,7 +38,7 @@ export interface ChangeApi {
   /** What a recorded run would be as a case. @throws RUN_UNKNOWN, CASE_IMPOSSIBLE */
   caseOfRun(p: { run: string; why: string }): Promise<{ file: string; text: string }>;
   /** Checks files (text by path, null removes) laid over HEAD; every agent with `all`, or without files. */
-  check(p: { files: Record<string, string | null>; all: boolean }): Promise<CheckedTree>;
+  check(p: { files: Record<string, string | null>; all: boolean; only?: string[] }): Promise<CheckedTree>;
   /** Synthesized tools of these files laid over HEAD. @throws FILE_MISSING for a name there is not */
   tools(p: { files: Record<string, string | null>; names: string[]; test: boolean }): Promise<ToolList>;
   /** What other code of an agent does on its recorded runs. @throws AGENT_UNKNOWN, USAGE, RUN_UNKNOWN */

@@ -8,6 +8,7 @@ import { agentFiles, closuresOf, reachedFiles } from "../checks/reached.ts";
 import { createCards } from "../engine/cards.ts";
 import { Database } from "../engine/database.ts";
 import { createEngine } from "../engine/sqlite.ts";
+import { ClearedError } from "../errors.ts";
 import { withTools } from "../engine/tool-scripts.ts";
 import type { Bench } from "../evidence/bench.ts";
 import { dryChecks, dryRunsOf } from "../evidence/synthetic.ts";
@@ -21,6 +22,8 @@ import { noteChecked } from "./marks.ts";
 export interface CheckedTree {
   /** Commit of the branch that the files were laid over. */
   on: string;
+  /** The files that were checked, edited or not. */
+  paths: string[];
   /** Agents that were checked. */
   agents: string[];
   checks: CheckResult[];
@@ -54,21 +57,40 @@ export async function withRecordings<T>(host: Host, work: (bench: Bench) => Prom
   }
 }
 
-/** Checks files laid over HEAD; without any, or with `all`, every agent. `extra` checks come first. */
+/**
+ * Checks files laid over HEAD; without any, or with `all`, every agent. only: of all that, what these paths and folders hold, edited or not.
+ * `extra` checks come first. @throws FILE_MISSING for one that is not there
+ */
 export async function checkFiles(
   host: Host,
-  { files, all, extra = [] }: { files: Record<string, string | null>; all: boolean; extra?: readonly Check[] },
+  { files, all, only, extra = [] }: { files: Record<string, string | null>; all: boolean; only?: string[]; extra?: readonly Check[] },
 ): Promise<CheckedTree> {
   warmCompiler();
   const base = host.git.tree(await host.git.head());
-  const paths = Object.keys(files);
-  const subject = await subjectOf(host, base, treeOver(base, new Map(Object.entries(files))), paths, all || paths.length === 0);
+  const tree = treeOver(base, new Map(Object.entries(files)));
+  const paths = only === undefined ? Object.keys(files) : await pathsIn(only, tree, Object.keys(files));
+  const subject = await subjectOf(host, base, tree, paths, all || paths.length === 0);
   const { checks, dryRun } = await withRecordings(host, async (bench) => ({
     checks: await runChecks(subject, [...extra, ...STATIC_CHECKS, ...dryChecks(bench)]),
     dryRun: (await dryRunsOf(subject, bench)).map(({ agent, lines }) => ({ agent, lines })),
   }));
   await noteSubject(host, subject, checks);
-  return { on: base.commit, agents: subject.files.map((file) => file.replace(/^.*\/|\.ts$/g, "")).sort(), checks, dryRun };
+  return { on: base.commit, paths, agents: subject.files.map((file) => file.replace(/^.*\/|\.ts$/g, "")).sort(), checks, dryRun };
+}
+
+/** The files that these words mean: a path, or all below a folder. @throws FILE_MISSING */
+async function pathsIn(words: readonly string[], tree: Tree, changed: readonly string[]): Promise<string[]> {
+  const found = words.map(async (word) => {
+    const below = (await tree.list(`${word}/`)).map(({ path }) => path);
+    const paths = [
+      ...below,
+      ...changed.filter((path) => path === word || path.startsWith(`${word}/`)),
+      ...((await tree.blob(word)) === null ? [] : [word]),
+    ];
+    if (paths.length > 0) return paths;
+    throw new ClearedError("FILE_MISSING", `${word} is not a file that is checked. \`cleared check --all\` checks every agent.`);
+  });
+  return [...new Set((await Promise.all(found)).flat())].sort();
 }
 
 /** What the checks said of the agents that were looked at, kept for whoever asks how they stand. */

@@ -2,7 +2,6 @@
 import { existsSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import { warmCompiler } from "../../checks/compiler.ts";
-import { ClearedError } from "../../errors.ts";
 import { createGit } from "../../workspace/git.ts";
 import type { CheckFinding, CheckResult } from "../../checks/findings.ts";
 import type { CheckedTree } from "../check-api.ts";
@@ -20,7 +19,8 @@ export async function run(at: Invocation, [given]: (string | string[] | undefine
   const staged = options["staged"] === true;
   // Where nobody owns the workspace the checks run here: the compiler starts while the rest is read.
   if (!existsSync(socketPath(dir))) warmCompiler();
-  const changes = only(await changesOf(dir, staged), [given ?? []].flat(), dir);
+  const changes = await changesOf(dir, staged);
+  const words = [given ?? []].flat().map((path) => relative(dir, resolve(path)).replaceAll("\\", "/"));
   if (changes.trust) output.note("trust.yaml differs from HEAD: it is not checked here; `cleared trust` shows it to a person.");
   for (const path of changes.odd)
     output.note(`${path} is a link, too large or no regular file: it is not checked, and cannot be proposed.`);
@@ -29,9 +29,21 @@ export async function run(at: Invocation, [given]: (string | string[] | undefine
     output.line("Nothing is staged that could be checked.");
     return 0;
   }
-  const checked = await withAnyApi(dir, (api) => api.check({ files: Object.fromEntries(changes.files), all: options["all"] === true }));
-  output.result({ ...checked, changed: [...changes.files.keys()].sort() });
-  print(output, checked, [...changes.files.keys()].sort(), dir);
+  const checked = await withAnyApi(dir, (api) =>
+    api.check({
+      files: Object.fromEntries(changes.files),
+      all: options["all"] === true,
+      ...(words.length === 0 ? {} : { only: words }),
+    }),
+  );
+  const changed = [...changes.files.keys()].sort();
+  output.result({ ...checked, changed });
+  const others = changed.filter((path) => !checked.paths.includes(path));
+  if (words.length > 0)
+    output.line(
+      `With the files as they are in the ${staged ? "index" : "working tree"}${others.length === 0 ? "" : `, edits of ${others.join(", ")} among them`}.`,
+    );
+  print(output, checked, changed.length === 0 && words.length === 0 ? [] : checked.paths, dir);
   return checked.checks.some(({ status }) => status === "failed") ? 1 : 0;
 }
 
@@ -44,21 +56,6 @@ async function changesOf(dir: string, staged: boolean): Promise<Changes> {
   } finally {
     await git.close();
   }
-}
-
-/** Those of some paths. @throws FILE_MISSING for one that has no change */
-function only(changes: Changes, paths: readonly string[], dir: string): Changes {
-  if (paths.length === 0) return changes;
-  const wanted = paths.map((path) => relative(dir, resolve(path)).replaceAll("\\", "/"));
-  const fits = (path: string) => wanted.some((one) => path === one || path.startsWith(`${one}/`));
-  const files = new Map([...changes.files].filter(([path]) => fits(path)));
-  const missing = wanted.find((one) => ![...files.keys(), ...changes.odd].some((path) => path === one || path.startsWith(`${one}/`)));
-  if (missing !== undefined)
-    throw new ClearedError(
-      "FILE_MISSING",
-      `${missing} has no change against HEAD that could be checked. \`cleared check --all\` checks every agent.`,
-    );
-  return { ...changes, files };
 }
 
 function print(output: Output, { checks, agents, dryRun }: CheckedTree, changed: readonly string[], dir: string): void {
