@@ -20,6 +20,12 @@ const root = mkdtempSync(join(tmpdir(), "cleared-bench-check-"));
 const dir = join(root, "w");
 try {
   spawnSync(program, [...args, "init", dir, "--person", "Pat"], { stdio: "inherit" });
+  spawnSync(program, [...args, "add", ...AGENTS.slice(1), "--dir", dir], { stdio: "inherit" });
+  for (const words of [
+    ["add", "-A"],
+    ["commit", "-qm", "agents: for the bench"],
+  ])
+    spawnSync("git", ["-C", dir, ...words]);
   const first: number[] = [];
   for (let round = 0; round < FIRST; round++) {
     const file = join(dir, "agents/ingest.ts");

@@ -43,6 +43,11 @@ export const COMMANDS: readonly Spec[] = [
     load: () => import("./commands/demo.ts"),
   },
   {
+    name: "add [processes...]",
+    about: "bring processes into this workspace with all they call; without a name: which there are",
+    load: () => import("./commands/add.ts"),
+  },
+  {
     name: "start",
     about: "own the workspace: triggers, runs, status page",
     options: [

@@ -5,19 +5,22 @@
 import { generateKeyPairSync } from "node:crypto";
 import { chmod, cp, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { userInfo } from "node:os";
-import { join, resolve } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { ClearedError } from "../errors.ts";
 import { parseConfig, parseTrust } from "./config.ts";
 import { git, tryGit } from "./git-process.ts";
 import { keepConfirmation, lookAtTrust } from "./confirmation.ts";
 import { AGENTS, CONFIG, IMPORT, IMPORTERS, MAIN_JOURNAL, SCRIPTS, STATE, TRUST } from "./layout.ts";
 import { keepKey } from "./own-folders.ts";
+import { partsOf } from "./starter.ts";
 
 export interface InitOptions {
   /** Name of the business. */
   name: string;
   /** The product's own folder, which has the shape of a workspace at its top. */
   from: string;
+  /** The agents it begins with, with all they are made of; unless told every one that the product brings. */
+  agents?: readonly string[];
   /** The first person: may approve. Unless told: who git says commits here, else the user of this machine. */
   person?: string;
   /** Writes what else belongs into the first commit. */
@@ -107,14 +110,18 @@ async function fill({ from, name }: InitOptions, person: string): Promise<Filled
   return { config, trust, half: key, key: pair.privateKey.export({ type: "pkcs8", format: "pem" }).toString() };
 }
 
-async function write(target: string, { config, trust }: Filled, { from }: InitOptions): Promise<void> {
+async function write(target: string, { config, trust }: Filled, { from, agents }: InitOptions): Promise<void> {
+  const wanted = agents === undefined ? null : new Set(partsOf(from, agents).files);
+  // Dialects are of no process: whatever bank there is, its statements are read.
+  const isWanted = (path: string) => wanted === null || path.startsWith(IMPORTERS) || !path.includes(".") || wanted.has(path);
   for (const folder of FOLDERS) {
     const source = join(from, folder);
     const there = await stat(source).catch(() => null);
     if (there !== null)
       await cp(source, join(target, folder), {
         recursive: true,
-        filter: (path) => !/(?:^|[/\\])\.(?!gitkeep)[^/\\]*$/.test(path.slice(source.length)),
+        filter: (path) =>
+          !/(?:^|[/\\])\.(?!gitkeep)[^/\\]*$/.test(path.slice(source.length)) && isWanted(relative(from, path).replaceAll("\\", "/")),
       });
   }
   await cp(join(from, MAIN_JOURNAL), join(target, MAIN_JOURNAL));

@@ -22,7 +22,7 @@ export async function run(at: Invocation, [shell]: (string | string[] | undefine
     throw new ClearedError("USAGE", `\`cleared completions ${String(shell)}\` is not known: ${Object.keys(SHELLS).join(", ")}.`);
   const text = write(COMMANDS.map(wordsOf));
   at.output.result({ shell, text });
-  at.output.line(text);
+  at.output.text(text);
   return 0;
 }
 

@@ -1,8 +1,7 @@
 /** `cleared demo erp [DIR]`: a workspace whose agents have a business to work on, the tool server of examples/erp with its own database. */
 import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
-import { dirname, join, relative, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join, relative, resolve } from "node:path";
 import { primitives } from "../../../primitives/index.ts";
 import { writeTypes } from "../../checks/write-types.ts";
 import { ClearedError } from "../../errors.ts";
@@ -11,9 +10,9 @@ import { initWorkspace } from "../../workspace/init.ts";
 import { CONFIG, TRUST } from "../../workspace/layout.ts";
 import type { Invocation } from "../commands.ts";
 import { noteStarter } from "../marks.ts";
+import { PRODUCT } from "./init.ts";
 import { quoted } from "../text.ts";
 
-const PRODUCT = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))));
 const INPUT = `{"invoice_id":"INV-2024-447"}`;
 
 export async function run(

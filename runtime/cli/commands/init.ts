@@ -14,7 +14,7 @@ import { noteStarter } from "../marks.ts";
 import { quoted } from "../text.ts";
 
 // The product's own folder has the shape of a workspace at its top.
-const STARTER = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))));
+export const PRODUCT = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))));
 
 export async function run(at: Invocation, [dir]: (string | string[] | undefined)[], options: Record<string, unknown>): Promise<number> {
   const hooks = options["hooks"] === true;
@@ -28,20 +28,23 @@ export async function run(at: Invocation, [dir]: (string | string[] | undefined)
   const person = options["person"] as string | undefined;
   await initWorkspace(path, {
     name: String(options["name"] ?? "My Business"),
-    from: STARTER,
+    from: PRODUCT,
+    agents: ["ingest"],
     ...(person === undefined ? {} : { person }),
     // Before the first commit, which has the tsconfig.json that editors read.
     prepare: async (dir) => void (await writeTypes(dir, primitives)),
   });
   await noteStarter(path);
   at.output.result({ dir: path, ...(hooks ? { hook: await hookIn(at, path) } : {}) });
-  at.output.text(`${path} is ready. Next:\n  cd ${quoted(path)} && ./cleared start\n  cp statement.csv import/`);
+  at.output.text(
+    `${path} is ready. Next:\n  cd ${quoted(path)} && ./cleared start\n  cp statement.csv import/\n  ./cleared add              # which other processes there are`,
+  );
   return 0;
 }
 
 /** Says in words what became of the hook. */
 async function hookIn({ output }: Invocation, dir: string): Promise<{ file: string; status: string }> {
-  const { file, line, status } = await installHook(dir, join(STARTER, "bin", "cleared.js"));
+  const { file, line, status } = await installHook(dir, join(PRODUCT, "bin", "cleared.js"));
   if (status === "made") output.line(`${file} checks what you commit; once without it: git commit --no-verify`);
   else if (status === "there") output.line(`${file} checks what you commit already.`);
   else output.text(`Your own hooks are left alone. To check what you commit, add this line to ${file}:\n  ${line} || exit 1`);

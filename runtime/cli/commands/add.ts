@@ -1,0 +1,72 @@
+/**
+ * `cleared add NAME...`: processes that come with Cleared, as files in the work tree with all they call. What their tools need in
+ * trust.yaml is printed for a person to put there: nothing here writes that file. Without a name: which there are.
+ */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { ClearedError } from "../../errors.ts";
+import { parseHeader } from "../../sandbox/header.ts";
+import { parseTrust } from "../../workspace/config.ts";
+import { TRUST, agentFile } from "../../workspace/layout.ts";
+import { partsOf, starterAgents } from "../../workspace/starter.ts";
+import { findWorkspace } from "../find.ts";
+import type { Invocation } from "../commands.ts";
+import { table } from "../output.ts";
+import { PRODUCT } from "./init.ts";
+
+export async function run(at: Invocation, [given]: (string | string[] | undefined)[]): Promise<number> {
+  const { output } = at;
+  const dir = findWorkspace(at.dir);
+  const names = [given ?? []].flat();
+  const read = (path: string) => readFileSync(join(PRODUCT, path), "utf8");
+  if (names.length === 0) {
+    const all = starterAgents(PRODUCT).map((name) => {
+      const { name: title, description } = parseHeader(read(agentFile(name)), agentFile(name));
+      return { name, title, description, here: existsSync(join(dir, agentFile(name))) };
+    });
+    output.result(all);
+    for (const line of table(all.map((one) => [output.bold(one.name), one.here ? output.green("here") : "", one.description])))
+      output.line(line);
+    return 0;
+  }
+  const { files, tools } = partsOf(PRODUCT, names);
+  const here = (path: string) => (existsSync(join(dir, path)) ? readFileSync(join(dir, path), "utf8") : null);
+  const other = files.filter((path) => here(path) !== null && here(path) !== read(path));
+  const clash = other.find((path) => names.some((name) => path === agentFile(name)));
+  if (clash !== undefined)
+    throw new ClearedError("FILE_INVALID", `${clash} is there already, and is not the one that Cleared brings. Rename yours first.`, {
+      at: { file: clash },
+    });
+  const written = files.filter((path) => here(path) === null);
+  for (const path of written) {
+    mkdirSync(dirname(join(dir, path)), { recursive: true });
+    writeFileSync(join(dir, path), read(path), { flag: "wx" });
+  }
+  const specs = specsFor(tools, here(TRUST) ?? "");
+  output.result({ written, kept: other, tools, trust: specs });
+  for (const path of written) output.line(path);
+  for (const path of other)
+    output.line(output.yellow(`${path} is yours and is left as it is: see that it does what ${names.join(", ")} expects`));
+  if (tools.length > 0) output.line(`Calls ${tools.join(", ")}`);
+  if (specs.length > 0) output.text(`To be put into ${TRUST} by a person, for the tools that change something:\n${specs.join("\n")}`);
+  output.line(`Then \`cleared check\`, and commit them, or \`cleared propose -m "Add ${names.join(", ")}"\`.`);
+  return 0;
+}
+
+/** Lines of trust.yaml for those of the tools that write and are not in it yet, as the demo business declares them. */
+function specsFor(tools: readonly string[], trust: string): string[] {
+  const { mcp } = parseTrust(trust);
+  const lines = readFileSync(join(PRODUCT, "examples/erp/mcp.yaml"), "utf8").split("\n");
+  const servers = [...new Set(tools.map((tool) => tool.split("/")[0] ?? ""))];
+  const found = servers.map((server) => {
+    const missing = tools.filter((tool) => tool.startsWith(`${server}/`)).map((tool) => tool.slice(server.length + 1));
+    const known = mcp[server]?.tools ?? {};
+    return [
+      server,
+      lines.filter((line) => missing.some((name) => !Object.hasOwn(known, name) && line.startsWith(`      ${name}: {`))),
+    ] as const;
+  });
+  const open = found.filter(([, specs]) => specs.length > 0);
+  if (open.length === 0) return [];
+  return ["mcp:", ...open.flatMap(([server, specs]) => [`  ${server}: # beside its command: or url:`, "    tools:", ...specs])];
+}
