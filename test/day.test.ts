@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { primitives } from "../primitives/index.ts";
 import { isBookDay, isDay } from "../runtime/day.ts";
 import { dayOrMoment } from "../runtime/policy/dates.ts";
-import { validateInput } from "../runtime/sandbox/header.ts";
+import { validateInput } from "../runtime/sandbox/fields.ts";
 
 const takesHeader = (day: string): boolean => {
   try {

@@ -8,7 +8,8 @@ import type { Access, Compiled, Finding, Json } from "../ports.ts";
 import type { Primitive } from "../primitive.ts";
 import type { Found } from "./findings.ts";
 import type { Registry } from "../registry.ts";
-import { type Header, validateInput } from "../sandbox/header.ts";
+import type { Header } from "../sandbox/header.ts";
+import { validateInput } from "../sandbox/fields.ts";
 import { isAmountKey } from "../tools/trace.ts";
 import { type ToolClassOf, accessOf, classByName } from "./states.ts";
 

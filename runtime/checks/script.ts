@@ -5,7 +5,8 @@
 import { primitiveTypes } from "../derive.ts";
 import type { Compiled, Finding } from "../ports.ts";
 import type { Registry } from "../registry.ts";
-import type { Header, InputField } from "../sandbox/header.ts";
+import type { Header } from "../sandbox/header.ts";
+import type { InputField } from "../sandbox/fields.ts";
 import { lintCalls, lintExamples, lintReadOnly, lintTrigger, lintUses } from "./lint.ts";
 import { type StateScript, type ToolClassOf, classByName, lintStateless, lintStates } from "./states.ts";
 import { typecheck } from "./typecheck.ts";

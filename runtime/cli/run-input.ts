@@ -1,7 +1,8 @@
 /** The input of a run on the command line: one JSON document, or name=value once for each field; and an example that can be pasted. */
 import { inputsOf } from "../evidence/synthetic-inputs.ts";
 import type { Json } from "../ports.ts";
-import type { Header, InputField } from "../sandbox/header.ts";
+import type { Header } from "../sandbox/header.ts";
+import type { InputField } from "../sandbox/fields.ts";
 import { pairsOf } from "./deciding.ts";
 import { parseJson, quoted } from "./text.ts";
 

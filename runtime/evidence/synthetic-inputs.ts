@@ -5,7 +5,8 @@
 import { canonicalJson } from "../engine/canonical.ts";
 import { toWire } from "../errors.ts";
 import type { Json } from "../ports.ts";
-import { type Header, type InputField, validateInput } from "../sandbox/header.ts";
+import type { Header } from "../sandbox/header.ts";
+import { type InputField, validateInput } from "../sandbox/fields.ts";
 
 export interface SyntheticInput {
   input: Json;

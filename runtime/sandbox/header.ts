@@ -3,12 +3,11 @@
  * Written by people and models, so it is untrusted: small, strict, and every problem has a place in the script.
  */
 import { z } from "zod";
-import { isDay } from "../day.ts";
-import { AMOUNT_PATTERN } from "../money.ts";
 import { type At, ClearedError, didYouMean } from "../errors.ts";
 import type { Json, State } from "../ports.ts";
 import { type Machine, STATES as ALL_STATES, machineOf, machineProblems } from "../states.ts";
 import type { DiskCache } from "./disk-cache.ts";
+import { type InputField, field, mismatch } from "./fields.ts";
 import { checkYaml, readYaml, type YamlSource } from "./yaml-text.ts";
 
 export const TRIGGERS = ["schedule", "file_watch", "event", "webhook", "on_demand"] as const;
@@ -17,7 +16,6 @@ export type Trigger = (typeof TRIGGERS)[number];
 // Read by later versions; a header that asks for them would wait for ever without a word.
 const LATER: Record<string, string> = { a2a: "A2A tasks are not served yet" };
 const HEADER_LENGTH = 16_384;
-const FIELD_TYPES = ["string", "number", "integer", "boolean", "money", "date", "list", "object"] as const;
 const ENDS = ["done", "failed", "waiting", "diverged", "canceled"] as const;
 
 const line = (what: string, max: number) =>
@@ -36,21 +34,6 @@ const trigger = z.string({ error: `write one of ${TRIGGERS.join(", ")}, or a lis
     : `"${word}" is no trigger.${didYouMean(word, TRIGGERS)} There are ${TRIGGERS.join(", ")}.`;
   context.issues.push({ code: "custom", input: word, message });
 });
-
-const field = z.strictObject({
-  type: z
-    .enum(FIELD_TYPES, { error: `write one of ${FIELD_TYPES.join(", ")}` })
-    .describe("money: an amount as text, date: YYYY-MM-DD, list and object: any JSON of that form"),
-  required: z.boolean({ error: "write true or false" }).optional().describe("without it the run does not start"),
-  default: z.json().optional().meta({ ts: "any" }).describe("the value where none is given; not for a required field"),
-  enum: z
-    .array(z.union([z.string(), z.number(), z.boolean()]))
-    .min(1)
-    .optional()
-    .describe("the only values that are taken"),
-  describe: z.string().max(500).optional().describe("a line for people"),
-});
-export type InputField = z.output<typeof field>;
 
 /** `[DECOMPOSE, ASSESS, ...]`, or each with a line for people: `{ASSESS: read the invoice, APPROVAL_GATE?: a manager looks, ...}`. */
 const statesField = z
@@ -258,68 +241,4 @@ function checkDefault(key: string, one: InputField, where: () => At): void {
   const problem = one.required === true ? "a required field has no default; drop one of the two" : mismatch(one.default as Json, one);
   const at = problem === null ? null : where();
   if (at !== null) throw new ClearedError("SCRIPT_HEADER", `${at.file}:${at.line ?? 1}: input.${key}: ${problem}.`, { at });
-}
-
-/** What is wrong with a value, or null. */
-function mismatch(value: Json, one: InputField): string | null {
-  const said = JSON.stringify(value)?.slice(0, 60) ?? "nothing";
-  if (!FITS[one.type](value)) return `${said} is not ${WANTED[one.type]}`;
-  const options = one.enum;
-  if (options !== undefined && !options.some((option) => option === value))
-    return `${said} is not one of ${options.map((option) => JSON.stringify(option)).join(", ")}`;
-  return null;
-}
-
-type FieldType = InputField["type"];
-
-const FITS: Record<FieldType, (value: Json) => boolean> = {
-  string: (value) => typeof value === "string",
-  number: (value) => typeof value === "number" && Number.isFinite(value),
-  integer: (value) => Number.isSafeInteger(value),
-  boolean: (value) => typeof value === "boolean",
-  money: (value) => typeof value === "string" && AMOUNT_PATTERN.test(value),
-  date: (value) => typeof value === "string" && isDay(value),
-  list: (value) => Array.isArray(value),
-  object: (value) => typeof value === "object" && value !== null && !Array.isArray(value),
-};
-
-const WANTED: Record<FieldType, string> = {
-  string: "text",
-  number: "a number",
-  integer: "a whole number",
-  boolean: "true or false",
-  money: 'an amount as text, such as "42.99"',
-  date: "a calendar day as YYYY-MM-DD",
-  list: "a list",
-  object: "an object",
-};
-
-/**
- * The run's input with defaults filled in. Without `input:` in the header anything passes, and nothing becomes {}.
- * @throws RUN_INPUT naming the field
- */
-export function validateInput(header: Pick<Header, "name" | "input">, input: Json): Json {
-  const fields = Object.entries(header.input);
-  if (fields.length === 0) return input ?? {};
-  const given = input ?? {};
-  const wrong = (message: string): ClearedError =>
-    new ClearedError("RUN_INPUT", `The input of "${header.name}" does not fit its header: ${message}.`);
-  if (typeof given !== "object" || Array.isArray(given)) throw wrong(`it must be an object with ${fields.map(([key]) => key).join(", ")}`);
-  for (const key of Object.keys(given)) {
-    const names = fields.map(([name]) => name);
-    if (!names.includes(key)) throw wrong(`unknown field "${key}".${didYouMean(key, names)} It has ${names.join(", ")}`);
-  }
-  const checked: Record<string, Json> = {};
-  for (const [key, one] of fields) {
-    const value = Object.hasOwn(given, key) ? given[key] : undefined;
-    if (value === undefined || (value === null && one.required !== true)) {
-      if (one.required === true) throw wrong(`the field "${key}" is missing`);
-      if (one.default !== undefined) checked[key] = structuredClone(one.default) as Json;
-      continue;
-    }
-    const problem = mismatch(value, one);
-    if (problem !== null) throw wrong(`${key}: ${problem}`);
-    checked[key] = value;
-  }
-  return checked;
 }

@@ -5,7 +5,8 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { parseHeader, validateInput } from "../../runtime/sandbox/header.ts";
+import { parseHeader } from "../../runtime/sandbox/header.ts";
+import { validateInput } from "../../runtime/sandbox/fields.ts";
 import { limitsFor, parseConfig, parseTrust } from "../../runtime/workspace/config.ts";
 import { createGit } from "../../runtime/workspace/git.ts";
 import { initWorkspace } from "../../runtime/workspace/init.ts";
