@@ -9,6 +9,7 @@ import { clipped } from "./text.ts";
 // A list of cards is read at a glance.
 const LINES = 4;
 const FACTS = 6;
+const OF_STATEMENTS = ["hash", "question", "ids", "receipt", "approve", "reject", "file", "line", "code"];
 
 export function factLines(output: Output, card: Card, whole: boolean): string[] {
   const all = [...reasons(card), ...told(card)];
@@ -55,7 +56,9 @@ function told({ kind, body }: Card): Fact[] {
   if (typeof body !== "object" || Array.isArray(body)) return [["details", textOf(body)]];
   const { about = null, booked: _legs, entry: _entry, verdict: _verdict, ...more } = body;
   const said = typeof about === "object" && !Array.isArray(about) ? about : { about };
-  const all = Object.entries({ ...more, ...said }).filter(([name]) => kind !== "row" || !["hash", "file", "line", "code"].includes(name));
+  // Of a card about a statement: what ties it to its file, and what its other lines have already.
+  const hidden = ["row", "same", "gone"].includes(kind) ? OF_STATEMENTS : [];
+  const all = Object.entries({ ...more, ...said }).filter(([name]) => !hidden.includes(name));
   const why = all.flatMap(([name, value]) =>
     name === "message" ? [textOf(value)] : name === "confidence" ? [`confidence ${textOf(value)}`] : [],
   );
