@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { NOTHING_ASKED } from "../engine/cards.ts";
 import { formatAt, toWire } from "../errors.ts";
-import type { Receipt, Refused, RunRecord, Tree } from "../ports.ts";
+import type { Git, LogEntry, Receipt, Refused, RunRecord, Tree } from "../ports.ts";
 import type { Failure, FilePorts, FoundFile } from "../triggers/files.ts";
 import type { ImportFile } from "../workspace/import-files.ts";
 import type { ImportFolder } from "../workspace/import-folder.ts";
@@ -35,11 +35,22 @@ export async function toImport({ git }: Pick<Host, "git">, head: Tree, file: Imp
   const { refused, later } = receiptFromYaml(text, path);
   if (later !== undefined) return { ...file, mark: ` ${later} left` };
   const paths = [...new Set(refused.flatMap(dependsOn))];
-  const [written] = paths.length === 0 ? [] : await git.log({ limit: 1, path });
-  if (written === undefined) return null;
+  const written = paths.length === 0 ? null : await firstOf(git, head, path);
+  if (written === null) return null;
   const now = await listing(head, paths);
   if ((await listing(git.tree(written.commit), paths)) === now) return null;
   return { ...file, mark: ` ${createHash("sha256").update(now).digest("hex")}` };
+}
+
+// A receipt is written a few times for each part of its statement.
+const MOST_WRITTEN = 1000;
+
+/** The commit that first wrote the receipt as it is at HEAD: an undo that brings an old refusal back has not tried the file. */
+async function firstOf(git: Git, head: Tree, path: string): Promise<LogEntry | null> {
+  const blob = await head.blob(path);
+  for (const one of (await git.log({ limit: MOST_WRITTEN, path })).reverse())
+    if ((await git.tree(one.commit).blob(path)) === blob) return one;
+  return null;
 }
 
 export function filePorts(host: Host): Omit<FilePorts, "start" | "importing"> {

@@ -15,7 +15,7 @@ import { changedBy, commitNamed, commitsSaying, newestTouching, type PastCommit,
 import { JOURNAL, MAIN_JOURNAL, RECEIPTS } from "../workspace/layout.ts";
 import { isMonthFile } from "../workspace/main-journal.ts";
 import { loadMonth, toMonth } from "../workspace/months.ts";
-import { receiptFromYaml } from "../workspace/receipt.ts";
+import { isOpenReceipt, receiptFromYaml } from "../workspace/receipt.ts";
 import { undoBooks } from "../workspace/undo-books.ts";
 import type { Proposal } from "./types.ts";
 
@@ -264,12 +264,12 @@ async function moneyBetween(head: Tree, texts: ReadonlyMap<string, string | null
   return found;
 }
 
+/** Statements that have something left to book again: their receipt goes, or is open as it was before. */
 async function statementsOf(head: Tree, texts: ReadonlyMap<string, string | null>): Promise<UndoPlan["statements"]> {
   const found = [];
-  for (const [path, text] of texts) {
-    if (!path.startsWith(RECEIPTS) || text !== null) continue;
-    const { file, hash } = receiptFromYaml((await head.read(path)) ?? "", path);
-    found.push({ file, hash });
+  for (const [path, text] of [...texts].filter(([one]) => one.startsWith(RECEIPTS))) {
+    const [now, then] = [await head.read(path), text].map((one) => (one === null ? null : receiptFromYaml(one, path)));
+    if (now != null && (then == null || (isOpenReceipt(then) && !isOpenReceipt(now)))) found.push({ file: now.file, hash: now.hash });
   }
   return found;
 }

@@ -1,5 +1,5 @@
 /** Undo of imports: the books stay tied to the bank, the statement lies where the receipts say, and a person's decisions stand. */
-import { existsSync } from "node:fs";
+import { existsSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { createApi } from "../../runtime/cli/api.ts";
@@ -108,6 +108,51 @@ describe("undo of an import", { timeout: 60_000 }, () => {
     one.git("revert", "--no-edit", "HEAD");
     await undo(owner, id, { by: "Pat" });
     await assertTrue(owner);
+  });
+});
+
+describe("an import that was refused first, until a dialect was added", { timeout: 60_000 }, () => {
+  const UNKNOWN = "Datum;Wofür;Hin;Her\n04.10.2026;MIETE;900,00;\n05.10.2026;RECHNUNG 7;;1200,00\n";
+  const DIALECT =
+    'name: house\ndelimiter: ";"\nmatch:\n  header: [Datum, Wofür, Hin, Her]\ncolumns:\n  date: Datum\n  description: Wofür\n  out: Hin\n  in: Her\ndate: DD.MM.YYYY\namount: {decimal: ","}\n';
+  const names = (one: Workspace) => ["import", "import/processed"].map((folder) => existsSync(join(one.dir, folder, "house.csv")));
+
+  async function imported(): Promise<{ one: Workspace; owner: Host; start: () => Promise<boolean[]> }> {
+    const { one, owner } = await opened();
+    await importText(one, owner, "house.csv", UNKNOWN);
+    expect(names(one)).toEqual([true, false]);
+    one.commit({ "importers/house.yaml": DIALECT }, "importers: house");
+    await importText(one, owner, "house.csv", UNKNOWN);
+    expect(names(one)).toEqual([false, true]);
+    const ports = filePorts(owner);
+    const { startForFiles } = await import("../../runtime/triggers/files.ts");
+    const start = async () =>
+      (
+        await startForFiles({ ...ports, importing: async () => false, start: owner.start }, "import/", (await ports.look("import/")).files)
+      ).map(({ created }) => created);
+    return { one, owner, start };
+  }
+
+  it("comes back when it is undone, and is booked again when somebody asks for it", async () => {
+    const { one, owner, start } = await imported();
+    expect((await planUndo(owner, "import")).statements).toMatchObject([{ file: "house.csv" }]);
+    await undo(owner, "import", { by: "Pat" });
+    expect(names(one)).toEqual([true, false]);
+    expect(await start()).toEqual([false]);
+    const { receipts } = await importFiles(owner, { files: [join(one.dir, "import/house.csv")], dryRun: false, again: false });
+    expect(receipts).toMatchObject([{ file: "house.csv", new: 2, refused: [] }]);
+    expect(names(one)).toEqual([false, true]);
+    await assertTrue(owner);
+  });
+
+  it("is taken again by itself when plain git reverts it", async () => {
+    const { one, owner, start } = await imported();
+    one.git("revert", "--no-edit", "HEAD");
+    renameSync(join(one.dir, "import/processed/house.csv"), join(one.dir, "import/house.csv"));
+    expect(await start()).toEqual([true]);
+    await owner.engine.result((await owner.engine.list({ agent: "ingest", limit: 1 }))[0]?.id ?? "");
+    await assertTrue(owner);
+    expect(names(one)).toEqual([false, true]);
   });
 });
 
