@@ -162,7 +162,10 @@ export const CODES = {
       "The balances of a statement do not tie with its rows.",
       "Compare it with the bank's page; a row is missing, doubled or read with the wrong sign.",
     ],
-    STATEMENT_ACCOUNT: ["It is not known to which account the statement belongs.", "Add it under statements: in config.yaml."],
+    STATEMENT_ACCOUNT: [
+      "It is not known to which account the statement belongs.",
+      "Answer its card, or add it under statements: in config.yaml.",
+    ],
     JOURNAL_UNBALANCED: ["The legs of an entry do not add up to zero.", "Correct the amounts; the message shows the difference."],
     JOURNAL_LEG: [
       "A leg has neither or both of debit and credit, or an amount that is not positive.",

@@ -301,7 +301,18 @@ export interface Archive {
 // ---------------------------------------------------------------- cards and decisions
 
 /** `same`: are rows of a statement the same as entries of the books. `gone`: rows of a statement that are no longer in the books. */
-export type CardKind = "approval" | "escalation" | "form" | "in_doubt" | "entry" | "row" | "same" | "gone" | "note" | "proposal";
+export type CardKind =
+  | "approval"
+  | "escalation"
+  | "form"
+  | "in_doubt"
+  | "entry"
+  | "row"
+  | "same"
+  | "gone"
+  | "account"
+  | "note"
+  | "proposal";
 
 /** Something a person must decide, as a self-contained document that can travel in git. */
 export interface CardDraft {
@@ -462,7 +473,17 @@ export interface Refused {
   line: number;
   code: string;
   message: string;
+  /** With STATEMENT_ACCOUNT: which account it is about. */
+  account?: UnknownAccount;
 }
+
+/** An account of a bank that nobody has said an account of the books for; `match`: what config.yaml would recognise its statements by. */
+export type UnknownAccount = {
+  match: { bank_account?: string; dialect?: string; file?: string };
+  card: boolean;
+  /** The first rows of the statement, a line each. */
+  rows: string[];
+};
 
 /** A row that may be an entry of the books under another name. */
 export interface AskedRow {
@@ -515,7 +536,11 @@ export interface Receipt {
 }
 
 /** What a person is asked about rows of the statement with this hash: by the question on its receipt, or by the ids of entries that are gone. */
-export type RowsQuestion = { kind: "same"; hash: string; question: string } | { kind: "gone"; hash: string; ids: string[] };
+export type RowsQuestion =
+  | { kind: "same"; hash: string; question: string }
+  | { kind: "gone"; hash: string; ids: string[] }
+  /** Of all statements of this account, of which `hash` is the one that asked. */
+  | { kind: "account"; hash: string; match: UnknownAccount["match"]; card: boolean };
 
 /**
  * What a step changed in the run's view. Recorded with the step, so that a resumed run has the same view again;

@@ -57,6 +57,8 @@ export interface Decided {
   /** File of the case that a correction became; null when it is none, or when `noCase` says why it became none. */
   case: string | null;
   noCase: string | null;
+  /** Number of the proposal that the answer became, or null. */
+  proposal: number | null;
   /** What the card still waits for after this answer, in words; null once it is closed. */
   still: string | null;
 }
@@ -103,7 +105,7 @@ async function carryOut(host: Host, card: Card, decision: Decision): Promise<Dec
   const fact = `${DECIDING}${card.id}`;
   setFact(host.database, fact, JSON.stringify(decision));
   try {
-    const { commit, lesson } = await changeBooks(host, card, decision);
+    const { commit, lesson, proposal } = await changeBooks(host, card, decision);
     const crashed = card.key.startsWith(CRASH) && decision.decision === "approved" ? await host.engine.get(card.run ?? "") : null;
     if (crashed?.status === "failed") await host.engine.retry(crashed.id);
     host.database.write(() => {
@@ -111,9 +113,9 @@ async function carryOut(host: Host, card: Card, decision: Decision): Promise<Dec
       dropFact(host.database, fact);
     });
     if (commit !== null) await host.tidy();
-    if (card.kind === "same" || card.kind === "gone") await (await import("./rows.ts")).followRows(host);
+    if (card.kind === "same" || card.kind === "gone" || card.kind === "account") await (await import("./rows.ts")).followRows(host);
     const run = card.run === null ? null : await host.engine.get(card.run);
-    return { card: host.cards.get(card.id) ?? card, run, commit, ...caseIn(lesson), still: null };
+    return { card: host.cards.get(card.id) ?? card, run, commit, ...caseIn(lesson, proposal), still: null };
   } catch (error) {
     if (!isOurs(error)) dropFact(host.database, fact);
     throw error;
@@ -178,7 +180,13 @@ async function decideGate(host: Host, opened: Card, id: string, decision: Decisi
   const counted = count(await host.engine.signals(id, gate));
   if (counted.decision === null) {
     const open = host.cards.get(card.id) ?? card;
-    return { card: open, run: await host.engine.get(id), commit: null, ...caseIn(null), still: stillOf(open, authority, counted.people) };
+    return {
+      card: open,
+      run: await host.engine.get(id),
+      commit: null,
+      ...caseIn(null),
+      still: stillOf(open, authority, counted.people),
+    };
   }
   const settled = host.cards.get(card.id) ?? card;
   const people = counted.decision.people?.map((one) => one.by) ?? [counted.decision.by];
@@ -187,12 +195,10 @@ async function decideGate(host: Host, opened: Card, id: string, decision: Decisi
   return { card: settled, run: await host.engine.get(id), commit: null, ...caseIn(null), still: null };
 }
 
-const caseIn = (lesson: Lesson | null): Pick<Decided, "case" | "noCase"> =>
-  lesson === null
-    ? { case: null, noCase: null }
-    : "file" in lesson
-      ? { case: lesson.file, noCase: null }
-      : { case: null, noCase: lesson.why };
+function caseIn(lesson: Lesson | null, proposal: number | null = null): Pick<Decided, "case" | "noCase" | "proposal"> {
+  if (lesson === null) return { case: null, noCase: null, proposal };
+  return "file" in lesson ? { case: lesson.file, noCase: null, proposal } : { case: null, noCase: lesson.why, proposal };
+}
 
 /** The store of proposals closes the card; two people are counted as at a gate. */
 async function decideProposed(host: Host, card: Card, decision: Decision): Promise<Decided> {
@@ -224,7 +230,13 @@ function stillOf(card: CardDraft, authority: Authority, people: readonly string[
 }
 
 /** What the decision does to the books and, where it corrects what a run booked, to the cases: one commit. */
-async function changeBooks(host: Host, card: Card, decision: Decision): Promise<{ commit: string | null; lesson: Lesson | null }> {
+async function changeBooks(
+  host: Host,
+  card: Card,
+  decision: Decision,
+): Promise<{ commit: string | null; lesson: Lesson | null; proposal: number | null }> {
+  if (card.kind === "account" && decision.decision === "approved")
+    return { commit: null, lesson: null, proposal: await (await import("./rows.ts")).proposeAccount(host, card, decision) };
   const about = card.body as { entry?: string; hash?: string; line?: number; about?: { dialect?: string } };
   const corrects = about.entry !== undefined && card.run !== null && (decision.decision === "rejected" || decision.account !== undefined);
   const teach = corrects ? await lessonFor(host, { run: card.run ?? "", entry: about.entry ?? "", ...decision }) : null;
@@ -263,7 +275,9 @@ async function changeBooks(host: Host, card: Card, decision: Decision): Promise<
     // The file is read so from now on; its receipt stays open until it is.
     if (guess !== undefined) return addDialect(head, guess);
     if (about.hash !== undefined && about.line !== undefined) return closeRow(head, about.hash, about.line);
-    return card.kind === "same" || card.kind === "gone" ? (await import("./rows.ts")).answerRows(host, card, decision, head) : new Map();
+    return card.kind === "same" || card.kind === "gone" || card.kind === "account"
+      ? (await import("./rows.ts")).answerRows(host, card, decision, head)
+      : new Map();
   };
   const corrected = decision.decision === "rejected" || decision.account !== undefined || card.kind === "gone";
   const verb = corrected ? "correct" : "confirm";
@@ -279,5 +293,5 @@ async function changeBooks(host: Host, card: Card, decision: Decision): Promise<
       `${result.paths.join(", ")} has uncommitted edits of yours, and this decision changes it. Commit or undo them, then decide again.`,
     );
   if (result.status === "blocked") throw new ClearedError("GIT_STATE", result.reason);
-  return { commit: result.status === "committed" ? result.commit : null, lesson };
+  return { commit: result.status === "committed" ? result.commit : null, lesson, proposal: null };
 }

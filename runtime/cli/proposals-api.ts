@@ -8,7 +8,7 @@ import { type Made, proposeBranch, proposeEdits, proposeFolder } from "../propos
 import { BACKTEST_DAYS, textsOf } from "../proposals/prepare.ts";
 import { OPEN, createProposals } from "../proposals/store.ts";
 import { type Synced, syncProposals } from "../proposals/sync.ts";
-import type { Proposal, ProposalState } from "../proposals/types.ts";
+import type { Proposal, ProposalDraft, ProposalState } from "../proposals/types.ts";
 import { createSideRefs } from "../workspace/git-proposals.ts";
 import type { Host } from "./host.ts";
 import { prepareProposal } from "./preparing.ts";
@@ -48,6 +48,13 @@ export async function propose(host: Host, { paths, from, branch, by, ...said }: 
         : await proposeEdits(host, wording, paths);
   await supersede(host, made.proposal);
   return { ...made, ...(await checkProposal(host, made.proposal.id)) };
+}
+
+/** Records a proposal of these files at HEAD, and checks it. @throws PROPOSAL_* */
+export async function proposeFiles(host: Host, draft: ProposalDraft): Promise<Proposal> {
+  const { proposal } = await createProposals(host).create(draft, await host.git.head());
+  await supersede(host, proposal);
+  return (await checkProposal(host, proposal.id)).proposal;
 }
 
 /** What the same person proposed before by this title, or what was blocked, is replaced where it touches no other files: a mended one leaves no broken one behind. */

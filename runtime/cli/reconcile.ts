@@ -2,13 +2,15 @@
  * Cards of entries follow the books, which are what HEAD says: an entry that is pending again (its approval was reverted by plain git)
  * asks again, one that no longer waits (confirmed, corrected or removed by plain git) asks no more.
  */
-import { NOTHING_ASKED, getFact, setFact } from "../engine/cards.ts";
-import type { Entry, Tree } from "../ports.ts";
+import { NOTHING_ASKED, getFact, setFact, toReleased } from "../engine/cards.ts";
+import type { Entry, RunRecord, Tree } from "../ports.ts";
 import { legsOf } from "../workspace/draft.ts";
 import { RECEIPTS } from "../workspace/layout.ts";
-import { loadMonth, monthFiles, monthOfId } from "../workspace/months.ts";
+import type { Config } from "../workspace/config.ts";
+import { loadChart, loadMonth, monthFiles, monthOfId } from "../workspace/months.ts";
 import { refusedQuestions } from "../workspace/questions.ts";
 import { receiptFromYaml } from "../workspace/receipt.ts";
+import { likelyAccount } from "../workspace/statement-account.ts";
 import type { Host } from "./host.ts";
 import { followRows } from "./rows.ts";
 
@@ -23,7 +25,7 @@ export async function reconcileCards(host: Host): Promise<boolean> {
     if (month === null || month.unread !== null) unread.add(file);
     for (const entry of month?.entries ?? []) if (entry.status === "pending-review") pending.set(entry.id, entry);
   }
-  const refused = getFact(host.database, ASKED) === null ? await refusedRows(tree) : [];
+  const refused = getFact(host.database, ASKED) === null ? await refusedRows(tree, await host.config(tree)) : [];
   // One transaction: a fresh clone may have thousands of entries to ask about.
   host.database.write(() => {
     follow(host, pending, unread);
@@ -38,20 +40,22 @@ export async function reconcileCards(host: Host): Promise<boolean> {
 const ASKED = "refused rows are asked";
 type Question = ReturnType<typeof refusedQuestions>[number];
 
-async function refusedRows(tree: Tree): Promise<Question[]> {
+async function refusedRows(tree: Tree, { statements }: Config): Promise<Question[]> {
   const found: Question[] = [];
+  const { accounts } = await loadChart(tree);
   for (const { path } of await tree.list(RECEIPTS)) {
     const text = await tree.read(path);
-    if (text?.includes("refused: []") === false) found.push(...refusedQuestions(receiptFromYaml(text, path)));
+    if (text?.includes("refused: []") === false)
+      found.push(...refusedQuestions(receiptFromYaml(text, path), (card) => likelyAccount(statements, accounts, card)));
   }
   return found;
 }
 
-function askAgain({ cards, clock }: Host, { title, body, row }: Question): void {
-  if (row === undefined) return;
-  const key = `row:${row.hash}:${row.line}`;
-  if (cards.list({ open: true, kind: "row" }).some((card) => card.key === key)) return;
-  cards.open(key, { kind: "row", title, body: { ...row, about: body }, run: null, ...NOTHING_ASKED }, clock.now());
+function askAgain({ cards, clock }: Host, question: Question): void {
+  const released = toReleased({ id: "", mode: "live" } as RunRecord, 0, 0, question);
+  if (released?.kind !== "card") return;
+  if (cards.list({ open: true, kind: released.card.kind }).some(({ key }) => key === released.key)) return;
+  cards.open(released.key, { ...released.card, run: null }, clock.now());
 }
 
 /** `unread`: months with an entry that cannot be read, which may be the one that a card asks about. */

@@ -2,18 +2,23 @@
  * Questions about rows of statements: answered from a card or by `cleared revive`, asked again when the store has lost them, and closed
  * once the books have answered them.
  */
+import { canonicalJson } from "../engine/canonical.ts";
 import { toReleased } from "../engine/cards.ts";
 import { ClearedError } from "../errors.ts";
-import type { Card, Decision, Entry, Finding, Git, RowsQuestion, RunRecord, Tree } from "../ports.ts";
+import type { Card, Decision, Entry, Finding, Git, Refused, RowsQuestion, RunRecord, Tree, UnknownAccount } from "../ports.ts";
 import { allReceipts, claimedBy, existingIn, goneFrom } from "../workspace/claims.ts";
+import { parseConfig } from "../workspace/config.ts";
 import { decideSame, leaveOut, reviveRows } from "../workspace/decide-rows.ts";
+import { accountOf } from "../workspace/draft.ts";
 import { isEntryId } from "../workspace/entry-id.ts";
 import { filesIn } from "../workspace/import-files.ts";
-import { IMPORT, receiptFile } from "../workspace/layout.ts";
-import { findEntry, loadMonth, monthOfId } from "../workspace/months.ts";
-import { sameQuestions } from "../workspace/questions.ts";
-import { type KeptReceipt, receiptFromYaml } from "../workspace/receipt.ts";
+import { CONFIG, IMPORT, receiptFile } from "../workspace/layout.ts";
+import { findEntry, loadChart, loadMonth, monthOfId } from "../workspace/months.ts";
+import { nameOf, sameQuestions } from "../workspace/questions.ts";
+import { type KeptReceipt, receiptFromYaml, receiptToYaml } from "../workspace/receipt.ts";
 import { excerpt } from "../workspace/statements/cells.ts";
+import { withItem } from "../sandbox/yaml-text.ts";
+import { likelyAccount } from "../workspace/statement-account.ts";
 import type { Host } from "./host.ts";
 
 /** What an answer to such a card does to the files at HEAD. @throws FILE_MISSING, JOURNAL_* */
@@ -21,8 +26,60 @@ export async function answerRows(host: Host, card: Card, { decision, by }: Decis
   const question = { kind: card.kind, ...(card.body as object) } as RowsQuestion;
   const answer = { approve: decision === "approved", by };
   if (question.kind === "same") return decideSame(head, question, answer, await host.config(head));
+  // A yes is proposed (proposeAccount), not written here.
+  if (question.kind === "account") return closeAccount(head, question.match);
   if (!answer.approve) return leaveOut(head, question.ids);
   return reviveRows(head, question.ids, await pastOf(host.git, question.ids), answer, await host.config(head));
+}
+
+/**
+ * A yes to the question which account of the books it is, as a proposal to config.yaml: statements of this account are booked once it is
+ * approved. @throws USAGE, ACCOUNT_UNKNOWN, CONFIG_INVALID
+ */
+export async function proposeAccount(host: Host, card: Card, { account: given, by }: Decision): Promise<number> {
+  const { match, card: isCard } = card.body as unknown as Extract<RowsQuestion, { kind: "account" }>;
+  const base = await host.git.head();
+  const head = host.git.tree(base);
+  const { statements } = await host.config(head);
+  const chart = await loadChart(head);
+  const account = given === undefined ? likelyAccount(statements, chart.accounts, isCard) : accountOf(chart, given);
+  const isOwn = (type: string | undefined) => type === "asset" || type === "liability";
+  if (account === null || !isOwn(account.type)) {
+    const own = chart.accounts.filter(({ type }) => isOwn(type)).map(({ id, name }) => `${id} ${name}`);
+    const why =
+      account === null
+        ? "Say which account it is"
+        : `${account.name} is neither an asset nor a liability, so no bank has statements of it. Name another`;
+    throw new ClearedError("USAGE", `${why}: \`cleared approve ${card.id} --account NUMBER\`, one of ${own.join(", ")}.`);
+  }
+  const conditions = Object.entries(match).map(([key, value]) => `${key}: ${JSON.stringify(value)}`);
+  const item = `{match: {${conditions.join(", ")}}, account: ${account.id}}`;
+  const text = withItem((await head.read(CONFIG)) ?? "", "statements", item);
+  parseConfig(text);
+  const name = nameOf({ match, card: isCard });
+  const title = `Statements of ${name} belong to ${account.id} ${account.name}`.slice(0, 200);
+  const { proposeFiles } = await import("./proposals-api.ts");
+  const made = await proposeFiles(host, { title, reason: `${by} answered card ${card.id}.`, by, files: { [CONFIG]: text } });
+  return made.number;
+}
+
+/** Receipts that wait for an answer about an account. */
+async function askingFor(head: Tree, match: UnknownAccount["match"]): Promise<KeptReceipt[]> {
+  const key = canonicalJson(match);
+  return (await allReceipts(head, [])).filter(({ refused }) => refused.some((one) => isAbout(one, key)));
+}
+
+const isAbout = ({ account }: Refused, key: string): boolean => account !== undefined && canonicalJson(account.match) === key;
+
+/** Statements of the account that lie in import/ are left unbooked: nothing of their receipts is open because of it. */
+async function closeAccount(head: Tree, match: UnknownAccount["match"]): Promise<Map<string, string | null>> {
+  const key = canonicalJson(match);
+  return new Map(
+    (await askingFor(head, match)).map((receipt) => [
+      receiptFile(receipt.hash),
+      receiptToYaml({ ...receipt, refused: receipt.refused.filter((one) => !isAbout(one, key)) }),
+    ]),
+  );
 }
 
 // So many changes of one month are looked through for an entry that was deleted.
@@ -138,6 +195,7 @@ export async function followRows(host: Pick<Host, "cards" | "clock" | "dir" | "g
 }
 
 async function isOpen(question: RowsQuestion, receipt: KeptReceipt | null, head: Tree): Promise<boolean> {
+  if (question.kind === "account") return (await askingFor(head, question.match)).length > 0;
   if (receipt === null) return false;
   if (question.kind === "same") return receipt.asked.some((row) => row.question === question.question);
   const gone = await goneFrom([receipt], (ids) => existingIn(head, ids));

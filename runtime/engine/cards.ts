@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import { minuteOf } from "../day.ts";
 import { ClearedError, type WireError } from "../errors.ts";
+import { canonicalJson } from "./canonical.ts";
 import type { Card, CardDraft, CardKind, Cards, Change, Decision, Json, Released, RunRecord } from "../ports.ts";
 import type { Database } from "./database.ts";
 
@@ -148,6 +149,8 @@ function questionOf({
   if (row !== undefined) return { kind: "row", unique: `row:${row.hash}:${row.line}`, about: row };
   if (rows === undefined) return null;
   const { kind, ...about } = rows;
+  // One question for all statements of an account: whoever answers it answers for each.
+  if (rows.kind === "account") return { kind, unique: `${kind}:${canonicalJson(rows.match)}`, about };
   const which = rows.kind === "same" ? rows.question : createHash("sha256").update(rows.ids.join()).digest("hex").slice(0, 16);
   return { kind, unique: `${kind}:${rows.hash}:${which}`, about };
 }

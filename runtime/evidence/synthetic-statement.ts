@@ -19,7 +19,8 @@ const MOST_VENDORS = 15;
 /** Writes statements into dir/import/; answers their names. month: YYYY-MM. sources: of the scripts. */
 export async function writeStatements(dir: string, month: string, config: Config, sources: readonly string[]): Promise<string[]> {
   const rows = rowsFor(sources);
-  const bank = config.statements.find(({ match }) => match.bank_account !== undefined)?.match.bank_account ?? "12345678";
+  // Without a rule it tells no account: one that nobody has named would be asked about, and nothing booked.
+  const bank = config.statements.find(({ match }) => match.bank_account !== undefined)?.match.bank_account ?? "";
   const csv = config.statements.find(({ match }) => match.file?.endsWith(".csv"))?.match.file?.replace(/[*?]/g, "sample") ?? "sample.csv";
   const other = config.currency === "EUR" ? "USD" : "EUR";
   const files = {
@@ -74,7 +75,7 @@ NEWFILEUID:NONE
 
 <OFX><SIGNONMSGSRSV1><SONRS><STATUS><CODE>0<SEVERITY>INFO</STATUS><DTSERVER>${ofxDay(28)}<LANGUAGE>ENG</SONRS></SIGNONMSGSRSV1>
 <BANKMSGSRSV1><STMTTRNRS><TRNUID>0<STATUS><CODE>0<SEVERITY>INFO</STATUS><STMTRS><CURDEF>${currency}
-<BANKACCTFROM><BANKID>1<ACCTID>${bank}<ACCTTYPE>CHECKING</BANKACCTFROM>
+<BANKACCTFROM><BANKID>1${bank === "" ? "" : `<ACCTID>${bank}`}<ACCTTYPE>CHECKING</BANKACCTFROM>
 <BANKTRANLIST><DTSTART>${ofxDay(1)}<DTEND>${ofxDay(28)}
 ${transactions.join("\n")}
 </BANKTRANLIST></STMTRS></STMTTRNRS></BANKMSGSRSV1></OFX>

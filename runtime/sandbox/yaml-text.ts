@@ -177,6 +177,27 @@ export function writeYaml(value: unknown): string {
   return visible(document.toString({ lineWidth: 0 }));
 }
 
+/** The text of a map with one more item (as flow YAML) at the end of the list under a key; everything else stays byte for byte. */
+export function withItem(text: string, key: string, item: string): string {
+  const { isMap, isScalar, isSeq, parseDocument } = yamlPackage();
+  const { contents } = parseDocument(text);
+  const pair = isMap(contents) ? contents.items.find((one) => isScalar(one.key) && one.key.value === key) : undefined;
+  const list = isSeq(pair?.value) ? pair.value : null;
+  const put = (from: number, to: number, what: string) => text.slice(0, from) + what + text.slice(to);
+  if (pair === undefined) return `${text.trimEnd()}\n${key}:\n  - ${item}\n`;
+  const [start, end] = list?.range ?? [0, 0];
+  if (list === null) {
+    const colon = text.indexOf(":", isScalar(pair.key) ? pair.key.range?.[1] : 0) + 1;
+    return put(colon, colon, `\n  - ${item}`);
+  }
+  if (list.items.length === 0) return put(text.slice(0, start).trimEnd().length, end, `\n  - ${item}`);
+  const last = text.slice(0, end).trimEnd().length;
+  if (list.flow === true) return put(last - 1, last - 1, `, ${item}`);
+  const line = text.indexOf("\n", last);
+  const [at, dash] = [line < 0 ? text.length : line, " ".repeat(start - text.lastIndexOf("\n", start) - 1)];
+  return put(at, at, `\n${dash}- ${item}`);
+}
+
 /** A union that fails says nothing useful by itself; the problems of its nearest option do. */
 function flatten(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue[] {
   return issues.flatMap((issue) => {

@@ -18,6 +18,7 @@ const WORDS: Record<CardKind, Words> = {
   row: { kind: "Refused row", yes: "Settled", no: "Reject" },
   same: { kind: "The same payment?", yes: "The same", no: "Different, book it" },
   gone: { kind: "No longer in the books", yes: "Book again", no: "Leave out" },
+  account: { kind: "Which account?", yes: "This one", no: "None, leave it out" },
   proposal: { kind: "Proposal", yes: "Approve", no: "Reject" },
   note: { kind: "For you", yes: "Settled", no: "Reject" },
 };
@@ -67,7 +68,7 @@ export function decisionForm(card: Card, token: string, accounts: readonly Accou
 <input type="hidden" name="token" value="${token}">
 ${card.calls.length === 0 && card.kind !== "proposal" ? nothing : html`<input type="hidden" name="seen" value="${seenOf(card)}">`}
 ${card.kind === "form" ? formFields(card) : card.kind === "approval" ? editFields(card) : nothing}
-${card.kind === "entry" && accounts.length > 0 ? accountSelect(id, accounts) : nothing}
+${(card.kind === "entry" || card.kind === "account") && accounts.length > 0 ? accountSelect(id, accounts, card.kind === "entry" ? "As booked" : "As proposed") : nothing}
 ${isUnproven ? html`<p class="field"><label for="${id}-despite">It is unproven. To approve it all the same, say why</label><input id="${id}-despite" name="despite" maxlength="500" required autocomplete="off"></p>` : nothing}
 <p class="field"><label for="${id}-reason">Reason <span class="faint">${hint}</span></label><input id="${id}-reason" name="reason" maxlength="500" autocomplete="off"></p>
 <p class="buttons"><button class="yes" name="decision" value="approved">${words.yes}</button><button class="no" name="decision" value="rejected" formnovalidate>${words.no}</button></p>
@@ -87,7 +88,7 @@ function rulesOf({ kind, title, body }: Card): { title: string; said: { [rule: s
 
 /** A question about rows of a statement without the hashes that name it: the rows, and what each answer means. */
 function aboutRows({ kind, body }: Card): Json | null {
-  if (kind !== "same" && kind !== "gone") return null;
+  if (kind !== "same" && kind !== "gone" && kind !== "account") return null;
   const { booked, about } = body as { booked?: string[]; about?: { [key: string]: Json } };
   return { rows: booked ?? [], ...about };
 }
@@ -129,8 +130,8 @@ function callList(card: Card): Html {
   return html`<div class="calls"><p class="lead">${lead}</p>${(card.edited ?? card.calls).map((call) => html`<div class="call"><code>${plain(call.tool, 120)}</code>${facts(call.params)}</div>`)}</div>`;
 }
 
-function accountSelect(id: string, accounts: readonly Account[]): Html {
-  return html`<p class="field"><label for="${id}-account">Account</label><select id="${id}-account" name="account"><option value="">As booked</option>${accounts.map(
+function accountSelect(id: string, accounts: readonly Account[], unless: string): Html {
+  return html`<p class="field"><label for="${id}-account">Account</label><select id="${id}-account" name="account"><option value="">${unless}</option>${accounts.map(
     (account) => html`<option value="${account.id}">${account.id} ${plain(account.name, 100)}</option>`,
   )}</select></p>`;
 }

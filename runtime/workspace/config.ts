@@ -1,7 +1,4 @@
-/**
- * config.yaml and trust.yaml: their schemas and their reading. An unknown key is an error with its line and the nearest known key,
- * because a setting that does nothing is worse than none. Authority (code, limits, people) stands only in trust.yaml.
- */
+/** config.yaml and trust.yaml, read strictly: a setting that does nothing is worse than none. Authority stands only in trust.yaml. */
 import { z } from "zod";
 import { isDay } from "../day.ts";
 import { ladderSchema } from "../policy/levels.ts";
@@ -48,10 +45,12 @@ const statement = z.lazy(() =>
   z.strictObject({
     match: z
       .strictObject({
-        file: text("a file name such as chase-*.csv").optional(),
-        bank_account: z.union([z.int().transform(String), text("the bank's account number")]).optional(),
+        file: text("a file name such as chase-*.csv"),
+        bank_account: z.union([z.int().transform(String), text("the bank's account number")]),
+        dialect: text("the name of a dialect in importers/"),
       })
-      .refine((match) => match.file !== undefined || match.bank_account !== undefined, "name a file pattern, a bank_account, or both"),
+      .partial()
+      .refine((match) => Object.keys(match).length > 0, "name a file pattern, a bank_account, a dialect, or several of them"),
     account,
     dialect: text("the name of a dialect in importers/").optional(),
     mapping: z.record(z.string(), setting).optional(),

@@ -3,11 +3,13 @@
  * rows that are no longer in the books shall come back. A question shows what it is about, so that it can be answered without opening the books.
  */
 import { createHash } from "node:crypto";
-import type { AskedRow, Change, Entry, Receipt, Refused } from "../ports.ts";
+import type { Account, AskedRow, Change, Entry, Receipt, Refused, UnknownAccount } from "../ports.ts";
 import { IMPORT, receiptFile } from "./layout.ts";
 import type { Parsed } from "./parsed-statement.ts";
 import { ALL_ROWS, type KeptReceipt } from "./receipt.ts";
+import { recognised } from "./statement-account.ts";
 import { excerpt } from "./statements/cells.ts";
+import type { Statement } from "./statements/types.ts";
 
 type Review = Extract<Change, { op: "review" }>;
 
@@ -92,6 +94,47 @@ export function goneQuestion(receipt: KeptReceipt, ids: string[], words: Readonl
   };
 }
 
+// A person looks at the first and recognises the rest.
+const MOST_SHOWN = 5;
+
+/** Statements of one file whose account nobody has named, as lines of its receipt: one for each account. */
+export function unknownAccounts(file: string, statements: readonly Statement[]): Refused[] {
+  const groups = Map.groupBy(statements, (one) => JSON.stringify(recognised(file, one)));
+  return [...groups.values()].flatMap((group): Refused[] => {
+    const [first] = group;
+    if (first === undefined) return [];
+    const match = recognised(file, first);
+    const rows = group.flatMap((one) => one.rows);
+    const more = rows.length > MOST_SHOWN ? [`and ${rows.length - MOST_SHOWN} more`] : [];
+    const message = `It is not known to which account of the books ${nameOf({ match, card: first.card })} belongs. Answer its card in \`cleared queue\`, or add to config.yaml under statements: - match: ${JSON.stringify(match)} with its account.`;
+    const account = { match, card: first.card, rows: [...rows.slice(0, MOST_SHOWN).map(lineOf), ...more] };
+    return [{ line: 0, code: "STATEMENT_ACCOUNT", message, account }];
+  });
+}
+
+/** `card 4111`, `account NL28INGB1200324416`, `the account of october.csv` */
+export function nameOf({ match, card }: Pick<UnknownAccount, "match" | "card">): string {
+  if (match.bank_account !== undefined) return `${card ? "card" : "account"} ${match.bank_account}`;
+  return match.dialect === undefined ? `the account of ${match.file}` : `the card of ${match.dialect} statements`;
+}
+
+/** The card of an account that nobody has named. `likely`: the account of the books that it probably is. */
+function accountQuestion(file: string, hash: string, { match, card, rows }: UnknownAccount, likely: Account | null): Review {
+  const then = "the rule is proposed for config.yaml, and its statements are booked once that is approved";
+  return {
+    op: "review",
+    title: `${file}: which account of the books is ${nameOf({ match, card })}?`.slice(0, 200),
+    body: {
+      file: `${IMPORT}${file}`,
+      approve: `${likely === null ? "the account that --account names" : `${likely.id} ${likely.name}, unless --account names another`}; ${then}`,
+      reject: "none of them; nothing of it that lies in import/ is booked",
+    },
+    entry: null,
+    rows: { kind: "account", hash, match, card },
+    booked: rows,
+  };
+}
+
 /** `2026-11-05  -4.50 USD  COFFEE` */
 export const lineOf = ({ date, amount, currency, description }: Pick<AskedRow, "date" | "amount" | "currency" | "description">): string =>
   `${date}  ${amount} ${currency}  ${excerpt(description)}`;
@@ -99,18 +142,28 @@ export const lineOf = ({ date, amount, currency, description }: Pick<AskedRow, "
 const shown = (entry: Entry | undefined, id: string): string =>
   entry === undefined ? `deleted from the books (${id})` : `${entry.date}  ${excerpt(entry.description)}  (${id})`;
 
-/** What a person is asked about the rows that were refused: a question for each, or one for all of them. `guess`: the dialect it may be. */
+/** What a person is asked about the rows that were refused: a question for each, or one for all of them. `likely`: the account of the books that an unknown one probably is, `guess`: the dialect the file may be. */
 export function refusedQuestions(
   { file, hash, refused }: Pick<Receipt, "file" | "hash" | "refused">,
+  likely: (card: boolean) => Account | null,
   guess: Parsed["guess"] = null,
 ): Review[] {
-  return cardsOf(file, refused).map(({ title, line, ...body }) => ({
-    op: "review",
-    title: title.slice(0, 200),
-    body: { file: `${IMPORT}${file}`, line, ...body, ...(guess === null ? {} : { dialect: guess }) },
-    entry: null,
-    row: { hash, line },
-  }));
+  const rows = cardsOf(
+    file,
+    refused.filter(({ account }) => account === undefined),
+  ).map(
+    ({ title, line, code, message }): Review => ({
+      op: "review",
+      title: title.slice(0, 200),
+      body: { file: `${IMPORT}${file}`, line, code, message, ...(guess === null ? {} : { dialect: guess }) },
+      entry: null,
+      row: { hash, line },
+    }),
+  );
+  const accounts = refused.flatMap(({ account }) =>
+    account === undefined ? [] : [accountQuestion(file, hash, account, likely(account.card))],
+  );
+  return [...accounts, ...rows];
 }
 
 // A file read by the wrong dialect may refuse each of its rows: nobody decides thousands of cards, and one says it as well.

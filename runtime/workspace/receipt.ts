@@ -94,7 +94,20 @@ const receiptSchema = () =>
     new: count(),
     known: count(),
     twin: count(),
-    refused: z.array(z.strictObject({ line: z.int().min(0), code: z.string(), message: z.string() })),
+    refused: z.array(
+      z.strictObject({
+        line: z.int().min(0),
+        code: z.string(),
+        message: z.string(),
+        account: z
+          .strictObject({
+            match: z.strictObject({ bank_account: z.string(), dialect: z.string(), file: z.string() }).partial(),
+            card: z.boolean(),
+            rows: z.array(z.string()),
+          })
+          .optional(),
+      }),
+    ),
     unbooked: z.array(z.string()),
     asked: z
       .array(z.strictObject({ question: z.string().min(1), why: z.enum(["day", "near", "twin"]), rows: z.string() }))

@@ -1,9 +1,10 @@
 /** To which account of the books a statement belongs, and how config.yaml says it is read. */
-import { ClearedError } from "../errors.ts";
-import type { Account } from "../ports.ts";
+import type { Account, UnknownAccount } from "../ports.ts";
 import type { StatementRule } from "./config.ts";
-import { IMPORT } from "./layout.ts";
-import { excerpt } from "./statements/cells.ts";
+import type { Statement } from "./statements/types.ts";
+
+/** What a statement says of where it comes from. */
+export type Origin = Pick<Statement, "account" | "card" | "dialect">;
 
 /** Numbers of the accounts statements may belong to: assets below `Assets:Bank`. */
 export function bankAccounts(accounts: Account[]): string[] {
@@ -19,37 +20,38 @@ export function settingsFor(rules: readonly StatementRule[], file: string): { di
 }
 
 /**
- * The books' account of a statement: the first rule whose conditions all hold; without one, the workspace's only bank account.
- * `banks` are the numbers of its bank accounts.
- * @throws STATEMENT_ACCOUNT with the line to add to config.yaml
+ * The books' account of a statement: that of the first rule whose conditions all hold. A statement that says of which account it is, or that
+ * it is of a card, belongs to none until somebody has said so; one that says nothing, to the only bank account. Null: nobody knows.
  */
-export function matchAccount(
-  rules: readonly StatementRule[],
-  banks: readonly string[],
-  statement: { file: string; bankAccount: string | null },
-): string {
-  const { file, bankAccount } = statement;
-  const fits = ({ match }: StatementRule) =>
-    (match.file !== undefined || match.bank_account !== undefined) &&
-    (match.file === undefined || matchesGlob(match.file, file)) &&
-    (match.bank_account === undefined || (bankAccount !== null && plainId(match.bank_account) === plainId(bankAccount)));
-  const rule = rules.find(fits);
-  if (rule !== undefined) return rule.account;
-  const [only, second] = banks;
-  if (only !== undefined && second === undefined) return only;
-  const which = bankAccount === null ? `file: "${excerpt(file)}"` : `bank_account: "${excerpt(bankAccount)}"`;
-  const why =
-    only === undefined
-      ? "the chart has no account below Assets:Bank"
-      : `the chart has ${banks.length} bank accounts (${banks.slice(0, 5).join(", ")})`;
-  throw new ClearedError(
-    "STATEMENT_ACCOUNT",
-    `It is not known to which account this statement belongs: no rule fits and ${why}. Add to config.yaml under statements: - match: { ${which} } with its account.`,
-    {
-      at: { file: `${IMPORT}${file}` },
-      data: { bank_account: bankAccount },
-    },
+export function matchAccount(rules: readonly StatementRule[], accounts: Account[], file: string, statement: Origin): string | null {
+  const { account, card, dialect } = statement;
+  const rule = rules.find(
+    ({ match }) =>
+      Object.keys(match).length > 0 &&
+      (match.file === undefined || matchesGlob(match.file, file)) &&
+      (match.dialect === undefined || match.dialect === dialect) &&
+      (match.bank_account === undefined || (account !== null && plainId(match.bank_account) === plainId(account))),
   );
+  if (rule !== undefined) return rule.account;
+  const [only, second] = bankAccounts(accounts);
+  return account === null && !card && only !== undefined && second === undefined ? only : null;
+}
+
+/** What a rule of config.yaml would recognise the account of such statements by. */
+export function recognised(file: string, { account, card, dialect }: Origin): UnknownAccount["match"] {
+  if (account !== null) return { bank_account: plainId(account) };
+  return card && dialect !== "ofx" ? { dialect } : { file };
+}
+
+/**
+ * The account that a person most likely means, by number: the only one of its kind that no rule names yet. Null when there is not exactly
+ * one.
+ */
+export function likelyAccount(rules: readonly StatementRule[], accounts: Account[], card: boolean): Account | null {
+  const isOfKind = ({ type, name }: Account) => (card ? type === "liability" && /\bcard\b/i.test(name) : name.startsWith("Assets:Bank:"));
+  const [only, second] = accounts.filter(isOfKind);
+  if (only === undefined || second !== undefined) return null;
+  return rules.some(({ account }) => account === only.id || account === only.name) ? null : only;
 }
 
 /** Banks write one id with and without blanks: `NL28 INGB 1200 3244 16`. */

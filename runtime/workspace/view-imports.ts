@@ -13,9 +13,9 @@ import { loadChart } from "./months.ts";
 import type { Overlay } from "./overlay.ts";
 import { sortRows } from "./known-rows.ts";
 import { fromMeta, type Parsed, type ParsedRow, statedOf, toMeta, toParsedRow } from "./parsed-statement.ts";
-import { lineOf } from "./questions.ts";
+import { lineOf, unknownAccounts } from "./questions.ts";
 import { receiptFromYaml, UNREADABLE } from "./receipt.ts";
-import { bankAccounts, matchAccount, settingsFor } from "./statement-account.ts";
+import { matchAccount, settingsFor } from "./statement-account.ts";
 import { excerpt } from "./statements/cells.ts";
 import type { Dialect } from "./statements/dialect.ts";
 import { factsOfKey, type KeyedRow, toKeyedRows } from "./statements/identity.ts";
@@ -146,7 +146,7 @@ export function createImports(context: ImportsContext): ImportsView {
     const opened = await open(name);
     const { hash, found, refused, guess, earlier } = opened;
     const { statements: rules } = context.config;
-    const banks = bankAccounts((await loadChart(await overlay.head())).accounts);
+    const { accounts } = await loadChart(await overlay.head());
     const closed = (await context.closed()) ?? "";
     const dialect = [...new Set(found.map((one) => one.dialect))].join(", ");
     const parsed: Parsed = {
@@ -160,21 +160,15 @@ export function createImports(context: ImportsContext): ImportsView {
     };
     const ids = new Set<string>();
     const rows: Row[] = [];
-    const unknown = new Set<string>();
-    const byAccount = (statements: readonly Statement[]): Map<string, Statement[]> =>
-      Map.groupBy(statements, (statement) => {
-        const account = accountFor(statement, name, rules, banks);
-        if (account instanceof ClearedError) unknown.add(account.message);
-        return account instanceof ClearedError ? "" : account;
-      });
+    const byAccount = (statements: readonly Statement[]) => Map.groupBy(statements, (one) => matchAccount(rules, accounts, name, one));
     const groups = byAccount(found);
-    groups.delete("");
     const isPart = (await receiptOf(hash))?.later !== undefined;
     for (const warning of isPart ? [] : found.flatMap((one) => one.warnings))
       note(overlay, `${name}: ${warning.message}`, { file: name, ...warning });
     // Nothing of an account that config.yaml does not know is booked; the others of the file are.
-    if (unknown.size > 0) parsed.refused.unshift({ line: 0, code: "STATEMENT_ACCOUNT", message: [...unknown].join(" ").slice(0, 2000) });
+    parsed.refused.unshift(...unknownAccounts(name, groups.get(null) ?? []));
     for (const [account, statements] of groups) {
+      if (account === null) continue;
       const keyed = opened.keyed.get(account) ?? toKeyedRows(statements, account);
       opened.keyed.set(account, keyed);
       const stated = statedOf(account, statements, closed);
@@ -209,6 +203,7 @@ export function createImports(context: ImportsContext): ImportsView {
     }
     if (parsed.later === 0 && unfinished?.opened === opened) unfinished = null;
     for (const [account, statements] of earlier === null ? [] : byAccount(earlier.statements)) {
+      if (account === null) continue;
       const gone = toKeyedRows(statements, account).filter(({ row }) => !ids.has(row.id));
       const booked = await overlay.existing(gone.map(({ row }) => row.id));
       for (const { row } of gone.filter((one) => booked.has(one.row.id))) {
@@ -263,16 +258,6 @@ export function createImports(context: ImportsContext): ImportsView {
       return writeReceipt(name, parsed, context);
     },
   };
-}
-
-/** The account's number, or why it is not known. */
-function accountFor(statement: Statement, name: string, rules: Config["statements"], banks: string[]): string | ClearedError {
-  try {
-    return matchAccount(rules, banks, { file: name, bankAccount: statement.account });
-  } catch (error) {
-    if (!(error instanceof ClearedError) || error.code !== "STATEMENT_ACCOUNT") throw error;
-    return error;
-  }
 }
 
 function note(overlay: Overlay, title: string, body: { [key: string]: Json }): void {

@@ -10,12 +10,13 @@ import type { Config } from "./config.ts";
 import { contradictionOf } from "./contradiction.ts";
 import { entryId } from "./entry-id.ts";
 import { IMPORT, RECEIPTS, receiptFile } from "./layout.ts";
-import { ifWhole } from "./months.ts";
+import { ifWhole, loadChart } from "./months.ts";
 import type { Overlay } from "./overlay.ts";
 import type { Parsed } from "./parsed-statement.ts";
 import { goneQuestion, inQuestions, refusedQuestions, sameQuestions } from "./questions.ts";
 import { isOpenReceipt, type KeptReceipt, NOTHING_RECORDED, receiptFromYaml, receiptToYaml } from "./receipt.ts";
 import { heal } from "./settle.ts";
+import { likelyAccount } from "./statement-account.ts";
 import { factsOfKey, nextTwin } from "./statements/identity.ts";
 import { type StatedContext, stateClosing, stateOpening } from "./view-balances.ts";
 
@@ -67,7 +68,9 @@ export async function writeReceipt(name: string, found: Parsed, context: Context
   await askAboutGone(found, overlay);
   const isOld = ({ line }: Refused): boolean => before?.later !== undefined && before.refused.some((row) => row.line === line);
   const refused = whole.refused.filter((row) => !isOld(row));
-  for (const card of refusedQuestions({ file: name, hash: found.hash, refused }, found.guess)) overlay.record(card);
+  const { accounts } = await loadChart(await overlay.head());
+  const likely = (card: boolean) => likelyAccount(context.config.statements, accounts, card);
+  for (const card of refusedQuestions({ file: name, hash: found.hash, refused }, likely, found.guess)) overlay.record(card);
   return receipt;
 }
 

@@ -1,30 +1,40 @@
 /** Each statement finds its account of the books, by the rules of config.yaml. */
 import { describe, expect, test } from "vitest";
-import { bankAccounts, matchAccount, settingsFor } from "../../runtime/workspace/statement-account.ts";
+import { bankAccounts, likelyAccount, matchAccount, settingsFor } from "../../runtime/workspace/statement-account.ts";
 
 describe("account", () => {
   const rules = [
     { match: { bank_account: "NL28INGB1200324416" }, account: "1020" },
     { match: { file: "chase*.csv" }, account: "1010", dialect: "chase-checking" },
     { match: { file: "card-????.csv", bank_account: "77" }, account: "2010" },
+    { match: { dialect: "nz-card" }, account: "2020" },
   ];
-  const account = (file: string, bankAccount: string | null, banks = ["1010", "1020"]) => matchAccount(rules, banks, { file, bankAccount });
+  const bank = (id: string) => ({ id, name: `Assets:Bank:${id}`, type: "asset" as const });
+  const origin = { account: null, card: false, dialect: "generic" };
+  const account = (file: string, said: Partial<typeof origin> | { account: string } = {}, banks = ["1010", "1020"]) =>
+    matchAccount(rules, banks.map(bank), file, { ...origin, ...said });
 
   test("the first rule whose conditions all hold names it", () => {
-    expect(account("x.csv", "NL28 INGB 1200 3244 16")).toBe("1020");
-    expect(account("chase-2025.csv", null)).toBe("1010");
-    expect(account("card-1234.csv", "77")).toBe("2010");
+    expect(account("x.csv", { account: "NL28 INGB 1200 3244 16" })).toBe("1020");
+    expect(account("chase-2025.csv")).toBe("1010");
+    expect(account("card-1234.csv", { account: "77" })).toBe("2010");
+    expect(account("any.csv", { card: true, dialect: "nz-card" })).toBe("2020");
     expect(settingsFor(rules, "chase-2025.csv").dialect).toBe("chase-checking");
     expect(settingsFor(rules, "other.csv").dialect).toBeUndefined();
   });
 
-  test("without a rule it is the only bank account, else an error that says what to write", () => {
-    expect(account("other.csv", null, ["1010"])).toBe("1010");
-    expect(() => account("card-1234.csv", "78")).toThrow('match: { bank_account: "78" }');
-    expect(() => account("other.csv", null)).toThrow(
-      'the chart has 2 bank accounts (1010, 1020). Add to config.yaml under statements: - match: { file: "other.csv" }',
-    );
-    expect(() => account("other.csv", null, [])).toThrow("no account below Assets:Bank");
+  test("without a rule it is the only bank account, unless the statement says that it is another one", () => {
+    expect(account("other.csv", {}, ["1010"])).toBe("1010");
+    expect(account("other.csv", { account: "78" }, ["1010"])).toBeNull();
+    expect(account("other.csv", { card: true }, ["1010"])).toBeNull();
+    expect([account("other.csv"), account("other.csv", {}, [])]).toEqual([null, null]);
+  });
+
+  test("the likely one is the only one of its kind that no rule names", () => {
+    const card = { id: "2010", name: "Liabilities:Credit Card", type: "liability" as const };
+    const likely = (banks: string[], isCard: boolean) => likelyAccount(rules.slice(0, 2), [...banks.map(bank), card], isCard)?.id;
+    expect([likely(["1030"], false), likely(["1030"], true)]).toEqual(["1030", "2010"]);
+    expect([likely(["1010"], false), likely(["1030", "1040"], false), likely([], false)]).toEqual([undefined, undefined, undefined]);
   });
 
   test("bank accounts are assets below Assets:Bank", () => {

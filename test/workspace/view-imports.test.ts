@@ -182,7 +182,12 @@ describe("an import", () => {
     expect(await view.ports.imports.parse("nov.csv", { all: false })).toEqual([]);
     const receipt = await view.ports.imports.markProcessed("nov.csv");
     expect(receipt).toMatchObject({ new: 0, account: "", refused: [{ line: 0, code: "STATEMENT_ACCOUNT" }] });
-    expect(view.takeChanges().filter((change) => change.op === "review")).toMatchObject([{ row: { hash: receipt.hash, line: 0 } }]);
+    expect(view.takeChanges().filter((change) => change.op === "review")).toMatchObject([
+      {
+        rows: { kind: "account", hash: receipt.hash, match: { file: "nov.csv" } },
+        title: "nov.csv: which account of the books is the account of nov.csv?",
+      },
+    ]);
   });
 
   test("resumed from its recorded steps gives the same receipt and the same books, though the file is gone", async () => {

@@ -109,7 +109,7 @@ function commonCurrency(rows: ParsedRow[]): string | null {
 function emptyStatement(dialect: Dialect, account: string | null, currency: string) {
   const rows: ParsedRow[] = [];
   const refused: Refused[] = [];
-  return { dialect: dialect.name, account, currency, rows, refused, skipped: 0 };
+  return { dialect: dialect.name, account, card: dialect.card, currency, rows, refused, skipped: 0 };
 }
 
 function createReader(file: string, dialect: Dialect, header: CsvRecord | null, defaultCurrency: string): Reader {

@@ -62,6 +62,7 @@ const fields = {
   delimiter: z.enum([",", ";", "\t", "|"]).default(",").describe("between cells"),
   encoding: z.enum(ENCODINGS).default("utf-8").describe("as the bank writes the file"),
   match: match.default({}).describe("which files it reads"),
+  card: z.boolean().default(false).describe("its statements are of a credit card"),
   preamble: z
     .array(
       z

@@ -46,6 +46,7 @@ interface RawStatement extends Raw {
   transactions: Raw[];
   /** Of an investment account: purchases, sales and income, which are not read. Its INVBANKTRAN are movements of cash like any other. */
   trades: number;
+  card: boolean;
 }
 
 /** True when the text at the top of a file is OFX, whatever the file is called. */
@@ -113,7 +114,7 @@ function collect(file: string, text: string) {
       const at = open.lastIndexOf(name);
       if (at >= 0) open.length = at;
     } else if (STATEMENTS.has(name)) {
-      statement = { line, values: new Map(), transactions: [], trades: 0 };
+      statement = { line, values: new Map(), transactions: [], trades: 0, card: name === "CCSTMTRS" };
       raw.push(statement);
       open.length = 0;
     } else if (name === "STMTTRN" && statement !== null) {
@@ -163,7 +164,7 @@ function toStatement(raw: RawStatement, defaultCurrency: string): Statement {
   const account =
     collapse(cleanText(values.get("BANKACCTFROM.ACCTID") ?? values.get("CCACCTFROM.ACCTID") ?? values.get("INVACCTFROM.ACCTID") ?? "")) ||
     null;
-  const draft = { dialect: "ofx", account, currency, rows, refused, skipped: 0 };
+  const draft = { dialect: "ofx", account, card: raw.card, currency, rows, refused, skipped: 0 };
   const closing = readBalance(values.get("LEDGERBAL.BALAMT"), values.get("LEDGERBAL.DTASOF"), currency);
   return prove(draft, { ...NOTHING_STATED, closing, from: day(values.get("DTSTART")), to: day(values.get("DTEND")) });
 }

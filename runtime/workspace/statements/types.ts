@@ -29,6 +29,8 @@ export interface Statement {
   dialect: string;
   /** The bank account's id as the bank writes it, or null. */
   account: string | null;
+  /** It is of a credit card: what it states is owed, and no account at a bank. */
+  card: boolean;
   /** Currency of the account; a row may have another one. */
   currency: string;
   /** In the order of the file. */
