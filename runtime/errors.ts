@@ -181,7 +181,7 @@ export const CODES = {
       "Pass the row's `reference`, or a `key` that stays the same on a repeat.",
     ],
     JOURNAL_ENTRY_MISSING: ["No entry has that id.", "Check the id with journal_query."],
-    JOURNAL_STATUS: ["The entry's status does not allow this change.", "Confirmed entries are corrected by journal_void and a new entry."],
+    JOURNAL_STATUS: ["The entry's status does not allow this change.", "`cleared correct ENTRY --account NUMBER` moves a confirmed entry."],
     JOURNAL_ASSERTION: [
       "A balance assertion in the books fails.",
       "Compare the account with the bank's statement; `cleared verify` shows the difference.",

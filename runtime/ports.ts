@@ -311,6 +311,7 @@ export type CardKind =
   | "same"
   | "gone"
   | "account"
+  | "correction"
   | "note"
   | "proposal";
 

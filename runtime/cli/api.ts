@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { type Pause, pauseOf } from "../engine/pauses.ts";
 import { type At, ClearedError, type WireError, toWire } from "../errors.ts";
-import type { Given, Account, Decision, Json, Receipt, RunRecord, RunStatus } from "../ports.ts";
+import type { Given, Account, Card, Decision, Json, Receipt, RunRecord, RunStatus } from "../ports.ts";
 import { API, type StepContext, callPrimitive } from "../primitive.ts";
 import { listensTo } from "../triggers/listens.ts";
 import { totalsOf } from "../workspace/assertions.ts";
@@ -69,6 +69,8 @@ export interface Api extends ChangeApi {
   reindex(p: Record<string, never>): Promise<{ runs: number }>;
   /** Books rows again that were deleted by hand, or leaves them out for good. @throws USAGE, GIT_STATE, JOURNAL_* */
   revive(p: { names: string[]; leave: boolean; by: string }): Promise<{ entries: string[]; commit: string | null }>;
+  /** Asks where a confirmed entry belongs; answers the card, which is decided like any other. @throws JOURNAL_*, ACCOUNT_UNKNOWN */
+  correction(p: { entry: string; account?: string }): Promise<Card>;
   balances(p: Record<string, never>): Promise<{ account: Account; balance: Record<string, string> }[]>;
   progress(p: Record<string, never>): Promise<Progress>;
 }
@@ -226,6 +228,7 @@ export function createApi(host: Host): Api {
 
     reindex: async () => ({ runs: await (await import("../engine/packing.ts")).adoptBundles(host.packing) }),
     revive: async (p) => (await import("./rows.ts")).revive(host, p),
+    correction: async (p) => (await import("./rows.ts")).askCorrection(host, p),
 
     async balances() {
       const tree = git.tree(await git.head());

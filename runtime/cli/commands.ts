@@ -156,6 +156,16 @@ export const COMMANDS: readonly Spec[] = [
     load: () => import("./commands/reject.ts"),
   },
   {
+    name: "correct <entry>",
+    about: "move a confirmed entry to another account, by an entry that leaves the bank's leg as it is",
+    options: [
+      ["--account <account>", "where it belongs: number or name"],
+      ["--reason <text>", "kept with the correction"],
+      ["--by <person>", "whose key this shell holds"],
+    ],
+    load: () => import("./commands/correct.ts"),
+  },
+  {
     name: "undo <what>",
     words: ["import"],
     about: "take back a proposal (its number), a run (its id), the last import (the word import) or an undo (its commit)",

@@ -18,6 +18,7 @@ import type { Lesson } from "../evidence/corrections.ts";
 import type { Card, CardDraft, CommitResult, Decision, Json, RunRecord, Signal, Tree } from "../ports.ts";
 import { gateOf, questionOf } from "../proposals/deciding.ts";
 import type { Trust } from "../workspace/config.ts";
+import { correctEntry } from "../workspace/correct-entry.ts";
 import { addDialect, closeRow, confirmEntry } from "../workspace/decisions.ts";
 import type { Host } from "./host.ts";
 import { holderHere } from "./identity.ts";
@@ -238,7 +239,8 @@ async function changeBooks(
   if (card.kind === "account" && decision.decision === "approved")
     return { commit: null, lesson: null, proposal: await (await import("./rows.ts")).proposeAccount(host, card, decision) };
   const about = card.body as { entry?: string; hash?: string; line?: number; about?: { dialect?: string } };
-  const corrects = about.entry !== undefined && card.run !== null && (decision.decision === "rejected" || decision.account !== undefined);
+  const moves = decision.account !== undefined || (decision.decision === "rejected" && card.kind === "entry");
+  const corrects = about.entry !== undefined && card.run !== null && moves;
   const teach = corrects ? await lessonFor(host, { run: card.run ?? "", entry: about.entry ?? "", ...decision }) : null;
   let lesson: Lesson | null = null;
   const build = async (head: Tree): Promise<Map<string, string | null>> => {
@@ -258,8 +260,9 @@ async function changeBooks(
     }
   };
   const change = async (head: Tree): Promise<Map<string, string | null>> => {
+    if (card.kind === "correction" && decision.decision === "rejected") return new Map();
     if (about.entry !== undefined) {
-      return confirmEntry(
+      return (card.kind === "correction" ? correctEntry : confirmEntry)(
         head,
         about.entry,
         {

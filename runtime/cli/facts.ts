@@ -143,6 +143,7 @@ export function createFacts(host: Host, api: Api): Facts {
       return trust.people.length > 1 ? null : (starter(dir, trust).by ?? null);
     },
     pair: async (code) => redeem(database, code, clock.now()),
+    correction: async (entry) => (await api.correction({ entry })).id,
     async decide(id, { set = {}, seen, ...answer }, session) {
       const card = cards.get(id);
       if (card === null) throw new ClearedError("CARD_UNKNOWN", `There is no card ${id}.`);

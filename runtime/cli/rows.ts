@@ -2,12 +2,14 @@
  * Questions about rows of statements: answered from a card or by `cleared revive`, asked again when the store has lost them, and closed
  * once the books have answered them.
  */
+import { randomUUID } from "node:crypto";
 import { canonicalJson } from "../engine/canonical.ts";
-import { toReleased } from "../engine/cards.ts";
+import { NOTHING_ASKED, toReleased } from "../engine/cards.ts";
 import { ClearedError } from "../errors.ts";
 import type { Card, Decision, Entry, Finding, Git, Refused, RowsQuestion, RunRecord, Tree, UnknownAccount } from "../ports.ts";
 import { allReceipts, claimedBy, existingIn, goneFrom } from "../workspace/claims.ts";
 import { parseConfig } from "../workspace/config.ts";
+import { asCorrected, correctable, correctEntry, correctionsOf } from "../workspace/correct-entry.ts";
 import { decideSame, leaveOut, reviveRows } from "../workspace/decide-rows.ts";
 import { accountOf } from "../workspace/draft.ts";
 import { isEntryId } from "../workspace/entry-id.ts";
@@ -18,8 +20,33 @@ import { nameOf, sameQuestions } from "../workspace/questions.ts";
 import { type KeptReceipt, receiptFromYaml, receiptToYaml } from "../workspace/receipt.ts";
 import { excerpt } from "../workspace/statements/cells.ts";
 import { withItem } from "../sandbox/yaml-text.ts";
+import { monthsOf } from "../workspace/reversals.ts";
 import { likelyAccount } from "../workspace/statement-account.ts";
 import type { Host } from "./host.ts";
+
+/**
+ * A card that asks to which account a confirmed entry moves; the one that is open for it already. `account`: what the answer will be; what
+ * cannot be done opens no card. @throws JOURNAL_*, ACCOUNT_UNKNOWN
+ */
+export async function askCorrection(host: Host, { entry: id, account }: { entry: string; account?: string }): Promise<Card> {
+  const { cards, clock, git } = host;
+  const head = git.tree(await git.head());
+  const entry = await correctable(head, id);
+  if (account !== undefined) await correctEntry(head, id, { approve: true, by: "", account }, await host.config(head));
+  const open = () => cards.list({ open: true, kind: "correction" }).find(({ body }) => (body as { entry: string }).entry === entry.id);
+  if (open() === undefined) {
+    const { postings } = asCorrected(entry, await correctionsOf(entry, monthsOf(head)));
+    const booked = postings.map(({ account, amount, currency }) => `${entry.date}  ${account}  ${amount} ${currency}`);
+    const body = {
+      entry: entry.id,
+      booked,
+      about: { approve: "an entry moves it to the account that --account names", reject: "it stays" },
+    };
+    const key = `correction:${entry.id}:${randomUUID()}`;
+    cards.open(key, { ...NOTHING_ASKED, kind: "correction", title: entry.description, body, run: entry.tags["run"] ?? null }, clock.now());
+  }
+  return open() as Card;
+}
 
 /** What an answer to such a card does to the files at HEAD. @throws FILE_MISSING, JOURNAL_* */
 export async function answerRows(host: Host, card: Card, { decision, by }: Decision, head: Tree): Promise<Map<string, string | null>> {

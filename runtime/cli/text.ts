@@ -67,7 +67,7 @@ export function cardLines(output: Output, card: Card): string[] {
   const lines = [`${output.bold(String(card.id))}  ${state}  ${card.kind}  ${title}`, ...more.map((one) => `      ${one}`)];
   const { booked = [], about = {} } = (card.body ?? {}) as { booked?: string[]; about?: { approve?: string; reject?: string } };
   if (card.decision === null) lines.push(...booked.map((leg) => `      ${leg}`));
-  if (card.decision === null && (card.kind === "same" || card.kind === "gone" || card.kind === "account"))
+  if (card.decision === null && (card.kind === "same" || card.kind === "gone" || card.kind === "account" || card.kind === "correction"))
     for (const answer of ["approve", "reject"] as const) lines.push(`      ${answer}: ${about[answer] ?? ""}`);
   for (const call of card.decision?.calls ?? card.edited ?? card.calls) lines.push(`      ${call.tool} ${JSON.stringify(call.params)}`);
   if (card.state !== undefined && card.decision === null) lines.push(`      ${card.state}`);

@@ -5,7 +5,10 @@
 import type { Call, Entry, Git, RunRecord, Step, Tree } from "../ports.ts";
 import { caseFile } from "../workspace/layout.ts";
 import { parseJournal } from "../workspace/journal-text.ts";
-import { toMonth } from "../workspace/months.ts";
+import { asCorrected, correctionsOf } from "../workspace/correct-entry.ts";
+import { findEntry } from "../workspace/months.ts";
+import { monthsOf } from "../workspace/reversals.ts";
+import { treeOver } from "../workspace/tree-over.ts";
 import { recordingOf } from "./backtest.ts";
 import type { Bench } from "./bench.ts";
 import { type Case, readCase, recordingHash, unfit } from "./case-file.ts";
@@ -97,8 +100,10 @@ export async function entryLesson(
   files: ReadonlyMap<string, string | null>,
   { id, recording, by, reason }: { id: string; recording: Recording | { why: string }; by: string; reason?: string | undefined },
 ): Promise<Lesson | null> {
-  const [file, text] = [...files].find(([, one]) => one?.includes(`(${id})`)) ?? [];
-  const entry = file === undefined || text == null ? undefined : toMonth(file, text).byId.get(id);
+  if (![...files.values()].some((text) => text?.includes(id))) return null;
+  const tree = treeOver(head, files);
+  const found = await findEntry(tree, id);
+  const entry = found === null ? null : asCorrected(found, await correctionsOf(found, monthsOf(tree)));
   if (entry?.status !== "user-corrected") return null;
   if (!("run" in recording)) return recording;
   const booked = bookedIn(recording.steps, id);

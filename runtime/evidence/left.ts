@@ -4,7 +4,9 @@
  */
 import type { Cards, Entry, Tree } from "../ports.ts";
 import { parseJournal } from "../workspace/journal-text.ts";
-import { monthFiles, monthOfId } from "../workspace/months.ts";
+import { asCorrected, correctionsOf } from "../workspace/correct-entry.ts";
+import { findEntry, monthFiles, monthOfId } from "../workspace/months.ts";
+import { monthsOf } from "../workspace/reversals.ts";
 
 export type LeftEntry = Pick<Entry, "status" | "postings">;
 
@@ -28,12 +30,14 @@ export function leftOf(run: string, books: Tree, cards: Pick<Cards, "list">): Le
     async entries(ids) {
       const found = new Map<string, LeftEntry | null>();
       if (ids.length === 0) return found;
-      const reversed = await once(books, "voids", () => reversedIn(books));
+      const reversed = await once(books, "voids", () => namedBy("voids", books));
+      const corrected = await once(books, "corrects", () => namedBy("corrects", books));
       for (const [file, of] of Map.groupBy(new Set(ids), monthOfId)) {
         const decisions = await once(books, file, async () => decidedIn((await books.read(file)) ?? ""));
         for (const id of of) {
           const entry = decisions.get(id);
           if (reversed.has(id)) found.set(id, null);
+          else if (corrected.has(id)) found.set(id, await leftBy(id, books));
           else if (entry !== undefined) found.set(id, entry);
         }
       }
@@ -56,11 +60,18 @@ function decidedIn(text: string): Map<string, LeftEntry> {
   return found;
 }
 
-/** Ids of the entries that others reverse. */
-async function reversedIn(books: Tree): Promise<Set<string>> {
+/** An entry as its corrections leave it; null when it is gone. */
+async function leftBy(id: string, books: Tree): Promise<LeftEntry | null> {
+  const entry = await findEntry(books, id);
+  return entry === null ? null : asCorrected(entry, await correctionsOf(entry, monthsOf(books)));
+}
+
+/** Ids of the entries that others reverse or correct. */
+async function namedBy(tag: "voids" | "corrects", books: Tree): Promise<Set<string>> {
   const ids = new Set<string>();
   for (const file of await monthFiles(books))
-    for (const [, id = ""] of ((await books.read(file)) ?? "").matchAll(/^ {4}; voids: (\S+)/gm)) ids.add(Buffer.from(id).toString());
+    for (const [, id = ""] of ((await books.read(file)) ?? "").matchAll(new RegExp(`^ {4}; ${tag}: (\\S+)`, "gm")))
+      ids.add(Buffer.from(id).toString());
   return ids;
 }
 

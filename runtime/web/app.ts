@@ -73,7 +73,9 @@ export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks): Shel
       facts.events(id, { from: 1, limit: PAGE }),
     ]);
     const next = steps[PAGE]?.seq ?? null;
-    return context.html(runPage({ run, steps: steps.slice(0, PAGE), cards, events, next, times: createTimes(state.timezone, now), now }));
+    return context.html(
+      runPage({ run, token, steps: steps.slice(0, PAGE), cards, events, next, times: createTimes(state.timezone, now), now }),
+    );
   });
 
   app.get("/proposals", async (context) => {
@@ -114,6 +116,11 @@ export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks): Shel
       throw new ClearedError("APPROVAL_IDENTITY", "This browser is not paired: run `cleared pair`, and enter its code at /pair.");
     await facts.decide(id, answer, session);
     return context.redirect(`/?decided=${id}#cards`, 303);
+  });
+
+  app.post("/entries/:id/correct", async (context) => {
+    await formOf(context);
+    return context.redirect(`/#card-${await facts.correction(context.req.param("id"))}`, 303);
   });
 
   app.get("/pair", (context) => context.html(pairPage(token, context.req.query("code") ?? "")));

@@ -19,9 +19,13 @@ const WORDS: Record<CardKind, Words> = {
   same: { kind: "The same payment?", yes: "The same", no: "Different, book it" },
   gone: { kind: "No longer in the books", yes: "Book again", no: "Leave out" },
   account: { kind: "Which account?", yes: "This one", no: "None, leave it out" },
+  correction: { kind: "Correct an entry", yes: "Move it", no: "Leave it" },
   proposal: { kind: "Proposal", yes: "Approve", no: "Reject" },
   note: { kind: "For you", yes: "Settled", no: "Reject" },
 };
+
+/** Cards that take an account, with what stands for none. */
+const UNCHANGED: Partial<Record<CardKind, string>> = { entry: "As booked", account: "As proposed", correction: "Choose one" };
 
 export interface CardContext {
   token: string;
@@ -68,7 +72,7 @@ export function decisionForm(card: Card, token: string, accounts: readonly Accou
 <input type="hidden" name="token" value="${token}">
 ${card.calls.length === 0 && card.kind !== "proposal" ? nothing : html`<input type="hidden" name="seen" value="${seenOf(card)}">`}
 ${card.kind === "form" ? formFields(card) : card.kind === "approval" ? editFields(card) : nothing}
-${(card.kind === "entry" || card.kind === "account") && accounts.length > 0 ? accountSelect(id, accounts, card.kind === "entry" ? "As booked" : "As proposed") : nothing}
+${UNCHANGED[card.kind] !== undefined && accounts.length > 0 ? accountSelect(id, accounts, UNCHANGED[card.kind] ?? "") : nothing}
 ${isUnproven ? html`<p class="field"><label for="${id}-despite">It is unproven. To approve it all the same, say why</label><input id="${id}-despite" name="despite" maxlength="500" required autocomplete="off"></p>` : nothing}
 <p class="field"><label for="${id}-reason">Reason <span class="faint">${hint}</span></label><input id="${id}-reason" name="reason" maxlength="500" autocomplete="off"></p>
 <p class="buttons"><button class="yes" name="decision" value="approved">${words.yes}</button><button class="no" name="decision" value="rejected" formnovalidate>${words.no}</button></p>
@@ -88,7 +92,7 @@ function rulesOf({ kind, title, body }: Card): { title: string; said: { [rule: s
 
 /** A question about rows of a statement without the hashes that name it: the rows, and what each answer means. */
 function aboutRows({ kind, body }: Card): Json | null {
-  if (kind !== "same" && kind !== "gone" && kind !== "account") return null;
+  if (kind !== "same" && kind !== "gone" && kind !== "account" && kind !== "correction") return null;
   const { booked, about } = body as { booked?: string[]; about?: { [key: string]: Json } };
   return { rows: booked ?? [], ...about };
 }
@@ -136,11 +140,17 @@ function accountSelect(id: string, accounts: readonly Account[], unless: string)
   )}</select></p>`;
 }
 
+/** A button that asks where a confirmed entry belongs. */
+export function correctForm(entry: string | undefined, token: string): Html {
+  if (entry === undefined) return nothing;
+  return html`<form method="post" action="/entries/${encodeURIComponent(entry)}/correct"><input type="hidden" name="token" value="${token}"><p class="buttons"><button aria-label="Correct entry ${entry}">Correct it</button></p></form>`;
+}
+
 const DECIDED = { approved: "approved", rejected: "rejected", edited: "approved with a change", expired: "expired" } as const;
 
 /** What became of a card, above the others after a decision. */
-export function decidedView(card: Card, times: Times): Html {
+export function decidedView(card: Card, token: string, times: Times): Html {
   if (card.decision === null) return nothing;
   const { decision, by, at, reason } = card.decision;
-  return html`<p class="said" role="status">“<bdi>${plain(card.title, 200)}</bdi>” is ${DECIDED[decision]} by ${plain(by, 100)}, ${times.at(at)}${reason ? html` (“${plain(reason, 500)}”)` : nothing}</p>`;
+  return html`<p class="said" role="status">“<bdi>${plain(card.title, 200)}</bdi>” is ${DECIDED[decision]} by ${plain(by, 100)}, ${times.at(at)}${reason ? html` (“${plain(reason, 500)}”)` : nothing}</p>${decision === "expired" ? nothing : correctForm((card.body as { entry?: string } | null)?.entry, token)}`;
 }

@@ -36,6 +36,8 @@ export interface Facts {
   /** Takes a code of `cleared pair` once and answers the cookie. @throws APPROVAL_IDENTITY */
   pair(code: string): Promise<string>;
   /** @throws CARD_UNKNOWN, CARD_CLOSED, APPROVAL_*, RUN_INPUT, USAGE */
+  /** Asks where a confirmed entry belongs; answers the card's number. @throws JOURNAL_ENTRY_MISSING, JOURNAL_STATUS */
+  correction(entry: string): Promise<number>;
   decide(id: number, answer: Answer, session: string | null): Promise<void>;
 }
 

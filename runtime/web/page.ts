@@ -44,7 +44,7 @@ export function statusPage(page: StatusPage): Html {
 ${page.person === null ? html`<section class="notices" aria-label="Pairing"><p>Nobody can decide here yet: open the link that <code>cleared start</code> printed, or run <code>cleared pair</code>.</p></section>` : nothing}
 ${notices(state)}
 <section aria-labelledby="cards"><h2 id="cards">For you</h2>
-${page.decided === null ? nothing : decidedView(page.decided, times)}
+${page.decided === null ? nothing : decidedView(page.decided, page.token, times)}
 ${waiting === 0 ? html`<p class="empty">Nothing waits for you.</p>` : cardList(page)}
 </section>
 <section aria-labelledby="runs"><h2 id="runs">Runs</h2>${runList(page)}</section>

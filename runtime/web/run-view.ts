@@ -1,4 +1,5 @@
 /** How a run looks, on the status page and on its own: its status in a person's words, its steps, its error. */
+import { correctForm } from "./card-view.ts";
 import { formatAt, kindOf, type WireError } from "../errors.ts";
 import type { Card, RunEvent } from "../ports.ts";
 import type { RunFact, StepFact } from "./facts.ts";
@@ -70,8 +71,20 @@ ${states.map((state) => html`<p class="state">${badge({ word: state, tone: "quie
   })}</ol>`;
 }
 
+/** The entries that the steps booked, each with a button that corrects it. */
+function bookedList(steps: readonly StepFact[], token: string): Html {
+  const booked = steps.filter(({ name }) => name.startsWith("journal_add")).flatMap(({ result }) => [...(result ?? "").matchAll(BOOKED)]);
+  if (booked.length === 0) return nothing;
+  return html`<h3>Booked</h3><ul>${booked.slice(0, MOST_BOOKED).map(([, id = ""]) => html`<li><code>${id}</code> ${correctForm(id, token)}</li>`)}</ul>`;
+}
+
+const BOOKED = /"entry_id":"(\d{6}-[0-9a-z]{10})","known":false/g;
+// A person corrects one that they have just seen; any other by its id with `cleared correct`.
+const MOST_BOOKED = 50;
+
 export interface RunPage {
   run: RunFact;
+  token: string;
   steps: StepFact[];
   cards: readonly Card[];
   events: RunEvent[];
@@ -82,7 +95,7 @@ export interface RunPage {
 }
 
 /** `/runs/ID`: everything recorded about one run, oldest first. */
-export function runPage({ run, steps, cards, events, next, times, now }: RunPage): Html {
+export function runPage({ run, token, steps, cards, events, next, times, now }: RunPage): Html {
   const first = steps[0]?.seq ?? 0;
   const summary = summaryOf(run);
   return layout({
@@ -101,6 +114,7 @@ ${run.endedAt === null ? nothing : html`<div><dt>Ended</dt><dd>${times.at(run.en
 </dl>
 ${run.meta === null ? nothing : facts(run.meta)}</section>
 <section aria-labelledby="steps"><h2 id="steps">Steps</h2>${stepList(steps, cards, times)}
+${bookedList(steps, token)}
 ${first > 0 || next !== null ? html`<p class="pages">${first > 0 ? html`<a href="/runs/${encodeURIComponent(run.id)}">First steps</a>` : nothing} ${next === null ? nothing : html`<a href="/runs/${encodeURIComponent(run.id)}?from=${next}">Steps from ${next} on</a>`}</p>` : nothing}
 </section>
 <section aria-labelledby="events"><h2 id="events">Events</h2>

@@ -58,7 +58,7 @@ export async function confirmEntry(
     if (isSame) return new Map();
     throw new ClearedError(
       "JOURNAL_STATUS",
-      `${id} is ${entry.status} by now. A confirmed entry is corrected by journal_void and a new entry.`,
+      `${id} is ${entry.status} by now. \`cleared correct ${id} --account NUMBER\` moves a confirmed entry.`,
     );
   }
   const decided = decide(plain(entry), decision, target, chart);
@@ -89,7 +89,7 @@ function decide(entry: Entry, { approve, by, reason }: EntryDecision, target: st
 }
 
 /** Places of the legs on income and expense, else of the others that are not on an asset or liability, else of the second of two. */
-function otherLegs(entry: Entry, chart: Chart): number[] {
+export function otherLegs(entry: Entry, chart: Chart): number[] {
   const types = entry.postings.map(({ account }) => chart.byWord.get(account)?.type);
   const places = (wanted: readonly (string | undefined)[]): number[] => types.flatMap((type, i) => (wanted.includes(type) ? [i] : []));
   for (const found of [places(["income", "expense"]), places(["equity"])]) if (found.length > 0) return found;

@@ -16,7 +16,7 @@ export const legsOf = ({ date, postings }: Entry): string[] =>
   postings.map(({ account, amount, currency }) => `${date}  ${account}  ${amount} ${currency}`);
 
 /** Tags the books write themselves. */
-const OWN_TAGS: ReadonlySet<string> = new Set(["key", "run", "ref", "voids", "status"]);
+const OWN_TAGS: ReadonlySet<string> = new Set(["key", "run", "ref", "voids", "corrects", "status"]);
 
 /**
  * The entry of a draft under an import key.
@@ -41,7 +41,7 @@ export function toEntry(
       );
   }
   // Else a script could pass for a stated balance, which a later import moves or removes.
-  if (/^(?:opening|closing|void):/.test(key))
+  if (/^(?:opening|closing|void|correct):/.test(key))
     throw new ClearedError("JOURNAL_KEY", `"${key.slice(0, 60)}" begins like a key of the books' own. Choose another first word.`);
   const entry = cleanEntry({
     id: entryId(draft.date, key.toWellFormed()),

@@ -29,8 +29,8 @@ export function dayOfId(id: string): string {
   return `${id.slice(0, 2) >= "70" ? "19" : "20"}${id.slice(0, 2)}-${id.slice(2, 4)}-${id.slice(4, 6)}`;
 }
 
-/** What an entry with a key of the books' own is: a stated balance or a reversal. Scripts cannot give such keys. */
-export function ownKind(entry: Pick<Entry, "tags">): "opening" | "closing" | "void" | null {
-  const word = /^(opening|closing|void):/.exec(entry.tags["key"] ?? "")?.[1];
-  return (word as "opening" | "closing" | "void" | undefined) ?? null;
+/** What an entry with a key of the books' own is: a stated balance, a reversal or a correction. Scripts cannot give such keys. */
+export function ownKind(entry: Pick<Entry, "tags">): "opening" | "closing" | "void" | "correct" | null {
+  const word = /^(opening|closing|void|correct):/.exec(entry.tags["key"] ?? "")?.[1];
+  return (word as ReturnType<typeof ownKind> | undefined) ?? null;
 }

@@ -5,6 +5,7 @@
  */
 import { ClearedError } from "../errors.ts";
 import type { Entry, Tree } from "../ports.ts";
+import { correctionsOf } from "./correct-entry.ts";
 import { ownKind } from "./entry-id.ts";
 import type { BookRules } from "./invariants.ts";
 import { printEntry } from "./journal-text.ts";
@@ -106,6 +107,8 @@ async function editsOf(head: Tree, nets: ReadonlyMap<string, Net>): Promise<{ ed
     }
     const voided = await reversalOf(now, monthsOf(head));
     if (voided !== null && !nets.has(voided)) notes.push(`${id} was voided since, by ${voided}; both stay.`);
+    else if ((await correctionsOf(now, monthsOf(head))).some((one) => !nets.has(one.id)))
+      refused.push(`${id} "${now.description.slice(0, 40)}" is corrected`);
     else if (!isSame(now, left)) refused.push(`${id} "${now.description.slice(0, 40)}" is ${now.status}${byOf(now)}`);
     else {
       edits.remove.add(id);

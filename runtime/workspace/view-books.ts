@@ -6,6 +6,7 @@ import { isDay } from "../day.ts";
 import { ClearedError } from "../errors.ts";
 import type { Books, Entry, EntryDraft, EntryFilter, EntryStatus } from "../ports.ts";
 import { type Exact, fromExact, plus, type Totals, ZERO } from "./amounts.ts";
+import { asCorrected, correctionsOf } from "./correct-entry.ts";
 import { accountOf, toEntry } from "./draft.ts";
 import { isEntryId, ownKind } from "./entry-id.ts";
 import { assertEntry, type BookRules } from "./invariants.ts";
@@ -95,10 +96,10 @@ export function createBooks(context: BooksContext): Books {
     void: async (id, reason) => {
       const entry = await existing(id);
       const stated = ownKind(entry);
-      if (entry.status === "voided" || stated === "opening" || stated === "closing") {
+      if (entry.status === "voided" || stated !== null) {
         throw new ClearedError(
           "JOURNAL_STATUS",
-          `${entry.id} is ${entry.status === "voided" ? "itself a reversal" : "a stated balance"} and cannot be voided.`,
+          `${entry.id} is ${entry.status === "voided" ? "itself a reversal" : stated === "correct" ? "a correction" : "a stated balance"} and cannot be voided.`,
         );
       }
       const earlier = await reversalOf(entry, overlay);
@@ -106,6 +107,13 @@ export function createBooks(context: BooksContext): Books {
         throw new ClearedError("JOURNAL_STATUS", `${entry.id} has been voided already, by ${earlier}.`, {
           data: { void_entry_id: earlier },
         });
+      const now = asCorrected(entry, await correctionsOf(entry, overlay)).postings;
+      const at = now.findIndex(({ account }, i) => account !== entry.postings[i]?.account);
+      if (at >= 0)
+        throw new ClearedError(
+          "JOURNAL_STATUS",
+          `${entry.id} has been corrected. Void it after \`cleared correct ${entry.id} --account "${entry.postings[at]?.account}"\`, which moves it back.`,
+        );
       const reversal = mirrorOf(entry, reason, { today: context.today(), run: context.run });
       assertEntry(reversal, await chart(), await context.rules());
       overlay.add([cleanEntry(reversal)]);
@@ -165,7 +173,7 @@ function keyOf(
 function statusError(entry: Entry, status: EntryStatus): ClearedError {
   return new ClearedError(
     "JOURNAL_STATUS",
-    `${entry.id} is ${entry.status} and cannot become ${status}. Only a pending entry changes its status; a confirmed one is corrected by journal_void and a new entry.`,
+    `${entry.id} is ${entry.status} and cannot become ${status}. Only a pending entry changes its status; a confirmed one is moved by \`cleared correct\`.`,
   );
 }
 

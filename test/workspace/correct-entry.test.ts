@@ -1,0 +1,107 @@
+/** Corrections of confirmed entries: stated balances hold, nothing of a corrected entry is taken away in passing, and the page has a button. */
+import { join } from "node:path";
+import { afterAll, afterEach, expect, it } from "vitest";
+import { createApi } from "../../runtime/cli/api.ts";
+import { asked, decideCard, signAs } from "../../runtime/cli/decide.ts";
+import { createFacts } from "../../runtime/cli/facts.ts";
+import type { Host } from "../../runtime/cli/host.ts";
+import { importFiles } from "../../runtime/cli/imports.ts";
+import { listen } from "../../runtime/http.ts";
+import { undo } from "../../runtime/proposals/undo.ts";
+import { createStatusApp } from "../../runtime/web/app.ts";
+import { loadMonth } from "../../runtime/workspace/months.ts";
+import { verifyBooks } from "../../runtime/workspace/verify.ts";
+import { type Workspace, closeAll, host, removeAll, workspace } from "../engine/harness.ts";
+import { failure } from "../proposals/ready.ts";
+
+afterEach(closeAll);
+afterAll(removeAll);
+
+const OCTOBER = "Date,Description,Amount,Balance\n2026-10-01,GITHUB PRO,-21.00,979.00\n2026-10-05,INVOICE 7,1200.00,2179.00\n";
+
+async function booked(): Promise<{ one: Workspace; owner: Host; run: string; github: string }> {
+  const one = await workspace();
+  const owner = await host(one);
+  one.write("import/october.csv", OCTOBER);
+  const { runs } = await importFiles(owner, { files: [join(one.dir, "import/october.csv")], dryRun: false, again: false });
+  return { one, owner, run: runs[0] ?? "", github: await idOf(owner, "GITHUB PRO") };
+}
+
+const month = async (owner: Host, file = "journal/2026/10.journal") =>
+  (await loadMonth(owner.git.tree(await owner.git.head()), file))?.entries ?? [];
+const idOf = async (owner: Host, text: string) => (await month(owner)).find(({ description }) => description === text)?.id ?? "";
+
+async function correct(owner: Host, entry: string, account: string): Promise<void> {
+  const card = await createApi(owner).correction({ entry, account });
+  await decideCard(owner, signAs(owner.dir, owner.trust, { ...asked(card), decision: "approved", account, at: owner.clock.now() }));
+}
+
+async function assertSound(owner: Host): Promise<void> {
+  expect((await verifyBooks(owner.git.tree(await owner.git.head()), await owner.config())).findings).toEqual([]);
+}
+
+it("a leg on an account whose balance is stated moves after that balance", async () => {
+  const { one, owner } = await booked();
+  const stated = (id: string, day: string, key: string, legs: string) =>
+    `\n${day} * (${id}) Savings\n    ; key: ${key}\n    ; status: user-confirmed\n${legs}`;
+  const { entryId } = await import("../../runtime/workspace/entry-id.ts");
+  const [moved, checked] = [entryId("2026-10-06", "own:1"), entryId("2026-10-20", "own:2")];
+  const text = `${one.read("journal/2026/10.journal")}${stated(moved, "2026-10-06", "own:1", "    Assets:Receivable  50.00 USD\n    Equity:Owner  -50.00 USD\n")}${stated(checked, "2026-10-20", "own:2", "    Assets:Receivable  5.00 USD\n    Equity:Owner  -5.00 USD = -55.00 USD\n")}`;
+  one.commit({ "journal/2026/10.journal": text });
+  await assertSound(owner);
+  await correct(owner, moved, "4010");
+  await assertSound(owner);
+  expect((await month(owner)).at(-1)).toMatchObject({ date: "2026-10-21", status: "user-corrected", tags: { corrects: moved } });
+});
+
+it("a corrected entry is neither voided nor undone with its import until it is moved back", async () => {
+  const { owner, run, github } = await booked();
+  const api = createApi(owner);
+  const voided = async (id: string) =>
+    (await api.call({ calls: [{ name: "journal_void", params: { entry_id: id, reason: "twice" } }] }))[0];
+  await correct(owner, github, "5070");
+  const correction = (await month(owner)).find(({ tags }) => tags["corrects"] === github)?.id ?? "";
+  expect(await voided(github)).toMatchObject({ error: { code: "JOURNAL_STATUS", message: expect.stringContaining("Expenses:Software") } });
+  expect(await voided(correction)).toMatchObject({
+    error: { code: "JOURNAL_STATUS", message: expect.stringContaining("is a correction") },
+  });
+  expect(await failure(undo(owner, run, { by: "Pat" }))).toMatchObject({
+    code: "UNDO_REFUSED",
+    message: expect.stringContaining("is corrected"),
+  });
+  await correct(owner, github, "5020");
+  expect(await voided(github)).toMatchObject({ result: { void_entry_id: expect.any(String) } });
+  await assertSound(owner);
+});
+
+it("the page asks by a button on the run's page, once, and the answer moves the leg", async () => {
+  const { owner, run, github } = await booked();
+  const site = await listen(createStatusApp(createFacts(owner, createApi(owner)), owner.clock), 0);
+  try {
+    const page = await (await fetch(`${site.url}/runs/${run}`)).text();
+    expect(page).toContain(`action="/entries/${github}/correct"`);
+    const token = /name="token" value="([^"]+)"/.exec(page)?.[1] ?? "";
+    const post = (path: string, fields: Record<string, string>) =>
+      fetch(site.url + path, {
+        method: "POST",
+        redirect: "manual",
+        headers: { origin: site.url },
+        body: new URLSearchParams({ token, ...fields }),
+      });
+    const first = await post(`/entries/${github}/correct`, {});
+    expect(first.status).toBe(303);
+    expect((await post(`/entries/${github}/correct`, {})).headers.get("location")).toBe(first.headers.get("location"));
+    const [card, second] = owner.cards.list({ open: true, kind: "correction" });
+    expect([card?.title, second]).toEqual(["GITHUB PRO", undefined]);
+    await decideCard(
+      owner,
+      signAs(owner.dir, owner.trust, { ...asked(card as never), decision: "approved", account: "5070", at: owner.clock.now() }),
+    );
+    expect((await month(owner)).find(({ tags }) => tags["corrects"] === github)?.postings.map(({ account }) => account)).toEqual([
+      "Expenses:Software",
+      "Expenses:Telephone and Internet",
+    ]);
+  } finally {
+    await site.close();
+  }
+});
