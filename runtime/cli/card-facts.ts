@@ -9,7 +9,7 @@ import { clipped } from "./text.ts";
 // A list of cards is read at a glance.
 const LINES = 4;
 const FACTS = 6;
-const OF_STATEMENTS = ["hash", "question", "ids", "receipt", "approve", "reject", "file", "line", "code"];
+const OF_STATEMENTS = ["match", "card", "hash", "question", "ids", "receipt", "approve", "reject", "file", "line", "code"];
 
 export function factLines(output: Output, card: Card, whole: boolean): string[] {
   const all = [...reasons(card), ...told(card)];
@@ -57,7 +57,7 @@ function told({ kind, body }: Card): Fact[] {
   const { about = null, booked: _legs, entry: _entry, verdict: _verdict, ...more } = body;
   const said = typeof about === "object" && !Array.isArray(about) ? about : { about };
   // Of a card about a statement: what ties it to its file, and what its other lines have already.
-  const hidden = ["row", "same", "gone"].includes(kind) ? OF_STATEMENTS : [];
+  const hidden = ["row", "same", "gone", "account", "correction"].includes(kind) ? OF_STATEMENTS : [];
   const all = Object.entries({ ...more, ...said }).filter(([name]) => !hidden.includes(name));
   const why = all.flatMap(([name, value]) =>
     name === "message" ? [textOf(value)] : name === "confidence" ? [`confidence ${textOf(value)}`] : [],

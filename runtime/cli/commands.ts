@@ -1,4 +1,4 @@
-/** Every command: how it is called, what it does, and its file in commands/, loaded when it is asked for. */
+/** Every command: how it is called, what it does, and its file in commands/, loaded when it is asked for. Size: one table, a row a command. */
 import type { Output } from "./output.ts";
 
 /** What every command gets: where to speak, and which workspace it means. */
