@@ -12,6 +12,7 @@ import { connectSocket } from "../../runtime/cli/socket.ts";
 import type { Card, Decision, Json, RunRecord } from "../../runtime/ports.ts";
 import { payAgent, STATEMENT } from "../engine/plugins.ts";
 import { type Workspace, workspace } from "../engine/harness.ts";
+import { confirm } from "../confirm.ts";
 import { BANK } from "./bank.ts";
 import { acts } from "./left.ts";
 import { below } from "./processes.ts";
@@ -161,6 +162,7 @@ export async function open(
   writer: (file: string, text: string) => Promise<void> = put,
 ): Promise<Day> {
   const { dir } = one;
+  confirm(dir);
   let said = "";
   let owner: ChildProcess | null = null;
   let stopping = false;

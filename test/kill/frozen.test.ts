@@ -6,6 +6,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { confirm } from "../confirm.ts";
 import { copyOf, host, removeAll, run, type Workspace, workspace } from "../engine/harness.ts";
 import { ACTS, killAll, open, prepareDay, sleep } from "./day.ts";
 import { below, commandOf, signal } from "./processes.ts";
@@ -107,6 +108,7 @@ describe.concurrent("an owner that stands still", () => {
 function owning(one: Workspace, then: string): ChildProcess {
   const from = (path: string) => JSON.stringify(join(import.meta.dirname, "../../runtime", path));
   const file = join(one.dir, ".cleared/owning.ts");
+  confirm(one.dir);
   const code = `import { openHost } from ${from("cli/host.ts")};\nimport { createGit } from ${from("workspace/git.ts")};
 const one = ${JSON.stringify(one.dir)};\nconst opened = await openHost(one, { mode: "owner" });\n${then}\n`;
   writeFileSync(file, code);
