@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import { minuteOf } from "../day.ts";
 import { canonicalJson } from "../engine/canonical.ts";
 import { type Authority, tally } from "../engine/approval.ts";
-import { createAuthority, shownOf } from "../engine/authority.ts";
+import { createAuthority, questionIn, shownIn, shownOf } from "../engine/authority.ts";
 import { isOurs } from "../engine/attempt.ts";
 import { CRASH, DECIDING, closed, dropFact, factsNamed, getFact, setFact } from "../engine/cards.ts";
 import { changesIn, editCalls, readForm } from "../engine/edits.ts";
@@ -31,11 +31,8 @@ export function asked(card: Card): Pick<Decision, "card" | "gate" | "shown" | "c
     return { card: card.id, gate: gateOf({ id, commit }) };
   }
   const several = (card.approvals ?? 1) > 1 || (card.levels ?? []).length > 1;
-  return {
-    card: card.id,
-    ...(card.gate === null ? {} : { gate: `${card.run}/${card.gate}`, shown: shownOf(card) }),
-    ...(several && card.gate !== null ? { calls: card.edited ?? card.calls } : {}),
-  };
+  const calls = several && card.gate !== null ? { calls: card.edited ?? card.calls } : {};
+  return { card: card.id, gate: questionIn(card), shown: shownOf(card), ...calls };
 }
 
 /** A yes: to a form with what was typed, to an approval with the parameters that were changed. @throws USAGE */
@@ -79,7 +76,7 @@ export async function decideCard(host: Host, decision: Decision): Promise<Decide
     if (left !== null && left !== JSON.stringify(decision)) await settle(host, card, left).catch(() => undefined);
     const now = host.cards.get(card.id)?.decision ?? null;
     if (now !== null) throw closed(card.id, now);
-    return carryOut(host, card, decision);
+    return carryOut(host, shownIn(card, decision), decision);
   });
 }
 
@@ -139,7 +136,7 @@ async function settle(host: Host, card: Card, text: string): Promise<void> {
     verifyDecision(decision, host.trust.people);
     if (card.decision !== null || card.gate !== null || card.kind === "proposal" || decision.card !== card.id)
       dropFact(host.database, fact);
-    else await carryOut(host, card, decision);
+    else await carryOut(host, shownIn(card, decision), decision);
   } catch (error) {
     if (!isOurs(error)) dropFact(host.database, fact);
     throw error;

@@ -7,13 +7,14 @@ import { ClearedError, toWire } from "../errors.ts";
 import { plainDecimal } from "../money.ts";
 import { compareDecimals } from "../policy/decimals.ts";
 import { type Ladder, levelName, meetsLevel } from "../policy/levels.ts";
-import type { CardDraft, Decision } from "../ports.ts";
+import type { Card, CardDraft, Decision } from "../ports.ts";
 import type { Header } from "../sandbox/header.ts";
 import { validateInput } from "../sandbox/fields.ts";
-import { amountsIn } from "../tools/trace.ts";
+import { nameWords } from "../tools/classify.ts";
+import { amountsIn, isAmountKey, MULTIPLIES } from "../tools/trace.ts";
 import type { Authority } from "./approval.ts";
 import { canonicalJson } from "./canonical.ts";
-import { changesIn } from "./edits.ts";
+import { changesIn, type Edit } from "./edits.ts";
 import { verifyDecision } from "./signature.ts";
 
 interface Person {
@@ -25,6 +26,15 @@ interface Person {
 /** A hash of what a card of a run says to a person: a row of the store could show other calls than the run asks for. */
 export function shownOf({ kind, title, body, calls, fields }: CardDraft): string {
   return createHash("sha256").update(canonicalJson({ kind, title, body, calls, fields })).digest("base64url");
+}
+
+/** What a signature is for: the gate of a run, else the card by its key, which no other card has. */
+export const questionIn = (card: Card): string => (card.gate === null ? `card/${card.key}` : `${card.run}/${card.gate}`);
+
+/** The card, which a signed answer was shown with: rows of the store could be moved. @throws APPROVAL_IDENTITY */
+export function shownIn(card: Card, { by, gate, shown }: Decision): Card {
+  if (gate === questionIn(card) && shown === shownOf(card)) return card;
+  throw new ClearedError("APPROVAL_IDENTITY", `${by} was shown something else than "${card.title}". Look at the card again and answer it.`);
 }
 
 /** The roles and ranks a card asks for. */
@@ -105,16 +115,35 @@ function assertEdit(card: CardDraft, decision: Decision): void {
       `The figures of "${card.title}" depend on each other and cannot be changed here. Reject it, correct what they come from, and start the run again.`,
     );
   if (changesIn(card.calls, calls).length === 0) throw new ClearedError("USAGE", `Nothing is changed. Approve the card as it is.`);
-  if (levelsOf(card).length === 0) return;
+  // The brief of a process says what its policy made of these figures.
+  if (levelsOf(card).length === 0 && card.brief === undefined) return;
+  assertReadable(card, changesIn(card.calls, calls));
   for (const [i, call] of calls.entries()) {
     const before = new Map(amountsIn(card.calls[i]?.params ?? null).map((one) => [one.path, one.value]));
     for (const { path, value } of amountsIn(call.params)) {
       if (before.get(path) === value || isAtMost(value, before.get(path) ?? "")) continue;
       throw new ClearedError(
         "APPROVAL_LEVEL",
-        `${call.tool} ${path} would rise from ${before.get(path) ?? "nothing"} to ${value}, and ${levelsOf(card).join(", ")} was asked for the lower one. Reject it, and start the run again with the new figure.`,
+        `${call.tool} ${path} would rise from ${before.get(path) ?? "nothing"} to ${value}, and ${levelsOf(card).join(", ") || "the policy"} was asked for the lower one. Reject it, and start the run again with the new figure.`,
       );
     }
+  }
+}
+
+// More pieces of the same amount are more money, and another currency is another amount.
+const CHANGES_AMOUNTS = ["currency", ...MULTIPLIES];
+
+/** An amount that cannot be compared, a new figure, a quantity or a currency could raise what was judged. @throws APPROVAL_LEVEL */
+function assertReadable(card: CardDraft, changes: readonly Edit[]): void {
+  for (const { path, from, to } of changes) {
+    const key = path.split(".").findLast((part) => /\D/.test(part)) ?? "";
+    const isNew = from === null && (isAmountKey(key) === true || plainDecimal(to) !== null);
+    const unread = isAmountKey(key) === true && plainDecimal(to) === null;
+    if (!isNew && !unread && !nameWords(key).some((word) => CHANGES_AMOUNTS.includes(word))) continue;
+    throw new ClearedError(
+      "APPROVAL_LEVEL",
+      `${path} ${JSON.stringify(from)} -> ${JSON.stringify(to)} could raise what "${card.title}" was judged by. Reject it, and start the run again with the new figure.`,
+    );
   }
 }
 

@@ -3,15 +3,13 @@
  * the profile's currency, or that has none, waits for a person.
  */
 import { createHash } from "node:crypto";
-import type { Call } from "../ports.ts";
+import { plainDecimal } from "../money.ts";
+import type { Call, Json } from "../ports.ts";
 import { nameWords } from "../tools/classify.ts";
-import { amountsIn } from "../tools/trace.ts";
+import { amountsIn, isAmountKey, MULTIPLIES } from "../tools/trace.ts";
 import { canonicalJson } from "./canonical.ts";
 import { isAtMost } from "./authority.ts";
 import { scalarsOf } from "./edits.ts";
-
-// 1,000 pieces at 99.00 are no 99.00.
-const MULTIPLIES = ["quantity", "qty", "count", "units", "pieces", "hours", "times"];
 
 /** True when each call has an amount and none is above the limit. `fallback`: the workspace's currency, for calls that name none. */
 export function isWithin(calls: readonly Call[], limit: { up_to: string; currency: string }, fallback: string): boolean {
@@ -19,14 +17,29 @@ export function isWithin(calls: readonly Call[], limit: { up_to: string; currenc
     words: nameWords(path.split(".").findLast((part) => /\D/.test(part)) ?? ""),
     value,
   }));
-  const named = places.filter(({ words }) => words.includes("currency")).map(({ value }) => value);
   return (
     calls.length > 0 &&
     calls.every((call) => amountsIn(call.params).length > 0) &&
     calls.every((call) => amountsIn(call.params).every(({ value }) => isAtMost(value, limit.up_to))) &&
-    (named.length === 0 ? [fallback] : named).every((currency) => currency === limit.currency) &&
-    !places.some(({ words, value }) => words.some((word) => MULTIPLIES.includes(word)) && String(value) !== "1")
+    calls.every((call) => currenciesOf(call, fallback).every((currency) => currency === limit.currency)) &&
+    !places.some(({ words, value }) => words.some((word) => MULTIPLIES.includes(word)) && String(value) !== "1") &&
+    !places.some(({ words, value }) => isUnclear(words, value))
   );
+}
+
+/** What a call names, else the workspace's. */
+function currenciesOf(call: Call, fallback: string): Json[] {
+  const named = [...scalarsOf([call])].filter(([path]) =>
+    nameWords(path.split(".").findLast((part) => /\D/.test(part)) ?? "").includes("currency"),
+  );
+  return named.length === 0 ? [fallback] : named.map(([, value]) => value);
+}
+
+/** An amount that cannot be read, or a figure under a name that says nothing: it may be money. */
+function isUnclear(words: readonly string[], value: Json): boolean {
+  const money = isAmountKey(words.join("_"));
+  if (money === true) return value !== null && plainDecimal(value) === null;
+  return money === null && plainDecimal(value) !== null && String(value) !== "1";
 }
 
 /** What an outside approval must name, so that its yes is for exactly these calls. */

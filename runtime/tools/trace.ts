@@ -64,6 +64,9 @@ function pathOf(place: Place): string {
   return parts.reverse().join("").replace(/^\./, "");
 }
 
+// 1,000 pieces at 99.00 are no 99.00.
+export const MULTIPLIES = ["quantity", "qty", "count", "units", "pieces", "hours", "times"];
+
 /** Whether the words of a key say that its value is an amount (true), or that it is none (false); null when they say neither. */
 export function isAmountKey(key: string): boolean | null {
   const words = nameWords(key);

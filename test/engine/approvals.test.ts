@@ -200,6 +200,11 @@ describe("edit, then approve", () => {
     await expect(edit(agreed(card, { amount: "120.01" }).calls)).rejects.toMatchObject(
       refused("APPROVAL_LEVEL", /rise from 120.00 to 120.01/),
     );
+    for (const amount of ["9e3", "9'000.00", "9 000.00"])
+      await expect(edit(agreed(card, { amount }).calls)).rejects.toMatchObject(refused("APPROVAL_LEVEL", /could raise/));
+    await expect(edit(agreed(card, { "calls.0.params.payout": "5000" }).calls)).rejects.toMatchObject(
+      refused("APPROVAL_LEVEL", /could raise/),
+    );
     await expect(edit([...card.calls, ...card.calls])).rejects.toMatchObject({ code: "USAGE" });
     await expect(edit([{ tool: "bank_wire", params: card.calls[0]?.params }])).rejects.toMatchObject({ code: "USAGE" });
     for (const wrong of ["calls.0.tool", "calls.7.params.amount", "to.x", "calls.0.params.__proto__", "calls.0.params.to.x"])
