@@ -23,9 +23,10 @@ export function gateLines({ steps, cards }: RunDetail): string[] {
   const said = steps.flatMap((step) => step.changes.flatMap((change) => (change.op === "verdict" ? [change.verdict.summary] : [])));
   return cards
     .filter((card) => card.decision === null && card.gate !== null)
-    .map((card) => {
+    .flatMap((card) => {
       const who = (card.levels ?? [card.level ?? "anybody who may approve"]).join(" and ");
-      return `${said.length === 0 ? "" : `${said.join("; ")}\n-> `}waits for: ${who}; card ${card.id}${card.brief === undefined ? "" : ", brief attached"}`;
+      const waits = `waits for: ${who}; card ${card.id}${card.brief === undefined ? "" : ", brief attached"}`;
+      return said.length === 0 ? [waits] : [said.join("; "), `-> ${waits}`];
     });
 }
 

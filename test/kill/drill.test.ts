@@ -35,16 +35,21 @@ test.runIf(process.platform === "linux")(
   async () => {
     for (const part of new Set(drills.map((one) => one.part.join()))) await calmOf(part.split(",") as Act[]);
     const broken: unknown[] = [];
-    await atOnce(drills, async (one: Drill) => {
+    const late: Drill[] = [];
+    const drill = async (one: Drill, again: boolean) => {
       const { left: wanted, ms } = await calmOf(one.part);
       const same = (left: unknown) => JSON.stringify(left) === JSON.stringify(wanted);
       try {
         const left = await hold(one, template, ms, (found) => !same(found));
         if (left !== null && !same(left)) broken.push({ ...one, ...difference(left, wanted) });
       } catch (error) {
-        broken.push({ ...one, error: String(error).slice(0, 2500) });
+        if (!again && /not done in time/.test(String(error))) late.push(one);
+        else broken.push({ ...one, error: String(error).slice(0, 2500) });
       }
-    });
+    };
+    await atOnce(drills, (one: Drill) => drill(one, false));
+    // What was not done within two minutes beside the others is held again by itself.
+    for (const one of late) await drill(one, true);
     expect(broken).toEqual([]);
   },
   LONG ? 3 * 3_600_000 : 900_000,
