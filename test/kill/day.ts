@@ -180,6 +180,16 @@ export async function open(
     }
     if (owner?.pid !== undefined && counted++ % 5 === 0) for (const pid of [owner.pid, ...below(owner.pid)]) family.add(pid);
   };
+  /** What a person does who reads why a proposal cannot be approved now. */
+  const asTold = async (why: string): Promise<void> => {
+    const unchecked = /`cleared (proposals check \d+)`/.exec(why)?.[1];
+    if (unchecked !== undefined) await day.command(...unchecked.split(" "));
+    // The edit was made once more because nobody had heard of its proposal yet.
+    if (why.includes("has uncommitted edits of yours"))
+      await Promise.resolve()
+        .then(() => one.git("checkout", "-q", "HEAD", "--", "agents/hello.ts"))
+        .catch(() => undefined);
+  };
   let known: Card[] = [];
   let counted = 0;
   let ready = false;
@@ -230,6 +240,7 @@ export async function open(
           if (error.code !== "CARD_CLOSED" && error.code !== "GIT_STATE" && error.code !== "STORE_FULL" && error.code !== "PROPOSAL_STATE")
             throw error;
           said += `${error.message}\n`;
+          return asTold(error.message);
         });
         return false;
       });
