@@ -5,7 +5,6 @@ input:
   title: {type: string, required: true}
   calls: {type: list, required: true}
   ask: {type: boolean, required: true}
-  fixed: {type: boolean, default: false}
   details: {type: object}
 */
 // Answers {by, results}: for each call {tool, params, ok, problem}.
