@@ -14,7 +14,7 @@ import { nameWords } from "../tools/classify.ts";
 import { amountsIn, isAmountKey, MULTIPLIES } from "../tools/trace.ts";
 import type { Authority } from "./approval.ts";
 import { canonicalJson } from "./canonical.ts";
-import { changesIn, type Edit } from "./edits.ts";
+import { changesIn, type Edit, keyOf } from "./edits.ts";
 import { verifyDecision } from "./signature.ts";
 
 interface Person {
@@ -136,7 +136,7 @@ const CHANGES_AMOUNTS = ["currency", ...MULTIPLIES];
 /** An amount that cannot be compared, a new figure, a quantity or a currency could raise what was judged. @throws APPROVAL_LEVEL */
 function assertReadable(card: CardDraft, changes: readonly Edit[]): void {
   for (const { path, from, to } of changes) {
-    const key = path.split(".").findLast((part) => /\D/.test(part)) ?? "";
+    const key = keyOf(path);
     const isNew = from === null && (isAmountKey(key) === true || plainDecimal(to) !== null);
     const unread = isAmountKey(key) === true && plainDecimal(to) === null;
     if (!isNew && !unread && !nameWords(key).some((word) => CHANGES_AMOUNTS.includes(word))) continue;

@@ -10,6 +10,9 @@ import { isAmountKey } from "../tools/trace.ts";
 /** `path`: `calls.0.params.lines.2.amount` */
 export type Edit = { path: string; from: Json; to: Json };
 
+/** The nearest name in a path, past the numbers of lists: `amount` of `calls.0.params.amount`. */
+export const keyOf = (path: string): string => path.split(".").findLast((part) => /\D/.test(part)) ?? "";
+
 /** The scalars of the calls, by path. */
 export function scalarsOf(calls: readonly Call[]): Map<string, Json> {
   const found = new Map<string, Json>();
@@ -35,12 +38,8 @@ export function equalAmounts(calls: readonly Call[]): string[][] {
   const groups = new Map<string, string[]>();
   for (const [path, value] of scalarsOf(calls)) {
     const amount = plainDecimal(value);
-    const key = path.split(".").findLast((part) => /\D/.test(part)) ?? "";
-    if (amount === null || isAmountKey(key) !== true || !/[1-9]/.test(amount)) continue;
-    const figure = amount
-      .replace("-", "")
-      .replace(/(\.\d*?)0+$/, "$1")
-      .replace(/\.$/, "");
+    if (amount === null || amount === "0" || isAmountKey(keyOf(path)) !== true) continue;
+    const figure = amount.replace("-", "");
     groups.set(figure, [...(groups.get(figure) ?? []), path]);
   }
   return [...groups.values()].filter((paths) => paths.length > 1);

@@ -9,12 +9,12 @@ import { nameWords } from "../tools/classify.ts";
 import { amountsIn, isAmountKey, MULTIPLIES } from "../tools/trace.ts";
 import { canonicalJson } from "./canonical.ts";
 import { isAtMost } from "./authority.ts";
-import { scalarsOf } from "./edits.ts";
+import { keyOf, scalarsOf } from "./edits.ts";
 
 /** True when each call has an amount and none is above the limit. `fallback`: the workspace's currency, for calls that name none. */
 export function isWithin(calls: readonly Call[], limit: { up_to: string; currency: string }, fallback: string): boolean {
   const places = [...scalarsOf(calls)].map(([path, value]) => ({
-    words: nameWords(path.split(".").findLast((part) => /\D/.test(part)) ?? ""),
+    words: nameWords(keyOf(path)),
     value,
   }));
   return (
@@ -29,9 +29,7 @@ export function isWithin(calls: readonly Call[], limit: { up_to: string; currenc
 
 /** What a call names, else the workspace's. */
 function currenciesOf(call: Call, fallback: string): Json[] {
-  const named = [...scalarsOf([call])].filter(([path]) =>
-    nameWords(path.split(".").findLast((part) => /\D/.test(part)) ?? "").includes("currency"),
-  );
+  const named = [...scalarsOf([call])].filter(([path]) => nameWords(keyOf(path)).includes("currency"));
   return named.length === 0 ? [fallback] : named.map(([, value]) => value);
 }
 
