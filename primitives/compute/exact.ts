@@ -1,12 +1,14 @@
 /**
- * Exact decimals for amounts, rates and hours: a bigint that counts units of 10^-60, so sums and comparisons are the language's own
- * operators and cannot lose a digit. Only products and quotients round, half-up at the sixtieth decimal; an answer is rounded once
- * more, by `fixed`, to its currency. Nothing here touches a double except `toDouble` and `exact` of a number's shortest text.
+ * Exact decimals for amounts, rates and hours: a bigint that counts units of 10^-160, so sums and comparisons are the language's own
+ * operators and cannot lose a digit. Products and quotients round far behind the 60 decimals that count: an answer is those 60, rounded
+ * half-up once to its currency, so 4 % / 12 of 1,501.50 is 5.005 and not 5.00499. Nothing here touches a double but `exact` of a number.
  */
 
-/** Decimals kept. 60: three factors of 18 decimals each (the most an amount may have) still multiply without any rounding. */
+/** Decimals that count: what one figure may have (shapes.ts). */
 const DIGITS = 60;
-export const ONE = 10n ** BigInt(DIGITS);
+/** Decimals behind them. 100: an amount of 18 decimals times two figures of 60 is still exact. */
+const GUARD = 10n ** 100n;
+export const ONE = 10n ** BigInt(DIGITS) * GUARD;
 export const HUNDRED = 100n * ONE;
 
 export const abs = (value: bigint): bigint => (value < 0n ? -value : value);
@@ -17,8 +19,7 @@ export const most = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 export function exact(value: string | number): bigint {
   const [, sign = "", whole = "0", fraction = "", exponent = "0"] =
     /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(String(value)) ?? refuseText(value);
-  const shift = DIGITS + Number(exponent) - fraction.length;
-  const digits = BigInt(whole + fraction);
+  const [digits, shift] = [BigInt(whole + fraction) * ONE, Number(exponent) - fraction.length];
   const magnitude = shift >= 0 ? digits * 10n ** BigInt(shift) : quotient(digits, 10n ** BigInt(-shift));
   return sign === "-" ? -magnitude : magnitude;
 }
@@ -46,17 +47,19 @@ export const percentOf = (a: bigint, pct: bigint): bigint => quotient(a * pct, H
 
 export const sum = (values: readonly bigint[]): bigint => values.reduce((total, value) => total + value, 0n);
 
-/** Rounded to so many decimals, halves away from zero (half-up, spec/worker.md 8.1). */
-export function round(value: bigint, places: number): bigint {
-  const unit = 10n ** BigInt(DIGITS - places);
-  return quotient(value, unit) * unit;
-}
+/** In units of so many decimals, halves away from zero (half-up, spec/worker.md 8.1). */
+const units = (value: bigint, places: number): bigint => quotient(quotient(value, GUARD), 10n ** BigInt(DIGITS - places));
+
+/** Rounded half-up to so many decimals. */
+export const round = (value: bigint, places: number): bigint => (units(value, places) * ONE) / 10n ** BigInt(places);
 
 /** Text with exactly so many decimals, half-up. */
 export function fixed(value: bigint, places: number): string {
-  const units = abs(quotient(value, 10n ** BigInt(DIGITS - places)));
-  const digits = units.toString().padStart(places + 1, "0");
-  const sign = value < 0n && units !== 0n ? "-" : "";
+  const count = units(value, places);
+  const digits = abs(count)
+    .toString()
+    .padStart(places + 1, "0");
+  const sign = count < 0n ? "-" : "";
   return sign + (places === 0 ? digits : `${digits.slice(0, -places)}.${digits.slice(-places)}`);
 }
 
@@ -65,8 +68,6 @@ export function plain(value: bigint, places = 6): string {
   const text = fixed(value, places);
   return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
 }
-
-export const toDouble = (value: bigint): number => Number(plain(value, 30));
 
 /** Smallest whole not below a / b; both positive. */
 export const ceilRatio = (a: bigint, b: bigint): bigint => (a + b - 1n) / b;

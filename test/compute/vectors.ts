@@ -4,7 +4,7 @@
  */
 import type { z } from "zod";
 import { computePrimitives, VECTOR_FUNCTIONS } from "../../primitives/compute/index.ts";
-import { exact } from "../../primitives/compute/exact.ts";
+import { exact, fixed, sum } from "../../primitives/compute/exact.ts";
 import type { Json } from "../../runtime/ports.ts";
 import { callPrimitive, type Primitive } from "../../runtime/primitive.ts";
 import { memory } from "../primitives/memory-ports.ts";
@@ -53,8 +53,7 @@ function reworded(value: Json, words: Record<string, string>): Json {
 type Row = Record<"payment" | "principal" | "interest" | "balance", string>;
 
 function summary(rows: Row[]): Json {
-  const total = (key: "payment" | "interest"): string =>
-    (Number(rows.reduce((all, row) => all + exact(row[key]), 0n) / 10n ** 58n) / 100).toFixed(2);
+  const total = (key: "payment" | "interest"): string => fixed(sum(rows.map((row) => exact(row[key]))), 2);
   return {
     rows: rows.length,
     first: rows[0] ?? null,
