@@ -6,7 +6,6 @@ import { approval_form, approval_wait } from "./approval.ts";
 import { audit_add } from "./audit.ts";
 import { compute_find } from "./compute/find.ts";
 import { computePrimitives } from "./compute/index.ts";
-import { compute_percent_of } from "./compute/percent.ts";
 import { compute_facts_from_text } from "./compute/precompute.ts";
 import { config_get } from "./config.ts";
 import { ctx_dry_run, ctx_emit, ctx_log, ctx_now, ctx_today } from "./ctx.ts";
@@ -53,7 +52,7 @@ export const primitives: readonly Primitive[] = [
   ...[document_build, document_format, document_approval_brief, document_post_mortem, document_sprint_plan],
   ...[privacy_scan],
   ...[notify_send, schedule_run, audit_add],
-  ...[compute_find, compute_percent_of, compute_facts_from_text],
+  ...[compute_find, compute_facts_from_text],
   ...[payroll_bank_file],
   ...computePrimitives,
 ];

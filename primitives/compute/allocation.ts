@@ -1,14 +1,23 @@
-/**
- * A total spread over time: proration and revenue recognition. All round cumulatively, r(total k/n) - r(total (k-1)/n), so the parts
- * of a total add up to it whatever it is (spec/worker.md 8.2, 35.1).
- */
+/** A part of an amount, and a total over time: the parts always add up to it, because one is the rest (spec/worker.md 8.2, 35.1). */
 import { z } from "zod";
 import { money, nonNegativeMoney } from "../_shapes.ts";
-import { amount, amounts, defineCompute, placesOf, refuse } from "./declare.ts";
-import { exact, ONE, plain, round, share, whole } from "./exact.ts";
-import { count, exactOut, figure, inCurrency, moneyOut } from "./shapes.ts";
+import { amount, amounts, defineCompute, placesOf, refuse, settled } from "./declare.ts";
+import { exact, least, ONE, percentOf, plain, round, share } from "./exact.ts";
+import { count, exactOut, figure, inCurrency, moneyOut, percentTo100 } from "./shapes.ts";
 
 const days = figure({ from: "-100000", to: "100000" });
+
+export const compute_percent_of = defineCompute({
+  name: "compute_percent_of",
+  summary: "A percentage of an amount, and the rest of it.",
+  params: z.object({ amount: money, pct: percentTo100.describe("2 is 2 %"), ...inCurrency }),
+  returns: z.object({ result: moneyOut.describe("the part"), rest: moneyOut.describe("the amount without it") }),
+  example: `compute_percent_of({ amount: "52340.00", pct: "2" })`,
+  run(p) {
+    const part = round(percentOf(exact(p.amount), exact(p.pct)), placesOf(p));
+    return amounts(p, { result: part, rest: settled(p.amount, p) - part });
+  },
+});
 
 export const compute_prorated_amount = defineCompute({
   name: "compute_prorated_amount",
@@ -81,11 +90,12 @@ export const compute_recognize_revenue = defineCompute({
   returns: z.object({ recognized_per_period: moneyOut.describe("of an average month"), recognized_total: moneyOut, deferred: moneyOut }),
   example: `compute_recognize_revenue({ contract_value: "12000.00", contract_months: 12, periods_elapsed: 3 })`,
   run(p) {
-    const [value, months] = [exact(p.contract_value), whole(p.contract_months)];
-    const elapsed = Math.min(p.periods_elapsed, p.contract_months);
-    const recognized = elapsed === p.contract_months ? value : round(share(value, whole(elapsed), months), placesOf(p));
-    return {
-      ...amounts(p, { recognized_per_period: share(value, ONE, months), recognized_total: recognized, deferred: value - recognized }),
-    };
+    const [value, months] = [exact(p.contract_value), BigInt(p.contract_months)];
+    const recognized = round(share(value, least(BigInt(p.periods_elapsed), months), months), placesOf(p));
+    return amounts(p, {
+      recognized_per_period: share(value, 1n, months),
+      recognized_total: recognized,
+      deferred: settled(p.contract_value, p) - recognized,
+    });
   },
 });

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { money, nonNegativeMoney, text } from "../_shapes.ts";
-import { amount, amounts, defineCompute, pctText, placesOf, refuse } from "./declare.ts";
+import { amount, amounts, defineCompute, pctText, placesOf, refuse, settled } from "./declare.ts";
 import { exact, HUNDRED, ONE, percentOf, power, round, sum, times } from "./exact.ts";
 import { count, exactOut, fields, figure, inCurrency, list, moneyOut, percentTo100 } from "./shapes.ts";
 
@@ -78,7 +78,7 @@ export const compute_early_termination_fee = defineCompute({
   }),
   returns: moneyOut,
   example: `compute_early_termination_fee({ remaining_value: "9554.14", fee_pct: 15 })`,
-  run: (p) => amount(exact(p.remaining_value) - round(percentOf(exact(p.remaining_value), exact(p.fee_pct)), placesOf(p)), p),
+  run: (p) => amount(settled(p.remaining_value, p) - round(percentOf(exact(p.remaining_value), exact(p.fee_pct)), placesOf(p)), p),
 });
 
 const item = z.object({
@@ -119,10 +119,11 @@ export const compute_net_price_delta = defineCompute({
     // By code unit, which no locale changes: a replay must list them in the same order.
     const ids = [...new Set([...original.keys(), ...modified.keys()])].sort();
     const rows = ids.map((id) => {
-      const before = original.get(id) ?? 0n;
-      const after = cancelled.has(id) ? 0n : (modified.get(id) ?? before);
-      const action = cancelled.has(id) ? "cancelled" : !modified.has(id) ? "unchanged" : original.has(id) ? "modified" : "added";
-      return { id, action, before, after } as const;
+      const [was, now] = [original.get(id), modified.get(id) ?? original.get(id)];
+      // The same price and quantity once more changes nothing; another split of the same total does.
+      const same = was?.price === now?.price && was?.quantity === now?.quantity;
+      const action = cancelled.has(id) ? "cancelled" : was === undefined ? "added" : same ? "unchanged" : "modified";
+      return { id, action, before: was?.total ?? 0n, after: cancelled.has(id) ? 0n : (now?.total ?? 0n) } as const;
     });
     const net = sum(rows.map((one) => one.after - one.before));
     return {
@@ -138,16 +139,13 @@ export const compute_net_price_delta = defineCompute({
   },
 });
 
-/** Amount of each item. Two rows of one id would hide one of them. */
-function totals(
-  list: string,
-  items: readonly { id: string; price: string; quantity: string | number }[],
-  places: number,
-): Map<string, bigint> {
-  const byId = new Map<string, bigint>();
-  for (const { id, price, quantity } of items) {
+/** Each item with its amount. Two rows of one id would hide one of them. */
+function totals(list: string, items: readonly z.output<typeof item>[], places: number) {
+  const byId = new Map<string, { price: bigint; quantity: bigint; total: bigint }>();
+  for (const { id, ...given } of items) {
     if (byId.has(id)) refuse("duplicate_id", `${list}: "${id}" stands there twice; add up its quantities.`);
-    byId.set(id, round(times(exact(price), exact(quantity)), places));
+    const [price, quantity] = [exact(given.price), exact(given.quantity)];
+    byId.set(id, { price, quantity, total: round(times(price, quantity), places) });
   }
   return byId;
 }

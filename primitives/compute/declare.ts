@@ -6,7 +6,7 @@ import type { z } from "zod";
 import { ClearedError, type Code } from "../../runtime/errors.ts";
 import { currencyPlaces } from "../../runtime/money.ts";
 import { type Declaration, definePrimitive, type Primitive } from "../../runtime/primitive.ts";
-import { abs, exact, fixed, plain } from "./exact.ts";
+import { abs, exact, fixed, plain, round, share, sum } from "./exact.ts";
 
 /** Declares one primitive of this domain: pure, legal in every state, its run seeing nothing but its parameters. */
 export function defineCompute<P extends z.ZodObject, R extends z.ZodType, const O extends z.input<R>>(
@@ -43,6 +43,21 @@ const TOO_LARGE = exact("1e30");
 export function amount(value: bigint, params: { currency?: string | undefined }): string {
   if (abs(value) >= TOO_LARGE) refuse("overflow", "The amount has more than 30 digits; look at the units of the parameters.");
   return fixed(value, placesOf(params));
+}
+
+/** A given amount in whole units of its currency: what parts must add up to. */
+export const settled = (text: string, params: { currency?: string | undefined }): bigint => round(exact(text), placesOf(params));
+
+/** A settled total in parts by weights, rounded cumulatively, r(total W_k / W) - r(total W_(k-1) / W): they add up to it whatever it is. */
+export function spread(total: bigint, weights: readonly bigint[], params: { currency?: string | undefined }): bigint[] {
+  const all = sum(weights);
+  let [weight, given] = [0n, 0n];
+  return weights.map((one) => {
+    weight += one;
+    const before = given;
+    given = round(share(total, weight, all), placesOf(params));
+    return given - before;
+  });
 }
 
 /** Several amounts at once, each rounded once. */

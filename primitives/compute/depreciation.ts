@@ -1,11 +1,11 @@
 /**
- * Depreciation in the books and for tax. Every schedule is rounded cumulatively where its method is linear, so the last book value is
- * the salvage value to the cent and no month differs from another by more than one.
+ * Depreciation in the books and for tax. A schedule whose shares are fixed is rounded cumulatively, so the last book value is the
+ * salvage value to the cent and no row is further than one from its exact value.
  */
 import { z } from "zod";
 import { nonNegativeMoney } from "../_shapes.ts";
-import { amount, amounts, defineCompute, placesOf, refuse } from "./declare.ts";
-import { exact, least, most, percentOf, round, share, sum } from "./exact.ts";
+import { amount, amounts, defineCompute, placesOf, refuse, settled, spread } from "./declare.ts";
+import { exact, HUNDRED, least, most, percentOf, round, share, sum } from "./exact.ts";
 import { count, fields, inCurrency, moneyOut, percentTo100 } from "./shapes.ts";
 
 const cost = nonNegativeMoney.describe("what the asset cost");
@@ -13,16 +13,13 @@ const salvage = nonNegativeMoney.describe("value at the end of its life");
 const lifeMonths = count(1, 1200).describe("useful life in months");
 
 /** What is written off in all. */
-function base(p: { cost: string }, salvageValue: string): bigint {
-  const value = exact(p.cost) - exact(salvageValue);
+function base(p: { cost: string; currency?: string | undefined }, salvageValue: string): bigint {
+  const value = settled(p.cost, p) - settled(salvageValue, p);
   return value < 0n ? refuse("salvage_above_cost", `The salvage value ${salvageValue} is above the cost ${p.cost}.`) : value;
 }
 
-/** r(total k/n) - r(total (k-1)/n): the parts add up to the total whatever it is. */
-function linear(total: bigint, n: number, places: number): bigint[] {
-  const upTo = (k: number): bigint => (k === n ? total : round(share(total, BigInt(k), BigInt(n)), places));
-  return Array.from({ length: n }, (_, k) => upTo(k + 1) - upTo(k));
-}
+/** Straight line: every period weighs the same. */
+const even = (n: number): bigint[] => Array.from({ length: n }, () => 1n);
 
 export const compute_straight_line_depreciation = defineCompute({
   name: "compute_straight_line_depreciation",
@@ -40,8 +37,8 @@ export const compute_depreciation_schedule = defineCompute({
   returns: z.array(z.object({ month: z.number(), depreciation: moneyOut, book_value: moneyOut })),
   example: `compute_depreciation_schedule({ cost: "6000.00", salvage: "600.00", useful_life_months: 9 })`,
   run(p) {
-    let book = exact(p.cost);
-    return linear(base(p, p.salvage), p.useful_life_months, placesOf(p)).map((part, i) => {
+    let book = settled(p.cost, p);
+    return spread(base(p, p.salvage), even(p.useful_life_months), p).map((part, i) => {
       book -= part;
       return { month: i + 1, depreciation: amount(part, p), book_value: amount(book, p) };
     });
@@ -65,18 +62,22 @@ export const compute_finance_depreciation = defineCompute({
   }),
   example: `compute_finance_depreciation({ cost: "10000.00", salvage_value: "1000.00", useful_life: 5, method: "ddb" })`,
   run(p) {
-    const total = base(p, p.salvage_value);
-    const places = placesOf(p);
+    const [cost, total, n] = [settled(p.cost, p), base(p, p.salvage_value), p.useful_life];
     const methods = {
-      sl: () => linear(total, p.useful_life, places),
-      ddb: () => declining(exact(p.cost), total, p.useful_life, places),
-      soyd: () => digits(total, p.useful_life, places),
+      sl: () => spread(total, even(n), p),
+      ddb: () => declining(cost, total, n, placesOf(p)),
+      // Year k takes (n - k + 1) of n (n + 1) / 2 parts.
+      soyd: () =>
+        spread(
+          total,
+          even(n).map((_, k) => BigInt(n - k)),
+          p,
+        ),
     };
     const years = methods[p.method]();
     return {
-      result: amount(years[0] ?? 0n, p),
+      ...amounts(p, { result: years[0] ?? 0n, ending_book_value: cost - sum(years) }),
       schedule: years.map((one) => amount(one, p)),
-      ending_book_value: amount(exact(p.cost) - sum(years), p),
     };
   },
 });
@@ -88,19 +89,6 @@ function declining(cost: bigint, total: bigint, n: number, places: number): bigi
     const even = k === n - 1 ? left : left / BigInt(n - k);
     const part = least(left, round(most(share(book, 2n, BigInt(n)), even), places));
     [book, left] = [book - part, left - part];
-    return part;
-  });
-}
-
-/** Year k takes (n - k + 1) of n (n + 1) / 2 parts; rounded cumulatively. */
-function digits(total: bigint, n: number, places: number): bigint[] {
-  const all = BigInt((n * (n + 1)) / 2);
-  let [taken, parts] = [0n, 0n];
-  return Array.from({ length: n }, (_, k) => {
-    parts += BigInt(n - k);
-    const upTo = k === n - 1 ? total : round(share(total, parts, all), places);
-    const part = upTo - taken;
-    taken = upTo;
     return part;
   });
 }
@@ -126,17 +114,17 @@ export const compute_tax_depreciation_tax = defineCompute({
   }),
   example: `compute_tax_depreciation_tax({ asset_cost: "10000.00", allowance_rate: 25, years: 4, method: "reducing_balance" })`,
   run(p) {
-    const [total, places, rate] = [exact(p.asset_cost), placesOf(p), p.allowance_rate === undefined ? null : exact(p.allowance_rate)];
-    if (p.method !== "macrs_5yr_half_year" && rate === null) refuse("rate_missing", `allowance_rate: is needed for ${p.method}.`);
-    if (p.method === "macrs_5yr_half_year" && p.years > MACRS_5_HALF_YEAR.length)
+    const [total, rate, macrs] = [settled(p.asset_cost, p), exact(p.allowance_rate ?? 0), p.method === "macrs_5yr_half_year"];
+    if (!macrs && p.allowance_rate === undefined) refuse("rate_missing", `allowance_rate: is needed for ${p.method}.`);
+    if (macrs && p.years > MACRS_5_HALF_YEAR.length)
       refuse("years_out_of_range", `years: the MACRS 5-year table ends after ${MACRS_5_HALF_YEAR.length} years, not ${p.years}.`);
+    const table = macrs ? spread(total, MACRS_5_HALF_YEAR.map(exact), p) : [];
     let left = total;
     const rows = Array.from({ length: p.years }, (_, k) => {
-      const of = p.method === "reducing_balance" ? left : total;
-      const pct = p.method === "macrs_5yr_half_year" ? exact(MACRS_5_HALF_YEAR[k] ?? "0") : (rate ?? 0n);
-      // The last year of the table takes the rest, which rounding has moved by cents.
-      const last = p.method === "macrs_5yr_half_year" && k === MACRS_5_HALF_YEAR.length - 1;
-      const allowance = last ? left : least(left, round(percentOf(of, pct), places));
+      const share = round(percentOf(p.method === "reducing_balance" ? left : total, rate), placesOf(p));
+      // The year in which 100 % are reached takes the rest: four years of 25 % leave nothing.
+      const ends = p.method === "straight_line" && rate * BigInt(k + 1) >= HUNDRED;
+      const allowance = table[k] ?? (ends ? left : least(left, share));
       left -= allowance;
       return { year: k + 1, allowance: amount(allowance, p), tax_base: amount(left, p) };
     });

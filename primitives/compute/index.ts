@@ -6,6 +6,7 @@ import type { Primitive } from "../../runtime/primitive.ts";
 import * as allocation from "./allocation.ts";
 import * as checks from "./checks.ts";
 import * as contract from "./contract.ts";
+import * as currency from "./currency.ts";
 import * as dates from "./dates.ts";
 import * as depreciation from "./depreciation.ts";
 import * as loans from "./loans.ts";
@@ -23,6 +24,7 @@ import * as valuation from "./valuation.ts";
 const FILES = [
   checks,
   allocation,
+  currency,
   contract,
   loans,
   depreciation,
@@ -51,6 +53,8 @@ const RENAMED: Record<string, string | null> = {
   compute_sla_credit: "compute_sla_credit",
   compute_sub_limit: "apply_sub_limit",
   compute_gift_card_capacity: "compute_gift_card_capacity",
+  compute_percent_of: null,
+  compute_fx_convert: null,
   compute_risk_ahp: null,
   compute_tax_bands: null,
 };

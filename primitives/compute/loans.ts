@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { nonNegativeMoney } from "../_shapes.ts";
-import { amount, amounts, defineCompute, pctText, placesOf, refuse } from "./declare.ts";
+import { amount, amounts, defineCompute, pctText, placesOf, refuse, settled } from "./declare.ts";
 import { exact, HUNDRED, ONE, over, power, powerOf, round, share, sum, times, whole } from "./exact.ts";
 import { count, exactOut, fields, figure, inCurrency, moneyOut, percent } from "./shapes.ts";
 
@@ -138,7 +138,7 @@ export const compute_finance_compound_interest = defineCompute({
     // P (1 + r/n)^(n t); effective rate (1 + r/n)^n - 1.
     const final = round(times(exact(p.principal), powerOf(step, exact(p.years) * BigInt(n))), placesOf(p));
     return {
-      ...amounts(p, { result: final, interest: final - exact(p.principal) }),
+      ...amounts(p, { result: final, interest: final - settled(p.principal, p) }),
       effective_annual_rate_pct: pctText(times(power(step, n) - ONE, HUNDRED)),
     };
   },

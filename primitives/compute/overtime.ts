@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { nonNegativeMoney } from "../_shapes.ts";
-import { amount, amounts, defineCompute, placesOf, refuse } from "./declare.ts";
+import { amount, amounts, defineCompute, placesOf, refuse, settled } from "./declare.ts";
 import { exact, least, most, ONE, over, plain, round, sum, times, whole } from "./exact.ts";
 import { exactOut, fields, figure, inCurrency, list, moneyOut } from "./shapes.ts";
 
@@ -97,10 +97,11 @@ export const compute_hr_overtime = defineCompute({
     const places = placesOf(p);
     const regular = round(times(rate, week.regular), places);
     const overtime = round(times(week.overtime, premium(multiplier)), places);
+    const paid = settled(p.nondiscretionary_pay, p);
     const double = round(times(week.double, premium(2n * ONE)), places);
     return {
-      ...amounts(p, { result: regular + overtime + double + bonus, regular_pay: regular, overtime_pay: overtime, double_time_pay: double }),
-      nondiscretionary_pay: amount(bonus, p),
+      ...amounts(p, { result: regular + overtime + double + paid, regular_pay: regular, overtime_pay: overtime, double_time_pay: double }),
+      nondiscretionary_pay: amount(paid, p),
       total_hours: plain(all),
       regular_hours: plain(week.regular),
       overtime_hours: plain(week.overtime),

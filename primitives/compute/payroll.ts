@@ -1,7 +1,7 @@
 /** Salaries and staff: what a part of a period pays, what an employee costs, how many there are. Rounded once, at the end. */
 import { z } from "zod";
 import { nonNegativeMoney } from "../_shapes.ts";
-import { amount, amounts, defineCompute, pctText, placesOf, refuse } from "./declare.ts";
+import { amount, amounts, defineCompute, pctText, placesOf, refuse, settled } from "./declare.ts";
 import { exact, HUNDRED, ONE, percentOf, plain, round, share, whole } from "./exact.ts";
 import { count, exactOut, fields, figure, inCurrency, moneyOut, percentTo100 } from "./shapes.ts";
 
@@ -50,18 +50,17 @@ export const compute_hr_benefits_cost = defineCompute({
     salary: moneyOut,
     benefits_annual: moneyOut.describe("health and other benefits"),
     ...fields(moneyOut, "retirement_contribution", "total_cost"),
-    burden_rate_pct: exactOut,
+    burden_rate_pct: exactOut.nullable().describe("null without a salary"),
   }),
   example: `compute_hr_benefits_cost({ base_salary: "100000.00", health_insurance_monthly: "800.00", retirement_match_pct: 3 })`,
   run(p) {
-    const salary = exact(p.base_salary);
-    if (salary === 0n) refuse("zero_salary", "base_salary: is 0; a burden in percent needs a salary.");
-    const benefits = exact(p.health_insurance_monthly) * 12n + exact(p.other_benefits_annual);
+    const salary = settled(p.base_salary, p);
+    const benefits = round(exact(p.health_insurance_monthly) * 12n + exact(p.other_benefits_annual), placesOf(p));
     const retirement = round(percentOf(salary, exact(p.retirement_match_pct)), placesOf(p));
     const cost = salary + benefits + retirement;
     return {
-      ...amounts(p, { result: cost, salary: salary, benefits_annual: benefits, retirement_contribution: retirement, total_cost: cost }),
-      burden_rate_pct: pctText(share(cost - salary, HUNDRED, salary)),
+      ...amounts(p, { result: cost, salary, benefits_annual: benefits, retirement_contribution: retirement, total_cost: cost }),
+      burden_rate_pct: salary === 0n ? null : pctText(share(cost - salary, HUNDRED, salary)),
     };
   },
 });
@@ -74,8 +73,8 @@ export const compute_hr_headcount = defineCompute({
     part_time_count: count(0, 10_000_000).default(0).describe("part-time employees"),
     part_time_hours_avg: figure({ from: "0", to: "40" }).default(20).describe("their hours a week; 40 is full time"),
     separations_in_period: count(0, 10_000_000).describe("employees who left in the period"),
-    avg_headcount_in_period: figure({ above: "0", to: "10000000" }).describe("mean number of employees in the period"),
-    period_months: figure({ above: "0", to: "120" }).describe("length of the period in months"),
+    avg_headcount_in_period: figure({ from: "0", to: "10000000" }).default(0).describe("mean number of employees; needed when any left"),
+    period_months: figure({ from: "0", to: "120" }).default(0).describe("length of the period in months; needed when any left"),
   }),
   returns: z.object({
     result: exactOut.describe("full-time equivalents"),
@@ -85,13 +84,18 @@ export const compute_hr_headcount = defineCompute({
   example: `compute_hr_headcount({ full_time_count: 200, part_time_count: 40, part_time_hours_avg: 16, separations_in_period: 12, avg_headcount_in_period: 210, period_months: 6 })`,
   run(p) {
     const part = (exact(p.part_time_hours_avg) * BigInt(p.part_time_count)) / 40n;
-    const [left, mean] = [whole(p.separations_in_period), exact(p.avg_headcount_in_period)];
+    const [left, mean, months] = [whole(p.separations_in_period), exact(p.avg_headcount_in_period), exact(p.period_months)];
+    if (left > 0n && mean === 0n)
+      refuse("zero_headcount", "avg_headcount_in_period: attrition needs the mean number of employees, above 0.");
+    if (left > 0n && months === 0n) refuse("zero_period", "period_months: attrition needs the length of the period, above 0.");
+    // Nobody left: 0 % of any number, over any time.
+    const rate = left === 0n ? 0n : share(left, HUNDRED, mean);
     return {
       result: plain(whole(p.full_time_count) + part),
       fte_full_time: plain(whole(p.full_time_count)),
       fte_part_time: plain(part),
-      period_attrition_rate_pct: pctText(share(left, HUNDRED, mean)),
-      annualized_attrition_rate_pct: pctText(share(share(left, HUNDRED, mean), whole(12), exact(p.period_months))),
+      period_attrition_rate_pct: pctText(rate),
+      annualized_attrition_rate_pct: pctText(left === 0n ? 0n : share(rate, whole(12), months)),
     };
   },
 });

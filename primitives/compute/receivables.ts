@@ -1,7 +1,7 @@
 /** What customers owe: by age, what of it is doubtful, and how fast it comes in. Credits reduce the bucket they fall into. */
 import { z } from "zod";
 import { money, nonNegativeMoney } from "../_shapes.ts";
-import { amount, defineCompute, pctText, placesOf, refuse } from "./declare.ts";
+import { amount, amounts, defineCompute, pctText, placesOf, refuse, settled } from "./declare.ts";
 import { exact, HUNDRED, ONE, plain, round, share, sum, times } from "./exact.ts";
 import { count, exactOut, figure, inCurrency, list, moneyOut } from "./shapes.ts";
 
@@ -30,9 +30,17 @@ const receivable = z.object({
 /** One value for each bucket. */
 const perBucket = <T>(of: (name: Bucket) => T): Record<Bucket, T> =>
   Object.fromEntries(NAMES.map((name) => [name, of(name)])) as Record<Bucket, T>;
-const sumOf = (rows: readonly { amount: string }[]): bigint => sum(rows.map((row) => exact(row.amount)));
-const within = (rows: readonly z.output<typeof receivable>[], name: Bucket) =>
-  rows.filter((row) => bucketOf(row.days_outstanding) === name);
+
+/** Number and sum of the receivables in each bucket, each of them in whole units of its currency. */
+function aged(rows: readonly z.output<typeof receivable>[], p: { currency?: string | undefined }) {
+  const buckets = perBucket(() => ({ count: 0, open: 0n }));
+  for (const row of rows) {
+    const bucket = buckets[bucketOf(row.days_outstanding)];
+    bucket.count++;
+    bucket.open += settled(row.amount, p);
+  }
+  return { buckets, total: sum(NAMES.map((name) => buckets[name].open)) };
+}
 
 const bucketTotal = z.object({ count: z.number(), amount: moneyOut });
 const eachBucket = <T extends z.ZodType>(shape: T) =>
@@ -45,12 +53,11 @@ export const compute_dt_aging = defineCompute({
   returns: z.object({ result: moneyOut.describe("all that is open"), total_outstanding: moneyOut, buckets: eachBucket(bucketTotal) }),
   example: `compute_dt_aging({ invoices: [{ amount: "500.00", days_outstanding: -5 }, { amount: "120.50", days_outstanding: 45 }] })`,
   run(p) {
-    const total = amount(sumOf(p.invoices), p);
-    const buckets = perBucket((name) => {
-      const rows = within(p.invoices, name);
-      return { count: rows.length, amount: amount(sumOf(rows), p) };
-    });
-    return { result: total, total_outstanding: total, buckets };
+    const { buckets, total } = aged(p.invoices, p);
+    return {
+      ...amounts(p, { result: total, total_outstanding: total }),
+      buckets: perBucket((name) => ({ count: buckets[name].count, amount: amount(buckets[name].open, p) })),
+    };
   },
 });
 
@@ -74,15 +81,14 @@ export const compute_ar_bad_debt = defineCompute({
   }),
   example: `compute_ar_bad_debt({ receivables_by_bucket: [{ amount: "333.33", days_outstanding: 31 }], provision_rates: { "31_60": "0.05" } })`,
   run(p) {
-    const total = sumOf(p.receivables_by_bucket);
+    const { buckets, total } = aged(p.receivables_by_bucket, p);
     const parts = NAMES.flatMap((name) => {
-      const rows = within(p.receivables_by_bucket, name);
-      const of = p.provision_rates[name];
-      if (rows.length === 0) return [];
+      const [{ count, open }, of] = [buckets[name], p.provision_rates[name]];
+      if (count === 0) return [];
       // What is not due yet is doubtful only if the caller says so; every other bucket needs its rate, or the loss would be guessed.
       if (of === undefined && name !== "current")
-        refuse("rate_missing", `provision_rates: has no rate for the bucket ${name}, which holds ${rows.length}.`);
-      return of === undefined ? [] : [[name, round(times(sumOf(rows), exact(of)), placesOf(p))] as const];
+        refuse("rate_missing", `provision_rates: has no rate for the bucket ${name}, which holds ${count}.`);
+      return of === undefined ? [] : [[name, round(times(open, exact(of)), placesOf(p))] as const];
     });
     const provision = sum(parts.map(([, part]) => part));
     return {

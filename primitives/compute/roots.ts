@@ -3,9 +3,7 @@
  * several; picking one silently would be a guess, so the callers hear of each.
  */
 
-/** Rates looked at: -99.99 % to +99,900 % a period, evenly in the logarithm of 1 + rate. 4,000: two roots closer than 0.4 % of 1 + rate count as one. */
-const LOW = Math.log(1e-4);
-const HIGH = Math.log(1e3);
+/** Intervals searched, evenly in the logarithm of 1 + rate: where flows differ by 1,000 times, two roots closer than 0.35 % of it count as one. */
 const STEPS = 4000;
 
 /** Net present value at a rate given as a fraction. */
@@ -34,9 +32,12 @@ export function rates(flows: readonly number[]): number[] {
   const scaled = flows.map((flow) => flow / size);
   const at = (x: number): number => balanced(scaled, x);
   const found: number[] = [];
+  // Cauchy's bound: 1 + rate is at most 1 + the largest flow over the first, and its inverse over the last. No root lies beyond.
+  const held = scaled.filter((flow) => flow !== 0).map(Math.abs);
+  const [low, high] = [-Math.log1p(1 / (held.at(-1) ?? 1)), Math.log1p(1 / (held[0] ?? 1))];
   // Descartes: one change of sign, one root, wherever it is; a single interval is enough.
   const steps = changes === 1 ? 1 : STEPS;
-  const xs = Array.from({ length: steps + 1 }, (_, i) => LOW + ((HIGH - LOW) * i) / steps);
+  const xs = Array.from({ length: steps + 1 }, (_, i) => low + ((high - low) * i) / steps);
   const values = xs.map(at);
   for (let i = 0; i <= steps; i++) {
     const [before, here, after] = [values[i - 1] ?? Number.NaN, values[i] ?? 0, values[i + 1] ?? Number.NaN];
@@ -62,8 +63,8 @@ function balanced(flows: readonly number[], x: number): number {
 function bisect(at: (x: number) => number, from: number, to: number): number {
   let [low, high] = [from, to];
   const sign = Math.sign(at(low));
-  // 80 halvings of an interval below 17 reach the last bit of a double.
-  for (let i = 0; i < 80; i++) {
+  // 90 halvings of an interval below 400 (the logarithm of any double, either way) reach the last bit of one.
+  for (let i = 0; i < 90; i++) {
     const middle = (low + high) / 2;
     if (Math.sign(at(middle)) === sign) low = middle;
     else high = middle;

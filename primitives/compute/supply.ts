@@ -74,14 +74,14 @@ export const compute_sc_inventory_value = defineCompute({
         available: plain(units),
       });
     if (units === 0n) refuse("no_units", "purchases: hold no units.");
-    const value = round(sum(lots.map((lot) => times(lot.units, lot.cost))), placesOf(p));
+    const value = sum(lots.map((lot) => times(lot.units, lot.cost)));
     const cogs = p.method === "weighted_avg" ? share(value, sold, units) : consumed(p.method === "fifo" ? lots : lots.toReversed(), sold);
     // The rest is what is not sold, so that both add up to what was bought.
     const rounded = round(cogs, placesOf(p));
     return {
       ...amounts(p, { result: rounded, cogs: rounded }),
       ending_inventory_units: plain(units - sold),
-      ...amounts(p, { ending_inventory_value: value - rounded, avg_unit_cost: over(value, units) }),
+      ...amounts(p, { ending_inventory_value: round(value, placesOf(p)) - rounded, avg_unit_cost: over(value, units) }),
     };
   },
 });

@@ -1,8 +1,8 @@
 /** Value added tax, withholding at one rate, and taxes by bands. Net and tax add up to gross exactly, because one of them is the rest. */
 import { z } from "zod";
-import { nonNegativeMoney, shown } from "../_shapes.ts";
+import { money, nonNegativeMoney, shown } from "../_shapes.ts";
 import { currencyPlaces } from "../../runtime/money.ts";
-import { amount, amounts, defineCompute, pctText, placesOf, refuse } from "./declare.ts";
+import { amount, amounts, defineCompute, pctText, placesOf, refuse, settled } from "./declare.ts";
 import { exact, fixed, HUNDRED, least, most, percentOf, plain, round, share, sum } from "./exact.ts";
 import { count, exactOut, fields, inCurrency, moneyOut, percentTo100 } from "./shapes.ts";
 import { TAX_TABLES, type TaxTable } from "./tax-tables.ts";
@@ -11,7 +11,7 @@ export const compute_tax_vat = defineCompute({
   name: "compute_tax_vat",
   summary: "Value added tax added to a net amount, taken out of a gross one, or owed and reclaimed under reverse charge.",
   params: z.object({
-    amount: nonNegativeMoney.describe("net for add and reverse, gross for extract"),
+    amount: money.describe("net for add and reverse, gross for extract; below zero for a credit note"),
     vat_rate: percentTo100.describe("rate in percent"),
     mode: z.enum(["add", "extract", "reverse"]).describe("reverse: the buyer owes the tax and reclaims it"),
     ...inCurrency,
@@ -28,14 +28,14 @@ export const compute_tax_vat = defineCompute({
   }),
   example: `compute_tax_vat({ amount: "107.49", vat_rate: "7.5", mode: "extract" })`,
   run(p) {
-    const [given, rate] = [exact(p.amount), exact(p.vat_rate)];
+    const [given, rate, booked] = [exact(p.amount), exact(p.vat_rate), settled(p.amount, p)];
     const vat = round(p.mode === "extract" ? share(given, rate, HUNDRED + rate) : percentOf(given, rate), placesOf(p));
     const text = amount(vat, p);
     return {
       result: text,
-      net_amount: amount(p.mode === "extract" ? given - vat : given, p),
+      net_amount: amount(p.mode === "extract" ? booked - vat : booked, p),
       vat_amount: text,
-      gross_amount: amount(p.mode === "add" ? given + vat : given, p),
+      gross_amount: amount(p.mode === "add" ? booked + vat : booked, p),
       vat_rate_pct: pctText(rate),
       mode: p.mode,
       ...(p.mode === "reverse" ? { output_vat: text, input_vat: text, payable: amount(0n, p) } : {}),
@@ -47,7 +47,7 @@ export const compute_tax_withholding = defineCompute({
   name: "compute_tax_withholding",
   summary: "Withholding tax at one rate, or the gross amount that leaves a given net. Pay by bands is compute_tax_bands.",
   params: z.object({
-    amount: nonNegativeMoney.describe("gross for withhold, net for gross_up"),
+    amount: money.describe("gross for withhold, net for gross_up; below zero takes a payment back"),
     withholding_rate: percentTo100.describe("rate in percent; below 100 for gross_up"),
     mode: z.enum(["withhold", "gross_up"]).default("withhold"),
     ...inCurrency,
@@ -63,8 +63,9 @@ export const compute_tax_withholding = defineCompute({
     if (p.mode === "gross_up" && rate >= HUNDRED)
       refuse("rate_out_of_range", `withholding_rate: at ${p.withholding_rate} % no gross amount leaves anything; it must be below 100.`);
     // gross = net / (1 - rate)
-    const gross = p.mode === "gross_up" ? round(share(given, HUNDRED, HUNDRED - rate), placesOf(p)) : given;
-    const tax = p.mode === "gross_up" ? gross - given : round(percentOf(given, rate), placesOf(p));
+    const booked = settled(p.amount, p);
+    const gross = p.mode === "gross_up" ? round(share(given, HUNDRED, HUNDRED - rate), placesOf(p)) : booked;
+    const tax = p.mode === "gross_up" ? gross - booked : round(percentOf(given, rate), placesOf(p));
     return {
       ...amounts(p, { result: tax, gross_amount: gross, net_amount: gross - tax, tax_withheld: tax }),
       effective_rate_pct: gross === 0n ? pctText(rate) : pctText(share(tax, HUNDRED, gross)),
@@ -114,7 +115,7 @@ export const compute_tax_bands = defineCompute({
       result: fixed(total, places),
       currency,
       schemes: schemes.map((one) => one.answer),
-      net: tables.some((table) => table.payer === "employer") ? null : fixed(income - total, places),
+      net: tables.some((table) => table.payer === "employer") ? null : fixed(round(income, places) - total, places),
       effective_rate_pct: income === 0n ? "0" : plain(share(total, HUNDRED, income)),
     };
   },

@@ -72,6 +72,9 @@ export const TRIGGERS: Readonly<Record<string, string>> = {
   straight_line_depreciation: "monthly depreciation, depreciation a month, depreciation per month",
   sla_credit: "breach unit, credit per breach, each started",
   tax_bands: "tax band, tax bracket, income tax, national insurance, social security, medicare, fica, payroll tax, paye",
+  percent_of: "percent of .. amount, percentage of .. amount, discount of, discounted by",
+  fx_convert:
+    "exchange rate, currency conversion, foreign currency, convert .. eur, convert .. usd, convert .. gbp, fx rate, fx conversion",
   risk_ahp: "ahp, analytic hierarchy, pairwise, saaty, consistency ratio",
 };
 

@@ -4,8 +4,8 @@
  */
 import { z } from "zod";
 import { money, nonNegativeMoney } from "../_shapes.ts";
-import { amount, defineCompute, finite, pctText, refuse } from "./declare.ts";
-import { exact, HUNDRED, ONE, over, percentOf, power, share, times, whole } from "./exact.ts";
+import { amount, amounts, defineCompute, finite, pctText, placesOf, refuse, settled } from "./declare.ts";
+import { exact, HUNDRED, ONE, over, percentOf, power, round, share, times, whole } from "./exact.ts";
 import { presentValue, rates, slope } from "./roots.ts";
 import { count, exactOut, figure, inCurrency, list, moneyOut, percent, percentTo100, real } from "./shapes.ts";
 
@@ -45,7 +45,8 @@ function rootsOf(flows: readonly number[]): number[] {
   return found;
 }
 
-const inPercent = (rate: number): number => Number((rate * 100).toPrecision(13));
+/** Thirteen digits; what bisection leaves of a rate of nothing is nothing. */
+const inPercent = (rate: number): number => (Math.abs(rate) < 1e-13 ? 0 : Number((rate * 100).toPrecision(13)));
 
 export const compute_finance_irr = defineCompute({
   name: "compute_finance_irr",
@@ -143,8 +144,8 @@ export const compute_finance_bond_price = defineCompute({
     const discount = over(ONE, power(ONE + rate, p.periods));
     // C (1 - v^n) / y + F v^n (Fabozzi, Bond Markets, ch. 2); without a yield the plain sum.
     const coupons = rate === 0n ? coupon * BigInt(p.periods) : share(coupon, ONE - discount, rate);
-    const price = coupons + times(face, discount);
-    return { result: amount(price, p), coupon: amount(coupon, p), premium: amount(price - face, p) };
+    const price = round(coupons + times(face, discount), placesOf(p));
+    return amounts(p, { result: price, coupon, premium: price - settled(p.face_value, p) });
   },
 });
 

@@ -26,7 +26,7 @@ it("the table has the 36 functions of the vectors, and every key is a function",
   const keys = Object.keys(TRIGGERS);
   const known = new Set([...VECTOR_FUNCTIONS.values()].map((one) => one.replace(/^(?:apply|compute)_/, "")));
   expect(keys.slice(0, GAP_COUNT).every((key) => /^(?:finance|hr|ops|sc|dt|stats|tax|risk|ar|contract)_/.test(key))).toBe(true);
-  expect(keys.filter((key) => !known.has(key)).sort()).toEqual(["risk_ahp", "tax_bands"]);
+  expect(keys.filter((key) => !known.has(key)).sort()).toEqual(["fx_convert", "percent_of", "risk_ahp", "tax_bands"]);
   expect(keys.length).toBe(computePrimitives.length);
 });
 
@@ -73,6 +73,7 @@ it.each([
   ["probability we run out of stock", "compute_sc_stockout_risk"],
   ["staff turnover per year", "compute_hr_headcount"],
   ["National Insurance and income tax on a salary", "compute_tax_bands"],
+  ["convert 500 dollars to EUR at yesterday's exchange rate", "compute_fx_convert"],
 ])("%s is found as %s", async (description, name) => {
   expect((await find({ description }))[0]?.name).toBe(name);
 });

@@ -1,5 +1,5 @@
 /** Values from books, laws and worked examples that the vectors do not have. */
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Json } from "../../runtime/ports.ts";
 import { compute } from "./vectors.ts";
 
@@ -133,4 +133,101 @@ it("a simulation is decided by its seed, and its mean lies where theory puts it"
   const started = performance.now();
   await run(1);
   expect(performance.now() - started).toBeLessThan(10_000);
+});
+
+describe("an amount in another currency", () => {
+  const rate = { base: "EUR", quote: "USD", value: "1.0842", date: "2026-03-02", source: "ECB" };
+  const fx = (more: object) =>
+    compute("compute_fx_convert", { amount: "100.00", from: "EUR", to: "USD", rate, on: "2026-03-03", ...more } as Json);
+
+  it.each<[string, object, object]>([
+    ["multiplies by a rate of its direction", {}, { result: "108.42", currency: "USD", rate_used: "1.0842", rate_date: "2026-03-02" }],
+    ["divides by a rate of the other one, not by its rounded inverse", { amount: "108.42", from: "USD", to: "EUR" }, { result: "100.00" }],
+    ["has the decimals of its currency", { rate: { ...rate, quote: "JPY", value: "162.345" }, to: "JPY" }, { result: "16235" }],
+    ["is below zero for a credit note", { amount: "-0.05" }, { result: "-0.05" }],
+  ])("%s", async (_, more, expected) => expect(await fx(more)).toMatchObject(expected));
+
+  it.each<[string, object, string]>([
+    ["of another pair", { to: "GBP" }, "rate_of_other_pair"],
+    ["of one currency", { rate: { ...rate, quote: "EUR" }, to: "EUR" }, "rate_of_other_pair"],
+    ["of a later day", { on: "2026-03-01" }, "rate_of_later_day"],
+    ["too old", { on: "2026-03-10" }, "rate_too_old"],
+  ])("is refused with a rate %s", async (_, more, reason) => {
+    await expect(fx(more)).rejects.toMatchObject({ code: "COMPUTE_RANGE", data: { reason } });
+  });
+});
+
+it.each<[string, string, Json, Json]>([
+  [
+    "MACRS rows are rounded cumulatively and add up to the basis",
+    "compute_tax_depreciation_tax",
+    { asset_cost: "1000.03", years: 6, method: "macrs_5yr_half_year" },
+    { schedule: ["200.01", "320.01", "192.00", "115.20", "115.21", "57.60"], total_allowances: "1000.03", final_tax_base: "0.00" },
+  ],
+  [
+    "four years of 25 % leave nothing",
+    "compute_tax_depreciation_tax",
+    { asset_cost: "100.01", allowance_rate: 25, years: 5, method: "straight_line" },
+    { schedule: ["25.00", "25.00", "25.00", "25.01", "0.00"], final_tax_base: "0.00" },
+  ],
+  [
+    "the VAT of a credit note",
+    "compute_tax_vat",
+    { amount: "-107.49", vat_rate: "7.5", mode: "extract" },
+    { result: "-7.50", net_amount: "-99.99" },
+  ],
+  [
+    "half a cent of a credit note",
+    "compute_tax_vat",
+    { amount: "-0.10", vat_rate: 5, mode: "add" },
+    { result: "-0.01", gross_amount: "-0.11" },
+  ],
+  [
+    "withholding that is taken back",
+    "compute_tax_withholding",
+    { amount: "-850.00", withholding_rate: 15, mode: "gross_up" },
+    { result: "-150.00", gross_amount: "-1000.00", effective_rate_pct: "15" },
+  ],
+  [
+    "benefits without a salary are a cost; only their percentage is undefined",
+    "compute_hr_benefits_cost",
+    { base_salary: "0", health_insurance_monthly: "800.00", retirement_match_pct: 3 },
+    { result: "9600.00", total_cost: "9600.00", burden_rate_pct: null },
+  ],
+  [
+    "attrition where nobody left needs no mean",
+    "compute_hr_headcount",
+    { full_time_count: 3, separations_in_period: 0, avg_headcount_in_period: 0, period_months: 12 },
+    { result: "3", period_attrition_rate_pct: "0", annualized_attrition_rate_pct: "0" },
+  ],
+  ["a return of a million percent is found", "compute_finance_irr", { cash_flows: ["-1", "10001"] }, { result: 1_000_000 }],
+  ["a loss of all but a millionth is found", "compute_finance_irr", { cash_flows: ["-1000000", "0.5"] }, { result: -99.99995 }],
+  ["a return of nothing is zero", "compute_finance_irr", { cash_flows: ["0", "-1000", "0", "1000"] }, { result: 0 }],
+  [
+    "two returns far from each other are both found",
+    "compute_finance_newton_raphson",
+    // (1 + r) = 10000 and 1.5
+    { cash_flows: ["-1", "10001.5", "-15000"], guess: 10 },
+    { all_roots: [50, 999900] },
+  ],
+])("%s", async (_, name, params, expected) => {
+  expect(await compute(name, params)).toMatchObject(expected as object);
+});
+
+it("an item given again at the same price and quantity is unchanged, however its price is written", async () => {
+  const original_items = ["A", "B", "C", "D"].map((id) => ({ id, price: "10.00", quantity: 2 }));
+  const modified_items = [
+    { id: "A", price: "10", quantity: "2.0" },
+    { id: "B", price: "5.00", quantity: 4 },
+    { id: "C", price: "0.00", quantity: 2 },
+    { id: "E", price: "0.00" },
+  ];
+  const { breakdown, net_delta } = (await compute("compute_net_price_delta", { original_items, modified_items, cancelled_ids: ["D"] })) as {
+    breakdown: { id: string; action: string; delta: string }[];
+    net_delta: string;
+  };
+  expect(breakdown.map(({ id, action, delta }) => `${id} ${action} ${delta}`)).toEqual([
+    ...["A unchanged 0.00", "B modified 0.00", "C modified -20.00", "D cancelled -20.00", "E added 0.00"],
+  ]);
+  expect(net_delta).toBe("-40.00");
 });

@@ -162,6 +162,55 @@ it("stock sold and stock left add up to what was bought", async () => {
   );
 });
 
+it("parts add up to the amount as its currency has it, also where it was given with fractions of a cent or below zero", async () => {
+  const fine = fc.integer({ min: 0, max: 99_999_999 }).map((n) => (n / 10_000).toFixed(4));
+  const settled = (text: string): string => fixed(exact(text), 2);
+  await fc.assert(
+    fc.asyncProperty(fine, fine, fc.integer({ min: 0, max: 100 }), fc.integer({ min: 1, max: 6 }), async (a, b, pct, n) => {
+      const of = async (name: string, params: object) => (await compute(`compute_${name}`, params as Json)) as Record<string, string>;
+      const sums = async (whole: string, name: string, params: object, ...parts: string[]) => {
+        const found = await of(name, params);
+        expect(total(parts.map((part) => found[part] ?? "")), `${name} ${JSON.stringify(params)}`).toBe(settled(whole));
+      };
+      await sums(`-${a}`, "percent_of", { amount: `-${a}`, pct }, "result", "rest");
+      await sums(a, "recognize_revenue", { contract_value: a, contract_months: 6, periods_elapsed: n }, "recognized_total", "deferred");
+      const vat = { amount: `-${a}`, vat_rate: pct };
+      for (const mode of ["extract", "reverse"]) {
+        const parts = mode === "extract" ? ["net_amount", "vat_amount"] : ["net_amount"];
+        await sums(`-${a}`, "tax_vat", { ...vat, mode }, ...parts);
+      }
+      await sums(a, "tax_withholding", { amount: a, withholding_rate: pct, mode: "withhold" }, "net_amount", "tax_withheld");
+      const tax = await of("tax_depreciation_tax", { asset_cost: a, years: 6, method: "macrs_5yr_half_year" });
+      expect(total(tax["schedule"] as unknown as string[])).toBe(settled(a));
+      const invoices = [a, b, `-${a}`, b].map((amount, i) => ({ amount, days_outstanding: 40 * i - 20 }));
+      const aging = (await of("dt_aging", { invoices })) as unknown as { result: string; buckets: Record<string, { amount: string }> };
+      expect(total(Object.values(aging.buckets).map((one) => one.amount))).toBe(aging.result);
+      const stock = await of("sc_inventory_value", { purchases: [{ units: n, unit_cost: a }], units_sold: n - 1, method: "weighted_avg" });
+      expect(total([stock["cogs"] ?? "", stock["ending_inventory_value"] ?? ""])).toBe(fixed(exact(a) * BigInt(n), 2));
+      const grown = await of("finance_compound_interest", { principal: a, annual_rate: pct, years: n });
+      expect(total([settled(a), grown["interest"] ?? ""])).toBe(grown["result"]);
+      const cost_of = await of("hr_benefits_cost", { base_salary: a, health_insurance_monthly: b, retirement_match_pct: pct });
+      expect(total(["salary", "benefits_annual", "retirement_contribution"].map((key) => cost_of[key] ?? ""))).toBe(cost_of["result"]);
+    }),
+    RUNS,
+  );
+});
+
+it("cash flows are worth nothing at their internal rate of return, however far it is from usual ones", async () => {
+  const flow = fc.tuple(fc.integer({ min: 1, max: 999 }), fc.integer({ min: 0, max: 9 })).map(([n, zeros]) => n * 10 ** zeros);
+  await fc.assert(
+    fc.asyncProperty(flow, fc.array(flow, { minLength: 1, maxLength: 8 }), async (paid, received) => {
+      const cash_flows = [`-${paid}`, ...received.map(String)];
+      const { result } = (await compute("compute_finance_irr", { cash_flows })) as { result: number };
+      const growth = 1 + result / 100;
+      // Against the largest term: near -100 % the later ones are huge and cancel.
+      const terms = [-paid, ...received].map((one, t) => one / growth ** t);
+      expect(Math.abs(terms.reduce((all, one) => all + one, 0))).toBeLessThan(1e-3 * Math.max(...terms.map(Math.abs)));
+    }),
+    RUNS,
+  );
+});
+
 it("exact decimals: text survives, sums are exact, and a fractional power is the inverse of its root", () => {
   fc.assert(
     fc.property(fc.integer(), fc.integer({ min: 0, max: 999_999 }), (whole, fraction) => {

@@ -80,6 +80,8 @@ it("every function of the vectors has its primitive, and every primitive that is
   for (const name of named) expect(primitiveFor(name).effect).toBe("pure");
   expect([...VECTOR_FUNCTIONS.values()].sort()).toEqual([...named].sort());
   expect(computePrimitives.filter((one) => !VECTOR_FUNCTIONS.has(one.name)).map((one) => one.name)).toEqual([
+    "compute_percent_of",
+    "compute_fx_convert",
     "compute_tax_bands",
     "compute_risk_ahp",
   ]);
