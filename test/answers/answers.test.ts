@@ -203,6 +203,16 @@ describe("ranked lists", () => {
     "What are the top five customers?",
     "Return the ids as a JSON array",
     "Answer with the customers in descending order",
+    "Identify the three highest-risk vendors",
+    "Give us our 5 most overdue invoices, please",
+    "What are the two cheapest quotes?",
+    "Three highest-risk vendors",
+    "The top 5 customers by revenue",
+    "Name three of the largest debtors",
+    "Which 3 vendors are the riskiest?",
+    "Show the dozen oldest tickets",
+    "Tell me the top 3.",
+    "The two riskiest suppliers, please",
   ])("asks for a list: %s", (task) => expect(asksForList(task)).toBe(true));
 
   it.each([
@@ -220,12 +230,25 @@ describe("ranked lists", () => {
     "Select the vendor and pay INV-1",
     "The top 5 % rule applies",
     "Add Ann to the list",
+    "Pay the three oldest invoices",
+    "Three requests wait for you",
+    "The highest 5 % are exempt",
+    "Give me the highest bid",
+    "The three highest-risk vendors were suspended; tell Ann",
+    "Two interest payments are due",
+    "Send Ann three requests",
+    "Ten test users for the demo",
   ])("asks for none: %s", (task) => expect(asksForList(task)).toBe(false));
 
   it("a list of scalars becomes exact bracket text, any other result is not touched", () => {
-    expect(rankedAnswer(["b", "1. a", 3, true, " "])).toBe('["b","a","3","true"]');
+    expect(rankedAnswer(["b", "1. a", 3, true, " "])).toBe('["b", "a", "3", "true"]');
     expect(rankedAnswer([])).toBe("[]");
     for (const result of ["a, b", { a: 1 }, [{ id: 1 }], [["a"]], [null], 5, null] as Json[]) expect(rankedAnswer(result)).toBeNull();
+  });
+
+  it("bracket text is written as the description of the format prints it", () => {
+    expect(bracketAnswer(["A", "B"])).toBe('["A", "B"]');
+    expect(bracketAnswer(['a "quoted", one', "b\n"])).toBe('["a \\"quoted\\", one", "b"]');
   });
 
   it("every list of texts is a bracket answer that parses back", () => {
@@ -241,7 +264,7 @@ describe("ranked lists", () => {
   it("text answers change only where a list was asked for", () => {
     const prose = "I did:\n- paid INV-1 $5\n- closed INV-2\nTotal: $5";
     expect(textAnswer(prose, { list: false, policy: null })).toBe(prose);
-    expect(textAnswer("1. Acme\n2. Beta", { list: true, policy: { passed: false, summary: "S" } })).toBe('["Acme","Beta"]');
+    expect(textAnswer("1. Acme\n2. Beta", { list: true, policy: { passed: false, summary: "S" } })).toBe('["Acme", "Beta"]');
     expect(textAnswer("No idea.", { list: true, policy: { passed: false, summary: "a\nb" } })).toBe("[POLICY: a b]\nNo idea.");
     expect(isBracketAnswer("[See note] Rejected [x]")).toBe(false);
   });
