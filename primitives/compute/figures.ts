@@ -52,6 +52,8 @@ const CODE_BEFORE = /(?:^|[^A-Za-z])([A-Z]{3})\s?$/;
 const CURRENCY_AFTER = /^\s?(?:(€|£|¥|₹)|([A-Z]{3})(?![A-Za-z])|(dollar|euro|pound|franc|yen)s?\b)/;
 const MAGNITUDE_AFTER = /^(?:([kKmM]|mn|bn|B)(?![A-Za-z])|\s(thousand|million|billion)\b)/;
 const UNIT_AFTER = /^[\s-]?(min(?:ute)?s?|h(?:(?:ou)?rs?)?|days?|months?)(?![A-Za-z])/i;
+/** "7 of 30 days": the unit of a part stands behind its whole. */
+const UNIT_OF_WHOLE = /^\s(?:out )?of (?:the |a |an |its |all )?\d{1,5}[\s-](days?|months?)(?![A-Za-z])/i;
 const RANGE_AFTER = /^\s?(?:[-\u2013\u2014]|to\s)\s?[$€£¥₹]?\d/;
 const RANGE_BEFORE = /\d\s?(?:[-\u2013\u2014]|to)\s?$/;
 /** Characters looked at on each side of a number. */
@@ -145,14 +147,20 @@ function figureOf(around: Around, style: Style): Figure | null {
     );
     return { kind: "amount", readings: scaled, currency: marked.code, from: marked.from, to: marked.to };
   }
-  const unit = UNIT_AFTER.exec(after);
-  // "INV-10 days" and "24/7 hours" are no lengths of time.
-  if (unit === null || /[A-Za-z\d/-]$/.test(before)) return null;
+  const unit = UNIT_AFTER.exec(after) ?? UNIT_OF_WHOLE.exec(after);
+  // "INV-10 days" and "24/7 hours" are no lengths of time; "$300/30 days" has one.
+  if (unit === null || /[A-Za-z\d/-]$/.test(before.replace(/[$€£¥₹]\s?[\d.,]+\/$/, ""))) return null;
   const word = (unit[1] ?? "").toLowerCase();
   const kind = word.startsWith("d") ? "days" : word.startsWith("mo") ? "months" : "minutes";
   const readings =
     kind === "minutes" ? simple.map((one) => plain(times(exact(one), whole(Number(MINUTES[word[0] ?? ""] ?? 1n))), 18)) : simple;
-  return { kind, readings: range ? [] : readings, currency: null, from: at, to: end + unit[0].length };
+  return {
+    kind,
+    readings: range ? [] : readings,
+    currency: null,
+    from: at,
+    to: end + (unit[0].trimStart().startsWith("o") ? 0 : unit[0].length),
+  };
 }
 
 /** "2 hours and 30 minutes" is one length of time. */

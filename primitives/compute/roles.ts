@@ -57,13 +57,13 @@ const ROLES: Record<"variance" | "threshold" | "sla" | "fee" | "downtime" | "per
   period: roles({ period_days: "months?|periods?|billing|cycles?", other: "notice|terms|within|net|after" }),
   price: roles({
     total:
-      "plans?|annual|yearly|subscription|contract|paid|pays|price|charged?|costs?|invoiced?|billed|prepaid|licen[cs]e|total|worth|for the (?:year|month|period)",
+      "plans?|annual|yearly|subscription|contract|paid|pays|price|charged?|costs?|invoiced?|billed|prepaid|licen[cs]e|total|worth|for the (?:year|month|period)|(?:for|per|over|/) ?(?:the |a |an |each )?\\d{1,4}[ -](?:days?|months?)|(?:days?|months?) (?:at|for)",
     other: "refund(?:ed)?|credit(?:ed)?|termination|cancell?ation|penalty|taxe?s?|vat|discount|deposit|setup",
   }),
   time: roles({
     used: "used|after|into|elapsed|ago|consumed|served|first|passed",
     remaining: "remaining|left|unused|unexpired|remains?",
-    of: "cycles?|periods?|terms?|plans?|for|of|total|contract|full|billing|subscription",
+    of: "cycles?|periods?|terms?|plans?|for|of|per|over|total|contract|full|billing|subscription",
     other: "net|payment terms|overdue|late|past due|notice|within|grace|every|deadline|due|trial",
   }),
 };
@@ -96,9 +96,32 @@ function byRole(text: string, figures: readonly Figure[], given: Roles): Record<
         .at(-1) ?? "";
     const after = text.slice(one.to, Math.min(figures[i + 1]?.from ?? text.length, one.to + BESIDE)).split(AHEAD_STOPS, 1)[0] ?? "";
     const back = spoken(near.replace(REFERENCE, " "), given, "behind") ?? spoken(near, given, "behind");
-    const ahead = back === undefined ? spoken(after, given, "ahead") : undefined;
-    (found[(back ?? ahead)?.role ?? ""] ??= []).push(one);
+    // Behind a comma the word belongs to what stood before it: "a 30-day cycle, 12 days elapsed".
+    const close = back !== undefined && !near.slice(back.end).includes(",");
+    const ahead = close ? undefined : spoken(after, given, "ahead");
+    (found[(ahead ?? back)?.role ?? ""] ??= []).push(one);
     from = one.to + (ahead?.end ?? 0);
+  }
+  return found;
+}
+
+/** "7 days used of 30 days", "12 of 30 days remaining": the first is a part of the second, used or left by the nearest word. */
+function partsOf(text: string, figures: readonly Figure[]): Record<string, Figure[]> {
+  const found: Record<string, Figure[]> = {};
+  const given = Object.fromEntries(Object.entries(ROLES.time).filter(([role]) => role === "used" || role === "remaining"));
+  for (const [i, one] of figures.entries()) {
+    const whole = figures[i + 1];
+    const between = whole === undefined ? "" : text.slice(one.to, whole.from);
+    if (whole === undefined || !/^[\w\s-]{0,30}\bof (?:the |a |an |its |all )?(?:total |full )?$/i.test(between)) continue;
+    const before =
+      text
+        .slice(Math.max(0, one.from - BESIDE), one.from)
+        .split(/[,.;:!?\n](?=\s)/)
+        .at(-1) ?? "";
+    const after = text.slice(whole.to, whole.to + BESIDE).split(AHEAD_STOPS, 1)[0] ?? "";
+    const word = spoken(between, given, "ahead") ?? spoken(after, given, "ahead") ?? spoken(before, given, "behind");
+    (found[word?.role ?? ""] ??= []).push(one);
+    (found["of"] ??= []).push(whole);
   }
   return found;
 }
@@ -129,10 +152,10 @@ function monthsIn(text: string): Candidate[] {
 /** What each fact takes from the text; `doubts` gets the figures that stand in a role and cannot be read. */
 export function inputsOf(text: string, fact: Fact, doubts: string[]): Inputs {
   const figures = figuresIn(text);
-  const of = (kind: Figure["kind"], given: Roles): Record<string, Figure[]> => {
+  const of = (kind: Figure["kind"], given: Roles, takes = (_: Figure): boolean => true): Record<string, Figure[]> => {
     const found = byRole(
       text,
-      figures.filter((one) => one.kind === kind),
+      figures.filter((one) => one.kind === kind && takes(one)),
       given,
     );
     for (const [role, all] of Object.entries(found))
@@ -158,20 +181,27 @@ export function inputsOf(text: string, fact: Fact, doubts: string[]): Inputs {
     };
   }
   const unit = fact === "proration" && figures.some((one) => one.kind === "months") ? "months" : "days";
-  const time = of(unit, ROLES.time);
-  const [bare = [], named = time["of"] ?? []] = [time[""], time["of"]];
+  const lengths = figures.filter((one) => one.kind === unit);
+  const paired = partsOf(text, lengths);
+  const inPairs = Object.values(paired).flat();
+  const time = of(unit, ROLES.time, (one) => !inPairs.includes(one));
+  const both = (role: string): Figure[] => [...(paired[role] ?? []), ...(time[role] ?? [])];
+  const [bare, named] = [both(""), both("of")];
+  const part = [...candidates("used", both("used")), ...candidates("remaining", both("remaining"))];
   const sized = [...bare].sort((a, b) => Number(b.readings[0] ?? 0) - Number(a.readings[0] ?? 0));
-  // Of two lengths without a word, the longer is the whole: a part cannot exceed it.
-  const whole = named.length > 0 ? named : sized.length === 2 ? sized.slice(0, 1) : [];
+  // Of two lengths the one without a word, or the longer of two without, is the whole: a part cannot exceed it.
+  const whole = named.length > 0 ? named : sized.length === (part.length > 0 ? 1 : 2) ? sized.slice(0, 1) : [];
   const open = bare.filter((one) => !whole.includes(one));
-  const part = [...candidates("used", time["used"]), ...candidates("remaining", time["remaining"])];
   const year = unit === "months" && whole.length === 0 ? /\b(?:annual|yearly)\b/i.exec(text) : null;
   const said = candidates("of", whole);
   const calendar = unit === "days" ? monthsIn(text).map((one) => ({ ...one, name: "of" })) : [];
   const yearly: Candidate[] =
     year === null ? [] : [{ name: "of", value: "12", span: [year.index, year.index + year[0].length], source: "text", currency: null }];
+  const prices = of("amount", ROLES.price);
+  // The only amount of a text is the price, if no word says that it is another one.
+  const price = prices["total"] ?? (figures.filter((one) => one.kind === "amount").length === 1 ? prices[""] : undefined);
   return {
-    ...take(of("amount", ROLES.price), "total"),
+    total: candidates("total", price),
     part: part.length > 0 ? part : [...candidates("used", open), ...candidates("remaining", open)],
     of: said.length > 0 ? said : [...yearly, ...calendar],
     unit: [{ name: "unit", value: unit, span: null, source: "", currency: null }],

@@ -73,6 +73,30 @@ describe(FILE, () => {
   });
 });
 
+it.each<[string, string | null]>([
+  ["Paid $300, 7 days used of 30 days", "230.00"],
+  ["7 days used of 30 days, $300", "230.00"],
+  ["Used 7 of 30 days of a $300 plan", "230.00"],
+  ["7 of the 30 days used, charged $300", "230.00"],
+  ["7 days of 30 days used. Charged $300", "230.00"],
+  ["12 of 30 days remaining, paid $90", "36.00"],
+  ["23 days left out of 30 days, $300 subscription", "230.00"],
+  ["$300 for 30 days, 7 days used", "230.00"],
+  ["$300 per 30 days; 7 days used, $20 tax", "230.00"],
+  ["$300/30 days, 7 days elapsed", "230.00"],
+  ["30 days at $300, 0 days used", "300.00"],
+  ["$300 for 30 days, 30 days used", "0.00"],
+  ["$90 for a 30-day cycle, 12 days elapsed", "54.00"],
+  ["$1,200 for 12 months, cancelled after 5 months", "700.00"],
+  ["3 of 12 months used, $1,200", "900.00"],
+  ["$300 for 30 days, used 40 days", null],
+  ["$300 refund, 7 days used of 30 days", null],
+  ["$300 and $500, 7 days used of 30 days", null],
+  ["7 days used of 30 days", null],
+])("%s leaves %s", async (text, remaining) => {
+  expect((await fact("subscription_migration", text)).value?.["remaining"] ?? null).toBe(remaining);
+});
+
 it("every input shows where it stands, or who said it", async () => {
   const text = "Invoice $900.00, purchase order $1,000";
   const found = await fact("procurement", text, { threshold_pct: from(2, "policies/procurement.yaml") });
