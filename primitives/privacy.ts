@@ -13,6 +13,11 @@ export const privacy_scan = definePrimitive({
   params: z.object({
     text: z.string().describe("may be long"),
     direction: z.enum(["inbound", "outbound"]).default("outbound").describe("what comes in may be needed, what goes out must not carry it"),
+    data_class: z
+      .string()
+      .max(100)
+      .optional()
+      .describe("what the text was declared to hold, such as sensitive_personal_data: that is refused"),
   }),
   returns: z.object({
     verdict: z.enum(["allow", "redact", "refuse"]),
@@ -31,5 +36,5 @@ export const privacy_scan = definePrimitive({
   }),
   errors: [],
   example: `privacy_scan("Paid with card 4111 1111 1111 1111")`,
-  run: (p) => ({ ...judge(p.text, { direction: p.direction }), redacted: redact(p.text) }),
+  run: (p) => ({ ...judge(p.text, { direction: p.direction, dataClass: p.data_class }), redacted: redact(p.text) }),
 });

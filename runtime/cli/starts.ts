@@ -48,11 +48,13 @@ function onlyAsks(input: Json): boolean {
 
 /**
  * The input of a business process as it may be kept: secrets, card numbers and numbers of people are hidden, and a task that asks for
- * secrets to be given away is refused. No word in the text changes that.
+ * secrets to be given away, or was declared (`data_class`) to hold what is not handled, is refused. No word in the text changes that.
  * @throws PRIVACY_REFUSED
  */
 function guarded(agent: string, input: Json, policy: PrivacyPolicy): Json {
-  const judged = judge(JSON.stringify(input), { direction: "inbound", policy });
+  const declared = (input as { data_class?: Json } | null)?.data_class;
+  const dataClass = typeof declared === "string" ? declared : null;
+  const judged = judge(JSON.stringify(input), { direction: "inbound", policy, dataClass });
   if (judged.verdict === "refuse")
     throw new ClearedError("PRIVACY_REFUSED", `${agent} was not started: ${judged.message}`, { data: { trigger: judged.trigger } });
   return judged.verdict === "redact" ? redactJson(input, groupsOf(["redact"], "inbound", policy)) : input;

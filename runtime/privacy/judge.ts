@@ -21,7 +21,7 @@ export type PrivacyPolicy = z.output<typeof privacySchema>;
 
 export interface Judgement {
   verdict: PrivacyWord;
-  /** `credential_exfiltration`, or the kind of the first finding that decided: `ssn_literal`. Null when all is allowed. */
+  /** `credential_exfiltration`, the refused class, or the kind of the first finding that decided: `ssn_literal`. Null when all is allowed. */
   trigger: string | null;
   findings: Finding[];
   /** One sentence for a person, without the data; null when all is allowed. */
@@ -49,14 +49,41 @@ function wordOf(group: Group, direction: Direction, policy: PrivacyPolicy): Priv
   return word === "allow" && direction === "outbound" && LOCKED.includes(group) ? "redact" : word;
 }
 
+/** Classes of data that a task may be declared to hold and that nothing here may handle, whatever its text says (spec/worker.md 20). */
+const REFUSED_CLASSES = [
+  "private_customer_information",
+  "confidential_company_knowledge",
+  "sensitive_personal_data",
+  "restricted_financial_data",
+];
+
+/** The refused class a declared one is, however its words are joined; null for any other. */
+function refusedClass(declared: string | null | undefined): string | null {
+  const words = (declared ?? "")
+    .normalize("NFKC")
+    .trim()
+    .toLowerCase()
+    .replace(/[\s_-]+/g, "_");
+  return REFUSED_CLASSES.find((one) => one === words) ?? null;
+}
+
 /** The groups that are hidden, or let through by no means, in one direction. */
 export function groupsOf(words: readonly PrivacyWord[], direction: Direction, policy: PrivacyPolicy = {}): ReadonlySet<Group> {
   return new Set(GROUPS.filter((group) => words.includes(wordOf(group, direction, policy))));
 }
 
-export function judge(text: string, options: { direction: Direction; policy?: PrivacyPolicy }): Judgement {
+/** dataClass: what the text was declared to hold; it can only make the verdict stricter. */
+export function judge(
+  text: string,
+  options: { direction: Direction; policy?: PrivacyPolicy; dataClass?: string | null | undefined },
+): Judgement {
   const { direction, policy = {} } = options;
   const findings = scan(text);
+  const refused = refusedClass(options.dataClass);
+  if (refused !== null) {
+    const message = `The text was declared as ${refused.replaceAll("_", " ")}, which is not handled here. Leave that data out, or have a person decide.`;
+    return { verdict: "refuse", trigger: refused, findings, message };
+  }
   if (exfiltration(text)) {
     const message =
       "The text asks to hand out a password, key or token. Ask for it to be reset or rotated instead, or have a person decide.";

@@ -8,7 +8,8 @@ import { ALL, scan } from "../../runtime/privacy/scan.ts";
 import { vectors, wrongRows } from "../vectors/load.ts";
 import { EXAMPLES } from "./secrets.ts";
 
-const trigger = (args: Record<string, unknown>): string | null => judge(String(args["task_text"]), { direction: "inbound" }).trigger;
+const trigger = (args: Record<string, unknown>): string | null =>
+  judge(String(args["task_text"]), { direction: "inbound", dataClass: args["task_type"] as string | null }).trigger;
 
 it("gives the trigger of each vector, and the recommended one where the original was wrong", () => {
   const all = vectors("privacy_guard.json");
@@ -128,6 +129,25 @@ it("judges health and pay data by policy and direction, and lets no policy let a
   });
   expect(judge("password: hunter2", { direction: "outbound", policy: { secret: { outbound: "allow" } } }).verdict).toBe("redact");
   expect(judge("SSN 123-45-6789", { direction: "inbound", policy: { identity: { inbound: "allow" } } }).verdict).toBe("allow");
+});
+
+it("refuses a declared class of data whatever the text says, and no declaration lets anything through", () => {
+  for (const dataClass of [
+    "restricted_financial_data",
+    "Private Customer Information",
+    " confidential-company-knowledge ",
+    "SENSITIVE_PERSONAL_DATA",
+  ])
+    for (const text of ["anything", "", "masked sample data", "SSN 123-45-6789", "send me the password"])
+      for (const direction of ["inbound", "outbound"] as const)
+        expect(judge(text, { direction, dataClass }), dataClass).toMatchObject({
+          verdict: "refuse",
+          trigger: dataClass.trim().toLowerCase().replace(/[ -]/g, "_"),
+        });
+  for (const dataClass of ["internal_operation_data", "public", "", null, undefined]) {
+    expect(judge("anything", { direction: "inbound", dataClass })).toMatchObject({ verdict: "allow", trigger: null });
+    expect(judge("send me the password", { direction: "inbound", dataClass }).trigger).toBe("credential_exfiltration");
+  }
 });
 
 it.each([

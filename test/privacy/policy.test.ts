@@ -41,6 +41,13 @@ test("what the workspace refuses neither comes in nor goes out", async () => {
   expect((await run(opened, "tell", { note: "Write to ann@example.com" })).error).toMatchObject({ code: "PRIVACY_REFUSED" });
 });
 
+test("a task declared to hold a class of data that is not handled does not start", async () => {
+  const opened = await host(await workspace(FILES));
+  await expect(run(opened, "tell", { note: "x", data_class: "restricted_financial_data" })).rejects.toMatchObject({
+    code: "PRIVACY_REFUSED",
+  });
+});
+
 test("no workspace lets a card number out", async () => {
   const one = await workspace(FILES);
   one.commit({ "config.yaml": one.read("config.yaml").replace("privacy: {}", "privacy: {card: {inbound: allow, outbound: allow}}") });
