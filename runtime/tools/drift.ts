@@ -89,9 +89,8 @@ function stemOf(name: string): { stem: string; kind: string } {
   return { stem: kind === "" ? name : words.slice(0, -1).join("_"), kind };
 }
 
-/** The same words in another order, or one stem with the same kind of suffix, or with none on one side. */
+/** One stem with the same kind of suffix, or with none on one side. The order of words is part of a name. */
 function sameStem(a: string, b: string): boolean {
-  if (a.split("_").sort().join() === b.split("_").sort().join()) return true;
   const [one, other] = [stemOf(a), stemOf(b)];
   return one.stem === other.stem && (one.kind === other.kind || one.kind === "" || other.kind === "");
 }

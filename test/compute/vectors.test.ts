@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { computePrimitives, VECTOR_FUNCTIONS } from "../../primitives/compute/index.ts";
 import { ClearedError } from "../../runtime/errors.ts";
 import { exceptions, refusedBy, vectors, wrongRows } from "../vectors/load.ts";
+import type { Json } from "../../runtime/ports.ts";
 import { answer, compute, differences, primitiveFor } from "./vectors.ts";
 
 const FILES = ["financial_calculator.json", "reference_tools.json"];
@@ -58,6 +59,16 @@ it.runIf(process.env["VECTORS_DIR"] === undefined)("each exception names the vec
 it("calls an item that only the new order has added, where the vectors call it modified", async () => {
   const found = await compute("compute_net_price_delta", { original_items: [], modified_items: [{ id: "N", price: "42.00" }] });
   expect(found).toMatchObject({ breakdown: [{ id: "N", action: "added", original: "0.00", new: "42.00", delta: "42.00" }] });
+});
+
+it("a figure that is to be close is checked, not passed over", async () => {
+  const args = { s0: 100, mu: 0.05, sigma: 0.2, T: 1, n_paths: 10_000, n_steps: 252, seed: 1 };
+  const ours = await answer({ function: "finance_monte_carlo", args });
+  const off = (expected: Json): number => differences(ours, expected, 1e-6).length;
+  for (const close of [105.127, [105.127, 0.8], [104.3, 105.9], { value: 105.127, tolerance: 0.8 }])
+    expect(off({ mean_close_to: close })).toBe(0);
+  for (const far of [107, [107, 0.8], [106, 107], { value: 107, tolerance: 0.8 }]) expect(off({ mean_close_to: far })).toBe(1);
+  expect(off({ median_close_to: 100, std_close_to: [21.5, 1] })).toBe(1);
 });
 
 it("gives the recommended value where the original was wrong", async () => {

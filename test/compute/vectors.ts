@@ -89,11 +89,31 @@ export function differences(ours: Json | undefined, expected: Json, tolerance: n
   }
   if (typeof expected === "object" && expected !== null) {
     if (typeof ours !== "object" || ours === null) return [`${path}: no object`];
-    return Object.entries(expected).flatMap(([key, one]) =>
-      differences((ours as Record<string, Json>)[key], one, tolerance, `${path}.${key}`),
-    );
+    const fields = ours as Record<string, Json>;
+    return Object.entries(expected).flatMap(([key, one]) => {
+      const about = /^(.+)_close_to$/.exec(key)?.[1];
+      return about === undefined
+        ? differences(fields[key], one, tolerance, `${path}.${key}`)
+        : farFrom(fields, about, one, tolerance ?? 0).map((says) => `${path}.${about}: ${says}`);
+    });
   }
   return same(ours, expected, tolerance) ? [] : [`${path}: ${JSON.stringify(ours)} instead of ${JSON.stringify(expected)}`];
+}
+
+/**
+ * `mean_close_to: 105.13`: a simulated figure lies within the tolerance, or within four standard errors where that is more. Also as
+ * [value, tolerance] or {value, tolerance}; as [low, high] when the first is the smaller.
+ */
+function farFrom(fields: Record<string, Json>, name: string, wanted: Json, tolerance: number): string[] {
+  const pair = Array.isArray(wanted) ? wanted.map(Number) : null;
+  const given = typeof wanted === "object" && wanted !== null && pair === null ? wanted : null;
+  const [a = Number.NaN, b = Number.NaN] = pair ?? [Number(given?.["value"] ?? wanted), Number(given?.["tolerance"] ?? Number.NaN)];
+  const paths = Number((fields["paths_summary"] as Record<string, Json> | undefined)?.["n_paths"] ?? Number.POSITIVE_INFINITY);
+  const errors = name === "mean" || name === "result" ? (4 * Number(fields["std"] ?? 0)) / Math.sqrt(paths) : 0;
+  const within = Number.isNaN(b) ? Math.max(tolerance * Math.max(1, Math.abs(a)), errors) : b;
+  const found = Number(fields[name]);
+  const holds = pair !== null && a < b ? found >= a && found <= b : Math.abs(found - a) <= within;
+  return holds ? [] : [`${found} is not close to ${JSON.stringify(wanted)}`];
 }
 
 function same(ours: Json | undefined, expected: Json, tolerance: number | undefined): boolean {

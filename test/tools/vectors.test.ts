@@ -6,8 +6,8 @@ import { ours, REFERENCE } from "./reference.ts";
 
 const FILES = ["hitl_guard.json", "mutation_verifier.json", "schema_adapter.json", "paginated_tools.json"];
 
-/** `like`: patterns for the arguments as JSON. Ours answers `ours`, or what is expected but for the names that match `without`. */
-type Overruled = Exception & { like?: Record<string, string>; ours?: Json; without?: string };
+/** Ours answers `ours`, or what is expected but for the names that match `without`. */
+type Overruled = Exception & { ours?: Json; without?: string };
 
 const overruled = (file: string, name: string, args: Record<string, Json>): Overruled[] =>
   (exceptions as Overruled[]).filter(
