@@ -71,9 +71,8 @@ export const compute_dt_prorata = defineCompute({
     if (part > all)
       refuse("days_exceed_period", `days_in_period: ${p.days_in_period} is more than the ${p.total_days_in_period} days there are.`);
     return {
-      ...amounts(p, { result: share(total, part, all), daily_rate: share(total, ONE, all) }),
+      ...amounts(p, { result: share(total, part, all), daily_rate: share(total, ONE, all), full_period_amount: total }),
       days_fraction: plain(share(part, ONE, all)),
-      full_period_amount: amount(total, p),
     };
   },
 });

@@ -29,9 +29,8 @@ export const compute_contract_escalation = defineCompute({
     // Year k: base (1 + r)^(k-1), rounded from the exact value, so that cents do not compound.
     const years = Array.from({ length: p.years }, (_, k) => round(times(exact(p.base_amount), power(factor, k)), placesOf(p)));
     return {
-      result: amount(years.at(-1) ?? 0n, p),
+      ...amounts(p, { result: years.at(-1) ?? 0n, total_over_term: sum(years) }),
       yearly_amounts: years.map((one) => amount(one, p)),
-      total_over_term: amount(sum(years), p),
       cumulative_increase_pct: pctText(times(power(factor, p.years - 1) - ONE, HUNDRED)),
     };
   },
@@ -49,21 +48,19 @@ export const compute_contract_termination_fee = defineCompute({
   }),
   returns: z.object({
     result: moneyOut.describe("the fee"),
-    termination_fee: moneyOut,
+    ...fields(moneyOut, "termination_fee", "remaining_contract_value"),
     fee_pct: exactOut,
     effective_months_charged: z.number(),
-    remaining_contract_value: moneyOut,
   }),
   example: `compute_contract_termination_fee({ monthly_value: "1234.50", remaining_months: 7, termination_fee_pct: 50, notice_period_months: 1 })`,
   run(p) {
     const months = Math.max(0, p.remaining_months - p.notice_period_months);
-    const fee = amount(percentOf(exact(p.monthly_value) * BigInt(months), exact(p.termination_fee_pct)), p);
+    const fee = percentOf(exact(p.monthly_value) * BigInt(months), exact(p.termination_fee_pct));
+    const remaining = exact(p.monthly_value) * BigInt(p.remaining_months);
     return {
-      result: fee,
-      termination_fee: fee,
+      ...amounts(p, { result: fee, termination_fee: fee, remaining_contract_value: remaining }),
       fee_pct: pctText(exact(p.termination_fee_pct)),
       effective_months_charged: months,
-      remaining_contract_value: amount(exact(p.monthly_value) * BigInt(p.remaining_months), p),
     };
   },
 });

@@ -16,33 +16,17 @@ export interface Figure {
   to: number;
 }
 
-const SIGNS: Record<string, string> = {
-  "€": "EUR",
-  "£": "GBP",
-  "¥": "JPY",
-  "₹": "INR",
-  $: "USD",
-  US$: "USD",
-  C$: "CAD",
-  A$: "AUD",
-  NZ$: "NZD",
-};
+/** "a 1 b 2" as {a: "1", b: "2"}. */
+const pairs = (text: string): Record<string, string> =>
+  Object.fromEntries([...text.matchAll(/(\S+) (\S+)/g)].map(([, key = "", value = ""]) => [key, value]));
+const SIGNS = pairs("€ EUR £ GBP ¥ JPY ₹ INR $ USD US$ USD C$ CAD A$ AUD NZ$ NZD");
 const CODES = new Set(
   "USD EUR GBP CHF JPY CAD AUD NZD SEK NOK DKK ISK PLN CZK HUF RON BGN TRY INR CNY KRW SGD HKD TWD THB MYR IDR PHP VND BRL MXN ARS CLP COP ZAR NGN KES EGP MAD ILS AED SAR QAR KWD BHD OMR JOD TND".split(
     " ",
   ),
 );
-const NAMES: Record<string, string> = { dollar: "USD", euro: "EUR", pound: "GBP", franc: "CHF", yen: "JPY" };
-const MAGNITUDE: Record<string, string> = {
-  k: "1000",
-  thousand: "1000",
-  m: "1000000",
-  mn: "1000000",
-  million: "1000000",
-  bn: "1000000000",
-  b: "1000000000",
-  billion: "1000000000",
-};
+const NAMES = pairs("dollar USD euro EUR pound GBP franc CHF yen JPY");
+const MAGNITUDE = pairs("k 1000 thousand 1000 m 1000000 mn 1000000 million 1000000 bn 1000000000 b 1000000000 billion 1000000000");
 const MINUTES: Record<string, bigint> = { m: 1n, h: 60n };
 
 /** Groups of digits; a plain space joins only groups of three. */
@@ -103,19 +87,8 @@ export function figuresIn(text: string): Figure[] {
   return figures.flatMap((one, i) => joined(text, one, figures[i - 1], figures[i + 1]));
 }
 
-interface Around {
-  digits: string;
-  at: number;
-  before: string;
-  after: string;
-}
-
-interface Marked {
-  code: string;
-  from: number;
-  to: number;
-  magnitude: string | null;
-}
+type Around = { at: number } & Record<"digits" | "before" | "after", string>;
+type Marked = { code: string; magnitude: string | null } & Record<"from" | "to", number>;
 
 function currencyOf({ digits, at, before, after }: Around): Marked | null {
   const size = MAGNITUDE_AFTER.exec(after);

@@ -22,23 +22,8 @@ import * as tax from "./tax.ts";
 import * as valuation from "./valuation.ts";
 
 const FILES = [
-  checks,
-  allocation,
-  currency,
-  contract,
-  loans,
-  depreciation,
-  valuation,
-  markets,
-  overtime,
-  payroll,
-  sla,
-  supply,
-  dates,
-  receivables,
-  stats,
-  tax,
-  risk,
+  ...[checks, allocation, currency, contract, loans, depreciation, valuation, markets],
+  ...[overtime, payroll, sla, supply, dates, receivables, stats, tax, risk],
 ];
 
 const byName = (a: Primitive, b: Primitive): number => (a.name < b.name ? -1 : 1);

@@ -4,25 +4,18 @@
  */
 import { z } from "zod";
 import { nonNegativeMoney } from "../_shapes.ts";
-import { amount, amounts, defineCompute, pctText, placesOf, refuse, settled } from "./declare.ts";
+import { amounts, defineCompute, pctText, placesOf, refuse, settled } from "./declare.ts";
 import { exact, HUNDRED, ONE, over, power, powerOf, round, share, sum, times, whole } from "./exact.ts";
 import { count, exactOut, fields, figure, inCurrency, moneyOut, percent } from "./shapes.ts";
 
-/** 1,200 months: a hundred years. */
-const MONTHS = 1200;
-const loan = {
+const loan = (fewest: 0 | 1) => ({
   principal: nonNegativeMoney.describe("amount lent"),
-  months: count(0, MONTHS).describe("number of monthly payments"),
+  months: count(fewest, 1200).describe("number of monthly payments"),
   ...inCurrency,
-};
+});
 const annualRate = percent.describe("nominal rate a year in percent, charged by twelfths: 5 is 5 %");
 
-interface Payment {
-  payment: bigint;
-  principal: bigint;
-  interest: bigint;
-  balance: bigint;
-}
+type Payment = Record<"payment" | "principal" | "interest" | "balance", bigint>;
 
 /** Annuity with equal payments; interest on the rounded balance, as a lender books it. */
 function schedule(principal: string, annualRatePct: string | number, months: number, places: number): Payment[] {
@@ -48,29 +41,19 @@ const total = (rows: readonly Payment[], key: "payment" | "interest"): bigint =>
 
 const row = { payment: moneyOut, principal: moneyOut, interest: moneyOut, balance: moneyOut.describe("still owed after the payment") };
 
-const rowText = ({ payment, principal, interest, balance }: Payment, p: { currency?: string | undefined }) => ({
-  ...{ payment: amount(payment, p), principal: amount(principal, p) },
-  ...{ interest: amount(interest, p), balance: amount(balance, p) },
-});
-
 export const compute_amortize_loan = defineCompute({
   name: "compute_amortize_loan",
   summary: "Payments of a loan month by month; the last one clears the balance to zero.",
-  params: z.object({ principal: loan.principal, annual_rate_pct: annualRate, months: loan.months, currency: loan.currency }),
+  params: z.object({ ...loan(0), annual_rate_pct: annualRate }),
   returns: z.array(z.object({ month: z.number(), ...row })).describe("none for 0 months"),
   example: `compute_amortize_loan({ principal: "1000.00", annual_rate_pct: 5, months: 12 })`,
-  run: (p) => schedule(p.principal, p.annual_rate_pct, p.months, placesOf(p)).map((one, i) => ({ month: i + 1, ...rowText(one, p) })),
+  run: (p) => schedule(p.principal, p.annual_rate_pct, p.months, placesOf(p)).map((one, i) => ({ month: i + 1, ...amounts(p, one) })),
 });
 
 export const compute_payment_plan_summary = defineCompute({
   name: "compute_payment_plan_summary",
   summary: "Totals of a loan's payments.",
-  params: z.object({
-    principal: loan.principal,
-    annual_rate_pct: annualRate,
-    months: count(1, MONTHS).describe("number of monthly payments"),
-    currency: loan.currency,
-  }),
+  params: z.object({ ...loan(1), annual_rate_pct: annualRate }),
   returns: z.object({
     monthly_payment: moneyOut.describe("each payment but the last"),
     final_payment: moneyOut,
@@ -91,12 +74,7 @@ export const compute_payment_plan_summary = defineCompute({
 export const compute_finance_loan_amortization = defineCompute({
   name: "compute_finance_loan_amortization",
   summary: "Loan payment, totals and the whole schedule; totals are sums of the actual payments.",
-  params: z.object({
-    principal: loan.principal,
-    annual_rate: annualRate,
-    months: count(1, MONTHS).describe("number of monthly payments"),
-    currency: loan.currency,
-  }),
+  params: z.object({ ...loan(1), annual_rate: annualRate }),
   returns: z.object({
     result: moneyOut.describe("the monthly payment"),
     ...fields(moneyOut, "monthly_payment", "total_payments", "total_interest", "final_payment", "final_balance"),
@@ -105,13 +83,12 @@ export const compute_finance_loan_amortization = defineCompute({
   example: `compute_finance_loan_amortization({ principal: "200000.00", annual_rate: 5, months: 360 })`,
   run(p) {
     const rows = schedule(p.principal, p.annual_rate, p.months, placesOf(p));
-    const monthly = amount(rows[0]?.payment ?? 0n, p);
+    const monthly = rows[0]?.payment ?? 0n;
     return {
-      result: monthly,
-      monthly_payment: monthly,
+      ...amounts(p, { result: monthly, monthly_payment: monthly }),
       ...amounts(p, { total_payments: total(rows, "payment"), total_interest: total(rows, "interest") }),
       ...amounts(p, { final_payment: rows.at(-1)?.payment ?? 0n, final_balance: rows.at(-1)?.balance ?? 0n }),
-      schedule: rows.map((one, i) => ({ period: i + 1, ...rowText(one, p) })),
+      schedule: rows.map((one, i) => ({ period: i + 1, ...amounts(p, one) })),
     };
   },
 });

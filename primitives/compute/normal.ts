@@ -1,4 +1,6 @@
-/** The normal distribution and the one source of chance: a generator that is decided by its seed, so a replay draws the same. */
+/** Sums of doubles, the normal distribution, and the one source of chance: a generator that is decided by its seed, so a replay draws the same. */
+
+export const total = (values: readonly number[]): number => values.reduce((all, one) => all + one, 0);
 
 /** Density. */
 export const density = (x: number): number => Math.exp((-x * x) / 2) / Math.sqrt(2 * Math.PI);

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { nonNegativeMoney } from "../_shapes.ts";
-import { amount, amounts, defineCompute, placesOf, refuse, settled } from "./declare.ts";
+import { amounts, defineCompute, placesOf, refuse, settled } from "./declare.ts";
 import { exact, least, most, ONE, over, plain, round, sum, times, whole } from "./exact.ts";
 import { exactOut, fields, figure, inCurrency, list, moneyOut } from "./shapes.ts";
 
@@ -12,11 +12,7 @@ import { exactOut, fields, figure, inCurrency, list, moneyOut } from "./shapes.t
 const sortedHours = figure({ from: "0", to: "744" });
 
 /** Hours of one week by what they are paid. */
-interface Week {
-  regular: bigint;
-  overtime: bigint;
-  double: bigint;
-}
+type Week = Record<"regular" | "overtime" | "double", bigint>;
 
 /** Hours up to `most` of them; what is beyond. */
 const split = (all: bigint, upTo: bigint): [bigint, bigint] => [least(all, upTo), most(0n, all - upTo)];
@@ -33,14 +29,9 @@ function californiaWeek(days: readonly bigint[]): Week {
   const seventh = days.length === 7 && days.every((day) => day > 0n) && !exempt;
   const week: Week = { regular: 0n, overtime: 0n, double: 0n };
   for (const [i, day] of days.entries()) {
-    if (seventh && i === 6) {
-      const [first, rest] = split(day, eight);
-      week.overtime += first;
-      week.double += rest;
-      continue;
-    }
-    const [upToTwelve, beyond] = split(day, twelve);
-    const [straight, long] = split(upToTwelve, eight);
+    const premium = seventh && i === 6;
+    const [upTo, beyond] = split(day, premium ? eight : twelve);
+    const [straight, long] = premium ? [0n, upTo] : split(upTo, eight);
     week.regular += straight;
     week.overtime += long;
     week.double += beyond;
@@ -101,20 +92,14 @@ export const compute_hr_overtime = defineCompute({
     const double = round(times(week.double, premium(2n * ONE)), places);
     return {
       ...amounts(p, { result: regular + overtime + double + paid, regular_pay: regular, overtime_pay: overtime, double_time_pay: double }),
-      nondiscretionary_pay: amount(paid, p),
-      total_hours: plain(all),
-      regular_hours: plain(week.regular),
-      overtime_hours: plain(week.overtime),
-      double_time_hours: plain(week.double),
+      ...amounts(p, { nondiscretionary_pay: paid }),
+      ...{ total_hours: plain(all), regular_hours: plain(week.regular) },
+      ...{ overtime_hours: plain(week.overtime), double_time_hours: plain(week.double) },
     };
   },
 });
 
-interface HoursGiven {
-  regular_hours?: string | number | undefined;
-  overtime_hours?: string | number | undefined;
-  hours_worked?: string | number | undefined;
-}
+type HoursGiven = { [K in "regular_hours" | "overtime_hours" | "hours_worked"]?: string | number | undefined };
 
 function weekOf(rule: "stated" | "flsa" | "california", p: HoursGiven, days: readonly bigint[] | undefined): Week {
   if (rule === "california") {

@@ -1,7 +1,7 @@
 /** Salaries and staff: what a part of a period pays, what an employee costs, how many there are. Rounded once, at the end. */
 import { z } from "zod";
 import { nonNegativeMoney } from "../_shapes.ts";
-import { amount, amounts, defineCompute, pctText, placesOf, refuse, settled } from "./declare.ts";
+import { amounts, defineCompute, pctText, placesOf, refuse, settled } from "./declare.ts";
 import { exact, HUNDRED, ONE, percentOf, plain, round, share, whole } from "./exact.ts";
 import { count, exactOut, fields, figure, inCurrency, moneyOut, percentTo100 } from "./shapes.ts";
 
@@ -21,15 +21,12 @@ export const compute_hr_proration = defineCompute({
   example: `compute_hr_proration({ annual_salary: "85000.00", working_days_in_period: 13, total_working_days_in_period: 22 })`,
   run(p) {
     const [worked, days] = [exact(p.working_days_in_period), exact(p.total_working_days_in_period)];
-    if (worked > days)
-      refuse(
-        "days_exceed_period",
-        `working_days_in_period: ${p.working_days_in_period} is more than the ${p.total_working_days_in_period} there are.`,
-      );
+    const tooMany = `working_days_in_period: ${p.working_days_in_period} is more than the ${p.total_working_days_in_period} there are.`;
+    if (worked > days) refuse("days_exceed_period", tooMany);
     const [salary, periods] = [exact(p.annual_salary), BigInt(PERIODS[p.pay_frequency])];
     return {
       ...amounts(p, { result: share(salary, worked, days * periods), daily_rate: share(salary, ONE, days * periods) }),
-      full_period_pay: amount(share(salary, 1n, periods), p),
+      ...amounts(p, { full_period_pay: share(salary, 1n, periods) }),
       days_fraction: plain(share(worked, ONE, days)),
     };
   },

@@ -35,21 +35,12 @@ const COMPUTE: Record<Fact, { needs: string[]; may: string[]; run(given: Given, 
     needs: ["invoiced", "po_amount"],
     may: ["threshold_pct"],
     run({ invoiced, po_amount, threshold_pct }, currency) {
-      const found = answerOf<{ exceeds: boolean; variance: string; pct: string | null }>(compute_variance_check, {
-        invoiced,
-        po_amount,
-        threshold_pct: threshold_pct ?? "0",
-        currency,
-      });
+      const params = { invoiced, po_amount, threshold_pct: threshold_pct ?? "0", currency };
+      const found = answerOf<{ exceeds: boolean; variance: string; pct: string | null }>(compute_variance_check, params);
       const known = threshold_pct !== undefined;
+      const inputs = { invoiced: invoiced ?? null, po: po_amount ?? null, threshold: threshold_pct ?? null };
       return {
-        value: {
-          ...found,
-          exceeds: known ? found.exceeds : null,
-          invoiced: invoiced ?? null,
-          po: po_amount ?? null,
-          threshold: threshold_pct ?? null,
-        },
+        value: { ...found, exceeds: known ? found.exceeds : null, ...inputs },
         needs: known ? [] : ["threshold_pct"],
         says: `The variance of ${found.pct ?? "?"} % ${found.exceeds ? "exceeds" : "is within"} the threshold of ${threshold_pct} %.`,
       };

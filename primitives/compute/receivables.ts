@@ -27,7 +27,6 @@ const receivable = z.object({
   days_outstanding: count(-100_000, 100_000).describe("days since it was due; below zero: not due yet"),
 });
 
-/** One value for each bucket. */
 const perBucket = <T>(of: (name: Bucket) => T): Record<Bucket, T> =>
   Object.fromEntries(NAMES.map((name) => [name, of(name)])) as Record<Bucket, T>;
 

@@ -2,9 +2,9 @@
 import { z } from "zod";
 import { text } from "../_shapes.ts";
 import { defineCompute, finite, refuse } from "./declare.ts";
+import { total } from "./normal.ts";
 import { count, fields, list, real } from "./shapes.ts";
 
-const total = (values: readonly number[]): number => values.reduce((all, one) => all + one, 0);
 /** Doubles carry noise in their last digits; a band is decided on twelve. */
 const clean = (value: number): number => Number(finite(value).toPrecision(12));
 

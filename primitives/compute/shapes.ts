@@ -23,11 +23,7 @@ function decimalSays(value: unknown): string {
 }
 
 /** `from` 0 to 100: both ends are allowed. `above` leaves the lower end out. */
-interface Range {
-  from?: string;
-  above?: string;
-  to?: string;
-}
+type Range = Partial<Record<"from" | "above" | "to", string>>;
 
 function inRange(value: string | number, { from, above, to }: Range): boolean {
   const x = exact(value);

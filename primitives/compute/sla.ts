@@ -64,10 +64,9 @@ export const compute_ops_sla_credit = defineCompute({
       .filter((tier) => tier.from <= actual)
       .reduce<(typeof tiers)[number] | null>((best, one) => (best === null || one.from > best.from ? one : best), null);
     const tier = reached ?? tiers.reduce((best, one) => (one.credit > best.credit ? one : best));
-    const credit = amount(percentOf(exact(p.monthly_fee), tier.credit), p);
+    const credit = percentOf(exact(p.monthly_fee), tier.credit);
     return {
-      result: credit,
-      credit_amount: credit,
+      ...amounts(p, { result: credit, credit_amount: credit }),
       credit_pct: pctText(tier.credit),
       uptime_pct: pctText(actual),
       tier_min_uptime: pctText(tier.from),
@@ -95,11 +94,8 @@ export const compute_ops_uptime = defineCompute({
   example: `compute_ops_uptime({ total_minutes_in_period: 43200, downtime_minutes: "388.8", incident_count: 3 })`,
   run(p) {
     const [all, down] = [exact(p.total_minutes_in_period), exact(p.downtime_minutes)];
-    if (down > all)
-      refuse(
-        "downtime_exceeds_period",
-        `downtime_minutes: ${p.downtime_minutes} is more than the ${p.total_minutes_in_period} minutes there are.`,
-      );
+    const tooMuch = `downtime_minutes: ${p.downtime_minutes} is more than the ${p.total_minutes_in_period} minutes there are.`;
+    if (down > all) refuse("downtime_exceeds_period", tooMuch);
     const each = (value: bigint): string | null => (p.incident_count === 0 ? null : plain(value / BigInt(p.incident_count)));
     const uptime = pctText(share(all - down, HUNDRED, all));
     const nines = down === 0n ? null : ninesOf(down, all);

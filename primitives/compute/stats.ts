@@ -1,11 +1,10 @@
 /** Statistics, in doubles: scores, weighted means, a line through points. Undefined results are refused or null, never NaN. */
 import { z } from "zod";
 import { defineCompute, finite, refuse } from "./declare.ts";
-import { cumulative } from "./normal.ts";
+import { cumulative, total } from "./normal.ts";
 import { fields, list, real } from "./shapes.ts";
 
 const numbers = (min: number) => list(real(), min, 100_000);
-const total = (values: readonly number[]): number => values.reduce((all, one) => all + one, 0);
 
 export const compute_stats_zscore = defineCompute({
   name: "compute_stats_zscore",

@@ -25,12 +25,8 @@ export const compute_sc_eoq = defineCompute({
   example:
     "compute_sc_eoq({ annual_demand: 36500, ordering_cost: 75, holding_cost_per_unit: 3, lead_time_days: 10, daily_demand_stddev: 12 })",
   run(p) {
-    const [demand, order, holding, lead] = [
-      Number(p.annual_demand),
-      Number(p.ordering_cost),
-      Number(p.holding_cost_per_unit),
-      Number(p.lead_time_days),
-    ];
+    const [demand, order, holding] = [Number(p.annual_demand), Number(p.ordering_cost), Number(p.holding_cost_per_unit)];
+    const lead = Number(p.lead_time_days);
     // Harris 1913: sqrt(2 D S / H). Safety stock z sd sqrt(L), reorder point D/365 L + safety stock.
     const eoq = finite(Math.sqrt((2 * demand * order) / holding));
     const safety = Number(p.service_level_z) * Number(p.daily_demand_stddev) * Math.sqrt(lead);
@@ -69,10 +65,8 @@ export const compute_sc_inventory_value = defineCompute({
   run(p) {
     const lots = p.purchases.map((lot) => ({ units: exact(lot.units), cost: exact(lot.unit_cost) }));
     const [units, sold] = [sum(lots.map((lot) => lot.units)), exact(p.units_sold)];
-    if (sold > units)
-      refuse("insufficient_units", `units_sold: ${p.units_sold} is more than the ${plain(units)} units bought.`, "COMPUTE_UNITS", {
-        available: plain(units),
-      });
+    const short = `units_sold: ${p.units_sold} is more than the ${plain(units)} units bought.`;
+    if (sold > units) refuse("insufficient_units", short, "COMPUTE_UNITS", { available: plain(units) });
     if (units === 0n) refuse("no_units", "purchases: hold no units.");
     const value = sum(lots.map((lot) => times(lot.units, lot.cost)));
     const cogs = p.method === "weighted_avg" ? share(value, sold, units) : consumed(p.method === "fifo" ? lots : lots.toReversed(), sold);

@@ -90,13 +90,11 @@ export const compute_tax_bands = defineCompute({
     schemes: z.array(
       z.object({
         scheme: z.string(),
-        tax: moneyOut,
+        ...fields(moneyOut, "tax", "taxable"),
         allowance: moneyOut.describe("pay that is free in this scheme"),
-        taxable: moneyOut,
         bands: z.array(bandOut).describe("of the taxable pay"),
         source: z.string().describe("where the figures are published"),
-        valid_from: z.string(),
-        valid_to: z.string(),
+        ...fields(z.string(), "valid_from", "valid_to"),
       }),
     ),
     net: moneyOut.nullable().describe("pay less what the employee pays; null when an employer's scheme was asked for"),
@@ -137,12 +135,8 @@ function tablesFor(country: string, year: number, scheme: string | undefined): T
     refuse("country_unknown", `country: there are no bands for ${shown(country)}; there are for ${known}.`, "COMPUTE_TAX_TABLE");
   }
   const now = there.filter((table) => table.year === year);
-  if (now.length === 0)
-    refuse(
-      "year_unknown",
-      `year: the bands of ${country} for ${year} are not in the table; there are ${years.join(", ")}.`,
-      "COMPUTE_TAX_TABLE",
-    );
+  const noYear = `year: the bands of ${country} for ${year} are not in the table; there are ${years.join(", ")}.`;
+  if (now.length === 0) refuse("year_unknown", noYear, "COMPUTE_TAX_TABLE");
   const chosen = now.filter((table) => (scheme === undefined ? table.payer === "employee" : table.scheme === scheme));
   if (chosen.length === 0)
     refuse("scheme_unknown", `scheme: ${shown(scheme)} is none of ${now.map((table) => table.scheme).join(", ")}.`, "COMPUTE_TAX_TABLE");
@@ -150,34 +144,17 @@ function tablesFor(country: string, year: number, scheme: string | undefined): T
 }
 
 function taxed(table: TaxTable, income: bigint, places: number) {
-  const text = (value: bigint): string => fixed(value, places);
   const free = least(income, allowanceOf(table, income));
   const taxable = income - free;
   const bands = table.bands.map(({ from, to, rate_pct }) => {
     const inBand = most(0n, least(taxable, to === null ? taxable : exact(to)) - exact(from));
-    const tax = round(percentOf(inBand, exact(rate_pct)), places);
-    return {
-      from: fixed(exact(from), places),
-      to: to === null ? null : fixed(exact(to), places),
-      rate_pct,
-      taxed: text(inBand),
-      tax,
-      taxText: text(tax),
-    };
+    const edges = { from: fixed(exact(from), places), to: to === null ? null : fixed(exact(to), places) };
+    return { ...edges, rate_pct, taxed: fixed(inBand, places), tax: fixed(percentOf(inBand, exact(rate_pct)), places) };
   });
-  const total = sum(bands.map((band) => band.tax));
+  const total = sum(bands.map((band) => exact(band.tax)));
   const { scheme, source, valid_from, valid_to } = table;
-  return {
-    total,
-    answer: {
-      scheme,
-      tax: text(total),
-      allowance: text(free),
-      taxable: text(taxable),
-      bands: bands.map(({ taxText, tax: _, ...band }) => ({ ...band, tax: taxText })),
-      ...{ source, valid_from, valid_to },
-    },
-  };
+  const [tax, allowance, pay] = [fixed(total, places), fixed(free, places), fixed(taxable, places)];
+  return { total, answer: { scheme, tax, allowance, taxable: pay, bands, ...{ source, valid_from, valid_to } } };
 }
 
 /** The allowance falls by `per` of what lies above `above`, down to nothing. */

@@ -24,25 +24,15 @@ export const compute_finance_npv = defineCompute({
   run(p) {
     const growth = ONE + percentOf(ONE, exact(p.discount_rate));
     // sum of cf_t / (1+r)^t by Horner, t from 0. No separate investment: the first flow is one (spec/worker.md 10.3).
-    return {
-      result: amount(
-        p.cash_flows.reduceRight((value, flow) => over(value, growth) + exact(flow), 0n),
-        p,
-      ),
-    };
+    return amounts(p, { result: p.cash_flows.reduceRight((value, flow) => over(value, growth) + exact(flow), 0n) });
   },
 });
 
 function rootsOf(flows: readonly number[]): number[] {
   const found = rates(flows);
-  if (found.length === 0) {
-    refuse(
-      "no_sign_change",
-      "There is no rate at which these cash flows are worth nothing: they never change sign, or their value stays on one side of zero.",
-      "COMPUTE_NO_ROOT",
-    );
-  }
-  return found;
+  const none =
+    "There is no rate at which these cash flows are worth nothing: they never change sign, or their value stays on one side of zero.";
+  return found.length === 0 ? refuse("no_sign_change", none, "COMPUTE_NO_ROOT") : found;
 }
 
 /** Thirteen digits; what bisection leaves of a rate of nothing is nothing. */

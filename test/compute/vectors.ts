@@ -106,7 +106,7 @@ export function differences(ours: Json | undefined, expected: Json, tolerance: n
  */
 function farFrom(fields: Record<string, Json>, name: string, wanted: Json, tolerance: number): string[] {
   const pair = Array.isArray(wanted) ? wanted.map(Number) : null;
-  const given = typeof wanted === "object" && wanted !== null && pair === null ? wanted : null;
+  const given = typeof wanted === "object" && wanted !== null && !Array.isArray(wanted) ? wanted : null;
   const [a = Number.NaN, b = Number.NaN] = pair ?? [Number(given?.["value"] ?? wanted), Number(given?.["tolerance"] ?? Number.NaN)];
   const paths = Number((fields["paths_summary"] as Record<string, Json> | undefined)?.["n_paths"] ?? Number.POSITIVE_INFINITY);
   const errors = name === "mean" || name === "result" ? (4 * Number(fields["std"] ?? 0)) / Math.sqrt(paths) : 0;
