@@ -590,7 +590,9 @@ export type Change =
   | { op: "entered"; state: State; machine: string }
   | { op: "verdict"; verdict: Verdict }
   /** A write outside was read back. */
-  | { op: "verified"; write: VerifiedWrite };
+  | { op: "verified"; write: VerifiedWrite }
+  /** A person has looked at the writes so far that are not verified, and lets the run go on. */
+  | { op: "accepted"; by: string };
 
 // ---------------------------------------------------------------- states, policy, tools
 

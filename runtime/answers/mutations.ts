@@ -47,6 +47,17 @@ function readBack(one: VerifiedWrite): string {
   return `${callText(one.read.tool, one.read.params)}${seen.length === 0 ? "" : ` -> ${seen.join(", ")}`}`;
 }
 
+/** What a run has left outside, a line for each write: what stands as it was asked for, and what does not or could not be looked up. */
+export function standing(writes: readonly VerifiedWrite[]): { stands: string[]; not_verified: string[] } {
+  const line = (one: VerifiedWrite): string => {
+    const wrong = Object.entries(one.diff).map(([field, { expected, actual }]) => `${field} is ${brief(actual)}, not ${brief(expected)}`);
+    const says = one.status === "VERIFIED" ? [] : one.status === "MISMATCH" ? wrong : [...wrong, one.answer];
+    return `${one.status} ${callText(one.tool, one.params)}${says.length === 0 ? "" : `: ${says.join(", ")}`}`;
+  };
+  const verified = (one: VerifiedWrite): boolean => one.status === "VERIFIED";
+  return { stands: writes.filter(verified).map(line), not_verified: writes.filter((one) => !verified(one)).map(line) };
+}
+
 const cut = (text: string, at: number): string => {
   const line = text.replace(/\s+/g, " ").trim();
   return line.length > at ? `${line.slice(0, at - 3)}...` : line;
@@ -89,7 +100,7 @@ export interface RunMetadata {
   policy: "PASSED" | "FAILED" | "APPROVED" | "REJECTED" | "NOT EVALUATED";
   /** Who said no, and why, in words. */
   rejected?: string;
-  writes: { n: number; verified: number };
+  writes: { n: number; verified: number; stands?: string[]; not_verified?: string[] };
   duration_ms: number;
   approvals: Approval[];
 }
@@ -109,8 +120,10 @@ export function runMetadata(run: {
   duration_ms: number;
   approvals: readonly Approval[];
   rejected: string | null;
+  /** It has come to its end, and by itself. */
+  completed?: boolean;
 }): RunMetadata {
-  const { process, verdict, writes, duration_ms, approvals, rejected } = run;
+  const { process, verdict, writes, duration_ms, approvals, rejected, completed = true } = run;
   const people = new Set(approvals.map((one) => one.by)).size;
   const approved = verdict?.blocked !== true && people >= Math.max(1, verdict?.approvals ?? 1);
   const judged = verdict?.passed === true ? "PASSED" : approved ? "APPROVED" : verdict === null ? "NOT EVALUATED" : "FAILED";
@@ -118,7 +131,7 @@ export function runMetadata(run: {
   return {
     process,
     policy: rejected === null ? judged : "REJECTED",
-    writes: { n: writes.length, verified },
+    writes: { n: writes.length, verified, ...(verified === writes.length && completed ? {} : standing(writes)) },
     duration_ms,
     approvals: [...approvals],
     ...(rejected === null ? {} : { rejected }),

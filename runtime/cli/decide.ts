@@ -153,6 +153,8 @@ async function decideGate(host: Host, opened: Card, id: string, decision: Decisi
   if (why !== null) throw why;
   if (card.expires !== null && host.clock.now() >= card.expires)
     throw new ClearedError("CARD_CLOSED", `Card ${card.id} expired on ${minuteOf(card.expires)}.`);
+  if (decision.decision === "edited")
+    await (await import("./edited-calls.ts")).assertFits(host, run, card.calls, decision.calls ?? card.calls);
   const gate = card.gate as string;
   if (decision.decision === "edited" || card.edited !== undefined) expectLesson(host, id);
   // A repeat of the same answer is one answer; the same person may still change it while the card is open.

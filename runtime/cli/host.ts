@@ -14,7 +14,7 @@ import { type Callable, type Script, callableIn, loadScript } from "../engine/sc
 import { type Packing, adoptBundles, isEmpty } from "../engine/packing.ts";
 import { createEngine } from "../engine/sqlite.ts";
 import { type ClearedError, toWire } from "../errors.ts";
-import type { Cards, Clock, Engine, Git, RunLog, RunRecord, Sandbox, Tree, WorkspaceView } from "../ports.ts";
+import type { Cards, Clock, Engine, Git, RunLog, RunRecord, Sandbox, Tools, Tree, WorkspaceView } from "../ports.ts";
 import type { ToolPool } from "../mcp/tools.ts";
 import { Suspend } from "../primitive.ts";
 import { redact } from "../privacy/redact.ts";
@@ -79,6 +79,8 @@ export interface Host {
   /** A run's view of the workspace as it is, or was, somewhere else than at HEAD of the branch. `dir`: where its import/ lies. */
   viewAt(run: RunRecord, log: RunLog, now: () => number, place: { git: Git; base: Tree; dir?: string }): Promise<WorkspaceView>;
   world: World;
+  /** The tools as this run sees them. */
+  toolsFor(run: RunRecord): Tools;
   emitted(): Emitted[];
   takeEmitted(key: string): void;
   /** Statements whose import is complete move to import/processed/. */
@@ -299,6 +301,7 @@ function assemble(parts: Parts): Omit<Host, "close"> {
     };
   };
 
+  const toolsFor = (run: RunRecord) => tools.forRun({ run: run.id, given: run.given?.tools });
   const world: World = {
     clock,
     sandbox,
@@ -317,7 +320,7 @@ function assemble(parts: Parts): Omit<Host, "close"> {
       trust,
       clock,
       config: (run) => config(git.tree(run.pin.commit)),
-      tools: (run) => tools.forRun({ run: run.id }),
+      tools: toolsFor,
     }),
     people: trust.people.length,
     mayAct(run) {
@@ -352,6 +355,7 @@ function assemble(parts: Parts): Omit<Host, "close"> {
     },
     viewAt,
     world,
+    toolsFor,
     emitted: () => openEmitted(database),
     takeEmitted: (key) => takeEmitted(database, key),
     tidy: async () => tidyImports(folder, git.tree(await git.head())),

@@ -25,6 +25,8 @@ export interface RunState {
   /** Figures an amount may come from: what was computed, what was read in ASSESS. Read out of the steps when they are first asked for. */
   figures: { known: Set<string>; unread: Step[] };
   writes: VerifiedWrite[];
+  /** Those of them that are not what was asked for, or that nobody could look up, and that no person has let pass yet. */
+  open: VerifiedWrite[];
 }
 
 /** What one call is: its effect, its row of the table, and how approvals name it. */
@@ -37,7 +39,8 @@ export interface Act {
 
 export function newRunState(uses: readonly string[], machine: Machine | null, readOnly: boolean): RunState {
   const process = machine === null ? null : startOf(machine);
-  return { uses, process, readOnly, approved: [], rejected: null, approvals: [], figures: { known: new Set(), unread: [] }, writes: [] };
+  const figures = { known: new Set<string>(), unread: [] };
+  return { uses, process, readOnly, approved: [], rejected: null, approvals: [], figures, writes: [], open: [] };
 }
 
 /**
@@ -85,7 +88,10 @@ export function fold(state: RunState, step: Step, primitive: Primitive | undefin
       if (change.decision === "edited")
         for (const call of change.calls) for (const { value } of amountsIn(call.params)) numbersOf(value, state.figures.known);
     } else if (change.op === "answered") numbersOf(change.values, state.figures.known);
-    else if (change.op === "verified") state.writes.push(change.write);
+    else if (change.op === "verified") {
+      state.writes.push(change.write);
+      if (change.write.status === "MISMATCH" || change.write.status === "UNVERIFIABLE") state.open.push(change.write);
+    } else if (change.op === "accepted") state.open = [];
     else if (process === null) continue;
     else if (change.op === "verdict") judged(process, change.verdict);
     else if (change.op === "entered") {
@@ -100,7 +106,11 @@ export function fold(state: RunState, step: Step, primitive: Primitive | undefin
   if (primitive !== undefined && step.effect === "external") {
     // As `allowed` saw it, defaults and all: the raw call may be another text, and its yes would never be spent.
     const raw = JSON.parse(step.params) as Record<string, Json>;
-    spend(state, callOf(primitive, primitive.params.safeParse(raw).data ?? raw));
+    // Who said yes to a call that nothing can look up has said so to what nobody can verify.
+    if (spend(state, callOf(primitive, primitive.params.safeParse(raw).data ?? raw)))
+      state.open = state.open.filter(
+        (one) => one.read !== null || !step.changes.some((change) => "write" in change && change.write === one),
+      );
   }
 }
 
@@ -181,9 +191,10 @@ function wrongState(act: Act, process: ProcessState): ClearedError {
   );
 }
 
-function spend(state: RunState, call: Call): void {
+function spend(state: RunState, call: Call): boolean {
   const index = state.approved.indexOf(canonical(call));
   if (index >= 0) state.approved.splice(index, 1);
+  return index >= 0;
 }
 
 function canonical(call: Call): string {

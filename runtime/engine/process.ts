@@ -5,7 +5,7 @@
 import { approvalBrief } from "../answers/documents.ts";
 import { asksForList, rankedAnswer } from "../answers/ranked.ts";
 import { missingFields } from "../answers/required.ts";
-import { runMetadata } from "../answers/mutations.ts";
+import { runMetadata, standing } from "../answers/mutations.ts";
 import { ClearedError } from "../errors.ts";
 import type { Call, CardDraft, Json, Outcome, RunRecord } from "../ports.ts";
 import { End, type Gate, type StepContext } from "../primitive.ts";
@@ -131,6 +131,31 @@ export async function resolveEscalation(ctx: StepContext, process: ProcessState,
 }
 
 /**
+ * Nothing follows a write that is not what was asked for before a person has looked at it; `all`: nor one that could not be looked up, which
+ * is asked before somebody is told and at the end. @throws Suspend, End when they stop it there
+ */
+export async function settleWrites(ctx: StepContext, { process, open, writes }: RunState, all: boolean): Promise<void> {
+  const asked = process === null ? [] : open.filter((one) => all || one.status === "MISMATCH");
+  const [first] = asked;
+  if (first === undefined) return;
+  const { stands, not_verified } = standing(writes);
+  const what = first.status === "MISMATCH" ? "says it wrote, its record says otherwise" : "wrote, and nobody could look up what";
+  const question = `Look at each record outside and mend what is wrong there. Approve to go on as it stands; reject to end ${ctx.run.agent} here: what stands is not taken back.`;
+  const body = { question, not_verified, stands, writes: asked.map(({ tool, params, diff, answer }) => ({ tool, params, diff, answer })) };
+  const card = {
+    kind: "escalation",
+    title: `${first.status}: ${first.tool} ${what}`,
+    body,
+    calls: [],
+    level: null,
+    expires: null,
+  } as const;
+  const { decision, by, reason } = await ctx.gate({ reason: "escalation", card: { ...card, calls: [] } });
+  if (decision === "rejected") throw new End("rejected", `${by} stopped it: ${reason ?? not_verified.join("; ")}`);
+  ctx.changed({ op: "accepted", by });
+}
+
+/**
  * How a script that came to its end has ended, and its result in the form its header promises.
  * @throws OUTPUT_INCOMPLETE, FSM_GATE when the policy asked for a person and the script ended without one
  */
@@ -147,6 +172,7 @@ export function answerOf(result: Json, state: RunState, run: RunRecord, header: 
   const task = (run.input as { task?: Json } | null)?.task;
   const list = header.answer === "ranked_list" || (typeof task === "string" && asksForList(task)) ? rankedAnswer(result) : null;
   if (list !== null) return { outcome: "completed", result: list };
+  const { not_verified } = standing(state.writes);
   const missing = missingFields(header.process ?? null, header.output, result);
   if (missing.length > 0)
     throw new ClearedError(
@@ -156,16 +182,22 @@ export function answerOf(result: Json, state: RunState, run: RunRecord, header: 
         data: { missing },
       },
     );
-  return { outcome: "completed", result };
+  const told = not_verified.length > 0 && typeof result === "object" && result !== null && !Array.isArray(result);
+  return { outcome: "completed", result: told ? { ...result, not_verified } : result };
+}
+
+/** The result of a run that was ended before its script: why, and what it has left outside. */
+export function leftBy({ outcome, why }: End, { writes }: RunState): Json {
+  return { outcome, reason: why, ...(writes.length === 0 ? {} : standing(writes)) };
 }
 
 /**
  * What is told beside the result; nothing for a run that has neither states nor answers of people nor writes outside. `end`: what ended
  * it before its script did.
  */
-export function metaOf(state: RunState, run: RunRecord, header: Header, now: number, end: End | null = null): { meta?: Json } {
+export function metaOf(state: RunState, run: RunRecord, header: Header, now: number, end: End | "failed" | null): { meta?: Json } {
   const { process, writes, approvals } = state;
-  const rejected = end?.outcome === "rejected" ? end.why : state.rejected;
+  const rejected = end instanceof End && end.outcome === "rejected" ? end.why : state.rejected;
   if (process === null && writes.length === 0 && approvals.length === 0 && rejected === null) return {};
   const meta = runMetadata({
     process: header.process ?? run.agent,
@@ -174,6 +206,7 @@ export function metaOf(state: RunState, run: RunRecord, header: Header, now: num
     duration_ms: Math.max(0, now - run.createdAt),
     approvals,
     rejected,
+    completed: end === null,
   });
   const course = process === null ? {} : { states: [...process.before, process.current] };
   return { meta: { ...(meta as unknown as Record<string, Json>), ...course } };
