@@ -587,7 +587,7 @@ export type Change =
   /** A form was filled in. */
   | { op: "answered"; by: string; values: Json }
   /** The run's state machine moved. `machine` is the hash of the state list it moved in. */
-  | { op: "entered"; state: State; machine: string }
+  | { op: "entered"; state: State; machine: string; why?: string }
   | { op: "verdict"; verdict: Verdict }
   /** A write outside was read back. */
   | { op: "verified"; write: VerifiedWrite }

@@ -106,15 +106,18 @@ export interface ProcessState {
   answered: "approved" | "rejected" | null;
   /** Who said no there, and why, in words. */
   refusal: string | null;
+  /** What the script said when it entered ESCALATE. */
+  why: string | null;
   /** A person has resolved the escalation the verdict asked for. */
   escalated: boolean;
 }
 
 export function startOf(machine: Machine): ProcessState {
-  return { machine, current: "DECOMPOSE", before: [], verdict: null, gates: 0, answered: null, refusal: null, escalated: false };
+  return { machine, current: "DECOMPOSE", before: [], verdict: null, gates: 0, answered: null, refusal: null, why: null, escalated: false };
 }
 
-export function entered(process: ProcessState, state: State): void {
+export function entered(process: ProcessState, state: State, why: string | null = null): void {
+  if (why !== null) process.why = why;
   process.before.push(process.current);
   if (process.current === "ESCALATE" && state === "APPROVAL_GATE") process.escalated = true;
   process.current = state;

@@ -6,7 +6,7 @@ import { ClearedError } from "../errors.ts";
 import type { Access, Call, Change, Effect, Json, Step, VerifiedWrite } from "../ports.ts";
 import { type Primitive, type StepContext, parseParams } from "../primitive.ts";
 import { type Machine, type ProcessState, entered, gateDemanded, judged, startOf, statesFor } from "../states.ts";
-import { amountsIn, numbersOf, untraced } from "../tools/trace.ts";
+import { amountsIn, countNumbers, isAmountKey, numbersOf, unjudged, untraced } from "../tools/trace.ts";
 import { canonicalJson } from "./canonical.ts";
 
 /** What a run has earned and spent so far; rebuilt from the history, so it survives a kill. */
@@ -25,6 +25,8 @@ export interface RunState {
   /** Figures an amount may come from: what was computed, what was read in ASSESS. Read out of the steps when they are first asked for. */
   figures: { known: Set<string>; unread: Step[] };
   writes: VerifiedWrite[];
+  /** What policies were asked about in this run: each figure with how often, and the facts in words. */
+  judged: { figures: Map<string, number>; facts: string[] };
   /** Those of them that are not what was asked for, or that nobody could look up, and that no person has let pass yet. */
   open: VerifiedWrite[];
 }
@@ -40,7 +42,8 @@ export interface Act {
 export function newRunState(uses: readonly string[], machine: Machine | null, readOnly: boolean): RunState {
   const process = machine === null ? null : startOf(machine);
   const figures = { known: new Set<string>(), unread: [] };
-  return { uses, process, readOnly, approved: [], rejected: null, approvals: [], figures, writes: [], open: [] };
+  const judged = { figures: new Map<string, number>(), facts: [] };
+  return { uses, process, readOnly, approved: [], rejected: null, approvals: [], figures, judged, writes: [], open: [] };
 }
 
 /**
@@ -93,14 +96,20 @@ export function fold(state: RunState, step: Step, primitive: Primitive | undefin
       if (change.write.status === "MISMATCH" || change.write.status === "UNVERIFIABLE") state.open.push(change.write);
     } else if (change.op === "accepted") state.open = [];
     else if (process === null) continue;
-    else if (change.op === "verdict") judged(process, change.verdict);
-    else if (change.op === "entered") {
+    else if (change.op === "verdict") {
+      judged(process, change.verdict);
+      const { facts = {} } = JSON.parse(step.params) as { facts?: Record<string, Json> };
+      countNumbers(facts, state.judged.figures);
+      state.judged.facts.push(
+        ...Object.entries(facts).flatMap(([name, value]) => (isAmountKey(name) === true ? [`${name} ${String(value)}`] : [])),
+      );
+    } else if (change.op === "entered") {
       if (change.machine !== process.machine.hash)
         throw new ClearedError(
           "FSM_MACHINE",
           `Step ${step.seq} moved in another machine than the script's states: make. Migrate the run to code with the same states.`,
         );
-      entered(process, change.state);
+      entered(process, change.state, change.why);
     }
   }
   if (primitive !== undefined && step.effect === "external") {
@@ -149,7 +158,7 @@ export function allowed(primitive: Primitive, act: Act, state: RunState): "yes" 
   // In a copy of a run, whose gate was answered for another: what it writes needs a yes of its own.
   if (act.access === "write" && process !== null && gateDemanded(process) && process.answered !== "approved") return "ask";
   if (act.effect !== "external" || state.approved.includes(canonical(act.call))) return "yes";
-  if (process !== null) return gateDemanded(process) ? "ask" : "yes";
+  if (process !== null) return gateDemanded(process) || notJudged([act.call], state) !== null ? "ask" : "yes";
   return new ClearedError(
     "APPROVAL_REQUIRED",
     `${primitive.name} acts outside, and no decided approval covers exactly this call. Ask first: approval_wait({ title, calls: [{ tool: "${act.call.tool}", params }] }), then call it with the same parameters, once.`,
@@ -172,6 +181,17 @@ export function strangerIn(calls: readonly Call[], state: RunState): ClearedErro
     );
   }
   return null;
+}
+
+/** What of the calls' amounts no policy has judged in this run, beside what it has, in words; null when all is judged. */
+export function notJudged(calls: readonly Call[], { judged, writes }: RunState): string | null {
+  const wrong = calls.flatMap(({ tool, params }, i) => {
+    const before = [...writes, ...calls.slice(0, i)].filter((one) => one.tool === tool).map((one) => one.params);
+    return unjudged(params, before, judged.figures).map(({ path, value }) => `${tool} ${path} ${value}`);
+  });
+  if (wrong.length === 0) return null;
+  const known = [...new Set(judged.facts)].slice(0, 8).join(", ") || "no amount";
+  return `The policy judged ${known}; it has not judged ${wrong.slice(0, 8).join(", ")}.`;
 }
 
 /** The commit's trailer that names who approved. */

@@ -12,7 +12,7 @@ import { End, type Gate, type StepContext } from "../primitive.ts";
 import type { Header } from "../sandbox/header.ts";
 import type { ProcessState } from "../states.ts";
 import { amountsOf } from "../tools/trace.ts";
-import { type RunState, strangerIn } from "./access.ts";
+import { type RunState, notJudged, strangerIn } from "./access.ts";
 import type { Demands } from "./approval.ts";
 
 /**
@@ -28,6 +28,8 @@ export function demandsOf(
   now: number,
 ): Partial<Demands> {
   if (card.kind === "in_doubt" || card.kind === "form") return {};
+  // A no ends the process: what was refused is not asked for once more.
+  if (state.process !== null && state.rejected !== null && card.calls.length > 0) throw new End("rejected", state.rejected);
   const stranger = state.process === null ? null : strangerIn(card.calls, state);
   if (stranger !== null) throw stranger;
   const verdict = state.process?.verdict ?? null;
@@ -46,6 +48,7 @@ export function demandsOf(
             level: asked.level,
             risk: header.risk,
             amounts: amountsOf(card.calls),
+            not_judged: verdict === null ? null : notJudged(card.calls, state),
             by: "",
             at: now,
           }) as unknown as Json,
@@ -87,23 +90,32 @@ function stateLine({ current, machine }: ProcessState): { state?: string } {
  * True when a profile of trust.yaml may answer this gate for a person: not where the policy escalates, blocks, could not be decided or asks
  * for two people or for another than the requester, nor where a caller gave the run rules or tools of its own.
  */
-export function mayStandIn(card: Gate["card"], { process }: RunState, run: RunRecord): boolean {
-  const verdict = process?.verdict ?? null;
+export function mayStandIn(card: Gate["card"], state: RunState, run: RunRecord): boolean {
+  const verdict = state.process?.verdict ?? null;
   const plain =
     verdict === null ||
     (!verdict.blocked &&
       !verdict.escalation_required &&
       verdict.approvals < 2 &&
       !verdict.distinct_from_requester &&
-      verdict.indeterminate.length === 0);
+      verdict.indeterminate.length === 0 &&
+      notJudged(card.calls, state) === null);
   return card.kind === "approval" && plain && run.given?.policy === undefined && run.given?.tools === undefined;
 }
 
 /** A call that no gate has covered asks for itself. @throws Suspend, End when a person says no, APPROVAL_REQUIRED */
-export async function askFor(call: Call, ctx: StepContext): Promise<void> {
+export async function askFor(call: Call, ctx: StepContext, state: RunState): Promise<void> {
+  const not_judged = state.process?.verdict?.passed === true ? notJudged([call], state) : null;
   const decision = await ctx.gate({
     reason: "approval",
-    card: { kind: "approval", title: `Allow ${call.tool}?`, body: null, calls: [call], level: null, expires: null },
+    card: {
+      kind: "approval",
+      title: `Allow ${call.tool}?`,
+      body: not_judged === null ? null : { not_judged },
+      calls: [call],
+      level: null,
+      expires: null,
+    },
   });
   if (decision.decision === "rejected")
     throw new End("rejected", `${decision.by} said no to ${call.tool}${decision.reason === undefined ? "" : `: ${decision.reason}`}`);
@@ -120,7 +132,7 @@ export async function resolveEscalation(ctx: StepContext, process: ProcessState,
     reason: "escalation",
     card: {
       kind: "escalation",
-      title: why ?? process.verdict?.summary ?? `${ctx.run.agent} needs a person`,
+      title: why ?? process.why ?? process.verdict?.summary ?? `${ctx.run.agent} needs a person`,
       body: { verdict: process.verdict as unknown as Json },
       calls: [],
       level: null,

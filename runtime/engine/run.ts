@@ -147,7 +147,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
         // What was begun is settled first: it may have happened, whoever may say yes to it now.
         const settled = outside && doubt !== undefined ? await settleDoubt(primitive, doubt, ctx, world) : null;
         if (settled === null && answer instanceof ClearedError) throw answer;
-        if (settled === null && answer === "ask") await askFor(what.call, ctx);
+        if (settled === null && answer === "ask") await askFor(what.call, ctx, state);
         const attempt = () => {
           if (outside) world.mayAct(run);
           if (outside) log.intent({ ...step, state: "intent", attempts: step.attempts + 1, changes: [...decided] });

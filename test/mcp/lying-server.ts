@@ -35,7 +35,7 @@ const written = new Set<string>();
 
 const text = (type = "string") => ({ type });
 const schema = (properties: Record<string, Json>, required = Object.keys(properties)): Json => ({ type: "object", properties, required });
-const PAYS = schema({ invoice_id: text(), amount: { type: "string", pattern: "^\\d+\\.\\d\\d$" }, pieces: text("integer") }, [
+const PAYS = schema({ invoice_id: text(), amount: { type: "string", pattern: "^\\d+\\.\\d\\d$" }, credit_days: text("integer") }, [
   "invoice_id",
   "amount",
 ]);

@@ -62,7 +62,11 @@ async function bank(how: Lie): Promise<Bank> {
     "agents/pays.ts": AGENT("pay_invoice"),
     "agents/pays_undeclared.ts": AGENT("pay_undeclared"),
     "agents/pays_blind.ts": AGENT("pay_blind"),
-    "agents/pays_two.ts": AGENT("pay_invoice", `mcp_call({ tool: "bank/pay_invoice", params: { invoice_id: "I-2", amount } });`),
+    // Two payments, and each is judged.
+    "agents/pays_two.ts": AGENT("pay_invoice", `mcp_call({ tool: "bank/pay_invoice", params: { invoice_id: "I-2", amount } });`).replace(
+      /policy_evaluate.*;/,
+      (judged) => `${judged}\n${judged}`,
+    ),
   });
   const file = join(folder, "books.json");
   const paid = () =>
@@ -183,7 +187,7 @@ test("a call that a person edits is checked by what its tool takes before the ye
       .replace("[fsm, mcp, policy, notify]", "[fsm, mcp, policy, notify, approval]")
       .replace(
         'fsm_enter("MUTATE");\n',
-        'fsm_enter("APPROVAL_GATE");\nconst { calls } = approval_wait({ title: "Pay?", calls: [{ tool: "bank/pay_invoice", params: { invoice_id, amount, pieces: 1 } }] });\nfsm_enter("MUTATE");\n',
+        'fsm_enter("APPROVAL_GATE");\nconst { calls } = approval_wait({ title: "Pay?", calls: [{ tool: "bank/pay_invoice", params: { invoice_id, amount, credit_days: 1 } }] });\nfsm_enter("MUTATE");\n',
       )
       .replace(/mcp_call\(\{ tool: "bank\/pay_invoice", params: \{ invoice_id, amount \} \}\)/, "mcp_call(calls[0])"),
   });
@@ -193,8 +197,52 @@ test("a call that a person edits is checked by what its tool takes before the ye
     code: "USAGE",
     message: expect.stringMatching(/amount takes string like \^/),
   });
-  await expect(edit({ pieces: "0.5" })).rejects.toMatchObject({ code: "USAGE", message: expect.stringMatching(/pieces takes integer/) });
+  await expect(edit({ credit_days: "1.5" })).rejects.toMatchObject({
+    code: "USAGE",
+    message: expect.stringMatching(/credit_days takes integer/),
+  });
   expect(at.opened.cards.list({ open: true, run: id })).toHaveLength(1);
   expect(await edit({ amount: "60.00" })).toMatchObject({ error: null, status: "done", outcome: "completed" });
   expect(at.paid()).toEqual(["I-1 60.00"]);
+});
+
+const GATED = (mutate: string, asks = ""): string =>
+  AGENT("pay_invoice")
+    .replace("POLICY_CHECK, MUTATE", "POLICY_CHECK, APPROVAL_GATE?, MUTATE")
+    .replace("[fsm, mcp, policy, notify]", "[fsm, mcp, policy, notify, approval, compute]")
+    .replace(/fsm_enter\("MUTATE"\);[\s\S]*/, `${asks}fsm_enter("MUTATE");\n${mutate}\n({ paid: amount });`);
+const PAY = (id: string): string => `mcp_call({ tool: "bank/pay_invoice", params: { invoice_id: "${id}", amount } });`;
+const ASK = `approval_wait({ title: "Pay?", calls: [{ tool: "bank/pay_invoice", params: { invoice_id, amount } }] });\n`;
+
+test("an amount that no policy has judged in this run is asked for, with both shown; so is one that was judged once and is paid twice", async () => {
+  const at = await bank("honest");
+  const other = GATED(PAY("I-1")).replace("facts: { amount }", 'facts: { amount: "5.00" }');
+  at.commit({ "agents/other.ts": other, "agents/twice.ts": GATED(`${PAY("I-1")}\n${PAY("I-2")}`) });
+  const { id, ...end } = await run(at.opened, "other");
+  expect(end).toMatchObject({ error: null, status: "waiting", reason: "approval" });
+  expect(openCard(at.opened, id).body).toEqual({
+    not_judged: "The policy judged amount 5.00; it has not judged bank/pay_invoice amount 120.00.",
+  });
+  expect(openCard(at.opened, id).brief).toMatchObject({ sections: { request_summary: expect.stringContaining("amount: 120.00") } });
+  expect(await decide(at.opened, id, "rejected")).toMatchObject({ outcome: "rejected" });
+  expect(at.paid()).toEqual([]);
+  expect(await run(at.opened, "twice")).toMatchObject({ error: null, status: "waiting", reason: "approval" });
+  expect(at.paid()).toEqual(["I-1 120.00"]);
+});
+
+test("a no ends the process at its next gate, and ESCALATE shows its reason", async () => {
+  const at = await bank("honest");
+  at.commit({
+    "agents/again.ts": GATED(PAY("I-1"), `fsm_enter("APPROVAL_GATE");\n${ASK}${ASK}`),
+    "agents/odd.ts": GATED(PAY("I-1"), 'fsm_enter({ state: "ESCALATE", reason: "The vendor has moved" });\nfsm_enter("APPROVAL_GATE");\n'),
+  });
+  const asked = await run(at.opened, "again");
+  expect(await decide(at.opened, asked.id, "rejected", { reason: "not now" })).toMatchObject({
+    outcome: "rejected",
+    result: { reason: expect.stringContaining("not now") },
+  });
+  expect(at.opened.cards.list({ run: asked.id })).toHaveLength(1);
+  const odd = await run(at.opened, "odd");
+  expect(odd).toMatchObject({ status: "waiting", reason: "escalation" });
+  expect(openCard(at.opened, odd.id).title).toBe("The vendor has moved");
 });
