@@ -39,7 +39,7 @@ const NOT_READ = { read: null, expected: {}, before: null, after: null, diff: {}
 type Asked = { tool: string; params: Record<string, Json> };
 
 /** Make the call and keep what its read-back showed. Secrets and numbers of people are hidden before script and history see them. @throws TOOL_* */
-async function called({ tool, params }: Asked, ctx: StepContext): Promise<Json> {
+async function called({ tool, params }: Asked, ctx: StepContext, alone = false): Promise<Json> {
   const { result, write, notes } = await ctx.ports.tools.call(
     { tool, params },
     {
@@ -59,41 +59,23 @@ async function called({ tool, params }: Asked, ctx: StepContext): Promise<Json> 
       body: { params, diff: write.diff },
       entry: null,
     });
-  if (write?.status === "WRITE_FAILED") throw failed(write, failureIn(result) ?? write.answer, ctx);
+  if (write?.status === "WRITE_FAILED") throw failed(write, failureIn(result) ?? write.answer, ctx, alone);
   return redactJson(result);
 }
 
-/** A write that was answered with a failure. Where its record has changed all the same, a person looks before anything is sent again. */
-function failed({ tool, params, diff }: VerifiedWrite, says: string, ctx: StepContext): ClearedError {
+/**
+ * A write that failed. A person is told where its record has changed all the same, before anything is sent again, and where it ends its
+ * process in the middle (`alone`), with what was written before it.
+ */
+function failed({ tool, params, diff }: VerifiedWrite, says: string, ctx: StepContext, alone: boolean): ClearedError {
   const changed = Object.keys(diff).length > 0;
-  if (changed)
-    ctx.ports.review({
-      title: `${tool} says it failed, but its record has changed`,
-      body: { params, answer: says, diff, stands: standing(ctx.writes ?? []).stands },
-      entry: null,
-    });
+  const ends = alone && ctx.process !== null;
+  const { stands } = standing(ctx.writes ?? []);
+  const title = changed ? `${tool} says it failed, but its record has changed` : `${ctx.run.agent} stopped: ${tool} failed`;
+  if (changed || ends) ctx.ports.review({ title, body: { params, answer: says, diff, stands }, entry: null });
+  const left = stands.length === 0 ? ". Nothing was written before it" : `. Written before it, and standing: ${stands.join("; ")}`;
   const message = changed ? `${says}. Its record has changed all the same: look at it before this is sent again` : says;
-  const error = new ClearedError("TOOL_FAILED", `${tool}: ${message}`, { data: { tool, changed } });
-  failures.add(error);
-  return error;
-}
-
-/** Failures of writes. A read fails with whatever data its server makes up. */
-const failures = new WeakSet<object>();
-
-/** A write that failed ends its process in the middle: a person is told what stands. */
-async function stopped(asked: Asked, ctx: StepContext): Promise<Json> {
-  try {
-    return await called(asked, ctx);
-  } catch (error) {
-    if (!(error instanceof ClearedError) || !failures.has(error) || ctx.process === null) throw error;
-    const { stands } = standing(ctx.writes ?? []);
-    const { message, code, data } = error;
-    const title = `${ctx.run.agent} stopped: ${asked.tool} failed`;
-    const left = stands.length === 0 ? "Nothing was written before it." : `Written before it, and standing: ${stands.join("; ")}.`;
-    if (!isChanged(data)) ctx.ports.review({ title, body: { params: asked.params, answer: message, stands }, entry: null });
-    throw new ClearedError(code, `${message}. ${left}`, { data: { ...data, stands } });
-  }
+  return new ClearedError("TOOL_FAILED", `${tool}: ${message}${ends ? left : ""}`, { data: { tool, changed } });
 }
 
 export const mcp_call = definePrimitive({
@@ -110,7 +92,7 @@ export const mcp_call = definePrimitive({
     return found.class === "mutate" ? { effect: "external", access: "external" } : { effect: "read", access: "read" };
   },
   call: ({ tool, params }) => ({ tool, params }),
-  run: stopped,
+  run: (p, ctx) => called(p, ctx, true),
   dryRun: async (p, ctx) => {
     // Live it is the answer of a write that a person says has happened: its server may be gone, and is not called again.
     if (ctx.run.mode === "live") {

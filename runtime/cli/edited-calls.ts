@@ -5,7 +5,7 @@
 import { changesIn, keyOf } from "../engine/edits.ts";
 import { ClearedError } from "../errors.ts";
 import { schemaFault } from "../mcp/schema.ts";
-import type { Call, Json, RunRecord } from "../ports.ts";
+import type { Call, RunRecord } from "../ports.ts";
 import { parseParams } from "../primitive.ts";
 import { isObject, propertiesOf } from "../tools/shape.ts";
 import type { Host } from "./host.ts";
@@ -25,24 +25,9 @@ export async function assertFits(host: Host, run: RunRecord, before: readonly Ca
     // As the validator names it: data/amount must match pattern ...
     const named = /\bdata\/([^\s/]+)/.exec(fault)?.[1] ?? changed.map(({ path }) => keyOf(path))[0] ?? "";
     const known = propertiesOf(schema);
-    const takes = Object.hasOwn(known, named)
-      ? `${named} takes ${kindOf(known[named] ?? null)}`
-      : `it takes ${Object.keys(known).join(", ")}`;
+    const one = known[named];
+    const kind = Object.entries(isObject(one) ? one : {}).map(([word, value]) => `${word} ${String(value)}`);
+    const takes = kind.length > 0 ? `${named} takes ${kind.join(", ").slice(0, 300)}` : `it takes ${Object.keys(known).join(", ")}`;
     throw new ClearedError("USAGE", `${call.tool}: ${fault.replaceAll("data/", "")}; ${takes}. Nothing was decided; decide again.`);
   }
-}
-
-/** What a parameter takes, by its schema, in words. */
-function kindOf(schema: Json): string {
-  if (!isObject(schema)) return "any value";
-  const { type, enum: options, pattern, minimum, maximum, description } = schema;
-  const words = [
-    typeof type === "string" ? type : null,
-    Array.isArray(options) ? `one of ${options.join(", ")}` : null,
-    typeof pattern === "string" ? `like ${pattern}` : null,
-    minimum === undefined ? null : `from ${String(minimum)}`,
-    maximum === undefined ? null : `up to ${String(maximum)}`,
-    typeof description === "string" ? `(${description})` : null,
-  ].filter((word) => word !== null);
-  return words.length === 0 ? "any value" : words.join(" ").slice(0, 300);
 }

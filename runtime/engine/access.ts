@@ -6,7 +6,7 @@ import { ClearedError } from "../errors.ts";
 import type { Access, Call, Change, Effect, Json, Step, VerifiedWrite } from "../ports.ts";
 import { type Primitive, type StepContext, parseParams } from "../primitive.ts";
 import { type Machine, type ProcessState, entered, gateDemanded, judged, startOf, statesFor } from "../states.ts";
-import { amountsIn, countNumbers, isAmountKey, numbersOf, unjudged, untraced } from "../tools/trace.ts";
+import { amountsIn, isAmountKey, numbersOf, unjudged, untraced } from "../tools/trace.ts";
 import { canonicalJson } from "./canonical.ts";
 
 /** What a run has earned and spent so far; rebuilt from the history, so it survives a kill. */
@@ -23,7 +23,7 @@ export interface RunState {
   rejected: string | null;
   approvals: { by: string; at: number; self?: boolean }[];
   /** Figures an amount may come from: what was computed, what was read in ASSESS. Read out of the steps when they are first asked for. */
-  figures: { known: Set<string>; unread: Step[] };
+  figures: { known: Map<string, number>; unread: Step[] };
   writes: VerifiedWrite[];
   /** What policies were asked about in this run: each figure with how often, and the facts in words. */
   judged: { figures: Map<string, number>; facts: string[] };
@@ -41,7 +41,7 @@ export interface Act {
 
 export function newRunState(uses: readonly string[], machine: Machine | null, readOnly: boolean): RunState {
   const process = machine === null ? null : startOf(machine);
-  const figures = { known: new Set<string>(), unread: [] };
+  const figures = { known: new Map<string, number>(), unread: [] };
   const judged = { figures: new Map<string, number>(), facts: [] };
   return { uses, process, readOnly, approved: [], rejected: null, approvals: [], figures, judged, writes: [], open: [] };
 }
@@ -99,7 +99,7 @@ export function fold(state: RunState, step: Step, primitive: Primitive | undefin
     else if (change.op === "verdict") {
       judged(process, change.verdict);
       const { facts = {} } = JSON.parse(step.params) as { facts?: Record<string, Json> };
-      countNumbers(facts, state.judged.figures);
+      numbersOf(facts, state.judged.figures);
       state.judged.facts.push(
         ...Object.entries(facts).flatMap(([name, value]) => (isAmountKey(name) === true ? [`${name} ${String(value)}`] : [])),
       );

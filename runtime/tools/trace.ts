@@ -102,21 +102,13 @@ export function amountsOf(calls: readonly Call[]): Record<string, string> {
   );
 }
 
-/** Adds the decimals of an answer to a set of sources, without their signs. */
-export function numbersOf(result: Json, into: Set<string> = new Set()): Set<string> {
-  scalars(result, ({ value }) => {
-    const decimal = decimalOf(value);
-    if (decimal !== null) into.add(decimal);
-  });
-  return into;
-}
-
 /** Counts the decimals of an answer, without their signs. */
-export function countNumbers(result: Json, into: Map<string, number>): void {
+export function numbersOf(result: Json, into: Map<string, number> = new Map()): Map<string, number> {
   scalars(result, ({ value }) => {
     const decimal = decimalOf(value);
     if (decimal !== null) into.set(decimal, (into.get(decimal) ?? 0) + 1);
   });
+  return into;
 }
 
 /**
@@ -134,5 +126,5 @@ export function unjudged(params: Json, before: readonly Json[], facts: ReadonlyM
 }
 
 /** The amounts of a call that no source has. */
-export const untraced = (params: Json, sources: ReadonlySet<string>): Amount[] =>
+export const untraced = (params: Json, sources: ReadonlyMap<string, number>): Amount[] =>
   amountsIn(params).filter(({ value }) => !sources.has(decimalOf(value) ?? ""));

@@ -48,34 +48,24 @@ export interface VerifySpec {
 }
 
 /** The pairs of the seed (14), used where the server offers the reading tool. */
-const PAIRS: Record<string, string> = {
-  modify_order_items: "get_order",
-  update_order_items: "get_order",
-  cancel_order: "get_order",
-  create_order: "get_order",
-  approve_invoice: "get_invoice",
-  reject_invoice: "get_invoice",
-  process_payment_adjustment: "get_payment_adjustment",
-  process_refund: "get_refund",
-  apply_credit: "get_credit",
-  void_invoice: "get_invoice",
-  close_ticket: "get_ticket",
-  resolve_ticket: "get_ticket",
-  assign_ticket: "get_ticket",
-  update_invoice: "get_invoice",
-};
+const PAIRS: Record<string, string> = Object.fromEntries(
+  `get_order modify_order_items update_order_items cancel_order create_order; get_invoice approve_invoice reject_invoice void_invoice
+  update_invoice; get_ticket close_ticket resolve_ticket assign_ticket; get_payment_adjustment process_payment_adjustment; get_refund
+  process_refund; get_credit apply_credit`
+    .split("; ")
+    .flatMap((row) => {
+      const [read = "", ...writes] = row.split(/\s+/);
+      return writes.map((write) => [write, read]);
+    }),
+);
 
-const STATES: Record<string, readonly string[]> = {
-  approve: ["approved"],
-  archive: ["archived"],
-  cancel: ["cancelled", "canceled"],
-  close: ["closed"],
-  reject: ["rejected"],
-  resolve: ["resolved"],
-  suspend: ["suspended"],
-  terminate: ["terminated"],
-  void: ["void", "voided"],
-};
+/** How the status begins that a verb leads to; British and American. */
+const STATES: Record<string, readonly string[]> = Object.fromEntries(
+  "approve approved, archive archived, cancel cancelled canceled, close closed, reject rejected, resolve resolved, suspend suspended, terminate terminated, void void voided"
+    .split(", ")
+    .map((row) => row.split(" "))
+    .map(([verb = "", ...states]) => [verb, states]),
+);
 
 const REMOVES = new Set(["delete", "remove"]);
 

@@ -195,11 +195,11 @@ test("a call that a person edits is checked by what its tool takes before the ye
   const edit = (sets: Record<string, string>) => decide(at.opened, id, "edited", { calls: editCalls(openCard(at.opened, id).calls, sets) });
   await expect(edit({ amount: "60" })).rejects.toMatchObject({
     code: "USAGE",
-    message: expect.stringMatching(/amount takes string like \^/),
+    message: expect.stringMatching(/amount takes type string, pattern \^/),
   });
   await expect(edit({ credit_days: "1.5" })).rejects.toMatchObject({
     code: "USAGE",
-    message: expect.stringMatching(/credit_days takes integer/),
+    message: expect.stringMatching(/credit_days takes type integer/),
   });
   expect(at.opened.cards.list({ open: true, run: id })).toHaveLength(1);
   expect(await edit({ amount: "60.00" })).toMatchObject({ error: null, status: "done", outcome: "completed" });
