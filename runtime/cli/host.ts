@@ -118,7 +118,7 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
   if (options.mode === "owner") assertConfirmed(local);
   else sayUnconfirmed(local);
   const brought = Object.values(trust.mcp).some(({ command }) => command !== undefined) || trust.plugins.length > 0;
-  await assertUntracked(dir, [STATE, ...(brought ? ["node_modules/"] : [])]);
+  await assertUntracked(dir, brought);
   makeOwnFolder(join(dir, STATE).slice(0, -1));
   const database = new Database(options.mode === "memory" ? ":memory:" : join(dir, STORE));
   let lease: Lease | null = null;
@@ -142,7 +142,14 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
     const archive = createArchive(dir, () => local.config.branch);
     const packing: Packing = { database, archive, guard: () => lease?.check() };
     const engine = createEngine(database, clock, onError, archive);
-    const tools = createToolPool({ trust, dir });
+    const assertTrust = (code: boolean): void => {
+      const same = () => trustTextOf(dir) === local.trustText && (!code || readLocal(dir).unconfirmed === local.unconfirmed);
+      if ((!code && options.onTrustChanged === undefined) || same()) return;
+      const error = notConfirmed("changed");
+      options.onTrustChanged?.(error);
+      throw error;
+    };
+    const tools = createToolPool({ trust, dir, mayStart: () => assertTrust(true) });
     opened.push(() => tools.close());
     const host = assemble({
       dir,
@@ -159,12 +166,7 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
       packing,
       lease,
       tools,
-      assertTrust: () => {
-        if (options.onTrustChanged === undefined || trustTextOf(dir) === local.trustText) return;
-        const error = notConfirmed("changed");
-        options.onTrustChanged(error);
-        throw error;
-      },
+      assertTrust: () => assertTrust(false),
     });
     const pins = createPins(database, git);
     if (options.mode === "owner") {

@@ -12,7 +12,7 @@ import { type Trust, configKeys, configValue, limitsFor } from "../../workspace/
 import { createGit } from "../../workspace/git.ts";
 import { assertUntracked } from "../../workspace/git-staged.ts";
 import { createImportFolder } from "../../workspace/import-folder.ts";
-import { CONFIG, IMPORT, KEY, STATE, TRUST } from "../../workspace/layout.ts";
+import { CONFIG, IMPORT, KEY, TRUST } from "../../workspace/layout.ts";
 import { userState } from "../../workspace/own-folders.ts";
 import { openSecrets } from "../../workspace/secrets.ts";
 import { createAgents } from "../agents-at-head.ts";
@@ -39,7 +39,7 @@ export async function run(at: Invocation): Promise<number> {
   const { output } = at;
   const dir = findWorkspace(at.dir);
   const { config, trust, unconfirmed } = readLocal(dir);
-  await assertUntracked(dir, [STATE]);
+  await assertUntracked(dir);
   const lines: Line[] = [];
   const say: Say = (what, value, from, ok = true) =>
     void lines.push({ what, value: typeof value === "string" ? value : JSON.stringify(value), from, ok });
