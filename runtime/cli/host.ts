@@ -86,8 +86,6 @@ export interface Host {
   /** Statements whose import is complete move to import/processed/. */
   tidy(): Promise<void>;
   folder: ImportFolder;
-  /** Where runs read statements: `folder`, or the one of a dry run. */
-  importsFrom: { folder: ImportFolder };
   /** @throws TRUST_CHANGED once trust.yaml is another than the one this host was opened with */
   assertTrust(): void;
   /** What the runs of this process have done so far, for progress. */
@@ -267,14 +265,13 @@ function assemble(parts: Parts): Omit<Host, "close"> {
   };
 
   const folder = createImportFolder(dir, { settleMs: async () => (await config()).import.settle_seconds * 1000 });
-  const importsFrom = { folder };
   const progress: Progress = { calls: 0, files: 0 };
   const viewAt: Host["viewAt"] = async (run, log, now, place) => {
     const settings = await config(place.base);
     const view = createView({
       dir,
       // Somewhere else nobody writes.
-      folder: place.dir === undefined ? importsFrom.folder : createImportFolder(place.dir, { settleMs: () => 0 }),
+      folder: place.dir === undefined ? folder : createImportFolder(place.dir, { settleMs: () => 0 }),
       ...place,
       config: settings,
       cache,
@@ -362,7 +359,6 @@ function assemble(parts: Parts): Omit<Host, "close"> {
     takeEmitted: (key) => takeEmitted(database, key),
     tidy: async () => tidyImports(folder, git.tree(await git.head())),
     folder,
-    importsFrom,
     progress,
     assertTrust: parts.assertTrust,
   };

@@ -105,3 +105,15 @@ it("the page asks by a button on the run's page, once, and the answer moves the 
     await site.close();
   }
 });
+
+it("a dry run of an import and one that counts, at once, read each their own files", async () => {
+  const one = await workspace();
+  const owner = await host(one);
+  one.write("in/tried.csv", OCTOBER.replaceAll("2026-10", "2026-08"));
+  one.write("in/october.csv", OCTOBER);
+  const start = (file: string, dryRun: boolean) => importFiles(owner, { files: [join(one.dir, "in", file)], dryRun, again: false });
+  const imported = await Promise.all([start("tried.csv", true), start("october.csv", false), start("tried.csv", true)]);
+  for (const { receipts } of imported) expect(receipts).toMatchObject([{ rows: 2, new: 2, refused: [] }]);
+  expect((await month(owner)).map(({ description }) => description)).toContain("GITHUB PRO");
+  expect(await month(owner, "journal/2026/08.journal")).toEqual([]);
+});
