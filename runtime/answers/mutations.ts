@@ -138,9 +138,13 @@ export function runMetadata(run: {
   };
 }
 
-/** `[Process: invoice_reconciliation | Policy: APPROVED by Ann | Writes: 1, verified: 1 | 812 ms]`, under prose only. */
-export function footer(run: RunMetadata): string {
+/**
+ * `[Process: invoice_reconciliation | Policy: APPROVED by Ann | Writes: 1, verified: 1 | 812 ms]`, under prose only. `unread`: acts outside
+ * that nothing reads back, such as those of plugins.
+ */
+export function footer(run: RunMetadata, unread = 0): string {
   const people = [...new Set(run.approvals.map(({ by }) => by))].join(", ");
   const said = run.rejected !== undefined ? `: ${cut(run.rejected, 300)}` : run.policy === "APPROVED" ? ` by ${people}` : "";
-  return `[Process: ${run.process} | Policy: ${run.policy}${said} | Writes: ${run.writes.n}, verified: ${run.writes.verified} | ${run.duration_ms} ms]`;
+  const acts = unread === 0 ? "" : `, acts outside that are not read back: ${unread}`;
+  return `[Process: ${run.process} | Policy: ${run.policy}${said} | Writes: ${run.writes.n}, verified: ${run.writes.verified}${acts} | ${run.duration_ms} ms]`;
 }

@@ -121,7 +121,7 @@ test("a long history is shown in pages", async () => {
 test("a taken port is said with what to do", async () => {
   await expect(listen(createStatusApp(facts, { now: () => NOW }), site.port)).rejects.toMatchObject({
     code: "PORT_BUSY",
-    message: `Port ${site.port} is taken or not allowed (EADDRINUSE). Set web.port in config.yaml to another one.`,
+    message: `Port ${site.port} is in use by another program.`,
   });
 });
 

@@ -6,6 +6,7 @@ import { asked, decideCard, signAs } from "../../runtime/cli/decide.ts";
 import { createFacts } from "../../runtime/cli/facts.ts";
 import type { Host } from "../../runtime/cli/host.ts";
 import { importFiles } from "../../runtime/cli/imports.ts";
+import { revive } from "../../runtime/cli/rows.ts";
 import { listen } from "../../runtime/http.ts";
 import { undo } from "../../runtime/proposals/undo.ts";
 import { createStatusApp } from "../../runtime/web/app.ts";
@@ -116,4 +117,21 @@ it("a dry run of an import and one that counts, at once, read each their own fil
   for (const { receipts } of imported) expect(receipts).toMatchObject([{ rows: 2, new: 2, refused: [] }]);
   expect((await month(owner)).map(({ description }) => description)).toContain("GITHUB PRO");
   expect(await month(owner, "journal/2026/08.journal")).toEqual([]);
+});
+
+it("an entry that was deleted together with its correction comes back corrected", async () => {
+  const { one, owner, github } = await booked();
+  await correct(owner, github, "5070");
+  const before = (await month(owner)).map(({ id, tags }) => [id, tags["corrects"] ?? ""]);
+  const file = "journal/2026/10.journal";
+  const gone = before.filter(([id, corrects]) => id === github || corrects === github).map(([id]) => id);
+  expect(gone).toHaveLength(2);
+  const kept = one
+    .read(file)
+    .split(/\n(?=\d{4}-)/)
+    .filter((text) => !gone.some((id) => text.includes(`(${id})`)));
+  one.commit({ [file]: kept.join("\n") }, "books: by hand");
+  await revive(owner, { names: [github], leave: false, by: "Pat" });
+  expect((await month(owner)).map(({ id, tags }) => [id, tags["corrects"] ?? ""])).toEqual(before);
+  expect((await verifyBooks(owner.git.tree(await owner.git.head()), await owner.config())).findings).toEqual([]);
 });

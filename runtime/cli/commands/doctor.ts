@@ -9,6 +9,7 @@ import { JAIL, TOOLS, wayOfServer } from "../../sandbox/jail.ts";
 import { createSandbox } from "../../sandbox/pool.ts";
 import { tryWalls } from "../../sandbox/spawn.ts";
 import { type Trust, configKeys, configValue, limitsFor } from "../../workspace/config.ts";
+import { lookAtTrust } from "../../workspace/confirmation.ts";
 import { createGit } from "../../workspace/git.ts";
 import { assertUntracked } from "../../workspace/git-staged.ts";
 import { createImportFolder } from "../../workspace/import-folder.ts";
@@ -82,7 +83,7 @@ export async function run(at: Invocation): Promise<number> {
     say("head", `${config.branch} ${(await git.head()).slice(0, 12)}`, "git");
     const blocked = await git.blockedBy();
     say("commits", blocked ?? "may be made", "git", blocked === null);
-    await lookAtAgents(dir, git, trust, say);
+    await lookAtAgents(dir, git, trust, say, unconfirmed !== null && brings(dir));
     // By a single look nobody can say how long a file has stood; what holds it up for longer shows at once.
     for (const { name, why, inMs } of (await createImportFolder(dir, { settleMs: () => 0 }).look()).waiting)
       say("statement", `${name} ${why}`, IMPORT, inMs !== null);
@@ -146,8 +147,14 @@ async function lookAtSecrets(dir: string, trust: Trust, say: Say): Promise<void>
   }
 }
 
+/** Does trust.yaml name plugins or tool servers, confirmed or not. */
+function brings(dir: string): boolean {
+  const { plugins, mcp } = lookAtTrust(dir).trust;
+  return plugins.length + Object.keys(mcp).length > 0;
+}
+
 /** Each agent at HEAD as `cleared exec` would check it; a finding here stops no run, which is only held to the language. */
-async function lookAtAgents(dir: string, git: Git, trust: Trust, say: Say): Promise<void> {
+async function lookAtAgents(dir: string, git: Git, trust: Trust, say: Say, withheld: boolean): Promise<void> {
   const registry = createRegistry(primitives, await loadPlugins(dir, trust.plugins).catch(() => []));
   const sandbox = createSandbox({ slots: 1, jit: trust.sandbox.jit });
   try {
@@ -159,6 +166,11 @@ async function lookAtAgents(dir: string, git: Git, trust: Trust, say: Say): Prom
       }
       try {
         const findings = await findingsOf(tree, file, { sandbox, registry: { whole: async () => registry }, trust });
+        // What it calls may come from a plugin that is not loaded yet.
+        if (withheld && findings.length > 0) {
+          say("agent", `${header.name}: can be checked once trust.yaml is confirmed`, file);
+          continue;
+        }
         say(
           "agent",
           findings.length === 0 ? header.name : findings.map((one) => `${formatAt(one.at)} ${one.code} ${one.message}`).join("; "),
