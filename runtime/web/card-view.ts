@@ -97,7 +97,8 @@ function rulesOf({ kind, title, body }: Card): { title: string; said: { [rule: s
 function aboutRows({ kind, body }: Card): Json | null {
   if (!["row", "same", "gone", "account", "correction"].includes(kind)) return null;
   const { booked, about } = body as { booked?: string[]; about?: { [key: string]: Json } };
-  return { ...(booked === undefined ? {} : { rows: booked }), ...about, ...(kind === "row" ? rowAnswers({ body }) : {}) };
+  const { approve = "", reject = "", ...rest } = { ...about, ...(kind === "row" ? rowAnswers({ body }) : {}) };
+  return { ...(booked === undefined ? {} : { rows: booked }), ...rest, [WORDS[kind].yes]: approve, [WORDS[kind].no]: reject };
 }
 
 /** The level, how many have said yes, and who may not: "manager · 1 of 2 (Pat) · not Ann, who started the run". */
@@ -159,5 +160,5 @@ const DECIDED = { approved: "approved", rejected: "rejected", edited: "approved 
 export function decidedView(card: Card, token: string, times: Times): Html {
   if (card.decision === null) return nothing;
   const { decision, by, at, reason } = card.decision;
-  return html`<p class="said" role="status">“<bdi>${plain(card.title, 200)}</bdi>” is ${DECIDED[decision]} by ${plain(by, 100)}, ${times.at(at)}${reason ? html` (“${plain(reason, 500)}”)` : nothing}</p>${decision === "expired" ? nothing : correctForm((card.body as { entry?: string } | null)?.entry, token)}`;
+  return html`<p class="said" role="status">“<bdi>${plain(card.title, 200)}</bdi>” was ${DECIDED[decision]} by ${plain(by, 100)}, ${times.at(at)}${reason ? html` (“${plain(reason, 500)}”)` : nothing}</p>${decision === "expired" ? nothing : correctForm((card.body as { entry?: string } | null)?.entry, token)}`;
 }

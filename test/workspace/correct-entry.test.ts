@@ -81,6 +81,11 @@ it("the page asks by a button on the run's page, once, and the answer moves the 
   try {
     const page = await (await fetch(`${site.url}/runs/${run}`)).text();
     expect(page).toContain(`action="/entries/${github}/correct"`);
+    expect(page).toMatch(/Booked[\s\S]*INVOICE 7[\s\S]*pending review[\s\S]*Income:<wbr>Services/);
+    // What waits for its first decision has a card, and no button beside it.
+    expect(page.match(/\/correct"/g)).toHaveLength(1);
+    const unknown = { code: "ACCOUNT_UNKNOWN", message: expect.stringContaining("The nearest are") };
+    expect(await failure(createApi(owner).correction({ entry: github, account: "9999" }))).toMatchObject(unknown);
     const token = /name="token" value="([^"]+)"/.exec(page)?.[1] ?? "";
     const post = (path: string, fields: Record<string, string>) =>
       fetch(site.url + path, {
