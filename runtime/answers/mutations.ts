@@ -145,6 +145,6 @@ export function runMetadata(run: {
 export function footer(run: RunMetadata, unread = 0): string {
   const people = [...new Set(run.approvals.map(({ by }) => by))].join(", ");
   const said = run.rejected !== undefined ? `: ${cut(run.rejected, 300)}` : run.policy === "APPROVED" ? ` by ${people}` : "";
-  const acts = unread === 0 ? "" : `, acts outside that are not read back: ${unread}`;
-  return `[Process: ${run.process} | Policy: ${run.policy}${said} | Writes: ${run.writes.n}, verified: ${run.writes.verified}${acts} | ${run.duration_ms} ms]`;
+  const writes = `Writes: ${run.writes.n + unread}, verified: ${run.writes.verified}${unread === 0 ? "" : `, not read back: ${unread}`}`;
+  return `[Process: ${run.process} | Policy: ${run.policy}${said} | ${writes} | ${run.duration_ms} ms]`;
 }

@@ -89,7 +89,7 @@ function textOf(value: Json): string {
 }
 
 function inline(value: Json): string {
-  if (value === null || value === "") return "none";
+  if (value === null) return "none";
   if (typeof value !== "object") return String(value);
   if (Array.isArray(value))
     return value.length === 0 ? "none" : value.map((one) => (isScalar(one) ? inline(one) : `(${inline(one)})`)).join(", ");

@@ -105,25 +105,16 @@ export function receiptLines(output: Output, receipt: Receipt): string[] {
         : receipt.gap === null
           ? output.green(`ties to the bank's ${receipt.closing} ${receipt.currency}`)
           : output.red(`off by ${receipt.gap} ${receipt.currency} from the bank's ${receipt.closing}`);
-  const { rows, asked, refused, unbooked, removed, later = 0 } = receipt;
-  const counts: [number, string][] = [
-    ...([
-      [receipt.new, "new"],
-      [receipt.known, "already in the books"],
-      [receipt.twin, "equal to another row, booked too"],
-    ] as [number, string][]),
-    ...([
-      [refused.length, "refused"],
-      [unbooked.length, "not booked by the script"],
-      [asked.length, "to be answered"],
-    ] as [number, string][]),
-    ...([
-      [removed.length, "deleted from the books"],
-      [later, "left for the next run"],
-    ] as [number, string][]),
-  ];
-  const left = rows - counts.reduce((sum, [count]) => sum + count, 0);
-  const parts = [...counts, [left, "left out by a person"] as const].flatMap(([count, words]) => (count > 0 ? [`${count} ${words}`] : []));
+  const { rows, known, twin, asked, refused, unbooked, removed, later = 0 } = receipt;
+  const counts = {
+    ...{ new: receipt.new, "already in the books": known, "equal to another row, booked too": twin, refused: refused.length },
+    ...{ "not booked by the script": unbooked.length, "to be answered": asked.length, "deleted from the books": removed.length },
+    "left for the next run": later,
+  };
+  const left = rows - Object.values(counts).reduce((sum, count) => sum + count, 0);
+  const parts = Object.entries({ ...counts, "left out by a person": left }).flatMap(([what, count]) =>
+    count > 0 ? [`${count} ${what}`] : [],
+  );
   return [
     receipt.dialect === ""
       ? `${output.bold(receipt.file)}  not read`

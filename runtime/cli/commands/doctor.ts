@@ -83,7 +83,7 @@ export async function run(at: Invocation): Promise<number> {
     say("head", `${config.branch} ${(await git.head()).slice(0, 12)}`, "git");
     const blocked = await git.blockedBy();
     say("commits", blocked ?? "may be made", "git", blocked === null);
-    await lookAtAgents(dir, git, trust, say, unconfirmed !== null && brings(dir));
+    await lookAtAgents(dir, git, trust, say, unconfirmed !== null && lookAtTrust(dir).trust.plugins.length > 0);
     // By a single look nobody can say how long a file has stood; what holds it up for longer shows at once.
     for (const { name, why, inMs } of (await createImportFolder(dir, { settleMs: () => 0 }).look()).waiting)
       say("statement", `${name} ${why}`, IMPORT, inMs !== null);
@@ -147,12 +147,6 @@ async function lookAtSecrets(dir: string, trust: Trust, say: Say): Promise<void>
   }
 }
 
-/** Does trust.yaml name plugins or tool servers, confirmed or not. */
-function brings(dir: string): boolean {
-  const { plugins, mcp } = lookAtTrust(dir).trust;
-  return plugins.length + Object.keys(mcp).length > 0;
-}
-
 /** Each agent at HEAD as `cleared exec` would check it; a finding here stops no run, which is only held to the language. */
 async function lookAtAgents(dir: string, git: Git, trust: Trust, say: Say, withheld: boolean): Promise<void> {
   const registry = createRegistry(primitives, await loadPlugins(dir, trust.plugins).catch(() => []));
@@ -167,15 +161,16 @@ async function lookAtAgents(dir: string, git: Git, trust: Trust, say: Say, withh
       try {
         const findings = await findingsOf(tree, file, { sandbox, registry: { whole: async () => registry }, trust });
         // What it calls may come from a plugin that is not loaded yet.
-        if (withheld && findings.length > 0) {
-          say("agent", `${header.name}: can be checked once trust.yaml is confirmed`, file);
-          continue;
-        }
+        const later = withheld && findings.length > 0;
         say(
           "agent",
-          findings.length === 0 ? header.name : findings.map((one) => `${formatAt(one.at)} ${one.code} ${one.message}`).join("; "),
+          later
+            ? `${header.name}: can be checked once trust.yaml is confirmed`
+            : findings.length === 0
+              ? header.name
+              : findings.map((one) => `${formatAt(one.at)} ${one.code} ${one.message}`).join("; "),
           file,
-          findings.length === 0,
+          later || findings.length === 0,
         );
       } catch (failure) {
         const { code, message, at } = toWire(failure);
