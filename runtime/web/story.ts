@@ -120,13 +120,12 @@ export function causeDetail({ detail }: RunRecord["cause"]): string {
 
 /** What each answer to a refused row or file does. */
 export function rowAnswers({ body }: Pick<Card, "body">): { approve: string; reject: string } {
-  const { line = 0, about } = body as { line?: number; about?: { dialect?: string } | null };
-  const what = line === 0 ? "file" : "row";
+  const { about } = body as { about?: { dialect?: string } | null };
   return {
     approve:
       about?.dialect === undefined
-        ? `the ${what} is taken care of: it is not booked, and nobody is asked again`
+        ? "it is dealt with: it is not booked, and nobody is asked again"
         : "files like this are read by the dialect shown here from now on",
-    reject: `the ${what} stays out of the books, and nobody is asked again`,
+    reject: "it stays out of the books, and nobody is asked again",
   };
 }
