@@ -1,28 +1,63 @@
-/** How the tests run: each file in its own process (isolated-vm and kept-open git processes do not share one well). */
-import { mkdtempSync, rmSync } from "node:fs";
+/**
+ * How the tests run: each file in a process of its own, but those that start nothing share one. Node reads our files itself, as in the
+ * product, with its compile cache. tools/test.ts starts it, and holds the fast files to their budget of CPU time.
+ */
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+import { NODE_FLAGS } from "./bin/launcher.js";
 
-// Keys and confirmations of the tests' workspaces.
-const state = mkdtempSync(join(tmpdir(), "cleared-state-"));
-process.once("exit", () => rmSync(state, { recursive: true, force: true }));
+// Keys and confirmations of the tests' workspaces, and what several files copy from (test/made-once.ts).
+const place = mkdtempSync(join(tmpdir(), "cleared-tests-"));
+for (const folder of ["state", "made"]) mkdirSync(join(place, folder), { mode: 0o700 });
+process.once("exit", () => rmSync(place, { recursive: true, force: true }));
 
 /** Left out by `npm test -- --fast`: suites that start many processes, a browser, or kill them on purpose. */
 const SLOW = ["test/**/*.slow.test.ts", "test/hostile/**", "test/legal/**", "test/kill/**", "test/cli/**", "test/web/**", "test/bin/**"];
 
+/** Start no process and leave nothing behind in their own. */
+const PURE = [
+  "test/*.test.ts",
+  "test/{answers,compute,errors,policy,primitives,states}/*.test.ts",
+  "test/checks/lint.test.ts",
+  "test/evidence/case-file.test.ts",
+  "test/mcp/trust.test.ts",
+  "test/notices/{quiet,settings}.test.ts",
+  "test/privacy/guard.test.ts",
+  "test/proposals/paths.test.ts",
+  "test/sandbox/{header,yaml}.test.ts",
+  "test/tools/{classify,pages,primitives,reads,vectors,verify}.test.ts",
+  "test/triggers/schedules.test.ts",
+  "test/workspace/{config,receipt,statement-account}.test.ts",
+  "test/workspace/statements/*.test.ts",
+];
+const fast = process.env["CLEARED_FAST"] === "1" ? SLOW : [];
+
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
-    exclude: process.env["CLEARED_FAST"] === "1" ? SLOW : [],
     pool: "forks",
     // Two cores are what CI has; more workers would only make time-bound tests miss their bounds.
     maxWorkers: 2,
-    testTimeout: 20_000,
-    hookTimeout: 20_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     // What only passes the second time is named at the end of the run: a stalled machine is no reason to lose a change, but it is said.
     retry: process.env["CI"] === "true" ? 1 : 0,
-    // One clock for everybody: a test that needs another zone names it.
-    env: { TZ: "UTC", LC_ALL: "C.UTF-8", XDG_STATE_HOME: state },
+    experimental: { viteModuleRunner: false, nodeLoader: false },
+    execArgv: [...NODE_FLAGS, "--import", join(import.meta.dirname, "bin", "follow.js")],
+    setupFiles: ["test/cpu-time.ts"],
+    env: {
+      // One clock for everybody: a test that needs another zone names it.
+      TZ: "UTC",
+      LC_ALL: "C.UTF-8",
+      XDG_STATE_HOME: join(place, "state"),
+      CLEARED_MADE: join(place, "made"),
+      // For the programs that tests start: reading all of the runtime anew takes each of them a second.
+      NODE_COMPILE_CACHE: join(import.meta.dirname, "node_modules", ".cache", "compile"),
+    },
+    projects: [
+      { extends: true, test: { name: "pure", include: PURE, isolate: false } },
+      { extends: true, test: { name: "all", include: ["test/**/*.test.ts"], exclude: [...PURE, ...fast] } },
+    ],
   },
 });

@@ -61,7 +61,7 @@ export function describeAgent(name: string, scenario: Scenario): void {
       const head = one.git("rev-parse", "HEAD");
       const opened = await host(one, { mode: "memory" });
       const { id } = await opened.start(scenario.agent, { cause: { kind: "command", key: "dry" }, input: {}, mode: "dry" });
-      const end = await opened.engine.result(id, { timeoutMs: 15_000 });
+      const end = await opened.engine.result(id, { timeoutMs: 100_000 });
       expect([end.status, end.error]).toEqual(["done", null]);
       if (scenario.says !== "rejected") expect(shapeOf(end.result)).toEqual(shapeOf(calm.end.result));
       expect([one.git("rev-parse", "HEAD"), one.git("status", "--porcelain"), one.bank()]).toEqual([
@@ -187,7 +187,7 @@ function wrap(log: RunLog, name: (typeof OPERATIONS)[number], armed: Trap): void
 /** Runs the scenario to its end, deciding what has to be decided. Answers the run, or null when the trap sprang. */
 async function play(one: Workspace, opened: Host, { says, kind }: Scenario, id: string, armed: Trap | null): Promise<RunRecord | null> {
   for (;;) {
-    const rest = await Promise.race([opened.engine.result(id, { timeoutMs: 15_000 }), ...(armed?.how === "kill" ? [armed.sprung] : [])]);
+    const rest = await Promise.race([opened.engine.result(id, { timeoutMs: 100_000 }), ...(armed?.how === "kill" ? [armed.sprung] : [])]);
     if (rest === undefined || isDead(armed)) return null;
     if (rest.status !== "waiting") return rest;
     const card = openCard(opened, id);

@@ -133,6 +133,7 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
     const sandbox = createSandbox({
       slots: trust.sandbox.slots,
       jit: trust.sandbox.jit,
+      ahead: options.mode !== "look",
       cache,
       sourceBytes: (file) => limitsFor(trust, basename(file, ".ts")).source_bytes,
     });

@@ -2,7 +2,7 @@
  * The host's side of compiling: hands untrusted source to a kept child and caches what comes back by (blob, file, lint, primitives).
  * Native parsers crash and hang on hostile text (spec/sandbox.md 4), so the child is killed on a timeout and replaced after a crash.
  */
-import type { Compiled, Finding, Survey } from "../ports.ts";
+import type { Sandbox } from "../ports.ts";
 import type { DiskCache } from "./disk-cache.ts";
 import { FRAME, encodeFrame } from "./frames.js";
 import { type Lost, isLost, lostBy, persist } from "./lost.ts";
@@ -16,25 +16,8 @@ const IDLE_MS = 30_000;
 const MAX_COMPILES = 500;
 const MAX_CACHED = 1000;
 
-export interface CompileOptions {
-  file: string;
-  blob: string;
-  lint: boolean;
-  primitives: readonly string[];
-  /** What the text shows is told, too. */
-  survey?: true;
-}
-
-export interface CompileResult {
-  compiled: Compiled | null;
-  findings: Finding[];
-  survey?: Survey;
-}
-
-export interface Compiler {
-  compile(source: string, options: CompileOptions): Promise<CompileResult>;
-  close(): Promise<void>;
-}
+export type CompileOptions = Parameters<Sandbox["compile"]>[1];
+export type CompileResult = Awaited<ReturnType<Sandbox["compile"]>>;
 
 function failed({ file }: CompileOptions, code: string, message: string): CompileResult {
   return { compiled: null, findings: [{ code, message, at: { file } }] };
@@ -45,83 +28,81 @@ function isUnusable({ findings }: CompileResult): boolean {
   return findings.some((finding) => finding.code === "LIMIT_WALL" || finding.code === "SANDBOX_CRASHED");
 }
 
-/** sourceBytes: how large the source of a file may be. */
-export function createCompiler(disk?: DiskCache, sourceBytes?: (file: string) => number): Compiler {
-  const cache = new Map<string, Promise<CompileResult>>();
-  let child: Child | null = null;
-  let compiles = 0;
-  let idle: NodeJS.Timeout | null = null;
-  let tail: Promise<unknown> = Promise.resolve();
+/** One child reads for all sandboxes of this process: it keeps nothing of what it has read. It ends by itself when there is no work. */
+let child: Child | null = null;
+let compiles = 0;
+let idle: NodeJS.Timeout | null = null;
+let tail: Promise<unknown> = Promise.resolve();
 
-  const drop = async () => {
-    const old = child;
-    child = null;
-    compiles = 0;
-    old?.kill();
-    await old?.exited;
-  };
-  const askOnce = async (source: string, options: CompileOptions): Promise<CompileResult | Lost> => {
-    if (idle !== null) clearTimeout(idle);
-    if (child === null || !child.alive() || compiles >= MAX_COMPILES) {
-      await drop();
-      child = spawnChild(compileChild());
-    }
-    compiles++;
-    const used = child;
-    const answer = await new Promise<CompileResult | Lost>((resolve) => {
-      const done = (answer: CompileResult | Lost) => {
-        unwatch();
-        resolve(answer);
-      };
-      const unwatch = watchAnswer(used, TIMEOUT_MS, {
-        late: () => done(failed(options, "LIMIT_WALL", `The script could not be read within ${TIMEOUT_MS / 1000} s.`)),
-        lost: () => done({ kind: "lost", killed: true }),
-      });
-      used.listen((frame) => done(frame.head as CompileResult));
-      void used.exited.then((signal) => done(lostBy(signal)));
-      used.send(encodeFrame(FRAME.COMPILE, { options, source }));
+async function drop(): Promise<void> {
+  const old = child;
+  child = null;
+  compiles = 0;
+  old?.kill();
+  await old?.exited;
+}
+
+async function askOnce(source: string, options: CompileOptions): Promise<CompileResult | Lost> {
+  if (idle !== null) clearTimeout(idle);
+  if (child === null || !child.alive() || compiles >= MAX_COMPILES) {
+    await drop();
+    child = spawnChild(compileChild());
+  }
+  compiles++;
+  const used = child;
+  const answer = await new Promise<CompileResult | Lost>((resolve) => {
+    const done = (answer: CompileResult | Lost) => {
+      unwatch();
+      resolve(answer);
+    };
+    const unwatch = watchAnswer(used, TIMEOUT_MS, {
+      late: () => done(failed(options, "LIMIT_WALL", `The script could not be read within ${TIMEOUT_MS / 1000} s.`)),
+      lost: () => done({ kind: "lost", killed: true }),
     });
-    if (isLost(answer) || isUnusable(answer)) await drop();
-    idle = setTimeout(() => void drop(), IDLE_MS);
-    idle.unref();
-    return answer;
-  };
-  const ask = async (source: string, options: CompileOptions): Promise<CompileResult> => {
-    const answer = await persist(() => askOnce(source, options));
-    if (!isLost(answer)) return answer;
-    const how = answer.killed ? "was killed again and again while it read the script" : "died on the script. Look for very deep nesting";
-    return failed(options, "SANDBOX_CRASHED", `The parser ${how}.`);
-  };
+    used.listen((frame) => done(frame.head as CompileResult));
+    void used.exited.then((signal) => done(lostBy(signal)));
+    used.send(encodeFrame(FRAME.COMPILE, { options, source }));
+  });
+  if (isLost(answer) || isUnusable(answer)) await drop();
+  idle = setTimeout(() => void drop(), IDLE_MS);
+  idle.unref();
+  return answer;
+}
+
+async function ask(source: string, options: CompileOptions): Promise<CompileResult> {
+  const answer = await persist(() => askOnce(source, options));
+  if (!isLost(answer)) return answer;
+  const how = answer.killed ? "was killed again and again while it read the script" : "died on the script. Look for very deep nesting";
+  return failed(options, "SANDBOX_CRASHED", `The parser ${how}.`);
+}
+
+/** sourceBytes: how large the source of a file may be. */
+export function createCompiler(disk?: DiskCache, sourceBytes?: (file: string) => number): Sandbox["compile"] {
+  const cache = new Map<string, Promise<CompileResult>>();
   const fromDisk = (source: string, key: string): CompileResult | null => {
     const text = disk?.get("compiled", key, source) ?? null;
     return text === null ? null : (JSON.parse(text) as CompileResult);
   };
-  return {
-    compile(source, options) {
-      const early = prescan(source, options.file, sourceBytes?.(options.file));
-      if (early !== null) return Promise.resolve({ compiled: null, findings: [early] });
-      const key = [options.blob, options.file, options.lint, options.survey, ...options.primitives].join("\n");
-      let found = cache.get(key);
-      if (found === undefined) {
-        const made = fromDisk(source, key);
-        found = made === null ? tail.then(() => ask(source, options)) : Promise.resolve(made);
-        if (made === null) tail = found.catch(() => undefined);
-        if (cache.size >= MAX_CACHED) cache.clear();
-        cache.set(key, found);
-        // A timeout may come from a busy machine: it is not kept.
-        void found.then(
-          (result) => {
-            if (isUnusable(result)) cache.delete(key);
-            else if (made === null && result.compiled !== null) disk?.put(JSON.stringify(result), "compiled", key, source);
-          },
-          () => cache.delete(key),
-        );
-      }
-      return found;
-    },
-    async close() {
-      if (idle !== null) clearTimeout(idle);
-      await drop();
-    },
+  return (source, options) => {
+    const early = prescan(source, options.file, sourceBytes?.(options.file));
+    if (early !== null) return Promise.resolve({ compiled: null, findings: [early] });
+    const key = [options.blob, options.file, options.lint, options.survey, ...options.primitives].join("\n");
+    let found = cache.get(key);
+    if (found === undefined) {
+      const made = fromDisk(source, key);
+      found = made === null ? tail.then(() => ask(source, options)) : Promise.resolve(made);
+      if (made === null) tail = found.catch(() => undefined);
+      if (cache.size >= MAX_CACHED) cache.clear();
+      cache.set(key, found);
+      // A timeout may come from a busy machine: it is not kept.
+      void found.then(
+        (result) => {
+          if (isUnusable(result)) cache.delete(key);
+          else if (made === null && result.compiled !== null) disk?.put(JSON.stringify(result), "compiled", key, source);
+        },
+        () => cache.delete(key),
+      );
+    }
+    return found;
   };
 }

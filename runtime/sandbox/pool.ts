@@ -16,28 +16,36 @@ export interface SandboxOptions {
   jit?: boolean;
   /** After this time without work children are ended, the last one after twice the time. */
   idleMs?: number;
+  /** A child is made ready before the first job; not for who will hardly have one. */
+  ahead?: boolean;
   /** Where compiled scripts are kept for the next process. */
   cache?: DiskCache;
   /** limits.source_bytes of the agent a file belongs to; 64 KiB unless told. */
   sourceBytes?: (file: string) => number;
 }
 
-export function createSandbox({ slots = 2, jit = false, idleMs = 30_000, cache, sourceBytes }: SandboxOptions = {}): Sandbox {
-  const compiler = createCompiler(cache, sourceBytes);
+/** Idle children of sandboxes that were closed, for the next one of this process: to a child all workspaces are alike. */
+const left = new Set<Slot>();
+const MAX_LEFT = 2;
+
+export function createSandbox(options: SandboxOptions = {}): Sandbox {
+  const { slots = 2, jit = false, idleMs = 30_000, ahead = true, cache, sourceBytes } = options;
   const children = new Set<Slot>();
   const queue: (() => void)[] = [];
   const lanes = createLanes(() => createSlot({ jit }));
   let closed = false;
 
   const start = () => {
-    const slot = createSlot({ jit });
+    const slot = [...left].find((one) => one.jit === jit && one.alive()) ?? createSlot({ jit });
+    left.delete(slot);
+    slot.idleSince = Date.now();
     children.add(slot);
     return slot;
   };
-  const forget = (slot: Slot) => {
-    children.delete(slot);
-    // The next run finds a warm child, unless nobody will ask for one.
-    if (!closed && children.size === 0) start();
+  const end = async (slot: Slot) => {
+    if (slot.busy || !slot.alive() || left.size >= MAX_LEFT) return slot.kill();
+    left.add(slot);
+    setTimeout(() => left.delete(slot) && slot.kill(), idleMs).unref();
   };
   const sweep = setInterval(
     () => {
@@ -69,7 +77,8 @@ export function createSandbox({ slots = 2, jit = false, idleMs = 30_000, cache, 
   };
   const free = (slot: Slot) => {
     slot.busy = false;
-    if (!slot.alive()) forget(slot);
+    // The next run finds a warm child, unless nobody will ask for one.
+    if (!slot.alive() && children.delete(slot) && !closed && children.size === 0) start();
     // All are woken, in order: one of them may have been aborted meanwhile.
     for (const wake of queue.splice(0)) wake();
   };
@@ -84,10 +93,10 @@ export function createSandbox({ slots = 2, jit = false, idleMs = 30_000, cache, 
       });
     }
   };
-  start();
+  if (ahead) start();
 
   return {
-    compile: (source, options) => compiler.compile(source, options),
+    compile: createCompiler(cache, sourceBytes),
     execute: (wanted): Promise<JobEnd> =>
       untilEnded(wanted, async (job) => {
         const slot = await slotFor(job);
@@ -103,7 +112,7 @@ export function createSandbox({ slots = 2, jit = false, idleMs = 30_000, cache, 
       closed = true;
       clearInterval(sweep);
       for (const wake of queue.splice(0)) wake();
-      await Promise.all([...children].map((slot) => slot.kill()).concat(lanes.close(), compiler.close()));
+      await Promise.all([...children].map(end).concat(lanes.close()));
     },
   };
 }

@@ -17,6 +17,7 @@ const BOOT_MS = 20_000;
 export interface Slot {
   /** Scripts that ran here last: a fresh context for them is ready. */
   warm: string | null;
+  readonly jit: boolean;
   busy: boolean;
   idleSince: number;
   alive(): boolean;
@@ -38,6 +39,7 @@ export function createSlot(options: { jit: boolean }): Slot {
   });
   const slot: Slot = {
     warm: null,
+    jit: options.jit,
     busy: false,
     idleSince: Date.now(),
     alive: () => child.alive(),

@@ -7,11 +7,13 @@ import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, re
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll } from "vitest";
+import { NODE_FLAGS } from "../../bin/launcher.js";
 import { confirm } from "../confirm.ts";
+import { madeOnce } from "../made-once.ts";
 
 export const ROOT = join(import.meta.dirname, "../..");
 const NODE = realpathSync(process.execPath);
-const MAIN = [NODE, "--import", join(ROOT, "bin", "follow.js"), join(ROOT, "runtime", "cli", "main.ts")];
+const MAIN = [NODE, ...NODE_FLAGS, "--import", join(ROOT, "bin", "follow.js"), join(ROOT, "runtime", "cli", "main.ts")];
 const home = mkdtempSync(join(tmpdir(), "cleared-cli-"));
 const bin = join(home, "bin");
 const ENV = {
@@ -70,8 +72,7 @@ let made = 0;
 
 /** A fresh workspace of "Acme", its first commit made, with these files in a second one. */
 export async function workspace(files: Record<string, string> = {}): Promise<string> {
-  template ??= (async () => {
-    const dir = join(home, "template");
+  template ??= madeOnce("cli", async (dir) => {
     const init = await cleared(home, "init", dir, "--name", "Acme", "--person", "Ada");
     if (init.code !== 0) throw new Error(init.stderr);
     // The status page of each test takes a port of its own, and files are whole after a moment.
@@ -80,8 +81,8 @@ export async function workspace(files: Record<string, string> = {}): Promise<str
       .replace(/settle_seconds: \d+/, "settle_seconds: 0.2");
     writeFileSync(join(dir, "config.yaml"), config);
     await shell(dir, "git commit -qam 'config: any port'");
-    return dir;
-  })();
+    rmSync(join(dir, ".git/hooks"), { recursive: true, force: true });
+  });
   const dir = join(home, `w${++made}`);
   cpSync(await template, dir, { recursive: true });
   confirm(dir);

@@ -1,23 +1,13 @@
 /** The agents that must survive a stop anywhere, in every mode; and a disk that is full at any of these moments. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, expect, test, vi } from "vitest";
+import { afterAll, afterEach, expect, test } from "vitest";
 import { atOnce, describeAgent, disturbed, prepare, type Scenario, undisturbed } from "../modes.ts";
 import { closeAll, removeAll } from "./harness.ts";
 import { STATEMENT } from "./plugins.ts";
 
-// The real sandbox, but one for all hosts of this file: starting two processes for each of some 400 hosts would take most of the time.
-vi.mock("../../runtime/sandbox/pool.ts", async (original) => {
-  const { createSandbox } = await original<typeof import("../../runtime/sandbox/pool.ts")>();
-  const shared = createSandbox({ slots: 4 });
-  const close = shared.close;
-  return { createSandbox: () => ({ ...shared, close: async () => undefined }), closeShared: close };
-});
 afterEach(closeAll);
-afterAll(async () => {
-  await removeAll();
-  await ((await import("../../runtime/sandbox/pool.ts")) as unknown as { closeShared(): Promise<void> }).closeShared();
-});
+afterAll(removeAll);
 
 const statement = { "import/chase.csv": STATEMENT };
 const seed = readFileSync(join(import.meta.dirname, "../fixtures/seed-ingest.ts"), "utf8");

@@ -24,8 +24,10 @@ import { type Host, type HostOptions, openHost } from "../../runtime/cli/host.ts
 import type { Card, Decision, Json, RunRecord } from "../../runtime/ports.ts";
 import { initWorkspace } from "../../runtime/workspace/init.ts";
 import { confirm } from "../confirm.ts";
+import { madeOnce } from "../made-once.ts";
 import { AGENTS, BANK } from "./plugins.ts";
 
+process.env["GIT_CONFIG_GLOBAL"] = "/dev/null";
 const GIT_ENV = { ...process.env, GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_SYSTEM: "/dev/null", LC_ALL: "C" };
 const root = realpathSync(mkdtempSync(join(tmpdir(), "cleared-engine-")));
 let made: Promise<string> | null = null;
@@ -44,7 +46,7 @@ export interface Workspace {
 
 /** A fresh workspace with the bank plugin and its agents, all committed. `files` are written and committed on top. */
 export async function workspace(files: Record<string, string> = {}): Promise<Workspace> {
-  made ??= makeTemplate();
+  made ??= madeOnce("engine", makeTemplate);
   const dir = join(root, `w${++count}`);
   cpSync(await made, dir, { recursive: true, verbatimSymlinks: true });
   const one = handle(dir);
@@ -59,9 +61,7 @@ export function copyOf(source: Workspace, place = root): Workspace {
   return handle(dir);
 }
 
-async function makeTemplate(): Promise<string> {
-  const dir = join(root, "template");
-  process.env["GIT_CONFIG_GLOBAL"] = "/dev/null";
+async function makeTemplate(dir: string): Promise<void> {
   await initWorkspace(dir, { name: "Acme", from: join(import.meta.dirname, "../.."), person: "Pat" });
   const one = handle(dir);
   one.git("config", "user.name", "Pat");
@@ -70,7 +70,7 @@ async function makeTemplate(): Promise<string> {
   const config = one.read("config.yaml").replace(/settle_seconds: \d+/, "settle_seconds: 0");
   one.commit({ ...AGENTS, "plugins/bank.ts": BANK, "trust.yaml": trust, "config.yaml": config }, "agent: tests");
   one.git("gc", "-q");
-  return dir;
+  rmSync(join(dir, ".git/hooks"), { recursive: true, force: true });
 }
 
 function handle(dir: string): Workspace {
@@ -163,14 +163,14 @@ export async function start(opened: Host, agent: string, input: Json = {}, key =
 
 /** Starts an agent and waits until it has ended or waits. */
 export async function run(opened: Host, agent: string, input: Json = {}): Promise<RunRecord> {
-  return opened.engine.result(await start(opened, agent, input), { timeoutMs: 15_000 });
+  return opened.engine.result(await start(opened, agent, input), { timeoutMs: 100_000 });
 }
 
 /** Decides the run's open gate as the workspace's person and waits for the run to rest again. */
 export async function decide(opened: Host, id: string, decision: Decision["decision"], more: Partial<Decision> = {}): Promise<RunRecord> {
   const card = openCard(opened, id);
   await decideCard(opened, signAs(opened.dir, opened.trust, { ...asked(card), decision, at: opened.clock.now(), ...more }));
-  return opened.engine.result(id, { timeoutMs: 15_000 });
+  return opened.engine.result(id, { timeoutMs: 100_000 });
 }
 
 /** The workspace's person says so, as the payload of a signal. */

@@ -39,7 +39,7 @@ export function freshDb(): string {
 
 export async function overStdio(options: { db?: string; mode?: string } = {}): Promise<Erp> {
   const args = [SERVER, "--db", options.db ?? freshDb(), "--mode", options.mode ?? ""];
-  return await connected(new StdioClientTransport({ command: process.execPath, args }));
+  return await connected(new StdioClientTransport({ command: process.execPath, args, env: { ...process.env } as Record<string, string> }));
 }
 
 export async function overHttp(options: { db?: string; mode?: string } = {}): Promise<Erp> {

@@ -162,8 +162,11 @@ describe("sub-scripts", () => {
 test("two slots run two scripts at once and a third waits its turn", async () => {
   const running: number[] = [];
   let open = 0;
+  const both = Promise.withResolvers<void>();
   const slow = async () => {
     running.push(++open);
+    if (open === 2) both.resolve();
+    await both.promise;
     await new Promise((resolve) => setTimeout(resolve, 100));
     open--;
     return { kind: "value", json: "1", now: 1 };

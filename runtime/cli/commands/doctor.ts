@@ -150,7 +150,7 @@ async function lookAtSecrets(dir: string, trust: Trust, say: Say): Promise<void>
 /** Each agent at HEAD as `cleared exec` would check it; a finding here stops no run, which is only held to the language. */
 async function lookAtAgents(dir: string, git: Git, trust: Trust, say: Say, withheld: boolean): Promise<void> {
   const registry = createRegistry(primitives, await loadPlugins(dir, trust.plugins).catch(() => []));
-  const sandbox = createSandbox({ slots: 1, jit: trust.sandbox.jit });
+  const sandbox = createSandbox({ slots: 1, jit: trust.sandbox.jit, ahead: false });
   try {
     const tree = git.tree(await git.head());
     for (const { file, header, error } of await createAgents(git)()) {

@@ -1,0 +1,2 @@
+/** For tests and the settings of vitest. */
+export const NODE_FLAGS: string[];
