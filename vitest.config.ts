@@ -13,8 +13,17 @@ const place = mkdtempSync(join(tmpdir(), "cleared-tests-"));
 for (const folder of ["state", "made"]) mkdirSync(join(place, folder), { mode: 0o700 });
 process.once("exit", () => rmSync(place, { recursive: true, force: true }));
 
-/** Left out by `npm test -- --fast`: suites that start many processes, a browser, or kill them on purpose. */
-const SLOW = ["test/**/*.slow.test.ts", "test/hostile/**", "test/legal/**", "test/kill/**", "test/cli/**", "test/web/**", "test/bin/**"];
+/** Left out by `npm test -- --fast`: what starts many processes or a browser, kills on purpose, or took over 5 s of CPU time. */
+const SLOW = [
+  "test/**/*.slow.test.ts",
+  "test/{agents,bin,cli,erp,evidence,gate,hostile,kill,legal,proposals,trust,web}/**",
+  "test/checks/{dry-run,hostile,pipeline,typecheck}.test.ts",
+  "test/engine/!(answers|states).test.ts",
+  "test/mcp/{hostile,secrets,servers}.test.ts",
+  "test/sandbox/{lost,tail-value}.test.ts",
+  "test/synthesized/{check,run}.test.ts",
+  "test/workspace/{git-leftovers,git-upkeep,journal-text,same-rows,statement-corners,view-imports}.test.ts",
+];
 
 /** Start no process and leave nothing behind in their own. */
 const PURE = [

@@ -39,12 +39,12 @@ test.each(BOTH)(
     child.kill("SIGKILL");
     await ended;
     at.host = await open(at.dir);
-    const end = await at.host.engine.result(String(said).trim(), { timeoutMs: 15_000 });
+    const end = await at.host.engine.result(String(said).trim(), { timeoutMs: 100_000 });
     expect([end.error, end.status, end.outcome]).toEqual([null, "done", "completed"]);
     expect(changes(at)).toEqual(BOTH);
     expect((await writesOf(at, end)).map((one) => [one.tool, one.status])).toEqual(BOTH.map((one) => [`erp/${one}`, "VERIFIED"]));
   },
-  40_000,
+  120_000,
 );
 
 test("a server that says it wrote and did not is a mismatch, and nothing follows it before a person has looked", async () => {

@@ -131,7 +131,7 @@ export async function start(dir: string, ...args: string[]): Promise<Started> {
     pid: child.pid ?? 0,
     said: () => text,
     ended: over,
-    async says(pattern, timeoutMs = 15_000) {
+    async says(pattern, timeoutMs = 100_000) {
       await until(
         () => pattern.test(text),
         timeoutMs,
@@ -156,7 +156,7 @@ export async function start(dir: string, ...args: string[]): Promise<Started> {
 
 export async function until(
   met: () => boolean | Promise<boolean>,
-  timeoutMs = 15_000,
+  timeoutMs = 100_000,
   why: () => string = () => "not in time",
 ): Promise<void> {
   for (const end = Date.now() + timeoutMs; !(await met()); ) {

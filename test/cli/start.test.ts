@@ -74,7 +74,7 @@ test("an agent added, changed, broken, removed and brought back by plain git cou
   const within = async (n: number) =>
     until(
       async () => (await last()).length === n,
-      10_000,
+      120_000,
       () => running.said(),
     );
   await commit(dir, { "agents/emitter.ts": emitter, "agents/listener.ts": listener("first") });

@@ -72,7 +72,7 @@ describe("a closed history", () => {
     const old = before[ids.failed] as { steps: unknown[]; events: { seq: number }[] };
     for (let tries = 0; (await opened.engine.get(ids.failed))?.status === "failed" && tries < 5; tries++) {
       await opened.engine.retry(ids.failed);
-      await opened.engine.result(ids.failed, { timeoutMs: 15_000 });
+      await opened.engine.result(ids.failed, { timeoutMs: 100_000 });
     }
     const now = (await shown(opened, ids.failed)) as { run: { status: string }; steps: unknown[]; events: { seq: number }[] };
     expect(now.run.status).toBe("done");

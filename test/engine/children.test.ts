@@ -44,7 +44,7 @@ const ended = async (agent: string) => opened.engine.result(await start(opened, 
 /** The child, once it waits for its own answer. */
 async function childOf(id: string): Promise<RunRecord> {
   const child = (await opened.engine.list({ limit: 200 })).find((run) => run.parent === id);
-  return opened.engine.result(child?.id ?? "", { timeoutMs: 15_000 });
+  return opened.engine.result(child?.id ?? "", { timeoutMs: 100_000 });
 }
 
 test("the caller's writes are committed first, it waits without a slot, and goes on with the child's end", async () => {
@@ -54,7 +54,7 @@ test("the caller's writes are committed first, it waits without a slot, and goes
   const child = await childOf(waiting.id);
   expect(child).toMatchObject({ agent: "asks", status: "waiting", reason: "approval", input: { n: 7 } });
   await decide(opened, child.id, "approved");
-  const end = await opened.engine.result(waiting.id, { ended: true, timeoutMs: 15_000 });
+  const end = await opened.engine.result(waiting.id, { ended: true, timeoutMs: 100_000 });
   expect(end).toMatchObject({
     status: "done",
     result: { child: { run: child.id, status: "done", outcome: "completed", result: { decision: "approved", n: 7 }, error: null } },
@@ -81,7 +81,7 @@ test("canceling the caller cancels the child; a child that is canceled is told t
   expect(await childOf(down.id)).toMatchObject({ status: "canceled" });
   const up = await run(opened, "parent");
   await opened.engine.cancel((await childOf(up.id)).id, "test");
-  expect(await opened.engine.result(up.id, { ended: true, timeoutMs: 15_000 })).toMatchObject({
+  expect(await opened.engine.result(up.id, { ended: true, timeoutMs: 100_000 })).toMatchObject({
     status: "done",
     result: { child: { status: "canceled" } },
   });
@@ -93,7 +93,7 @@ test("killed while the child waits: one child, and the caller goes on in the nex
   opened = await host(one);
   const child = await childOf(waiting.id);
   await decide(opened, child.id, "approved");
-  expect(await opened.engine.result(waiting.id, { ended: true, timeoutMs: 15_000 })).toMatchObject({ status: "done" });
+  expect(await opened.engine.result(waiting.id, { ended: true, timeoutMs: 100_000 })).toMatchObject({ status: "done" });
   expect((await opened.engine.list({ limit: 200 })).filter((run) => run.parent === waiting.id)).toHaveLength(1);
   await close(opened);
 });

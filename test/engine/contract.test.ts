@@ -27,7 +27,7 @@ const begin = async (options = {}) => (opened = await host(one, options));
 afterEach(closeAll);
 afterAll(removeAll);
 
-const rest = (id: string) => opened.engine.result(id, { timeoutMs: 10_000 });
+const rest = (id: string) => opened.engine.result(id, { timeoutMs: 100_000 });
 const until = async (what: () => boolean | Promise<boolean>) => {
   for (let i = 0; i < 500 && !(await what()); i++) await new Promise((next) => setTimeout(next, 10));
   expect(await what()).toBe(true);
@@ -128,7 +128,7 @@ describe("signal", () => {
         const card = openCard(opened, id);
         for (let spin = 0; spin < i; spin++) await Promise.resolve();
         await opened.engine.signal(id, card.gate ?? "", signed(opened, id, card.gate ?? ""), "k");
-        expect((await opened.engine.result(id, { ended: true, timeoutMs: 10_000 })).status).toBe("done");
+        expect((await opened.engine.result(id, { ended: true, timeoutMs: 100_000 })).status).toBe("done");
       }),
     );
   });

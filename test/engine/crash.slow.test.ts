@@ -29,4 +29,4 @@ test("a disk that is full at any of these moments stops the run only until there
     const { found } = await disturbed(prepared, scenario, at, "full");
     expect(found, `full ${point} (${at})`).toEqual(wanted);
   });
-}, 60_000);
+}, 120_000);

@@ -127,7 +127,7 @@ let keys = 0;
 export async function begin(opened: Host, agent: string, input: Json = {}, by?: string): Promise<RunRecord> {
   const cause = { kind: "command" as const, key: `k${++keys}` };
   const { id } = await opened.start(agent, { cause, input, ...(by === undefined ? {} : { by }) });
-  return opened.engine.result(id, { timeoutMs: 15_000 });
+  return opened.engine.result(id, { timeoutMs: 100_000 });
 }
 
 /** Signed with that person's own key. */
@@ -144,7 +144,7 @@ export async function say(
   return decideCard(opened, signedBy(name, opened, openCard(opened, id), decision, more));
 }
 export const refused = (code: string, words: RegExp) => ({ code, message: expect.stringMatching(words) });
-export const ended = (opened: Host, id: string) => opened.engine.result(id, { ended: true, timeoutMs: 15_000 });
+export const ended = (opened: Host, id: string) => opened.engine.result(id, { ended: true, timeoutMs: 100_000 });
 export async function logs(opened: Host, id: string): Promise<string[]> {
   const said: string[] = [];
   for await (const { type, body } of opened.engine.events(id, 1)) if (type === "log") said.push((body as { message: string }).message);

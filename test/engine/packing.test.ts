@@ -53,7 +53,7 @@ describe("moving histories", () => {
     for (const more of [{}, { repeats: true }, { repeats: true }]) {
       const cause = { kind: "watch" as const, key: JSON.stringify({ ...more, n: Math.random() }), detail: { files, ...more } };
       const { id } = await opened.start("fails", { cause, input: {} });
-      expect(await opened.engine.result(id, { timeoutMs: 15_000 })).toMatchObject({ status: "failed" });
+      expect(await opened.engine.result(id, { timeoutMs: 100_000 })).toMatchObject({ status: "failed" });
     }
     const counted = () => measure("fails", endedRuns(opened.database, "fails", () => "after").after);
     const was = counted();

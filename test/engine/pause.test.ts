@@ -36,7 +36,7 @@ const LISTENER = header("ctx", "trigger: event\non_event: booked\n");
 const by = "Pat";
 const pause = (opened: Host, agent: string | null = null, reason = "") => pauseAgents(opened, { agent, by, reason });
 const resume = (opened: Host, agent: string | null = null) => resumeAgents(opened, { agent, by });
-const rest = (opened: Host, id: string) => opened.engine.result(id, { timeoutMs: 15_000 });
+const rest = (opened: Host, id: string) => opened.engine.result(id, { timeoutMs: 100_000 });
 const until = async (met: () => boolean | Promise<boolean>) => {
   for (let n = 0; !(await met()); n++) {
     if (n > 1000) throw new Error("not in time");
@@ -127,7 +127,7 @@ test("by hand it is refused, dry it runs; other agents go on; a child waits for 
   expect(caller).toMatchObject({ status: "waiting", reason: "child" });
   expect(await opened.engine.list({ agent: "looks", reason: "paused" })).toMatchObject([{ parent: caller.id }]);
   await resume(opened, "looks");
-  expect(await opened.engine.result(caller.id, { ended: true, timeoutMs: 15_000 })).toMatchObject({
+  expect(await opened.engine.result(caller.id, { ended: true, timeoutMs: 100_000 })).toMatchObject({
     status: "done",
     result: { child: "done" },
   });
@@ -173,7 +173,7 @@ test("fifty runs that wait at their gates are decided while paused, and all go o
     expect(await decide(opened, id, "approved")).toMatchObject({ status: "waiting", reason: "paused" });
   }
   expect((await resume(opened, "gate")).runs.toSorted()).toEqual(ids.toSorted());
-  for (const id of ids) expect(await opened.engine.result(id, { ended: true, timeoutMs: 15_000 })).toMatchObject({ status: "done" });
+  for (const id of ids) expect(await opened.engine.result(id, { ended: true, timeoutMs: 100_000 })).toMatchObject({ status: "done" });
   const told: unknown[] = [];
   for await (const event of opened.engine.events(ids[0] ?? "", 1)) if (event.type === "status") told.push(event.body);
   expect(told).toContainEqual(expect.objectContaining({ reason: "paused", waits_for: expect.stringMatching(/by Pat .*month end/) }));

@@ -131,7 +131,7 @@ describe("the user's repository", () => {
       expect([one.git("rev-parse", "HEAD"), one.git("status", "--porcelain")]).toEqual([head, ""]);
       free();
       await wakeWaiting(opened);
-      expect(await opened.engine.result(waiting.id, { ended: true, timeoutMs: 10_000 })).toMatchObject({ status: "done" });
+      expect(await opened.engine.result(waiting.id, { ended: true, timeoutMs: 100_000 })).toMatchObject({ status: "done" });
       expect(one.git("status", "--porcelain")).toBe("");
     } catch (error) {
       free();

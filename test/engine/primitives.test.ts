@@ -48,8 +48,8 @@ afterAll(async () => {
 });
 
 async function finish(opened: Host, id: string): Promise<RunRecord> {
-  const rest = await opened.engine.result(id, { timeoutMs: 10_000 });
-  if (rest.status === "waiting" && rest.reason === "child") return opened.engine.result(id, { ended: true, timeoutMs: 10_000 });
+  const rest = await opened.engine.result(id, { timeoutMs: 100_000 });
+  if (rest.status === "waiting" && rest.reason === "child") return opened.engine.result(id, { ended: true, timeoutMs: 100_000 });
   // The form's own example asks for an amount; at other gates nobody reads it.
   return rest.status === "waiting" ? decide(opened, id, "approved", rest.reason === "input" ? { result: { amount: "18.50" } } : {}) : rest;
 }
@@ -57,7 +57,7 @@ async function finish(opened: Host, id: string): Promise<RunRecord> {
 describe.each(ordered.map((primitive) => [primitive.name, primitive] as const))("%s", (name) => {
   test("its example runs live, dry to the same shape, and survives a replay", async () => {
     const simulated = await dry.start(agent(name), { cause: { kind: "command", key: name }, input: {}, mode: "dry" });
-    const there = await dry.engine.result(simulated.id, { timeoutMs: 10_000, ended: true });
+    const there = await dry.engine.result(simulated.id, { timeoutMs: 100_000, ended: true });
     expect([there.status, there.error]).toEqual(["done", null]);
     const id = await start(live, agent(name));
     const end = await finish(live, id);

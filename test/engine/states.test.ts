@@ -230,7 +230,7 @@ describe("the end", () => {
 
   test("a read-only run reads, and does nothing else", async () => {
     const { id } = await opened.start("gated", { cause: { kind: "command", key: "ro" }, input: {}, given: { readOnly: true } });
-    const end = await opened.engine.result(id, { timeoutMs: 15_000 });
+    const end = await opened.engine.result(id, { timeoutMs: 100_000 });
     expect(end.error).toMatchObject({ code: "FSM_READ_ONLY" });
     expect((await opened.engine.steps(id)).map((step) => step.name)).toEqual(["fsm_enter", "bank_rate", "fsm_enter"]);
   });
@@ -263,7 +263,7 @@ test("for any sequence of calls nothing happens in a state that forbids it, and 
       const detail = { file: "agents/walk.ts", text: FILES["agents/walk.ts"] ?? "", lint: false };
       const cause = { kind: "exec" as const, key: `walk-${++walks}`, detail };
       const { id } = await opened.start("walk", { cause, input: { steps: sequence, kind, amount } as Json });
-      let end = await opened.engine.result(id, { timeoutMs: 15_000 });
+      let end = await opened.engine.result(id, { timeoutMs: 100_000 });
       for (let n = 0; n < 12 && end.status === "waiting"; n++) end = await decide(opened, end.id, "approved");
       const recorded = await opened.engine.steps(end.id);
       let state = "DECOMPOSE";

@@ -49,7 +49,7 @@ async function says(owner: Host, title: string | number, decision: Partial<Decis
   if (card === undefined) throw new Error(`no card ${title}`);
   const { run: id } = card;
   await decideCard(owner, signAs(owner.dir, owner.trust, { ...asked(card), decision: "approved", at: owner.clock.now(), ...decision }));
-  if (id !== null) await owner.engine.result(id, { timeoutMs: 15_000 });
+  if (id !== null) await owner.engine.result(id, { timeoutMs: 100_000 });
 }
 
 async function month(one: Workspace, owner: Host, n: number): Promise<void> {
@@ -102,7 +102,7 @@ function tried(name: string): void {
         expect(proposal.state).toBe("blocked");
         expect(failures(proposal).join("\n")).toMatch(reason);
       },
-      60_000,
+      120_000,
     );
   });
   describe(`${name}, what is good is ready`, () => {
@@ -112,7 +112,7 @@ function tried(name: string): void {
         const proposal = await proposed(owner, what, change);
         expect([proposal.state, failures(proposal)]).toEqual(["ready", []]);
       },
-      60_000,
+      120_000,
     );
   });
 }

@@ -31,7 +31,7 @@ const paid = answer.decision === "approved" ? bank_pay(payment).ref : "";
   async function recorded(decision: Decision["decision"], text = pay("120.00")): Promise<void> {
     one.commit({ "agents/payer.ts": text });
     const id = await start(opened, "payer");
-    await opened.engine.result(id, { timeoutMs: 15_000 });
+    await opened.engine.result(id, { timeoutMs: 100_000 });
     await decide(opened, id, decision);
   }
 
@@ -98,7 +98,7 @@ approval_form({ title: "Which?", fields: { ${field}: { type: "string", required:
 `;
     one.commit({ "agents/asker.ts": form("account") });
     const id = await start(opened, "asker");
-    await opened.engine.result(id, { timeoutMs: 15_000 });
+    await opened.engine.result(id, { timeoutMs: 100_000 });
     await decide(opened, id, "approved", { result: { account: "ACME" } });
     expect(await only(opened, "asker", { "agents/asker.ts": `${form("account")}// reviewed\n` })).toBe("same");
     expect(why(await only(opened, "asker", { "agents/asker.ts": form("name") }))).toEqual([
@@ -133,7 +133,7 @@ fsm_enter("MUTATE");
     test("a raised threshold takes the person away, which is worse; a lower one asks them", async () => {
       one.commit({ "agents/payer.ts": agent, "policies/payer.yaml": limit(100) });
       const id = await start(opened, "payer");
-      await opened.engine.result(id, { timeoutMs: 15_000 });
+      await opened.engine.result(id, { timeoutMs: 100_000 });
       expect(await decide(opened, id, "approved")).toMatchObject({ status: "done", error: null });
       expect(await only(opened, "payer", { "policies/payer.yaml": `${limit(100)}# reviewed\n` })).toBe("same");
       const raised = await only(opened, "payer", { "policies/payer.yaml": limit(1000) });
@@ -269,7 +269,7 @@ ${first}approval_wait({ title: "${title}", calls: [] });
 `;
   one.commit({ "agents/waiter.ts": agent("One?", 'ctx_log("before");\n') });
   const id = await start(opened, "waiter");
-  await opened.engine.result(id, { timeoutMs: 15_000 });
+  await opened.engine.result(id, { timeoutMs: 100_000 });
   expect((await tried(opened, "waiter", { "agents/waiter.ts": agent("Two?", 'ctx_log("before");\n') })).waiting).toEqual([
     { run: id, moves: true, why: null },
   ]);

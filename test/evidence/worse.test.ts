@@ -56,7 +56,7 @@ const changed = (text: string, ...parts: string[]): string => {
 
 async function rests(agent: string): Promise<string> {
   const id = await start(opened, agent);
-  await opened.engine.result(id, { timeoutMs: 15_000 });
+  await opened.engine.result(id, { timeoutMs: 100_000 });
   return id;
 }
 

@@ -210,7 +210,7 @@ test("nothing changes in a state that forbids it, and nothing acts without the y
         const yes: Yes = new Map();
         const cause = { kind: "exec" as const, key: `program-${++count}`, detail: { file: `agents/${agent}.ts`, text: WALK, lint: false } };
         const { id } = await opened.start(agent, { cause, input: { program } });
-        if (killed && (await opened.engine.result(id, { timeoutMs: 15_000 })).status === "waiting" && count % 4 === 0) {
+        if (killed && (await opened.engine.result(id, { timeoutMs: 100_000 })).status === "waiting" && count % 4 === 0) {
           await abandon(opened);
           opened = await host(one);
         }

@@ -108,7 +108,7 @@ describe("the tool's server dies", () => {
         }),
       );
     },
-    60_000,
+    120_000,
   );
 });
 
@@ -155,7 +155,7 @@ describe("the owner dies in", () => {
     await killed;
     await abandon(opened);
     opened = await host(one);
-    const end = await opened.engine.result(id, { ended: true, timeoutMs: 20_000 });
+    const end = await opened.engine.result(id, { ended: true, timeoutMs: 100_000 });
     expect(end, String(end.error?.message)).toMatchObject({ status: "done", result: { done: true } });
     const notices = opened.database.all<{ key: string }>("SELECT key FROM notices");
     const runs = (await opened.engine.list({ limit: 50 })).map((run) => `${run.agent} ${run.cause.kind}`).sort();

@@ -102,7 +102,7 @@ export type Yes = Map<string, Call[]>;
 
 /** Says yes to everything a run asks until it has ended, and writes down what that was. */
 export async function sayYes(opened: Host, id: string, yes: Yes, most = 16): Promise<RunRecord> {
-  let run = await opened.engine.result(id, { timeoutMs: 15_000 });
+  let run = await opened.engine.result(id, { timeoutMs: 100_000 });
   for (let n = 0; n < most && run.status === "waiting"; n++) {
     if (run.reason === "child") run = await sayYesToChildren(opened, run, yes);
     else {
@@ -116,7 +116,7 @@ export async function sayYes(opened: Host, id: string, yes: Yes, most = 16): Pro
 async function sayYesToChildren(opened: Host, run: RunRecord, yes: Yes): Promise<RunRecord> {
   for (const child of await opened.engine.list({ status: ["waiting"], limit: 100 }))
     if (child.parent === run.id) await sayYes(opened, child.id, yes);
-  return opened.engine.result(run.id, { timeoutMs: 15_000 });
+  return opened.engine.result(run.id, { timeoutMs: 100_000 });
 }
 
 /** Starts what listens to the events that were let out, as the owner's triggers do. */

@@ -89,9 +89,9 @@ test.each<[string, Record<string, string> | null]>([
   if (files !== null) one.commit(files);
   else takeOut(one, "agents/looks.ts");
   const child = (await opened.engine.list({})).find((found) => found.parent === parent.id)?.id ?? "";
-  await opened.engine.result(child, { timeoutMs: 15_000 });
+  await opened.engine.result(child, { timeoutMs: 100_000 });
   await decide(opened, child, "approved");
-  const end = await opened.engine.result(parent.id, { ended: true, timeoutMs: 15_000 });
+  const end = await opened.engine.result(parent.id, { ended: true, timeoutMs: 100_000 });
   expect(end, String(end.error?.message)).toMatchObject({
     status: "done",
     result: { child: { status: "done", result: { said: "approved" } } },
@@ -114,7 +114,7 @@ test("two processes decide one card at once: one is heard, the other is told", a
   await close(opened);
   const [yes, no] = await Promise.all([cleared(one, "approve", String(card)), cleared(one, "reject", String(card), "--reason", "no")]);
   const next = await host(one);
-  const end = await next.engine.result(run.id, { ended: true, timeoutMs: 15_000 });
+  const end = await next.engine.result(run.id, { ended: true, timeoutMs: 100_000 });
   const approved = next.cards.get(card)?.decision?.decision === "approved";
   expect([end.outcome, paid(one)]).toEqual(approved ? ["completed", [{ invoice_id: "I-1" }]] : ["rejected", []]);
   const [heard, told] = approved ? [yes, no] : [no, yes];
@@ -127,7 +127,7 @@ test("many answers at once to one card make one payment", async () => {
   const answers = await Promise.allSettled(
     Array.from({ length: 8 }, (_, i) => decide(opened, run.id, i % 2 === 0 ? "approved" : "rejected")),
   );
-  const end = await opened.engine.result(run.id, { ended: true, timeoutMs: 15_000 });
+  const end = await opened.engine.result(run.id, { ended: true, timeoutMs: 100_000 });
   expect(paid(one)).toHaveLength(end.outcome === "completed" ? 1 : 0);
   expect(answers.some((one) => one.status === "fulfilled")).toBe(true);
 });

@@ -93,7 +93,7 @@ async function afterYes(agent: string, input: Json): Promise<{ end: RunRecord; w
 }
 const given = async (agent: string, given: Given, input: Json = {}): Promise<RunRecord> => {
   const { id } = await opened.start(agent, { cause: { kind: "command", key: `given-${Math.random()}` }, input, given });
-  return opened.engine.result(id, { timeoutMs: 15_000 });
+  return opened.engine.result(id, { timeoutMs: 100_000 });
 };
 
 describe("a yes covers one call", () => {
@@ -182,7 +182,7 @@ describe("who judges", () => {
   test("a given policy goes with the run to the agents it calls", async () => {
     const waiting = await given("parent", { policy: "Never pay anybody without asking me." });
     const { end, wrote } = await during(() => decide(opened, waiting.id, "approved"));
-    const rest = await opened.engine.result(end.id, { ended: true, timeoutMs: 15_000 });
+    const rest = await opened.engine.result(end.id, { ended: true, timeoutMs: 100_000 });
     expect(wrote).toEqual([]);
     expect(JSON.stringify(rest.result)).toContain("FSM_GATE");
   });
@@ -191,7 +191,7 @@ describe("who judges", () => {
 describe("a run that may only look", () => {
   test("lets no event out, also as the child of another", async () => {
     const { id } = await opened.start("asks", { cause: { kind: "command", key: "asks" }, input: {} });
-    const end = await opened.engine.result(id, { ended: true, timeoutMs: 15_000 });
+    const end = await opened.engine.result(id, { ended: true, timeoutMs: 100_000 });
     expect(JSON.stringify(end.result)).toContain("FSM_READ_ONLY");
     expect(opened.emitted()).toEqual([]);
   });
@@ -211,7 +211,7 @@ describe("a copy of a run", () => {
     for (const at of [asked + 1, asked + 2]) {
       const { end, wrote } = await during(async () => {
         const { run } = await forkRun(opened, { run: paid.id, by: "Pat", reason: "test", at, head: false });
-        return opened.engine.result(run, { timeoutMs: 15_000 });
+        return opened.engine.result(run, { timeoutMs: 100_000 });
       });
       expect(wrote).toEqual([]);
       expect(end.status, `forked at ${at}`).not.toBe("done");
@@ -221,11 +221,11 @@ describe("a copy of a run", () => {
     await decide(opened, booked.id, "approved");
     const logged = (await opened.engine.steps(booked.id)).find((step) => step.name === "ctx_log")?.seq ?? 0;
     const { run: copy } = await forkRun(opened, { run: booked.id, by: "Pat", reason: "test", at: logged + 1, head: false });
-    const end = await opened.engine.result(copy, { timeoutMs: 15_000 });
+    const end = await opened.engine.result(copy, { timeoutMs: 100_000 });
     expect(end).toMatchObject({ status: "waiting", reason: "approval" });
     expect(await decide(opened, copy, "rejected")).toMatchObject({ outcome: "rejected" });
     const whole = await forkRun(opened, { run: booked.id, by: "Pat", reason: "test", head: false });
-    const meta = (await opened.engine.result(whole.run, { timeoutMs: 15_000 })).meta;
+    const meta = (await opened.engine.result(whole.run, { timeoutMs: 100_000 })).meta;
     expect(meta).toMatchObject({ approvals: [] });
   });
 
@@ -233,7 +233,7 @@ describe("a copy of a run", () => {
     const waiting = await run(opened, "takes");
     one.commit({ "README.md": "moved\n" });
     await migrateRun(opened, { run: waiting.id, by: "Pat", reason: "test", dryRun: false });
-    const again = await opened.engine.result(waiting.id, { timeoutMs: 15_000 });
+    const again = await opened.engine.result(waiting.id, { timeoutMs: 100_000 });
     expect(again).toMatchObject({ status: "waiting", reason: "approval" });
     expect(await during(() => decide(opened, waiting.id, "approved"))).toMatchObject({
       end: { status: "done" },
@@ -244,7 +244,7 @@ describe("a copy of a run", () => {
   test("a replay of all of it is the same, and acts on nothing", async () => {
     const waiting = await run(opened, "all");
     await decide(opened, waiting.id, "approved");
-    const end = await opened.engine.result(waiting.id, { timeoutMs: 15_000 });
+    const end = await opened.engine.result(waiting.id, { timeoutMs: 100_000 });
     const { end: replayed, wrote } = await during(async () => replayRun(end, await opened.engine.steps(end.id), opened.world));
     expect([replayed.findings, wrote]).toEqual([[], []]);
   });
@@ -254,14 +254,14 @@ test("dry, nothing acts, and reads are read", async () => {
   const dry = await host(one, { mode: "memory" });
   const before = [one.reached().length, one.git("rev-parse", "HEAD"), one.git("status", "--porcelain")];
   const { id } = await dry.start("all", { cause: { kind: "command", key: "dry" }, input: {}, mode: "dry" });
-  const end = await dry.engine.result(id, { timeoutMs: 15_000 });
+  const end = await dry.engine.result(id, { timeoutMs: 100_000 });
   await letEventsOut(dry);
   expect([end.status, end.error]).toEqual(["done", null]);
   const reached = one.reached().slice(before[0] as number);
   expect(reached.map(({ tool, wrote }) => [tool, wrote])).toEqual([["get_invoice", false]]);
   expect([one.git("rev-parse", "HEAD"), one.git("status", "--porcelain")]).toEqual(before.slice(1));
   const { id: asking } = await dry.start("asks", { cause: { kind: "command", key: "dry asks" }, input: {}, mode: "dry" });
-  expect((await dry.engine.result(asking, { ended: true, timeoutMs: 15_000 })).status).toBe("done");
+  expect((await dry.engine.result(asking, { ended: true, timeoutMs: 100_000 })).status).toBe("done");
   const all = await dry.engine.list({ limit: 20 });
   expect(all.map((run) => [run.agent, run.mode]).sort()).toEqual([
     ["all", "dry"],

@@ -43,6 +43,6 @@ describe("hostile scripts", () => {
         const again = await runScript(sandbox, source, { name: file });
         expect(fits(again, wanted)).toBe(true);
       }
-    }, 30_000);
+    }, 120_000);
   }
 });

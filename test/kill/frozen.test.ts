@@ -58,7 +58,7 @@ describe.concurrent("an owner that stands still", () => {
     const next = await host(one, { clock: { now: () => Date.now() + 20_000 } });
     expect((await run(next, "quick")).status).toBe("done");
     expect(child.signalCode).toBe("SIGKILL");
-  }, 60_000);
+  }, 120_000);
 
   test("with the lock of the index in its hands leaves commits free after the lease, and finishes nothing when it goes on", async () => {
     const one = await workspace();
@@ -86,7 +86,7 @@ describe.concurrent("an owner that stands still", () => {
       "import: after\nimport: mine\n",
       "after\n",
     ]);
-  }, 60_000);
+  }, 120_000);
 
   test("is not the only one who may serve: another start takes over, with a page of its own, and keeps its socket when the first goes on", async () => {
     const one = copyOf(template);

@@ -80,7 +80,7 @@ test("a run for later opens at its time, with the rights and the input check of 
   const { run: id } = result as { run: string };
   expect(await opened.engine.result(id, { timeoutMs: 700 })).toMatchObject({ status: "queued", notBefore: NIGHT + 7_200_000 });
   now += 7_200_000;
-  expect(await opened.engine.result(id, { timeoutMs: 15_000 })).toMatchObject({ status: "done", result: { n: 5 } });
+  expect(await opened.engine.result(id, { timeoutMs: 100_000 })).toMatchObject({ status: "done", result: { n: 5 } });
 });
 
 test("an agent that is not there and an input that does not fit are refused, in a dry run too", async () => {
@@ -93,7 +93,7 @@ test("an agent that is not there and an input that does not fit are refused, in 
     const ended = await Promise.all(
       ["tell", "wrong"].map(async (name) => {
         const { id } = await opened.start(name, { cause: { kind: "command", key: `${name} ${mode}` }, input: {}, mode });
-        return (await opened.engine.result(id, { timeoutMs: 15_000 })).error?.code;
+        return (await opened.engine.result(id, { timeoutMs: 100_000 })).error?.code;
       }),
     );
     expect(ended).toEqual(["AGENT_UNKNOWN", "RUN_INPUT"]);

@@ -58,7 +58,7 @@ describe.each(WAYS)("$name", (way) => {
     expect(outcome.result, JSON.stringify(outcome.end)).toBe(1770);
     expect(seen).toEqual(Array.from({ length: 60 }, (_, i) => JSON.stringify({ x: i })));
     expect(hits).toBeGreaterThan(0);
-  }, 40_000);
+  }, 120_000);
 
   test("of the process that reads scripts: each is read", async () => {
     const read = async () => {
@@ -71,7 +71,7 @@ describe.each(WAYS)("$name", (way) => {
     };
     const [, hits] = await under("compiler", way, read);
     expect(hits).toBeGreaterThan(0);
-  }, 40_000);
+  }, 120_000);
 
   test("of the type checker: it says of the types what it says in peace", async () => {
     const check = async () => {
@@ -83,7 +83,7 @@ describe.each(WAYS)("$name", (way) => {
     };
     const [, hits] = await under("checker", way, check);
     expect(hits).toBeGreaterThan(0);
-  }, 40_000);
+  }, 120_000);
 });
 
 describe("what stands around a child", () => {
@@ -117,7 +117,7 @@ describe("what stands around a child", () => {
       await box.close();
       await expectGone([...pids, ...own()]);
     },
-    40_000,
+    120_000,
   );
 });
 
@@ -137,7 +137,7 @@ test("a script that brings down each of its children at one place fails with SAN
   expect(seen).toHaveLength(1);
   expect(crashes).toBeGreaterThan(2);
   expect((await runScript(sandbox, "echo(7)")).result).toBe(7);
-}, 20_000);
+}, 120_000);
 
 test("a host that was stopped for longer than any limit ends no script, compiler or checker for it", async () => {
   const module = (path: string) => JSON.stringify(new URL(path, import.meta.url).href);
@@ -168,4 +168,4 @@ test("a host that was stopped for longer than any limit ends no script, compiler
     for (const pid of pids.reverse()) signal(pid, "SIGCONT");
   }
   expect([await ended, said]).toEqual([0, "up over "]);
-}, 60_000);
+}, 120_000);

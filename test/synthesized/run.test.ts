@@ -53,7 +53,7 @@ it("tools call tools and pure functions, at one slot too, and compute_find finds
   const opened = await host(one);
   const runs = await Promise.all([start(opened, "pay"), start(opened, "pay"), start(opened, "pay")]);
   for (const id of runs)
-    expect(await opened.engine.result(id, { timeoutMs: 15_000 })).toMatchObject({
+    expect(await opened.engine.result(id, { timeoutMs: 100_000 })).toMatchObject({
       error: null,
       status: "done",
       result: { share: { result: "2.00" }, found: expect.arrayContaining(["compute_quarter_margin"]) },
@@ -137,7 +137,7 @@ it("killed while a tool computes, the run computes it again and ends the same", 
   await sleep(300);
   await abandon(first);
   const second = await host(one);
-  expect(await second.engine.result(id, { timeoutMs: 15_000 })).toMatchObject({ error: null, status: "done", result: "23400.00" });
+  expect(await second.engine.result(id, { timeoutMs: 100_000 })).toMatchObject({ error: null, status: "done", result: "23400.00" });
   expect(await second.engine.steps(id)).toHaveLength(40);
 });
 

@@ -16,7 +16,7 @@ beforeEach(async () => {
   place = realpathSync(mkdtempSync(join(tmpdir(), "cleared-hostile-")));
   hostile = await hostileWorkspace(place);
   for (const mark of hostile.marks()) rmSync(join(place, "marks", mark));
-}, 60_000);
+}, 120_000);
 afterEach(() => rmSync(place, { recursive: true, force: true }));
 
 // Every command, with what it needs to get as far as it can.

@@ -96,7 +96,7 @@ function forgeStep(
 
 async function goesOn(one: Workspace, id: string): Promise<RunRecord> {
   const opened = await host(one);
-  return opened.engine.result(id, { timeoutMs: 15_000 });
+  return opened.engine.result(id, { timeoutMs: 100_000 });
 }
 
 const gateStep = (changes: object[]) => ({
@@ -277,7 +277,7 @@ describe("a forged row", () => {
     cards("UPDATE cards SET decision = ?", JSON.stringify({ card: card.id, decision: "approved", by: "Pat", at: 1 }));
     const opened = await host(one);
     await opened.engine.retry(id);
-    expect(await opened.engine.result(id, { timeoutMs: 15_000 })).toMatchObject({ status: "waiting" });
+    expect(await opened.engine.result(id, { timeoutMs: 100_000 })).toMatchObject({ status: "waiting" });
     await close(opened);
     // The person is shown a trifle, and says yes to it.
     cards("UPDATE cards SET decision = NULL, document = json_set(document, '$.title', 'Pay a coffee?', '$.calls', json('[]'))");
@@ -287,7 +287,7 @@ describe("a forged row", () => {
     await decideCard(again, signAs(one.dir, again.trust, { ...asked(shown), decision: "approved", at: again.clock.now() })).catch(
       () => undefined,
     );
-    expect(await again.engine.result(id, { timeoutMs: 15_000 })).toMatchObject({ status: "waiting" });
+    expect(await again.engine.result(id, { timeoutMs: 100_000 })).toMatchObject({ status: "waiting" });
     expect(one.bank()).toEqual([]);
   });
 
@@ -312,7 +312,7 @@ describe("a forged row", () => {
     });
     const opened = await host(one);
     for (const each of [id, "run_FORGED"])
-      expect(await opened.engine.result(each, { timeoutMs: 15_000 }), each).toMatchObject({ status: "waiting" });
+      expect(await opened.engine.result(each, { timeoutMs: 100_000 }), each).toMatchObject({ status: "waiting" });
     expect(opened.cards.get(card.id)?.decision).toBeNull();
     expect(one.bank()).toEqual([]);
   });

@@ -24,7 +24,7 @@ beforeEach(async () => {
   started = await start(dir);
   url = /http:\/\/127\.0\.0\.1:\d+/.exec(started.said())?.[0] ?? "";
   await cleared(dir, "run", "ask");
-}, 60_000);
+}, 120_000);
 afterEach(() => started.stop());
 
 const value = (text: string, name: string) => new RegExp(`name="${name}" value="([^"]*)"`).exec(text)?.[1] ?? "";

@@ -71,7 +71,7 @@ async function gate(agent: string, input: { [name: string]: string }, says: Ques
     says,
     over: { now: false },
     async holds(now, others) {
-      const ended = await opened.engine.result(id, { timeoutMs: 15_000 });
+      const ended = await opened.engine.result(id, { timeoutMs: 100_000 });
       if (others.includes("cancel") && ended.status === "canceled") return;
       expect(ended.outcome, "the run did not go by the answer").not.toBe("expired");
       if (now.decision?.decision === "rejected") expect(ended).toMatchObject({ outcome: "rejected" });

@@ -100,7 +100,7 @@ describe.skipIf(CHROMIUM === null)("in a browser", () => {
         await page.context().close();
       }
     },
-    60_000,
+    120_000,
   );
 
   test("failed runs stand first, and the seed of each section is there", async () => {

@@ -44,7 +44,7 @@ describe.each(["refs/heads/main.lock", "HEAD.lock", "index.lock"])("somebody's %
     expect(await git.blockedBy()).toBe(null);
     expect((await git.commit(setFiles({ "a.txt": "b\n" }))).status).toBe("committed");
     expect(repository.git("status", "--porcelain")).toBe("");
-  }, 15_000);
+  }, 120_000);
 });
 
 test.each(["packed-refs.lock", "config.lock", "shallow.lock"])("somebody's %s is in no commit's way and stays", async (name) => {

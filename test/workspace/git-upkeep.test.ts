@@ -8,6 +8,7 @@ import { family } from "../../bench/measure.ts";
 import type { Git } from "../../runtime/ports.ts";
 import { createGitUpkeep } from "../../runtime/workspace/git-upkeep.ts";
 import { createGit } from "../../runtime/workspace/git.ts";
+import { expectGone } from "../kill/processes.ts";
 import { type Repository, createRepository, setFiles } from "./git-repository.ts";
 
 let repository: Repository;
@@ -116,7 +117,7 @@ test("killed with everything it started, at any point, it leaves a whole reposit
   expect(objects()).toBe(0);
   expect(repository.git("fsck", "--strict", "--no-dangling")).toBe("");
   expect(repository.git("rev-list", "--count", "HEAD").trim()).toBe(String(1 + 30 + 24 + 2));
-}, 90_000);
+}, 120_000);
 
 // What git has under way while it packs refs, shortens reflogs, writes a pack, a commit-graph, or begins to collect.
 const REMAINS = [
@@ -214,7 +215,8 @@ async function kill(afterMs: number): Promise<void> {
   const gone = new Promise((resolve) => child.once("exit", resolve));
   if (afterMs < 0) return void (await gone);
   await Promise.race([gone, sleep(afterMs)]);
-  for (const pid of family(child.pid ?? 0)) {
+  const all = family(child.pid ?? 0);
+  for (const pid of all) {
     try {
       process.kill(pid, "SIGKILL");
     } catch {
@@ -222,4 +224,5 @@ async function kill(afterMs: number): Promise<void> {
     }
   }
   await gone;
+  await expectGone(all);
 }
