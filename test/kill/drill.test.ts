@@ -38,7 +38,7 @@ async function calmOf(part: readonly Act[]) {
 test.runIf(process.platform === "linux")(
   `${drills.length} drills end as if nothing had happened`,
   async () => {
-    await atOnce([...new Set(drills.map((one) => one.part.join()))], async (part) => void (await calmOf(part.split(",") as Act[])));
+    for (const part of new Set(drills.map((one) => one.part.join()))) await calmOf(part.split(",") as Act[]);
     const broken: unknown[] = [];
     const late: Drill[] = [];
     const drill = async (one: Drill, again: boolean) => {
