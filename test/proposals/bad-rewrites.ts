@@ -63,7 +63,7 @@ export const BAD: readonly Bad[] = [
   row("paid twice", /which calls it asks for or makes is computed differently/, { [PAY]: [["calls: [approve, schedule]", "calls: [approve, schedule, schedule]"]] }, true),
   row("never asks", /"ask" is false instead of not passed of verdict/, { [PAY]: [["ask: !verdict.passed", "ask: false"]] }, true),
   row("asks when the policy is content", /"ask" is computed differently \(passed of verdict; before: not passed of verdict\)/, { [PAY]: [["ask: !verdict.passed", "ask: verdict.passed"]] }, true),
-  row("drops its gate", /drops its gate for a person/, { [PAY]: [[/ {2}APPROVAL_GATE\?.*\n/, ""]] }),
+  row("drops its gate", /^Invoice Reconciliation: no longer has a step where a person approves/, { [PAY]: [[/ {2}APPROVAL_GATE\?.*\n/, ""]] }),
   row("a fact of its own", /a fact for the policy, goods_received, is true/, { [PAY]: [["...found.facts, ", "...found.facts, goods_received: true, "]] }, true),
   row("the verdict is made up", /asks the policy nowhere any more/, { [PAY]: [[/policy_evaluate\(\{.*\}\);/, "{ passed: true };"]] }, true),
   row("another tool", /calls erp\/transfer_funds, which changes things/, { [PAY]: [["erp/approve_invoice", "erp/transfer_funds"]] }, true),
