@@ -114,7 +114,7 @@ export function reachOf({ names, fields, sites, puts }: Program): Reach {
   // What decides what is put into a list reaches what the list reaches.
   for (const { list, tests } of puts) for (const { form } of tests) for (const holder of namesIn(list)) add(made, form, holder);
   return (name) => {
-    const seen = new Set([name]);
+    const seen = new Set([name, name.replace(/^(answer .*\.)\w+$/, "$1")]);
     const found = new Set<string>();
     for (const one of seen) {
       for (const what of ends.get(one) ?? []) found.add(what);

@@ -178,7 +178,7 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
         const range = node["right"] as Node | undefined;
         if (start?.type === "VariableDeclaration" && range !== undefined)
           for (const one of start["declarations"] as Node[]) bindings(one["id"] as Node, range, `each ${form(range, scope)}`);
-        for (const child of children(node)) if (child !== node["body"]) visit(child, within);
+        for (const child of children(node)) if (child !== node["body"] && child.type !== "UpdateExpression") visit(child, within);
         // How often it happens is part of what decides.
         const head = (range ?? node["test"]) as Node | null;
         return visit(node["body"] as Node, head === null ? within : under(within, test(head, within.scope, "each")));
