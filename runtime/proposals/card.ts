@@ -43,6 +43,8 @@ const TRIED = new Set<CheckResult["check"]>(["dry_run", "invariants", "cases", "
 
 // What a person reads at one look; the details have the rest.
 const SHOWN = 6;
+// Two formulas and what they decide.
+const LINE = 500;
 
 /** Names of the agents a change touches, by path: for `Report.names`. A header that cannot be read has none. */
 export async function namesOf(files: readonly ProposedFile[], base: Tree, tree: Tree): Promise<Record<string, string>> {
@@ -63,7 +65,7 @@ export async function namesOf(files: readonly ProposedFile[], base: Tree, tree: 
 export function cardOf(proposal: Proposal, around: CardAround = {}): ProposalCard {
   const { report } = proposal;
   const [headline = "", ...also] = changed(proposal);
-  const widened = report === null ? [] : report.widening.filter((one) => !isDoubt(one)).map(({ text }) => oneLine(text));
+  const widened = report === null ? [] : report.widening.filter((one) => !isDoubt(one)).map(({ text }) => oneLine(text, LINE));
   // Said once: in the first line, else where it weighs most.
   const said = new Set([headline]);
   const once = (lines: readonly string[]) => lines.filter((line) => !said.has(line) && said.add(line)).map(inWords);
@@ -76,7 +78,7 @@ export function cardOf(proposal: Proposal, around: CardAround = {}): ProposalCar
     { name: "Needs", lines: needs(proposal) },
   ];
   return {
-    headline: inWords(oneLine(headline, 400)),
+    headline: inWords(oneLine(headline, LINE)),
     parts: parts.filter(({ lines }) => lines.length > 0),
     details: detailsOf(proposal, around).filter(({ lines }) => lines.length > 0),
   };
@@ -104,14 +106,14 @@ function changed(proposal: Proposal): string[] {
   const told = [...(report.changes ?? [])]
     .filter(({ kind }) => TOLD.includes(kind))
     .sort((a, b) => TOLD.indexOf(a.kind) - TOLD.indexOf(b.kind));
-  const texts = told.map(({ text }) => oneLine(text));
+  const texts = told.map(({ text }) => oneLine(text, LINE));
   const same = report.backtests.filter(({ runs: all, counts }) => all > 0 && counts.same === all);
   const nothing = same.map((one) => `${nameIn(report, one.agent)} (${count(one.runs, "run")})`);
   const open = proposal.state === "unproven" ? (report.unproven ?? []).slice(0, 1) : [];
   // What is worse and may be approved all the same is never only one line among others.
   const harm = proposal.state === "blocked" ? [] : report.backtests.flatMap((one) => harmOf(one, nameIn(report, one.agent)));
   const first = [...stop, ...harm.map((one) => `Worse on purpose: ${one}`), ...open, ...runs, ...whole, ...texts];
-  const widens = first.length > 0 ? [] : report.widening.slice(0, 1).map(({ text }) => oneLine(text));
+  const widens = first.length > 0 ? [] : report.widening.slice(0, 1).map(({ text }) => oneLine(text, LINE));
   const written = (report.changes ?? []).flatMap(({ kind, text }) => (kind === "code" ? [oneLine(text)] : []));
   const rest = [...(nothing.length === 0 ? [] : [`Nothing changes in the recorded runs of ${listed(nothing)}`]), ...written];
   return first.length + widens.length + rest.length > 0

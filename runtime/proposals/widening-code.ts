@@ -43,7 +43,10 @@ export function codeWidening(was: Program | null, now: Program, asked: Asked, sa
   each(calls, CALLS);
   for (const [when, all] of grouped) {
     const [line, place] = (all.find(([one]) => one.widens) ?? all[0]) as [Line, Place];
-    const does = all.map(([one]) => one.only?.does).join(", ").replace(/, (?=[^,]*$)/, " and ");
+    const does = all
+      .map(([one]) => one.only?.does)
+      .join(", ")
+      .replace(/, (?=[^,]*$)/, " and ");
     say(line.kind, line.widens, `${does} ${when}${line.widens ? ": compare by hand" : ""}`, at(place));
   }
   each(words, WORDS);

@@ -134,7 +134,7 @@ export const BAD: readonly Bad[] = [
   row("the rules are turned round", /rules is computed differently \(rules\.reverse\(\)\), which decides which status an entry gets/, { [INGEST]: [["const files =", "rules.reverse();\nconst files ="]] }),
   row("rules are sorted by account", /rules is computed differently \(rules\.sort\(/, { [INGEST]: [["const files =", "rules.sort((a, b) => a.account - b.account);\nconst files ="]] }),
   row("two rules are taken out", /rules is computed differently \(rules\.splice\(4, 2\)\)/, { [INGEST]: [["const files =", "const gone = rules.splice(4, 2);\nconst files ="]] }),
-  row("rules are cut off", /rules is computed differently \(length of rules = 9\)/, { [INGEST]: [["const files =", "rules.length = 9;\nconst files ="]] }),
+  row("rules are cut off", /rules is computed differently \(the length of rules = 9\)/, { [INGEST]: [["const files =", "rules.length = 9;\nconst files ="]] }),
   row("a rule's account is set later", /rules is computed differently \(rules\[3\]\.account = 5090\)/, { [INGEST]: [["const files =", "rules[3].account = 5090;\nconst files ="]] }),
   row("a rule that was found is changed", /rules is computed differently \(account of one = 5090\)[\s\S]*looks for "ZOOM\.US"|looks for "ZOOM\.US"[\s\S]*rules is computed differently \(account of one = 5090\)/, { [INGEST]: [["const files =", 'const one = rules.find((rule) => rule.text === "ZOOM.US");\nif (one) one.account = 5090;\nconst files =']] }),
   row("rules are changed in a loop", /rules is computed differently \(account of rule = 5090\)/, { [INGEST]: [["const files =", "for (const rule of rules) if (rule.account === 5080) rule.account = 5090;\nconst files ="]] }),
