@@ -19,11 +19,11 @@ examples:
 fsm_enter("ASSESS");
 const { expense_id } = input;
 const today = mcp_call("erp/get_business_date");
-const expense = script_run("record", { tool: "erp/get_expense", params: { expense_id } });
+const expense = mcp_record({ tool: "erp/get_expense", params: { expense_id } });
 const { employee_id, department_id, category, amount } = expense;
-const employee = mcp_call({ tool: "erp/get_employee", params: { employee_id } });
-const rules = mcp_call({ tool: "erp/get_expense_policy", params: { category } });
-const budget = mcp_call({ tool: "erp/get_budget", params: { department_id, period: today.slice(0, 4) } });
+const employee = mcp_record({ tool: "erp/get_employee", params: { employee_id } });
+const rules = mcp_record({ tool: "erp/get_expense_policy", params: { category } });
+const budget = mcp_record({ tool: "erp/get_budget", params: { department_id, period: today.slice(0, 4) } });
 const year = mcp_fetch_all({ tool: "erp/list_expenses", params: { employee_id, status: "approved", from: `${today.slice(0, 4)}-01-01` } });
 const chain = mcp_call({ tool: "erp/get_approval_chain", params: { department_id } });
 fsm_enter("COMPUTE");
@@ -48,8 +48,8 @@ const calls = [
 ];
 const title = `Approve ${amount} for ${employee.name}: ${expense.description}?`;
 const details = { ...figuresOf(amount), recorded_for: approver.employee_id };
-const { by, calls: made } = script_run("carry_out", { title, calls, ask: true, details });
-const paid = made[1].params;
+const { by, made } = script_run("carry_out", { title, calls, ask: true, details });
+const [paid] = made["erp/reimburse_expense"];
 fsm_enter("SCHEDULE_NOTIFY");
 const summary = `${expense_id}: ${paid.amount} approved by ${by}, paid out on ${paid.pay_date}`;
 notify_send({ to: employee.email, subject: `Your claim ${expense_id} is approved`, text: summary, key: expense_id });

@@ -17,8 +17,8 @@ examples:
 */
 fsm_enter("ASSESS");
 const { invoice_id } = input;
-const invoice = script_run("record", { tool: "erp/get_invoice", params: { invoice_id } });
-const order = script_run("record", { tool: "erp/get_purchase_order", params: { po_id: invoice.po_id } });
+const invoice = mcp_record({ tool: "erp/get_invoice", params: { invoice_id } });
+const order = mcp_record({ tool: "erp/get_purchase_order", params: { po_id: invoice.po_id } });
 const found = script_run("invoice_context", { invoice, order });
 fsm_enter("COMPUTE");
 const known = found.invoiced !== null;

@@ -912,7 +912,7 @@ export interface Compiled {
   /** Branches that are taken only on a day or for one odd value, with the calls in them. */
   guards?: { at: At; on: string; calls: number[] }[];
   /** Uses, after a gate, of a value that its calls have under `key` (sandbox/planned.ts). */
-  planned?: { at: At; name: string; key: string }[];
+  planned?: { at: At; name: string; key: string; fact?: boolean }[];
 }
 
 /**

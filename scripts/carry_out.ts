@@ -8,8 +8,9 @@ input:
   fixed: {type: boolean, default: false}
   details: {type: object}
 */
-// Answers {by, calls, answers}: who said yes, the calls as approved, and what each answered. What is told afterwards comes from these calls.
+// Answers {by, calls, answers, made}: who said yes, the calls as approved, what each answered, and their params by tool. What is told afterwards comes from these.
 const { by, calls } = script_run("ask", input);
 const answers = [];
 for (const call of calls) answers.push(mcp_call(call));
-({ by, calls, answers });
+const made = Object.fromEntries([...new Set(calls.map((call) => call.tool))].map((tool) => [tool, calls.filter((call) => call.tool === tool).map((call) => call.params)]));
+({ by, calls, answers, made });

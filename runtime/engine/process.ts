@@ -6,8 +6,8 @@ import { approvalBrief } from "../answers/documents.ts";
 import { asksForList, rankedAnswer } from "../answers/ranked.ts";
 import { missingFields } from "../answers/required.ts";
 import { runMetadata } from "../answers/mutations.ts";
-import { ClearedError } from "../errors.ts";
-import type { Call, CardDraft, Json, Outcome, RunRecord } from "../ports.ts";
+import { ClearedError, type WireError } from "../errors.ts";
+import type { Call, CardDraft, Json, Outcome, RunRecord, Step } from "../ports.ts";
 import { End, type Gate, type StepContext } from "../primitive.ts";
 import type { Header } from "../sandbox/header.ts";
 import type { ProcessState } from "../states.ts";
@@ -177,4 +177,23 @@ export function metaOf(state: RunState, run: RunRecord, header: Header, now: num
   });
   const course = process === null ? {} : { states: [...process.before, process.current] };
   return { meta: { ...(meta as unknown as Record<string, Json>), ...course } };
+}
+
+const FIELD = /^Cannot (?:read|set) properties of (?:undefined|null) \((?:reading|setting) '(.*)'\)$/;
+const NOTHING = /^(?:null|\[\]|\{\}|\{"found":false|\{"records":\[\])/;
+
+/**
+ * What a script failed with, for whoever started the run: the engine's text of a TypeError is for programmers and stays in `data`; a
+ * person is told what is missing, and which read answered nothing. `steps`: of the run, oldest first.
+ */
+export function inWords(error: WireError, steps: readonly Step[]): WireError {
+  const said = /^TypeError: (.*)$/s.exec(error.message)?.[1];
+  if (error.code !== "SCRIPT_ERROR" || said === undefined) return error;
+  const field = FIELD.exec(said)?.[1];
+  const read = steps.findLast((step) => step.effect === "read" && NOTHING.test(step.result ?? "null"));
+  const what =
+    field === undefined ? "The script met a value it cannot work with" : `The script needs "${field}" of something that is not there`;
+  const why = read === undefined ? "" : ` Nothing was found by ${read.name} ${read.params.slice(0, 300)}.`;
+  const next = "Correct the input or the record; where it may be missing, let the script read it with mcp_record or data_first.";
+  return { ...error, message: `${what}.${why} ${next}`, data: { engine: said } };
 }

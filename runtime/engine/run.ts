@@ -30,7 +30,7 @@ import { type Authority, type Settling, type Standing, decidedChange, passGate, 
 import { committedOrSuspended, isOurs, orLost, orSlow, toText, withRetries } from "./attempt.ts";
 import { toReleased } from "./cards.ts";
 import { divergence, sameCall } from "./divergence.ts";
-import { answerOf, askFor, demandsOf, mayStandIn, metaOf, resolveEscalation } from "./process.ts";
+import { answerOf, askFor, demandsOf, inWords, mayStandIn, metaOf, resolveEscalation } from "./process.ts";
 import { provenStep } from "./proven.ts";
 import { type Callable, type Script, callableIn, jobOf, knownPrimitive } from "./script.ts";
 import type { Execution } from "./worker.ts";
@@ -245,14 +245,14 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
       if (stop instanceof End) return over(stop);
       if (stop !== null) return rest(stop);
       if (ended.kind === "suspended" || log.abort.aborted) return rest("canceled");
-      if (ended.kind === "failed") return log.end({ status: "failed", error: ended.error, ...metaOf(state, run, script.header, now) });
+      if (ended.kind === "failed")
+        return log.end({ status: "failed", error: inWords(ended.error, log.steps), ...metaOf(state, run, script.header, now) });
       if (ended.kind === "diverged")
         return log.end({ status: "diverged", error: toWire(divergence(run, ended.seq, ended.recorded, ended.actual, ended.at)) });
       const doubt = log.steps.at(-1);
       if (doubt?.state === "intent") return log.end({ status: "diverged", error: toWire(divergence(run, doubt.seq, doubt, null)) });
-      const result = JSON.parse(ended.json) as Json;
       if (state.process?.current === "ESCALATE") await context(log.steps.length, false, [], log.openedAt(log.steps.length)).escalate();
-      const answer = answerOf(result, state, run, script.header);
+      const answer = answerOf(JSON.parse(ended.json) as Json, state, run, script.header);
       await finish(answer.outcome, answer.result);
     }
 

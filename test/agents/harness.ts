@@ -77,7 +77,7 @@ export function copyOf(dir: string): string {
 /** Starts an agent as Pat and waits until it rests. */
 export async function run({ host }: Business, agent: string, input: Json = {}): Promise<RunRecord> {
   const { id } = await host.start(agent, { cause: { kind: "command", key: `test-${++keys}` }, input, by: "Pat" });
-  return host.engine.result(id, { timeoutMs: 15_000 });
+  return host.engine.result(id, { timeoutMs: 60_000 });
 }
 
 export function gateOf({ host }: Business, { id }: RunRecord): Card {
@@ -105,7 +105,7 @@ export async function answer(
     if (before === undefined) delete process.env["CLEARED_KEY"];
     else process.env["CLEARED_KEY"] = before;
   }
-  return at.host.engine.result(id, { timeoutMs: 15_000 });
+  return at.host.engine.result(id, { timeoutMs: 60_000 });
 }
 
 /** The run to its end, everybody saying yes. Answers the end and how many gates there were. */
@@ -138,6 +138,13 @@ export function rows({ dir }: Business, query: string): Record<string, Json>[] {
   } finally {
     db.close();
   }
+}
+
+/** Changes the business's database past its tools, as another system would. */
+export function change({ dir }: Business, statement: string): void {
+  const db = new DatabaseSync(join(dir, ".cleared/erp.db"), { timeout: 10_000 });
+  db.exec(statement);
+  db.close();
 }
 
 /** What the business has carried out, oldest first, by its own log. */

@@ -3,16 +3,17 @@ import { execFileSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { fromWire } from "../../runtime/errors.ts";
 import { requiredFields } from "../../runtime/answers/required.ts";
 import { findingsOf } from "../../runtime/cli/check-source.ts";
 import type { Json } from "../../runtime/ports.ts";
 import { TEMPLATES } from "../states/templates.ts";
-import { answer, approved, type Business, business, changes, finish, gateOf, rows, run, statusesOf, writesOf } from "./harness.ts";
+import { answer, approved, type Business, business, change, changes, finish, gateOf, rows, run, statusesOf, writesOf } from "./harness.ts";
 
 let at: Business;
 beforeAll(async () => {
   at = await business();
-});
+}, 120_000);
 afterAll(finish);
 
 /** Tools carried out since the last look, in order. */
@@ -346,6 +347,40 @@ test("general only reads what it is told, and names tools for what it is only to
   expect(carriedOut()).toEqual([]);
 });
 
-test("what is not there is told in a plain word", async () => {
-  expect((await run(at, "invoice_reconciliation", { invoice_id: "INV-1" })).error?.message).toContain("erp/get_invoice knows no INV-1");
+/** Each input of each agent with an id nobody has, and what the message names as near it. */
+const UNKNOWN: [string, Json, string][] = [
+  ["invoice_reconciliation", { invoice_id: "INV-2024-474" }, "INV-2024-4"],
+  ["expense_approval", { expense_id: "EXP-730" }, "EXP-70"],
+  ["procurement", { requisition_id: "REQ-13" }, "REQ-3"],
+  ["hr_offboarding", { employee_id: "E-2299" }, "E-229"],
+  ["incident_response", { incident_id: "INC-511" }, "INC-50"],
+  ["order_management", { order_id: "ORD-5529" }, "ORD-559"],
+  ["order_management", { order_id: "ORD-5593", changes: [{ sku: "WIDGET-C", by: 1 }] }, "WIDGET-"],
+  ["sla_breach", { contract_id: "CTR-414", period: "2024-09" }, "CTR-441"],
+  ["sla_breach", { contract_id: "CTR-441", period: "2024-90" }, "2024-"],
+  ["dispute_resolution", { dispute_id: "D-499" }, "D-4"],
+  ["customer_onboarding", { customer_id: "C-319" }, "C-31"],
+  ["customer_onboarding", { customer_id: "C-310", plan_id: "PROO" }, "PRO"],
+  ["customer_onboarding", { customer_id: "C-310", csm: "E-1054" }, "E-10"],
+  ["month_end_close", { period: "2024-90" }, "2024-"],
+  ["payroll", { pay_group: "US-BIWEEKLI", period_start: "2024-10-07", period_end: "2024-10-20", pay_date: "2024-10-25" }, "US-BIWEEKLY"],
+  ["compliance_audit", { audit_id: "AUD-42" }, "AUD-2"],
+  ["compliance_audit", { audit_id: "AUD-24", customers: ["C-8812"] }, "C-8821"],
+  ["ar_collections", { customers: ["C-8812"] }, "C-8821"],
+  ["subscription_migration", { subscription_id: "SUB-87", plan_id: "BASIC" }, "SUB-7"],
+  ["subscription_migration", { subscription_id: "SUB-78", plan_id: "BASICS" }, "BASIC"],
+  ["general", { task: "how is it", tool: "erp/get_invoice", params: { invoice_id: "INV-2024-474" } }, "INV-2024-4"],
+];
+test.each(UNKNOWN)("%s %j is an input error that names what is near", async (agent, input, near) => {
+  const { status, error } = await run(at, agent, input);
+  expect([status, error?.code, error === null ? null : fromWire(error).kind]).toEqual(["failed", "RECORD_UNKNOWN", "input"]);
+  expect(error?.message).toContain(`Did you mean "${near}`);
+});
+
+test("an order that no shipping rate covers, or whose tax nobody knows, is told in plain words", async () => {
+  change(at, "update orders set ship_zone = 'Z9' where order_id = 'ORD-5591'");
+  const unrated = await run(at, "order_management", { order_id: "ORD-5591" });
+  expect(unrated.error).toMatchObject({ code: "RECORD_UNKNOWN", message: expect.stringContaining("no shipping rate of zone Z9") });
+  change(at, "update orders set tax_jurisdiction = 'US-CB' where order_id = 'ORD-5591'");
+  expect((await run(at, "order_management", { order_id: "ORD-5591" })).error?.message).toContain('knows no jurisdiction US-CB. Did you mean "US-CA"?');
 });
