@@ -48,7 +48,7 @@ const facts = {
   unapproved_entries: drafts.records.length,
 };
 const verdict = policy_evaluate({ facts });
-const lock = { period, locked_by: cfo.employee_id, trial_balance_hash: found.hash };
+const lock = { period, locked_by: "@approver", trial_balance_hash: found.hash };
 const calls = [...found.entries, { tool: "erp/lock_period", params: lock }];
 const deferred = [...(accruals.records ?? accruals), ...drafts.records].map((one: any) => one.description ?? one.memo);
 const details = { debit: trial.debit, credit: trial.credit, result: found.result, depreciation: found.depreciation, deferred };

@@ -45,20 +45,23 @@ const calls = [
 ];
 const details = { three_years: threeYears(amount), budget_left, budget_left_after: leftAfter(amount), orders_before: before.records.length };
 const title = `Order ${description} from ${vendor.name} for ${amount}?`;
-const { by, made } = script_run("carry_out", { title, calls, ask: true, details });
-const [ordered] = made["erp/create_purchase_order"];
+const { by, no, made } = script_run("carry_out", { title, calls, otherwise: [], ask: true, details });
+const ordered = made["erp/create_purchase_order"]?.[0] ?? order;
 fsm_enter("SCHEDULE_NOTIFY");
-const { po_id } = mcp_record({ tool: "erp/get_purchase_order", params: { requisition_id: ordered.requisition_id } });
+const po_id = no === null ? mcp_record({ tool: "erp/get_purchase_order", params: { requisition_id: ordered.requisition_id } }).po_id : null;
 const seller = mcp_record({ tool: "erp/get_vendor", params: { vendor_id: ordered.vendor_id } }).name;
-const summary = `${po_id}: ${ordered.description} from ${seller} for ${ordered.amount}, due ${ordered.delivery_on}, approved by ${by}`;
-notify_send({ to: requester.email, subject: `${requisition_id} is ordered`, text: summary, key: requisition_id });
+const decision = no === null ? "approved" : "rejected";
+const what = `${po_id ?? requisition_id}: ${ordered.description} from ${seller} for ${ordered.amount}, due ${ordered.delivery_on}`;
+const summary = `${what}, ${decision} by ${by}${no === null ? "" : `: ${no}`}`;
+notify_send({ to: requester.email, subject: `${requisition_id} is ${no === null ? "ordered" : decision}`, text: summary, key: requisition_id });
 ({
   po_number: po_id,
   vendor: seller,
   amount: ordered.amount,
-  approval: `approved by ${by}: ${verdict.summary}`,
+  decision,
+  approval: `${decision} by ${by}: ${no ?? verdict.summary}`,
   delivery: ordered.delivery_on,
-  budget_left: leftAfter(ordered.amount),
+  budget_left: no === null ? leftAfter(ordered.amount) : budget_left,
   three_years: threeYears(ordered.amount),
   summary,
 });

@@ -340,6 +340,8 @@ export interface CardDraft {
   brief?: Json;
   /** The calls belong together and can only be approved as they are. */
   fixed?: true;
+  /** What a no covers instead: the rejection, told where it belongs. */
+  otherwise?: Call[];
   /** For a form: what is asked for, by field, as in a header's `input:`. */
   fields?: Json;
   /** While it is open, those who may decide are reminded every so many ms. */
@@ -580,6 +582,8 @@ export type Change =
       decision: Decision["decision"];
       by: string;
       calls: Call[];
+      /** A no that has calls of its own: the run goes on with those alone. */
+      instead?: true;
       people?: Decision["people"];
       self?: boolean;
       given?: Answers;

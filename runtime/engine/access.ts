@@ -79,6 +79,7 @@ export function fold(state: RunState, step: Step, primitive: Primitive | undefin
         );
       if (process !== null) {
         process.answered = change.decision === "rejected" ? "rejected" : "approved";
+        process.instead = change.instead === true;
         process.refusal = state.rejected;
       }
       // What a person writes in is theirs: it needs no other source.
@@ -139,6 +140,11 @@ export function allowed(primitive: Primitive, act: Act, state: RunState): "yes" 
   // In a copy of a run, whose gate was answered for another: what it writes needs a yes of its own.
   if (act.access === "write" && process !== null && gateDemanded(process) && process.answered !== "approved") return "ask";
   if (act.effect !== "external" || state.approved.includes(canonical(act.call))) return "yes";
+  if (process?.answered === "rejected")
+    return new ClearedError(
+      "APPROVAL_REQUIRED",
+      `${state.rejected}. Only what was named under otherwise: may be called after it, as it is.`,
+    );
   if (process !== null) return gateDemanded(process) ? "ask" : "yes";
   return new ClearedError(
     "APPROVAL_REQUIRED",

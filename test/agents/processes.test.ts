@@ -1,6 +1,6 @@
 /** Each of the fifteen processes on the demo business: what comes out, what was written, and that nothing was written twice. Size: one table of the fifteen, on one database. */
 import { execFileSync } from "node:child_process";
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { fromWire } from "../../runtime/errors.ts";
@@ -227,22 +227,63 @@ test.each([
   await at.host.engine.cancel(waiting.id, "the test has seen it");
 });
 
-const REFUSED: [string, Json][] = [
-  ["invoice_reconciliation", { invoice_id: "INV-2024-450" }],
-  ["expense_approval", { expense_id: "EXP-704" }],
-  ["procurement", { requisition_id: "REQ-34" }],
+const SAID = { decision: "rejected", reason: "too dear", summary: expect.stringContaining("by Mo: too dear") };
+const REFUSED: [string, Json, string[]?, object?][] = [
+  ["invoice_reconciliation", { invoice_id: "INV-2024-450" }, ["reject_invoice"], { ...SAID, vendor: expect.any(String), by: "Mo" }],
+  ["expense_approval", { expense_id: "EXP-704" }, ["reject_expense"], { ...SAID, amount: "5400.00", requester: "Priya Nair", by: "Mo" }],
+  ["procurement", { requisition_id: "REQ-34" }, [], { decision: "rejected", approval: "rejected by Mo: too dear", po_number: null }],
   ["order_management", { order_id: "ORD-5590" }],
   ["dispute_resolution", { dispute_id: "D-410" }],
   ["customer_onboarding", { customer_id: "C-311" }],
   ["sla_breach", { contract_id: "CTR-502", period: "2024-09" }],
   ["subscription_migration", { subscription_id: "SUB-77", plan_id: "ENTERPRISE" }],
 ];
-test.each(REFUSED)("%s ends as rejected when a person says no, and nothing is written", async (agent, input) => {
+test.each(REFUSED)("%s %j ends as rejected when a person says no, and only the no is written", async (agent, input, does = [], told = {}) => {
   carriedOut();
   const waiting = await run(at, agent, input);
   expect(gateOf(at, waiting).brief).toBeDefined();
-  expect(await answer(at, waiting, "rejected")).toMatchObject({ status: "done", outcome: "rejected" });
+  const end = await answer(at, waiting, "rejected", "Mo", {}, "too dear");
+  expect([end.error, end.outcome]).toEqual([null, "rejected"]);
+  expect(end.result).toMatchObject(told);
+  expect(carriedOut()).toEqual(does);
+  expect(statusesOf(await writesOf(at, end)).filter((status) => status !== "VERIFIED")).toEqual([]);
+});
+
+test("a no stands in the record with its reason, and tells who asked", async () => {
+  expect(rows(at, "select status, reason from expenses where expense_id = 'EXP-704'")).toEqual([{ status: "rejected", reason: "too dear" }]);
+  expect(rows(at, "select status from invoices where invoice_id = 'INV-2024-450'")).toEqual([{ status: "rejected" }]);
+  const list = await at.host.engine.list({ limit: 300 });
+  const [end] = list.filter((one) => one.agent === "expense_approval" && one.outcome === "rejected");
+  const notices = (await at.host.engine.steps(end!.id)).filter((step) => step.name === "notify_send").map((step) => step.params);
+  expect(notices.join()).toMatch(/priya@cleared.example.*is rejected.*too dear/);
+});
+
+test("after a no, only what was named for it is called", async () => {
+  const call = `{ tool: "erp/close_ticket", params: { ticket_id: "T-1001", resolution: "done" } }`;
+  const states = ["ASSESS", "COMPUTE", "POLICY_CHECK"].map((state) => `fsm_enter("${state}");`).join("\n");
+  const header = readFileSync(join(at.dir, "agents/general.ts"), "utf8").split("*/")[0];
+  const body = `policy_evaluate({ facts: { amount: "0", irreversible: true } });\nfsm_enter("APPROVAL_GATE");
+approval_wait({ title: "Close it?", calls: [${call}], otherwise: [] });\nfsm_enter("MUTATE");\nmcp_call(${call});\n`;
+  writeFileSync(join(at.dir, "agents/deaf.ts"), `${header}*/\n${states}\n${body}`);
+  execFileSync("git", ["add", "agents/deaf.ts"], { cwd: at.dir });
+  execFileSync("git", ["-c", "user.name=Pat", "-c", "user.email=pat@example.com", "commit", "-qm", "agents: deaf"], { cwd: at.dir });
+  carriedOut();
+  const end = await answer(at, await run(at, "deaf", { task: "close it" }), "rejected");
+  expect(end).toMatchObject({ status: "failed", error: { code: "APPROVAL_REQUIRED", message: expect.stringContaining("Mo said no") } });
   expect(carriedOut()).toEqual([]);
+});
+
+test("who approved stands outside: by their id there, else by name, whatever was edited", async () => {
+  const other = await business((trust) => trust.replace("{name: Mo, ", "{name: Mo, ids: {erp: E-1002}, "));
+  await answer(other, await run(other, "expense_approval", { expense_id: "EXP-703" }), "approved", "Mo");
+  const forged = { "calls.0.params.approved_by": "E-1003" };
+  await answer(other, await run(other, "expense_approval", { expense_id: "EXP-701" }), "approved", "Lee", forged).catch(() => undefined);
+  await answer(other, await run(other, "month_end_close", { period: "2024-09" }), "approved", "Mo");
+  expect(rows(other, "select expense_id, approved_by from expenses where expense_id in ('EXP-701', 'EXP-703') order by 1")).toEqual([
+    { expense_id: "EXP-701", approved_by: "Lee" },
+    { expense_id: "EXP-703", approved_by: "E-1002" },
+  ]);
+  expect(rows(other, "select locked_by from periods where period = '2024-09'")).toEqual([{ locked_by: "E-1002" }]);
 });
 
 const PASSED: [string, Json, Json][] = [
