@@ -38,7 +38,7 @@ const { open, by_severity, ...counted } = script_run("audit_facts", { audit, cus
 const whole = everyone.complete && required.complete && held.complete;
 fsm_enter("POLICY_CHECK");
 // What was not read whole is not known.
-const verdict = policy_evaluate({ facts: whole ? counted : { audit_status: audit.status } });
+const verdict = policy_evaluate({ about: { audit_id, score, findings: open }, facts: whole ? counted : { audit_status: audit.status } });
 const due_on = script_run("days", { from: today, add: 30 }).day;
 const ownerOf = (control_id: string) => data_first({ records: audit.controls, where: { control_id } }).owner_id;
 const planned = open.map(({ finding_id, title, control_id }: any) => ({

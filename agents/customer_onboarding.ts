@@ -30,6 +30,7 @@ fsm_enter("POLICY_CHECK");
 const contract_signed = items.records.some((one) => one.item === "contract signed" && one.done);
 const open_items = items.complete ? items.records.filter((one) => !one.done).length : null;
 const verdict = policy_evaluate({
+  about: { customer: customer.name, plan: plan_id },
   facts: { customer_status: customer.status, contract_signed, payment_method_valid: customer.payment_method !== null, open_items },
 });
 const lead_id = csm.employee_id;

@@ -34,7 +34,7 @@ const supported = script_run("total", { amounts: evidence ? [damaged, unused] : 
 const credit = compute_sub_limit({ claimed, sub_limit: supported });
 const { days: age_days } = script_run("days", { from: invoice.issued_on, to: dispute.filed_on });
 fsm_enter("POLICY_CHECK");
-const verdict = policy_evaluate({ facts: { dispute_status: dispute.status, credit, evidence, age_days } });
+const verdict = policy_evaluate({ about: { dispute_id, amount: credit, customer: customer.name }, facts: { dispute_status: dispute.status, credit, evidence, age_days } });
 const outcome = new Decimal(credit).isZero() ? "declined" : new Decimal(credit).eq(claimed) ? "credited" : "partial";
 const reason = `${dispute.reason}: ${supported} of ${claimed} is supported${evidence ? ` by ${dispute.evidence}` : ", no evidence"}`;
 const close = { tool: "erp/resolve_dispute", params: { dispute_id, outcome, decided_credit: credit } as object };

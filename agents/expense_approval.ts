@@ -37,6 +37,7 @@ const receipt_attached = expense.receipt || new Decimal(amount).lte(rules.receip
 const pay_date = script_run("days", { from: today, add: 14 }).day;
 fsm_enter("POLICY_CHECK");
 const verdict = policy_evaluate({
+  about: { expense_id, amount, requester: employee.name },
   facts: { claim_status: expense.status, total: amount, limit: employee.single_expense_limit, category, receipt_attached, age_days },
 });
 const calls = [

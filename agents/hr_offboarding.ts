@@ -31,7 +31,7 @@ const payout = script_run("hourly_share", { pay_type: employee.pay_type, pay_rat
 const revoke_on = input.revoke_on ?? (reason === "termination" ? today : last_day);
 fsm_enter("POLICY_CHECK");
 const facts = { reason, revoke_on, last_day, irreversible: false, agreements_on_file: employee.nda_on_file };
-const verdict = policy_evaluate({ facts });
+const verdict = policy_evaluate({ facts, about: { employee: name, systems, access: { status: "kept" } } });
 const at_once = revoke_on <= today;
 const calls = script_run("offboarding_calls", { employee, at_once, systems, owned, payout, paid: paid.found !== false });
 const { by, made } = script_run("carry_out", { title: `Offboard ${name} (${reason}), ${calls.length} steps?`, calls, ask: !verdict.passed });

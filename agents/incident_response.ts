@@ -34,6 +34,7 @@ const weighted = data_sum({
 const suspects = live.filter((one) => Date.parse(opened_at) - Date.parse(one.deployed_at) < 86400000 && one.deployed_at < opened_at);
 fsm_enter("POLICY_CHECK");
 const verdict = policy_evaluate({
+  about: { incident_id, severity },
   facts: { incident_status: incident.status, severity, cardholder_data, revenue_at_risk: service.revenue_per_hour },
 });
 const calls: { tool: string; params: object }[] = suspects.map(({ deployment_id }) => ({

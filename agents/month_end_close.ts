@@ -47,7 +47,7 @@ const facts = {
   unexplained_variance: found.unexplained,
   unapproved_entries: drafts.records.length,
 };
-const verdict = policy_evaluate({ facts });
+const verdict = policy_evaluate({ facts, about: { period, balance: trial.debit } });
 const lock = { period, locked_by: "@approver", trial_balance_hash: found.hash };
 const calls = [...found.entries, { tool: "erp/lock_period", params: lock }];
 const deferred = [...(accruals.records ?? accruals), ...drafts.records].map((one: any) => one.description ?? one.memo);

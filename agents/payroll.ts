@@ -43,7 +43,7 @@ const [gross, net, deductions] = ["gross", "net", "deductions"].map((field) => d
 const whole = employees.complete && people.every((one) => one.hours.complete);
 fsm_enter("POLICY_CHECK");
 const facts = script_run("pay_facts", { gross, slips, people, budgets, paid: before.found !== false });
-const verdict = policy_evaluate({ facts: whole ? facts : {} });
+const verdict = policy_evaluate({ facts: whole ? facts : {}, about: { pay_group, gross, net, deductions, headcount: slips.length } });
 const reference = `PAY-${pay_group}-${period_end}`;
 const file = verdict.blocked ? null : script_run("pay_file", { reference, pay_date, today, company, people, slips });
 const calls = script_run("pay_calls", { ...input, reference, gross, net, deductions, slips });

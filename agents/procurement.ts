@@ -35,6 +35,7 @@ fsm_enter("POLICY_CHECK");
 const vendor_status = vendor.approved && vendor.status === "active" ? "approved" : vendor.status;
 const conflict_of_interest = vendor.conflict_with === asked.requester_id;
 const verdict = policy_evaluate({
+  about: { requisition_id, amount, vendor: vendor.name, requester: requester.name },
   facts: { requisition_status: asked.status, total: amount, budget_left, vendor_status, conflict_of_interest },
 });
 const order = { requisition_id, vendor_id, department_id, description, amount, delivery_on: asked.needed_on };

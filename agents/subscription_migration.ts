@@ -29,7 +29,7 @@ fsm_enter("COMPUTE");
 const { net, lost, deleted, ...bill } = script_run("migration_figures", { subscription, from, to, today });
 fsm_enter("POLICY_CHECK");
 const eligible = subscription.status === "active" && subscription.plan_id !== plan_id;
-policy_evaluate({ facts: { eligible, balance: subscription.balance_due, deletes_data: deleted.length > 0 } });
+policy_evaluate({ about: { subscription_id, plan: to.name, amount: net, customer: customer.name }, facts: { eligible, balance: subscription.balance_due, deletes_data: deleted.length > 0 } });
 const calls = script_run("migration_calls", { subscription, plan_id, today, net, lost });
 const names = (list: any[]) => list.map((one) => `${one.feature} (${one.stored_gb} GB)`).join(", ") || "none";
 const questions = [

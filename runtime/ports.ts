@@ -593,6 +593,8 @@ export type Change =
   /** The run's state machine moved. `machine` is the hash of the state list it moved in. */
   | { op: "entered"; state: State; machine: string }
   | { op: "verdict"; verdict: Verdict }
+  /** What the answer says of the case where the run ends before its script does. */
+  | { op: "about"; about: { [field: string]: Json } }
   /** A write outside was read back. */
   | { op: "verified"; write: VerifiedWrite };
 

@@ -25,6 +25,8 @@ export interface RunState {
   /** Figures an amount may come from: what was computed, what was read in ASSESS. Read out of the steps when they are first asked for. */
   figures: { known: Set<string>; unread: Step[] };
   writes: VerifiedWrite[];
+  /** What a run that ends before its script says of its case. */
+  about: { [field: string]: Json };
 }
 
 /** What one call is: its effect, its row of the table, and how approvals name it. */
@@ -37,7 +39,17 @@ export interface Act {
 
 export function newRunState(uses: readonly string[], machine: Machine | null, readOnly: boolean): RunState {
   const process = machine === null ? null : startOf(machine);
-  return { uses, process, readOnly, approved: [], rejected: null, approvals: [], figures: { known: new Set(), unread: [] }, writes: [] };
+  return {
+    uses,
+    process,
+    readOnly,
+    approved: [],
+    rejected: null,
+    approvals: [],
+    figures: { known: new Set(), unread: [] },
+    writes: [],
+    about: {},
+  };
 }
 
 /**
@@ -87,6 +99,7 @@ export function fold(state: RunState, step: Step, primitive: Primitive | undefin
         for (const call of change.calls) for (const { value } of amountsIn(call.params)) numbersOf(value, state.figures.known);
     } else if (change.op === "answered") numbersOf(change.values, state.figures.known);
     else if (change.op === "verified") state.writes.push(change.write);
+    else if (change.op === "about") state.about = change.about;
     else if (process === null) continue;
     else if (change.op === "verdict") judged(process, change.verdict);
     else if (change.op === "entered") {

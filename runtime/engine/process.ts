@@ -127,7 +127,7 @@ export async function resolveEscalation(ctx: StepContext, process: ProcessState,
       expires: null,
     },
   });
-  if (decision.decision === "rejected") throw new End("rejected", decision.reason ?? `${decision.by} stopped it after the escalation.`);
+  if (decision.decision === "rejected") throw new End("rejected", `${decision.by} said no: ${decision.reason ?? "it was stopped after the escalation"}`);
 }
 
 /**
@@ -181,6 +181,12 @@ export function metaOf(state: RunState, run: RunRecord, header: Header, now: num
 
 const FIELD = /^Cannot (?:read|set) properties of (?:undefined|null) \((?:reading|setting) '(.*)'\)$/;
 const NOTHING = /^(?:null|\[\]|\{\}|\{"found":false|\{"records":\[\])/;
+
+/** The answer of a run that the policy, a person or time has ended before its script: what it was about, the decision, why, and whose. */
+export function endedBy({ outcome, why }: End, { process, about }: RunState): Json {
+  const by = outcome === "rejected" ? (/^(.+?) said no/.exec(why)?.[1] ?? "a person") : outcome === "expired" ? "nobody" : "policy";
+  return { ...about, outcome, ...(process === null ? {} : { decision: outcome, by, summary: `${outcome} by ${by}: ${why}` }), reason: why };
+}
 
 /**
  * What a script failed with, for whoever started the run: the engine's text of a TypeError is for programmers and stays in `data`; a

@@ -30,7 +30,7 @@ import { type Authority, type Settling, type Standing, decidedChange, passGate, 
 import { committedOrSuspended, isOurs, orLost, orSlow, toText, withRetries } from "./attempt.ts";
 import { toReleased } from "./cards.ts";
 import { divergence, sameCall } from "./divergence.ts";
-import { answerOf, askFor, demandsOf, inWords, mayStandIn, metaOf, resolveEscalation } from "./process.ts";
+import { answerOf, askFor, demandsOf, endedBy, inWords, mayStandIn, metaOf, resolveEscalation } from "./process.ts";
 import { provenStep } from "./proven.ts";
 import { type Callable, type Script, callableIn, jobOf, knownPrimitive } from "./script.ts";
 import type { Execution } from "./worker.ts";
@@ -258,7 +258,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
 
     /** Ended by a decision or the policy, not by its script. */
     function over(end: End): Promise<void> {
-      return finish(end.outcome, { outcome: end.outcome, reason: end.why }, end);
+      return finish(end.outcome, endedBy(end, state), end);
     }
 
     /** What the run wrote is committed whatever its state; then its cards and events are let out, and it is over. */

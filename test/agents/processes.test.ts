@@ -199,18 +199,19 @@ test.each([...AGAIN, "month_end_close", "payroll", "compliance_audit", "subscrip
   },
 );
 
-const BLOCKED: [string, string, Json][] = [
-  ["an invoice that was entered before", "invoice_reconciliation", { invoice_id: "INV-2024-451" }],
+const BLOCKED: [string, string, Json, object?][] = [
+  ["an invoice that was entered before", "invoice_reconciliation", { invoice_id: "INV-2024-451" }, { vendor: expect.any(String), amount: expect.any(String) }],
   ["an invoice whose number was entered in another spelling", "invoice_reconciliation", { invoice_id: "INV-2024-457" }],
-  ["an expense without its receipt", "expense_approval", { expense_id: "EXP-707" }],
+  ["an expense without its receipt", "expense_approval", { expense_id: "EXP-707" }, { amount: "500.00", requester: "Tomas Lind" }],
   ["a vendor the requester has an interest in", "procurement", { requisition_id: "REQ-32" }],
   ["access that would end before the last day", "hr_offboarding", { employee_id: "E-2291", revoke_on: "2024-11-08" }],
   ["a month that is not reconciled", "month_end_close", { period: "2024-10" }],
   ["a subscription with a balance due", "subscription_migration", { subscription_id: "SUB-79", plan_id: "ENTERPRISE" }],
 ];
-test.each(BLOCKED)("%s is blocked, and nothing is written", async (_, agent, input) => {
+test.each(BLOCKED)("%s is blocked, and nothing is written", async (_, agent, input, about = {}) => {
   carriedOut();
-  expect(await run(at, agent, input)).toMatchObject({ status: "done", outcome: "blocked" });
+  const result = { decision: "blocked", by: "policy", reason: expect.stringMatching(/./), summary: expect.stringMatching(/^blocked by policy/) };
+  expect(await run(at, agent, input)).toMatchObject({ status: "done", outcome: "blocked", result: { ...result, ...about } });
   expect(carriedOut()).toEqual([]);
 });
 
@@ -232,8 +233,8 @@ const REFUSED: [string, Json, string[]?, object?][] = [
   ["invoice_reconciliation", { invoice_id: "INV-2024-450" }, ["reject_invoice"], { ...SAID, vendor: expect.any(String), by: "Mo" }],
   ["expense_approval", { expense_id: "EXP-704" }, ["reject_expense"], { ...SAID, amount: "5400.00", requester: "Priya Nair", by: "Mo" }],
   ["procurement", { requisition_id: "REQ-34" }, [], { decision: "rejected", approval: "rejected by Mo: too dear", po_number: null }],
-  ["order_management", { order_id: "ORD-5590" }],
-  ["dispute_resolution", { dispute_id: "D-410" }],
+  ["order_management", { order_id: "ORD-5590" }, [], { decision: "rejected", by: "Mo", customer: expect.any(String), total: expect.any(String) }],
+  ["dispute_resolution", { dispute_id: "D-410" }, [], { decision: "rejected", by: "Mo", reason: "Mo said no: too dear" }],
   ["customer_onboarding", { customer_id: "C-311" }],
   ["sla_breach", { contract_id: "CTR-502", period: "2024-09" }],
   ["subscription_migration", { subscription_id: "SUB-77", plan_id: "ENTERPRISE" }],
