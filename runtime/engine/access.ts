@@ -25,6 +25,8 @@ export interface RunState {
   /** Figures an amount may come from: what was computed, what was read in ASSESS. Read out of the steps when they are first asked for. */
   figures: { known: Set<string>; unread: Step[] };
   writes: VerifiedWrite[];
+  /** Tools of calls outside: asked for at gates, made, and refused by a person (spec/worker.md 17.3). */
+  calls: { planned: string[]; executed: string[]; declined: string[] };
   /** What a run that ends before its script says of its case. */
   about: { [field: string]: Json };
 }
@@ -48,6 +50,7 @@ export function newRunState(uses: readonly string[], machine: Machine | null, re
     approvals: [],
     figures: { known: new Set(), unread: [] },
     writes: [],
+    calls: { planned: [], executed: [], declined: [] },
     about: {},
   };
 }
@@ -84,6 +87,9 @@ export function fold(state: RunState, step: Step, primitive: Primitive | undefin
   for (const change of step.changes) {
     if (change.op === "decided") {
       state.approved.push(...change.calls.map((call) => canonical(call)));
+      const asked = (change.given?.question as { calls?: Call[] } | undefined)?.calls ?? change.calls;
+      state.calls.planned.push(...asked.map((call) => call.tool));
+      if (change.decision === "rejected") state.calls.declined.push(...asked.map((call) => call.tool));
       if (change.decision === "rejected") state.rejected = refusalIn(change);
       else
         state.approvals.push(
@@ -114,7 +120,9 @@ export function fold(state: RunState, step: Step, primitive: Primitive | undefin
   if (primitive !== undefined && step.effect === "external") {
     // As `allowed` saw it, defaults and all: the raw call may be another text, and its yes would never be spent.
     const raw = JSON.parse(step.params) as Record<string, Json>;
-    spend(state, callOf(primitive, primitive.params.safeParse(raw).data ?? raw));
+    const call = callOf(primitive, primitive.params.safeParse(raw).data ?? raw);
+    if (step.state === "ok" && step.error === null) state.calls.executed.push(call.tool);
+    spend(state, call);
   }
 }
 

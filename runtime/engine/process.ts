@@ -127,7 +127,8 @@ export async function resolveEscalation(ctx: StepContext, process: ProcessState,
       expires: null,
     },
   });
-  if (decision.decision === "rejected") throw new End("rejected", `${decision.by} said no: ${decision.reason ?? "it was stopped after the escalation"}`);
+  if (decision.decision === "rejected")
+    throw new End("rejected", `${decision.by} said no: ${decision.reason ?? "it was stopped after the escalation"}`);
 }
 
 /**
@@ -176,7 +177,8 @@ export function metaOf(state: RunState, run: RunRecord, header: Header, now: num
     rejected,
   });
   const course = process === null ? {} : { states: [...process.before, process.current] };
-  return { meta: { ...(meta as unknown as Record<string, Json>), ...course } };
+  const calls = Object.values(state.calls).every((tools) => tools.length === 0) ? {} : { calls: state.calls };
+  return { meta: { ...(meta as unknown as Record<string, Json>), ...calls, ...course } };
 }
 
 const FIELD = /^Cannot (?:read|set) properties of (?:undefined|null) \((?:reading|setting) '(.*)'\)$/;

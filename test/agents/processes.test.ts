@@ -179,6 +179,7 @@ test.each(Object.entries(CASES))(
     expect(carriedOut()).toEqual(does);
     expect(found.writes.map((one) => one.tool)).toEqual(does.map((tool) => `erp/${tool}`));
     expect(statusesOf(found.writes)).toEqual(["VERIFIED"]);
+    expect((found.end.meta as { calls: Json }).calls).toMatchObject({ executed: does.map((tool) => `erp/${tool}`), declined: [] });
   },
 );
 
@@ -247,6 +248,9 @@ test.each(REFUSED)("%s %j ends as rejected when a person says no, and only the n
   expect([end.error, end.outcome]).toEqual([null, "rejected"]);
   expect(end.result).toMatchObject(told);
   expect(carriedOut()).toEqual(does);
+  // What was asked for, made and refused stands beside the answer.
+  const { planned = [], executed = [], declined = [] } = (end.meta as { calls?: Record<string, string[]> }).calls ?? {};
+  expect([executed, declined]).toEqual([does.map((tool) => `erp/${tool}`), planned]);
   expect(statusesOf(await writesOf(at, end)).filter((status) => status !== "VERIFIED")).toEqual([]);
 });
 
