@@ -187,7 +187,12 @@ const NOTHING = /^(?:null|\[\]|\{\}|\{"found":false|\{"records":\[\])/;
 /** The answer of a run that the policy, a person or time has ended before its script: what it was about, the decision, why, and whose. */
 export function endedBy({ outcome, why }: End, { process, about }: RunState): Json {
   const by = outcome === "rejected" ? (/^(.+?) said no/.exec(why)?.[1] ?? "a person") : outcome === "expired" ? "nobody" : "policy";
-  return { ...about, outcome, ...(process === null ? {} : { decision: outcome, by, summary: `${outcome} by ${by}: ${why}` }), reason: why };
+  return {
+    ...about,
+    outcome,
+    ...(process === null ? {} : { decision: outcome, by, summary: outcome === "rejected" ? why : `${outcome} by ${by}: ${why}` }),
+    reason: why,
+  };
 }
 
 /**
