@@ -73,7 +73,7 @@ if (files.length === 0) {
     importer_mark_processed(file.name);
   }
 
-  git_commit(`import: ${imported} transactions from ${files.length} files`);
+  git_commit(`import: ${imported} transactions from ${files.length === 1 ? "1 file" : `${files.length} files`}`);
   ctx_log(`Done: ${imported - review} auto-confirmed, ${review} for review`);
   ({ imported, confirmed: imported - review, review });
 }

@@ -29,7 +29,8 @@ export const fsm_enter = definePrimitive({
     const answer = move(process, p.state);
     if (answer instanceof ClearedError) throw answer;
     if (typeof answer === "object") throw new End(answer.end, answer.why);
-    const enter = (state: State) => ctx.changed({ op: "entered", state, machine: process.machine.hash });
+    const why = p.reason === undefined ? {} : { why: p.reason };
+    const enter = (state: State) => ctx.changed({ op: "entered", state, machine: process.machine.hash, ...why });
     if (answer === "enter") {
       enter(p.state);
       return { state: p.state, line: process.machine.states.find((one) => one.state === p.state)?.line ?? "" };

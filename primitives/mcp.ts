@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { ClearedError, didYouMean } from "../runtime/errors.ts";
+import { standing } from "../runtime/answers/mutations.ts";
 import type { Json, ToolInfo, VerifiedWrite } from "../runtime/ports.ts";
 import { definePrimitive, type StepContext } from "../runtime/primitive.ts";
 import { redactJson } from "../runtime/privacy/redact.ts";
@@ -33,10 +34,12 @@ const shownTool = ({ tool, description, class: kind, why, input_schema }: ToolIn
   input_schema,
 });
 
+const NOT_READ = { read: null, expected: {}, before: null, after: null, diff: {} } as const;
+
 type Asked = { tool: string; params: Record<string, Json> };
 
 /** Make the call and keep what its read-back showed. Secrets and numbers of people are hidden before script and history see them. @throws TOOL_* */
-async function called({ tool, params }: Asked, ctx: StepContext): Promise<Json> {
+async function called({ tool, params }: Asked, ctx: StepContext, alone = false): Promise<Json> {
   const { result, write, notes } = await ctx.ports.tools.call(
     { tool, params },
     {
@@ -49,28 +52,30 @@ async function called({ tool, params }: Asked, ctx: StepContext): Promise<Json> 
   );
   for (const note of notes) ctx.ports.log(note);
   if (write !== null) ctx.changed({ op: "verified", write });
-  // The script goes on: what stands where is a person's question.
-  if (write?.status === "MISMATCH")
+  // In a process the next call waits for a person (settleWrites); without one the script goes on, and a person is told.
+  if (write?.status === "MISMATCH" && ctx.process === null)
     ctx.ports.review({
       title: `MISMATCH: ${tool} says it wrote, its record says otherwise`,
       body: { params, diff: write.diff },
       entry: null,
     });
-  if (write?.status === "WRITE_FAILED") throw failed(write, failureIn(result) ?? write.answer, ctx);
+  if (write?.status === "WRITE_FAILED") throw failed(write, failureIn(result) ?? write.answer, ctx, alone);
   return redactJson(result);
 }
 
-/** A write that was answered with a failure. Where its record has changed all the same, a person looks before anything is sent again. */
-function failed({ tool, params, diff }: VerifiedWrite, says: string, ctx: StepContext): ClearedError {
+/**
+ * A write that failed. A person is told where its record has changed all the same, before anything is sent again, and where it ends its
+ * process in the middle (`alone`), with what was written before it.
+ */
+function failed({ tool, params, diff }: VerifiedWrite, says: string, ctx: StepContext, alone: boolean): ClearedError {
   const changed = Object.keys(diff).length > 0;
-  if (changed)
-    ctx.ports.review({
-      title: `${tool} says it failed, but its record has changed`,
-      body: { params, answer: says, diff },
-      entry: null,
-    });
+  const ends = alone && ctx.process !== null;
+  const { stands } = standing(ctx.writes ?? []);
+  const title = changed ? `${tool} says it failed, but its record has changed` : `${ctx.run.agent} stopped: ${tool} failed`;
+  if (changed || ends) ctx.ports.review({ title, body: { params, answer: says, diff, stands }, entry: null });
+  const left = stands.length === 0 ? ". Nothing was written before it" : `. Written before it, and standing: ${stands.join("; ")}`;
   const message = changed ? `${says}. Its record has changed all the same: look at it before this is sent again` : says;
-  return new ClearedError("TOOL_FAILED", `${tool}: ${message}`, { data: { tool, changed } });
+  return new ClearedError("TOOL_FAILED", `${tool}: ${message}${ends ? left : ""}`, { data: { tool, changed } });
 }
 
 export const mcp_call = definePrimitive({
@@ -87,10 +92,15 @@ export const mcp_call = definePrimitive({
     return found.class === "mutate" ? { effect: "external", access: "external" } : { effect: "read", access: "read" };
   },
   call: ({ tool, params }) => ({ tool, params }),
-  run: called,
+  run: (p, ctx) => called(p, ctx, true),
   dryRun: async (p, ctx) => {
     // Live it is the answer of a write that a person says has happened: its server may be gone, and is not called again.
-    if (ctx.run.mode === "live") return { confirmed: true, tool: p.tool };
+    if (ctx.run.mode === "live") {
+      const answer = "a person says that it happened";
+      ctx.changed({ op: "verified", write: { ...NOT_READ, tool: p.tool, params: p.params, status: "UNVERIFIABLE", answer } });
+      ctx.changed({ op: "accepted", by: answer });
+      return { confirmed: true, tool: p.tool };
+    }
     const found = await ctx.ports.tools.get(p.tool);
     return found.class === "mutate" ? { simulated: true, tool: p.tool, params: p.params } : called(p, ctx);
   },
@@ -98,8 +108,7 @@ export const mcp_call = definePrimitive({
     const seen = await ctx.ports.tools.readBack({ tool, params }, { abort: ctx.abort });
     if (seen !== true) return seen === null ? null : { happened: false, ...(seen === "harmless" ? { harmless: true } : {}) };
     const answer = "its record shows it; the answer was lost when the run was interrupted";
-    const write = { tool, params, status: "VERIFIED", read: null, expected: {}, before: null, after: null, diff: {}, answer } as const;
-    ctx.changed({ op: "verified", write });
+    ctx.changed({ op: "verified", write: { ...NOT_READ, tool, params, status: "VERIFIED", answer } });
     return { happened: true, result: { read_back: true, tool } };
   },
 });

@@ -1,5 +1,6 @@
 /** Telling somebody. The notice lies in the outbox when the call returns; the owner of the workspace delivers it, once for each key. */
 import { z } from "zod";
+import { standing } from "../runtime/answers/mutations.ts";
 import { definePrimitive, type StepContext } from "../runtime/primitive.ts";
 import { shown, text } from "./_shapes.ts";
 
@@ -25,7 +26,10 @@ function line(what: string) {
 async function send(p: z.output<typeof params>, ctx: StepContext, live: boolean) {
   const { id: run, agent } = ctx.run;
   const key = p.key === undefined ? ctx.key : `${agent}:${p.key}`;
-  const { due, ...sent } = await ctx.ports.notices.send({ ...p, key, run, agent }, { now: ctx.now, live });
+  // Whatever the script says: who is told of an act is told that it is not verified.
+  const { not_verified: open } = standing(ctx.writes ?? []);
+  const words = [p.text, ...(open.length === 0 ? [] : ["", "Not verified:", ...open])].join("\n");
+  const { due, ...sent } = await ctx.ports.notices.send({ ...p, text: words, key, run, agent }, { now: ctx.now, live });
   const at = new Date(due).toISOString();
   if (due > ctx.now) ctx.ports.log(`Quiet hours: "${p.subject}" to ${p.to} goes out at ${at}.`);
   return { ...sent, due: at };

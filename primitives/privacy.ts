@@ -1,7 +1,7 @@
 /** Secrets and personal data in a text: what is there, and the text without it. The rules are runtime/privacy/. */
 import { z } from "zod";
-import { judge } from "../runtime/privacy/judge.ts";
-import { redact } from "../runtime/privacy/redact.ts";
+import { groupsOf, judge } from "../runtime/privacy/judge.ts";
+import { HIDDEN, redact } from "../runtime/privacy/redact.ts";
 import { GROUPS } from "../runtime/privacy/patterns.ts";
 import { definePrimitive } from "../runtime/primitive.ts";
 
@@ -36,5 +36,8 @@ export const privacy_scan = definePrimitive({
   }),
   errors: [],
   example: `privacy_scan("Paid with card 4111 1111 1111 1111")`,
-  run: (p) => ({ ...judge(p.text, { direction: p.direction, dataClass: p.data_class }), redacted: redact(p.text) }),
+  run: (p) => ({
+    ...judge(p.text, { direction: p.direction, dataClass: p.data_class }),
+    redacted: redact(p.text, new Set([...HIDDEN, ...groupsOf(["redact", "refuse"], p.direction)])),
+  }),
 });

@@ -196,10 +196,7 @@ export const CODES = {
     ],
     JOURNAL_DUPLICATE: ["Two entries carry the same id.", "Remove the copy; `cleared verify` shows both lines."],
     ACCOUNT_UNKNOWN: ["No account has that number or name.", "Use the account the message suggests, or add it to main.journal."],
-    CASE_INVALID: [
-      "A file in cases/ is no case.",
-      "Restore the line that is shown from git; a case is written by `cleared cases add`, not by hand.",
-    ],
+    CASE_INVALID: ["Invalid case file.", "Restore the line that is shown from git; a case is written by `cleared cases add`, not by hand."],
     CASE_UNKNOWN: ["No case has that name.", "`cleared cases` lists them."],
     CASE_IMPOSSIBLE: ["No case can be made of this run.", "Choose another run that shows the same; the message says what is missing."],
     CASE_BROKEN: [
@@ -267,7 +264,7 @@ export const CODES = {
     ],
     SECRET_MISSING: ["A secret is not there, or cannot be read.", "Store it with `cleared secrets set NAME`."],
     NOTICE_CHANNEL: ["A notice names a channel that does not exist.", "Use page, smtp or a webhook named in trust.yaml under notices:."],
-    NOTICE_ADDRESS: ["A notice goes by mail to something that is no mail address.", "Write one address, such as ann@example.com."],
+    NOTICE_ADDRESS: ["A notice goes by mail to something that is not a mail address.", "Write one address, such as ann@example.com."],
     POLICY_INVALID: [
       "A policy has a wrong key, condition, action or level.",
       "Correct the line that is shown; `cleared policy test` checks it before it is committed.",
@@ -365,7 +362,10 @@ export const CODES = {
     STORE_CORRUPT: ["The run store cannot be read.", "Move .cleared/store.db aside; the books are in git, waiting runs are in the copy."],
     STORE_FULL: ["The disk is full; nothing was recorded or committed.", "Free space; the run goes on from its last recorded step."],
     STORE_VERSION: ["The run store was written by a newer version.", "Use that version, or a newer one."],
-    PORT_BUSY: ["The port of the status page is taken.", "Set web.port in config.yaml to another port, or stop what uses this one."],
+    PORT_BUSY: [
+      "The port of the status page is in use.",
+      "Choose another port (web.port, or `cleared start --port N`), or stop the program that uses this one.",
+    ],
     OWNER_BUSY: ["Another process owns this workspace.", "Talk to it (commands do this by themselves) or stop it first."],
     OWNER_FENCED: ["This process lost the workspace to another one.", "Nothing is needed: the other process goes on with its runs."],
   }),

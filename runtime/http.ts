@@ -125,7 +125,7 @@ export function listen(app: Hono, port: number): Promise<Listening> {
   return new Promise((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => {
       const busy = error.code === "EADDRINUSE" || error.code === "EACCES";
-      const words = `Port ${port} is taken or not allowed (${error.code}). Set web.port in config.yaml to another one.`;
+      const words = `Port ${port} is ${error.code === "EACCES" ? "not allowed for this user" : "in use by another program"}.`;
       reject(busy ? new ClearedError("PORT_BUSY", words, { cause: error }) : error);
     });
     server.listen(port, LOOPBACK, () => {

@@ -591,12 +591,14 @@ export type Change =
   /** A form was filled in. */
   | { op: "answered"; by: string; values: Json }
   /** The run's state machine moved. `machine` is the hash of the state list it moved in. */
-  | { op: "entered"; state: State; machine: string }
+  | { op: "entered"; state: State; machine: string; why?: string }
   | { op: "verdict"; verdict: Verdict }
   /** What the answer says of the case where the run ends before its script does. */
   | { op: "about"; about: { [field: string]: Json } }
   /** A write outside was read back. */
-  | { op: "verified"; write: VerifiedWrite };
+  | { op: "verified"; write: VerifiedWrite }
+  /** A person has looked at the writes so far that are not verified, and lets the run go on. */
+  | { op: "accepted"; by: string };
 
 // ---------------------------------------------------------------- states, policy, tools
 

@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import { existsSync, lstatSync, readFileSync, readdirSync, readlinkSync, realpathSync, statSync } from "node:fs";
 import { realpath, stat } from "node:fs/promises";
 import { createRequire, registerHooks } from "node:module";
-import { dirname, extname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { basename, dirname, extname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { ClearedError, didYouMean } from "./errors.ts";
 import { EFFECTS, type Primitive } from "./primitive.ts";
@@ -91,13 +91,13 @@ export function pluginFiles(dir: string, sources: readonly PluginSource[]): Code
   });
 }
 
-const CODE = /\.(?:[cm]?[jt]sx?|py|sh|rb|pl|php|lua|wasm|node|so|dylib|dll|exe)$|^package\.json$/i;
-// Of a plugin's own folder; a larger one is a folder of something else.
+const CODE =
+  /\.(?:[cm]?[jt]sx?|pyw?|pth|[bz]?a?sh|bat|cmd|ps1|rb|pl|pm|php|lua|jar|class|wasm|node|so|dylib|dll|exe|mk|toml|cfg)$|^(?:package\.json|deno\.jsonc?|\.npmrc|\.env.*|.*makefile|justfile|rakefile|gemfile|procfile|dockerfile.*|(?:docker-)?compose.*\.ya?ml)$/i;
+// What a person can be asked about at once; a larger folder is one of something else.
 const MOST_FILES = 2000;
 
-/** A file of the workspace with the code beside and below it; at the workspace's top only beside it. Nothing for what is no file in it. */
-export function codeBeside(dir: string, file: string): CodeFile[] {
-  const root = realpathSync(dir);
+/** A file of the workspace with the code beside and below it; at the workspace's top only beside it. Nothing for what is not a file in it. */
+export function codeBeside(root: string, file: string): CodeFile[] {
   const at = resolve(root, file);
   const real = statSync(at, { throwIfNoEntry: false })?.isFile() === true ? realpathSync(at) : null;
   if (real === null || !real.startsWith(`${root}${sep}`)) return [];
@@ -106,17 +106,18 @@ export function codeBeside(dir: string, file: string): CodeFile[] {
   return [codeFile(root, own), ...codeBelow(root, folder)];
 }
 
-function codeBelow(root: string, folder: string): CodeFile[] {
+/** Code in a folder and below it, but not what is installed there. `deep`: also below the workspace's top. */
+export function codeBelow(root: string, folder: string, deep = folder !== ""): CodeFile[] {
   const found: CodeFile[] = [];
   const walk = (at: string): void => {
     for (const entry of readdirSync(join(root, at), { withFileTypes: true })) {
       const path = join(at, entry.name);
-      if (entry.isDirectory() && folder !== "" && !["node_modules", ".git"].includes(entry.name)) walk(path);
+      if (entry.isDirectory() && deep && path !== ".cleared" && !isInstalled(join(root, path))) walk(path);
       else if (!entry.isDirectory() && (CODE.test(entry.name) || isProgram(join(root, path)))) found.push(codeFile(root, path));
       if (found.length > MOST_FILES)
-        throw invalid(
-          folder,
-          `it holds more than ${MOST_FILES} files of code, too many for a person to confirm; give the plugin a folder of its own`,
+        throw new ClearedError(
+          "PLUGIN_INVALID",
+          `${folder || "The workspace"} holds more than ${MOST_FILES} files of code, too many for a person to confirm. Move what is not needed here out of it.`,
         );
     }
   };
@@ -124,9 +125,12 @@ function codeBelow(root: string, folder: string): CodeFile[] {
   return found;
 }
 
+/** Of git, or installed: `assertUntracked` refuses a repository that brings such a folder. */
+const isInstalled = (path: string): boolean => ["node_modules", ".git"].includes(basename(path)) || existsSync(join(path, "pyvenv.cfg"));
+
 const isProgram = (path: string): boolean => ((lstatSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o111) !== 0;
 
-function codeFile(root: string, path: string): CodeFile {
+export function codeFile(root: string, path: string): CodeFile {
   const at = join(root, path);
   const content = lstatSync(at).isSymbolicLink() ? `-> ${readlinkSync(at)}` : readFileSync(at);
   return { path: path.replaceAll("\\", "/"), hash: createHash("sha256").update(content).digest("hex") };

@@ -108,6 +108,8 @@ export interface ProcessState {
   instead: boolean;
   /** Who said no there, and why, in words. */
   refusal: string | null;
+  /** What the script said when it entered ESCALATE. */
+  why: string | null;
   /** A person has resolved the escalation the verdict asked for. */
   escalated: boolean;
 }
@@ -122,11 +124,13 @@ export function startOf(machine: Machine): ProcessState {
     answered: null,
     instead: false,
     refusal: null,
+    why: null,
     escalated: false,
   };
 }
 
-export function entered(process: ProcessState, state: State): void {
+export function entered(process: ProcessState, state: State, why: string | null = null): void {
+  if (why !== null) process.why = why;
   process.before.push(process.current);
   if (process.current === "ESCALATE" && state === "APPROVAL_GATE") process.escalated = true;
   process.current = state;

@@ -17,7 +17,7 @@ import {
 } from "./business.ts";
 import { keyFields } from "./readers.ts";
 import { columnsOf, keyOf, tableNamed } from "./tables.ts";
-import { type Field, isMoney, text, type Tool, type World } from "./tool.ts";
+import { type Field, isMoney, text, type Tool, type VerifySpec, type World } from "./tool.ts";
 
 /** Stands for the business date among fixed values. */
 export const TODAY = "@today";
@@ -87,10 +87,11 @@ function writer(
   return { name, description, effect, fields, run, ...(read === undefined ? {} : { verify: { read, ...verify } }) };
 }
 
-/** What a row says that was not changed yet, where only one state leads here. */
-function stateBefore({ only = {}, fixed = {} }: Act): Row {
+/** What a row says that was not changed yet: the states that lead here, or anything else where the act only sets columns. */
+function stateBefore({ only, fixed = {} }: Act): VerifySpec["before"] {
+  if (only === undefined) return "different";
   const others = Object.entries(only).map(([column, states]) => [column, states.filter((state) => state !== fixed[column])] as const);
-  return Object.fromEntries(others.flatMap(([column, states]) => (states.length === 1 ? [[column, states[0] ?? null]] : [])));
+  return Object.fromEntries(others.map(([column, states]) => [column, states.length === 1 ? (states[0] ?? null) : states]));
 }
 
 /** The columns a call sets. Amounts get two places; what the table has no column for is for `after`. */

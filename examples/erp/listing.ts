@@ -37,6 +37,7 @@ const trusted = ({ verify }: Tool): object => ({
 function flow(value: unknown): string {
   if (typeof value !== "object" || value === null)
     return typeof value === "string" && !/^[$a-zA-Z_]\w*$/.test(value) ? JSON.stringify(value) : String(value);
+  if (Array.isArray(value)) return `[${value.map(flow).join(", ")}]`;
   return `{${Object.entries(value)
     .map(([key, each]) => `${key}: ${flow(each)}`)
     .join(", ")}}`;

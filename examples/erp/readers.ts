@@ -4,7 +4,7 @@
  */
 import { businessDate, type Json, type Params, plus, Refused, type Row, rowOf, rowsOf, rowThere, total, type Value } from "./business.ts";
 import { columnsOf, keyOf, type PageStyle, type Table, TABLES, tableNamed } from "./tables.ts";
-import { count, day, type Field, flag, optional, text, type Tool, type World } from "./tool.ts";
+import { count, day, type Field, flag, items, optional, text, type Tool, type World } from "./tool.ts";
 
 const PAGE = 10;
 const PAGE_MAX = 25;
@@ -29,6 +29,18 @@ export const READERS: Tool[] = [
     "Approved expenses of an employee by category.",
     { employee_id: text("employee") },
     expensesByCategory,
+  ),
+  reader(
+    "get_order_items",
+    "How many of these articles an order has, in the order asked for.",
+    { order_id: text("order"), items: items("articles") },
+    ({ db }, { order_id, items: asked }) => ({
+      order_id: String(order_id),
+      items: (asked as { sku: string }[]).map(({ sku }) => ({
+        sku,
+        quantity: rowOf(db, "order_lines", { order_id: String(order_id), sku })?.["quantity"] ?? 0,
+      })),
+    }),
   ),
   reader("get_business_date", "The day this business lives in, as a bare text.", {}, ({ db }) => businessDate(db)),
   reader("list_changes", "Every write the system carried out, oldest first.", { tool: optional(text("only this tool")) }, ({ db }, p) =>

@@ -17,17 +17,24 @@ export interface World {
   modes: Modes;
 }
 
+/** How a write is read back. */
+export interface VerifySpec {
+  read: string;
+  /** Reader's parameter -> call's parameter. */
+  key: Record<string, string>;
+  /** Field of the answer -> value; `$x` is parameter x. */
+  expect: Record<string, Value>;
+  /** What the answer says as long as the write has not happened, a list for any of several; `different` where it only sets fields. */
+  before: Record<string, Value | Value[]> | "different";
+}
+
 export interface Tool {
   name: string;
   description: string;
   /** `add` brings something new, `change` overwrites or takes away. */
   effect: "read" | "add" | "change";
   fields: Record<string, Field>;
-  /**
-   * How a write is read back. key: reader's parameter -> call's parameter; expect: field of the answer -> value, `$x` is parameter x;
-   * before: what the answer says as long as the write has not happened.
-   */
-  verify?: { read: string; key: Record<string, string>; expect: Record<string, Value>; before: Record<string, Value> };
+  verify?: VerifySpec;
   /** Answers the result. @throws Refused */
   run(world: World, params: Params): Json;
 }
@@ -40,6 +47,18 @@ export const day = (description: string): Field => ({ type: "string", pattern: "
 export const count = (description: string, minimum = 1): Field => ({ type: "integer", minimum, maximum: 1_000_000, description });
 export const flag = (description: string): Field => ({ type: "boolean", description });
 export const oneOf = (description: string, values: string[]): Field => ({ type: "string", enum: values, description });
+/** Articles with their quantities. */
+export const items = (description: string): Field => ({
+  type: "array",
+  minItems: 1,
+  description,
+  items: {
+    type: "object",
+    properties: { sku: text("article"), quantity: count("quantity", 0) },
+    required: ["sku", "quantity"],
+    additionalProperties: false,
+  },
+});
 export const optional = (field: Field): Field => ({ ...field, optional: true });
 
 /** JSON schema of a tool's parameters; unknown ones are refused. */

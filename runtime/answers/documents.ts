@@ -89,12 +89,12 @@ const quiet = (text: string): string =>
 const spaced = (name: string): string => name.replaceAll("_", " ");
 const titled = (name: string): string => spaced(name).replace(/(^| )\p{Ll}/gu, (start) => start.toUpperCase());
 
-/** `52340` -> `$52,340.00`; cents are added, never cut. Text that is no plain amount stays as it is. */
-export function amountText(amount: string, currency = "USD"): string {
-  const parts = /^(-?)(\d{1,30})(?:\.(\d{1,18}))?$/.exec(amount);
+/** `52340 EUR` -> `EUR 52,340.00`; one without a currency has no sign of one. Cents are added, never cut; other text stays as it is. */
+export function amountText(amount: string, currency?: string): string {
+  const parts = /^(-?)(\d{1,30})(?:\.(\d{1,18}))?(?: ([A-Z]{2,12}))?$/.exec(amount);
   if (parts === null) return amount;
-  const [, sign = "", whole = "", cents = ""] = parts;
-  return `${sign}${currency === "USD" ? "$" : `${currency} `}${whole.replace(/\B(?=(?:\d{3})+$)/g, ",")}.${cents.padEnd(2, "0")}`;
+  const [, sign = "", whole = "", cents = "", own = currency] = parts;
+  return `${sign}${own === "USD" ? "$" : own === undefined ? "" : `${own} `}${whole.replace(/\B(?=(?:\d{3})+$)/g, ",")}.${cents.padEnd(2, "0")}`;
 }
 
 /** The part of a verdict that a brief tells. */
@@ -114,6 +114,8 @@ export interface BriefInput {
   /** Name -> decimal text. */
   amounts: Record<string, string>;
   currency?: string | undefined;
+  /** Amounts that no policy has judged, in words. */
+  not_judged?: string | null | undefined;
   /** Who is asked; empty when anybody of the level may decide. */
   by: string;
   /** ms */
@@ -130,7 +132,7 @@ export function approvalBrief(brief: BriefInput): BusinessDocument {
       ...(amounts.length === 0 ? [] : [`Amounts: ${amounts.join(" | ")}`]),
     ].join("\n"),
     proposed_actions: brief.calls.map((call) => (typeof call === "string" ? call : `${call.tool} ${JSON.stringify(call.params)}`)),
-    policy_compliance: compliance(brief.verdict),
+    policy_compliance: [compliance(brief.verdict), ...(brief.not_judged == null ? [] : [brief.not_judged])].join("\n"),
     risk_assessment: `Risk: ${brief.risk?.toUpperCase() ?? "NOT ASSESSED"}`,
     approver_decision: `Waiting for ${asked === "" ? "an approver" : asked}.`,
   };

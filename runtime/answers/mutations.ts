@@ -47,6 +47,17 @@ function readBack(one: VerifiedWrite): string {
   return `${callText(one.read.tool, one.read.params)}${seen.length === 0 ? "" : ` -> ${seen.join(", ")}`}`;
 }
 
+/** What a run has left outside, a line for each write: what stands as it was asked for, and what does not or could not be looked up. */
+export function standing(writes: readonly VerifiedWrite[]): { stands: string[]; not_verified: string[] } {
+  const line = (one: VerifiedWrite): string => {
+    const wrong = Object.entries(one.diff).map(([field, { expected, actual }]) => `${field} is ${brief(actual)}, not ${brief(expected)}`);
+    const says = one.status === "VERIFIED" ? [] : one.status === "MISMATCH" ? wrong : [...wrong, one.answer];
+    return `${one.status} ${callText(one.tool, one.params)}${says.length === 0 ? "" : `: ${says.join(", ")}`}`;
+  };
+  const verified = (one: VerifiedWrite): boolean => one.status === "VERIFIED";
+  return { stands: writes.filter(verified).map(line), not_verified: writes.filter((one) => !verified(one)).map(line) };
+}
+
 const cut = (text: string, at: number): string => {
   const line = text.replace(/\s+/g, " ").trim();
   return line.length > at ? `${line.slice(0, at - 3)}...` : line;
@@ -89,7 +100,7 @@ export interface RunMetadata {
   policy: "PASSED" | "FAILED" | "APPROVED" | "REJECTED" | "NOT EVALUATED";
   /** Who said no, and why, in words. */
   rejected?: string;
-  writes: { n: number; verified: number };
+  writes: { n: number; verified: number; stands?: string[]; not_verified?: string[] };
   duration_ms: number;
   approvals: Approval[];
 }
@@ -109,8 +120,10 @@ export function runMetadata(run: {
   duration_ms: number;
   approvals: readonly Approval[];
   rejected: string | null;
+  /** It has come to its end, and by itself. */
+  completed?: boolean;
 }): RunMetadata {
-  const { process, verdict, writes, duration_ms, approvals, rejected } = run;
+  const { process, verdict, writes, duration_ms, approvals, rejected, completed = true } = run;
   const people = new Set(approvals.map((one) => one.by)).size;
   const approved = verdict?.blocked !== true && people >= Math.max(1, verdict?.approvals ?? 1);
   const judged = verdict?.passed === true ? "PASSED" : approved ? "APPROVED" : verdict === null ? "NOT EVALUATED" : "FAILED";
@@ -118,16 +131,20 @@ export function runMetadata(run: {
   return {
     process,
     policy: rejected === null ? judged : "REJECTED",
-    writes: { n: writes.length, verified },
+    writes: { n: writes.length, verified, ...(verified === writes.length && completed ? {} : standing(writes)) },
     duration_ms,
     approvals: [...approvals],
     ...(rejected === null ? {} : { rejected }),
   };
 }
 
-/** `[Process: invoice_reconciliation | Policy: APPROVED by Ann | Writes: 1, verified: 1 | 812 ms]`, under prose only. */
-export function footer(run: RunMetadata): string {
+/**
+ * `[Process: invoice_reconciliation | Policy: APPROVED by Ann | Writes: 1, verified: 1 | 812 ms]`, under prose only. `unread`: acts outside
+ * that nothing reads back, such as those of plugins.
+ */
+export function footer(run: RunMetadata, unread = 0): string {
   const people = [...new Set(run.approvals.map(({ by }) => by))].join(", ");
   const said = run.rejected !== undefined ? `: ${cut(run.rejected, 300)}` : run.policy === "APPROVED" ? ` by ${people}` : "";
-  return `[Process: ${run.process} | Policy: ${run.policy}${said} | Writes: ${run.writes.n}, verified: ${run.writes.verified} | ${run.duration_ms} ms]`;
+  const writes = `Writes: ${run.writes.n + unread}, verified: ${run.writes.verified}${unread === 0 ? "" : `, not read back: ${unread}`}`;
+  return `[Process: ${run.process} | Policy: ${run.policy}${said} | ${writes} | ${run.duration_ms} ms]`;
 }

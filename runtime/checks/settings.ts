@@ -5,8 +5,10 @@
 import { toWire } from "../errors.ts";
 import type { Finding } from "../ports.ts";
 import { unseenIn } from "../text.ts";
+import { isAmountKey } from "../tools/trace.ts";
+import type { VerifyDeclaration } from "../tools/verify.ts";
 import type { Config } from "../workspace/config.ts";
-import { CONFIG, IMPORTERS, POLICIES, policyFile } from "../workspace/layout.ts";
+import { CONFIG, IMPORTERS, POLICIES, TRUST, policyFile } from "../workspace/layout.ts";
 import { failureOf, parsePack } from "../workspace/policies.ts";
 import { type Found, findingsIn } from "./findings.ts";
 import type { Looked, Subject } from "./pipeline.ts";
@@ -21,9 +23,21 @@ async function configOf({ config, tree }: Subject): Promise<{ config: Config | n
   }
 }
 
-/** Finding CONFIG_INVALID. */
+/** True where a second write would move money again and nothing declared tells the record before the write from the one after it. */
+const lacksBefore = ({ expect = {}, before }: VerifyDeclaration): boolean =>
+  before === undefined &&
+  Object.entries(expect).some(([field, value]) => [field, String(value)].some((name) => isAmountKey(name) === true));
+
+/** Finding CONFIG_INVALID: for config.yaml, and for a tool of trust.yaml that could pay twice. */
 export async function lookAtConfig(subject: Subject): Promise<Looked> {
-  return { says: CONFIG, findings: (await configOf(subject)).findings };
+  const twice = Object.entries(subject.trust.mcp).flatMap(([server, { tools }]) =>
+    Object.entries(tools).flatMap(([name, { verify }]): Finding[] => {
+      if (verify === undefined || !lacksBefore(verify)) return [];
+      const message = `mcp: ${server}: tools: ${name}: verify: expects an amount and has no before:, so a payment that answered an error could be sent twice. Write what the record says before it, such as before: {status: open}, or before: different for a tool that only sets fields.`;
+      return [{ code: "CONFIG_INVALID", at: { file: TRUST }, message }];
+    }),
+  );
+  return { says: CONFIG, findings: [...(await configOf(subject)).findings, ...twice] };
 }
 
 /** Findings POLICY_INVALID, POLICY_CASE for a case that does not hold, POLICY_UNKNOWN for a pack that a process needs. */

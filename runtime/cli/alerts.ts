@@ -5,7 +5,7 @@ import { Database } from "../engine/database.ts";
 import { ClearedError } from "../errors.ts";
 import { openAlerts } from "../notices/alerts.ts";
 import { assertUntracked } from "../workspace/git-staged.ts";
-import { STATE, STORE } from "../workspace/layout.ts";
+import { STORE } from "../workspace/layout.ts";
 import { findWorkspace } from "./find.ts";
 import type { Invocation } from "./commands.ts";
 
@@ -16,7 +16,7 @@ export async function tellAlerts({ dir, output }: Invocation): Promise<void> {
     const workspace = findWorkspace(dir);
     const path = join(workspace, STORE);
     if (!existsSync(path)) return;
-    await assertUntracked(workspace, [STATE]);
+    await assertUntracked(workspace);
     database = new Database(path);
     for (const alert of openAlerts(database, Date.now())) output.note(`! ${alert}`);
   } catch (error) {

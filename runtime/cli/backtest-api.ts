@@ -31,7 +31,7 @@ export async function backtestAgent(host: Host, { agent, at, which }: Backtestin
 /** @throws USAGE */
 async function codeAt({ dir, git }: Host, at: string): Promise<Code & { name: string }> {
   const found = await tryGit(dir, ["rev-parse", "--verify", "--quiet", "--end-of-options", `${at}^{commit}`]);
-  if (found.status !== 0) throw new ClearedError("USAGE", `"${at}" is no commit of this repository. Name one that \`git log\` shows.`);
+  if (found.status !== 0) throw new ClearedError("USAGE", `"${at}" is not a commit of this repository. Name one that \`git log\` shows.`);
   const commit = found.stdout.toString().trim();
   return { tree: git.tree(commit), changed: [], name: commit.slice(0, 7) };
 }

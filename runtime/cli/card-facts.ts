@@ -60,11 +60,15 @@ function told({ kind, body }: Card): Fact[] {
   const hidden = ["row", "same", "gone", "account", "correction"].includes(kind) ? OF_STATEMENTS : [];
   const all = Object.entries({ ...more, ...said }).filter(([name]) => !hidden.includes(name));
   const why = all.flatMap(([name, value]) =>
-    name === "message" ? [textOf(value)] : name === "confidence" ? [`confidence ${textOf(value)}`] : [],
+    name === "message" ? [textOf(value)] : name === "confidence" ? [confidenceWords(value)] : [],
   );
   const rest = all.filter(([name]) => name !== "message" && name !== "confidence");
   return [...(why.length === 0 ? [] : [["why", why.join("; ")] as Fact]), ...rest.map(named)];
 }
+
+/** How sure a script was of an entry, which it counts from 0 to 1. */
+const confidenceWords = (value: Json): string =>
+  Number(value) === 0 ? "no rule recognises it (confidence 0 of 1)" : `confidence ${textOf(value)} of 1`;
 
 const brief = (card: Card): Fact[] => Object.entries(sectionsOf(card)).map(named);
 
@@ -78,10 +82,20 @@ const sectionsOf = ({ brief: document }: Card): { [name: string]: Json } =>
 
 const named = ([name, value]: [string, Json]): Fact => [name.replaceAll("_", " "), textOf(value)];
 
-/** Scalars as they are; a list one a line; what is deeper as JSON. */
+/** Scalars as they are; a list one a line; what is deeper as `name value, name value`. */
 function textOf(value: Json): string {
   if (Array.isArray(value)) return value.length === 0 ? "none" : value.map(inline).join("\n");
   return inline(value);
 }
 
-const inline = (value: Json): string => (value === null ? "none" : typeof value === "object" ? JSON.stringify(value) : String(value));
+function inline(value: Json): string {
+  if (value === null) return "none";
+  if (typeof value !== "object") return String(value);
+  if (Array.isArray(value))
+    return value.length === 0 ? "none" : value.map((one) => (isScalar(one) ? inline(one) : `(${inline(one)})`)).join(", ");
+  return Object.entries(value)
+    .map(([name, one]) => `${name.replaceAll("_", " ")} ${isScalar(one) ? inline(one) : `(${inline(one)})`}`)
+    .join(", ");
+}
+
+const isScalar = (value: Json): boolean => value === null || typeof value !== "object";

@@ -44,12 +44,12 @@ export const COMMANDS: readonly Spec[] = [
   },
   {
     name: "add [processes...]",
-    about: "bring processes into this workspace with all they call; without a name: which there are",
+    about: "add processes with everything they call; without a name: list them",
     load: () => import("./commands/add.ts"),
   },
   {
     name: "start",
-    about: "own the workspace: triggers, runs, status page",
+    about: "serve the workspace: triggers, runs, status page",
     options: [
       ["--port <port>", "of the status page"],
       ["--accept-trust", "confirm trust.yaml as it is, in a script"],
@@ -59,7 +59,7 @@ export const COMMANDS: readonly Spec[] = [
   },
   {
     name: "trust",
-    about: "what trust.yaml lets run and who may decide by it; your yes makes it count here",
+    about: "show what trust.yaml lets run and who may decide; confirm it for this machine",
     options: [["--accept-trust", "confirm without being asked, in a script"]],
     load: () => import("./commands/trust.ts"),
   },
@@ -113,16 +113,16 @@ export const COMMANDS: readonly Spec[] = [
   },
   {
     name: "bisect <run|entry>",
-    about: "the commit since which a run, or the run that made an entry, would come out otherwise",
+    about: "find the commit that changed the result of a run, or of the run that made an entry",
     load: () => import("./commands/bisect.ts"),
   },
   {
     name: "pause [agent]",
     about: "stop an agent, or all: nothing starts, acts outside or commits",
-    options: [["--reason <text>", "why, for who comes by"]],
+    options: [["--reason <text>", "why; shown to whoever looks"]],
     load: () => import("./commands/pause.ts"),
   },
-  { name: "resume [agent]", about: "end a pause, or all", load: () => import("./commands/resume.ts") },
+  { name: "resume [agent]", about: "resume a paused agent, or all of them", load: () => import("./commands/resume.ts") },
   {
     name: "queue [verb] [card]",
     words: ["list", "show"],
@@ -141,7 +141,7 @@ export const COMMANDS: readonly Spec[] = [
       ["--account <account>", "book to this account instead"],
       ["--reason <text>", "kept with the decision"],
       ["--by <person>", "whose key this shell holds"],
-      ["--result <json>", "what a call in doubt answered"],
+      ["--result <json>", "what the call in doubt returned"],
       ["--despite <reason>", "approve a proposal although it is unproven"],
     ],
     load: () => import("./commands/approve.ts"),
@@ -208,13 +208,13 @@ export const COMMANDS: readonly Spec[] = [
   },
   {
     name: "propose [paths...]",
-    about: "what is edited here becomes a proposal, and leaves the working tree",
+    about: "turn your edits into a proposal and take them out of the working tree",
     options: [
       ["-m, --message <title>", "what changes, in one line"],
       ["--reason <text>", "why"],
       ["--from <dir>", "propose the files of a folder laid out like a workspace instead"],
       ["--branch <name>", "propose what a branch changes instead"],
-      ["--despite <reason>", "why recorded runs shall come out worse"],
+      ["--despite <reason>", "why recorded runs may get worse results"],
     ],
     load: () => import("./commands/propose.ts"),
   },
@@ -244,7 +244,7 @@ export const COMMANDS: readonly Spec[] = [
   },
   {
     name: "check [paths...]",
-    about: "look at your edits before they count: every check, and what they would do",
+    about: "check your edits before they count, and show what they would do",
     options: [
       ["--all", "every agent, changed or not"],
       ["--staged", "what the next commit would have, instead of the files as they lie here"],

@@ -146,13 +146,15 @@ async function settle(host: Host, card: Card, text: string): Promise<void> {
 /** The answer is stored together with what it decides: what the run goes by is what the card says, whoever comes second is told. */
 async function decideGate(host: Host, opened: Card, id: string, decision: Decision): Promise<Decided> {
   const run = await host.engine.get(id);
-  if (run === null) throw new ClearedError("CARD_UNKNOWN", `The run of card ${opened.id} is not there any more.`);
+  if (run === null) throw new ClearedError("CARD_UNKNOWN", `The run of card ${opened.id} no longer exists.`);
   const card = asAskedNow(opened, run, host.trust.people.length);
   const authority = await host.world.authority(run);
   const why = authority.objection(card, decision);
   if (why !== null) throw why;
   if (card.expires !== null && host.clock.now() >= card.expires)
     throw new ClearedError("CARD_CLOSED", `Card ${card.id} expired on ${minuteOf(card.expires)}.`);
+  if (decision.decision === "edited")
+    await (await import("./edited-calls.ts")).assertFits(host, run, card.calls, decision.calls ?? card.calls);
   const gate = card.gate as string;
   if (decision.decision === "edited" || card.edited !== undefined) expectLesson(host, id);
   // A repeat of the same answer is one answer; the same person may still change it while the card is open.
@@ -222,9 +224,9 @@ function stillOf(card: CardDraft, authority: Authority, people: readonly string[
   const levels = authority.unmet(card, people);
   const words = [
     ...(more > 0 ? [`${more} more ${more === 1 ? "person" : "people"}`] : []),
-    ...(levels.length > 0 ? [`the yes of ${levels.join(" and ")}`] : []),
+    ...(levels.length > 0 ? [`approval by ${levels.join(" and ")}`] : []),
   ];
-  return words.join(", with ");
+  return words.join(", and ");
 }
 
 /** What the decision does to the books and, where it corrects what a run booked, to the cases: one commit. */

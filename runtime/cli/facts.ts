@@ -1,4 +1,5 @@
 /** The facts of the status page, from the same operations the commands use. A decision on the page is signed by this workspace's key. */
+import { ableTo } from "../engine/authority.ts";
 import { pauseOf, pauseWords } from "../engine/pauses.ts";
 import { openAlerts } from "../notices/alerts.ts";
 import { nextTick } from "../triggers/cron.ts";
@@ -102,6 +103,10 @@ export function createFacts(host: Host, api: Api): Facts {
     },
     cards: async (run) => cards.list(run === undefined ? { open: true, first: CARDS } : { run }),
     waiting: async () => cards.waiting(),
+    async othersOf(shown, person) {
+      const { policy } = await host.config();
+      return new Set(shown.filter((card) => !ableTo(card, trust.people, policy).includes(person)).map(({ id: number }) => number));
+    },
     card: async (id) => cards.get(id),
     async entries(ids) {
       const tree = git.tree(await git.head());
@@ -150,7 +155,7 @@ export function createFacts(host: Host, api: Api): Facts {
       if (seen !== undefined && seen !== seenOf(card))
         throw new ClearedError(
           "CARD_CLOSED",
-          `Card ${id} asks for other parameters by now than this page showed. Load it again, then decide.`,
+          `Card ${id} asks for something else since this page was loaded. Refresh the page, then decide.`,
         );
       const self = trust.people.length === 1 ? { self: true } : {};
       const said = { ...asked(card), at: clock.now(), ...self, ...answer, ...(answer.decision === "approved" ? agreed(card, set) : {}) };

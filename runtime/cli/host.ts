@@ -14,7 +14,7 @@ import { type Callable, type Script, callableIn, loadScript } from "../engine/sc
 import { type Packing, adoptBundles, isEmpty } from "../engine/packing.ts";
 import { createEngine } from "../engine/sqlite.ts";
 import { type ClearedError, toWire } from "../errors.ts";
-import type { Cards, Clock, Engine, Git, RunLog, RunRecord, Sandbox, Tree, WorkspaceView } from "../ports.ts";
+import type { Cards, Clock, Engine, Git, RunLog, RunRecord, Sandbox, Tools, Tree, WorkspaceView } from "../ports.ts";
 import type { ToolPool } from "../mcp/tools.ts";
 import { Suspend } from "../primitive.ts";
 import { redact } from "../privacy/redact.ts";
@@ -79,13 +79,13 @@ export interface Host {
   /** A run's view of the workspace as it is, or was, somewhere else than at HEAD of the branch. `dir`: where its import/ lies. */
   viewAt(run: RunRecord, log: RunLog, now: () => number, place: { git: Git; base: Tree; dir?: string }): Promise<WorkspaceView>;
   world: World;
+  /** The tools as this run sees them. */
+  toolsFor(run: RunRecord): Tools;
   emitted(): Emitted[];
   takeEmitted(key: string): void;
   /** Statements whose import is complete move to import/processed/. */
   tidy(): Promise<void>;
   folder: ImportFolder;
-  /** Where runs read statements: `folder`, or the one of a dry run. */
-  importsFrom: { folder: ImportFolder };
   /** @throws TRUST_CHANGED once trust.yaml is another than the one this host was opened with */
   assertTrust(): void;
   /** What the runs of this process have done so far, for progress. */
@@ -116,7 +116,7 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
   if (options.mode === "owner") assertConfirmed(local);
   else sayUnconfirmed(local);
   const brought = Object.values(trust.mcp).some(({ command }) => command !== undefined) || trust.plugins.length > 0;
-  await assertUntracked(dir, [STATE, ...(brought ? ["node_modules/"] : [])]);
+  await assertUntracked(dir, brought);
   makeOwnFolder(join(dir, STATE).slice(0, -1));
   const database = new Database(options.mode === "memory" ? ":memory:" : join(dir, STORE));
   let lease: Lease | null = null;
@@ -140,7 +140,14 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
     const archive = createArchive(dir, () => local.config.branch);
     const packing: Packing = { database, archive, guard: () => lease?.check() };
     const engine = createEngine(database, clock, onError, archive);
-    const tools = createToolPool({ trust, dir });
+    const assertTrust = (code: boolean): void => {
+      const same = () => trustTextOf(dir) === local.trustText && (!code || readLocal(dir).unconfirmed === local.unconfirmed);
+      if ((!code && options.onTrustChanged === undefined) || same()) return;
+      const error = notConfirmed("changed");
+      options.onTrustChanged?.(error);
+      throw error;
+    };
+    const tools = createToolPool({ trust, dir, mayStart: () => assertTrust(true) });
     opened.push(() => tools.close());
     const host = assemble({
       dir,
@@ -157,12 +164,7 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
       packing,
       lease,
       tools,
-      assertTrust: () => {
-        if (options.onTrustChanged === undefined || trustTextOf(dir) === local.trustText) return;
-        const error = notConfirmed("changed");
-        options.onTrustChanged(error);
-        throw error;
-      },
+      assertTrust: () => assertTrust(false),
     });
     const pins = createPins(database, git);
     if (options.mode === "owner") {
@@ -263,14 +265,13 @@ function assemble(parts: Parts): Omit<Host, "close"> {
   };
 
   const folder = createImportFolder(dir, { settleMs: async () => (await config()).import.settle_seconds * 1000 });
-  const importsFrom = { folder };
   const progress: Progress = { calls: 0, files: 0 };
   const viewAt: Host["viewAt"] = async (run, log, now, place) => {
     const settings = await config(place.base);
     const view = createView({
       dir,
       // Somewhere else nobody writes.
-      folder: place.dir === undefined ? importsFrom.folder : createImportFolder(place.dir, { settleMs: () => 0 }),
+      folder: place.dir === undefined ? folder : createImportFolder(place.dir, { settleMs: () => 0 }),
       ...place,
       config: settings,
       cache,
@@ -299,6 +300,7 @@ function assemble(parts: Parts): Omit<Host, "close"> {
     };
   };
 
+  const toolsFor = (run: RunRecord) => tools.forRun({ run: run.id, given: run.given?.tools });
   const world: World = {
     clock,
     sandbox,
@@ -317,7 +319,7 @@ function assemble(parts: Parts): Omit<Host, "close"> {
       trust,
       clock,
       config: (run) => config(git.tree(run.pin.commit)),
-      tools: (run) => tools.forRun({ run: run.id }),
+      tools: toolsFor,
     }),
     people: trust.people.length,
     mayAct(run) {
@@ -352,11 +354,11 @@ function assemble(parts: Parts): Omit<Host, "close"> {
     },
     viewAt,
     world,
+    toolsFor,
     emitted: () => openEmitted(database),
     takeEmitted: (key) => takeEmitted(database, key),
     tidy: async () => tidyImports(folder, git.tree(await git.head())),
     folder,
-    importsFrom,
     progress,
     assertTrust: parts.assertTrust,
   };

@@ -10,13 +10,11 @@ import { type FileRun, type FileStart, type FoundFile, startForFiles } from "../
 import { listensTo, watchedFolder } from "../triggers/listens.ts";
 import { claimedBy, existingIn, listedBy } from "../workspace/claims.ts";
 import { filesIn, type ImportFile, namesLike, readWhole } from "../workspace/import-files.ts";
-import { createImportFolder, type ImportFolder } from "../workspace/import-folder.ts";
 import { IMPORT, receiptFile } from "../workspace/layout.ts";
 import { ifWhole } from "../workspace/months.ts";
 import { overlayOn } from "../workspace/overlay.ts";
 import { type KeptReceipt, receiptFromYaml } from "../workspace/receipt.ts";
 import { makePlainFolder } from "../workspace/own-folders.ts";
-import { scratchFolder } from "../workspace/scratch.ts";
 import { SIZE_LIMIT } from "../workspace/statements/size.ts";
 import { gapOf } from "../workspace/view-balances.ts";
 import { inodeOf, writersOf } from "../workspace/writers.ts";
@@ -61,18 +59,16 @@ export async function importFiles(
   }
   if (fresh.size === 0) return { receipts, runs: [] };
   const how: Asked = { mode: dryRun ? "dry" : "live", again, ...(by === undefined ? {} : { by }) };
-  const work = async (folder: ImportFolder): Promise<Imported> => {
-    const placed: ImportFile[] = [];
-    // The same content is not put there twice.
-    const lying = new Map((await filesIn(folder.dir, IMPORT)).map((file) => [file.hash, file.name]));
-    for (const { path, bytes, modified } of [...fresh.values()].sort((a, b) => (basename(a.path) < basename(b.path) ? -1 : 1))) {
-      const hash = await folder.keep(bytes, modified);
-      const name = lying.get(hash) ?? place(folder.dir, path, bytes);
-      placed.push({ name, hash, size: bytes.length, modified: modified.toISOString() });
-    }
-    return runImports(host, placed, how);
-  };
-  const imported = await (dryRun ? inWorkshop(host, work) : work(host.folder));
+  const placed: ImportFile[] = [];
+  // The same content is not put there twice; a dry run puts nothing there, its run reads the copy that was kept above.
+  const lying = new Map((await filesIn(host.dir, IMPORT)).map((file) => [file.hash, file.name]));
+  for (const [hash, { path, bytes, modified }] of [...fresh].sort(([, a], [, b]) => (basename(a.path) < basename(b.path) ? -1 : 1))) {
+    const free = (): string => namesLike(basename(path)).find((one) => ![...lying.values()].includes(one)) ?? basename(path);
+    const name = lying.get(hash) ?? (dryRun ? free() : place(host.dir, path, bytes));
+    lying.set(hash, name);
+    placed.push({ name, hash, size: bytes.length, modified: modified.toISOString() });
+  }
+  const imported = await runImports(host, placed, how);
   for (const { path, hash } of copies) {
     const first = imported.receipts.find((receipt) => receipt.hash === hash);
     if (first !== undefined)
@@ -209,17 +205,5 @@ function moved(from: string, to: string): boolean {
     // A disk without hard links.
     renameSync(from, to);
     return true;
-  }
-}
-
-/** A dry run sees only the files it is asked about, in a folder of its own. */
-async function inWorkshop<T>(host: Host, work: (folder: ImportFolder) => Promise<T>): Promise<T> {
-  const dir = scratchFolder(host.dir);
-  try {
-    host.importsFrom.folder = createImportFolder(dir, { settleMs: () => 0 });
-    return await work(host.importsFrom.folder);
-  } finally {
-    host.importsFrom.folder = host.folder;
-    rmSync(dir, { recursive: true, force: true });
   }
 }

@@ -10,7 +10,7 @@ import { ClearedError } from "../errors.ts";
 import type { Card, Engine, RunEvent, RunQuery, RunRecord, Step } from "../ports.ts";
 import { createArchive } from "../workspace/git-archive.ts";
 import { assertUntracked } from "../workspace/git-staged.ts";
-import { STATE, STORE } from "../workspace/layout.ts";
+import { STORE } from "../workspace/layout.ts";
 import type { RunDetail } from "./print-run.ts";
 
 export interface Look {
@@ -25,7 +25,7 @@ export interface Look {
 /** @throws FOLDER_UNSAFE, STORE_CORRUPT, STORE_VERSION */
 export async function withStore<T>(dir: string, work: (look: Look) => Promise<T> | T): Promise<T> {
   const path = join(dir, STORE);
-  await assertUntracked(dir, [STATE]);
+  await assertUntracked(dir);
   // Nothing ran here yet: there is nothing to see, and no reason to make a store.
   const database = new Database(existsSync(path) ? path : ":memory:");
   try {

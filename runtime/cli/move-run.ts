@@ -96,7 +96,7 @@ async function pinAt(host: Host, run: RunRecord, rev: string | undefined): Promi
 /** @throws USAGE */
 async function commitOf(dir: string, rev: string): Promise<string> {
   const found = await tryGit(dir, ["rev-parse", "--verify", "--quiet", "--end-of-options", `${rev}^{commit}`]);
-  if (found.status !== 0) throw new ClearedError("USAGE", `"${rev}" is no commit of this repository. Name one that \`git log\` shows.`);
+  if (found.status !== 0) throw new ClearedError("USAGE", `"${rev}" is not a commit of this repository. Name one that \`git log\` shows.`);
   return found.stdout.toString().trim();
 }
 

@@ -1,7 +1,7 @@
 /** How a run stands, for people and as JSON, shared by the commands that start or resume one; and its whole course, for `runs show`. */
 import { type RunMetadata, footer, mutationLog, mutationText } from "../answers/mutations.ts";
 import type { Card, RunEvent, RunRecord, Step } from "../ports.ts";
-import { type Note, toldBy } from "../web/story.ts";
+import { type Note, actsUnread, toldBy } from "../web/story.ts";
 import { type Output, formatError, table } from "./output.ts";
 import { cardLines, exitOf, runLine, when } from "./text.ts";
 
@@ -67,7 +67,7 @@ export function printDetail(output: Output, detail: RunDetail, dir: string): voi
   for (const card of cards) for (const line of cardLines(output, card)) output.line(`  ${line}`);
   if (writes.length > 0) output.text(mutationText(writes));
   if (run.result !== null) output.text(JSON.stringify(run.result, null, 2));
-  if (run.meta !== null) output.line(output.dim(footer(run.meta as unknown as RunMetadata)));
+  if (run.meta !== null) output.line(output.dim(footer(run.meta as unknown as RunMetadata, actsUnread(steps))));
   if (run.error !== null) output.text(formatError(run.error, dir));
 }
 

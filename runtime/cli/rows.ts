@@ -112,17 +112,19 @@ async function closeAccount(head: Tree, match: UnknownAccount["match"]): Promise
 // So many changes of one month are looked through for an entry that was deleted.
 const LONGEST = 5000;
 
-/** Entries that are no longer in the books, as the branch last had them. */
+/** Entries that are no longer in the books, as the branch last had them, each with what corrected it then. */
 export async function pastOf(git: Git, ids: readonly string[]): Promise<Map<string, Entry>> {
   const found = new Map<string, Entry>();
   for (const [path, wanted] of Map.groupBy(ids, monthOfId)) {
     for (const { commit } of await git.log({ limit: LONGEST, path })) {
       if (wanted.every((id) => found.has(id))) break;
       const parent = await git.parent(commit);
-      const month = parent === null ? null : await loadMonth(git.tree(parent), path);
+      const tree = parent === null ? null : git.tree(parent);
+      const month = tree === null ? null : await loadMonth(tree, path);
       for (const id of wanted) {
         const entry = month?.byId.get(id);
-        if (entry !== undefined && !found.has(id)) found.set(id, entry);
+        if (tree === null || entry === undefined || found.has(id)) continue;
+        for (const one of [entry, ...(await correctionsOf(entry, monthsOf(tree)))]) found.set(one.id, one);
       }
     }
   }

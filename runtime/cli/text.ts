@@ -1,7 +1,7 @@
 /** Lines that several commands print: a run, a card, a receipt, a duration; and the reading of JSON arguments. */
 import { ClearedError, EXIT, formatAt, kindOf } from "../errors.ts";
 import type { Card, Json, Receipt, RunRecord } from "../ports.ts";
-import { summaryOf } from "../web/story.ts";
+import { rowAnswers, summaryOf } from "../web/story.ts";
 import type { Output } from "./output.ts";
 
 /** @throws USAGE naming the option */
@@ -67,8 +67,9 @@ export function cardLines(output: Output, card: Card): string[] {
   const lines = [`${output.bold(String(card.id))}  ${state}  ${card.kind}  ${title}`, ...more.map((one) => `      ${one}`)];
   const { booked = [], about = {} } = (card.body ?? {}) as { booked?: string[]; about?: { approve?: string; reject?: string } };
   if (card.decision === null) lines.push(...booked.map((leg) => `      ${leg}`));
-  if (card.decision === null && (card.kind === "same" || card.kind === "gone" || card.kind === "account" || card.kind === "correction"))
-    for (const answer of ["approve", "reject"] as const) lines.push(`      ${answer}: ${about[answer] ?? ""}`);
+  const answers = card.kind === "row" ? rowAnswers(card) : about;
+  if (card.decision === null && ["row", "same", "gone", "account", "correction"].includes(card.kind))
+    for (const answer of ["approve", "reject"] as const) lines.push(`      ${answer}: ${answers[answer] ?? ""}`);
   for (const call of card.decision?.calls ?? card.edited ?? card.calls) lines.push(`      ${call.tool} ${JSON.stringify(call.params)}`);
   if (card.state !== undefined && card.decision === null) lines.push(`      ${card.state}`);
   const needs = neededFor(card);
@@ -104,14 +105,21 @@ export function receiptLines(output: Output, receipt: Receipt): string[] {
         : receipt.gap === null
           ? output.green(`ties to the bank's ${receipt.closing} ${receipt.currency}`)
           : output.red(`off by ${receipt.gap} ${receipt.currency} from the bank's ${receipt.closing}`);
-  const more = (["unbooked", "asked", "removed"] as const).flatMap((key) =>
-    receipt[key].length === 0 ? [] : [` + ${receipt[key].length} ${key}`],
+  const { rows, known, twin, asked, refused, unbooked, removed, later = 0 } = receipt;
+  const counts = {
+    ...{ new: receipt.new, "already in the books": known, "equal to another row, booked too": twin, refused: refused.length },
+    ...{ "not booked by the script": unbooked.length, "to be answered": asked.length, "deleted from the books": removed.length },
+    "left for the next run": later,
+  };
+  const left = rows - Object.values(counts).reduce((sum, count) => sum + count, 0);
+  const parts = Object.entries({ ...counts, "left out by a person": left }).flatMap(([what, count]) =>
+    count > 0 ? [`${count} ${what}`] : [],
   );
   return [
     receipt.dialect === ""
       ? `${output.bold(receipt.file)}  not read`
       : `${output.bold(receipt.file)}  ${receipt.dialect}  account ${receipt.account || "not known"}`,
-    `  ${receipt.rows} rows = ${receipt.new} new + ${receipt.known} known + ${receipt.twin} twin + ${receipt.refused.length} refused${more.join("")}${receipt.later === undefined ? "" : ` + ${receipt.later} for the next run`}${receipt.account === "" ? "" : `; ${tie}`}`,
+    `  ${rows === 1 ? "1 row" : `${rows} rows`}${parts.length === 0 ? "" : `: ${parts.join(", ")}`}${receipt.account === "" ? "" : `; ${tie}`}`,
     ...(receipt.earlier === undefined ? [] : ["  begins with a statement that was imported before: its file was written on"]),
     ...(receipt.asked.length === 0
       ? []

@@ -6,7 +6,7 @@ import { ClearedError } from "../errors.ts";
 import type { Access, Call, Change, Effect, Json, Step, VerifiedWrite } from "../ports.ts";
 import { type Primitive, type StepContext, parseParams } from "../primitive.ts";
 import { type Machine, type ProcessState, entered, gateDemanded, judged, startOf, statesFor } from "../states.ts";
-import { amountsIn, numbersOf, untraced } from "../tools/trace.ts";
+import { amountsIn, isAmountKey, numbersOf, unjudged, untraced } from "../tools/trace.ts";
 import { canonicalJson } from "./canonical.ts";
 
 /** What a run has earned and spent so far; rebuilt from the history, so it survives a kill. */
@@ -23,12 +23,16 @@ export interface RunState {
   rejected: string | null;
   approvals: { by: string; at: number; self?: boolean }[];
   /** Figures an amount may come from: what was computed, what was read in ASSESS. Read out of the steps when they are first asked for. */
-  figures: { known: Set<string>; unread: Step[] };
+  figures: { known: Map<string, number>; unread: Step[] };
   writes: VerifiedWrite[];
   /** Tools of calls outside: asked for at gates, made, and refused by a person (spec/worker.md 17.3). */
   calls: { planned: string[]; executed: string[]; declined: string[] };
   /** What a run that ends before its script says of its case. */
   about: { [field: string]: Json };
+  /** What policies were asked about in this run: each figure with how often, and the facts in words. */
+  judged: { figures: Map<string, number>; facts: string[] };
+  /** Those of them that are not what was asked for, or that nobody could look up, and that no person has let pass yet. */
+  open: VerifiedWrite[];
 }
 
 /** What one call is: its effect, its row of the table, and how approvals name it. */
@@ -41,18 +45,10 @@ export interface Act {
 
 export function newRunState(uses: readonly string[], machine: Machine | null, readOnly: boolean): RunState {
   const process = machine === null ? null : startOf(machine);
-  return {
-    uses,
-    process,
-    readOnly,
-    approved: [],
-    rejected: null,
-    approvals: [],
-    figures: { known: new Set(), unread: [] },
-    writes: [],
-    calls: { planned: [], executed: [], declined: [] },
-    about: {},
-  };
+  const figures = { known: new Map<string, number>(), unread: [] };
+  const judged = { figures: new Map<string, number>(), facts: [] };
+  const calls = { planned: [], executed: [], declined: [] };
+  return { uses, process, readOnly, approved: [], rejected: null, approvals: [], figures, judged, writes: [], open: [], calls, about: {} };
 }
 
 /**
@@ -104,17 +100,26 @@ export function fold(state: RunState, step: Step, primitive: Primitive | undefin
       if (change.decision === "edited")
         for (const call of change.calls) for (const { value } of amountsIn(call.params)) numbersOf(value, state.figures.known);
     } else if (change.op === "answered") numbersOf(change.values, state.figures.known);
-    else if (change.op === "verified") state.writes.push(change.write);
+    else if (change.op === "verified") {
+      state.writes.push(change.write);
+      if (change.write.status === "MISMATCH" || change.write.status === "UNVERIFIABLE") state.open.push(change.write);
+    } else if (change.op === "accepted") state.open = [];
     else if (change.op === "about") state.about = change.about;
     else if (process === null) continue;
-    else if (change.op === "verdict") judged(process, change.verdict);
-    else if (change.op === "entered") {
+    else if (change.op === "verdict") {
+      judged(process, change.verdict);
+      const { facts = {} } = JSON.parse(step.params) as { facts?: Record<string, Json> };
+      numbersOf(facts, state.judged.figures);
+      state.judged.facts.push(
+        ...Object.entries(facts).flatMap(([name, value]) => (isAmountKey(name) === true ? [`${name} ${String(value)}`] : [])),
+      );
+    } else if (change.op === "entered") {
       if (change.machine !== process.machine.hash)
         throw new ClearedError(
           "FSM_MACHINE",
           `Step ${step.seq} moved in another machine than the script's states: make. Migrate the run to code with the same states.`,
         );
-      entered(process, change.state);
+      entered(process, change.state, change.why);
     }
   }
   if (primitive !== undefined && step.effect === "external") {
@@ -122,7 +127,11 @@ export function fold(state: RunState, step: Step, primitive: Primitive | undefin
     const raw = JSON.parse(step.params) as Record<string, Json>;
     const call = callOf(primitive, primitive.params.safeParse(raw).data ?? raw);
     if (step.state === "ok" && step.error === null) state.calls.executed.push(call.tool);
-    spend(state, call);
+    // Who said yes to a call that nothing can look up has said so to what nobody can verify.
+    if (spend(state, call))
+      state.open = state.open.filter(
+        (one) => one.read !== null || !step.changes.some((change) => "write" in change && change.write === one),
+      );
   }
 }
 
@@ -166,7 +175,7 @@ export function allowed(primitive: Primitive, act: Act, state: RunState): "yes" 
       "APPROVAL_REQUIRED",
       `${state.rejected}. Only what was named under otherwise: may be called after it, as it is.`,
     );
-  if (process !== null) return gateDemanded(process) ? "ask" : "yes";
+  if (process !== null) return gateDemanded(process) || notJudged([act.call], state) !== null ? "ask" : "yes";
   return new ClearedError(
     "APPROVAL_REQUIRED",
     `${primitive.name} acts outside, and no decided approval covers exactly this call. Ask first: approval_wait({ title, calls: [{ tool: "${act.call.tool}", params }] }), then call it with the same parameters, once.`,
@@ -191,6 +200,17 @@ export function strangerIn(calls: readonly Call[], state: RunState): ClearedErro
   return null;
 }
 
+/** What of the calls' amounts no policy has judged in this run, beside what it has, in words; null when all is judged. */
+export function notJudged(calls: readonly Call[], { judged, writes }: RunState): string | null {
+  const wrong = calls.flatMap(({ tool, params }, i) => {
+    const before = [...writes, ...calls.slice(0, i)].filter((one) => one.tool === tool).map((one) => one.params);
+    return unjudged(params, before, judged.figures).map(({ path, value }) => `${tool} ${path} ${value}`);
+  });
+  if (wrong.length === 0) return null;
+  const known = [...new Set(judged.facts)].slice(0, 8).join(", ") || "no amount";
+  return `The policy judged ${known}; it has not judged ${wrong.slice(0, 8).join(", ")}.`;
+}
+
 /** The commit's trailer that names who approved. */
 export function approversOf(state: RunState): Record<string, string> {
   const people = [...new Set(state.approvals.map((one) => one.by))];
@@ -208,9 +228,10 @@ function wrongState(act: Act, process: ProcessState): ClearedError {
   );
 }
 
-function spend(state: RunState, call: Call): void {
+function spend(state: RunState, call: Call): boolean {
   const index = state.approved.indexOf(canonical(call));
   if (index >= 0) state.approved.splice(index, 1);
+  return index >= 0;
 }
 
 function canonical(call: Call): string {

@@ -240,8 +240,8 @@ export async function settleDoubt(
       kind: "in_doubt",
       title: `Did ${primitive.name} happen?`,
       body: {
-        question:
-          "The computer stopped while this call was under way. Look outside: approve if it happened, reject if it did not (then it is made now). A process of Cleared that stands still here may have begun it: let it go on, or end it, before you say that it did not.",
+        question: `${step.error === null ? "The computer stopped while this call was under way." : "Nobody knows whether this call happened."} Look outside: approve if it happened, reject if it did not (then it is made now). A process of Cleared that stands still here may have begun it: let it go on, or end it, before you say that it did not.`,
+        ...(step.error === null ? {} : { said: step.error.message }),
         key: ctx.key,
         attempt: step.attempts,
       },

@@ -7,6 +7,12 @@ import { type Primitive, Suspend } from "../primitive.ts";
 const SLOW_MS = 250;
 const READ_ATTEMPTS = 3;
 
+/** What waits for the world outside may be slow. The host's own reading and writing is let finish: a replay would cost more. */
+export function mayBeSlow(known: Primitive | undefined): boolean {
+  const { effect, plugin = null, remote } = known ?? {};
+  return effect === "external" || effect === "notify" || (effect === "read" && (plugin !== null || remote === true));
+}
+
 /** What comes of the call, or "slow" when that takes too long to wait for. */
 export async function orSlow<T>(acting: Promise<T>): Promise<T | "slow"> {
   const { promise, resolve } = Promise.withResolvers<"slow">();
@@ -37,15 +43,16 @@ export async function withRetries(effect: Effect, step: Step, attempt: () => Pro
 export async function orLost(
   attempt: () => Promise<Json>,
   unclear: boolean,
-  settle: () => Promise<{ value: Json } | null> | null,
+  settle: (lost: ClearedError) => Promise<{ value: Json } | null> | null,
 ): Promise<{ value: Json }> {
   for (let open = unclear; ; ) {
     try {
       return { value: await attempt() };
     } catch (error) {
-      const code = error instanceof ClearedError ? error.code : "";
+      if (!(error instanceof ClearedError)) throw error;
+      const { code } = error;
       open ||= code === "TOOL_LOST";
-      const settling = open && code.startsWith("TOOL_") && code !== "TOOL_FAILED" ? settle() : null;
+      const settling = open && code.startsWith("TOOL_") && code !== "TOOL_FAILED" ? settle(error) : null;
       if (settling === null) throw error;
       const settled = await settling;
       if (settled !== null) return settled;

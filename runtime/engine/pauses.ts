@@ -32,7 +32,7 @@ export function openPauses(database: Database): Pause[] {
 export function pauseWords({ agent, by, reason, at }: Pause): string {
   const who = agent === null ? "Every agent is" : `${agent} is`;
   const why = reason === "" ? "" : ` (${reason})`;
-  return `${who} paused by ${by ?? "somebody without a key"} since ${minuteOf(at)}${why}; \`cleared resume${agent === null ? "" : ` ${agent}`}\` lets ${agent === null ? "them" : "it"} go on`;
+  return `${who} paused by ${by ?? "an unidentified user"} since ${minuteOf(at)}${why}; \`cleared resume${agent === null ? "" : ` ${agent}`}\` lets ${agent === null ? "them" : "it"} go on`;
 }
 
 /** Answers the pause that was open already, which stays as it is, or null when this one begins. */
@@ -58,7 +58,7 @@ export function endPauses(database: Database, agent: string | null, by: string |
         "SELECT rid, id, agent FROM runs WHERE status = 'waiting' AND reason = 'paused' ORDER BY rid",
       )
       .filter((run) => pauseOf(database, run.agent) === null);
-    for (const { rid } of freed) queueRun(database, rid, at, `resumed by ${by ?? "somebody without a key"}`);
+    for (const { rid } of freed) queueRun(database, rid, at, `resumed by ${by ?? "an unidentified user"}`);
     return { ended, runs: freed.map((run) => run.id) };
   });
 }

@@ -5,14 +5,14 @@
 import { approvalBrief } from "../answers/documents.ts";
 import { asksForList, rankedAnswer } from "../answers/ranked.ts";
 import { missingFields } from "../answers/required.ts";
-import { runMetadata } from "../answers/mutations.ts";
+import { runMetadata, standing } from "../answers/mutations.ts";
 import { ClearedError, type WireError } from "../errors.ts";
 import type { Call, CardDraft, Json, Outcome, RunRecord, Step } from "../ports.ts";
 import { End, type Gate, type StepContext } from "../primitive.ts";
 import type { Header } from "../sandbox/header.ts";
 import type { ProcessState } from "../states.ts";
 import { amountsOf } from "../tools/trace.ts";
-import { type RunState, strangerIn } from "./access.ts";
+import { type RunState, notJudged, strangerIn } from "./access.ts";
 import type { Demands } from "./approval.ts";
 
 /**
@@ -28,6 +28,8 @@ export function demandsOf(
   now: number,
 ): Partial<Demands> {
   if (card.kind === "in_doubt" || card.kind === "form") return {};
+  // A no ends the process: what was refused is not asked for once more.
+  if (state.process !== null && state.rejected !== null && card.calls.length > 0) throw new End("rejected", state.rejected);
   const stranger = state.process === null ? null : strangerIn(card.calls, state);
   if (stranger !== null) throw stranger;
   const verdict = state.process?.verdict ?? null;
@@ -46,6 +48,7 @@ export function demandsOf(
             level: asked.level,
             risk: header.risk,
             amounts: amountsOf(card.calls),
+            not_judged: verdict === null ? null : notJudged(card.calls, state),
             by: "",
             at: now,
           }) as unknown as Json,
@@ -87,23 +90,32 @@ function stateLine({ current, machine }: ProcessState): { state?: string } {
  * True when a profile of trust.yaml may answer this gate for a person: not where the policy escalates, blocks, could not be decided or asks
  * for two people or for another than the requester, nor where a caller gave the run rules or tools of its own.
  */
-export function mayStandIn(card: Gate["card"], { process }: RunState, run: RunRecord): boolean {
-  const verdict = process?.verdict ?? null;
+export function mayStandIn(card: Gate["card"], state: RunState, run: RunRecord): boolean {
+  const verdict = state.process?.verdict ?? null;
   const plain =
     verdict === null ||
     (!verdict.blocked &&
       !verdict.escalation_required &&
       verdict.approvals < 2 &&
       !verdict.distinct_from_requester &&
-      verdict.indeterminate.length === 0);
+      verdict.indeterminate.length === 0 &&
+      notJudged(card.calls, state) === null);
   return card.kind === "approval" && plain && run.given?.policy === undefined && run.given?.tools === undefined;
 }
 
 /** A call that no gate has covered asks for itself. @throws Suspend, End when a person says no, APPROVAL_REQUIRED */
-export async function askFor(call: Call, ctx: StepContext): Promise<void> {
+export async function askFor(call: Call, ctx: StepContext, state: RunState): Promise<void> {
+  const not_judged = state.process?.verdict?.passed === true ? notJudged([call], state) : null;
   const decision = await ctx.gate({
     reason: "approval",
-    card: { kind: "approval", title: `Allow ${call.tool}?`, body: null, calls: [call], level: null, expires: null },
+    card: {
+      kind: "approval",
+      title: `Allow ${call.tool}?`,
+      body: not_judged === null ? null : { not_judged },
+      calls: [call],
+      level: null,
+      expires: null,
+    },
   });
   if (decision.decision === "rejected")
     throw new End("rejected", `${decision.by} said no to ${call.tool}${decision.reason === undefined ? "" : `: ${decision.reason}`}`);
@@ -120,7 +132,7 @@ export async function resolveEscalation(ctx: StepContext, process: ProcessState,
     reason: "escalation",
     card: {
       kind: "escalation",
-      title: why ?? process.verdict?.summary ?? `${ctx.run.agent} needs a person`,
+      title: why ?? process.why ?? process.verdict?.summary ?? `${ctx.run.agent} needs a person`,
       body: { verdict: process.verdict as unknown as Json },
       calls: [],
       level: null,
@@ -129,6 +141,31 @@ export async function resolveEscalation(ctx: StepContext, process: ProcessState,
   });
   if (decision.decision === "rejected")
     throw new End("rejected", `${decision.by} said no: ${decision.reason ?? "it was stopped after the escalation"}`);
+}
+
+/**
+ * Nothing follows a write that is not what was asked for before a person has looked at it; `all`: nor one that could not be looked up, which
+ * is asked before somebody is told and at the end. @throws Suspend, End when they stop it there
+ */
+export async function settleWrites(ctx: StepContext, { process, open, writes }: RunState, all: boolean): Promise<void> {
+  const asked = process === null ? [] : open.filter((one) => all || one.status === "MISMATCH");
+  const [first] = asked;
+  if (first === undefined) return;
+  const { stands, not_verified } = standing(writes);
+  const what = first.status === "MISMATCH" ? "says it wrote, its record says otherwise" : "wrote, and nobody could look up what";
+  const question = `Look at each record outside and mend what is wrong there. Approve to go on as it stands; reject to end ${ctx.run.agent} here: what stands is not taken back.`;
+  const body = { question, not_verified, stands, writes: asked.map(({ tool, params, diff, answer }) => ({ tool, params, diff, answer })) };
+  const card = {
+    kind: "escalation",
+    title: `${first.status}: ${first.tool} ${what}`,
+    body,
+    calls: [],
+    level: null,
+    expires: null,
+  } as const;
+  const { decision, by, reason } = await ctx.gate({ reason: "escalation", card: { ...card, calls: [] } });
+  if (decision === "rejected") throw new End("rejected", `${by} said no: ${reason ?? not_verified.join("; ")}`);
+  ctx.changed({ op: "accepted", by });
 }
 
 /**
@@ -148,6 +185,7 @@ export function answerOf(result: Json, state: RunState, run: RunRecord, header: 
   const task = (run.input as { task?: Json } | null)?.task;
   const list = header.answer === "ranked_list" || (typeof task === "string" && asksForList(task)) ? rankedAnswer(result) : null;
   if (list !== null) return { outcome: "completed", result: list };
+  const { not_verified } = standing(state.writes);
   const missing = missingFields(header.process ?? null, header.output, result);
   if (missing.length > 0)
     throw new ClearedError(
@@ -157,16 +195,17 @@ export function answerOf(result: Json, state: RunState, run: RunRecord, header: 
         data: { missing },
       },
     );
-  return { outcome: "completed", result };
+  const told = not_verified.length > 0 && typeof result === "object" && result !== null && !Array.isArray(result);
+  return { outcome: "completed", result: told ? { ...result, not_verified } : result };
 }
 
 /**
  * What is told beside the result; nothing for a run that has neither states nor answers of people nor writes outside. `end`: what ended
  * it before its script did.
  */
-export function metaOf(state: RunState, run: RunRecord, header: Header, now: number, end: End | null = null): { meta?: Json } {
+export function metaOf(state: RunState, run: RunRecord, header: Header, now: number, end: End | "failed" | null): { meta?: Json } {
   const { process, writes, approvals } = state;
-  const rejected = end?.outcome === "rejected" ? end.why : state.rejected;
+  const rejected = end instanceof End && end.outcome === "rejected" ? end.why : state.rejected;
   if (process === null && writes.length === 0 && approvals.length === 0 && rejected === null) return {};
   const meta = runMetadata({
     process: header.process ?? run.agent,
@@ -175,6 +214,7 @@ export function metaOf(state: RunState, run: RunRecord, header: Header, now: num
     duration_ms: Math.max(0, now - run.createdAt),
     approvals,
     rejected,
+    completed: end === null,
   });
   const course = process === null ? {} : { states: [...process.before, process.current] };
   const calls = Object.values(state.calls).every((tools) => tools.length === 0) ? {} : { calls: state.calls };
@@ -184,14 +224,15 @@ export function metaOf(state: RunState, run: RunRecord, header: Header, now: num
 const FIELD = /^Cannot (?:read|set) properties of (?:undefined|null) \((?:reading|setting) '(.*)'\)$/;
 const NOTHING = /^(?:null|\[\]|\{\}|\{"found":false|\{"records":\[\])/;
 
-/** The answer of a run that the policy, a person or time has ended before its script: what it was about, the decision, why, and whose. */
-export function endedBy({ outcome, why }: End, { process, about }: RunState): Json {
+/** The answer of a run that the policy, a person or time has ended before its script: what it was about, whose decision, why, what stands. */
+export function endedBy({ outcome, why }: End, { process, about, writes }: RunState): Json {
   const by = outcome === "rejected" ? (/^(.+?) said no/.exec(why)?.[1] ?? "a person") : outcome === "expired" ? "nobody" : "policy";
   return {
     ...about,
     outcome,
     ...(process === null ? {} : { decision: outcome, by, summary: outcome === "rejected" ? why : `${outcome} by ${by}: ${why}` }),
     reason: why,
+    ...(writes.length === 0 ? {} : standing(writes)),
   };
 }
 

@@ -27,10 +27,10 @@ import { redact } from "../privacy/redact.ts";
 import { readOnlyMachine } from "../states.ts";
 import { actOf, allowed, approversOf, covers, fold, newRunState } from "./access.ts";
 import { type Authority, type Settling, type Standing, decidedChange, passGate, settleDoubt, waved } from "./approval.ts";
-import { committedOrSuspended, isOurs, orLost, orSlow, toText, withRetries } from "./attempt.ts";
+import { committedOrSuspended, isOurs, mayBeSlow, orLost, orSlow, toText, withRetries } from "./attempt.ts";
 import { toReleased } from "./cards.ts";
 import { divergence, sameCall } from "./divergence.ts";
-import { answerOf, askFor, demandsOf, endedBy, inWords, mayStandIn, metaOf, resolveEscalation } from "./process.ts";
+import { answerOf, askFor, demandsOf, endedBy, inWords, mayStandIn, metaOf, resolveEscalation, settleWrites } from "./process.ts";
 import { provenStep } from "./proven.ts";
 import { type Callable, type Script, callableIn, jobOf, knownPrimitive } from "./script.ts";
 import type { Execution } from "./worker.ts";
@@ -71,11 +71,12 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
     const script = await world.script(run);
     const view = await world.view(run, log, () => now);
     const callable = callableIn(world, script);
-    const { machine, uses, mutates } = script.header;
+    const { header } = script;
+    const { machine, uses, mutates } = header;
     const readOnly = run.given?.readOnly === true || mutates === false;
     const state = newRunState(uses, readOnly && machine !== null ? readOnlyMachine(machine) : machine, readOnly);
     const unreleased: Released[] = [];
-    const proven = (step: Step) => provenStep(step, log, state, world, callable, script.header);
+    const proven = (step: Step) => provenStep(step, log, state, world, callable, header);
 
     // 1. What is recorded shapes the view and the rights of the run again.
     const answered = log.steps.filter((step) => step.state !== "intent");
@@ -110,19 +111,9 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
       now = Math.max(now, world.clock.now());
       const acting = act(call, doubt);
       underWay = acting.catch(() => undefined);
-      const first = (await mayBeSlow(call.name)) ? await orSlow(acting) : await acting;
+      const first = mayBeSlow(await knownPrimitive(callable, call.name)) ? await orSlow(acting) : await acting;
       if (first === "slow") return park({ late: acting });
       return isAnswer(first) ? first : park(first);
-    }
-
-    /** What waits for the world outside may be slow. The host's own reading and writing is let finish: a replay would cost more. */
-    async function mayBeSlow(name: string): Promise<boolean> {
-      const known = await knownPrimitive(callable, name);
-      return (
-        known?.effect === "external" ||
-        known?.effect === "notify" ||
-        (known?.effect === "read" && (known.plugin !== null || known.remote === true))
-      );
     }
 
     /** One call past the end of the history: allow, act, record. */
@@ -150,12 +141,13 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
         const ctx = context(call.seq, doubt !== undefined, decided, call.seq === answered.length ? log.openedAt(call.seq) : null);
         const what = await actOf(primitive, params, ctx, doubt);
         step.effect = what.effect;
+        if (doubt === undefined) await settleWrites(ctx, state, what.effect === "notify");
         const answer = covers(decided, what.call) ? "yes" : allowed(primitive, what, state);
         const outside = (what.effect === "external" || what.effect === "notify") && run.mode === "live";
         // What was begun is settled first: it may have happened, whoever may say yes to it now.
         const settled = outside && doubt !== undefined ? await settleDoubt(primitive, doubt, ctx, world) : null;
         if (settled === null && answer instanceof ClearedError) throw answer;
-        if (settled === null && answer === "ask") await askFor(what.call, ctx);
+        if (settled === null && answer === "ask") await askFor(what.call, ctx, state);
         const attempt = () => {
           if (outside) world.mayAct(run);
           if (outside) log.intent({ ...step, state: "intent", attempts: step.attempts + 1, changes: [...decided] });
@@ -163,8 +155,14 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
           const repeatable = run.mode === "backtest" ? "control" : what.effect;
           return withRetries(repeatable, step, () => callPrimitive(primitive, params, ctx, what.effect));
         };
-        const made =
-          settled ?? (await orLost(attempt, doubt !== undefined, () => (outside ? settleDoubt(primitive, step, ctx, null) : null)));
+        const settle = (lost: ClearedError) => {
+          if (!outside) return null;
+          const begun = { ...step, state: "intent" as const, error: toWire(lost), changes: [...decided] };
+          log.intent(begun);
+          // A tool that answered may still be at it: that it has not happened is believed later.
+          return settleDoubt(primitive, begun, ctx, lost.data?.["says"] === undefined ? null : world);
+        };
+        const made = settled ?? (await orLost(attempt, doubt !== undefined, settle));
         step.result = toText(primitive, made.value);
       } catch (error) {
         if (error instanceof Suspend || error instanceof End) return error;
@@ -182,7 +180,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
     function context(seq: number, inDoubt: boolean, decided: Change[], opened: number | null): StepContext {
       return {
         ports: view.ports,
-        run: { id: run.id, agent: run.agent, mode: run.mode, process: script.header.process },
+        run: { id: run.id, agent: run.agent, mode: run.mode, process: header.process },
         key: `${run.id}/${seq}`,
         now: opened ?? now,
         today: view.today(opened ?? now),
@@ -190,7 +188,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
         abort: log.abort,
         leaving: () => world.guard(),
         async gate(gate) {
-          const demands = demandsOf(gate.card, state, run, script.header, world.people, opened ?? now);
+          const demands = demandsOf(gate.card, state, run, header, world.people, opened ?? now);
           const asking = { log, seq, now, authority: world.authority, standing: mayStandIn(gate.card, state, run) ? world.standing : null };
           const supposed = () => ({ decision: world.suppose?.(seq, gate) ?? waved(now) });
           const passed = run.mode === "live" ? await passGate(asking, gate, demands) : supposed();
@@ -246,13 +244,15 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
       if (stop !== null) return rest(stop);
       if (ended.kind === "suspended" || log.abort.aborted) return rest("canceled");
       if (ended.kind === "failed")
-        return log.end({ status: "failed", error: inWords(ended.error, log.steps), ...metaOf(state, run, script.header, now) });
+        return log.end({ status: "failed", error: inWords(ended.error, log.steps), ...metaOf(state, run, header, now, "failed") });
       if (ended.kind === "diverged")
         return log.end({ status: "diverged", error: toWire(divergence(run, ended.seq, ended.recorded, ended.actual, ended.at)) });
       const doubt = log.steps.at(-1);
       if (doubt?.state === "intent") return log.end({ status: "diverged", error: toWire(divergence(run, doubt.seq, doubt, null)) });
-      if (state.process?.current === "ESCALATE") await context(log.steps.length, false, [], log.openedAt(log.steps.length)).escalate();
-      const answer = answerOf(JSON.parse(ended.json) as Json, state, run, script.header);
+      const last = () => context(log.steps.length, false, [], log.openedAt(log.steps.length));
+      if (state.process?.current === "ESCALATE") await last().escalate();
+      const answer = answerOf(JSON.parse(ended.json) as Json, state, run, header);
+      if (answer.outcome === "completed") await settleWrites(last(), state, true);
       await finish(answer.outcome, answer.result);
     }
 
@@ -266,7 +266,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
       await commit(`agent: ${run.agent}`, log.steps.length);
       log.release(unreleased.splice(0));
       if (run.mode === "live") await view.tidy().catch((error) => log.event("log", { level: "warn", message: toWire(error).message }));
-      log.end({ status: "done", outcome, result, unanswered: end?.gate ?? null, ...metaOf(state, run, script.header, now, end) });
+      log.end({ status: "done", outcome, result, unanswered: end?.gate ?? null, ...metaOf(state, run, header, now, end) });
     }
   } catch (error) {
     if (error instanceof Suspend) return rest(error);

@@ -141,7 +141,7 @@ function responseOf(answer: IncomingMessage, maxBytes: number): Response {
   const status = answer.statusCode ?? 0;
   if (status > 599) {
     answer.destroy();
-    throw new ClearedError("TOOL_ANSWER", `The server answered with HTTP ${status}, which is no status.`);
+    throw new ClearedError("TOOL_ANSWER", `The server answered with HTTP ${status}, which is not a valid status.`);
   }
   const headers = new Headers();
   for (let i = 0; i < answer.rawHeaders.length; i += 2) {

@@ -154,7 +154,7 @@ export function connectMcp({ name, spec, filled, dir, fetch }: McpOptions): Conn
   const onSession = async <T>(abort: AbortSignal, write: boolean, work: (on: Session) => Promise<T>): Promise<T> => {
     for (let attempt = 0; ; attempt++) {
       const on = await session().catch((error: ClearedError) => {
-        throw error.code === "TOOL_REFUSED" || error.code === "SECRET_MISSING"
+        throw ["TOOL_REFUSED", "SECRET_MISSING", "TRUST_CHANGED"].includes(error.code)
           ? error
           : new ClearedError("TOOL_DOWN", error.message, { data: { ...error.data, why: error.code } });
       });

@@ -91,7 +91,7 @@ export function clearedIn(error: unknown): ClearedError | null {
  */
 export function meaningOf(error: ClearedError, where: string, write: boolean): ClearedError {
   const message = `${where}: ${forPeople(error.message)}`;
-  if (error.code === "OWNER_FENCED") return error;
+  if (error.code === "OWNER_FENCED" || error.code === "TRUST_CHANGED") return error;
   const sure = ["TOOL_FAILED", "TOOL_DOWN", "TOOL_REFUSED", "SECRET_MISSING"].includes(error.code);
   if (!write || sure)
     return new ClearedError(error.code === "TOOL_LOST" ? "TOOL_DOWN" : error.code, message, { data: error.data, cause: error.cause });

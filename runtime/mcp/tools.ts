@@ -25,6 +25,8 @@ export interface ToolsOptions {
   /** What secrets.ts reads; asked for each connection. @throws SECRET_MISSING */
   secrets(): Promise<(name: string) => string>;
   resolve?: Resolve;
+  /** Asked each time before a command is started. @throws TRUST_CHANGED once it is not what a person has confirmed */
+  mayStart?(): void;
 }
 
 export interface ToolPool {
@@ -45,7 +47,7 @@ interface Offer {
   raw: Map<string, ListedTool>;
 }
 
-export function createTools({ trust, dir, secrets, resolve }: ToolsOptions): ToolPool {
+export function createTools({ trust, dir, secrets, resolve, mayStart }: ToolsOptions): ToolPool {
   const redactor = createRedactor();
   const servers = new Map<string, Server>();
   const offers = new WeakMap<ListedTool[], Offer>();
@@ -69,6 +71,7 @@ export function createTools({ trust, dir, secrets, resolve }: ToolsOptions): Too
 
   const connectionTo = (name: string, spec: ToolServer): Connection => {
     const filled = async () => {
+      if (spec.command !== undefined) mayStart?.();
       const { client_secret, ...oauth } = spec.oauth ?? { client_id: "", client_secret: "" };
       return {
         env: await fill(spec.env),

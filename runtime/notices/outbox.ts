@@ -77,7 +77,7 @@ function channelOf({ channel, to }: Notice, { smtp, webhooks }: NoticeChannels, 
     );
   }
   if (chosen === "smtp" && !ADDRESS.test(to))
-    throw new ClearedError("NOTICE_ADDRESS", `"${to.slice(0, 100)}" is no mail address; write one, such as ann@example.com.`);
+    throw new ClearedError("NOTICE_ADDRESS", `"${to.slice(0, 100)}" is not a mail address; write one, such as ann@example.com.`);
   return chosen;
 }
 

@@ -1,5 +1,7 @@
 /** Comparing figures exactly: numbers, and decimal text of rates and exact percentages, which have more digits than amounts. */
 
+import { plainDecimal } from "../money.ts";
+
 const DECIMAL = /^-?\d{1,60}(?:\.\d{1,100})?$/;
 
 /** True for a finite number and for plain decimal text: no sign of currency, thousands, percent, exponent. */
@@ -17,6 +19,15 @@ export function compareDecimals(a: string | number, b: string | number): number 
   const places = Math.max(left.places, right.places);
   const difference = left.units * 10n ** BigInt(places - left.places) - right.units * 10n ** BigInt(places - right.places);
   return difference < 0n ? -1 : difference > 0n ? 1 : 0;
+}
+
+/** The exact sum of plain decimals, in its shortest form. */
+export function sumDecimals(values: readonly string[]): string {
+  const all = values.map(digits);
+  const places = Math.max(0, ...all.map((one) => one.places));
+  const units = all.reduce((sum, one) => sum + one.units * 10n ** BigInt(places - one.places), 0n);
+  const text = String(units).padStart(places + 1, "0");
+  return plainDecimal(places === 0 ? text : `${text.slice(0, -places)}.${text.slice(-places)}`) ?? text;
 }
 
 function digits(value: string | number): { units: bigint; places: number } {

@@ -66,6 +66,12 @@ export function judge(sets: readonly RuleSet[], ladder: Ladder): Judgement {
     requires.distinct ||= rule.distinct_from_requester;
   };
   for (const set of sets) {
+    // No rule decides nothing: a person does.
+    if (set.rules.length === 0) {
+      indeterminate.push({ rule: set.source, missing: ["rules"] });
+      strict = Math.max(strict, STRICTNESS.indexOf("require_approval"));
+      requires.approvals = Math.max(requires.approvals, 1);
+    }
     for (const rule of set.rules) {
       const truth = evaluate(rule.when, set, false);
       // A missing flag counts as false where that makes a rule fire that stops the run, and as unknown where it would let it go on.

@@ -31,7 +31,7 @@ const trigger = z.string({ error: `write one of ${TRIGGERS.join(", ")}, or a lis
   if ((TRIGGERS as readonly string[]).includes(word)) return;
   const message = Object.hasOwn(LATER, word)
     ? `"${word}" is not possible: ${LATER[word]}. Use one of ${TRIGGERS.join(", ")}.`
-    : `"${word}" is no trigger.${didYouMean(word, TRIGGERS)} There are ${TRIGGERS.join(", ")}.`;
+    : `"${word}" is not a known trigger.${didYouMean(word, TRIGGERS)} There are ${TRIGGERS.join(", ")}.`;
   context.issues.push({ code: "custom", input: word, message });
 });
 

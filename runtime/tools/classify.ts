@@ -42,6 +42,10 @@ const READ_SUFFIXES = words(
   "test report check analysis assessment review audit diagnostic estimate forecast projection comparison simulation preview",
 );
 
+/** Acts whose names are no nouns: `list_unsubscribe`, `query_execute`. An order, a refund, a record can be looked at. */
+const ACTS = words(`activate append approve assign cancel create deactivate delete disable enable enroll erase execute insert mail modify
+  notify overwrite pay provision purge remove replace revoke send submit suspend terminate unsubscribe update upsert wipe write`);
+
 const CONJUNCTIONS = words("or and then");
 
 /** `getOrder`, `get-order`, `Get_Order` -> get, order. */
@@ -116,7 +120,8 @@ function byName(name: string): { class: ToolClass; why: string } {
   return { class: "mutate", why: "its name does not prove that it only reads" };
 }
 
-/** `get_or_create_x`: a conjunction right after the verb, or one that is followed by a verb that writes. */
+/** `get_or_create_x`: a conjunction right after the verb, or one that is followed by a verb that writes; `fetch_delete`: an act beside it. */
 function hidesWrite(rest: readonly string[]): boolean {
-  return rest.some((word, index) => CONJUNCTIONS.has(word) && (index === 0 || WRITE_VERBS.has(rest[index + 1] ?? "")));
+  const writes = (word = ""): boolean => WRITE_VERBS.has(word) || ACTS.has(word);
+  return ACTS.has(rest[0] ?? "") || rest.some((word, index) => CONJUNCTIONS.has(word) && (index === 0 || writes(rest[index + 1])));
 }

@@ -4,12 +4,14 @@
  */
 import type { Json, Verification, VerifiedWrite } from "../ports.ts";
 import { nameWords, spelled } from "./classify.ts";
-import { type Fields, matches, objectsIn, own } from "./shape.ts";
+import { type Fields, fieldNamed, matches, objectsIn, own } from "./shape.ts";
+import { isAmountKey } from "./trace.ts";
 
 export interface Expectation {
+  /** Declared in trust.yaml: the record must have them. */
   fields: Fields;
-  /** The fields were declared, so the record must have them; else only those it has are compared. */
-  declared: boolean;
+  /** The parameters of the call that no declaration names: where the record has a field of that name, it must say the same. */
+  asked: Fields;
   /** What the record's status must begin with, by the verb: cancelled, canceled. Empty: nothing is known. */
   states: readonly string[];
   /** The record must be gone afterwards. */
@@ -25,7 +27,20 @@ const VOLATILE = new Set("accessed fetched generated now queried read request re
 /** What a reader says: a record, null (it says there is none), or undefined (nothing is known). */
 export type Snapshot = Fields | null | undefined;
 
-/** Compare a record with what a write was to bring about. `key`: what the record was asked for by. */
+/** Whether the reader says that there is no such record. */
+const isAbsent = (record: Fields | null): boolean => record === null || own(record, "found") === false || own(record, "exists") === false;
+
+/** What of an expectation can be compared: everything declared, and the parameters that the record has, or had before. */
+export function comparable({ fields, asked }: Expectation, before: Snapshot, after: Snapshot): Fields {
+  const has = (record: Snapshot, name: string): boolean => record != null && fieldNamed(record, [name]) !== undefined;
+  const there = Object.entries(asked).filter(([name]) => has(after, name) || has(before, name));
+  return { ...Object.fromEntries(there), ...fields };
+}
+
+/**
+ * Compare a record with what a write was to bring about. `key`: what the record was asked for by. VERIFIED is a write of which each field that
+ * the record has stands as it was asked for; one that has nothing to compare, or an amount that the record does not show, proves nothing.
+ */
 export function compare(
   expected: Expectation,
   key: Fields,
@@ -34,38 +49,37 @@ export function compare(
 ): { status: Verification; diff: VerifiedWrite["diff"] } {
   const verdict = (status: Verification, diff: VerifiedWrite["diff"] = {}) => ({ status, diff });
   if (after === undefined) return verdict("UNVERIFIABLE");
-  if (after === null) {
-    if (expected.gone) return verdict(before ? "VERIFIED" : "UNVERIFIABLE");
-    return verdict("MISMATCH", differing(key, {}, true));
+  const tells = ["found", "exists"].some((name) => Object.hasOwn(expected.fields, name));
+  if (after === null || (isAbsent(after) && !tells)) {
+    if (expected.gone) return verdict(before != null && !isAbsent(before) ? "VERIFIED" : "UNVERIFIABLE");
+    return verdict("MISMATCH", differing({ ...key, ...expected.fields }, {}));
   }
   const wrong = wrongId(key, after);
   if (Object.keys(wrong).length > 0) return verdict("MISMATCH", wrong);
   const state = statusField(after);
   const states = expected.gone ? REMOVED : expected.states;
-  const fields = Object.fromEntries(
-    Object.entries(expected.fields).filter(
-      ([name]) => expected.declared || Object.hasOwn(after, name) || (before && Object.hasOwn(before, name)),
-    ),
-  );
-  const diff = differing(fields, after, expected.declared);
+  const fields = comparable(expected, before, after);
+  const diff = differing(fields, after);
   if (expected.gone || (state !== null && states.length > 0)) {
     const word = nameWords(String(state === null ? "" : after[state]))[0] ?? "";
     if (!states.includes(word))
       diff[state ?? "status"] = { expected: states[0] ?? null, actual: state === null ? null : (after[state] ?? null) };
-  } else if (Object.keys(fields).length === 0) {
-    const shown = idShown(key, after);
-    return verdict(shown && before && hasChanged(before, after) ? "VERIFIED" : "UNVERIFIABLE");
-  }
-  return verdict(Object.keys(diff).length === 0 ? "VERIFIED" : "MISMATCH", diff);
+  } else if (Object.keys(fields).length === 0) return verdict("UNVERIFIABLE");
+  if (Object.keys(diff).length > 0) return verdict("MISMATCH", diff);
+  const hidden = Object.keys(expected.asked).some((name) => isAmountKey(name) === true && !Object.hasOwn(fields, name));
+  return verdict(hidden && !expected.gone ? "UNVERIFIABLE" : "VERIFIED");
 }
 
-/** Expected fields that are not there as expected; a missing field counts where `missing`. */
-export function differing(expected: Fields, actual: Fields, missing: boolean): VerifiedWrite["diff"] {
-  const wrong = Object.entries(expected).filter(([name, value]) => {
-    const there = own(actual, name);
-    return there === undefined ? missing : !matches(value, there);
-  });
-  return Object.fromEntries(wrong.map(([name, value]) => [name, { expected: value, actual: own(actual, name) ?? null }]));
+/** Whether an unchanged record proves that a write did not happen: it is not there, or shows something else than was asked for. */
+export function provesNothingHappened(expected: Expectation, key: Fields, before: Snapshot, after: Snapshot): boolean {
+  if (before === undefined || after === undefined || hasChanged(before, after)) return false;
+  return isAbsent(after) || compare(expected, key, before, after).status === "MISMATCH";
+}
+
+/** Expected fields that are not there as expected. */
+export function differing(expected: Fields, actual: Fields): VerifiedWrite["diff"] {
+  const wrong = Object.entries(expected).filter(([name, value]) => !matches(value, fieldNamed(actual, [name])));
+  return Object.fromEntries(wrong.map(([name, value]) => [name, { expected: value, actual: fieldNamed(actual, [name]) ?? null }]));
 }
 
 /** The field in which a record shows an id: the same name, or `id` for the one id it was asked for by. */
@@ -85,9 +99,6 @@ export function wrongId(key: Fields, record: Fields): VerifiedWrite["diff"] {
   }
   return diff;
 }
-
-const idShown = (key: Fields, record: Fields): boolean =>
-  Object.keys(key).some((name) => idField(record, name, Object.keys(key).length === 1) !== undefined);
 
 const statusField = (record: Fields): string | null => ["status", "state"].find((name) => typeof own(record, name) === "string") ?? null;
 

@@ -1,6 +1,7 @@
 /** Reading answers whose shape nobody promised: records, wrappers, failures. Everything here is untrusted text. */
 import { plainDecimal } from "../money.ts";
 import type { Json } from "../ports.ts";
+import { spelled } from "./classify.ts";
 
 export type Fields = { [key: string]: Json };
 
@@ -31,6 +32,16 @@ export function matches(expected: Json, actual: Json | undefined): boolean {
 
 /** A field of an untrusted object; what it inherits does not count. */
 export const own = (record: Fields, key: string): Json | undefined => (Object.hasOwn(record, key) ? record[key] : undefined);
+
+/** The first of these fields that a record has, however its name is written (orderId, order_id). */
+export function fieldNamed(record: Fields, names: readonly string[]): Json | undefined {
+  for (const name of names) {
+    if (Object.hasOwn(record, name)) return record[name];
+    const found = Object.keys(record).find((key) => spelled(key) === spelled(name));
+    if (found !== undefined) return record[found];
+  }
+  return undefined;
+}
 
 /** The parameters a tool's schema names, with what it says of each. */
 export const propertiesOf = (schema: Json): Fields => (isObject(schema) && isObject(schema["properties"]) ? schema["properties"] : {});

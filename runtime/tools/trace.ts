@@ -4,6 +4,7 @@
  */
 import { plainDecimal } from "../money.ts";
 import type { Call, Json } from "../ports.ts";
+import { sumDecimals } from "../policy/decimals.ts";
 import { nameWords } from "./classify.ts";
 
 /** Words of a key whose value is an amount. */
@@ -101,15 +102,29 @@ export function amountsOf(calls: readonly Call[]): Record<string, string> {
   );
 }
 
-/** Adds the decimals of an answer to a set of sources, without their signs. */
-export function numbersOf(result: Json, into: Set<string> = new Set()): Set<string> {
+/** Counts the decimals of an answer, without their signs. */
+export function numbersOf(result: Json, into: Map<string, number> = new Map()): Map<string, number> {
   scalars(result, ({ value }) => {
     const decimal = decimalOf(value);
-    if (decimal !== null) into.add(decimal);
+    if (decimal !== null) into.set(decimal, (into.get(decimal) ?? 0) + 1);
   });
   return into;
 }
 
+/**
+ * The amounts of a call that are not among these facts, alone or all together; `before` are the parameters of earlier calls of the same tool:
+ * a figure that was judged once is good for one of them. Nothing is nothing.
+ */
+export function unjudged(params: Json, before: readonly Json[], facts: ReadonlyMap<string, number>): Amount[] {
+  const figures = (of: Json): string[] => amountsIn(of).flatMap(({ value }) => decimalOf(value) ?? []);
+  const earlier = before.flatMap(figures);
+  const own = figures(params);
+  const has = (decimal: string, times: number): boolean => (facts.get(decimal) ?? 0) >= times;
+  if (has(sumDecimals([...earlier, ...own]), 1) || (before.length === 0 && has(sumDecimals(own), 1))) return [];
+  const fits = (decimal: string): boolean => decimal === "0" || has(decimal, 1 + earlier.filter((one) => one === decimal).length);
+  return amountsIn(params).filter(({ value }) => !fits(decimalOf(value) ?? ""));
+}
+
 /** The amounts of a call that no source has. */
-export const untraced = (params: Json, sources: ReadonlySet<string>): Amount[] =>
+export const untraced = (params: Json, sources: ReadonlyMap<string, number>): Amount[] =>
   amountsIn(params).filter(({ value }) => !sources.has(decimalOf(value) ?? ""));

@@ -7,8 +7,18 @@ import { answerText } from "../answers/mutations.ts";
 import { ClearedError } from "../errors.ts";
 import type { Call, Json, ToolInfo, VerifiedWrite } from "../ports.ts";
 import { nameWords, spelled } from "./classify.ts";
-import { compare, differing, type Expectation, hasChanged, recordOf, REMOVED, type Snapshot, wrongId } from "./compare.ts";
-import { failureIn, type Fields, isObject, objectsIn, own, propertiesOf, requiredOf } from "./shape.ts";
+import {
+  comparable,
+  compare,
+  type Expectation,
+  hasChanged,
+  provesNothingHappened,
+  recordOf,
+  REMOVED,
+  type Snapshot,
+  wrongId,
+} from "./compare.ts";
+import { failureIn, fieldNamed, type Fields, isObject, matches, objectsIn, own, propertiesOf, requiredOf } from "./shape.ts";
 
 /** `verify:` of a tool in trust.yaml. A value `$x` stands for the call's parameter x. */
 export interface VerifyDeclaration {
@@ -18,8 +28,13 @@ export interface VerifyDeclaration {
   key?: Record<string, string> | undefined;
   /** Fields of the record after the write. */
   expect?: Record<string, Json> | undefined;
-  /** Fields of the record while the write has not happened: without them a crash in between always asks a person. */
-  before?: Record<string, Json> | undefined;
+  /**
+   * Fields of the record while the write has not happened, a list for any of several values; `different` where the tool sets fields, so
+   * that the same call twice is the same as once. Without it a crash in between always asks a person.
+   */
+  before?: Record<string, Json> | "different" | undefined;
+  /** Parameters that are not compared: the record has a field of that name which means something else. */
+  ignore?: readonly string[] | undefined;
 }
 
 export interface VerifySpec {
@@ -29,41 +44,28 @@ export interface VerifySpec {
   key(params: Fields, answer: Json): Fields | null;
   expect(params: Fields): Expectation;
   /** Declared fields of the record while the write has not happened, or null. */
-  untouched: Fields | null;
+  untouched: Fields | "different" | null;
 }
 
 /** The pairs of the seed (14), used where the server offers the reading tool. */
-const PAIRS: Record<string, string> = {
-  modify_order_items: "get_order",
-  update_order_items: "get_order",
-  cancel_order: "get_order",
-  create_order: "get_order",
-  approve_invoice: "get_invoice",
-  reject_invoice: "get_invoice",
-  process_payment_adjustment: "get_payment_adjustment",
-  process_refund: "get_refund",
-  apply_credit: "get_credit",
-  void_invoice: "get_invoice",
-  close_ticket: "get_ticket",
-  resolve_ticket: "get_ticket",
-  assign_ticket: "get_ticket",
-  update_invoice: "get_invoice",
-};
+const PAIRS: Record<string, string> = Object.fromEntries(
+  `get_order modify_order_items update_order_items cancel_order create_order; get_invoice approve_invoice reject_invoice void_invoice
+  update_invoice; get_ticket close_ticket resolve_ticket assign_ticket; get_payment_adjustment process_payment_adjustment; get_refund
+  process_refund; get_credit apply_credit`
+    .split("; ")
+    .flatMap((row) => {
+      const [read = "", ...writes] = row.split(/\s+/);
+      return writes.map((write) => [write, read]);
+    }),
+);
 
-/** Verbs whose parameters are the record's fields afterwards. An adjustment or a payment is not: its amount is a difference. */
-const SETS = new Set("assign change create edit insert issue modify open patch post record register set submit update upsert".split(" "));
-
-const STATES: Record<string, readonly string[]> = {
-  approve: ["approved"],
-  archive: ["archived"],
-  cancel: ["cancelled", "canceled"],
-  close: ["closed"],
-  reject: ["rejected"],
-  resolve: ["resolved"],
-  suspend: ["suspended"],
-  terminate: ["terminated"],
-  void: ["void", "voided"],
-};
+/** How the status begins that a verb leads to; British and American. */
+const STATES: Record<string, readonly string[]> = Object.fromEntries(
+  "approve approved, archive archived, cancel cancelled canceled, close closed, reject rejected, resolve resolved, suspend suspended, terminate terminated, void void voided"
+    .split(", ")
+    .map((row) => row.split(" "))
+    .map(([verb = "", ...states]) => [verb, states]),
+);
 
 const REMOVES = new Set(["delete", "remove"]);
 
@@ -91,7 +93,7 @@ export function verifySpec(tool: ToolInfo, declared: VerifyDeclaration | undefin
   return {
     read: reader.tool,
     key: (params, answer) => (map === undefined ? inferredKey(reader, params, answer) : declaredKey(map, params, answer)),
-    expect: (params) => expectation(name, declared?.expect, params),
+    expect: (params) => expectation(name, declared, params),
     untouched: declared?.before ?? null,
   };
 }
@@ -127,15 +129,6 @@ function inferredKey(reader: ToolInfo, params: Fields, answer: Json): Fields | n
   return made === undefined || made === null ? null : { [`${noun}_id`]: made };
 }
 
-/** The first of these fields that a record has, however its name is written (orderId, order_id). */
-function fieldNamed(record: Fields, names: readonly string[]): Json | undefined {
-  for (const name of names) {
-    const found = Object.keys(record).find((key) => key === name || spelled(key) === spelled(name));
-    if (found !== undefined) return record[found];
-  }
-  return undefined;
-}
-
 function fieldOf(answer: Json, names: readonly string[]): Json | undefined {
   for (const record of objectsIn(answer)) {
     const value = fieldNamed(record, names);
@@ -144,14 +137,18 @@ function fieldOf(answer: Json, names: readonly string[]): Json | undefined {
   return undefined;
 }
 
-function expectation(name: string, declared: Record<string, Json> | undefined, params: Fields): Expectation {
+function expectation(name: string, declared: VerifyDeclaration | undefined, params: Fields): Expectation {
   const verb = name.split("_")[0] ?? "";
-  if (declared !== undefined) return { fields: filled(declared, params), declared: true, states: [], gone: false };
-  const keys = keyParams(params);
-  const fields = SETS.has(verb)
-    ? Object.entries(params).filter(([key, value]) => !Object.hasOwn(keys, key) && value !== null && typeof value !== "object")
-    : [];
-  return { fields: Object.fromEntries(fields), declared: false, states: STATES[verb] ?? [], gone: REMOVES.has(verb) };
+  const { expect = {}, key = {}, ignore = [] } = declared ?? {};
+  const sources = Object.values(expect).flatMap((value) => (typeof value === "string" && value.startsWith("$") ? [value.slice(1)] : []));
+  const named = new Set([...sources, ...Object.values(key), ...ignore]);
+  const asked = Object.entries(params).filter(([field, value]) => value !== null && !named.has(field));
+  return {
+    fields: filled(expect, params),
+    asked: Object.fromEntries(asked),
+    states: declared?.expect === undefined ? (STATES[verb] ?? []) : [],
+    gone: declared?.expect === undefined && REMOVES.has(verb),
+  };
 }
 
 /** `$x` becomes parameter x; a parameter that was not given is not expected. */
@@ -188,9 +185,10 @@ function kept(record: Snapshot, fields: readonly string[]): Json {
 
 /**
  * One write with its read-back. `read` is never called with anything but the spec's reading tool, and `write` once at most: not at all when
- * the record shows this write already, by every field its spec declares for before and after, unless it is meant `again`. A tool that answers with a failure (or
- * throws TOOL_FAILED) has written all the same when its record has become what was asked for, which is VERIFIED; else it is WRITE_FAILED,
- * with a `diff` when the record has changed in another way. Any other error of `write` is passed on: what became of it is not known then.
+ * the record shows this write already, by every field its spec declares for before and after, unless it is meant `again`. A tool that
+ * answers with a failure (or throws TOOL_FAILED) has written all the same when its record has become what was asked for, which is VERIFIED.
+ * It is WRITE_FAILED where the record proves that nothing happened, or has changed in another way, which is in `diff`.
+ * @throws TOOL_LOST when what became of it is not known: a failure, and no record that tells; and any other error of `write`
  */
 export async function verifiedWrite(options: {
   call: Call;
@@ -207,15 +205,16 @@ export async function verifiedWrite(options: {
   const expected = spec?.expect(params) ?? null;
   const shown = { read_back: true, tool: call.tool };
   const outcome = (key: Fields | null, after: Snapshot, answer: string): VerifiedWrite => {
-    const fields = [...Object.keys(expected?.fields ?? {}), ...Object.keys(key ?? {}), "id", "status", "state"];
+    const fields = expected === null ? {} : expectedFields(expected, before, after);
+    const kinds = [...Object.keys(fields), ...Object.keys(key ?? {}), "id", "status", "state"];
     return {
       tool: call.tool,
       params: call.params,
       status: "UNVERIFIABLE",
       read: spec === null || key === null ? null : { tool: spec.read, params: key },
-      expected: expectedFields(expected),
-      before: kept(before, fields),
-      after: kept(after, fields),
+      expected: fields,
+      before: kept(before, kinds),
+      after: kept(after, kinds),
       diff: {},
       answer: answerText(answer),
     };
@@ -232,22 +231,26 @@ export async function verifiedWrite(options: {
   const key = spec?.key(params, answer) ?? early;
   const failure = failureIn(answer);
   const text = typeof answer === "string" ? answer : JSON.stringify(answer);
-  if (spec === null || key === null || expected === null)
-    return { answer, write: { ...outcome(key, null, text), ...(failure === null ? {} : { status: "WRITE_FAILED" }) } };
   // Whatever goes wrong while it is read back must not look like a write that failed.
-  const after = await snapshot({ tool: spec.read, params: key }, read).catch(() => undefined);
-  const seen = compare(expected, key, before, after);
+  const after = spec === null || key === null ? undefined : await snapshot({ tool: spec.read, params: key }, read).catch(() => undefined);
+  const seen = expected === null || key === null ? null : compare(expected, key, before, after);
   if (failure === null) return { answer, write: { ...outcome(key, after, text), ...seen } };
-  const moved = before !== undefined && after !== undefined && hasChanged(before, after);
-  if (moved && seen.status === "VERIFIED" && compare(expected, key, before, before).status !== "VERIFIED")
-    return { answer: shown, write: { ...outcome(key, after, `its record shows it, though it answered: ${failure}`), status: "VERIFIED" } };
-  return { answer, write: { ...outcome(key, after, text), status: "WRITE_FAILED", diff: moved ? seen.diff : {} } };
+  const failed = { ...outcome(key, after, text), status: "WRITE_FAILED" } as const;
+  if (spec !== null && key !== null && expected !== null && seen !== null) {
+    const moved = before !== undefined && after !== undefined && hasChanged(before, after);
+    if (moved && seen.status === "VERIFIED" && compare(expected, key, before, before).status !== "VERIFIED")
+      return { answer: shown, write: { ...failed, answer: `its record shows it, though it answered: ${failure}`, status: "VERIFIED" } };
+    if (moved) return { answer, write: { ...failed, diff: seen.diff } };
+    if (provesNothingHappened(expected, key, before, after) || isUntouched(spec, params, key, after)) return { answer, write: failed };
+  }
+  const says = failure.startsWith(call.tool) ? failure : `${call.tool}: ${failure}`;
+  throw new ClearedError("TOOL_LOST", `${says}. Whether it happened is not known.`, { data: { tool: call.tool, says } });
 }
 
-function expectedFields(expected: Expectation | null): Fields {
-  if (expected === null) return {};
+function expectedFields(expected: Expectation, before: Snapshot, after: Snapshot): Fields {
+  const fields = comparable(expected, before, after);
   const [state] = expected.gone ? REMOVED : expected.states;
-  return { ...expected.fields, ...(state === undefined || Object.hasOwn(expected.fields, "status") ? {} : { status: state }) };
+  return { ...fields, ...(state === undefined || Object.hasOwn(fields, "status") ? {} : { status: state }) };
 }
 
 /** After a crash: whether a write happened. Null: nobody knows, since a record in between may be a write under way. */
@@ -256,24 +259,30 @@ export async function happened(call: Call, spec: VerifySpec | null, read: (call:
   const key = spec?.key(params, null) ?? null;
   if (spec === null || key === null) return null;
   const record = await snapshot({ tool: spec.read, params: key }, read);
-  const expected = spec.expect(params);
-  if (!expected.declared || Object.keys(expected.fields).length === 0) return null;
-  if (holdsAll(expected.fields, key, record)) return true;
+  if (Object.keys(spec.expect(params).fields).length === 0) return null;
+  if (stands(spec, params, key, record)) return true;
   return isUntouched(spec, params, key, record) ? false : null;
 }
 
 /** True only where the spec tells the record before the write from the one after it, and this is the one after. */
 function isDone(spec: VerifySpec, params: Fields, key: Fields, record: Snapshot): boolean {
+  return spec.untouched !== null && stands(spec, params, key, record) && !isUntouched(spec, params, key, record);
+}
+
+/** The record has everything that is declared, and nothing else than was asked for; of no declared fields nothing is known. */
+function stands(spec: VerifySpec, params: Fields, key: Fields, record: Snapshot): boolean {
   const expected = spec.expect(params);
-  return spec.untouched !== null && expected.declared && holdsAll(expected.fields, key, record) && !isUntouched(spec, params, key, record);
+  return Object.keys(expected.fields).length > 0 && compare(expected, key, undefined, record).status === "VERIFIED";
 }
 
+/** The record is the one that was asked for, as it is declared to be before the write. */
 function isUntouched(spec: VerifySpec, params: Fields, key: Fields, record: Snapshot): boolean {
-  return spec.untouched !== null && holdsAll(filled(spec.untouched, params), key, record);
-}
-
-/** The record is the one that was asked for and has every one of these fields; of no fields nothing is known. */
-function holdsAll(fields: Fields, key: Fields, record: Snapshot): boolean {
-  if (record === undefined || record === null || Object.keys(fields).length === 0) return false;
-  return Object.keys(wrongId(key, record)).length === 0 && Object.keys(differing(fields, record, true)).length === 0;
+  const { untouched } = spec;
+  if (record === null) return untouched !== null && untouched !== "different" && untouched["found"] === false;
+  if (untouched === null || record === undefined || Object.keys(wrongId(key, record)).length > 0) return false;
+  if (untouched === "different") return compare(spec.expect(params), key, undefined, record).status === "MISMATCH";
+  const fields = Object.entries(filled(untouched, params));
+  const holds = ([name, value]: [string, Json]): boolean =>
+    (Array.isArray(value) ? value : [value]).some((one) => matches(one, own(record, name)));
+  return fields.length > 0 && fields.every(holds);
 }

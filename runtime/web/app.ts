@@ -14,7 +14,7 @@ import { entryOf } from "./card-view.ts";
 import { createTimes, type Html, html, layout } from "./html.ts";
 import { statusPage } from "./page.ts";
 import { proposalPage, proposalsPage } from "./proposal-view.ts";
-import { byUrgency, errorView, runPage } from "./run-view.ts";
+import { bookedBy, byUrgency, errorView, runPage } from "./run-view.ts";
 
 const RUNS = 40;
 // Only these have their steps on the status page; reading 40 histories for every look would be slow for nothing.
@@ -54,9 +54,10 @@ export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks): Shel
     const about = cards.flatMap((card) => entryOf(card) ?? []);
     const entries = about.length > 0 ? await facts.entries(about) : new Map<string, Entry>();
     const steps = await stepsOf(byUrgency(runs).slice(0, RUNS_WITH_STEPS));
+    const others = person === null ? new Set<number>() : await facts.othersOf(cards, person);
     const times = createTimes(state.timezone, now);
     return context.html(
-      statusPage({ person, state, agents, runs, steps, cards, waiting, entries, decided, balances, proposals, token, times, now }),
+      statusPage({ person, state, agents, runs, steps, cards, waiting, others, entries, decided, balances, proposals, token, times, now }),
     );
   });
 
@@ -73,8 +74,9 @@ export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks): Shel
       facts.events(id, { from: 1, limit: PAGE }),
     ]);
     const next = steps[PAGE]?.seq ?? null;
+    const booked = await facts.entries(bookedBy(steps.slice(0, PAGE)));
     return context.html(
-      runPage({ run, token, steps: steps.slice(0, PAGE), cards, events, next, times: createTimes(state.timezone, now), now }),
+      runPage({ run, token, booked, steps: steps.slice(0, PAGE), cards, events, next, times: createTimes(state.timezone, now), now }),
     );
   });
 

@@ -1,7 +1,8 @@
 /** A card a person decides: what it is about, the exact calls it would allow, and a form with two answers and a reason. */
 import type { Account, Card, CardKind, Entry, Json, Verdict } from "../ports.ts";
 import { editFields, formFields, seenOf } from "./card-form.ts";
-import { amount, facts, type Html, html, nothing, plain, type Times } from "./html.ts";
+import { accountName, amount, facts, type Html, html, nothing, plain, type Times } from "./html.ts";
+import { rowAnswers } from "./story.ts";
 
 interface Words {
   kind: string;
@@ -15,13 +16,13 @@ const WORDS: Record<CardKind, Words> = {
   form: { kind: "Question", yes: "Answer", no: "Reject" },
   in_doubt: { kind: "Did it happen?", yes: "It happened", no: "It did not" },
   entry: { kind: "Entry to confirm", yes: "Confirm", no: "Reject" },
-  row: { kind: "Refused row", yes: "Settled", no: "Reject" },
+  row: { kind: "Not booked", yes: "Done, close it", no: "Leave it out" },
   same: { kind: "The same payment?", yes: "The same", no: "Different, book it" },
-  gone: { kind: "No longer in the books", yes: "Book again", no: "Leave out" },
+  gone: { kind: "Deleted from the books", yes: "Book again", no: "Leave out" },
   account: { kind: "Which account?", yes: "This one", no: "None, leave it out" },
   correction: { kind: "Correct an entry", yes: "Move it", no: "Leave it" },
   proposal: { kind: "Proposal", yes: "Approve", no: "Reject" },
-  note: { kind: "For you", yes: "Settled", no: "Reject" },
+  note: { kind: "For you", yes: "Done", no: "Reject" },
 };
 
 /** Cards that take an account, with what stands for none. */
@@ -32,6 +33,8 @@ export interface CardContext {
   accounts: readonly Account[];
   /** Entries that cards are about, by id. */
   entries: ReadonlyMap<string, Entry>;
+  /** Cards that somebody else must decide. */
+  others?: ReadonlySet<number>;
   /** What stands on cards of proposals, by number. */
   summaries?: ReadonlyMap<number, Html>;
   times: Times;
@@ -44,7 +47,7 @@ export function entryOf(card: Card): string | null {
   return typeof body["entry"] === "string" ? body["entry"] : null;
 }
 
-export function cardView(card: Card, { token, accounts, entries, summaries, times }: CardContext): Html {
+export function cardView(card: Card, { token, accounts, entries, summaries, others, times }: CardContext): Html {
   const words = WORDS[card.kind];
   const id = `card-${card.id}`;
   const entry = entries.get(entryOf(card) ?? "");
@@ -57,7 +60,7 @@ ${rules !== null ? facts(rules.said) : entry !== undefined ? entryView(entry, ca
 ${card.calls.length > 0 ? callList(card) : nothing}
 ${card.state === undefined ? nothing : html`<p class="faint">${plain(card.state, 300)}</p>`}
 ${briefView(card)}
-${decisionForm(card, token, accounts)}
+${others?.has(card.id) === true ? html`<p class="faint">Somebody else must decide this.</p>` : decisionForm(card, token, accounts)}
 <p class="when">since ${times.at(card.at)}${card.expires === null ? nothing : html` · expires ${times.at(card.expires)}`}${card.run === null ? nothing : html` · <a href="/runs/${encodeURIComponent(card.run)}">the run</a>`}</p>
 </article></li>`;
 }
@@ -67,13 +70,13 @@ export function decisionForm(card: Card, token: string, accounts: readonly Accou
   const words = WORDS[card.kind];
   const id = `card-${card.id}`;
   const isUnproven = (card.body as { state?: Json } | null)?.state === "unproven";
-  const hint = card.kind === "proposal" ? "(kept with it; a no is shown to whoever proposes it next)" : "(optional)";
+  const hint = card.kind === "proposal" ? "(kept; a rejection is shown to whoever proposes this again)" : "(optional)";
   return html`<form method="post" action="/cards/${card.id}" aria-label="${words.kind} ${card.id}">
 <input type="hidden" name="token" value="${token}">
 ${card.calls.length === 0 && card.kind !== "proposal" ? nothing : html`<input type="hidden" name="seen" value="${seenOf(card)}">`}
 ${card.kind === "form" ? formFields(card) : card.kind === "approval" ? editFields(card) : nothing}
 ${UNCHANGED[card.kind] !== undefined && accounts.length > 0 ? accountSelect(id, accounts, UNCHANGED[card.kind] ?? "") : nothing}
-${isUnproven ? html`<p class="field"><label for="${id}-despite">It is unproven. To approve it all the same, say why</label><input id="${id}-despite" name="despite" maxlength="500" required autocomplete="off"></p>` : nothing}
+${isUnproven ? html`<p class="field"><label for="${id}-despite">No recorded run tested this change. To approve it anyway, say why</label><input id="${id}-despite" name="despite" maxlength="500" required autocomplete="off"></p>` : nothing}
 <p class="field"><label for="${id}-reason">Reason <span class="faint">${hint}</span></label><input id="${id}-reason" name="reason" maxlength="500" autocomplete="off"></p>
 <p class="buttons"><button class="yes" name="decision" value="approved">${words.yes}</button><button class="no" name="decision" value="rejected" formnovalidate>${words.no}</button></p>
 </form>`;
@@ -92,9 +95,10 @@ function rulesOf({ kind, title, body }: Card): { title: string; said: { [rule: s
 
 /** A question about rows of a statement without the hashes that name it: the rows, and what each answer means. */
 function aboutRows({ kind, body }: Card): Json | null {
-  if (kind !== "same" && kind !== "gone" && kind !== "account" && kind !== "correction") return null;
+  if (!["row", "same", "gone", "account", "correction"].includes(kind)) return null;
   const { booked, about } = body as { booked?: string[]; about?: { [key: string]: Json } };
-  return { rows: booked ?? [], ...about };
+  const { approve = "", reject = "", ...rest } = { ...about, ...(kind === "row" ? rowAnswers({ body }) : {}) };
+  return { ...(booked === undefined ? {} : { rows: booked }), ...rest, [WORDS[kind].yes]: approve, [WORDS[kind].no]: reject };
 }
 
 /** The level, how many have said yes, and who may not: "manager · 1 of 2 (Pat) · not Ann, who started the run". */
@@ -116,11 +120,15 @@ function briefView({ brief }: Card): Html {
 /** What is booked now, leg by leg, and what the script said about it. */
 function entryView(entry: Entry, body: Json): Html {
   const about = typeof body === "object" && body !== null && !Array.isArray(body) ? (body["about"] ?? null) : null;
-  const legs = entry.postings.map(
+  return html`<dl class="facts"><div><dt>date</dt><dd>${plain(entry.date, 10)}</dd></div></dl>${legsView(entry)}${about === null ? nothing : facts(about)}`;
+}
+
+/** The accounts of an entry with their amounts. */
+export function legsView({ postings }: Pick<Entry, "postings">): Html {
+  return html`<dl class="facts legs">${postings.map(
     (leg) =>
-      html`<div><dt><bdi>${plain(leg.account, 120)}</bdi></dt><dd>${amount(leg.amount, leg.currency)} <span class="currency">${plain(leg.currency, 12)}</span></dd></div>`,
-  );
-  return html`<dl class="facts"><div><dt>date</dt><dd>${plain(entry.date, 10)}</dd></div></dl><dl class="facts legs">${legs}</dl>${about === null ? nothing : facts(about)}`;
+      html`<div><dt>${accountName(leg.account)}</dt><dd>${amount(leg.amount, leg.currency)} <span class="currency">${plain(leg.currency, 12)}</span></dd></div>`,
+  )}</dl>`;
 }
 
 /** What exactly a yes allows: nothing else than these calls, with these parameters. */
@@ -152,5 +160,5 @@ const DECIDED = { approved: "approved", rejected: "rejected", edited: "approved 
 export function decidedView(card: Card, token: string, times: Times): Html {
   if (card.decision === null) return nothing;
   const { decision, by, at, reason } = card.decision;
-  return html`<p class="said" role="status">“<bdi>${plain(card.title, 200)}</bdi>” is ${DECIDED[decision]} by ${plain(by, 100)}, ${times.at(at)}${reason ? html` (“${plain(reason, 500)}”)` : nothing}</p>${decision === "expired" ? nothing : correctForm((card.body as { entry?: string } | null)?.entry, token)}`;
+  return html`<p class="said" role="status">“<bdi>${plain(card.title, 200)}</bdi>” was ${DECIDED[decision]} by ${plain(by, 100)}, ${times.at(at)}${reason ? html` (“${plain(reason, 500)}”)` : nothing}</p>${decision === "expired" ? nothing : correctForm((card.body as { entry?: string } | null)?.entry, token)}`;
 }

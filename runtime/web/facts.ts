@@ -20,6 +20,8 @@ export interface Facts {
   cards(run?: string): Promise<Card[]>;
   /** How many are open. */
   waiting(): Promise<number>;
+  /** Those of the cards that this person may not decide. */
+  othersOf(cards: readonly Card[], person: string): Promise<ReadonlySet<number>>;
   card(id: number): Promise<Card | null>;
   /**
    * The entries of these ids as the books at HEAD have them: what a card of an entry is about. Ids that are not there are left out.

@@ -72,15 +72,41 @@ function label(key: string): string {
   return plain(key.replaceAll("_", " "), 60);
 }
 
-/** Untrusted data as a reader wants it: facts as a list of pairs, lists as lists, what is deeper as JSON. */
+// What is nested deeper than this is no longer read by anybody.
+const DEEPEST = 4;
+const ROWS = 50;
+const COLUMNS = 8;
+
+/** Untrusted data as a reader wants it: facts as a list of pairs, lists as lists, lists of records as a table, what is deeper as JSON. */
 export function facts(value: Json, depth = 0): Html {
   if (value === null || value === "") return html`<span class="faint">none</span>`;
   if (typeof value !== "object") return html`<bdi>${plain(String(value))}</bdi>`;
-  if (depth > 1) return html`<code>${plain(JSON.stringify(value))}</code>`;
+  if (depth > DEEPEST) return html`<code>${plain(JSON.stringify(value))}</code>`;
+  if (Array.isArray(value) && value.length === 0) return html`<span class="faint">none</span>`;
+  if (Array.isArray(value) && value.length > 1 && value.every(isRecord)) return recordTable(value);
   if (Array.isArray(value))
     return html`<ul>${value.slice(0, 50).map((each) => html`<li>${facts(each, depth + 1)}</li>`)}${more(value.length - 50)}</ul>`;
   const pairs = Object.entries(value);
   return html`<dl class="facts">${pairs.slice(0, 50).map(([key, each]) => html`<div><dt>${label(key)}</dt><dd>${facts(each, depth + 1)}</dd></div>`)}</dl>`;
+}
+
+type FlatRecord = { [key: string]: string | number | boolean | null };
+
+const isRecord = (value: Json): value is FlatRecord =>
+  typeof value === "object" &&
+  value !== null &&
+  !Array.isArray(value) &&
+  Object.values(value).every((each) => each === null || typeof each !== "object") &&
+  Object.keys(value).length <= COLUMNS;
+
+function recordTable(rows: readonly FlatRecord[]): Html {
+  const keys = [...new Set(rows.flatMap((row) => Object.keys(row)))].slice(0, COLUMNS);
+  const cell = (value: FlatRecord[string] | undefined) => (value === undefined || value === null ? "" : plain(String(value)));
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="Table"><table class="records"><thead><tr>${keys.map((key) => html`<th scope="col">${label(key)}</th>`)}</tr></thead><tbody>${rows
+    .slice(0, ROWS)
+    .map(
+      (row) => html`<tr>${keys.map((key) => html`<td><bdi>${cell(row[key])}</bdi></td>`)}</tr>`,
+    )}</tbody></table>${rows.length > ROWS ? html`<p class="faint">and ${rows.length - ROWS} more</p>` : nothing}</div>`;
 }
 
 function more(count: number): Html {

@@ -21,6 +21,8 @@ export interface StatusPage {
   /** The oldest that are open, and how many are. */
   cards: Card[];
   waiting: number;
+  /** Cards that the person here may not decide. */
+  others: ReadonlySet<number>;
   entries: ReadonlyMap<string, Entry>;
   /** The card this browser has just decided. */
   decided: Card | null;
@@ -33,12 +35,15 @@ export interface StatusPage {
 
 export function statusPage(page: StatusPage): Html {
   const { state, waiting, times, now } = page;
-  const waits = waiting === 0 ? "Nothing waits for you" : `${waiting} ${waiting === 1 ? "thing waits" : "things wait"} for you`;
+  const mine = waiting - page.others.size;
+  const waits = mine === 0 ? "Nothing waits for you" : `${mine} ${mine === 1 ? "question waits" : "questions wait"} for you`;
+  const others = page.others.size === 0 ? "" : `, ${page.others.size} for somebody else`;
+  const open = page.proposals.filter(({ state: is }) => ASKING.includes(is)).length;
   const failed = page.runs.filter(({ status }) => status === "failed" || status === "diverged").length;
   return layout({
-    title: `${waiting > 0 ? `(${waiting}) ` : ""}${plain(state.business, 100)} · Cleared`,
+    title: `${mine > 0 ? `(${mine}) ` : ""}${plain(state.business, 100)} · Cleared`,
     body: html`<header class="top"><p class="brand">Cleared</p><h1><bdi>${plain(state.business, 100)}</bdi></h1>
-<p class="sub">${waits}. ${failed === 0 ? nothing : html`<a href="#runs">${failed} ${failed === 1 ? "run" : "runs"} failed</a>. `}${page.proposals.length === 0 ? nothing : html`<a href="/proposals">${page.proposals.length} ${page.proposals.length === 1 ? "proposal" : "proposals"}</a>. `}As of ${times.at(now)} in ${plain(state.timezone, 60)}. <a href="/">Load again</a></p></header>
+<p class="sub">${waits}${others}. ${failed === 0 ? nothing : html`<a href="#runs">${failed} ${failed === 1 ? "run" : "runs"} failed</a>. `}${page.proposals.length === 0 ? nothing : html`<a href="/proposals">${open === 0 ? "Proposals" : open === 1 ? "1 open proposal" : `${open} open proposals`}</a>. `}Updated ${times.at(now)} (${plain(state.timezone, 60)}). <a href="/">Refresh</a></p></header>
 <main id="main">
 <div class="wide">
 ${page.person === null ? html`<section class="notices" aria-label="Pairing"><p>Nobody can decide here yet: open the link that <code>cleared start</code> printed, or run <code>cleared pair</code>.</p></section>` : nothing}
@@ -59,7 +64,7 @@ ${waiting === 0 ? html`<p class="empty">Nothing waits for you.</p>` : cardList(p
 }
 
 /** A bad import can open thousands of cards; the oldest come first, and the rest follow as they are decided. */
-function cardList({ cards, waiting, entries, token, balances, proposals, state, times }: StatusPage): Html {
+function cardList({ cards, waiting, others, entries, token, balances, proposals, state, times }: StatusPage): Html {
   const summaries = new Map(
     proposals.filter(({ state: is }) => ASKING.includes(is)).map((one) => [one.number, proposalSummary(one, state.timezone)]),
   );
@@ -68,6 +73,7 @@ function cardList({ cards, waiting, entries, token, balances, proposals, state, 
     times,
     entries,
     summaries,
+    others,
     accounts: balances.map(({ account }) => account),
   };
   const rest = waiting - cards.length;
@@ -75,7 +81,7 @@ function cardList({ cards, waiting, entries, token, balances, proposals, state, 
 }
 
 function notices(state: StateFact): Html {
-  const all = state.blocked === null ? state.notices : [`Nothing is committed now: ${state.blocked}`, ...state.notices];
+  const all = state.blocked === null ? state.notices : [`Commits are on hold: ${state.blocked}`, ...state.notices];
   if (all.length === 0) return nothing;
   return html`<section class="notices" aria-label="Notices">${all.map((notice) => html`<p>${plain(notice, 600)}</p>`)}</section>`;
 }
@@ -85,8 +91,8 @@ function workspace(state: StateFact): Html {
     state.books === null
       ? html`<p class="faint">The books have not been checked yet.</p>`
       : state.books.ok
-        ? html`<p>${badge({ word: "verified", tone: "good" })} ${state.books.entries} ${state.books.entries === 1 ? "entry holds" : "entries hold"}: balanced, dated and asserted.</p>`
-        : html`<p>${badge({ word: "books do not hold", tone: "bad" })}</p><ul>${state.books.findings.slice(0, 10).map((finding) => html`<li class="words">${plain(finding, 400)}</li>`)}</ul>`;
+        ? html`<p>${badge({ word: "verified", tone: "good" })} ${state.books.entries} ${state.books.entries === 1 ? "entry" : "entries"}, all balanced, in their month, and in agreement with every stated balance.</p>`
+        : html`<p>${badge({ word: "books have errors", tone: "bad" })}</p><ul>${state.books.findings.slice(0, 10).map((finding) => html`<li class="words">${plain(finding, 400)}</li>`)}</ul>`;
   return html`${books}<p class="faint">Branch <code>${plain(state.branch, 100)}</code> at <code>${plain(state.head.slice(0, 9))}</code></p>`;
 }
 
@@ -106,7 +112,7 @@ ${shown === undefined ? nothing : stepList(shown, [], times)}
 }
 
 function agentList({ agents, times }: StatusPage): Html {
-  if (agents.length === 0) return html`<p class="empty">No agent is committed in <code>agents/</code>.</p>`;
+  if (agents.length === 0) return html`<p class="empty">There is no committed agent in <code>agents/</code>.</p>`;
   return html`<ul class="agents">${agents.map(
     (agent) => html`<li><h3>${plain(agent.title, 100)} <code>${plain(agent.name, 100)}</code></h3>
 ${agent.description === "" ? nothing : html`<p>${plain(agent.description, 400)}</p>`}
@@ -114,13 +120,13 @@ ${agent.problem ? errorView(agent.problem) : nothing}
 ${agent.unchecked ? html`<p class="attention-text">${plain(agent.unchecked, 300)}</p>` : nothing}
 <dl class="facts"><div><dt>Starts</dt><dd>${agent.triggers.map((each) => html`<div>${plain(each, 100)}</div>`)}</dd></div>
 <div><dt>Last run</dt><dd>${agent.last === null ? html`<span class="faint">never</span>` : html`${badge(statusOf(agent.last))} <a href="/runs/${encodeURIComponent(agent.last.run)}">${times.at(agent.last.at)}</a>`}</dd></div>
-<div><dt>Next run</dt><dd>${agent.paused ? plain(agent.paused, 400) : agent.next === null ? html`<span class="faint">when its trigger comes</span>` : times.at(agent.next)}</dd></div></dl></li>`,
+<div><dt>Next run</dt><dd>${agent.paused ? plain(agent.paused, 400) : agent.next === null ? html`<span class="faint">when it is triggered</span>` : times.at(agent.next)}</dd></div></dl></li>`,
   )}</ul>`;
 }
 
 function balanceTable(balances: readonly BalanceFact[]): Html {
   if (balances.some(({ balances: by }) => by === null))
-    return html`<p class="attention-text">Not shown: an entry of the books cannot be read, and every sum would lack it. Its place stands under Workspace.</p>`;
+    return html`<p class="attention-text">Not shown, because an entry in the books cannot be read and would be missing from every sum. Workspace says where it is.</p>`;
   const used = balances.flatMap((one) =>
     one.balances === null || Object.keys(one.balances).length === 0 ? [] : [{ ...one, balances: one.balances }],
   );

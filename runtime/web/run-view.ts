@@ -1,10 +1,11 @@
 /** How a run looks, on the status page and on its own: its status in a person's words, its steps, its error. */
-import { correctForm } from "./card-view.ts";
+import { correctForm, legsView } from "./card-view.ts";
+import type { RunMetadata } from "../answers/mutations.ts";
 import { formatAt, kindOf, type WireError } from "../errors.ts";
-import type { Card, RunEvent } from "../ports.ts";
+import type { Card, Entry, Json, RunEvent } from "../ports.ts";
 import type { RunFact, StepFact } from "./facts.ts";
 import { duration, facts, type Html, html, layout, nothing, plain, type Times } from "./html.ts";
-import { causeDetail, summaryOf, toldBy } from "./story.ts";
+import { actsUnread, causeDetail, summaryOf, toldBy } from "./story.ts";
 
 /** Failed first, then what waits, what runs, and what is over; the newest first within each. */
 const ORDER = { failed: 0, diverged: 0, waiting: 1, running: 2, queued: 3, done: 4, canceled: 4 } as const;
@@ -42,7 +43,7 @@ export function badge(status: { word: string; tone: string }): Html {
 export function errorView(error: WireError): Html {
   const words =
     kindOf(error.code) === "internal" && error.code === "INTERNAL"
-      ? "A bug in Cleared. `cleared doctor` and the log have the details."
+      ? "A bug in Cleared. `cleared doctor` and the log have details."
       : error.message;
   return html`<div class="error"><p><code>${error.at ? `${plain(formatAt(error.at))} ` : nothing}${plain(error.code)}</code></p><p class="words">${plain(words)}</p></div>`;
 }
@@ -71,11 +72,19 @@ ${states.map((state) => html`<p class="state">${badge({ word: state, tone: "quie
   })}</ol>`;
 }
 
-/** The entries that the steps booked, each with a button that corrects it. */
-function bookedList(steps: readonly StepFact[], token: string): Html {
-  const booked = steps.filter(({ name }) => name.startsWith("journal_add")).flatMap(({ result }) => [...(result ?? "").matchAll(BOOKED)]);
-  if (booked.length === 0) return nothing;
-  return html`<h3>Booked</h3><ul>${booked.slice(0, MOST_BOOKED).map(([, id = ""]) => html`<li><code>${id}</code> ${correctForm(id, token)}</li>`)}</ul>`;
+/** Ids of the entries that the steps booked, the first of them. */
+export function bookedBy(steps: readonly StepFact[]): string[] {
+  const adding = steps.filter(({ name }) => name.startsWith("journal_add"));
+  return adding.flatMap(({ result }) => [...(result ?? "").matchAll(BOOKED)].map(([, id = ""]) => id)).slice(0, MOST_BOOKED);
+}
+
+/** The entries that the steps booked, as they are now; a confirmed one with a button that corrects it. */
+function bookedList(booked: ReadonlyMap<string, Entry>, token: string): Html {
+  if (booked.size === 0) return nothing;
+  return html`<section aria-labelledby="booked"><h2 id="booked">Booked</h2><ol class="cards">${[...booked.values()].map(
+    (entry) =>
+      html`<li class="card"><h3><bdi>${plain(entry.description, 200)}</bdi></h3><p class="faint">${entry.date} · ${entry.status.replaceAll("-", " ")} · <code>${entry.id}</code></p>${legsView(entry)}${entry.status === "pending-review" ? nothing : correctForm(entry.id, token)}</li>`,
+  )}</ol></section>`;
 }
 
 const BOOKED = /"entry_id":"(\d{6}-[0-9a-z]{10})","known":false/g;
@@ -85,6 +94,8 @@ const MOST_BOOKED = 50;
 export interface RunPage {
   run: RunFact;
   token: string;
+  /** The entries that these steps booked, as the books have them now. */
+  booked: ReadonlyMap<string, Entry>;
   steps: StepFact[];
   cards: readonly Card[];
   events: RunEvent[];
@@ -95,7 +106,7 @@ export interface RunPage {
 }
 
 /** `/runs/ID`: everything recorded about one run, oldest first. */
-export function runPage({ run, token, steps, cards, events, next, times, now }: RunPage): Html {
+export function runPage({ run, token, booked, steps, cards, events, next, times, now }: RunPage): Html {
   const first = steps[0]?.seq ?? 0;
   const summary = summaryOf(run);
   return layout({
@@ -110,17 +121,42 @@ ${run.waitsFor ? html`<p class="attention-text">Waits for: ${plain(run.waitsFor)
 <div><dt>Code</dt><dd><code>agents/${plain(run.agent)}.ts</code> at <code>${plain(run.pin.commit.slice(0, 9))}</code></dd></div>
 <div><dt>Created</dt><dd>${times.at(run.createdAt)}</dd></div>
 ${run.endedAt === null ? nothing : html`<div><dt>Ended</dt><dd>${times.at(run.endedAt)}, after ${took(run, now)}</dd></div>`}
-<div><dt>Executions</dt><dd>${run.attempt}</dd></div>
+<div><dt>Attempts</dt><dd>${run.attempt}</dd></div>
 </dl>
-${run.meta === null ? nothing : facts(run.meta)}</section>
+${run.meta === null ? nothing : metaView(run.meta, steps, times)}</section>
 <section aria-labelledby="steps"><h2 id="steps">Steps</h2>${stepList(steps, cards, times)}
-${bookedList(steps, token)}
 ${first > 0 || next !== null ? html`<p class="pages">${first > 0 ? html`<a href="/runs/${encodeURIComponent(run.id)}">First steps</a>` : nothing} ${next === null ? nothing : html`<a href="/runs/${encodeURIComponent(run.id)}?from=${next}">Steps from ${next} on</a>`}</p>` : nothing}
 </section>
+${bookedList(booked, token)}
 <section aria-labelledby="events"><h2 id="events">Events</h2>
 <ol class="events">${events.map((event) => html`<li value="${event.seq}"><span class="kind">${event.type}</span> <div>${facts(event.body)}</div> <span class="when">${times.at(event.at)}</span></li>`)}</ol></section>
 </main>`,
   });
+}
+
+/** What is told beside a result: who approved, what was written, through which states. */
+function metaView(meta: Json, steps: readonly StepFact[], times: Times): Html {
+  const {
+    process,
+    policy,
+    rejected,
+    writes,
+    approvals = [],
+    states = [],
+  } = meta as unknown as Partial<RunMetadata> & { states?: string[] };
+  const unread = actsUnread(steps);
+  const written = [
+    ...((writes?.n ?? 0) === 0 ? [] : [`${writes?.n} ${writes?.n === 1 ? "write" : "writes"}, ${writes?.verified} verified`]),
+    ...(unread === 0 ? [] : [`${unread} ${unread === 1 ? "act" : "acts"} outside that ${unread === 1 ? "is" : "are"} not read back`]),
+  ];
+  const fact = (name: string, value: Html | string) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`;
+  const people = approvals.map(
+    ({ by, at, level, self }) =>
+      html`<div><bdi>${plain(by, 100)}</bdi>${level ? ` as ${plain(level, 60)}` : ""}, ${times.at(at)}${self === true ? " (their own request)" : ""}</div>`,
+  );
+  return html`<dl class="facts">${process === undefined || policy === undefined ? nothing : fact("Policy", html`${policy.toLowerCase()} <span class="faint">${plain(process, 100)}</span>`)}
+${rejected === undefined ? nothing : fact("Rejected", plain(rejected, 500))}${people.length === 0 ? nothing : fact("Approved by", html`${people}`)}
+${written.length === 0 ? nothing : fact("Outside", written.join("; "))}${states.length === 0 ? nothing : fact("States", states.join(" → "))}</dl>`;
 }
 
 export function cause(run: RunFact): string {

@@ -89,6 +89,13 @@ function shown(value: Json | undefined): string {
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;
 }
 
+/** How many acts outside nothing has read back: those of plugins. */
+export function actsUnread(steps: readonly Pick<Step, "effect" | "result" | "changes">[]): number {
+  const isUnread = ({ effect, result, changes }: Pick<Step, "effect" | "result" | "changes">) =>
+    effect === "external" && result !== null && !changes.some(({ op }) => op === "verified");
+  return steps.filter(isUnread).length;
+}
+
 /**
  * What a run is about, on one line: the `summary` of its result, else its input, else what started it. Empty where none of them says
  * anything.
@@ -109,4 +116,16 @@ export function causeDetail({ detail }: RunRecord["cause"]): string {
     .flat()
     .filter((each) => typeof each === "string")
     .join(", ");
+}
+
+/** What each answer to a refused row or file does. */
+export function rowAnswers({ body }: Pick<Card, "body">): { approve: string; reject: string } {
+  const { about } = body as { about?: { dialect?: string } | null };
+  return {
+    approve:
+      about?.dialect === undefined
+        ? "it is dealt with: it is not booked, and nobody is asked again"
+        : "files like this are read by the dialect shown here from now on",
+    reject: "it stays out of the books, and nobody is asked again",
+  };
 }

@@ -142,7 +142,8 @@ const toolSettings = z.lazy(() =>
         read: text("the tool that reads the record back"),
         key: z.record(z.string(), z.string()).optional(),
         expect: z.record(z.string(), setting).optional(),
-        before: z.record(z.string(), setting).optional(),
+        before: z.union([z.literal("different"), z.record(z.string(), setting)]).optional(),
+        ignore: z.array(text("a parameter")).optional(),
       })
       .optional(),
   }),

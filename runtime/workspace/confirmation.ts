@@ -8,7 +8,7 @@ import { realpathSync } from "node:fs";
 import { join } from "node:path";
 import { ClearedError } from "../errors.ts";
 import type { Json } from "../ports.ts";
-import { codeBeside, pluginFiles } from "../registry.ts";
+import { broughtCode } from "./brought-code.ts";
 import { type Trust, readTrust, trustOf } from "./config.ts";
 import { ID, STATE, TRUST } from "./layout.ts";
 import { assertWorkspaceState, isInside, makeOwnFolder, ownFolder, readIfThere, userState, writePrivate } from "./own-folders.ts";
@@ -37,7 +37,7 @@ const fileOf = (path: string): string => join(folderOf(), `${digest(path).slice(
 export function lookAtTrust(dir: string): Seen {
   const text = readIfThere(join(dir, TRUST)) ?? "";
   const { trust, value } = readTrust(text);
-  return { text, trust, value, code: codeOf(dir, trust) };
+  return { text, trust, value, code: broughtCode(dir, trust) };
 }
 
 /** What was last confirmed of the workspace at this place, whatever has changed since; null when nothing was. @throws FOLDER_UNSAFE */
@@ -59,7 +59,7 @@ export function confirmedTrust(dir: string, text: string): { trust: Trust } | { 
   const kept = keptFor(dir);
   if (kept === null) return { before: null };
   const trust = trustOf(kept.value);
-  const same = kept.text === digest(text) && JSON.stringify(codeOf(dir, trust)) === JSON.stringify(kept.code);
+  const same = kept.text === digest(text) && JSON.stringify(broughtCode(dir, trust)) === JSON.stringify(kept.code);
   return same ? { trust } : { before: { trust, code: kept.code } };
 }
 
@@ -76,14 +76,4 @@ export function keepConfirmation(dir: string, { text, value, code }: Seen): void
   writePrivate(fileOf(path), JSON.stringify({ path, id, text: digest(text), value, code } satisfies Kept, null, 2));
   // Told here and not by the next command.
   keptFor(dir);
-}
-
-/** Files of plugins, and of what the commands of tool servers name inside the workspace, each with the code beside and below it. */
-function codeOf(dir: string, trust: Trust): Record<string, string> {
-  const named = Object.values(trust.mcp).flatMap(({ command, args }) =>
-    [command ?? "", ...args].map((word) => word.replace(/^-[^=]*=/, "")),
-  );
-  const files = named.filter((word) => word !== "" && !word.startsWith("-")).flatMap((word) => codeBeside(dir, word));
-  const all = new Map([...files, ...pluginFiles(dir, trust.plugins)].map(({ path, hash }) => [path, hash]));
-  return Object.fromEntries([...all].sort(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -132,9 +132,12 @@ export async function reviveRows(
   { by }: { by: string },
   config: Config,
 ): Promise<Files> {
-  const [there, chart] = [await existingIn(head, ids), await loadChart(head)];
+  // What a person had corrected comes back as they had corrected it.
+  const corrections = [...past.values()].filter(({ tags }) => ids.includes(tags["corrects"] ?? "")).map(({ id }) => id);
+  const wanted = [...new Set([...ids, ...corrections])];
+  const [there, chart] = [await existingIn(head, wanted), await loadChart(head)];
   const overlay = overlayOn(head);
-  for (const id of ids.filter((one) => !there.has(one))) {
+  for (const id of wanted.filter((one) => !there.has(one))) {
     const entry = past.get(id);
     if (entry === undefined)
       throw new ClearedError(

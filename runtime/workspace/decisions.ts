@@ -58,7 +58,7 @@ export async function confirmEntry(
     if (isSame) return new Map();
     throw new ClearedError(
       "JOURNAL_STATUS",
-      `${id} is ${entry.status} by now. \`cleared correct ${id} --account NUMBER\` moves a confirmed entry.`,
+      `${id} is already ${entry.status}. \`cleared correct ${id} --account NUMBER\` moves a confirmed entry.`,
     );
   }
   const decided = decide(plain(entry), decision, target, chart);

@@ -1,6 +1,7 @@
 /** What the next commit would have: the index, read as it is; for `cleared check --staged`, often from inside a git hook, and before a store is opened. */
 import { ClearedError } from "../errors.ts";
 import { git } from "./git-process.ts";
+import { STATE } from "./layout.ts";
 
 // A hook of `git commit -a` or `git commit FILE` sees an index of its own, which git names here.
 const indexEnv = (): Record<string, string> => {
@@ -28,15 +29,20 @@ export async function stagedText(dir: string, blob: string): Promise<string> {
 
 /**
  * Refuses a repository that brings what belongs to one machine alone: a clone or a pull would put somebody else's store, or code that nobody
- * here installed, in its place. @throws FOLDER_UNSAFE
+ * here installed, in its place. `installed`: trust.yaml starts code, which could load packages. @throws FOLDER_UNSAFE
  */
-export async function assertUntracked(dir: string, folders: readonly string[]): Promise<void> {
-  const names = folders.map((folder) => folder.replace(/\/$/, ""));
-  const path = (await git(dir, ["ls-files", "-z", "--", ...names])).toString().split("\0")[0] ?? "";
+export async function assertUntracked(dir: string, installed = false): Promise<void> {
+  const tracked = async (...only: string[]) => (await git(dir, ["ls-files", "-z", ...only])).toString().split("\0");
+  const own = STATE.slice(0, -1);
+  let path = (await tracked("--", own))[0] ?? "";
+  if (path === "" && installed) path = (await tracked()).find((one) => INSTALLED.test(one)) ?? "";
   if (path === "") return;
-  const folder = names.find((name) => path.startsWith(name)) ?? path;
+  const folder = (path.startsWith(own) ? own : INSTALLED.exec(path)?.[1]) ?? path;
   throw new ClearedError(
     "FOLDER_UNSAFE",
     `This repository contains ${path}, so what lies in ${folder} may come from somebody else. Take it out (git rm -r --cached ${folder}), commit, and delete or restore the folder.`,
   );
 }
+
+// Where packages are installed; what lies there is not among the code that a person confirms (brought-code.ts).
+const INSTALLED = /^(.*?(?:^|\/)node_modules)(?:\/|$)|^(.*\/)?pyvenv\.cfg$/;

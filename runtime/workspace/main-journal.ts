@@ -94,9 +94,14 @@ function readAccount(chart: Chart, name: string, lines: string[], i: number, wro
   return 1;
 }
 
-/** ` Did you mean "5020"?` for an account that does not exist. */
+/** ` Did you mean "5020"?`, or the accounts of the nearest numbers, for an account that does not exist. */
 export function accountHint(chart: Chart, word: string): string {
-  return didYouMean(word, chart.byWord.keys());
+  const near = didYouMean(word, chart.byWord.keys());
+  const number = Number(word);
+  if (near !== "" || !/^\d{1,9}$/.test(word)) return near;
+  const off = ({ id }: Account) => Math.abs(Number(id) - number);
+  const nearest = [...chart.accounts].sort((a, b) => off(a) - off(b)).slice(0, 3);
+  return nearest.length === 0 ? "" : ` The nearest are ${nearest.map(({ id, name }) => `${id} ${name}`).join(", ")}.`;
 }
 
 /** Digits after the point in the books: as declared, else the currency's usual ones. One without any is written 100.00, which says the same. */

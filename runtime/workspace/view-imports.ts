@@ -121,7 +121,7 @@ export function createImports(context: ImportsContext): ImportsView {
     const known = await dialects;
     // Loaded with the first statement: most runs read none.
     const { parseStatement } = await import("./statements/parse.ts");
-    const file = taken.get(name) ?? (await folder.find(name));
+    const file = taken.get(name) ?? context.files?.find((one) => one.name === name) ?? (await folder.find(name));
     taken.set(name, file);
     const options = { dialects: known, ...settingsFor(context.config.statements, name), defaultCurrency: context.config.currency };
     const parse = (content: Uint8Array): Statement[] => parseStatement(name, content, options);

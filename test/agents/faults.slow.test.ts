@@ -3,8 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { afterAll, afterEach, expect, test } from "vitest";
-import type { Json } from "../../runtime/ports.ts";
-import { answer, approved, business, changes, finish, open, run, shut, writesOf } from "./harness.ts";
+import { answer, approved, business, changes, finish, gateOf, open, run, shut, writesOf } from "./harness.ts";
 
 const children: ChildProcess[] = [];
 afterEach(() => {
@@ -48,17 +47,17 @@ test.each(BOTH)(
   40_000,
 );
 
-test("a server that says it wrote and did not is a mismatch, told on the run and on a card", async () => {
+test("a server that says it wrote and did not is a mismatch, and nothing follows it before a person has looked", async () => {
   const at = await business(behaving("lying"));
-  const end = await run(at, "sla_breach", { contract_id: "CTR-501", period: "2024-09" });
-  expect((await writesOf(at, end)).map((one) => one.status)).toEqual(["MISMATCH"]);
-  expect((end.meta as { writes: Json }).writes).toMatchObject({ n: 1, verified: 0 });
-  const cards = at.host.cards.list({ open: true, run: end.id }).map((one) => one.title);
-  expect(cards).toContain("MISMATCH: erp/apply_credit says it wrote, its record says otherwise");
+  const waiting = await run(at, "sla_breach", { contract_id: "CTR-501", period: "2024-09" });
+  expect((await writesOf(at, waiting)).map((one) => one.status)).toEqual(["MISMATCH"]);
+  expect(gateOf(at, waiting).title).toBe("MISMATCH: erp/apply_credit says it wrote, its record says otherwise");
+  const end = await answer(at, waiting, "rejected");
+  expect(end).toMatchObject({ outcome: "rejected", meta: { writes: { n: 1, verified: 0, stands: [] } } });
   // Nothing is paid on an approval that is not there.
   const paying = await answer(at, await run(at, "invoice_reconciliation", INPUT));
-  expect(paying).toMatchObject({ status: "failed", error: { code: "TOOL_FAILED", message: expect.stringContaining("not approved") } });
-  expect((await writesOf(at, paying)).map((one) => one.status)).toEqual(["MISMATCH", "WRITE_FAILED"]);
+  expect(paying).toMatchObject({ status: "waiting", reason: "escalation" });
+  expect((await writesOf(at, paying)).map((one) => one.status)).toEqual(["MISMATCH"]);
   expect(changes(at)).toEqual([]);
 });
 

@@ -48,6 +48,7 @@ const WRITE: VerifiedWrite = {
 describe("documents", () => {
   it("the brief of a gate tells the request, the exact calls, the rules, the risk and who is asked", () => {
     const brief = approvalBrief({
+      currency: "USD",
       process: "invoice_reconciliation",
       title: "Pay INV-2024-447",
       calls: [{ tool: "erp/pay_invoice", params: { invoice_id: "INV-2024-447", amount: "52340.00" } }],
@@ -127,13 +128,14 @@ Waiting for ann, level manager.
   });
 
   it("amounts keep every digit", () => {
-    expect(["52340", "-1234567.5", "0.125", "12 apples"].map((one) => amountText(one))).toEqual([
+    expect(["52340", "-1234567.5", "0.125", "12 apples"].map((one) => amountText(one, "USD"))).toEqual([
       "$52,340.00",
       "-$1,234,567.50",
       "$0.125",
       "12 apples",
     ]);
     expect(amountText("9", "EUR")).toBe("EUR 9.00");
+    expect([amountText("1234 EUR"), amountText("1234")]).toEqual(["EUR 1,234.00", "1,234.00"]);
   });
 });
 

@@ -58,7 +58,7 @@ it("the metadata says how the policy ended: a block is not approved away, two pe
   expect(run).toEqual({
     process: "p",
     policy: "APPROVED",
-    writes: { n: 2, verified: 1 },
+    writes: { n: 2, verified: 1, stands: [expect.stringMatching(/^VERIFIED erp/)], not_verified: [expect.stringMatching(/^UNVERIFIABLE/)] },
     duration_ms: 812,
     approvals: [{ by: "ann", at: AT, level: "manager", self: true }],
   });

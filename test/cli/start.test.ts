@@ -24,7 +24,7 @@ test("a statement dropped into import/ becomes a run, a receipt, one commit and 
   const before = Number(await count(dir));
   const running = await start(dir);
   put(dir, { "import/october.csv": OCTOBER });
-  await running.says(/3 rows = 2 new \+ 0 known \+ 1 twin \+ 0 refused/);
+  await running.says(/3 rows: 2 new, 1 equal to another row, booked too/);
   await until(() => isThere(dir, "import/processed/october.csv"));
   expect(Number(await count(dir))).toBe(before + 1);
   expect((await cleared(dir, "queue", "--json")).json()).toHaveLength(2);
@@ -32,7 +32,7 @@ test("a statement dropped into import/ becomes a run, a receipt, one commit and 
   for (let n = 1; n <= 5; n++) copyFileSync(join(dir, "import/processed/october.csv"), join(dir, `import/copy-${n}.csv`));
   await until(() => readdirSync(join(dir, "import")).every((name) => !name.startsWith("copy")));
   put(dir, { "import/later.csv": LATER });
-  await running.says(/3 rows = 1 new \+ 2 known \+ 0 twin \+ 0 refused/);
+  await running.says(/3 rows: 1 new, 2 already in the books/);
   expect((await cleared(dir, "import", join(dir, "import/processed/copy-1.csv"), "--json")).json()).toMatchObject([
     { new: 0, known: 3, twin: 0 },
   ]);
@@ -128,7 +128,7 @@ test("a file that a person has edited holds the run back until the edit is undon
   await running.says(/waiting {2}ingest .*user_edit: journal\/2026\/10\.journal/);
   expect(readFileSync(join(dir, "journal/2026/10.journal"), "utf8")).toMatch(/; mine/);
   await shell(dir, "git checkout -q journal");
-  await running.says(/3 rows = 1 new \+ 2 known/);
+  await running.says(/3 rows: 1 new, 2 already in the books/);
   await running.stop();
   await agrees(dir);
 });
@@ -184,7 +184,9 @@ test("a port that is taken is named, and nothing stays behind", { timeout: 60_00
   const other = await workspace();
   const busy = await cleared(other, "start", "--port", port);
   expect(busy.code).toBe(4);
-  expect(busy.stderr).toMatch(new RegExp(`PORT_BUSY\\nPort ${port} is taken .*web\\.port`));
+  expect(busy.stderr).toMatch(
+    new RegExp(`PORT_BUSY\\nPort ${port} is in use by another program\\. web\\.port is set in /.*/config\\.yaml\\.\\nChoose`),
+  );
   expect((await cleared(other, "runs")).code).toBe(0);
   await running.stop();
 });

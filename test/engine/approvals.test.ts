@@ -28,7 +28,7 @@ describe("who may decide", () => {
     const { opened } = await made({ ...TEAM, Una: { roles: ["ceo", "legal"] } });
     const together = await begin(opened, "asks", { kind: "law" });
     expect(openCard(opened, together.id).levels?.toSorted()).toEqual(["legal", "manager"]);
-    expect(await say("Leo", opened, together.id)).toMatchObject({ still: "the yes of manager", card: { said: ["Leo"] } });
+    expect(await say("Leo", opened, together.id)).toMatchObject({ still: "approval by manager", card: { said: ["Leo"] } });
     expect((await opened.engine.result(together.id, { timeoutMs: 9000 })).status).toBe("waiting");
     await say("Ann", opened, together.id);
     expect(await ended(opened, together.id)).toMatchObject({ outcome: "completed", result: { by: "Leo, Ann" } });

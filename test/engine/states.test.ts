@@ -31,7 +31,7 @@ const ASSESSED = `fsm_enter("ASSESS");
 const pay = { to: "ACME", amount: bank_rate({ day: "x", failures: 0 }).rate };
 fsm_enter("COMPUTE");
 fsm_enter("POLICY_CHECK");
-const verdict = policy_evaluate({ policy: "pay", facts: { amount: input.amount, kind: input.kind } });`;
+const verdict = policy_evaluate({ policy: "pay", facts: { amount: input.amount, pays: pay.amount, kind: input.kind } });`;
 const GATED = `${ASSESSED}
 if (!verdict.passed) {
   fsm_enter("APPROVAL_GATE");

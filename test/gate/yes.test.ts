@@ -173,7 +173,7 @@ describe("who judges", () => {
     ["rules that block", `{"rules": [{"id": "NO", "condition": "true", "action": "block"}]}`, { status: "done", outcome: "blocked" }],
     ["prose", "Never pay anybody without asking me.", { status: "waiting", reason: "approval" }],
     ["an unknown action", `{"rules": [{"id": "X", "condition": "true", "action": "let through"}]}`, { status: "waiting" }],
-    ["rules that say pass", `{"rules": []}`, { status: "done", outcome: "completed" }],
+    ["no rules, which decide nothing", `{"rules": []}`, { status: "waiting", reason: "approval" }],
   ])("a policy given with the run, too: %s", async (_, policy, expected) => {
     const { end } = await during(() => given("straight", { policy }, { amount: "5.00" }));
     expect(end, String(end.error?.message)).toMatchObject(expected);

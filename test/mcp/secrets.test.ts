@@ -1,4 +1,5 @@
 /** Secrets: sealed on disk, named in trust.yaml, put in at the connection, and in nothing that comes back. */
+import type { ClearedError } from "../../runtime/errors.ts";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
@@ -75,8 +76,9 @@ test("a failed write, a cut message and joined lines show no secret either", asy
   const long = `-----BEGIN KEY-----\n${VALUE}\n${VALUE.toUpperCase()}\n-----END KEY-----`;
   for (const [erp_token, pad] of [VALUE, long].flatMap((one) => [0, 440, 475].map((at) => [one, at] as const))) {
     const { call } = run(bad.trust, { dir: bad.dir, secrets: { erp_token } });
-    const read = call("bad/get_invoice", { fail: true, pad }).catch((error: Error) => error.message);
-    for (const said of [await read, JSON.stringify(await call("bad/pay_invoice", { fail: true, pad }))]) {
+    const wordsOf = (error: Error) => JSON.stringify([error.message, (error as ClearedError).data]);
+    const read = call("bad/get_invoice", { fail: true, pad }).catch(wordsOf);
+    for (const said of [await read, await call("bad/pay_invoice", { fail: true, pad }).catch(wordsOf)]) {
       expect(said).toContain("cannot use [secret:erp_token]");
       expect(said).not.toMatch(/horse|battery|BEGIN/i);
     }

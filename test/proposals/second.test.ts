@@ -87,7 +87,7 @@ describe("somebody else was faster", { timeout: 60_000 }, () => {
     )(proposal.id);
     expect(await failure(page.decide(proposal.number, { decision: "approved", seen: shown }, null))).toMatchObject({
       code: "CARD_CLOSED",
-      message: expect.stringContaining("Load it again"),
+      message: expect.stringContaining("Refresh the page"),
     });
     const seen = seenOf(cardOf(owner, proposal));
     const taps = await Promise.allSettled([1, 2].map(() => page.decide(proposal.number, { decision: "approved", seen }, null)));

@@ -140,7 +140,7 @@ describe("a remote that is not believed", () => {
       [forged.id]: "it says it is approved, and nobody of trust.yaml has signed that",
       [unsigned.id]: "it says it is rejected, and nobody of trust.yaml has signed that",
       [mine.id]: "its change does not carry its trailers Proposal: and Proposed-by:",
-      prop_0000000000: "its change is no commit of this repository",
+      prop_0000000000: "its change is not a commit of this repository",
       nonsense: "its name is not that of a proposal",
     });
     expect(await shown(a)).toEqual(["1 Mine: ready"]);

@@ -166,7 +166,7 @@ describe("where amounts come from", () => {
   it("reads an answer that is nested a hundred thousand deep", () => {
     let deep: Json = "9.99";
     for (let i = 0; i < 100_000; i++) deep = i % 2 === 0 ? [deep] : { a: deep };
-    expect(numbersOf(deep)).toEqual(new Set(["9.99"]));
+    expect([...numbersOf(deep).keys()]).toEqual(["9.99"]);
   });
 });
 

@@ -1,4 +1,7 @@
-/** Whether a write did what it should (spec/worker.md 14; property 9 of section 35). */
+/**
+ * Whether a write did what it should (spec/worker.md 14; property 9 of section 35).
+ * Size: one store and one helper, and every status that a write can have.
+ */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ClearedError } from "../../runtime/errors.ts";
@@ -127,6 +130,43 @@ describe("a declared spec", () => {
     expect((await write("pay_invoice", params, store, () => ({ ok: true }), undeclared)).calls).toContain("s/pay_invoice");
   });
 
+  it.each<[string, VerifyDeclaration, Store, () => Json]>([
+    ["the record cannot be read", { ...PAY, read: "get_ticket" }, { I1: { error: "locked" } }, () => ({ error: "timeout" })],
+    ["nobody reads it back", { read: "get_nothing" }, {}, () => ({ error: "timeout" })],
+    ["the record showed it before", { ...PAY, before: undefined }, { I1: { status: "paid", amount: "1200" } }, () => ({ error: "no" })],
+    ["the record has nothing to compare", { read: "get_invoice" }, { I1: { vendor: "ACME" } }, () => ({ error: "no" })],
+  ])("is lost and not failed when a tool answers an error and %s", async (_, declared, store, act) => {
+    await expect(write("pay_invoice", params, store, act, declared)).rejects.toMatchObject({ code: "TOOL_LOST" });
+  });
+
+  it("tells a tool that sets fields by what is different, and any of several states", async () => {
+    const spec = { ...PAY, before: "different" } as const;
+    const store = { I1: { invoice_id: "I1", status: "paid", amount: "1200.00" } };
+    expect((await write("pay_invoice", params, store, () => ({ ok: true }), spec)).calls).toEqual(["s/get_invoice"]);
+    const known = verifySpec(tool("pay_invoice"), spec, listed);
+    const either = verifySpec(tool("pay_invoice"), { ...PAY, before: { status: ["approved", "scheduled"] } }, listed);
+    const call = { tool: "s/pay_invoice", params };
+    expect(await happened(call, known, async () => ({ status: "scheduled", amount: "0" }))).toBe(false);
+    expect(await happened(call, either, async () => ({ status: "scheduled", amount: "0" }))).toBe(false);
+    expect(await happened(call, either, async () => ({ status: "held", amount: "0" }))).toBe(null);
+  });
+
+  it("leaves out a parameter that the declaration ignores", async () => {
+    const store = invoice();
+    const declared = { ...PAY, ignore: ["vendor"] };
+    const { write: seen } = await write(
+      "pay_invoice",
+      { ...params, vendor: "other" },
+      store,
+      () => {
+        store["I1"] = { ...(store["I1"] as Store), status: "paid", amount: "1200.00" };
+        return null;
+      },
+      declared,
+    );
+    expect(seen.status).toBe("VERIFIED");
+  });
+
   it("passes on an error after which nobody knows whether the write happened", async () => {
     const lost = write(
       "pay_invoice",
@@ -199,18 +239,37 @@ describe("without a spec", () => {
     expect(gone.write.status).toBe("VERIFIED");
   });
 
-  it("is UNVERIFIABLE where nothing is known and nothing changed, VERIFIED where the record of that id did change", async () => {
-    const store: Store = { O1: { id: "O1", lines: 1, viewed_at: "1" } };
-    const touched = await write("expedite_order", { order_id: "O1" }, store, () => {
-      store["O1"] = { id: "O1", lines: 1, viewed_at: "2" };
-      return { ok: true };
-    });
-    expect(touched.write.status).toBe("UNVERIFIABLE");
+  it.each<[string, Store, Store, string]>([
+    ["add_charge", { amount: "50.00" }, { amount: 50 }, "VERIFIED"],
+    ["add_charge", { amount: "50.00" }, { amount: "500.00" }, "MISMATCH"],
+    ["expedite_order", { vendorId: "V-1" }, { vendor_id: "V-2" }, "MISMATCH"],
+    ["expedite_order", { note: "fragile" }, {}, "UNVERIFIABLE"],
+    ["approve_order", { amount: "50.00" }, { status: "approved" }, "UNVERIFIABLE"],
+    ["approve_order", {}, { status: "approved" }, "VERIFIED"],
+    ["approve_order", {}, { found: false }, "MISMATCH"],
+    ["expedite_order", {}, { found: false }, "MISMATCH"],
+  ])("compares what was asked with what the record has, whatever the verb: %s %j and %j is %s", async (name, asked, after, expected) => {
+    const store: Store = { O1: { id: "O1" } };
+    const { write: seen } = await write(
+      name,
+      { order_id: "O1", ...asked },
+      store,
+      () => {
+        store["O1"] = { id: "O1", ...after };
+        return { ok: true };
+      },
+      { read: "get_order" },
+    );
+    expect(seen.status).toBe(expected);
+  });
+
+  it("is UNVERIFIABLE where nothing can be compared, whatever else has changed", async () => {
+    const store: Store = { O1: { id: "O1", lines: 1 } };
     const done = await write("expedite_order", { order_id: "O1" }, store, () => {
       store["O1"] = { id: "O1", lines: 2 };
       return { ok: true };
     });
-    expect(done.write.status).toBe("VERIFIED");
+    expect(done.write.status).toBe("UNVERIFIABLE");
     expect((await write("send_mail", { text: "hi" }, {}, () => ({ ok: true }))).write).toMatchObject({
       status: "UNVERIFIABLE",
       read: null,

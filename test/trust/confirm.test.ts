@@ -9,7 +9,8 @@ import { createDiskCache } from "../../runtime/sandbox/disk-cache.ts";
 import { CACHE } from "../../runtime/workspace/layout.ts";
 import { userState } from "../../runtime/workspace/own-folders.ts";
 import { confirm } from "../confirm.ts";
-import { type Workspace, close, closeAll, copyOf, host, openCard, removeAll, run, workspace } from "../engine/harness.ts";
+import { header, shop } from "../gate/shop.ts";
+import { type Workspace, close, closeAll, copyOf, host, openCard, removeAll, run, start, workspace } from "../engine/harness.ts";
 
 afterEach(closeAll);
 afterAll(removeAll);
@@ -59,6 +60,7 @@ const CHANGES: [string, (one: Workspace) => void][] = [
   ["a plugin that is gone", (one) => rmSync(join(one.dir, "plugins/bank.ts"))],
   ["the id of the folder", (one) => one.write(".cleared/id", "another")],
   ["the program of a tool server", (one) => one.write("servers/erp.py", "print(2)\n")],
+  ["a program elsewhere, which a plugin may start,", (one) => one.write("tools/run.py", "print(2)\n")],
   ["a file that this program imports", (one) => one.write("servers/lib/more.py", "print(2)\n")],
 ];
 
@@ -77,6 +79,56 @@ it.for(CHANGES)("it is asked again when %s changes", async ([, change]) => {
   expect(standing(one)).not.toBeNull();
   expect(plugins(one)).toEqual([]);
   await expect(openHost(one.dir, { mode: "owner" })).rejects.toMatchObject({ code: "TRUST_CHANGED" });
+});
+
+// How a command comes to code that it does not name as a file.
+const REACHED: [way: string, server: string, file: string][] = [
+  ["a folder argument", "command: node, args: [servers]", "servers/index.mjs"],
+  ["an import from elsewhere in the workspace", "command: node, args: [servers/erp.mjs]", "lib/deep/more.mjs"],
+  ["an import from agents/", "command: node, args: [servers/erp.mjs]", "agents/helper.ts"],
+  ["an import from scripts/ without its ending", "command: node, args: [servers/erp.mjs]", "scripts/pricing.ts"],
+  ["sh -c", 'command: sh, args: [-c, "cd servers && exec ./run"]', "servers/run.sh"],
+  ["sh -c into agents/", 'command: sh, args: [-c, "for a in agents/*; do node $a; done"]', "agents/helper.ts"],
+  ["python -m", "command: python3, args: [-m, servers.erp]", "servers/erp.py"],
+  ["npm --prefix", "command: npm, args: [--prefix, servers, start]", "servers/package.json"],
+  ["make", "command: make, args: [serve]", "Makefile"],
+  ["NODE_OPTIONS", 'command: node, args: [/opt/server.js], env: {NODE_OPTIONS: "--require=./hooks/first.txt"}', "hooks/first.txt"],
+  ["a working folder", "command: some-server", "conftest.py"],
+];
+
+it.for(REACHED)("code that a tool server reaches by %s counts", async ([, server, file]) => {
+  const server_code = 'import "../lib/deep/more.mjs";\nimport "../agents/helper.ts";\nconst price = import("../scripts/pricing");\n';
+  const one = await workspace({ "servers/erp.mjs": server_code, "scripts/other.ts": "1;\n", [file]: "1;\n" });
+  one.write("trust.yaml", one.read("trust.yaml").replace(/^mcp: \{\}.*\n(?: {2}#.*\n)*/m, `mcp: {erp: {${server}}}\n`));
+  confirm(one.dir);
+  // What agents and people change all the time is not the server's.
+  if (!server.includes("agents/*")) one.write("agents/ingest.ts", `${one.read("agents/ingest.ts")}\n`);
+  one.write("scripts/other.ts", "2;\n");
+  one.write("data/rates.json", "{}");
+  expect(standing(one)).toBeNull();
+  one.write(file, "2;\n");
+  expect(standing(one)).toBe("changed");
+});
+
+it("a running owner starts a tool server only while its code is what was confirmed", async () => {
+  const one = await shop({ "agents/look.ts": `${header("mcp")}mcp_call({ tool: "shop/get_invoice", params: { invoice_id: "A" } });\n` });
+  one.write("lib/more.py", "print(1)\n");
+  const told: string[] = [];
+  const opened = await host(one, { onTrustChanged: ({ code }) => void told.push(code) });
+  one.write("lib/more.py", "print(2)\n");
+  const id = await start(opened, "look");
+  await expect.poll(() => told, { timeout: 15_000 }).toContain("TRUST_CHANGED");
+  expect(one.reached()).toEqual([]);
+  expect((await opened.engine.get(id))?.status).not.toBe("failed");
+});
+
+it("a repository that brings installed packages starts nothing, wherever they lie", async () => {
+  for (const file of ["servers/node_modules/x/index.js", "servers/pyvenv.cfg"]) {
+    const one = await workspace();
+    one.write(file, "1;\n");
+    one.git("add", "-f", file);
+    await expect(host(one)).rejects.toMatchObject({ code: "FOLDER_UNSAFE", message: expect.stringContaining(file) });
+  }
 });
 
 it("trust.yaml is read from the file, whatever a cache says", async () => {

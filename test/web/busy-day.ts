@@ -134,6 +134,7 @@ export function createFacts(): Facts & { answers: [number, Answer][]; empty: boo
       { run: id, seq: 1, type: "created" as const, at: NOW, body: { cause: "watch" } },
       { run: id, seq: 2, type: "log" as const, at: NOW, body: HOSTILE },
     ],
+    othersOf: async () => new Set<number>(),
     waiting: async () => (facts.empty ? 0 : cards.filter((each) => each.decision === null).length),
     cards: async () => (facts.empty ? [] : cards.filter((each) => each.decision === null)),
     card: async (id: number) => cards.find((each) => each.id === id) ?? null,

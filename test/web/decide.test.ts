@@ -206,7 +206,7 @@ test("a proposal is on the start page and on its own, with its text; a stale pag
   expect(own).toContain("+ctx_log(&quot;&lt;script&gt;&quot;);");
   expect(own).not.toMatch(/<script|<i>|<b>/);
   const fields = { decision: "approved", seen: value(own, "seen") };
-  expect((await post(`/cards/${proposal.number}`, { ...fields, seen: "another" })).text).toContain("Load it again");
+  expect((await post(`/cards/${proposal.number}`, { ...fields, seen: "another" })).text).toContain("Refresh the page");
   expect((await post(`/cards/${proposal.number}`, fields)).status).toBe(303);
   expect(one.git("log", "-1", "--format=%B")).toMatch(/Say more[\s\S]*Proposal: prop_[\s\S]*Approved-by: Pat/);
   expect((await post(`/cards/${proposal.number}`, fields)).status).not.toBe(303);

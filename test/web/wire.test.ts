@@ -3,7 +3,8 @@ import { request as httpRequest } from "node:http";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Listening, listen } from "../../runtime/http.ts";
 import { createStatusApp } from "../../runtime/web/app.ts";
-import { amount, duration, plain } from "../../runtime/web/html.ts";
+import { amount, duration, plain, facts as recorded } from "../../runtime/web/html.ts";
+import type { Proposal } from "../../runtime/proposals/types.ts";
 import { createFacts, NOW } from "./busy-day.ts";
 
 let facts: ReturnType<typeof createFacts>;
@@ -34,6 +35,24 @@ test("a form of the page decides once, and the page says so", async () => {
   expect(await (await fetch(`${site.url}/?decided=7`)).text()).toMatch(/approved by Ada, .* \(“agreed on the phone”\)/);
   const again = await post("/cards/7", fields);
   expect([again.status, facts.answers.length]).toEqual([400, 1]);
+});
+
+test("the head counts what waits for this person and what is open; records are a table, what an answer does stands on the card", async () => {
+  facts.othersOf = async () => new Set([7]);
+  const ended = { ...(await facts.proposals())[0], state: "rejected" } as Proposal;
+  facts.proposals = async () => [ended];
+  const page = await (await fetch(site.url)).text();
+  expect(page).toMatch(/4 questions wait for you, 1 for somebody else\. [\s\S]*<a href="\/proposals">Proposals<\/a>\. Updated/);
+  expect(page).not.toContain('action="/cards/7"');
+  expect(page).toMatch(/id="card-9"[\s\S]*<dt>Leave it out<\/dt><dd><bdi>it stays out of the books/);
+  expect(
+    String(
+      await recorded([
+        { employee: "E-1", net: "10.00" },
+        { employee: "E-2", net: "7.00" },
+      ]),
+    ),
+  ).toMatch(/<th scope="col">net<\/th>[\s\S]*<bdi>7\.00<\/bdi>/);
 });
 
 test("the chosen account goes along with a yes and is dropped with a no", async () => {
@@ -121,7 +140,7 @@ test("a long history is shown in pages", async () => {
 test("a taken port is said with what to do", async () => {
   await expect(listen(createStatusApp(facts, { now: () => NOW }), site.port)).rejects.toMatchObject({
     code: "PORT_BUSY",
-    message: `Port ${site.port} is taken or not allowed (EADDRINUSE). Set web.port in config.yaml to another one.`,
+    message: `Port ${site.port} is in use by another program.`,
   });
 });
 

@@ -6,6 +6,7 @@ import { asked, decideCard, signAs } from "../../runtime/cli/decide.ts";
 import { createFacts } from "../../runtime/cli/facts.ts";
 import type { Host } from "../../runtime/cli/host.ts";
 import { importFiles } from "../../runtime/cli/imports.ts";
+import { revive } from "../../runtime/cli/rows.ts";
 import { listen } from "../../runtime/http.ts";
 import { undo } from "../../runtime/proposals/undo.ts";
 import { createStatusApp } from "../../runtime/web/app.ts";
@@ -80,6 +81,11 @@ it("the page asks by a button on the run's page, once, and the answer moves the 
   try {
     const page = await (await fetch(`${site.url}/runs/${run}`)).text();
     expect(page).toContain(`action="/entries/${github}/correct"`);
+    expect(page).toMatch(/Booked[\s\S]*INVOICE 7[\s\S]*pending review[\s\S]*Income:<wbr>Services/);
+    // What waits for its first decision has a card, and no button beside it.
+    expect(page.match(/\/correct"/g)).toHaveLength(1);
+    const unknown = { code: "ACCOUNT_UNKNOWN", message: expect.stringContaining("The nearest are") };
+    expect(await failure(createApi(owner).correction({ entry: github, account: "9999" }))).toMatchObject(unknown);
     const token = /name="token" value="([^"]+)"/.exec(page)?.[1] ?? "";
     const post = (path: string, fields: Record<string, string>) =>
       fetch(site.url + path, {
@@ -104,4 +110,33 @@ it("the page asks by a button on the run's page, once, and the answer moves the 
   } finally {
     await site.close();
   }
+});
+
+it("a dry run of an import and one that counts, at once, read each their own files", async () => {
+  const one = await workspace();
+  const owner = await host(one);
+  one.write("in/tried.csv", OCTOBER.replaceAll("2026-10", "2026-08"));
+  one.write("in/october.csv", OCTOBER);
+  const start = (file: string, dryRun: boolean) => importFiles(owner, { files: [join(one.dir, "in", file)], dryRun, again: false });
+  const imported = await Promise.all([start("tried.csv", true), start("october.csv", false), start("tried.csv", true)]);
+  for (const { receipts } of imported) expect(receipts).toMatchObject([{ rows: 2, new: 2, refused: [] }]);
+  expect((await month(owner)).map(({ description }) => description)).toContain("GITHUB PRO");
+  expect(await month(owner, "journal/2026/08.journal")).toEqual([]);
+});
+
+it("an entry that was deleted together with its correction comes back corrected", async () => {
+  const { one, owner, github } = await booked();
+  await correct(owner, github, "5070");
+  const before = (await month(owner)).map(({ id, tags }) => [id, tags["corrects"] ?? ""]);
+  const file = "journal/2026/10.journal";
+  const gone = before.filter(([id, corrects]) => id === github || corrects === github).map(([id]) => id);
+  expect(gone).toHaveLength(2);
+  const kept = one
+    .read(file)
+    .split(/\n(?=\d{4}-)/)
+    .filter((text) => !gone.some((id) => text.includes(`(${id})`)));
+  one.commit({ [file]: kept.join("\n") }, "books: by hand");
+  await revive(owner, { names: [github], leave: false, by: "Pat" });
+  expect((await month(owner)).map(({ id, tags }) => [id, tags["corrects"] ?? ""])).toEqual(before);
+  expect((await verifyBooks(owner.git.tree(await owner.git.head()), await owner.config())).findings).toEqual([]);
 });

@@ -1,7 +1,7 @@
 /** What can be done to customers, receivables, orders and subscriptions. */
 import { add, change, move, person, reason, TODAY } from "../act.ts";
 import { addRow, changeRows, minus, Refused, type Row, rowOf, rowsOf, rowThere, total, type Value } from "../business.ts";
-import { count, day, flag, money, oneOf, text, type Tool, type World } from "../tool.ts";
+import { count, day, flag, items, money, oneOf, text, type Tool, type World } from "../tool.ts";
 
 export const SALES_ACTS: Tool[] = [
   add("provision_account", "Provision an account for a customer.", "accounts", {
@@ -55,23 +55,14 @@ export const SALES_ACTS: Tool[] = [
     fields: { outcome: oneOf("outcome", ["credited", "partial", "declined"]), decided_credit: money("credit, 0.00 for none") },
     fixed: { status: "resolved" },
   }),
-  change("modify_order_items", "Set quantities of an order's articles; 0 takes one off the order.", "orders", {
-    fields: {
-      items: {
-        type: "array",
-        minItems: 1,
-        description: "articles that change",
-        items: {
-          type: "object",
-          properties: { sku: text("article"), quantity: count("new quantity", 0) },
-          required: ["sku", "quantity"],
-          additionalProperties: false,
-        },
-      },
-    },
-    only: { status: ["placed"] },
-    after: (world, row, params) => setQuantities(world, row, params["items"] as unknown as { sku: string; quantity: number }[]),
-  }),
+  {
+    ...change("modify_order_items", "Set quantities of an order's articles; 0 takes one off the order.", "orders", {
+      fields: { items: items("articles that change") },
+      only: { status: ["placed"] },
+      after: (world, row, params) => setQuantities(world, row, params["items"] as unknown as { sku: string; quantity: number }[]),
+    }),
+    verify: { read: "get_order_items", key: { order_id: "order_id", items: "items" }, expect: { items: "$items" }, before: "different" },
+  },
   change("cancel_order", "Cancel an order and release its stock.", "orders", {
     fixed: { status: "canceled" },
     only: { status: ["placed", "canceled"] },

@@ -27,7 +27,7 @@ export async function run(at: Invocation, [verb, name]: (string | string[] | und
       one.header?.name ?? output.red(one.error?.message ?? ""),
       one.header?.trigger.join(", ") ?? "",
       one.paused !== null
-        ? output.yellow(`paused by ${one.paused.by ?? "somebody without a key"}`)
+        ? output.yellow(`paused by ${one.paused.by ?? "an unidentified user"}`)
         : one.nextRun === null
           ? ""
           : `next ${when(one.nextRun)}`,

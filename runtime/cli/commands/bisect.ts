@@ -27,9 +27,9 @@ function linesOf(output: Output, found: Bisected): string[] {
   if (verdict === "same") return [output.green(`${what} comes out as recorded with the code of HEAD.`), looked, ...skipped];
   const applied = proposal === null ? "" : `  (proposal ${proposal.number ?? proposal.id})`;
   const told: Record<Exclude<Bisected["verdict"], "same">, string[]> = {
-    found: [`${what} comes out otherwise since`, ...commits.map((one) => `  ${commitLine(output, one)}${applied}`)],
+    found: [`${what} changed its result with this commit:`, ...commits.map((one) => `  ${commitLine(output, one)}${applied}`)],
     between: [
-      `${what} comes out otherwise since one of these; those in between cannot be tried:`,
+      `${what} changed its result with one of these commits; those in between cannot be tried:`,
       ...commits.map((one) => `  ${commitLine(output, one)}`),
     ],
     unproven: [output.yellow(`${what}: it cannot be told which commit: ${why}.`)],

@@ -9,10 +9,11 @@ import { JAIL, TOOLS, wayOfServer } from "../../sandbox/jail.ts";
 import { createSandbox } from "../../sandbox/pool.ts";
 import { tryWalls } from "../../sandbox/spawn.ts";
 import { type Trust, configKeys, configValue, limitsFor } from "../../workspace/config.ts";
+import { lookAtTrust } from "../../workspace/confirmation.ts";
 import { createGit } from "../../workspace/git.ts";
 import { assertUntracked } from "../../workspace/git-staged.ts";
 import { createImportFolder } from "../../workspace/import-folder.ts";
-import { CONFIG, IMPORT, KEY, STATE, TRUST } from "../../workspace/layout.ts";
+import { CONFIG, IMPORT, KEY, TRUST } from "../../workspace/layout.ts";
 import { userState } from "../../workspace/own-folders.ts";
 import { openSecrets } from "../../workspace/secrets.ts";
 import { createAgents } from "../agents-at-head.ts";
@@ -39,7 +40,7 @@ export async function run(at: Invocation): Promise<number> {
   const { output } = at;
   const dir = findWorkspace(at.dir);
   const { config, trust, unconfirmed } = readLocal(dir);
-  await assertUntracked(dir, [STATE]);
+  await assertUntracked(dir);
   const lines: Line[] = [];
   const say: Say = (what, value, from, ok = true) =>
     void lines.push({ what, value: typeof value === "string" ? value : JSON.stringify(value), from, ok });
@@ -82,7 +83,7 @@ export async function run(at: Invocation): Promise<number> {
     say("head", `${config.branch} ${(await git.head()).slice(0, 12)}`, "git");
     const blocked = await git.blockedBy();
     say("commits", blocked ?? "may be made", "git", blocked === null);
-    await lookAtAgents(dir, git, trust, say);
+    await lookAtAgents(dir, git, trust, say, unconfirmed !== null && lookAtTrust(dir).trust.plugins.length > 0);
     // By a single look nobody can say how long a file has stood; what holds it up for longer shows at once.
     for (const { name, why, inMs } of (await createImportFolder(dir, { settleMs: () => 0 }).look()).waiting)
       say("statement", `${name} ${why}`, IMPORT, inMs !== null);
@@ -147,7 +148,7 @@ async function lookAtSecrets(dir: string, trust: Trust, say: Say): Promise<void>
 }
 
 /** Each agent at HEAD as `cleared exec` would check it; a finding here stops no run, which is only held to the language. */
-async function lookAtAgents(dir: string, git: Git, trust: Trust, say: Say): Promise<void> {
+async function lookAtAgents(dir: string, git: Git, trust: Trust, say: Say, withheld: boolean): Promise<void> {
   const registry = createRegistry(primitives, await loadPlugins(dir, trust.plugins).catch(() => []));
   const sandbox = createSandbox({ slots: 1, jit: trust.sandbox.jit });
   try {
@@ -159,11 +160,17 @@ async function lookAtAgents(dir: string, git: Git, trust: Trust, say: Say): Prom
       }
       try {
         const findings = await findingsOf(tree, file, { sandbox, registry: { whole: async () => registry }, trust });
+        // What it calls may come from a plugin that is not loaded yet.
+        const later = withheld && findings.length > 0;
         say(
           "agent",
-          findings.length === 0 ? header.name : findings.map((one) => `${formatAt(one.at)} ${one.code} ${one.message}`).join("; "),
+          later
+            ? `${header.name}: can be checked once trust.yaml is confirmed`
+            : findings.length === 0
+              ? header.name
+              : findings.map((one) => `${formatAt(one.at)} ${one.code} ${one.message}`).join("; "),
           file,
-          findings.length === 0,
+          later || findings.length === 0,
         );
       } catch (failure) {
         const { code, message, at } = toWire(failure);

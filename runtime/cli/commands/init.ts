@@ -37,7 +37,7 @@ export async function run(at: Invocation, [dir]: (string | string[] | undefined)
   await noteStarter(path);
   at.output.result({ dir: path, ...(hooks ? { hook: await hookIn(at, path) } : {}) });
   at.output.text(
-    `${path} is ready. Next:\n  cd ${quoted(path)} && ./cleared start\n  cp statement.csv import/\n  ./cleared add              # which other processes there are`,
+    `${path} is ready. Next:\n  cd ${quoted(path)} && ./cleared start\n  cp statement.csv import/\n  ./cleared add              # list the other processes`,
   );
   return 0;
 }

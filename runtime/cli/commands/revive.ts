@@ -8,7 +8,7 @@ import type { Invocation } from "../commands.ts";
 export async function run(at: Invocation, [names]: (string | string[] | undefined)[], options: Record<string, unknown>): Promise<number> {
   const { output } = at;
   const dir = findWorkspace(at.dir);
-  const by = starter(dir, readLocal(dir).trust).by ?? "somebody without a key";
+  const by = starter(dir, readLocal(dir).trust).by ?? "an unidentified user";
   const leave = options["leaveOut"] === true;
   const done = await withApi(dir, (api) => api.revive({ names: names as string[], leave, by }));
   output.result(done);

@@ -12,7 +12,7 @@ import type { RunRecord } from "../../ports.ts";
 import { type Triggers, startTriggers } from "../../triggers/index.ts";
 import { serveWeb } from "../../web/serve.ts";
 import { keepConfirmation, lookAtTrust } from "../../workspace/confirmation.ts";
-import { STORE } from "../../workspace/layout.ts";
+import { CONFIG, STORE } from "../../workspace/layout.ts";
 import { tellAlerts } from "../alerts.ts";
 import { createApi } from "../api.ts";
 import { openOwner } from "../connect.ts";
@@ -113,7 +113,9 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
     const serve = (on: number) => serveWeb(createFacts(host, api), host.clock, on, hooksOf(host));
     const web = await serve(port).catch((error: unknown) => {
       const before = host.world.predecessor?.(0) ?? null;
-      if (!(error instanceof ClearedError) || error.code !== "PORT_BUSY" || before === null) throw error;
+      if (!(error instanceof ClearedError) || error.code !== "PORT_BUSY") throw error;
+      if (before === null)
+        throw new ClearedError("PORT_BUSY", `${error.message} web.port is set in ${join(dir, CONFIG)}.`, { cause: error });
       output.note(`Process ${before} stands still and holds port ${port}; the page has another one until the next start.`);
       return serve(0);
     });

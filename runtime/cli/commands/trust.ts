@@ -7,7 +7,7 @@ import { pluginName } from "../../registry.ts";
 import type { Trust } from "../../workspace/config.ts";
 import { type Seen, confirmedTrust, keepConfirmation, lookAtTrust } from "../../workspace/confirmation.ts";
 import { assertUntracked } from "../../workspace/git-staged.ts";
-import { KEY, STATE } from "../../workspace/layout.ts";
+import { KEY } from "../../workspace/layout.ts";
 import { keepKey } from "../../workspace/own-folders.ts";
 import { findWorkspace } from "../find.ts";
 import { holdersHere } from "../identity.ts";
@@ -18,7 +18,7 @@ import { printable } from "../output.ts";
 export async function run(at: Invocation, _: (string | string[] | undefined)[], options: Record<string, unknown>): Promise<number> {
   const { output } = at;
   const dir = findWorkspace(at.dir);
-  await assertUntracked(dir, [STATE]);
+  await assertUntracked(dir);
   const seen = lookAtTrust(dir);
   const found = confirmedTrust(dir, seen.text);
   const before = "trust" in found ? null : found.before;

@@ -10,7 +10,7 @@ import { readLocal } from "../local.ts";
 import type { Invocation } from "../commands.ts";
 import { type Output, printable, table } from "../output.ts";
 
-const NOBODY = "somebody without a key";
+const NOBODY = "an unidentified user";
 
 export async function run(at: Invocation, [given]: (string | string[] | undefined)[], options: Record<string, unknown>): Promise<number> {
   const { output } = at;
