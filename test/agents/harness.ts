@@ -77,7 +77,7 @@ export function copyOf(dir: string): string {
 /** Starts an agent as Pat and waits until it rests. */
 export async function run({ host }: Business, agent: string, input: Json = {}): Promise<RunRecord> {
   const { id } = await host.start(agent, { cause: { kind: "command", key: `test-${++keys}` }, input, by: "Pat" });
-  return host.engine.result(id, { timeoutMs: 15_000 });
+  return host.engine.result(id, { timeoutMs: 60_000 });
 }
 
 export function gateOf({ host }: Business, { id }: RunRecord): Card {
@@ -94,18 +94,19 @@ export async function answer(
   by: Person | "Pat" = "Mo",
   /** Parameters of the calls to change, by path. */
   sets: Readonly<Record<string, string>> = {},
+  reason?: string,
 ): Promise<RunRecord> {
   const card = gateOf(at, { id } as RunRecord);
   const said = Object.keys(sets).length === 0 ? { decision } : { decision: "edited" as const, calls: editCalls(card.calls, sets) };
   const before = process.env["CLEARED_KEY"];
   if (by !== "Pat") process.env["CLEARED_KEY"] = join(at.dir, `.cleared/${by}.key`);
   try {
-    await decideCard(at.host, signAs(at.dir, at.host.trust, { ...asked(card), ...said, at: at.host.clock.now() }));
+    await decideCard(at.host, signAs(at.dir, at.host.trust, { ...asked(card), ...said, ...(reason === undefined ? {} : { reason }), at: at.host.clock.now() }));
   } finally {
     if (before === undefined) delete process.env["CLEARED_KEY"];
     else process.env["CLEARED_KEY"] = before;
   }
-  return at.host.engine.result(id, { timeoutMs: 15_000 });
+  return at.host.engine.result(id, { timeoutMs: 60_000 });
 }
 
 /** The run to its end, everybody saying yes. Answers the end and how many gates there were. */
@@ -138,6 +139,13 @@ export function rows({ dir }: Business, query: string): Record<string, Json>[] {
   } finally {
     db.close();
   }
+}
+
+/** Changes the business's database past its tools, as another system would. */
+export function change({ dir }: Business, statement: string): void {
+  const db = new DatabaseSync(join(dir, ".cleared/erp.db"), { timeout: 10_000 });
+  db.exec(statement);
+  db.close();
 }
 
 /** What the business has carried out, oldest first, by its own log. */
