@@ -19,6 +19,7 @@ examples:
 */
 fsm_enter("ASSESS");
 const today = mcp_call("erp/get_business_date");
+for (const customer_id of input.customers) mcp_record({ tool: "erp/get_customer", params: { customer_id } });
 const open = mcp_fetch_all({ tool: "erp/list_ar_invoices", params: { status: "open" } });
 const asked = (one: any) => input.customers.length === 0 || input.customers.includes(one.customer_id);
 const aged = open.records
@@ -26,7 +27,7 @@ const aged = open.records
   .map((one) => ({ ...one, days_outstanding: script_run("days", { from: one.due_on, to: today }).days }));
 const overdue = data_group_by({ records: aged.filter((one) => one.days_outstanding > 0), by: "customer_id" });
 const known = overdue.map(({ key: customer_id, records }) => ({
-  customer: mcp_call({ tool: "erp/get_customer", params: { customer_id } }),
+  customer: mcp_record({ tool: "erp/get_customer", params: { customer_id } }),
   reminders: ["reminder", "notice", "final"].map((tier) => mcp_call({ tool: "erp/get_reminder", params: { customer_id, tier } })),
   invoices: records,
 }));

@@ -20,9 +20,10 @@ examples:
 fsm_enter("ASSESS");
 const { audit_id } = input;
 const today = mcp_call("erp/get_business_date");
-const audit = script_run("record", { tool: "erp/get_audit", params: { audit_id } });
+const audit = mcp_record({ tool: "erp/get_audit", params: { audit_id } });
 const everyone = mcp_fetch_all({ tool: "erp/list_customers" });
-const customers = everyone.records.filter((one) => input.customers.length === 0 || input.customers.includes(one.customer_id));
+const named = input.customers.map((customer_id: string) => mcp_record({ tool: "erp/get_customer", params: { customer_id } }));
+const customers = named.length === 0 ? everyone.records : named;
 const required = mcp_fetch_all({ tool: "erp/list_kyc_requirements" });
 const held = mcp_fetch_all({ tool: "erp/list_kyc_documents" });
 const listed = mcp_call({ tool: "erp/list_listed_countries", params: {} });
@@ -37,9 +38,9 @@ const { open, by_severity, ...counted } = script_run("audit_facts", { audit, cus
 const whole = everyone.complete && required.complete && held.complete;
 fsm_enter("POLICY_CHECK");
 // What was not read whole is not known.
-const verdict = policy_evaluate({ facts: whole ? counted : { audit_status: audit.status } });
+const verdict = policy_evaluate({ about: { audit_id, score, findings: open }, facts: whole ? counted : { audit_status: audit.status } });
 const due_on = script_run("days", { from: today, add: 30 }).day;
-const ownerOf = (control_id: string) => audit.controls.find((one: any) => one.control_id === control_id).owner_id;
+const ownerOf = (control_id: string) => data_first({ records: audit.controls, where: { control_id } }).owner_id;
 const planned = open.map(({ finding_id, title, control_id }: any) => ({
   finding_id,
   title: `Remedy: ${title}`,
@@ -52,12 +53,13 @@ const calls = [
   { tool: "erp/publish_audit", params: { audit_id, score } },
 ];
 const title = `Sign off ${audit.title}, score ${score}, ${gaps.length} gaps?`;
-const { by, calls: made } = script_run("carry_out", { title, calls, ask: true, details: { score, gaps, enhanced_due_diligence: risky } });
-const actions = made.slice(0, planned.length).map((call: any) => call.params);
-const published = made.at(-1).params.score;
-const report = script_run("audit_report", { audit, customers, open, gaps, actions, due_on });
+const { by, made } = script_run("carry_out", { title, calls, ask: true, details: { score, gaps, enhanced_due_diligence: risky } });
+const actions = made["erp/create_remediation_task"] ?? [];
+const [{ score: published }] = made["erp/publish_audit"];
+const reviewed = [...(made["erp/initiate_edd_review"] ?? []), ...risky.filter((one: any) => !due.includes(one))];
+const report = script_run("audit_report", { audit, customers, open, gaps, actions });
 fsm_enter("SCHEDULE_NOTIFY");
-const summary = `${audit_id}: score ${published}, ${open.length} findings, ${gaps.length} gaps, ${risky.length} customers to enhanced due diligence, signed by ${by}`;
+const summary = `${audit_id}: score ${published}, ${open.length} findings, ${gaps.length} gaps, ${reviewed.length} customers to enhanced due diligence, signed by ${by}`;
 notify_send({ to: "compliance", subject: `${audit.title} is published`, text: summary, key: audit_id });
-const result = { findings: open, by_severity, score: published, actions, gaps, enhanced_due_diligence: risky, report };
+const result = { findings: open, by_severity, score: published, actions, gaps, enhanced_due_diligence: reviewed, report };
 ({ ...result, verdict: verdict.summary, summary });

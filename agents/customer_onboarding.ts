@@ -3,7 +3,7 @@ name: Customer Onboarding
 description: Provision an account for a customer who has signed, name who looks after them, start the project
 process: customer_onboarding
 risk: low
-uses: [fsm, mcp, policy, approval, script, notify, schedule]
+uses: [fsm, mcp, data, policy, approval, script, notify, schedule]
 input:
   customer_id: {type: string, required: true}
   plan_id: {type: string, default: PRO}
@@ -20,15 +20,17 @@ examples:
 fsm_enter("ASSESS");
 const { customer_id, plan_id } = input;
 const today = mcp_call("erp/get_business_date");
-const customer = script_run("record", { tool: "erp/get_customer", params: { customer_id } });
+const customer = mcp_record({ tool: "erp/get_customer", params: { customer_id } });
+mcp_record({ tool: "erp/get_plan", params: { plan_id } });
 const items = mcp_fetch_all({ tool: "erp/list_onboarding_items", params: { customer_id } });
 const team = mcp_fetch_all({ tool: "erp/list_employees", params: { status: "active" } }).records;
-const csm = team.find((one) => (input.csm === undefined ? one.title === "Customer Success" : one.employee_id === input.csm));
+const csm = data_first({ records: team, where: input.csm === undefined ? { title: "Customer Success" } : { employee_id: input.csm } });
 const kickoff_on = script_run("days", { from: today, add: 7 }).day;
 fsm_enter("POLICY_CHECK");
 const contract_signed = items.records.some((one) => one.item === "contract signed" && one.done);
 const open_items = items.complete ? items.records.filter((one) => !one.done).length : null;
 const verdict = policy_evaluate({
+  about: { customer: customer.name, plan: plan_id },
   facts: { customer_status: customer.status, contract_signed, payment_method_valid: customer.payment_method !== null, open_items },
 });
 const lead_id = csm.employee_id;
@@ -37,11 +39,11 @@ const calls = [
   { tool: "erp/assign_csm", params: { customer_id, csm: lead_id } },
   { tool: "erp/create_project", params: { customer_id, name: `${customer.name} go-live`, kickoff_on, lead_id } },
 ];
-const { by, calls: made } = script_run("carry_out", { title: `Provision ${plan_id} for ${customer.name}?`, calls, ask: !verdict.passed });
-const [account, assigned, project] = made.map((call: any) => call.params);
-const lead = team.find((one) => one.employee_id === assigned.csm) ?? csm;
+const { by, calls: steps } = script_run("carry_out", { title: `Provision ${plan_id} for ${customer.name}?`, calls, ask: !verdict.passed });
+const [account, assigned, project] = steps.map((call: any) => call.params);
 fsm_enter("SCHEDULE_NOTIFY");
-const { account_id } = mcp_call({ tool: "erp/get_account", params: { customer_id } });
+const [manager, lead] = [assigned.csm, project.lead_id].map((employee_id) => mcp_record({ tool: "erp/get_employee", params: { employee_id } }));
+const { account_id } = mcp_record({ tool: "erp/get_account", params: { customer_id: account.customer_id } });
 const summary = `${customer.name} has account ${account_id} on ${account.plan_id}; ${lead.name} starts with them on ${project.kickoff_on}`;
 notify_send({
   to: customer.email,
@@ -49,7 +51,7 @@ notify_send({
   text: `${lead.name} will call you before ${project.kickoff_on}.`,
   key: customer_id,
 });
-notify_send({ to: lead.email, subject: `New customer ${customer.name}`, text: summary, key: `csm ${customer_id}` });
+notify_send({ to: manager.email, subject: `New customer ${customer.name}`, text: summary, key: `csm ${customer_id}` });
 for (const days of [30, 60, 90]) {
   const task = `Check in with ${customer.name} after ${days} days`;
   schedule_run({
@@ -61,7 +63,7 @@ for (const days of [30, 60, 90]) {
 }
 ({
   account_id,
-  csm: lead.name,
+  csm: manager.name,
   next_step: { kickoff: project.kickoff_on, check_ins: [30, 60, 90] },
   approved_by: by,
   verdict: verdict.summary,

@@ -18,11 +18,11 @@ examples:
 */
 fsm_enter("ASSESS");
 const { dispute_id } = input;
-const dispute = script_run("record", { tool: "erp/get_dispute", params: { dispute_id } });
+const dispute = mcp_record({ tool: "erp/get_dispute", params: { dispute_id } });
 const { ar_invoice_id, customer_id, claimed } = dispute;
-const invoice = mcp_call({ tool: "erp/get_ar_invoice", params: { ar_invoice_id } });
+const invoice = mcp_record({ tool: "erp/get_ar_invoice", params: { ar_invoice_id } });
 const delivery = mcp_call({ tool: "erp/get_delivery", params: { ar_invoice_id } });
-const customer = mcp_call({ tool: "erp/get_customer", params: { customer_id } });
+const customer = mcp_record({ tool: "erp/get_customer", params: { customer_id } });
 const earlier = mcp_fetch_all({ tool: "erp/list_disputes", params: { customer_id, status: "resolved" } }).records;
 fsm_enter("COMPUTE");
 const evidence = dispute.evidence !== null;
@@ -34,19 +34,21 @@ const supported = script_run("total", { amounts: evidence ? [damaged, unused] : 
 const credit = compute_sub_limit({ claimed, sub_limit: supported });
 const { days: age_days } = script_run("days", { from: invoice.issued_on, to: dispute.filed_on });
 fsm_enter("POLICY_CHECK");
-const verdict = policy_evaluate({ facts: { dispute_status: dispute.status, credit, evidence, age_days } });
+const verdict = policy_evaluate({ about: { dispute_id, amount: credit, customer: customer.name }, facts: { dispute_status: dispute.status, credit, evidence, age_days } });
 const outcome = new Decimal(credit).isZero() ? "declined" : new Decimal(credit).eq(claimed) ? "credited" : "partial";
 const reason = `${dispute.reason}: ${supported} of ${claimed} is supported${evidence ? ` by ${dispute.evidence}` : ", no evidence"}`;
 const close = { tool: "erp/resolve_dispute", params: { dispute_id, outcome, decided_credit: credit } as object };
 const memo = { tool: "erp/issue_credit_memo", params: { dispute_id, ar_invoice_id, amount: credit, reason: dispute.reason } };
 const calls = outcome === "declined" ? [close] : [memo, close];
 const title = `${customer.name}, ${dispute_id}: ${outcome}, ${credit} of ${claimed}?`;
-const { by, calls: made } = script_run("carry_out", { title, calls, ask: true, details: { reason, age_days, earlier: earlier.length } });
+const { by, made } = script_run("carry_out", { title, calls, ask: true, details: { reason, age_days, earlier: earlier.length } });
 fsm_enter("SCHEDULE_NOTIFY");
-const { outcome: told, decided_credit } = made.at(-1).params;
-const credited = made.length > 1 ? made[0].params.amount : decided_credit;
-const summary = `${dispute_id} ${told}: ${credited} of ${claimed} on ${ar_invoice_id}, decided by ${by}`;
-const text = `${told}: ${credited} of ${claimed} is credited. ${reason}`;
-notify_send({ to: customer.email, subject: `Your dispute ${dispute_id}`, text, key: dispute_id });
-const decision = told === "declined" ? "rejected" : told;
-({ decision, amount: credited, reason, verdict: verdict.summary, approved_by: by, notice: customer.email, summary });
+const [given] = made["erp/issue_credit_memo"] ?? [{ ar_invoice_id, amount: "0.00", reason: dispute.reason }];
+// Without a memo nothing was credited, whatever the dispute is closed as.
+const none = new Decimal(given.amount).isZero();
+const [{ outcome: told }] = made["erp/resolve_dispute"];
+const decision = none ? "rejected" : told === "declined" ? "partial" : told;
+const because = `${given.reason}: ${given.amount} of ${claimed}${evidence ? ` is supported by ${dispute.evidence}` : ", no evidence"}`;
+const summary = `${dispute_id} ${told}: ${given.amount} of ${claimed} on ${given.ar_invoice_id}, decided by ${by}`;
+notify_send({ to: customer.email, subject: `Your dispute ${dispute_id}`, text: `${summary}. ${because}`, key: dispute_id });
+({ decision, amount: given.amount, reason: because, verdict: verdict.summary, approved_by: by, notice: customer.email, summary });

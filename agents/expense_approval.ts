@@ -19,13 +19,12 @@ examples:
 fsm_enter("ASSESS");
 const { expense_id } = input;
 const today = mcp_call("erp/get_business_date");
-const expense = script_run("record", { tool: "erp/get_expense", params: { expense_id } });
+const expense = mcp_record({ tool: "erp/get_expense", params: { expense_id } });
 const { employee_id, department_id, category, amount } = expense;
-const employee = mcp_call({ tool: "erp/get_employee", params: { employee_id } });
-const rules = mcp_call({ tool: "erp/get_expense_policy", params: { category } });
-const budget = mcp_call({ tool: "erp/get_budget", params: { department_id, period: today.slice(0, 4) } });
+const employee = mcp_record({ tool: "erp/get_employee", params: { employee_id } });
+const rules = mcp_record({ tool: "erp/get_expense_policy", params: { category } });
+const budget = mcp_record({ tool: "erp/get_budget", params: { department_id, period: today.slice(0, 4) } });
 const year = mcp_fetch_all({ tool: "erp/list_expenses", params: { employee_id, status: "approved", from: `${today.slice(0, 4)}-01-01` } });
-const chain = mcp_call({ tool: "erp/get_approval_chain", params: { department_id } });
 fsm_enter("COMPUTE");
 const { days: age_days } = script_run("days", { from: expense.incurred_on, to: expense.submitted_on });
 const so_far = data_sum({ records: year, field: "amount" }).sum;
@@ -35,30 +34,23 @@ const figuresOf = (paid: any) => ({
   budget_left: script_run("total", { amounts: [budget.amount, `-${budget.committed}`, `-${budget.spent}`, `-${paid}`] }),
 });
 const receipt_attached = expense.receipt || new Decimal(amount).lte(rules.receipt_above);
-// The first of the chain who may approve this much.
-const approver = chain.find((step: any) => step.up_to === null || new Decimal(amount).lte(step.up_to));
 const pay_date = script_run("days", { from: today, add: 14 }).day;
 fsm_enter("POLICY_CHECK");
 const verdict = policy_evaluate({
+  about: { expense_id, amount, requester: employee.name },
   facts: { claim_status: expense.status, total: amount, limit: employee.single_expense_limit, category, receipt_attached, age_days },
 });
 const calls = [
-  { tool: "erp/record_expense_approval", params: { expense_id, approved_amount: amount, approved_by: approver.employee_id } },
+  { tool: "erp/record_expense_approval", params: { expense_id, approved_amount: amount, approved_by: "@approver" } },
   { tool: "erp/reimburse_expense", params: { expense_id, amount, pay_date } },
 ];
 const title = `Approve ${amount} for ${employee.name}: ${expense.description}?`;
-const details = { ...figuresOf(amount), recorded_for: approver.employee_id };
-const { by, calls: made } = script_run("carry_out", { title, calls, ask: true, details });
-const paid = made[1].params;
+const otherwise = [{ tool: "erp/reject_expense", params: { expense_id, reason: "@reason" } }];
+const { by, no, made } = script_run("carry_out", { title, calls, otherwise, ask: true, details: figuresOf(amount) });
+const paid = made["erp/reimburse_expense"]?.[0] ?? { amount: expense.amount, pay_date: null };
 fsm_enter("SCHEDULE_NOTIFY");
-const summary = `${expense_id}: ${paid.amount} approved by ${by}, paid out on ${paid.pay_date}`;
-notify_send({ to: employee.email, subject: `Your claim ${expense_id} is approved`, text: summary, key: expense_id });
-({
-  decision: "approved",
-  amount: paid.amount,
-  requester: employee.name,
-  reason: verdict.summary,
-  pay_date: paid.pay_date,
-  ...figuresOf(paid.amount),
-  summary,
-});
+const decision = no === null ? "approved" : "rejected";
+const summary = `${expense_id}: ${paid.amount} ${decision} by ${by}${no === null ? `, paid out on ${paid.pay_date}` : `: ${no}`}`;
+notify_send({ to: employee.email, subject: `Your claim ${expense_id} is ${decision}`, text: summary, key: expense_id });
+const figures = figuresOf(no === null ? paid.amount : "0.00");
+({ decision, amount: paid.amount, requester: employee.name, reason: no ?? verdict.summary, by, pay_date: paid.pay_date, ...figures, summary });

@@ -28,7 +28,7 @@ let key_entity = Object.values(params).find((value) => typeof value === "string"
 let done = { decision_or_status: "found", action_taken: `named tools that fit: ${fitting.join(", ")}`, result: null as unknown };
 if (tool !== undefined && meant?.class !== "mutate") {
   // A tool that is not on offer is told as an error here.
-  done = { decision_or_status: "read", action_taken: `read ${tool}`, result: mcp_call({ tool, params }) };
+  done = { decision_or_status: "read", action_taken: `read ${tool}`, result: mcp_record({ tool, params }) };
 } else if (tool !== undefined) {
   fsm_enter("COMPUTE");
   fsm_enter("POLICY_CHECK");

@@ -19,9 +19,9 @@ examples:
 fsm_enter("ASSESS");
 const { employee_id } = input;
 const today = mcp_call("erp/get_business_date");
-const employee = script_run("record", { tool: "erp/get_employee", params: { employee_id } });
+const employee = mcp_record({ tool: "erp/get_employee", params: { employee_id } });
 const { separation: reason, last_day, manager_id, name } = employee;
-const manager = mcp_call({ tool: "erp/get_employee", params: { employee_id: manager_id } });
+const manager = mcp_record({ tool: "erp/get_employee", params: { employee_id: manager_id } });
 const grants = mcp_fetch_all({ tool: "erp/list_access_grants", params: { employee_id, status: "active" } }).records;
 const equipment = mcp_fetch_all({ tool: "erp/list_equipment", params: { employee_id } }).records;
 const owned = mcp_fetch_all({ tool: "erp/list_owned_items", params: { owner_id: employee_id } }).records;
@@ -31,19 +31,15 @@ const payout = script_run("hourly_share", { pay_type: employee.pay_type, pay_rat
 const revoke_on = input.revoke_on ?? (reason === "termination" ? today : last_day);
 fsm_enter("POLICY_CHECK");
 const facts = { reason, revoke_on, last_day, irreversible: false, agreements_on_file: employee.nda_on_file };
-const verdict = policy_evaluate({ facts });
-const due = revoke_on <= today;
-const calls = script_run("offboarding_calls", { employee, due, systems, owned, payout, paid: paid.found !== false });
-const { by, calls: made } = script_run("carry_out", { title: `Offboard ${name} (${reason}), ${calls.length} steps?`, calls, ask: !verdict.passed });
-const final = made.find((call: any) => call.tool === "erp/record_final_pay");
+const verdict = policy_evaluate({ facts, about: { employee: name, systems, access: { status: "kept" } } });
+const at_once = revoke_on <= today;
+const calls = script_run("offboarding_calls", { employee, at_once, systems, owned, payout, paid: paid.found !== false });
+const { by, made } = script_run("carry_out", { title: `Offboard ${name} (${reason}), ${calls.length} steps?`, calls, ask: !verdict.passed });
 fsm_enter("SCHEDULE_NOTIFY");
+const done = script_run("offboarding_done", { employee, at_once, made, by, planned: { systems, payout, revoke_on } });
 const returns = equipment.map((one) => `${one.name} ${one.serial}`);
-const summary = due
-  ? `${name}: access to ${systems.join(", ")} revoked, ${owned.length} items handed to ${manager.name}, by ${by}`
-  : `${name} leaves on ${last_day}: access is revoked on ${revoke_on}`;
+const { summary, ...told } = done;
 const text = `${summary}. To be returned: ${returns.join(", ")}`;
-notify_send({ to: manager.email, subject: `${name} leaves`, text, urgent: due, key: `${employee_id} ${due}` });
-if (!due) schedule_run({ agent: "hr_offboarding", at: revoke_on, input: { employee_id }, key: employee_id });
-const access = { status: due ? "revoked" : "scheduled", on: revoke_on, by };
-const handover = owned.map((one) => one.name);
-({ access, systems, equipment: { to_return: returns }, final_pay: final?.params.amount ?? payout, handover, handed_to: manager.name, summary });
+notify_send({ to: manager.email, subject: `${name} leaves`, text, urgent: at_once, key: `${employee_id} ${at_once}` });
+if (!at_once) schedule_run({ agent: "hr_offboarding", at: told.access.on, input: { employee_id }, key: `${employee_id} ${told.access.on}` });
+({ ...told, equipment: { to_return: returns }, summary });

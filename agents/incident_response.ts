@@ -19,10 +19,9 @@ examples:
 */
 fsm_enter("ASSESS");
 const { incident_id, root_cause } = input;
-const incident = script_run("record", { tool: "erp/get_incident", params: { incident_id } });
+const incident = mcp_record({ tool: "erp/get_incident", params: { incident_id } });
 const { service_id, severity, cardholder_data, opened_at } = incident;
-const service = mcp_call({ tool: "erp/get_service", params: { service_id } });
-const on_call = mcp_call({ tool: "erp/get_employee", params: { employee_id: service.on_call } });
+const service = mcp_record({ tool: "erp/get_service", params: { service_id } });
 const live = mcp_fetch_all({ tool: "erp/list_deployments", params: { service_id, status: "live" } }).records;
 const similar = mcp_fetch_all({ tool: "erp/list_incidents", params: { service_id, status: "resolved" } }).records;
 fsm_enter("COMPUTE");
@@ -35,6 +34,7 @@ const weighted = data_sum({
 const suspects = live.filter((one) => Date.parse(opened_at) - Date.parse(one.deployed_at) < 86400000 && one.deployed_at < opened_at);
 fsm_enter("POLICY_CHECK");
 const verdict = policy_evaluate({
+  about: { incident_id, severity },
   facts: { incident_status: incident.status, severity, cardholder_data, revenue_at_risk: service.revenue_per_hour },
 });
 const calls: { tool: string; params: object }[] = suspects.map(({ deployment_id }) => ({
@@ -48,8 +48,11 @@ calls.push({
 });
 const impact = { customers, weighted, revenue_per_hour: service.revenue_per_hour, cardholder_data };
 const title = `${severity} ${incident_id}, ${incident.summary}: roll back ${suspects.map((one) => one.version).join(", ") || "nothing"}?`;
-const { by, calls: made } = script_run("carry_out", { title, calls, ask: true, details: { impact, similar: similar.length, verdict: verdict.summary } });
-const updated = made.find((call: any) => call.tool === "erp/update_incident")?.params;
+const details = { impact, similar: similar.length, verdict: verdict.summary };
+const { by, calls: steps, made } = script_run("carry_out", { title, calls, ask: true, details });
+const [updated] = made["erp/update_incident"] ?? [];
+const [ticket] = made["erp/create_ticket"];
+const on_call = mcp_record({ tool: "erp/get_employee", params: { employee_id: ticket.assignee } });
 const resolution = updated?.status ?? "open, to be investigated";
 const cause = updated?.root_cause ?? root_cause;
 const timeline = [
@@ -68,4 +71,4 @@ schedule_run({
   input: { task: `Post-mortem of ${incident_id}`, tool: "erp/get_incident", params: { incident_id } },
   key: incident_id,
 });
-({ severity, resolution, impact, root_cause: cause, steps: made.map((one: any) => one.tool), approved_by: by, summary });
+({ severity, resolution, impact, root_cause: cause, steps: steps.map((one: any) => one.tool), approved_by: by, summary });

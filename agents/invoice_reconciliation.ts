@@ -17,8 +17,8 @@ examples:
 */
 fsm_enter("ASSESS");
 const { invoice_id } = input;
-const invoice = script_run("record", { tool: "erp/get_invoice", params: { invoice_id } });
-const order = script_run("record", { tool: "erp/get_purchase_order", params: { po_id: invoice.po_id } });
+const invoice = mcp_record({ tool: "erp/get_invoice", params: { invoice_id } });
+const order = mcp_record({ tool: "erp/get_purchase_order", params: { po_id: invoice.po_id } });
 const found = script_run("invoice_context", { invoice, order });
 fsm_enter("COMPUTE");
 const known = found.invoiced !== null;
@@ -29,11 +29,16 @@ const { variance, pct_exact } = compute_variance_check({
 });
 const { match: terms_match, ...pay } = script_run("payment_terms", { invoice, vendor: found.vendor, today: found.today });
 fsm_enter("POLICY_CHECK");
-const verdict = policy_evaluate({ facts: { ...found.facts, amount: invoice.amount, variance_pct: known ? pct_exact : null, variance: known ? variance : null, terms_match } });
-const approve = { tool: "erp/approve_invoice", params: { invoice_id } };
-const schedule = { tool: "erp/schedule_payment", params: { invoice_id, ...pay } };
+const verdict = policy_evaluate({ about: { invoice_id, amount: invoice.amount, vendor: found.vendor.name, variance }, facts: { ...found.facts, amount: invoice.amount, variance_pct: known ? pct_exact : null, variance: known ? variance : null, terms_match } });
+const calls = [
+  { tool: "erp/approve_invoice", params: { invoice_id, approved_by: "@approver" } },
+  { tool: "erp/schedule_payment", params: { invoice_id, ...pay } },
+];
+const otherwise = [{ tool: "erp/reject_invoice", params: { invoice_id, reason: "@reason" } }];
 const title = `Pay ${pay.amount} ${invoice.currency} to ${found.vendor.name} for ${invoice_id}? Variance ${pct_exact} %`;
-const { by, calls } = script_run("carry_out", { title, calls: [approve, schedule], ask: !verdict.passed });
-const { invoice_id: _, ...paid } = calls[1].params;
-const summary = `${invoice_id} approved by ${by}: ${paid.amount} on ${paid.pay_date}, variance ${pct_exact} %`;
-({ decision: "approved", amount: invoice.amount, vendor: found.vendor.name, variance, variance_pct: pct_exact, pays: paid, by, summary });
+const { by, no, made } = script_run("carry_out", { title, calls, otherwise, ask: !verdict.passed });
+const decision = no === null ? "approved" : "rejected";
+const { invoice_id: _, ...paid } = made["erp/schedule_payment"]?.[0] ?? { invoice_id, amount: "0.00" };
+const summary = `${invoice_id} ${decision} by ${by}: ${no ?? `${paid.amount} on ${paid.pay_date}`}, variance ${pct_exact} %`;
+const told = { decision, amount: invoice.amount, vendor: found.vendor.name, variance, variance_pct: pct_exact };
+({ ...told, reason: no ?? verdict.summary, pays: paid, by, summary });

@@ -19,7 +19,7 @@ examples:
 fsm_enter("ASSESS");
 const { period } = input;
 const today = mcp_call("erp/get_business_date");
-const state = script_run("record", { tool: "erp/get_period", params: { period } });
+const state = mcp_record({ tool: "erp/get_period", params: { period } });
 const reconciliations = mcp_fetch_all({ tool: "erp/list_reconciliations", params: { period } });
 const drafts = mcp_fetch_all({ tool: "erp/list_entries", params: { period, status: "draft" } });
 const accruals = mcp_call({ tool: "erp/list_accruals", params: { period, status: "pending" } });
@@ -27,8 +27,9 @@ const unmatched = mcp_call({ tool: "erp/list_intercompany", params: { period, ma
 const assets = mcp_fetch_all({ tool: "erp/list_assets", params: { from: `${period}-01`, to: `${period}-31` } }).records;
 const trial = mcp_call({ tool: "erp/get_trial_balance", params: { period } });
 const types = mcp_call({ tool: "erp/list_gl_accounts", params: {} });
-const cfo = mcp_call({ tool: "erp/get_approval_chain", params: { department_id: "D-FIN" } }).find((step: any) => step.role === "cfo");
-const signer = mcp_call({ tool: "erp/get_employee", params: { employee_id: cfo.employee_id } });
+const chain = mcp_call({ tool: "erp/get_approval_chain", params: { department_id: "D-FIN" } });
+const cfo = data_first({ records: chain, where: { role: "cfo" } });
+const signer = mcp_record({ tool: "erp/get_employee", params: { employee_id: cfo.employee_id } });
 fsm_enter("COMPUTE");
 const found = script_run("close_figures", {
   period,
@@ -46,8 +47,8 @@ const facts = {
   unexplained_variance: found.unexplained,
   unapproved_entries: drafts.records.length,
 };
-const verdict = policy_evaluate({ facts });
-const lock = { period, locked_by: cfo.employee_id, trial_balance_hash: found.hash };
+const verdict = policy_evaluate({ facts, about: { period, balance: trial.debit } });
+const lock = { period, locked_by: "@approver", trial_balance_hash: found.hash };
 const calls = [...found.entries, { tool: "erp/lock_period", params: lock }];
 const deferred = [...(accruals.records ?? accruals), ...drafts.records].map((one: any) => one.description ?? one.memo);
 const details = { debit: trial.debit, credit: trial.credit, result: found.result, depreciation: found.depreciation, deferred };

@@ -24,14 +24,16 @@ const { pay_group, period_start, period_end, pay_date } = input;
 const today = mcp_call("erp/get_business_date");
 const company = mcp_call("erp/get_company");
 const before = mcp_call({ tool: "erp/get_pay_run", params: { pay_group, period_end } });
-const employees = mcp_fetch_all({ tool: "erp/list_employees", params: { pay_group, status: "active" } });
+const everyone = mcp_fetch_all({ tool: "erp/list_employees", params: { status: "active" } });
+data_first({ records: everyone.records, where: { pay_group } });
+const employees = { ...everyone, records: everyone.records.filter((one) => one.pay_group === pay_group) };
 const people = employees.records.map((employee) => ({
   employee,
   ...script_run("pay_records", { employee_id: employee.employee_id, period_start, period_end }),
 }));
 const departments = [...new Set(employees.records.map((one) => one.department_id))];
 const budgets = departments.map((department_id) =>
-  mcp_call({ tool: "erp/get_budget", params: { department_id, period: pay_date.slice(0, 4) } }),
+  mcp_record({ tool: "erp/get_budget", params: { department_id, period: pay_date.slice(0, 4) } }),
 );
 fsm_enter("COMPUTE");
 const slips = people.map(({ employee, profile, hours }) =>
@@ -41,7 +43,7 @@ const [gross, net, deductions] = ["gross", "net", "deductions"].map((field) => d
 const whole = employees.complete && people.every((one) => one.hours.complete);
 fsm_enter("POLICY_CHECK");
 const facts = script_run("pay_facts", { gross, slips, people, budgets, paid: before.found !== false });
-const verdict = policy_evaluate({ facts: whole ? facts : {} });
+const verdict = policy_evaluate({ facts: whole ? facts : {}, about: { pay_group, gross, net, deductions, headcount: slips.length } });
 const reference = `PAY-${pay_group}-${period_end}`;
 const file = verdict.blocked ? null : script_run("pay_file", { reference, pay_date, today, company, people, slips });
 const calls = script_run("pay_calls", { ...input, reference, gross, net, deductions, slips });

@@ -19,10 +19,10 @@ examples:
 */
 fsm_enter("ASSESS");
 const { contract_id, period } = input;
-const contract = script_run("record", { tool: "erp/get_contract", params: { contract_id } });
-const uptime = script_run("record", { tool: "erp/get_uptime", params: { service_id: contract.service_id, period } });
-const service = mcp_call({ tool: "erp/get_service", params: { service_id: contract.service_id } });
-const owner = mcp_call({ tool: "erp/get_employee", params: { employee_id: service.on_call } });
+const contract = mcp_record({ tool: "erp/get_contract", params: { contract_id } });
+const uptime = mcp_record({ tool: "erp/get_uptime", params: { service_id: contract.service_id, period } });
+const service = mcp_record({ tool: "erp/get_service", params: { service_id: contract.service_id } });
+const owner = mcp_record({ tool: "erp/get_employee", params: { employee_id: service.on_call } });
 const before = mcp_call({ tool: "erp/get_credit", params: { contract_id, period } });
 const breaches = mcp_fetch_all({ tool: "erp/list_sla_breaches", params: { contract_id } });
 fsm_enter("COMPUTE");
@@ -34,22 +34,23 @@ const quarterWith = (own: string) => script_run("total", { amounts: [own, ...ear
 fsm_enter("POLICY_CHECK");
 const breaches_in_quarter = breaches.complete ? earlier.length + (owed ? 1 : 0) : null;
 const { strategic, disputed, account_current } = contract;
-const verdict = policy_evaluate({ facts: { credit, strategic, breaches_in_quarter, disputed, account_current } });
+const verdict = policy_evaluate({ about: { contract_id, credit, customer: contract.party_id, breach }, facts: { credit, strategic, breaches_in_quarter, disputed, account_current } });
 const reason = `${breach.downtime_minutes} minutes down in ${period}, ${breach.allowed_minutes} allowed`;
 const calls = owed ? [{ tool: "erp/apply_credit", params: { contract_id, period, amount: credit, reason } }] : [];
 const title = `Credit ${credit} on ${contract_id} for ${period}? ${reason}`;
-const { by, calls: made } = script_run("carry_out", { title, calls, ask: !verdict.passed, details: { ...breach, quarter_total: quarterWith(credit), breaches_in_quarter } });
-const credited = made[0]?.params.amount ?? "0.00";
+const details = { ...breach, quarter_total: quarterWith(credit), breaches_in_quarter };
+const { by, made } = script_run("carry_out", { title, calls, ask: !verdict.passed, details });
+const given = made["erp/apply_credit"]?.[0] ?? { amount: "0.00", reason };
 fsm_enter("SCHEDULE_NOTIFY");
 const summary = owed
-  ? `${contract_id}, ${period}: ${credited} credited by ${by}; ${reason}`
-  : `${contract_id}, ${period}: nothing to credit; ${reason}`;
+  ? `${contract_id}, ${period}: ${given.amount} credited by ${by}; ${given.reason}`
+  : `${contract_id}, ${period}: nothing to credit; ${given.reason}`;
 notify_send({ to: owner.email, subject: `Service credit ${contract_id} ${period}`, text: summary, key: `${contract_id} ${period}` });
 ({
-  credit: credited,
+  credit: given.amount,
   breach: { ...breach, uptime_pct: uptime.uptime_pct },
   customer: contract.party_id,
-  quarter_total: quarterWith(made[0]?.params.amount ?? credit),
+  quarter_total: quarterWith(made["erp/apply_credit"]?.[0]?.amount ?? credit),
   approved_by: by,
   summary,
 });

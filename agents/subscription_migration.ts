@@ -20,16 +20,16 @@ examples:
 fsm_enter("ASSESS");
 const { subscription_id, plan_id } = input;
 const today = mcp_call("erp/get_business_date");
-const subscription = script_run("record", { tool: "erp/get_subscription", params: { subscription_id } });
+const subscription = mcp_record({ tool: "erp/get_subscription", params: { subscription_id } });
 const { customer_id } = subscription;
-const customer = mcp_call({ tool: "erp/get_customer", params: { customer_id } });
-const from = mcp_call({ tool: "erp/get_plan", params: { plan_id: subscription.plan_id } });
-const to = script_run("record", { tool: "erp/get_plan", params: { plan_id } });
+const customer = mcp_record({ tool: "erp/get_customer", params: { customer_id } });
+const from = mcp_record({ tool: "erp/get_plan", params: { plan_id: subscription.plan_id } });
+const to = mcp_record({ tool: "erp/get_plan", params: { plan_id } });
 fsm_enter("COMPUTE");
 const { net, lost, deleted, ...bill } = script_run("migration_figures", { subscription, from, to, today });
 fsm_enter("POLICY_CHECK");
 const eligible = subscription.status === "active" && subscription.plan_id !== plan_id;
-policy_evaluate({ facts: { eligible, balance: subscription.balance_due, deletes_data: deleted.length > 0 } });
+policy_evaluate({ about: { subscription_id, plan: to.name, amount: net, customer: customer.name }, facts: { eligible, balance: subscription.balance_due, deletes_data: deleted.length > 0 } });
 const calls = script_run("migration_calls", { subscription, plan_id, today, net, lost });
 const names = (list: any[]) => list.map((one) => `${one.feature} (${one.stored_gb} GB)`).join(", ") || "none";
 const questions = [
@@ -44,12 +44,10 @@ for (const title of questions) {
   fsm_enter("MUTATE");
 }
 const title = `All of it, now: ${calls.length} steps that cannot be taken back?`;
-const { by, calls: made } = script_run("carry_out", { title, calls, ask: true, details: { bill, lost } });
-const billed = made.find((call: any) => call.params.amount !== undefined)?.params.amount ?? "0.00";
-const charged = made.some((call: any) => call.tool === "erp/refund_customer") ? `-${billed}` : billed;
-const begins = made[0].params.effective_on;
+const { by, made } = script_run("carry_out", { title, calls, ask: true, details: { bill, lost } });
 fsm_enter("SCHEDULE_NOTIFY");
-const summary = `${subscription_id} is on ${to.name} from ${begins}; billed ${charged}; features lost: ${names(lost)}; confirmed five times, last by ${by}`;
-notify_send({ to: customer.email, subject: `Your plan is ${to.name}`, text: summary, key: `${subscription_id} ${plan_id}` });
-const features_lost = lost.map((one: any) => one.feature);
-({ plan: to.name, billing: { ...bill, net: charged }, effective: begins, features_lost, approved_by: by, summary });
+const told = script_run("migration_done", { made, subscription, planned: { plan_id, net, bill } });
+const summary = `${subscription_id} is on ${told.plan} from ${told.effective}; billed ${told.billing.net}; features lost: ${names(told.lost)}; confirmed five times, last by ${by}`;
+notify_send({ to: customer.email, subject: `Your plan is ${told.plan}`, text: summary, key: `${subscription_id} ${plan_id}` });
+const features_lost = told.lost.map((one: any) => one.feature);
+({ plan: told.plan, billing: told.billing, effective: told.effective, features_lost, approved_by: by, summary });

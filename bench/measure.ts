@@ -94,6 +94,12 @@ export function cpuOf(pids: readonly number[]): number {
   }, 0);
 }
 
+/** ms of CPU of all processes that this one has started and that have ended, with those they had waited for. */
+export function cpuOfEnded(): number {
+  const stat = statOf(process.pid);
+  return stat === null ? Number.NaN : (Number(stat[13]) + Number(stat[14])) * TICK_MS;
+}
+
 function statOf(pid: number): string[] | null {
   const stat = read(`/proc/${pid}/stat`);
   return stat === "" ? null : stat.slice(stat.lastIndexOf(")") + 2).split(" ");

@@ -11,7 +11,7 @@ import { json, record, shown, text } from "./_shapes.ts";
 
 const call = z.strictObject({
   tool: text.describe("the primitive's name, or SERVER/TOOL for mcp_call"),
-  params: record.describe("exactly as they will be passed"),
+  params: record.describe('exactly as they will be passed; "@approver" stands for who decides, "@reason" for why'),
 });
 
 const UNITS: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
@@ -57,6 +57,7 @@ export const approval_wait = definePrimitive({
   params: z.object({
     title: text.describe("the question, in words"),
     calls: z.array(call).max(1000).describe("the external calls this covers"),
+    otherwise: z.array(call).max(1000).optional().describe("what a no covers instead; the run goes on with that alone, ending as rejected"),
     fixed: z.boolean().optional().describe("the calls belong together: nobody may change one before the yes"),
     level: text.optional().describe("rank or role of the ladder, beside what the policy demands"),
     ...waiting,
@@ -77,8 +78,9 @@ export const approval_wait = definePrimitive({
       card: {
         kind: "approval",
         title: p.title,
-        body: p.details ?? null,
+        body: p.otherwise?.length ? { details: p.details ?? null, if_rejected: p.otherwise } : (p.details ?? null),
         calls: p.calls,
+        ...(p.otherwise === undefined ? {} : { otherwise: p.otherwise }),
         level: p.level ?? null,
         ...(p.fixed === true ? { fixed: true } : {}),
         expires: expiryOf(p.expires, ctx.now),
@@ -87,7 +89,7 @@ export const approval_wait = definePrimitive({
     });
     if (decided.decision === "expired")
       throw new ClearedError("INTERNAL", "An expired gate answered its script instead of ending the run.");
-    const calls = decided.decision === "rejected" ? [] : (decided.calls ?? p.calls);
+    const calls = decided.calls ?? (decided.decision === "rejected" ? [] : p.calls);
     return { decision: decided.decision, by: decided.by, ...(decided.reason === undefined ? {} : { reason: decided.reason }), calls };
   },
 });

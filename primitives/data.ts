@@ -3,12 +3,12 @@
  * up exactly, freed of duplicates. What may be incomplete is refused: a total of half the records looks like any other.
  */
 import { z } from "zod";
-import { ClearedError } from "../runtime/errors.ts";
+import { ClearedError, didYouMean } from "../runtime/errors.ts";
 import { plainDecimal } from "../runtime/money.ts";
 import type { Json } from "../runtime/ports.ts";
 import { definePrimitive } from "../runtime/primitive.ts";
 import { DATA } from "../runtime/workspace/layout.ts";
-import { checked, record, shown, text } from "./_shapes.ts";
+import { checked, json, record, shown, text } from "./_shapes.ts";
 import { exact, plain, sum } from "./compute/exact.ts";
 
 const path = text.describe("relative to data/");
@@ -83,6 +83,37 @@ export const data_group_by = definePrimitive({
       return value === null ? "unknown" : typeof value === "string" ? value : JSON.stringify(value);
     });
     return [...groups].map(([key, list]) => ({ key, count: list.length, records: list }));
+  },
+});
+
+export const data_first = definePrimitive({
+  name: "data_first",
+  effect: "pure",
+  access: "pure",
+  summary: "The first record whose fields equal these. Where there is none the run ends with an input error that names the nearest.",
+  params: z.object({ records, where: record, missing: text.optional().describe("what is missing then, in words") }),
+  returns: json,
+  errors: ["PARAMS_INVALID", "RECORD_UNKNOWN"],
+  example: `data_first({ records: [{ plan: "PRO", price: "499.00" }], where: { plan: "PRO" } })`,
+  run: (p) => {
+    const list = listOf(p.records);
+    const found = list.find((one) => Object.entries(p.where).every(([field, value]) => own(one, field) === value));
+    if (found !== undefined) return found;
+    const near = Object.entries(p.where).map(([field, value]) =>
+      didYouMean(
+        String(value),
+        list.map((one) => String(own(one, field))),
+      ),
+    );
+    const what =
+      p.missing ??
+      `none of ${list.length} records has ${Object.entries(p.where)
+        .map(([field, value]) => `${field} ${String(value)}`)
+        .join(" and ")}`;
+    throw new ClearedError(
+      "RECORD_UNKNOWN",
+      `data_first: ${what}.${p.missing === undefined ? near.join("") : ""} Correct the input, or add what is missing to the records.`,
+    );
   },
 });
 

@@ -9,7 +9,7 @@ import { computePrimitives } from "./compute/index.ts";
 import { compute_facts_from_text } from "./compute/precompute.ts";
 import { config_get } from "./config.ts";
 import { ctx_dry_run, ctx_emit, ctx_log, ctx_now, ctx_today } from "./ctx.ts";
-import { data_dedupe, data_group_by, data_read, data_sum, data_write } from "./data.ts";
+import { data_dedupe, data_first, data_group_by, data_read, data_sum, data_write } from "./data.ts";
 import { fsm_enter } from "./fsm.ts";
 import { document_approval_brief, document_build, document_format, document_post_mortem, document_sprint_plan } from "./document.ts";
 import { git_commit, git_log } from "./git.ts";
@@ -23,7 +23,7 @@ import {
   journal_update_status,
   journal_void,
 } from "./journal.ts";
-import { mcp_call, mcp_fetch_all, mcp_find, mcp_list, mcp_try } from "./mcp.ts";
+import { mcp_call, mcp_fetch_all, mcp_find, mcp_list, mcp_record, mcp_try } from "./mcp.ts";
 import { notify_send } from "./notify.ts";
 import { payroll_bank_file } from "./payroll.ts";
 import { policy_evaluate } from "./policy.ts";
@@ -43,8 +43,8 @@ export const primitives: readonly Primitive[] = [
   ...[config_get],
   ...[ctx_log, ctx_emit, ctx_dry_run, ctx_today, ctx_now],
   ...[script_run],
-  ...[data_read, data_write, data_group_by, data_sum, data_dedupe],
-  ...[mcp_call, mcp_try, mcp_list, mcp_find, mcp_fetch_all],
+  ...[data_read, data_write, data_group_by, data_sum, data_dedupe, data_first],
+  ...[mcp_call, mcp_try, mcp_list, mcp_find, mcp_fetch_all, mcp_record],
   ...[policy_evaluate],
   ...[approval_wait, approval_form],
   ...[agent_call],

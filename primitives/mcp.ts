@@ -3,12 +3,12 @@
  * (runtime/tools/classify.ts): a read is a read, everything else acts outside and needs the approval its verdict demands.
  */
 import { z } from "zod";
-import { ClearedError } from "../runtime/errors.ts";
+import { ClearedError, didYouMean } from "../runtime/errors.ts";
 import { standing } from "../runtime/answers/mutations.ts";
 import type { Json, ToolInfo, VerifiedWrite } from "../runtime/ports.ts";
 import { definePrimitive, type StepContext } from "../runtime/primitive.ts";
 import { redactJson } from "../runtime/privacy/redact.ts";
-import { failureIn } from "../runtime/tools/shape.ts";
+import { failureIn, isObject, requiredOf } from "../runtime/tools/shape.ts";
 import { checked, json, record, shown, text } from "./_shapes.ts";
 
 const tool = checked<string>((value) => typeof value === "string" && value.length <= 300 && /^[^/\s]+\/\S+$/.test(value), {
@@ -171,6 +171,52 @@ export const mcp_find = definePrimitive({
   example: `mcp_find("look up an unpaid invoice")`,
   run: async (p, ctx) => (await ctx.ports.tools.find(p.wish, p.limit)).map(shownTool),
 });
+
+export const mcp_record = definePrimitive({
+  name: "mcp_record",
+  effect: "read",
+  remote: true,
+  access: "read",
+  summary: "The one record that a reading tool answers. Where there is none the run ends with an input error that names the nearest id.",
+  params: z.object({ tool, params }),
+  returns: json,
+  errors: [...READ_ERRORS, "PARAMS_INVALID", "RECORD_UNKNOWN"],
+  example: `mcp_record({ tool: "erp/get_invoice", params: { invoice_id: "INV-2024-447" } })`,
+  run: async ({ tool, params }, ctx) => {
+    const { class: kind, why } = await ctx.ports.tools.get(tool);
+    if (kind === "mutate") throw new ClearedError("PARAMS_INVALID", `mcp_record: ${tool} is no reading tool (${why}); use mcp_call.`);
+    const answer = await called({ tool, params }, ctx).catch((error: unknown) => {
+      if (error instanceof ClearedError && error.code === "TOOL_FAILED" && ABSENT.test(error.message)) return null;
+      throw error;
+    });
+    if (!isAbsent(answer)) return answer;
+    const asked = Object.entries(params).map(([key, value]) => `${key} ${typeof value === "string" ? value : shown(value)}`);
+    const near = await nearestIds(tool, params, ctx).catch(() => "");
+    throw new ClearedError(
+      "RECORD_UNKNOWN",
+      `${tool} knows no ${asked.join(", ")}.${near} Correct it in the input, or in the record that names it.`,
+    );
+  },
+});
+
+const ABSENT = /not found|no such|does not exist|unknown/i;
+const isAbsent = (answer: Json): boolean =>
+  answer === null || (isObject(answer) && (Object.keys(answer).length === 0 || answer["found"] === false));
+
+/** For each id that no record of the tool's list has, the nearest that one has: "get_invoice" has "list_invoices". */
+async function nearestIds(tool: string, params: Record<string, Json>, ctx: StepContext): Promise<string> {
+  const [server = "", noun = ""] = tool.split(/\/(?:[a-z]+_)?/);
+  const names = [`${noun}s`, noun.replace(/y$/, "ies"), noun].map((name) => `${server}/list_${name}`);
+  const found = (await ctx.ports.tools.list(server)).find((one) => one.class === "read" && names.includes(one.tool));
+  if (found === undefined || requiredOf(found.input_schema).length > 0) return "";
+  const { records } = await ctx.ports.tools.fetchAll({ tool: found.tool, params: {} }, { abort: ctx.abort });
+  return Object.entries(params)
+    .map(([key, value]) => {
+      const known = records.flatMap((one) => (isObject(one) && typeof one[key] === "string" ? [one[key]] : []));
+      return typeof value !== "string" || known.includes(value) ? "" : didYouMean(value, known);
+    })
+    .join("");
+}
 
 export const mcp_fetch_all = definePrimitive({
   name: "mcp_fetch_all",

@@ -1,5 +1,6 @@
 /** What the rules of policies/ say about the facts of a run. The verdict is kept with the run; the gate and the state machine follow it. */
 import { z } from "zod";
+import type { Json } from "../runtime/ports.ts";
 import { definePrimitive } from "../runtime/primitive.ts";
 import { STRICTNESS } from "../runtime/states.ts";
 import { record, text } from "./_shapes.ts";
@@ -17,6 +18,7 @@ export const policy_evaluate = definePrimitive({
     policy: text
       .optional()
       .describe("name of a file in policies/ that judges beside the agent's own, which is named by `process:` or the agent"),
+    about: record.optional().describe("what the answer says of the case where the run ends here or at its gate: amount, vendor, who"),
   }),
   returns: z.object({
     verdict: word,
@@ -45,7 +47,8 @@ export const policy_evaluate = definePrimitive({
   }),
   errors: ["POLICY_INVALID", "POLICY_UNKNOWN"],
   example: `policy_evaluate({ policy: "order_management", facts: { total: "12000.00", credit_hold: false, needs_allocation: false } })`,
-  run: (p, { run, ports }) => {
+  run: (p, { run, ports, changed }) => {
+    if (p.about !== undefined) changed({ op: "about", about: p.about as Record<string, Json> });
     const own = { name: run.process ?? run.agent, required: run.process !== undefined };
     return ports.policies.evaluate(p.policy ?? own.name, p.facts, own);
   },

@@ -256,6 +256,7 @@ export const CODES = {
       "The agent's `states:` make no state machine.",
       "Correct what the message names; docs/ARCHITECTURE.md shows the order of the states.",
     ],
+    RECORD_UNKNOWN: ["A tool knows no record of that id.", "Use the id the message suggests, or correct the record that names it."],
     TOOL_UNKNOWN: ["No tool of that name is offered.", "Use the name the message suggests; mcp_list shows what each server offers."],
     TOOL_ARGUMENTS: [
       "The arguments of a tool call do not fit the tool's schema; nothing was sent.",

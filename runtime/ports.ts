@@ -340,6 +340,8 @@ export interface CardDraft {
   brief?: Json;
   /** The calls belong together and can only be approved as they are. */
   fixed?: true;
+  /** What a no covers instead: the rejection, told where it belongs. */
+  otherwise?: Call[];
   /** For a form: what is asked for, by field, as in a header's `input:`. */
   fields?: Json;
   /** While it is open, those who may decide are reminded every so many ms. */
@@ -580,6 +582,8 @@ export type Change =
       decision: Decision["decision"];
       by: string;
       calls: Call[];
+      /** A no that has calls of its own: the run goes on with those alone. */
+      instead?: true;
       people?: Decision["people"];
       self?: boolean;
       given?: Answers;
@@ -589,6 +593,8 @@ export type Change =
   /** The run's state machine moved. `machine` is the hash of the state list it moved in. */
   | { op: "entered"; state: State; machine: string; why?: string }
   | { op: "verdict"; verdict: Verdict }
+  /** What the answer says of the case where the run ends before its script does. */
+  | { op: "about"; about: { [field: string]: Json } }
   /** A write outside was read back. */
   | { op: "verified"; write: VerifiedWrite }
   /** A person has looked at the writes so far that are not verified, and lets the run go on. */
@@ -914,7 +920,7 @@ export interface Compiled {
   /** Branches that are taken only on a day or for one odd value, with the calls in them. */
   guards?: { at: At; on: string; calls: number[] }[];
   /** Uses, after a gate, of a value that its calls have under `key` (sandbox/planned.ts). */
-  planned?: { at: At; name: string; key: string }[];
+  planned?: { at: At; name: string; key: string; fact?: boolean }[];
 }
 
 /**

@@ -104,6 +104,8 @@ export interface ProcessState {
   /** Gates entered so far, and whether the last one was answered: null not yet. */
   gates: number;
   answered: "approved" | "rejected" | null;
+  /** The no has calls of its own: the run goes on with those alone. */
+  instead: boolean;
   /** Who said no there, and why, in words. */
   refusal: string | null;
   /** What the script said when it entered ESCALATE. */
@@ -113,7 +115,18 @@ export interface ProcessState {
 }
 
 export function startOf(machine: Machine): ProcessState {
-  return { machine, current: "DECOMPOSE", before: [], verdict: null, gates: 0, answered: null, refusal: null, why: null, escalated: false };
+  return {
+    machine,
+    current: "DECOMPOSE",
+    before: [],
+    verdict: null,
+    gates: 0,
+    answered: null,
+    instead: false,
+    refusal: null,
+    why: null,
+    escalated: false,
+  };
 }
 
 export function entered(process: ProcessState, state: State, why: string | null = null): void {
@@ -175,7 +188,7 @@ function toMutate(process: ProcessState): Move {
   if (verdict === null) return gateError("MUTATE needs the policy's verdict: call policy_evaluate(...) in POLICY_CHECK first.");
   // Before anything else: a no counts even where nobody had to be asked.
   if (process.current === "APPROVAL_GATE" && process.answered === "rejected")
-    return { end: "rejected", why: process.refusal ?? "A person said no at the gate." };
+    return process.instead ? "enter" : { end: "rejected", why: process.refusal ?? "A person said no at the gate." };
   if (!gateDemanded(process)) return "enter";
   if (process.current !== "APPROVAL_GATE") {
     const why = verdict.passed ? "This agent's gate is fixed" : verdict.summary;

@@ -5,17 +5,21 @@ input:
   title: {type: string, required: true, describe: the question for whoever decides}
   calls: {type: list, required: true, describe: "{tool, params} each; amounts computed or read before"}
   ask: {type: boolean, required: true, describe: the verdict has not passed or the gate is fixed}
+  otherwise: {type: list, describe: "what is called after a no; without it a no ends the run"}
   fixed: {type: boolean, default: false, describe: the calls belong together and are approved as they are}
   details: {type: object, describe: facts for the card}
 */
-// Answers {by, calls}: who said yes, and what may be called now. A no ends the run.
-let { calls } = input;
+// Answers {by, no, calls}: who decided, why not (null for a yes), and what may be called now.
+const { title, ask, otherwise, fixed, details } = input;
 let by = "policy";
-if (input.ask) {
+let no: string | null = null;
+let calls = input.calls.map(({ tool, params }) => ({ tool, params: params.approved_by === "@approver" ? { ...params, approved_by: by } : params }));
+if (ask) {
   fsm_enter("APPROVAL_GATE");
-  const asked = approval_wait({ title: input.title, calls, fixed: input.fixed, details: input.details, expires: "14d" });
+  const asked = approval_wait({ title, calls: input.calls, otherwise, fixed, details, expires: "14d" });
   calls = asked.calls;
   by = asked.by;
+  if (asked.decision === "rejected") no = asked.reason ?? "no reason given";
 }
 fsm_enter("MUTATE");
-({ by, calls });
+({ by, no, calls });

@@ -12,7 +12,7 @@ let next = 0;
 steps.map(({ customer_id, name, amount, days, action, calls }: any, i: number) => {
   const tried = results.slice(next, next + calls.length);
   next += calls.length;
-  const agency = tried.find((call: any) => call.params.agency !== undefined)?.params.agency;
+  const said = [...new Set(tried.map(({ params }: any) => (params.agency === undefined ? `send ${params.tier}` : `hand over to ${params.agency}`)))];
   const problems = tried.filter((call: any) => !call.ok).map((call: any) => call.problem);
-  return { customer_id, name, amount, days, action: agency === undefined ? action : `hand over to ${agency}`, verdict: verdicts[i], made: tried.length - problems.length, problems };
+  return { customer_id, name, amount, days, action: said.join(", ") || action, verdict: verdicts[i], made: tried.length - problems.length, problems };
 });

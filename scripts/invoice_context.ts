@@ -9,7 +9,7 @@ const { invoice, order } = input;
 const { invoice_id, po_id, vendor_id, invoice_date, status, currency } = invoice;
 const today = mcp_call("erp/get_business_date");
 const receipt = mcp_call({ tool: "erp/get_goods_receipt", params: { po_id } });
-const vendor = mcp_call({ tool: "erp/get_vendor", params: { vendor_id } });
+const vendor = mcp_record({ tool: "erp/get_vendor", params: { vendor_id } });
 const ofVendor = mcp_fetch_all({ tool: "erp/list_invoices", params: { vendor_id } });
 const ofOrder = mcp_fetch_all({ tool: "erp/list_invoices", params: { po_id } });
 // Of two with one number, the later is the duplicate.

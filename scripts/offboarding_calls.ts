@@ -3,18 +3,18 @@ name: Offboarding calls
 description: What is done on the last day, in order - status, access by its order, what is owned, the final pay; before it, the status alone
 input:
   employee: {type: object, required: true}
-  due: {type: boolean, required: true}
+  at_once: {type: boolean, required: true}
   systems: {type: list, required: true}
   owned: {type: list, required: true}
   payout: {type: money, required: true}
   paid: {type: boolean, required: true}
 */
-const { employee, due, systems, owned, payout, paid } = input;
+const { employee, at_once, systems, owned, payout, paid } = input;
 const { employee_id, last_day, manager_id, pto_hours } = employee;
-const status = due ? "left" : "leaving";
+const status = at_once ? "left" : "leaving";
 const calls: { tool: string; params: object }[] = [];
 if (employee.status !== status) calls.push({ tool: "erp/update_employee_status", params: { employee_id, status, last_day } });
-if (due) {
+if (at_once) {
   for (const system of systems) calls.push({ tool: "erp/revoke_access", params: { employee_id, system } });
   for (const { item_id } of owned) calls.push({ tool: "erp/transfer_ownership", params: { item_id, owner_id: manager_id } });
   const final = { employee_id, pto_hours, amount: payout, pay_date: last_day };

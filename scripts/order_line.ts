@@ -7,10 +7,9 @@ input:
   changes: {type: list, required: true}
 */
 const { sku, order, changes } = input;
-const stock = mcp_call({ tool: "erp/get_inventory", params: { sku } });
+const stock = mcp_record({ tool: "erp/get_inventory", params: { sku } });
 const line = order.lines.find((one: any) => one.sku === sku);
-const price = line?.unit_price ?? mcp_call({ tool: "erp/get_price", params: { sku } }).unit_price;
+const price = line?.unit_price ?? mcp_record({ tool: "erp/get_price", params: { sku } }).unit_price;
 const by = changes.filter((one: any) => one.sku === sku).reduce((all: number, one: any) => all + one.by, 0);
 const quantity = Math.max(0, (line?.quantity ?? 0) + by);
-const weight = new Decimal(stock.weight_kg).times(quantity).toString();
-({ sku, price, quantity, free: stock.on_hand - stock.reserved, weight });
+({ sku, price, quantity, free: stock.on_hand - stock.reserved, weight_kg: stock.weight_kg });

@@ -8,7 +8,7 @@ input:
 */
 const { employee_id, period_start, period_end } = input;
 ({
-  profile: mcp_call({ tool: "erp/get_payroll_profile", params: { employee_id } }),
-  account: mcp_call({ tool: "erp/get_bank_account", params: { employee_id } }),
+  profile: mcp_record({ tool: "erp/get_payroll_profile", params: { employee_id } }),
+  account: mcp_record({ tool: "erp/get_bank_account", params: { employee_id } }),
   hours: mcp_fetch_all({ tool: "erp/list_hours", params: { employee_id, from: period_start, to: period_end } }),
 });

@@ -93,10 +93,10 @@ function capabilityOf(primitive: Primitive, given: Record<string, string>): stri
   return missing ? null : needed;
 }
 
-/** Remarks about amounts that a script uses after a gate as it planned them, whatever the person made of them. */
+/** Remarks about what a script uses after a gate as it planned it, whatever the person made of it; of facts, about amounts alone. */
 export function lintPlanned(planned: NonNullable<Compiled["planned"]>): Found[] {
   return planned
-    .filter(({ key }) => isAmountKey(key) === true)
+    .filter(({ key, fact }) => fact !== true || isAmountKey(key) === true)
     .map(({ name, key, at }) => ({
       code: "SCRIPT_PLANNED",
       at,

@@ -25,6 +25,10 @@ export interface RunState {
   /** Figures an amount may come from: what was computed, what was read in ASSESS. Read out of the steps when they are first asked for. */
   figures: { known: Map<string, number>; unread: Step[] };
   writes: VerifiedWrite[];
+  /** Tools of calls outside: asked for at gates, made, and refused by a person (spec/worker.md 17.3). */
+  calls: { planned: string[]; executed: string[]; declined: string[] };
+  /** What a run that ends before its script says of its case. */
+  about: { [field: string]: Json };
   /** What policies were asked about in this run: each figure with how often, and the facts in words. */
   judged: { figures: Map<string, number>; facts: string[] };
   /** Those of them that are not what was asked for, or that nobody could look up, and that no person has let pass yet. */
@@ -43,7 +47,8 @@ export function newRunState(uses: readonly string[], machine: Machine | null, re
   const process = machine === null ? null : startOf(machine);
   const figures = { known: new Map<string, number>(), unread: [] };
   const judged = { figures: new Map<string, number>(), facts: [] };
-  return { uses, process, readOnly, approved: [], rejected: null, approvals: [], figures, judged, writes: [], open: [] };
+  const calls = { planned: [], executed: [], declined: [] };
+  return { uses, process, readOnly, approved: [], rejected: null, approvals: [], figures, judged, writes: [], open: [], calls, about: {} };
 }
 
 /**
@@ -78,6 +83,9 @@ export function fold(state: RunState, step: Step, primitive: Primitive | undefin
   for (const change of step.changes) {
     if (change.op === "decided") {
       state.approved.push(...change.calls.map((call) => canonical(call)));
+      const asked = (change.given?.question as { calls?: Call[] } | undefined)?.calls ?? change.calls;
+      state.calls.planned.push(...asked.map((call) => call.tool));
+      if (change.decision === "rejected") state.calls.declined.push(...asked.map((call) => call.tool));
       if (change.decision === "rejected") state.rejected = refusalIn(change);
       else
         state.approvals.push(
@@ -85,6 +93,7 @@ export function fold(state: RunState, step: Step, primitive: Primitive | undefin
         );
       if (process !== null) {
         process.answered = change.decision === "rejected" ? "rejected" : "approved";
+        process.instead = change.instead === true;
         process.refusal = state.rejected;
       }
       // What a person writes in is theirs: it needs no other source.
@@ -95,6 +104,7 @@ export function fold(state: RunState, step: Step, primitive: Primitive | undefin
       state.writes.push(change.write);
       if (change.write.status === "MISMATCH" || change.write.status === "UNVERIFIABLE") state.open.push(change.write);
     } else if (change.op === "accepted") state.open = [];
+    else if (change.op === "about") state.about = change.about;
     else if (process === null) continue;
     else if (change.op === "verdict") {
       judged(process, change.verdict);
@@ -115,8 +125,10 @@ export function fold(state: RunState, step: Step, primitive: Primitive | undefin
   if (primitive !== undefined && step.effect === "external") {
     // As `allowed` saw it, defaults and all: the raw call may be another text, and its yes would never be spent.
     const raw = JSON.parse(step.params) as Record<string, Json>;
+    const call = callOf(primitive, primitive.params.safeParse(raw).data ?? raw);
+    if (step.state === "ok" && step.error === null) state.calls.executed.push(call.tool);
     // Who said yes to a call that nothing can look up has said so to what nobody can verify.
-    if (spend(state, callOf(primitive, primitive.params.safeParse(raw).data ?? raw)))
+    if (spend(state, call))
       state.open = state.open.filter(
         (one) => one.read !== null || !step.changes.some((change) => "write" in change && change.write === one),
       );
@@ -158,6 +170,11 @@ export function allowed(primitive: Primitive, act: Act, state: RunState): "yes" 
   // In a copy of a run, whose gate was answered for another: what it writes needs a yes of its own.
   if (act.access === "write" && process !== null && gateDemanded(process) && process.answered !== "approved") return "ask";
   if (act.effect !== "external" || state.approved.includes(canonical(act.call))) return "yes";
+  if (process?.answered === "rejected")
+    return new ClearedError(
+      "APPROVAL_REQUIRED",
+      `${state.rejected}. Only what was named under otherwise: may be called after it, as it is.`,
+    );
   if (process !== null) return gateDemanded(process) || notJudged([act.call], state) !== null ? "ask" : "yes";
   return new ClearedError(
     "APPROVAL_REQUIRED",

@@ -19,6 +19,8 @@ export interface Authority {
   objection(card: CardDraft, decision: Decision): ClearedError | null;
   /** The demanded levels that none of these people meets. */
   unmet(card: CardDraft, people: readonly string[]): string[];
+  /** What a tool server calls a person; their name where trust.yaml gives no id. */
+  idAt(server: string, name: string): string;
 }
 
 /** Answers a gate without asking anybody, or null. `key`: the gate's, the same on a repeat; `note` says on the run why it did not. */
@@ -32,10 +34,11 @@ export function waved(now: number): Decision {
 type Decided = Extract<Change, { op: "decided" }>;
 
 /** What a decision changes in the run: the calls it covers may be made, each once. */
-export function decidedChange(card: Pick<Gate["card"], "kind" | "calls">, { decision, given }: Passed): Decided[] {
+export function decidedChange(card: Pick<Gate["card"], "kind" | "calls" | "otherwise">, { decision, given }: Passed): Decided[] {
   // Whether a call happened, and what a form was told, is no permission to make a call.
   if (card.kind === "in_doubt" || card.kind === "form") return [];
-  const calls = decision.decision === "rejected" ? [] : (decision.calls ?? card.calls);
+  const no = decision.decision === "rejected";
+  const calls = decision.calls ?? (no ? [] : card.calls);
   const { people, self } = decision;
   return [
     {
@@ -43,6 +46,7 @@ export function decidedChange(card: Pick<Gate["card"], "kind" | "calls">, { deci
       decision: decision.decision,
       by: decision.by,
       calls,
+      ...(no && card.otherwise !== undefined ? { instead: true as const } : {}),
       ...(people === undefined ? {} : { people }),
       ...(self === undefined ? {} : { self }),
       ...(given === undefined ? {} : { given }),
@@ -112,10 +116,26 @@ async function count(
 ): Promise<{ decision: Decision; signed: Decision[] } | null> {
   const rules = await authority(log.run);
   const { decision } = tally(card, told, rules);
-  if (decision !== null) return { decision, signed: told.filter((one) => rules.objection(card, one) === null) };
+  if (decision !== null)
+    return { decision: spoken(card, decision, rules), signed: told.filter((one) => rules.objection(card, one) === null) };
   const note = (message: string) => log.event("log", { level: "warn", message });
   const profile = await standing?.(log.run, card, `${log.run.id}/${card.gate}`, note);
-  return profile == null ? null : { decision: profile, signed: [] };
+  return profile == null ? null : { decision: spoken(card, profile, rules), signed: [] };
+}
+
+/** The decision with the calls it covers. Who decided and why stand in them where the card left that open, whatever was edited there. */
+function spoken(card: CardDraft, decision: Decision, rules: Authority): Decision {
+  const no = decision.decision === "rejected";
+  const asked = no ? (card.otherwise ?? []) : card.calls;
+  const calls = (no ? asked : (decision.calls ?? asked)).map(({ tool, params }, i) => {
+    const server = tool.split("/")[0] ?? "";
+    const who = () => decision.by.split(", ").map((name) => rules.idAt(server, name));
+    const open = Object.entries((asked[i]?.params ?? {}) as Record<string, Json>).flatMap(([key, value]) =>
+      value === "@approver" ? [[key, who().join(", ")]] : value === "@reason" ? [[key, decision.reason ?? `${decision.by} said no`]] : [],
+    );
+    return open.length === 0 ? { tool, params } : { tool, params: { ...(params as Record<string, Json>), ...Object.fromEntries(open) } };
+  });
+  return !no && canonicalJson(calls) === canonicalJson(decision.calls ?? asked) ? decision : { ...decision, calls };
 }
 
 /** What the run's events keep beside the answer: a change, a no, and what nobody was asked about. */

@@ -21,11 +21,13 @@ interface Person {
   name: string;
   key: string;
   roles: readonly string[];
+  /** What a tool server calls them. */
+  ids?: Readonly<Record<string, string>> | undefined;
 }
 
 /** A hash of what a card of a run says to a person: a row of the store could show other calls than the run asks for. */
-export function shownOf({ kind, title, body, calls, fields }: CardDraft): string {
-  return createHash("sha256").update(canonicalJson({ kind, title, body, calls, fields })).digest("base64url");
+export function shownOf({ kind, title, body, calls, fields, otherwise }: CardDraft): string {
+  return createHash("sha256").update(canonicalJson({ kind, title, body, calls, fields, otherwise })).digest("base64url");
 }
 
 /** What a signature is for: the gate of a run, else the card by its key, which no other card has. */
@@ -76,6 +78,7 @@ export function createAuthority(people: readonly Person[], ladder: Ladder): Auth
         return error instanceof ClearedError ? error : new ClearedError("APPROVAL_IDENTITY", `It is no decision: ${toWire(error).message}`);
       }
     },
+    idAt: (server, name) => people.find((one) => one.name === name)?.ids?.[server] ?? name,
     unmet(card, names) {
       const given = people.filter((one) => names.includes(one.name));
       return levelsOf(card).filter((level) => !given.some((one) => meets(one, level, people, ladder)));

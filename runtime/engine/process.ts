@@ -6,8 +6,8 @@ import { approvalBrief } from "../answers/documents.ts";
 import { asksForList, rankedAnswer } from "../answers/ranked.ts";
 import { missingFields } from "../answers/required.ts";
 import { runMetadata, standing } from "../answers/mutations.ts";
-import { ClearedError } from "../errors.ts";
-import type { Call, CardDraft, Json, Outcome, RunRecord } from "../ports.ts";
+import { ClearedError, type WireError } from "../errors.ts";
+import type { Call, CardDraft, Json, Outcome, RunRecord, Step } from "../ports.ts";
 import { End, type Gate, type StepContext } from "../primitive.ts";
 import type { Header } from "../sandbox/header.ts";
 import type { ProcessState } from "../states.ts";
@@ -139,7 +139,8 @@ export async function resolveEscalation(ctx: StepContext, process: ProcessState,
       expires: null,
     },
   });
-  if (decision.decision === "rejected") throw new End("rejected", decision.reason ?? `${decision.by} stopped it after the escalation.`);
+  if (decision.decision === "rejected")
+    throw new End("rejected", `${decision.by} said no: ${decision.reason ?? "it was stopped after the escalation"}`);
 }
 
 /**
@@ -163,7 +164,7 @@ export async function settleWrites(ctx: StepContext, { process, open, writes }: 
     expires: null,
   } as const;
   const { decision, by, reason } = await ctx.gate({ reason: "escalation", card: { ...card, calls: [] } });
-  if (decision === "rejected") throw new End("rejected", `${by} stopped it: ${reason ?? not_verified.join("; ")}`);
+  if (decision === "rejected") throw new End("rejected", `${by} said no: ${reason ?? not_verified.join("; ")}`);
   ctx.changed({ op: "accepted", by });
 }
 
@@ -198,11 +199,6 @@ export function answerOf(result: Json, state: RunState, run: RunRecord, header: 
   return { outcome: "completed", result: told ? { ...result, not_verified } : result };
 }
 
-/** The result of a run that was ended before its script: why, and what it has left outside. */
-export function leftBy({ outcome, why }: End, { writes }: RunState): Json {
-  return { outcome, reason: why, ...(writes.length === 0 ? {} : standing(writes)) };
-}
-
 /**
  * What is told beside the result; nothing for a run that has neither states nor answers of people nor writes outside. `end`: what ended
  * it before its script did.
@@ -221,5 +217,37 @@ export function metaOf(state: RunState, run: RunRecord, header: Header, now: num
     completed: end === null,
   });
   const course = process === null ? {} : { states: [...process.before, process.current] };
-  return { meta: { ...(meta as unknown as Record<string, Json>), ...course } };
+  const calls = Object.values(state.calls).every((tools) => tools.length === 0) ? {} : { calls: state.calls };
+  return { meta: { ...(meta as unknown as Record<string, Json>), ...calls, ...course } };
+}
+
+const FIELD = /^Cannot (?:read|set) properties of (?:undefined|null) \((?:reading|setting) '(.*)'\)$/;
+const NOTHING = /^(?:null|\[\]|\{\}|\{"found":false|\{"records":\[\])/;
+
+/** The answer of a run that the policy, a person or time has ended before its script: what it was about, whose decision, why, what stands. */
+export function endedBy({ outcome, why }: End, { process, about, writes }: RunState): Json {
+  const by = outcome === "rejected" ? (/^(.+?) said no/.exec(why)?.[1] ?? "a person") : outcome === "expired" ? "nobody" : "policy";
+  return {
+    ...about,
+    outcome,
+    ...(process === null ? {} : { decision: outcome, by, summary: outcome === "rejected" ? why : `${outcome} by ${by}: ${why}` }),
+    reason: why,
+    ...(writes.length === 0 ? {} : standing(writes)),
+  };
+}
+
+/**
+ * What a script failed with, for whoever started the run: the engine's text of a TypeError is for programmers and stays in `data`; a
+ * person is told what is missing, and which read answered nothing. `steps`: of the run, oldest first.
+ */
+export function inWords(error: WireError, steps: readonly Step[]): WireError {
+  const said = /^TypeError: (.*)$/s.exec(error.message)?.[1];
+  if (error.code !== "SCRIPT_ERROR" || said === undefined) return error;
+  const field = FIELD.exec(said)?.[1];
+  const read = steps.findLast((step) => step.effect === "read" && NOTHING.test(step.result ?? "null"));
+  const what =
+    field === undefined ? "The script met a value it cannot work with" : `The script needs "${field}" of something that is not there`;
+  const why = read === undefined ? "" : ` Nothing was found by ${read.name} ${read.params.slice(0, 300)}.`;
+  const next = "Correct the input or the record; where it may be missing, let the script read it with mcp_record or data_first.";
+  return { ...error, message: `${what}.${why} ${next}`, data: { engine: said } };
 }

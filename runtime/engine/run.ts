@@ -30,7 +30,7 @@ import { type Authority, type Settling, type Standing, decidedChange, passGate, 
 import { committedOrSuspended, isOurs, mayBeSlow, orLost, orSlow, toText, withRetries } from "./attempt.ts";
 import { toReleased } from "./cards.ts";
 import { divergence, sameCall } from "./divergence.ts";
-import { answerOf, askFor, demandsOf, leftBy, mayStandIn, metaOf, resolveEscalation, settleWrites } from "./process.ts";
+import { answerOf, askFor, demandsOf, endedBy, inWords, mayStandIn, metaOf, resolveEscalation, settleWrites } from "./process.ts";
 import { provenStep } from "./proven.ts";
 import { type Callable, type Script, callableIn, jobOf, knownPrimitive } from "./script.ts";
 import type { Execution } from "./worker.ts";
@@ -243,22 +243,22 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
       if (stop instanceof End) return over(stop);
       if (stop !== null) return rest(stop);
       if (ended.kind === "suspended" || log.abort.aborted) return rest("canceled");
-      if (ended.kind === "failed") return log.end({ status: "failed", error: ended.error, ...metaOf(state, run, header, now, "failed") });
+      if (ended.kind === "failed")
+        return log.end({ status: "failed", error: inWords(ended.error, log.steps), ...metaOf(state, run, header, now, "failed") });
       if (ended.kind === "diverged")
         return log.end({ status: "diverged", error: toWire(divergence(run, ended.seq, ended.recorded, ended.actual, ended.at)) });
       const doubt = log.steps.at(-1);
       if (doubt?.state === "intent") return log.end({ status: "diverged", error: toWire(divergence(run, doubt.seq, doubt, null)) });
-      const result = JSON.parse(ended.json) as Json;
       const last = () => context(log.steps.length, false, [], log.openedAt(log.steps.length));
       if (state.process?.current === "ESCALATE") await last().escalate();
-      const answer = answerOf(result, state, run, header);
+      const answer = answerOf(JSON.parse(ended.json) as Json, state, run, header);
       if (answer.outcome === "completed") await settleWrites(last(), state, true);
       await finish(answer.outcome, answer.result);
     }
 
     /** Ended by a decision or the policy, not by its script. */
     function over(end: End): Promise<void> {
-      return finish(end.outcome, leftBy(end, state), end);
+      return finish(end.outcome, endedBy(end, state), end);
     }
 
     /** What the run wrote is committed whatever its state; then its cards and events are let out, and it is over. */

@@ -7,6 +7,7 @@ import { plainDecimal } from "../money.ts";
 import type { Call, Json } from "../ports.ts";
 import { amountsIn } from "../tools/trace.ts";
 import { type Exact, ZERO, fromExact, plus, toExact } from "../workspace/amounts.ts";
+import { grouped } from "./entry-words.ts";
 import { partWords, parting, partings } from "./partings.ts";
 import type { ActDifference, ActField, Effects, FileDifference } from "./types.ts";
 
@@ -163,7 +164,9 @@ function payments(was: string, now: string): string[] | null {
     const other = pairs.filter(([a, b]) => a[field] !== b[field]);
     const [first] = other;
     const words = `${other.length} of ${count(after.length, "payment")} would ${what}`;
-    return first === undefined ? [] : [`${words} (${first[1].name}: ${first[0][field]} to ${first[1][field]})`];
+    return first === undefined
+      ? []
+      : [`${words} (${first[1].name}: ${first.map((one) => (field === "amount" ? grouped(one.amount) : one[field])).join(" to ")})`];
   };
   const [then, total] = [before, after].map((all) => added(all.map(({ amount }) => amount))) as [string, string];
   const found = [
@@ -174,7 +177,7 @@ function payments(was: string, now: string): string[] | null {
     ...unpaired("not there before", fresh),
     ...unpaired("no longer there", gone),
   ];
-  if (then !== total) found.push(`${total} in all instead of ${then}`);
+  if (then !== total) found.push(`${grouped(total)} in all instead of ${grouped(then)}`);
   return found.length > 0 ? found : [lines(was, now)];
 }
 

@@ -196,12 +196,12 @@ function listening(bench: Bench, last: { call: string }): Bench {
 }
 
 /** Refusing an input is right; failing on one that the header allows is not, unless a simulated answer led there. */
-function isHeldAgainst({ code, message }: WireError, usual: boolean, acted: boolean): boolean {
+function isHeldAgainst({ code, message, data }: WireError, usual: boolean, acted: boolean): boolean {
   if (code.startsWith("JOURNAL_")) return usual;
   if (kindOf(code) === "internal") return true;
   if (kindOf(code) !== "script") return false;
   // What a script throws itself is its own word for an input it does not take.
-  if (code === "SCRIPT_ERROR") return !acted && /^(?:\w+Error: |\[DecimalError\])/.test(message);
+  if (code === "SCRIPT_ERROR") return !acted && (data?.["engine"] !== undefined || /^(?:\w+Error: |\[DecimalError\])/.test(message));
   return true;
 }
 

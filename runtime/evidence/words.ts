@@ -120,7 +120,12 @@ function actWords({ kind, what, was, now, differ, fields }: ActDifference): stri
 
 /** ` (amount "10.00" -> "12.00" in 3, and 2 more)` */
 function fieldWords(fields: ActDifference["fields"], all: number): string {
-  const shown = fields.slice(0, 3).map(({ key, says, count: n }) => `${key === "" ? "" : `${key} `}${says}${n === all ? "" : ` in ${n}`}`);
+  const shown = fields
+    .slice(0, 3)
+    .map(
+      ({ key, says, count: n }) =>
+        `${key === "" ? "" : `${key} `}${says.replace(/"(-?\d+\.\d\d)"/g, (_, amount: string) => grouped(amount))}${n === all ? "" : ` in ${n}`}`,
+    );
   const more = fields.length > 3 ? [`and ${fields.length - 3} more`] : [];
   return fields.length === 0 ? "" : ` (${[...shown, ...more].join(", ")})`;
 }

@@ -5,6 +5,7 @@ import { backtestLines } from "../evidence/words.ts";
 import { dayIn } from "../sandbox/header.ts";
 import { agentFile } from "../workspace/layout.ts";
 import { oneLine } from "../text.ts";
+import { asCode } from "./in-words.ts";
 import type { CheckResult, Proposal, Report, TextChange } from "./types.ts";
 
 /** What a card tells beside the proposal itself. */
@@ -62,7 +63,7 @@ export function detailsOf(proposal: Proposal, { rejected = [], timezone = "UTC" 
   ];
   if (report === null) return [{ name: "About", lines: about }];
   const line = ({ kind, text, at: place }: TextChange) =>
-    `${kind}: ${oneLine(text, 400)}${place === null ? "" : ` (${oneLine(formatAt(place), 250)})`}`;
+    `${kind}: ${asCode(oneLine(text, 400))}${place === null ? "" : ` (${oneLine(formatAt(place), 250)})`}`;
   const freezes = Object.keys(report.freezes).length;
   const { passed, failed, open, fixed, untried = [] } = report.cases;
   return [

@@ -9,6 +9,7 @@ import { parseHeader } from "../sandbox/header.ts";
 import { oneLine } from "../text.ts";
 import { AGENTS, agentFile } from "../workspace/layout.ts";
 import { type CardAround, type CardPart, checkName, count, detailsOf, listed, nameIn, quoted, some } from "./card-details.ts";
+import { inWords } from "./in-words.ts";
 import { ASKING } from "./store.ts";
 import type { ChangeKind, CheckResult, Proposal, ProposedFile, Report, TextChange } from "./types.ts";
 
@@ -42,6 +43,8 @@ const TRIED = new Set<CheckResult["check"]>(["dry_run", "invariants", "cases", "
 
 // What a person reads at one look; the details have the rest.
 const SHOWN = 6;
+// Two formulas and what they decide.
+const LINE = 500;
 
 /** Names of the agents a change touches, by path: for `Report.names`. A header that cannot be read has none. */
 export async function namesOf(files: readonly ProposedFile[], base: Tree, tree: Tree): Promise<Record<string, string>> {
@@ -62,18 +65,20 @@ export async function namesOf(files: readonly ProposedFile[], base: Tree, tree: 
 export function cardOf(proposal: Proposal, around: CardAround = {}): ProposalCard {
   const { report } = proposal;
   const [headline = "", ...also] = changed(proposal);
+  const widened = report === null ? [] : report.widening.filter((one) => !isDoubt(one)).map(({ text }) => oneLine(text, LINE));
+  // Said once: in the first line, else where it weighs most.
+  const said = new Set([headline]);
+  const once = (lines: readonly string[]) => lines.filter((line) => !said.has(line) && said.add(line)).map(inWords);
+  const [more, doubtful] = [once(widened), once(doubts(proposal))];
   const parts: CardPart[] = [
-    { name: "Also", lines: some(also, SHOWN) },
+    { name: "Also", lines: some(once(also), SHOWN) },
     { name: "Money", lines: report?.backtests.flatMap(moneyLines) ?? [] },
-    { name: "Not proven", lines: some(doubts(proposal), SHOWN) },
-    {
-      name: "May do more",
-      lines: some(report === null ? [] : report.widening.filter((one) => !isDoubt(one)).map(({ text }) => oneLine(text)), SHOWN),
-    },
+    { name: "Not proven", lines: some(doubtful, SHOWN) },
+    { name: "May do more", lines: some(more, SHOWN) },
     { name: "Needs", lines: needs(proposal) },
   ];
   return {
-    headline: oneLine(headline, 400),
+    headline: inWords(oneLine(headline, LINE)),
     parts: parts.filter(({ lines }) => lines.length > 0),
     details: detailsOf(proposal, around).filter(({ lines }) => lines.length > 0),
   };
@@ -89,7 +94,8 @@ function fileWords(path: string, report: Report): string {
 /** What changes: in the recorded runs, else what the files say; the gravest first. */
 function changed(proposal: Proposal): string[] {
   const { report, files } = proposal;
-  if (report === null) return [`Not checked yet: ${quoted(proposal.title, 200)}`];
+  if (report === null)
+    return [proposal.state === "blocked" ? `Stopped: ${stopOf(proposal)}` : `Not checked yet: ${quoted(proposal.title, 200)}`];
   const stop = proposal.state === "blocked" ? [`Stopped: ${stopOf(proposal)}`] : [];
   const runs = report.backtests.flatMap((one) => changeOf(one, nameIn(report, one.agent)));
   const verbs = { added: "Adds", removed: "Removes" } as const;
@@ -100,15 +106,16 @@ function changed(proposal: Proposal): string[] {
   const told = [...(report.changes ?? [])]
     .filter(({ kind }) => TOLD.includes(kind))
     .sort((a, b) => TOLD.indexOf(a.kind) - TOLD.indexOf(b.kind));
-  const texts = told.map(({ text }) => oneLine(text));
+  const texts = told.map(({ text }) => oneLine(text, LINE));
   const same = report.backtests.filter(({ runs: all, counts }) => all > 0 && counts.same === all);
   const nothing = same.map((one) => `${nameIn(report, one.agent)} (${count(one.runs, "run")})`);
   const open = proposal.state === "unproven" ? (report.unproven ?? []).slice(0, 1) : [];
   // What is worse and may be approved all the same is never only one line among others.
   const harm = proposal.state === "blocked" ? [] : report.backtests.flatMap((one) => harmOf(one, nameIn(report, one.agent)));
   const first = [...stop, ...harm.map((one) => `Worse on purpose: ${one}`), ...open, ...runs, ...whole, ...texts];
-  const widens = first.length > 0 ? [] : report.widening.slice(0, 1).map(({ text }) => oneLine(text));
-  const rest = nothing.length === 0 ? [] : [`Nothing changes in the recorded runs of ${listed(nothing)}`];
+  const widens = first.length > 0 ? [] : report.widening.slice(0, 1).map(({ text }) => oneLine(text, LINE));
+  const written = (report.changes ?? []).flatMap(({ kind, text }) => (kind === "code" ? [oneLine(text)] : []));
+  const rest = [...(nothing.length === 0 ? [] : [`Nothing changes in the recorded runs of ${listed(nothing)}`]), ...written];
   return first.length + widens.length + rest.length > 0
     ? [...first, ...widens, ...rest]
     : [`Changes ${listed(files.map(({ path }) => path))}`];

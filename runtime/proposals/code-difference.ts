@@ -4,7 +4,7 @@
  */
 import type { SurveyTest } from "../ports.ts";
 import { headOf, NAME, namesIn, plainForm, withoutLiterals } from "../sandbox/form-marks.ts";
-import { type Canonical, type Reach, apart, lastOf, matchNames, reachOf } from "./code-names.ts";
+import { type Canonical, type Reach, answerIn, apart, lastOf, matchNames, reachOf } from "./code-names.ts";
 import type { Program, Role } from "./program.ts";
 
 /** line 0: it stands there no more. */
@@ -72,9 +72,11 @@ export interface WordChange extends Place {
   change: "new" | "gone";
 }
 
-export function codeDifference(was: Program, now: Program) {
+/** @param callers programs that `now` is a part of: what it answers reaches what they make of it */
+export function codeDifference(was: Program, now: Program, callers: readonly Program[] = []) {
   const { before, after, changed } = matchNames(was.names, now.names);
-  const reach = reachOf(now);
+  const all = [now, ...callers].map(reachOf);
+  const reach: Reach = (name) => all.flatMap((one) => one(name));
   return {
     ...valuesOf(was, now, before, after, reach),
     names: changed.map((one): NameChange => ({ ...one, reaches: reach(one.id) })),
@@ -140,7 +142,9 @@ function valuesOf(
   const whole = (one: Stated) => `${place(one)}\n${one.path !== "" && one.compared} ${one.means}`;
   const [then, since] = [new Set(old.map(place)), new Set(all.map(place))];
   const exact = (one: Stated) => `${place(one)}\n${one.compared} ${one.means}`;
-  let [gone, fresh] = apart(...apart(old, all, exact, exact), whole, whole);
+  // A cell of a table is the same whether somebody looks for it or not.
+  const cell = (one: Stated) => `${one.near !== null} ${place(one)}\n${one.near === null ? whole(one) : one.means}`;
+  let [gone, fresh] = apart(...apart(...apart(old, all, exact, exact), whole, whole), cell, cell);
   // Moved: the same value under another path, where one of the two paths is only there once.
   const isMoved = (a: Stated, b: Stated) => a.means === b.means && lastOf(a.path) === lastOf(b.path) && a.near === null && b.near === null;
   fresh = fresh.filter((one) => {
@@ -154,7 +158,8 @@ function valuesOf(
   const isLiteral = ({ given }: Stated) => "literal" in given;
   const change = (one: Stated, from: Given | null, to: Given | null) => {
     const { path, near, compared, tool, file } = one;
-    values.push({ path, near, was: from, now: to, compared, tool, reaches: reach(one.head ?? ""), file, line: to === null ? 0 : one.line });
+    const reaches = reach(one.head ?? answerIn(file, path.split(".")[0]));
+    values.push({ path, near, was: from, now: to, compared, tool, reaches, file, line: to === null ? 0 : one.line });
   };
   for (const one of fresh.filter((some) => !isOf(some))) {
     const same = gone.filter((other) => place(other) === place(one) && other.compared === one.compared);
@@ -223,10 +228,22 @@ function wordsOf(was: Program, now: Program): WordChange[] {
   ];
 }
 
+const OPPOSITE: [RegExp, string][] = [
+  [/^Unary!\(([\s\S]*)\)$/, "$1"],
+  [/^Binary!==/, "Binary==="],
+  [/^Binaryempty/, "Binaryfilled"],
+];
+/** A condition, the same however it is negated. */
+function conditionOf(kind: SurveyTest["kind"], form: string): string {
+  const [what, by] = OPPOSITE.find(([one]) => one.test(form)) ?? [];
+  if (kind === "each" || what === undefined) return `${kind} ${form}`;
+  return conditionOf(kind === "if" ? "not" : "if", form.replace(what, by ?? ""));
+}
+
 function callsOf(was: Program, now: Program, before: Canonical, after: Canonical, reach: Reach): CallChange[] {
   const sitesIn = ({ sites, puts }: Program, write: Canonical) =>
     [...sites, ...puts.map(({ list, ...one }) => ({ ...one, what: write(list), role: "puts" as const }))].map((one) => {
-      const tests = one.tests.map((test) => ({ ...test, means: `${test.kind} ${write(test.form)}` }));
+      const tests = one.tests.map((test) => ({ ...test, means: conditionOf(test.kind, write(test.form)) }));
       return {
         ...one,
         tests,
@@ -240,7 +257,7 @@ function callsOf(was: Program, now: Program, before: Canonical, after: Canonical
   const [old, fresh] = [sitesIn(was, before), sitesIn(now, after)];
   const means = (one: { means: string }) => one.means;
   const shown = (all: readonly SurveyTest[]) => [
-    ...new Set(all.map((one) => `${{ if: "only if", not: "but not if", each: "once for each of" }[one.kind]} ${one.shown}`)),
+    ...new Set(all.map((one) => `${{ if: "only if", not: "but not if", each: "once for each of" }[one.kind]} ‹${one.shown}›`)),
   ];
   return [...new Set([...old, ...fresh].map(({ kind }) => kind))].flatMap((kind): CallChange[] => {
     const [mine, theirs] = [old.filter((one) => one.kind === kind), fresh.filter((one) => one.kind === kind)];

@@ -2,7 +2,8 @@
  * The names of two versions of a program: which of the one is which of the other, by what they are given and not by what they are called; and
  * what a name reaches, through all that is made of it.
  */
-import { headOf, NAME, namesIn, plainForm, renamed, withoutLiterals } from "../sandbox/form-marks.ts";
+import { headOf, LITERAL, NAME, namesIn, plainForm, renamed, withoutLiterals } from "../sandbox/form-marks.ts";
+import { SCRIPTS } from "../workspace/layout.ts";
 import type { Program } from "./program.ts";
 
 type Names = Program["names"];
@@ -39,6 +40,9 @@ export function matchNames(was: Names, now: Names) {
     return (all.get(name) ?? []).map(({ form }) => renamed(form, (one) => known.get(one) ?? open(one))).join("\n");
   };
   for (const name of now.keys()) if (was.has(name) && written(was, left, name, true) === written(now, left, name, true)) pair(name, name);
+  // A name that both have once is that name, whatever else looks like it.
+  const isOnly = (all: Names, name: string) => all.has(name) && !all.has(`${name}#1`) && !/#\d+$/.test(name);
+  for (const name of now.keys()) if (!left.has(name) && !right.has(name) && isOnly(was, name) && isOnly(now, name)) pair(name, name);
   // Renamed: what is given by names that are known already to be the same.
   for (let found = true; found; ) {
     found = [true, false].some((exact) => {
@@ -85,21 +89,32 @@ export function matchNames(was: Names, now: Names) {
   return { before, after, changed };
 }
 
-/** Which telling keys and calls a name reaches, through all that is made of it. */
+/** Which telling keys and calls a name reaches, through all that is made of it, and through what the script it stands in answers. */
 export function reachOf({ names, fields, sites, puts }: Program): Reach {
   const made = new Map<string, Set<string>>();
   const ends = new Map<string, Set<string>>();
+  const answers = new Map(
+    [...names].flatMap(([name, [only]]) => (only && WHOLE.exec(only.form) ? [[name, WHOLE.exec(only.form)?.[1] ?? ""]] : [])),
+  );
+  /** Names in a form, and the answers of scripts: of one that has a name only the key that is taken. */
+  const usedIn = (form: string): string[] => [
+    ...namesIn(form),
+    ...[...form.matchAll(KEY_OF)].flatMap(([, name = "", key]) => (answers.has(name) ? [answerOf(answers.get(name) ?? "", key)] : [])),
+    ...[...form.matchAll(ANSWER)].map(([, script = ""]) => answerOf(script, KEY.exec(form)?.[1])),
+  ];
   const add = (map: Map<string, Set<string>>, form: string, what: string) => {
-    for (const used of namesIn(form)) map.set(used, (map.get(used) ?? new Set()).add(what));
+    for (const used of usedIn(form)) map.set(used, (map.get(used) ?? new Set()).add(what));
   };
-  for (const [name, all] of names) for (const { form } of all) add(made, form, name);
-  for (const { form, path, tool } of fields)
+  for (const [name, all] of names) if (!answers.has(name)) for (const { form } of all) add(made, form, name);
+  for (const { form, path, tool, file } of fields) {
     add(ends, form, tool !== null ? `params of ${tool}` : /\.facts\./.test(path) ? "facts" : lastOf(path));
+    if (headOf(path) === null) for (const key of [path.split(".")[0], undefined]) add(made, form, answerIn(file, key));
+  }
   for (const { what, role, tests } of sites) for (const { form } of tests) add(ends, form, `${role} ${what}`);
   // What decides what is put into a list reaches what the list reaches.
   for (const { list, tests } of puts) for (const { form } of tests) for (const holder of namesIn(list)) add(made, form, holder);
   return (name) => {
-    const seen = new Set([name]);
+    const seen = new Set([name, name.replace(/^(answer .*\.)\w+$/, "$1")]);
     const found = new Set<string>();
     for (const one of seen) {
       for (const what of ends.get(one) ?? []) found.add(what);
@@ -108,3 +123,15 @@ export function reachOf({ names, fields, sites, puts }: Program): Reach {
     return [...found];
   };
 }
+
+const CALLED = `script_run\\(${LITERAL}"([^"]+)"${LITERAL}`;
+/** A script's answer as it comes; one in a form; a key of what a name holds; the key that is taken at the end. */
+const [WHOLE, ANSWER, KEY_OF, KEY] = [
+  new RegExp(`^${CALLED}[^]*\\)$`),
+  new RegExp(CALLED, "g"),
+  new RegExp(`${NAME}([^${NAME}]*)${NAME}(?:\\??\\.(\\w+))?`, "g"),
+  /\)\.(\w+)$/,
+];
+/** What a script answers under a key, or at all, as a name. */
+const answerOf = (script: string, key: string | undefined): string => `answer ${script}.${key ?? ""}`;
+export const answerIn = (file: string, key: string | undefined): string => answerOf(file.slice(SCRIPTS.length, -".ts".length), key);

@@ -8,6 +8,7 @@ import { getFact, setFact } from "../engine/cards.ts";
 import type { Database } from "../engine/database.ts";
 import { compareDecimals } from "../policy/decimals.ts";
 import type { Card, CardDraft, Decision } from "../ports.ts";
+import { asCode } from "./in-words.ts";
 import type { Proposal, Report } from "./types.ts";
 
 /** What is signed beside an answer, so that a yes can never be moved to other content. */
@@ -55,7 +56,7 @@ export interface Approval {
 export function differenceThatMatters(was: Report, now: Report): string | null {
   const before = new Set(was.widening.map(({ text }) => text));
   const wider = now.widening.find(({ text }) => !before.has(text));
-  if (wider !== undefined) return `it now also widens: ${wider.text}`;
+  if (wider !== undefined) return `it now also widens: ${asCode(wider.text)}`;
   for (const test of now.backtests) {
     const old = was.backtests.find(({ agent }) => agent === test.agent);
     for (const kind of ["worse", "failed"] as const)

@@ -23,7 +23,7 @@ import type { Around } from "./program.ts";
 import { type Vouch, proofOf, restsOn } from "./proof.ts";
 import { OPEN, type ProposalStore, createProposals } from "./store.ts";
 import type { Proposal, Report } from "./types.ts";
-import { changesOf, demandsOf } from "./widening.ts";
+import { changesOf, demandsOf, movedIn } from "./widening.ts";
 
 /** What preparing needs of a workspace; the composition root makes it of its host. */
 export interface Preparing extends ApplyWorld, Bench {
@@ -152,7 +152,12 @@ async function reportOf(world: Preparing, store: ProposalStore, proposal: Propos
       ({ id, report }) => id !== proposal.id && report?.backtests.some((one) => one.agent === agent && one.runs > 0),
     );
   const nameOf = (agent: string) => names[agentFile(agent)] ?? agent;
-  const { backtests, ...proof } = await proofOf({ ...world, isKnown }, proposal, fresh, { base, head: on, nameOf });
+  const { backtests, ...proof } = await proofOf({ ...world, isKnown }, proposal, fresh, {
+    base,
+    head: on,
+    moved: await movedIn(base, tree, paths),
+    nameOf,
+  });
   if (compiles)
     checks.push(...(await runChecks(subject, [casesCheck(held), backtestCheck([...new Set([...backtests, ...fresh])], proposal)])));
   return {

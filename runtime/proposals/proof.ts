@@ -9,7 +9,7 @@ import { codeOf } from "../evidence/code.ts";
 import type { BacktestReport } from "../evidence/types.ts";
 import type { Decision, Engine, Tree } from "../ports.ts";
 import type { Trust } from "../workspace/config.ts";
-import { AUDIT, DATA, IMPORT } from "../workspace/layout.ts";
+import { AUDIT, DATA, IMPORT, agentFile } from "../workspace/layout.ts";
 import { changedPaths, commitsSaying } from "../workspace/git-undo.ts";
 import type { Proposal, Report } from "./types.ts";
 
@@ -72,13 +72,13 @@ export interface ProofWorld {
 
 /**
  * Puts what was tried here beside what the report before knew. `fresh`: of each agent, as tried here on `base`, the tree of the commit `head`.
- * names: what agents are called, by name.
+ * moved: agents under another path, with the one they had. nameOf: what an agent is called.
  */
 export async function proofOf(
   world: ProofWorld,
   proposal: Pick<Proposal, "id" | "commit" | "report">,
   fresh: readonly BacktestReport[],
-  { base, head, nameOf }: { base: Tree; head: string; nameOf(agent: string): string },
+  { base, head, moved, nameOf }: { base: Tree; head: string; moved: ReadonlyMap<string, string>; nameOf(agent: string): string },
 ): Promise<Proof> {
   const proof: Proof = { backtests: [], elsewhere: [], vouched: {}, unproven: [] };
   for (const here of fresh) {
@@ -99,6 +99,11 @@ export async function proofOf(
       continue;
     }
     proof.backtests.push(here);
+    const from = moved.get(agentFile(agent));
+    if (here.runs === 0 && from !== undefined) {
+      proof.unproven.push(`Nothing proves this change of ${name}: its recorded runs are those of ${from}, from where it moves.`);
+      continue;
+    }
     if (here.runs === 0) {
       if ((await world.isKnown(agent)) || (await hasCommitted(world.dir, head, agent)))
         proof.unproven.push(`No evidence here: ${name} has run, and none of its recorded runs is in this clone.`);

@@ -21,24 +21,40 @@ function firstLine<T>(rows: readonly Row<T>[], one: T, asked: Asked): Line | nul
 }
 
 /** Tells what `now` does that `was` did not. `was` null: the program is new, and is told by what it may do at all. */
-export function codeWidening(was: Program | null, now: Program, asked: Asked, say: Say): void {
+export function codeWidening(was: Program | null, now: Program, asked: Asked, say: Say, callers: readonly Program[] = []): void {
   const tools = newTools(was, now, asked, say);
   const at = ({ file, line }: Place) => (line === 0 ? { file } : { file, line });
   if (was === null) return parties(now, asked, say);
-  const { calls, words, names, rows, values } = codeDifference(was, now);
-  const told = new Set<string>();
+  const { calls, words, names, rows, values } = codeDifference(was, now, callers);
+  const told = new Map<string, string>();
+  const grouped = new Map<string, [Line, Place][]>();
   const each = <T extends Place>(some: readonly T[], table: readonly Row<T>[]) => {
     for (const one of some) {
       const line = firstLine(table, one, asked);
       const place = `${one.file}:${one.line}`;
-      if (line === null || (line.rest === true && told.has(place))) continue;
-      for (const at of [one.line, ...(("lines" in one ? one.lines : []) as number[])]) if (at !== 0) told.add(`${one.file}:${at}`);
-      say(line.kind, line.widens, line.text, at(one));
+      // What stands on one line with something else is told with it only where that names it.
+      if (line === null || (line.rest !== undefined && told.get(place)?.includes(line.rest) === true)) continue;
+      for (const at of [one.line, ...(("lines" in one ? one.lines : []) as number[])])
+        if (at !== 0) told.set(`${one.file}:${at}`, `${told.get(`${one.file}:${at}`) ?? ""}\n${line.text}`);
+      if (line.only === undefined) say(line.kind, line.widens, line.text, at(one));
+      else grouped.set(line.only.when, [...(grouped.get(line.only.when) ?? []), [line, one]]);
     }
   };
   each(calls, CALLS);
+  for (const [when, all] of grouped) {
+    const [line, place] = (all.find(([one]) => one.widens) ?? all[0]) as [Line, Place];
+    const does = all
+      .map(([one]) => one.only?.does)
+      .join(", ")
+      .replace(/, (?=[^,]*$)/, " and ");
+    say(line.kind, line.widens, `${does} ${when}${line.widens ? ": compare by hand" : ""}`, at(place));
+  }
   each(words, WORDS);
-  each(names, NAMES);
+  // What a function is handed is told with what hands it.
+  each(
+    names.filter(({ name, was: old, now: given }) => (given ?? old) !== name),
+    NAMES,
+  );
   each(rows, ROWS);
   const isTold = ({ path, was: old, now: given }: ValueChange) =>
     SILENT.test(path) || tools.has(literal(given) ?? "") || words.some(({ call, word }) => call === path && word === literal(given ?? old));

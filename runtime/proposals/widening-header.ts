@@ -67,7 +67,7 @@ function machine(was: Header, now: Header): Line[] {
       .filter((one) => !after.includes(one))
       .flatMap((state) =>
         state === "APPROVAL_GATE"
-          ? widen("gate", "drops its gate for a person (APPROVAL_GATE)")
+          ? widen("gate", "no longer has a step where a person approves (APPROVAL_GATE)")
           : widen("state", `drops the state ${state}`),
       ),
     ...after

@@ -9,6 +9,7 @@ import type { Scope } from "../policy/evaluate.ts";
 import type { Rule } from "../policy/verdict.ts";
 import { STRICTNESS } from "../states.ts";
 import type { Pack, PolicyCase } from "../workspace/policies.ts";
+import { code } from "./widening-rows.ts";
 import type { SettingLine } from "./widening-settings.ts";
 
 const NEW = "threshold.now_";
@@ -35,7 +36,7 @@ export function policyWidening(was: Pack, now: Pack, ladder: Ladder): SettingLin
     if (rules.some((one) => demandsAtLeast(one, rule, ladder) && implies(rule, one, scope))) {
       const [before, after] = [print(rule.when), other === undefined ? "" : print(withOld(other.when))];
       if (other !== undefined && after !== before && !implies(other, rule, scope))
-        tell("value", `${rule.id} applies in more cases (${after}; before: ${before})`, rule.id);
+        tell("value", `${rule.id} applies in more cases (${code(after)}; before: ${code(before)})`, rule.id);
       continue;
     }
     if (other === undefined) {
@@ -53,22 +54,26 @@ export function policyWidening(was: Pack, now: Pack, ladder: Ladder): SettingLin
       moved.add(key);
       const [before, after] = [was.set.thresholds[key], now.set.thresholds[key]].map((one) => JSON.stringify(one));
       const less = implies(other, rule, scope)
-        ? `, so ${rule.id} applies in fewer cases`
+        ? `, so ${rule.id} applies in fewer cases (${rule.description})`
         : `, on which ${rule.id} depends: compare by hand`;
       say("policy", `its threshold ${key} is ${after} instead of ${before}${less}`, key);
     }
     if (same && changed.length > 0) continue;
     const how = implies(other, rule, scope) ? "applies in fewer cases" : "changed in a way that cannot be ordered: compare by hand";
-    say("policy", `${rule.id} ${how} (${print(withOld(other.when))}; before: ${print(rule.when)})`, rule.id);
+    say("policy", `${rule.id} ${how} (${code(print(withOld(other.when)))}; before: ${code(print(rule.when))})`, rule.id);
   }
   const ids = renamedRules(was, now);
+  const gone: string[] = [];
   for (const one of was.cases) {
     const kept = now.cases.find(({ name }) => name === one.name);
     const isSame = [one, { ...one, ...named(one, ids) }].some((old) => JSON.stringify(old) === JSON.stringify(kept));
-    if (kept === undefined) say("case", `its case "${one.name}" is removed`, one.name);
-    else if (!isSame && isStricter(one, kept)) tell("value", `its case "${one.name}" expects more`, one.name);
-    else if (!isSame) say("case", `its case "${one.name}" expects something else`, one.name);
+    if (kept === undefined) gone.push(one.name);
+    else if (!isSame && isStricter(one, kept)) tell("value", `its test case "${one.name}" expects more`, one.name);
+    else if (!isSame) say("case", `its test case "${one.name}" expects something else`, one.name);
   }
+  if (gone.length === 1) say("case", `its test case "${gone[0]}" is removed`, gone[0] ?? "");
+  else if (gone.length > 1)
+    say("case", `${gone.length} of its test cases are removed (${gone.map((name) => `"${name}"`).join(", ")})`, gone[0] ?? "");
   return found;
 }
 

@@ -21,18 +21,22 @@ export interface Line {
   kind: ChangeKind;
   widens: boolean;
   text: string;
-  /** Told only where nothing else is told of its line. */
-  rest?: true;
+  /** Told only where nothing that is told of its line has this text. */
+  rest?: string;
+  /** Told in one line with others of the same condition. */
+  only?: { does: string; when: string };
 }
 export type Row<T> = (one: T, asked: Asked) => Line | null | undefined | false;
 
 export const widen = (kind: WideningKind, text: string): Line => ({ kind, widens: true, text });
 export const tell = (kind: ChangeKind, text: string): Line => ({ kind, widens: false, text });
-export const tellElse = (kind: ChangeKind, text: string): Line => ({ ...tell(kind, text), rest: true });
+export const tellElse = (kind: ChangeKind, text: string, of: string): Line => ({ ...tell(kind, text), rest: of });
 export const quoted = (value: unknown): string => {
   const text = JSON.stringify(value) ?? "nothing";
   return text.length > 80 ? `${text.slice(0, 79)}…` : text;
 };
+/** Code in a line; the card says it in words (in-words.ts). */
+export const code = (text: string): string => `‹${text}›`;
 /** What it is as a literal; undefined where it is computed or not there. */
 export const literal = (one: Given | null): Literal | undefined => (one !== null && "literal" in one ? one.literal : undefined);
 
@@ -47,10 +51,10 @@ const DECIDES: [RegExp, WideningKind, string][] = [
 ];
 const decidedBy = (reaches: readonly string[]) => DECIDES.find(([what]) => reaches.some((one) => what.test(one)));
 /** Told as widening where the name reaches what matters. */
-export const byReach = (reaches: readonly string[], kind: ChangeKind, words: string, more = ""): Line => {
+export const byReach = (reaches: readonly string[], kind: ChangeKind, words: string, of: string, more = ""): Line => {
   const decides = decidedBy(reaches);
   const line = decides === undefined ? tell(kind, words) : widen(decides[1], `${words}, which decides ${decides[2]}${more}`);
-  return { ...line, rest: true };
+  return { ...line, rest: of };
 };
 
 export const isSure = (value: unknown, name: string, from: number): boolean =>
@@ -61,33 +65,39 @@ export function isTool({ value, path }: Written, { trust: { mcp } }: Asked): boo
   return Object.hasOwn(mcp, value.slice(0, value.indexOf("/"))) || /^tools?$/i.test(lastOf(path)) || /^mcp_/.test(path);
 }
 
+const cellsOf = ({ near, cells }: RowChange, { account }: Asked): string =>
+  Object.entries(cells)
+    .flatMap(([name, value]) => (value === near ? [] : [`${name} ${account(String(value)) ?? quoted(value)}`]))
+    .join(", ");
+
 export const ROWS: Row<RowChange>[] = [
-  ({ change, near, cells }, { autoConfirm: from }) =>
-    change === "new" &&
-    isSure(cells["confidence"], "confidence", from) &&
-    widen("review", `is sure by itself in one more case (${quoted(near)}, ${cells["confidence"]}; ${from} or more needs no person)`),
+  (row, asked) =>
+    row.change === "new" &&
+    isSure(row.cells["confidence"], "confidence", asked.autoConfirm) &&
+    widen(
+      "review",
+      `is sure by itself in one more case (${quoted(row.near)}: ${cellsOf(row, asked)}; ${asked.autoConfirm} or more needs no person)`,
+    ),
   ({ change, near }) =>
     change === "order" && tell("condition", `${quoted(near)} now comes before others that it came after; the first match counts`),
-  ({ change, near, cells }, { account }) => {
-    const words = Object.entries(cells).flatMap(([name, value]) =>
-      value === near ? [] : [`${name} ${account(String(value)) ?? quoted(value)}`],
-    );
-    return tell("value", `${change === "new" ? "adds" : "removes"} ${quoted(near)}${words.length === 0 ? "" : ` (${words.join(", ")})`}`);
+  (row, asked) => {
+    const words = cellsOf(row, asked);
+    return tell("value", `${row.change === "new" ? "adds" : "removes"} ${quoted(row.near)}${words === "" ? "" : ` (${words})`}`);
   },
 ];
 
 export const NAMES: Row<NameChange>[] = [
   (one) => one.body && tell("code", `how ${one.name} works is written differently`),
   // What is put into a list is told with its conditions.
-  ({ name, was, now }) => (was === "[]" || now === "[]") && tell("code", `${name} is made differently (${now ?? was})`),
+  ({ name, was, now }) => (was === "[]" || now === "[]") && tell("code", `${name} is made differently (${code(now ?? was ?? "")})`),
   ({ name, was, now, reaches }) => {
     const words =
       now === null
-        ? `is no longer ${was}`
+        ? `is no longer ${code(was ?? "")}`
         : was === now
-          ? `is set under other conditions (${now})`
-          : `is computed differently (${now}${was === null ? "" : `; before: ${was}`})`;
-    return byReach(reaches, "value", `${name} ${words}`, ": compare by hand");
+          ? `is set under other conditions (${code(now)})`
+          : `is computed differently (${code(now)}${was === null ? "" : `; before: ${code(was)}`})`;
+    return byReach(reaches, "value", `${name} ${words}`, now ?? was ?? "", ": compare by hand");
   },
 ];
 
@@ -122,11 +132,16 @@ export const CALLS: Row<CallChange>[] = [
     // What reads the same is not told as two texts.
     const reads = added.map((text) => (dropped.includes(text) ? `${text}, where a name in it means something else` : text));
     const before = dropped.filter((text) => !added.includes(text));
-    const words = `${role === "puts" ? `adds to ${what}` : `${says} (${what})`} ${conditions(reads)}${before.length === 0 ? "" : `; before, ${conditions(before)}`}`;
+    const does = role === "puts" ? `adds to ${what}` : `${says} (${what})`;
+    const when = `${conditions(reads)}${before.length === 0 ? "" : `; before, ${conditions(before)}`}`;
     // What goes into a list that nothing acts on or books is only written differently.
-    if (role === "puts" && !feeds(FED)) return tell("code", words);
+    if (role === "puts" && !feeds(FED)) return tell("code", `${does} ${when}`);
     // More of what acts is more, as is less of what asks; what only acts less is told.
-    return role === "acts" || !more || dropped.length > 0 ? widen(kind, `${words}: compare by hand`) : tell("condition", words);
+    const line =
+      role === "acts" || !more || dropped.length > 0
+        ? widen(kind, `${does} ${when}: compare by hand`)
+        : tell("condition", `${does} ${when}`);
+    return { ...line, only: { does, when } };
   },
 ];
 

@@ -78,9 +78,10 @@ export function dialectWidening(name: string, was: Json | null, now: Json | null
 export function policyRest(name: string, was: Json, now: Json, told: ReadonlySet<string>): SettingLine[] {
   // What a rule covers is compared by what it means: two conditions in another order are one. So are cases.
   const changes = leafChanges(was, now).filter(
-    ({ key }) =>
+    ({ key, now: left }) =>
       !key.endsWith("].when") &&
       !/^cases\[.*\]\./.test(key) &&
+      !(left === undefined && /^cases\[/.test(key)) &&
       ![...told].some((word) => key.includes(`[${word}]`) || key === `thresholds.${word}`),
   );
   const [texts, values] = [true, false].map((isText) => changes.filter(({ key }) => /description$|^source$/.test(key) === isText));

@@ -7,16 +7,23 @@ import type { Given, ValueChange } from "./code-difference.ts";
 import { lastOf } from "./code-names.ts";
 import { type Written, hostsIn, recipientsIn } from "./recipients.ts";
 import type { Line, Asked, Row } from "./widening-rows.ts";
-import { byReach, isMutate, isSure, isTool, literal, quoted, tell, tellElse, widen } from "./widening-rows.ts";
+import { byReach, code, isMutate, isSure, isTool, literal, quoted, tell, tellElse, widen } from "./widening-rows.ts";
 
 const all = (texts: readonly unknown[]): string => texts.map(quoted).join(", ");
 const shownIn = (one: Given | null, show: (value: unknown) => string): string =>
-  one === null ? "nothing" : "literal" in one ? show(one.literal) : one.shown;
+  one === null ? "nothing" : "literal" in one ? show(one.literal) : code(one.shown);
 /** `is NOW instead of WAS`; `is computed differently (NOW; before: WAS)` */
 const swap = ({ was, now }: ValueChange, show: (value: unknown) => string = quoted): string => {
   if (now === null) return `is no longer given (${shownIn(was, show)})`;
-  if ("shown" in now) return `is computed differently (${now.shown}${was === null ? "" : `; before: ${shownIn(was, show)}`})`;
+  if ("shown" in now && was !== null && "shown" in was && was.shown === now.shown)
+    return `is computed differently (${code(now.shown)}, where a name in it means something else)`;
+  if ("shown" in now) return `is computed differently (${code(now.shown)}${was === null ? "" : `; before: ${shownIn(was, show)}`})`;
   return `is ${show(now.literal)}${was === null ? "" : ` instead of ${shownIn(was, show)}`}`;
+};
+
+const rawOf = ({ was, now }: ValueChange): string => {
+  const one = now ?? was;
+  return one === null ? "" : "literal" in one ? quoted(one.literal) : one.shown;
 };
 
 const PERSONS = /^(?:user-confirmed|user-corrected|bootstrap-confirmed)$/;
@@ -41,6 +48,7 @@ const naming =
   };
 const isComputed = ({ now }: ValueChange): boolean => now !== null && "shown" in now && !now.fixed;
 const key = ({ path, near }: ValueChange): string => `${near === null ? "" : `${quoted(near)}: `}${lastOf(path) || "a value"}`;
+const given = (call: string): string => (call === "" ? "its answer" : `what ${call} gets`);
 const named =
   (pattern: RegExp, then: (one: ValueChange, asked: Asked) => Line | null | undefined | false): Row<ValueChange> =>
   (one, asked) =>
@@ -68,7 +76,10 @@ export const VALUES: Row<ValueChange>[] = [
     DAY.test(String(literal(now))) &&
     widen("command", `depends on a fixed date (${literal(now)}): recorded runs do not show what it does then`),
   named(/^(?:ask|required)$/, (one) => literal(one.now) === true && tell("gate", `always asks: "${key(one)}" ${swap(one)}`)),
-  named(GATE, (one) => (one.was !== null || literal(one.now) !== undefined) && widen("gate", `"${key(one)}" ${swap(one)}`)),
+  named(
+    GATE,
+    (one) => !one.compared && (one.was !== null || literal(one.now) !== undefined) && widen("gate", `"${key(one)}" ${swap(one)}`),
+  ),
   (one, { autoConfirm: from }) =>
     isSure(literal(one.now), lastOf(one.path), from) &&
     !isSure(literal(one.was), lastOf(one.path), from) &&
@@ -94,6 +105,7 @@ export const VALUES: Row<ValueChange>[] = [
   },
   (one, asked) =>
     isMutate(one.tool, asked) &&
+    !one.compared &&
     (one.was !== null || isComputed(one) || literal(one.now) !== undefined) &&
     widen("tool", `what it sends to ${one.tool}, ${key(one)}, ${swap(one)}`),
   named(/^calls$/, (one) => one.was !== null && widen("gate", `which calls it asks for or makes ${swap(one)}`)),
@@ -104,14 +116,16 @@ export const VALUES: Row<ValueChange>[] = [
     RATE,
     (one) =>
       [one.was, one.now].every((given) => given === null || plainDecimal(String(literal(given))) !== null) &&
-      byReach(one.reaches, "rate", `${key(one)} ${swap(one, String)}`),
+      byReach(one.reaches, "rate", `${key(one)} ${swap(one, String)}`, rawOf(one)),
   ),
   (one) =>
     one.compared &&
     tellElse(
       one.near === null ? "condition" : "value",
       `${one.now === null ? "no longer looks for" : "looks for"} ${shownIn(one.now ?? one.was, quoted)}${one.now === null || one.was === null ? "" : ` instead of ${shownIn(one.was, quoted)}`}`,
+      rawOf(one),
     ),
   named(TITLE, (one) => tell("gate", `what a person is shown, "${key(one)}", ${swap(one)}`)),
-  (one) => byReach(one.reaches, "value", `${one.path.endsWith(".") ? `what ${one.path.replace(/\.+$/, "")} gets` : key(one)} ${swap(one)}`),
+  (one) =>
+    byReach(one.reaches, "value", `${one.path.endsWith(".") ? given(one.path.replace(/\.+$/, "")) : key(one)} ${swap(one)}`, rawOf(one)),
 ];

@@ -10,9 +10,10 @@ import { type Config, type Trust, parseConfig } from "../workspace/config.ts";
 import { AGENTS, CASES, CONFIG, IMPORTERS, KNOWLEDGE, MAIN_JOURNAL, POLICIES, SCRIPTS } from "../workspace/layout.ts";
 import { parseMain } from "../workspace/main-journal.ts";
 import { parsePack } from "../workspace/policies.ts";
+import { treeOver } from "../workspace/tree-over.ts";
 import { type Around, type Program, programAt } from "./program.ts";
 import type { Changed, Report, TextChange, Widening } from "./types.ts";
-import { codeWidening } from "./widening-code.ts";
+import { type Say, codeWidening } from "./widening-code.ts";
 import { headerWidening } from "./widening-header.ts";
 import { policyWidening } from "./widening-policy.ts";
 import type { Asked } from "./widening-rows.ts";
@@ -31,12 +32,14 @@ export async function changesOf(base: Tree, tree: Tree, paths: readonly string[]
   const chart = parseMain((await tree.read(MAIN_JOURNAL)) ?? "").byWord;
   const asked: Asked = { ...around, autoConfirm, account: (word) => chart.get(word)?.name ?? null };
   const found: Line[] = [];
+  const moved = await movedIn(base, tree, paths);
   for (const path of paths) {
     if ((await base.blob(path)) === (await tree.blob(path))) continue;
     const [was, now] = [await base.read(path), await tree.read(path)];
     if (path === CONFIG) found.push(...settings(configs[0] ?? null, configs[1] ?? null, now));
     else if (path.startsWith(POLICIES)) found.push(...policy(path, was, now, ladder, around));
-    else if (isScript(path)) found.push(...(await script(base, tree, path, asked)));
+    else if (isScript(path))
+      found.push(...(now === null && [...moved.values()].includes(path) ? [] : await script(base, tree, path, asked, moved)));
     else if (path.startsWith(CASES)) found.push(...retired(path, was, now));
     else if (path.startsWith(IMPORTERS)) found.push(...dialect(path, was, now));
     else if (path.startsWith(KNOWLEDGE)) found.push(...placed(textWidening(path, was, now), path, now));
@@ -113,9 +116,30 @@ function dialect(path: string, was: string | null, now: string | null): Line[] {
   }
 }
 
-async function script(base: Tree, tree: Tree, path: string, asked: Asked): Promise<Line[]> {
+/** Scripts under another path, each with the one it had: the same name, or half of its lines. */
+export async function movedIn(base: Tree, tree: Tree, paths: readonly string[]): Promise<Map<string, string>> {
+  const texts = await Promise.all(
+    paths.filter(isScript).map(async (path) => ({ path, was: await base.read(path), now: await tree.read(path) })),
+  );
+  const linesOf = (text: string) => text.split("\n").filter((line) => line.trim().length > 3);
+  const isLike = (was: string, now: string): boolean => {
+    const [old, fresh] = [linesOf(was), new Set(linesOf(now))];
+    const name = /^name:.*$/m.exec(was)?.[0];
+    return (name !== undefined && fresh.has(name)) || old.filter((line) => fresh.has(line)).length * 2 > old.length;
+  };
+  return new Map(
+    texts.flatMap(({ path, was, now }) => {
+      if (was !== null || now === null) return [];
+      const from = texts.find((one) => one.was !== null && one.now === null && isLike(one.was, now));
+      return from === undefined ? [] : [[path, from.path] as const];
+    }),
+  );
+}
+
+async function script(base: Tree, tree: Tree, path: string, asked: Asked, moved: ReadonlyMap<string, string>): Promise<Line[]> {
   const now = await programAt(tree, path, asked);
-  const then = await programAt(base, path, asked);
+  const from = moved.get(path);
+  const then = await programAt(from === undefined ? base : treeOver(base, new Map([[path, await base.read(from)]])), path, asked);
   const was = then === null || "problem" in then ? null : then;
   if (now === null)
     return was === null
@@ -131,6 +155,8 @@ async function script(base: Tree, tree: Tree, path: string, asked: Asked): Promi
   if ("problem" in now)
     return [widening("command", `${path} cannot be read, so nobody knows what it may do: ${now.problem.slice(0, 200)}`, path)];
   const found: Line[] = [];
+  if (from !== undefined && was !== null)
+    found.push({ kind: "code", widens: false, text: `${was.title} moves from ${from} to ${path}`, at: { file: path } });
   // By the name it had: a new one could say anything.
   const title = (was ?? now).title;
   const line = (key: string) => now.source.split("\n").findIndex((row) => new RegExp(`^[\\s*]*${key}\\s*:`).test(row)) + 1;
@@ -138,10 +164,23 @@ async function script(base: Tree, tree: Tree, path: string, asked: Asked): Promi
     await headerWidening(was?.header ?? null, now.header, asked, ({ text, ...one }, key) => {
       found.push({ ...one, text: `${title}: ${text}`, at: { file: path, ...(line(key) > 0 ? { line: line(key) } : {}) } });
     });
-  codeWidening(was, now, asked, (kind, widens, text, at) => {
-    found.push({ kind, widens, text: `${title}: ${text}`, at: { file: at.file, ...(at.line === undefined ? {} : { line: at.line }) } });
-  });
+  const say: Say = (kind, widens, text, at) =>
+    void found.push({
+      kind,
+      widens,
+      text: `${title}: ${text}`,
+      at: { file: at.file, ...(at.line === undefined ? {} : { line: at.line }) },
+    });
+  codeWidening(was, now, asked, say, path.startsWith(SCRIPTS) && was !== null ? await callersOf(path, tree, asked) : []);
   return found;
+}
+
+/** The agents that a script is a part of. */
+async function callersOf(path: string, tree: Tree, asked: Asked): Promise<Program[]> {
+  const agents = await Promise.all(
+    (await tree.list(AGENTS)).filter((one) => isScript(one.path)).map((one) => programAt(tree, one.path, asked)),
+  );
+  return agents.flatMap((one) => (one !== null && !("problem" in one) && one.files.has(path) ? [one] : []));
 }
 
 function retired(path: string, was: string | null, now: string | null): Line[] {

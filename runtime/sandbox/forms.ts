@@ -48,6 +48,15 @@ export function methodOf(call: Node): string {
   return callee.type === "MemberExpression" && callee["computed"] !== true ? ((callee["property"] as Node)["name"] as string) : "";
 }
 
+/** The name that `a.b[c]` is a part of; with `calls` also that of `a.filter(f)[0]`. */
+export function rootOf(node: Node, calls: boolean): Node | undefined {
+  const plain = bare(node);
+  if (plain.type === "Identifier") return plain;
+  if (plain.type === "ChainExpression") return rootOf(plain["expression"] as Node, calls);
+  if (plain.type === "MemberExpression") return rootOf(plain["object"] as Node, calls);
+  return calls && plain.type === "CallExpression" ? rootOf(plain["callee"] as Node, calls) : undefined;
+}
+
 /** Names a pattern binds, each with the way to it from the value: of `{ a, b: [c] }` a by `.a` and c by `.b.0`. */
 export function* boundIn(pattern: Node, way = ""): Generator<{ node: Node; way: string }> {
   if (pattern.type === "Identifier") yield { node: pattern, way };
@@ -167,6 +176,17 @@ export function formsOf(body: readonly Node[]): Forms {
       }
       case "TemplateElement":
         return `${LITERAL}${JSON.stringify((plain["value"] as { cooked: string | null }).cooked)}${LITERAL}`;
+      case "UnaryExpression": {
+        const empty = of("argument");
+        return `${plain["operator"] === "!" && empty.endsWith(".length") ? "Binaryempty(," : `Unary${String(plain["operator"])}(`}${empty})`;
+      }
+      case "BinaryExpression":
+      case "TemplateLiteral": {
+        const parts = joined(plain);
+        if (parts !== null) return `text(${all(parts)})`;
+        const [left, operator, right] = compared(plain);
+        return `Binary${operator}(${left === null ? "" : form(left, scope)},${form(right, scope)})`;
+      }
       case "MemberExpression":
         return `${of("object")}${plain["optional"] === true ? "?" : ""}.${plain["computed"] === true ? `[${of("property")}]` : String((plain["property"] as Node)["name"])}`;
       case "ChainExpression":
@@ -206,6 +226,33 @@ export function formsOf(body: readonly Node[]): Forms {
     }
   };
   return { idOf: (binding) => ids.get(binding) ?? "", inside, form, isStep: (node) => steps.has(bare(node)) };
+}
+
+/** What is joined to a text, by `+` or in a template; null for anything else. */
+function joined(node: Node): Node[] | null {
+  if (node.type === "TemplateLiteral") {
+    const [quasis, values] = [node["quasis"] as Node[], node["expressions"] as Node[]];
+    const isEmpty = (one: Node) => (one["value"] as { cooked: string | null }).cooked === "";
+    return quasis.flatMap((one, i) => [...(isEmpty(one) ? [] : [one]), ...values.slice(i, i + 1)]);
+  }
+  if (node["operator"] !== "+") return null;
+  const [left, right] = [bare(node["left"] as Node), bare(node["right"] as Node)];
+  const before = left.type === "BinaryExpression" ? joined(left) : null;
+  const isText = (one: Node) => literalText(one) !== null || one.type === "TemplateLiteral";
+  return before === null && !isText(left) && !isText(right) ? null : [...(before ?? [left]), right];
+}
+
+const MIRRORED: Record<string, string> = { "<": ">", "<=": ">=" };
+
+/** A comparison as one says it: the larger side first; of a length only whether there is one. `left` null: whether `right` is empty. */
+function compared(node: Node): [left: Node | null, operator: string, right: Node] {
+  const [left, right, operator] = [bare(node["left"] as Node), bare(node["right"] as Node), String(node["operator"])];
+  const isLength = left.type === "MemberExpression" && (left["property"] as Node)["name"] === "length";
+  const than = isLength && right.type === "Literal" ? `${operator.replace("==", "=")}${String(right["raw"])}` : "";
+  if (/^(?:==0|<1)$/.test(than)) return [null, "empty", left];
+  if (/^(?:!=0|!==0|>0|>=1)$/.test(than)) return [null, "filled", left];
+  const other = MIRRORED[operator];
+  return other === undefined ? [left, operator, right] : [right, other, left];
 }
 
 /** The one expression a function answers, or null. */

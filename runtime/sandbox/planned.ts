@@ -1,7 +1,7 @@
 /**
  * Values that a script planned to put into a call, and uses after the gate that asked for that call: by then a person may have changed it.
- * Told as data with the key it stands under in the call; which keys hold amounts is judged where that is known (checks/lint.ts). What is
- * put together in another script is not seen.
+ * Told as data with the key it stands under in the call, and whether it is a fact: given with the run, or read. What is handed to a script
+ * that puts the calls together is planned too; what stands under `planned:` after the gate is named as such on purpose.
  */
 import type { Compiled } from "../ports.ts";
 import { bare } from "./flow.ts";
@@ -19,6 +19,7 @@ export function plannedOf(body: readonly Node[], sites: ReadonlyMap<Node, number
   const values = new Map<string, Node[]>();
   for (const node of body) collectGiven(node, values);
   const pushed = pushedIn(body);
+  const isFact = (place: string): boolean => isGiven(values.get(place.split(".")[0] ?? "") ?? [], values, DEEPEST);
   return [...sites.keys()].flatMap((gate) => {
     const calls = callsAskedFor(gate);
     if (calls === null) return [];
@@ -42,10 +43,15 @@ export function plannedOf(body: readonly Node[], sites: ReadonlyMap<Node, number
       const look = `${name} ${inside}`;
       const known = seen.has(look) ? [] : [...(values.get(name) ?? []), ...(pushed.get(name) ?? [])];
       seen.add(look);
-      // What a primitive answers is no plan of this script.
-      for (const one of known) if (!sites.has(bare(one))) collectKeys(one, keys, inside, depth - 1, seen);
+      // What a primitive answers is no plan of this script; what another script is handed to make the calls of is.
+      for (const one of known) {
+        const made = bare(one);
+        if (!sites.has(made)) collectKeys(one, keys, inside, depth - 1, seen);
+        else if (depth === DEEPEST && calleeOf(made) === "script_run")
+          for (const given of made["arguments"] as Node[]) collectKeys(given, keys, true, 0, seen);
+      }
     }
-    for (const child of valuesIn(node)) collectKeys(child, keys, inside || key === "params", depth, seen);
+    for (const child of valuesIn(node)) collectKeys(child, keys, inside || key === "params", Math.min(depth, DEEPEST - 1), seen);
   }
 
   /** What was computed or written out of planned values before the gate is as stale as they are. */
@@ -54,8 +60,11 @@ export function plannedOf(body: readonly Node[], sites: ReadonlyMap<Node, number
       size = keys.size;
       for (const [name, given] of values) {
         const from = given
-          .filter((one) => one.end < before && (one.type === "TemplateLiteral" || calleeOfCall(bare(one)).startsWith("compute_")))
-          .flatMap((one) => [...usesIn(one, keys, 0)]);
+          .filter(
+            (one) => one.end < before && (one.type === "TemplateLiteral" || /^(?:compute_|script_run$)/.test(calleeOfCall(bare(one)))),
+          )
+          .flatMap((one) => [...usesIn(one, keys, 0)])
+          .filter((one) => !one.fact);
         if (from[0] !== undefined && !keys.has(name)) keys.set(name, from[0].key);
       }
     }
@@ -67,17 +76,21 @@ export function plannedOf(body: readonly Node[], sites: ReadonlyMap<Node, number
     after: number,
     hidden: ReadonlySet<string> = new Set(),
   ): Generator<Planned> {
-    const shown = node.type.endsWith("FunctionExpression") ? hiding(node, hidden) : hidden;
+    const bound = node.type.endsWith("FunctionExpression") ? node["params"] : node.type === "ForOfStatement" ? [node["left"]] : [];
+    const shown = hiding(bound as Node[], hidden);
     const place = placeOf(node);
     if (place !== null && node.start > after && !shown.has(place.split(".")[0] ?? "")) {
       const [, field = ""] = place.split(".");
       const key = keys.get(place) ?? (keys.has(`${place.split(".")[0]}.${ANY}`) ? field : undefined);
-      if (key !== undefined && key !== "") return void (yield { name: place, key, at: at(node.start) });
+      if (key !== undefined && key !== "") {
+        const fact = isFact(place);
+        return void (yield { name: place, key, at: at(node.start), ...(fact ? { fact } : {}) });
+      }
     }
     for (const child of valuesIn(node)) {
       // What stands in for a call that was not made.
       const fallback = node.type === "LogicalExpression" && node["operator"] === "??" && child === node["right"];
-      if (!fallback) yield* usesIn(child, keys, after, shown);
+      if (!fallback && !(node.type === "Property" && nameOf(node) === "planned")) yield* usesIn(child, keys, after, shown);
     }
   }
 }
@@ -94,6 +107,24 @@ function collectGiven(node: Node, values: Map<string, Node[]>): void {
   if (node.type === "AssignmentExpression") add(bare(node["left"] as Node), node["right"] as Node);
   for (const child of children(node)) collectGiven(child, values);
 }
+
+/** True for what nobody can have planned: given with the run, read, or a yes or no that follows from it. */
+function isGiven(given: readonly Node[], values: ReadonlyMap<string, Node[]>, depth: number): boolean {
+  const plain = (node: Node): boolean => {
+    const one = bare(node);
+    const callee = calleeOfCall(one);
+    if (one.type === "Identifier") {
+      const name = one["name"] as string;
+      return name === "input" || (depth > 0 && isGiven(values.get(name) ?? [], values, depth - 1));
+    }
+    if (one.type === "MemberExpression") return plain(one["object"] as Node);
+    if (one.type === "LogicalExpression") return plain(one["left"] as Node) && plain(one["right"] as Node);
+    return READS.test(callee) || one.type === "BinaryExpression" || one.type === "UnaryExpression";
+  };
+  return given.length > 0 && given.every(plain);
+}
+
+const READS = /^(?:mcp_(?:call|record|fetch_all|try)|data_(?:first|read)|config_get|ctx_today)$/;
 
 /** The calls that a call of approval_wait, or of a script that asks, names; null for none, and where nobody may change them. */
 function callsAskedFor(gate: Node): Node | null {
@@ -138,13 +169,13 @@ function pushedIn(body: readonly Node[]): Map<string, Node[]> {
   return found;
 }
 
-/** With the names a function takes, which hide those outside. */
-function hiding(node: Node, hidden: ReadonlySet<string>): Set<string> {
+/** With the names a function or a loop takes, which hide those outside. */
+function hiding(bound: readonly Node[], hidden: ReadonlySet<string>): Set<string> {
   const names = new Set(hidden);
   const look = (param: Node): void => {
     if (param.type === "Identifier") names.add(param["name"] as string);
     for (const child of children(param)) look(child);
   };
-  for (const param of node["params"] as Node[]) look(param);
+  for (const one of bound) look(one);
   return names;
 }

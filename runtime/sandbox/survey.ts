@@ -1,11 +1,25 @@
 /**
  * What a script's text shows of what it can do, for comparing two versions of it: its literals with the names they stand under, what its
  * names and keys are given, and what decides whether each call is made. Runs in the compile child beside the language lint.
+ * Size: one walk, whose kinds of nodes share their state.
  */
 import type { Survey, SurveyTest } from "../ports.ts";
 import { TYPED, bare, isFunction } from "./flow.ts";
 import { NAME } from "./form-marks.ts";
-import { type Scope, boundIn, calleeOf, formsOf, isFixed, leaves, literalsIn, methodOf, nameOf, resultOf, textIn } from "./forms.ts";
+import {
+  type Scope,
+  boundIn,
+  calleeOf,
+  formsOf,
+  isFixed,
+  leaves,
+  literalsIn,
+  methodOf,
+  nameOf,
+  resultOf,
+  rootOf,
+  textIn,
+} from "./forms.ts";
 import { type Node, children, literalText } from "./syntax.ts";
 
 interface Around {
@@ -37,6 +51,8 @@ const COMPARES = /^(?:[!=]==?|[<>]=?|in)$/;
 const ASKS = new Set("includes startsWith endsWith indexOf match search test localeCompare eq equals lt gt lte gte cmp".split(" "));
 /** `rows.forEach((row) => ...)` is `for (const row of rows) ...`. */
 const EACH = new Set("forEach map flatMap filter find some every".split(" "));
+/** What changes its list or its first argument in place. */
+const ALTERS = new Set("reverse sort splice pop shift fill copyWithin set add delete clear Object.assign Reflect.set".split(" "));
 const SHOWN = 160;
 const COMMENTED = /("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`)|\/\*[\s\S]*?\*\/|\/\/[^\n]*|\s+/g;
 
@@ -45,6 +61,7 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
   const survey: Survey = { literals: [], names: {}, fields: [], puts: [], built: [], when: [] };
   const { idOf, inside, form, isStep } = formsOf(body);
   const given = new Map<string, Node[]>();
+  const elementsOf = new Map<string, Node>();
   const callers = new Map<string, Around[]>();
   const reached: { node: Node; index: number; around: Around }[] = [];
   const columns = new Set<string>();
@@ -69,6 +86,18 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
   };
   /** What a name of the scope has been given so far. */
   const valuesIn = (scope: Scope) => (name: string) => given.get(scope.get(name) ?? "") ?? [];
+  /** What `target` is a part of is given something else by `node`; a name for one of its elements stands for it. */
+  const alter = (target: Node | undefined, node: Node, around: Around): void => {
+    const seen = new Set<string>();
+    for (let root = target && rootOf(target, false); root !== undefined; ) {
+      const id = around.scope.get(root["name"] as string);
+      if (id === undefined || seen.has(id)) return;
+      seen.add(id);
+      define(id, { form: [...around.tests.map((one) => `${one.kind} ${one.form}`), form(node, around.scope)].join(" "), node });
+      const whole = elementsOf.get(id) ?? given.get(id)?.[0];
+      root = whole && rootOf(whole, true);
+    }
+  };
   const field = (path: string, value: Node, around: Around): void => {
     const plain = bare(value);
     if (plain.type === "Literal" || literalText(plain) !== null || plain.type === "ObjectExpression") return;
@@ -96,13 +125,15 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
     });
   };
   /** A function where it is written: its own scope, and the conditions of whoever calls it where it has a name. */
-  const enter = (node: Node, around: Around, name: string | null, { of, each }: { of: string; each: string | null }): void => {
+  const enter = (node: Node, around: Around, name: string | null, { of, over }: { of: string; over?: Node | null }): void => {
+    const each = over ? `each ${form(over, around.scope)}` : null;
     const params = node["params"] as Node[];
     let scope = around.scope;
     for (const [i, param] of params.entries()) {
       for (const { node: bound, way } of boundIn(param)) {
         scope = new Map([...scope, [bound["name"] as string, idOf(bound)]]);
-        define(idOf(bound), { form: `${each !== null && i === 0 ? `each ${each}` : `${i} of ${of}`}${way}`, node: bound });
+        if (over && i === 0) elementsOf.set(idOf(bound), over);
+        define(idOf(bound), { form: `${each !== null && i === 0 ? each : `${i} of ${of}`}${way}`, node: bound });
       }
     }
     const inner: Around = { ...around, scope, row: null, compared: false, ...(name === null ? {} : { path: "", tests: [], inside: name }) };
@@ -147,7 +178,7 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
         const range = node["right"] as Node | undefined;
         if (start?.type === "VariableDeclaration" && range !== undefined)
           for (const one of start["declarations"] as Node[]) bindings(one["id"] as Node, range, `each ${form(range, scope)}`);
-        for (const child of children(node)) if (child !== node["body"]) visit(child, within);
+        for (const child of children(node)) if (child !== node["body"] && child.type !== "UpdateExpression") visit(child, within);
         // How often it happens is part of what decides.
         const head = (range ?? node["test"]) as Node | null;
         return visit(node["body"] as Node, head === null ? within : under(within, test(head, within.scope, "each")));
@@ -176,7 +207,7 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
         return named(node, node["id"] as Node, around);
       case "ArrowFunctionExpression":
       case "FunctionExpression":
-        return enter(node, around, null, { of: "", each: null });
+        return enter(node, around, null, { of: "" });
       case "ObjectExpression": {
         const properties = node["properties"] as Node[];
         const tools = properties.map((one) => (nameOf(one) === "tool" ? textIn(one["value"] as Node, valuesIn(scope)) : null));
@@ -198,6 +229,10 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
         return columnsOf(COMPARES.test(String(node["operator"])) ? [...children(node)] : []);
       case "AssignmentExpression":
         return assignment(node, around);
+      case "UpdateExpression":
+      case "UnaryExpression":
+        if (/^(?:delete|\+\+|--)$/.test(String(node["operator"]))) alter(node["argument"] as Node, node, around);
+        return visit(node["argument"] as Node, around);
       case "CallExpression":
         return call(node, around);
       case "Identifier":
@@ -215,7 +250,7 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
     const name = idOf(id);
     const result = resultOf(node);
     define(name, { form: form(node, around.scope), node: result ?? node, ...(result === null ? { body: true as const } : {}) });
-    enter(node, around, name, { of: `${NAME}${name}${NAME}`, each: null });
+    enter(node, around, name, { of: `${NAME}${name}${NAME}` });
   };
   /** `rules[i].text` in a comparison: the literals of that column are only ever compared with. */
   const columnsOf = (nodes: readonly Node[]): void => {
@@ -232,6 +267,7 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
       const name = left["computed"] === true ? literalText(property) : (property["name"] as string);
       if (name === null) survey.built.push(line(left.start));
       else field(`${form(left["object"] as Node, around.scope)}.${name}`, right, around);
+      alter(left, node, around);
       visit(left, around);
       return visit(right, { ...around, path: name ?? "" });
     }
@@ -252,8 +288,11 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
     if (callee.type !== "Identifier") visit(callee, { ...around, path: "", compared: asks });
     else if (index === undefined) mention(callee["name"] as string, around);
     if (asks) columnsOf(args);
-    if (methodOf(node) === "push" || methodOf(node) === "unshift")
-      survey.puts.push({ list: form(callee["object"] as Node, around.scope), tests: [...around.tests], line: line(node.start) });
+    const isPut = methodOf(node) === "push" || methodOf(node) === "unshift";
+    const holder = isPut ? form(callee["object"] as Node, around.scope) : "";
+    if (isPut) survey.puts.push({ list: holder, tests: [...around.tests], line: line(node.start) });
+    if (ALTERS.has(methodOf(node)) && callee["object"]) alter(callee["object"] as Node, node, around);
+    if (ALTERS.has(name)) alter(args[0], node, around);
     // `rows.forEach(f)` makes the calls of f as often as there are rows.
     const over = callee.type === "MemberExpression" ? (callee["object"] as Node) : null;
     const path = index !== undefined ? name : callee.type === "Identifier" ? form(callee, around.scope) : "";
@@ -261,11 +300,15 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
       const plain = bare(one);
       if (isFunction(plain)) {
         const handed = over === null ? around : under(around, test(over, around.scope, "each"));
-        const each = over !== null && EACH.has(methodOf(node)) && i === 0 ? form(over, around.scope) : null;
-        enter(plain, { ...handed, path: "" }, null, { of: form(callee, around.scope), each });
+        enter(plain, { ...handed, path: "" }, null, {
+          of: form(callee, around.scope),
+          over: EACH.has(methodOf(node)) && i === 0 ? over : null,
+        });
       } else {
         if (index !== undefined) field(`${name}.`, one, around);
-        visit(one, { ...around, path, row: null, compared: asks });
+        // What is put into a table as it stands is a row of it.
+        const isRow = isPut && plain.type === "ObjectExpression" && isFixedRow(plain);
+        visit(one, { ...around, path: isRow ? holder : path, row: isRow ? ++rows : null, compared: asks });
       }
     }
   };
@@ -288,6 +331,10 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
   return survey;
 }
 
+const isFixedRow = (row: Node): boolean =>
+  [...children(row)].every(
+    (one) => one.type === "Property" && ((one["value"] as Node).type === "Literal" || literalText(one["value"] as Node) !== null),
+  );
 const nameAfter = (member: Node): string => String((member["property"] as Node)["name"]);
 
 /** Conditions under which a function of the script is called, through all that call it. */

@@ -7,7 +7,11 @@ const K1 = 1.2;
 const B = 0.75;
 
 const STOP = new Set(
-  "a an and are by find for from get give i in is it look me my of on or please show that the their this to want what with".split(" "),
+  (
+    "a about all am an and any are as at be been but by can could did do does done each find for from get give had has have her him his how i if in " +
+    "into is it its let look many may me much my need no not now of off on one or our out please shall should show so some still tell than that the " +
+    "their them then there they this those to today up us want was we were what when where which while who whom whose why will with would you your"
+  ).split(" "),
 );
 
 /** Words without their commonest endings: invoices and invoice are one. */

@@ -22,8 +22,8 @@ export interface Month {
   totals: Totals;
 }
 
-// Parsed entries cost about twelve times their text; 12 MiB of text (40,000 entries) keep an idle owner well below its 200 MB.
-const CACHE_CHARS = 12 * 1024 * 1024;
+// Parsed entries cost about twelve times their text; 6 MiB of text (20,000 entries, twice what a large statement books) keep a proposal over 100,000 entries below 400 MB.
+const CACHE_CHARS = 6 * 1024 * 1024;
 const cache = new Map<string, Month>();
 let cachedChars = 0;
 const charts = new Map<string, Chart>();

@@ -21,6 +21,7 @@ export const peopleSchema = z
         .regex(/^MCowBQYDK2VwAyEA[A-Za-z0-9+/]{43}=$/, "write the public half of an Ed25519 key (DER, base64), as cleared init does"),
       roles: z.array(word("a rank or role of the ladder").toLowerCase(), { error: "write a list such as [manager, finance]" }).default([]),
       email: mailAddress.optional(),
+      ids: z.record(z.string(), word("what the tool server calls this person"), { error: "write ids such as {erp: E-1002}" }).optional(),
     }),
     { error: "write a list of {name, key}" },
   )

@@ -94,13 +94,14 @@ export async function answer(
   by: Person | "Pat" = "Mo",
   /** Parameters of the calls to change, by path. */
   sets: Readonly<Record<string, string>> = {},
+  reason?: string,
 ): Promise<RunRecord> {
   const card = gateOf(at, { id } as RunRecord);
   const said = Object.keys(sets).length === 0 ? { decision } : { decision: "edited" as const, calls: editCalls(card.calls, sets) };
   const before = process.env["CLEARED_KEY"];
   if (by !== "Pat") process.env["CLEARED_KEY"] = join(at.dir, `.cleared/${by}.key`);
   try {
-    await decideCard(at.host, signAs(at.dir, at.host.trust, { ...asked(card), ...said, at: at.host.clock.now() }));
+    await decideCard(at.host, signAs(at.dir, at.host.trust, { ...asked(card), ...said, ...(reason === undefined ? {} : { reason }), at: at.host.clock.now() }));
   } finally {
     if (before === undefined) delete process.env["CLEARED_KEY"];
     else process.env["CLEARED_KEY"] = before;
@@ -138,6 +139,13 @@ export function rows({ dir }: Business, query: string): Record<string, Json>[] {
   } finally {
     db.close();
   }
+}
+
+/** Changes the business's database past its tools, as another system would. */
+export function change({ dir }: Business, statement: string): void {
+  const db = new DatabaseSync(join(dir, ".cleared/erp.db"), { timeout: 10_000 });
+  db.exec(statement);
+  db.close();
 }
 
 /** What the business has carried out, oldest first, by its own log. */

@@ -1,18 +1,19 @@
 /** Each of the fifteen processes on the demo business: what comes out, what was written, and that nothing was written twice. Size: one table of the fifteen, on one database. */
 import { execFileSync } from "node:child_process";
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { fromWire } from "../../runtime/errors.ts";
 import { requiredFields } from "../../runtime/answers/required.ts";
 import { findingsOf } from "../../runtime/cli/check-source.ts";
 import type { Json } from "../../runtime/ports.ts";
 import { TEMPLATES } from "../states/templates.ts";
-import { answer, approved, type Business, business, changes, finish, gateOf, rows, run, statusesOf, writesOf } from "./harness.ts";
+import { answer, approved, type Business, business, change, changes, finish, gateOf, rows, run, statusesOf, writesOf } from "./harness.ts";
 
 let at: Business;
 beforeAll(async () => {
   at = await business();
-});
+}, 120_000);
 afterAll(finish);
 
 /** Tools carried out since the last look, in order. */
@@ -178,6 +179,7 @@ test.each(Object.entries(CASES))(
     expect(carriedOut()).toEqual(does);
     expect(found.writes.map((one) => one.tool)).toEqual(does.map((tool) => `erp/${tool}`));
     expect(statusesOf(found.writes)).toEqual(["VERIFIED"]);
+    expect((found.end.meta as { calls: Json }).calls).toMatchObject({ executed: does.map((tool) => `erp/${tool}`), declined: [] });
   },
 );
 
@@ -198,18 +200,19 @@ test.each([...AGAIN, "month_end_close", "payroll", "compliance_audit", "subscrip
   },
 );
 
-const BLOCKED: [string, string, Json][] = [
-  ["an invoice that was entered before", "invoice_reconciliation", { invoice_id: "INV-2024-451" }],
+const BLOCKED: [string, string, Json, object?][] = [
+  ["an invoice that was entered before", "invoice_reconciliation", { invoice_id: "INV-2024-451" }, { vendor: expect.any(String), amount: expect.any(String) }],
   ["an invoice whose number was entered in another spelling", "invoice_reconciliation", { invoice_id: "INV-2024-457" }],
-  ["an expense without its receipt", "expense_approval", { expense_id: "EXP-707" }],
+  ["an expense without its receipt", "expense_approval", { expense_id: "EXP-707" }, { amount: "500.00", requester: "Tomas Lind" }],
   ["a vendor the requester has an interest in", "procurement", { requisition_id: "REQ-32" }],
   ["access that would end before the last day", "hr_offboarding", { employee_id: "E-2291", revoke_on: "2024-11-08" }],
   ["a month that is not reconciled", "month_end_close", { period: "2024-10" }],
   ["a subscription with a balance due", "subscription_migration", { subscription_id: "SUB-79", plan_id: "ENTERPRISE" }],
 ];
-test.each(BLOCKED)("%s is blocked, and nothing is written", async (_, agent, input) => {
+test.each(BLOCKED)("%s is blocked, and nothing is written", async (_, agent, input, about = {}) => {
   carriedOut();
-  expect(await run(at, agent, input)).toMatchObject({ status: "done", outcome: "blocked" });
+  const result = { decision: "blocked", by: "policy", reason: expect.stringMatching(/./), summary: expect.stringMatching(/^blocked by policy/) };
+  expect(await run(at, agent, input)).toMatchObject({ status: "done", outcome: "blocked", result: { ...result, ...about } });
   expect(carriedOut()).toEqual([]);
 });
 
@@ -226,22 +229,66 @@ test.each([
   await at.host.engine.cancel(waiting.id, "the test has seen it");
 });
 
-const REFUSED: [string, Json][] = [
-  ["invoice_reconciliation", { invoice_id: "INV-2024-450" }],
-  ["expense_approval", { expense_id: "EXP-704" }],
-  ["procurement", { requisition_id: "REQ-34" }],
-  ["order_management", { order_id: "ORD-5590" }],
-  ["dispute_resolution", { dispute_id: "D-410" }],
+const SAID = { decision: "rejected", reason: "too dear", summary: expect.stringContaining("by Mo: too dear") };
+const REFUSED: [string, Json, string[]?, object?][] = [
+  ["invoice_reconciliation", { invoice_id: "INV-2024-450" }, ["reject_invoice"], { ...SAID, vendor: expect.any(String), by: "Mo" }],
+  ["expense_approval", { expense_id: "EXP-704" }, ["reject_expense"], { ...SAID, amount: "5400.00", requester: "Priya Nair", by: "Mo" }],
+  ["procurement", { requisition_id: "REQ-34" }, [], { decision: "rejected", approval: "rejected by Mo: too dear", po_number: null }],
+  ["order_management", { order_id: "ORD-5590" }, [], { decision: "rejected", by: "Mo", customer: expect.any(String), total: expect.any(String) }],
+  ["dispute_resolution", { dispute_id: "D-410" }, [], { decision: "rejected", by: "Mo", reason: "Mo said no: too dear" }],
   ["customer_onboarding", { customer_id: "C-311" }],
   ["sla_breach", { contract_id: "CTR-502", period: "2024-09" }],
   ["subscription_migration", { subscription_id: "SUB-77", plan_id: "ENTERPRISE" }],
 ];
-test.each(REFUSED)("%s ends as rejected when a person says no, and nothing is written", async (agent, input) => {
+test.each(REFUSED)("%s %j ends as rejected when a person says no, and only the no is written", async (agent, input, does = [], told = {}) => {
   carriedOut();
   const waiting = await run(at, agent, input);
   expect(gateOf(at, waiting).brief).toBeDefined();
-  expect(await answer(at, waiting, "rejected")).toMatchObject({ status: "done", outcome: "rejected" });
+  const end = await answer(at, waiting, "rejected", "Mo", {}, "too dear");
+  expect([end.error, end.outcome]).toEqual([null, "rejected"]);
+  expect(end.result).toMatchObject(told);
+  expect(carriedOut()).toEqual(does);
+  // What was asked for, made and refused stands beside the answer.
+  const { planned = [], executed = [], declined = [] } = (end.meta as { calls?: Record<string, string[]> }).calls ?? {};
+  expect([executed, declined]).toEqual([does.map((tool) => `erp/${tool}`), planned]);
+  expect(statusesOf(await writesOf(at, end)).filter((status) => status !== "VERIFIED")).toEqual([]);
+});
+
+test("a no stands in the record with its reason, and tells who asked", async () => {
+  expect(rows(at, "select status, reason from expenses where expense_id = 'EXP-704'")).toEqual([{ status: "rejected", reason: "too dear" }]);
+  expect(rows(at, "select status from invoices where invoice_id = 'INV-2024-450'")).toEqual([{ status: "rejected" }]);
+  const list = await at.host.engine.list({ limit: 300 });
+  const [end] = list.filter((one) => one.agent === "expense_approval" && one.outcome === "rejected");
+  const notices = (await at.host.engine.steps(end!.id)).filter((step) => step.name === "notify_send").map((step) => step.params);
+  expect(notices.join()).toMatch(/priya@cleared.example.*is rejected.*too dear/);
+});
+
+test("after a no, only what was named for it is called", async () => {
+  const call = `{ tool: "erp/close_ticket", params: { ticket_id: "T-1001", resolution: "done" } }`;
+  const states = ["ASSESS", "COMPUTE", "POLICY_CHECK"].map((state) => `fsm_enter("${state}");`).join("\n");
+  const header = readFileSync(join(at.dir, "agents/general.ts"), "utf8").split("*/")[0];
+  const body = `policy_evaluate({ facts: { amount: "0", irreversible: true } });\nfsm_enter("APPROVAL_GATE");
+approval_wait({ title: "Close it?", calls: [${call}], otherwise: [] });\nfsm_enter("MUTATE");\nmcp_call(${call});\n`;
+  writeFileSync(join(at.dir, "agents/deaf.ts"), `${header}*/\n${states}\n${body}`);
+  execFileSync("git", ["add", "agents/deaf.ts"], { cwd: at.dir });
+  execFileSync("git", ["-c", "user.name=Pat", "-c", "user.email=pat@example.com", "commit", "-qm", "agents: deaf"], { cwd: at.dir });
+  carriedOut();
+  const end = await answer(at, await run(at, "deaf", { task: "close it" }), "rejected");
+  expect(end).toMatchObject({ status: "failed", error: { code: "APPROVAL_REQUIRED", message: expect.stringContaining("Mo said no") } });
   expect(carriedOut()).toEqual([]);
+});
+
+test("who approved stands outside: by their id there, else by name, whatever was edited", async () => {
+  const other = await business((trust) => trust.replace("{name: Mo, ", "{name: Mo, ids: {erp: E-1002}, "));
+  await answer(other, await run(other, "expense_approval", { expense_id: "EXP-703" }), "approved", "Mo");
+  const forged = { "calls.0.params.approved_by": "E-1003" };
+  await answer(other, await run(other, "expense_approval", { expense_id: "EXP-701" }), "approved", "Lee", forged).catch(() => undefined);
+  await answer(other, await run(other, "month_end_close", { period: "2024-09" }), "approved", "Mo");
+  expect(rows(other, "select expense_id, approved_by from expenses where expense_id in ('EXP-701', 'EXP-703') order by 1")).toEqual([
+    { expense_id: "EXP-701", approved_by: "Lee" },
+    { expense_id: "EXP-703", approved_by: "E-1002" },
+  ]);
+  expect(rows(other, "select locked_by from periods where period = '2024-09'")).toEqual([{ locked_by: "E-1002" }]);
 });
 
 const PASSED: [string, Json, Json][] = [
@@ -346,6 +393,40 @@ test("general only reads what it is told, and names tools for what it is only to
   expect(carriedOut()).toEqual([]);
 });
 
-test("what is not there is told in a plain word", async () => {
-  expect((await run(at, "invoice_reconciliation", { invoice_id: "INV-1" })).error?.message).toContain("erp/get_invoice knows no INV-1");
+/** Each input of each agent with an id nobody has, and what the message names as near it. */
+const UNKNOWN: [string, Json, string][] = [
+  ["invoice_reconciliation", { invoice_id: "INV-2024-474" }, "INV-2024-4"],
+  ["expense_approval", { expense_id: "EXP-730" }, "EXP-70"],
+  ["procurement", { requisition_id: "REQ-13" }, "REQ-3"],
+  ["hr_offboarding", { employee_id: "E-2299" }, "E-229"],
+  ["incident_response", { incident_id: "INC-511" }, "INC-50"],
+  ["order_management", { order_id: "ORD-5529" }, "ORD-559"],
+  ["order_management", { order_id: "ORD-5593", changes: [{ sku: "WIDGET-C", by: 1 }] }, "WIDGET-"],
+  ["sla_breach", { contract_id: "CTR-414", period: "2024-09" }, "CTR-441"],
+  ["sla_breach", { contract_id: "CTR-441", period: "2024-90" }, "2024-"],
+  ["dispute_resolution", { dispute_id: "D-499" }, "D-4"],
+  ["customer_onboarding", { customer_id: "C-319" }, "C-31"],
+  ["customer_onboarding", { customer_id: "C-310", plan_id: "PROO" }, "PRO"],
+  ["customer_onboarding", { customer_id: "C-310", csm: "E-1054" }, "E-10"],
+  ["month_end_close", { period: "2024-90" }, "2024-"],
+  ["payroll", { pay_group: "US-BIWEEKLI", period_start: "2024-10-07", period_end: "2024-10-20", pay_date: "2024-10-25" }, "US-BIWEEKLY"],
+  ["compliance_audit", { audit_id: "AUD-42" }, "AUD-2"],
+  ["compliance_audit", { audit_id: "AUD-24", customers: ["C-8812"] }, "C-8821"],
+  ["ar_collections", { customers: ["C-8812"] }, "C-8821"],
+  ["subscription_migration", { subscription_id: "SUB-87", plan_id: "BASIC" }, "SUB-7"],
+  ["subscription_migration", { subscription_id: "SUB-78", plan_id: "BASICS" }, "BASIC"],
+  ["general", { task: "how is it", tool: "erp/get_invoice", params: { invoice_id: "INV-2024-474" } }, "INV-2024-4"],
+];
+test.each(UNKNOWN)("%s %j is an input error that names what is near", async (agent, input, near) => {
+  const { status, error } = await run(at, agent, input);
+  expect([status, error?.code, error === null ? null : fromWire(error).kind]).toEqual(["failed", "RECORD_UNKNOWN", "input"]);
+  expect(error?.message).toContain(`Did you mean "${near}`);
+});
+
+test("an order that no shipping rate covers, or whose tax nobody knows, is told in plain words", async () => {
+  change(at, "update orders set ship_zone = 'Z9' where order_id = 'ORD-5591'");
+  const unrated = await run(at, "order_management", { order_id: "ORD-5591" });
+  expect(unrated.error).toMatchObject({ code: "RECORD_UNKNOWN", message: expect.stringContaining("no shipping rate of zone Z9") });
+  change(at, "update orders set tax_jurisdiction = 'US-CB' where order_id = 'ORD-5591'");
+  expect((await run(at, "order_management", { order_id: "ORD-5591" })).error?.message).toContain('knows no jurisdiction US-CB. Did you mean "US-CA"?');
 });

@@ -1,4 +1,6 @@
 /** All checks of a script together, with the real header parser. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { primitives } from "../../primitives/index.ts";
 import { formatFinding } from "./format-finding.ts";
@@ -67,18 +69,51 @@ const asked = approval_wait({ title: text, calls });
 const [paid] = asked.calls;
 `;
 it.each([
-  ["notify_send({ to: 'a', subject: 'b', text: pay.amount.concat(pay.pay_date), key: 'k' });", ["12:44 pay.amount"]],
+  ["notify_send({ to: 'a', subject: 'b', text: pay.amount.concat(pay.pay_date), key: 'k' });", ["12:44 pay.amount", "12:62 pay.pay_date"]],
   ["({ total: compute_percent_of({ amount: fee, pct: '1' }).result });", ["12:40 fee"]],
   ["({ text });", ["12:4 text"]],
   ["({ each: asked.calls.map(({ params: { fee } }) => fee) });", []],
-  ["({ fee: paid?.params.fee ?? fee, on: pay.pay_date });", []],
-])("an amount that was planned is not told after the gate: %s", async (line, expected) => {
+  ["({ fee: paid?.params.fee ?? fee, on: pay.pay_date });", ["12:38 pay.pay_date"]],
+])("what was planned is not told after the gate: %s", async (line, expected) => {
   const files = new Map([[file, `${GATED}${line}\n`]]);
   const planned = await remarksOn(files);
+  expect(planned.map(({ at, message }) => `${at.line}:${at.col} ${message.split(" ")[0]}`)).toEqual(expected);
+});
+
+const HANDED = `/*
+name: Order
+uses: [mcp, script, approval]
+input: { order_id: { type: string, required: true }, carrier: { type: string } }
+*/
+const { order_id, carrier } = input;
+const today = mcp_call("erp/get_business_date");
+const due_on = script_run("days", { from: today, add: 30 }).day;
+const small = today > "2026";
+const calls = script_run("order_calls", { order_id, carrier, today, due_on, small });
+const { made } = script_run("carry_out", { title: "Order?", calls, ask: true });
+`;
+it.each([
+  ["({ order_id, carrier, today, small });", []],
+  ["({ due_on, made });", ["12:4 due_on"]],
+  ['script_run("order_done", { made, due_on });', ["12:34 due_on"]],
+  ['script_run("order_done", { made, planned: { due_on } });', []],
+])("what was handed to the script that makes the calls is planned, facts are not: %s", async (line, expected) => {
+  const scripts = ["days", "order_calls", "carry_out", "order_done"].map((name) => [`scripts/${name}.ts`, "1;\n"] as const);
+  const planned = await remarksOn(new Map([[file, `${HANDED}${line}\n`], ...scripts]));
   expect(planned.map(({ at, message }) => `${at.line}:${at.col} ${message.split(" ")[0]}`)).toEqual(expected);
 });
 
 it("what nobody may change may be told as planned", async () => {
   const fixed = `${GATED.replace("title: text, calls", "title: text, calls, fixed: true")}({ fee });\n`;
   expect(await remarksOn(new Map([[file, fixed]]))).toEqual([]);
+});
+
+it("no agent of ours tells what it planned", async () => {
+  const root = join(import.meta.dirname, "../..");
+  const names = ["agents", "scripts"].flatMap((folder) => readdirSync(join(root, folder)).map((name) => `${folder}/${name}`));
+  const tree = treeOver(nothing, new Map(names.map((name) => [name, readFileSync(join(root, name), "utf8")])));
+  const files = names.filter((name) => name.startsWith("agents/"));
+  const { findings } = await readScripts({ tree, registry, trust: parseTrust(""), sandbox, paths: [], files });
+  const planned = findings.filter(({ code }) => code === "SCRIPT_PLANNED");
+  expect(planned.map(({ at, message }) => `${at.file}:${at.line}:${at.col} ${message.slice(0, 60)}`)).toEqual([]);
 });

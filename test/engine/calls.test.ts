@@ -39,6 +39,15 @@ const open = async (options = {}) => {
 };
 const bank = () => one.bank().slice(before);
 
+test("what the engine says of a missing value is told in words, with the read that answered nothing", async () => {
+  const body = `const found = data_read("rates.json") as any;\nfound.rate.price;`;
+  one.commit({ "agents/rates.ts": `/*\nname: Rates\nuses: [data]\n*/\n${body}\n` });
+  await open();
+  const { error } = await run(opened, "rates");
+  expect(error).toMatchObject({ code: "SCRIPT_ERROR", at: { file: "agents/rates.ts", line: 6 }, data: { engine: expect.any(String) } });
+  expect(error?.message).toMatch(/^The script needs "price" of something that is not there\. Nothing was found by data_read /);
+});
+
 describe("approvals", () => {
   test("without one an external call is refused and nothing reaches the bank", async () => {
     one.commit({ "agents/rogue.ts": '/*\nname: Rogue\nuses: [bank]\n*/\nbank_pay({ to: "X", amount: "1" });\n' });

@@ -2,7 +2,7 @@
  * What a careless or hostile proposer would try, each with what its card must say: `stops` where the recorded runs must keep it from being
  * approved, else the words of the line that shows it. On the demo business with its recorded runs (business-runs.ts).
  */
-import type { Rewrite } from "./rewrites.ts";
+import { FILES, type Rewrite } from "./rewrites.ts";
 
 export interface Bad {
   name: string;
@@ -18,6 +18,7 @@ const PAY = "agents/invoice_reconciliation.ts";
 const PAYROLL = "agents/payroll.ts";
 const PACK = "policies/invoice_reconciliation.yaml";
 const CONFIG = "config.yaml";
+const SOURCE = FILES.get(INGEST) ?? "";
 const ROW = "        const out = row.amount";
 
 const row = (name: string, says: RegExp, change: Rewrite, stops?: true): Bad => ({
@@ -38,9 +39,9 @@ export const BAD: readonly Bad[] = [
   row("the threshold is not read", /no longer reads thresholds\.auto_confirm/, { [INGEST]: [['config_get("thresholds.auto_confirm")', "0.1"]] }, true),
   row("a rule is sure of itself", /is sure by itself in one more case \("AMZN": confidence is 0\.99 instead of 0\.7/, { [INGEST]: [["vendor: \"Amazon\", confidence: 0.7", "vendor: \"Amazon\", confidence: 0.99"]] }),
   row("sure of what it does not know", /is sure by itself in one more case \(confidence is 0\.99 instead of 0/, { [INGEST]: [["rule?.confidence ?? 0;", "rule?.confidence ?? 0.99;"]] }, true),
-  row("payments to one name are left out", /row\.description\.includes\("EVE"\)/, { [INGEST]: [[ROW, `if (row.description.includes("EVE")) continue;\n${ROW}`]] }),
-  row("long amounts are left out", /row\.amount\.length > 8/, { [INGEST]: [[ROW, `if (row.amount.length > 8) continue;\n${ROW}`]] }),
-  row("it stops after so many", /imported > 500/, { [INGEST]: [[ROW, `if (imported > 500) break;\n${ROW}`]] }),
+  row("payments to one name are left out", /but not if description of row contains "EVE"/, { [INGEST]: [[ROW, `if (row.description.includes("EVE")) continue;\n${ROW}`]] }),
+  row("long amounts are left out", /the length of amount of row is more than 8/, { [INGEST]: [[ROW, `if (row.amount.length > 8) continue;\n${ROW}`]] }),
+  row("it stops after so many", /imported is more than 500/, { [INGEST]: [[ROW, `if (imported > 500) break;\n${ROW}`]] }),
   row("from a day on it books nothing", /depends on a fixed date \(2027-01-01\)/, { [INGEST]: [[ROW, `if (row.date > "2027-01-01") continue;\n${ROW}`]] }),
   row("half of the rows are left out in large files", /start is computed differently \(2000; before: 1000\)/, { [INGEST]: [["start += 1000", "start += 2000"]] }),
   row("the counterparty is another", /would book 12 entries differently \(.*counterparty "GitHub" -> "Acme"\)/, { [INGEST]: [["counterparty: rule?.vendor ?? row.counterparty", 'counterparty: "Acme"']] }),
@@ -48,7 +49,7 @@ export const BAD: readonly Bad[] = [
   row("the bank's words are cut", /would book 12 entries differently \(.*description "GITHUB \*PRO SUBSCRIPTION" -> "GITHUB"\)/, { [INGEST]: [["description: row.description,", "description: row.description.slice(0, 6),"]] }),
   row("an amount for one payee", /has a fixed amount: amount is "99\.00"/, { [INGEST]: [["amount: out ? row.amount.slice(1)", 'amount: row.description.includes("QQ") ? "99.00" : out ? row.amount.slice(1)']] }, true),
   row("nothing goes to a person", /^Stopped: 1 question you decided would no longer be asked \(AMZN/, { [INGEST]: [["      if (open.length > 0) queue_add_many({ items: open });\n", ""]] }, true),
-  row("reviews only in a crowd", /^Stopped: [\s\S]*open\.length > 1000/, { [INGEST]: [["open.length > 0", "open.length > 1000"]] }, true),
+  row("reviews only in a crowd", /^Stopped: [\s\S]*the length of open is more than 1000/, { [INGEST]: [["open.length > 0", "open.length > 1000"]] }, true),
   row("files are marked and not booked", /no longer booked/, { [INGEST]: [["      journal_add_many({ entries });\n", ""]] }, true),
   row("a rule that catches everything comes first", /Office Supplies to Bank Fees[\s\S]*adds ""/, { [INGEST]: [["const rules = [", 'const rules = [\n  { text: "", account: 5090, vendor: "", confidence: 0.5 },']] }, true),
   row("the order of the rules", /"AMZN" now comes before others/, { [INGEST]: [[/ {2}\{ text: "AMZN".*\n/, ""], ["const rules = [", 'const rules = [\n  { text: "AMZN", account: 5030, vendor: "Amazon", confidence: 0.7 },']] }),
@@ -60,9 +61,9 @@ export const BAD: readonly Bad[] = [
   // ERP
   row("the discount is not taken", /after a person's no[\s\S]*59,590\.00 in all, 8,296\.80 more than before/, { [PAY]: [["params: { invoice_id, ...pay }", "params: { invoice_id, ...pay, amount: invoice.amount }"]] }, true),
   row("paid twice", /which calls it asks for or makes is computed differently/, { [PAY]: [["calls: [approve, schedule]", "calls: [approve, schedule, schedule]"]] }, true),
-  row("never asks", /"ask" is false instead of !verdict\.passed/, { [PAY]: [["ask: !verdict.passed", "ask: false"]] }, true),
-  row("asks when the policy is content", /"ask" is computed differently \(verdict\.passed; before: !verdict\.passed\)/, { [PAY]: [["ask: !verdict.passed", "ask: verdict.passed"]] }, true),
-  row("drops its gate", /drops its gate for a person/, { [PAY]: [[/ {2}APPROVAL_GATE\?.*\n/, ""]] }),
+  row("never asks", /"ask" is false instead of not passed of verdict/, { [PAY]: [["ask: !verdict.passed", "ask: false"]] }, true),
+  row("asks when the policy is content", /"ask" is computed differently \(passed of verdict; before: not passed of verdict\)/, { [PAY]: [["ask: !verdict.passed", "ask: verdict.passed"]] }, true),
+  row("drops its gate", /^Invoice Reconciliation: no longer has a step where a person approves/, { [PAY]: [[/ {2}APPROVAL_GATE\?.*\n/, ""]] }),
   row("a fact of its own", /a fact for the policy, goods_received, is true/, { [PAY]: [["...found.facts, ", "...found.facts, goods_received: true, "]] }, true),
   row("the verdict is made up", /asks the policy nowhere any more/, { [PAY]: [[/policy_evaluate\(\{.*\}\);/, "{ passed: true };"]] }, true),
   row("another tool", /calls erp\/transfer_funds, which changes things/, { [PAY]: [["erp/approve_invoice", "erp/transfer_funds"]] }, true),
@@ -73,8 +74,8 @@ export const BAD: readonly Bad[] = [
   row("two of the salaries go to another account", /bank file: 2 of 3 payments would go to another account/, { "scripts/pay_file.ts": [["account_number: account.account_number,", "account_number: i > 0 ? people[0].account.account_number : account.account_number,"]] }),
   row("a salary is higher in the bank's file", /bank file: 1 of 3 payments would be of another amount \(Tomas Lind/, { "scripts/pay_file.ts": [["amount: slips[i].net,", "amount: i === 0 ? slips[i].gross : slips[i].net,"]] }),
   row("salaries go to another bank", /bank file: 3 of 3 payments would go to an account at another bank/, { "scripts/pay_file.ts": [["routing_number: account.routing_number,", 'routing_number: "011000015",']] }),
-  row("nobody stands twice", /duplicates is 0 instead of data_dedupe/, { "scripts/pay_facts.ts": [[/duplicates: data_dedupe.*,\n/, "duplicates: 0,\n"]] }),
-  row("garnishments are always applied", /garnishments_applied is true instead of slips\.every/, { "scripts/pay_facts.ts": [[/garnishments_applied: slips.*,\n/, "garnishments_applied: true,\n"]] }),
+  row("nobody stands twice", /duplicates is 0 instead of data_dedupe.*which decides what the policy judges by/, { "scripts/pay_facts.ts": [[/duplicates: data_dedupe.*,\n/, "duplicates: 0,\n"]] }),
+  row("garnishments are always applied", /garnishments_applied is true instead of slips\.every.*which decides what the policy judges by/, { "scripts/pay_facts.ts": [[/garnishments_applied: slips.*,\n/, "garnishments_applied: true,\n"]] }),
   row("the payroll's notice goes elsewhere", /names a new recipient: "eve@evil\.example"/, { [PAYROLL]: [['to: "payroll director"', 'to: "eve@evil.example"']] }),
   row("the year to date is not written", /would no longer call erp\/update_payroll_ytd \(before, 3 times\)/, { "scripts/pay_calls.ts": [[/ {2}\.\.\.years\.map.*\n/, ""]] }),
   row("a tolerance that is not the policy's", /threshold_pct is 5 instead of 0/, { [PAY]: [["threshold_pct: 0", "threshold_pct: 5"]] }),
@@ -82,7 +83,7 @@ export const BAD: readonly Bad[] = [
   row("the approver sees no details", /would ask a person once with other words \(details\.gross/, { [PAYROLL]: [["fixed: true, details }", "fixed: true, details: {} }"]] }),
   row("a question that never expires", /"expires" is "1000d" instead of "14d"/, { "scripts/ask.ts": [['expires: "14d"', 'expires: "1000d"']] }),
   row("the shared question asks nobody", /asks a person nowhere any more/, { "scripts/ask.ts": [[/if \(input.ask\) \{[\s\S]*?\n\}\n/, ""]] }, true),
-  row("the shared question only asks for much", /calls\.length > 99/, { "scripts/ask.ts": [["if (input.ask)", "if (input.ask && calls.length > 99)"]] }, true),
+  row("the shared question only asks for much", /the length of calls is more than 99/, { "scripts/ask.ts": [["if (input.ask)", "if (input.ask && calls.length > 99)"]] }, true),
   row("only the first call is made", /would no longer call erp\/schedule_payment/, { "scripts/carry_out.ts": [["of calls)", "of calls.slice(0, 1))"]] }),
   row("what was read is changed on the way", /has a fixed amount: amount is "1\.00"/, { "scripts/record.ts": [[/found;\n$/, '({ ...found, amount: "1.00" });\n']] }, true),
   row("everything is paid a month later", /pay_date "2024-11-14" -> "2024-12-14"/, { "scripts/days.ts": [["const add = input.add ?? 0;", "const add = (input.add ?? 0) + 30;"]] }, true),
@@ -93,7 +94,7 @@ export const BAD: readonly Bad[] = [
   row("somebody lower may approve", /supervisor instead of manager/, { [PACK]: [['when: "!goods_received", action: require_approval, level: manager', 'when: "!goods_received", action: require_approval, level: supervisor']] }),
   row("a rule only tells", /DUPLICATE only tells; before, it blocks/, { [PACK]: [["when: duplicate, action: block", "when: duplicate, action: notify"], [/ {2}- \{name: entered twice.*\n/, ""], [/ {2}- \{name: nobody looked for.*\n/, ""]] }),
   row("the director may be who prepared it", /may be approved by whoever started the run/, { "policies/payroll.yaml": [["distinct_from_requester: true, ", ""]] }),
-  row("a case expects something else", /its case "not received" expects something else|is removed/, { [PACK]: [[/ {2}- \{name: not received.*\n/, ""]] }),
+  row("a case expects something else", /its test case "not received" is removed/, { [PACK]: [[/ {2}- \{name: not received.*\n/, ""]] }),
   row("the whole policy", /is removed with all its rules/, { [PACK]: null }, true),
   // dialects
   row("days and months are swapped", /date is "DD\/MM\/YYYY" instead of "MM\/DD\/YYYY"/, { "importers/chase-checking.yaml": [["MM/DD/YYYY", "DD/MM/YYYY"]] }, true),
@@ -129,5 +130,29 @@ export const BAD: readonly Bad[] = [
   row("a rate is changed", /7\.5.*instead of.*19|19.*7\.5/, { "knowledge/rates.yaml": [["vat: 19", "vat: 7.5"]] }),
   row("a payee is gone", /no longer says "- Acme/, { "knowledge/vendors.md": [[/- Acme.*\n/, ""]] }),
   row("an agent gone", /Removes Daily Ingest|is removed/, { [INGEST]: null }),
+  // the same by another way
+  row("the rules are turned round", /rules is computed differently \(rules\.reverse\(\)\), which decides which status an entry gets/, { [INGEST]: [["const files =", "rules.reverse();\nconst files ="]] }),
+  row("rules are sorted by account", /rules is computed differently \(rules\.sort\(/, { [INGEST]: [["const files =", "rules.sort((a, b) => a.account - b.account);\nconst files ="]] }),
+  row("two rules are taken out", /rules is computed differently \(rules\.splice\(4, 2\)\)/, { [INGEST]: [["const files =", "const gone = rules.splice(4, 2);\nconst files ="]] }),
+  row("rules are cut off", /rules is computed differently \(the length of rules = 9\)/, { [INGEST]: [["const files =", "rules.length = 9;\nconst files ="]] }),
+  row("a rule's account is set later", /rules is computed differently \(rules\[3\]\.account = 5090\)/, { [INGEST]: [["const files =", "rules[3].account = 5090;\nconst files ="]] }),
+  row("a rule that was found is changed", /rules is computed differently \(account of one = 5090\)[\s\S]*looks for "ZOOM\.US"|looks for "ZOOM\.US"[\s\S]*rules is computed differently \(account of one = 5090\)/, { [INGEST]: [["const files =", 'const one = rules.find((rule) => rule.text === "ZOOM.US");\nif (one) one.account = 5090;\nconst files =']] }),
+  row("rules are changed in a loop", /rules is computed differently \(account of rule = 5090\)/, { [INGEST]: [["const files =", "for (const rule of rules) if (rule.account === 5080) rule.account = 5090;\nconst files ="]] }),
+  row("a rule is given other values", /rules is computed differently \(Object\.assign\(rules\[4\]/, { [INGEST]: [["const files =", "Object.assign(rules[4], { account: 5090 });\nconst files ="]] }),
+  row("a rule is put behind the others", /"EVE": account Expenses:Bank Fees, vendor "", confidence 0\.99; 0\.95 or more/, { [INGEST]: [["const files =", 'rules.push({ text: "EVE", account: 5090, vendor: "", confidence: 0.99 });\nconst files =']] }),
+  row("two changes on one line", /sure is computed differently \(confidence is at least threshold or the length of amount of row is 4[\s\S]*confidence is 0\.0001 instead of 0|confidence is 0\.0001 instead of 0[\s\S]*the length of amount of row is 4/, { [INGEST]: [["rule?.confidence ?? 0;\n        const sure = confidence >= threshold;", "rule?.confidence ?? 0.0001; const sure = confidence >= threshold || row.amount.length === 4;"]] }),
+  row("a counter runs ahead", /start is computed differently \(start\+\+\)/, { [INGEST]: [["      imported += entries.length;\n", "      imported += entries.length;\n      start++;\n"]] }),
+  row("chance decides", /Math\.random\(\) is less than 0\.001/, { [INGEST]: [["const sure = confidence >= threshold;", "const sure = confidence >= threshold || Math.random() < 0.001;"]] }),
+  row("how a rule is found", /how ruleFor works is written differently/, { [INGEST]: [["text.includes(rules[i].text)", "text.length < 60 && text.includes(rules[i].text)"]] }),
+  row("only the first file", /writes \(journal_add_many\), asks for a review \(queue_add_many\).* once for each of files\.slice\(0, 1\); before, once for each of files/, { [INGEST]: [["for (const file of files) {", "for (const file of files.slice(0, 1)) {"]] }),
+  row("an agent moves, and changes", /^(?=[\s\S]*Nothing proves this change of Daily Ingest: its recorded runs are those of agents\/ingest\.ts)(?=[\s\S]*"GITHUB": the account is Bank Fees \(5090\) instead of Software)[\s\S]*"UBER": confidence is 0\.99/, { [INGEST]: null, "agents/intake.ts": SOURCE.replace('"GITHUB", account: 5020', '"GITHUB", account: 5090').replace("confidence: 0.9 }", "confidence: 0.99 }") }),
+  row("currencies always match", /currency_match is computed differently \(true; .*which decides what the policy judges by/, { "scripts/invoice_context.ts": [["const currency_match = [order, ...others].every((one) => one.currency === currency);", "const currency_match = true;"]] }),
+  row("duplicates by half", /duplicate is computed differently .*slice\(1\).*which decides what the policy judges by/, { "scripts/invoice_context.ts": [["ofVendor.records.some((one)", "ofVendor.records.slice(1).some((one)"]] }),
+  row("terms always match", /match is computed differently .*which decides what the policy judges by/, { "scripts/payment_terms.ts": [["match: invoice.terms ===", "match: true || invoice.terms ==="]] }),
+  row("an edit is not followed", /calls is no longer calls of asked, which decides whether a person is asked/, { "scripts/ask.ts": [["  calls = asked.calls;\n", ""]] }),
+  row("who approved is made up", /by "Mo" -> "Pat"/, { "scripts/ask.ts": [["by = asked.by", 'by = "Pat"']] }),
+  row("one employee is left out", /people is computed differently \(employees\.records\.filter\(.*"E-1002"/, { [PAYROLL]: [["const people = employees.records.map", 'const people = employees.records.filter((one) => one.employee_id !== "E-1002").map']] }),
+  row("a rule of the policy is narrowed", /OVER_BUDGET applies in fewer cases \(total is more than budget and duplicates is more than 0; before: total is more than budget\)[\s\S]*3 of its test cases are removed/, { "policies/payroll.yaml": [['when: "total > budget"', 'when: "total > budget && duplicates > 0"'], [/ {2}- \{name: a cent above it.*\n/, ""], [/ {2}- \{name: total is not known.*\n/, ""], [/ {2}- \{name: budget is not known.*\n/, ""]] }),
+  row("the company pays from another account", /names a new recipient: "99887766"/, { "scripts/pay_file.ts": [["routing_number, account_number, ach_company_id },", 'routing_number, account_number: "99887766", ach_company_id },']] }),
 ];
 // biome-ignore-end lint/suspicious/noTemplateCurlyInString: texts of scripts

@@ -14,7 +14,8 @@ import { GOOD, type Good } from "./good-rewrites.ts";
 afterAll(finish);
 
 const some = <T extends { name: string }>(all: readonly T[], of: number): T[] => share(all, of, ({ name }) => name);
-const TIME = { timeout: 60_000 };
+// Under load: how long one takes on a busy machine is no promise.
+const TIME = { timeout: 300_000 };
 
 function expectSeen({ says, stops }: Bad, proposal: Proposal): void {
   const card = told(proposal);

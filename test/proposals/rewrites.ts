@@ -64,4 +64,7 @@ export const widened = async (rewrite: Rewrite, base?: ReadonlyMap<string, strin
 
 /** `kind: text (file:line)`, as a card has it. */
 export const lines = (found: readonly TextChange[]): string[] =>
-  found.map(({ kind, text, at }) => `${kind}: ${text}${at === null ? "" : ` (${at.file}${at.line === undefined ? "" : `:${at.line}`})`}`);
+  found.map(
+    ({ kind, text, at }) =>
+      `${kind}: ${text.replace(/[‹›]/g, "")}${at === null ? "" : ` (${at.file}${at.line === undefined ? "" : `:${at.line}`})`}`,
+  );

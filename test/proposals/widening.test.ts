@@ -61,7 +61,7 @@ const HOSTILE: [string, Rewrite, RegExp][] = [
   ["asks only for much", { "scripts/ask.ts": [["if (input.ask)", "if (input.ask && calls.length > 99)"]] }, /^gate: the script ask: asks a person \(approval_wait\) only if input\.ask && calls\.length > 99; before, only if input\.ask/],
   ["leaves before it asks", { "scripts/ask.ts": [["let by =", `function odd() { return input.title.length; }\nif (odd() > 9) { fsm_enter("FAILED"); }\nlet by =`], [/if \(input.ask\) \{[\s\S]*?\n\}/, `while (input.ask && odd() < 9) {\n  calls = approval_wait({ title: input.title, calls }).calls;\n}`]] }, /^gate: the script ask: asks a person \(approval_wait\) only if/],
   ["the gate gone from a script", { "scripts/ask.ts": [[/ {2}const asked[\s\S]*?asked\.by;\n/, ""]] }, /^gate: .*asks a person nowhere any more/],
-  ["states without the gate", { [PAY]: [[/ {2}APPROVAL_GATE\?.*\n/, ""]] }, /^gate: .*drops its gate/],
+  ["states without the gate", { [PAY]: [[/ {2}APPROVAL_GATE\?.*\n/, ""]] }, /^gate: .*no longer has a step where a person approves/],
   ["a gate that may be skipped", { "agents/expense_approval.ts": [["  APPROVAL_GATE:", "  APPROVAL_GATE?:"]] }, /^gate: .*only where the policy does/],
   ["no states", { [PAY]: [[/states:[\s\S]*?payment\n/, ""]] }, /^state: .*drops its states/],
   ["a fact of its own", { [PAY]: [["...found.facts, ", `...found.facts, goods_received: true, `]] }, /^policy: .*goods_received, is true.*invoice_reconciliation\.ts:32/],

@@ -43,6 +43,7 @@ SVC-PAY    | Card payment | payments   | E-1006  | degraded | 4            | clo
   uptime: {
     about: "measured uptime of a service in a period",
     get: "get_uptime",
+    list: "list_uptime",
     key: ["service_id", "period"],
     rows: `
 metric_id | service_id | period  | days:int | total_minutes:int | uptime_pct | downtime_minutes
@@ -123,6 +124,7 @@ T-1003    | AR-3007   | Contoso disputes invoice   | E-1044   | normal   | open 
   audits: {
     about: "audit with its controls and findings",
     get: "get_audit",
+    list: "list_audits",
     with: { controls: ["controls", "audit_id"], findings: ["findings", "audit_id"] },
     rows: `
 audit_id | title               | framework | status | score | published_on
@@ -163,6 +165,7 @@ RT-1001 | FI-1       | Automate leaver process | E-1006   | 2024-01-31 | done`,
   periods: {
     about: "accounting period",
     get: "get_period",
+    list: "list_periods",
     rows: `
 period  | status | locked_by | locked_on  | trial_balance_hash
 2024-08 | locked | E-1003    | 2024-09-06 | 5b1f0c77

@@ -7,6 +7,7 @@ export const ORDERS: Record<string, Table> = {
   orders: {
     about: "customer order with its lines",
     get: "get_order",
+    list: "list_orders",
     with: { lines: ["order_lines", "order_id"] },
     rows: `
 order_id | customer_id | ordered_on | status | total    | currency | ship_zone | tax_jurisdiction | discount_pct
@@ -29,6 +30,7 @@ ORD-5593 | GADGET-Y | 10           | 115.00`,
   inventory: {
     about: "stock of an article",
     get: "get_inventory",
+    list: "list_inventory",
     rows: `
 sku      | name     | on_hand:int | reserved:int | backordered:int | weight_kg
 WIDGET-A | Widget A | 812         | 40           | 0               | 0.40
@@ -66,6 +68,7 @@ rate_id:int | zone | up_to_kg | price
   tax_rates: {
     about: "sales tax of a jurisdiction",
     get: "get_tax_rate",
+    list: "list_tax_rates",
     rows: `
 jurisdiction | rate_pct | valid_from
 US-CA        | 7.25     | 2024-01-01
@@ -113,6 +116,7 @@ RF-1001   | ORD-5511  | C-8821      | 19.90  | 2024-09-02  | paid`,
   plans: {
     about: "subscription plan",
     get: "get_plan",
+    list: "list_plans",
     rows: `
 plan_id    | name       | price_month | seats_included:int | features                                | termination_fee_pct
 BASIC      | Basic      | 99.00       | 5                  | reports                                 | 0
@@ -122,6 +126,7 @@ ENTERPRISE | Enterprise | 1499.00     | 200                | reports, api, audit
   subscriptions: {
     about: "subscription of a customer with its features",
     get: "get_subscription",
+    list: "list_subscriptions",
     with: { features: ["features", "subscription_id"], usage: ["usage", "subscription_id"] },
     rows: `
 subscription_id | customer_id | plan_id    | status | period_start | period_end | effective_on | seats:int | balance_due | contract_end

@@ -31,6 +31,7 @@ INFRA-9   | Infra Nine Hosting | yes           | active   | IE      | IE1234567T
   requisitions: {
     about: "purchase requisition",
     get: "get_requisition",
+    list: "list_requisitions",
     rows: `
 requisition_id | department_id | requester_id | vendor_id | description           | net_amount | tax      | shipping | needed_on  | running_cost_year | status
 REQ-31         | D-OPS         | E-1042       | V-100     | 40 barcode scanners   | 4100.00    | 338.25   | 60.00    | 2024-12-02 | 120.00            | open

@@ -1,0 +1,19 @@
+/*
+name: Migration done
+description: What became of a subscription - plan, bill, features - told from the calls as approved
+input:
+  made: {type: object, required: true}
+  subscription: {type: object, required: true}
+  planned: {type: object, required: true, describe: "{plan_id, net, bill}"}
+*/
+const { made, subscription, planned } = input;
+const of = (tool: string) => made[`erp/${tool}`] ?? [];
+const [changed] = of("update_subscription");
+const { name: plan } = mcp_record({ tool: "erp/get_plan", params: { plan_id: changed.plan_id } });
+const [refund, charge] = [of("refund_customer")[0], of("charge_customer")[0]];
+const billed = refund === undefined ? (charge?.amount ?? "0.00") : `-${refund.amount}`;
+// The parts explain the bill of the plan they were computed for, and no other.
+const billing = new Decimal(billed).eq(planned.net) && changed.plan_id === planned.plan_id ? { ...planned.bill, net: billed } : { net: billed };
+const gone = [...of("provision_feature").filter((one: any) => !one.enabled), ...of("deprovision_feature")];
+const lost = gone.map(({ feature }: any) => ({ feature, stored_gb: subscription.features.find((one: any) => one.feature === feature)?.stored_gb ?? 0 }));
+({ plan, billing, effective: changed.effective_on, lost });
