@@ -6,10 +6,10 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Host, openHost } from "../runtime/cli/host.ts";
-import { backtest } from "../runtime/evidence/backtest.ts";
-import { codeOver } from "../runtime/evidence/reached.ts";
-import { keepConfirmation, lookAtTrust } from "../runtime/workspace/confirmation.ts";
+import { type Host, openHost } from "../runtime/app/host.ts";
+import { backtest } from "../runtime/change/evidence/backtest.ts";
+import { codeOver } from "../runtime/change/evidence/reached.ts";
+import { keepConfirmation, lookAtTrust } from "../runtime/workspace/settings/confirmation.ts";
 import { initWorkspace } from "../runtime/workspace/init.ts";
 import { family, median, memoryOf, spread } from "./measure.ts";
 

@@ -6,11 +6,11 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { createApi } from "../runtime/cli/api.ts";
-import { caseOfRun } from "../runtime/cli/cases-api.ts";
-import { type Host, openHost } from "../runtime/cli/host.ts";
-import { casesIn, ratchet } from "../runtime/evidence/cases.ts";
-import { codeOver } from "../runtime/evidence/reached.ts";
+import { createApi } from "../runtime/app/api.ts";
+import { caseOfRun } from "../runtime/app/cases-api.ts";
+import { type Host, openHost } from "../runtime/app/host.ts";
+import { casesIn, ratchet } from "../runtime/change/evidence/cases.ts";
+import { codeOver } from "../runtime/change/evidence/reached.ts";
 import { initWorkspace } from "../runtime/workspace/init.ts";
 import { cpuOf, family, median, memoryOf, spread, statement } from "./measure.ts";
 

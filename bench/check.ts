@@ -6,8 +6,8 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
-import { checkFiles } from "../runtime/cli/check-api.ts";
-import { openHost } from "../runtime/cli/host.ts";
+import { checkFiles } from "../runtime/app/check-api.ts";
+import { openHost } from "../runtime/app/host.ts";
 import { CLEARED, median, spread } from "./measure.ts";
 
 const FIRST = 5;

@@ -7,8 +7,8 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
-import { git as runGit } from "../runtime/workspace/git-process.ts";
-import { createGit } from "../runtime/workspace/git.ts";
+import { git as runGit } from "../runtime/workspace/git/git-process.ts";
+import { createGit } from "../runtime/workspace/git/git.ts";
 
 const FILES = 5000;
 const ROUNDS = 40;

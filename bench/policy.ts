@@ -3,8 +3,8 @@
  * blob, every rule on the facts, hashes included; with and without a JSON document given with the run.
  */
 import { loadavg } from "node:os";
-import { parseConfig } from "../runtime/workspace/config.ts";
-import { createPolicies } from "../runtime/workspace/policies.ts";
+import { parseConfig } from "../runtime/workspace/settings/config.ts";
+import { createPolicies } from "../runtime/workspace/settings/policies.ts";
 import { median, spread } from "./measure.ts";
 
 const COUNT = 50_000;

@@ -6,8 +6,8 @@ import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openHost } from "../runtime/cli/host.ts";
-import { keepConfirmation, lookAtTrust } from "../runtime/workspace/confirmation.ts";
+import { openHost } from "../runtime/app/host.ts";
+import { keepConfirmation, lookAtTrust } from "../runtime/workspace/settings/confirmation.ts";
 import { initWorkspace } from "../runtime/workspace/init.ts";
 import { CLEARED, cpuOf, family, median, spread } from "./measure.ts";
 

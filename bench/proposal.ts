@@ -6,7 +6,7 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Proposal } from "../runtime/proposals/types.ts";
+import type { Proposal } from "../runtime/change/proposal-types.ts";
 import { initWorkspace } from "../runtime/workspace/init.ts";
 import { CLEARED, CLEARED_ENV, cpuOfEnded, family, memoryOf, statement } from "./measure.ts";
 

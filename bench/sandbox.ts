@@ -4,7 +4,7 @@
  * Run: node bench/sandbox.ts. Own loop, fixed counts; the machine's load is printed because it moves everything.
  */
 import { cpus, loadavg } from "node:os";
-import type { Compiled, Job, Limits, Served } from "../runtime/ports.ts";
+import type { Compiled, Job, Limits, Served } from "../runtime/kernel/ports.ts";
 import { TOOLS } from "../runtime/sandbox/jail.ts";
 import { createSandbox } from "../runtime/sandbox/pool.ts";
 import { scriptChild, spawnChild } from "../runtime/sandbox/spawn.ts";

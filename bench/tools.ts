@@ -2,7 +2,7 @@
  * What a synthesized tool costs: 500 calls from one run, against 500 calls of a function the host answers at once, in turns; and a
  * script that calls three tools by turns. Run: node bench/tools.ts.
  */
-import type { Compiled, Job, Limits } from "../runtime/ports.ts";
+import type { Compiled, Job, Limits } from "../runtime/kernel/ports.ts";
 import { createSandbox } from "../runtime/sandbox/pool.ts";
 
 const CALLS = 500;

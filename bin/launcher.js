@@ -33,7 +33,7 @@ export const NODE_FLAGS = ["--min-semi-space-size=16", "--max-semi-space-size=16
 export const NODE_ENV = { MALLOC_MMAP_THRESHOLD_: "262144" };
 
 /**
- * An owner stays for months: it collects more often, and gives back what is idle (cli/upkeep.ts). Of the 200 MB that all processes of an
+ * An owner stays for months: it collects more often, and gives back what is idle (app/upkeep.ts). Of the 200 MB that all processes of an
  * idle workspace may take this saves 70; runs per second and CPU of a run stay what they were.
  */
 const OWNER_FLAGS = ["--max-semi-space-size=4", "--expose-gc"];

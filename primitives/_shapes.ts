@@ -1,13 +1,13 @@
 /**
- * The shapes primitives share. Each carries its type in agent scripts as meta `ts` (runtime/derive.ts renders it) and, where a wrong
- * value has a code of its own, that code as `params.code`, which runtime/primitive.ts raises instead of PARAMS_INVALID.
+ * The shapes primitives share. Each carries its type in agent scripts as meta `ts` (runtime/kernel/derive.ts renders it) and, where a wrong
+ * value has a code of its own, that code as `params.code`, which runtime/kernel/primitive.ts raises instead of PARAMS_INVALID.
  * Shapes that stand in lists of thousands are single checks, not chains: they run once per row.
  */
 import { z } from "zod";
-import { isDay } from "../runtime/day.ts";
-import { type Code, didYouMean } from "../runtime/errors.ts";
-import { AMOUNT_PATTERN, CURRENCY_PATTERN } from "../runtime/money.ts";
-import type { EntryStatus, Json } from "../runtime/ports.ts";
+import { isDay } from "../runtime/kernel/day.ts";
+import { type Code, didYouMean } from "../runtime/kernel/errors.ts";
+import { AMOUNT_PATTERN, CURRENCY_PATTERN } from "../runtime/kernel/money.ts";
+import type { EntryStatus, Json } from "../runtime/kernel/ports.ts";
 
 /** A value shown in a message: short, on one line. */
 export function shown(value: unknown): string {

@@ -1,8 +1,8 @@
 /** The chart of accounts, read only: it is edited in main.journal, by people. */
 import { z } from "zod";
-import { didYouMean } from "../runtime/errors.ts";
-import type { Account } from "../runtime/ports.ts";
-import { definePrimitive, type StepContext } from "../runtime/primitive.ts";
+import { didYouMean } from "../runtime/kernel/errors.ts";
+import type { Account } from "../runtime/kernel/ports.ts";
+import { definePrimitive, type StepContext } from "../runtime/kernel/primitive.ts";
 import { account, accountNumber, accountOut, accountText } from "./_shapes.ts";
 
 const TYPES = ["asset", "liability", "equity", "income", "expense"] as const satisfies readonly Account["type"][];

@@ -1,7 +1,7 @@
 /** Another agent as a step of this one: the child is a run of its own, with its own header's rights, its own gates and its own commits. */
 import { z } from "zod";
-import type { Json } from "../runtime/ports.ts";
-import { type StepContext, Suspend, definePrimitive } from "../runtime/primitive.ts";
+import type { Json } from "../runtime/kernel/ports.ts";
+import { type StepContext, Suspend, definePrimitive } from "../runtime/kernel/primitive.ts";
 import { json, record, shown, text } from "./_shapes.ts";
 
 const name = text

@@ -3,10 +3,10 @@
  * Expiry ends the run (outcome expired); the script never sees it.
  */
 import { z } from "zod";
-import { ClearedError } from "../runtime/errors.ts";
-import { momentOf } from "../runtime/policy/dates.ts";
-import { End, definePrimitive } from "../runtime/primitive.ts";
-import type { Json } from "../runtime/ports.ts";
+import { ClearedError } from "../runtime/kernel/errors.ts";
+import { momentOf } from "../runtime/rules/policy/dates.ts";
+import { End, definePrimitive } from "../runtime/kernel/primitive.ts";
+import type { Json } from "../runtime/kernel/ports.ts";
 import { json, record, shown, text } from "./_shapes.ts";
 
 const call = z.strictObject({

@@ -1,6 +1,6 @@
 /** The audit record: what a process did and why, for who asks later. Part of the run's commit, below audit/. */
 import { z } from "zod";
-import { definePrimitive } from "../runtime/primitive.ts";
+import { definePrimitive } from "../runtime/kernel/primitive.ts";
 import { text } from "./_shapes.ts";
 
 export const audit_add = definePrimitive({

@@ -1,7 +1,7 @@
 /** Values of config.yaml, as it stands at the run's commit. */
 import { z } from "zod";
-import { ClearedError, didYouMean } from "../runtime/errors.ts";
-import { definePrimitive } from "../runtime/primitive.ts";
+import { ClearedError, didYouMean } from "../runtime/kernel/errors.ts";
+import { definePrimitive } from "../runtime/kernel/primitive.ts";
 import { json, text } from "./_shapes.ts";
 
 export const config_get = definePrimitive({

@@ -1,6 +1,6 @@
 /** The run itself: its log, its events, its clock, its mode. The clock is the run's logical one, so a replay sees the same time. */
 import { z } from "zod";
-import { definePrimitive } from "../runtime/primitive.ts";
+import { definePrimitive } from "../runtime/kernel/primitive.ts";
 import { json, text } from "./_shapes.ts";
 
 export const ctx_log = definePrimitive({

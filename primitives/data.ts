@@ -3,10 +3,10 @@
  * up exactly, freed of duplicates. What may be incomplete is refused: a total of half the records looks like any other.
  */
 import { z } from "zod";
-import { ClearedError, didYouMean } from "../runtime/errors.ts";
-import { plainDecimal } from "../runtime/money.ts";
-import type { Json } from "../runtime/ports.ts";
-import { definePrimitive } from "../runtime/primitive.ts";
+import { ClearedError, didYouMean } from "../runtime/kernel/errors.ts";
+import { plainDecimal } from "../runtime/kernel/money.ts";
+import type { Json } from "../runtime/kernel/ports.ts";
+import { definePrimitive } from "../runtime/kernel/primitive.ts";
 import { DATA } from "../runtime/workspace/layout.ts";
 import { checked, json, record, shown, text } from "./_shapes.ts";
 import { exact, plain, sum } from "./compute/exact.ts";

@@ -1,4 +1,4 @@
-/** Business documents with required sections; the templates and builders are runtime/answers/documents.ts. */
+/** Business documents with required sections; the templates and builders are runtime/rules/answers/documents.ts. */
 import { z } from "zod";
 import {
   approvalBrief,
@@ -8,8 +8,8 @@ import {
   postMortem,
   sprintPlan,
   TEMPLATES,
-} from "../runtime/answers/documents.ts";
-import { definePrimitive } from "../runtime/primitive.ts";
+} from "../runtime/rules/answers/documents.ts";
+import { definePrimitive } from "../runtime/kernel/primitive.ts";
 import { currency, json, money, record, text } from "./_shapes.ts";
 
 const type = z.enum(Object.keys(TEMPLATES) as [DocumentType, ...DocumentType[]]);

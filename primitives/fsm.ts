@@ -1,9 +1,9 @@
-/** The state machine of a process agent: the script says where it is, the host decides what that state allows (runtime/states.ts). */
+/** The state machine of a process agent: the script says where it is, the host decides what that state allows (runtime/kernel/states.ts). */
 import { z } from "zod";
-import { ClearedError } from "../runtime/errors.ts";
-import type { State } from "../runtime/ports.ts";
-import { End, definePrimitive } from "../runtime/primitive.ts";
-import { STATES, move } from "../runtime/states.ts";
+import { ClearedError } from "../runtime/kernel/errors.ts";
+import type { State } from "../runtime/kernel/ports.ts";
+import { End, definePrimitive } from "../runtime/kernel/primitive.ts";
+import { STATES, move } from "../runtime/kernel/states.ts";
 import { text } from "./_shapes.ts";
 
 export const fsm_enter = definePrimitive({

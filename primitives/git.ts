@@ -1,6 +1,6 @@
 /** Commits of the run and the log of the repository. Everything else git can do belongs to people. */
 import { z } from "zod";
-import { definePrimitive } from "../runtime/primitive.ts";
+import { definePrimitive } from "../runtime/kernel/primitive.ts";
 import { text } from "./_shapes.ts";
 
 export const git_commit = definePrimitive({

@@ -3,7 +3,7 @@
  * Rows that are refused become review items and do not stop the others.
  */
 import { z } from "zod";
-import { definePrimitive } from "../runtime/primitive.ts";
+import { definePrimitive } from "../runtime/kernel/primitive.ts";
 import { fileName, money } from "./_shapes.ts";
 
 const row = z

@@ -1,5 +1,5 @@
 /** The list of built-in primitives, in the order of docs/PRIMITIVES.md. A new domain is one import and one line here. */
-import type { Primitive } from "../runtime/primitive.ts";
+import type { Primitive } from "../runtime/kernel/primitive.ts";
 import { accounts_by_type, accounts_exists, accounts_get, accounts_list } from "./accounts.ts";
 import { agent_call } from "./agent.ts";
 import { approval_form, approval_wait } from "./approval.ts";

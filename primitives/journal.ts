@@ -3,9 +3,9 @@
  * An entry is known by the key of its statement row (through `reference`) or by `key`: adding it again writes nothing.
  */
 import { z } from "zod";
-import { ClearedError } from "../runtime/errors.ts";
-import type { Account, Entry, EntryDraft } from "../runtime/ports.ts";
-import { definePrimitive, type StepContext } from "../runtime/primitive.ts";
+import { ClearedError } from "../runtime/kernel/errors.ts";
+import type { Account, Entry, EntryDraft } from "../runtime/kernel/ports.ts";
+import { definePrimitive, type StepContext } from "../runtime/kernel/primitive.ts";
 import {
   account,
   accountNumber,

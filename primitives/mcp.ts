@@ -1,14 +1,14 @@
 /**
  * Tools of the servers trust.yaml names, and of an endpoint given with the run. What a call may do follows from the class of its tool
- * (runtime/tools/classify.ts): a read is a read, everything else acts outside and needs the approval its verdict demands.
+ * (runtime/rules/tools/classify.ts): a read is a read, everything else acts outside and needs the approval its verdict demands.
  */
 import { z } from "zod";
-import { ClearedError, didYouMean } from "../runtime/errors.ts";
-import { standing } from "../runtime/answers/mutations.ts";
-import type { Json, ToolInfo, VerifiedWrite } from "../runtime/ports.ts";
-import { definePrimitive, type StepContext } from "../runtime/primitive.ts";
-import { redactJson } from "../runtime/privacy/redact.ts";
-import { failureIn, isObject, requiredOf } from "../runtime/tools/shape.ts";
+import { ClearedError, didYouMean } from "../runtime/kernel/errors.ts";
+import { standing } from "../runtime/rules/answers/mutations.ts";
+import type { Json, ToolInfo, VerifiedWrite } from "../runtime/kernel/ports.ts";
+import { definePrimitive, type StepContext } from "../runtime/kernel/primitive.ts";
+import { redactJson } from "../runtime/rules/privacy/redact.ts";
+import { failureIn, isObject, requiredOf } from "../runtime/rules/tools/shape.ts";
 import { checked, json, record, shown, text } from "./_shapes.ts";
 
 const tool = checked<string>((value) => typeof value === "string" && value.length <= 300 && /^[^/\s]+\/\S+$/.test(value), {

@@ -1,7 +1,7 @@
 /** Telling somebody. The notice lies in the outbox when the call returns; the owner of the workspace delivers it, once for each key. */
 import { z } from "zod";
-import { standing } from "../runtime/answers/mutations.ts";
-import { definePrimitive, type StepContext } from "../runtime/primitive.ts";
+import { standing } from "../runtime/rules/answers/mutations.ts";
+import { definePrimitive, type StepContext } from "../runtime/kernel/primitive.ts";
 import { shown, text } from "./_shapes.ts";
 
 const params = z.object({

@@ -3,9 +3,9 @@
  * account is checked by its digits, totals are the exact sum of the payments, and nothing here sends anything.
  */
 import { z } from "zod";
-import { ClearedError } from "../runtime/errors.ts";
-import { definePrimitive } from "../runtime/primitive.ts";
-import { ibanLength, isRouting } from "../runtime/privacy/checksums.ts";
+import { ClearedError } from "../runtime/kernel/errors.ts";
+import { definePrimitive } from "../runtime/kernel/primitive.ts";
+import { ibanLength, isRouting } from "../runtime/rules/privacy/checksums.ts";
 import { currency, day, money, shown, text } from "./_shapes.ts";
 import { exact, fixed, sum } from "./compute/exact.ts";
 

@@ -1,8 +1,8 @@
 /** What the rules of policies/ say about the facts of a run. The verdict is kept with the run; the gate and the state machine follow it. */
 import { z } from "zod";
-import type { Json } from "../runtime/ports.ts";
-import { definePrimitive } from "../runtime/primitive.ts";
-import { STRICTNESS } from "../runtime/states.ts";
+import type { Json } from "../runtime/kernel/ports.ts";
+import { definePrimitive } from "../runtime/kernel/primitive.ts";
+import { STRICTNESS } from "../runtime/kernel/states.ts";
 import { record, text } from "./_shapes.ts";
 
 const word = z.enum(STRICTNESS);

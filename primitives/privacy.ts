@@ -1,9 +1,9 @@
 /** Secrets and personal data in a text: what is there, and the text without it. The rules are runtime/privacy/. */
 import { z } from "zod";
-import { groupsOf, judge } from "../runtime/privacy/judge.ts";
-import { HIDDEN, redact } from "../runtime/privacy/redact.ts";
-import { GROUPS } from "../runtime/privacy/patterns.ts";
-import { definePrimitive } from "../runtime/primitive.ts";
+import { groupsOf, judge } from "../runtime/rules/privacy/judge.ts";
+import { HIDDEN, redact } from "../runtime/rules/privacy/redact.ts";
+import { GROUPS } from "../runtime/rules/privacy/patterns.ts";
+import { definePrimitive } from "../runtime/kernel/primitive.ts";
 
 export const privacy_scan = definePrimitive({
   name: "privacy_scan",

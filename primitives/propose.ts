@@ -1,6 +1,6 @@
 /** Changes that an agent asks for: a person decides, on a card, and a yes is one commit. Nothing changes before. */
 import { z } from "zod";
-import { definePrimitive } from "../runtime/primitive.ts";
+import { definePrimitive } from "../runtime/kernel/primitive.ts";
 import { json } from "./_shapes.ts";
 
 export const propose_change = definePrimitive({

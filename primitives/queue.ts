@@ -1,7 +1,7 @@
 /** Review items: what a person must look at. Cards are opened with the commit of the run. */
 import { z } from "zod";
-import { ClearedError } from "../runtime/errors.ts";
-import { definePrimitive, type StepContext } from "../runtime/primitive.ts";
+import { ClearedError } from "../runtime/kernel/errors.ts";
+import { definePrimitive, type StepContext } from "../runtime/kernel/primitive.ts";
 import { confidence, confidenceText, entryId, json, text } from "./_shapes.ts";
 
 const item = z.strictObject({

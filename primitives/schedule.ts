@@ -1,9 +1,9 @@
 /** Runs that start once, later: a follow-up, a reminder. Queued durably; `cleared runs --scheduled` lists them, `runs cancel` takes one back. */
 import { z } from "zod";
-import { isDay } from "../runtime/day.ts";
-import { ClearedError } from "../runtime/errors.ts";
-import { momentOf } from "../runtime/policy/dates.ts";
-import { definePrimitive, type StepContext } from "../runtime/primitive.ts";
+import { isDay } from "../runtime/kernel/day.ts";
+import { ClearedError } from "../runtime/kernel/errors.ts";
+import { momentOf } from "../runtime/rules/policy/dates.ts";
+import { definePrimitive, type StepContext } from "../runtime/kernel/primitive.ts";
 import { json, shown, text } from "./_shapes.ts";
 
 const params = z.object({

@@ -1,6 +1,6 @@
 /** Shared sub-scripts. The sandbox runs the file with the caller's rights; this step only marks the call in the history. */
 import { z } from "zod";
-import { definePrimitive } from "../runtime/primitive.ts";
+import { definePrimitive } from "../runtime/kernel/primitive.ts";
 import { json, text } from "./_shapes.ts";
 
 export const script_run = definePrimitive({

@@ -8,11 +8,11 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { primitives } from "../primitives/index.ts";
-import { typecheck } from "../runtime/checks/typecheck.ts";
-import { paramsSchema, primitiveTypes } from "../runtime/derive.ts";
-import { CODES } from "../runtime/errors.ts";
-import type { Json } from "../runtime/ports.ts";
-import { callPrimitive, EFFECTS, type Primitive, parseParams } from "../runtime/primitive.ts";
+import { typecheck } from "../runtime/change/checks/typecheck.ts";
+import { paramsSchema, primitiveTypes } from "../runtime/kernel/derive.ts";
+import { CODES } from "../runtime/kernel/errors.ts";
+import type { Json } from "../runtime/kernel/ports.ts";
+import { callPrimitive, EFFECTS, type Primitive, parseParams } from "../runtime/kernel/primitive.ts";
 import { memory } from "./primitives/memory-ports.ts";
 
 /** The parameters of an example's outermost call, which is evaluated last. */

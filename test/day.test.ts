@@ -1,9 +1,9 @@
 /** One calendar: a header, a policy, a primitive and an answer take the same days; only what is booked has a narrower range. */
 import { expect, test } from "vitest";
 import { primitives } from "../primitives/index.ts";
-import { isBookDay, isDay } from "../runtime/day.ts";
-import { dayOrMoment } from "../runtime/policy/dates.ts";
-import { validateInput } from "../runtime/sandbox/fields.ts";
+import { isBookDay, isDay } from "../runtime/kernel/day.ts";
+import { dayOrMoment } from "../runtime/rules/policy/dates.ts";
+import { validateInput } from "../runtime/scripts/fields.ts";
 
 const takesHeader = (day: string): boolean => {
   try {

@@ -3,10 +3,10 @@
  * record and around each commit, with a new owner each time. All of them must leave the same behind.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Host } from "../runtime/cli/host.ts";
+import type { Host } from "../runtime/app/host.ts";
 import { replayRun } from "../runtime/engine/replay.ts";
-import { ClearedError } from "../runtime/errors.ts";
-import type { Json, RunLog, RunRecord } from "../runtime/ports.ts";
+import { ClearedError } from "../runtime/kernel/errors.ts";
+import type { Json, RunLog, RunRecord } from "../runtime/kernel/ports.ts";
 import {
   LATER,
   abandon,

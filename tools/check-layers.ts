@@ -10,39 +10,26 @@ import { type SourceFile, sourceFiles } from "./source-files.ts";
 
 /** Left to right. A path belongs to the longest prefix that fits. */
 const LAYERS = [
-  "runtime/errors.ts",
-  "runtime/text.ts",
-  "runtime/day.ts",
-  "runtime/processes.ts",
-  "runtime/money.ts",
-  "runtime/ports.ts",
-  "runtime/states.ts",
-  "runtime/primitive.ts",
+  "runtime/kernel/errors.ts",
+  "runtime/kernel/",
   "runtime/workspace/layout.ts",
-  "runtime/task-words.ts",
-  "runtime/definition.ts",
-  "runtime/policy/",
-  "runtime/privacy/",
-  "runtime/answers/",
-  "runtime/tools/",
+  "runtime/rules/",
   "primitives/",
-  "runtime/derive.ts",
-  "runtime/registry.ts",
   "runtime/plugin.ts",
+  "runtime/scripts/",
   "runtime/sandbox/",
   "runtime/engine/",
   "runtime/workspace/",
   "runtime/llm/",
-  "runtime/mcp/",
-  "runtime/notices/",
-  "runtime/peer.ts",
-  "runtime/http.ts",
-  "runtime/checks/",
-  "runtime/evidence/",
-  "runtime/proposals/",
+  "runtime/outside/",
+  "runtime/change/checks/",
+  "runtime/change/evidence/",
+  "runtime/change/proposal-types.ts",
+  "runtime/change/widening/",
+  "runtime/change/proposals/",
   "runtime/meta/",
   "runtime/learning/",
-  "runtime/triggers/",
+  "runtime/app/",
   "runtime/a2a/",
   "runtime/web/",
   "runtime/cli/",
@@ -90,7 +77,7 @@ function checkImport(found: Import): void {
     return;
   }
   const target = posix.normalize(posix.join(posix.dirname(from.path), specifier));
-  if (typeOnly && target === "runtime/ports.ts") return;
+  if (typeOnly && target === "runtime/kernel/ports.ts") return;
   const [mine, theirs] = [layerOf(from.path), layerOf(target)];
   if (mine === -1) report(found, `this file is in no layer. Put it in one, or add it to LAYERS in tools/check-layers.ts.`);
   else if (!known.has(target)) report(found, `${target} does not exist`);

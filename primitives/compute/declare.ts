@@ -3,9 +3,9 @@
  * currency; an exact answer is text; an answer computed in doubles is a number and finite.
  */
 import type { z } from "zod";
-import { ClearedError, type Code } from "../../runtime/errors.ts";
-import { currencyPlaces } from "../../runtime/money.ts";
-import { type Declaration, definePrimitive, type Primitive } from "../../runtime/primitive.ts";
+import { ClearedError, type Code } from "../../runtime/kernel/errors.ts";
+import { currencyPlaces } from "../../runtime/kernel/money.ts";
+import { type Declaration, definePrimitive, type Primitive } from "../../runtime/kernel/primitive.ts";
 import { abs, exact, fixed, plain, round, share, sum } from "./exact.ts";
 
 /** Declares one primitive of this domain: pure, legal in every state, its run seeing nothing but its parameters. */
@@ -36,7 +36,7 @@ export function refuse(reason: string, message: string, code: Code = "COMPUTE_RA
 export const placesOf = (params: { currency?: string | undefined }): number =>
   params.currency === undefined ? 2 : currencyPlaces(params.currency);
 
-/** More than an amount may have (runtime/money.ts): 30 digits before the point. */
+/** More than an amount may have (runtime/kernel/money.ts): 30 digits before the point. */
 const TOO_LARGE = exact("1e30");
 
 /** An amount as text in the call's currency, rounded half-up once. */

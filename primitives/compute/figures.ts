@@ -2,7 +2,7 @@
  * Amounts, percentages and lengths of time as people write them in a text. A figure that can be read in two ways keeps both readings; one
  * that cannot be read keeps none. Each number is looked at once, with a few characters around it, so the work is linear in the text.
  */
-import { currencyPlaces } from "../../runtime/money.ts";
+import { currencyPlaces } from "../../runtime/kernel/money.ts";
 import { exact, plain, sum, times, whole } from "./exact.ts";
 
 export interface Figure {

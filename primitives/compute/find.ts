@@ -3,7 +3,7 @@
  * the description. No model, no state: the same words give the same answer. Defects of the original's patterns: spec/worker.md 10.4.
  */
 import { z } from "zod";
-import { definePrimitive, type Primitive } from "../../runtime/primitive.ts";
+import { definePrimitive, type Primitive } from "../../runtime/kernel/primitive.ts";
 import { checked, shown } from "../_shapes.ts";
 import { computePrimitives, VECTOR_FUNCTIONS } from "./index.ts";
 import { count } from "./shapes.ts";

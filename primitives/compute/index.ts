@@ -2,7 +2,7 @@
  * The compute primitives, in the order of docs/PRIMITIVES.md, and the names the reference vectors know them by. A script name is
  * `compute_` and the vector's function name, with a leading `apply_` or `compute_` of the vector dropped once.
  */
-import type { Primitive } from "../../runtime/primitive.ts";
+import type { Primitive } from "../../runtime/kernel/primitive.ts";
 import * as allocation from "./allocation.ts";
 import * as checks from "./checks.ts";
 import * as contract from "./contract.ts";

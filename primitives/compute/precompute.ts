@@ -4,8 +4,8 @@
  * named as missing, and two ways to read a text give two readings. Source: spec/worker.md 9 (R).
  */
 import { z } from "zod";
-import { ClearedError } from "../../runtime/errors.ts";
-import { definePrimitive, type Primitive, parseParams, type StepContext } from "../../runtime/primitive.ts";
+import { ClearedError } from "../../runtime/kernel/errors.ts";
+import { definePrimitive, type Primitive, parseParams, type StepContext } from "../../runtime/kernel/primitive.ts";
 import { compute_prorated_amount } from "./allocation.ts";
 import { compute_variance_check } from "./checks.ts";
 import { exact, HUNDRED, least, percentOf, plain, times, whole } from "./exact.ts";

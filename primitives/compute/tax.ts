@@ -1,7 +1,7 @@
 /** Value added tax, withholding at one rate, and taxes by bands. Net and tax add up to gross exactly, because one of them is the rest. */
 import { z } from "zod";
 import { money, nonNegativeMoney, shown } from "../_shapes.ts";
-import { currencyPlaces } from "../../runtime/money.ts";
+import { currencyPlaces } from "../../runtime/kernel/money.ts";
 import { amount, amounts, defineCompute, pctText, placesOf, refuse, settled } from "./declare.ts";
 import { exact, fixed, HUNDRED, least, most, percentOf, plain, round, share, sum } from "./exact.ts";
 import { count, exactOut, fields, inCurrency, moneyOut, percentTo100 } from "./shapes.ts";

@@ -1,18 +1,18 @@
 /** One agent as a person wants to see it: its fields, its machine drawn, what each state allows and calls, the rules it is judged by. */
-import { type StateScript, lintStates } from "../checks/states.ts";
-import { toolClassIn } from "../checks/tool-class.ts";
+import { type StateScript, lintStates } from "../change/checks/states.ts";
+import { toolClassIn } from "../change/checks/tool-class.ts";
 import { loadScript } from "../engine/script.ts";
 import { withTools } from "../engine/tool-scripts.ts";
-import { toWire } from "../errors.ts";
-import type { Access, State } from "../ports.ts";
-import type { Header } from "../sandbox/header.ts";
-import type { InputField } from "../sandbox/fields.ts";
-import { type Machine, type MachineState, accessesOf } from "../states.ts";
+import { toWire } from "../kernel/errors.ts";
+import type { Access, State } from "../kernel/ports.ts";
+import type { Header } from "../scripts/header.ts";
+import type { InputField } from "../scripts/fields.ts";
+import { type Machine, type MachineState, accessesOf } from "../kernel/states.ts";
 import { policyFile } from "../workspace/layout.ts";
-import { parsePack } from "../workspace/policies.ts";
-import type { AgentAtHead } from "./agents-at-head.ts";
+import { parsePack } from "../workspace/settings/policies.ts";
+import type { AgentAtHead } from "../app/agents-at-head.ts";
 import { inWords } from "./commands/policy.ts";
-import type { Host } from "./host.ts";
+import type { Host } from "../app/host.ts";
 
 export interface AgentDetail {
   states: { state: State; conditional: boolean; line: string; allows: string[]; calls: string[] }[];

@@ -2,11 +2,11 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { Database } from "../engine/database.ts";
-import { ClearedError } from "../errors.ts";
-import { openAlerts } from "../notices/alerts.ts";
-import { assertUntracked } from "../workspace/git-staged.ts";
+import { ClearedError } from "../kernel/errors.ts";
+import { openAlerts } from "../outside/notices/alerts.ts";
+import { assertUntracked } from "../workspace/git/staged.ts";
 import { STORE } from "../workspace/layout.ts";
-import { findWorkspace } from "./find.ts";
+import { findWorkspace } from "../app/find.ts";
 import type { Invocation } from "./commands.ts";
 
 /** A command that is not about a workspace, or whose store cannot be read, has said so itself. */

@@ -2,7 +2,7 @@
  * What an open card says beside its question and its calls: why it asks, the amounts, what the script told, the brief. In a list the
  * beginning of each; `cleared queue show N` has all of it.
  */
-import type { Card, Json } from "../ports.ts";
+import type { Card, Json } from "../kernel/ports.ts";
 import type { Output } from "./output.ts";
 import { clipped } from "./text.ts";
 

@@ -1,14 +1,14 @@
 /** What approve, reject and answer share: sign, send, say what came of it. */
 import { isOurs } from "../engine/attempt.ts";
-import { ClearedError, EXIT, type WireError, kindOf, toWire } from "../errors.ts";
-import type { Card, Decision, Json } from "../ports.ts";
-import type { Report } from "../proposals/types.ts";
-import type { Api } from "./api.ts";
-import { withApi } from "./connect.ts";
-import { type Decided, asked, signAs } from "./decide.ts";
-import { findWorkspace } from "./find.ts";
-import { assertConfirmed, readLocal } from "./local.ts";
-import { withStore } from "./look.ts";
+import { ClearedError, EXIT, type WireError, kindOf, toWire } from "../kernel/errors.ts";
+import type { Card, Decision, Json } from "../kernel/ports.ts";
+import type { Report } from "../change/proposal-types.ts";
+import type { Api } from "../app/api.ts";
+import { withApi } from "../app/connect.ts";
+import { type Decided, asked, signAs } from "../app/decide.ts";
+import { findWorkspace } from "../app/find.ts";
+import { assertConfirmed, readLocal } from "../app/local.ts";
+import { withStore } from "../app/look.ts";
 import type { Invocation } from "./commands.ts";
 import { type Output, formatError } from "./output.ts";
 import { cardLines, parseJson, runLine } from "./text.ts";

@@ -3,7 +3,7 @@
  */
 import { readFileSync } from "node:fs";
 import { Command, CommanderError, Option } from "commander";
-import { ClearedError } from "../errors.ts";
+import { ClearedError } from "../kernel/errors.ts";
 import { COMMANDS, type Invocation, type Options } from "./commands.ts";
 import { createOutput, reportError } from "./output.ts";
 

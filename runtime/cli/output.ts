@@ -2,9 +2,9 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { stripVTControlCharacters } from "node:util";
-import { type At, CODES, ClearedError, EXIT, type WireError, formatAt, kindOf, toWire } from "../errors.ts";
-import type { Finding } from "../ports.ts";
-import { visible } from "../text.ts";
+import { type At, CODES, ClearedError, EXIT, type WireError, formatAt, kindOf, toWire } from "../kernel/errors.ts";
+import type { Finding } from "../kernel/ports.ts";
+import { printable } from "../kernel/text.ts";
 
 export interface Output {
   json: boolean;
@@ -40,19 +40,8 @@ export function createOutput(json: boolean): Output {
   };
 }
 
-const COLOURS = /(\p{Cc}\[(?:[0-2]|3[1-3])m)/u;
-const ESCAPE = 0x1b;
-
 /** JSON that may go to a terminal: what JSON itself leaves as it is is escaped as JSON does it, which changes no value. */
 const jsonText = (value: unknown): string => printable(JSON.stringify(value, null, 2));
-
-/** Text for a terminal: what is untrusted in it cannot move the cursor or hide; our own colours stay where they are asked for. */
-export function printable(text: string, colour = false): string {
-  if (!colour) return visible(text);
-  // Of colours only our own: a title could hide what stands behind it.
-  const parts = text.split(COLOURS);
-  return parts.map((part, i) => (i % 2 === 1 && part.charCodeAt(0) === ESCAPE ? part : visible(part))).join("");
-}
 
 /** `FILE:LINE:COL CODE`, an excerpt with a caret where the file can be read, what is wrong, what to do. */
 export function formatError(error: WireError, dir: string): string {

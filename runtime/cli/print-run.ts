@@ -1,6 +1,7 @@
 /** How a run stands, for people and as JSON, shared by the commands that start or resume one; and its whole course, for `runs show`. */
-import { type RunMetadata, footer, mutationLog, mutationText } from "../answers/mutations.ts";
-import type { Card, RunEvent, RunRecord, Step } from "../ports.ts";
+import { type RunMetadata, footer, mutationLog, mutationText } from "../rules/answers/mutations.ts";
+import type { RunDetail } from "../app/look.ts";
+import type { RunRecord, Step } from "../kernel/ports.ts";
 import { type Note, actsUnread, toldBy } from "../web/story.ts";
 import { type Output, formatError, table } from "./output.ts";
 import { cardLines, exitOf, runLine, when } from "./text.ts";
@@ -28,13 +29,6 @@ export function gateLines({ steps, cards }: RunDetail): string[] {
       const waits = `waits for: ${who}; card ${card.id}${card.brief === undefined ? "" : ", brief attached"}`;
       return said.length === 0 ? [waits] : [said.join("; "), `-> ${waits}`];
     });
-}
-
-export interface RunDetail {
-  run: RunRecord;
-  steps: Step[];
-  events: RunEvent[];
-  cards: Card[];
 }
 
 /** `runs show`: states with times, each call with its effect and what it did, then logs, commits, cards, the result. */

@@ -2,8 +2,8 @@
  * Work over a second shows how far it is: a bar on standard error, when that is a terminal, wiped when the work is over. Counts come from
  * whoever does the work, this process or the owner behind the socket.
  */
-import type { Api } from "./api.ts";
-import type { Progress } from "./host.ts";
+import type { Api } from "../app/api.ts";
+import type { Progress } from "../app/host.ts";
 
 const AFTER_MS = 1000;
 const EVERY_MS = 200;

@@ -1,9 +1,9 @@
 /** A proposal as the command line prints it: one line in a list, the card when it is shown, its details when they are asked for. */
-import type { ShownProposal } from "./proposals-api.ts";
-import { cardOf } from "../proposals/card.ts";
-import type { CardPart } from "../proposals/card-details.ts";
-import { ASKING } from "../proposals/store.ts";
-import type { Proposal, ProposalState } from "../proposals/types.ts";
+import type { ShownProposal } from "../app/proposals-api.ts";
+import { cardOf } from "../change/proposals/card.ts";
+import type { CardPart } from "../change/proposals/card-details.ts";
+import { ASKING } from "../change/proposals/store.ts";
+import type { Proposal, ProposalState } from "../change/proposal-types.ts";
 import type { Output } from "./output.ts";
 
 /** number, state, title, proposer, age: cells of a row. */

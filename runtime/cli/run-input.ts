@@ -1,12 +1,10 @@
 /** The input of a run on the command line: one JSON document, or name=value once for each field; and an example that can be pasted. */
-import { inputsOf } from "../evidence/synthetic-inputs.ts";
-import type { Json } from "../ports.ts";
-import type { Header } from "../sandbox/header.ts";
-import type { InputField } from "../sandbox/fields.ts";
+import type { Json } from "../kernel/ports.ts";
+import type { Header } from "../scripts/header.ts";
+import type { InputField } from "../scripts/fields.ts";
+import { IS_PAIR } from "../app/starts.ts";
 import { pairsOf } from "./deciding.ts";
-import { parseJson, quoted } from "./text.ts";
-
-const IS_PAIR = /^[A-Za-z_][A-Za-z0-9_]*=/;
+import { parseJson } from "./text.ts";
 
 /** given: each --input. fieldsOf: `input:` of the header, asked for where a value has to be read by its type. @throws USAGE */
 export async function inputOf(given: readonly string[], fieldsOf: () => Promise<Header["input"]>): Promise<Json> {
@@ -27,13 +25,4 @@ function typed(text: string, field: InputField | undefined): Json {
   } catch {
     return text; // a value that is not JSON is no number, list or object
   }
-}
-
-/** `cleared run NAME --input ...` with an input that the header takes; without --input where it takes none. */
-export function pasted(command: string, header: Header): string {
-  const input = inputsOf(header, [])[0]?.input ?? {};
-  const pairs = Object.entries(input as { [field: string]: Json });
-  const flat = pairs.every(([name, value]) => IS_PAIR.test(`${name}=`) && (typeof value !== "object" || value === null));
-  const shown = flat ? pairs.map(([name, value]) => `${name}=${String(value)}`) : [JSON.stringify(input)];
-  return [command, ...shown.map((one) => `--input ${quoted(one)}`)].join(" ");
 }

@@ -1,6 +1,6 @@
 /** Lines that several commands print: a run, a card, a receipt, a duration; and the reading of JSON arguments. */
-import { ClearedError, EXIT, formatAt, kindOf } from "../errors.ts";
-import type { Card, Json, Receipt, RunRecord } from "../ports.ts";
+import { ClearedError, EXIT, formatAt, kindOf } from "../kernel/errors.ts";
+import type { Card, Json, Receipt, RunRecord } from "../kernel/ports.ts";
 import { rowAnswers, summaryOf } from "../web/story.ts";
 import type { Output } from "./output.ts";
 
@@ -13,9 +13,6 @@ export function parseJson(text: string | undefined, what: string): Json {
     throw new ClearedError("USAGE", `${what} is not JSON: ${(error as Error).message}. Quote it for the shell: '{"id": 1}'.`);
   }
 }
-
-/** As a shell takes it for one word. */
-export const quoted = (path: string): string => (/^[\w./:=-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
 
 /** A whole number of the command line. @throws USAGE naming the option */
 export function toCount(text: unknown, what: string, most = 1_000_000): number {

@@ -2,12 +2,12 @@
  * The one question run.ts asks before a call: may this run make it now? Capabilities from the header's `uses:`, the state the run is
  * in, the amounts it would write, and for acts outside a person's yes where one is demanded. Approvals are counted: each covers one call.
  */
-import { ClearedError } from "../errors.ts";
-import type { Access, Call, Change, Effect, Json, Step, VerifiedWrite } from "../ports.ts";
-import { type Primitive, type StepContext, parseParams } from "../primitive.ts";
-import { type Machine, type ProcessState, entered, gateDemanded, judged, startOf, statesFor } from "../states.ts";
-import { amountsIn, isAmountKey, numbersOf, unjudged, untraced } from "../tools/trace.ts";
-import { canonicalJson } from "./canonical.ts";
+import { ClearedError } from "../kernel/errors.ts";
+import type { Access, Call, Change, Effect, Json, Step, VerifiedWrite } from "../kernel/ports.ts";
+import { type Primitive, type StepContext, parseParams } from "../kernel/primitive.ts";
+import { type Machine, type ProcessState, entered, gateDemanded, judged, startOf, statesFor } from "../kernel/states.ts";
+import { amountsIn, isAmountKey, numbersOf, unjudged, untraced } from "../rules/tools/trace.ts";
+import { canonicalJson } from "../kernel/canonical.ts";
 
 /** What a run has earned and spent so far; rebuilt from the history, so it survives a kill. */
 export interface RunState {

@@ -3,10 +3,10 @@
  * valid signals in its list. Also what settles a call in doubt: its key, then its read-back, then a person. Never a guess.
  */
 import { createHash } from "node:crypto";
-import type { ClearedError } from "../errors.ts";
-import type { Answers, Call, CardDraft, Change, Clock, Decision, Json, RunLog, RunRecord, Step } from "../ports.ts";
-import { End, type Gate, type Primitive, type StepContext, Suspend, parseParams } from "../primitive.ts";
-import { canonicalJson } from "./canonical.ts";
+import type { ClearedError } from "../kernel/errors.ts";
+import type { Answers, Call, CardDraft, Change, Clock, Decision, Json, RunLog, RunRecord, Step } from "../kernel/ports.ts";
+import { End, type Gate, type Primitive, type StepContext, Suspend, parseParams } from "../kernel/primitive.ts";
+import { canonicalJson } from "../kernel/canonical.ts";
 import { changesIn } from "./edits.ts";
 import { LEASE_MS } from "./lease.ts";
 

@@ -5,8 +5,8 @@
  */
 import { promisify } from "node:util";
 import { constants, zstdCompress, zstdDecompress } from "node:zlib";
-import { ClearedError } from "../errors.ts";
-import type { Archive, Json, RunEvent, Signal, Step } from "../ports.ts";
+import { ClearedError } from "../kernel/errors.ts";
+import type { Archive, Json, RunEvent, Signal, Step } from "../kernel/ports.ts";
 import { type Database, pack, unpack } from "./database.ts";
 import { type StepRow, readSignals, readSteps, toStep } from "./history.ts";
 import type { RunRow } from "./rows.ts";

@@ -1,7 +1,7 @@
 /** Making one host call: how long it may take, how often it is tried, what its answer is as text, and whose failure a failure is. */
-import { ClearedError } from "../errors.ts";
-import type { CommitResult, Effect, Json, Step } from "../ports.ts";
-import { type Primitive, Suspend } from "../primitive.ts";
+import { ClearedError } from "../kernel/errors.ts";
+import type { CommitResult, Effect, Json, Step } from "../kernel/ports.ts";
+import { type Primitive, Suspend } from "../kernel/primitive.ts";
 
 // A host call that takes longer frees its slot and the run is replayed when it has answered (DESIGN.md 3.3).
 const SLOW_MS = 250;
@@ -28,7 +28,9 @@ export async function withRetries(effect: Effect, step: Step, attempt: () => Pro
       return await attempt();
     } catch (error) {
       if (!(error instanceof ClearedError) || effect !== "read" || step.attempts >= READ_ATTEMPTS) throw error;
-      const again = error.code.startsWith("TOOL_") ? (await import("../tools/recover.ts")).mayRepeat(error) : error.kind === "external";
+      const again = error.code.startsWith("TOOL_")
+        ? (await import("../rules/tools/recover.ts")).mayRepeat(error)
+        : error.kind === "external";
       if (!again) throw error;
       await new Promise((resolve) => setTimeout(resolve, 100 * 2 ** step.attempts));
     }

@@ -3,17 +3,17 @@
  * again when it counts what is stored, because a row in the store proves nothing.
  */
 import { createHash } from "node:crypto";
-import { ClearedError, toWire } from "../errors.ts";
-import { plainDecimal } from "../money.ts";
-import { compareDecimals } from "../policy/decimals.ts";
-import { type Ladder, levelName, meetsLevel } from "../policy/levels.ts";
-import type { Card, CardDraft, Decision } from "../ports.ts";
-import type { Header } from "../sandbox/header.ts";
-import { validateInput } from "../sandbox/fields.ts";
-import { nameWords } from "../tools/classify.ts";
-import { amountsIn, isAmountKey, MULTIPLIES } from "../tools/trace.ts";
+import { ClearedError, toWire } from "../kernel/errors.ts";
+import { plainDecimal } from "../kernel/money.ts";
+import { compareDecimals } from "../rules/policy/decimals.ts";
+import { type Ladder, levelName, meetsLevel } from "../rules/policy/levels.ts";
+import type { Card, CardDraft, Decision } from "../kernel/ports.ts";
+import type { Header } from "../scripts/header.ts";
+import { validateInput } from "../scripts/fields.ts";
+import { nameWords } from "../rules/tools/classify.ts";
+import { amountsIn, isAmountKey, MULTIPLIES } from "../rules/tools/trace.ts";
 import type { Authority } from "./approval.ts";
-import { canonicalJson } from "./canonical.ts";
+import { canonicalJson } from "../kernel/canonical.ts";
 import { changesIn, type Edit, keyOf } from "./edits.ts";
 import { verifyDecision } from "./signature.ts";
 

@@ -3,10 +3,10 @@
  * self-contained documents: whoever holds them needs no table of ours. Opening happens in history.ts, with the run's own flush.
  */
 import { createHash } from "node:crypto";
-import { minuteOf } from "../day.ts";
-import { ClearedError, type WireError } from "../errors.ts";
-import { canonicalJson } from "./canonical.ts";
-import type { Card, CardDraft, CardKind, Cards, Change, Decision, Json, Released, RunRecord } from "../ports.ts";
+import { minuteOf } from "../kernel/day.ts";
+import { ClearedError, type WireError } from "../kernel/errors.ts";
+import { canonicalJson } from "../kernel/canonical.ts";
+import type { Card, CardDraft, CardKind, Cards, Change, Decision, Json, Released, RunRecord } from "../kernel/ports.ts";
 import type { Database } from "./database.ts";
 
 // A proposal in another state waits for its checks or its proposer, not for a person's decision.

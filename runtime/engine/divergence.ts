@@ -1,7 +1,7 @@
 /** When script and history disagree: are two calls the same, and the message that names both. */
-import { type At, ClearedError } from "../errors.ts";
-import type { RunRecord } from "../ports.ts";
-import { canonicalJson } from "./canonical.ts";
+import { type At, ClearedError } from "../kernel/errors.ts";
+import type { RunRecord } from "../kernel/ports.ts";
+import { canonicalJson } from "../kernel/canonical.ts";
 
 interface Call {
   name: string;

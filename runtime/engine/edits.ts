@@ -2,10 +2,10 @@
  * Edit, then approve: what a person may change in the calls of a card, and what they have changed. Only scalars change, each stays what
  * it was (text, number, true or false), and neither a call nor its tool is added or dropped.
  */
-import { ClearedError, didYouMean } from "../errors.ts";
-import { plainDecimal } from "../money.ts";
-import type { Call, Json } from "../ports.ts";
-import { isAmountKey } from "../tools/trace.ts";
+import { ClearedError, didYouMean } from "../kernel/errors.ts";
+import { plainDecimal } from "../kernel/money.ts";
+import type { Call, Json } from "../kernel/ports.ts";
+import { isAmountKey } from "../rules/tools/trace.ts";
 
 /** `path`: `calls.0.params.lines.2.amount` */
 export type Edit = { path: string; from: Json; to: Json };

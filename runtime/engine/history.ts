@@ -3,8 +3,8 @@
  * Invariants: steps are numbered 0.. without gaps; a run's events are numbered 1.. without gaps; what is answered to
  * a script is in `steps` before the answer leaves. Reads, writes and control are buffered; an intent is durable before it acts.
  */
-import type { WireError } from "../errors.ts";
-import type { Change, Json, Outcome, Released, RunEvent, RunLog, RunRecord, Signal, Step, WaitReason } from "../ports.ts";
+import type { WireError } from "../kernel/errors.ts";
+import type { Change, Json, Outcome, Released, RunEvent, RunLog, RunRecord, Signal, Step, WaitReason } from "../kernel/ports.ts";
 import { CRASH, DECIDING, crashCards, openCard } from "./cards.ts";
 import { type Database, pack, unpack } from "./database.ts";
 

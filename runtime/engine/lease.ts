@@ -4,9 +4,9 @@
  * Who was replaced and still lives may be in the middle of an act outside that it began: it is remembered until it has ended.
  */
 import { randomUUID } from "node:crypto";
-import { ClearedError } from "../errors.ts";
-import type { Clock } from "../ports.ts";
-import { identityOf, lives, standsStill } from "../processes.ts";
+import { ClearedError } from "../kernel/errors.ts";
+import type { Clock } from "../kernel/ports.ts";
+import { identityOf, lives, standsStill } from "../kernel/processes.ts";
 import { getFact, setFact } from "./cards.ts";
 import type { Database } from "./database.ts";
 

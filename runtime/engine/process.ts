@@ -2,16 +2,16 @@
  * What the business process adds to a run: who is asked at a gate and what they are told, the answer's completeness, and what is told
  * beside the result. run.ts asks; states.ts has the rules of the machine.
  */
-import { approvalBrief } from "../answers/documents.ts";
-import { asksForList, rankedAnswer } from "../answers/ranked.ts";
-import { missingFields } from "../answers/required.ts";
-import { runMetadata, standing } from "../answers/mutations.ts";
-import { ClearedError, type WireError } from "../errors.ts";
-import type { Call, CardDraft, Json, Outcome, RunRecord, Step } from "../ports.ts";
-import { End, type Gate, type StepContext } from "../primitive.ts";
-import type { Header } from "../sandbox/header.ts";
-import type { ProcessState } from "../states.ts";
-import { amountsOf } from "../tools/trace.ts";
+import { approvalBrief } from "../rules/answers/documents.ts";
+import { asksForList, rankedAnswer } from "../rules/answers/ranked.ts";
+import { missingFields } from "../rules/answers/required.ts";
+import { runMetadata, standing } from "../rules/answers/mutations.ts";
+import { ClearedError, type WireError } from "../kernel/errors.ts";
+import type { Call, CardDraft, Json, Outcome, RunRecord, Step } from "../kernel/ports.ts";
+import { End, type Gate, type StepContext } from "../kernel/primitive.ts";
+import type { Header } from "../scripts/header.ts";
+import type { ProcessState } from "../kernel/states.ts";
+import { amountsOf } from "../rules/tools/trace.ts";
 import { type RunState, notJudged, strangerIn } from "./access.ts";
 import type { Demands } from "./approval.ts";
 

@@ -3,11 +3,11 @@
  * the profile's currency, or that has none, waits for a person.
  */
 import { createHash } from "node:crypto";
-import { plainDecimal } from "../money.ts";
-import type { Call, Json } from "../ports.ts";
-import { nameWords } from "../tools/classify.ts";
-import { amountsIn, isAmountKey, MULTIPLIES } from "../tools/trace.ts";
-import { canonicalJson } from "./canonical.ts";
+import { plainDecimal } from "../kernel/money.ts";
+import type { Call, Json } from "../kernel/ports.ts";
+import { nameWords } from "../rules/tools/classify.ts";
+import { amountsIn, isAmountKey, MULTIPLIES } from "../rules/tools/trace.ts";
+import { canonicalJson } from "../kernel/canonical.ts";
 import { isAtMost } from "./authority.ts";
 import { keyOf, scalarsOf } from "./edits.ts";
 

@@ -2,15 +2,15 @@
  * What a recorded step may still give a run when it goes on. A row of the store proves nothing: a yes is counted again by the signatures that
  * are kept with it, and what a policy said is judged again from the facts that the script is served with. Asked before anything acts.
  */
-import type { Change, Json, RunLog, Step, WorkspaceView } from "../ports.ts";
-import { type Gate, type StepContext, callPrimitive } from "../primitive.ts";
+import type { Change, Json, RunLog, Step, WorkspaceView } from "../kernel/ports.ts";
+import { type Gate, type StepContext, callPrimitive } from "../kernel/primitive.ts";
 import type { RunState } from "./access.ts";
 import { recount } from "./approval.ts";
-import { canonicalJson } from "./canonical.ts";
+import { canonicalJson } from "../kernel/canonical.ts";
 import { mayStandIn, whoMay } from "./process.ts";
 import { detachedLog, quietContext } from "./replay.ts";
 import type { World } from "./run.ts";
-import type { Header } from "../sandbox/header.ts";
+import type { Header } from "../scripts/header.ts";
 import type { Callable } from "./script.ts";
 
 type Proving = Pick<World, "authority" | "standing" | "people" | "view">;

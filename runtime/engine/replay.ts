@@ -2,10 +2,10 @@
  * Replay: execute a recorded run again against its own history and compare. Nothing is written and nothing acts: what is recorded is
  * served, pure calls are computed again and their results compared, and the script must end where it ended.
  */
-import { toWire } from "../errors.ts";
-import type { Json, RunLog, RunRecord, Step, WorkspaceView } from "../ports.ts";
-import { type StepContext, callPrimitive } from "../primitive.ts";
-import { canonicalJson } from "./canonical.ts";
+import { toWire } from "../kernel/errors.ts";
+import type { Json, RunLog, RunRecord, Step, WorkspaceView } from "../kernel/ports.ts";
+import { type StepContext, callPrimitive } from "../kernel/primitive.ts";
+import { canonicalJson } from "../kernel/canonical.ts";
 import { sameCall } from "./divergence.ts";
 import type { World } from "./run.ts";
 import { type Callable, callableIn, jobOf } from "./script.ts";

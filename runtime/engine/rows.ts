@@ -1,6 +1,6 @@
 /** A run as the store keeps it, its translation to the port's RunRecord, and the wake-up list for those who wait for a run to change. */
-import type { WireError } from "../errors.ts";
-import type { Cause, Given, Json, Outcome, RunMode, RunRecord, RunStatus, WaitReason } from "../ports.ts";
+import type { WireError } from "../kernel/errors.ts";
+import type { Cause, Given, Json, Outcome, RunMode, RunRecord, RunStatus, WaitReason } from "../kernel/ports.ts";
 
 /** The runs that have not ended. SQLite finds their index (runs_open) by exactly these words and no others; without it each look reads every run. */
 export const OPEN = "status IN ('queued', 'running', 'waiting')";

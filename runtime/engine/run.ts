@@ -3,7 +3,7 @@
  * end every call comes here: allow, act, record, answer. What cannot be answered yet drops the script, and it starts again when it can.
  * Invariant: an answer is recorded before the script sees it, and an act outside has a durable intent before it happens.
  */
-import { ClearedError, toWire } from "../errors.ts";
+import { ClearedError, toWire } from "../kernel/errors.ts";
 import type {
   Change,
   Decision,
@@ -21,10 +21,10 @@ import type {
   Served,
   Step,
   WorkspaceView,
-} from "../ports.ts";
-import { End, type Gate, type Primitive, type StepContext, Suspend, callPrimitive } from "../primitive.ts";
-import { redact } from "../privacy/redact.ts";
-import { readOnlyMachine } from "../states.ts";
+} from "../kernel/ports.ts";
+import { End, type Gate, type Primitive, type StepContext, Suspend, callPrimitive } from "../kernel/primitive.ts";
+import { redact } from "../rules/privacy/redact.ts";
+import { readOnlyMachine } from "../kernel/states.ts";
 import { actOf, allowed, approversOf, covers, fold, newRunState } from "./access.ts";
 import { type Authority, type Settling, type Standing, decidedChange, passGate, settleDoubt, waved } from "./approval.ts";
 import { committedOrSuspended, isOurs, mayBeSlow, orLost, orSlow, toText, withRetries } from "./attempt.ts";

@@ -1,8 +1,8 @@
 /** The script of a run: header, compiled form and sub-scripts, read from the tree of the commit the run is pinned to. */
-import { ClearedError, fromWire } from "../errors.ts";
-import type { Compiled, Finding, Job, RunRecord, Sandbox, Tree } from "../ports.ts";
-import type { Primitive } from "../primitive.ts";
-import { type Header, parseHeader } from "../sandbox/header.ts";
+import { ClearedError, fromWire } from "../kernel/errors.ts";
+import type { Compiled, Finding, Job, RunRecord, Sandbox, Tree } from "../kernel/ports.ts";
+import type { Primitive } from "../kernel/primitive.ts";
+import { type Header, parseHeader } from "../scripts/header.ts";
 import { TOOLS, scriptFile, toolOf } from "../workspace/layout.ts";
 import type { ToolsAround } from "./tool-scripts.ts";
 

@@ -3,9 +3,9 @@
  * signed is the decision's canonical text, with the question it answers.
  */
 import { createPrivateKey, createPublicKey, sign, verify } from "node:crypto";
-import { ClearedError } from "../errors.ts";
-import type { Decision } from "../ports.ts";
-import { canonicalJson } from "./canonical.ts";
+import { ClearedError } from "../kernel/errors.ts";
+import type { Decision } from "../kernel/ports.ts";
+import { canonicalJson } from "../kernel/canonical.ts";
 
 /** The signature over a document, base64. `key` is a PEM private key. */
 export function signText(document: unknown, key: string): string {

@@ -2,8 +2,8 @@
  * The embedded engine: the Engine port on one SQLite file. It stores and finds runs; executing them is worker.ts and run.ts.
  * Invariants: (cause, agent, key) starts one run; a signal is stored before its run is woken; only the lease holder writes.
  */
-import { ClearedError } from "../errors.ts";
-import type { Archive, Clock, Engine, Json, RunQuery, RunRecord, RunSpec, RunStatus, ScriptPin } from "../ports.ts";
+import { ClearedError } from "../kernel/errors.ts";
+import type { Archive, Clock, Engine, Json, RunQuery, RunRecord, RunSpec, RunStatus, ScriptPin } from "../kernel/ports.ts";
 import { createHistories } from "./archive.ts";
 import type { Database } from "./database.ts";
 import { addEvent, closeGates, forgetFailure, isDecided, queueRun, readSignals, storeStep, wakeParent } from "./history.ts";

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { checked, day, money, shown, text } from "../../primitives/_shapes.ts";
 import { exact } from "../../primitives/compute/exact.ts";
 import { count, figure, list, real } from "../../primitives/compute/shapes.ts";
-import type { ToolField } from "../sandbox/tool-header.ts";
+import type { ToolField } from "../scripts/tool-header.ts";
 
 type Side = "in" | "out";
 
@@ -56,7 +56,7 @@ function shapeOf(one: ToolField, side: Side): z.ZodType {
   }
 }
 
-/** Exact text within bounds; an amount has at most 18 decimals (runtime/money.ts). */
+/** Exact text within bounds; an amount has at most 18 decimals (runtime/kernel/money.ts). */
 function exactText({ from, to }: { from?: string; to?: string }, kind: "money" | "decimal" = "decimal"): z.ZodType<string> {
   const isText = (value: unknown): value is string =>
     kind === "money" ? money.safeParse(value).success : typeof value === "string" && figure().safeParse(value).success;

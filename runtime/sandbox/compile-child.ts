@@ -3,19 +3,19 @@
  * After any panic of a native parser the whole process is thrown away (Node's stripping stays broken after one).
  */
 import { stripTypeScriptTypes } from "node:module";
-import type { At } from "../errors.ts";
-import type { Compiled, Finding } from "../ports.ts";
+import type { At } from "../kernel/errors.ts";
+import type { Compiled, Finding } from "../kernel/ports.ts";
 import type { CompileOptions, CompileResult } from "./compile.ts";
 import { FRAME, encodeFrame, readFrame, writeFrame } from "./frames.js";
-import { flowOf } from "./flow.ts";
-import { guardsOf } from "./guards.ts";
-import { lintLanguage } from "./language.ts";
+import { flowOf } from "../scripts/flow.ts";
+import { guardsOf } from "../scripts/guards.ts";
+import { lintLanguage } from "../scripts/language.ts";
 import { lockDown } from "./lockdown.js";
-import { scanText } from "./language-text.ts";
-import { plannedOf } from "./planned.ts";
-import { CODE_PREFIX, PARSE_PREFIX, SUFFIX, rewrite } from "./rewrite.ts";
-import { surveyOf } from "./survey.ts";
-import { type Node, createPlaces, parseScript } from "./syntax.ts";
+import { scanText } from "../scripts/language-text.ts";
+import { plannedOf } from "../scripts/planned.ts";
+import { CODE_PREFIX, PARSE_PREFIX, SUFFIX, rewrite } from "../scripts/rewrite.ts";
+import { surveyOf } from "../scripts/survey.ts";
+import { type Node, createPlaces, parseScript } from "../scripts/syntax.ts";
 
 const FD = 3;
 // Loaded before the right to read files goes: Node loads its stripper at the first call.

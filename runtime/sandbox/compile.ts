@@ -2,11 +2,11 @@
  * The host's side of compiling: hands untrusted source to a kept child and caches what comes back by (blob, file, lint, primitives).
  * Native parsers crash and hang on hostile text (spec/sandbox.md 4), so the child is killed on a timeout and replaced after a crash.
  */
-import type { Sandbox } from "../ports.ts";
-import type { DiskCache } from "./disk-cache.ts";
+import type { Sandbox } from "../kernel/ports.ts";
+import type { DiskCache } from "../scripts/disk-cache.ts";
 import { FRAME, encodeFrame } from "./frames.js";
 import { type Lost, isLost, lostBy, persist } from "./lost.ts";
-import { prescan } from "./prescan.ts";
+import { prescan } from "../scripts/prescan.ts";
 import { type Child, compileChild, spawnChild } from "./spawn.ts";
 import { watchAnswer } from "./watchdog.ts";
 

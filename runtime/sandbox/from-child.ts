@@ -3,8 +3,8 @@
  * everything that is not exactly a call or an end; slot.ts then kills the child. What the host knows itself is never taken from here.
  */
 import { z } from "zod";
-import type { At, WireError } from "../errors.ts";
-import type { Job, JobEnd, Served } from "../ports.ts";
+import type { At, WireError } from "../kernel/errors.ts";
+import type { Job, JobEnd, Served } from "../kernel/ports.ts";
 import type { Frame } from "./frames.js";
 
 export interface ChildCall {

@@ -3,7 +3,7 @@
  * after a while without work. A job waits only for those before it in its lane and, while it runs, for lanes of lower levels: nothing
  * waits in a circle, however few slots there are. Called by pool.ts only.
  */
-import type { Job, JobEnd } from "../ports.ts";
+import type { Job, JobEnd } from "../kernel/ports.ts";
 import { untilEnded } from "./lost.ts";
 import type { Slot } from "./slot.ts";
 

@@ -6,7 +6,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import type { Socket } from "node:net";
 import { constants } from "node:os";
-import { standsStill } from "../processes.ts";
+import { standsStill } from "../kernel/processes.ts";
 import { type Way, giveFilter } from "./jail.ts";
 
 // What a tool says of why it cannot start a child.

@@ -3,7 +3,7 @@
  * one from its history: what was answered before is served. Only who loses one child after the other at the same place gives up.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { DoorCall, Job, JobEnd, Served } from "../ports.ts";
+import type { DoorCall, Job, JobEnd, Served } from "../kernel/ports.ts";
 
 /** `killed`: by somebody else, not by what its script did. */
 export interface Lost {

@@ -2,9 +2,9 @@
  * The sandbox as the engine sees it: compile a script, execute a job. Owns the children: one is made ready, more are started on demand up to
  * `slots`, and all are ended after a while without work: the first run after it waits 0.1 s, an idle night costs no memory. A killed child is replaced; the others do not notice.
  */
-import type { Job, JobEnd, Sandbox } from "../ports.ts";
+import type { Job, JobEnd, Sandbox } from "../kernel/ports.ts";
 import { createCompiler } from "./compile.ts";
-import type { DiskCache } from "./disk-cache.ts";
+import type { DiskCache } from "../scripts/disk-cache.ts";
 import { createLanes } from "./lanes.ts";
 import { untilEnded } from "./lost.ts";
 import { type Slot, createSlot } from "./slot.ts";

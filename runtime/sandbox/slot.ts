@@ -3,10 +3,10 @@
  * again, watches CPU, memory and time from outside, and kills what does not obey. Called by pool.ts only.
  */
 import { createHash } from "node:crypto";
-import type { WireError } from "../errors.ts";
-import type { DoorAnswer, Job, JobEnd } from "../ports.ts";
+import type { WireError } from "../kernel/errors.ts";
+import type { DoorAnswer, Job, JobEnd } from "../kernel/ports.ts";
 import { FRAME, type Frame, SERVED_NONE, encodeFrame, servedHash } from "./frames.js";
-import { afterAwake } from "../processes.ts";
+import { afterAwake } from "../kernel/processes.ts";
 import { type ChildCall, failedAt, failureOf, readCall, readEnd } from "./from-child.ts";
 import { type Lost, lostBy } from "./lost.ts";
 import { type Child, scriptChild, spawnChild, whenGone } from "./spawn.ts";

@@ -2,8 +2,8 @@
  * Looks at a child from outside while its script runs, and stands still while the host answers a call. It ends what breaks a limit that the
  * child cannot enforce itself, and gives up a child that was stopped: no time passes for a script whose process stands still or waits for a core.
  */
-import type { Job } from "../ports.ts";
-import { cpuMs, exists, rssBytes, standsStill, waitMs, whileAwake } from "../processes.ts";
+import type { Job } from "../kernel/ports.ts";
+import { cpuMs, exists, rssBytes, standsStill, waitMs, whileAwake } from "../kernel/processes.ts";
 import type { Child } from "./spawn.ts";
 
 // How often the watchdog looks: a script can allocate some 20 MB between two looks.

@@ -4,12 +4,11 @@
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { ClearedError, kindOf, toWire, type WireError } from "../errors.ts";
-import { type Context, HOOKS, HTTP_STATUS, createShell, formOf, senderOf, type Shell } from "../http.ts";
-import { KEY_HEADER, SIGNATURE_HEADER } from "../notices/signature.ts";
-import type { Clock, Entry } from "../ports.ts";
-import type { HookRequest } from "../triggers/webhook.ts";
-import type { Facts, RunFact, StepFact } from "./facts.ts";
+import { ClearedError, kindOf, toWire, type WireError } from "../kernel/errors.ts";
+import { type Context, HOOKS, HTTP_STATUS, createShell, formOf, senderOf, type Shell } from "../outside/http.ts";
+import { KEY_HEADER, SIGNATURE_HEADER } from "../outside/notices/signature.ts";
+import type { Clock, Entry } from "../kernel/ports.ts";
+import { type Facts, type Hooks, type RunFact, SESSION_MS, type StepFact } from "../app/page-facts.ts";
 import { entryOf } from "./card-view.ts";
 import { createTimes, type Html, html, layout } from "./html.ts";
 import { statusPage } from "./page.ts";
@@ -24,14 +23,9 @@ const PAGE = 200;
 const REASON_LIMIT = 500;
 const SET = "set.";
 const COOKIE = "cleared";
-/** How long a paired browser may decide: 30 days. */
-export const SESSION_MS = 30 * 86_400_000;
 
 const STYLE = readFileSync(join(import.meta.dirname, "style.css"), "utf8");
 const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><circle cx="16" cy="16" r="14" fill="#1d6b57"/><path d="M9 16.5l5 5 9-11" fill="none" stroke="#fff" stroke-width="3.4" stroke-linecap="round" stroke-linejoin="round"/></svg>`;
-
-/** Starts the agents that listen to a webhook. @throws WEBHOOK_REFUSED, RUN_INPUT */
-export type Hooks = (request: HookRequest) => Promise<{ runs: string[]; created: boolean }>;
 
 /** The app to hand to `listen` of http.ts. */
 export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks): Shell["app"] {

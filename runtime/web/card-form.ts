@@ -1,21 +1,11 @@
 /** What a person may type on a card: the parameters of the calls it asks for, or the fields of a form. */
-import { createHash } from "node:crypto";
-import { canonicalJson } from "../engine/canonical.ts";
 import { equalAmounts, scalarsOf } from "../engine/edits.ts";
-import type { Card } from "../ports.ts";
+import type { Card } from "../kernel/ports.ts";
 import { type Html, html, nothing, plain } from "./html.ts";
 
 // A call of a thousand lines is edited with `cleared approve --set`.
 const FIELDS = 40;
 const LONGEST = 200;
-
-/** What the page has shown of a card's calls, or of a proposal: a yes to something else by now is no yes. */
-export function seenOf(card: Pick<Card, "calls" | "edited" | "kind" | "body">): string {
-  return createHash("sha256")
-    .update(canonicalJson(card.kind === "proposal" ? card.body : (card.edited ?? card.calls)))
-    .digest("base64url")
-    .slice(0, 16);
-}
 
 /** A text field for each scalar that a browser gives back as it was. */
 export function editFields(card: Card): Html {

@@ -1,6 +1,7 @@
 /** A card a person decides: what it is about, the exact calls it would allow, and a form with two answers and a reason. */
-import type { Account, Card, CardKind, Entry, Json, Verdict } from "../ports.ts";
-import { editFields, formFields, seenOf } from "./card-form.ts";
+import type { Account, Card, CardKind, Entry, Json, Verdict } from "../kernel/ports.ts";
+import { seenOf } from "../app/page-facts.ts";
+import { editFields, formFields } from "./card-form.ts";
 import { accountName, amount, facts, type Html, html, nothing, plain, type Times } from "./html.ts";
 import { rowAnswers } from "./story.ts";
 

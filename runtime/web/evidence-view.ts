@@ -1,7 +1,7 @@
 /** A backtest on a page: its sentence, the money by account and month, the entries that come out differently, and where runs part first. */
-import type { BacktestReport, EntryEffect, RunDifference } from "../evidence/types.ts";
-import { backtestLines, partingLine } from "../evidence/words.ts";
-import type { Call } from "../ports.ts";
+import type { BacktestReport, EntryEffect, RunDifference } from "../change/evidence/types.ts";
+import { backtestLines, partingLine } from "../change/evidence/words.ts";
+import type { Call } from "../kernel/ports.ts";
 import { accountName, amount, facts, type Html, html, nothing, plain } from "./html.ts";
 import { badge } from "./run-view.ts";
 

@@ -2,8 +2,8 @@
  * The door to hono/html (escaping by default) and the small words every page uses: times, amounts, untrusted text and data.
  */
 import { html as template, raw } from "hono/html";
-import type { Json } from "../ports.ts";
-import { visible } from "../text.ts";
+import type { Json } from "../kernel/ports.ts";
+import { visible } from "../kernel/text.ts";
 
 export const html = template;
 export type Html = ReturnType<typeof template>;

@@ -1,14 +1,12 @@
 /** The status page: what a person must decide, how the runs stand (failed first), the agents, the balances, the workspace. */
-import type { Card, Entry } from "../ports.ts";
-import type { AgentFact, BalanceFact, RunFact, StateFact, StepFact } from "./facts.ts";
-import { ASKING } from "../proposals/store.ts";
-import type { Proposal } from "../proposals/types.ts";
+import type { Card, Entry } from "../kernel/ports.ts";
+import type { AgentFact, BalanceFact, RunFact, StateFact, StepFact } from "../app/page-facts.ts";
+import { ASKING } from "../change/proposals/store.ts";
+import type { Proposal } from "../change/proposal-types.ts";
 import { cardView, decidedView } from "./card-view.ts";
 import { accountName, amount, type Html, html, layout, nothing, plain, type Times } from "./html.ts";
 import { proposalSummary } from "./proposal-view.ts";
 import { badge, byUrgency, cause, errorView, runName, statusOf, stepList, took } from "./run-view.ts";
-
-export const CARDS = 50;
 
 export interface StatusPage {
   /** Who decides here; null: nobody before this browser is paired. */

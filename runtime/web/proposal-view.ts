@@ -2,15 +2,15 @@
  * A proposal as a page: its card as the terminal prints it, the decision, and everything else behind one tap each.
  * Everything in it comes from proposers, banks and scripts, perhaps by another clone: it is escaped and cut, and no script runs.
  */
-import { formatAt } from "../errors.ts";
-import type { Card } from "../ports.ts";
-import { type ProposalCard, cardOf } from "../proposals/card.ts";
-import { type CardPart, checkName } from "../proposals/card-details.ts";
-import type { CheckResult, Proposal, ProposalState } from "../proposals/types.ts";
+import { formatAt } from "../kernel/errors.ts";
+import type { Card } from "../kernel/ports.ts";
+import { type ProposalCard, cardOf } from "../change/proposals/card.ts";
+import { type CardPart, checkName } from "../change/proposals/card-details.ts";
+import type { CheckResult, Proposal, ProposalState } from "../change/proposal-types.ts";
 import { agentFile } from "../workspace/layout.ts";
 import { decisionForm } from "./card-view.ts";
 import { backtestView } from "./evidence-view.ts";
-import type { ProposalFact } from "./facts.ts";
+import type { ProposalFact } from "../app/page-facts.ts";
 import { type Html, html, layout, nothing, plain, type Times } from "./html.ts";
 import { badge } from "./run-view.ts";
 
@@ -49,7 +49,7 @@ export function proposalSummary(proposal: Proposal, timezone: string): Html {
   return html`${cardView(cardOf(proposal, { timezone }))}<p><a href="/proposals/${proposal.number}">Everything about it</a></p>`;
 }
 
-/** The card of proposals/card.ts: what changes, then each part. */
+/** The card of change/proposals/card.ts: what changes, then each part. */
 function cardView({ headline, parts }: ProposalCard): Html {
   return html`<p class="headline"><bdi>${plain(headline, LONGEST)}</bdi></p><dl class="facts">${parts.map(
     ({ name, lines }) =>

@@ -1,9 +1,9 @@
 /** How a run looks, on the status page and on its own: its status in a person's words, its steps, its error. */
 import { correctForm, legsView } from "./card-view.ts";
-import type { RunMetadata } from "../answers/mutations.ts";
-import { formatAt, kindOf, type WireError } from "../errors.ts";
-import type { Card, Entry, Json, RunEvent } from "../ports.ts";
-import type { RunFact, StepFact } from "./facts.ts";
+import type { RunMetadata } from "../rules/answers/mutations.ts";
+import { formatAt, kindOf, type WireError } from "../kernel/errors.ts";
+import type { Card, Entry, Json, RunEvent } from "../kernel/ports.ts";
+import type { RunFact, StepFact } from "../app/page-facts.ts";
 import { duration, facts, type Html, html, layout, nothing, plain, type Times } from "./html.ts";
 import { actsUnread, causeDetail, summaryOf, toldBy } from "./story.ts";
 

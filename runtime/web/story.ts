@@ -2,7 +2,7 @@
  * What a step did to its run, in words: the state it entered, the verdict, who decided, what a write changed. `cleared runs show` and the
  * run's page say the same. Texts come from tools and people: whoever prints them makes them harmless.
  */
-import type { Card, Change, Json, RunRecord, State, Step, Verdict, VerifiedWrite } from "../ports.ts";
+import type { Card, Change, Json, RunRecord, State, Step, Verdict, VerifiedWrite } from "../kernel/ports.ts";
 
 export interface Note {
   tone: "good" | "attention" | "bad" | "quiet";

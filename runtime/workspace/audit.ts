@@ -3,8 +3,8 @@
  * Two runs or two clones never write the same file, so nothing is merged. Card numbers, keys and the like are hidden.
  */
 import { createHash } from "node:crypto";
-import { redact } from "../privacy/redact.ts";
-import type { PrimitivePorts } from "../ports.ts";
+import { redact } from "../rules/privacy/redact.ts";
+import type { PrimitivePorts } from "../kernel/ports.ts";
 import { AUDIT } from "./layout.ts";
 import type { Overlay } from "./overlay.ts";
 

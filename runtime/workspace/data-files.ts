@@ -4,8 +4,8 @@
  */
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
-import { ClearedError } from "../errors.ts";
-import type { DataFiles } from "../ports.ts";
+import { ClearedError } from "../kernel/errors.ts";
+import type { DataFiles } from "../kernel/ports.ts";
 import { DATA } from "./layout.ts";
 import type { Overlay } from "./overlay.ts";
 

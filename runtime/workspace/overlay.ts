@@ -2,12 +2,12 @@
  * One run's changes over HEAD of the branch, in memory: what a primitive reads is HEAD with these applied. The same changes, applied
  * again from the recorded steps, give a resumed run the same view; `edits` hands them to the commit as data.
  */
-import type { Change, Entry, EntryStatus, Git, Tree } from "../ports.ts";
-import { type Edits, inOrder, plain } from "./ledger.ts";
-import { ownKind } from "./entry-id.ts";
-import { entriesOf, toChange } from "./journal-text.ts";
+import type { Change, Entry, EntryStatus, Git, Tree } from "../kernel/ports.ts";
+import { type Edits, inOrder, plain } from "./books/ledger.ts";
+import { ownKind } from "./books/entry-id.ts";
+import { entriesOf, toChange } from "./books/journal-text.ts";
 import { monthFile } from "./layout.ts";
-import { findEntry, idsOf, loadMonth, monthFiles, monthOfId, wholeMonth } from "./months.ts";
+import { findEntry, idsOf, loadMonth, monthFiles, monthOfId, wholeMonth } from "./books/months.ts";
 
 // A run that reads ten thousand times does not ask git for HEAD each time; what it reads is recorded anyway.
 const HEAD_FRESH_MS = 100;

@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import { chmodSync, lstatSync, mkdirSync, readFileSync, readdirSync, realpathSync, renameSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { isAbsolute, join, sep } from "node:path";
-import { ClearedError } from "../errors.ts";
+import { ClearedError } from "../kernel/errors.ts";
 import { STATE } from "./layout.ts";
 
 const WINDOWS = process.platform === "win32";

@@ -4,8 +4,8 @@
  */
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { ClearedError, didYouMean } from "../errors.ts";
-import { parseHeader } from "../sandbox/header.ts";
+import { ClearedError, didYouMean } from "../kernel/errors.ts";
+import { parseHeader } from "../scripts/header.ts";
 import { AGENTS, agentFile, policyFile, scriptFile } from "./layout.ts";
 
 export interface Parts {

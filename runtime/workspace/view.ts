@@ -2,9 +2,9 @@
  * One run's view of its workspace: HEAD of the branch plus what the run has written. Primitives read and write through it; the engine
  * takes the changes of each step from it, gives them back on a resume, and commits them as data on whatever HEAD is by then.
  */
-import { ClearedError } from "../errors.ts";
-import type { DiskCache } from "../sandbox/disk-cache.ts";
-import { dayIn } from "../sandbox/header.ts";
+import { ClearedError } from "../kernel/errors.ts";
+import type { DiskCache } from "../scripts/disk-cache.ts";
+import { dayIn } from "../scripts/header.ts";
 import type {
   Card,
   Change,
@@ -20,20 +20,20 @@ import type {
   Tools,
   Tree,
   WorkspaceView,
-} from "../ports.ts";
+} from "../kernel/ports.ts";
 import { createAudit } from "./audit.ts";
-import { type Config, configKeys, configValue, parseConfig } from "./config.ts";
+import { type Config, configKeys, configValue, parseConfig } from "./settings/config.ts";
 import { createDataFiles } from "./data-files.ts";
-import { legsOf } from "./draft.ts";
-import type { ImportFile } from "./import-files.ts";
-import type { ImportFolder } from "./import-folder.ts";
+import { legsOf } from "./books/draft.ts";
+import type { ImportFile } from "./statements/import-files.ts";
+import type { ImportFolder } from "./statements/import-folder.ts";
 import { CONFIG, RECEIPTS } from "./layout.ts";
-import { applyEdits } from "./ledger.ts";
+import { applyEdits } from "./books/ledger.ts";
 import { createOverlay, type Overlay } from "./overlay.ts";
-import { receiptFromYaml, receiptToYaml } from "./receipt.ts";
-import { tidyImports } from "./tidy.ts";
-import { createBooks } from "./view-books.ts";
-import { createImports } from "./view-imports.ts";
+import { receiptFromYaml, receiptToYaml } from "./statements/receipt.ts";
+import { tidyImports } from "./statements/tidy.ts";
+import { createBooks } from "./books/view-books.ts";
+import { createImports } from "./statements/view-imports.ts";
 
 export interface ViewOptions {
   dir: string;
@@ -64,8 +64,8 @@ export interface ViewOptions {
 }
 
 // Loaded by the first verdict: it takes as much as the rest of the view.
-let loading: Promise<typeof import("./policies.ts")> | null = null;
-const loadPolicies = () => (loading ??= import("./policies.ts"));
+let loading: Promise<typeof import("./settings/policies.ts")> | null = null;
+const loadPolicies = () => (loading ??= import("./settings/policies.ts"));
 
 export function createView(options: ViewOptions): WorkspaceView {
   const { dir, folder, git, config, run, base, again = [], files = null, rows } = options;

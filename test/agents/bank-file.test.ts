@@ -2,8 +2,8 @@
 import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { payroll_bank_file } from "../../primitives/payroll.ts";
-import type { Json } from "../../runtime/ports.ts";
-import { callPrimitive } from "../../runtime/primitive.ts";
+import type { Json } from "../../runtime/kernel/ports.ts";
+import { callPrimitive } from "../../runtime/kernel/primitive.ts";
 
 interface File {
   text: string;

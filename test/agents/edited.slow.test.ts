@@ -1,6 +1,6 @@
 /** Each process whose calls a person changed before the yes: what is told afterwards - answer, notices, documents - is what was approved. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Json } from "../../runtime/ports.ts";
+import type { Json } from "../../runtime/kernel/ports.ts";
 import { answer, type Business, business, finish, gateOf, run } from "./harness.ts";
 
 let at: Business;

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { inTransaction, openBusiness } from "../../examples/erp/business.ts";
 import { TOOLS } from "../../examples/erp/calls.ts";
 import { equalAmounts, scalarsOf } from "../../runtime/engine/edits.ts";
-import type { Call, Json, RunRecord } from "../../runtime/ports.ts";
+import type { Call, Json, RunRecord } from "../../runtime/kernel/ports.ts";
 import { answer, type Business, business, finish, gateOf, rows, run } from "./harness.ts";
 
 const TODAY = "2024-11-08";

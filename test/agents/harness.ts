@@ -10,10 +10,10 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect } from "vitest";
 import { run as demo } from "../../runtime/cli/commands/demo.ts";
-import { asked, decideCard, signAs } from "../../runtime/cli/decide.ts";
-import { type Host, openHost } from "../../runtime/cli/host.ts";
+import { asked, decideCard, signAs } from "../../runtime/app/decide.ts";
+import { type Host, openHost } from "../../runtime/app/host.ts";
 import { editCalls } from "../../runtime/engine/edits.ts";
-import type { Card, Json, RunRecord, VerifiedWrite } from "../../runtime/ports.ts";
+import type { Card, Json, RunRecord, VerifiedWrite } from "../../runtime/kernel/ports.ts";
 import { confirm } from "../confirm.ts";
 
 const as = (text: string): string => text;

@@ -3,10 +3,10 @@ import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { fromWire } from "../../runtime/errors.ts";
-import { requiredFields } from "../../runtime/answers/required.ts";
-import { findingsOf } from "../../runtime/cli/check-source.ts";
-import type { Json } from "../../runtime/ports.ts";
+import { fromWire } from "../../runtime/kernel/errors.ts";
+import { requiredFields } from "../../runtime/rules/answers/required.ts";
+import { findingsOf } from "../../runtime/app/check-source.ts";
+import type { Json } from "../../runtime/kernel/ports.ts";
 import { TEMPLATES } from "../states/templates.ts";
 import { answer, approved, type Business, business, change, changes, finish, gateOf, rows, run, statusesOf, writesOf } from "./harness.ts";
 

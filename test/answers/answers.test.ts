@@ -1,11 +1,11 @@
 /** Documents cannot be forged from inside, answers are complete or say what is missing, lists only where one was asked for. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { amountText, approvalBrief, buildDocument, formatDocument, sprintPlan } from "../../runtime/answers/documents.ts";
-import { mutationLog, mutationText } from "../../runtime/answers/mutations.ts";
-import { asksForList, bracketAnswer, isBracketAnswer, rankedAnswer, textAnswer } from "../../runtime/answers/ranked.ts";
-import { missingFields, requiredFields, validateText } from "../../runtime/answers/required.ts";
-import type { Json, Verdict, VerifiedWrite } from "../../runtime/ports.ts";
+import { amountText, approvalBrief, buildDocument, formatDocument, sprintPlan } from "../../runtime/rules/answers/documents.ts";
+import { mutationLog, mutationText } from "../../runtime/rules/answers/mutations.ts";
+import { asksForList, bracketAnswer, isBracketAnswer, rankedAnswer, textAnswer } from "../../runtime/rules/answers/ranked.ts";
+import { missingFields, requiredFields, validateText } from "../../runtime/rules/answers/required.ts";
+import type { Json, Verdict, VerifiedWrite } from "../../runtime/kernel/ports.ts";
 
 const AT = Date.UTC(2026, 0, 5);
 const VERDICT: Verdict = {

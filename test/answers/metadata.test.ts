@@ -1,7 +1,7 @@
 /** How a run that is over is told in a line: what the policy said, who approved it, who said no and why. */
 import { expect, it } from "vitest";
-import { footer, runMetadata } from "../../runtime/answers/mutations.ts";
-import type { Verdict, VerifiedWrite } from "../../runtime/ports.ts";
+import { footer, runMetadata } from "../../runtime/rules/answers/mutations.ts";
+import type { Verdict, VerifiedWrite } from "../../runtime/kernel/ports.ts";
 
 const AT = Date.UTC(2026, 0, 5);
 const VERDICT: Verdict = {

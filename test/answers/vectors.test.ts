@@ -7,12 +7,12 @@ import {
   document_post_mortem,
   document_sprint_plan,
 } from "../../primitives/document.ts";
-import { type DocumentType, TEMPLATES } from "../../runtime/answers/documents.ts";
-import { asksForList, bracketAnswer, listItems, textAnswer } from "../../runtime/answers/ranked.ts";
-import { requiredFields, validateText } from "../../runtime/answers/required.ts";
-import { ClearedError } from "../../runtime/errors.ts";
-import type { Json } from "../../runtime/ports.ts";
-import { callPrimitive, type Primitive } from "../../runtime/primitive.ts";
+import { type DocumentType, TEMPLATES } from "../../runtime/rules/answers/documents.ts";
+import { asksForList, bracketAnswer, listItems, textAnswer } from "../../runtime/rules/answers/ranked.ts";
+import { requiredFields, validateText } from "../../runtime/rules/answers/required.ts";
+import { ClearedError } from "../../runtime/kernel/errors.ts";
+import type { Json } from "../../runtime/kernel/ports.ts";
+import { callPrimitive, type Primitive } from "../../runtime/kernel/primitive.ts";
 import { memory } from "../primitives/memory-ports.ts";
 import { refusedBy, vectors, wrongRows } from "../vectors/load.ts";
 

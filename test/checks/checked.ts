@@ -1,7 +1,7 @@
 /** What the tests of checks share: a workspace that is only looked at, and findings as lines. */
-import { checkFiles, type CheckedTree } from "../../runtime/cli/check-api.ts";
-import type { Host } from "../../runtime/cli/host.ts";
-import { formatAt } from "../../runtime/errors.ts";
+import { checkFiles, type CheckedTree } from "../../runtime/app/check-api.ts";
+import type { Host } from "../../runtime/app/host.ts";
+import { formatAt } from "../../runtime/kernel/errors.ts";
 import { host, type Workspace, workspace } from "../engine/harness.ts";
 
 /** The header of a script of tests. */

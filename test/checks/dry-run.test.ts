@@ -1,6 +1,6 @@
 /** The dry run behind `cleared check`: on recorded runs, else on what is made up; and acts it would hardly meet. */
 import { afterAll, describe, expect, test } from "vitest";
-import { checkFiles } from "../../runtime/cli/check-api.ts";
+import { checkFiles } from "../../runtime/app/check-api.ts";
 import { removeAll, run } from "../engine/harness.ts";
 import { check, fresh, header, place, told } from "./checked.ts";
 

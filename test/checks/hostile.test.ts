@@ -1,8 +1,8 @@
 /** Sources that want to hang, crash or flood the checks, and code whose checks are remembered. */
 import { afterAll, describe, expect, test, vi } from "vitest";
-import { checkFiles } from "../../runtime/cli/check-api.ts";
-import { createApi } from "../../runtime/cli/api.ts";
-import { keepChecking } from "../../runtime/cli/marks.ts";
+import { checkFiles } from "../../runtime/app/check-api.ts";
+import { createApi } from "../../runtime/app/api.ts";
+import { keepChecking } from "../../runtime/app/marks.ts";
 import { removeAll } from "../engine/harness.ts";
 import { check, fresh, header, place, status, told } from "./checked.ts";
 

@@ -1,10 +1,10 @@
 /** What is said about calls and headers without running the script. */
 import { expect, it } from "vitest";
 import { primitives } from "../../primitives/index.ts";
-import { type FoundCall, type LintedHeader, lintCalls, lintExamples, lintTrigger, lintUses } from "../../runtime/checks/lint.ts";
+import { type FoundCall, type LintedHeader, lintCalls, lintExamples, lintTrigger, lintUses } from "../../runtime/change/checks/lint.ts";
 import { formatFinding } from "./format-finding.ts";
-import { createRegistry } from "../../runtime/registry.ts";
-import { parseHeader } from "../../runtime/sandbox/header.ts";
+import { createRegistry } from "../../runtime/kernel/registry.ts";
+import { parseHeader } from "../../runtime/scripts/header.ts";
 
 const registry = createRegistry(primitives);
 const file = "agents/x.ts";

@@ -1,7 +1,7 @@
 /** The pipeline on real workspaces, through the operation behind `cleared check`: what is found, where, and what is left alone. */
 import { afterAll, describe, expect, test } from "vitest";
-import { checkFiles } from "../../runtime/cli/check-api.ts";
-import { STATIC_CHECKS } from "../../runtime/checks/pipeline.ts";
+import { checkFiles } from "../../runtime/app/check-api.ts";
+import { STATIC_CHECKS } from "../../runtime/change/checks/pipeline.ts";
 import { removeAll } from "../engine/harness.ts";
 import { check, header, place, told } from "./checked.ts";
 

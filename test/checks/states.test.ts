@@ -2,12 +2,12 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { primitives } from "../../primitives/index.ts";
-import { lintReadOnly } from "../../runtime/checks/lint.ts";
-import { lintStates } from "../../runtime/checks/states.ts";
-import { formatAt } from "../../runtime/errors.ts";
-import { definePrimitive } from "../../runtime/primitive.ts";
-import { createRegistry } from "../../runtime/registry.ts";
-import { parseHeader } from "../../runtime/sandbox/header.ts";
+import { lintReadOnly } from "../../runtime/change/checks/lint.ts";
+import { lintStates } from "../../runtime/change/checks/states.ts";
+import { formatAt } from "../../runtime/kernel/errors.ts";
+import { definePrimitive } from "../../runtime/kernel/primitive.ts";
+import { createRegistry } from "../../runtime/kernel/registry.ts";
+import { parseHeader } from "../../runtime/scripts/header.ts";
 import { createSandbox } from "../../runtime/sandbox/pool.ts";
 
 const bank_pay = definePrimitive({

@@ -7,9 +7,9 @@ import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { primitives } from "../../primitives/index.ts";
 import { formatFinding } from "./format-finding.ts";
-import { typecheck } from "../../runtime/checks/typecheck.ts";
-import { writeTypes } from "../../runtime/checks/write-types.ts";
-import { primitiveTypes } from "../../runtime/derive.ts";
+import { typecheck } from "../../runtime/change/checks/typecheck.ts";
+import { writeTypes } from "../../runtime/change/checks/write-types.ts";
+import { primitiveTypes } from "../../runtime/kernel/derive.ts";
 
 const types = primitiveTypes(primitives);
 const check = async (...sources: string[]) =>
@@ -157,7 +157,7 @@ it("types are written for the editor, and a tsconfig of the user's own is kept",
 
 it.skipIf(process.platform !== "linux")("leaves no compiler behind when its process is killed in the middle of a check", async () => {
   const nested = `let x = ${"(".repeat(3000)}1${")".repeat(3000)};`;
-  const code = `import(${JSON.stringify(new URL("../../runtime/checks/typecheck.ts", import.meta.url).href)}).then((one) => one.typecheck([{ file: "a.ts", source: ${JSON.stringify(nested)} }], ""))`;
+  const code = `import(${JSON.stringify(new URL("../../runtime/change/checks/typecheck.ts", import.meta.url).href)}).then((one) => one.typecheck([{ file: "a.ts", source: ${JSON.stringify(nested)} }], ""))`;
   const process_ = spawn(process.execPath, ["-e", code], { stdio: "ignore" });
   const below = () =>
     spawnSync("ps", ["-o", "pid=", "--ppid", String(process_.pid)], { encoding: "utf8" })

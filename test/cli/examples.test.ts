@@ -4,9 +4,9 @@ import { execFileSync } from "node:child_process";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { createApi } from "../../runtime/cli/api.ts";
-import { asked, signAs } from "../../runtime/cli/decide.ts";
-import { type Host, openHost } from "../../runtime/cli/host.ts";
+import { createApi } from "../../runtime/app/api.ts";
+import { asked, signAs } from "../../runtime/app/decide.ts";
+import { type Host, openHost } from "../../runtime/app/host.ts";
 import { initWorkspace } from "../../runtime/workspace/init.ts";
 import { confirm } from "../confirm.ts";
 

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { primitives } from "../../primitives/index.ts";
-import { openRegistry } from "../../runtime/cli/lazy-registry.ts";
-import type { Primitive } from "../../runtime/primitive.ts";
-import { createDiskCache } from "../../runtime/sandbox/disk-cache.ts";
+import { openRegistry } from "../../runtime/app/lazy-registry.ts";
+import type { Primitive } from "../../runtime/kernel/primitive.ts";
+import { createDiskCache } from "../../runtime/scripts/disk-cache.ts";
 
 const cache = createDiskCache(mkdtempSync(join(tmpdir(), "cleared-registry-")));
 const plugin = (name: string): Primitive => ({ ...(primitives[0] as Primitive), name, plugin: "plugins/mine.ts" });

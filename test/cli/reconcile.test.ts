@@ -4,11 +4,11 @@ import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { createApi } from "../../runtime/cli/api.ts";
-import { asked, signAs } from "../../runtime/cli/decide.ts";
-import type { Card } from "../../runtime/ports.ts";
-import { type Host, openHost } from "../../runtime/cli/host.ts";
-import { reconcileCards } from "../../runtime/cli/reconcile.ts";
+import { createApi } from "../../runtime/app/api.ts";
+import { asked, signAs } from "../../runtime/app/decide.ts";
+import type { Card } from "../../runtime/kernel/ports.ts";
+import { type Host, openHost } from "../../runtime/app/host.ts";
+import { reconcileCards } from "../../runtime/app/reconcile.ts";
 import { initWorkspace } from "../../runtime/workspace/init.ts";
 
 const root = join(import.meta.dirname, "..", "..");

@@ -1,7 +1,7 @@
 /** What is answered is the exact value, rounded half-up once: every formula against fractions of whole numbers, which lose nothing. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import type { Json } from "../../runtime/ports.ts";
+import type { Json } from "../../runtime/kernel/ports.ts";
 import { compute } from "./vectors.ts";
 
 /** n / d, d above zero. */

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { compute_find, detectGaps, indexed, rank } from "../../primitives/compute/find.ts";
 import { computePrimitives, VECTOR_FUNCTIONS } from "../../primitives/compute/index.ts";
 import { GAP_COUNT, TRIGGERS } from "../../primitives/compute/triggers.ts";
-import type { Json } from "../../runtime/ports.ts";
+import type { Json } from "../../runtime/kernel/ports.ts";
 import { vectors, wrongRows } from "../vectors/load.ts";
 import { call } from "./vectors.ts";
 

@@ -1,6 +1,6 @@
 /** Values from books, laws and worked examples that the vectors do not have. */
 import { describe, expect, it } from "vitest";
-import type { Json } from "../../runtime/ports.ts";
+import type { Json } from "../../runtime/kernel/ports.ts";
 import { compute } from "./vectors.ts";
 
 it.each<[string, string, Json, Json]>([

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { figuresIn } from "../../primitives/compute/figures.ts";
 import { compute_facts_from_text } from "../../primitives/compute/precompute.ts";
-import type { Json } from "../../runtime/ports.ts";
+import type { Json } from "../../runtime/kernel/ports.ts";
 import { type Vector, vectors, wrongRows } from "../vectors/load.ts";
 import { call, differences } from "./vectors.ts";
 

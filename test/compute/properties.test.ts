@@ -4,8 +4,8 @@ import { describe, expect, it } from "vitest";
 import { exact, fixed, ONE, plain, powerOf, sum, times } from "../../primitives/compute/exact.ts";
 import { computePrimitives } from "../../primitives/compute/index.ts";
 import { TAX_TABLES } from "../../primitives/compute/tax-tables.ts";
-import { ClearedError } from "../../runtime/errors.ts";
-import type { Json } from "../../runtime/ports.ts";
+import { ClearedError } from "../../runtime/kernel/errors.ts";
+import type { Json } from "../../runtime/kernel/ports.ts";
 import { call, compute } from "./vectors.ts";
 
 const RUNS = { numRuns: 60 };

@@ -1,9 +1,9 @@
 /** Every vector of the financial calculator and of the 36 tools, and the inputs on which the original was wrong. */
 import { describe, expect, it } from "vitest";
 import { computePrimitives, VECTOR_FUNCTIONS } from "../../primitives/compute/index.ts";
-import { ClearedError } from "../../runtime/errors.ts";
+import { ClearedError } from "../../runtime/kernel/errors.ts";
 import { exceptions, refusedBy, vectors, wrongRows } from "../vectors/load.ts";
-import type { Json } from "../../runtime/ports.ts";
+import type { Json } from "../../runtime/kernel/ports.ts";
 import { answer, compute, differences, primitiveFor } from "./vectors.ts";
 
 const FILES = ["financial_calculator.json", "reference_tools.json"];

@@ -5,8 +5,8 @@
 import type { z } from "zod";
 import { computePrimitives, VECTOR_FUNCTIONS } from "../../primitives/compute/index.ts";
 import { exact, fixed, sum } from "../../primitives/compute/exact.ts";
-import type { Json } from "../../runtime/ports.ts";
-import { callPrimitive, type Primitive } from "../../runtime/primitive.ts";
+import type { Json } from "../../runtime/kernel/ports.ts";
+import { callPrimitive, type Primitive } from "../../runtime/kernel/primitive.ts";
 import { memory } from "../primitives/memory-ports.ts";
 import { exceptions, type Vector } from "../vectors/load.ts";
 

@@ -1,9 +1,9 @@
 /** Who may decide, what a yes covers, and what a form is told: on real runs, with real keys, against what lies in the store. */
 import { afterAll, afterEach, describe, expect, test } from "vitest";
-import { agreed, decideCard } from "../../runtime/cli/decide.ts";
-import { wakeWaiting } from "../../runtime/cli/wake.ts";
+import { agreed, decideCard } from "../../runtime/app/decide.ts";
+import { wakeWaiting } from "../../runtime/app/wake.ts";
 import { signDecision } from "../../runtime/engine/signature.ts";
-import type { Card, Json } from "../../runtime/ports.ts";
+import type { Card, Json } from "../../runtime/kernel/ports.ts";
 import { POLICY, TEAM, begin, ended, keysOf, logs, made, refused, say, signedBy, trustWith } from "./gates.ts";
 import { abandon, close, closeAll, host, openCard, removeAll } from "./harness.ts";
 

@@ -1,7 +1,7 @@
 /** What the engine promises about single calls: approvals cover exactly what they name, reads are retried, slow calls free their slot. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { ClearedError } from "../../runtime/errors.ts";
-import type { Host } from "../../runtime/cli/host.ts";
+import { ClearedError } from "../../runtime/kernel/errors.ts";
+import type { Host } from "../../runtime/app/host.ts";
 import {
   abandon,
   close,

@@ -1,7 +1,7 @@
 /** agent_call: a child is a run of its own; its caller waits for it without a slot, survives kills, and is never told of the wrong child. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Host } from "../../runtime/cli/host.ts";
-import type { Json, RunRecord } from "../../runtime/ports.ts";
+import type { Host } from "../../runtime/app/host.ts";
+import type { Json, RunRecord } from "../../runtime/kernel/ports.ts";
 import { abandon, close, closeAll, decide, host, removeAll, run, start, workspace, type Workspace } from "./harness.ts";
 
 const header = (uses: string, more = "") => `/*\nname: Test\ndescription: test\nuses: [${uses}]\n${more}*/\n`;

@@ -1,7 +1,7 @@
 /** What the Engine port promises, on the SQLite engine, through a real host: another engine must pass the same. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import type { Host } from "../../runtime/cli/host.ts";
-import { API } from "../../runtime/primitive.ts";
+import type { Host } from "../../runtime/app/host.ts";
+import { API } from "../../runtime/kernel/primitive.ts";
 import {
   close,
   closeAll,

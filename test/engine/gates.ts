@@ -1,9 +1,9 @@
 /** Agents that ask, people with keys of their own, and what they say: for the tests of approvals. */
 import { generateKeyPairSync } from "node:crypto";
-import { type Decided, asked, decideCard } from "../../runtime/cli/decide.ts";
-import type { Host } from "../../runtime/cli/host.ts";
+import { type Decided, asked, decideCard } from "../../runtime/app/decide.ts";
+import type { Host } from "../../runtime/app/host.ts";
 import { signDecision } from "../../runtime/engine/signature.ts";
-import type { Card, Decision, Json, RunRecord } from "../../runtime/ports.ts";
+import type { Card, Decision, Json, RunRecord } from "../../runtime/kernel/ports.ts";
 import { expect } from "vitest";
 import { host, openCard, workspace, type Workspace } from "./harness.ts";
 

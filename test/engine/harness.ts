@@ -18,10 +18,10 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { createApi } from "../../runtime/cli/api.ts";
-import { asked, decideCard, signAs } from "../../runtime/cli/decide.ts";
-import { type Host, type HostOptions, openHost } from "../../runtime/cli/host.ts";
-import type { Card, Decision, Json, RunRecord } from "../../runtime/ports.ts";
+import { createApi } from "../../runtime/app/api.ts";
+import { asked, decideCard, signAs } from "../../runtime/app/decide.ts";
+import { type Host, type HostOptions, openHost } from "../../runtime/app/host.ts";
+import type { Card, Decision, Json, RunRecord } from "../../runtime/kernel/ports.ts";
 import { initWorkspace } from "../../runtime/workspace/init.ts";
 import { confirm } from "../confirm.ts";
 import { madeOnce } from "../made-once.ts";

@@ -2,9 +2,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { asked, decideCard, settleDecisions, signAs } from "../../runtime/cli/decide.ts";
+import { asked, decideCard, settleDecisions, signAs } from "../../runtime/app/decide.ts";
 import { DECIDING, setFact } from "../../runtime/engine/cards.ts";
-import type { Card, Json } from "../../runtime/ports.ts";
+import type { Card, Json } from "../../runtime/kernel/ports.ts";
 import { below, commandOf, expectGone, seeded, signal } from "../kill/processes.ts";
 import { close, closeAll, copyOf, decide, host, remove, removeAll, start, traces, workspace, type Workspace } from "./harness.ts";
 import { STATEMENT } from "./plugins.ts";

@@ -1,12 +1,12 @@
 /** Looking for work, and everything that is listed again and again, costs what is asked for and not what has ever run. */
 import { afterAll, afterEach, expect, test } from "vitest";
-import { createFacts } from "../../runtime/cli/facts.ts";
-import { createApi } from "../../runtime/cli/api.ts";
-import { upkeepOnce } from "../../runtime/cli/upkeep.ts";
-import { wakeWaiting } from "../../runtime/cli/wake.ts";
+import { createFacts } from "../../runtime/app/facts.ts";
+import { createApi } from "../../runtime/app/api.ts";
+import { upkeepOnce } from "../../runtime/app/upkeep.ts";
+import { wakeWaiting } from "../../runtime/app/wake.ts";
 import { Database } from "../../runtime/engine/database.ts";
 import { OPEN } from "../../runtime/engine/rows.ts";
-import { openAlerts } from "../../runtime/notices/alerts.ts";
+import { openAlerts } from "../../runtime/outside/notices/alerts.ts";
 import { closeAll, host, removeAll, run, workspace } from "./harness.ts";
 
 afterEach(closeAll);

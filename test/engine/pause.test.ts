@@ -5,12 +5,12 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { afterAll, afterEach, expect, test } from "vitest";
-import { pauseAgents, resumeAgents } from "../../runtime/cli/pause.ts";
-import type { Host } from "../../runtime/cli/host.ts";
+import { pauseAgents, resumeAgents } from "../../runtime/app/pause.ts";
+import type { Host } from "../../runtime/app/host.ts";
 import { pauseOf } from "../../runtime/engine/pauses.ts";
-import { openAlerts } from "../../runtime/notices/alerts.ts";
-import { deliverEvents } from "../../runtime/triggers/events.ts";
-import { type Planned, startDue } from "../../runtime/triggers/schedules.ts";
+import { openAlerts } from "../../runtime/outside/notices/alerts.ts";
+import { deliverEvents } from "../../runtime/outside/triggers/events.ts";
+import { type Planned, startDue } from "../../runtime/outside/triggers/schedules.ts";
 import { abandon, close, closeAll, decide, host, openCard, removeAll, run, start, withStore, workspace } from "./harness.ts";
 
 afterEach(closeAll);

@@ -3,9 +3,9 @@ import { execFileSync, spawn } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
-import type { Host } from "../../runtime/cli/host.ts";
-import { wakeWaiting } from "../../runtime/cli/wake.ts";
-import { API } from "../../runtime/primitive.ts";
+import type { Host } from "../../runtime/app/host.ts";
+import { wakeWaiting } from "../../runtime/app/wake.ts";
+import { API } from "../../runtime/kernel/primitive.ts";
 import { close, closeAll, decide, host, removeAll, run, start, workspace, type Workspace } from "./harness.ts";
 
 afterEach(closeAll);

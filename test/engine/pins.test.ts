@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { createApi } from "../../runtime/cli/api.ts";
-import { type Host, openHost } from "../../runtime/cli/host.ts";
+import { createApi } from "../../runtime/app/api.ts";
+import { type Host, openHost } from "../../runtime/app/host.ts";
 import { setFact } from "../../runtime/engine/cards.ts";
 import { initWorkspace } from "../../runtime/workspace/init.ts";
 

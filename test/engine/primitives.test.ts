@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { primitives } from "../../primitives/index.ts";
 import { nameServer } from "../../runtime/cli/commands/demo.ts";
-import type { Host } from "../../runtime/cli/host.ts";
+import type { Host } from "../../runtime/app/host.ts";
 import { replayRun } from "../../runtime/engine/replay.ts";
-import type { Json, RunRecord } from "../../runtime/ports.ts";
+import type { Json, RunRecord } from "../../runtime/kernel/ports.ts";
 import { close, decide, host, removeAll, start, workspace, type Workspace } from "./harness.ts";
 import { STATEMENT } from "./plugins.ts";
 

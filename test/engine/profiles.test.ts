@@ -2,10 +2,10 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
-import { decideCard } from "../../runtime/cli/decide.ts";
-import { remind } from "../../runtime/cli/reminders.ts";
-import { openAlerts } from "../../runtime/notices/alerts.ts";
-import type { Json } from "../../runtime/ports.ts";
+import { decideCard } from "../../runtime/app/decide.ts";
+import { remind } from "../../runtime/app/reminders.ts";
+import { openAlerts } from "../../runtime/outside/notices/alerts.ts";
+import type { Json } from "../../runtime/kernel/ports.ts";
 import { SIMPLE, TEAM, begin, ended, logs, made, type People, refused, say, signedBy, trustWith } from "./gates.ts";
 import { close, closeAll, host, openCard, removeAll } from "./harness.ts";
 

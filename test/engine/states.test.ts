@@ -1,8 +1,8 @@
 /** Process agents: what a state forbids does not happen, and nothing acts outside without the yes its verdict demands. */
 import * as fc from "fast-check";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import type { Host } from "../../runtime/cli/host.ts";
-import type { Json, RunRecord } from "../../runtime/ports.ts";
+import type { Host } from "../../runtime/app/host.ts";
+import type { Json, RunRecord } from "../../runtime/kernel/ports.ts";
 import { closeAll, decide, host, openCard, removeAll, run, workspace, type Workspace } from "./harness.ts";
 
 const POLICY = `process: pay

@@ -2,7 +2,7 @@
 import { Decimal } from "decimal.js";
 import { electronicFormatIBAN, isValidIBAN } from "ibantools";
 import { describe, expect, test } from "vitest";
-import type { Json } from "../../runtime/ports.ts";
+import type { Json } from "../../runtime/kernel/ports.ts";
 import { type Erp, overStdio } from "./harness.ts";
 
 type Record_ = Record<string, Json>;

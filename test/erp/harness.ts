@@ -9,7 +9,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { afterEach } from "vitest";
-import type { Json } from "../../runtime/ports.ts";
+import type { Json } from "../../runtime/kernel/ports.ts";
 
 export const SERVER = join(import.meta.dirname, "../../examples/erp/server.ts");
 

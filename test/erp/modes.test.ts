@@ -1,6 +1,6 @@
 /** How the demo business misbehaves on request, and that a key makes a repeated write one write. */
 import { describe, expect, test } from "vitest";
-import type { Json } from "../../runtime/ports.ts";
+import type { Json } from "../../runtime/kernel/ports.ts";
 import { freshDb, overHttp, overStdio, start } from "./harness.ts";
 
 const CREDIT = { contract_id: "CTR-441", period: "2024-09", amount: "1260.00", reason: "uptime 99.1 %" };

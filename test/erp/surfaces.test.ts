@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Tool as ListedTool } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, test } from "vitest";
-import type { Json } from "../../runtime/ports.ts";
+import type { Json } from "../../runtime/kernel/ports.ts";
 import { freshDb, overHttp, overStdio, SERVER, start } from "./harness.ts";
 
 const APPROVED = { invoice_id: "INV-2024-449", status: "approved" };

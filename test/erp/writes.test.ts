@@ -6,11 +6,11 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { ClearedError } from "../../runtime/errors.ts";
-import type { Call, Json, ToolInfo } from "../../runtime/ports.ts";
-import { classify } from "../../runtime/tools/classify.ts";
-import { happened, verifiedWrite, verifySpec } from "../../runtime/tools/verify.ts";
-import { parseTrust } from "../../runtime/workspace/config.ts";
+import { ClearedError } from "../../runtime/kernel/errors.ts";
+import type { Call, Json, ToolInfo } from "../../runtime/kernel/ports.ts";
+import { classify } from "../../runtime/rules/tools/classify.ts";
+import { happened, verifiedWrite, verifySpec } from "../../runtime/rules/tools/verify.ts";
+import { parseTrust } from "../../runtime/workspace/settings/config.ts";
 import { type Erp, overStdio, SERVER } from "./harness.ts";
 
 const text = (name: string): string => readFileSync(join(SERVER, "..", name), "utf8");

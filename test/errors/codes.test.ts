@@ -3,7 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { primitives } from "../../primitives/index.ts";
-import { CODES } from "../../runtime/errors.ts";
+import { CODES } from "../../runtime/kernel/errors.ts";
 import { errorsDoc, primitivesDoc } from "../../tools/docs-pages.ts";
 
 const root = join(import.meta.dirname, "../..");

@@ -1,7 +1,7 @@
 /** Exact messages of the compute codes: code, then what a person reads. */
 import { expect, it } from "vitest";
-import { ClearedError } from "../../runtime/errors.ts";
-import type { Json } from "../../runtime/ports.ts";
+import { ClearedError } from "../../runtime/kernel/errors.ts";
+import type { Json } from "../../runtime/kernel/ports.ts";
 import { compute } from "../compute/vectors.ts";
 
 it.each<[string, Json, string]>([

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, expect, test } from "vitest";
-import { checkFiles } from "../../runtime/cli/check-api.ts";
+import { checkFiles } from "../../runtime/app/check-api.ts";
 import { closeAll, host, removeAll, run, workspace } from "../engine/harness.ts";
 import { lines, tried } from "./trials.ts";
 

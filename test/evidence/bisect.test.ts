@@ -1,7 +1,7 @@
 /** `bisect`: the commit that changed what a recorded run would do is named, and proven on both sides; what cannot be tried is said. */
 import { afterAll, afterEach, expect, test } from "vitest";
-import { bisect } from "../../runtime/evidence/bisect.ts";
-import type { Host } from "../../runtime/cli/host.ts";
+import { bisect } from "../../runtime/change/evidence/bisect.ts";
+import type { Host } from "../../runtime/app/host.ts";
 import { closeAll, host, removeAll, run, start, type Workspace, workspace } from "../engine/harness.ts";
 
 afterEach(closeAll);

@@ -1,10 +1,10 @@
 /** The text of a case: read back as it was written whatever it holds, and refused with its place when it is no case. No workspace is needed. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Case, MAX_CASE, parseCase, unfit } from "../../runtime/evidence/case-file.ts";
-import { caseText } from "../../runtime/evidence/case-text.ts";
-import type { Json } from "../../runtime/ports.ts";
-import { ClearedError } from "../../runtime/errors.ts";
+import { type Case, MAX_CASE, parseCase, unfit } from "../../runtime/change/evidence/case-file.ts";
+import { caseText } from "../../runtime/change/evidence/case-text.ts";
+import type { Json } from "../../runtime/kernel/ports.ts";
+import { ClearedError } from "../../runtime/kernel/errors.ts";
 
 const SHA = "0123456789abcdef0123456789abcdef01234567";
 const HASH = "0123456789abcdef".repeat(4);

@@ -4,7 +4,7 @@ import { readFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Host } from "../../runtime/cli/host.ts";
+import type { Host } from "../../runtime/app/host.ts";
 import { type Workspace, host, removeAll, run, workspace } from "../engine/harness.ts";
 import { header, only } from "./trials.ts";
 

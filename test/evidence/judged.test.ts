@@ -2,9 +2,9 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
-import { asked, decideCard, signAs } from "../../runtime/cli/decide.ts";
-import type { Host } from "../../runtime/cli/host.ts";
-import type { Decision } from "../../runtime/ports.ts";
+import { asked, decideCard, signAs } from "../../runtime/app/decide.ts";
+import type { Host } from "../../runtime/app/host.ts";
+import type { Decision } from "../../runtime/kernel/ports.ts";
 import { type Workspace, closeAll, decide, host, removeAll, run, start, workspace } from "../engine/harness.ts";
 import { STATEMENT } from "../engine/plugins.ts";
 import { header, only, tried } from "./trials.ts";

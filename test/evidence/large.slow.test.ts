@@ -2,8 +2,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { importFiles } from "../../runtime/cli/imports.ts";
-import { differencesOf, propose } from "../../runtime/cli/proposals-api.ts";
+import { importFiles } from "../../runtime/app/imports.ts";
+import { differencesOf, propose } from "../../runtime/app/proposals-api.ts";
 import { host, removeAll, workspace } from "../engine/harness.ts";
 
 afterAll(removeAll);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Host } from "../../runtime/cli/host.ts";
-import { parseTrust } from "../../runtime/workspace/config.ts";
+import type { Host } from "../../runtime/app/host.ts";
+import { parseTrust } from "../../runtime/workspace/settings/config.ts";
 import { type Workspace, host, removeAll, run, workspace } from "../engine/harness.ts";
 import { header, only, tried } from "./trials.ts";
 

@@ -1,9 +1,9 @@
 /** What the tests of trials share: files laid over HEAD as the code to try, and a report without the ids that differ from run to run. */
-import type { Host } from "../../runtime/cli/host.ts";
-import { backtest } from "../../runtime/evidence/backtest.ts";
-import { codeOver } from "../../runtime/evidence/reached.ts";
-import type { BacktestReport, RunDifference, Which } from "../../runtime/evidence/types.ts";
-import { backtestLines } from "../../runtime/evidence/words.ts";
+import type { Host } from "../../runtime/app/host.ts";
+import { backtest } from "../../runtime/change/evidence/backtest.ts";
+import { codeOver } from "../../runtime/change/evidence/reached.ts";
+import type { BacktestReport, RunDifference, Which } from "../../runtime/change/evidence/types.ts";
+import { backtestLines } from "../../runtime/change/evidence/words.ts";
 
 export const header = (uses: string, more = "") => `/*\nname: Test\nuses: [${uses}]\n${more}*/\n`;
 

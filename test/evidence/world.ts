@@ -2,11 +2,11 @@
  * What a run has left in the world, read where it lies: the books of HEAD, the store's cards and notices, and what reached the bank or the tool
  * server. Beside it the same as effects predict it.
  */
-import type { Host } from "../../runtime/cli/host.ts";
-import type { Effects } from "../../runtime/evidence/types.ts";
-import type { Json, RunRecord } from "../../runtime/ports.ts";
-import { type Exact, ZERO, fromExact, plus, toExact } from "../../runtime/workspace/amounts.ts";
-import { loadMonth, monthFiles } from "../../runtime/workspace/months.ts";
+import type { Host } from "../../runtime/app/host.ts";
+import type { Effects } from "../../runtime/change/evidence/types.ts";
+import type { Json, RunRecord } from "../../runtime/kernel/ports.ts";
+import { type Exact, ZERO, fromExact, plus, toExact } from "../../runtime/workspace/books/amounts.ts";
+import { loadMonth, monthFiles } from "../../runtime/workspace/books/months.ts";
 
 export interface Happened {
   /** Payee, status, tags and legs of the entries, a line each. */

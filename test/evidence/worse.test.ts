@@ -3,12 +3,12 @@
  * outside; what a person decided and code now decides otherwise; and facts of a verdict that are computed otherwise.
  */
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
-import { asked, decideCard, signAs } from "../../runtime/cli/decide.ts";
-import type { Host } from "../../runtime/cli/host.ts";
-import { differenceOf } from "../../runtime/evidence/compare.ts";
-import { NOBODY } from "../../runtime/evidence/left.ts";
-import type { Effects } from "../../runtime/evidence/types.ts";
-import type { Decision, RunRecord } from "../../runtime/ports.ts";
+import { asked, decideCard, signAs } from "../../runtime/app/decide.ts";
+import type { Host } from "../../runtime/app/host.ts";
+import { differenceOf } from "../../runtime/change/evidence/compare.ts";
+import { NOBODY } from "../../runtime/change/evidence/left.ts";
+import type { Effects } from "../../runtime/change/evidence/types.ts";
+import type { Decision, RunRecord } from "../../runtime/kernel/ports.ts";
 import { type Workspace, closeAll, decide, host, removeAll, run, start, workspace } from "../engine/harness.ts";
 import { header, lines, only, tried } from "./trials.ts";
 

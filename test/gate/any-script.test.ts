@@ -5,9 +5,9 @@
  */
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Host } from "../../runtime/cli/host.ts";
-import { canonicalJson } from "../../runtime/engine/canonical.ts";
-import type { Call, Change, Json, RunRecord, Step } from "../../runtime/ports.ts";
+import type { Host } from "../../runtime/app/host.ts";
+import { canonicalJson } from "../../runtime/kernel/canonical.ts";
+import type { Call, Change, Json, RunRecord, Step } from "../../runtime/kernel/ports.ts";
 import { abandon, closeAll, host, removeAll } from "../engine/harness.ts";
 import { header, letEventsOut, PACK, READS, sayYes, type Shop, shop, STATES, WRITES, type Yes } from "./shop.ts";
 

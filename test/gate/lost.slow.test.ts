@@ -3,8 +3,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
-import type { Host } from "../../runtime/cli/host.ts";
-import type { RunLog, RunRecord, Step } from "../../runtime/ports.ts";
+import type { Host } from "../../runtime/app/host.ts";
+import type { RunLog, RunRecord, Step } from "../../runtime/kernel/ports.ts";
 import { LATER, abandon, closeAll, decide, host, openCard, remove, removeAll, start } from "../engine/harness.ts";
 import { header, type Mood, type Shop, shop, STATES } from "./shop.ts";
 

@@ -1,9 +1,9 @@
 /** A workspace with the shop of shop-server.ts, and what reached the shop. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Host } from "../../runtime/cli/host.ts";
-import { deliverEvents } from "../../runtime/triggers/events.ts";
-import type { Call, Json, RunRecord } from "../../runtime/ports.ts";
+import type { Host } from "../../runtime/app/host.ts";
+import { deliverEvents } from "../../runtime/outside/triggers/events.ts";
+import type { Call, Json, RunRecord } from "../../runtime/kernel/ports.ts";
 import { decide, openCard, type Workspace, workspace } from "../engine/harness.ts";
 
 export interface Reached {

@@ -2,8 +2,8 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { afterAll, afterEach, expect, test } from "vitest";
-import type { Host } from "../../runtime/cli/host.ts";
-import type { RunRecord } from "../../runtime/ports.ts";
+import type { Host } from "../../runtime/app/host.ts";
+import type { RunRecord } from "../../runtime/kernel/ports.ts";
 import { abandon, close, closeAll, decide, host, openCard, removeAll, run } from "../engine/harness.ts";
 import { header, PACK, type Shop, shop, STATES } from "./shop.ts";
 

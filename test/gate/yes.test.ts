@@ -1,9 +1,9 @@
 /** What a yes is good for: one call, exactly as it was shown, of this run; and who judges whether one is needed. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { forkRun, migrateRun } from "../../runtime/cli/move-run.ts";
-import type { Host } from "../../runtime/cli/host.ts";
+import { forkRun, migrateRun } from "../../runtime/app/move-run.ts";
+import type { Host } from "../../runtime/app/host.ts";
 import { replayRun } from "../../runtime/engine/replay.ts";
-import type { Given, Json, RunRecord } from "../../runtime/ports.ts";
+import type { Given, Json, RunRecord } from "../../runtime/kernel/ports.ts";
 import { closeAll, decide, host, openCard, removeAll, run } from "../engine/harness.ts";
 import { header, letEventsOut, PACK, type Shop, shop, STATES } from "./shop.ts";
 

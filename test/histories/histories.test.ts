@@ -6,9 +6,9 @@ import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { primitives } from "../../primitives/index.ts";
-import type { Step } from "../../runtime/ports.ts";
+import type { Step } from "../../runtime/kernel/ports.ts";
 import { createSandbox } from "../../runtime/sandbox/pool.ts";
-import { limitsFor, parseTrust } from "../../runtime/workspace/config.ts";
+import { limitsFor, parseTrust } from "../../runtime/workspace/settings/config.ts";
 
 const sandbox = createSandbox({ slots: 1 });
 afterAll(() => sandbox.close());

@@ -5,8 +5,8 @@ import { type Socket, connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { serveSocket, socketPath } from "../../runtime/cli/socket.ts";
-import { createShell, formOf, listen } from "../../runtime/http.ts";
+import { serveSocket, socketPath } from "../../runtime/app/socket.ts";
+import { createShell, formOf, listen } from "../../runtime/outside/http.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "cleared-doors-"));
 const { app, token } = createShell((context, error, status) => context.json(error, status as 400));

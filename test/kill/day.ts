@@ -5,11 +5,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { asked, signAs } from "../../runtime/cli/decide.ts";
-import { readLocal } from "../../runtime/cli/local.ts";
-import { withStore } from "../../runtime/cli/look.ts";
-import { connectSocket } from "../../runtime/cli/socket.ts";
-import type { Card, Decision, Json, RunRecord } from "../../runtime/ports.ts";
+import { asked, signAs } from "../../runtime/app/decide.ts";
+import { readLocal } from "../../runtime/app/local.ts";
+import { withStore } from "../../runtime/app/look.ts";
+import { connectSocket } from "../../runtime/app/socket.ts";
+import type { Card, Decision, Json, RunRecord } from "../../runtime/kernel/ports.ts";
 import { payAgent, STATEMENT } from "../engine/plugins.ts";
 import { type Workspace, workspace } from "../engine/harness.ts";
 import { confirm } from "../confirm.ts";

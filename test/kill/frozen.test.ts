@@ -109,7 +109,7 @@ function owning(one: Workspace, then: string): ChildProcess {
   const from = (path: string) => JSON.stringify(join(import.meta.dirname, "../../runtime", path));
   const file = join(one.dir, ".cleared/owning.ts");
   confirm(one.dir);
-  const code = `import { openHost } from ${from("cli/host.ts")};\nimport { createGit } from ${from("workspace/git.ts")};
+  const code = `import { openHost } from ${from("app/host.ts")};\nimport { createGit } from ${from("workspace/git/git.ts")};
 const one = ${JSON.stringify(one.dir)};\nconst opened = await openHost(one, { mode: "owner" });\n${then}\n`;
   writeFileSync(file, code);
   const child = spawn(process.execPath, [file], {
@@ -121,6 +121,6 @@ const one = ${JSON.stringify(one.dir)};\nconst opened = await openHost(one, { mo
 }
 
 async function stopped(child: ChildProcess): Promise<void> {
-  const { standsStill } = await import("../../runtime/processes.ts");
+  const { standsStill } = await import("../../runtime/kernel/processes.ts");
   for (let i = 0; i < 2000 && !standsStill(child.pid ?? 0); i++) await sleep(10);
 }

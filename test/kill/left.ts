@@ -1,8 +1,8 @@
 /** What a day leaves behind once everybody has gone: the books, what happened outside, who was asked, and what must not be there. */
 import { existsSync, readFileSync, readdirSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
-import { withStore } from "../../runtime/cli/look.ts";
-import type { Json } from "../../runtime/ports.ts";
+import { withStore } from "../../runtime/app/look.ts";
+import type { Json } from "../../runtime/kernel/ports.ts";
 import type { Day } from "./day.ts";
 import { commandOf } from "./processes.ts";
 

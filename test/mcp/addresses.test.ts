@@ -1,7 +1,7 @@
 /** Addresses that come with a run: denied unless allowed, whatever they are written like, resolve to or redirect to. */
 import { type AddressInfo, createServer } from "node:net";
 import { expect, test } from "vitest";
-import { type Address, createFetch, createJudge } from "../../runtime/mcp/addresses.ts";
+import { type Address, createFetch, createJudge } from "../../runtime/outside/mcp/addresses.ts";
 import { run, serve } from "./pool.ts";
 
 const at = (...addresses: string[]): Address[] => addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));

@@ -1,7 +1,7 @@
 /** Servers that die, hang, lie and flood: a clear error each time, and nothing is ever done twice. */
 import { expect, test } from "vitest";
 import { formatError } from "../../runtime/cli/output.ts";
-import { toWire } from "../../runtime/errors.ts";
+import { toWire } from "../../runtime/kernel/errors.ts";
 import { hostile, run, serve } from "./pool.ts";
 
 test("a server that dies in the middle of a write leaves it in doubt and is called once", async () => {

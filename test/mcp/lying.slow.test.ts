@@ -2,9 +2,9 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, expect, test, vi } from "vitest";
-import type { Host } from "../../runtime/cli/host.ts";
+import type { Host } from "../../runtime/app/host.ts";
 import { editCalls } from "../../runtime/engine/edits.ts";
-import type { RunRecord } from "../../runtime/ports.ts";
+import type { RunRecord } from "../../runtime/kernel/ports.ts";
 import { close, closeAll, decide, host, openCard, removeAll, run, type Workspace, workspace } from "../engine/harness.ts";
 import type { Books, Lie } from "./lying-server.ts";
 

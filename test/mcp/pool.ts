@@ -5,10 +5,10 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach } from "vitest";
-import type { Resolve } from "../../runtime/mcp/addresses.ts";
-import { createTools } from "../../runtime/mcp/tools.ts";
-import type { Json, ToolAnswer, Tools } from "../../runtime/ports.ts";
-import { parseTrust } from "../../runtime/workspace/config.ts";
+import type { Resolve } from "../../runtime/outside/mcp/addresses.ts";
+import { createTools } from "../../runtime/outside/mcp/tools.ts";
+import type { Json, ToolAnswer, Tools } from "../../runtime/kernel/ports.ts";
+import { parseTrust } from "../../runtime/workspace/settings/config.ts";
 
 export const SERVERS = join(import.meta.dirname, "../../node_modules/@modelcontextprotocol");
 export const HOSTILE = join(import.meta.dirname, "hostile-server.ts");

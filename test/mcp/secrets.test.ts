@@ -1,9 +1,9 @@
 /** Secrets: sealed on disk, named in trust.yaml, put in at the connection, and in nothing that comes back. */
-import type { ClearedError } from "../../runtime/errors.ts";
+import type { ClearedError } from "../../runtime/kernel/errors.ts";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { openSecrets, readSecrets } from "../../runtime/workspace/secrets.ts";
+import { openSecrets, readSecrets } from "../../runtime/workspace/settings/secrets.ts";
 import { cleared, workspace as init, shell } from "../cli/command-line.ts";
 import { folder, hostile, run } from "./pool.ts";
 

@@ -5,7 +5,7 @@ import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import type { Json } from "../../runtime/ports.ts";
+import type { Json } from "../../runtime/kernel/ports.ts";
 import { folder, hostile, linesOf, run, SERVERS, serve } from "./pool.ts";
 
 const node = process.execPath;
@@ -230,8 +230,8 @@ test("a server ends with its owner, also one that ignores its closed stdin, SIGT
       "--input-type=module",
       "-e",
       `
-    import { createTools } from ${JSON.stringify(join(import.meta.dirname, "../../runtime/mcp/tools.ts"))};
-    import { parseTrust } from ${JSON.stringify(join(import.meta.dirname, "../../runtime/workspace/config.ts"))};
+    import { createTools } from ${JSON.stringify(join(import.meta.dirname, "../../runtime/outside/mcp/tools.ts"))};
+    import { parseTrust } from ${JSON.stringify(join(import.meta.dirname, "../../runtime/workspace/settings/config.ts"))};
     const pool = createTools({ trust: parseTrust(${JSON.stringify(bad.trust)}), dir: ".", secrets: async () => () => "" });
     await pool.forRun({ run: "r" }).call({ tool: "bad/get_invoice", params: {} }, { key: "", now: 0, abort: new AbortController().signal });
     console.log("called");`,

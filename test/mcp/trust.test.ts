@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { parseTrust } from "../../runtime/workspace/config.ts";
+import { parseTrust } from "../../runtime/workspace/settings/config.ts";
 
 test("the demo business' section and the starter's are read", () => {
   const root = join(import.meta.dirname, "../..");

@@ -2,12 +2,12 @@
 import { afterEach, expect, test } from "vitest";
 import { createCards } from "../../runtime/engine/cards.ts";
 import { Database } from "../../runtime/engine/database.ts";
-import { openAlerts } from "../../runtime/notices/alerts.ts";
-import { type NoticeRow, createOutbox } from "../../runtime/notices/outbox.ts";
-import { MOST_TRIES, createSender, waitAfter } from "../../runtime/notices/sender.ts";
-import { checkSignature } from "../../runtime/notices/signature.ts";
-import type { Decision, Notice } from "../../runtime/ports.ts";
-import { type NoticeChannels, parseConfig } from "../../runtime/workspace/config.ts";
+import { openAlerts } from "../../runtime/outside/notices/alerts.ts";
+import { type NoticeRow, createOutbox } from "../../runtime/outside/notices/outbox.ts";
+import { MOST_TRIES, createSender, waitAfter } from "../../runtime/outside/notices/sender.ts";
+import { checkSignature } from "../../runtime/outside/notices/signature.ts";
+import type { Decision, Notice } from "../../runtime/kernel/ports.ts";
+import { type NoticeChannels, parseConfig } from "../../runtime/workspace/settings/config.ts";
 import { closeReceivers, hookReceiver, mailSink } from "./receivers.ts";
 
 const NOON = Date.parse("2026-11-20T17:00:00Z");

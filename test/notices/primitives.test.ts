@@ -1,7 +1,7 @@
 /** notify_send, schedule_run and audit_add inside real runs: what the run says, and that a repeat after a kill changes nothing. */
 import { afterAll, afterEach, expect, test } from "vitest";
-import type { Json } from "../../runtime/ports.ts";
-import { callPrimitive } from "../../runtime/primitive.ts";
+import type { Json } from "../../runtime/kernel/ports.ts";
+import { callPrimitive } from "../../runtime/kernel/primitive.ts";
 import { schedule_run } from "../../primitives/schedule.ts";
 import { closeAll, close, host, removeAll, run, start, withStore, workspace } from "../engine/harness.ts";
 import { memory } from "../primitives/memory-ports.ts";

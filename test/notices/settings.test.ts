@@ -1,6 +1,6 @@
 /** Settings of notices and webhooks: a mistake is told at its line, and no secret stands in a file. */
 import { expect, test } from "vitest";
-import { parseConfig, parseTrust } from "../../runtime/workspace/config.ts";
+import { parseConfig, parseTrust } from "../../runtime/workspace/settings/config.ts";
 
 test.each<[string, RegExp]>([
   ['notices: {smtp: {host: m, from: a@b.c, user: u, password: "hunter2"}}', /trust\.yaml:1.*write secret:NAME/],

@@ -1,9 +1,9 @@
 /** What the parser refuses, with its exact words, and what conditions mean on facts that are awkward. */
 import { expect, it } from "vitest";
-import { ClearedError } from "../../runtime/errors.ts";
-import { parseCondition, print } from "../../runtime/policy/condition.ts";
-import { type Kind, evaluate, unknownFields } from "../../runtime/policy/evaluate.ts";
-import type { Json } from "../../runtime/ports.ts";
+import { ClearedError } from "../../runtime/kernel/errors.ts";
+import { parseCondition, print } from "../../runtime/rules/policy/condition.ts";
+import { type Kind, evaluate, unknownFields } from "../../runtime/rules/policy/evaluate.ts";
+import type { Json } from "../../runtime/kernel/ports.ts";
 
 it.each([
   ["amount > 5,000", "character 10: separators of thousands are not read; write 5000, and a blank after each comma of a list."],

@@ -2,11 +2,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { ClearedError } from "../../runtime/errors.ts";
-import { ladderSchema, meetsLevel } from "../../runtime/policy/levels.ts";
-import type { Json, Verdict } from "../../runtime/ports.ts";
-import { parseConfig } from "../../runtime/workspace/config.ts";
-import { createPolicies, failureOf, parsePack } from "../../runtime/workspace/policies.ts";
+import { ClearedError } from "../../runtime/kernel/errors.ts";
+import { ladderSchema, meetsLevel } from "../../runtime/rules/policy/levels.ts";
+import type { Json, Verdict } from "../../runtime/kernel/ports.ts";
+import { parseConfig } from "../../runtime/workspace/settings/config.ts";
+import { createPolicies, failureOf, parsePack } from "../../runtime/workspace/settings/policies.ts";
 import { memoryTree } from "../workspace/memory-tree.ts";
 
 const FOLDER = join(import.meta.dirname, "../../policies");

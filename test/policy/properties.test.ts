@@ -1,16 +1,16 @@
 /** What holds for any rules and any facts (spec/worker.md 35.5). */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { ClearedError } from "../../runtime/errors.ts";
-import { type Condition, type Operand, parseCondition, print } from "../../runtime/policy/condition.ts";
-import { compareDecimals } from "../../runtime/policy/decimals.ts";
-import { type Kind, evaluate } from "../../runtime/policy/evaluate.ts";
-import { readGiven } from "../../runtime/policy/given.ts";
-import { ladderSchema } from "../../runtime/policy/levels.ts";
-import { lintRules } from "../../runtime/policy/lint.ts";
-import { type Action, type Rule, type RuleSet, judge } from "../../runtime/policy/verdict.ts";
-import type { Json } from "../../runtime/ports.ts";
-import { STRICTNESS } from "../../runtime/states.ts";
+import { ClearedError } from "../../runtime/kernel/errors.ts";
+import { type Condition, type Operand, parseCondition, print } from "../../runtime/rules/policy/condition.ts";
+import { compareDecimals } from "../../runtime/rules/policy/decimals.ts";
+import { type Kind, evaluate } from "../../runtime/rules/policy/evaluate.ts";
+import { readGiven } from "../../runtime/rules/policy/given.ts";
+import { ladderSchema } from "../../runtime/rules/policy/levels.ts";
+import { lintRules } from "../../runtime/rules/policy/lint.ts";
+import { type Action, type Rule, type RuleSet, judge } from "../../runtime/rules/policy/verdict.ts";
+import type { Json } from "../../runtime/kernel/ports.ts";
+import { STRICTNESS } from "../../runtime/kernel/states.ts";
 
 const LADDER = ladderSchema.parse({});
 const FIELDS = ["amount", "limit", "status", "hold", "due", "tags", "customer.tier"];

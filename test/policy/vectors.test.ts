@@ -1,12 +1,12 @@
 /** Every vector of the policy module, through the parser and through a policy given with a run, and the inputs on which the original was wrong. */
 import { expect, it } from "vitest";
-import { ClearedError } from "../../runtime/errors.ts";
-import { parseCondition } from "../../runtime/policy/condition.ts";
-import { evaluate } from "../../runtime/policy/evaluate.ts";
-import { readGiven } from "../../runtime/policy/given.ts";
-import { ladderSchema } from "../../runtime/policy/levels.ts";
-import { actionOf, judge } from "../../runtime/policy/verdict.ts";
-import type { Json } from "../../runtime/ports.ts";
+import { ClearedError } from "../../runtime/kernel/errors.ts";
+import { parseCondition } from "../../runtime/rules/policy/condition.ts";
+import { evaluate } from "../../runtime/rules/policy/evaluate.ts";
+import { readGiven } from "../../runtime/rules/policy/given.ts";
+import { ladderSchema } from "../../runtime/rules/policy/levels.ts";
+import { actionOf, judge } from "../../runtime/rules/policy/verdict.ts";
+import type { Json } from "../../runtime/kernel/ports.ts";
 import { exceptions, vectors, wrongRows } from "../vectors/load.ts";
 
 const FILE = "policy_checker.json";

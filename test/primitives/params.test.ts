@@ -1,9 +1,9 @@
 /** What a script is told about wrong parameters, and how parameters reach the ports. */
 import { expect, it } from "vitest";
 import { primitives } from "../../primitives/index.ts";
-import { ClearedError } from "../../runtime/errors.ts";
-import type { Json } from "../../runtime/ports.ts";
-import { callPrimitive, parseParams } from "../../runtime/primitive.ts";
+import { ClearedError } from "../../runtime/kernel/errors.ts";
+import type { Json } from "../../runtime/kernel/ports.ts";
+import { callPrimitive, parseParams } from "../../runtime/kernel/primitive.ts";
 import { ID, memory } from "./memory-ports.ts";
 
 const get = (name: string) => {

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { primitives } from "../../primitives/index.ts";
-import { callPrimitive } from "../../runtime/primitive.ts";
-import { createRegistry, loadPlugins } from "../../runtime/registry.ts";
+import { callPrimitive } from "../../runtime/kernel/primitive.ts";
+import { createRegistry, loadPlugins } from "../../runtime/kernel/registry.ts";
 import { memory } from "./memory-ports.ts";
 
 let dir = "";

@@ -5,13 +5,13 @@
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type Decided, asked, decideCard, signAs } from "../../runtime/cli/decide.ts";
-import { importFiles } from "../../runtime/cli/imports.ts";
-import { propose } from "../../runtime/cli/proposals-api.ts";
-import { cardOf } from "../../runtime/proposals/card.ts";
-import type { Card, Decision } from "../../runtime/ports.ts";
-import { syncProposals } from "../../runtime/proposals/sync.ts";
-import type { Proposal } from "../../runtime/proposals/types.ts";
+import { type Decided, asked, decideCard, signAs } from "../../runtime/app/decide.ts";
+import { importFiles } from "../../runtime/app/imports.ts";
+import { propose } from "../../runtime/app/proposals-api.ts";
+import { cardOf } from "../../runtime/change/proposals/card.ts";
+import type { Card, Decision } from "../../runtime/kernel/ports.ts";
+import { syncProposals } from "../../runtime/change/proposals/sync.ts";
+import type { Proposal } from "../../runtime/change/proposal-types.ts";
 import { type Business, answer, approved, business, open, run } from "../agents/harness.ts";
 import { type Rewrite, rewritten } from "./rewrites.ts";
 

@@ -3,11 +3,11 @@
  * does it. Each card is a text file in cards/, written to be reviewed; ids and days are replaced. The page shows the same lines.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { caseOfRun } from "../../runtime/cli/cases-api.ts";
+import { caseOfRun } from "../../runtime/app/cases-api.ts";
 import { createOutput } from "../../runtime/cli/output.ts";
 import { proposalLines } from "../../runtime/cli/proposal-lines.ts";
-import { showProposal } from "../../runtime/cli/proposals-api.ts";
-import { cardOf } from "../../runtime/proposals/card.ts";
+import { showProposal } from "../../runtime/app/proposals-api.ts";
+import { cardOf } from "../../runtime/change/proposals/card.ts";
 import { proposalSummary } from "../../runtime/web/proposal-view.ts";
 import { type Business, finish } from "../agents/harness.ts";
 import { clonedTo, git, proposed, withRuns } from "./business-runs.ts";

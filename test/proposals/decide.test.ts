@@ -1,11 +1,11 @@
 /** A person's decision on a proposal: one commit for one yes, whoever comes second is told, and nothing of the user's is swept in. */
 import { execFileSync } from "node:child_process";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import { decideCard } from "../../runtime/cli/decide.ts";
-import type { Host } from "../../runtime/cli/host.ts";
-import { holderHere } from "../../runtime/cli/identity.ts";
-import { decideProposal } from "../../runtime/proposals/apply.ts";
-import { type ProposalStore, createProposals } from "../../runtime/proposals/store.ts";
+import { decideCard } from "../../runtime/app/decide.ts";
+import type { Host } from "../../runtime/app/host.ts";
+import { holderHere } from "../../runtime/app/identity.ts";
+import { decideProposal } from "../../runtime/change/proposals/apply.ts";
+import { type ProposalStore, createProposals } from "../../runtime/change/proposals/store.ts";
 import { type Workspace, closeAll, host, removeAll, run, workspace } from "../engine/harness.ts";
 import { cardOf, checking, decide, failure, ready, reportOn, says, script } from "./ready.ts";
 
@@ -60,7 +60,7 @@ describe("approve", { timeout: 60_000 }, () => {
     await decide(owner, await ready(owner, { [HELLO]: asks(1) }));
     const card = owner.cards.list({ open: true, run: waiting.id })[0];
     if (card === undefined) throw new Error("no card");
-    const { asked, signAs } = await import("../../runtime/cli/decide.ts");
+    const { asked, signAs } = await import("../../runtime/app/decide.ts");
     await decideCard(owner, signAs(owner.dir, owner.trust, { ...asked(card), decision: "approved", at: 1 }));
     expect(await owner.engine.result(waiting.id)).toMatchObject({ status: "done", result: 0 });
     expect((await run(owner, "hello")).pin.commit).not.toBe(waiting.pin.commit);

@@ -1,7 +1,7 @@
 /** A workspace with some files to edit, for the tests of how an edit becomes a proposal. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Host } from "../../runtime/cli/host.ts";
+import type { Host } from "../../runtime/app/host.ts";
 import { type Workspace, host, workspace } from "../engine/harness.ts";
 
 export const wording = { title: "Another way", reason: "", by: "Pat" };

@@ -5,13 +5,13 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { asked, decideCard, signAs } from "../../runtime/cli/decide.ts";
-import type { Host } from "../../runtime/cli/host.ts";
-import { importFiles } from "../../runtime/cli/imports.ts";
-import { propose } from "../../runtime/cli/proposals-api.ts";
-import type { ClearedError } from "../../runtime/errors.ts";
-import { cardOf } from "../../runtime/proposals/card.ts";
-import type { Proposal } from "../../runtime/proposals/types.ts";
+import { asked, decideCard, signAs } from "../../runtime/app/decide.ts";
+import type { Host } from "../../runtime/app/host.ts";
+import { importFiles } from "../../runtime/app/imports.ts";
+import { propose } from "../../runtime/app/proposals-api.ts";
+import type { ClearedError } from "../../runtime/kernel/errors.ts";
+import { cardOf } from "../../runtime/change/proposals/card.ts";
+import type { Proposal } from "../../runtime/change/proposal-types.ts";
 import { decide, host, removeAll, run, type Workspace, workspace } from "../engine/harness.ts";
 
 const PAY = `/*

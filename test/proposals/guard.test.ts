@@ -3,14 +3,14 @@
  * what a person has put back, or has edited since, is theirs.
  */
 import { afterAll, afterEach, describe, expect, test } from "vitest";
-import type { Host } from "../../runtime/cli/host.ts";
-import type { CommitRequest, CommitResult } from "../../runtime/ports.ts";
-import { openAlerts } from "../../runtime/notices/alerts.ts";
-import { createGuard, judgeChange } from "../../runtime/proposals/guard.ts";
-import type { Metrics } from "../../runtime/proposals/guard-metrics.ts";
-import { createProposals } from "../../runtime/proposals/store.ts";
-import type { Proposal } from "../../runtime/proposals/types.ts";
-import { parseConfig } from "../../runtime/workspace/config.ts";
+import type { Host } from "../../runtime/app/host.ts";
+import type { CommitRequest, CommitResult } from "../../runtime/kernel/ports.ts";
+import { openAlerts } from "../../runtime/outside/notices/alerts.ts";
+import { createGuard, judgeChange } from "../../runtime/change/proposals/guard.ts";
+import type { Metrics } from "../../runtime/change/proposals/guard-metrics.ts";
+import { createProposals } from "../../runtime/change/proposals/store.ts";
+import type { Proposal } from "../../runtime/change/proposal-types.ts";
+import { parseConfig } from "../../runtime/workspace/settings/config.ts";
 import { type Workspace, close, closeAll, copyOf, host, removeAll, run, workspace } from "../engine/harness.ts";
 import { decide, ready } from "./ready.ts";
 

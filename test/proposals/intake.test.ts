@@ -1,12 +1,12 @@
 /** Proposals by agents: asked for by a script, durable with its commit, once for a step, within limits, and checked by the owner. */
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import type { Host } from "../../runtime/cli/host.ts";
-import { prepareProposal } from "../../runtime/cli/preparing.ts";
-import { admitWish, settleProposals } from "../../runtime/cli/wishes.ts";
+import type { Host } from "../../runtime/app/host.ts";
+import { prepareProposal } from "../../runtime/app/preparing.ts";
+import { admitWish, settleProposals } from "../../runtime/app/wishes.ts";
 import { unsettledProposals } from "../../runtime/engine/cards.ts";
-import { settleDrafts } from "../../runtime/proposals/intake.ts";
-import { createProposals } from "../../runtime/proposals/store.ts";
-import type { Json } from "../../runtime/ports.ts";
+import { settleDrafts } from "../../runtime/change/proposals/intake.ts";
+import { createProposals } from "../../runtime/change/proposals/store.ts";
+import type { Json } from "../../runtime/kernel/ports.ts";
 import { type Workspace, abandon, closeAll, host, removeAll, run, workspace } from "../engine/harness.ts";
 
 afterEach(closeAll);

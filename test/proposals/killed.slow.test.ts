@@ -4,11 +4,11 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import { createApi } from "../../runtime/cli/api.ts";
-import { importFiles } from "../../runtime/cli/imports.ts";
-import { wakeWaiting } from "../../runtime/cli/wake.ts";
-import { createProposals } from "../../runtime/proposals/store.ts";
-import { verifyBooks } from "../../runtime/workspace/verify.ts";
+import { createApi } from "../../runtime/app/api.ts";
+import { importFiles } from "../../runtime/app/imports.ts";
+import { wakeWaiting } from "../../runtime/app/wake.ts";
+import { createProposals } from "../../runtime/change/proposals/store.ts";
+import { verifyBooks } from "../../runtime/workspace/books/verify.ts";
 import { type Workspace, close, closeAll, copyOf, host, removeAll, workspace } from "../engine/harness.ts";
 import { decide, failure, ready, script } from "./ready.ts";
 

@@ -1,8 +1,8 @@
 /** However agents ask, and whatever the clock does: never more than config.yaml allows in a night and a day, and a rest after each no. */
 import fc from "fast-check";
 import { afterAll, expect, test } from "vitest";
-import { admit } from "../../runtime/proposals/intake.ts";
-import { createProposals } from "../../runtime/proposals/store.ts";
+import { admit } from "../../runtime/change/proposals/intake.ts";
+import { createProposals } from "../../runtime/change/proposals/store.ts";
 import { closeAll, host, removeAll, workspace } from "../engine/harness.ts";
 
 afterAll(async () => {

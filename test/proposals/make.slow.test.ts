@@ -3,9 +3,9 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import { ClearedError } from "../../runtime/errors.ts";
-import { proposeEdits } from "../../runtime/proposals/make.ts";
-import { createProposals } from "../../runtime/proposals/store.ts";
+import { ClearedError } from "../../runtime/kernel/errors.ts";
+import { proposeEdits } from "../../runtime/change/proposals/make.ts";
+import { createProposals } from "../../runtime/change/proposals/store.ts";
 import { closeAll, removeAll } from "../engine/harness.ts";
 import { A, filesIn, opened, wording } from "./edits.ts";
 

@@ -2,9 +2,9 @@
 import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import { ClearedError } from "../../runtime/errors.ts";
-import { finishProposing, proposeBranch, proposeEdits, proposeFolder } from "../../runtime/proposals/make.ts";
-import { createProposals } from "../../runtime/proposals/store.ts";
+import { ClearedError } from "../../runtime/kernel/errors.ts";
+import { finishProposing, proposeBranch, proposeEdits, proposeFolder } from "../../runtime/change/proposals/make.ts";
+import { createProposals } from "../../runtime/change/proposals/store.ts";
 import { type Workspace, closeAll, removeAll } from "../engine/harness.ts";
 import { A, filesIn, opened, wording } from "./edits.ts";
 

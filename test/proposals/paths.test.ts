@@ -1,7 +1,7 @@
 /** What a proposal may change, path by path; every row is one way in that must stay shut, or one that must stay open. */
 import { describe, expect, it } from "vitest";
-import type { Tree } from "../../runtime/ports.ts";
-import { isProposable, problemsOf } from "../../runtime/proposals/paths.ts";
+import type { Tree } from "../../runtime/kernel/ports.ts";
+import { isProposable, problemsOf } from "../../runtime/change/proposals/paths.ts";
 
 /** A commit's files; a value in brackets is a mode. */
 function treeOf(files: Record<string, string>): Tree {

@@ -3,11 +3,11 @@
  * yes that says so, and a report is looked at again when anything it rests on has moved.
  */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { asked, decideCard, signAs } from "../../runtime/cli/decide.ts";
-import { checkProposal } from "../../runtime/cli/proposals-api.ts";
-import { gateOf } from "../../runtime/proposals/deciding.ts";
-import { createProposals } from "../../runtime/proposals/store.ts";
-import { syncProposals } from "../../runtime/proposals/sync.ts";
+import { asked, decideCard, signAs } from "../../runtime/app/decide.ts";
+import { checkProposal } from "../../runtime/app/proposals-api.ts";
+import { gateOf } from "../../runtime/change/proposals/deciding.ts";
+import { createProposals } from "../../runtime/change/proposals/store.ts";
+import { syncProposals } from "../../runtime/change/proposals/sync.ts";
 import { type Business, finish } from "../agents/harness.ts";
 import { clonedTo, decidedBy, git, proposed, told, withRuns } from "./business-runs.ts";
 import { failure } from "./ready.ts";

@@ -1,11 +1,11 @@
 /** Proposals that passed their checks, for the tests of what comes after: decide, apply, undo. */
-import type { Host } from "../../runtime/cli/host.ts";
-import { asked, signAs } from "../../runtime/cli/decide.ts";
-import { type DecidedProposal, type Prepare, decideProposal } from "../../runtime/proposals/apply.ts";
-import { rememberReport } from "../../runtime/proposals/deciding.ts";
-import { createProposals } from "../../runtime/proposals/store.ts";
-import type { Proposal, ProposalDraft, Report } from "../../runtime/proposals/types.ts";
-import type { Card, Decision } from "../../runtime/ports.ts";
+import type { Host } from "../../runtime/app/host.ts";
+import { asked, signAs } from "../../runtime/app/decide.ts";
+import { type DecidedProposal, type Prepare, decideProposal } from "../../runtime/change/proposals/apply.ts";
+import { rememberReport } from "../../runtime/change/proposals/deciding.ts";
+import { createProposals } from "../../runtime/change/proposals/store.ts";
+import type { Proposal, ProposalDraft, Report } from "../../runtime/change/proposal-types.ts";
+import type { Card, Decision } from "../../runtime/kernel/ports.ts";
 
 export const script = (n: number | string): string => `/*\nname: Hello\nuses: [ctx]\n*/\nctx_log("${n}");\n"${n}"\n`;
 

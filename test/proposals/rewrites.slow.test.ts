@@ -4,7 +4,7 @@
  * `npm run test:long -- rewrites`, else a seeded share.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Proposal } from "../../runtime/proposals/types.ts";
+import type { Proposal } from "../../runtime/change/proposal-types.ts";
 import { type Business, finish } from "../agents/harness.ts";
 import { share } from "../share.ts";
 import { BAD, type Bad } from "./bad-rewrites.ts";

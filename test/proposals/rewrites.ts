@@ -2,13 +2,13 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { primitives } from "../../primitives/index.ts";
-import type { Around } from "../../runtime/proposals/program.ts";
-import type { Changed, TextChange, Widening } from "../../runtime/proposals/types.ts";
-import { changesOf } from "../../runtime/proposals/widening.ts";
-import { createRegistry } from "../../runtime/registry.ts";
+import type { Around } from "../../runtime/change/widening/program.ts";
+import type { Changed, TextChange, Widening } from "../../runtime/change/proposal-types.ts";
+import { changesOf } from "../../runtime/change/widening/widening.ts";
+import { createRegistry } from "../../runtime/kernel/registry.ts";
 import { createSandbox } from "../../runtime/sandbox/pool.ts";
-import { nextTick } from "../../runtime/triggers/cron.ts";
-import { parseTrust } from "../../runtime/workspace/config.ts";
+import { nextTick } from "../../runtime/outside/triggers/cron.ts";
+import { parseTrust } from "../../runtime/workspace/settings/config.ts";
 import { memoryTree } from "../workspace/memory-tree.ts";
 
 const ROOT = join(import.meta.dirname, "../..");

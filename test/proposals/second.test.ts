@@ -1,16 +1,16 @@
 /** Who comes second, from another clone, on a page or after a kill: there is one decision and one commit, and everybody is told. */
 import { execFileSync } from "node:child_process";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import { createApi } from "../../runtime/cli/api.ts";
-import { decideCard } from "../../runtime/cli/decide.ts";
-import { createFacts } from "../../runtime/cli/facts.ts";
-import type { Host } from "../../runtime/cli/host.ts";
-import { prepareProposal } from "../../runtime/cli/preparing.ts";
-import { settleApproved } from "../../runtime/proposals/apply.ts";
-import { rememberApproval } from "../../runtime/proposals/deciding.ts";
-import { type ProposalStore, createProposals } from "../../runtime/proposals/store.ts";
-import { syncProposals } from "../../runtime/proposals/sync.ts";
-import { seenOf } from "../../runtime/web/card-form.ts";
+import { createApi } from "../../runtime/app/api.ts";
+import { decideCard } from "../../runtime/app/decide.ts";
+import { createFacts } from "../../runtime/app/facts.ts";
+import type { Host } from "../../runtime/app/host.ts";
+import { prepareProposal } from "../../runtime/app/preparing.ts";
+import { settleApproved } from "../../runtime/change/proposals/apply.ts";
+import { rememberApproval } from "../../runtime/change/proposals/deciding.ts";
+import { type ProposalStore, createProposals } from "../../runtime/change/proposals/store.ts";
+import { syncProposals } from "../../runtime/change/proposals/sync.ts";
+import { seenOf } from "../../runtime/app/page-facts.ts";
 import { type Workspace, close, closeAll, copyOf, host, removeAll, workspace } from "../engine/harness.ts";
 import { cardOf, checking, decide, failure, ready, says, script } from "./ready.ts";
 

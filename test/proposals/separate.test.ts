@@ -2,15 +2,15 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { afterAll, afterEach, expect, test } from "vitest";
-import { createApi } from "../../runtime/cli/api.ts";
-import { holderHere } from "../../runtime/cli/identity.ts";
-import { importFiles } from "../../runtime/cli/imports.ts";
-import { prepareProposal } from "../../runtime/cli/preparing.ts";
-import { showProposal } from "../../runtime/cli/proposals-api.ts";
+import { createApi } from "../../runtime/app/api.ts";
+import { holderHere } from "../../runtime/app/identity.ts";
+import { importFiles } from "../../runtime/app/imports.ts";
+import { prepareProposal } from "../../runtime/app/preparing.ts";
+import { showProposal } from "../../runtime/app/proposals-api.ts";
 import { signDecision } from "../../runtime/engine/signature.ts";
-import { decideProposal } from "../../runtime/proposals/apply.ts";
-import { cardOf as proposalCard } from "../../runtime/proposals/card.ts";
-import { createProposals } from "../../runtime/proposals/store.ts";
+import { decideProposal } from "../../runtime/change/proposals/apply.ts";
+import { cardOf as proposalCard } from "../../runtime/change/proposals/card.ts";
+import { createProposals } from "../../runtime/change/proposals/store.ts";
 import { closeAll, host, removeAll, workspace } from "../engine/harness.ts";
 import { cardOf, decide, ready, says, script } from "./ready.ts";
 

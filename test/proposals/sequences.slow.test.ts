@@ -1,10 +1,10 @@
 /** Any sequence of propose, approve, edit, revert, undo, book and restart leaves the tree that applied minus reverted gives, and true books. */
 import fc from "fast-check";
 import { afterAll, afterEach, expect, it } from "vitest";
-import type { Host } from "../../runtime/cli/host.ts";
-import { undo } from "../../runtime/proposals/undo.ts";
-import { createProposals } from "../../runtime/proposals/store.ts";
-import { verifyBooks } from "../../runtime/workspace/verify.ts";
+import type { Host } from "../../runtime/app/host.ts";
+import { undo } from "../../runtime/change/proposals/undo.ts";
+import { createProposals } from "../../runtime/change/proposals/store.ts";
+import { verifyBooks } from "../../runtime/workspace/books/verify.ts";
 import { type Workspace, close, closeAll, host, removeAll, run, workspace } from "../engine/harness.ts";
 import { decide, failure, ready, script } from "./ready.ts";
 

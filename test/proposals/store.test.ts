@@ -3,9 +3,9 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import type { Host } from "../../runtime/cli/host.ts";
-import { createProposals, type ProposalStore } from "../../runtime/proposals/store.ts";
-import type { ProposalDraft } from "../../runtime/proposals/types.ts";
+import type { Host } from "../../runtime/app/host.ts";
+import { createProposals, type ProposalStore } from "../../runtime/change/proposals/store.ts";
+import type { ProposalDraft } from "../../runtime/change/proposal-types.ts";
 import { type Workspace, closeAll, host, removeAll, workspace } from "../engine/harness.ts";
 
 afterEach(closeAll);

@@ -1,9 +1,9 @@
 /** Two clones and a bare repository between them: both propose, both decide, one is told; what the remote holds is not believed blindly. */
 import { execFileSync } from "node:child_process";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import type { Host } from "../../runtime/cli/host.ts";
-import { createProposals } from "../../runtime/proposals/store.ts";
-import { type Synced, syncProposals } from "../../runtime/proposals/sync.ts";
+import type { Host } from "../../runtime/app/host.ts";
+import { createProposals } from "../../runtime/change/proposals/store.ts";
+import { type Synced, syncProposals } from "../../runtime/change/proposals/sync.ts";
 import { type Workspace, close, closeAll, copyOf, host, removeAll, workspace } from "../engine/harness.ts";
 import { decide, ready, script } from "./ready.ts";
 

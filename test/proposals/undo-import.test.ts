@@ -2,13 +2,13 @@
 import { existsSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import { createApi } from "../../runtime/cli/api.ts";
-import { asked, decideCard, signAs } from "../../runtime/cli/decide.ts";
-import type { Host } from "../../runtime/cli/host.ts";
-import { filePorts } from "../../runtime/cli/file-ports.ts";
-import { importFiles } from "../../runtime/cli/imports.ts";
-import { planUndo, undo } from "../../runtime/proposals/undo.ts";
-import { verifyBooks } from "../../runtime/workspace/verify.ts";
+import { createApi } from "../../runtime/app/api.ts";
+import { asked, decideCard, signAs } from "../../runtime/app/decide.ts";
+import type { Host } from "../../runtime/app/host.ts";
+import { filePorts } from "../../runtime/app/file-ports.ts";
+import { importFiles } from "../../runtime/app/imports.ts";
+import { planUndo, undo } from "../../runtime/change/proposals/undo.ts";
+import { verifyBooks } from "../../runtime/workspace/books/verify.ts";
 import { type Workspace, closeAll, host, removeAll, workspace } from "../engine/harness.ts";
 import { failure } from "./ready.ts";
 
@@ -60,7 +60,7 @@ describe("undo of an import", { timeout: 60_000 }, () => {
     ]);
     await assertTrue(owner);
     const ports = filePorts(owner);
-    const { startForFiles } = await import("../../runtime/triggers/files.ts");
+    const { startForFiles } = await import("../../runtime/outside/triggers/files.ts");
     const started = await startForFiles(
       { ...ports, importing: async () => false, start: owner.start },
       "import/",
@@ -125,7 +125,7 @@ describe("an import that was refused first, until a dialect was added", { timeou
     await importText(one, owner, "house.csv", UNKNOWN);
     expect(names(one)).toEqual([false, true]);
     const ports = filePorts(owner);
-    const { startForFiles } = await import("../../runtime/triggers/files.ts");
+    const { startForFiles } = await import("../../runtime/outside/triggers/files.ts");
     const start = async () =>
       (
         await startForFiles({ ...ports, importing: async () => false, start: owner.start }, "import/", (await ports.look("import/")).files)

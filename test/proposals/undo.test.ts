@@ -1,8 +1,8 @@
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import type { Host } from "../../runtime/cli/host.ts";
-import { planUndo, undo } from "../../runtime/proposals/undo.ts";
-import { createProposals } from "../../runtime/proposals/store.ts";
-import { verifyBooks } from "../../runtime/workspace/verify.ts";
+import type { Host } from "../../runtime/app/host.ts";
+import { planUndo, undo } from "../../runtime/change/proposals/undo.ts";
+import { createProposals } from "../../runtime/change/proposals/store.ts";
+import { verifyBooks } from "../../runtime/workspace/books/verify.ts";
 import { type Workspace, closeAll, decide as answer, host, removeAll, run, workspace } from "../engine/harness.ts";
 import { decide, failure, ready, script } from "./ready.ts";
 

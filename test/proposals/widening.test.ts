@@ -4,9 +4,9 @@
  */
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
-import type { Widening } from "../../runtime/proposals/types.ts";
-import { changesOf, demandsOf } from "../../runtime/proposals/widening.ts";
-import { parseConfig, parseTrust } from "../../runtime/workspace/config.ts";
+import type { Widening } from "../../runtime/change/proposal-types.ts";
+import { changesOf, demandsOf } from "../../runtime/change/widening/widening.ts";
+import { parseConfig, parseTrust } from "../../runtime/workspace/settings/config.ts";
 import { around, between, closeSandbox, FILES, lines, type Rewrite, widened } from "./rewrites.ts";
 import { memoryTree } from "../workspace/memory-tree.ts";
 

@@ -1,6 +1,6 @@
 /** What the compiler accepts, what it refuses with which words, and where it says things are. */
 import { afterAll, describe, expect, test } from "vitest";
-import { formatAt } from "../../runtime/errors.ts";
+import { formatAt } from "../../runtime/kernel/errors.ts";
 import { createSandbox } from "../../runtime/sandbox/pool.ts";
 import { runScript } from "./corpus.ts";
 

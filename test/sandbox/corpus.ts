@@ -2,7 +2,7 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
-import type { Compiled, DoorCall, Finding, JobEnd, Json, Limits, Sandbox, Served } from "../../runtime/ports.ts";
+import type { Compiled, DoorCall, Finding, JobEnd, Json, Limits, Sandbox, Served } from "../../runtime/kernel/ports.ts";
 
 export const LIMITS: Limits = {
   memory_mb: 64,

@@ -3,9 +3,9 @@ import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { createDiskCache } from "../../runtime/sandbox/disk-cache.ts";
+import { createDiskCache } from "../../runtime/scripts/disk-cache.ts";
 import { createSandbox } from "../../runtime/sandbox/pool.ts";
-import { parseConfig } from "../../runtime/workspace/config.ts";
+import { parseConfig } from "../../runtime/workspace/settings/config.ts";
 
 const root = mkdtempSync(join(tmpdir(), "cleared-cache-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));

@@ -1,8 +1,8 @@
 /** Script headers: what is read, and where and how each mistake is told. */
 import { expect, test } from "vitest";
-import { ClearedError, formatAt } from "../../runtime/errors.ts";
-import { parseHeader } from "../../runtime/sandbox/header.ts";
-import { validateInput } from "../../runtime/sandbox/fields.ts";
+import { ClearedError, formatAt } from "../../runtime/kernel/errors.ts";
+import { parseHeader } from "../../runtime/scripts/header.ts";
+import { validateInput } from "../../runtime/scripts/fields.ts";
 
 const FILE = "agents/x.ts";
 const read = (yaml: string) => parseHeader(`/*\n${yaml}\n*/\nctx_log("x");`, FILE);

@@ -1,7 +1,7 @@
 /** A child that dies, is killed or stands still is a lost slot: its script goes on in another one, and each call is made once. */
 import { spawn } from "node:child_process";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
-import { typecheck } from "../../runtime/checks/typecheck.ts";
+import { typecheck } from "../../runtime/change/checks/typecheck.ts";
 import { createSandbox } from "../../runtime/sandbox/pool.ts";
 import { whyNoJail } from "../../tools/system-tools.ts";
 import { below, commandOf, expectGone, seeded, signal } from "../kill/processes.ts";
@@ -142,7 +142,7 @@ test("a script that brings down each of its children at one place fails with SAN
 test("a host that was stopped for longer than any limit ends no script, compiler or checker for it", async () => {
   const module = (path: string) => JSON.stringify(new URL(path, import.meta.url).href);
   const code = `import { createSandbox } from ${module("../../runtime/sandbox/pool.ts")}; import { runScript } from ${module("corpus.ts")};
-    import { typecheck } from ${module("../../runtime/checks/typecheck.ts")};
+    import { typecheck } from ${module("../../runtime/change/checks/typecheck.ts")};
     const box = createSandbox({ slots: 2 });
     const say = (word) => process.stdout.write(word + " ");
     for (let i = 0; i < 40; i++) {

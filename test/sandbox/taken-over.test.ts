@@ -1,6 +1,6 @@
 /** A child that a script has taken over may say anything: no call it may not make reaches the host, and every run ends in a code. */
 import { describe, expect, test } from "vitest";
-import type { DoorAnswer, DoorCall, Job, JobEnd } from "../../runtime/ports.ts";
+import type { DoorAnswer, DoorCall, Job, JobEnd } from "../../runtime/kernel/ports.ts";
 import { FRAME, type Frame, SERVED_NONE, createFrameReader, encodeFrame, servedHash } from "../../runtime/sandbox/frames.js";
 import { converse } from "../../runtime/sandbox/slot.ts";
 import type { Child } from "../../runtime/sandbox/spawn.ts";

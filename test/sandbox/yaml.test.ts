@@ -1,11 +1,11 @@
 /** YAML from anybody: it never holds the process, and what a reviewer would not see is refused in what people review. */
 import { expect, test } from "vitest";
-import { parseCase } from "../../runtime/evidence/case-file.ts";
-import { parseHeader } from "../../runtime/sandbox/header.ts";
-import { readYaml, writeYaml } from "../../runtime/sandbox/yaml-text.ts";
-import { parseConfig, parseTrust } from "../../runtime/workspace/config.ts";
-import { parsePack } from "../../runtime/workspace/policies.ts";
-import { receiptFromYaml, receiptToYaml } from "../../runtime/workspace/receipt.ts";
+import { parseCase } from "../../runtime/change/evidence/case-file.ts";
+import { parseHeader } from "../../runtime/scripts/header.ts";
+import { readYaml, writeYaml } from "../../runtime/scripts/yaml-text.ts";
+import { parseConfig, parseTrust } from "../../runtime/workspace/settings/config.ts";
+import { parsePack } from "../../runtime/workspace/settings/policies.ts";
+import { receiptFromYaml, receiptToYaml } from "../../runtime/workspace/statements/receipt.ts";
 import { parseDialects } from "../../runtime/workspace/statements/dialect.ts";
 
 const LADDER = { ranks: [["manager"]], roles: ["manager"] };

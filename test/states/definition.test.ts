@@ -8,9 +8,9 @@ import {
   parseDefinition,
   processName,
   statesWithoutLine,
-} from "../../runtime/definition.ts";
-import { parseHeader } from "../../runtime/sandbox/header.ts";
-import { machineProblems } from "../../runtime/states.ts";
+} from "../../runtime/rules/definition.ts";
+import { parseHeader } from "../../runtime/scripts/header.ts";
+import { machineProblems } from "../../runtime/kernel/states.ts";
 import { exceptions, vectors, wrongRows } from "../vectors/load.ts";
 
 const FILE = "dynamic_fsm.json";

@@ -1,7 +1,7 @@
 /** Worker.md 35.7: whatever a script asks for, in whatever order, the machine keeps the policy and the people in between. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import type { State, VerdictWord } from "../../runtime/ports.ts";
+import type { State, VerdictWord } from "../../runtime/kernel/ports.ts";
 import {
   entered,
   gateDemanded,
@@ -14,7 +14,7 @@ import {
   type ProcessState,
   STATES,
   startOf,
-} from "../../runtime/states.ts";
+} from "../../runtime/kernel/states.ts";
 import { TEMPLATES } from "./templates.ts";
 import { verdictOf } from "./verdicts.ts";
 

@@ -1,6 +1,6 @@
 /** The state lists of spec/worker.md 3.1, column R. `+`: R adds this state to what the vectors have. `?`: may be skipped after a pass. */
-import type { State } from "../../runtime/ports.ts";
-import { type Machine, machineOf } from "../../runtime/states.ts";
+import type { State } from "../../runtime/kernel/ports.ts";
+import { type Machine, machineOf } from "../../runtime/kernel/states.ts";
 
 const LISTS: Record<string, string> = {
   expense_approval: "De As Co Po Ap Mu +Sn Cm",

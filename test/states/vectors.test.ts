@@ -5,11 +5,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { ClearedError } from "../../runtime/errors.ts";
-import type { Json, State } from "../../runtime/ports.ts";
-import { parseHeader } from "../../runtime/sandbox/header.ts";
-import { entered, judged, machineProblems, move, type ProcessState, readOnlyMachine, startOf } from "../../runtime/states.ts";
-import { complexityOf } from "../../runtime/task-words.ts";
+import { ClearedError } from "../../runtime/kernel/errors.ts";
+import type { Json, State } from "../../runtime/kernel/ports.ts";
+import { parseHeader } from "../../runtime/scripts/header.ts";
+import { entered, judged, machineProblems, move, type ProcessState, readOnlyMachine, startOf } from "../../runtime/kernel/states.ts";
+import { complexityOf } from "../../runtime/rules/task-words.ts";
 import { exceptions, type Vector, vectors, wrongRows } from "../vectors/load.ts";
 import { TEMPLATES } from "./templates.ts";
 import { verdictOf } from "./verdicts.ts";

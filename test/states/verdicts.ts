@@ -1,5 +1,5 @@
 /** A verdict of one word, as policy_evaluate would leave it with the run. */
-import type { Verdict, VerdictWord } from "../../runtime/ports.ts";
+import type { Verdict, VerdictWord } from "../../runtime/kernel/ports.ts";
 
 export function verdictOf(verdict: VerdictWord): Verdict {
   const passed = verdict === "pass" || verdict === "inform";

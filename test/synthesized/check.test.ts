@@ -1,10 +1,10 @@
 /** The check "tools": what makes a tool one, each broken promise with its place, and nothing said about a good one. */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { lookAtTools } from "../../runtime/checks/tools.ts";
-import { STATIC_CHECKS, runChecks } from "../../runtime/checks/pipeline.ts";
-import { subjectOf } from "../../runtime/cli/check-api.ts";
-import type { Host } from "../../runtime/cli/host.ts";
-import { treeOver } from "../../runtime/workspace/tree-over.ts";
+import { lookAtTools } from "../../runtime/change/checks/tools.ts";
+import { STATIC_CHECKS, runChecks } from "../../runtime/change/checks/pipeline.ts";
+import { subjectOf } from "../../runtime/app/check-api.ts";
+import type { Host } from "../../runtime/app/host.ts";
+import { treeOver } from "../../runtime/workspace/git/tree-over.ts";
 import { type Workspace, host, removeAll, workspace } from "../engine/harness.ts";
 import { OVERTIME, agentWith, toolWith } from "./tools.ts";
 

@@ -1,8 +1,8 @@
 /** A definition becomes a process that passes every check as it is, and a wrong one is refused with all that is wrong with it. */
 import { afterAll, expect, it } from "vitest";
-import { checkFiles } from "../../runtime/cli/check-api.ts";
-import { parseDefinition } from "../../runtime/definition.ts";
-import { newProcess } from "../../runtime/proposals/new-process.ts";
+import { checkFiles } from "../../runtime/app/check-api.ts";
+import { parseDefinition } from "../../runtime/rules/definition.ts";
+import { newProcess } from "../../runtime/change/proposals/new-process.ts";
 import { decide, host, removeAll, run, workspace } from "../engine/harness.ts";
 import { vectors } from "../vectors/load.ts";
 

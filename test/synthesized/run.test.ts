@@ -1,8 +1,8 @@
 /** Synthesized tools in runs: what they answer, what a run is pinned to, what a hostile one can do to anybody else, and a kill in the middle. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createApi } from "../../runtime/cli/api.ts";
-import type { Host } from "../../runtime/cli/host.ts";
+import { createApi } from "../../runtime/app/api.ts";
+import type { Host } from "../../runtime/app/host.ts";
 import { type Workspace, abandon, decide, host, removeAll, run, start, workspace } from "../engine/harness.ts";
 import { OVERTIME, agentWith, toolWith } from "./tools.ts";
 

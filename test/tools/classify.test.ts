@@ -1,7 +1,7 @@
 /** What a tool may do, by declaration, annotation and name (spec/worker.md 6.2, 6.3; property 6 of section 35). */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { classify, WRITE_VERBS } from "../../runtime/tools/classify.ts";
+import { classify, WRITE_VERBS } from "../../runtime/rules/tools/classify.ts";
 
 const named = (name: string): string => classify(name, { trusted: false }).class;
 

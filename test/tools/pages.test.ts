@@ -1,9 +1,9 @@
 /** A fetch of all pages is the whole set without duplicates, or says that it is not (spec/worker.md 12; property 8 of section 35). */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ClearedError } from "../../runtime/errors.ts";
-import type { Json } from "../../runtime/ports.ts";
-import { fetchAll } from "../../runtime/tools/pages.ts";
+import { ClearedError } from "../../runtime/kernel/errors.ts";
+import type { Json } from "../../runtime/kernel/ports.ts";
+import { fetchAll } from "../../runtime/rules/tools/pages.ts";
 
 type Args = Record<string, Json>;
 type Style = { schema: Json; answer(all: Json[], params: Args, cap: number): Json };

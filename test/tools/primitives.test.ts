@@ -2,8 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { data_dedupe, data_group_by, data_sum } from "../../primitives/data.ts";
 import { mcp_call, mcp_fetch_all, mcp_try } from "../../primitives/mcp.ts";
-import type { Change, Json, ToolAnswer, Tools, VerifiedWrite } from "../../runtime/ports.ts";
-import { callPrimitive, type Primitive } from "../../runtime/primitive.ts";
+import type { Change, Json, ToolAnswer, Tools, VerifiedWrite } from "../../runtime/kernel/ports.ts";
+import { callPrimitive, type Primitive } from "../../runtime/kernel/primitive.ts";
 import { memory } from "../primitives/memory-ports.ts";
 import { tool } from "./reference.ts";
 

@@ -1,11 +1,11 @@
 /** What happens to a read that fails (spec/worker.md 11, 13), where amounts come from (15), and which tool a wish means. */
 import { describe, expect, it } from "vitest";
-import { ClearedError } from "../../runtime/errors.ts";
-import type { Call, Json } from "../../runtime/ports.ts";
-import { columnsOf, matchColumn, schemaError } from "../../runtime/tools/drift.ts";
-import { findTools } from "../../runtime/tools/find.ts";
-import { mayRepeat, recoveredRead } from "../../runtime/tools/recover.ts";
-import { amountsIn, amountsOf, numbersOf, untraced } from "../../runtime/tools/trace.ts";
+import { ClearedError } from "../../runtime/kernel/errors.ts";
+import type { Call, Json } from "../../runtime/kernel/ports.ts";
+import { columnsOf, matchColumn, schemaError } from "../../runtime/rules/tools/drift.ts";
+import { findTools } from "../../runtime/rules/tools/find.ts";
+import { mayRepeat, recoveredRead } from "../../runtime/rules/tools/recover.ts";
+import { amountsIn, amountsOf, numbersOf, untraced } from "../../runtime/rules/tools/trace.ts";
 import { tool } from "./reference.ts";
 
 const failed = (text: string, data?: Record<string, unknown>) => new ClearedError("TOOL_FAILED", text, { data });

@@ -1,13 +1,13 @@
 /** How the vectors of the tool modules reach ours: each of their functions by what stands for it here. */
 import { data_dedupe, data_group_by, data_sum } from "../../primitives/data.ts";
-import { ClearedError } from "../../runtime/errors.ts";
-import type { Call, Json, ToolInfo } from "../../runtime/ports.ts";
-import { callPrimitive, type Primitive } from "../../runtime/primitive.ts";
-import { classify } from "../../runtime/tools/classify.ts";
-import { matchColumn, replaceIdentifiers, schemaError, similarity } from "../../runtime/tools/drift.ts";
-import { fetchAll, recordsOf } from "../../runtime/tools/pages.ts";
-import { recoveredRead, schemaTools } from "../../runtime/tools/recover.ts";
-import { keyParams, nounOf, type VerifyDeclaration, verifiedWrite, verifySpec } from "../../runtime/tools/verify.ts";
+import { ClearedError } from "../../runtime/kernel/errors.ts";
+import type { Call, Json, ToolInfo } from "../../runtime/kernel/ports.ts";
+import { callPrimitive, type Primitive } from "../../runtime/kernel/primitive.ts";
+import { classify } from "../../runtime/rules/tools/classify.ts";
+import { matchColumn, replaceIdentifiers, schemaError, similarity } from "../../runtime/rules/tools/drift.ts";
+import { fetchAll, recordsOf } from "../../runtime/rules/tools/pages.ts";
+import { recoveredRead, schemaTools } from "../../runtime/rules/tools/recover.ts";
+import { keyParams, nounOf, type VerifyDeclaration, verifiedWrite, verifySpec } from "../../runtime/rules/tools/verify.ts";
 import { memory } from "../primitives/memory-ports.ts";
 
 /** A listed tool of the server "s", classed by its name. */

@@ -1,6 +1,6 @@
 /** Every vector of the tool modules, and the inputs on which the original was wrong. */
 import { describe, expect, it } from "vitest";
-import type { Json } from "../../runtime/ports.ts";
+import type { Json } from "../../runtime/kernel/ports.ts";
 import { type Exception, exceptions, vectors, type WrongRow, wrongRows } from "../vectors/load.ts";
 import { ours, REFERENCE } from "./reference.ts";
 

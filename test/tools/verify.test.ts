@@ -4,9 +4,9 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ClearedError } from "../../runtime/errors.ts";
-import type { Json } from "../../runtime/ports.ts";
-import { happened, type VerifyDeclaration, verifiedWrite, verifySpec } from "../../runtime/tools/verify.ts";
+import { ClearedError } from "../../runtime/kernel/errors.ts";
+import type { Json } from "../../runtime/kernel/ports.ts";
+import { happened, type VerifyDeclaration, verifiedWrite, verifySpec } from "../../runtime/rules/tools/verify.ts";
 import { tool } from "./reference.ts";
 
 const PAY: VerifyDeclaration = {

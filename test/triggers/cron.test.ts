@@ -1,6 +1,6 @@
 /** Schedules: five fields, a key a minute, and what is wrong is said. */
 import { afterEach, expect, test, vi } from "vitest";
-import { createCron, nextTick, tickKey } from "../../runtime/triggers/cron.ts";
+import { createCron, nextTick, tickKey } from "../../runtime/outside/triggers/cron.ts";
 
 afterEach(() => vi.useRealTimers());
 

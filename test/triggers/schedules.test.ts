@@ -2,9 +2,9 @@
 import { afterEach, expect, test } from "vitest";
 import { createCards } from "../../runtime/engine/cards.ts";
 import { Database } from "../../runtime/engine/database.ts";
-import { ClearedError } from "../../runtime/errors.ts";
-import { openAlerts } from "../../runtime/notices/alerts.ts";
-import { type Planned, forgetOthers, startDue } from "../../runtime/triggers/schedules.ts";
+import { ClearedError } from "../../runtime/kernel/errors.ts";
+import { openAlerts } from "../../runtime/outside/notices/alerts.ts";
+import { type Planned, forgetOthers, startDue } from "../../runtime/outside/triggers/schedules.ts";
 
 const databases: Database[] = [];
 afterEach(() => {

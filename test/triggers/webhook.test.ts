@@ -2,14 +2,14 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Database } from "../../runtime/engine/database.ts";
 import { beginPause, endPauses } from "../../runtime/engine/pauses.ts";
-import { ClearedError } from "../../runtime/errors.ts";
-import { type Listening, listen } from "../../runtime/http.ts";
-import { signBody } from "../../runtime/notices/signature.ts";
-import type { Cause, Json } from "../../runtime/ports.ts";
-import { parseHeader } from "../../runtime/sandbox/header.ts";
-import { acceptHook } from "../../runtime/triggers/webhook.ts";
+import { ClearedError } from "../../runtime/kernel/errors.ts";
+import { type Listening, listen } from "../../runtime/outside/http.ts";
+import { signBody } from "../../runtime/outside/notices/signature.ts";
+import type { Cause, Json } from "../../runtime/kernel/ports.ts";
+import { parseHeader } from "../../runtime/scripts/header.ts";
+import { acceptHook } from "../../runtime/outside/triggers/webhook.ts";
 import { createStatusApp } from "../../runtime/web/app.ts";
-import type { Facts } from "../../runtime/web/facts.ts";
+import type { Facts } from "../../runtime/app/page-facts.ts";
 
 const NOW = Date.parse("2026-11-20T12:00:00Z");
 const header = (more: string) => parseHeader(`/*\nname: T\ntrigger: webhook\nwebhook: shop\n${more}*/\n1;`, "agents/t.ts");

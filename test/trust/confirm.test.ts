@@ -2,10 +2,10 @@
 import { chmodSync, cpSync, lchownSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, expect, it } from "vitest";
-import { decideCard, signAs, asked } from "../../runtime/cli/decide.ts";
-import { readLocal } from "../../runtime/cli/local.ts";
-import { openHost } from "../../runtime/cli/host.ts";
-import { createDiskCache } from "../../runtime/sandbox/disk-cache.ts";
+import { decideCard, signAs, asked } from "../../runtime/app/decide.ts";
+import { readLocal } from "../../runtime/app/local.ts";
+import { openHost } from "../../runtime/app/host.ts";
+import { createDiskCache } from "../../runtime/scripts/disk-cache.ts";
 import { CACHE } from "../../runtime/workspace/layout.ts";
 import { userState } from "../../runtime/workspace/own-folders.ts";
 import { confirm } from "../confirm.ts";

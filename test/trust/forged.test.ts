@@ -5,13 +5,13 @@
  */
 import { generateKeyPairSync } from "node:crypto";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import { asked, decideCard, signAs } from "../../runtime/cli/decide.ts";
-import type { Host } from "../../runtime/cli/host.ts";
+import { asked, decideCard, signAs } from "../../runtime/app/decide.ts";
+import type { Host } from "../../runtime/app/host.ts";
 import { signDecision } from "../../runtime/engine/signature.ts";
-import type { Card, Decision, RunRecord } from "../../runtime/ports.ts";
-import { settleApproved } from "../../runtime/proposals/apply.ts";
-import { rememberApproval, rememberReport } from "../../runtime/proposals/deciding.ts";
-import { createProposals } from "../../runtime/proposals/store.ts";
+import type { Card, Decision, RunRecord } from "../../runtime/kernel/ports.ts";
+import { settleApproved } from "../../runtime/change/proposals/apply.ts";
+import { rememberApproval, rememberReport } from "../../runtime/change/proposals/deciding.ts";
+import { createProposals } from "../../runtime/change/proposals/store.ts";
 import { type Workspace, close, closeAll, host, openCard, removeAll, run, withStore, workspace } from "../engine/harness.ts";
 import { failure, ready, reportOn, says, script } from "../proposals/ready.ts";
 

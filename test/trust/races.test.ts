@@ -4,18 +4,18 @@
  * A seeded tenth of 300; all of them with CLEARED_LONG=1. RACES=first,count tries some.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { asked, decideCard } from "../../runtime/cli/decide.ts";
-import { guardOnce } from "../../runtime/cli/guarding.ts";
-import type { Host } from "../../runtime/cli/host.ts";
-import { pauseAgents, resumeAgents } from "../../runtime/cli/pause.ts";
-import { reconcileCards } from "../../runtime/cli/reconcile.ts";
-import { settleRows } from "../../runtime/cli/receipts.ts";
-import { wakeWaiting } from "../../runtime/cli/wake.ts";
+import { asked, decideCard } from "../../runtime/app/decide.ts";
+import { guardOnce } from "../../runtime/app/guarding.ts";
+import type { Host } from "../../runtime/app/host.ts";
+import { pauseAgents, resumeAgents } from "../../runtime/app/pause.ts";
+import { reconcileCards } from "../../runtime/app/reconcile.ts";
+import { settleRows } from "../../runtime/app/receipts.ts";
+import { wakeWaiting } from "../../runtime/app/wake.ts";
 import { signDecision } from "../../runtime/engine/signature.ts";
-import { settleApproved } from "../../runtime/proposals/apply.ts";
-import { createProposals } from "../../runtime/proposals/store.ts";
-import type { Card, Decision } from "../../runtime/ports.ts";
-import { findEntry } from "../../runtime/workspace/months.ts";
+import { settleApproved } from "../../runtime/change/proposals/apply.ts";
+import { createProposals } from "../../runtime/change/proposals/store.ts";
+import type { Card, Decision } from "../../runtime/kernel/ports.ts";
+import { findEntry } from "../../runtime/workspace/books/months.ts";
 import { TEAM, begin, keysOf, made } from "../engine/gates.ts";
 import { type Workspace, abandon, close, host, openCard, removeAll, run, withStore } from "../engine/harness.ts";
 import { seeded } from "../kill/processes.ts";

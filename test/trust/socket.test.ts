@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { tmpdir, userInfo } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { connectSocket, serveSocket, socketPath } from "../../runtime/cli/socket.ts";
+import { connectSocket, serveSocket, socketPath } from "../../runtime/app/socket.ts";
 
 let place: string;
 let deep: string;

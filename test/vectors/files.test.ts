@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { isBracketAnswer } from "../../runtime/answers/ranked.ts";
+import { isBracketAnswer } from "../../runtime/rules/answers/ranked.ts";
 import { FOLDER, NOT_YET, vectors } from "./load.ts";
 
 const TESTS =

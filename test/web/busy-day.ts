@@ -1,8 +1,8 @@
 /** A workspace on a busy day, written by hand: what the status page is shown in its tests. `decide` closes a card as the engine would. */
-import { ClearedError } from "../../runtime/errors.ts";
-import type { Card } from "../../runtime/ports.ts";
+import { ClearedError } from "../../runtime/kernel/errors.ts";
+import type { Card } from "../../runtime/kernel/ports.ts";
 import { factOf, proposalAt } from "./proposals.ts";
-import type { Answer, Facts, RunFact } from "../../runtime/web/facts.ts";
+import type { Answer, Facts, RunFact } from "../../runtime/app/page-facts.ts";
 
 export const NOW = Date.parse("2026-11-21T14:05:00Z");
 const MINUTE = 60_000;

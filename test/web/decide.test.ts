@@ -3,11 +3,11 @@ import { generateKeyPairSync } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, expect, test } from "vitest";
-import { createApi } from "../../runtime/cli/api.ts";
-import { createFacts } from "../../runtime/cli/facts.ts";
-import type { Host } from "../../runtime/cli/host.ts";
-import { newPairing } from "../../runtime/cli/sessions.ts";
-import { type Listening, listen } from "../../runtime/http.ts";
+import { createApi } from "../../runtime/app/api.ts";
+import { createFacts } from "../../runtime/app/facts.ts";
+import type { Host } from "../../runtime/app/host.ts";
+import { newPairing } from "../../runtime/app/sessions.ts";
+import { type Listening, listen } from "../../runtime/outside/http.ts";
 import { createStatusApp } from "../../runtime/web/app.ts";
 import { close, closeAll, host, openCard, removeAll, run, workspace, type Workspace } from "../engine/harness.ts";
 

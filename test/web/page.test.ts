@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type Listening, listen } from "../../runtime/http.ts";
+import { type Listening, listen } from "../../runtime/outside/http.ts";
 import { createStatusApp } from "../../runtime/web/app.ts";
 import { findTool } from "../../tools/system-tools.ts";
 import { createFacts, NOW } from "./busy-day.ts";

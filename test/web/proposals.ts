@@ -1,6 +1,6 @@
 /** A proposal with everything a page can show of one, and text in it that means harm, as another clone could send it. */
-import type { Proposal } from "../../runtime/proposals/types.ts";
-import type { ProposalFact } from "../../runtime/web/facts.ts";
+import type { Proposal } from "../../runtime/change/proposal-types.ts";
+import type { ProposalFact } from "../../runtime/app/page-facts.ts";
 
 export const HOSTILE = `<script>alert(1)</script>"'&\u202e900`;
 

@@ -1,6 +1,6 @@
 /** What a step did, in the words that `runs show` and the run's page share; and what a card says about who must decide. */
 import { expect, it } from "vitest";
-import type { Card, Change, Verdict } from "../../runtime/ports.ts";
+import type { Card, Change, Verdict } from "../../runtime/kernel/ports.ts";
 import { cardView } from "../../runtime/web/card-view.ts";
 import { createTimes } from "../../runtime/web/html.ts";
 import { stepList } from "../../runtime/web/run-view.ts";

@@ -1,10 +1,10 @@
 /** The status page on the wire: what a form does, what is refused, and what every answer carries. */
 import { request as httpRequest } from "node:http";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type Listening, listen } from "../../runtime/http.ts";
+import { type Listening, listen } from "../../runtime/outside/http.ts";
 import { createStatusApp } from "../../runtime/web/app.ts";
 import { amount, duration, plain, facts as recorded } from "../../runtime/web/html.ts";
-import type { Proposal } from "../../runtime/proposals/types.ts";
+import type { Proposal } from "../../runtime/change/proposal-types.ts";
 import { createFacts, NOW } from "./busy-day.ts";
 
 let facts: ReturnType<typeof createFacts>;

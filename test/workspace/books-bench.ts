@@ -2,10 +2,10 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import type { Change, EntryDraft, Git, Json, Receipt, Row, Step, WorkspaceView } from "../../runtime/ports.ts";
-import { parseConfig } from "../../runtime/workspace/config.ts";
-import { createToolPool } from "../../runtime/cli/tools.ts";
-import { createImportFolder } from "../../runtime/workspace/import-folder.ts";
+import type { Change, EntryDraft, Git, Json, Receipt, Row, Step, WorkspaceView } from "../../runtime/kernel/ports.ts";
+import { parseConfig } from "../../runtime/workspace/settings/config.ts";
+import { createToolPool } from "../../runtime/app/run-tools.ts";
+import { createImportFolder } from "../../runtime/workspace/statements/import-folder.ts";
 import { createView } from "../../runtime/workspace/view.ts";
 import { MAIN, memoryTree, withChanges } from "./memory-tree.ts";
 

@@ -2,9 +2,9 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { expect, test } from "vitest";
-import { ClearedError, formatAt } from "../../runtime/errors.ts";
-import type { Json } from "../../runtime/ports.ts";
-import { configKeys, configValue, limitsFor, parseConfig, parseTrust } from "../../runtime/workspace/config.ts";
+import { ClearedError, formatAt } from "../../runtime/kernel/errors.ts";
+import type { Json } from "../../runtime/kernel/ports.ts";
+import { configKeys, configValue, limitsFor, parseConfig, parseTrust } from "../../runtime/workspace/settings/config.ts";
 
 const STARTER = resolve(import.meta.dirname, "../..");
 

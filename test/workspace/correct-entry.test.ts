@@ -1,17 +1,17 @@
 /** Corrections of confirmed entries: stated balances hold, nothing of a corrected entry is taken away in passing, and the page has a button. */
 import { join } from "node:path";
 import { afterAll, afterEach, expect, it } from "vitest";
-import { createApi } from "../../runtime/cli/api.ts";
-import { asked, decideCard, signAs } from "../../runtime/cli/decide.ts";
-import { createFacts } from "../../runtime/cli/facts.ts";
-import type { Host } from "../../runtime/cli/host.ts";
-import { importFiles } from "../../runtime/cli/imports.ts";
-import { revive } from "../../runtime/cli/rows.ts";
-import { listen } from "../../runtime/http.ts";
-import { undo } from "../../runtime/proposals/undo.ts";
+import { createApi } from "../../runtime/app/api.ts";
+import { asked, decideCard, signAs } from "../../runtime/app/decide.ts";
+import { createFacts } from "../../runtime/app/facts.ts";
+import type { Host } from "../../runtime/app/host.ts";
+import { importFiles } from "../../runtime/app/imports.ts";
+import { revive } from "../../runtime/app/rows.ts";
+import { listen } from "../../runtime/outside/http.ts";
+import { undo } from "../../runtime/change/proposals/undo.ts";
 import { createStatusApp } from "../../runtime/web/app.ts";
-import { loadMonth } from "../../runtime/workspace/months.ts";
-import { verifyBooks } from "../../runtime/workspace/verify.ts";
+import { loadMonth } from "../../runtime/workspace/books/months.ts";
+import { verifyBooks } from "../../runtime/workspace/books/verify.ts";
 import { type Workspace, closeAll, host, removeAll, workspace } from "../engine/harness.ts";
 import { failure } from "../proposals/ready.ts";
 
@@ -45,7 +45,7 @@ it("a leg on an account whose balance is stated moves after that balance", async
   const { one, owner } = await booked();
   const stated = (id: string, day: string, key: string, legs: string) =>
     `\n${day} * (${id}) Savings\n    ; key: ${key}\n    ; status: user-confirmed\n${legs}`;
-  const { entryId } = await import("../../runtime/workspace/entry-id.ts");
+  const { entryId } = await import("../../runtime/workspace/books/entry-id.ts");
   const [moved, checked] = [entryId("2026-10-06", "own:1"), entryId("2026-10-20", "own:2")];
   const text = `${one.read("journal/2026/10.journal")}${stated(moved, "2026-10-06", "own:1", "    Assets:Receivable  50.00 USD\n    Equity:Owner  -50.00 USD\n")}${stated(checked, "2026-10-20", "own:2", "    Assets:Receivable  5.00 USD\n    Equity:Owner  -5.00 USD = -55.00 USD\n")}`;
   one.commit({ "journal/2026/10.journal": text });

@@ -2,8 +2,8 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { primitives } from "../../primitives/index.ts";
-import type { WorkspaceView } from "../../runtime/ports.ts";
-import { callPrimitive, type StepContext } from "../../runtime/primitive.ts";
+import type { WorkspaceView } from "../../runtime/kernel/ports.ts";
+import { callPrimitive, type StepContext } from "../../runtime/kernel/primitive.ts";
 import { commit, memoryWorkspace, type Workspace } from "./books-bench.ts";
 
 let workspace: Workspace;

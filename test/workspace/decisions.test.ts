@@ -1,8 +1,8 @@
 /** What a person's decision does to the books, and what becomes of it when an entry is voided. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { EntryDraft, WorkspaceView } from "../../runtime/ports.ts";
-import { closeRow, confirmEntry } from "../../runtime/workspace/decisions.ts";
-import { verifyBooks } from "../../runtime/workspace/verify.ts";
+import type { EntryDraft, WorkspaceView } from "../../runtime/kernel/ports.ts";
+import { closeRow, confirmEntry } from "../../runtime/workspace/books/decisions.ts";
+import { verifyBooks } from "../../runtime/workspace/books/verify.ts";
 import { commit, draft, importAll, memoryWorkspace, statement, type Workspace } from "./books-bench.ts";
 import { expectSound, memoryTree, withChanges } from "./memory-tree.ts";
 

@@ -3,7 +3,7 @@
  * an opening or an assertion gives way to nothing but rows that have just come in.
  */
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { Receipt } from "../../runtime/ports.ts";
+import type { Receipt } from "../../runtime/kernel/ports.ts";
 import { importAll, memoryWorkspace, statement, type Workspace } from "./books-bench.ts";
 import { expectSound } from "./memory-tree.ts";
 

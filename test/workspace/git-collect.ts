@@ -1,6 +1,6 @@
 /** Run by git-upkeep.test.ts in a process of its own: packs, or collects, or both. */
 import { join } from "node:path";
-import { createGitUpkeep } from "../../runtime/workspace/git-upkeep.ts";
+import { createGitUpkeep } from "../../runtime/workspace/git/repack.ts";
 
 const [dir = "", what = ""] = process.argv.slice(2);
 const git = createGitUpkeep(dir, join(dir, ".git"));

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { createGit } from "../../runtime/workspace/git.ts";
+import { createGit } from "../../runtime/workspace/git/git.ts";
 import { createRepository, type Repository, setFiles } from "./git-repository.ts";
 
 const FILES = { "a.txt": "a2\n", "new/b.txt": "b\n", "gone.txt": null };

@@ -1,5 +1,5 @@
 /** Run by git-kill.test.ts in a process of its own: makes one commit and kills itself when a stage is reached. */
-import { createGit } from "../../runtime/workspace/git.ts";
+import { createGit } from "../../runtime/workspace/git/git.ts";
 import { setFiles } from "./git-repository.ts";
 
 const [dir = "", deadly = "", files = "{}"] = process.argv.slice(2);

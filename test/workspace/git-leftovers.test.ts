@@ -3,9 +3,9 @@ import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Git } from "../../runtime/ports.ts";
-import { createSideRefs } from "../../runtime/workspace/git-proposals.ts";
-import { createGit } from "../../runtime/workspace/git.ts";
+import type { Git } from "../../runtime/kernel/ports.ts";
+import { createSideRefs } from "../../runtime/workspace/git/proposal-refs.ts";
+import { createGit } from "../../runtime/workspace/git/git.ts";
 import { below, commandOf, seeded, signal } from "../kill/processes.ts";
 import { createRepository, type Repository, setFiles } from "./git-repository.ts";
 

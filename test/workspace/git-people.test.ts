@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { Git } from "../../runtime/ports.ts";
-import { createGit, type GitOptions } from "../../runtime/workspace/git.ts";
+import type { Git } from "../../runtime/kernel/ports.ts";
+import { createGit, type GitOptions } from "../../runtime/workspace/git/git.ts";
 import { createRepository, type Repository, setFiles } from "./git-repository.ts";
 
 let repository: Repository;

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import type { CommitRequest } from "../../runtime/ports.ts";
+import type { CommitRequest } from "../../runtime/kernel/ports.ts";
 
 export interface Repository {
   dir: string;

@@ -5,9 +5,9 @@ import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { family } from "../../bench/measure.ts";
-import type { Git } from "../../runtime/ports.ts";
-import { createGitUpkeep } from "../../runtime/workspace/git-upkeep.ts";
-import { createGit } from "../../runtime/workspace/git.ts";
+import type { Git } from "../../runtime/kernel/ports.ts";
+import { createGitUpkeep } from "../../runtime/workspace/git/repack.ts";
+import { createGit } from "../../runtime/workspace/git/git.ts";
 import { expectGone } from "../kill/processes.ts";
 import { type Repository, createRepository, setFiles } from "./git-repository.ts";
 

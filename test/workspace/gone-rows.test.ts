@@ -1,12 +1,12 @@
 /** Rows of statements that are no longer in the books: nothing brings them back by itself but the import that was undone. */
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { Change, Entry, Finding, Receipt } from "../../runtime/ports.ts";
-import { allReceipts, existingIn, goneFrom, receiptsAbout } from "../../runtime/workspace/claims.ts";
-import { parseConfig } from "../../runtime/workspace/config.ts";
-import { leaveOut, reviveRows } from "../../runtime/workspace/decide-rows.ts";
+import type { Change, Entry, Finding, Receipt } from "../../runtime/kernel/ports.ts";
+import { allReceipts, existingIn, goneFrom, receiptsAbout } from "../../runtime/workspace/books/claims.ts";
+import { parseConfig } from "../../runtime/workspace/settings/config.ts";
+import { leaveOut, reviveRows } from "../../runtime/workspace/books/decide-rows.ts";
 import { receiptFile } from "../../runtime/workspace/layout.ts";
-import { findEntry } from "../../runtime/workspace/months.ts";
-import { type KeptReceipt, receiptFromYaml } from "../../runtime/workspace/receipt.ts";
+import { findEntry } from "../../runtime/workspace/books/months.ts";
+import { type KeptReceipt, receiptFromYaml } from "../../runtime/workspace/statements/receipt.ts";
 import { book, commit, memoryWorkspace, statement, type Workspace } from "./books-bench.ts";
 import { expectSound, memoryTree, withChanges } from "./memory-tree.ts";
 

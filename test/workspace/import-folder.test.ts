@@ -23,8 +23,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { filesIn, readImport } from "../../runtime/workspace/import-files.ts";
-import { createImportFolder, type ImportFolder } from "../../runtime/workspace/import-folder.ts";
+import { filesIn, readImport } from "../../runtime/workspace/statements/import-files.ts";
+import { createImportFolder, type ImportFolder } from "../../runtime/workspace/statements/import-folder.ts";
 
 const SETTLE = 5000;
 const ROWS = "Date,Description,Amount\n2026-11-01,COFFEE,-4.50\n";

@@ -5,10 +5,10 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { parseHeader } from "../../runtime/sandbox/header.ts";
-import { validateInput } from "../../runtime/sandbox/fields.ts";
-import { limitsFor, parseConfig, parseTrust } from "../../runtime/workspace/config.ts";
-import { createGit } from "../../runtime/workspace/git.ts";
+import { parseHeader } from "../../runtime/scripts/header.ts";
+import { validateInput } from "../../runtime/scripts/fields.ts";
+import { limitsFor, parseConfig, parseTrust } from "../../runtime/workspace/settings/config.ts";
+import { createGit } from "../../runtime/workspace/git/git.ts";
 import { initWorkspace } from "../../runtime/workspace/init.ts";
 import { keyFile } from "../../runtime/workspace/own-folders.ts";
 

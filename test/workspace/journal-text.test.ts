@@ -4,11 +4,11 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { isBookDay } from "../../runtime/day.ts";
-import type { Entry } from "../../runtime/ports.ts";
-import { entryId } from "../../runtime/workspace/entry-id.ts";
-import { cleanEntry, parseJournal, printEntries, printEntry } from "../../runtime/workspace/journal-text.ts";
-import { applyEdits, noEdits, plain } from "../../runtime/workspace/ledger.ts";
+import { isBookDay } from "../../runtime/kernel/day.ts";
+import type { Entry } from "../../runtime/kernel/ports.ts";
+import { entryId } from "../../runtime/workspace/books/entry-id.ts";
+import { cleanEntry, parseJournal, printEntries, printEntry } from "../../runtime/workspace/books/journal-text.ts";
+import { applyEdits, noEdits, plain } from "../../runtime/workspace/books/ledger.ts";
 import { expectSound, MAIN, memoryTree, withChanges } from "./memory-tree.ts";
 
 const SAMPLE = `2026-11-06 ! (261106-9sd0ee4k2m) Amazon | AMZN MKTP US*ABC123

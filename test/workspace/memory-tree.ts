@@ -4,9 +4,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect } from "vitest";
-import type { Tree } from "../../runtime/ports.ts";
-import { verifyIndependent } from "../../runtime/workspace/verify-independent.ts";
-import { verifyBooks, type Verified } from "../../runtime/workspace/verify.ts";
+import type { Tree } from "../../runtime/kernel/ports.ts";
+import { verifyIndependent } from "../../runtime/workspace/books/verify-independent.ts";
+import { verifyBooks, type Verified } from "../../runtime/workspace/books/verify.ts";
 
 export const MAIN = `; The books of a test
 commodity USD

@@ -4,13 +4,13 @@
  * CLEARED_LONG=1 tries a thousand of them.
  */
 import { expect, test } from "vitest";
-import type { Entry } from "../../runtime/ports.ts";
-import { allReceipts, existingIn, goneFrom } from "../../runtime/workspace/claims.ts";
-import { parseConfig } from "../../runtime/workspace/config.ts";
-import { decideSame, leaveOut, reviveRows } from "../../runtime/workspace/decide-rows.ts";
-import { findEntry } from "../../runtime/workspace/months.ts";
+import type { Entry } from "../../runtime/kernel/ports.ts";
+import { allReceipts, existingIn, goneFrom } from "../../runtime/workspace/books/claims.ts";
+import { parseConfig } from "../../runtime/workspace/settings/config.ts";
+import { decideSame, leaveOut, reviveRows } from "../../runtime/workspace/books/decide-rows.ts";
+import { findEntry } from "../../runtime/workspace/books/months.ts";
 import { factsOfKey } from "../../runtime/workspace/statements/identity.ts";
-import { verifyBooks } from "../../runtime/workspace/verify.ts";
+import { verifyBooks } from "../../runtime/workspace/books/verify.ts";
 import { book, commit, memoryWorkspace, money, type Workspace } from "./books-bench.ts";
 import { dayOf, OPENING, type Payment, payments, plan, random, textOf } from "./random-bank.ts";
 import { expectSound, memoryTree, withChanges } from "./memory-tree.ts";

@@ -1,8 +1,8 @@
 /** A receipt's text is stable, carries any untrusted text unharmed and is read back strictly. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { entryId } from "../../runtime/workspace/entry-id.ts";
-import { type KeptReceipt, receiptFromYaml, receiptToYaml } from "../../runtime/workspace/receipt.ts";
+import { entryId } from "../../runtime/workspace/books/entry-id.ts";
+import { type KeptReceipt, receiptFromYaml, receiptToYaml } from "../../runtime/workspace/statements/receipt.ts";
 
 const receipt: KeptReceipt = {
   file: "chase.csv",

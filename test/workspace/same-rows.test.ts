@@ -3,11 +3,11 @@
  * anew. A person is asked, nothing is booked twice and no two payments become one. Every state is sound for hledger and Ledger.
  */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { AskedRow, Change, Receipt } from "../../runtime/ports.ts";
-import { parseConfig } from "../../runtime/workspace/config.ts";
-import { decideSame } from "../../runtime/workspace/decide-rows.ts";
+import type { AskedRow, Change, Receipt } from "../../runtime/kernel/ports.ts";
+import { parseConfig } from "../../runtime/workspace/settings/config.ts";
+import { decideSame } from "../../runtime/workspace/books/decide-rows.ts";
 import { receiptFile } from "../../runtime/workspace/layout.ts";
-import { type KeptReceipt, receiptFromYaml } from "../../runtime/workspace/receipt.ts";
+import { type KeptReceipt, receiptFromYaml } from "../../runtime/workspace/statements/receipt.ts";
 import { book, commit, memoryWorkspace, statement, stepOf, type Workspace } from "./books-bench.ts";
 import { expectSound, memoryTree, withChanges } from "./memory-tree.ts";
 

@@ -1,9 +1,9 @@
 /** Statements an accountant would try: closed periods, gaps and overlaps, odd years, other currencies. */
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { EntryDraft, WorkspaceView } from "../../runtime/ports.ts";
-import { confirmEntry } from "../../runtime/workspace/decisions.ts";
-import { verifyBooks } from "../../runtime/workspace/verify.ts";
+import type { EntryDraft, WorkspaceView } from "../../runtime/kernel/ports.ts";
+import { confirmEntry } from "../../runtime/workspace/books/decisions.ts";
+import { verifyBooks } from "../../runtime/workspace/books/verify.ts";
 import { book, commit, draft, importAll, memoryWorkspace, statement, type Workspace } from "./books-bench.ts";
 import { expectSound, memoryTree } from "./memory-tree.ts";
 

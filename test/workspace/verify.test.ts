@@ -1,8 +1,8 @@
 /** What verify finds, and that books in the canonical form are accepted, whoever wrote them and whatever words are in them. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { EntryDraft, WorkspaceView } from "../../runtime/ports.ts";
-import { entryId } from "../../runtime/workspace/entry-id.ts";
-import { verifyBooks } from "../../runtime/workspace/verify.ts";
+import type { EntryDraft, WorkspaceView } from "../../runtime/kernel/ports.ts";
+import { entryId } from "../../runtime/workspace/books/entry-id.ts";
+import { verifyBooks } from "../../runtime/workspace/books/verify.ts";
 import { commit, draft, importAll, memoryWorkspace, statement, type Workspace } from "./books-bench.ts";
 import { expectSound, memoryTree } from "./memory-tree.ts";
 

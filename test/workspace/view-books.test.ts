@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { EntryDraft, WorkspaceView } from "../../runtime/ports.ts";
-import { confirmEntry } from "../../runtime/workspace/decisions.ts";
-import { verifyBooks } from "../../runtime/workspace/verify.ts";
+import type { EntryDraft, WorkspaceView } from "../../runtime/kernel/ports.ts";
+import { confirmEntry } from "../../runtime/workspace/books/decisions.ts";
+import { verifyBooks } from "../../runtime/workspace/books/verify.ts";
 import { book, commit, draft, importAll, memoryWorkspace, money, statement, stepOf, type Workspace } from "./books-bench.ts";
 import { expectSound, memoryTree, withChanges } from "./memory-tree.ts";
 

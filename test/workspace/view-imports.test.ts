@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync } from "nod
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { verifyBooks } from "../../runtime/workspace/verify.ts";
+import { verifyBooks } from "../../runtime/workspace/books/verify.ts";
 import { book, commit, importAll, memoryWorkspace, statement, stepOf, type Workspace } from "./books-bench.ts";
 import { expectSound, memoryTree } from "./memory-tree.ts";
 

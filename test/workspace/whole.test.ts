@@ -1,8 +1,8 @@
 /** Sums are of everything or refused, and an assertion that was broken by hand accepts what makes it true again. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { confirmEntry } from "../../runtime/workspace/decisions.ts";
-import { totalsOf } from "../../runtime/workspace/assertions.ts";
-import { verifyBooks } from "../../runtime/workspace/verify.ts";
+import { confirmEntry } from "../../runtime/workspace/books/decisions.ts";
+import { totalsOf } from "../../runtime/workspace/books/assertions.ts";
+import { verifyBooks } from "../../runtime/workspace/books/verify.ts";
 import { book, commit, draft, importAll, memoryWorkspace, statement, type Workspace } from "./books-bench.ts";
 import { expectSound, memoryTree } from "./memory-tree.ts";
 

@@ -4,12 +4,12 @@
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { ClearedError } from "../../errors.ts";
-import { parseHeader } from "../../sandbox/header.ts";
-import { parseTrust } from "../../workspace/config.ts";
+import { ClearedError } from "../../kernel/errors.ts";
+import { parseHeader } from "../../scripts/header.ts";
+import { parseTrust } from "../../workspace/settings/config.ts";
 import { TRUST, agentFile } from "../../workspace/layout.ts";
 import { partsOf, starterAgents } from "../../workspace/starter.ts";
-import { findWorkspace } from "../find.ts";
+import { findWorkspace } from "../../app/find.ts";
 import type { Invocation } from "../commands.ts";
 import { table } from "../output.ts";
 import { PRODUCT } from "./init.ts";

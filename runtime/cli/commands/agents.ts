@@ -1,14 +1,14 @@
 /** `cleared agents`: what HEAD of the branch has, when each runs next and how it ran last. `agents show NAME` draws one. */
 import { pauseWords } from "../../engine/pauses.ts";
-import { ClearedError, didYouMean } from "../../errors.ts";
+import { ClearedError, didYouMean } from "../../kernel/errors.ts";
 import { type AgentDetail, agentDetail, drawMachine, fieldRows } from "../agent-detail.ts";
-import type { AgentFact } from "../api.ts";
-import { withLook } from "../connect.ts";
-import { findWorkspace } from "../find.ts";
+import type { AgentFact } from "../../app/api.ts";
+import { withLook } from "../../app/connect.ts";
+import { findWorkspace } from "../../app/find.ts";
 import type { Invocation } from "../commands.ts";
 import { type Output, table } from "../output.ts";
-import { markWords } from "../marks.ts";
-import { pasted } from "../run-input.ts";
+import { markWords } from "../../app/marks.ts";
+import { pasted } from "../../app/starts.ts";
 import { runLine, when } from "../text.ts";
 
 export async function run(at: Invocation, [verb, name]: (string | string[] | undefined)[]): Promise<number> {

@@ -1,7 +1,7 @@
 /** `cleared answer N name=value …`: fill in a form, as the person whose key this shell holds. */
-import { ClearedError } from "../../errors.ts";
+import { ClearedError } from "../../kernel/errors.ts";
 import type { Invocation } from "../commands.ts";
-import { agreed } from "../decide.ts";
+import { agreed } from "../../app/decide.ts";
 import { decideAll, pairsOf } from "../deciding.ts";
 
 export function run(at: Invocation, [card, values]: (string | string[] | undefined)[], options: Record<string, unknown>): Promise<number> {

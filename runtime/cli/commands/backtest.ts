@@ -1,11 +1,11 @@
 /** `cleared backtest agents/NAME.ts`: what other code of an agent would have done to the runs that are recorded. Changes nothing. */
 import { basename } from "node:path";
-import { ClearedError } from "../../errors.ts";
-import type { Which } from "../../evidence/types.ts";
-import { backtestLines } from "../../evidence/words.ts";
-import type { Backtesting } from "../backtest-api.ts";
-import { withAnyApi } from "../connect.ts";
-import { findWorkspace } from "../find.ts";
+import { ClearedError } from "../../kernel/errors.ts";
+import type { Which } from "../../change/evidence/types.ts";
+import { backtestLines } from "../../change/evidence/words.ts";
+import type { Backtesting } from "../../app/backtest-api.ts";
+import { withAnyApi } from "../../app/connect.ts";
+import { findWorkspace } from "../../app/find.ts";
 import type { Invocation } from "../commands.ts";
 import { withProgress } from "../progress.ts";
 

@@ -1,10 +1,10 @@
 /** `cleared bisect RUN|ENTRY`: the commit since which a recorded run would come out otherwise, and what it changed. Changes nothing. */
-import { EXIT } from "../../errors.ts";
-import type { LogEntry } from "../../ports.ts";
-import { partingLine } from "../../evidence/words.ts";
-import type { Bisected } from "../bisect-api.ts";
-import { withAnyApi } from "../connect.ts";
-import { findWorkspace } from "../find.ts";
+import { EXIT } from "../../kernel/errors.ts";
+import type { LogEntry } from "../../kernel/ports.ts";
+import { partingLine } from "../../change/evidence/words.ts";
+import type { Bisected } from "../../app/bisect-api.ts";
+import { withAnyApi } from "../../app/connect.ts";
+import { findWorkspace } from "../../app/find.ts";
 import type { Invocation } from "../commands.ts";
 import type { Output } from "../output.ts";
 import { withProgress } from "../progress.ts";

@@ -1,11 +1,11 @@
 /** `cleared call NAME '{…}'`: try primitives against HEAD; what they write is thrown away. One JSON result a line. */
 import { readFileSync } from "node:fs";
-import { ClearedError, EXIT, kindOf } from "../../errors.ts";
-import type { Json } from "../../ports.ts";
-import { withDryApi } from "../connect.ts";
-import { findWorkspace } from "../find.ts";
+import { ClearedError, EXIT, kindOf } from "../../kernel/errors.ts";
+import type { Json } from "../../kernel/ports.ts";
+import { withDryApi } from "../../app/connect.ts";
+import { findWorkspace } from "../../app/find.ts";
 import type { Invocation } from "../commands.ts";
-import { printable } from "../output.ts";
+import { printable } from "../../kernel/text.ts";
 import { parseJson } from "../text.ts";
 
 export async function run(

@@ -1,14 +1,14 @@
 /** `cleared cases`: what was right and must stay so: list, show, run, add. A case is retired by removing its file and proposing that alone. */
 import { existsSync, lstatSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { ClearedError, toWire } from "../../errors.ts";
-import { type Case, parseCase } from "../../evidence/case-file.ts";
-import { caseName } from "../../evidence/cases.ts";
+import { ClearedError, toWire } from "../../kernel/errors.ts";
+import { type Case, parseCase } from "../../change/evidence/case-file.ts";
+import { caseName } from "../../change/evidence/cases.ts";
 import { CASES } from "../../workspace/layout.ts";
 import { makePlainFolder } from "../../workspace/own-folders.ts";
-import { pickCases } from "../cases-api.ts";
-import { withAnyApi } from "../connect.ts";
-import { findWorkspace } from "../find.ts";
+import { pickCases } from "../../app/cases-api.ts";
+import { withAnyApi } from "../../app/connect.ts";
+import { findWorkspace } from "../../app/find.ts";
 import type { Invocation } from "../commands.ts";
 import { type Output, table } from "../output.ts";
 import { withProgress } from "../progress.ts";

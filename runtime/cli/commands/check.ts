@@ -1,17 +1,17 @@
 /** `cleared check [PATHS...]`: the edits of the work tree (or the index) over HEAD, through every check, with what they would do. */
 import { existsSync } from "node:fs";
 import { relative, resolve } from "node:path";
-import { warmCompiler } from "../../checks/compiler.ts";
-import { createGit } from "../../workspace/git.ts";
-import type { CheckFinding, CheckResult } from "../../checks/findings.ts";
-import type { CheckedTree } from "../check-api.ts";
-import { withAnyApi } from "../connect.ts";
-import { findWorkspace } from "../find.ts";
-import { readLocal } from "../local.ts";
+import { warmCompiler } from "../../change/checks/compiler.ts";
+import { createGit } from "../../workspace/git/git.ts";
+import type { CheckFinding, CheckResult } from "../../change/checks/findings.ts";
+import type { CheckedTree } from "../../app/check-api.ts";
+import { withAnyApi } from "../../app/connect.ts";
+import { findWorkspace } from "../../app/find.ts";
+import { readLocal } from "../../app/local.ts";
 import type { Invocation } from "../commands.ts";
 import { type Output, formatError, table } from "../output.ts";
-import { socketPath } from "../socket.ts";
-import { type Changes, stagedChanges, workChanges } from "../work-tree.ts";
+import { socketPath } from "../../app/socket.ts";
+import { type Changes, stagedChanges, workChanges } from "../../app/work-tree.ts";
 
 export async function run(at: Invocation, [given]: (string | string[] | undefined)[], options: Record<string, unknown>): Promise<number> {
   const { output } = at;

@@ -1,5 +1,5 @@
 /** `cleared completions bash|zsh|fish`: prints what completes commands, their words and options, and the names of agents, in that shell. */
-import { ClearedError } from "../../errors.ts";
+import { ClearedError } from "../../kernel/errors.ts";
 import { COMMANDS, type Invocation } from "../commands.ts";
 
 const SHELLS = { bash, zsh, fish };

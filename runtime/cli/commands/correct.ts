@@ -1,9 +1,9 @@
 /** `cleared correct ENTRY --account X`: moves a confirmed entry to another account, as the person whose key this shell holds. */
-import { ClearedError } from "../../errors.ts";
+import { ClearedError } from "../../kernel/errors.ts";
 import type { Invocation } from "../commands.ts";
-import { withApi } from "../connect.ts";
+import { withApi } from "../../app/connect.ts";
 import { decideAll } from "../deciding.ts";
-import { findWorkspace } from "../find.ts";
+import { findWorkspace } from "../../app/find.ts";
 
 export async function run(at: Invocation, [entry]: (string | string[] | undefined)[], options: Record<string, unknown>): Promise<number> {
   if (options["account"] === undefined)

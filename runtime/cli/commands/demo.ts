@@ -3,15 +3,15 @@ import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { primitives } from "../../../primitives/index.ts";
-import { writeTypes } from "../../checks/write-types.ts";
-import { ClearedError } from "../../errors.ts";
-import { parseTrust } from "../../workspace/config.ts";
+import { writeTypes } from "../../change/checks/write-types.ts";
+import { ClearedError } from "../../kernel/errors.ts";
+import { parseTrust } from "../../workspace/settings/config.ts";
 import { initWorkspace } from "../../workspace/init.ts";
 import { CONFIG, TRUST } from "../../workspace/layout.ts";
 import type { Invocation } from "../commands.ts";
-import { noteStarter } from "../marks.ts";
+import { noteStarter } from "../../app/marks.ts";
 import { PRODUCT } from "./init.ts";
-import { quoted } from "../text.ts";
+import { quoted } from "../../kernel/text.ts";
 
 const INPUT = `{"invoice_id":"INV-2024-447"}`;
 

@@ -2,28 +2,28 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { primitives } from "../../../primitives/index.ts";
-import { formatAt, toWire } from "../../errors.ts";
-import type { Git } from "../../ports.ts";
-import { createRegistry, loadPlugins, pluginName } from "../../registry.ts";
+import { formatAt, toWire } from "../../kernel/errors.ts";
+import type { Git } from "../../kernel/ports.ts";
+import { createRegistry, loadPlugins, pluginName } from "../../kernel/registry.ts";
 import { JAIL, TOOLS, wayOfServer } from "../../sandbox/jail.ts";
 import { createSandbox } from "../../sandbox/pool.ts";
 import { tryWalls } from "../../sandbox/spawn.ts";
-import { type Trust, configKeys, configValue, limitsFor } from "../../workspace/config.ts";
-import { lookAtTrust } from "../../workspace/confirmation.ts";
-import { createGit } from "../../workspace/git.ts";
-import { assertUntracked } from "../../workspace/git-staged.ts";
-import { createImportFolder } from "../../workspace/import-folder.ts";
+import { type Trust, configKeys, configValue, limitsFor } from "../../workspace/settings/config.ts";
+import { lookAtTrust } from "../../workspace/settings/confirmation.ts";
+import { createGit } from "../../workspace/git/git.ts";
+import { assertUntracked } from "../../workspace/git/staged.ts";
+import { createImportFolder } from "../../workspace/statements/import-folder.ts";
 import { CONFIG, IMPORT, KEY, TRUST } from "../../workspace/layout.ts";
 import { userState } from "../../workspace/own-folders.ts";
-import { openSecrets } from "../../workspace/secrets.ts";
-import { createAgents } from "../agents-at-head.ts";
-import { findingsOf } from "../check-source.ts";
-import { findWorkspace } from "../find.ts";
-import { holdersHere } from "../identity.ts";
-import { WHY, readLocal } from "../local.ts";
+import { openSecrets } from "../../workspace/settings/secrets.ts";
+import { createAgents } from "../../app/agents-at-head.ts";
+import { findingsOf } from "../../app/check-source.ts";
+import { findWorkspace } from "../../app/find.ts";
+import { holdersHere } from "../../app/identity.ts";
+import { WHY, readLocal } from "../../app/local.ts";
 import type { Invocation } from "../commands.ts";
 import { table } from "../output.ts";
-import { connectSocket } from "../socket.ts";
+import { connectSocket } from "../../app/socket.ts";
 
 // What a server that runs as this user can reach is its own choice; trust.yaml and the classes of its tools hold it, nothing else.
 

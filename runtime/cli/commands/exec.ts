@@ -1,15 +1,15 @@
 /** `cleared exec FILE.ts`: run any script file against the workspace; nothing is written or sent unless --live. */
 import { readFileSync, statSync } from "node:fs";
 import { relative, resolve } from "node:path";
-import { ClearedError, EXIT, kindOf } from "../../errors.ts";
-import { withApi, withDryApi } from "../connect.ts";
-import { findWorkspace } from "../find.ts";
-import { starter } from "../identity.ts";
-import { readLocal } from "../local.ts";
+import { ClearedError, EXIT, kindOf } from "../../kernel/errors.ts";
+import { withApi, withDryApi } from "../../app/connect.ts";
+import { findWorkspace } from "../../app/find.ts";
+import { starter } from "../../app/identity.ts";
+import { readLocal } from "../../app/local.ts";
 import type { Invocation } from "../commands.ts";
 import { formatError } from "../output.ts";
 import { withProgress } from "../progress.ts";
-import { parseHeader } from "../../sandbox/header.ts";
+import { parseHeader } from "../../scripts/header.ts";
 import { inputOf } from "../run-input.ts";
 
 // The sandbox refuses sources over its own limit; this only keeps a wrong path (a disk image) out of memory.

@@ -1,9 +1,9 @@
 /** `cleared import FILE…`: put statements into import/, run what watches it, print the receipts. */
 import { resolve } from "node:path";
-import { withApi, withDryApi } from "../connect.ts";
-import { findWorkspace } from "../find.ts";
-import { starter } from "../identity.ts";
-import { readLocal } from "../local.ts";
+import { withApi, withDryApi } from "../../app/connect.ts";
+import { findWorkspace } from "../../app/find.ts";
+import { starter } from "../../app/identity.ts";
+import { readLocal } from "../../app/local.ts";
 import type { Invocation } from "../commands.ts";
 import { withProgress } from "../progress.ts";
 import { receiptLines } from "../text.ts";

@@ -3,15 +3,15 @@ import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { primitives } from "../../../primitives/index.ts";
-import { writeTypes } from "../../checks/write-types.ts";
-import { ClearedError } from "../../errors.ts";
-import { installHook } from "../../workspace/git-hooks.ts";
+import { writeTypes } from "../../change/checks/write-types.ts";
+import { ClearedError } from "../../kernel/errors.ts";
+import { installHook } from "../../workspace/git/hooks.ts";
 import { initWorkspace } from "../../workspace/init.ts";
 import { CONFIG } from "../../workspace/layout.ts";
-import { findWorkspace } from "../find.ts";
+import { findWorkspace } from "../../app/find.ts";
 import type { Invocation } from "../commands.ts";
-import { noteStarter } from "../marks.ts";
-import { quoted } from "../text.ts";
+import { noteStarter } from "../../app/marks.ts";
+import { quoted } from "../../kernel/text.ts";
 
 // The product's own folder has the shape of a workspace at its top.
 export const PRODUCT = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))));

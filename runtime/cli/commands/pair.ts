@@ -1,10 +1,10 @@
 /** `cleared pair`: a one-time code that lets a browser decide as the person whose key this shell holds; `--revoke` ends them all. */
-import { withApi } from "../connect.ts";
-import { findWorkspace } from "../find.ts";
-import { holderHere } from "../identity.ts";
-import { assertConfirmed, readLocal } from "../local.ts";
+import { withApi } from "../../app/connect.ts";
+import { findWorkspace } from "../../app/find.ts";
+import { holderHere } from "../../app/identity.ts";
+import { assertConfirmed, readLocal } from "../../app/local.ts";
 import type { Invocation } from "../commands.ts";
-import { newPairing } from "../sessions.ts";
+import { newPairing } from "../../app/sessions.ts";
 
 export async function run(at: Invocation, _: (string | string[] | undefined)[], options: Record<string, unknown>): Promise<number> {
   const { output } = at;

@@ -1,11 +1,11 @@
 /** `cleared pause [agent]`: nothing of it starts, acts outside or commits until `cleared resume`; without a name nothing at all does. */
 import { pauseWords } from "../../engine/pauses.ts";
-import { withLook } from "../connect.ts";
-import { findWorkspace } from "../find.ts";
-import { starter } from "../identity.ts";
-import { readLocal } from "../local.ts";
+import { withLook } from "../../app/connect.ts";
+import { findWorkspace } from "../../app/find.ts";
+import { starter } from "../../app/identity.ts";
+import { readLocal } from "../../app/local.ts";
 import type { Invocation } from "../commands.ts";
-import { pauseAgents } from "../pause.ts";
+import { pauseAgents } from "../../app/pause.ts";
 
 export async function run(at: Invocation, [name]: (string | string[] | undefined)[], options: Record<string, unknown>): Promise<number> {
   const dir = findWorkspace(at.dir);

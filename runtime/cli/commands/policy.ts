@@ -1,13 +1,13 @@
 /** `cleared policy test [FILE...]`: the cases written beside the rules, of the files as they are on disk. `policy show NAME`: the rules in words. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { ClearedError, didYouMean, formatAt } from "../../errors.ts";
-import { print } from "../../policy/condition.ts";
-import type { Rule } from "../../policy/verdict.ts";
+import { ClearedError, didYouMean, formatAt } from "../../kernel/errors.ts";
+import { print } from "../../rules/policy/condition.ts";
+import type { Rule } from "../../rules/policy/verdict.ts";
 import { POLICIES, policyFile } from "../../workspace/layout.ts";
-import { type Pack, failureOf, parsePack } from "../../workspace/policies.ts";
-import { findWorkspace } from "../find.ts";
-import { readLocal } from "../local.ts";
+import { type Pack, failureOf, parsePack } from "../../workspace/settings/policies.ts";
+import { findWorkspace } from "../../app/find.ts";
+import { readLocal } from "../../app/local.ts";
 import type { Invocation } from "../commands.ts";
 
 const ACTS: Record<Rule["action"], string> = {

@@ -1,11 +1,11 @@
 /** `cleared process new NAME --from definition.json`: a new process as files in the work tree, to be edited, checked and proposed. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { processName } from "../../definition.ts";
-import { ClearedError } from "../../errors.ts";
-import { newProcess } from "../../proposals/new-process.ts";
+import { processName } from "../../rules/definition.ts";
+import { ClearedError } from "../../kernel/errors.ts";
+import { newProcess } from "../../change/proposals/new-process.ts";
 import { makePlainFolder } from "../../workspace/own-folders.ts";
-import { findWorkspace } from "../find.ts";
+import { findWorkspace } from "../../app/find.ts";
 import type { Invocation } from "../commands.ts";
 
 export async function run(

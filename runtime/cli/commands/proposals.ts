@@ -1,14 +1,14 @@
 /** `cleared proposals`: list, show, diff, withdraw, check, sync. */
-import { ClearedError } from "../../errors.ts";
-import type { Api } from "../api.ts";
-import { withApi } from "../connect.ts";
-import { findWorkspace } from "../find.ts";
-import { starter } from "../identity.ts";
-import { readLocal } from "../local.ts";
+import { ClearedError } from "../../kernel/errors.ts";
+import type { Api } from "../../app/api.ts";
+import { withApi } from "../../app/connect.ts";
+import { findWorkspace } from "../../app/find.ts";
+import { starter } from "../../app/identity.ts";
+import { readLocal } from "../../app/local.ts";
 import type { Invocation } from "../commands.ts";
 import { type Output, table } from "../output.ts";
 import { withProgress } from "../progress.ts";
-import type { RunLines } from "../proposals-api.ts";
+import type { RunLines } from "../../app/proposals-api.ts";
 import { proposalLines, proposalRow } from "../proposal-lines.ts";
 
 interface Act {

@@ -1,10 +1,10 @@
 /** `cleared propose`: what is edited here, on a branch or in a folder becomes a proposal. */
 import { relative, resolve } from "node:path";
-import { ClearedError } from "../../errors.ts";
-import { withApi } from "../connect.ts";
-import { findWorkspace } from "../find.ts";
-import { starter } from "../identity.ts";
-import { readLocal } from "../local.ts";
+import { ClearedError } from "../../kernel/errors.ts";
+import { withApi } from "../../app/connect.ts";
+import { findWorkspace } from "../../app/find.ts";
+import { starter } from "../../app/identity.ts";
+import { readLocal } from "../../app/local.ts";
 import type { Invocation } from "../commands.ts";
 import { withProgress } from "../progress.ts";
 import { proposalLines } from "../proposal-lines.ts";

@@ -1,8 +1,8 @@
 /** `cleared queue`: the cards that wait for a person; `queue show N` is one with everything it says. */
-import { ClearedError } from "../../errors.ts";
+import { ClearedError } from "../../kernel/errors.ts";
 import { factLines } from "../card-facts.ts";
-import { findWorkspace } from "../find.ts";
-import { withStore } from "../look.ts";
+import { findWorkspace } from "../../app/find.ts";
+import { withStore } from "../../app/look.ts";
 import type { Invocation } from "../commands.ts";
 import { cardLines, toCount } from "../text.ts";
 

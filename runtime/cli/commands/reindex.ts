@@ -1,6 +1,6 @@
 /** `cleared reindex`: closed runs that git has below refs/cleared/runs/ and the store does not know are listed again. */
-import { withApi } from "../connect.ts";
-import { findWorkspace } from "../find.ts";
+import { withApi } from "../../app/connect.ts";
+import { findWorkspace } from "../../app/find.ts";
 import type { Invocation } from "../commands.ts";
 
 export async function run(at: Invocation): Promise<number> {

@@ -1,10 +1,10 @@
 /** `cleared resume [agent]`: ends a pause, or all of them, and shows where the runs that waited for it get to. */
 import { pauseWords } from "../../engine/pauses.ts";
-import type { RunRecord } from "../../ports.ts";
-import { withApi } from "../connect.ts";
-import { findWorkspace } from "../find.ts";
-import { starter } from "../identity.ts";
-import { readLocal } from "../local.ts";
+import type { RunRecord } from "../../kernel/ports.ts";
+import { withApi } from "../../app/connect.ts";
+import { findWorkspace } from "../../app/find.ts";
+import { starter } from "../../app/identity.ts";
+import { readLocal } from "../../app/local.ts";
 import type { Invocation } from "../commands.ts";
 import { table } from "../output.ts";
 import { withProgress } from "../progress.ts";

@@ -1,8 +1,8 @@
 /** `cleared revive NAME…`: book rows again that somebody has deleted from the books, or leave them out for good. */
-import { withApi } from "../connect.ts";
-import { findWorkspace } from "../find.ts";
-import { starter } from "../identity.ts";
-import { readLocal } from "../local.ts";
+import { withApi } from "../../app/connect.ts";
+import { findWorkspace } from "../../app/find.ts";
+import { starter } from "../../app/identity.ts";
+import { readLocal } from "../../app/local.ts";
 import type { Invocation } from "../commands.ts";
 
 export async function run(at: Invocation, [names]: (string | string[] | undefined)[], options: Record<string, unknown>): Promise<number> {

@@ -1,14 +1,14 @@
 /** `cleared run NAME`: start an agent at HEAD and wait until it has ended or waits for a person. */
 import { readFileSync } from "node:fs";
-import { ClearedError } from "../../errors.ts";
-import type { Given } from "../../ports.ts";
-import type { AgentFact } from "../api.ts";
-import { withApi, withDryApi } from "../connect.ts";
-import { findWorkspace } from "../find.ts";
-import { starter } from "../identity.ts";
-import { readLocal } from "../local.ts";
+import { ClearedError } from "../../kernel/errors.ts";
+import type { Given } from "../../kernel/ports.ts";
+import type { AgentFact } from "../../app/api.ts";
+import { withApi, withDryApi } from "../../app/connect.ts";
+import { findWorkspace } from "../../app/find.ts";
+import { starter } from "../../app/identity.ts";
+import { readLocal } from "../../app/local.ts";
 import type { Invocation } from "../commands.ts";
-import { withStore } from "../look.ts";
+import { withStore } from "../../app/look.ts";
 import { gateLines, printRun } from "../print-run.ts";
 import { withProgress } from "../progress.ts";
 import { inputOf } from "../run-input.ts";

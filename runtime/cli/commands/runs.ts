@@ -1,10 +1,10 @@
 /** `cleared runs`: list, show, resume, cancel, replay, fork, migrate. */
-import { ClearedError, EXIT } from "../../errors.ts";
-import type { Api } from "../api.ts";
-import { findWorkspace } from "../find.ts";
-import { withStore } from "../look.ts";
+import { ClearedError, EXIT } from "../../kernel/errors.ts";
+import type { Api } from "../../app/api.ts";
+import { findWorkspace } from "../../app/find.ts";
+import { withStore } from "../../app/look.ts";
 import type { Invocation } from "../commands.ts";
-import type { Movable } from "../move-runs.ts";
+import type { Movable } from "../../app/move-runs.ts";
 import { type Output, table } from "../output.ts";
 import { printDetail, printRun } from "../print-run.ts";
 import { withProgress } from "../progress.ts";
@@ -36,7 +36,7 @@ interface Act {
 
 /** Looking is cheap; what acts on runs loads what executes them. */
 async function acting<T>(dir: string, work: (api: Api) => Promise<T>): Promise<T> {
-  const { withApi } = await import("../connect.ts");
+  const { withApi } = await import("../../app/connect.ts");
   return withApi(dir, work);
 }
 
@@ -135,7 +135,7 @@ async function moving(
   run: string,
   options: Record<string, unknown>,
 ): Promise<{ run: string; by: string | null; reason: string }> {
-  const [{ starter }, { readLocal }] = await Promise.all([import("../identity.ts"), import("../local.ts")]);
+  const [{ starter }, { readLocal }] = await Promise.all([import("../../app/identity.ts"), import("../../app/local.ts")]);
   const { by = null } = starter(dir, readLocal(dir).trust);
   return { run, by, reason: String(options["reason"] ?? "") };
 }

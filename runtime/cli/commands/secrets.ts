@@ -1,10 +1,10 @@
 /** `cleared secrets set|list|remove`: what trust.yaml names as secret:NAME. A value is read from a hidden prompt or standard input, and never printed. */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { ClearedError } from "../../errors.ts";
+import { ClearedError } from "../../kernel/errors.ts";
 import { STATE } from "../../workspace/layout.ts";
-import { openSecrets } from "../../workspace/secrets.ts";
-import { findWorkspace } from "../find.ts";
+import { openSecrets } from "../../workspace/settings/secrets.ts";
+import { findWorkspace } from "../../app/find.ts";
 import type { Invocation } from "../commands.ts";
 
 export async function run(at: Invocation, [verb, name]: (string | string[] | undefined)[]): Promise<number> {

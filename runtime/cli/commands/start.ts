@@ -7,32 +7,32 @@ import { join } from "node:path";
 import { unsettledProposals } from "../../engine/cards.ts";
 import { Database } from "../../engine/database.ts";
 import { openPauses, pauseOf } from "../../engine/pauses.ts";
-import { ClearedError, toWire } from "../../errors.ts";
-import type { RunRecord } from "../../ports.ts";
-import { type Triggers, startTriggers } from "../../triggers/index.ts";
+import { ClearedError, toWire } from "../../kernel/errors.ts";
+import type { RunRecord } from "../../kernel/ports.ts";
+import { type Triggers, startTriggers } from "../../outside/triggers/index.ts";
 import { serveWeb } from "../../web/serve.ts";
-import { keepConfirmation, lookAtTrust } from "../../workspace/confirmation.ts";
+import { keepConfirmation, lookAtTrust } from "../../workspace/settings/confirmation.ts";
 import { CONFIG, STORE } from "../../workspace/layout.ts";
 import { tellAlerts } from "../alerts.ts";
-import { createApi } from "../api.ts";
-import { openOwner } from "../connect.ts";
-import { findWorkspace } from "../find.ts";
-import { createFacts } from "../facts.ts";
-import { keepGuarding } from "../guarding.ts";
-import type { Host } from "../host.ts";
-import { readLocal } from "../local.ts";
-import { keepChecking } from "../marks.ts";
-import { filePorts, importing, inTurn } from "../file-ports.ts";
+import { createApi } from "../../app/api.ts";
+import { openOwner } from "../../app/connect.ts";
+import { findWorkspace } from "../../app/find.ts";
+import { createFacts } from "../../app/facts.ts";
+import { keepGuarding } from "../../app/guarding.ts";
+import type { Host } from "../../app/host.ts";
+import { readLocal } from "../../app/local.ts";
+import { keepChecking } from "../../app/marks.ts";
+import { filePorts, importing, inTurn } from "../../app/file-ports.ts";
 import type { Invocation } from "../commands.ts";
-import { hooksOf, keepSending } from "../notices.ts";
+import { hooksOf, keepSending } from "../../app/deliver-notices.ts";
 import type { Output } from "../output.ts";
-import { receiptsOf } from "../receipts.ts";
-import { reconcileCards } from "../reconcile.ts";
-import { isPaired, pairingLink } from "../sessions.ts";
-import { serveSocket } from "../socket.ts";
+import { receiptsOf } from "../../app/receipts.ts";
+import { reconcileCards } from "../../app/reconcile.ts";
+import { isPaired, pairingLink } from "../../app/sessions.ts";
+import { serveSocket } from "../../app/socket.ts";
 import { receiptLines, runLine, toCount } from "../text.ts";
-import { keepUp } from "../upkeep.ts";
-import { wakeWaiting } from "../wake.ts";
+import { keepUp } from "../../app/upkeep.ts";
+import { wakeWaiting } from "../../app/wake.ts";
 
 const LOOK_MS = 1000;
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
@@ -84,7 +84,9 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
   let settled: Promise<void> = Promise.resolve();
   const settle = (owner: Host): void => {
     if (unsettledProposals(owner.database).length === 0) return;
-    settled = settled.then(async () => (await import("../wishes.ts")).settleProposals(owner, (message) => output.note(message))).catch(say);
+    settled = settled
+      .then(async () => (await import("../../app/wishes.ts")).settleProposals(owner, (message) => output.note(message)))
+      .catch(say);
   };
   const host = "host" in opened ? opened.host : undefined;
   if (host === undefined) {

@@ -1,13 +1,13 @@
 /** `cleared tools [list|test|show] [NAMES...]`: the synthesized tools of scripts/tools/ as they lie on disk. */
-import { ClearedError } from "../../errors.ts";
-import { createGit } from "../../workspace/git.ts";
-import { withAnyApi } from "../connect.ts";
-import { findWorkspace } from "../find.ts";
-import { readLocal } from "../local.ts";
+import { ClearedError } from "../../kernel/errors.ts";
+import { createGit } from "../../workspace/git/git.ts";
+import { withAnyApi } from "../../app/connect.ts";
+import { findWorkspace } from "../../app/find.ts";
+import { readLocal } from "../../app/local.ts";
 import type { Invocation } from "../commands.ts";
 import { type Output, formatError, table } from "../output.ts";
-import type { ToolFact } from "../tool-list.ts";
-import { workChanges } from "../work-tree.ts";
+import type { ToolFact } from "../../app/tool-list.ts";
+import { workChanges } from "../../app/work-tree.ts";
 
 export async function run({ output, dir: where }: Invocation, [verb = "list", given]: (string | string[] | undefined)[]): Promise<number> {
   const dir = findWorkspace(where);

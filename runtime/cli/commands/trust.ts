@@ -2,18 +2,18 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline/promises";
-import { ClearedError } from "../../errors.ts";
-import { pluginName } from "../../registry.ts";
-import type { Trust } from "../../workspace/config.ts";
-import { type Seen, confirmedTrust, keepConfirmation, lookAtTrust } from "../../workspace/confirmation.ts";
-import { assertUntracked } from "../../workspace/git-staged.ts";
+import { ClearedError } from "../../kernel/errors.ts";
+import { pluginName } from "../../kernel/registry.ts";
+import type { Trust } from "../../workspace/settings/config.ts";
+import { type Seen, confirmedTrust, keepConfirmation, lookAtTrust } from "../../workspace/settings/confirmation.ts";
+import { assertUntracked } from "../../workspace/git/staged.ts";
 import { KEY } from "../../workspace/layout.ts";
 import { keepKey } from "../../workspace/own-folders.ts";
-import { findWorkspace } from "../find.ts";
-import { holdersHere } from "../identity.ts";
+import { findWorkspace } from "../../app/find.ts";
+import { holdersHere } from "../../app/identity.ts";
 import type { Invocation } from "../commands.ts";
-import { withStore } from "../look.ts";
-import { printable } from "../output.ts";
+import { withStore } from "../../app/look.ts";
+import { printable } from "../../kernel/text.ts";
 
 export async function run(at: Invocation, _: (string | string[] | undefined)[], options: Record<string, unknown>): Promise<number> {
   const { output } = at;

@@ -1,14 +1,14 @@
 /** `cleared types`: declarations of all primitives of this workspace, with its plugins and tools, for editors and the type check. */
 import { primitives } from "../../../primitives/index.ts";
-import { writeTypes } from "../../checks/write-types.ts";
+import { writeTypes } from "../../change/checks/write-types.ts";
 import { withTools } from "../../engine/tool-scripts.ts";
-import { createRegistry, loadPlugins } from "../../registry.ts";
-import { treeOver } from "../../workspace/tree-over.ts";
-import { withLook } from "../connect.ts";
-import { findWorkspace } from "../find.ts";
-import { readLocal } from "../local.ts";
+import { createRegistry, loadPlugins } from "../../kernel/registry.ts";
+import { treeOver } from "../../workspace/git/tree-over.ts";
+import { withLook } from "../../app/connect.ts";
+import { findWorkspace } from "../../app/find.ts";
+import { readLocal } from "../../app/local.ts";
 import type { Invocation } from "../commands.ts";
-import { workChanges } from "../work-tree.ts";
+import { workChanges } from "../../app/work-tree.ts";
 
 export async function run(at: Invocation): Promise<number> {
   const dir = findWorkspace(at.dir);

@@ -1,14 +1,15 @@
 /** `cleared undo WHAT`: first what would change back, with the money; then, after a yes, one commit that takes it back. */
 import { createInterface } from "node:readline/promises";
-import { ClearedError } from "../../errors.ts";
-import type { UndoPlan } from "../../proposals/undo-plan.ts";
+import { ClearedError } from "../../kernel/errors.ts";
+import type { UndoPlan } from "../../change/proposals/undo-plan.ts";
 import { RECEIPTS } from "../../workspace/layout.ts";
-import { withApi } from "../connect.ts";
-import { findWorkspace } from "../find.ts";
-import { starter } from "../identity.ts";
-import { readLocal } from "../local.ts";
+import { withApi } from "../../app/connect.ts";
+import { findWorkspace } from "../../app/find.ts";
+import { starter } from "../../app/identity.ts";
+import { readLocal } from "../../app/local.ts";
 import type { Invocation } from "../commands.ts";
-import { type Output, printable, table } from "../output.ts";
+import { printable } from "../../kernel/text.ts";
+import { type Output, table } from "../output.ts";
 
 const NOBODY = "an unidentified user";
 

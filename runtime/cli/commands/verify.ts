@@ -1,13 +1,13 @@
 /** `cleared verify`: every invariant of the books at HEAD, uncommitted edits, and with --independent what hledger and Ledger say. */
-import { formatAt } from "../../errors.ts";
-import { createGit } from "../../workspace/git.ts";
+import { formatAt } from "../../kernel/errors.ts";
+import { createGit } from "../../workspace/git/git.ts";
 import { JOURNAL, MAIN_JOURNAL } from "../../workspace/layout.ts";
-import { changedStatements } from "../../workspace/grown.ts";
-import { secondOpinion } from "../../workspace/verify-independent.ts";
-import { verifyBooks } from "../../workspace/verify.ts";
-import { findWorkspace } from "../find.ts";
-import { readLocal } from "../local.ts";
-import { goneFindings } from "../rows.ts";
+import { changedStatements } from "../../workspace/statements/grown.ts";
+import { secondOpinion } from "../../workspace/books/verify-independent.ts";
+import { verifyBooks } from "../../workspace/books/verify.ts";
+import { findWorkspace } from "../../app/find.ts";
+import { readLocal } from "../../app/local.ts";
+import { goneFindings } from "../../app/rows.ts";
 import type { Invocation } from "../commands.ts";
 import { table } from "../output.ts";
 

@@ -2,8 +2,8 @@
  * Reading one cell: amounts, days, text. Nothing is guessed: each reader gets the form from the dialect and answers
  * null (or a reason) for anything else. Called once per cell of files with 200,000 rows, so the patterns are built once.
  */
-import { isBookDay } from "../../day.ts";
-import { currencyPlaces } from "../../money.ts";
+import { isBookDay } from "../../kernel/day.ts";
+import { currencyPlaces } from "../../kernel/money.ts";
 
 export function isCurrency(text: string): boolean {
   return /^[A-Z]{3}$/.test(text);

@@ -1,9 +1,9 @@
 /**
  * Rows of a CSV statement in a known dialect. One bad row is refused with its line and its reason; it never stops the others.
  */
-import { ClearedError } from "../../errors.ts";
-import type { Refused } from "../../ports.ts";
-import { negated } from "../amounts.ts";
+import { ClearedError } from "../../kernel/errors.ts";
+import type { Refused } from "../../kernel/ports.ts";
+import { negated } from "../books/amounts.ts";
 import { amountReader, type AmountReader, cleanText, collapse, datePattern, excerpt, isCurrency, readDay } from "./cells.ts";
 import { type Column, type Dialect, hasHeader } from "./dialect.ts";
 import { DAMAGED } from "./encoding.ts";

@@ -3,8 +3,8 @@
  * untrusted text (a proposal may add one), so it holds no regular expression: a hostile one would hang the host.
  */
 import { z } from "zod";
-import { ClearedError } from "../../errors.ts";
-import { checkYaml, readYaml } from "../../sandbox/yaml-text.ts";
+import { ClearedError } from "../../kernel/errors.ts";
+import { checkYaml, readYaml } from "../../scripts/yaml-text.ts";
 import { datePattern, isCurrency } from "./cells.ts";
 import { ENCODINGS } from "./encoding.ts";
 import { isTemplate, PLACEHOLDERS } from "./template.ts";

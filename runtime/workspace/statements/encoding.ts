@@ -2,7 +2,7 @@
  * Bytes to text. UTF-8 is strict; anything else must be declared by a byte order mark, by the dialect or by the format itself.
  * A wrong guess would put mojibake into descriptions, and descriptions are part of a row's identity.
  */
-import { ClearedError } from "../../errors.ts";
+import { ClearedError } from "../../kernel/errors.ts";
 
 export const ENCODINGS = ["utf-8", "utf-16le", "utf-16be", "windows-1252"] as const;
 export type Encoding = (typeof ENCODINGS)[number];

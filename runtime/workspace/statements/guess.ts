@@ -2,7 +2,7 @@
  * What a CSV without a header line probably means: which column is the day, the text, the amount. A guess is never used by itself; it is
  * shown to a person as the dialect file it would become. Where two readings are possible (03/04: March or April?) there is no guess.
  */
-import { writeYaml } from "../../sandbox/yaml-text.ts";
+import { writeYaml } from "../../scripts/yaml-text.ts";
 import { type AmountForm, amountReader, datePattern, excerpt, PLAIN_AMOUNT, readDay } from "./cells.ts";
 import { type CsvRecord, readRecords } from "./records.ts";
 

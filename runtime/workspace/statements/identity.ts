@@ -3,8 +3,8 @@
  * A key depends on what the bank says about the row and on nothing else: not on the file, its order or its range.
  */
 import { hash } from "node:crypto";
-import type { Row } from "../../ports.ts";
-import { entryId } from "../entry-id.ts";
+import type { Row } from "../../kernel/ports.ts";
+import { entryId } from "../books/entry-id.ts";
 import type { ParsedRow, Statement } from "./types.ts";
 
 /** A row with what the books need to know beyond what scripts see. */

@@ -2,7 +2,7 @@
  * Which dialect reads a CSV file: by the header line, else by the number of cells and what stands in them. The most specific one
  * wins; a tie, or none, is an error that says what was found and what to do.
  */
-import { ClearedError } from "../../errors.ts";
+import { ClearedError } from "../../kernel/errors.ts";
 import { amountReader, collapse, datePattern, excerpt } from "./cells.ts";
 import { type Dialect, hasHeader } from "./dialect.ts";
 import { type CsvRecord, readRecords } from "./records.ts";

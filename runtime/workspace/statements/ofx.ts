@@ -2,8 +2,8 @@
  * Our own reader of OFX and QFX, SGML (1.x) and XML (2.x): npm readers fail on what banks write (unclosed tags, CDATA, doubly
  * escaped entities, bare ampersands). One pass over the tags without a tree, so no nesting can exhaust the stack.
  */
-import { ClearedError } from "../../errors.ts";
-import type { Refused } from "../../ports.ts";
+import { ClearedError } from "../../kernel/errors.ts";
+import type { Refused } from "../../kernel/ports.ts";
 import { amountReader, cleanText, collapse, datePattern, excerpt, isCurrency, PLAIN_AMOUNT, readDay } from "./cells.ts";
 import { ROW_LIMIT } from "./csv.ts";
 import { DAMAGED, decode, type Encoding, isMultiByteUtf8 } from "./encoding.ts";

@@ -2,7 +2,7 @@
  * Rows that are probably entries of the books under another name: a pending row that is booked now, the same days in another format, an
  * export that numbers its references anew. Only pairs that a person is asked about; nothing is merged here.
  */
-import { toExact } from "../amounts.ts";
+import { toExact } from "../books/amounts.ts";
 import type { RowFacts } from "./identity.ts";
 
 /** A row of a statement, or of the books. */

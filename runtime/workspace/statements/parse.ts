@@ -2,7 +2,7 @@
  * The one way from a statement's bytes to its rows: looks what the file is, finds the dialect, reads. Called by the run's view and
  * by `cleared import --dry-run`. Throws nothing but ClearedError, whatever the bytes.
  */
-import { ClearedError, didYouMean } from "../../errors.ts";
+import { ClearedError, didYouMean } from "../../kernel/errors.ts";
 import { readCsv } from "./csv.ts";
 import type { Dialect } from "./dialect.ts";
 import { hasHeader, mappingDialect } from "./dialect.ts";

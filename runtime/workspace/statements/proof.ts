@@ -2,9 +2,9 @@
  * Proof of a statement: the running balance, or opening + rows = closing, must tie to the cent. Only what ties is handed on;
  * what does not becomes a warning with the line where it breaks. Sums are exact (minor units in BigInt).
  */
-import type { Refused } from "../../ports.ts";
-import { currencyPlaces } from "../../money.ts";
-import { fromExact, toExact } from "../amounts.ts";
+import type { Refused } from "../../kernel/ports.ts";
+import { currencyPlaces } from "../../kernel/money.ts";
+import { fromExact, toExact } from "../books/amounts.ts";
 import type { ParsedRow, Statement } from "./types.ts";
 
 /** What the file itself says about its balances and range. */

@@ -2,7 +2,7 @@
  * Types only: what a bank statement says once it is read, whatever its format. Amounts are plain decimal text with the
  * currency's number of places, negative = money out. Every row of the file is in `rows`, in `refused`, or counted in `skipped`.
  */
-import type { Refused } from "../../ports.ts";
+import type { Refused } from "../../kernel/ports.ts";
 
 export interface ParsedRow {
   /** Line of the file on which the row begins, from 1. */

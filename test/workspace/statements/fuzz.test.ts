@@ -1,7 +1,7 @@
 /** Whatever the bytes, a statement is read or refused with one of our codes, soon; and large ones are read fast. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ClearedError } from "../../../runtime/errors.ts";
+import { ClearedError } from "../../../runtime/kernel/errors.ts";
 import { toKeyedRows } from "../../../runtime/workspace/statements/identity.ts";
 import { CHASE, read, sample, thrown } from "./shipped.ts";
 

@@ -1,6 +1,6 @@
 /** A CSV whose header is missing is read as a guess that a person sees; what could be read in two ways is not guessed. */
 import { expect, test } from "vitest";
-import { ClearedError } from "../../../runtime/errors.ts";
+import { ClearedError } from "../../../runtime/kernel/errors.ts";
 import { parseDialects } from "../../../runtime/workspace/statements/dialect.ts";
 import { read, shipped } from "./shipped.ts";
 

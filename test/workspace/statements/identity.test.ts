@@ -1,7 +1,7 @@
 /** Row identity: whatever way a bank exports a row, it gets one id, and two rows never share one. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { entryId, isEntryId } from "../../../runtime/workspace/entry-id.ts";
+import { entryId, isEntryId } from "../../../runtime/workspace/books/entry-id.ts";
 import { toKeyedRows } from "../../../runtime/workspace/statements/identity.ts";
 import { CHASE, read, readOne, sample } from "./shipped.ts";
 

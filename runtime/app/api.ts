@@ -1,0 +1,267 @@
+/**
+ * What can be asked of a workspace: the same operations whether a command owns it for a moment or talks to the owner over the socket.
+ * Everything in and out is JSON.
+ */
+import { randomUUID } from "node:crypto";
+import { type Pause, pauseOf } from "../engine/pauses.ts";
+import { type At, ClearedError, type WireError, toWire } from "../kernel/errors.ts";
+import type { Given, Account, Card, Decision, Json, Receipt, RunRecord, RunStatus } from "../kernel/ports.ts";
+import { API, type StepContext, callPrimitive } from "../kernel/primitive.ts";
+import { listensTo } from "../outside/triggers/listens.ts";
+import { totalsOf } from "../workspace/books/assertions.ts";
+import { loadChart } from "../workspace/books/months.ts";
+import { toBalances } from "../workspace/books/amounts.ts";
+import { type Decided, decideCard } from "./decide.ts";
+import type { AgentAtHead } from "./agents-at-head.ts";
+import { type ChangeApi, changeApi } from "./change-api.ts";
+import type { Host, Progress } from "./host.ts";
+import { type Mark, marksOf } from "./marks.ts";
+import type { Pairing } from "./sessions.ts";
+import type { Moving, Proof } from "./move-run.ts";
+import type { Group, Movable } from "./move-runs.ts";
+import type { Resumed } from "./pause.ts";
+
+export interface AgentFact extends AgentAtHead {
+  /** Null while it is paused, too. */
+  nextRun: number | null;
+  /** Who paused it, or all of them; null while it is not. */
+  paused: Pause | null;
+  lastRun: RunRecord | null;
+  /** What the checks of its code came to; null: nobody has checked it. */
+  checked: Mark;
+}
+
+export interface ExecResult {
+  status: RunStatus;
+  result?: Json;
+  error?: { code: string; message: string; at: At };
+  steps: number;
+}
+
+export interface Api extends ChangeApi {
+  /** `by`: the person whose key the caller holds, here and below. @throws APPROVAL_IDENTITY when trust.yaml does not name them */
+  run(p: { agent: string; input: Json; key?: string; dry?: boolean; given?: Given; by?: string; wait: boolean }): Promise<RunRecord>;
+  /** `check`: language, names, capabilities and types first; without it the sandbox holds by itself. */
+  exec(p: { file: string; text: string; input: Json; live: boolean; check: boolean; by?: string }): Promise<ExecResult>;
+  call(p: { calls: { name: string; params: Json }[] }): Promise<({ result: Json } | { error: WireError })[]>;
+  agents(p: Record<string, never>): Promise<AgentFact[]>;
+  /** The run as it stands, or with `wait` once it has ended or waits for a person. @throws RUN_UNKNOWN */
+  status(p: { run: string; wait: boolean }): Promise<RunRecord>;
+  resume(p: { run: string; at?: string; wait: boolean }): Promise<RunRecord>;
+  cancel(p: { run: string; reason: string }): Promise<boolean>;
+  /** Copies a run up to a step. @throws HISTORY_DIVERGED, RUN_STATUS */
+  fork(p: Moving & { at?: number; head: boolean; wait: boolean }): Promise<{ proof: Proof; run: RunRecord }>;
+  /** Moves a run to other code; `run` is null when it was only proven that it could. @throws HISTORY_DIVERGED, RUN_STATUS */
+  migrate(p: Moving & { to?: string; dryRun: boolean; wait: boolean }): Promise<{ proof: Proof; run: RunRecord | null }>;
+  /** The same for all that wait on older code, or those named; the others stay. With `wait` those moved have come to rest. @throws RUN_UNKNOWN */
+  migrateRuns(p: Group & { wait: boolean }): Promise<Movable[]>;
+  /** Ends the pause of one agent, or with null every pause. @throws AGENT_UNKNOWN, RUN_PAUSED */
+  resumeAgents(p: { agent: string | null; by: string | null }): Promise<Resumed>;
+  replay(p: { run: string }): Promise<{ same: boolean; findings: string[]; steps: number }>;
+  /** The decision is signed by the caller's key; the owner checks it against trust.yaml. */
+  decide(p: { decision: Decision }): Promise<Decided>;
+  /** Keeps a code of `cleared pair`. @throws APPROVAL_IDENTITY */
+  pair(p: { name: string; pairing: Pairing }): Promise<null>;
+  /** Ends a person's pairings; answers how many. */
+  unpair(p: { by: string }): Promise<number>;
+  import(p: { files: string[]; dryRun: boolean; again: boolean; by?: string }): Promise<{ receipts: Receipt[]; runs: string[] }>;
+  /** Takes up the closed runs that git has and the store does not know. */
+  reindex(p: Record<string, never>): Promise<{ runs: number }>;
+  /** Books rows again that were deleted by hand, or leaves them out for good. @throws USAGE, GIT_STATE, JOURNAL_* */
+  revive(p: { names: string[]; leave: boolean; by: string }): Promise<{ entries: string[]; commit: string | null }>;
+  /** Asks where a confirmed entry belongs; answers the card, which is decided like any other. @throws JOURNAL_*, ACCOUNT_UNKNOWN */
+  correction(p: { entry: string; account?: string }): Promise<Card>;
+  balances(p: Record<string, never>): Promise<{ account: Account; balance: Record<string, string> }[]>;
+  progress(p: Record<string, never>): Promise<Progress>;
+}
+
+// What few commands ask for is loaded when they do.
+const moving = () => import("./move-run.ts");
+
+/** The methods of the API on a host. */
+export function createApi(host: Host): Api {
+  const { engine, git } = host;
+
+  const settled = async (id: string, wait: boolean): Promise<RunRecord> => {
+    const record = wait ? await engine.result(id) : await engine.get(id);
+    if (record === null) throw new ClearedError("RUN_UNKNOWN", `There is no run "${id}".`);
+    return record;
+  };
+
+  const startedBy = (by: string | undefined): { by?: string } => {
+    if (by === undefined) return {};
+    if (!host.trust.people.some((one) => one.name === by))
+      throw new ClearedError("APPROVAL_IDENTITY", `"${by}" is not a person of the trust.yaml that the owner of this workspace has read.`);
+    return { by };
+  };
+
+  return {
+    async run({ agent, input, key, dry, given, wait, by }) {
+      const { id } = await host.start(agent, {
+        cause: { kind: "command", key: key ?? randomUUID() },
+        input,
+        mode: dry === true ? "dry" : "live",
+        ...startedBy(by),
+        ...(given === undefined ? {} : { given }),
+      });
+      return settled(id, wait);
+    },
+
+    async exec({ file, text, input, live, check, by }) {
+      const name = (file.split("/").at(-1) ?? file).replace(/\.ts$/, "");
+      const told = ({ code, message, at }: WireError) => ({ code, message, at: at ?? { file } });
+      try {
+        if (check) await (await import("./check-source.ts")).checkSource(host, file, text);
+        const { id } = await host.start(name, {
+          cause: { kind: "exec", key: randomUUID(), detail: { file, text, lint: check } },
+          input,
+          mode: live ? "live" : "dry",
+          ...startedBy(by),
+        });
+        const run = await settled(id, true);
+        const steps = (await engine.steps(id)).length;
+        if (run.error !== null) return { status: run.status, error: told(run.error), steps };
+        return { status: run.status, ...(run.status === "done" ? { result: run.result } : {}), steps };
+      } catch (error) {
+        if (!(error instanceof ClearedError) || error.kind === "internal") throw error;
+        return { status: "failed", error: told(toWire(error)), steps: 0 };
+      }
+    },
+
+    async call({ calls }) {
+      const commit = await git.head();
+      const run = tryingRecord(commit, host.clock.now());
+      const log = (await import("../engine/replay.ts")).detachedLog(run);
+      const view = await host.world.view(run, log, () => host.clock.now());
+      const answers: ({ result: Json } | { error: WireError })[] = [];
+      const callable = await host.callableAt(git.tree(commit), new Set(calls.map(({ name }) => name)));
+      for (const { name, params } of calls) {
+        const ctx: StepContext = {
+          ports: view.ports,
+          run: { id: run.id, agent: run.agent, mode: "dry" },
+          key: `${run.id}/${answers.length}`,
+          now: host.clock.now(),
+          today: view.today(host.clock.now()),
+          inDoubt: false,
+          abort: log.abort,
+          gate: async () => ({ card: 0, decision: "approved", by: "dry run", at: host.clock.now() }),
+          commit: async () => view.check().then(() => null),
+          process: null,
+          escalate: async () => undefined,
+          changed: () => undefined,
+        };
+        try {
+          const primitive = await callable.primitive(name);
+          const given =
+            primitive.bare !== null && (typeof params !== "object" || params === null || Array.isArray(params))
+              ? { [primitive.bare]: params }
+              : params;
+          answers.push({ result: await callPrimitive(primitive, given, ctx) });
+        } catch (error) {
+          answers.push({ error: toWire(error) });
+        }
+      }
+      return answers;
+    },
+
+    async agents() {
+      const timezone = (await host.config()).timezone;
+      const marks = await marksOf(host.dir, git.tree(await git.head()));
+      return Promise.all(
+        (await host.agents()).map(async (agent) => ({
+          ...agent,
+          paused: pauseOf(host.database, agent.name),
+          nextRun:
+            pauseOf(host.database, agent.name) === null && listensTo(agent.header, "schedule") && agent.header.schedule !== undefined
+              ? await (await import("../outside/triggers/cron.ts")).nextTick(
+                  { agent: agent.name, expression: agent.header.schedule, timezone: agent.header.timezone ?? timezone },
+                  host.clock.now(),
+                )
+              : null,
+          lastRun: (await engine.list({ agent: agent.name, limit: 1 }))[0] ?? null,
+          checked: marks.get(agent.name) ?? null,
+        })),
+      );
+    },
+
+    status: ({ run, wait }) => settled(run, wait),
+
+    async resume({ run, at, wait }) {
+      if (at === undefined) await engine.retry(run);
+      else await (await moving()).migrateRun(host, { run, to: at, by: null, reason: "resumed there", dryRun: false });
+      return settled(run, wait);
+    },
+
+    cancel: ({ run, reason }) => engine.cancel(run, reason),
+
+    async fork({ wait, ...change }) {
+      const proof = await (await moving()).forkRun(host, change);
+      return { proof, run: await settled(proof.run, wait) };
+    },
+
+    async migrate({ wait, ...change }) {
+      const proof = await (await moving()).migrateRun(host, change);
+      return { proof, run: change.dryRun ? null : await settled(proof.run, wait) };
+    },
+
+    async migrateRuns({ wait, ...group }) {
+      const runs = await (await import("./move-runs.ts")).migrateRuns(host, group);
+      if (wait && !group.dryRun) for (const { run, moves } of runs) if (moves) await engine.result(run);
+      return runs;
+    },
+
+    resumeAgents: async (p) => (await import("./pause.ts")).resumeAgents(host, p),
+
+    async replay({ run }) {
+      const record = await settled(run, false);
+      return (await import("../engine/replay.ts")).replayRun(record, await engine.steps(run), host.world);
+    },
+
+    decide: ({ decision }) => decideCard(host, decision),
+    async pair({ name, pairing }) {
+      host.assertTrust();
+      (await import("./sessions.ts")).keepPairing(host.database, host.trust, host.clock.now(), name, pairing);
+      return null;
+    },
+    unpair: async ({ by }) => (await import("./sessions.ts")).endPairings(host.database, by),
+    import: async (p) => (await import("./imports.ts")).importFiles(host, { ...p, ...startedBy(p.by) }),
+
+    reindex: async () => ({ runs: await (await import("../engine/packing.ts")).adoptBundles(host.packing) }),
+    revive: async (p) => (await import("./rows.ts")).revive(host, p),
+    correction: async (p) => (await import("./rows.ts")).askCorrection(host, p),
+
+    async balances() {
+      const tree = git.tree(await git.head());
+      const totals = toBalances(await totalsOf(tree));
+      return (await loadChart(tree)).accounts
+        .map((account) => ({ account, balance: totals[account.name] ?? {} }))
+        .filter(({ balance }) => Object.keys(balance).length > 0);
+    },
+
+    progress: async () => ({ ...host.progress }),
+    ...changeApi(host, startedBy),
+  };
+}
+
+/** The run that `cleared call` pretends to be. */
+function tryingRecord(commit: string, now: number): RunRecord {
+  return {
+    id: "run_trying",
+    agent: "call",
+    pin: { commit, blob: "", api: API },
+    input: {},
+    cause: { kind: "command", key: "call" },
+    mode: "dry",
+    status: "running",
+    reason: null,
+    waitsFor: null,
+    outcome: null,
+    result: null,
+    meta: null,
+    error: null,
+    attempt: 1,
+    createdAt: now,
+    startedAt: now,
+    endedAt: null,
+  };
+}

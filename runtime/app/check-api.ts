@@ -1,0 +1,106 @@
+/** `cleared check` on a host: the files a person has changed, laid over HEAD, through every check that needs no proposal. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { CheckResult } from "../change/checks/findings.ts";
+import { type Check, STATIC_CHECKS, type Subject, runChecks } from "../change/checks/pipeline.ts";
+import { warmCompiler } from "../change/checks/compiler.ts";
+import { agentFiles, closuresOf, reachedFiles } from "../change/checks/reached.ts";
+import { createCards } from "../engine/cards.ts";
+import { Database } from "../engine/database.ts";
+import { createEngine } from "../engine/sqlite.ts";
+import { ClearedError } from "../kernel/errors.ts";
+import { withTools } from "../engine/tool-scripts.ts";
+import type { Bench } from "../change/evidence/bench.ts";
+import { dryChecks, dryRunsOf } from "../change/evidence/synthetic.ts";
+import type { Tree } from "../kernel/ports.ts";
+import { scheduleProblem } from "../outside/triggers/cron.ts";
+import { POLICIES, STORE, agentFile } from "../workspace/layout.ts";
+import { treeOver } from "../workspace/git/tree-over.ts";
+import type { Host } from "./host.ts";
+import { noteChecked } from "./marks.ts";
+
+export interface CheckedTree {
+  /** Commit of the branch that the files were laid over. */
+  on: string;
+  /** The files that were checked, edited or not. */
+  paths: string[];
+  /** Agents that were checked. */
+  agents: string[];
+  checks: CheckResult[];
+  dryRun: { agent: string; lines: string[] }[];
+}
+
+/** What is checked, for the checks of a proposal too. `all`: every agent, reached or not. */
+export async function subjectOf(host: Host, base: Tree, tree: Tree, paths: readonly string[], all = false): Promise<Subject> {
+  const { sandbox, trust } = host;
+  const registry = await withTools(await host.registry.whole(), tree, sandbox);
+  const files = all ? await agentFiles(tree) : await reachedFiles(tree, paths, sandbox, registry);
+  const policies = all ? (await tree.list(POLICIES)).map(({ path }) => path) : [];
+  return {
+    ...{ base, tree, paths, files, policies, registry, trust, sandbox },
+    config: (at) => host.config(at),
+    scheduleProblem: (schedule) => scheduleProblem(schedule, host.clock.now()),
+  };
+}
+
+/** The host with the recorded runs of its workspace: one in memory has none of its own, so the store is read beside it. */
+export async function withRecordings<T>(host: Host, work: (bench: Bench) => Promise<T>): Promise<T> {
+  const store = join(host.dir, STORE);
+  const isOwner = host.database.epoch !== null;
+  if (isOwner || !existsSync(store)) return work(host);
+  const database = new Database(store);
+  try {
+    const engine = createEngine(database, host.clock, () => undefined, host.packing.archive);
+    return await work({ ...host, engine, cards: createCards(database) });
+  } finally {
+    database.close();
+  }
+}
+
+/**
+ * Checks files laid over HEAD; without any, or with `all`, every agent. only: of all that, what these paths and folders hold, edited or not.
+ * `extra` checks come first. @throws FILE_MISSING for one that is not there
+ */
+export async function checkFiles(
+  host: Host,
+  { files, all, only, extra = [] }: { files: Record<string, string | null>; all: boolean; only?: string[]; extra?: readonly Check[] },
+): Promise<CheckedTree> {
+  warmCompiler();
+  const base = host.git.tree(await host.git.head());
+  const tree = treeOver(base, new Map(Object.entries(files)));
+  const paths = only === undefined ? Object.keys(files) : await pathsIn(only, tree, Object.keys(files));
+  const subject = await subjectOf(host, base, tree, paths, all || paths.length === 0);
+  const { checks, dryRun } = await withRecordings(host, async (bench) => ({
+    checks: await runChecks(subject, [...extra, ...STATIC_CHECKS, ...dryChecks(bench)]),
+    dryRun: (await dryRunsOf(subject, bench)).map(({ agent, lines }) => ({ agent, lines })),
+  }));
+  await noteSubject(host, subject, checks);
+  return { on: base.commit, paths, agents: subject.files.map((file) => file.replace(/^.*\/|\.ts$/g, "")).sort(), checks, dryRun };
+}
+
+/** The files that these words mean: a path, or all below a folder. @throws FILE_MISSING */
+async function pathsIn(words: readonly string[], tree: Tree, changed: readonly string[]): Promise<string[]> {
+  const found = words.map(async (word) => {
+    const below = (await tree.list(`${word}/`)).map(({ path }) => path);
+    const paths = [
+      ...below,
+      ...changed.filter((path) => path === word || path.startsWith(`${word}/`)),
+      ...((await tree.blob(word)) === null ? [] : [word]),
+    ];
+    if (paths.length > 0) return paths;
+    throw new ClearedError("FILE_MISSING", `${word} is not a file that is checked. \`cleared check --all\` checks every agent.`);
+  });
+  return [...new Set((await Promise.all(found)).flat())].sort();
+}
+
+/** What the checks said of the agents that were looked at, kept for whoever asks how they stand. */
+export async function noteSubject(host: Host, { tree, sandbox, registry, files }: Subject, checks: readonly CheckResult[]): Promise<void> {
+  await noteChecked(host.dir, tree, checks, await closuresOf(tree, files, { sandbox, names: registry.names() }));
+}
+
+/** Checks one agent as HEAD has it. */
+export async function checkAgent(host: Host, name: string): Promise<void> {
+  const tree = host.git.tree(await host.git.head());
+  const subject = { ...(await subjectOf(host, tree, tree, [])), files: [agentFile(name)] };
+  await noteSubject(host, subject, await runChecks(subject, [...STATIC_CHECKS, ...dryChecks(host)]));
+}

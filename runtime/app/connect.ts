@@ -1,0 +1,132 @@
+/** How a command reaches a workspace: through its owner's socket, or by owning it for as long as the command takes. */
+import { unsettledProposals } from "../engine/cards.ts";
+import { ClearedError } from "../kernel/errors.ts";
+import type { RunRecord } from "../kernel/ports.ts";
+import { deliverEvents } from "../outside/triggers/events.ts";
+import { type Api, createApi } from "./api.ts";
+import { type Host, type HostOptions, openHost } from "./host.ts";
+import { senderOf } from "./deliver-notices.ts";
+import { printable } from "../kernel/text.ts";
+import { type Connection, connectSocket, dropSocket } from "./socket.ts";
+import { wakeWaiting } from "./wake.ts";
+
+// Another command that works on the workspace ends by itself; an import of 50,000 rows takes some 20 s.
+const OWNER_PATIENCE_MS = 120_000;
+const SAY_AFTER_MS = 2000;
+
+const say = (message: string): void => void process.stderr.write(`${printable(message)}\n`);
+
+/**
+ * Owns the workspace, waiting for a command that holds it at the moment. Null when a lasting owner listens on the socket.
+ * @throws OWNER_BUSY when the other process neither listens nor ends
+ */
+export async function openOwner(dir: string, options: Omit<HostOptions, "mode"> = {}): Promise<{ host: Host } | { owner: Connection }> {
+  const began = Date.now();
+  for (let said = false; ; ) {
+    const owner = await connectSocket(dir);
+    if (owner !== null) return { owner };
+    try {
+      const host = await openHost(dir, { ...options, mode: "owner" });
+      dropSocket(dir);
+      return { host };
+    } catch (error) {
+      if (!(error instanceof ClearedError) || error.code !== "OWNER_BUSY" || Date.now() - began > OWNER_PATIENCE_MS) throw error;
+      if (!said && Date.now() - began > SAY_AFTER_MS) {
+        said = true;
+        process.stderr.write(`${error.message} Waiting for it to end ...\n`);
+      }
+      await new Promise((retry) => setTimeout(retry, 100));
+    }
+  }
+}
+
+/** Runs `work` against the owner of the workspace, or as its owner. */
+export async function withApi<T>(dir: string, work: (api: Api) => Promise<T>): Promise<T> {
+  let rested = false;
+  const opened = await openOwner(dir, {
+    onRest: () => {
+      rested = true;
+    },
+  });
+  if ("owner" in opened) {
+    try {
+      return await work(remoteApi((method, params) => opened.owner.call(method, params)));
+    } finally {
+      opened.owner.close();
+    }
+  }
+  try {
+    await wakeWaiting(opened.host);
+    const value = await work(createApi(opened.host));
+    await settleEvents(opened.host);
+    await settleWishes(opened.host);
+    if (rested) await (await import("./guarding.ts")).guardOnce(opened.host, say);
+    await senderOf(opened.host, null, say).deliver();
+    if (rested) await (await import("./upkeep.ts")).upkeepOnce(opened.host, say);
+    return value;
+  } finally {
+    await opened.host.close();
+  }
+}
+
+/** Looks at the workspace as it is, whoever owns it: nothing is taken, nothing is executed. */
+export async function withLook<T>(dir: string, work: (api: Pick<Api, "agents">, host: Host) => Promise<T>): Promise<T> {
+  const host = await openHost(dir, { mode: "look" });
+  try {
+    return await work(createApi(host), host);
+  } finally {
+    await host.close();
+  }
+}
+
+/** A workshop of its own in memory: for dry runs, which need no owner and must not disturb one. */
+export async function withDryApi<T>(dir: string, work: (api: Api) => Promise<T>): Promise<T> {
+  const host = await openHost(dir, { mode: "memory" });
+  try {
+    return await work(createApi(host));
+  } finally {
+    await host.close();
+  }
+}
+
+/** The owner where one listens, else a workshop of its own: for what looks at much and changes nothing. */
+export async function withAnyApi<T>(dir: string, work: (api: Api) => Promise<T>): Promise<T> {
+  const owner = await connectSocket(dir);
+  if (owner === null) return withDryApi(dir, work);
+  try {
+    return await work(remoteApi((method, params) => owner.call(method, params)));
+  } finally {
+    owner.close();
+  }
+}
+
+function remoteApi(call: (method: string, params: unknown) => Promise<unknown>): Api {
+  return new Proxy({} as Api, { get: (_, method) => (typeof method === "string" ? (params: unknown) => call(method, params) : undefined) });
+}
+
+/** Nobody else listens: what this command's runs emitted starts its listeners before the command ends. */
+async function settleEvents(host: Host): Promise<void> {
+  const served = new Set<string>();
+  while (host.emitted().length > 0 && (await host.git.blockedBy()) === null) {
+    const moved = await deliverEvents(
+      {
+        ...host,
+        cause: async (run) => (await host.engine.get(run))?.cause ?? null,
+        note: say,
+      },
+      served,
+    );
+    if (!moved) return;
+    for (const run of await unfinished(host)) await host.engine.result(run.id);
+  }
+}
+
+/** What this command's runs asked to be changed becomes proposals, checked, before the command ends. */
+async function settleWishes(host: Host): Promise<void> {
+  if (unsettledProposals(host.database).length === 0) return;
+  await (await import("./wishes.ts")).settleProposals(host, say);
+}
+
+function unfinished(host: Host): Promise<RunRecord[]> {
+  return host.engine.list({ status: ["queued", "running"], limit: 1000 });
+}

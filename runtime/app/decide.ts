@@ -1,0 +1,299 @@
+/**
+ * A person's decision on a card, from the command line and the page alike. The decision is signed; the owner checks the signature
+ * against trust.yaml before anything moves. Order: first what the decision does (wake a run, change the books), then the card,
+ * so that a crash in between is repaired by deciding again.
+ */
+import { createHash } from "node:crypto";
+import { minuteOf } from "../kernel/day.ts";
+import { canonicalJson } from "../kernel/canonical.ts";
+import { type Authority, tally } from "../engine/approval.ts";
+import { createAuthority, questionIn, shownIn, shownOf } from "../engine/authority.ts";
+import { isOurs } from "../engine/attempt.ts";
+import { CRASH, DECIDING, closed, dropFact, factsNamed, getFact, setFact } from "../engine/cards.ts";
+import { changesIn, editCalls, readForm } from "../engine/edits.ts";
+import { asAskedNow } from "../engine/process.ts";
+import { signDecision, verifyDecision } from "../engine/signature.ts";
+import { ClearedError } from "../kernel/errors.ts";
+import type { Lesson } from "../change/evidence/corrections.ts";
+import type { Card, CardDraft, CommitResult, Decision, Json, RunRecord, Signal, Tree } from "../kernel/ports.ts";
+import { gateOf, questionOf } from "../change/proposals/deciding.ts";
+import type { Trust } from "../workspace/settings/config.ts";
+import { correctEntry } from "../workspace/books/correct-entry.ts";
+import { addDialect, closeRow, confirmEntry } from "../workspace/books/decisions.ts";
+import type { Host } from "./host.ts";
+import { holderHere } from "./identity.ts";
+import { expectLesson, lessonFor } from "./lessons.ts";
+
+/** What is signed beside a person's answer to this card: which question it is for, what it says, and the calls it says yes to where they were edited. */
+export function asked(card: Card): Pick<Decision, "card" | "gate" | "shown" | "calls"> {
+  if (card.kind === "proposal") {
+    const { proposal: id, commit } = card.body as { proposal: string; commit: string };
+    return { card: card.id, gate: gateOf({ id, commit }) };
+  }
+  const several = (card.approvals ?? 1) > 1 || (card.levels ?? []).length > 1;
+  const calls = several && card.gate !== null ? { calls: card.edited ?? card.calls } : {};
+  return { card: card.id, gate: questionIn(card), shown: shownOf(card), ...calls };
+}
+
+/** A yes: to a form with what was typed, to an approval with the parameters that were changed. @throws USAGE */
+export function agreed(card: Card, set: Readonly<Record<string, string>>): Pick<Decision, "decision" | "calls" | "result"> {
+  if (card.kind === "form") return { decision: "approved", result: readForm(card.fields ?? {}, set) };
+  const calls = editCalls(card.edited ?? card.calls, set);
+  return changesIn(card.edited ?? card.calls, calls).length === 0 ? { decision: "approved" } : { decision: "edited", calls };
+}
+
+/** The decision of the person whose key this shell holds. @throws APPROVAL_IDENTITY */
+export function signAs(dir: string, trust: Trust, decision: Omit<Decision, "by" | "signature">, by?: string): Decision {
+  const { person, key } = holderHere(dir, trust, by);
+  return signDecision({ ...decision, by: person.name, ...(trust.people.length === 1 ? { self: true } : {}) }, key);
+}
+
+export interface Decided {
+  card: Card;
+  run: RunRecord | null;
+  commit: string | null;
+  /** File of the case that a correction became; null when it is none, or when `noCase` says why it became none. */
+  case: string | null;
+  noCase: string | null;
+  /** Number of the proposal that the answer became, or null. */
+  proposal: number | null;
+  /** What the card still waits for after this answer, in words; null once it is closed. */
+  still: string | null;
+}
+
+/** @throws CARD_UNKNOWN, CARD_CLOSED, APPROVAL_*, RUN_INPUT, USAGE, GIT_STATE, JOURNAL_* */
+export async function decideCard(host: Host, decision: Decision): Promise<Decided> {
+  host.assertTrust();
+  verifyDecision(decision, host.trust.people);
+  const card = host.cards.get(decision.card);
+  if (card === null) throw new ClearedError("CARD_UNKNOWN", `There is no card ${decision.card}. \`cleared queue\` lists the open ones.`);
+  if (card.decision !== null) throw closed(card.id, card.decision);
+  if (card.gate !== null && card.run !== null) return decideGate(host, card, card.run, decision);
+  if (card.kind === "proposal") return decideProposed(host, card, decision);
+  return alone(host, card, async () => {
+    const left = getFact(host.database, `${DECIDING}${card.id}`);
+    // An answer that was written down and not carried to its end comes first; then this one comes too late.
+    if (left !== null && left !== JSON.stringify(decision)) await settle(host, card, left).catch(() => undefined);
+    const now = host.cards.get(card.id)?.decision ?? null;
+    if (now !== null) throw closed(card.id, now);
+    return carryOut(host, shownIn(card, decision), decision);
+  });
+}
+
+/** Cards whose answers this process, which is the workspace's only owner, is carrying out. */
+const underWay = new Set<string>();
+
+async function alone<T>(host: Host, card: Card, work: () => Promise<T>): Promise<T> {
+  const key = `${host.dir} ${card.id}`;
+  if (underWay.has(key))
+    throw new ClearedError("CARD_CLOSED", `Card ${card.id} is being decided at this moment; \`cleared queue --all\` shows by whom.`);
+  underWay.add(key);
+  try {
+    return await work();
+  } finally {
+    underWay.delete(key);
+  }
+}
+
+/**
+ * The books follow a decision that is written down first, so that nobody else closes its card meanwhile (`decide` in engine/cards.ts); cut
+ * off between their commit and the card, it is carried to its end by the next owner.
+ */
+async function carryOut(host: Host, card: Card, decision: Decision): Promise<Decided> {
+  const fact = `${DECIDING}${card.id}`;
+  setFact(host.database, fact, JSON.stringify(decision));
+  try {
+    const { commit, lesson, proposal } = await changeBooks(host, card, decision);
+    const crashed = card.key.startsWith(CRASH) && decision.decision === "approved" ? await host.engine.get(card.run ?? "") : null;
+    if (crashed?.status === "failed") await host.engine.retry(crashed.id);
+    host.database.write(() => {
+      host.cards.decide(card.id, decision);
+      dropFact(host.database, fact);
+    });
+    if (commit !== null) await host.tidy();
+    if (card.kind === "same" || card.kind === "gone" || card.kind === "account") await (await import("./rows.ts")).followRows(host);
+    const run = card.run === null ? null : await host.engine.get(card.run);
+    return { card: host.cards.get(card.id) ?? card, run, commit, ...caseIn(lesson, proposal), still: null };
+  } catch (error) {
+    if (!isOurs(error)) dropFact(host.database, fact);
+    throw error;
+  }
+}
+
+/** Decisions that an owner before this one was cut off from. What stands in the way of one is said, and it is not kept. */
+export async function settleDecisions(host: Host, note: (error: unknown) => void): Promise<void> {
+  for (const text of factsNamed(host.database, DECIDING)) {
+    const card = host.cards.get((JSON.parse(text) as Decision).card);
+    if (card !== null) await settle(host, card, text).catch(note);
+  }
+}
+
+/** `text`: a decision as it was written down, in a row that proves nothing. */
+async function settle(host: Host, card: Card, text: string): Promise<void> {
+  const decision = JSON.parse(text) as Decision;
+  const fact = `${DECIDING}${card.id}`;
+  try {
+    verifyDecision(decision, host.trust.people);
+    if (card.decision !== null || card.gate !== null || card.kind === "proposal" || decision.card !== card.id)
+      dropFact(host.database, fact);
+    else await carryOut(host, shownIn(card, decision), decision);
+  } catch (error) {
+    if (!isOurs(error)) dropFact(host.database, fact);
+    throw error;
+  }
+}
+
+/** The answer is stored together with what it decides: what the run goes by is what the card says, whoever comes second is told. */
+async function decideGate(host: Host, opened: Card, id: string, decision: Decision): Promise<Decided> {
+  const run = await host.engine.get(id);
+  if (run === null) throw new ClearedError("CARD_UNKNOWN", `The run of card ${opened.id} no longer exists.`);
+  const card = asAskedNow(opened, run, host.trust.people.length);
+  const authority = await host.world.authority(run);
+  const why = authority.objection(card, decision);
+  if (why !== null) throw why;
+  if (card.expires !== null && host.clock.now() >= card.expires)
+    throw new ClearedError("CARD_CLOSED", `Card ${card.id} expired on ${minuteOf(card.expires)}.`);
+  if (decision.decision === "edited")
+    await (await import("./edited-calls.ts")).assertFits(host, run, card.calls, decision.calls ?? card.calls);
+  const gate = card.gate as string;
+  if (decision.decision === "edited" || card.edited !== undefined) expectLesson(host, id);
+  // A repeat of the same answer is one answer; the same person may still change it while the card is open.
+  const { at: _, signature: _s, session: _p, ...answer } = decision;
+  const what = createHash("sha256").update(canonicalJson(answer)).digest("hex").slice(0, 16);
+  const count = (given: readonly Signal[]) =>
+    tally(
+      card,
+      given.map((signal) => signal.payload as unknown as Decision),
+      authority,
+    );
+  const taken = await host.engine.signal(id, gate, decision as unknown as Json, `card/${card.id}/${decision.by}/${what}`, (given) => {
+    const { decision: come, calls, people } = count(given);
+    if (come === null) host.cards.revise(card.id, { edited: calls, said: people });
+    // Of a run that has not come to its question yet there is no card to close.
+    else if (host.cards.get(card.id)?.decision === null) host.cards.decide(card.id, come);
+  });
+  if (taken === "closed") {
+    const now = host.cards.get(card.id)?.decision;
+    if (now != null && now.by !== "runtime") throw closed(card.id, now);
+    throw new ClearedError("CARD_CLOSED", `The run of card ${card.id} has ended already; \`cleared runs show ${id}\` tells how.`);
+  }
+  const counted = count(await host.engine.signals(id, gate));
+  if (counted.decision === null) {
+    const open = host.cards.get(card.id) ?? card;
+    return {
+      card: open,
+      run: await host.engine.get(id),
+      commit: null,
+      ...caseIn(null),
+      still: stillOf(open, authority, counted.people),
+    };
+  }
+  const settled = host.cards.get(card.id) ?? card;
+  const people = counted.decision.people?.map((one) => one.by) ?? [counted.decision.by];
+  if (!people.includes(decision.by) || (decision.decision === "rejected") !== (counted.decision.decision === "rejected"))
+    throw closed(card.id, counted.decision);
+  return { card: settled, run: await host.engine.get(id), commit: null, ...caseIn(null), still: null };
+}
+
+function caseIn(lesson: Lesson | null, proposal: number | null = null): Pick<Decided, "case" | "noCase" | "proposal"> {
+  if (lesson === null) return { case: null, noCase: null, proposal };
+  return "file" in lesson ? { case: lesson.file, noCase: null, proposal } : { case: null, noCase: lesson.why, proposal };
+}
+
+/** The store of proposals closes the card; two people are counted as at a gate. */
+async function decideProposed(host: Host, card: Card, decision: Decision): Promise<Decided> {
+  const { decideProposal } = await import("../change/proposals/apply.ts");
+  const { proposal, commit, open } = await decideProposal(host, card, decision, async (id) =>
+    (await import("./preparing.ts")).prepareProposal(host, id),
+  );
+  if (open !== null) host.cards.revise(card.id, { edited: [], said: open.people });
+  const shown = host.cards.get(card.id) ?? card;
+  if (open === null) return { card: shown, run: null, commit, ...caseIn(null), still: null };
+  const authority = createAuthority(host.trust.people, (await host.config()).policy);
+  return {
+    card: shown,
+    run: null,
+    commit,
+    ...caseIn(null),
+    still: stillOf(questionOf(proposal, host.trust.people.length), authority, open.people),
+  };
+}
+
+function stillOf(card: CardDraft, authority: Authority, people: readonly string[]): string {
+  const more = (card.approvals ?? 1) - people.length;
+  const levels = authority.unmet(card, people);
+  const words = [
+    ...(more > 0 ? [`${more} more ${more === 1 ? "person" : "people"}`] : []),
+    ...(levels.length > 0 ? [`approval by ${levels.join(" and ")}`] : []),
+  ];
+  return words.join(", and ");
+}
+
+/** What the decision does to the books and, where it corrects what a run booked, to the cases: one commit. */
+async function changeBooks(
+  host: Host,
+  card: Card,
+  decision: Decision,
+): Promise<{ commit: string | null; lesson: Lesson | null; proposal: number | null }> {
+  if (card.kind === "account" && decision.decision === "approved")
+    return { commit: null, lesson: null, proposal: await (await import("./rows.ts")).proposeAccount(host, card, decision) };
+  const about = card.body as { entry?: string; hash?: string; line?: number; about?: { dialect?: string } };
+  const moves = decision.account !== undefined || (decision.decision === "rejected" && card.kind === "entry");
+  const corrects = about.entry !== undefined && card.run !== null && moves;
+  const teach = corrects ? await lessonFor(host, { run: card.run ?? "", entry: about.entry ?? "", ...decision }) : null;
+  let lesson: Lesson | null = null;
+  const build = async (head: Tree): Promise<Map<string, string | null>> => {
+    try {
+      const files = await change(head);
+      lesson = (await teach?.(head, files)) ?? null;
+      return lesson !== null && "file" in lesson ? new Map([...files, [lesson.file, lesson.text]]) : files;
+    } catch (error) {
+      // The import was undone since: there is nothing left to refuse, and the card may go.
+      if (
+        decision.decision === "rejected" &&
+        error instanceof ClearedError &&
+        (error.code === "JOURNAL_ENTRY_MISSING" || error.code === "FILE_MISSING")
+      )
+        return new Map();
+      throw error;
+    }
+  };
+  const change = async (head: Tree): Promise<Map<string, string | null>> => {
+    if (card.kind === "correction" && decision.decision === "rejected") return new Map();
+    if (about.entry !== undefined) {
+      return (card.kind === "correction" ? correctEntry : confirmEntry)(
+        head,
+        about.entry,
+        {
+          approve: decision.decision === "approved",
+          by: decision.by,
+          ...(decision.account === undefined ? {} : { account: decision.account }),
+          ...(decision.reason === undefined ? {} : { reason: decision.reason }),
+        },
+        await host.config(),
+      );
+    }
+    const guess = card.kind === "row" && decision.decision === "approved" ? about.about?.dialect : undefined;
+    // The file is read so from now on; its receipt stays open until it is.
+    if (guess !== undefined) return addDialect(head, guess);
+    if (about.hash !== undefined && about.line !== undefined) return closeRow(head, about.hash, about.line);
+    return card.kind === "same" || card.kind === "gone" || card.kind === "account"
+      ? (await import("./rows.ts")).answerRows(host, card, decision, head)
+      : new Map();
+  };
+  const corrected = decision.decision === "rejected" || decision.account !== undefined || card.kind === "gone";
+  const verb = corrected ? "correct" : "confirm";
+  const result: CommitResult = await host.git.commit({
+    message: `${verb}: ${card.title.slice(0, 40)}`,
+    trailers: { Card: String(card.id), "Approved-by": decision.by },
+    build,
+    guard: () => host.world.guard(),
+  });
+  if (result.status === "user_edit")
+    throw new ClearedError(
+      "GIT_STATE",
+      `${result.paths.join(", ")} has uncommitted edits of yours, and this decision changes it. Commit or undo them, then decide again.`,
+    );
+  if (result.status === "blocked") throw new ClearedError("GIT_STATE", result.reason);
+  return { commit: result.status === "committed" ? result.commit : null, lesson, proposal: null };
+}

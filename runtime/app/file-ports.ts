@@ -1,0 +1,168 @@
+/** How the file triggers and an import by hand see the import folder, the runs over its files, and what refused files depend on. */
+import { createHash } from "node:crypto";
+import { NOTHING_ASKED } from "../engine/cards.ts";
+import { formatAt, toWire } from "../kernel/errors.ts";
+import type { Git, LogEntry, Receipt, Refused, RunRecord, Tree } from "../kernel/ports.ts";
+import type { Failure, FilePorts, FoundFile } from "../outside/triggers/files.ts";
+import type { ImportFile } from "../workspace/statements/import-files.ts";
+import type { ImportFolder } from "../workspace/statements/import-folder.ts";
+import { CONFIG, IMPORT, IMPORTERS, receiptFile } from "../workspace/layout.ts";
+import { titleOf } from "../workspace/statements/questions.ts";
+import { dependsOn, NOTHING_RECORDED, receiptFromYaml, receiptToYaml } from "../workspace/statements/receipt.ts";
+import { receiptHashes } from "../workspace/statements/view-receipt.ts";
+import type { Host } from "./host.ts";
+import { stepsOf } from "./look.ts";
+
+const listing = async (tree: Tree, paths: readonly string[]): Promise<string> =>
+  (
+    await Promise.all(
+      paths.map(async (path) =>
+        path.endsWith("/") ? (await tree.list(path)).map((one) => `${one.path} ${one.blob}`) : [`${path} ${await tree.blob(path)}`],
+      ),
+    )
+  )
+    .flat()
+    .join("\n");
+
+/**
+ * The file as one to be imported; null when its receipt at HEAD says that nothing is left to do. A refused one is imported again when what
+ * its refusal depends on has changed since its receipt was written.
+ */
+export async function toImport({ git }: Pick<Host, "git">, head: Tree, file: ImportFile): Promise<FoundFile | null> {
+  const path = receiptFile(file.hash);
+  const text = await head.read(path);
+  if (text === null) return { ...file, mark: "" };
+  const { refused, later } = receiptFromYaml(text, path);
+  if (later !== undefined) return { ...file, mark: ` ${later} left` };
+  const paths = [...new Set(refused.flatMap(dependsOn))];
+  const written = paths.length === 0 ? null : await firstOf(git, head, path);
+  if (written === null) return null;
+  const now = await listing(head, paths);
+  if ((await listing(git.tree(written.commit), paths)) === now) return null;
+  return { ...file, mark: ` ${createHash("sha256").update(now).digest("hex")}` };
+}
+
+// A receipt is written a few times for each part of its statement.
+const MOST_WRITTEN = 1000;
+
+/** The commit that first wrote the receipt as it is at HEAD: an undo that brings an old refusal back has not tried the file. */
+async function firstOf(git: Git, head: Tree, path: string): Promise<LogEntry | null> {
+  const blob = await head.blob(path);
+  for (const one of (await git.log({ limit: MOST_WRITTEN, path })).reverse())
+    if ((await git.tree(one.commit).blob(path)) === blob) return one;
+  return null;
+}
+
+export function filePorts(host: Host): Omit<FilePorts, "start" | "importing"> {
+  const { git, engine, folder } = host;
+  /** Ended runs that had read a statement when they failed. Their steps do not change, and may be large. */
+  const readers = new Map<string, boolean>();
+  const hasRead = async (run: string): Promise<boolean> => {
+    const known = readers.get(run) ?? (await stepsOf(engine, run)).some((step) => step.changes.some((change) => change.op === "rows"));
+    readers.set(run, known);
+    return known;
+  };
+
+  return {
+    agents: () => host.agents(),
+    status: async (run) => (await engine.get(run))?.status ?? null,
+    settings: async () => listing(git.tree(await git.head()), [CONFIG, IMPORTERS]),
+    async look(place) {
+      const { whole, waiting } = await folder.look(place);
+      // Receipts are of statements; what lies in another watched folder starts its agent once for each content.
+      if (place !== IMPORT) return { files: whole.map((file) => ({ ...file, mark: "" })), waiting };
+      const head = git.tree(await git.head());
+      const known = await receiptHashes(head);
+      const files: FoundFile[] = [];
+      for (const file of whole) {
+        try {
+          const found = known.has(file.hash) ? await toImport(host, head, file) : { ...file, mark: "" };
+          // Copies of one content are one statement; one that changes at this moment is looked at again.
+          if (found !== null && !files.some(({ hash }) => hash === file.hash) && (await folder.take(file))) files.push(found);
+        } catch (error) {
+          // A receipt that somebody has edited, a full disk: the other files are imported.
+          waiting.push({ name: file.name, kind: "unreadable", why: `cannot be taken: ${toWire(error).message}`, inMs: null, tell: true });
+        }
+      }
+      return { files, waiting };
+    },
+    async undone(hashes) {
+      const touches = await Promise.all(hashes.map(async (hash) => (await git.log({ limit: 1, path: receiptFile(hash) }))[0] ?? null));
+      // Who said `cleared undo` says as well when it is imported again; until then nothing does it that would end alike.
+      const taken = touches.map((one) => (one?.trailers["Undone-by"] === undefined ? (one?.commit ?? null) : null));
+      return taken.some((one) => one !== null) ? taken.join(" ") : null;
+    },
+    async failures(agent, state) {
+      const found: Failure[] = [];
+      for (const run of await engine.list({ agent, status: ["failed"], limit: 200 })) {
+        const { take, rows = null } = (run.cause.detail ?? {}) as { take?: FoundFile[]; rows?: number };
+        const isOne = run.cause.kind === "watch" && run.mode === "live" && run.cause.key.includes(state);
+        if (isOne && take !== undefined && (await hasRead(run.id)))
+          found.push({ run: run.id, code: run.error?.code ?? "INTERNAL", files: take, rows });
+      }
+      return found;
+    },
+    refuse: (file, failure) => refuse(host, file, failure),
+  };
+}
+
+/** Who is about to start an import: the watch, which does not wait, and imports by hand, which do. */
+const turns = new WeakMap<ImportFolder, { busy: boolean; last: Promise<unknown> }>();
+
+/** One start at a time. Two runs over overlapping statements at once would each count the rows of both as new. Null when it is another's turn. */
+export async function inTurn<T>({ folder }: Host, work: () => Promise<T>, { wait }: { wait: boolean }): Promise<T | null> {
+  const turn = turns.get(folder) ?? { busy: false, last: Promise.resolve() };
+  turns.set(folder, turn);
+  if (turn.busy && !wait) return null;
+  const before = turn.last;
+  const mine = Promise.withResolvers<void>();
+  turn.last = mine.promise;
+  turn.busy = true;
+  await before;
+  try {
+    return await work();
+  } finally {
+    if (turn.last === mine.promise) turn.busy = false;
+    mine.resolve();
+  }
+}
+
+/** Runs that files started and that are not over. */
+export async function importing(host: Host, agent: string): Promise<RunRecord[]> {
+  const unfinished = await host.engine.list({ agent, status: ["queued", "running", "waiting"], limit: 1000 });
+  return unfinished.filter((one) => one.cause.kind === "watch");
+}
+
+const NOTHING_READ: Omit<Receipt, "file" | "hash" | "rows" | "refused" | "unbooked"> = {
+  ...{ dialect: "", account: "", currency: "", opening: null, closing: null, gap: null },
+  ...{ new: 0, known: 0, twin: 0, asked: [], removed: [] },
+};
+
+/** First the card, then the receipt: cut off in between, the next look does it again. */
+async function refuse({ git, engine, cards, clock, world }: Host, { name, hash }: FoundFile, { run, code }: Failure): Promise<void> {
+  const error = (await engine.get(run))?.error;
+  const where = error?.at === undefined ? "" : `${formatAt(error.at)}: `;
+  const refused: Refused = { line: 0, code, message: `${where}${error?.message ?? ""}`.slice(0, 2000) };
+  const path = receiptFile(hash);
+  const isSaid = ({ refused: [first] }: Receipt): boolean => first?.code === refused.code && first.message === refused.message;
+  const head = await git.tree(await git.head()).read(path);
+  if (head !== null && isSaid(receiptFromYaml(head, path))) return;
+  const about = { file: `${IMPORT}${name}`, ...refused };
+  cards.open(
+    `row:${hash}:0`,
+    { ...NOTHING_ASKED, kind: "row", title: titleOf(name, refused).slice(0, 200), body: { hash, line: 0, about }, run },
+    clock.now(),
+  );
+  await git.commit({
+    message: `import: ${name.slice(0, 30)} is not booked`,
+    trailers: { "Failed-run": run },
+    build: async (tree) => {
+      const text = await tree.read(path);
+      const before = text === null ? null : receiptFromYaml(text, path);
+      const { later: _, ...kept } = before ?? { ...NOTHING_READ, record: NOTHING_RECORDED };
+      const rows = kept.new + kept.known + kept.twin + kept.asked.length + kept.removed.length + 1;
+      return new Map([[path, receiptToYaml({ ...kept, file: name, hash, rows, refused: [refused], unbooked: [] })]]);
+    },
+    guard: () => world.guard(),
+  });
+}

@@ -1,0 +1,66 @@
+/**
+ * Whose key this shell holds: the file that CLEARED_KEY names, else one of the user's keys outside of every workspace (own-folders.ts), else
+ * .cleared/person.key of older versions. Nothing here proves more than that whoever runs the command can read that file.
+ */
+import { join } from "node:path";
+import { isSigned, signText } from "../engine/signature.ts";
+import { ClearedError } from "../kernel/errors.ts";
+import type { Trust } from "../workspace/settings/config.ts";
+import { KEY } from "../workspace/layout.ts";
+import { keyFile, readIfThere } from "../workspace/own-folders.ts";
+import type { Person } from "../workspace/settings/people.ts";
+
+interface Holder {
+  person: Person;
+  /** PEM. */
+  key: string;
+  /** Where it lies. */
+  file: string;
+}
+
+/** The people of trust.yaml whose keys are here; none of an unconfirmed one. */
+export function holdersHere(dir: string, { people }: Pick<Trust, "people">): Holder[] {
+  const named = process.env["CLEARED_KEY"];
+  const shared = named ?? join(dir, KEY);
+  const key = readIfThere(shared);
+  return people.flatMap((person) => {
+    const own = named === undefined ? readIfThere(keyFile(person.key)) : null;
+    if (own !== null) return fits(own, person) ? [{ person, key: own, file: keyFile(person.key) }] : [];
+    return key !== null && fits(key, person) ? [{ person, key, file: shared }] : [];
+  });
+}
+
+/** The person who decides here and their key. @throws APPROVAL_IDENTITY */
+export function holderHere(dir: string, trust: Trust, by?: string): Holder {
+  const here = holdersHere(dir, trust);
+  const found = by === undefined ? here[0] : here.find(({ person }) => person.name === by);
+  if (found !== undefined) return found;
+  const named = process.env["CLEARED_KEY"];
+  if (named !== undefined && readIfThere(named) === null)
+    throw new ClearedError("APPROVAL_IDENTITY", `There is no key in ${named}, which CLEARED_KEY names, so nobody can decide from here.`);
+  if (here.length === 0)
+    throw new ClearedError(
+      "APPROVAL_IDENTITY",
+      named === undefined
+        ? "You hold no key of a person of trust.yaml, so nobody can decide from here. `cleared init` makes one, and CLEARED_KEY names another file."
+        : `The key in ${named} belongs to nobody in trust.yaml.`,
+    );
+  throw new ClearedError(
+    "APPROVAL_IDENTITY",
+    `You hold the key of ${here.map(({ person }) => person.name).join(", ")}, not of ${by}. --by only picks a person whose key is here; CLEARED_KEY names another key file.`,
+  );
+}
+
+/** Who a run is started by: `{by}`, or nothing where no key lies here. */
+export function starter(dir: string, trust: Trust): { by?: string } {
+  const name = holdersHere(dir, trust)[0]?.person.name;
+  return name === undefined ? {} : { by: name };
+}
+
+function fits(key: string, { name, key: half }: Person): boolean {
+  try {
+    return isSigned({ probe: name }, signText({ probe: name }, key), half);
+  } catch {
+    return false; // no private key at all
+  }
+}

@@ -1,0 +1,68 @@
+/**
+ * What a decision teaches: the case that a corrected entry becomes in the decision's own commit, and the case of a call that was edited before
+ * it was approved, which is written when its run has ended. Runs that are awaited for that are kept by name, so that a crash in between is
+ * made good by the next owner.
+ */
+import { getFact, setFact } from "../engine/cards.ts";
+import type { Lesson } from "../change/evidence/corrections.ts";
+import type { Tree } from "../kernel/ports.ts";
+import type { Host } from "./host.ts";
+
+// Few decisions teach anything; the others do not load what does.
+const evidence = () => import("../change/evidence/corrections.ts");
+
+type Teaching = Pick<Host, "engine" | "cards" | "git" | "database" | "world">;
+
+/** For the build of a commit: the lesson of an entry that it corrects. */
+export async function lessonFor(
+  host: Teaching,
+  { run, entry, by, reason }: { run: string; entry: string; by: string; reason?: string },
+): Promise<(head: Tree, files: ReadonlyMap<string, string | null>) => Promise<Lesson | null>> {
+  const { recordingFor, entryLesson } = await evidence();
+  const recording = await recordingFor(host, run);
+  return (head, files) => entryLesson(head, files, { id: entry, recording, by, reason });
+}
+
+const AWAITED = "lessons";
+
+const awaited = ({ database }: Pick<Host, "database">): string[] => JSON.parse(getFact(database, AWAITED) ?? "[]") as string[];
+
+/** A call of this run is edited by a person: once it has ended, that becomes a case. */
+export function expectLesson(host: Pick<Host, "database">, run: string): void {
+  setFact(host.database, AWAITED, JSON.stringify([...new Set([...awaited(host), run])]));
+}
+
+/** Writes the cases of edited calls whose runs have ended; what git cannot take now is tried again when the next run rests. */
+export async function settleLessons(host: Teaching): Promise<void> {
+  for (const id of awaited(host)) {
+    const run = await host.engine.get(id);
+    const ended = run === null || ["done", "failed", "canceled"].includes(run.status);
+    if (!ended || !(await teachEdits(host, id))) continue;
+    setFact(host.database, AWAITED, JSON.stringify(awaited(host).filter((one) => one !== id)));
+  }
+}
+
+/** False when it must be tried again. A case that was taken away since is not made again: its commit is found by its trailers. */
+async function teachEdits(host: Teaching, id: string): Promise<boolean> {
+  const { recordingFor, editsOf, lessonOf } = await evidence();
+  const { NOTHING_KEPT } = await import("../change/evidence/kept.ts");
+  const recording = await recordingFor(host, id);
+  if ("why" in recording) return true;
+  const { run, steps } = recording;
+  const edits = editsOf(steps);
+  const [first] = edits;
+  if (first === undefined || (await host.git.find(id, first.seq, run.pin.commit)) !== null) return true;
+  const by = [...new Set(edits.map((one) => one.by))].join(", ");
+  const calls = edits.flatMap((one) => one.calls);
+  const why = `${by} edited ${[...new Set(calls.map((call) => call.tool))].join(" and ")} before saying yes.`;
+  const result = await host.git.commit({
+    message: `learn: an edited call of ${run.agent} is a case`,
+    trailers: { Run: id, Step: String(first.seq), Agent: `${run.agent}@${run.pin.blob.slice(0, 12)}` },
+    build: async (head) => {
+      const lesson = await lessonOf(head, recording, { by, why, keeps: { ...NOTHING_KEPT, asks: [...calls] } });
+      return "file" in lesson ? new Map([[lesson.file, lesson.text]]) : new Map();
+    },
+    guard: () => host.world.guard(),
+  });
+  return result.status === "committed" || result.status === "unchanged";
+}

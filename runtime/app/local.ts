@@ -1,0 +1,75 @@
+/**
+ * The settings of the work tree, as a person has them on disk: which branch to follow, and what this machine is trusted to load. The one
+ * place that says whether trust.yaml counts: until a person has confirmed it, everything works with its harmless defaults.
+ */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { ClearedError } from "../kernel/errors.ts";
+import { createDiskCache } from "../scripts/disk-cache.ts";
+import { type Config, type Trust, parseConfig, trustOf } from "../workspace/settings/config.ts";
+import { confirmedTrust } from "../workspace/settings/confirmation.ts";
+import { CACHE, CONFIG, TRUST } from "../workspace/layout.ts";
+import { assertWorkspaceState, readIfThere } from "../workspace/own-folders.ts";
+
+/** config.yaml and trust.yaml of the work tree, as text and checked. */
+export interface Local {
+  config: Config;
+  configText: string;
+  /** No plugins, tool servers, people, profiles or webhooks while `unconfirmed` says why. */
+  trust: Trust;
+  trustText: string;
+  unconfirmed: "never" | "changed" | null;
+}
+
+let lastConfig: { text: string; config: Config } | null = null;
+
+/** @throws WORKSPACE_MISSING, CONFIG_INVALID, FOLDER_UNSAFE */
+export function readLocal(dir: string): Local {
+  if (!existsSync(join(dir, CONFIG)) || !existsSync(join(dir, ".git"))) {
+    throw new ClearedError(
+      "WORKSPACE_MISSING",
+      `${dir} is not a workspace: it has no ${existsSync(join(dir, CONFIG)) ? "git repository" : CONFIG}. Make one with \`cleared init DIR\`, or change into one.`,
+    );
+  }
+  assertWorkspaceState(dir);
+  const configText = readFileSync(join(dir, CONFIG), "utf8");
+  if (lastConfig?.text !== configText)
+    lastConfig = { text: configText, config: parseConfig(configText, createDiskCache(join(dir, CACHE))) };
+  const trustText = trustTextOf(dir);
+  const found = confirmedTrust(dir, trustText);
+  const [trust, unconfirmed] =
+    "trust" in found ? [found.trust, null] : [trustOf({}), found.before === null ? ("never" as const) : ("changed" as const)];
+  return { config: lastConfig.config, configText, trust, trustText, unconfirmed };
+}
+
+export function trustTextOf(dir: string): string {
+  return readIfThere(join(dir, TRUST)) ?? "";
+}
+
+/** @throws TRUST_CHANGED unless a person has confirmed trust.yaml as it is */
+export function assertConfirmed({ unconfirmed }: Pick<Local, "unconfirmed">): void {
+  if (unconfirmed !== null) throw notConfirmed(unconfirmed);
+}
+
+export function notConfirmed(unconfirmed: "never" | "changed"): ClearedError {
+  return new ClearedError(
+    "TRUST_CHANGED",
+    `${WHY[unconfirmed]}, so nothing runs or is decided here. \`cleared trust\` shows what would count and asks.`,
+  );
+}
+
+export const WHY = {
+  never: "Nobody has confirmed this workspace's trust.yaml on this machine",
+  changed: "trust.yaml, or code that it names, is not what a person last confirmed here",
+};
+
+let said = false;
+
+/** One sentence on standard error, once in a process, where a command goes on without trust.yaml. */
+export function sayUnconfirmed({ unconfirmed }: Pick<Local, "unconfirmed">): void {
+  if (unconfirmed === null || said) return;
+  said = true;
+  process.stderr.write(
+    `${WHY[unconfirmed]}: this goes on without its plugins, tool servers and people. \`cleared trust\` shows what would count and asks.\n`,
+  );
+}

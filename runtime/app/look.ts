@@ -1,0 +1,85 @@
+/**
+ * Looking at runs and cards: straight from the store, whoever owns the workspace, without taking it and without loading what runs scripts.
+ */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { createCards } from "../engine/cards.ts";
+import { Database } from "../engine/database.ts";
+import { createEngine } from "../engine/sqlite.ts";
+import { ClearedError } from "../kernel/errors.ts";
+import type { Card, Engine, RunEvent, RunQuery, RunRecord, Step } from "../kernel/ports.ts";
+import { createArchive } from "../workspace/git/run-archive.ts";
+import { assertUntracked } from "../workspace/git/staged.ts";
+import { STORE } from "../workspace/layout.ts";
+
+export interface RunDetail {
+  run: RunRecord;
+  steps: Step[];
+  events: RunEvent[];
+  cards: Card[];
+}
+
+export interface Look {
+  runs(query: RunQuery): Promise<RunRecord[]>;
+  /** @throws RUN_UNKNOWN */
+  show(run: string): Promise<RunDetail>;
+  /** What is open; with a number the last so many, decided or not. */
+  queue(last: number | null): Card[];
+  card(id: number): Card | null;
+}
+
+/** @throws FOLDER_UNSAFE, STORE_CORRUPT, STORE_VERSION */
+export async function withStore<T>(dir: string, work: (look: Look) => Promise<T> | T): Promise<T> {
+  const path = join(dir, STORE);
+  await assertUntracked(dir);
+  // Nothing ran here yet: there is nothing to see, and no reason to make a store.
+  const database = new Database(existsSync(path) ? path : ":memory:");
+  try {
+    // A look moves nothing, so it need not know the branch.
+    const archive = createArchive(dir, () => "");
+    const engine = createEngine(database, { now: () => Date.now() }, () => undefined, archive);
+    const cards = createCards(database);
+    return await work({
+      runs: (query) => engine.list(query),
+      async show(id) {
+        const run = await engine.get(id);
+        if (run === null) throw new ClearedError("RUN_UNKNOWN", `There is no run "${id}". \`cleared runs\` lists them.`);
+        const events = await eventsOf(engine, run, 1);
+        return { run, steps: await stepsOf(engine, id), events, cards: cards.list({ run: id }) };
+      },
+      queue: (last) => cards.list(last === null ? { open: true } : { last }),
+      card: (id) => cards.get(id),
+    });
+  } finally {
+    database.close();
+  }
+}
+
+/** The steps from a number on; none of a history that is not here, of which `eventsOf` says so. */
+export async function stepsOf(engine: Engine, run: string, from?: number): Promise<Step[]> {
+  return engine.steps(run, from).catch((error: unknown) => {
+    whyGone(error);
+    return [];
+  });
+}
+
+/** The events from a number on; of a history that is not here a warning that says why. */
+export async function eventsOf(
+  engine: Engine,
+  { id, createdAt }: RunRecord,
+  from: number,
+  limit = Number.POSITIVE_INFINITY,
+): Promise<RunEvent[]> {
+  const events: RunEvent[] = [];
+  try {
+    for await (const event of engine.events(id, from)) if (events.push(event) === limit) break;
+    return events;
+  } catch (error) {
+    return [{ run: id, seq: 0, type: "log", at: createdAt, body: { level: "warn", message: whyGone(error) } }];
+  }
+}
+
+function whyGone(error: unknown): string {
+  if (error instanceof ClearedError && error.code === "HISTORY_GONE") return error.message;
+  throw error;
+}

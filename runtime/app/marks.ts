@@ -1,0 +1,108 @@
+/**
+ * Which code of agents has passed its checks. A plain commit to an agent is allowed, and shown as unchecked until it has: these marks are
+ * only ever shown, nothing asks them for permission. They lie in the cache by the code's stamp, and are made again when it is gone.
+ */
+import { join } from "node:path";
+import type { CheckResult } from "../change/checks/findings.ts";
+import { stampsOf } from "../change/checks/stamp.ts";
+import { type WireError, toWire } from "../kernel/errors.ts";
+import type { Tree } from "../kernel/ports.ts";
+import { createDiskCache } from "../scripts/disk-cache.ts";
+import { AGENTS, CACHE } from "../workspace/layout.ts";
+import { createGit } from "../workspace/git/git.ts";
+import type { Host } from "./host.ts";
+import { readLocal } from "./local.ts";
+
+/** What the checks of one agent's code came to; null: nobody has checked it. */
+export type Mark = { findings: number; first: string | null } | null;
+
+const cacheOf = (dir: string) => createDiskCache(join(dir, CACHE));
+const nameOf = (file: string): string => file.slice(AGENTS.length).replace(/\.ts$/, "");
+
+/** By name of each agent of the tree. */
+export async function marksOf(dir: string, tree: Tree): Promise<Map<string, Mark>> {
+  const cache = cacheOf(dir);
+  return new Map(
+    [...(await stampsOf(tree))].map(([file, stamp]) => [nameOf(file), JSON.parse(cache.get("checked", stamp) ?? "null") as Mark]),
+  );
+}
+
+/** Notes how the checks of a tree ended for these agents; reaches: the files each is made of. */
+export async function noteChecked(
+  dir: string,
+  tree: Tree,
+  checks: readonly CheckResult[],
+  reaches: readonly { file: string; paths: readonly string[] }[],
+): Promise<void> {
+  const cache = cacheOf(dir);
+  const stamps = await stampsOf(tree);
+  const found = checks.flatMap(({ findings }) => findings).filter(({ remark }) => remark !== true);
+  for (const { file, paths } of reaches) {
+    const own = found.filter(({ at }) => paths.includes(at.file));
+    const mark: Mark = {
+      findings: own.length,
+      first: own[0] === undefined ? null : `${own[0].at.file}${own[0].at.line === undefined ? "" : `:${own[0].at.line}`} ${own[0].code}`,
+    };
+    const stamp = stamps.get(file);
+    if (stamp !== undefined) cache.put(JSON.stringify(mark), "checked", stamp);
+  }
+}
+
+/** Notes that every agent of a new workspace has passed: the product's own tests check the starter. */
+export async function noteStarter(dir: string): Promise<void> {
+  const { config } = readLocal(dir);
+  const git = await createGit(dir, { branch: () => config.branch });
+  try {
+    const tree = git.tree(await git.head());
+    await noteChecked(
+      dir,
+      tree,
+      [],
+      [...(await stampsOf(tree)).keys()].map((file) => ({ file, paths: [] })),
+    );
+  } finally {
+    await git.close();
+  }
+}
+
+/** `unchecked`, `fails its checks: 2 findings, agents/x.ts:4 SCRIPT_TYPES`; null for code that has passed. */
+export function markWords(mark: Mark | undefined): string | null {
+  if (mark === null || mark === undefined) return "unchecked";
+  if (mark.findings === 0) return null;
+  return `fails its checks: ${mark.findings} finding${mark.findings === 1 ? "" : "s"}, ${mark.first}`;
+}
+
+const LOOK_MS = 5000;
+
+/** Checks what nobody has checked, after the start and whenever HEAD has moved, one agent after the other; runs come first. */
+export function keepChecking(host: Host, onError: (error: unknown) => void, everyMs = LOOK_MS): { stop(): Promise<void> } {
+  let head = "";
+  let stopped = false;
+  let busy: Promise<void> = Promise.resolve();
+  const look = async () => {
+    const now = await host.git.head();
+    if (stopped || now === head) return;
+    head = now;
+    const unknown = [...(await marksOf(host.dir, host.git.tree(now)))].flatMap(([name, mark]) => (mark === null ? [name] : []));
+    if (unknown.length === 0) return;
+    const { checkAgent } = await import("./check-api.ts");
+    for (const name of unknown) if (!stopped) await checkAgent(host, name);
+  };
+  let failure = "";
+  const turn = () => {
+    busy = busy.then(look).catch((error: unknown) => {
+      const { message }: WireError = toWire(error);
+      if (message !== failure) onError(error);
+      failure = message;
+    });
+  };
+  const timer = setInterval(turn, everyMs);
+  turn();
+  return {
+    async stop() {
+      stopped = true;
+      clearInterval(timer);
+      await busy;
+    },
+  };
+}

@@ -1,0 +1,114 @@
+/**
+ * A run on other code: moved there, or copied up to a step. Either way the new code must first replay what is recorded, without acting, in
+ * the same state machine; who moved it and why stands among the run's events.
+ */
+import { addEvent } from "../engine/history.ts";
+import { obstaclesTo } from "../engine/replay.ts";
+import { ClearedError } from "../kernel/errors.ts";
+import type { RunRecord, ScriptPin, Step } from "../kernel/ports.ts";
+import { API } from "../kernel/primitive.ts";
+import { tryGit } from "../workspace/git/git-process.ts";
+import { agentFile } from "../workspace/layout.ts";
+import type { Host } from "./host.ts";
+import { execSource } from "./source.ts";
+
+export interface Moving {
+  run: string;
+  /** Person whose key the command held. */
+  by: string | null;
+  reason: string;
+}
+
+export interface Proof {
+  run: string;
+  from: string;
+  to: string;
+  /** Recorded steps that the new code makes again. */
+  steps: number;
+}
+
+/**
+ * Moves a run to the code of a revision, HEAD unless told; `dryRun` only proves that it could.
+ * @throws HISTORY_DIVERGED with both calls, RUN_STATUS, SCRIPT_*
+ */
+export async function migrateRun(host: Host, moving: Moving & { to?: string | undefined; dryRun: boolean }): Promise<Proof> {
+  const run = await needRun(host, moving.run);
+  if (run.status === "done" || run.status === "canceled")
+    throw new ClearedError("RUN_STATUS", `${run.id} is ${run.status}; only a run that has not come to its end can move to other code.`);
+  if (run.status === "running") throw new ClearedError("RUN_STATUS", `${run.id} is executing now. Try again when it waits or has failed.`);
+  const pin = await pinAt(host, run, moving.to);
+  const proof = await prove(host, run, toServe(run, await host.engine.steps(run.id)), pin);
+  if (moving.dryRun) return proof;
+  note(host, run.id, moving, `moves this run from ${proof.from} to ${proof.to}`);
+  await host.engine.migrate(run.id, pin);
+  return proof;
+}
+
+/**
+ * A new run with the first `at` steps of this one as its history (all of them unless told), on its own code or that of HEAD.
+ * @throws HISTORY_DIVERGED, RUN_STATUS, RUN_UNKNOWN
+ */
+export async function forkRun(host: Host, moving: Moving & { at?: number | undefined; head: boolean }): Promise<Proof> {
+  const run = await needRun(host, moving.run);
+  const steps = (await host.engine.steps(run.id)).filter((step) => step.state !== "intent");
+  const kept = moving.at ?? steps.length;
+  if (kept > steps.length)
+    throw new ClearedError("RUN_STATUS", `${run.id} has ${steps.length} answered steps; --at takes a number up to that, not ${kept}.`);
+  const pin = moving.head ? await pinAt(host, run, undefined) : run.pin;
+  const proof = await prove(host, run, steps.slice(0, kept), pin);
+  const id = await host.engine.fork(run.id, kept, pin);
+  note(host, id, moving, `forked this run from ${run.id} after ${kept} steps, on ${proof.to}`);
+  return { ...proof, run: id };
+}
+
+/** What a resumed run would be served: the error that ended it is forgotten, and a call outside that failed is in doubt. */
+function toServe(run: RunRecord, steps: readonly Step[]): Step[] {
+  const last = steps.at(-1);
+  if (run.status !== "failed" || last?.state !== "error") return [...steps];
+  const acted = (last.effect === "external" || last.effect === "notify") && last.attempts > 0;
+  return [...steps.slice(0, -1), ...(acted ? [{ ...last, state: "intent" as const, error: null }] : [])];
+}
+
+async function prove(host: Host, run: RunRecord, steps: readonly Step[], pin: ScriptPin): Promise<Proof> {
+  const proof = { run: run.id, from: run.pin.commit.slice(0, 12), to: pin.commit.slice(0, 12), steps: steps.length };
+  if (pin.commit === run.pin.commit) return proof;
+  const moved: RunRecord = { ...run, pin, status: "waiting", outcome: null, error: null };
+  const findings = await obstaclesTo(moved, steps, host.world);
+  if (findings.length === 0) return proof;
+  throw new ClearedError(
+    "HISTORY_DIVERGED",
+    `${run.id} cannot go on with the code of ${proof.to}: ${findings.map((one) => one.slice(0, 500)).join("; ")}. It stays on ${proof.from}; make the new code call the same up to here, or cancel the run and start it again.`,
+    { data: { findings } },
+  );
+}
+
+/** The agent's code at a revision: a commit, a branch, or HEAD of the configured branch. @throws RUN_STATUS, SCRIPT_MISSING, GIT_FAILED */
+async function pinAt(host: Host, run: RunRecord, rev: string | undefined): Promise<ScriptPin> {
+  if (execSource(run.cause) !== null)
+    throw new ClearedError("RUN_STATUS", `${run.id} runs the text it was given by \`cleared exec\`; there is no other code to move it to.`);
+  const commit = rev === undefined ? await host.git.head() : await commitOf(host.dir, rev);
+  const file = agentFile(run.agent);
+  const blob = await host.git.tree(commit).blob(file);
+  if (blob === null) throw new ClearedError("SCRIPT_MISSING", `${file} is not in ${commit}.`);
+  return { commit, blob, api: API };
+}
+
+/** @throws USAGE */
+async function commitOf(dir: string, rev: string): Promise<string> {
+  const found = await tryGit(dir, ["rev-parse", "--verify", "--quiet", "--end-of-options", `${rev}^{commit}`]);
+  if (found.status !== 0) throw new ClearedError("USAGE", `"${rev}" is not a commit of this repository. Name one that \`git log\` shows.`);
+  return found.stdout.toString().trim();
+}
+
+async function needRun(host: Host, id: string): Promise<RunRecord> {
+  const run = await host.engine.get(id);
+  if (run === null) throw new ClearedError("RUN_UNKNOWN", `There is no run "${id}". \`cleared runs\` lists them.`);
+  return run;
+}
+
+function note(host: Host, run: string, { by, reason }: Moving, what: string): void {
+  const row = host.database.get<{ rid: number }>("SELECT rid FROM runs WHERE id = ?", run);
+  const message = `${by ?? "Somebody without a key"} ${what}${reason === "" ? "" : `: ${reason}`}`;
+  if (row !== undefined)
+    host.database.write(() => addEvent(host.database, row.rid, "log", host.clock.now(), { level: "info", message, by, reason }));
+}

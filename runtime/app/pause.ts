@@ -1,0 +1,58 @@
+/**
+ * Pausing agents by hand, one or all. Written straight into the store, whoever owns the workspace: a stop waits for nobody, not even for a
+ * command that is at work, and what is under way asks the store before each act. Going on is the owner's, who executes what waited.
+ */
+import { type Pause, beginPause, endPauses, openPauses, pauseWords } from "../engine/pauses.ts";
+import { ClearedError, didYouMean } from "../kernel/errors.ts";
+import type { Host } from "./host.ts";
+
+export interface Paused {
+  pause: Pause;
+  /** It was paused already, by somebody before. */
+  known: boolean;
+  /** Runs that are executing and will stop before they next act outside or commit. */
+  underWay: number;
+}
+
+type Named = Pick<Host, "agents" | "engine" | "database" | "clock">;
+
+/** `agent` null: all of them. @throws AGENT_UNKNOWN */
+export async function pauseAgents(host: Named, given: { agent: string | null; by: string | null; reason: string }): Promise<Paused> {
+  if (given.agent !== null) await needAgent(host, given.agent);
+  const wanted: Pause = { ...given, at: host.clock.now() };
+  const before = beginPause(host.database, wanted);
+  const running = await host.engine.list({ status: ["running"], limit: 1000, ...(given.agent === null ? {} : { agent: given.agent }) });
+  return { pause: before ?? wanted, known: before !== null, underWay: running.filter((run) => run.mode === "live").length };
+}
+
+export interface Resumed {
+  ended: Pause[];
+  /** Runs that waited as paused and are queued again. */
+  runs: string[];
+  /** What is paused still. */
+  still: Pause[];
+}
+
+/** Ends the pause of one agent, or with null every pause. @throws AGENT_UNKNOWN, RUN_PAUSED where only the pause of all holds the agent */
+export async function resumeAgents(host: Named, { agent, by }: { agent: string | null; by: string | null }): Promise<Resumed> {
+  const open = openPauses(host.database);
+  const all = open.find((one) => one.agent === null);
+  if (agent !== null && !open.some((one) => one.agent === agent)) {
+    await needAgent(host, agent);
+    if (all !== undefined) throw new ClearedError("RUN_PAUSED", `${agent} is not paused by itself. ${pauseWords(all)}.`);
+  }
+  const { ended, runs } = endPauses(host.database, agent, by, host.clock.now());
+  // They were queued in the store alone; asking for the first wakes who executes them.
+  if (runs[0] !== undefined) await host.engine.retry(runs[0]);
+  return { ended, runs, still: openPauses(host.database) };
+}
+
+/** An agent of HEAD, or one that is gone and has left runs behind. */
+async function needAgent({ agents, engine }: Named, name: string): Promise<void> {
+  const names = (await agents()).map((one) => one.name);
+  if (names.includes(name) || (await engine.list({ agent: name, limit: 1 })).length > 0) return;
+  throw new ClearedError(
+    "AGENT_UNKNOWN",
+    `There is no agent "${name}" to pause or resume.${didYouMean(name, names)} There are: ${names.join(", ") || "none"}.`,
+  );
+}

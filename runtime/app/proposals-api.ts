@@ -1,0 +1,141 @@
+/** What commands ask about proposals, on a host: making, looking at, withdrawing and checking them, and carrying them to other clones. */
+import { resolve } from "node:path";
+import { ClearedError } from "../kernel/errors.ts";
+import { type Compared, backtest, idsOf } from "../change/evidence/backtest.ts";
+import { codeOver } from "../change/evidence/reached.ts";
+import type { RunDifference } from "../change/evidence/types.ts";
+import { type Made, proposeBranch, proposeEdits, proposeFolder } from "../change/proposals/make.ts";
+import { BACKTEST_DAYS, textsOf } from "../change/proposals/prepare.ts";
+import { OPEN, createProposals } from "../change/proposals/store.ts";
+import { type Synced, syncProposals } from "../change/proposals/sync.ts";
+import type { Proposal, ProposalDraft, ProposalState } from "../change/proposal-types.ts";
+import { createSideRefs } from "../workspace/git/proposal-refs.ts";
+import type { Host } from "./host.ts";
+import { prepareProposal } from "./preparing.ts";
+
+/** What `cleared propose` says. `by`: the person whose key the caller holds; `from` is an absolute path. */
+export interface Proposing {
+  title: string;
+  reason: string;
+  by?: string;
+  despite?: string;
+  paths: string[];
+  from?: string;
+  branch?: string;
+}
+
+export interface ShownProposal {
+  proposal: Proposal;
+  /** Earlier ones on the same files that were rejected: their reasons are for whoever proposes again. */
+  rejected: Proposal[];
+  timezone: string;
+}
+
+const NOBODY = "an unidentified user";
+
+/** Records a proposal and checks it. @throws what runtime/change/proposals/make.ts throws, APPROVAL_IDENTITY, USAGE */
+export async function propose(host: Host, { paths, from, branch, by, ...said }: Proposing): Promise<Made & ShownProposal> {
+  if (said.despite !== undefined && by === undefined)
+    throw new ClearedError("APPROVAL_IDENTITY", "Only a person whose key lies here can say that a change is worse on purpose (--despite).");
+  if ([...(from === undefined ? [] : [1]), ...(branch === undefined ? [] : [1]), ...(paths.length === 0 ? [] : [1])].length > 1)
+    throw new ClearedError("USAGE", "Take a proposal from one place: --from DIR, --branch NAME, or the paths that are edited here.");
+  const wording = { ...said, by: by ?? NOBODY };
+  const made =
+    branch !== undefined
+      ? await proposeBranch(host, wording, branch)
+      : from !== undefined
+        ? await proposeFolder(host, wording, resolve(from))
+        : await proposeEdits(host, wording, paths);
+  await supersede(host, made.proposal);
+  return { ...made, ...(await checkProposal(host, made.proposal.id)) };
+}
+
+/** Records a proposal of these files at HEAD, and checks it. @throws PROPOSAL_* */
+export async function proposeFiles(host: Host, draft: ProposalDraft): Promise<Proposal> {
+  const { proposal } = await createProposals(host).create(draft, await host.git.head());
+  await supersede(host, proposal);
+  return (await checkProposal(host, proposal.id)).proposal;
+}
+
+/** What the same person proposed before by this title, or what was blocked, is replaced where it touches no other files: a mended one leaves no broken one behind. */
+async function supersede(host: Host, { id, number, title, by, files }: Proposal): Promise<void> {
+  const store = createProposals(host);
+  const paths = files.map(({ path }) => path);
+  const from: readonly ProposalState[] = OPEN.filter((state) => state !== "approved");
+  for (const old of await store.list()) {
+    if (old.id === id || old.by !== by || !from.includes(old.state) || !old.files.every(({ path }) => paths.includes(path))) continue;
+    if (old.state !== "blocked" && old.title !== title) continue;
+    await store.update(old.id, { state: "superseded", by, why: `Proposal ${number} replaces it.` }, { from });
+  }
+}
+
+/** Checks a proposal on HEAD: afterwards it is ready or blocked. @throws PROPOSAL_UNKNOWN */
+export async function checkProposal(host: Host, id: string | number): Promise<ShownProposal> {
+  return showProposal(host, (await prepareProposal(host, id)).id);
+}
+
+/** @throws PROPOSAL_UNKNOWN */
+export async function showProposal(host: Host, id: string | number): Promise<ShownProposal> {
+  const store = createProposals(host);
+  const proposal = await store.get(id);
+  const rejected = (await store.rejectedOn(proposal.files.map(({ path }) => path))).filter((one) => one.id !== proposal.id);
+  return { proposal, rejected, timezone: (await host.config()).timezone };
+}
+
+export async function listProposals(host: Host): Promise<{ proposals: Proposal[]; unreadable: { id: string; why: string }[] }> {
+  const store = createProposals(host);
+  return { proposals: await store.list(), unreadable: await store.unreadable() };
+}
+
+/** What a report leaves out: of a recorded run everything that would change, in lines. */
+export type RunLines = Pick<RunDifference, "run" | "class" | "why">;
+
+// A large import has thousands of lines.
+const RUNS_AT_ONCE = 5;
+
+/**
+ * What a proposal would do to the recorded runs of an agent on HEAD, a few at a time, newest first; runs that stay the same are left out.
+ * `next`: where to go on, or null. @throws PROPOSAL_UNKNOWN
+ */
+export async function differencesOf(
+  host: Host,
+  { id, agent, from }: { id: string | number; agent: string; from: number },
+): Promise<{ runs: RunLines[]; next: number | null }> {
+  const proposal = await createProposals(host).get(id);
+  const tree = host.git.tree(await host.git.head());
+  const code = codeOver(tree, new Map(Object.entries(await textsOf(proposal, host.git.tree(proposal.commit)))));
+  const ids = await idsOf(agent, { days: BACKTEST_DAYS }, host);
+  const runs: RunLines[] = [];
+  const compared = async ({ difference: { run, class: kind, why } }: Compared) => {
+    if (kind !== "same") runs.push({ run, class: kind, why });
+  };
+  const which = { runs: ids.slice(from, from + RUNS_AT_ONCE) };
+  await backtest(agent, code, { tree, changed: [] }, which, host, { name: proposal.id, compared });
+  runs.sort((a, b) => ids.indexOf(a.run) - ids.indexOf(b.run));
+  return { runs, next: from + RUNS_AT_ONCE < ids.length ? from + RUNS_AT_ONCE : null };
+}
+
+/** The change of a proposal as a patch. @throws PROPOSAL_UNKNOWN */
+export async function patchOf(host: Host, id: string | number): Promise<string> {
+  return createSideRefs(host.dir).patch(await createProposals(host).commitOf(id));
+}
+
+/** Takes a proposal back before it is decided: only who proposed it does. @throws PROPOSAL_STATE, APPROVAL_IDENTITY */
+export async function withdrawProposal(host: Host, id: string | number, by: string | undefined, reason: string): Promise<ShownProposal> {
+  const store = createProposals(host);
+  const proposal = await store.get(id);
+  if (proposal.by !== (by ?? NOBODY))
+    throw new ClearedError(
+      "APPROVAL_IDENTITY",
+      `Proposal ${proposal.number} is by ${proposal.by}, and only who proposed it withdraws it. \`cleared reject ${proposal.number} --reason ...\` says no to it.`,
+    );
+  const from = OPEN.filter((state) => state !== "approved");
+  const why = reason === "" ? `Withdrawn by ${proposal.by}.` : `Withdrawn by ${proposal.by}: ${reason}`;
+  await store.update(proposal.id, { state: "superseded", by: proposal.by, why, says: `withdrawn by ${proposal.by}` }, { from });
+  return showProposal(host, proposal.id);
+}
+
+/** Exchanges proposals with a remote. @throws GIT_FAILED, GIT_STATE */
+export async function sync(host: Host, remote: string): Promise<Synced> {
+  return syncProposals(host, remote, host.trust.people);
+}

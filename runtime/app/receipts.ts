@@ -1,0 +1,38 @@
+/** Receipts as a run's steps hold them, the cards they settle, and which files a run imports again. */
+import type { ImportFile } from "../workspace/statements/import-files.ts";
+import { ALL_ROWS } from "../workspace/statements/receipt.ts";
+import type { Cards, Cause, Clock, Engine, Receipt, RunRecord, Step } from "../kernel/ports.ts";
+
+/** The receipts among a run's results, found by what the steps changed. */
+export function receiptsOf(steps: readonly Step[]): Receipt[] {
+  return steps
+    .filter((step) => step.changes.some((change) => change.op === "processed"))
+    .map((step) => JSON.parse(step.result ?? "null") as Receipt);
+}
+
+/** Cards of refused rows that a later import of the same file has read after all need nobody any more. */
+export async function settleRows(
+  { cards, engine, clock }: { cards: Cards; engine: Engine; clock: Clock },
+  run: RunRecord,
+  steps: readonly Step[],
+): Promise<void> {
+  const ended = await engine.get(run.id);
+  if (ended?.status !== "done" || run.mode !== "live" || run.cause.kind !== "watch") return;
+  for (const receipt of receiptsOf(steps)) {
+    for (const card of cards.list({ open: true, kind: "row" })) {
+      const { hash, line } = card.body as { hash?: string; line?: number };
+      const isOpen = line === ALL_ROWS ? receipt.refused.length > 0 : receipt.refused.some((row) => row.line === line);
+      if (hash !== receipt.hash || isOpen) continue;
+      cards.decide(card.id, { card: card.id, decision: "expired", by: "runtime", at: clock.now(), reason: `imported by ${run.id}` });
+    }
+  }
+}
+
+/**
+ * What a run was started for by files: those that count as new although they have a receipt (by name or hash), all of them as they were
+ * taken, and how many of their rows it gets.
+ */
+export function startedFor({ kind, detail }: Cause): { again: string[]; files?: ImportFile[]; rows?: number } {
+  const { again = [], take, rows } = (kind === "watch" ? (detail ?? {}) : {}) as { again?: string[]; take?: ImportFile[]; rows?: number };
+  return { again, ...(take === undefined ? {} : { files: take }), ...(rows === undefined ? {} : { rows }) };
+}

@@ -1,0 +1,78 @@
+/**
+ * Cards of entries follow the books, which are what HEAD says: an entry that is pending again (its approval was reverted by plain git)
+ * asks again, one that no longer waits (confirmed, corrected or removed by plain git) asks no more.
+ */
+import { NOTHING_ASKED, getFact, setFact, toReleased } from "../engine/cards.ts";
+import type { Entry, RunRecord, Tree } from "../kernel/ports.ts";
+import { legsOf } from "../workspace/books/draft.ts";
+import { RECEIPTS } from "../workspace/layout.ts";
+import type { Config } from "../workspace/settings/config.ts";
+import { loadChart, loadMonth, monthFiles, monthOfId } from "../workspace/books/months.ts";
+import { refusedQuestions } from "../workspace/statements/questions.ts";
+import { receiptFromYaml } from "../workspace/statements/receipt.ts";
+import { likelyAccount } from "../workspace/statements/statement-account.ts";
+import type { Host } from "./host.ts";
+import { followRows } from "./rows.ts";
+
+/** False when a run is at work: it may have committed entries whose cards it is about to open itself. */
+export async function reconcileCards(host: Host): Promise<boolean> {
+  if ((await host.engine.list({ status: ["running"], limit: 1 })).length > 0) return false;
+  const tree = host.git.tree(await host.git.head());
+  const pending = new Map<string, Entry>();
+  const unread = new Set<string>();
+  for (const file of await monthFiles(tree)) {
+    const month = await loadMonth(tree, file);
+    if (month === null || month.unread !== null) unread.add(file);
+    for (const entry of month?.entries ?? []) if (entry.status === "pending-review") pending.set(entry.id, entry);
+  }
+  const refused = getFact(host.database, ASKED) === null ? await refusedRows(tree, await host.config(tree)) : [];
+  // One transaction: a fresh clone may have thousands of entries to ask about.
+  host.database.write(() => {
+    follow(host, pending, unread);
+    for (const question of refused) askAgain(host, question);
+    setFact(host.database, ASKED, "yes");
+  });
+  await followRows(host);
+  return true;
+}
+
+/** Of a store whose cards of refused rows are all there: a run opens them, and a store that was made anew asks once what HEAD says. */
+const ASKED = "refused rows are asked";
+type Question = ReturnType<typeof refusedQuestions>[number];
+
+async function refusedRows(tree: Tree, { statements }: Config): Promise<Question[]> {
+  const found: Question[] = [];
+  const { accounts } = await loadChart(tree);
+  for (const { path } of await tree.list(RECEIPTS)) {
+    const text = await tree.read(path);
+    if (text?.includes("refused: []") === false)
+      found.push(...refusedQuestions(receiptFromYaml(text, path), (card) => likelyAccount(statements, accounts, card)));
+  }
+  return found;
+}
+
+function askAgain({ cards, clock }: Host, question: Question): void {
+  const released = toReleased({ id: "", mode: "live" } as RunRecord, 0, 0, question);
+  if (released?.kind !== "card") return;
+  if (cards.list({ open: true, kind: released.card.kind }).some(({ key }) => key === released.key)) return;
+  cards.open(released.key, { ...released.card, run: null }, clock.now());
+}
+
+/** `unread`: months with an entry that cannot be read, which may be the one that a card asks about. */
+function follow(host: Host, pending: ReadonlyMap<string, Entry>, unread: ReadonlySet<string>): void {
+  const at = host.clock.now();
+  const asked = new Set<string>();
+  for (const card of host.cards.list({ open: true, kind: "entry" })) {
+    const { entry } = card.body as { entry: string };
+    asked.add(entry);
+    if (!pending.has(entry) && !unread.has(monthOfId(entry)))
+      host.cards.decide(card.id, { card: card.id, decision: "expired", by: "runtime", at, reason: "the books at HEAD no longer ask" });
+  }
+  for (const entry of pending.values()) {
+    const { id, description: title, tags } = entry;
+    if (asked.has(id)) continue;
+    const about = { confidence: tags["conf"] ?? null };
+    const body = { entry: id, about, booked: legsOf(entry) };
+    host.cards.open(`entry:${id}`, { kind: "entry", title, body, run: null, ...NOTHING_ASKED }, at);
+  }
+}

@@ -1,0 +1,232 @@
+/**
+ * Questions about rows of statements: answered from a card or by `cleared revive`, asked again when the store has lost them, and closed
+ * once the books have answered them.
+ */
+import { randomUUID } from "node:crypto";
+import { canonicalJson } from "../kernel/canonical.ts";
+import { NOTHING_ASKED, toReleased } from "../engine/cards.ts";
+import { ClearedError } from "../kernel/errors.ts";
+import type { Card, Decision, Entry, Finding, Git, Refused, RowsQuestion, RunRecord, Tree, UnknownAccount } from "../kernel/ports.ts";
+import { allReceipts, claimedBy, existingIn, goneFrom } from "../workspace/books/claims.ts";
+import { parseConfig } from "../workspace/settings/config.ts";
+import { asCorrected, correctable, correctEntry, correctionsOf } from "../workspace/books/correct-entry.ts";
+import { decideSame, leaveOut, reviveRows } from "../workspace/books/decide-rows.ts";
+import { accountOf } from "../workspace/books/draft.ts";
+import { isEntryId } from "../workspace/books/entry-id.ts";
+import { filesIn } from "../workspace/statements/import-files.ts";
+import { CONFIG, IMPORT, receiptFile } from "../workspace/layout.ts";
+import { findEntry, loadChart, loadMonth, monthOfId } from "../workspace/books/months.ts";
+import { nameOf, sameQuestions } from "../workspace/statements/questions.ts";
+import { type KeptReceipt, receiptFromYaml, receiptToYaml } from "../workspace/statements/receipt.ts";
+import { excerpt } from "../workspace/statements/cells.ts";
+import { withItem } from "../scripts/yaml-text.ts";
+import { monthsOf } from "../workspace/books/reversals.ts";
+import { likelyAccount } from "../workspace/statements/statement-account.ts";
+import type { Host } from "./host.ts";
+
+/**
+ * A card that asks to which account a confirmed entry moves; the one that is open for it already. `account`: what the answer will be; what
+ * cannot be done opens no card. @throws JOURNAL_*, ACCOUNT_UNKNOWN
+ */
+export async function askCorrection(host: Host, { entry: id, account }: { entry: string; account?: string }): Promise<Card> {
+  const { cards, clock, git } = host;
+  const head = git.tree(await git.head());
+  const entry = await correctable(head, id);
+  if (account !== undefined) await correctEntry(head, id, { approve: true, by: "", account }, await host.config(head));
+  const open = () => cards.list({ open: true, kind: "correction" }).find(({ body }) => (body as { entry: string }).entry === entry.id);
+  if (open() === undefined) {
+    const { postings } = asCorrected(entry, await correctionsOf(entry, monthsOf(head)));
+    const booked = postings.map(({ account, amount, currency }) => `${entry.date}  ${account}  ${amount} ${currency}`);
+    const body = {
+      entry: entry.id,
+      booked,
+      about: { approve: "an entry moves it to the account that --account names", reject: "it stays" },
+    };
+    const key = `correction:${entry.id}:${randomUUID()}`;
+    cards.open(key, { ...NOTHING_ASKED, kind: "correction", title: entry.description, body, run: entry.tags["run"] ?? null }, clock.now());
+  }
+  return open() as Card;
+}
+
+/** What an answer to such a card does to the files at HEAD. @throws FILE_MISSING, JOURNAL_* */
+export async function answerRows(host: Host, card: Card, { decision, by }: Decision, head: Tree): Promise<Map<string, string | null>> {
+  const question = { kind: card.kind, ...(card.body as object) } as RowsQuestion;
+  const answer = { approve: decision === "approved", by };
+  if (question.kind === "same") return decideSame(head, question, answer, await host.config(head));
+  // A yes is proposed (proposeAccount), not written here.
+  if (question.kind === "account") return closeAccount(head, question.match);
+  if (!answer.approve) return leaveOut(head, question.ids);
+  return reviveRows(head, question.ids, await pastOf(host.git, question.ids), answer, await host.config(head));
+}
+
+/**
+ * A yes to the question which account of the books it is, as a proposal to config.yaml: statements of this account are booked once it is
+ * approved. @throws USAGE, ACCOUNT_UNKNOWN, CONFIG_INVALID
+ */
+export async function proposeAccount(host: Host, card: Card, { account: given, by }: Decision): Promise<number> {
+  const { match, card: isCard } = card.body as unknown as Extract<RowsQuestion, { kind: "account" }>;
+  const base = await host.git.head();
+  const head = host.git.tree(base);
+  const { statements } = await host.config(head);
+  const chart = await loadChart(head);
+  const account = given === undefined ? likelyAccount(statements, chart.accounts, isCard) : accountOf(chart, given);
+  const isOwn = (type: string | undefined) => type === "asset" || type === "liability";
+  if (account === null || !isOwn(account.type)) {
+    const own = chart.accounts.filter(({ type }) => isOwn(type)).map(({ id, name }) => `${id} ${name}`);
+    const why =
+      account === null
+        ? "Say which account it is"
+        : `${account.name} is neither an asset nor a liability, so no bank has statements of it. Name another`;
+    throw new ClearedError("USAGE", `${why}: \`cleared approve ${card.id} --account NUMBER\`, one of ${own.join(", ")}.`);
+  }
+  const conditions = Object.entries(match).map(([key, value]) => `${key}: ${JSON.stringify(value)}`);
+  const item = `{match: {${conditions.join(", ")}}, account: ${account.id}}`;
+  const text = withItem((await head.read(CONFIG)) ?? "", "statements", item);
+  parseConfig(text);
+  const name = nameOf({ match, card: isCard });
+  const title = `Statements of ${name} belong to ${account.id} ${account.name}`.slice(0, 200);
+  const { proposeFiles } = await import("./proposals-api.ts");
+  const made = await proposeFiles(host, { title, reason: `${by} answered card ${card.id}.`, by, files: { [CONFIG]: text } });
+  return made.number;
+}
+
+/** Receipts that wait for an answer about an account. */
+async function askingFor(head: Tree, match: UnknownAccount["match"]): Promise<KeptReceipt[]> {
+  const key = canonicalJson(match);
+  return (await allReceipts(head, [])).filter(({ refused }) => refused.some((one) => isAbout(one, key)));
+}
+
+const isAbout = ({ account }: Refused, key: string): boolean => account !== undefined && canonicalJson(account.match) === key;
+
+/** Statements of the account that lie in import/ are left unbooked: nothing of their receipts is open because of it. */
+async function closeAccount(head: Tree, match: UnknownAccount["match"]): Promise<Map<string, string | null>> {
+  const key = canonicalJson(match);
+  return new Map(
+    (await askingFor(head, match)).map((receipt) => [
+      receiptFile(receipt.hash),
+      receiptToYaml({ ...receipt, refused: receipt.refused.filter((one) => !isAbout(one, key)) }),
+    ]),
+  );
+}
+
+// So many changes of one month are looked through for an entry that was deleted.
+const LONGEST = 5000;
+
+/** Entries that are no longer in the books, as the branch last had them, each with what corrected it then. */
+export async function pastOf(git: Git, ids: readonly string[]): Promise<Map<string, Entry>> {
+  const found = new Map<string, Entry>();
+  for (const [path, wanted] of Map.groupBy(ids, monthOfId)) {
+    for (const { commit } of await git.log({ limit: LONGEST, path })) {
+      if (wanted.every((id) => found.has(id))) break;
+      const parent = await git.parent(commit);
+      const tree = parent === null ? null : git.tree(parent);
+      const month = tree === null ? null : await loadMonth(tree, path);
+      for (const id of wanted) {
+        const entry = month?.byId.get(id);
+        if (tree === null || entry === undefined || found.has(id)) continue;
+        for (const one of [entry, ...(await correctionsOf(entry, monthsOf(tree)))]) found.set(one.id, one);
+      }
+    }
+  }
+  return found;
+}
+
+// A person looks at the first and recognises the rest.
+const SHOWN = 5;
+
+/** What `cleared verify` says of statements whose rows are no longer in the books, and of receipts that nobody can read. */
+export async function goneFindings(git: Git, head: Tree): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  const gone = await goneFrom(await allReceipts(head, findings), (ids) => existingIn(head, ids));
+  const past = await pastOf(
+    git,
+    gone.flatMap(({ ids }) => ids.slice(0, SHOWN)),
+  );
+  for (const {
+    receipt: { file, hash },
+    ids,
+  } of gone) {
+    const shown = ids.slice(0, SHOWN).map((id) => `${id}${past.has(id) ? ` "${excerpt(past.get(id)?.description ?? "")}"` : ""}`);
+    const name = /^[\w.-]+$/.test(file) ? file : hash.slice(0, 12);
+    const one = ids.length === 1;
+    const message = `${ids.length} ${one ? "row" : "rows"} of statement ${excerpt(file)} ${one ? "is" : "are"} no longer in the books: ${shown.join(", ")}${ids.length > SHOWN ? " and others" : ""}. \`cleared revive ${name}\` books ${one ? "it" : "them"} again, with --leave-out ${one ? "it stays" : "they stay"} away.`;
+    findings.push({ code: "JOURNAL_ROW_GONE", at: { file: receiptFile(hash) }, message });
+  }
+  return findings;
+}
+
+/**
+ * Books rows again that somebody has deleted from the books, or leaves them out for good. `names`: ids of entries, file names of statements
+ * or the beginning of a statement's hash. @throws USAGE, GIT_STATE, JOURNAL_ENTRY_MISSING, JOURNAL_*
+ */
+export async function revive(
+  host: Host,
+  { names, leave, by }: { names: readonly string[]; leave: boolean; by: string },
+): Promise<{ entries: string[]; commit: string | null }> {
+  const { git } = host;
+  const ids = await idsOf(git.tree(await git.head()), names);
+  const past = leave ? new Map<string, Entry>() : await pastOf(git, ids);
+  const result = await git.commit({
+    message: leave ? `correct: leave out ${ids.length} deleted entries` : `correct: bring back ${ids.length} deleted entries`,
+    trailers: { "Approved-by": by },
+    build: async (head) => (leave ? leaveOut(head, ids) : reviveRows(head, ids, past, { by }, await host.config(head))),
+    guard: () => host.world.guard(),
+  });
+  if (result.status === "user_edit")
+    throw new ClearedError("GIT_STATE", `${result.paths.join(", ")} has uncommitted edits of yours. Commit or undo them, then try again.`);
+  if (result.status === "blocked") throw new ClearedError("GIT_STATE", result.reason);
+  await followRows(host);
+  return { entries: ids, commit: result.status === "committed" ? result.commit : null };
+}
+
+async function idsOf(head: Tree, names: readonly string[]): Promise<string[]> {
+  const receipts = await allReceipts(head);
+  const found = new Set<string>();
+  for (const name of names) {
+    const own = receipts.filter(({ file, hash }) => file === name || (/^[0-9a-f]{7,64}$/.test(name) && hash.startsWith(name)));
+    const claimed = isEntryId(name) ? [name] : own.flatMap(claimedBy);
+    const there = await existingIn(head, claimed);
+    const gone = claimed.filter((id) => !there.has(id));
+    if (gone.length === 0)
+      throw new ClearedError(
+        "USAGE",
+        isEntryId(name) || own.length > 0
+          ? `Nothing of ${name} is gone: its entries are in the books.`
+          : `"${name.slice(0, 60)}" is neither the id of an entry nor a statement that was imported. \`cleared verify\` names what is gone.`,
+      );
+    for (const id of gone) found.add(id);
+  }
+  return [...found];
+}
+
+/** Opens cards for open questions of statements in import/, and closes those that the books have answered. */
+export async function followRows(host: Pick<Host, "cards" | "clock" | "dir" | "git">): Promise<void> {
+  const { cards, clock, git } = host;
+  const head = git.tree(await git.head());
+  const at = clock.now();
+  const receiptOf = async (hash: string): Promise<KeptReceipt | null> => {
+    const text = await head.read(receiptFile(hash));
+    return text === null ? null : receiptFromYaml(text, receiptFile(hash));
+  };
+  for (const card of [...cards.list({ open: true, kind: "same" }), ...cards.list({ open: true, kind: "gone" })]) {
+    const question = { kind: card.kind, ...(card.body as object) } as RowsQuestion;
+    if (await isOpen(question, await receiptOf(question.hash), head)) continue;
+    cards.decide(card.id, { card: card.id, decision: "expired", by: "runtime", at, reason: "the books at HEAD no longer ask" });
+  }
+  for (const { hash } of await filesIn(host.dir, IMPORT)) {
+    const receipt = await receiptOf(hash);
+    if (receipt === null || receipt.asked.length === 0) continue;
+    for (const change of await sameQuestions(receipt, (id) => findEntry(head, id))) {
+      const released = toReleased({ id: "", mode: "live" } as RunRecord, 0, 0, change);
+      if (released?.kind === "card") cards.open(released.key, { ...released.card, run: null }, at);
+    }
+  }
+}
+
+async function isOpen(question: RowsQuestion, receipt: KeptReceipt | null, head: Tree): Promise<boolean> {
+  if (question.kind === "account") return (await askingFor(head, question.match)).length > 0;
+  if (receipt === null) return false;
+  if (question.kind === "same") return receipt.asked.some((row) => row.question === question.question);
+  const gone = await goneFrom([receipt], (ids) => existingIn(head, ids));
+  return question.ids.some((id) => gone.some(({ ids }) => ids.includes(id)));
+}

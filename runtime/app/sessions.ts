@@ -1,0 +1,133 @@
+/**
+ * Paired browsers. `cleared pair` makes a key pair for one browser and lets the person's own key sign it; its private half lies in the store,
+ * encrypted by the one-time code and, once the code is used, by the browser's cookie alone. So neither the store nor a used code can
+ * decide anything, a decision from the page is proven to the engine like any other, and dropping the record ends it.
+ */
+import { createCipheriv, createDecipheriv, createHash, generateKeyPairSync, randomBytes } from "node:crypto";
+import type { Database } from "../engine/database.ts";
+import { isSigned, sessionText, signDecision, signText } from "../engine/signature.ts";
+import { ClearedError } from "../kernel/errors.ts";
+import type { Decision } from "../kernel/ports.ts";
+import { SESSION_MS } from "./page-facts.ts";
+import type { Trust } from "../workspace/settings/config.ts";
+import type { Host } from "./host.ts";
+import { holderHere, holdersHere } from "./identity.ts";
+
+const CODE_MS = 600_000;
+const PREFIX = "session:";
+
+/** What the store keeps, under a hash of what opens it. Times in ms. */
+export interface Pairing {
+  by: string;
+  /** Public half, DER in base64, and the person's signature over it. */
+  key: string;
+  until: number;
+  signature: string;
+  /** Private half, PEM, encrypted. */
+  sealed: string;
+  /** Until when the code opens it; null once it was used. */
+  code: number | null;
+}
+
+const digest = (secret: string): Buffer => createHash("sha256").update(secret).digest();
+const nameOf = (secret: string): string => `${PREFIX}${createHash("sha256").update(`name ${secret}`).digest("hex").slice(0, 32)}`;
+
+function seal(text: string, secret: string): string {
+  const nonce = randomBytes(12);
+  const cipher = createCipheriv("aes-256-gcm", digest(secret), nonce);
+  const sealed = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]);
+  return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString("base64");
+}
+
+function unseal(sealed: string, secret: string): string {
+  const bytes = Buffer.from(sealed, "base64");
+  const decipher = createDecipheriv("aes-256-gcm", digest(secret), bytes.subarray(0, 12)).setAuthTag(bytes.subarray(12, 28));
+  return decipher.update(bytes.subarray(28), undefined, "utf8") + decipher.final("utf8");
+}
+
+/** A code for the person whose key this shell holds, and what the owner is to keep. @throws APPROVAL_IDENTITY */
+export function newPairing(dir: string, trust: Trust, now: number): { code: string; name: string; pairing: Pairing } {
+  const { person, key: own } = holderHere(dir, trust);
+  const pair = generateKeyPairSync("ed25519");
+  // 80 bits: the store holds what a code opens, so it must not be guessed offline.
+  const code = randomBytes(10).toString("hex");
+  const key = pair.publicKey.export({ type: "spki", format: "der" }).toString("base64");
+  const until = now + SESSION_MS;
+  const sealed = seal(pair.privateKey.export({ type: "pkcs8", format: "pem" }).toString(), code);
+  const signature = signText(sessionText(key, person.name, until), own);
+  return { code, name: nameOf(code), pairing: { by: person.name, key, until, signature, sealed, code: now + CODE_MS } };
+}
+
+/** A link that pairs one browser, once, with the person whose key this process holds; null when it holds none. `url`: of the page. */
+export function pairingLink(host: Pick<Host, "dir" | "trust" | "database" | "clock">, url: string): { by: string; link: string } | null {
+  const { dir, trust, database, clock } = host;
+  if (holdersHere(dir, trust).length === 0) return null;
+  const { code, name, pairing } = newPairing(dir, trust, clock.now());
+  keepPairing(database, trust, clock.now(), name, pairing);
+  return { by: pairing.by, link: `${url}/pair?code=${code}` };
+}
+
+/** True when a browser is paired with somebody of trust.yaml. */
+export function isPaired(database: Database, { people }: Trust, now: number): boolean {
+  const rows = database.all<{ value: string }>(`SELECT value FROM facts WHERE name LIKE '${PREFIX}%'`);
+  return rows
+    .map(({ value }) => JSON.parse(value) as Pairing)
+    .some(({ by, code, until }) => code === null && until > now && people.some((one) => one.name === by));
+}
+
+/** Keeps a pairing; those that are over go. @throws APPROVAL_IDENTITY */
+export function keepPairing(database: Database, { people }: Trust, now: number, name: string, pairing: Pairing): void {
+  const { by, key, until, signature } = pairing;
+  const person = people.find((one) => one.name === by);
+  if (person === undefined || !name.startsWith(PREFIX) || !isSigned(sessionText(key, by, until), signature, person.key))
+    throw new ClearedError("APPROVAL_IDENTITY", "The pairing is not signed by a person of trust.yaml.");
+  database.write(() => {
+    database.run(
+      `DELETE FROM facts WHERE name LIKE '${PREFIX}%' AND (value ->> 'until' <= ? OR ifnull(value ->> 'code', ?) < ?)`,
+      ...[now, now, now],
+    );
+    database.run("INSERT OR REPLACE INTO facts VALUES (?, ?)", name, JSON.stringify(pairing));
+  });
+}
+
+/** Ends all pairings of a person, and answers how many. */
+export function endPairings(database: Database, by: string): number {
+  return database.write(() => database.run(`DELETE FROM facts WHERE name LIKE '${PREFIX}%' AND value ->> 'by' = ?`, by));
+}
+
+/** The cookie for a code, which is spent by it. @throws APPROVAL_IDENTITY */
+export function redeem(database: Database, code: string, now: number): string {
+  const given = code.toLowerCase().replace(/[^0-9a-f]/g, "");
+  return database.write(() => {
+    const found = lookUp(database, given);
+    if (found === null || found.code === null || found.code <= now)
+      throw new ClearedError(
+        "APPROVAL_IDENTITY",
+        "This code is not known, was used, or is older than 10 minutes. `cleared pair` prints a new one.",
+      );
+    const secret = randomBytes(32).toString("base64url");
+    const pairing: Pairing = { ...found, code: null, sealed: seal(unseal(found.sealed, given), secret) };
+    database.run("DELETE FROM facts WHERE name = ?", nameOf(given));
+    database.run("INSERT INTO facts VALUES (?, ?)", nameOf(secret), JSON.stringify(pairing));
+    return secret;
+  });
+}
+
+/** Who decides with this cookie, or null. */
+export function pairedPerson(database: Database, { people }: Trust, secret: string, now: number): string | null {
+  const found = lookUp(database, secret);
+  return found !== null && found.code === null && found.until > now && people.some((one) => one.name === found.by) ? found.by : null;
+}
+
+/** The decision, signed by this browser. @throws APPROVAL_IDENTITY */
+export function signAsBrowser(database: Database, secret: string, decision: Omit<Decision, "by" | "signature">): Decision {
+  const found = lookUp(database, secret);
+  if (found === null || found.code !== null) throw new ClearedError("APPROVAL_IDENTITY", "This browser is not paired any more.");
+  const { by, key, until, signature } = found;
+  return signDecision({ ...decision, by, session: { key, until, signature } }, unseal(found.sealed, secret));
+}
+
+function lookUp(database: Database, secret: string): Pairing | null {
+  const row = database.get<{ value: string }>("SELECT value FROM facts WHERE name = ?", nameOf(secret));
+  return row === undefined ? null : (JSON.parse(row.value) as Pairing);
+}

@@ -1,0 +1,188 @@
+/**
+ * How commands reach the owner of a workspace: one JSON document a line over a local socket. The folder it lies in is the user's alone, which
+ * both sides look at: whoever could write it could listen in the owner's place. A call that fails answers with the error's wire form; the
+ * caller throws it as if it had happened here.
+ */
+import { createHash, randomBytes } from "node:crypto";
+import { existsSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { type Server, type Socket, connect, createServer } from "node:net";
+import { tmpdir, userInfo } from "node:os";
+import { dirname, isAbsolute, join } from "node:path";
+import { createInterface } from "node:readline";
+import { LEASE_MS } from "../engine/lease.ts";
+import { type WireError, fromWire, toWire } from "../kernel/errors.ts";
+import { afterAwake, whileAwake } from "../kernel/processes.ts";
+import { SOCKET } from "../workspace/layout.ts";
+import { makeOwnFolder, ownFolder } from "../workspace/own-folders.ts";
+
+interface Request {
+  id: number;
+  method: string;
+  params: unknown;
+}
+
+type Reply = { id: number; result: unknown } | { id: number; error: WireError };
+
+// sun_path holds 108 bytes with its final zero; a workspace deeper than that gets a socket in a private folder elsewhere.
+const LONGEST_PATH = 92;
+// The kernel takes connections for a process that stands still; only an answer shows that somebody is there.
+const ANSWER_MS = 1000;
+const PING_MS = 2000;
+const PING = "ping";
+// Far more than any command sends; a line without an end would fill this process.
+const LONGEST_LINE = 64 * 1024 * 1024;
+
+export function socketPath(dir: string): string {
+  if (process.platform === "win32") return `\\\\.\\pipe\\cleared-${createHash("sha256").update(dir).digest("hex").slice(0, 24)}`;
+  const path = join(dir, SOCKET);
+  if (Buffer.byteLength(path) <= LONGEST_PATH) return path;
+  return join(runtimeFolder(), `${createHash("sha256").update(dir).digest("hex").slice(0, 24)}.sock`);
+}
+
+/** The user's own folder for sockets; one of the temporary directory where the system makes none, such as without a login. */
+function runtimeFolder(): string {
+  const { uid } = userInfo();
+  const given = process.env["XDG_RUNTIME_DIR"] ?? `/run/user/${uid}`;
+  return isAbsolute(given) && existsSync(given) ? join(given, "cleared") : join(tmpdir(), `cleared-${uid}`);
+}
+
+/**
+ * Serves until closed. The socket of a dead or replaced owner is replaced in one step: the caller holds the lease. It is made under a name of
+ * its own, because closing removes the name it was made under, which would be the successor's socket otherwise. @throws FOLDER_UNSAFE
+ */
+export function serveSocket(
+  dir: string,
+  handle: (method: string, params: unknown) => Promise<unknown>,
+): Promise<{ close(): Promise<void> }> {
+  const path = socketPath(dir);
+  const folder = dirname(path);
+  const open = new Set<Socket>();
+  const isFile = process.platform !== "win32";
+  const own = isFile ? `${path}-${randomBytes(3).toString("hex")}` : path;
+  if (isFile) {
+    makeOwnFolder(folder);
+    // Killed before it had its place.
+    for (const name of readdirSync(folder)) if (join(folder, name).startsWith(`${path}-`)) rmSync(join(folder, name), { force: true });
+  }
+  const inode = () => statSync(path, { throwIfNoEntry: false })?.ino;
+  const server: Server = createServer((socket) => {
+    open.add(socket);
+    socket.on("close", () => open.delete(socket));
+    socket.on("error", () => socket.destroy());
+    let unended = 0;
+    socket.on("data", (chunk: Buffer) => {
+      const end = chunk.lastIndexOf(10);
+      unended = end === -1 ? unended + chunk.length : chunk.length - end - 1;
+      if (unended > LONGEST_LINE) socket.destroy();
+    });
+    hear(socket, (line) => {
+      void answer(line).then((reply) => socket.writable && socket.write(`${JSON.stringify(reply)}\n`));
+    });
+  });
+  const answer = async (line: string): Promise<Reply> => {
+    let id = 0;
+    try {
+      const request = JSON.parse(line) as Request;
+      id = request.id;
+      if (request.method === PING) return { id, result: null };
+      return { id, result: (await handle(request.method, request.params)) ?? null };
+    } catch (error) {
+      return { id, error: toWire(error) };
+    }
+  };
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(own, () => {
+      if (isFile) renameSync(own, path);
+      const mine = inode();
+      resolve({
+        close: () =>
+          new Promise<void>((done) => {
+            if (isFile && mine !== undefined && inode() === mine) rmSync(path, { force: true });
+            for (const socket of open) socket.destroy();
+            server.close(() => done());
+          }),
+      });
+    });
+  });
+}
+
+/** Nobody serves it: the caller has just taken the lease. */
+export function dropSocket(dir: string): void {
+  if (process.platform !== "win32") rmSync(socketPath(dir), { force: true });
+}
+
+export interface Connection {
+  call(method: string, params: unknown): Promise<unknown>;
+  close(): void;
+}
+
+/** A connection to the owner, or null when nobody listens, or who listens stands still. @throws FOLDER_UNSAFE */
+export async function connectSocket(dir: string): Promise<Connection | null> {
+  const path = socketPath(dir);
+  if (process.platform !== "win32" && ownFolder(dirname(path)) === null) return null;
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    const waiting = new Map<number, { resolve(value: unknown): void; reject(error: unknown): void }>();
+    let next = 1;
+    let silent = 0;
+    const ask = (method: string, params: unknown) =>
+      new Promise<unknown>((done, reject) => {
+        const id = next++;
+        waiting.set(id, { resolve: done, reject });
+        socket.write(`${JSON.stringify({ id, method, params })}\n`);
+      });
+    const end = (words: string) => {
+      const callers = [...waiting.values()];
+      waiting.clear();
+      socket.destroy();
+      const message = `The process that owns this workspace ${words}. Look with \`cleared runs\`; runs go on by themselves.`;
+      for (const caller of callers) caller.reject(fromWire({ code: "OWNER_BUSY", message }));
+    };
+    const pinging = whileAwake(PING_MS, (passed) => {
+      silent += passed;
+      if (silent > LEASE_MS) return end("stands still while it works on this command");
+      ask(PING, null).catch(() => undefined);
+    });
+    const unanswered = afterAwake(ANSWER_MS, () => end("does not answer"));
+    socket.on("error", () => resolve(null));
+    socket.on("close", () => {
+      clearInterval(pinging);
+      clearInterval(unanswered);
+      end("ended while it worked on this command");
+    });
+    socket.once("connect", () => {
+      hear(socket, (line) => {
+        silent = 0;
+        const reply = replyIn(line);
+        const caller = reply === null ? undefined : waiting.get(reply.id);
+        if (reply === null || caller === undefined) return;
+        waiting.delete(reply.id);
+        if ("error" in reply) caller.reject(fromWire(reply.error));
+        else caller.resolve(reply.result);
+      });
+      // An owner of an older version does not know the word, and says so.
+      const here = () => {
+        clearInterval(unanswered);
+        resolve({ call: ask, close: () => socket.destroy() });
+      };
+      ask(PING, null).then(here, (error: { code?: string }) => (error.code === "OWNER_BUSY" ? resolve(null) : here()));
+    });
+  });
+}
+
+/** Lines as they come. A reset connection is an error of the socket, and readline makes it one of its own, which nobody else hears. */
+function hear(socket: Socket, each: (line: string) => void): void {
+  createInterface({ input: socket, crlfDelay: Number.POSITIVE_INFINITY })
+    .on("line", each)
+    .on("error", () => socket.destroy());
+}
+
+/** Null for a line that was cut off by the owner's end. */
+function replyIn(line: string): Reply | null {
+  try {
+    return JSON.parse(line) as Reply;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,94 @@
+/** The approval profiles of trust.yaml at work: `auto` answers a gate itself, `tool:SERVER/NAME` asks an approval system outside. */
+import type { Standing } from "../engine/approval.ts";
+import { actionHash, isWithin } from "../engine/profile.ts";
+import { isAtMost } from "../engine/authority.ts";
+import type { Database } from "../engine/database.ts";
+import { toWire } from "../kernel/errors.ts";
+import type { Call, Clock, Json, RunRecord, Tools } from "../kernel/ports.ts";
+import { dayIn } from "../scripts/header.ts";
+import { amountsIn } from "../rules/tools/trace.ts";
+import { fromExact, plus, toExact, ZERO } from "../workspace/books/amounts.ts";
+import type { Config, Trust } from "../workspace/settings/config.ts";
+import { profileFor } from "../workspace/settings/people.ts";
+import { execSource } from "./source.ts";
+
+interface Around {
+  database: Database;
+  trust: Trust;
+  clock: Clock;
+  config(run: RunRecord): Promise<Config>;
+  /** The workspace's tools, for a question of the runtime's own. */
+  tools(run: RunRecord): Tools;
+}
+
+/**
+ * Anything but an explicit yes to exactly these calls leaves the gate to a person. `up_to` holds for the amounts of a gate together, with
+ * those of the run's other gates, and with those of the agent's other gates of the day.
+ */
+export function createStanding({ database, trust, clock, config, tools }: Around): Standing {
+  return async (run, card, key, note) => {
+    const profile = profileFor(trust.approvals, run.agent);
+    // A script by that name that is in no commit is not the agent the profile was written for.
+    if (profile === null || execSource(run.cause) !== null) return null;
+    const { currency, timezone } = await config(run);
+    if (!isWithin(card.calls, profile, currency)) return null;
+    if (!keptWithin(database, { agent: run.agent, run: run.id, day: dayIn(timezone, clock.now()), key }, card.calls, profile.up_to)) {
+      note(
+        `The approval profile allows ${profile.up_to} ${profile.currency} for a run and for a day, all amounts together; a person is asked.`,
+      );
+      return null;
+    }
+    const yes = { card: 0, decision: "approved" as const, by: `profile:${profile.mode}`, at: clock.now() };
+    if (profile.mode === "auto") return yes;
+    const asked = tools(run);
+    try {
+      const hash = actionHash(card.calls);
+      const tool = profile.mode.slice("tool:".length);
+      const about = { action_hash: hash, title: card.title, calls: card.calls as unknown as Json, agent: run.agent, run: run.id };
+      const { properties } = (await asked.get(tool)).input_schema as { properties?: object };
+      const params = Object.fromEntries(
+        Object.entries(about).filter(([name]) => properties === undefined || Object.hasOwn(properties, name)),
+      );
+      const { result } = await asked.call({ tool, params }, { key, now: yes.at, abort: AbortSignal.timeout(60_000) });
+      const { approved, action_hash } = (result ?? {}) as { approved?: Json; action_hash?: Json };
+      if (approved === true && action_hash === hash) return { ...yes, at: clock.now() };
+      note(`${tool} did not approve exactly these calls; a person is asked.`);
+    } catch (error) {
+      note(`The approval system could not be asked (${toWire(error).message}); a person is.`);
+    }
+    return null;
+  };
+}
+
+interface Place {
+  agent: string;
+  run: string;
+  /** YYYY-MM-DD */
+  day: string;
+  /** The gate's: asked again, it counts once. */
+  key: string;
+}
+
+/** Reserves the amounts of these calls where they fit; what was reserved before a crash stays reserved. False where they do not. */
+function keptWithin(database: Database, { agent, run, day, key }: Place, calls: readonly Call[], upTo: string): boolean {
+  const prefix = `granted ${agent} `;
+  const sum = (amounts: readonly string[]) => fromExact(amounts.map((one) => toExact(one.replace("-", ""))).reduce(plus, ZERO));
+  const own = sum(calls.flatMap((call) => amountsIn(call.params).map(({ value }) => value)));
+  return database.write(() => {
+    const granted = database
+      .all<{ name: string; value: string }>("SELECT name, value FROM facts WHERE name GLOB ?", `${prefix}*`)
+      .map(({ name, value }) => ({ name, ...(JSON.parse(value) as { run: string; day: string; amount: string }) }));
+    const others = granted.filter(({ name }) => name !== prefix + key);
+    const of = (field: "run" | "day", value: string) => others.filter((one) => one[field] === value).map(({ amount }) => amount);
+    const fits = [of("run", run), of("day", day)].every((before) => isAtMost(sum([own, ...before]), upTo));
+    if (!fits) return false;
+    database.run("INSERT OR IGNORE INTO facts VALUES (?, ?)", prefix + key, JSON.stringify({ run, day, amount: own }));
+    // Nothing is summed over days but what one run does.
+    database.run(
+      `DELETE FROM facts WHERE name GLOB ? AND value ->> 'day' < ? AND value ->> 'run' IN (SELECT id FROM runs WHERE ended_at IS NOT NULL)`,
+      `${prefix}*`,
+      day,
+    );
+    return true;
+  });
+}

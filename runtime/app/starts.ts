@@ -1,0 +1,197 @@
+/** What a run starts from: the agent at HEAD, its header, its checked input. One place for commands, triggers, schedules and calling agents. */
+import { type Pause, pauseWords } from "../engine/pauses.ts";
+import { ClearedError, didYouMean, toWire } from "../kernel/errors.ts";
+import type { Cause, Children, Engine, Git, Given, Json, Notices, RunMode, RunRecord, RunSpec, Tree } from "../kernel/ports.ts";
+import { API } from "../kernel/primitive.ts";
+import { type PrivacyPolicy, groupsOf, judge } from "../rules/privacy/judge.ts";
+import { redactJson } from "../rules/privacy/redact.ts";
+import type { DiskCache } from "../scripts/disk-cache.ts";
+import { type Header, parseHeader } from "../scripts/header.ts";
+import { validateInput } from "../scripts/fields.ts";
+import { complexityOf } from "../rules/task-words.ts";
+import type { Config } from "../workspace/settings/config.ts";
+import { agentFile } from "../workspace/layout.ts";
+import { sourceBlob } from "../workspace/git/tree-over.ts";
+import type { AgentAtHead } from "./agents-at-head.ts";
+import { createMemo } from "./memo.ts";
+import { inputsOf } from "../change/evidence/synthetic-inputs.ts";
+import { quoted } from "../kernel/text.ts";
+import { execSource } from "./source.ts";
+
+/** How many agents may call each other in a row. */
+const DEEPEST = 8;
+
+export interface StartOptions {
+  cause: Cause;
+  input: Json;
+  mode?: RunMode;
+  /** Not before this time, ms. */
+  notBefore?: number;
+  given?: Given;
+  /** The person of trust.yaml whose key the caller holds. */
+  by?: string;
+  /** The run that calls this one as its child. */
+  parent?: string;
+}
+
+export interface Starts {
+  /** Queue a run of the agent at HEAD. @throws AGENT_UNKNOWN, SCRIPT_HEADER, RUN_INPUT, RUN_PAUSED */
+  start(agent: string, options: StartOptions): Promise<{ id: string; created: boolean }>;
+  schedule: Notices["schedule"];
+  childrenOf(parent: RunRecord): Children;
+}
+
+/** A task in words that only asks a question gets a run that may only look; "do not change anything" is read, too. */
+function onlyAsks(input: Json): boolean {
+  const task = (input as { task?: Json } | null)?.task;
+  return typeof task === "string" && complexityOf(task) === "readonly";
+}
+
+/**
+ * The input of a business process as it may be kept: secrets, card numbers and numbers of people are hidden, and a task that asks for
+ * secrets to be given away, or was declared (`data_class`) to hold what is not handled, is refused. No word in the text changes that.
+ * @throws PRIVACY_REFUSED
+ */
+function guarded(agent: string, input: Json, policy: PrivacyPolicy): Json {
+  const declared = (input as { data_class?: Json } | null)?.data_class;
+  const dataClass = typeof declared === "string" ? declared : null;
+  const judged = judge(JSON.stringify(input), { direction: "inbound", policy, dataClass });
+  if (judged.verdict === "refuse")
+    throw new ClearedError("PRIVACY_REFUSED", `${agent} was not started: ${judged.message}`, { data: { trigger: judged.trigger } });
+  return judged.verdict === "redact" ? redactJson(input, groupsOf(["redact"], "inbound", policy)) : input;
+}
+
+/** The input as the header takes it. @throws RUN_INPUT with an example that can be pasted */
+function inputFor(header: Header, input: Json, command: string): Json {
+  try {
+    return validateInput(header, input);
+  } catch (error) {
+    const { code, message } = toWire(error);
+    if (code !== "RUN_INPUT") throw error;
+    throw new ClearedError(code, `${message} For example: \`${pasted(`cleared ${command}`, header)}\`.`, { cause: error });
+  }
+}
+
+export function createStarts(world: {
+  git: Git;
+  engine: Engine;
+  agents: () => Promise<AgentAtHead[]>;
+  config(tree: Tree): Promise<Pick<Config, "privacy">>;
+  cache: DiskCache;
+  paused(agent: string): Pause | null;
+}): Starts {
+  const { git, engine, agents, config, cache, paused } = world;
+  // Those who start in the same moment ask once; the question leaves after the last of them has come.
+  let asked: Promise<string> | null = null;
+  const headNow = () =>
+    (asked ??= Promise.resolve().then(() => {
+      asked = null;
+      return git.head();
+    }));
+  const headers = createMemo<Header>();
+  const read = async (agent: string, cause: Cause, at?: string): Promise<{ commit: string; blob: string; header: Header }> => {
+    const source = execSource(cause);
+    const commit = at ?? (await headNow());
+    const tree = git.tree(commit);
+    const file = source?.file ?? agentFile(agent);
+    const text = source?.text ?? (await tree.read(file));
+    if (text === null) {
+      const names = (await agents()).map((one) => one.name);
+      throw new ClearedError(
+        "AGENT_UNKNOWN",
+        `There is no agent "${agent}" in ${commit.slice(0, 7)}.${didYouMean(agent, names)} There are: ${names.join(", ") || "none"}.`,
+      );
+    }
+    const blob = source === null ? ((await tree.blob(file)) ?? "") : sourceBlob(text);
+    return { commit, blob, header: headers(`${file}\n${text}`, () => parseHeader(text, file, cache)) };
+  };
+  /** Who started the run behind an event or a run for later: they are its requester too, or a detour would lift the bar on approving it. */
+  const starterOf = async ({ kind, detail }: Cause): Promise<string | undefined> => {
+    const { run, by } = (detail ?? {}) as { run?: Json; by?: Json };
+    const behind = kind === "event" ? run : kind === "schedule" ? by : undefined;
+    return typeof behind === "string" ? (await engine.get(behind))?.by : undefined;
+  };
+  const toSpec = async (agent: string, { cause, input, mode = "live", ...more }: StartOptions): Promise<RunSpec> => {
+    const { commit, blob, header } = await read(agent, cause);
+    const admitted = header.process === undefined ? input : guarded(agent, input, (await config(git.tree(commit))).privacy);
+    const checked = inputFor(header, admitted, execSource(cause) === null ? `run ${agent}` : `exec ${execSource(cause)?.file}`);
+    const given = header.process !== undefined && onlyAsks(checked) ? { ...more.given, readOnly: true } : more.given;
+    const by = more.by ?? (await starterOf(cause));
+    const told = { ...(by === undefined ? {} : { by }), ...(given === undefined ? {} : { given }) };
+    return { agent, pin: { commit, blob, api: API }, input: checked, cause, mode, ...more, ...told };
+  };
+  const start = async (agent: string, options: StartOptions) => {
+    const pause = options.mode === "dry" ? null : paused(agent);
+    if (pause !== null) throw new ClearedError("RUN_PAUSED", `${pauseWords(pause)}. Nothing was started.`);
+    return engine.start(await toSpec(agent, options));
+  };
+
+  /** A run that a script asked for: it starts by itself, later, with the rights of its own header. */
+  const schedule: Notices["schedule"] = async ({ agent, at, input, key, by }, { live }) => {
+    const spec = await toSpec(agent, { cause: { kind: "schedule", key: `once ${key}`, detail: { by } }, input, notBefore: at });
+    if (!live) return { run: "run_simulated", at, created: true };
+    const { id, created } = await engine.start(spec);
+    return { run: id, at: (await engine.get(id))?.notBefore ?? at, created };
+  };
+
+  const childOf = async (agent: string, key: string): Promise<RunRecord | undefined> =>
+    (await engine.list({ agent, cause: { kind: "agent", key }, limit: 1 }))[0];
+
+  /** Runs that a run calls: once for each of its steps, with the rights of their own headers. */
+  const childrenOf = (parent: RunRecord): Children => {
+    // Steps whose child was judged to only read: it is held to that, should its file change in the same moment.
+    const looking = new Set<string>();
+    return {
+      async readOnly(agent, key) {
+        const { header } = await read(agent, { kind: "agent", key }, (await childOf(agent, key))?.pin.commit);
+        if (header.mutates === false) looking.add(key);
+        return header.mutates === false;
+      },
+      async run({ agent, input, key }) {
+        // One that has started goes on, whatever has become of its file since.
+        const run = (await childOf(agent, key))?.id ?? (await startChild(parent, agent, input, key, looking.has(key)));
+        const { endedAt, status, outcome, result, error } = (await engine.get(run)) as RunRecord;
+        const said = error === null ? null : { code: error.code, message: error.message };
+        return { run, ended: endedAt === null ? null : { status, outcome, result, error: said } };
+      },
+    };
+  };
+
+  /** A child is judged by the policy its caller was given, too. */
+  const startChild = async (parent: RunRecord, agent: string, input: Json, key: string, looks: boolean): Promise<string> => {
+    let depth = 1;
+    for (let up: RunRecord | null = parent; up?.cause.kind === "agent"; up = up.parent === undefined ? null : await engine.get(up.parent))
+      depth++;
+    if (depth > DEEPEST)
+      throw new ClearedError(
+        "AGENT_DEPTH",
+        `${parent.agent} would call ${agent} as the ${depth}th agent in a row; at most ${DEEPEST} call each other.`,
+      );
+    const { policy, readOnly } = parent.given ?? {};
+    const given: Given = { ...(policy === undefined ? {} : { policy }), ...(readOnly === true || looks ? { readOnly: true } : {}) };
+    // Paused or not: its caller waits for it as long as the pause lasts.
+    const spec = await toSpec(agent, {
+      cause: { kind: "agent", key },
+      input,
+      mode: parent.mode,
+      parent: parent.id,
+      ...(parent.by === undefined ? {} : { by: parent.by }),
+      ...(Object.keys(given).length === 0 ? {} : { given }),
+    });
+    return (await engine.start(spec)).id;
+  };
+
+  return { start, schedule, childrenOf };
+}
+
+/** `name=value` of --input. */
+export const IS_PAIR = /^[A-Za-z_][A-Za-z0-9_]*=/;
+
+/** `cleared run NAME --input ...` with an input that the header takes; without --input where it takes none. */
+export function pasted(command: string, header: Header): string {
+  const input = inputsOf(header, [])[0]?.input ?? {};
+  const pairs = Object.entries(input as { [field: string]: Json });
+  const flat = pairs.every(([name, value]) => IS_PAIR.test(`${name}=`) && (typeof value !== "object" || value === null));
+  const shown = flat ? pairs.map(([name, value]) => `${name}=${String(value)}`) : [JSON.stringify(input)];
+  return [command, ...shown.map((one) => `--input ${quoted(one)}`)].join(" ");
+}

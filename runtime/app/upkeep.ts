@@ -1,0 +1,153 @@
+/**
+ * What a workspace needs so that its thousandth day is like its first: closed histories leave the store, objects are packed, and what is
+ * idle gives its memory back. For an owner whenever nobody has asked for anything for a while; for a command at its end, where so much has
+ * come together that git itself would collect. One thing at a time, each in pieces between which a run may come.
+ */
+import { dropClosed, packClosed, waitingToPack } from "../engine/packing.ts";
+import { getFact, setFact } from "../engine/cards.ts";
+import { toWire } from "../kernel/errors.ts";
+import { type GitUpkeep, createGitUpkeep } from "../workspace/git/repack.ts";
+import { findGitDir } from "../workspace/git/git.ts";
+import type { Host } from "./host.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** When each is due; the numbers are the owner's unless told. */
+export interface UpkeepLimits {
+  /** Without a run for so long nobody waits. */
+  quietMs: number;
+  /** Histories are moved so long after the end of their runs: those are the ones that are looked at and resumed. */
+  ageMs: number;
+  /** So many histories make a bundle worth its commit; fewer wait a day. */
+  runs: number;
+  /** Loose objects from which on git packs them; fewer wait a day. */
+  loose: number;
+  lookMs: number;
+}
+
+const OWNER: UpkeepLimits = { quietMs: 20_000, ageMs: HOUR_MS, runs: 100, loose: 2000, lookMs: 5000 };
+// A workspace in which it is never quiet is kept up all the same, and so is one that only commands work on. git's gc.auto is 6700.
+const PRESSING = { runs: 5000, loose: 10_000 };
+const COMMAND = { runs: 2000, loose: 6700 };
+// Of each look, where runs are at work.
+const SHARE_MS = 500;
+// Looks that are left out after one that failed: a full disk stays full for a while.
+const PATIENCE = 12;
+const COLLECT_MS = 30 * DAY_MS;
+
+type Upkept = Pick<Host, "dir" | "git" | "engine" | "clock" | "database" | "packing" | "config">;
+
+/** One piece of what is due after another, until nothing is or `goOn` says no. Answers whether anything was done. */
+async function work(
+  host: Upkept,
+  git: GitUpkeep,
+  limits: Pick<UpkeepLimits, "ageMs" | "runs" | "loose">,
+  goOn: () => Promise<boolean>,
+  stop: AbortSignal,
+): Promise<boolean> {
+  const { database, clock, packing } = host;
+  const dueSince = (name: string, ms: number): boolean => {
+    const last = getFact(database, name);
+    // What was never done is due once this has gone by.
+    if (last === null) setFact(database, name, String(clock.now()));
+    return last !== null && clock.now() - Number(last) >= ms;
+  };
+  const done = (name: string) => setFact(database, name, String(clock.now()));
+  const before = () => clock.now() - limits.ageMs;
+  let worked = false;
+
+  const packs = waitingToPack(database, before(), limits.runs);
+  if (packs >= limits.runs || (packs > 0 && dueSince("upkeep:pack", DAY_MS))) {
+    while (!stop.aborted && (await goOn()) && (await packClosed(packing, before())) > 0) worked = true;
+    done("upkeep:pack");
+  }
+  const { keep_days: days } = (await host.config()).history;
+  if (days !== undefined && (await goOn()) && dueSince("upkeep:drop", DAY_MS)) {
+    if ((await dropClosed(packing, clock.now() - days * DAY_MS, await git.namedRuns())) > 0) worked = true;
+    done("upkeep:drop");
+  }
+  if ((await goOn()) && database.shrink()) worked = true;
+  if (stop.aborted || !(await goOn())) return worked;
+  const loose = git.loose();
+  // Collecting packs what is loose too, and has to come first: a pack that is written again makes what nobody needs young again.
+  if (dueSince("upkeep:collect", COLLECT_MS)) {
+    if (await git.collect(stop)) done("upkeep:collect");
+    worked = true;
+  } else if (loose >= limits.loose || (loose > 0 && dueSince("upkeep:repack", DAY_MS))) {
+    if (await git.repack(stop)) done("upkeep:repack");
+    worked = true;
+  }
+  return worked;
+}
+
+/** Looks until stopped. `rested`: an execution is over. */
+export function keepUp(host: Upkept, onError: (error: unknown) => void, limits: UpkeepLimits = OWNER) {
+  const stop = new AbortController();
+  let active = performance.now();
+  let resting = false;
+  let turn: Promise<void> | null = null;
+
+  const quiet = async (): Promise<boolean> => {
+    if ((await host.engine.list({ status: ["running"], limit: 1 })).length > 0) active = performance.now();
+    return performance.now() - active >= limits.quietMs;
+  };
+  const look = async (): Promise<void> => {
+    const git = createGitUpkeep(host.dir, await findGitDir(host.dir));
+    const many = waitingToPack(host.database, host.clock.now() - limits.ageMs, PRESSING.runs) >= PRESSING.runs;
+    const calm = await quiet();
+    if (!calm && !many && git.loose() < PRESSING.loose) return;
+    const began = performance.now();
+    const goOn = calm ? quiet : async () => performance.now() - began < SHARE_MS;
+    if (await work(host, git, calm ? limits : { ...limits, ...PRESSING }, goOn, stop.signal)) return;
+    if (resting || !(await quiet())) return;
+    resting = true;
+    host.database.rest();
+    // The launcher starts an owner with --expose-gc: what a busy hour has left is given back, 60 MB after the runs of a morning.
+    await globalThis.gc?.({ type: "major", execution: "async", flavor: "last-resort" });
+  };
+  let failure = "";
+  let again = 0;
+  const timer = setInterval(() => {
+    if (turn !== null || performance.now() < again) return;
+    turn = look()
+      .then(() => {
+        failure = "";
+      })
+      .catch((error: unknown) => {
+        const { message } = toWire(error);
+        if (message !== failure && !stop.signal.aborted) onError(error);
+        failure = message;
+        again = performance.now() + PATIENCE * limits.lookMs;
+      })
+      .finally(() => {
+        turn = null;
+      });
+  }, limits.lookMs);
+  return {
+    rested(): void {
+      active = performance.now();
+      resting = false;
+    },
+    async stop(): Promise<void> {
+      clearInterval(timer);
+      stop.abort();
+      await turn;
+    },
+  };
+}
+
+/** For a command's end: one go, where much more has come together than a day brings. */
+export async function upkeepOnce(host: Upkept, say: (message: string) => void): Promise<void> {
+  const git = createGitUpkeep(host.dir, await findGitDir(host.dir));
+  const many = waitingToPack(host.database, host.clock.now() - OWNER.ageMs, COMMAND.runs) >= COMMAND.runs;
+  if (!many && git.loose() < COMMAND.loose) return;
+  say("Packing the histories of old runs and the repository ...");
+  await work(host, git, { ...OWNER, ...COMMAND }, async () => true, new AbortController().signal);
+}
+
+/** What an owner does in a quiet night, at once. */
+export async function upkeepNow(host: Upkept): Promise<void> {
+  const git = createGitUpkeep(host.dir, await findGitDir(host.dir));
+  await work(host, git, OWNER, async () => true, new AbortController().signal);
+}

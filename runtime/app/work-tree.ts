@@ -1,0 +1,84 @@
+/**
+ * How the work tree, or the index, differs from a tree in what a proposal may change: texts by path, null for a file that is gone.
+ * Nothing is written, and a link is never followed.
+ */
+import { lstatSync, readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { ClearedError } from "../kernel/errors.ts";
+import type { Tree } from "../kernel/ports.ts";
+import { isProposable } from "../change/proposals/paths.ts";
+import { AGENTS, CASES, CONFIG, IMPORTERS, POLICIES, SCRIPTS, TRUST } from "../workspace/layout.ts";
+import { stagedFiles, stagedText } from "../workspace/git/staged.ts";
+import { sourceBlob } from "../workspace/git/tree-over.ts";
+
+const FOLDERS = [AGENTS, SCRIPTS, POLICIES, IMPORTERS, "knowledge/", CASES];
+// Longer than any file a proposal may hold: it is no text a check could read.
+const LARGEST = 2 ** 20;
+
+export interface Changes {
+  files: Map<string, string | null>;
+  /** What lies there and is no regular text file: a link, or too large. */
+  odd: string[];
+  /** trust.yaml differs: only a person changes it, and nothing here checks it. */
+  trust: boolean;
+}
+
+/** The files as they lie on disk, compared with the tree. */
+export async function workChanges(dir: string, tree: Tree): Promise<Changes> {
+  const changes: Changes = { files: new Map(), odd: [], trust: (await differs(dir, tree, TRUST)) !== undefined };
+  const there = new Set([CONFIG, ...FOLDERS.flatMap((folder) => below(dir, folder))]);
+  for (const path of there) {
+    if (!isProposable(path)) continue;
+    const text = await differs(dir, tree, path);
+    if (text === "odd") changes.odd.push(path);
+    else if (text !== undefined) changes.files.set(path, text.text);
+  }
+  for (const path of await pathsOf(tree)) if (!there.has(path)) changes.files.set(path, null);
+  return changes;
+}
+
+/** The files as the next commit would have them. @throws GIT_STATE */
+export async function stagedChanges(dir: string, tree: Tree): Promise<Changes> {
+  const staged = await stagedFiles(dir);
+  const changes: Changes = { files: new Map(), odd: [], trust: (staged.get(TRUST)?.blob ?? null) !== (await tree.blob(TRUST)) };
+  for (const [path, { blob, mode }] of staged) {
+    if (!isProposable(path) || blob === (await tree.blob(path))) continue;
+    if (mode.startsWith("100")) changes.files.set(path, await stagedText(dir, blob));
+    else changes.odd.push(path);
+  }
+  for (const path of await pathsOf(tree)) if (!staged.has(path)) changes.files.set(path, null);
+  return changes;
+}
+
+async function pathsOf(tree: Tree): Promise<string[]> {
+  const lists = await Promise.all(FOLDERS.map((folder) => tree.list(folder)));
+  return lists.flat().flatMap(({ path }) => (isProposable(path) ? [path] : []));
+}
+
+function below(dir: string, folder: string): string[] {
+  try {
+    return readdirSync(join(dir, folder), { recursive: true, withFileTypes: true })
+      .filter((one) => !one.isDirectory())
+      .map((one) =>
+        join(one.parentPath, one.name)
+          .slice(dir.length + 1)
+          .replaceAll("\\", "/"),
+      );
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw new ClearedError("FILE_INVALID", `${folder} cannot be listed: ${String((error as NodeJS.ErrnoException).code)}.`, {
+      at: { file: folder },
+    });
+  }
+}
+
+/** The text on disk where it is another than the tree's; undefined where it is the same. */
+async function differs(dir: string, tree: Tree, path: string): Promise<{ text: string | null } | "odd" | undefined> {
+  const found = lstatSync(join(dir, path), { throwIfNoEntry: false });
+  const blob = await tree.blob(path);
+  if (found === undefined) return blob === null ? undefined : { text: null };
+  if (!found.isFile() || found.size > LARGEST) return "odd";
+  // Line ends as git will keep them (.gitattributes of a workspace).
+  const text = readFileSync(join(dir, path), "utf8").replaceAll("\r\n", "\n");
+  return sourceBlob(text) === blob ? undefined : { text };
+}

@@ -1,0 +1,215 @@
+/**
+ * The native TypeScript compiler in a process of its own, kept from one check to the next because starting it takes longer than checking.
+ * It sees the files it is given and its own library, nothing of the disk. It is killed when it needs more than 10 s (its parser takes over a
+ * minute for hostile nesting) and replaced when it dies, and after many uses. The only door to typescript, pinned by its exact version.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import type { Writable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { API, Project } from "typescript/unstable/async";
+import { ClearedError } from "../../kernel/errors.ts";
+import { type Lost, isLost, lostBy, persist } from "../../sandbox/lost.ts";
+import { watchAnswer } from "../../sandbox/watchdog.ts";
+import { SCRIPT_OPTIONS } from "./write-types.ts";
+
+const TIMEOUT_MS = 10_000;
+const IDLE_MS = 30_000;
+const END_MS = 500;
+// What it keeps of texts it has seen is unknown; a fresh one now and then costs nothing.
+const MOST_USES = 200;
+
+/** Where the files seem to lie. */
+const FOLDER = "/cleared-scripts";
+const PROJECT = `${FOLDER}/tsconfig.json`;
+
+interface Kept {
+  api: API;
+  /** Text by path. */
+  files: Map<string, string>;
+  uses: number;
+  /** It died, or was killed. */
+  gone: Promise<Lost>;
+}
+
+/** Why the compiler could not say anything about the files. */
+export class CompilerGone {
+  readonly why: string;
+  constructor(why: string) {
+    this.why = why;
+  }
+}
+
+/** Enumerations of the compiler, loaded with the first use. */
+export async function compilerNames() {
+  const [{ SymbolFlags, TypeFlags }, { SyntaxKind }] = await Promise.all([
+    import("typescript/unstable/async"),
+    import("typescript/unstable/ast"),
+  ]);
+  return { SymbolFlags, TypeFlags, SyntaxKind };
+}
+
+let kept: Kept | null = null;
+let idle: NodeJS.Timeout | null = null;
+let tail: Promise<unknown> = Promise.resolve();
+
+/**
+ * `use` sees a project of exactly these files (text by name), by the paths it asks for; one caller after the other.
+ * Answers CompilerGone when the compiler dies of the texts, or takes too long for them. One that is killed is replaced and asked again.
+ * @throws SANDBOX_CRASHED when it is killed again and again
+ */
+export function withProject<T>(
+  files: ReadonlyMap<string, string>,
+  use: (project: Project, path: (name: string) => string) => Promise<T>,
+): Promise<T | CompilerGone> {
+  const turn = tail.then(async () => {
+    const answer = await persist(() => useOnce(files, use));
+    if (!isLost(answer)) return answer;
+    if (!answer.killed) return new CompilerGone("stopped");
+    throw new ClearedError("SANDBOX_CRASHED", "The type checker was killed again and again: nothing is known of the types. Check again.");
+  });
+  tail = turn.catch(() => undefined);
+  return turn;
+}
+
+/** Starts the compiler while there is something else to do first. A failure is told to who uses it. */
+export function warmCompiler(): void {
+  tail = tail.then(async () => void (kept ??= await start())).catch(() => undefined);
+}
+
+async function useOnce<T>(
+  files: ReadonlyMap<string, string>,
+  use: (project: Project, path: (name: string) => string) => Promise<T>,
+): Promise<T | CompilerGone | Lost> {
+  if (idle !== null) clearTimeout(idle);
+  if (kept !== null && (kept.uses >= MOST_USES || !isAlive(kept))) drop();
+  let unwatch = (): void => undefined;
+  try {
+    const current = (kept ??= await start());
+    // Its connection may be heard to close a moment before its end.
+    const work = look(current, files, use).catch((error: unknown) =>
+      Promise.race([current.gone, sleep(END_MS, null, { ref: false }).then(() => Promise.reject(error))]),
+    );
+    // When the race is lost the answer comes later, or fails: nobody waits for it.
+    work.catch(() => undefined);
+    const given = new Promise<CompilerGone | Lost>((resolve) => {
+      unwatch = watchAnswer({ pid: childOf(current.api)?.pid ?? 0 }, TIMEOUT_MS, {
+        late: () => resolve(new CompilerGone(`did not finish within ${TIMEOUT_MS / 1000} s`)),
+        lost: () => resolve({ kind: "lost", killed: true }),
+      });
+    });
+    const answer = await Promise.race([work, given, current.gone]);
+    if (answer instanceof CompilerGone || isLost(answer)) drop();
+    return answer;
+  } catch (error) {
+    drop();
+    throw error;
+  } finally {
+    unwatch();
+    idle = setTimeout(drop, IDLE_MS);
+    idle.unref();
+  }
+}
+
+async function look<T>(
+  current: Kept,
+  files: ReadonlyMap<string, string>,
+  use: (project: Project, path: (name: string) => string) => Promise<T>,
+): Promise<T> {
+  const { api } = current;
+  // It would answer the text a file had in the check before.
+  api.clearSourceFileCache();
+  const fileChanges = renew(current.files, files);
+  const snapshot = await api.updateSnapshot(current.uses++ === 0 ? { openProjects: [PROJECT] } : { fileChanges });
+  const project = snapshot.getProjects()[0];
+  if (project === undefined) throw new Error("The compiler opened no project.");
+  const answer = await use(project, (name) => `${FOLDER}/${name}`);
+  await snapshot.dispose();
+  return answer;
+}
+
+/** Makes the project's files the wanted ones; answers what has changed, as the compiler wants to hear it. */
+function renew(files: Map<string, string>, wanted: ReadonlyMap<string, string>) {
+  const texts = new Map([...wanted].map(([name, text]) => [`${FOLDER}/${name}`, text]));
+  const deleted = [...files.keys()].filter((path) => path !== PROJECT && !texts.has(path));
+  const created = [...texts.keys()].filter((path) => !files.has(path));
+  const changed = [...texts].flatMap(([path, text]) => (files.has(path) && files.get(path) !== text ? [path] : []));
+  for (const path of deleted) files.delete(path);
+  for (const [path, text] of texts) files.set(path, text);
+  return { changed, created, deleted };
+}
+
+async function start(): Promise<Kept> {
+  const { API } = await import("typescript/unstable/async");
+  const files = new Map([[PROJECT, JSON.stringify({ compilerOptions: SCRIPT_OPTIONS, include: ["*.ts"] })]]);
+  const api = new API({
+    cwd: FOLDER,
+    fs: {
+      // undefined: as it is on disk; null: not there.
+      readFile: (path) => files.get(path) ?? (/[/\\]lib[/\\]lib\.[\w.]*d\.ts$/.test(path) ? undefined : null),
+      fileExists: (path) => files.has(path),
+      directoryExists: (path) => path === FOLDER || path === "/",
+      getAccessibleEntries: (path) => ({
+        files: path === FOLDER ? [...files.keys()].map((file) => file.slice(FOLDER.length + 1)) : [],
+        directories: [],
+      }),
+    },
+  });
+  const { client } = innerOf(api);
+  await client.connect();
+  const child = client.process;
+  if (child === undefined) throw new Error("The compiler has no process.");
+  const gone = Promise.withResolvers<Lost>();
+  child.once("exit", (_, signal) => gone.resolve(lostBy(signal)));
+  // A kept compiler must not keep a command from ending; it ends when its input does, unless it is busy.
+  child.unref();
+  endWithUs(child);
+  neverRefuse(child.stdin);
+  for (const stream of [child.stdin, child.stdout]) (stream as { unref?(): void } | null)?.unref?.();
+  // Its library is read meanwhile; killed now, it is missed by whoever uses it.
+  api.parseConfigFile(PROJECT).catch(() => undefined);
+  return { api, files, uses: 0, gone: gone.promise };
+}
+
+/** What a dead compiler is told is lost in silence: its library would end this process over an answer that it cannot send. Who waits sees the end. */
+function neverRefuse(stdin: Writable | null): void {
+  if (stdin === null) return;
+  const write = stdin.write.bind(stdin) as (chunk: unknown, encoding: BufferEncoding, done: () => void) => boolean;
+  stdin.write = (chunk: unknown, ...more: unknown[]) => {
+    const done = more.at(-1);
+    const [encoding] = more;
+    return write(chunk, typeof encoding === "string" ? (encoding as BufferEncoding) : "utf8", () => typeof done === "function" && done());
+  };
+}
+
+/** Killed in the middle of an answer, this process would leave a compiler that waits for the rest for ever: a shell that sees us end ends it. */
+function endWithUs(child: ChildProcess): void {
+  if (process.platform === "win32") return;
+  const watch = spawn("/bin/sh", ["-c", 'read -r nothing; kill -9 "$0"', String(child.pid)], { stdio: ["pipe", "ignore", "ignore"] });
+  // Without a shell the compiler is only ended by its own end of input.
+  watch.once("error", () => undefined);
+  child.once("exit", () => watch.kill("SIGKILL"));
+  watch.unref();
+  (watch.stdin as unknown as { unref(): void }).unref();
+}
+
+/** The compiler's process, and the start of it. The API does not show them, but only its owner can kill it. */
+function innerOf(api: API): { client: { process?: ChildProcess; connect(): Promise<void> } } {
+  return api as unknown as ReturnType<typeof innerOf>;
+}
+
+function childOf(api: API): ChildProcess | undefined {
+  return innerOf(api).client.process;
+}
+
+function isAlive({ api }: Kept): boolean {
+  const child = childOf(api);
+  return child !== undefined && child.exitCode === null && child.signalCode === null;
+}
+
+/** Its own way of closing waits for an answer, and a busy compiler gives none for minutes. */
+function drop(): void {
+  if (kept !== null) childOf(kept.api)?.kill("SIGKILL");
+  kept = null;
+}
+
+process.once("exit", drop);

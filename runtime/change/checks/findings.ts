@@ -1,0 +1,68 @@
+/**
+ * What a check says: findings as data, which a person reads on a card and a program gets back as what to repair. Each carries what its
+ * code means and what to do about it, so that nobody has to look a code up.
+ */
+import { CODES, type Code, toWire } from "../../kernel/errors.ts";
+import type { Finding } from "../../kernel/ports.ts";
+
+/** In the order in which they are told. */
+export type CheckName =
+  | "paths"
+  | "config"
+  | "header"
+  | "lint"
+  | "types"
+  | "capabilities"
+  | "states"
+  | "policies"
+  | "importers"
+  | "knowledge"
+  | "tools"
+  | "cases"
+  | "dry_run"
+  | "invariants"
+  | "backtest";
+
+/** A finding, with the remedy of its code (runtime/kernel/errors.ts). */
+export interface CheckFinding extends Finding {
+  why: string;
+  todo: string;
+  /** A person should know it; it keeps nothing from passing. */
+  remark?: true;
+}
+
+export interface CheckResult {
+  check: CheckName;
+  status: "ok" | "failed" | "skipped";
+  /** What was looked at, in a few words: "31/31", "none widened", "no agent is touched". */
+  says: string;
+  findings: CheckFinding[];
+  ms: number;
+}
+
+/** What a check has found before its codes are explained. */
+export type Found = Finding & { remark?: true };
+
+// More than a person reads, and a model repairs, at once.
+const MOST = 50;
+
+/** Each place and code once, in the order given, at most fifty; the last one says how many are left out. */
+export function explain(found: readonly Found[]): CheckFinding[] {
+  const seen = new Map(found.map((one) => [`${one.at.file}:${one.at.line}:${one.at.col} ${one.code} ${one.message}`, one]));
+  const all = [...seen.values()];
+  const kept = all.slice(0, all.length > MOST ? MOST - 1 : MOST);
+  const last = all[kept.length];
+  if (last !== undefined)
+    kept.push({ ...last, message: `${last.message} (${all.length - kept.length - 1} more findings of this check are not listed.)` });
+  return kept.map((one) => {
+    const { means, remedy } = Object.hasOwn(CODES, one.code) ? CODES[one.code as Code] : CODES.INTERNAL;
+    return { ...one, message: one.message.slice(0, 2000), why: means, todo: remedy };
+  });
+}
+
+/** What was thrown by something that reads a file: all findings it carries, else itself. */
+export function findingsIn(error: unknown, file: string): Finding[] {
+  const { code, message, at, data } = toWire(error);
+  const carried = data?.["findings"];
+  return Array.isArray(carried) && carried.length > 0 ? (carried as Finding[]) : [{ code, at: at ?? { file }, message }];
+}

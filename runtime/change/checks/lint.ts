@@ -1,0 +1,146 @@
+/**
+ * What can be said about a script from its primitive calls and its header, without running it: unknown names and keys, missing
+ * capabilities, incomplete triggers. Pure functions; the calls come from the compile child. Findings are in source order.
+ * Lint is for people and models; the host checks every call again.
+ */
+import { didYouMean, toWire } from "../../kernel/errors.ts";
+import type { Access, Compiled, Finding, Json } from "../../kernel/ports.ts";
+import type { Primitive } from "../../kernel/primitive.ts";
+import type { Found } from "./findings.ts";
+import type { Registry } from "../../kernel/registry.ts";
+import type { Header } from "../../scripts/header.ts";
+import { validateInput } from "../../scripts/fields.ts";
+import { isAmountKey } from "../../rules/tools/trace.ts";
+import { type ToolClassOf, accessOf, classByName } from "./states.ts";
+
+/** A call of a global function found in a script. */
+export type FoundCall = Compiled["calls"][number];
+
+/** The part of a header the lint looks at. */
+export type LintedHeader = Partial<Pick<Header, "uses" | "trigger" | "schedule" | "watch" | "on_event">>;
+
+/** All findings about one script. A sub-script has no header: its caller's `uses:` counts. */
+export function lintCalls(calls: readonly FoundCall[], header: LintedHeader | null, registry: Registry): Finding[] {
+  return inOrder(calls.flatMap((call) => lintCall(call, header?.uses ?? null, registry)));
+}
+
+export function inOrder<F extends Finding>(findings: readonly F[]): F[] {
+  return [...findings].sort((a, b) => (a.at.line ?? 0) - (b.at.line ?? 0) || (a.at.col ?? 0) - (b.at.col ?? 0));
+}
+
+const ACTS: ReadonlySet<Access> = new Set<Access>(["write", "external", "notify"]);
+
+/** Calls that certainly do more than look, for an agent that says `mutates: false`. */
+export function lintReadOnly(calls: readonly FoundCall[], registry: Registry, toolClass: ToolClassOf = classByName): Finding[] {
+  return calls.flatMap((call) => {
+    if (!registry.has(call.name)) return [];
+    const { rows, why } = accessOf(registry.get(call.name), call.given, toolClass);
+    if (!rows.every((row) => ACTS.has(row))) return [];
+    const what = why === "" ? call.name : `${call.name} (${why})`;
+    const message = `The header says mutates: false, and ${what} does more than look. Drop the call, or the line of the header.`;
+    return [{ code: "FSM_READ_ONLY", at: call.at, message }];
+  });
+}
+
+function lintCall(call: FoundCall, uses: readonly string[] | null, registry: Registry): Finding[] {
+  if (!registry.has(call.name)) {
+    return [
+      {
+        code: "PRIMITIVE_UNKNOWN",
+        at: call.at,
+        message: `There is no primitive "${call.name}".${didYouMean(call.name, registry.names())}`,
+      },
+    ];
+  }
+  const primitive = registry.get(call.name);
+  const findings: Finding[] = [];
+  const needed = capabilityOf(primitive, call.given);
+  if (uses !== null && needed !== null && !uses.includes(needed)) {
+    const has = uses.length === 0 ? "it has none" : `it has [${uses.join(", ")}]`;
+    findings.push({
+      code: "SCRIPT_CAPABILITY",
+      at: call.at,
+      message: `${call.name} needs "${needed}" in the header's uses:, and ${has}. Add it, or drop the call.`,
+    });
+  }
+  // With positional forms (script_run(name, params)) the literal is not the parameter object.
+  if (call.keys === null || call.bare) return findings;
+  const known = Object.keys(primitive.params.shape);
+  for (const key of call.keys) {
+    if (known.includes(key)) continue;
+    const keys = known.length === 0 ? "It takes no parameters." : `It takes ${known.join(", ")}.`;
+    findings.push({
+      code: "SCRIPT_UNKNOWN_KEY",
+      at: call.at,
+      message: `${call.name} has no key "${key}".${didYouMean(key, known)} ${keys}`,
+    });
+  }
+  return findings;
+}
+
+/** What `uses:` must name for a call; null when that follows from a parameter the script computes. */
+function capabilityOf(primitive: Primitive, given: Record<string, string>): string | null {
+  if (primitive.capability === undefined) return primitive.domain;
+  let missing = false;
+  const texts = primitive.bare === null ? given : { [primitive.bare]: given[""], ...given };
+  const params = new Proxy(texts, {
+    get(known, key) {
+      missing ||= known[String(key)] === undefined;
+      return known[String(key)] ?? "";
+    },
+  });
+  const needed = primitive.capability(params);
+  return missing ? null : needed;
+}
+
+/** Remarks about what a script uses after a gate as it planned it, whatever the person made of it; of facts, about amounts alone. */
+export function lintPlanned(planned: NonNullable<Compiled["planned"]>): Found[] {
+  return planned
+    .filter(({ key, fact }) => fact !== true || isAmountKey(key) === true)
+    .map(({ name, key, at }) => ({
+      code: "SCRIPT_PLANNED",
+      at,
+      remark: true as const,
+      message: `${name} is what was planned for the call; whoever approved may have changed it. Take it from the calls that the gate answers: calls[0].params.${key}.`,
+    }));
+}
+
+/** Words in `uses:` that are no domain of a primitive: the host grants domains only. agents: names a call of an agent may have. */
+export function lintUses(header: LintedHeader, file: string, registry: Registry, agents: readonly string[] = []): Finding[] {
+  const known = [...registry.domains(), ...agents.map((name) => `agent:${name}`)];
+  return (header.uses ?? [])
+    .filter((one) => !known.includes(one))
+    .map((one) => {
+      const hint = registry.has(one) ? ` Write its domain, "${registry.get(one).domain}".` : didYouMean(one, known);
+      return {
+        code: "SCRIPT_CAPABILITY",
+        at: { file },
+        message: `uses: names "${one}", which is no domain.${hint} There are ${registry.domains().join(", ")}.`,
+      };
+    });
+}
+
+/** Inputs a header gives as examples that its own `input:` refuses. */
+export function lintExamples(header: Header, file: string): Finding[] {
+  return header.examples.flatMap((example, index) => {
+    try {
+      validateInput(header, example as Json);
+      return [];
+    } catch (error) {
+      return [{ code: "SCRIPT_HEADER", at: { file }, message: `examples[${index}]: ${toWire(error).message}` }];
+    }
+  });
+}
+
+const TRIGGER_KEYS = { schedule: "schedule", watch: "file_watch", on_event: "event" } as const;
+
+/** A key whose trigger is not named: it would start nothing, without a word. What a trigger lacks is the header's own error. */
+export function lintTrigger(header: LintedHeader, file: string): Finding[] {
+  return (Object.keys(TRIGGER_KEYS) as (keyof typeof TRIGGER_KEYS)[])
+    .filter((key) => header[key] !== undefined && header.trigger?.includes(TRIGGER_KEYS[key]) !== true)
+    .map((key) => ({
+      code: "HEADER_TRIGGER",
+      at: { file },
+      message: `The header has ${key}:, but trigger: does not name ${TRIGGER_KEYS[key]}, so it starts nothing. Add ${TRIGGER_KEYS[key]} to trigger:, or drop the key.`,
+    }));
+}

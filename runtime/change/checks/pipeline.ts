@@ -1,0 +1,169 @@
+/**
+ * The checks of a change, as one list: each looks at the candidate's tree and answers findings; none stops another. What a check needs and
+ * cannot have (a script that does not compile has no types) it leaves out, and says so.
+ * Callers: `cleared check`, proposals (change/proposals/prepare.ts), `cleared exec` and `cleared doctor` through checkScripts.
+ */
+import { toWire } from "../../kernel/errors.ts";
+import type { Finding, Sandbox, Tree } from "../../kernel/ports.ts";
+import type { Registry } from "../../kernel/registry.ts";
+import type { Config, Trust } from "../../workspace/settings/config.ts";
+import { type CheckName, type CheckResult, type Found, explain } from "./findings.ts";
+import { inOrder } from "./lint.ts";
+import { type ScriptSubject, readScripts } from "./read-scripts.ts";
+import { typeScripts } from "./script.ts";
+import { lookAtConfig, lookAtImporters, lookAtKnowledge, lookAtPolicies } from "./settings.ts";
+import { lookAtTools } from "./tools.ts";
+
+/** What is checked, and what the checks need to know of the workspace. Never changed once made: what is read is kept by it. */
+export interface Subject {
+  /** What is in force. */
+  base: Tree;
+  /** The candidate. It need not be a commit. */
+  tree: Tree;
+  /** Files in which the two differ. */
+  paths: readonly string[];
+  /** Files of the agents that the change reaches, as far as the candidate has them. */
+  files: readonly string[];
+  /** Policy files to look at although they are not among `paths`. */
+  policies: readonly string[];
+  registry: Registry;
+  trust: Trust;
+  sandbox: Sandbox;
+  /** Settings of a tree, read once for each content. @throws CONFIG_INVALID */
+  config(tree: Tree): Promise<Config>;
+  /** Why a schedule never starts its agent, or null. */
+  scheduleProblem(schedule: { agent: string; expression: string; timezone: string }): Promise<string | null>;
+}
+
+/** What one check has seen. skipped: it could not look at anything. */
+export interface Looked {
+  says: string;
+  findings: readonly Found[];
+  skipped?: boolean;
+}
+
+export interface Check {
+  name: CheckName;
+  /** Must not act on anything. What it throws becomes a finding. */
+  look(subject: Subject): Promise<Looked>;
+}
+
+const CHECK_OF: Record<string, CheckName> = {
+  SCRIPT_HEADER: "header",
+  HEADER_TRIGGER: "header",
+  SCRIPT_CAPABILITY: "capabilities",
+  FSM_READ_ONLY: "capabilities",
+  CHECK_HIDDEN_BRANCH: "capabilities",
+  FSM_MACHINE: "states",
+  FSM_EDGE: "states",
+  FSM_GATE: "states",
+  FSM_STATE: "states",
+};
+
+/** A check of scripts: those findings of readScripts that are its own. */
+function ofScripts(name: CheckName): Check {
+  return {
+    name,
+    async look(subject) {
+      const { agents, files, findings } = await readScripts(subject);
+      const own = inOrder(findings.filter(({ code }) => (CHECK_OF[code] ?? "lint") === name));
+      if (name === "header" || name === "lint") {
+        const says =
+          name === "header" ? count(agents.length, "agent") : count(new Set([...files, ...agents].map(({ file }) => file)).size, "script");
+        return { says, findings: own };
+      }
+      const readable = agents.filter(({ scripts, header }) => scripts !== null && header !== null).length;
+      return {
+        says: readable === agents.length ? count(agents.length, "agent") : `${readable} of ${agents.length} agents`,
+        findings: own,
+        skipped: readable === 0 && agents.length > 0,
+      };
+    },
+  };
+}
+
+const types: Check = {
+  name: "types",
+  async look(subject) {
+    const { agents, files, findings } = await readScripts(subject);
+    if (files.length === 0) return { says: "no script compiles", findings: [], skipped: agents.length > 0 };
+    return { says: count(files.length, "script"), findings: await typeScripts(files, subject.registry, findings) };
+  },
+};
+
+/** The headers, with schedules that never come. */
+const headers: Check = {
+  name: "header",
+  async look(subject) {
+    const looked = await ofScripts("header").look(subject);
+    const { agents } = await readScripts(subject);
+    const never = await Promise.all(
+      agents.map(async ({ agent, file, header }): Promise<Found[]> => {
+        if (header?.schedule === undefined || !header.trigger.includes("schedule")) return [];
+        const expression = header.schedule;
+        const message = await subject.scheduleProblem({ agent, expression, timezone: header.timezone ?? "UTC" });
+        const line = (await subject.tree.read(file))?.split("\n").findIndex((one) => /^[\s*]*schedule:/.test(one)) ?? -1;
+        return message === null ? [] : [{ code: "HEADER_TRIGGER", at: { file, ...(line < 0 ? {} : { line: line + 1 }) }, message }];
+      }),
+    );
+    return { ...looked, findings: inOrder([...looked.findings, ...never.flat()]) };
+  },
+};
+
+/** What can be said without running anything, in the order in which it is told. */
+export const STATIC_CHECKS: readonly Check[] = [
+  { name: "config", look: lookAtConfig },
+  headers,
+  ofScripts("lint"),
+  types,
+  ofScripts("capabilities"),
+  ofScripts("states"),
+  { name: "policies", look: lookAtPolicies },
+  { name: "importers", look: lookAtImporters },
+  { name: "knowledge", look: lookAtKnowledge },
+  { name: "tools", look: lookAtTools },
+];
+
+/** All results, in the order of the checks; `onResult` hears each as it comes. A bug of ours is thrown, once all others are through. */
+export async function runChecks(
+  subject: Subject,
+  checks: readonly Check[],
+  onResult?: (result: CheckResult) => void,
+): Promise<CheckResult[]> {
+  return Promise.all(
+    checks.map(async (check) => {
+      const started = performance.now();
+      const looked = await check.look(subject).catch(refused);
+      const findings = explain(looked.findings);
+      const failed = findings.some((one) => one.remark !== true);
+      const result: CheckResult = {
+        check: check.name,
+        status: failed ? "failed" : looked.skipped === true ? "skipped" : "ok",
+        says: looked.says,
+        findings,
+        ms: Math.round(performance.now() - started),
+      };
+      onResult?.(result);
+      return result;
+    }),
+  );
+}
+
+/** A check that cannot be made has not passed. */
+function refused(error: unknown): Looked {
+  const { code, message, at } = toWire(error);
+  if (code === "INTERNAL") throw error;
+  return { says: "could not be made", findings: [{ code, at: at ?? { file: "" }, message }] };
+}
+
+/** Everything static about one script with its sub-scripts, whatever file it is, in the order of its lines. */
+export async function checkScript(subject: Omit<ScriptSubject, "paths" | "files">, file: string): Promise<Finding[]> {
+  const whole: ScriptSubject = { ...subject, paths: [], files: [file] };
+  const { files, findings: found } = await readScripts(whole);
+  const findings = found.filter(({ remark }) => remark !== true);
+  const all = [...findings, ...(await typeScripts(files, subject.registry, findings))];
+  const order = [file, ...files.map((one) => one.file)];
+  return order.filter((one, i) => order.indexOf(one) === i).flatMap((one) => inOrder(all.filter(({ at }) => at.file === one)));
+}
+
+const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? "" : "s"}`;

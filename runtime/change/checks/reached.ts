@@ -1,0 +1,137 @@
+/**
+ * Which agents a change reaches: those whose script, sub-scripts, policy, settings or dialects are among the changed files. Scripts are
+ * followed through what the compiler found, so a name that is spelled in an odd way is still found.
+ */
+import { createHash } from "node:crypto";
+import type { Sandbox, Tree } from "../../kernel/ports.ts";
+import type { Registry } from "../../kernel/registry.ts";
+import { AGENTS, CONFIG, IMPORTERS, SCRIPTS, TOOLS, policyFile, scriptFile, toolFile, toolOf } from "../../workspace/layout.ts";
+import { treeOver } from "../../workspace/git/tree-over.ts";
+import { headerOf } from "./header-of.ts";
+import { mightReach } from "./stamp.ts";
+
+export interface Compiling {
+  sandbox: Pick<Sandbox, "compile">;
+  /** Names of all primitives. */
+  names: readonly string[];
+}
+
+/** A script file with all it calls, by path; what cannot be compiled calls nothing. `uses` and `policies` are those of its calls. */
+export interface Closure {
+  file: string;
+  paths: string[];
+  calls: Set<string>;
+  policies: Set<string>;
+}
+
+/** What one file calls, whoever asks. */
+interface FileFacts {
+  calls: string[];
+  scripts: string[];
+  policies: string[];
+}
+
+// By sandbox and content: asking the compiler about files that have not changed took longer than all checks of the one that has.
+const known = new WeakMap<Compiling["sandbox"], Map<string, Promise<FileFacts>>>();
+const MOST_KNOWN = 5000;
+
+/** These agents of a tree, each with what it is made of. */
+export async function closuresOf(tree: Tree, files: readonly string[], { sandbox, names: primitives }: Compiling): Promise<Closure[]> {
+  const tools = (await tree.list(TOOLS)).flatMap(({ path }) => toolOf(path) ?? []);
+  const names = [...new Set([...primitives, ...tools])];
+  const facts = known.get(sandbox) ?? new Map<string, Promise<FileFacts>>();
+  known.set(sandbox, facts);
+  if (facts.size > MOST_KNOWN) facts.clear();
+  const under = createHash("sha256").update(names.join("\n")).digest("hex");
+  const read = async (path: string): Promise<FileFacts | null> => {
+    const blob = await tree.blob(path);
+    if (blob === null) return null;
+    const key = `${under} ${path} ${blob}`;
+    const found = facts.get(key) ?? factsOf(tree, path, blob, { sandbox, names, tools });
+    facts.set(key, found);
+    found.catch(() => facts.delete(key));
+    return found;
+  };
+  return Promise.all(files.map((file) => closureOf(file, read)));
+}
+
+/** All files of a tree that are agents. */
+export async function agentFiles(tree: Tree): Promise<string[]> {
+  return (await tree.list(AGENTS)).map(({ path }) => path).filter((path) => path.endsWith(".ts"));
+}
+
+async function closureOf(file: string, read: (path: string) => Promise<FileFacts | null>): Promise<Closure> {
+  const paths: string[] = [];
+  const calls = new Set<string>();
+  const policies = new Set<string>();
+  const queue = [file];
+  for (let path = queue.pop(); path !== undefined; path = queue.pop()) {
+    if (paths.includes(path)) continue;
+    paths.push(path);
+    const facts = await read(path);
+    for (const name of facts?.calls ?? []) calls.add(name);
+    for (const policy of facts?.policies ?? []) policies.add(policy);
+    queue.push(...(facts?.scripts ?? []));
+  }
+  return { file, paths, calls, policies };
+}
+
+async function factsOf(
+  tree: Tree,
+  path: string,
+  blob: string,
+  { sandbox, names, tools }: Compiling & { tools: readonly string[] },
+): Promise<FileFacts> {
+  const source = (await tree.read(path)) ?? "";
+  const { compiled } = await sandbox.compile(source, { file: path, blob, lint: true, primitives: names });
+  const calls = compiled?.calls ?? [];
+  const named = calls.flatMap(({ given }) => given["policy"] ?? []);
+  return {
+    calls: calls.map(({ name }) => name),
+    // A tool is a part of what calls it, as a sub-script is.
+    scripts: [
+      ...(compiled?.scripts ?? []).map(scriptFile),
+      ...calls.filter(({ name }) => tools.includes(name)).map(({ name }) => toolFile(name)),
+    ],
+    policies: [...named, ...(path.startsWith(AGENTS) ? [processOf(source, path)] : [])].map(policyFile),
+  };
+}
+
+function processOf(source: string, file: string): string {
+  const name = file.replace(/^.*\/|\.ts$/g, "");
+  try {
+    return headerOf(source, file).process ?? name;
+  } catch {
+    return name; // a header that cannot be read is the header check's to tell
+  }
+}
+
+/** Files of the agents that a change of these paths reaches, those that the tree has. */
+export async function reachedFiles(
+  tree: Tree,
+  changed: readonly string[],
+  sandbox: Compiling["sandbox"],
+  registry: Registry,
+): Promise<string[]> {
+  const candidates = await mightReach(await withRemoved(tree, changed), changed);
+  return reachedOf(await closuresOf(tree, candidates, { sandbox, names: registry.names() }), changed, registry);
+}
+
+/** A script that goes is still called by its name. */
+async function withRemoved(tree: Tree, changed: readonly string[]): Promise<Tree> {
+  const gone = await Promise.all(changed.map(async (path) => (path.startsWith(SCRIPTS) && (await tree.blob(path)) === null ? [path] : [])));
+  return gone.flat().length === 0 ? tree : treeOver(tree, new Map(gone.flat().map((path) => [path, ""])));
+}
+
+/** Files of those agents that a change of these paths reaches. */
+export function reachedOf(closures: readonly Closure[], changed: readonly string[], registry: Registry): string[] {
+  const has = (test: (path: string) => boolean) => changed.some(test);
+  return closures
+    .filter(
+      ({ paths, calls, policies }) =>
+        has((path) => paths.includes(path) || policies.has(path) || path === CONFIG) ||
+        (has((path) => path.startsWith(IMPORTERS)) &&
+          [...calls].some((name) => registry.has(name) && registry.get(name).domain === "importer")),
+    )
+    .map(({ file }) => file);
+}

@@ -1,0 +1,281 @@
+/**
+ * Which states a script can be in at each of its calls, walked along its flow (Compiled.flow): calls no state of these allows, edges the
+ * machine has not, acts before a verdict. Only what goes wrong on every way to a call is a finding; the rest the host decides at run time.
+ */
+import { ClearedError, didYouMean } from "../../kernel/errors.ts";
+import type { Access, Compiled, Finding, Flow, State, ToolClass, Verdict } from "../../kernel/ports.ts";
+import type { Primitive } from "../../kernel/primitive.ts";
+import type { Registry } from "../../kernel/registry.ts";
+import { type Machine, type Move, STATES, move, startOf, statesFor } from "../../kernel/states.ts";
+import { classify } from "../../rules/tools/classify.ts";
+
+/** The class of `SERVER/NAME` by trust.yaml and its name; null when only the server can tell. */
+export type ToolClassOf = (tool: string) => { class: ToolClass; why: string } | null;
+
+export const classByName: ToolClassOf = (tool) => classify(tool.slice(tool.indexOf("/") + 1), { trusted: false });
+
+export interface StateScript {
+  calls: Compiled["calls"];
+  flow: Compiled["flow"];
+}
+
+/** A place a run can have come to. current null: anywhere in the machine. */
+interface Point {
+  current: State | null;
+  judged: boolean;
+  asked: boolean;
+  gates: number;
+}
+type Points = ReadonlyMap<string, Point>;
+
+/** Where the run can be after a part of the script: behind it, or having left the loop or the function. */
+interface Ways {
+  next: Points;
+  stop: Points;
+  back: Points;
+}
+
+const NOWHERE: Points = new Map();
+const ANYWHERE = pointsOf([{ current: null, judged: true, asked: true, gates: 2 }]);
+// Deeper code than people write is not followed: its calls are left to the host.
+const MAX_DEPTH = 500;
+
+const MILD = {
+  blocked: false,
+  escalation_required: false,
+  triggered: [],
+  indeterminate: [],
+  summary: "The policy may ask for a person here",
+};
+/** What a policy may have said, as far as a move depends on it. */
+const VERDICTS = [
+  { ...MILD, verdict: "pass", passed: true },
+  { ...MILD, verdict: "require_approval", passed: false },
+  { ...MILD, verdict: "escalate", passed: false, escalation_required: true },
+] as unknown as readonly Verdict[];
+
+/** What a call may be, where that depends on its parameters: each row of the table it may fall in. */
+export function accessOf(primitive: Primitive, given: Record<string, string>, toolClass: ToolClassOf): { rows: Access[]; why: string } {
+  if (primitive.classify === undefined) return { rows: [primitive.access], why: "" };
+  const found = given["tool"] === undefined ? null : toolClass(given["tool"]);
+  if (found === null) return { rows: ["read", primitive.access], why: "" };
+  return { rows: [found.class === "mutate" ? primitive.access : "read"], why: `${given["tool"]}: ${found.why}` };
+}
+
+/** The state a script without `states:` asks for. */
+export function lintStateless(calls: Compiled["calls"]): Finding[] {
+  const message = "This agent has no states. Add them to its header, such as states: [ASSESS, COMPUTE], or drop the call.";
+  return calls.filter((call) => call.name === "fsm_enter").map(({ at }) => ({ code: "FSM_EDGE", at, message }));
+}
+
+/** What a call is given for the one parameter it takes bare. */
+export function bareText(primitive: Primitive, given: Record<string, string>): string | undefined {
+  return given[""] ?? (primitive.bare === null ? undefined : given[primitive.bare]);
+}
+
+/**
+ * scripts: by the name script_run uses; "" is the agent itself. calls: what is called in which state, by primitive or tool, as far as
+ * the script says so.
+ */
+export function lintStates(
+  scripts: Readonly<Record<string, StateScript>>,
+  machine: Machine,
+  registry: Registry,
+  toolClass: ToolClassOf = classByName,
+): { findings: Finding[]; calls: Map<State, Set<string>> } {
+  const findings = new Map<string, Finding>();
+  const calls = new Map<State, Set<string>>();
+  const known = new Map<Flow, Map<string, Ways>>();
+  const active = new Set<Flow>();
+  const reachable = STATES.filter(
+    (state) => state === "ESCALATE" || state === "FAILED" || state === "APPROVAL_GATE" || machine.states.some((one) => one.state === state),
+  );
+
+  const tell = (call: Compiled["calls"][number], code: string, message: string) => {
+    const key = `${call.at.file}:${call.at.line}:${call.at.col}`;
+    if (!findings.has(key)) findings.set(key, { code, at: call.at, message });
+  };
+
+  /** All states a call can follow from here, or the reason why there is none. */
+  const enter = (points: Points, to: State): { next: Points; refusal: ClearedError | null } => {
+    const next: Point[] = [];
+    let refusal: ClearedError | null = null;
+    for (const point of points.values()) {
+      const moves = movesOf(machine, point, to);
+      refusal ??= moves.find((one) => one instanceof ClearedError) ?? null;
+      // A person who has looked at an escalation sends the run to its gate.
+      for (const [way, state] of [
+        ["enter", to],
+        ["escalate", "APPROVAL_GATE"],
+      ] as const) {
+        if (!moves.includes(way)) continue;
+        const gate = state === "APPROVAL_GATE";
+        const after = { judged: point.judged, asked: !gate && point.asked, gates: Math.min(2, point.gates + (gate ? 1 : 0)) };
+        next.push(point.current === null ? point : { ...after, current: state });
+      }
+    }
+    return { next: pointsOf(next), refusal: next.length > 0 ? null : refusal };
+  };
+
+  const enters = (call: Compiled["calls"][number], points: Points, report: boolean): Points => {
+    const word = bareText(registry.get(call.name), call.given);
+    if (word === undefined) return join(...STATES.map((state) => enter(points, state).next));
+    const to = STATES.find((state) => state === word);
+    if (to === undefined) {
+      if (report) tell(call, "FSM_EDGE", `"${word}" is no state.${didYouMean(word, STATES)} There are ${STATES.join(", ")}.`);
+      return points;
+    }
+    const { next, refusal } = enter(points, to);
+    if (refusal === null) return next;
+    if (report) tell(call, refusal.code, refusal.message);
+    return pointsOf([{ current: to, judged: true, asked: true, gates: 1 }]);
+  };
+
+  const calling = (script: StateScript, index: number, points: Points, report: boolean, depth: number): Points => {
+    const call = script.calls[index];
+    if (call === undefined || !registry.has(call.name)) return points;
+    const primitive = registry.get(call.name);
+    const { rows, why } = accessOf(primitive, call.given, toolClass);
+    const states = rows.flatMap((row) => statesFor(row));
+    const legal = [...points.values()].filter(({ current }) =>
+      current === null ? reachable.some((state) => states.includes(state)) : states.includes(current),
+    );
+    if (report) {
+      if (legal.length === 0) tell(call, "FSM_STATE", outOfState(call.name, why, [...points.values()], machine, states));
+      for (const { current } of legal) if (current !== null) addTo(calls, current, call.given["tool"] ?? call.name);
+    }
+    // Where it is refused the run ends; after a finding, the walk goes on as if it were not.
+    const here = legal.length === 0 ? points : pointsOf(legal);
+    if (call.name === "fsm_enter") return enters(call, here, report);
+    if (call.name === "script_run") {
+      const name = bareText(primitive, call.given) ?? call.given["name"] ?? "";
+      const sub = name !== "" && Object.hasOwn(scripts, name) ? scripts[name] : undefined;
+      return sub === undefined ? here : body(sub, sub.flow.main, here, report, depth);
+    }
+    if (rows[0] === "decide") return change(here, "POLICY_CHECK", { judged: true });
+    return rows[0] === "ask" ? change(here, "APPROVAL_GATE", { asked: true }) : here;
+  };
+
+  /** A function or a sub-script: left by its end or by return. */
+  const body = (script: StateScript, flow: Flow, points: Points, report: boolean, depth: number): Points => {
+    if (typeof flow === "number") return calling(script, flow, points, report, depth);
+    if (active.has(flow)) return shifts(script, flow, registry) ? ANYWHERE : points;
+    active.add(flow);
+    const { next, back } = walk(script, flow, points, report, depth + 1);
+    active.delete(flow);
+    return join(next, back);
+  };
+
+  const walk = (script: StateScript, flow: Flow, points: Points, report: boolean, depth: number): Ways => {
+    if (points.size === 0) return { next: NOWHERE, stop: NOWHERE, back: NOWHERE };
+    if (depth > MAX_DEPTH) return { next: ANYWHERE, stop: ANYWHERE, back: ANYWHERE };
+    if (typeof flow === "number") return straight(calling(script, flow, points, report, depth));
+    const key = `${[...points.keys()].sort().join()} ${report}`;
+    const seen = known.get(flow) ?? new Map<string, Ways>();
+    known.set(flow, seen);
+    const ways = seen.get(key) ?? follow(script, flow, points, report, depth + 1);
+    seen.set(key, ways);
+    return ways;
+  };
+
+  const follow = (script: StateScript, flow: Exclude<Flow, number>, points: Points, report: boolean, depth: number): Ways => {
+    if ("all" in flow) {
+      let [at, stop, back]: Points[] = [points, NOWHERE, NOWHERE];
+      for (const part of flow.all) {
+        const ways = walk(script, part, at ?? NOWHERE, report, depth);
+        [at, stop, back] = [ways.next, join(stop ?? NOWHERE, ways.stop), join(back ?? NOWHERE, ways.back)];
+      }
+      return { next: at ?? NOWHERE, stop: stop ?? NOWHERE, back: back ?? NOWHERE };
+    }
+    if ("one" in flow) {
+      const ways = flow.one.map((part) => walk(script, part, points, report, depth));
+      const gather = (where: keyof Ways) => join(...ways.map((way) => way[where]));
+      return { next: gather("next"), stop: gather("stop"), back: gather("back") };
+    }
+    if ("loop" in flow) {
+      let head = points;
+      // The states at a loop's head only grow, and there are few of them.
+      for (let grown = flow.once !== true; grown; ) {
+        const turn = walk(script, flow.loop, head, false, depth);
+        const wider = join(head, turn.next, turn.stop);
+        grown = wider.size > head.size;
+        head = wider;
+      }
+      const { next, stop, back } = walk(script, flow.loop, head, report, depth);
+      // A labelled break leaves outer loops, too.
+      return { next: flow.once === true ? join(next, stop) : head, stop, back };
+    }
+    if ("go" in flow) {
+      const gone = { next: NOWHERE, stop: NOWHERE, back: NOWHERE };
+      return flow.go === "end" ? gone : { ...gone, [flow.go === "stop" ? "stop" : "back"]: points };
+    }
+    const code = script.flow.functions["run" in flow ? flow.run : flow.later] ?? { all: [] };
+    if ("run" in flow) return straight(body(script, code, points, report, depth));
+    body(script, code, ANYWHERE, report, depth);
+    return straight(shifts(script, code, registry) ? ANYWHERE : points);
+  };
+
+  const main = scripts[""];
+  const first = startOf(machine).current;
+  if (main !== undefined) body(main, main.flow.main, pointsOf([{ current: first, judged: false, asked: false, gates: 0 }]), true, 0);
+  return { findings: [...findings.values()], calls };
+}
+
+/** What the run's state machine says to a move from here, for every kind of verdict. An escalation is asked for once, behind POLICY_CHECK. */
+function movesOf(machine: Machine, { current, judged, asked, gates }: Point, to: State): Move[] {
+  if (current === null) return ["enter"];
+  const answered = asked ? ("approved" as const) : null;
+  const at = { ...startOf(machine), current, gates, answered, escalated: current !== "POLICY_CHECK" };
+  return (judged ? VERDICTS : [null]).map((verdict) => move({ ...at, verdict }, to));
+}
+
+/** True when code can move the run, or make an earlier refusal undone: where it runs is then where anything may be. */
+function shifts(script: StateScript, flow: Flow, registry: Registry): boolean {
+  const seen = new Set<Flow>();
+  for (const open = [flow]; open.length > 0; ) {
+    const at = open.pop() ?? 0;
+    if (typeof at === "number") {
+      const name = script.calls[at]?.name ?? "";
+      const access = registry.has(name) ? registry.get(name).access : "pure";
+      if (name === "fsm_enter" || name === "script_run" || access === "decide" || access === "ask") return true;
+    } else if (!seen.has(at)) {
+      seen.add(at);
+      if ("all" in at) open.push(...at.all);
+      else if ("one" in at) open.push(...at.one);
+      else if ("loop" in at) open.push(at.loop);
+      else if (!("go" in at)) open.push(script.flow.functions["run" in at ? at.run : at.later] ?? { all: [] });
+    }
+  }
+  return false;
+}
+
+function outOfState(name: string, why: string, points: readonly Point[], machine: Machine, states: readonly State[]): string {
+  const here = [...new Set(points.map((point) => point.current).filter((state) => state !== null))];
+  const own = machine.states.map((one) => one.state).filter((state) => states.includes(state));
+  const what = why === "" ? name : `${name} (${why})`;
+  const where = here.length === 0 ? "in no state of this agent" : `not in ${here.join(" or ")}, where the run is here`;
+  const allowed = [...new Set(states)].join(", ");
+  return own.length === 0
+    ? `${what} is allowed ${where}, only in ${allowed}. Add that state to the header's states:, or drop the call.`
+    : `${what} is allowed ${where}, only in ${allowed}. Move it behind fsm_enter("${own[0]}").`;
+}
+
+function pointsOf(points: readonly Point[]): Points {
+  return new Map(points.map((point) => [`${point.current}${point.judged ? "+" : "-"}${point.asked ? "+" : "-"}${point.gates}`, point]));
+}
+
+function join(...all: Points[]): Points {
+  return new Map(all.flatMap((points) => [...points]));
+}
+
+function change(points: Points, state: State, to: Partial<Point>): Points {
+  return pointsOf([...points.values()].map((point) => (point.current === state ? { ...point, ...to } : point)));
+}
+
+function straight(next: Points): Ways {
+  return { next, stop: NOWHERE, back: NOWHERE };
+}
+
+function addTo(calls: Map<State, Set<string>>, state: State, name: string): void {
+  calls.set(state, (calls.get(state) ?? new Set()).add(name));
+}

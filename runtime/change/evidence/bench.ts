@@ -1,0 +1,203 @@
+/**
+ * What a trial needs of a workspace, and the workspace as one trial sees it: git stands where the run stood and commits nothing, ports
+ * that reach outside answer from the recording or end the trial. Nothing here writes, whatever the code does.
+ */
+import { toolClassIn } from "../checks/tool-class.ts";
+import type { World } from "../../engine/run.ts";
+import type { Script } from "../../engine/script.ts";
+import { ClearedError } from "../../kernel/errors.ts";
+import type {
+  Cards,
+  Change,
+  Clock,
+  Engine,
+  Git,
+  Imports,
+  Json,
+  RunLog,
+  RunRecord,
+  Step,
+  Tools,
+  Tree,
+  WorkspaceView,
+} from "../../kernel/ports.ts";
+import { Suspend } from "../../kernel/primitive.ts";
+import { WRITE_VERBS, nameWords } from "../../rules/tools/classify.ts";
+import type { Config, Trust } from "../../workspace/settings/config.ts";
+import { treeOver } from "../../workspace/git/tree-over.ts";
+import { SETTINGS, isIn } from "./code.ts";
+import type { Recorded } from "./recorded.ts";
+import type { Code } from "./types.ts";
+
+/** What trials need of a workspace; the host satisfies it. */
+export interface Bench {
+  dir: string;
+  clock: Clock;
+  git: Git;
+  engine: Pick<Engine, "get" | "list" | "steps">;
+  cards: Pick<Cards, "list">;
+  trust: Trust;
+  world: World;
+  config(tree?: Tree): Promise<Config>;
+  /** @throws SCRIPT_*, the first finding of the language lint */
+  scriptIn(tree: Tree, agent: string): Promise<Script>;
+  viewAt(run: RunRecord, log: RunLog, now: () => number, place: { git: Git; base: Tree; dir?: string }): Promise<WorkspaceView>;
+}
+
+/** Ends the trial: what it needs now is in no recording. */
+export function missing(sentence: string): Suspend {
+  return new Suspend("in_doubt", sentence);
+}
+
+/** Texts of the files that the change lays over a run's own commit. */
+export async function changedFiles({ tree, changed }: Code): Promise<Map<string, string | null>> {
+  const settings = changed.filter((path) => isIn(path, SETTINGS));
+  return new Map(await Promise.all(settings.map(async (path) => [path, await tree.read(path)] as const)));
+}
+
+/**
+ * Git as it was for the run: HEAD is where the run's next commit was made, so that what others had committed by then is there. A run
+ * without one saw the commit it began at.
+ */
+export function standingGit(
+  git: Git,
+  { run, steps }: { run: RunRecord; steps: readonly Step[] },
+  served: number,
+  over: ReadonlyMap<string, string | null>,
+): Git {
+  const commitOf = (step: Step) => step.changes.find((change) => change.op === "committed")?.commit;
+  let place: Promise<string> | null = null;
+  const find = async (): Promise<string> => {
+    const next = steps
+      .slice(served)
+      .map(commitOf)
+      .find((commit) => commit !== undefined);
+    const before = next === undefined ? null : await git.parent(next);
+    return (
+      before ??
+      steps
+        .slice(0, served)
+        .map(commitOf)
+        .findLast((commit) => commit !== undefined) ??
+      run.pin.commit
+    );
+  };
+  const refuse = (): never => {
+    throw new ClearedError("INTERNAL", "A trial tried to change the repository.");
+  };
+  return {
+    ...git,
+    head: () => (place ??= find()),
+    tree: (commit) => (over.size === 0 ? git.tree(commit) : treeOver(git.tree(commit), over)),
+    commit: refuse,
+    find: async () => null,
+    log: refuse,
+    pin: refuse,
+    unpin: refuse,
+    close: refuse,
+  };
+}
+
+/** A view whose writes stay in it. `settled`: true while the trial has done exactly what the run did, so its commits need no check. */
+export function trialView(
+  view: WorkspaceView,
+  {
+    recorded,
+    trust,
+    settled,
+    rereads,
+    supposed,
+    unclear,
+  }: { recorded: Recorded; trust: Trust; settled: () => boolean; rereads: boolean; supposed: string[]; unclear: Set<string> },
+): WorkspaceView {
+  let open = false;
+  // A trial that makes the recorded calls never looks at its view: what they changed is laid into it when something does.
+  const unlaid: Step[] = [];
+  const laid = (): WorkspaceView => {
+    for (const step of unlaid.splice(0)) view.restore(step);
+    return view;
+  };
+  const wished: Change[] = [];
+  const parsed = new Set<string>();
+  const note = (step: Pick<Step, "changes">) => {
+    for (const change of step.changes) {
+      if (change.op === "entries" || change.op === "status" || change.op === "remove" || change.op === "file") open = true;
+      else if (change.op === "committed") open = false;
+      else if (change.op === "rows") parsed.add(change.name);
+    }
+  };
+  const imports: Imports = {
+    ...view.ports.imports,
+    markProcessed(name) {
+      if (!rereads && !parsed.has(name)) throw missing(`the statement ${name} was not read in the recorded run`);
+      return view.ports.imports.markProcessed(name);
+    },
+  };
+  const propose: WorkspaceView["ports"]["propose"] = async (wish) => {
+    const said = JSON.parse(recorded.twin?.result ?? "null") as Awaited<ReturnType<typeof propose>> | null;
+    if (said === null) supposed.push(`the proposal "${wish.title}" is taken, which the recorded run did not make`);
+    if (said?.accepted !== false) wished.push({ op: "propose", ...wish, by: "", base: "" });
+    return said ?? { accepted: true, proposal: null, reason: "" };
+  };
+  const ports = { ...view.ports, imports, propose, tools: recordedTools(recorded, trust, unclear), children: recordedChildren(recorded) };
+  return {
+    get ports() {
+      laid();
+      return ports;
+    },
+    today: (ms) => view.today(ms),
+    restore(step) {
+      note(step);
+      unlaid.push(step);
+    },
+    takeChanges() {
+      const changes = [...laid().takeChanges(), ...wished.splice(0)];
+      note({ changes });
+      return changes;
+    },
+    dirty: () => open && !settled(),
+    async check() {
+      await laid().check();
+      open = false;
+    },
+    commit: () => Promise.reject(new ClearedError("INTERNAL", "A trial tried to commit.")),
+    committed: () => undefined,
+    tidy: async () => undefined,
+  };
+}
+
+/**
+ * Tools that are never asked: their class is the recorded one, else what trust.yaml and the name say. One of which only its server could tell
+ * is taken to write, and is `unclear`.
+ */
+function recordedTools(recorded: Recorded, trust: Trust, unclear: Set<string>): Tools {
+  const named = toolClassIn(trust);
+  const silent = (what: string) => async (): Promise<never> => {
+    throw missing(`${what} is in no recording`);
+  };
+  return {
+    async get(tool) {
+      const effect = recorded.effectOf("tool", tool);
+      const found = effect === null ? named(tool) : null;
+      const [verb = ""] = nameWords(tool.slice(tool.indexOf("/") + 1));
+      if (effect === null && found === null && !WRITE_VERBS.has(verb)) unclear.add(tool);
+      const kind = effect === "read" ? "read" : (found?.class ?? "mutate");
+      const [server = "", ...name] = tool.split("/");
+      return { tool, server, name: name.join("/"), description: "", input_schema: {}, class: kind, why: "as recorded" };
+    },
+    list: silent("a list of tools"),
+    find: silent("a search for tools"),
+    call: silent("a tool's answer"),
+    fetchAll: silent("a tool's answer"),
+    readBack: silent("a tool's answer"),
+  };
+}
+
+function recordedChildren(recorded: Recorded): WorkspaceView["ports"]["children"] {
+  return {
+    readOnly: async (agent) => recorded.effectOf("agent", agent) === "read",
+    run: async ({ agent, input }) => {
+      throw missing(`what the agent ${agent} answers to ${JSON.stringify(input satisfies Json)} is in no recording`);
+    },
+  };
+}

@@ -1,0 +1,126 @@
+/**
+ * cases/<agent>/<name>.yaml: a recorded run by its name, and what must come of it again, as text that is reviewed and reverted like any other.
+ * The recording stays where runs are kept; its hash says that it is the one. Anybody may propose a case, so it is read strictly and
+ * believed in nothing but shape.
+ */
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import { isDay } from "../../kernel/day.ts";
+import { ClearedError } from "../../kernel/errors.ts";
+import type { Call, Json, Outcome, Step } from "../../kernel/ports.ts";
+import { checkYaml, readYaml, type YamlSource } from "../../scripts/yaml-text.ts";
+import { CASES } from "../../workspace/layout.ts";
+import { caseText, readLines } from "./case-text.ts";
+import { type Kept, keepsNothing } from "./kept.ts";
+
+export interface Case {
+  agent: string;
+  /** One sentence. */
+  why: string;
+  from: {
+    run: string;
+    /** `recordingHash` of its steps. */
+    recording: string;
+    /** The commit it ran on. */
+    commit: string;
+    /** YYYY-MM-DD of its start. */
+    day: string;
+    /** Id of the proposal that froze it. */
+    proposal?: string;
+    /** Who corrected what it did. */
+    correction?: string;
+  };
+  /** Policies, importers and settings of the change that froze it, blob by path: they lie over the run's commit. */
+  over: Record<string, string | null>;
+  keeps: Kept;
+}
+
+/** A case's text may have so many characters; one that keeps more is not written. */
+export const MAX_CASE = 262_144;
+
+/** Equal for the same calls with the same answers and the same effects on the books. */
+export function recordingHash(steps: readonly Step[]): string {
+  const hash = createHash("sha256");
+  for (const { name, params, result, error, changes } of steps)
+    hash.update(JSON.stringify([name, params, result, error?.code ?? null, changes]));
+  return hash.digest("hex");
+}
+
+const line = (max: number) => z.string().min(1).max(max);
+const any = z.custom<Json>((value) => value !== undefined, "is missing");
+const sha = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/, "write a full object id");
+const call = z.strictObject({ tool: line(200), params: any });
+const leg = z.string().regex(/^\S.* -?\d{1,30}(?:\.\d{1,18})? [A-Z]{2,12}$/, "write a leg such as 'Expenses:Software 84.00 USD'");
+
+const schema = z.strictObject({
+  agent: z.string().regex(/^[a-z][a-z0-9_-]*$/, "write the agent's name"),
+  why: line(500),
+  from: z.strictObject({
+    run: z.string().regex(/^[\w-]{1,60}$/, "write a run's id"),
+    recording: z.string().regex(/^[0-9a-f]{64}$/, "write the SHA-256 of the recording"),
+    commit: sha,
+    day: z.string().refine(isDay, "write a day as YYYY-MM-DD"),
+    proposal: line(60).optional(),
+    correction: line(200).optional(),
+  }),
+  // Never code: a case that brings its own script along would pass whatever is proposed.
+  over: z
+    .record(z.string().regex(/^(?:config\.yaml|(?:policies|importers|knowledge)\/[^\\]+)$/, "lies not over a run's commit"), sha.nullable())
+    .default({}),
+  books: z.array(z.strictObject({ id: line(40), about: line(1000), legs: z.array(leg).max(1000) })).default([]),
+  asks: z.array(call).default([]),
+  makes: z.array(call.extend({ times: z.int().min(0) })).default([]),
+  ends: z.enum(["completed", "rejected", "expired", "blocked"] as const satisfies readonly Outcome[]).optional(),
+  answers: z.record(z.string(), any).optional(),
+});
+
+/** The folder and the name a case's path holds, or null: `cases/ingest/run_x.yaml` is ["ingest", "run_x"]. */
+export function casePath(path: string): { agent: string; name: string } | null {
+  const [, agent, name] = /^cases\/([a-z][a-z0-9_-]*)\/([\w-]{1,80})\.yaml$/.exec(path) ?? [];
+  return agent === undefined || name === undefined ? null : { agent, name };
+}
+
+/** @throws CASE_INVALID at file:line */
+export function parseCase(text: string, file: string): Case {
+  // As it was written, most likely: then 1,000 are read in a second. What is not exactly so is read as the YAML it may be.
+  const lines = text.length > MAX_CASE ? null : readLines(text);
+  const known = lines === null ? null : schema.safeParse(lines, { jitless: true });
+  if (known?.success === true) {
+    const one = toCase(known.data, file);
+    if (caseText(one) === text) return one;
+  }
+  const source: YamlSource = { file, code: "CASE_INVALID", maxLength: MAX_CASE, written: true };
+  return toCase(checkYaml(readYaml(text, source), schema, source), file);
+}
+
+function toCase({ agent, why, from, over, ...keeps }: z.output<typeof schema>, file: string): Case {
+  const wrong = (message: string) => new ClearedError("CASE_INVALID", `${file}: ${message}`, { at: { file } });
+  const place = casePath(file);
+  if (place === null) throw wrong(`A case lies at ${CASES}<agent>/<name>.yaml; its name has letters, digits, "-" and "_".`);
+  if (agent !== place.agent) throw wrong(`It is a case of ${agent}, so it belongs into ${CASES}${agent}/.`);
+  if (keepsNothing(keeps as Kept)) throw wrong("It keeps nothing: write what must come of the run again, such as books: or asks:.");
+  return { agent, why, from, over, keeps } as Case & { keeps: { asks: Call[] } };
+}
+
+/** The case of a file; null for a text that is none. */
+export function readCase(text: string, file: string): Case | null {
+  try {
+    return parseCase(text, file);
+  } catch (error) {
+    if (error instanceof ClearedError) return null;
+    throw error;
+  }
+}
+
+/** Why this text is not kept as a case, in half a sentence; null when it can be read back. */
+export function unfit(text: string, file: string): string | null {
+  if (text.length > MAX_CASE)
+    return `what it keeps has ${Math.ceil(text.length / 1024)} KB as text, and a case has at most ${MAX_CASE / 1024}`;
+  try {
+    parseCase(text, file);
+    return null;
+  } catch (error) {
+    if (error instanceof ClearedError) return `what it keeps does not fit into a case: ${error.message}`;
+    throw error;
+  }
+}

@@ -1,0 +1,193 @@
+/**
+ * The ratchet: every case must come out on new code as it keeps it, and nothing of its run may become worse. What the code before does not
+ * keep either is open (a correction that no script has learnt yet) and blocks nobody. Invariant: a case that cannot be tried (its recording
+ * is not here, or does not answer what the code asks) has neither passed nor failed, and is told with the reason.
+ */
+import { ClearedError } from "../../kernel/errors.ts";
+import type { Tree } from "../../kernel/ports.ts";
+import { CASES, agentFile } from "../../workspace/layout.ts";
+import { treeOver } from "../../workspace/git/tree-over.ts";
+import { recordingOf } from "./backtest.ts";
+import type { Bench } from "./bench.ts";
+import { type Case, casePath, parseCase, recordingHash } from "./case-file.ts";
+import { compareEffects } from "./compare.ts";
+import { effectsOf } from "./effects.ts";
+import { type Broken, brokenIn } from "./kept.ts";
+import { leftOf } from "./left.ts";
+import { inSlots } from "./slots.ts";
+import { tryRun } from "./trial.ts";
+import type { Code, Effects, Recording } from "./types.ts";
+
+export interface CaseResult {
+  /** `ingest/run_x` */
+  name: string;
+  /** open: not kept on the code before either; fixed: not kept there, kept now; untried: nobody can tell. */
+  status: "passed" | "failed" | "open" | "fixed" | "untried";
+  /** What was kept and what came, a line each; or why it cannot be tried. Empty when it passes. */
+  why: string[];
+}
+
+export interface RunOptions {
+  progress?: ((done: number, total: number) => void) | undefined;
+}
+
+/** What proposals.ts `Report` says of the cases, and the results behind it except for those that simply pass. */
+export interface Ratchet {
+  passed: number;
+  failed: string[];
+  open: string[];
+  fixed: string[];
+  untried: string[];
+  results: CaseResult[];
+}
+
+/** `ingest/run_x` of `cases/ingest/run_x.yaml`. */
+export const caseName = (path: string): string => path.slice(CASES.length).replace(/\.yaml$/, "");
+
+/**
+ * Paths of the cases of a tree: all of them, or those a change must pass: of the agents it reaches, of an agent whose file it touches or takes
+ * away, and what it brings itself.
+ */
+export async function casesIn(tree: Tree, change?: { agents: readonly string[]; paths: readonly string[] }): Promise<string[]> {
+  const paths = (await tree.list(CASES)).map(({ path }) => path).filter((path) => path.endsWith(".yaml"));
+  if (change === undefined) return paths;
+  const touched = new Set([...change.agents.map(agentFile), ...change.paths]);
+  return paths.filter((path) => touched.has(path) || touched.has(agentFile(casePath(path)?.agent ?? "")));
+}
+
+/**
+ * Tries cases of the candidate's tree on the candidate. Where something of one is not kept, and where a correction was not learnt yet, the
+ * base tells whether that is new: a case with an open correction still guards all the rest of it.
+ */
+export async function ratchet(
+  base: Code,
+  candidate: Code,
+  paths: readonly string[],
+  bench: Bench,
+  options: RunOptions = {},
+): Promise<Ratchet> {
+  const before: Code = { tree: base.tree, changed: candidate.changed };
+  const sum: Ratchet = { passed: 0, failed: [], open: [], fixed: [], untried: [], results: [] };
+  const look = async (path: string): Promise<void> => {
+    const name = caseName(path);
+    const add = (status: Exclude<CaseResult["status"], "passed">, why: string[]): void => {
+      sum[status].push(name);
+      sum.results.push({ name, status, why });
+    };
+    const one = await readCase(candidate.tree, path);
+    if (one instanceof ClearedError) {
+      // A text that nobody accepted yet must be a case; one that is spoilt already blocks no change of something else.
+      const isNew = (await base.tree.blob(path)) !== (await candidate.tree.blob(path));
+      return add(isNew ? "failed" : "untried", [one.message]);
+    }
+    const now = await judge(one, candidate, candidate.tree, bench);
+    const comparable = now.kept.length > 0 || now.worse.length > 0 || one.from.correction !== undefined;
+    // An agent that is not there yet has kept nothing before.
+    const existed = comparable && (await base.tree.blob(agentFile(one.agent))) !== null;
+    const then = existed ? await judge(one, before, candidate.tree, bench) : NOTHING;
+    const fresh = [...beyond(now.worse, then.worse), ...beyond(now.kept, then.kept)];
+    const reasons = (broken: readonly Broken[]) => broken.map(({ why }) => why);
+    if (fresh.length > 0) return add("failed", reasons(fresh));
+    if (now.untried !== null) return add("untried", [now.untried]);
+    if (now.kept.length > 0) return add("open", reasons(now.kept));
+    sum.passed++;
+    if (then.kept.length > 0) add("fixed", []);
+  };
+  await inSlots(paths, bench.trust.sandbox.slots, look, options.progress);
+  for (const list of [sum.failed, sum.open, sum.fixed, sum.untried]) list.sort();
+  sum.results.sort((a, b) => (a.name < b.name ? -1 : 1));
+  return sum;
+}
+
+/** One for one: of two equal ones, one that was there before hides only itself. */
+function beyond(now: readonly Broken[], then: readonly Broken[]): Broken[] {
+  const known = then.map(({ what }) => what);
+  return now.filter(({ what }) => !known.includes(what) || known.splice(known.indexOf(what), 1).length === 0);
+}
+
+async function readCase(tree: Tree, path: string): Promise<Case | ClearedError> {
+  try {
+    return parseCase((await tree.read(path)) ?? "", path);
+  } catch (error) {
+    if (error instanceof ClearedError) return error;
+    throw error;
+  }
+}
+
+interface Judged {
+  /** What the case keeps and the code does not. */
+  kept: Broken[];
+  /** What the code does worse than was recorded, whatever the case keeps. */
+  worse: Broken[];
+  /** Why nothing more can be said, or null. */
+  untried: string | null;
+}
+
+const NOTHING: Judged = { kept: [], worse: [], untried: null };
+
+async function judge(one: Case, code: Code, books: Tree, bench: Bench): Promise<Judged> {
+  try {
+    const recording = await recordedOf(one, bench);
+    const { run, steps } = recording;
+    const trial = await tryRun(recording, await codeWith(code, one.over, bench), bench);
+    const left = leftOf(run.id, books, bench.cards);
+    const kept = await brokenIn(one.keeps, trial.effects, left, trial.missing === null);
+    // What the case keeps is told as the case has it, and not as it came out then.
+    const own = new Set(one.keeps.books.map(({ id }) => id));
+    const rest = (effects: Effects): Effects => ({
+      ...effects,
+      entries: effects.entries.filter(({ id }) => !own.has(id)),
+      reviews: effects.reviews.filter(({ about }) => !own.has(about)),
+    });
+    const compared = async () => {
+      const was = await effectsOf(run, steps, bench.world);
+      return compareEffects(rest(was), { ...trial, effects: rest(trial.effects) }, left);
+    };
+    const { worse, failed } = trial.isRecorded ? { worse: [], failed: [] } : await compared();
+    return {
+      kept,
+      worse: [...worse, ...failed].map(({ line }) => ({ what: line, why: line })),
+      untried: trial.missing === null ? null : `It cannot be tried: ${trial.missing}.`,
+    };
+  } catch (error) {
+    if (!(error instanceof ClearedError) || error.kind === "internal") throw error;
+    return { ...NOTHING, untried: `It cannot be tried: ${error.message}` };
+  }
+}
+
+/** @throws RUN_UNKNOWN when the recording is not here, or is another one */
+async function recordedOf({ agent, from }: Case, bench: Bench): Promise<Recording> {
+  const gone = (why: string) => new ClearedError("RUN_UNKNOWN", `The recording of ${from.run} ${why}.`);
+  if ((await bench.engine.get(from.run)) === null) throw gone("is not here; a clone has only those that were fetched with it");
+  const recording = await recordingOf(from.run, bench);
+  if (recording === null) throw gone("has not come to its end");
+  if (recording.run.agent !== agent) throw gone(`is one of ${recording.run.agent}`);
+  if (recordingHash(recording.steps) !== from.recording) throw gone("is not the one that the case was made of");
+  return recording;
+}
+
+const codes = new WeakMap<Code, Map<string, Promise<Code>>>();
+
+/** The code with the files of the change that froze a case, where it does not change them itself; one object for equal files. */
+function codeWith(code: Code, over: Case["over"], { git }: Bench): Promise<Code> | Code {
+  const files = Object.entries(over).filter(([path]) => !code.changed.includes(path));
+  if (files.length === 0) return code;
+  const known = codes.get(code) ?? new Map<string, Promise<Code>>();
+  codes.set(code, known);
+  const key = JSON.stringify(files);
+  const found = known.get(key) ?? laid();
+  known.set(key, found);
+  return found;
+
+  async function laid(): Promise<Code> {
+    const texts = await Promise.all(files.map(async ([path, blob]) => [path, blob === null ? null : await textOf(path, blob)] as const));
+    return { tree: treeOver(code.tree, new Map(texts)), changed: [...code.changed, ...files.map(([path]) => path)] };
+  }
+
+  async function textOf(path: string, blob: string): Promise<string> {
+    const text = await git.text(blob);
+    if (text === null)
+      throw new ClearedError("GIT_FAILED", `${path} as it was when the case was made (${blob.slice(0, 7)}) is not in this repository.`);
+    return text;
+  }
+}

@@ -1,0 +1,222 @@
+/**
+ * Two sets of effects compared by meaning: which of five classes a run is in, and why in plain words, the worst first. What was done outside,
+ * what a person decided and what the books forbid is judged here; differences.ts tells the rest.
+ */
+import type { Call, Outcome, RunRecord } from "../../kernel/ports.ts";
+import { acts, counted, factLine, factsOf, legsOf, nameOf, outcomes, pairsOf, shown, tagged, verdicts, without } from "./differences.ts";
+import type { Left, LeftEntry } from "./left.ts";
+import { actsOf, filesOf } from "./acts.ts";
+import { entryWords } from "./entry-words.ts";
+import { moneyOf } from "./money.ts";
+import { clip, symbolic } from "./partings.ts";
+import type { BacktestClass, CallEffect, Effects, FactDifference, Harm, RunDifference, Trial } from "./types.ts";
+
+/** What two sets of effects have in different: in lines, the worst first, and the entries and facts behind them. */
+export interface Comparison {
+  worse: Harm[];
+  failed: Harm[];
+  changed: string[];
+  entries: RunDifference["entries"];
+  facts: FactDifference[];
+}
+
+/** What was (recorded, or done by the code before), and what the new code does. `left`: what people made of the run since. */
+export async function differenceOf(run: RunRecord, was: Effects, trial: Trial, left: Left): Promise<RunDifference> {
+  const { worse, failed, changed, entries, facts } = await compareEffects(was, trial, left);
+  const lines = [...worse, ...failed].map(({ line }) => line);
+  const told = {
+    run: run.id,
+    divergence: trial.divergence,
+    supposed: trial.supposed,
+    entries,
+    money: moneyOf(entries),
+    facts,
+    harm: [...worse, ...failed],
+  };
+  if (trial.missing !== null) {
+    const kind = worse.length === 0 ? "not_replayable" : "worse";
+    return { ...told, class: kind, why: worse.length === 0 ? [trial.missing] : [...lines, `not tried further: ${trial.missing}`] };
+  }
+  const outside = { acts: actsOf(was, trial.effects), files: filesOf(was.files, trial.effects.files) };
+  const why = [...new Set([...lines, ...changed])];
+  const kind: BacktestClass = worse.length > 0 ? "worse" : failed.length > 0 ? "failed" : why.length > 0 ? "changed" : "same";
+  return { ...told, ...outside, class: kind, why };
+}
+
+/** Of a run that comes out to the letter as it was. */
+export const sameRun = ({ id }: Pick<RunRecord, "id">, { divergence, supposed }: Trial): RunDifference => ({
+  run: id,
+  class: "same",
+  why: [],
+  divergence,
+  supposed,
+  entries: [],
+  money: [],
+  facts: [],
+});
+
+export async function compareEffects(was: Effects, { effects: now, missing }: Trial, left: Left): Promise<Comparison> {
+  const entries = pairsOf(was.entries, now.entries);
+  const moved = Object.keys(now.changed).filter((id) => now.changed[id] !== was.changed[id]);
+  const looked = ({ reviews }: Effects) => new Set(reviews.map(({ about }) => about));
+  const unlooked = looked(was).difference(looked(now));
+  const forgotten = now.entries.filter(({ id, status }) => status === "pending-review" && unlooked.has(id));
+  const ids = [...entries.map((pair) => (pair.now ?? pair.was)?.id ?? ""), ...moved, ...forgotten.map(({ id }) => id)];
+  const known = await left.entries(ids);
+  const acted = [...doubles(was, now), ...ungated(was, now), ...afterItsEnd(was, now)];
+  if (missing !== null) {
+    // What was done before the trial stopped was done; of what is not there nobody knows whether it would have come.
+    const booked = entries.flatMap((pair) => (pair.now === null ? [] : judged(pair, new Set(), known).worse));
+    return { worse: [...acted, ...booked], failed: [], changed: [], entries: [], facts: [] };
+  }
+  const pairs = entries.map((pair) => judged(pair, unlooked, known));
+  const worse = [
+    ...failure(was, now, "JOURNAL_", "books"),
+    ...acted,
+    ...unasked(was, now),
+    ...pairs.flatMap((one) => one.worse),
+    ...moved.flatMap((id) =>
+      known.get(id) == null
+        ? []
+        : [harm("confirmed", `entry ${id}`, `entry ${id} becomes ${now.changed[id]}, but a person has decided it`)],
+    ),
+    ...undecided(was, now, left),
+    ...forgotten.map(({ id, date, description }) =>
+      harm(
+        known.get(id) == null ? "unasked" : "undecided",
+        description,
+        `${date} ${description}: still waits for a person, and no card asks one any more`,
+      ),
+    ),
+  ];
+  const facts = factsOf(was, now);
+  return {
+    worse,
+    failed: worse.length > 0 ? [] : failure(was, now, "", "fails"),
+    changed: [
+      ...outcomes(was, now),
+      ...facts.map(factLine),
+      ...verdicts(was, now),
+      ...pairs.flatMap((one) => one.changed),
+      ...acts(was, now),
+    ],
+    entries,
+    facts,
+  };
+}
+
+const harm = (kind: Harm["kind"], about: string, line: string): Harm => ({ kind, about, line });
+
+/** The new code fails with a code of this domain, and failed otherwise or not at all before. */
+function failure(was: Effects, now: Effects, domain: string, kind: Harm["kind"]): Harm[] {
+  if (now.status !== "failed" || now.error === null || now.error.code === was.error?.code || !now.error.code.startsWith(domain)) return [];
+  const before = was.status === "failed" ? `failed with ${was.error?.code}` : "did not fail";
+  return [harm(kind, now.error.message, `fails with ${now.error.code} where it ${before}: ${now.error.message}`)];
+}
+
+/** What was done once is done again. */
+function doubles(was: Effects, now: Effects): Harm[] {
+  return (["calls", "notices"] as const).flatMap((kind) => {
+    const [before, after] = [counted(was[kind].map(unapproved)), counted(now[kind].map(unapproved))];
+    return [...after].flatMap(([text, times]) => {
+      const once = before.get(text) ?? 0;
+      const { tool, to } = JSON.parse(text) as { tool?: string; to?: string };
+      return once > 0 && times > once
+        ? [harm("again", tool ?? `a notice to ${to}`, `${clip(text)} is made ${times} times, was ${once}`)]
+        : [];
+    });
+  });
+}
+
+const unapproved = (one: CallEffect | Effects["notices"][number]): unknown =>
+  "tool" in one ? { tool: one.tool, params: one.params } : one;
+
+/**
+ * A call that had a person's yes is made without one: the same call; one of a tool that was never called without; or any other, where
+ * fewer calls have a yes than had one and more have none.
+ */
+function ungated(was: Effects, now: Effects): Harm[] {
+  const tool = (call: CallEffect) => call.tool;
+  const whole = (call: CallEffect) => symbolic(unapproved(call));
+  const made = (approved: boolean, name: typeof tool) => new Set(was.calls.filter((call) => call.approved === approved).map(name));
+  const [tools, free, calls, freeCalls] = [made(true, tool), made(false, tool), made(true, whole), made(false, whole)];
+  const count = ({ calls: all }: Effects, approved: boolean) => all.filter((call) => call.approved === approved).length;
+  const lost = count(now, true) < count(was, true) && count(now, false) > count(was, false);
+  const had = (call: CallEffect) =>
+    (calls.has(whole(call)) && !freeCalls.has(whole(call))) ||
+    (tools.has(call.tool) && !free.has(call.tool)) ||
+    (lost && !freeCalls.has(whole(call)));
+  return now.calls
+    .filter((call) => !call.approved && had(call))
+    .map((call) => {
+      const which = calls.has(whole(call)) || tools.has(call.tool) ? "it had" : "a call had before";
+      return harm("without_yes", call.tool, `${nameOf(call)} is made without a person's yes, which ${which}`);
+    });
+}
+
+const ENDS: Partial<Record<Outcome, string>> = {
+  rejected: "a person's no",
+  expired: "a question that nobody answered in time",
+  blocked: "a policy that blocked it",
+};
+
+/** A run that had ended at a no, in whatever form, acts outside as it did not. */
+function afterItsEnd(was: Effects, now: Effects): Harm[] {
+  const outcome = was.status === "done" && was.outcome !== null ? ENDS[was.outcome] : undefined;
+  const end = outcome ?? (was.state === "ESCALATE" ? "an escalation to a person" : undefined);
+  if (end === undefined) return [];
+  const more = without(now.calls.map(unapproved), was.calls.map(unapproved)) as Call[];
+  return more.map((call) => harm("after_no", `${call.tool}, after ${end}`, `${nameOf(call)} is made, where the run had ended at ${end}`));
+}
+
+/** A card that a person decided is not opened any more: the code decides by itself. Those of entries are told with the entry. */
+function undecided(was: Effects, now: Effects, left: Left): Harm[] {
+  const titles = ({ reviews, entries }: Effects) => {
+    const own = new Set(entries.map(({ id }) => id));
+    return reviews.filter(({ about }) => !own.has(about)).map(({ title }) => title);
+  };
+  return without(titles(was), titles(now)).flatMap((title) =>
+    left.decided().has(title) ? [harm("undecided", title, `${clip(title)} is no longer shown to a person, who had decided it`)] : [],
+  );
+}
+
+/** A question of yes or no that guards no call of its own is not asked any more; a form only asks for data. */
+function unasked(was: Effects, now: Effects): Harm[] {
+  const plain = ({ gates }: Effects) => gates.filter(({ calls, form }) => calls.length === 0 && form !== true).map(({ title }) => title);
+  const [before, after] = [plain(was), plain(now)];
+  if (now.status !== "done" || after.length >= before.length) return [];
+  return before
+    .filter((title) => !after.includes(title))
+    .map((title) => harm("unasked", title, `${clip(title)} is no longer asked of anybody`));
+}
+
+/** What an entry that comes out differently means, with what a person said of it since. `unlooked`: ids that no card is about any more. */
+function judged(
+  { was, now }: RunDifference["entries"][number],
+  unlooked: ReadonlySet<string>,
+  known: ReadonlyMap<string, LeftEntry | null>,
+): { worse: Harm[]; changed: string[] } {
+  const entry = now ?? was;
+  if (entry === null) return { worse: [], changed: [] };
+  const name = `${entry.date} ${entry.description}`;
+  const line = `${name}: ${was === null ? "new" : shown(was)} -> ${now === null ? "gone" : shown(now)}${tagged(was, now)}`;
+  const left = known.get(entry.id);
+  const isMoved = was === null || now === null || legsOf(was.legs) !== legsOf(now.legs);
+  const isUnlooked = unlooked.has(entry.id);
+  if (left != null && left.status !== was?.status) {
+    const isLeft = now !== null && legsOf(now.legs) === legsOf(left.postings);
+    if (isLeft) return { worse: [], changed: [!isMoved ? line : `${line} (as a person left it: better)`] };
+    if (isMoved || isUnlooked)
+      return {
+        worse: [harm("confirmed", entryWords({ was, now }), `${line}, but a person has left it as ${shown({ legs: left.postings })}`)],
+        changed: [],
+      };
+  }
+  // Nobody looks at it any more, and the code knows no more about it than it did.
+  if (!isMoved && isUnlooked && now.status !== "pending-review")
+    return {
+      worse: [harm("unseen", entry.description, `${name}: is no longer shown to a person, was pending and is ${now.status}`)],
+      changed: [],
+    };
+  return { worse: [], changed: [line] };
+}

@@ -1,0 +1,145 @@
+/**
+ * What differs between two sets of effects, in words: entries by id, calls by tool and parameters, whatever their order. Names of commits and
+ * runs are symbols: that they differ means nothing.
+ */
+import type { Call, Json } from "../../kernel/ports.ts";
+import { filesOf } from "./acts.ts";
+import { legLines } from "./effects.ts";
+import { clip, firstDifference, symbolic } from "./partings.ts";
+import type { CallEffect, Effects, EntryEffect, FactDifference, RunDifference } from "./types.ts";
+
+/** Entries that are not the same on both sides. */
+export function pairsOf(was: readonly EntryEffect[], now: readonly EntryEffect[]): RunDifference["entries"] {
+  const [before, after] = [byId(was), byId(now)];
+  const ids = new Set([...before.keys(), ...after.keys()]);
+  return [...ids].flatMap((id) => {
+    const pair = { was: before.get(id) ?? null, now: after.get(id) ?? null };
+    return isSame(pair.was, pair.now) ? [] : [pair];
+  });
+}
+
+const byId = (entries: readonly EntryEffect[]) => new Map(entries.map((entry) => [entry.id, entry]));
+
+export function outcomes(was: Effects, now: Effects): string[] {
+  if (now.status === "failed") return [];
+  if (was.status === "failed") return [`no longer fails (${was.error?.code})`];
+  if (was.outcome !== now.outcome) return [`ends as ${now.outcome}, was ${was.outcome}`];
+  return symbolic(was.result) === symbolic(now.result) ? [] : [`result: ${firstDifference(was.result, now.result)}`];
+}
+
+/** What differs beside the legs: `, pending-review -> auto-confirmed, counterparty "AWS" -> "Eve"`. */
+export function tagged(was: EntryEffect | null, now: EntryEffect | null): string {
+  if (was === null || now === null) return "";
+  const status = was.status === now.status ? "" : `, ${was.status} -> ${now.status}`;
+  const { legs: _, status: _s, ...before } = was;
+  const { legs: _l, status: _t, ...after } = now;
+  return symbolic(before) === symbolic(after) ? status : `${status}, ${firstDifference(before, after)}`;
+}
+
+/** Facts that a policy was told otherwise, verdict by verdict of the same policy. */
+export function factsOf(was: Effects, now: Effects): FactDifference[] {
+  const found = new Map<string, FactDifference>();
+  for (const [before, after] of verdictPairs(was, now))
+    for (const name of new Set([...Object.keys(before?.facts ?? {}), ...Object.keys(after?.facts ?? {})])) {
+      const one = { name, was: (before?.facts[name] ?? null) as Json, now: (after?.facts[name] ?? null) as Json };
+      if (before !== undefined && after !== undefined && symbolic(one.was) !== symbolic(one.now)) found.set(symbolic(one), one);
+    }
+  return [...found.values()];
+}
+
+export const factLine = ({ name, was, now }: FactDifference): string => `fact ${name}: ${clip(was)} -> ${clip(now)}`;
+
+export function verdicts(was: Effects, now: Effects): string[] {
+  return verdictPairs(was, now).flatMap(([before, after]) => {
+    if (before?.verdict === after?.verdict) return [];
+    const policy = (before ?? after)?.policy ?? "";
+    return [`verdict${policy === "" ? "" : ` of ${policy}`}: ${before?.verdict ?? "none"} -> ${after?.verdict ?? "none"}`];
+  });
+}
+
+function verdictPairs(was: Effects, now: Effects): [Effects["verdicts"][number] | undefined, Effects["verdicts"][number] | undefined][] {
+  const [before, after] = [was, now].map(({ verdicts: all }) => Map.groupBy(all, ({ policy }) => policy));
+  return [...new Set([...(before?.keys() ?? []), ...(after?.keys() ?? [])])].flatMap((policy) => {
+    const [ones, others] = [before?.get(policy) ?? [], after?.get(policy) ?? []];
+    return Array.from({ length: Math.max(ones.length, others.length) }, (_, n) => [ones[n], others[n]] as const).map(
+      ([a, b]) => [a, b] as [typeof a, typeof b],
+    );
+  });
+}
+
+/** Calls, notices, gates, reviews, events, files and older entries that differ. */
+export function acts(was: Effects, now: Effects): string[] {
+  return [
+    ...calls(was, now),
+    ...lists(
+      "notice",
+      was.notices,
+      now.notices,
+      ({ to, subject, channel }) => `to ${to}${channel === undefined ? "" : ` by ${channel}`}: ${subject}`,
+    ),
+    ...lists("gate", was.gates, now.gates, ({ title }) => title),
+    ...lists("review", was.reviews, now.reviews, ({ title }) => title),
+    ...lists("event", was.events, now.events, ({ event }) => event),
+    ...keyed("entry", was.changed, now.changed),
+    ...filesOf(was.files, now.files).flatMap(({ path, says }) => says.map((line) => `file ${path}: ${line}`)),
+  ];
+}
+
+/** A call of the same tool with other parameters is named with both. */
+function calls(was: Effects, now: Effects): string[] {
+  const gone = without(was.calls, now.calls);
+  const added = without(now.calls, was.calls);
+  const lines = added.map((call) => {
+    const twin = gone.findIndex(({ tool }) => tool === call.tool);
+    if (twin < 0) return `new call ${nameOf(call)}`;
+    const [before] = gone.splice(twin, 1) as [CallEffect];
+    return before.approved !== call.approved && symbolic(before.params) === symbolic(call.params)
+      ? `${call.tool} is made ${call.approved ? "with" : "without"} a person's yes, was ${before.approved ? "with" : "without"}`
+      : `${call.tool}: ${firstDifference(before.params, call.params)}`;
+  });
+  return [...lines, ...gone.map((call) => `no more call ${nameOf(call)}`)];
+}
+
+function lists<T>(kind: string, was: readonly T[], now: readonly T[], name: (one: T) => string): string[] {
+  if (JSON.stringify(was) === JSON.stringify(now)) return [];
+  const gone = without(was, now);
+  const lines = without(now, was).map((one) => {
+    const twin = gone.findIndex((other) => name(other) === name(one));
+    if (twin < 0) return `new ${kind} ${name(one)}`;
+    const [before] = gone.splice(twin, 1);
+    return `${kind} ${name(one)}: ${firstDifference(before, one)}`;
+  });
+  return [...lines, ...gone.map((one) => `no more ${kind} ${name(one)}`)];
+}
+
+function keyed(kind: string, was: Readonly<Record<string, string | null>>, now: Readonly<Record<string, string | null>>): string[] {
+  const keys = [...new Set([...Object.keys(was), ...Object.keys(now)])];
+  return keys
+    .filter((key) => symbolic(was[key]) !== symbolic(now[key]))
+    .map((key) => `${kind} ${key}: ${firstDifference(was[key], now[key])}`);
+}
+
+/** Those of `all` that have no partner in `others`, each of which pairs once. */
+export function without<T>(all: readonly T[], others: readonly T[]): T[] {
+  const left = counted(others);
+  return all.filter((one) => {
+    const text = symbolic(one);
+    const times = left.get(text) ?? 0;
+    left.set(text, times - 1);
+    return times <= 0;
+  });
+}
+
+export function counted(all: readonly unknown[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const one of all) counts.set(symbolic(one), (counts.get(symbolic(one)) ?? 0) + 1);
+  return counts;
+}
+
+/** Most values are equal to the letter, which is told much sooner. */
+const isSame = (was: unknown, now: unknown): boolean => JSON.stringify(was) === JSON.stringify(now) || symbolic(was) === symbolic(now);
+
+export const legsOf = (legs: EntryEffect["legs"]): string => legLines(legs).sort().join("\n");
+export const shown = ({ legs }: Pick<EntryEffect, "legs">): string => legLines(legs).join(", ");
+
+export const nameOf = ({ tool, params }: Call): string => `${tool}(${clip(params)})`;

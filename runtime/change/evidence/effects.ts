@@ -1,0 +1,142 @@
+/**
+ * What a run left behind, told by meaning: read from its steps, what they changed and how it ended. The same function for what was
+ * recorded and for what a trial did, so that the two can be compared.
+ */
+import type { Callable } from "../../engine/script.ts";
+import type { Call, Change, Entry, Json, RunRecord, Step, Verdict } from "../../kernel/ports.ts";
+import { entriesOf } from "../../workspace/books/journal-text.ts";
+import type { Primitive } from "../../kernel/primitive.ts";
+import { callsKey } from "./recorded.ts";
+import type { Effects, EntryEffect } from "./types.ts";
+
+/** Reads the effects. `knows` tells how approvals name a call. */
+export async function effectsOf(run: RunRecord, steps: readonly Step[], knows: Pick<Callable, "primitive">): Promise<Effects> {
+  return (await effectsLater(run, steps, knows))();
+}
+
+/** Reads them when they are first asked for: those of a large import that does what it did are never looked at. */
+export async function effectsLater(run: RunRecord, steps: readonly Step[], knows: Pick<Callable, "primitive">): Promise<() => Effects> {
+  const acting = steps.filter(({ effect, state }) => (effect === "external" || effect === "notify") && state !== "intent");
+  const names = [...new Set(acting.map(({ name }) => name))];
+  const primitives = new Map(await Promise.all(names.map(async (name) => [name, await knows.primitive(name)] as const)));
+  let effects: Effects | null = null;
+  return () => (effects ??= readEffects(run, steps, primitives));
+}
+
+function readEffects(run: RunRecord, steps: readonly Step[], primitives: ReadonlyMap<string, Primitive>): Effects {
+  const effects: Effects = {
+    ...{ status: run.status, outcome: run.outcome, error: run.error, result: run.result },
+    ...{ entries: [], changed: {}, calls: [], notices: [], gates: [], state: null, verdicts: [], reviews: [], events: [], files: {} },
+  };
+  const entries = new Map<string, EntryEffect>();
+  const approved: string[] = [];
+  const asked = new Set<string>();
+  // What a run that failed had written since its last commit is nowhere, and neither are its cards and events.
+  const lands = run.status === "failed" ? (steps.findLast(isCommit)?.seq ?? -1) : Number.POSITIVE_INFINITY;
+  for (const step of steps) {
+    if (step.state === "intent") continue;
+    const acts = (step.effect === "external" || step.effect === "notify") && (step.state === "ok" || step.attempts > 0);
+    const call = acts || step.changes.some((change) => change.op === "decided") ? callOf(step, primitives) : null;
+    for (const change of step.changes) {
+      if (step.seq > lands && step.effect !== "external" && LANDING.has(change.op)) continue;
+      if (change.op === "entries") for (const entry of entriesOf(change)) added(entry);
+      else if (change.op === "status") changed(change.id, (entry) => ({ ...entry, status: change.status }), change.status);
+      else if (change.op === "remove") changed(change.id, () => null, "voided");
+      else if (change.op === "file") effects.files[change.path] = change.text;
+      else if (change.op === "review") {
+        // An entry has one card, however often it is asked about.
+        if (change.entry === null || !asked.has(change.entry))
+          effects.reviews.push({ about: change.entry ?? change.title, title: change.title });
+        if (change.entry !== null) asked.add(change.entry);
+      } else if (change.op === "emit") effects.events.push({ event: change.event, payload: change.payload });
+      else if (change.op === "propose")
+        effects.events.push({ event: "proposal", payload: { title: change.title, reason: change.reason, files: change.files } });
+      else if (change.op === "entered") effects.state = change.state;
+      else if (change.op === "verdict") effects.verdicts.push(told(step, change.verdict));
+      else if (change.op === "answered")
+        effects.gates.push({ title: question(step).title ?? step.name, calls: [], terms: question(step).terms, form: true });
+      else if (change.op === "decided") {
+        effects.gates.push({
+          title: question(step).title ?? `Allow ${call?.tool}?`,
+          calls: question(step).calls ?? (acts && call !== null ? [call] : []),
+          terms: question(step).terms,
+        });
+        if (change.decision !== "rejected") approved.push(...change.calls.map((one) => callsKey([one])));
+      }
+    }
+    if (acts && call !== null) act(step, call);
+  }
+  effects.entries = [...entries.values()];
+  return effects;
+
+  function added(entry: Entry): void {
+    entries.set(entry.id, entryEffect(entry));
+    const { voids } = entry.tags;
+    if (entry.status === "voided" && voids !== undefined && !entries.has(voids)) effects.changed[voids] = "voided";
+  }
+
+  function changed(id: string, to: (entry: EntryEffect) => EntryEffect | null, otherwise: Entry["status"]): void {
+    const own = entries.get(id);
+    const next = own === undefined ? null : to(own);
+    if (own === undefined) effects.changed[id] = otherwise;
+    else if (next === null) entries.delete(id);
+    else entries.set(id, next);
+  }
+
+  function act(step: Step, call: Call): void {
+    const { to, subject, text, channel } = call.params as Record<string, Json>;
+    if (step.effect === "notify" && typeof to === "string") {
+      const told = { to, subject: String(subject ?? ""), text: String(text ?? "") };
+      effects.notices.push(typeof channel === "string" ? { ...told, channel } : told);
+      return;
+    }
+    const yes = approved.indexOf(callsKey([call]));
+    if (yes >= 0) approved.splice(yes, 1);
+    effects.calls.push({ ...call, approved: yes >= 0 });
+  }
+}
+
+const LANDING: ReadonlySet<Change["op"]> = new Set(["entries", "status", "remove", "file", "review", "emit", "propose"]);
+const isCommit = ({ changes }: Step): boolean => changes.some((change) => change.op === "committed");
+
+/** An entry as effects tell it. */
+export function entryEffect({ id, date, status, description, counterparty, tags, postings }: Entry): EntryEffect {
+  const legs = postings.map(({ account, amount, currency }) => ({ account, amount, currency }));
+  const telling = Object.fromEntries(Object.entries(tags).filter(([name]) => !SILENT.has(name)));
+  return { id, date, status, description, evidence: tags["ev"] ?? "", counterparty: counterparty ?? "", tags: telling, legs };
+}
+
+/** Tags that follow from the run, the row or a person's decision, or are told by themselves. */
+const SILENT: ReadonlySet<string> = new Set(["ev", "key", "run", "by", "status", "voids"]);
+
+function told(step: Step, { verdict }: Verdict): Effects["verdicts"][number] {
+  const { policy = "", facts = {} } = JSON.parse(step.params) as { policy?: string; facts?: Record<string, Json> };
+  return { policy, facts, verdict };
+}
+
+/** `Expenses:Software 84.00 USD`, a line a leg. */
+export const legLines = (legs: readonly { account: string; amount: string; currency: string }[]): string[] =>
+  legs.map(({ account, amount, currency }) => `${account} ${amount} ${currency}`);
+
+/** What a control call asks a person, if it does. */
+function question(step: Step): { title?: string; calls?: Call[]; terms: Record<string, Json> } {
+  if (step.effect !== "control") return { terms: {} };
+  const { title, calls, reason, ...terms } = JSON.parse(step.params) as Record<string, Json> & {
+    title?: string;
+    calls?: Call[];
+    reason?: string;
+  };
+  const named = title ?? reason;
+  return { ...(named === undefined ? {} : { title: named }), calls: calls ?? [], terms };
+}
+
+/** The call as approvals name it, defaults and all. */
+function callOf(step: Step, primitives: ReadonlyMap<string, Primitive>): Call {
+  const raw = JSON.parse(step.params) as Json;
+  const primitive = primitives.get(step.name);
+  if (primitive === undefined) return { tool: step.name, params: raw };
+  const params = primitive.params.safeParse(raw);
+  return params.success
+    ? (primitive.call?.(params.data) ?? { tool: step.name, params: params.data as Json })
+    : { tool: step.name, params: raw };
+}

@@ -1,0 +1,222 @@
+/**
+ * What a case keeps: what a person confirmed, corrected or approved, and the calls and money a change was about. Not guesses, counts, titles
+ * or the order of reads: the next good change may have others. Invariant: what a person said later counts before what the case says.
+ */
+import { canonicalJson } from "../../kernel/canonical.ts";
+import type { Call, Json, Outcome } from "../../kernel/ports.ts";
+import { symbolic } from "./partings.ts";
+import { legLines } from "./effects.ts";
+import type { Left } from "./left.ts";
+import type { Effects, EntryEffect, RunDifference } from "./types.ts";
+
+export interface Kept {
+  /** Entries by their legs, `Expenses:Software 84.00 USD`, in order; none: it is not booked. about: day and description, for people. */
+  books: { id: string; about: string; legs: string[] }[];
+  /** Calls a person must be asked for; more parameters may be given. */
+  asks: Call[];
+  /** Acts outside and notices (`notify`, by recipient and channel), and how often each is made; more parameters may be given. */
+  makes: (Call & { times: number })[];
+  ends?: Outcome;
+  /** Fields of the answer. */
+  answers?: Record<string, Json>;
+}
+
+export const NOTHING_KEPT: Kept = { books: [], asks: [], makes: [] };
+
+/** So many entries and calls of a run are kept, whatever its size; the backtest and the books tell of the others. */
+const MOST = 50;
+
+export function keepsNothing({ books, asks, makes, ends, answers }: Kept): boolean {
+  return books.length + asks.length + makes.length === 0 && ends === undefined && answers === undefined;
+}
+
+/** What people decided of these effects: entries as they left them, and calls they said yes to as they were asked. */
+export async function decidedIn(effects: Effects, left: Left): Promise<Kept> {
+  const known = await left.entries(effects.entries.map(({ id }) => id));
+  const books = effects.entries.flatMap((entry) => {
+    const found = known.get(entry.id);
+    return found == null ? [] : [{ ...named(entry), legs: legLines(found.postings) }];
+  });
+  const asked = effects.gates.flatMap(({ calls }) => calls.map((call) => canonicalJson(call)));
+  const asks = effects.calls.flatMap(({ approved, tool, params }) =>
+    approved && asked.includes(canonicalJson({ tool, params })) ? [{ tool, params }] : [],
+  );
+  return { ...NOTHING_KEPT, books: books.slice(0, MOST), asks: asks.slice(0, MOST) };
+}
+
+/** What a change was about: money that moves, acts and notices that are made more or less often, another end; else another answer. */
+export function changedIn(was: Effects, now: Effects, { entries }: Pick<RunDifference, "entries">): Kept {
+  const moved = entries.filter((pair) => legsText(pair.was) !== legsText(pair.now));
+  const kept: Kept = {
+    ...NOTHING_KEPT,
+    books: spread(moved).map((pair) => ({ ...named((pair.now ?? pair.was) as EntryEffect), legs: legLines(pair.now?.legs ?? []) })),
+    makes: changedActs(was, now).slice(0, MOST),
+    ...(was.outcome === now.outcome || now.outcome === null ? {} : { ends: now.outcome }),
+  };
+  return keepsNothing(kept) ? { ...kept, ...answerIn(was.result, now.result) } : kept;
+}
+
+/** All that a person calls right: entries, calls and the end; the answer where there is nothing else. */
+export function allOf(effects: Effects): Kept {
+  const made = actsOf(effects).map((call) => ({ call, approved: "approved" in call && call.approved === true }));
+  const kept: Kept = {
+    books: spread(effects.entries.map((now) => ({ was: null, now }))).map(({ now }) => ({
+      ...named(now as EntryEffect),
+      legs: legLines(now?.legs ?? []),
+    })),
+    asks: made.flatMap(({ call: { tool, params }, approved }) => (approved ? [{ tool, params }] : [])),
+    makes: timesOf(made.flatMap(({ call, approved }) => (approved ? [] : [call]))),
+    ...(effects.outcome === null ? {} : { ends: effects.outcome }),
+  };
+  return kept.books.length + kept.asks.length + kept.makes.length > 0 ? kept : { ...kept, ...answerIn(null, effects.result) };
+}
+
+/** What is in one and not in the other. */
+export function without(kept: Kept, known: Kept): Kept {
+  const less = <T>(all: readonly T[], others: readonly T[]) => {
+    const texts = new Set(others.map((one) => canonicalJson(one)));
+    return all.filter((one) => !texts.has(canonicalJson(one)));
+  };
+  const { ends, answers } = kept;
+  return {
+    books: less(kept.books, known.books),
+    asks: less(kept.asks, known.asks),
+    makes: less(kept.makes, known.makes),
+    ...(ends === undefined || ends === known.ends ? {} : { ends }),
+    ...(answers === undefined || canonicalJson(answers) === canonicalJson(known.answers ?? null) ? {} : { answers }),
+  };
+}
+
+/** Both; where they speak of one entry, the second. */
+export function together(first: Kept, second: Kept): Kept {
+  const own = new Set(second.books.map(({ id }) => id));
+  const fresh = without(second, first);
+  return {
+    books: [...first.books.filter(({ id }) => !own.has(id)), ...second.books],
+    asks: [...first.asks, ...fresh.asks],
+    makes: [...first.makes, ...fresh.makes],
+    ...(first.ends === undefined ? {} : { ends: first.ends }),
+    ...(second.ends === undefined ? {} : { ends: second.ends }),
+    ...(first.answers === undefined && second.answers === undefined ? {} : { answers: { ...first.answers, ...second.answers } }),
+  };
+}
+
+/** One thing that is kept and does not come. `what` is the same where the same is missing in the same way. */
+export interface Broken {
+  what: string;
+  why: string;
+}
+
+/** @param isWhole false for effects of a trial that stopped: then only what has come differently is told, not what may still have come */
+export async function brokenIn(kept: Kept, effects: Effects, left: Left, isWhole: boolean): Promise<Broken[]> {
+  const { asks, makes, ends, answers = {} } = kept;
+  const entries = new Map(effects.entries.map((entry) => [entry.id, entry]));
+  const known = await left.entries(kept.books.map(({ id }) => id));
+  const books = kept.books.flatMap(({ id, about, legs }) => {
+    const since = known.get(id);
+    const [wanted, now] = [since == null ? legs : legLines(since.postings), legLines(entries.get(id)?.legs ?? [])];
+    if (since === null || same(wanted, now) || (now.length === 0 && !isWhole)) return [];
+    return [
+      {
+        what: `${id} ${now.join()}`,
+        why: `${about}: ${since === undefined ? "accepted" : "a person left it"} as ${shown(wanted)}; now ${shown(now)}.`,
+      },
+    ];
+  });
+  const asked = effects.gates.flatMap(({ calls }) => calls);
+  const unasked = asks.filter((call) => isWhole && !asked.some((one) => covers(one, call)));
+  const acts = actsOf(effects);
+  const counts = makes.map((call) => ({ call, now: acts.filter((one) => covers(one, call)).length }));
+  return [
+    ...books,
+    ...unasked.map((call) => ({ what: canonicalJson(["asks", call]), why: askedInstead(call, asked) })),
+    ...counts.flatMap(({ call: { times, ...call }, now }) =>
+      now === times || (now < times && !isWhole)
+        ? []
+        : [
+            {
+              what: canonicalJson(["makes", call, now]),
+              why: `${call.tool} ${JSON.stringify(call.params)} is made ${now} times; accepted: ${times}.`,
+            },
+          ],
+    ),
+    ...(ends === undefined || !isWhole || effects.outcome === ends
+      ? []
+      : [{ what: `ends ${effects.outcome}`, why: `The run ends as ${effects.outcome ?? effects.status}; accepted: ${ends}.` }]),
+    ...Object.entries(answers).flatMap(([field, wanted]) => {
+      const now = fieldsOf(effects.result)[field] ?? null;
+      if (!isWhole || symbolic(now) === symbolic(wanted)) return [];
+      return [
+        {
+          what: `answers ${field} ${symbolic(now)}`,
+          why: `It answers ${field} ${JSON.stringify(now)}; accepted: ${JSON.stringify(wanted)}.`,
+        },
+      ];
+    }),
+  ];
+}
+
+/** Acts outside and notices, as calls. */
+function actsOf({ calls, notices }: Effects): Call[] {
+  return [
+    ...calls,
+    ...notices.map(({ to, channel }) => ({ tool: "notify", params: { to, ...(channel === undefined ? {} : { channel }) } })),
+  ];
+}
+
+function timesOf(calls: readonly Call[]): Kept["makes"] {
+  return [...Map.groupBy(calls, ({ tool, params }) => symbolic({ tool, params }))].map(([, [first, ...more]]) => {
+    const { tool, params } = first as Call;
+    return { tool, params, times: 1 + more.length };
+  });
+}
+
+function changedActs(was: Effects, now: Effects): Kept["makes"] {
+  const [before, after] = [timesOf(actsOf(was)), timesOf(actsOf(now))];
+  const timesIn = (all: Kept["makes"], call: Call) => all.find((one) => symbolic(nameOf(one)) === symbolic(nameOf(call)))?.times ?? 0;
+  const gone = before.filter((call) => timesIn(after, call) === 0).map((call) => ({ ...call, times: 0 }));
+  return [...after.filter((call) => timesIn(before, call) !== call.times), ...gone];
+}
+
+const nameOf = ({ tool, params }: Call): Call => ({ tool, params });
+
+/** True for the call, and for one that says more. */
+function covers(call: Call, { tool, params }: Call): boolean {
+  const given = fieldsOf(call.params);
+  return call.tool === tool && Object.entries(fieldsOf(params)).every(([key, value]) => symbolic(given[key] ?? null) === symbolic(value));
+}
+
+const fieldsOf = (value: Json): Record<string, Json> =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? value : { answer: value };
+
+/** The fields of an answer that another one did not have so. */
+function answerIn(was: Json, now: Json): Pick<Kept, "answers"> {
+  const before = fieldsOf(was);
+  const fields = Object.entries(fieldsOf(now)).filter(
+    ([key, value]) => value !== null && symbolic(before[key] ?? null) !== symbolic(value),
+  );
+  return fields.length === 0 ? {} : { answers: Object.fromEntries(fields.slice(0, MOST)) };
+}
+
+/** One of each way money moves after the other. */
+function spread(pairs: RunDifference["entries"]): RunDifference["entries"] {
+  const accounts = (entry: EntryEffect | null) => (entry?.legs ?? []).map(({ account }) => account).join("+");
+  const kinds = [...Map.groupBy(pairs, ({ was, now }) => `${accounts(was)}>${accounts(now)}`).values()];
+  const turns = Array.from({ length: MOST }, (_, turn) => kinds.flatMap((kind) => kind[turn] ?? []));
+  return turns.flat().slice(0, MOST);
+}
+
+const legsText = (entry: EntryEffect | null): string =>
+  legLines(entry?.legs ?? [])
+    .sort()
+    .join();
+const same = (some: readonly string[], others: readonly string[]): boolean => [...some].sort().join() === [...others].sort().join();
+const named = ({ id, date, description }: EntryEffect) => ({ id, about: `${date} ${description}` });
+const shown = (legs: readonly string[]): string => (legs.length === 0 ? "not booked" : legs.join(", "));
+
+/** A person edited what they were asked for, or said yes to it; the script asks for that by itself. */
+function askedInstead(wanted: Call, asked: readonly Call[]): string {
+  const instead = asked.filter(({ tool }) => tool === wanted.tool).map(({ params }) => JSON.stringify(params));
+  const now = instead.length === 0 ? "nobody is asked for it" : `it asks for ${instead.slice(0, 3).join(" and ")}`;
+  return `${wanted.tool}: a person said yes to ${JSON.stringify(wanted.params)}; ${now}.`;
+}

@@ -1,0 +1,87 @@
+/**
+ * What people have made of a recorded run since it ended: its entries as the books hold them now, and the cards they have decided. That
+ * counts more than the recording: a change is measured by it, and a case moves with it.
+ */
+import type { Cards, Entry, Tree } from "../../kernel/ports.ts";
+import { parseJournal } from "../../workspace/books/journal-text.ts";
+import { asCorrected, correctionsOf } from "../../workspace/books/correct-entry.ts";
+import { findEntry, monthFiles, monthOfId } from "../../workspace/books/months.ts";
+import { monthsOf } from "../../workspace/books/reversals.ts";
+
+export type LeftEntry = Pick<Entry, "status" | "postings">;
+
+export interface Left {
+  /** Those of the entries that a person has confirmed or corrected, by id; null for one that was reversed since: nothing is known to be right. */
+  entries(ids: readonly string[]): Promise<ReadonlyMap<string, LeftEntry | null>>;
+  /** Titles of the run's cards that a person has decided. */
+  decided(): ReadonlySet<string>;
+}
+
+/** Where nothing but the recording counts. */
+export const NOBODY: Left = { entries: async () => new Map(), decided: () => new Set() };
+
+/** `books`: the tree whose books count. */
+export function leftOf(run: string, books: Tree, cards: Pick<Cards, "list">): Left {
+  return {
+    decided() {
+      const all = cards.list({ run }).filter(({ decision }) => decision !== null && decision.by !== "runtime");
+      return new Set(all.map(({ title }) => title));
+    },
+    async entries(ids) {
+      const found = new Map<string, LeftEntry | null>();
+      if (ids.length === 0) return found;
+      const reversed = await once(books, "voids", () => namedBy("voids", books));
+      const corrected = await once(books, "corrects", () => namedBy("corrects", books));
+      for (const [file, of] of Map.groupBy(new Set(ids), monthOfId)) {
+        const decisions = await once(books, file, async () => decidedIn((await books.read(file)) ?? ""));
+        for (const id of of) {
+          const entry = decisions.get(id);
+          if (reversed.has(id)) found.set(id, null);
+          else if (corrected.has(id)) found.set(id, await leftBy(id, books));
+          else if (entry !== undefined) found.set(id, entry);
+        }
+      }
+      return found;
+    },
+  };
+}
+
+/** Entries of a month's text that a person decided, by id. They alone are parsed: a long history as entries would fill the memory. */
+function decidedIn(text: string): Map<string, LeftEntry> {
+  const found = new Map<string, LeftEntry>();
+  for (const { index } of text.matchAll(/^ {4}; status: user-/gm)) {
+    const before = text.lastIndexOf("\n\n", index);
+    const end = text.indexOf("\n\n", index);
+    const [entry] = parseJournal(text.slice(before < 0 ? 0 : before + 2, end < 0 ? undefined : end + 1), "").entries;
+    // A copy, or its texts would keep all of the month's in memory.
+    if (entry !== undefined)
+      found.set(...(JSON.parse(JSON.stringify([entry.id, { status: entry.status, postings: entry.postings }])) as [string, LeftEntry]));
+  }
+  return found;
+}
+
+/** An entry as its corrections leave it; null when it is gone. */
+async function leftBy(id: string, books: Tree): Promise<LeftEntry | null> {
+  const entry = await findEntry(books, id);
+  return entry === null ? null : asCorrected(entry, await correctionsOf(entry, monthsOf(books)));
+}
+
+/** Ids of the entries that others reverse or correct. */
+async function namedBy(tag: "voids" | "corrects", books: Tree): Promise<Set<string>> {
+  const ids = new Set<string>();
+  for (const file of await monthFiles(books))
+    for (const [, id = ""] of ((await books.read(file)) ?? "").matchAll(new RegExp(`^ {4}; ${tag}: (\\S+)`, "gm")))
+      ids.add(Buffer.from(id).toString());
+  return ids;
+}
+
+const kept = new WeakMap<Tree, Map<string, Promise<unknown>>>();
+
+/** What was found out about a tree before. */
+function once<T>(tree: Tree, name: string, find: () => Promise<T>): Promise<T> {
+  const known = kept.get(tree) ?? new Map<string, Promise<unknown>>();
+  kept.set(tree, known);
+  const found = known.get(name) ?? find();
+  known.set(name, found);
+  return found as Promise<T>;
+}

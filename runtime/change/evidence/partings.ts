@@ -1,0 +1,57 @@
+/**
+ * Two values compared: the fields in which they differ, told so that nothing long is clipped to the same text twice. Names of commits and
+ * runs are symbols: that they differ means nothing.
+ */
+import { canonicalJson } from "../../kernel/canonical.ts";
+
+// Of longer texts only where they part is told.
+const LONG = 120;
+
+/** One text for what means the same: keys in order, ids of commits and runs without their letters. */
+export function symbolic(value: unknown): string {
+  return canonicalJson(value ?? null)
+    .replaceAll(/\b[0-9a-f]{40}\b/g, "COMMIT")
+    .replaceAll(/\brun_[0-9A-Z]{14}\b/g, "RUN");
+}
+
+/** `amount "10.00" -> "100.00"`: the first field in which two values differ. */
+export function firstDifference(was: unknown, now: unknown): string {
+  const [first = { key: "", was, now }] = partings(was, now);
+  return `${first.key === "" ? "" : `${first.key} `}${partWords(first)}`;
+}
+
+/** `"10.00" -> "100.00"` */
+export function partWords({ was, now }: Pick<Parting, "was" | "now">): string {
+  const isLong = typeof was === "string" && typeof now === "string" && Math.max(was.length, now.length) > LONG;
+  return isLong ? parting(was, now) : `${clip(was)} -> ${clip(now)}`;
+}
+
+export interface Parting {
+  key: string;
+  was: unknown;
+  now: unknown;
+}
+
+/** The fields in which two values differ, one after the other. */
+export function* partings(was: unknown, now: unknown, key = ""): Generator<Parting> {
+  const isFolder = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
+  if (symbolic(was) === symbolic(now)) return;
+  if (isFolder(was) && isFolder(now) && Array.isArray(was) === Array.isArray(now))
+    for (const name of new Set([...Object.keys(was), ...Object.keys(now)]))
+      yield* partings(was[name], now[name], key === "" ? name : `${key}.${name}`);
+  else yield { key, was, now };
+}
+
+/** Two texts from shortly before where they part: never clipped to the same. */
+export function parting(was: string, now: string): string {
+  let at = 0;
+  while (at < was.length && was[at] === now[at]) at++;
+  const from = Math.max(0, at - 20);
+  const cut = (text: string) => `${from > 0 ? "…" : ""}${text.slice(from, from + 80)}${text.length > from + 80 ? "…" : ""}`;
+  return `${JSON.stringify(cut(was))} -> ${JSON.stringify(cut(now))}`;
+}
+
+export function clip(value: unknown): string {
+  const text = typeof value === "string" && value.startsWith("{") ? value : (JSON.stringify(value) ?? "nothing");
+  return text.length > 160 ? `${text.slice(0, 160)}…` : text;
+}

@@ -1,0 +1,127 @@
+/**
+ * How much of a recording still holds for other code: the steps before the first one whose answer depends on what was changed. Those the
+ * child serves by itself; from there on each call comes to the host and is judged and computed anew.
+ */
+import { copyFile, mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { canonicalJson } from "../../kernel/canonical.ts";
+import type { Script } from "../../engine/script.ts";
+import type { Json, RunRecord, Step, Tree } from "../../kernel/ports.ts";
+import { type Header, parseHeader } from "../../scripts/header.ts";
+import { validateInput } from "../../scripts/fields.ts";
+import type { Config } from "../../workspace/settings/config.ts";
+import { filesIn } from "../../workspace/statements/import-files.ts";
+import { CONFIG, IMPORT, IMPORTERS, PROCESSED, STATEMENTS, TOOLS, agentFile } from "../../workspace/layout.ts";
+import { scratchFolder } from "../../workspace/git/scratch.ts";
+import { treeOver } from "../../workspace/git/tree-over.ts";
+import { type Bench, changedFiles, missing } from "./bench.ts";
+import type { Code, Recording } from "./types.ts";
+
+export interface Served {
+  steps: number;
+  /** A folder with the statements the run read, where they must be read again; removed by who asked. */
+  statements: string | null;
+}
+
+/** @throws Suspend when a statement must be read again and is gone */
+export async function servedBy(recording: Recording, code: Code, script: Script, bench: Bench): Promise<Served> {
+  const { run, steps } = recording;
+  const then = bench.git.tree(run.pin.commit);
+  if (!(await hasSameRights(then, run.agent, code, script.header))) return { steps: 0, statements: await rereads(recording, code, bench) };
+  const tools = await sameFiles(then, code.tree, TOOLS);
+  const laid = await changedFiles(code);
+  const texts = await Promise.all([...laid].map(async ([path, text]) => (await then.read(path)) !== text));
+  const isChanged = texts.includes(true);
+  const statements = !isChanged ? null : await rereads(recording, code, bench);
+  for (const [n, step] of steps.entries()) {
+    const isBuiltIn = Object.hasOwn(bench.world.globals, step.name);
+    if (!isBuiltIn && tools) continue;
+    if (!isBuiltIn) return { steps: n, statements };
+    if (isChanged && (await dependsOnFiles(step, bench))) return { steps: n, statements };
+  }
+  return { steps: steps.length, statements };
+}
+
+async function dependsOnFiles(step: Step, { world }: Bench): Promise<boolean> {
+  const { from, effect } = await world.primitive(step.name);
+  return effect === "write" || from === "tree" || from === "statement";
+}
+
+/**
+ * The run's input as a start of this code would take it: what the header of then filled in is left to the header now.
+ * @throws RUN_INPUT for one that the header refuses
+ */
+export async function inputFor({ input, agent, pin, mode }: RunRecord, code: Code, header: Header, bench: Bench): Promise<Json> {
+  const then = bench.git.tree(pin.commit);
+  if (mode !== "live" || (await then.blob(agentFile(agent))) === (await code.tree.blob(agentFile(agent)))) return input;
+  const fields = (await headerAt(then, agent))?.input ?? {};
+  const isFilled = ([key, value]: [string, Json]) => canonicalJson(fields[key]?.default ?? null) === canonicalJson(value) && value !== null;
+  const isFields = typeof input === "object" && input !== null && !Array.isArray(input);
+  return validateInput(header, isFields ? Object.fromEntries(Object.entries(input).filter((one) => !isFilled(one))) : input);
+}
+
+// Most recorded runs of an agent were made by few versions of it.
+const MAX_HEADERS = 50;
+const headers = new Map<string, Header | null>();
+
+/** Null for an agent that was not there, or whose header cannot be read any more. */
+async function headerAt(tree: Tree, agent: string): Promise<Header | null> {
+  const blob = (await tree.blob(agentFile(agent))) ?? "";
+  const known = headers.get(blob);
+  if (known !== undefined) return known;
+  const header = read((await tree.read(agentFile(agent))) ?? "", agentFile(agent));
+  if (headers.size >= MAX_HEADERS) headers.clear();
+  headers.set(blob, header);
+  return header;
+}
+
+function read(source: string, file: string): Header | null {
+  try {
+    return parseHeader(source, file);
+  } catch {
+    return null; // it is another's than the code that is tried, and nothing of it is held against that
+  }
+}
+
+/** The header's rights as they were: what they allowed then, they allow now. */
+async function hasSameRights(then: Tree, agent: string, { tree }: Code, now: Header): Promise<boolean> {
+  if ((await then.blob(agentFile(agent))) === (await tree.blob(agentFile(agent)))) return true;
+  const was = await headerAt(then, agent);
+  const rights = ({ machine, mutates, process }: Header) => canonicalJson([machine?.hash ?? null, mutates ?? null, process ?? null]);
+  return was?.uses.every((one) => now.uses.includes(one)) === true && rights(was) === rights(now);
+}
+
+async function sameFiles(a: Tree, b: Tree, folder: string): Promise<boolean> {
+  return canonicalJson(await a.list(folder)) === canonicalJson(await b.list(folder));
+}
+
+/** The statements of the run in a folder of their own, when the change says otherwise how they are read. */
+async function rereads({ run, steps }: Recording, code: Code, bench: Bench): Promise<string | null> {
+  const read = steps.flatMap((step) => step.changes.flatMap((change) => (change.op === "rows" ? [change] : [])));
+  if (read.length === 0 || !(await readsOtherwise(bench.git.tree(run.pin.commit), code, bench))) return null;
+  const lying = new Map<string, string>();
+  for (const folder of [STATEMENTS, IMPORT, PROCESSED])
+    for (const { name, hash } of await filesIn(bench.dir, folder)) lying.set(hash, join(bench.dir, folder, name));
+  const place = scratchFolder(bench.dir);
+  await mkdir(join(place, IMPORT));
+  for (const { name, hash } of read) {
+    const path = lying.get(hash);
+    if (path === undefined) {
+      await rm(place, { recursive: true });
+      throw missing(
+        `the change says otherwise how statements are read, and ${name} lies neither in ${IMPORT} nor in ${PROCESSED} any more`,
+      );
+    }
+    await copyFile(path, join(place, IMPORT, name));
+  }
+  return place;
+}
+
+async function readsOtherwise(then: Tree, code: Code, bench: Bench): Promise<boolean> {
+  const files = await changedFiles(code);
+  for (const [path, text] of files) if (path.startsWith(IMPORTERS) && (await then.read(path)) !== text) return true;
+  if (!files.has(CONFIG)) return false;
+  const of = ({ statements, accounts, currency, closed_through }: Config) =>
+    canonicalJson([statements, accounts, currency, closed_through]);
+  return of(await bench.config(then)) !== of(await bench.config(treeOver(then, files)));
+}

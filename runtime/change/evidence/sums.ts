@@ -1,0 +1,151 @@
+/**
+ * Many runs' differences as one report: counts and sums of all of them, and of the differences a sample, the worst first. Invariant: neither
+ * memory nor the report grows with the number of runs, or with the rows of one.
+ */
+import { type Exact, ZERO, fromExact, plus, toExact } from "../../workspace/books/amounts.ts";
+import { addActs } from "./acts.ts";
+import { addMoney, movesOf, netOf } from "./money.ts";
+import type { BacktestClass, BacktestReport, Divergence, FactDifference, RunDifference } from "./types.ts";
+import type { Json } from "../../kernel/ports.ts";
+
+// A report is text that is committed, checked and drawn: some 100 kB, whatever it tells of.
+const LISTED = 200;
+const ENTRIES = { each: 20, all: 200 };
+const LINES = { each: 20, all: 600, length: 400 };
+const MONEY = 200;
+const MOVES = 100;
+const FACTS = 20;
+const ACTS = 50;
+
+const WORST: readonly BacktestClass[] = ["worse", "failed", "not_replayable", "changed", "same"];
+
+export interface Sums {
+  add(one: RunDifference): void;
+  report(): Pick<
+    BacktestReport,
+    "runs" | "counts" | "entries" | "reviews" | "money" | "net" | "moves" | "acts" | "harm" | "facts" | "differences"
+  >;
+}
+
+export function newSums(): Sums {
+  const counts: BacktestReport["counts"] = { same: 0, changed: 0, worse: 0, failed: 0, not_replayable: 0 };
+  const moves = new Map<string, { move: BacktestReport["moves"][number]; amount: Exact }>();
+  const facts = new Map<string, BacktestReport["facts"][number]>();
+  const net = new Map<string, Exact>();
+  const reviews = { was: 0, now: 0 };
+  let money: BacktestReport["money"] = [];
+  let acts: NonNullable<BacktestReport["acts"]> = [];
+  const harm = new Map<string, NonNullable<BacktestReport["harm"]>[number]>();
+  let [runs, entries] = [0, 0];
+  let differences: RunDifference[] = [];
+  const rank = (one: RunDifference) => WORST.indexOf(one.class);
+  const sort = () => differences.sort((a, b) => rank(a) - rank(b) || (a.run < b.run ? 1 : -1));
+  return {
+    add(one) {
+      runs++;
+      counts[one.class]++;
+      reviews.was += one.reviews?.was ?? 0;
+      reviews.now += one.reviews?.now ?? 0;
+      if (one.class === "same") return;
+      entries += one.entries.length;
+      money = addMoney(money, one.money);
+      acts = addActs(acts, one.acts ?? []);
+      for (const { kind, about } of one.harm ?? [])
+        harm.set(kind, { kind, about: harm.get(kind)?.about ?? about, count: (harm.get(kind)?.count ?? 0) + 1 });
+      for (const [currency, size] of netOf(one.entries)) net.set(currency, plus(net.get(currency) ?? ZERO, size));
+      for (const move of one.entries.flatMap(movesOf)) {
+        const key = [move.from, move.to, move.currency].join("\n");
+        const sum = moves.get(key);
+        moves.set(key, {
+          move: { ...move, entries: (sum?.move.entries ?? 0) + 1 },
+          amount: plus(sum?.amount ?? ZERO, toExact(move.amount)),
+        });
+      }
+      for (const [name, [first]] of Map.groupBy(one.facts, (fact) => fact.name)) {
+        const known = facts.get(name) ?? { ...(first as FactDifference), runs: 0, run: one.run };
+        facts.set(name, { ...known, runs: known.runs + 1 });
+      }
+      differences.push(sampled(one, ENTRIES.each, LINES.each));
+      if (differences.length >= 2 * LISTED) differences = sort().slice(0, LISTED);
+    },
+    report() {
+      return {
+        runs,
+        counts,
+        entries,
+        reviews,
+        money: largest(money.filter(({ difference }) => toExact(difference).units !== 0n)),
+        net: Object.fromEntries([...net].map(([currency, sum]) => [currency, fromExact(sum, 2)])),
+        moves: [...moves.values()].slice(0, MOVES).map(({ move, amount }) => ({ ...move, amount: fromExact(amount, 2) })),
+        acts: acts.slice(0, ACTS),
+        harm: [...harm.values()].map((one) => ({ ...one, about: clipped(one.about) })),
+        facts: [...facts.values()].slice(0, FACTS),
+        differences: within(sort().slice(0, LISTED)),
+      };
+    },
+  };
+}
+
+/** The accounts and months that change most. */
+function largest(money: BacktestReport["money"]): BacktestReport["money"] {
+  const size = ({ difference }: BacktestReport["money"][number]) => Math.abs(Number(difference));
+  return money.length <= MONEY ? money : [...money].sort((a, b) => size(b) - size(a)).slice(0, MONEY);
+}
+
+/** The differences with as many entries and lines as all of them together may have, the worst first. */
+function within(differences: readonly RunDifference[]): RunDifference[] {
+  let [entries, lines] = [ENTRIES.all, LINES.all];
+  return differences.map((one) => {
+    const cut = sampled(one, Math.max(1, Math.min(ENTRIES.each, entries)), Math.max(1, Math.min(LINES.each, lines)));
+    entries -= cut.entries.length;
+    lines -= cut.why.length;
+    return cut;
+  });
+}
+
+function sampled(one: RunDifference, entries: number, lines: number): RunDifference {
+  const { entries: before, lines: cut } = one.omitted ?? { entries: 0, lines: 0 };
+  const omitted = { entries: before + Math.max(0, one.entries.length - entries), lines: cut + Math.max(0, one.why.length - lines) };
+  return {
+    ...one,
+    why: one.why.slice(0, lines).map(clipped),
+    entries: one.entries.slice(0, entries),
+    money: one.money.slice(0, ENTRIES.each),
+    facts: one.facts.slice(0, FACTS),
+    acts: (one.acts ?? []).slice(0, FACTS).map((act) => ({ ...act, fields: [] })),
+    files: (one.files ?? []).slice(0, FACTS),
+    harm: (one.harm ?? []).slice(0, lines).map((each) => ({ ...each, about: clipped(each.about), line: clipped(each.line) })),
+    supposed: [...new Set(one.supposed)].slice(0, lines).map(clipped),
+    divergence: one.divergence === null ? null : parted(one.divergence),
+    ...(omitted.entries + omitted.lines === 0 ? {} : { omitted }),
+  };
+}
+
+const clipped = (text: string): string => (text.length > LINES.length ? `${text.slice(0, LINES.length)}…` : text);
+
+/** The two calls, of their parameters only those in which they part: a call that adds 1,000 rows would be the largest part of a report. */
+function parted({ recorded, now, ...place }: Divergence): Divergence {
+  if (recorded === null || now === null || recorded.tool !== now.tool) return { ...place, recorded: brief(recorded), now: brief(now) };
+  const [was, is] = partOf(recorded.params, now.params);
+  return { ...place, recorded: { ...recorded, params: was }, now: { ...now, params: is } };
+}
+
+const SMALL = 2000;
+
+function brief(call: Divergence["now"]): Divergence["now"] {
+  return call === null || JSON.stringify(call.params).length <= SMALL
+    ? call
+    : { ...call, params: { [`${JSON.stringify(call.params).length} characters`]: "…" } };
+}
+
+/** Down to the first value that differs, under the keys that lead there; whole where they are small. */
+function partOf(was: Json, now: Json): [Json, Json] {
+  const isFolder = (value: Json | undefined): value is { [key: string]: Json } => typeof value === "object" && value !== null;
+  const [before, after] = [JSON.stringify(was), JSON.stringify(now)];
+  if (before.length + after.length <= SMALL) return [was, now];
+  if (!isFolder(was) || !isFolder(now)) return [clipped(before), clipped(after)];
+  const key = [...new Set([...Object.keys(was), ...Object.keys(now)])].find((one) => JSON.stringify(was[one]) !== JSON.stringify(now[one]));
+  if (key === undefined) return [{}, {}];
+  const [one, other] = partOf(was[key] ?? null, now[key] ?? null);
+  return [key in was ? { [key]: one } : {}, key in now ? { [key]: other } : {}];
+}

@@ -1,0 +1,294 @@
+/**
+ * The dry run of a change: each agent it reaches is executed on its newest recorded runs, or where there are none on inputs and statements
+ * that are made up. It is a trial like any other (trial.ts): nothing is written, sent or asked, and a read that nothing answers ends it.
+ * Invariant: what a script does with a simulated answer is never held against it.
+ */
+import { rm } from "node:fs/promises";
+import type { Found } from "../checks/findings.ts";
+import type { Check, Looked, Subject } from "../checks/pipeline.ts";
+import { type AgentScripts, readScripts } from "../checks/read-scripts.ts";
+import type { ScriptToCheck } from "../checks/script.ts";
+import { dayIn, type Header } from "../../scripts/header.ts";
+import { type WireError, kindOf, toWire } from "../../kernel/errors.ts";
+import type { Json, RunRecord, Tree } from "../../kernel/ports.ts";
+import { API } from "../../kernel/primitive.ts";
+import type { Config } from "../../workspace/settings/config.ts";
+import { AGENTS, SCRIPTS } from "../../workspace/layout.ts";
+import { monthFiles } from "../../workspace/books/months.ts";
+import { scratchFolder } from "../../workspace/git/scratch.ts";
+import { isLarge, recordingOf } from "./backtest.ts";
+import type { Bench } from "./bench.ts";
+import { effectLines } from "./effect-lines.ts";
+import { inputsOf } from "./synthetic-inputs.ts";
+import { writeStatements } from "./synthetic-statement.ts";
+import { tryRun } from "./trial.ts";
+import type { Code, Recording, Trial } from "./types.ts";
+
+export interface DryRun {
+  agent: string;
+  /** What it would have done, for people. */
+  lines: string[];
+  findings: Found[];
+  /** How many recorded runs, or made up inputs. */
+  tried: number;
+  recorded: boolean;
+}
+
+const NEWEST = 3;
+// A larger run takes longer than a person waits for a check; the backtest has it.
+const MOST_STEPS = 2000;
+const MOST_LARGE = 2;
+// A script that uses up its limits each time is known after the first.
+const PATIENCE_MS = 3000;
+
+/** The checks "dry_run" and "invariants": one execution, told apart by what went wrong. */
+export function dryChecks(bench: Bench): Check[] {
+  const look = async (subject: Subject, own: (code: string) => boolean): Promise<Looked> => {
+    const runs = await dryRunsOf(subject, bench);
+    const tried = runs.reduce((sum, run) => sum + run.tried, 0);
+    const recorded = runs.filter((run) => run.recorded).reduce((sum, run) => sum + run.tried, 0);
+    const findings = runs.flatMap((run) => run.findings).filter(({ code }) => own(code));
+    return {
+      says: [...count(recorded, "recorded run"), ...count(tried - recorded, "made up input")].join(", ") || "nothing to try",
+      findings,
+      skipped: runs.length === 0 && subject.files.length > 0,
+    };
+  };
+  const isBooks = (code: string) => code.startsWith("JOURNAL_");
+  return [
+    { name: "dry_run", look: (subject) => look(subject, (code) => !isBooks(code)) },
+    { name: "invariants", look: (subject) => look(subject, isBooks) },
+  ];
+}
+
+const count = (n: number, what: string): string[] => (n === 0 ? [] : [`${n} ${what}${n === 1 ? "" : "s"}`]);
+
+const kept = new WeakMap<Subject, Promise<DryRun[]>>();
+
+/** One dry run for each agent of the subject whose scripts compile. Asked again, the same answer. */
+export function dryRunsOf(subject: Subject, bench: Bench): Promise<DryRun[]> {
+  const known = kept.get(subject) ?? runAll(subject, bench);
+  kept.set(subject, known);
+  return known;
+}
+
+async function runAll(subject: Subject, bench: Bench): Promise<DryRun[]> {
+  const { agents } = await readScripts(subject);
+  // Nothing runs on settings that cannot be read; the check "config" says what is wrong with them.
+  if (!(await readable(subject))) return [];
+  const code: Code = { tree: subject.tree, changed: subject.paths.filter((path) => !path.startsWith(AGENTS) && !path.startsWith(SCRIPTS)) };
+  /** What is in force, for an agent whose scripts the change leaves alone. */
+  const untouched = (scripts: readonly ScriptToCheck[]): Code | null =>
+    subject.paths.length === 0 || scripts.some(({ file }) => subject.paths.includes(file)) ? null : { tree: subject.base, changed: [] };
+  return Promise.all(
+    agents.flatMap((one) =>
+      one.scripts === null || one.header === null ? [] : [dryRun(one, one.header, one.scripts, code, untouched(one.scripts), bench)],
+    ),
+  );
+}
+
+async function readable({ tree, config }: Subject): Promise<boolean> {
+  try {
+    await config(tree);
+    return true;
+  } catch (error) {
+    if (toWire(error).code !== "CONFIG_INVALID") throw error;
+    return false;
+  }
+}
+
+interface Attempt {
+  label: string;
+  /** What a person might give; else only allowed. */
+  usual: boolean;
+  make(code: Code): Promise<Trial>;
+}
+
+async function dryRun(
+  { agent, file }: AgentScripts,
+  header: Header,
+  scripts: readonly ScriptToCheck[],
+  code: Code,
+  before: Code | null,
+  bench: Bench,
+): Promise<DryRun> {
+  const recordings = await newest(agent, bench);
+  const found: Found[] = [];
+  const told = new Map<string, string[]>();
+  const began = performance.now();
+  let tried = 0;
+  const failing: { label: string; error: WireError }[] = [];
+  let whole = 0;
+  const last = { call: "" };
+  await withStatements(header, scripts, code, listening(bench, last), async (prepared) => {
+    const attempts =
+      recordings.length > 0
+        ? recordings.map((one): Attempt => ({ label: one.run.id, usual: one.run.error === null, make: (of) => tryRun(one, of, bench) }))
+        : inputsOf(
+            header,
+            scripts.map(({ source }) => source),
+          ).map(
+            ({ input, usual }, n): Attempt => ({
+              label: shown(input),
+              usual,
+              make: (of) => tryRun({ run: madeUp(agent, of, n, input, bench), steps: [] }, of, prepared),
+            }),
+          );
+    for (const { label, usual, make } of attempts) {
+      if (performance.now() - began > PATIENCE_MS) break;
+      tried++;
+      const { effects, missing } = await make(code);
+      const stopped = recordings.length > 0 ? missing : `${last.call} is not reachable from a check, and has not answered a recorded run`;
+      const lines = [...effectLines(effects), ...(missing === null ? [] : [`not tried further: ${stopped}`])].join("\n");
+      told.set(lines, [...(told.get(lines) ?? []), label]);
+      const { error } = effects;
+      if (recordings.length > 0 && usual) whole++;
+      if (recordings.length > 0 && usual && missing === null && error !== null) failing.push({ label, error });
+      if (error === null || !isHeldAgainst(error, usual, effects.calls.length > 0)) continue;
+      // An agent that the change leaves alone may have failed like this before.
+      const isOld = before !== null && (await make(before)).effects.error?.code === error.code;
+      found.push({
+        ...(isOld ? { remark: true as const } : {}),
+        code: error.code,
+        at: error.at ?? { file },
+        message: `${error.message} The dry run met it with ${recordings.length > 0 ? label : `the input ${label}`}.`,
+      });
+    }
+  });
+  const now = failsNow(failing, whole, file);
+  return {
+    agent,
+    lines: [...told].flatMap(([lines, labels]) => [
+      labelled(labels, recordings.length > 0),
+      ...lines.split("\n").map((line) => `  ${line}`),
+    ]),
+    // What all of them meet is said once, as that.
+    findings: onceEach(failing.length === whole ? [...now, ...found] : [...found, ...now]),
+    tried,
+    recorded: recordings.length > 0,
+  };
+}
+
+/** Recorded runs that ended well and fail now: all of them is a fault of the change, some may be what it is for. */
+function failsNow(failing: readonly { label: string; error: WireError }[], of: number, file: string): Found[] {
+  const [first] = failing;
+  if (first === undefined) return [];
+  const { code, message, at } = first.error;
+  const words = failing.length < of ? `${failing.length} of the ${of}` : of === 1 ? "The one" : `Each of the ${of}`;
+  const runs = of === 1 ? "recorded run that was tried" : "newest recorded runs";
+  const remark = failing.length < of ? { remark: true as const } : {};
+  return [{ code, at: at ?? { file }, message: `${words} ${runs} now fails, ${first.label} with: ${message}`, ...remark }];
+}
+
+/** The bench, noting the tool or primitive that is called last. */
+function listening(bench: Bench, last: { call: string }): Bench {
+  const { sandbox } = bench.world;
+  const execute: typeof sandbox.execute = (job) =>
+    sandbox.execute({
+      ...job,
+      call(call) {
+        const { tool } = JSON.parse(call.params) as { tool?: Json };
+        last.call = typeof tool === "string" ? tool : call.name;
+        return job.call(call);
+      },
+    });
+  return { ...bench, world: { ...bench.world, sandbox: { ...sandbox, execute } } };
+}
+
+/** Refusing an input is right; failing on one that the header allows is not, unless a simulated answer led there. */
+function isHeldAgainst({ code, message, data }: WireError, usual: boolean, acted: boolean): boolean {
+  if (code.startsWith("JOURNAL_")) return usual;
+  if (kindOf(code) === "internal") return true;
+  if (kindOf(code) !== "script") return false;
+  // What a script throws itself is its own word for an input it does not take.
+  if (code === "SCRIPT_ERROR") return !acted && (data?.["engine"] !== undefined || /^(?:\w+Error: |\[DecimalError\])/.test(message));
+  return true;
+}
+
+/** A place and code met with several inputs is told with the first. */
+function onceEach(found: readonly Found[]): Found[] {
+  const seen = new Set<string>();
+  return found.filter(({ code, at }) => {
+    const key = `${code} ${at.file}:${at.line}:${at.col}`;
+    return !seen.has(key) && seen.add(key);
+  });
+}
+
+function labelled([first = "", ...others]: readonly string[], recorded: boolean): string {
+  const more = others.length === 0 ? "" : `, and ${others.length} more alike`;
+  return recorded ? `${first}${more}:` : `${first === "{}" ? "without input" : `with ${first}`}${more}:`;
+}
+
+function shown(input: Json): string {
+  const text = JSON.stringify(input);
+  return text.length > 120 ? `${text.slice(0, 120)}…` : text;
+}
+
+/** Recorded runs of an agent that have ended, newest first. */
+async function newest(agent: string, bench: Bench): Promise<Recording[]> {
+  const ended = await bench.engine.list({ agent, status: ["done", "failed"], limit: 20 });
+  const recordings: Recording[] = [];
+  let large = 0;
+  for (const run of ended) {
+    if (recordings.length === NEWEST || large === MOST_LARGE) break;
+    const recording = await recordingOf(run.id, bench);
+    if (recording === null) continue;
+    if (recording.steps.length > MOST_STEPS || isLarge(recording)) large++;
+    else recordings.push(recording);
+  }
+  return recordings;
+}
+
+/** A run that began now, on the candidate. */
+function madeUp(agent: string, { tree }: Code, n: number, input: Json, { clock }: Bench): RunRecord {
+  const now = clock.now();
+  return {
+    ...{ id: `run_dry${n}`, agent, input, mode: "dry", status: "running", attempt: 1 },
+    ...{ pin: { commit: tree.commit, blob: "", api: API }, cause: { kind: "command", key: "dry run" } },
+    ...{ reason: null, waitsFor: null, outcome: null, result: null, meta: null, error: null },
+    ...{ createdAt: now, startedAt: now, endedAt: null },
+  };
+}
+
+/** YYYY-MM after all that the books hold and that is closed: rows of an earlier one would contradict balances the bank has proved. */
+async function freeMonth(tree: Tree, { closed_through = "" }: Config, today: string): Promise<string> {
+  const [, year = "", month = ""] = /(\d{4})\/(\d{2})\.journal$/.exec((await monthFiles(tree)).at(-1) ?? "") ?? [];
+  const taken = [`${year}-${month}`, closed_through.slice(0, 7)].sort().at(-1) ?? "";
+  if (taken < today.slice(0, 7)) return today.slice(0, 7);
+  return new Date(Date.UTC(Number(taken.slice(0, 4)), Number(taken.slice(5)), 1)).toISOString().slice(0, 7);
+}
+
+/** For agents that import: a bench whose import folder holds made up statements, as long as `work` takes. */
+async function withStatements(
+  header: Header,
+  scripts: readonly ScriptToCheck[],
+  code: Code,
+  bench: Bench,
+  work: (prepared: Bench) => Promise<void>,
+): Promise<void> {
+  if (!header.uses.includes("importer")) return work(bench);
+  const config = await bench.config(code.tree);
+  const dir = scratchFolder(bench.dir);
+  try {
+    await writeStatements(
+      dir,
+      await freeMonth(code.tree, config, dayIn(config.timezone, bench.clock.now())),
+      config,
+      scripts.map(({ source }) => source),
+    );
+    await work({
+      ...bench,
+      viewAt: (run, log, now, place) => bench.viewAt(run, log, now, { ...place, dir }),
+      world: {
+        ...bench.world,
+        // These statements are as much a part of the trial as the tree.
+        primitive: async (name) => {
+          const primitive = await bench.world.primitive(name);
+          return primitive.domain === "importer" && primitive.effect === "read" ? { ...primitive, from: "tree" } : primitive;
+        },
+      },
+    });
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+}

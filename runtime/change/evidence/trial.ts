@@ -1,0 +1,251 @@
+/**
+ * A trial: other code executed against a recorded run by the one executor, engine/run.ts, without touching the world. The child serves
+ * the recording up to the first difference; what the code calls after it is computed, matched with the recording, simulated, or missing.
+ * Invariant: no answer is invented. A read that nothing answers ends the trial, and what was supposed is said.
+ */
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { canonicalJson } from "../../kernel/canonical.ts";
+import { sameCall } from "../../engine/divergence.ts";
+import { detachedLog, stopped } from "../../engine/replay.ts";
+import { type World, executeRun } from "../../engine/run.ts";
+import { type Callable, type Script, callableIn } from "../../engine/script.ts";
+import { type At, ClearedError, kindOf, toWire } from "../../kernel/errors.ts";
+import type { Call, Decision, Json, RunLog, RunRecord, Step, WorkspaceView } from "../../kernel/ports.ts";
+import { End, type Gate, Suspend } from "../../kernel/primitive.ts";
+import { STATE } from "../../workspace/layout.ts";
+import { type Bench, changedFiles, missing, standingGit, trialView } from "./bench.ts";
+import { effectsLater } from "./effects.ts";
+import { type Recorded, callsKey, createRecorded } from "./recorded.ts";
+import { inputFor, servedBy } from "./served.ts";
+import { tried } from "./tried.ts";
+import type { Code, Divergence, Recording, Trial } from "./types.ts";
+
+/** How one execution ended. */
+type Ended = Parameters<RunLog["end"]>[0];
+
+const EXTRA_CALLS = 20_000;
+
+interface Attempt {
+  ended: Ended | null;
+  steps: readonly Step[];
+  missing: string | null;
+  supposed: string[];
+  at: Map<number, At>;
+  /** The step at which the child found a difference in what it served, or null. */
+  diverged: number | null;
+}
+
+/** Executes the code against the recording. Never throws for what the code does: that is in the trial's effects. */
+export async function tryRun(recording: Recording, code: Code, bench: Bench): Promise<Trial> {
+  const { run, steps } = recording;
+  let callable: Callable = bench.world;
+  let attempt: Attempt;
+  let place: string | null = null;
+  try {
+    const course = courseOf(code, run, bench);
+    const script = await course.script;
+    callable = callableIn(bench.world, script);
+    const started = { ...recording, run: { ...run, input: await inputFor(run, code, script.header, bench) } };
+    const served = await servedBy(recording, code, script, bench);
+    place = served.statements;
+    // A child that finds a difference starts again, which costs more than asking the host from where the other runs have differed.
+    const serve = course.parted > course.whole ? Math.min(course.first, served.steps) : served.steps;
+    attempt = await execute(started, code, script, bench, serve, place);
+    if (attempt.diverged !== null) attempt = await execute(started, code, script, bench, attempt.diverged, place);
+    const parting = partingOf(steps, attempt);
+    if (parting === null) course.whole++;
+    else Object.assign(course, { parted: course.parted + 1, first: Math.min(course.first, parting.step) });
+  } catch (error) {
+    if (error instanceof Suspend) attempt = { ...newAttempt(), missing: error.waitsFor };
+    else if (isOfTheCode(error)) attempt = newAttempt({ status: "failed", error: toWire(error) });
+    else throw error;
+  } finally {
+    if (place !== null) await rm(place, { recursive: true, force: true });
+  }
+  const effects = await effectsLater(outcomeOf(run, attempt), attempt.steps, callable);
+  return {
+    get effects() {
+      return effects();
+    },
+    divergence: partingOf(steps, attempt),
+    missing: attempt.missing,
+    supposed: attempt.supposed,
+    steps: attempt.steps,
+    isRecorded: isRecorded(recording, attempt),
+  };
+}
+
+/** The very steps that are recorded, and their end: then nothing else can have come of it. */
+function isRecorded({ run, steps }: Recording, attempt: Attempt): boolean {
+  if (attempt.missing !== null || attempt.steps.length !== steps.length || attempt.steps.some((step, n) => step !== steps[n])) return false;
+  const { status, outcome, error, result } = outcomeOf(run, attempt);
+  return (
+    status === run.status &&
+    outcome === run.outcome &&
+    error?.code === run.error?.code &&
+    canonicalJson(result) === canonicalJson(run.result)
+  );
+}
+
+/** A script that does not compile or take the input is the code's own failure; a repository or a sandbox that cannot be used is not. */
+function isOfTheCode(error: unknown): boolean {
+  return error instanceof ClearedError && (error.kind === "script" || error.code === "RUN_INPUT");
+}
+
+/** What the trials of one Code share: its script, compiled once, and where the runs so far have parted from it. */
+interface Course {
+  script: Promise<Script>;
+  parted: number;
+  whole: number;
+  first: number;
+}
+
+const courses = new WeakMap<Code, Map<string, Course>>();
+
+function courseOf(code: Code, { agent }: RunRecord, bench: Bench): Course {
+  const known = courses.get(code) ?? new Map<string, Course>();
+  courses.set(code, known);
+  let found = known.get(agent);
+  if (found === undefined) {
+    found = { script: bench.scriptIn(code.tree, agent), parted: 0, whole: 0, first: Number.POSITIVE_INFINITY };
+    known.set(agent, found);
+  }
+  return found;
+}
+
+async function execute(
+  recording: Recording,
+  code: Code,
+  script: Script,
+  bench: Bench,
+  serve: number,
+  statements: string | null,
+): Promise<Attempt> {
+  const { steps } = recording;
+  const run: RunRecord = { ...recording.run, mode: "backtest", attempt: 1 };
+  const recorded = createRecorded(steps, serve, run.createdAt);
+  const attempt = newAttempt();
+  const over = await changedFiles(code);
+  const isWhole = serve === steps.length;
+  let reached = false;
+  let view: WorkspaceView | null = null;
+  const unclear = new Set<string>();
+
+  const log: RunLog = {
+    ...detachedLog(run, steps.slice(0, serve)),
+    end: (end) => void (attempt.ended = end),
+    wait: (reason, sentence) => void (attempt.missing = reason === "slow_call" ? null : sentence),
+  };
+  const world: World = {
+    ...bench.world,
+    clock: recorded,
+    sandbox: {
+      ...bench.world.sandbox,
+      execute: (job) =>
+        bench.world.sandbox.execute({
+          ...job,
+          call: (call) => {
+            reached = true;
+            recorded.called(call);
+            if (call.at !== undefined) attempt.at.set(call.seq, call.at);
+            return job.call(call);
+          },
+        }),
+    },
+    script: async () => script,
+    primitive: async (name) =>
+      tried(await bench.world.primitive(name), {
+        recorded,
+        restore: (step) => view?.restore(step),
+        supposed: attempt.supposed,
+        rereads: statements !== null,
+      }),
+    async view(_, own, now) {
+      const git = standingGit(bench.git, recording, serve, over);
+      // Nothing of today's import/ belongs to the recorded run.
+      const place = { git, base: git.tree(run.pin.commit), dir: statements ?? join(bench.dir, STATE, "nowhere") };
+      const settled = () => isWhole && !reached && run.status === "done";
+      view = trialView(await bench.viewAt(run, own, now, place), {
+        recorded,
+        trust: bench.trust,
+        settled,
+        rereads: statements !== null,
+        supposed: attempt.supposed,
+        unclear,
+      });
+      return view;
+    },
+    suppose: (seq, gate) => answered(gate, recording, recorded, isWhole && seq === steps.length, attempt.supposed),
+    supposeCommit: () => recorded.commit(),
+    mayAct: () => undefined,
+    // Somebody waits for it: code that makes far more calls than the run it is tried on has gone astray.
+    async limits() {
+      const limits = await bench.world.limits(run);
+      return { ...limits, calls: Math.min(limits.calls, EXTRA_CALLS + 10 * steps.length) };
+    },
+    guard: () => undefined,
+  };
+
+  let execution = await executeRun(log, world);
+  while (typeof execution === "object") {
+    await execution.later;
+    execution = await executeRun(log, world);
+  }
+  attempt.steps = log.steps;
+  const untold = untoldBy(attempt, unclear);
+  if (untold !== null) Object.assign(attempt, { ended: null, missing: untold });
+  const { ended } = attempt;
+  if (ended?.status === "diverged") attempt.diverged = (ended.error.data as { step?: number } | undefined)?.step ?? null;
+  return attempt;
+}
+
+/** Why a failure says nothing of the code: it is the machine's, or only a server could tell whether the call was a read. Null for any other. */
+function untoldBy({ ended, steps }: Attempt, unclear: ReadonlySet<string>): string | null {
+  if (ended?.status !== "failed") return null;
+  if (ended.error.code === "LIMIT_WALL") return "it did not come to its end in time on this machine";
+  if (kindOf(ended.error.code) !== "policy") return null;
+  const { tool } = JSON.parse(steps.at(-1)?.params ?? "{}") as { tool?: Json };
+  return typeof tool === "string" && unclear.has(tool) ? `whether ${tool} reads or writes only its server can tell` : null;
+}
+
+function newAttempt(ended: Ended | null = null): Attempt {
+  return { ended, steps: [], missing: null, supposed: [], at: new Map(), diverged: null };
+}
+
+/** The run as the trial would have left it. One that stopped at a missing answer has not ended. */
+function outcomeOf(run: RunRecord, { ended }: Pick<Attempt, "ended">): RunRecord {
+  const none = { outcome: null, result: null, error: null, meta: null };
+  if (ended === null) return { ...run, ...none, status: "waiting" };
+  return { ...run, ...none, ...ended };
+}
+
+/** The first place where the calls differ; null when they are the same. */
+function partingOf(recorded: readonly Step[], { steps, at, missing: stopped }: Attempt): Divergence | null {
+  const length = Math.max(recorded.length, stopped === null ? steps.length : steps.length + 1);
+  for (let n = 0; n < length; n++) {
+    const [was, now] = [recorded[n], steps[n]];
+    if (was !== undefined && now !== undefined && (was === now || sameCall(was, now))) continue;
+    return { step: n, recorded: toCall(was), now: toCall(now), at: at.get(n) ?? null };
+  }
+  return null;
+}
+
+function toCall(step: Step | undefined): Call | null {
+  return step === undefined ? null : { tool: step.name, params: JSON.parse(step.params) as Json };
+}
+
+/**
+ * What a gate is told: the recorded decision on the same question; the end the recorded run came to at it; else a yes, which is said.
+ * @throws End, and Suspend for a form, whose answer nobody can suppose
+ */
+function answered(gate: Gate, { run, refused }: Recording, recorded: Recorded, isLast: boolean, supposed: string[]): Decision {
+  const found = recorded.decisionOf(gate);
+  if (found !== null) return found;
+  const { calls, kind, title } = gate.card;
+  const isRefused = refused === undefined ? isLast && stopped(run) : refused !== null && callsKey(refused) === callsKey(calls);
+  if (isRefused && run.outcome !== null) throw new End(run.outcome, (run.result as { reason?: string } | null)?.reason ?? "");
+  if (kind === "form") throw missing(`"${title}" asks a person for data, which the recorded run did not`);
+  supposed.push(`a yes to "${title}", which the recorded run did not ask`);
+  return { card: 0, decision: "approved", by: recorded.decider, at: recorded.now() };
+}

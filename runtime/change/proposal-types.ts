@@ -1,0 +1,125 @@
+/**
+ * Types only: a proposal is a change that waits for a person. Its content is a commit on refs/cleared/proposals/<id>/change, its life
+ * (report, decisions, state) a chain of commits on refs/cleared/proposals/<id>/state, so both can be read and pushed with plain git.
+ */
+import type { CheckResult } from "./checks/findings.ts";
+import type { BacktestReport } from "./evidence/types.ts";
+import type { Decision, Json } from "../kernel/ports.ts";
+import type { WideningKind } from "../workspace/settings/people.ts";
+
+export type { CheckFinding, CheckName, CheckResult } from "./checks/findings.ts";
+
+export type ProposalState =
+  | "draft" // recorded, not looked at yet
+  | "checking"
+  | "ready" // passed: waits for a person
+  | "unproven" // passed, and no recorded run proves it: waits for a person who says so
+  | "blocked" // a check failed: waits for its proposer
+  | "approved" // decided, its commit is about to be made
+  | "rejected"
+  | "superseded" // by another proposal, or withdrawn
+  | "applied"
+  | "reverted";
+
+export interface ProposedFile {
+  path: string;
+  /** What becomes of the file; a rename is one removed and one added. */
+  change: "added" | "changed" | "removed";
+}
+
+export interface Proposal {
+  /** prop_ and 10 base32 letters. */
+  id: string;
+  /** Number of its card in this workspace's store, which is what people type. Another clone may count differently. */
+  number: number;
+  title: string;
+  /** Why it is proposed, in the proposer's words; "" when not told. */
+  reason: string;
+  /** A person of trust.yaml, `agent:NAME`, or "somebody without a key". */
+  by: string;
+  at: number;
+  /** When it came into the state it is in, ms. */
+  since: number;
+  /** Commit it was made on, and its own commit, whose parent that is. */
+  base: string;
+  commit: string;
+  files: ProposedFile[];
+  state: ProposalState;
+  /** Why it is in this state, in one sentence; null when there is nothing to add. */
+  why: string | null;
+  /** The proposer's reason for a change that makes recorded runs come out worse on purpose; only a person can give one. */
+  despite: string | null;
+  report: Report | null;
+  decisions: Decision[];
+  /** The commit on the branch, once applied; the one that took it back, once reverted. */
+  applied: string | null;
+  reverted: string | null;
+}
+
+export type { WideningKind };
+
+/** What a change says otherwise, when it widens nothing. */
+export type ChangeKind = WideningKind | "account" | "rate" | "value" | "condition" | "text" | "header" | "code";
+
+/** One line for the card, in plain words. */
+export interface TextChange {
+  kind: ChangeKind;
+  text: string;
+  at: { file: string; line?: number } | null;
+}
+
+export interface Widening extends TextChange {
+  kind: WideningKind;
+}
+
+/** What the files of a change say otherwise than before: what of it widens, and the rest. */
+export interface Changed {
+  widening: Widening[];
+  changes: TextChange[];
+}
+
+/** What is known of a proposal: everything its card is written from. */
+export interface Report {
+  /** Commit of the branch it was checked on. */
+  on: string;
+  at: number;
+  checks: CheckResult[];
+  widening: Widening[];
+  /** What else its files say otherwise. */
+  changes?: TextChange[];
+  /** One for each agent the change reaches. */
+  backtests: BacktestReport[];
+  /** untried: of which nobody can tell whether they hold, because their recording is not here or does not answer; told with the check. */
+  cases: { passed: number; failed: string[]; open: string[]; fixed: string[]; untried?: string[] };
+  /** What the dry run would have done, by agent, in lines; for people. */
+  dryRun: { agent: string; lines: string[] }[];
+  /** Names that the agents of the change have in their headers, by path (card.ts `namesOf`). */
+  names?: Record<string, string>;
+  /** Cases that approving it adds: path -> text of the file. */
+  freezes: Record<string, string>;
+  /** Why no recorded run proves it, a sentence each; a yes to it then says so. */
+  unproven?: string[];
+  /** Agents whose backtest was made in another clone, and who vouches for it, by agent (proof.ts). */
+  elsewhere?: string[];
+  vouched?: Record<string, Decision>;
+  /** What it rests on beside the commit: when one of the digests is another, it is looked at again. */
+  rests?: { people: string; runs: string };
+  /** Since when a yes counts for it: that of the report it continues without a difference that matters. */
+  since?: number;
+  /** Rank or role that must decide, by trust.yaml `changes:`, and how many people; null and 1 unless told. */
+  level: string | null;
+  levels: string[];
+  approvals: number;
+}
+
+/** What somebody asks for: files as they shall be. */
+export interface ProposalDraft {
+  title: string;
+  reason: string;
+  by: string;
+  /** Text by path; null removes the file. */
+  files: Record<string, string | null>;
+  despite?: string;
+  /** Kept with it: the run and step that asked. */
+  from?: Json;
+}

@@ -1,0 +1,297 @@
+/**
+ * A person's decision on a proposal, and the one commit it becomes. Order: the state ref says approved (durable, signed), then the
+ * committer makes the commit, then the state says applied. Killed in between, `settleApproved` finds the commit by its trailer or makes it.
+ */
+import { type Tally, tally } from "../../engine/approval.ts";
+import { createAuthority } from "../../engine/authority.ts";
+import { closed } from "../../engine/cards.ts";
+import { ClearedError } from "../../kernel/errors.ts";
+import type { Card, Decision, Engine, Tree } from "../../kernel/ports.ts";
+import type { Config, Trust } from "../../workspace/settings/config.ts";
+import { changedBy } from "../../workspace/git/past.ts";
+import {
+  type Approval,
+  approvalsHere,
+  countedOf,
+  forgetApproval,
+  differenceThatMatters,
+  isOwnReport,
+  lastWord,
+  questionOf,
+  rememberApproval,
+} from "./deciding.ts";
+import { isCase } from "./paths.ts";
+import { hasMoved } from "./proof.ts";
+import { ASKING, type ProposalStore, type ProposalWorld, createProposals } from "./store.ts";
+import type { Proposal, ProposalState, Report } from "../proposal-types.ts";
+import { demandsOf } from "../widening/widening.ts";
+
+/** What deciding needs of a workspace; `Host` (app/host.ts) has all of it. */
+export interface ApplyWorld extends ProposalWorld {
+  trust: Trust;
+  engine: Pick<Engine, "list">;
+  config(tree?: Tree): Promise<Config>;
+  /** Throws when this process no longer owns the workspace. */
+  world: { guard(): void };
+}
+
+/** Checks a proposal on HEAD: its state is ready or blocked afterwards, with a new report. */
+export type Prepare = (id: string) => Promise<unknown>;
+
+export interface DecidedProposal {
+  proposal: Proposal;
+  /** The commit on the branch, once the answer has led to one. */
+  commit: string | null;
+  /** Whose yes counts so far, while more are needed; else null. */
+  open: Tally | null;
+}
+
+/** Ids whose approval is being written down right now, by this process, which is the workspace's only owner. */
+const underway = new Set<string>();
+const UNDECIDED = ["draft", "checking", "ready", "unproven", "blocked"] as const;
+
+const notNow = (message: string): ClearedError => new ClearedError("PROPOSAL_STATE", message);
+const short = (commit: string): string => commit.slice(0, 7);
+
+/**
+ * Decides the proposal of a card. The signature is checked already; everything else is checked here.
+ * @throws CARD_CLOSED (who decided, and when), PROPOSAL_STATE, APPROVAL_*, GIT_STATE, USAGE
+ */
+export async function decideProposal(world: ApplyWorld, card: Card, decision: Decision, prepare: Prepare): Promise<DecidedProposal> {
+  const store = createProposals(world);
+  const { proposal: id = "" } = card.body as { proposal?: string };
+  let proposal = await store.get(id);
+  const decided = lastWord(proposal, card);
+  if (decided !== null) throw closed(card.id, decided);
+  if (decision.decision !== "approved" && decision.decision !== "rejected")
+    throw new ClearedError("USAGE", `Proposal ${card.id} is approved or rejected as it is; to change it, propose again.`);
+  const authority = createAuthority(world.trust.people, (await world.config()).policy);
+  const assertCounts = () => {
+    const objection = authority.objection(questionOf(proposal, world.trust.people.length), decision);
+    if (objection !== null) throw objection;
+  };
+  assertCounts();
+  // A yes is to what was last reported; what is made anew meanwhile is compared with it.
+  const approval = { since: proposal.report?.since ?? proposal.report?.at ?? 0, last: decision.signature ?? "" };
+  const { since } = approval;
+  try {
+    if (decision.decision === "rejected") {
+      const change = { state: "rejected" as const, why: decision.reason ?? null, by: decision.by, decisions: [decision] };
+      return { proposal: await store.update(id, change, { from: UNDECIDED }), commit: null, open: null };
+    }
+    assertReady(proposal, decision);
+    await assertFree(world, proposal);
+    proposal = await onToday(world, store, proposal, prepare);
+    assertReady(proposal, decision);
+    assertCounts();
+    const question = questionOf(proposal, world.trust.people.length);
+    const count = (now: Proposal) => tally(question, countedOf(now, since, decision.signature ?? "", decision), authority);
+    if (count(proposal).decision === null) {
+      const change = { state: proposal.state, by: decision.by, says: `${decision.by} said yes` };
+      const known = proposal.decisions.some((one) => one.by === decision.by && one.at >= since);
+      if (!known) proposal = await store.update(id, { ...change, decisions: [decision] }, { from: ASKING });
+      const open = count(proposal);
+      if (open.decision === null) return { proposal, commit: null, open };
+    }
+    underway.add(id);
+    rememberApproval(world.database, proposal, approval);
+    const recorded = proposal.decisions.some((one) => one.signature === decision.signature);
+    const change = { state: "approved" as const, by: decision.by, decisions: recorded ? [] : [decision] };
+    proposal = await store.update(id, change, { from: ASKING });
+  } catch (error) {
+    // Somebody else was faster: who, and when, is what the second one is told.
+    const now = await store.get(id);
+    const first = lastWord(now, card);
+    throw first !== null && error instanceof ClearedError && error.code === "PROPOSAL_STATE" ? closed(card.id, first) : error;
+  } finally {
+    underway.delete(id);
+  }
+  const applied = await applyApproved(world, store, proposal, approval);
+  return { proposal: applied, commit: applied.applied, open: null };
+}
+
+/**
+ * Goes on where an approval was left before its commit, or a commit before its state. Called at the start of an owner and before any
+ * command about proposals. Answers what it applied, and what it could not and why.
+ */
+export async function settleApproved(world: ApplyWorld): Promise<{ applied: Proposal[]; waiting: { proposal: Proposal; why: string }[] }> {
+  const applied: Proposal[] = [];
+  const waiting: { proposal: Proposal; why: string }[] = [];
+  const here = approvalsHere(world.database);
+  if (here.size === 0 || (await world.git.blockedBy()) !== null) return { applied, waiting };
+  const store = createProposals(world);
+  for (const proposal of await store.list()) {
+    const approval = here.get(proposal.id);
+    if (approval?.commit !== proposal.commit) continue;
+    if (underway.has(proposal.id)) continue;
+    if (proposal.state !== "approved") {
+      forgetApproval(world.database, proposal);
+      continue;
+    }
+    try {
+      applied.push(await applyApproved(world, store, proposal, approval));
+    } catch (error) {
+      if (!(error instanceof ClearedError) || (error.code !== "GIT_STATE" && error.code !== "PROPOSAL_STATE")) throw error;
+      waiting.push({ proposal, why: error.message });
+    }
+  }
+  return { applied, waiting };
+}
+
+function assertReady(proposal: Proposal, { despite = "" }: Decision): void {
+  const { number, state, report, why } = proposal;
+  if (state === "unproven" && despite.trim() === "")
+    throw notNow(
+      `Proposal ${number} is unproven: ${why ?? ""} Approve it where its recorded runs are, or, to approve it although it is unproven, \`cleared approve ${number} --despite REASON\`.`,
+    );
+  if (ASKING.includes(state) && report !== null) return;
+  const what =
+    state === "superseded"
+      ? "has made room for another, or was withdrawn"
+      : state === "blocked"
+        ? `is blocked${why === null ? "" : `: ${why}`}`
+        : state === "checking"
+          ? "is being checked"
+          : "has not been checked yet";
+  const todo =
+    state === "blocked"
+      ? `\`cleared proposals show ${number}\` has the findings; propose again when they are dealt with.`
+      : state === "superseded"
+        ? "Propose it again if it is still wanted."
+        : `\`cleared proposals check ${number}\` looks at it now; then decide.`;
+  throw notNow(`Proposal ${number} ${what} and cannot be approved. ${todo}`);
+}
+
+/** Nothing is decided that could not be committed now. @throws GIT_STATE */
+async function assertFree({ git }: ApplyWorld, proposal: Proposal): Promise<void> {
+  const blocked = await git.blockedBy();
+  if (blocked !== null) throw new ClearedError("GIT_STATE", blocked);
+  const edited = await git.edited(pathsOf(proposal));
+  if (edited.length > 0)
+    throw new ClearedError(
+      "GIT_STATE",
+      `${edited.join(", ")} has uncommitted edits of yours, and proposal ${proposal.number} changes it. Commit or undo them, or propose them, then decide again. Nothing was changed.`,
+    );
+}
+
+const pathsOf = ({ files, report }: Proposal): string[] => [...files.map(({ path }) => path), ...Object.keys(report?.freezes ?? {})];
+
+/** The proposal as it is on HEAD: the one that was looked at, or checked again where the code has moved or the report is not ours. @throws PROPOSAL_STATE */
+async function onToday(world: ApplyWorld, store: ProposalStore, proposal: Proposal, prepare: Prepare): Promise<Proposal> {
+  const head = await world.git.head();
+  const conflict = await conflictOf(world, proposal, world.git.tree(head));
+  if (conflict !== null) throw await block(store, proposal, conflict, ASKING);
+  const report = proposal.report as Report;
+  if (isOwnReport(world.database, proposal) && !(await hasMoved(world, report, head))) return proposal;
+  await prepare(proposal.id);
+  const now = await store.get(proposal.id);
+  const other = whyDifferent(report, now);
+  if (other === null) return now;
+  throw notNow(
+    `Proposal ${now.number} looks different on today's code than when it was last shown (${other}). Look at it again with \`cleared proposals show ${now.number}\`, then decide.`,
+  );
+}
+
+function whyDifferent(was: Report, { state, why, report }: Proposal): string | null {
+  if (!ASKING.includes(state) || report === null) return `it is ${state}${why === null ? "" : `: ${why}`}`;
+  if (report.at === was.at && report.on === was.on) return "it was not checked again";
+  return differenceThatMatters(was, report);
+}
+
+/** Which file of the proposal is no longer what it was proposed on, and which commit did it; null when none is. */
+export async function conflictOf({ dir, git }: ApplyWorld, proposal: Proposal, head: Tree): Promise<string | null> {
+  const [base, target] = [git.tree(proposal.base), git.tree(proposal.commit)];
+  for (const { path } of proposal.files) {
+    const now = await head.blob(path);
+    if (now === (await base.blob(path))) continue;
+    const by = await changedBy(dir, head.commit, path, proposal.base);
+    const who =
+      by === null
+        ? "since it was proposed"
+        : `by ${short(by.commit)} "${by.subject.slice(0, 60)}"${by.trailers["Proposal"] === undefined ? "" : ` (proposal ${by.trailers["Proposal"]})`}`;
+    return now === (await target.blob(path))
+      ? `${path} is on the branch as proposed already, put there ${who}. Propose again what is still missing.`
+      : `${path} was changed on the branch ${who}. Propose again on top of it: "git show ${short(proposal.commit)}" has this change.`;
+  }
+  return null;
+}
+
+async function block(store: ProposalStore, { id, number }: Proposal, why: string, from: readonly ProposalState[]): Promise<ClearedError> {
+  await store.update(id, { state: "blocked", why }, { from });
+  return notNow(`Proposal ${number} cannot be applied: ${why}`);
+}
+
+/** Makes the commit of an approved proposal, once, and says so in its state. @throws GIT_STATE, PROPOSAL_STATE */
+async function applyApproved(world: ApplyWorld, store: ProposalStore, proposal: Proposal, { since, last }: Approval): Promise<Proposal> {
+  const { git, trust } = world;
+  // What lies in the refs may come from another clone: its report and its state are not believed, and the yeses are counted once more.
+  const { policy } = await world.config();
+  const authority = createAuthority(trust.people, policy);
+  const { report } = proposal;
+  if (report === null || !isOwnReport(world.database, proposal))
+    throw await block(store, proposal, "what it was approved on is not a report of this workspace. Propose it again.", ["approved"]);
+  const now = demandsOf(report.widening, trust, policy);
+  const question = questionOf(proposal, trust.people.length, now);
+  const counted = tally(question, countedOf(proposal, since, last), authority);
+  if (counted.decision === null)
+    throw await block(store, proposal, "not enough of its yeses count by what trust.yaml says now. Propose it again.", ["approved"]);
+  const despite = proposal.decisions.flatMap((one) => (counted.people.includes(one.by) ? (one.despite ?? []) : []));
+  let conflict: string | null = null;
+  const done = await git.commit({
+    message: messageOf(proposal),
+    trailers: {
+      Proposal: proposal.id,
+      "Proposed-by": proposal.by,
+      "Approved-by": counted.people.join(", "),
+      ...(despite.length === 0 ? {} : { Despite: [...new Set(despite)].join("; ") }),
+    },
+    build: async (head) => {
+      // Asked anew at each try: a commit with this trailer may have come in the meantime.
+      if ((await store.get(proposal.id)).applied !== null) return new Map();
+      conflict = await conflictOf(world, proposal, head);
+      return conflict === null ? filesOf(git.tree(proposal.commit), proposal, head) : new Map();
+    },
+    guard: () => world.world.guard(),
+  });
+  if (conflict !== null) throw await block(store, proposal, conflict, ["approved"]);
+  const waits = (why: string) =>
+    new ClearedError(
+      "GIT_STATE",
+      `Proposal ${proposal.number} is approved and is applied as soon as it can be, with the next command or by \`cleared start\`: ${why}`,
+    );
+  if (done.status === "user_edit") throw waits(`${done.paths.join(", ")} has uncommitted edits of yours. Commit or undo them.`);
+  if (done.status === "blocked") throw waits(done.reason);
+  const commit = done.status === "committed" ? done.commit : (await store.get(proposal.id)).applied;
+  if (commit === null) throw await block(store, proposal, "its files are on the branch as proposed already.", ["approved"]);
+  const applied = await store.update(proposal.id, { state: "applied", applied: commit }, { from: ["approved", "applied"] });
+  forgetApproval(world.database, applied);
+  return applied;
+}
+
+/** The proposal's files and the cases it freezes. A report may come from another clone: only new files of the ratchet are taken from it. */
+async function filesOf(target: Tree, { files, report }: Proposal, head: Tree): Promise<Map<string, string | null>> {
+  const texts = new Map<string, string | null>();
+  for (const { path, change } of files) texts.set(path, change === "removed" ? null : await target.read(path));
+  for (const [path, text] of Object.entries(report?.freezes ?? {}))
+    if (isCase(path) && !texts.has(path) && (await head.blob(path)) === null) texts.set(path, text);
+  return texts;
+}
+
+const VERBS: [prefix: string, verb: string][] = [
+  ["agents/", "agent"],
+  ["scripts/", "agent"],
+  ["policies/", "policy"],
+  ["importers/", "importer"],
+  ["config.yaml", "config"],
+  ["cases/", "case"],
+];
+// STYLE 10: subjects of a workspace's commits.
+const SUBJECT = 50;
+
+function messageOf({ title, reason, files, number }: Proposal): string {
+  const verb = VERBS.find(([prefix]) => files.some(({ path }) => path.startsWith(prefix)))?.[1] ?? "learn";
+  const subject = `${verb}: ${title.replace(/\s+/g, " ").trim()}`;
+  const cut = subject.length > SUBJECT ? `${subject.slice(0, SUBJECT - 1).trimEnd()}…` : subject;
+  const lines = [`- proposal ${number}: ${title.replace(/\s+/g, " ").trim()}`, ...files.map(({ path, change }) => `- ${change} ${path}`)];
+  return `${cut}\n\n${reason.trim() === "" ? "" : `${reason.trim()}\n\n`}${lines.join("\n")}`;
+}

@@ -1,0 +1,134 @@
+/** What stands behind a proposal's card: who proposed it and why, what its files say, the checks, the recorded runs, the cases. All of it in lines. */
+import { formatAt } from "../../kernel/errors.ts";
+import { grouped } from "../evidence/entry-words.ts";
+import { backtestLines } from "../evidence/words.ts";
+import { dayIn } from "../../scripts/header.ts";
+import { agentFile } from "../../workspace/layout.ts";
+import { oneLine } from "../../kernel/text.ts";
+import { asCode } from "./in-words.ts";
+import type { CheckResult, Proposal, Report, TextChange } from "../proposal-types.ts";
+
+/** What a card tells beside the proposal itself. */
+export interface CardAround {
+  /** Earlier proposals on the same files that were rejected, newest first. */
+  rejected?: readonly Pick<Proposal, "title" | "by" | "why">[];
+  /** Days are written in this zone; UTC unless told. */
+  timezone?: string;
+}
+
+export interface CardPart {
+  name: string;
+  lines: string[];
+}
+
+const LISTED = 10;
+const MANY = 50;
+
+const NAMES: Record<CheckResult["check"], string> = {
+  ...{ paths: "paths", config: "config", header: "header", lint: "lint", types: "types", capabilities: "capabilities", states: "states" },
+  ...{ policies: "policies", importers: "importers", knowledge: "knowledge", tools: "tools", cases: "cases", dry_run: "dry run" },
+  ...{ invariants: "invariants", backtest: "backtest" },
+};
+/** What a check is called for people. */
+export const checkName = (check: CheckResult["check"]): string => NAMES[check] ?? check;
+
+export const quoted = (text: string, limit = 300): string => `“${oneLine(text, limit)}”`;
+export const count = (n: number, one: string, many = `${one}s`): string => `${grouped(String(n))} ${n === 1 ? one : many}`;
+export const some = (lines: readonly string[], most: number): string[] =>
+  lines.length <= most ? [...lines] : [...lines.slice(0, most), `and ${lines.length - most} more`];
+export const listed = (all: readonly string[]): string => some(all, LISTED).join(", ");
+
+/** What an agent is called in the report. */
+export const nameIn = (report: Report | null, agent: string): string => oneLine(report?.names?.[agentFile(agent)] ?? agent, 60);
+
+/** In the order somebody asks for them. */
+export function detailsOf(proposal: Proposal, { rejected = [], timezone = "UTC" }: CardAround): CardPart[] {
+  const { report, title, reason, by, at, state, why, files } = proposal;
+  const verbs = { added: "adds", changed: "changes", removed: "removes" };
+  const about = [
+    `${quoted(title, 200)}, proposed by ${oneLine(by, 100)} on ${dayIn(timezone, at)}${reason === "" ? ", without a reason" : `: ${quoted(reason, 600)}`}`,
+    `it is ${state}${why === null ? "" : `: ${oneLine(why, 600)}`}`,
+    ...some(
+      files.map(
+        ({ path, change }) =>
+          `${verbs[change]} ${report?.names?.[path] === undefined ? path : `${oneLine(report.names[path] ?? "", 60)} (${path})`}`,
+      ),
+      MANY,
+    ),
+    ...rejected
+      .slice(0, 3)
+      .map(
+        (one) => `rejected before: ${quoted(one.title, 120)} by ${oneLine(one.by, 60)}${one.why === null ? "" : `: ${oneLine(one.why)}`}`,
+      ),
+  ];
+  if (report === null) return [{ name: "About", lines: about }];
+  const line = ({ kind, text, at: place }: TextChange) =>
+    `${kind}: ${asCode(oneLine(text, 400))}${place === null ? "" : ` (${oneLine(formatAt(place), 250)})`}`;
+  const freezes = Object.keys(report.freezes).length;
+  const { passed, failed, open, fixed, untried = [] } = report.cases;
+  return [
+    { name: "About", lines: about },
+    {
+      name: "What its files say differently",
+      lines: some([...report.widening.map((one) => `! ${line(one)}`), ...(report.changes ?? []).map(line)], MANY),
+    },
+    { name: "Checks", lines: checks(report) },
+    {
+      name: "Recorded runs",
+      lines: report.backtests
+        .filter(({ runs }) => runs > 0)
+        .flatMap((one) =>
+          backtestLines(one).map((text, i) =>
+            (i === 0 ? `${nameIn(report, one.agent)}: ${text}` : text).replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ").slice(0, 500),
+          ),
+        ),
+    },
+    {
+      name: "Tried without acting",
+      lines: report.dryRun.flatMap(({ agent, lines }) => [
+        `${nameIn(report, agent)}:`,
+        ...some(
+          lines.map((text) => `  ${oneLine(text)}`),
+          MANY,
+        ),
+      ]),
+    },
+    {
+      name: "Cases",
+      lines: [
+        ...(passed + failed.length + open.length + fixed.length === 0
+          ? []
+          : [`${passed} of ${passed + failed.length} hold${fixed.length === 0 ? "" : `, ${fixed.length} of them for the first time`}`]),
+        ...failed.map((one) => `would change: ${one}`),
+        ...open.map((one) => `a correction that no script has learnt yet: ${one}`),
+        ...untried.map((one) => `could not be tried: ${one}`),
+        ...(freezes === 0
+          ? []
+          : [`approving it keeps ${count(freezes, "run")} as ${freezes === 1 ? "a case" : "cases"} that later changes must not break`]),
+      ],
+    },
+  ];
+}
+
+function checks({ checks: all }: Report): string[] {
+  const ok = all
+    .filter(({ status }) => status === "ok")
+    .map(({ check, says }) => `${checkName(check)}${check === "cases" && /^[1-9]/.test(says) ? ` ${says}` : ""}`);
+  const failed = all.filter(({ status }) => status === "failed");
+  return [
+    ...(ok.length === 0 ? [] : [`passed: ${ok.join(", ")}`]),
+    ...failed.flatMap(({ check, says, findings }) => [
+      `failed: ${checkName(check)} (${oneLine(says, 120)})`,
+      ...some(
+        // What is worse in the backtest stands with the recorded runs.
+        findings
+          .filter(({ remark }) => remark !== true && check !== "backtest")
+          .flatMap(({ at, code, message, todo }) => [
+            `  ${oneLine(formatAt(at), 250)} ${code}: ${oneLine(message, 400)}`,
+            ...(todo === "" || message.includes(todo) ? [] : [`    ${oneLine(todo)}`]),
+          ]),
+        LISTED,
+      ),
+    ]),
+  ];
+}

@@ -1,0 +1,208 @@
+/**
+ * The card of a proposal as data, for somebody who never sees code: what changes, the money, what nobody can prove, what it may do more, who
+ * must approve; everything else is detail. The terminal and the page print the same. Written from facts only: the report, and what the
+ * proposer said, which is quoted. A line of it is one line, whatever was written into a title, a reason or a message.
+ */
+import { changeOf, harmOf, moneyLines } from "../evidence/words.ts";
+import type { Tree } from "../../kernel/ports.ts";
+import { parseHeader } from "../../scripts/header.ts";
+import { oneLine } from "../../kernel/text.ts";
+import { AGENTS, agentFile } from "../../workspace/layout.ts";
+import { type CardAround, type CardPart, checkName, count, detailsOf, listed, nameIn, quoted, some } from "./card-details.ts";
+import { inWords } from "./in-words.ts";
+import { ASKING } from "./store.ts";
+import type { ChangeKind, CheckResult, Proposal, ProposedFile, Report, TextChange } from "../proposal-types.ts";
+
+export interface ProposalCard {
+  /** What changes in the business, or why it is stopped. */
+  headline: string;
+  /** The rest of what a person reads before they decide, in order; a part without lines is left out. */
+  parts: CardPart[];
+  /** Everything else. */
+  details: CardPart[];
+}
+
+/** What stops a proposal when this check fails, for somebody who does not program. */
+const STOPS: Partial<Record<CheckResult["check"], string>> = {
+  paths: "it changes a file that proposals may not change",
+  config: "config.yaml has an error",
+  header: "an agent's header has an error",
+  lint: "a script has an error",
+  types: "a script has an error",
+  capabilities: "a script uses something its header does not allow",
+  states: "a script acts in a state that does not allow it",
+  policies: "a policy's own test case fails",
+  importers: "a dialect has an error",
+  tools: "a tool of the workspace has an error",
+  dry_run: "it fails when it is tried",
+  invariants: "the books would be wrong",
+};
+
+/** Checks that execute. */
+const TRIED = new Set<CheckResult["check"]>(["dry_run", "invariants", "cases", "backtest"]);
+
+// What a person reads at one look; the details have the rest.
+const SHOWN = 6;
+// Two formulas and what they decide.
+const LINE = 500;
+
+/** Names of the agents a change touches, by path: for `Report.names`. A header that cannot be read has none. */
+export async function namesOf(files: readonly ProposedFile[], base: Tree, tree: Tree): Promise<Record<string, string>> {
+  const names: Record<string, string> = {};
+  for (const { path } of files.filter((one) => one.path.startsWith(AGENTS))) {
+    // By the name it had: a new one could say anything.
+    const source = (await base.read(path)) ?? (await tree.read(path));
+    try {
+      if (source !== null) names[path] = parseHeader(source, path).name;
+    } catch {
+      // The check of the header says what is wrong with it; the path has to do.
+    }
+  }
+  return names;
+}
+
+/** The card, as both surfaces print it. */
+export function cardOf(proposal: Proposal, around: CardAround = {}): ProposalCard {
+  const { report } = proposal;
+  const [headline = "", ...also] = changed(proposal);
+  const widened = report === null ? [] : report.widening.filter((one) => !isDoubt(one)).map(({ text }) => oneLine(text, LINE));
+  // Said once: in the first line, else where it weighs most.
+  const said = new Set([headline]);
+  const once = (lines: readonly string[]) => lines.filter((line) => !said.has(line) && said.add(line)).map(inWords);
+  const [more, doubtful] = [once(widened), once(doubts(proposal))];
+  const parts: CardPart[] = [
+    { name: "Also", lines: some(once(also), SHOWN) },
+    { name: "Money", lines: report?.backtests.flatMap(moneyLines) ?? [] },
+    { name: "Not proven", lines: some(doubtful, SHOWN) },
+    { name: "May do more", lines: some(more, SHOWN) },
+    { name: "Needs", lines: needs(proposal) },
+  ];
+  return {
+    headline: inWords(oneLine(headline, LINE)),
+    parts: parts.filter(({ lines }) => lines.length > 0),
+    details: detailsOf(proposal, around).filter(({ lines }) => lines.length > 0),
+  };
+}
+
+/** `Refund a customer`, `the policy customer_refund`: a file as somebody calls it who does not look into folders. */
+function fileWords(path: string, report: Report): string {
+  const [, folder = "", name = ""] = /^(scripts|policies|importers|cases)\/(.*)\.(?:ts|yaml)$/.exec(path) ?? [];
+  const what = { scripts: "the script", policies: "the policy", importers: "the dialect", cases: "the case" }[folder];
+  return what === undefined ? oneLine(report.names?.[path] ?? path, 100) : `${what} ${name}`;
+}
+
+/** What changes: in the recorded runs, else what the files say; the gravest first. */
+function changed(proposal: Proposal): string[] {
+  const { report, files } = proposal;
+  if (report === null)
+    return [proposal.state === "blocked" ? `Stopped: ${stopOf(proposal)}` : `Not checked yet: ${quoted(proposal.title, 200)}`];
+  const stop = proposal.state === "blocked" ? [`Stopped: ${stopOf(proposal)}`] : [];
+  const runs = report.backtests.flatMap((one) => changeOf(one, nameIn(report, one.agent)));
+  const verbs = { added: "Adds", removed: "Removes" } as const;
+  const named = (change: keyof typeof verbs) => files.filter((one) => one.change === change).map(({ path }) => fileWords(path, report));
+  const whole = (["added", "removed"] as const).flatMap((change) =>
+    named(change).length === 0 ? [] : [`${verbs[change]} ${listed(named(change))}`],
+  );
+  const told = [...(report.changes ?? [])]
+    .filter(({ kind }) => TOLD.includes(kind))
+    .sort((a, b) => TOLD.indexOf(a.kind) - TOLD.indexOf(b.kind));
+  const texts = told.map(({ text }) => oneLine(text, LINE));
+  const same = report.backtests.filter(({ runs: all, counts }) => all > 0 && counts.same === all);
+  const nothing = same.map((one) => `${nameIn(report, one.agent)} (${count(one.runs, "run")})`);
+  const open = proposal.state === "unproven" ? (report.unproven ?? []).slice(0, 1) : [];
+  // What is worse and may be approved all the same is never only one line among others.
+  const harm = proposal.state === "blocked" ? [] : report.backtests.flatMap((one) => harmOf(one, nameIn(report, one.agent)));
+  const first = [...stop, ...harm.map((one) => `Worse on purpose: ${one}`), ...open, ...runs, ...whole, ...texts];
+  const widens = first.length > 0 ? [] : report.widening.slice(0, 1).map(({ text }) => oneLine(text, LINE));
+  const written = (report.changes ?? []).flatMap(({ kind, text }) => (kind === "code" ? [oneLine(text)] : []));
+  const rest = [...(nothing.length === 0 ? [] : [`Nothing changes in the recorded runs of ${listed(nothing)}`]), ...written];
+  return first.length + widens.length + rest.length > 0
+    ? [...first, ...widens, ...rest]
+    : [`Changes ${listed(files.map(({ path }) => path))}`];
+}
+
+/** Kinds of what files say that somebody who keeps the books asks about, in this order. */
+const TOLD: readonly ChangeKind[] = [
+  "account",
+  "recipient",
+  "rate",
+  "review",
+  "gate",
+  "policy",
+  "tool",
+  "host",
+  "setting",
+  "schedule",
+  "trigger",
+  "condition",
+  "header",
+  "value",
+];
+
+/** Why nobody may approve it, in one sentence. */
+export function stopOf({ report, why }: Proposal): string {
+  const failed = report?.checks.filter(({ status }) => status === "failed") ?? [];
+  const harm = report?.backtests.flatMap((one) => harmOf(one, nameIn(report, one.agent))) ?? [];
+  const [first] = failed;
+  // What a script that is broken would do to recorded runs tells nothing.
+  if (harm[0] !== undefined && failed.every(({ check }) => TRIED.has(check))) return harm[0];
+  if (first === undefined) return oneLine(why ?? "it could not be checked", 400);
+  if (first.check === "cases") {
+    const { passed, failed: broken } = report?.cases ?? { passed: 0, failed: [] };
+    return `${broken.length} of ${count(passed + broken.length, "kept case")} would change (${listed(broken)})`;
+  }
+  const finding = first.findings.find((one) => one.remark !== true);
+  return `${STOPS[first.check] ?? `the check "${checkName(first.check)}" fails`}${finding === undefined ? "" : `: ${oneLine(finding.message, 200)}`}`;
+}
+
+/** Lines that say what recorded runs cannot show: a date, a value nobody has met, code no run has been through. */
+const isDoubt = ({ kind }: TextChange): boolean => kind === "command";
+
+function doubts({ report, despite, state }: Proposal): string[] {
+  if (report === null) return [];
+  const tried = new Set(report.backtests.filter(({ runs, counts }) => runs > counts.not_replayable).map(({ agent }) => agentFile(agent)));
+  const untried = report.backtests.filter(
+    (one) => one.runs === 0 && report.unproven?.some((text) => text.includes(nameIn(report, one.agent))) !== true,
+  );
+  const part = report.backtests.filter(({ runs, counts: { not_replayable: n } }) => n > 0 && n * 2 <= runs);
+  return [
+    ...(despite === null ? [] : [`Worse on purpose, says the proposer: ${quoted(despite)}`]),
+    ...(report.unproven ?? []).slice(state === "unproven" ? 1 : 0).map((text) => oneLine(text, 400)),
+    ...(untried.length === 0
+      ? []
+      : [
+          `Never ran here, so not tried: ${some(
+            untried.map(({ agent }) => nameIn(report, agent)),
+            4,
+          ).join(", ")}`,
+        ]),
+    ...part.map(
+      (one) => `${one.counts.not_replayable} of ${count(one.runs, "recorded run")} of ${nameIn(report, one.agent)} could not be tried`,
+    ),
+    ...(report.elsewhere ?? []).flatMap((agent) =>
+      report.vouched?.[agent] === undefined
+        ? []
+        : [`${nameIn(report, agent)} was tried in another clone, by ${oneLine(report.vouched[agent].by, 60)}, not here`],
+    ),
+    ...report.widening.filter(isDoubt).map(({ text }) => oneLine(text)),
+    ...(report.changes ?? [])
+      .filter(({ kind, at }) => kind === "code" && at !== null && at.file.startsWith(AGENTS) && !tried.has(at.file))
+      .map(({ text }) => oneLine(text)),
+  ];
+}
+
+function needs(proposal: Proposal): string[] {
+  const { state, report, why } = proposal;
+  if (state === "blocked") {
+    const isWorse = report?.checks.every(({ check, status }) => status !== "failed" || check === "backtest") === true;
+    return [`a new proposal without this${isWorse ? "; if it is meant, propose it again with --despite REASON" : ""}`];
+  }
+  if (!ASKING.includes(state) || report === null) return why === null ? [] : [oneLine(why, 400)];
+  return [`${neededFor(report)}${state === "unproven" ? ", who says why although it is unproven" : ""}`];
+}
+
+/** Who must decide, in words. */
+export function neededFor({ level, levels, approvals }: Report): string {
+  const who = levels.length > 0 ? levels.join(" and ") : level;
+  return `approval by ${approvals > 1 ? `${approvals} people` : "a person"}${who === null ? "" : `, as ${who}`}`;
+}

@@ -1,0 +1,129 @@
+/**
+ * Who may decide a proposal, and what exactly is decided: the question a person signs is one content commit, and a yes counts while the
+ * report it was given on stands. Reports and states may come from another clone, so only what was made here is believed.
+ */
+import { createHash } from "node:crypto";
+import { canonicalJson } from "../../kernel/canonical.ts";
+import { getFact, setFact } from "../../engine/cards.ts";
+import type { Database } from "../../engine/database.ts";
+import { compareDecimals } from "../../rules/policy/decimals.ts";
+import type { Card, CardDraft, Decision } from "../../kernel/ports.ts";
+import { asCode } from "./in-words.ts";
+import type { Proposal, Report } from "../proposal-types.ts";
+
+/** What is signed beside an answer, so that a yes can never be moved to other content. */
+export function gateOf({ id, commit }: Pick<Proposal, "id" | "commit">): string {
+  return `proposal/${id}/${commit}`;
+}
+
+/**
+ * The question as the rules of cards see it (engine/authority.ts, engine/approval.ts). `people`: how many trust.yaml names; `now`: what
+ * trust.yaml demands for the same change today, beyond what the report says.
+ */
+export function questionOf(proposal: Proposal, people: number, now?: Pick<Report, "level" | "levels" | "approvals">): CardDraft {
+  const { title, by, report } = proposal;
+  const levels = [...new Set([...(report?.levels ?? []), ...(now?.levels ?? [])])];
+  return {
+    kind: "proposal",
+    title,
+    body: null,
+    run: "proposal",
+    gate: gateOf(proposal).slice("proposal/".length),
+    calls: [],
+    level: report?.level ?? now?.level ?? null,
+    ...(levels.length === 0 ? {} : { levels }),
+    approvals: Math.max(report?.approvals ?? 1, now?.approvals ?? 1),
+    expires: null,
+    // DESIGN.md ruling 15: who proposes may approve only where they are the only one.
+    ...(people > 1 ? { not_by: by } : {}),
+  };
+}
+
+/** Decisions that count now: those given on this report, and the last one, by its signature: the clock of whoever gave it may be behind. */
+export function countedOf({ decisions }: Proposal, since: number, last: string, just: Decision | null = null): Decision[] {
+  const kept = decisions.filter((one) => one.at >= since || one.signature === last);
+  return just === null || kept.some((one) => one.signature === last) ? kept : [...kept, just];
+}
+
+/** What a proposal was approved by: answers since the report it was made on (ms), and the last one. */
+export interface Approval {
+  since: number;
+  /** Its signature. */
+  last: string;
+}
+
+/** What a yes to `was` cannot be taken to mean, because `now` is what today's code gives; null when nothing that matters has changed. */
+export function differenceThatMatters(was: Report, now: Report): string | null {
+  const before = new Set(was.widening.map(({ text }) => text));
+  const wider = now.widening.find(({ text }) => !before.has(text));
+  if (wider !== undefined) return `it now also widens: ${asCode(wider.text)}`;
+  for (const test of now.backtests) {
+    const old = was.backtests.find(({ agent }) => agent === test.agent);
+    for (const kind of ["worse", "failed"] as const)
+      if (test.counts[kind] > (old?.counts[kind] ?? 0)) return `${test.counts[kind]} recorded runs of ${test.agent} now come out ${kind}`;
+    for (const move of test.moves) {
+      const { from, to, currency, amount } = move;
+      const known = old?.moves.find((one) => one.from === from && one.to === to && one.currency === currency);
+      if (known === undefined) return `entries of ${test.agent} now move from ${from} to ${to}`;
+      if (compareDecimals(amount, known.amount) > 0) return `${amount} ${currency} now move from ${from} to ${to}, not ${known.amount}`;
+    }
+  }
+  const doubt = now.unproven?.find((one) => was.unproven?.includes(one) !== true);
+  if (doubt !== undefined) return doubt;
+  const failed = now.cases.failed.find((one) => !was.cases.failed.includes(one));
+  if (failed !== undefined) return `the case ${failed} now fails`;
+  const level = [...now.levels, now.level ?? ""].find((one) => one !== "" && one !== was.level && !was.levels.includes(one));
+  if (level !== undefined) return `it now asks for ${level}`;
+  return now.approvals > was.approvals ? `it now asks for ${now.approvals} people` : null;
+}
+
+const reportFact = (id: string): string => `proposal report ${id}`;
+const APPROVED = "proposal approved ";
+
+/** By all it says: another clone could put other words, levels and checks under the same commit and time. */
+const digestOf = (report: Report): string => createHash("sha256").update(canonicalJson(report)).digest("base64url");
+
+/** Says that this workspace has made the report of a proposal that may be decided; null: what it made last lets nobody say yes. */
+export function rememberReport(database: Database, id: string, report: Report | null): void {
+  setFact(database, reportFact(id), report === null ? "" : digestOf(report));
+}
+
+export function isOwnReport(database: Database, { id, report }: Proposal): boolean {
+  return report !== null && getFact(database, reportFact(id)) === digestOf(report);
+}
+
+/** Durable before the state says approved: only where a proposal was approved is it applied, or two clones would both do it. */
+export function rememberApproval(
+  database: Database,
+  { id, commit, report }: Proposal,
+  { since, last }: Approval = { since: report?.at ?? 0, last: "" },
+): void {
+  setFact(database, `${APPROVED}${id}`, `${commit} ${since} ${last}`);
+}
+
+/** Its commit is made, or nobody will make it. */
+export function forgetApproval(database: Database, { id }: Proposal): void {
+  setFact(database, `${APPROVED}${id}`, "");
+}
+
+/** By id the proposals that were approved here and whose commit may be missing; looks at the store only, so it costs nothing. */
+export function approvalsHere(database: Database): Map<string, Approval & { commit: string }> {
+  const rows = database.all<{ name: string; value: string }>(
+    "SELECT name, value FROM facts WHERE name GLOB ? AND value != ''",
+    `${APPROVED}*`,
+  );
+  return new Map(
+    rows.map(({ name, value }) => {
+      const [commit = "", since, last = ""] = value.split(" ");
+      return [name.slice(APPROVED.length), { commit, since: Number(since), last }];
+    }),
+  );
+}
+
+/** What the person who comes second is told: who decided, and when. Null while nobody has. */
+export function lastWord(proposal: Proposal, card: Pick<Card, "id">): Decision | null {
+  const said = proposal.state === "rejected" ? "rejected" : "approved";
+  if (!["approved", "applied", "reverted", "rejected"].includes(proposal.state)) return null;
+  const last = proposal.decisions.findLast(({ decision }) => (decision === "rejected") === (said === "rejected"));
+  return { ...(last ?? { decision: said, by: "plain git", at: proposal.at }), card: card.id };
+}

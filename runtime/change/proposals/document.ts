@@ -1,0 +1,216 @@
+/**
+ * A proposal as git keeps it, read and written: the commit that changes the files, and the tree of its life. What is read may come from
+ * another clone: a text that is not exactly of our shape makes the proposal unreadable, with the reason, and nothing else.
+ */
+import { z } from "zod";
+import { ClearedError, toWire } from "../../kernel/errors.ts";
+import { HARMS } from "../evidence/words.ts";
+import type { Decision } from "../../kernel/ports.ts";
+import { readYaml, writeYaml } from "../../scripts/yaml-text.ts";
+import type { DiskCache } from "../../scripts/disk-cache.ts";
+import { composeMessage, parseTrailers } from "../../workspace/git/message.ts";
+import { type Difference, parseCommit } from "../../workspace/git/proposal-refs.ts";
+import type { Objects } from "../../workspace/git/tree.ts";
+import { wrongForm } from "./paths.ts";
+import type { Proposal, ProposalDraft, ProposalState, Report } from "../proposal-types.ts";
+
+const STATES = ["draft", "checking", "ready", "unproven", "blocked", "approved", "rejected", "superseded", "applied", "reverted"] as const;
+const commit = z.string().regex(/^[0-9a-f]{40,64}$/);
+
+/** proposal.yaml of a state commit. `by` and `at`: who brought it into this state, and when (ms). */
+const lifeSchema = z.strictObject({
+  state: z.enum(STATES),
+  why: z.string().max(4000).nullable(),
+  by: z.string().max(200),
+  at: z.int(),
+  applied: commit.nullable(),
+  reverted: commit.nullable(),
+});
+export type Life = z.output<typeof lifeSchema>;
+
+const decisionSchema = z.looseObject({
+  card: z.int(),
+  decision: z.enum(["approved", "rejected", "expired", "edited"]),
+  by: z.string().max(200),
+  at: z.int(),
+  gate: z.string().max(500).optional(),
+  reason: z.string().max(20_000).optional(),
+  despite: z.string().max(2000).optional(),
+  signature: z.string().max(2000).optional(),
+});
+
+const place = z.looseObject({ file: z.string(), line: z.int().optional(), col: z.int().optional() });
+const finding = z.looseObject({ code: z.string(), at: place, message: z.string(), why: z.string(), todo: z.string() });
+const amount = z.string().regex(/^-?\d{1,40}(?:\.\d{1,18})?$/);
+const money = z.array(
+  z.looseObject({ account: z.string(), month: z.string(), currency: z.string(), was: z.string(), now: z.string(), difference: z.string() }),
+);
+const counted = z.looseObject({ count: z.int(), sum: amount.nullable() });
+const act = z.looseObject({
+  kind: z.enum(["call", "notice", "question", "review", "event"]),
+  what: z.string(),
+  was: counted,
+  now: counted,
+  differ: z.int(),
+  fields: z.array(z.looseObject({ key: z.string(), count: z.int(), says: z.string() })),
+});
+const reportSchema = z.looseObject({
+  on: commit,
+  at: z.number(),
+  checks: z.array(
+    z.looseObject({
+      check: z.string(),
+      status: z.enum(["ok", "failed", "skipped"]),
+      says: z.string(),
+      findings: z.array(finding),
+      ms: z.number(),
+    }),
+  ),
+  widening: z.array(z.looseObject({ kind: z.string(), text: z.string(), at: place.nullable() })),
+  backtests: z.array(
+    z.looseObject({
+      agent: z.string(),
+      code: z.string(),
+      runs: z.int(),
+      days: z.number().nullable(),
+      counts: z.record(z.string(), z.int()),
+      money,
+      net: z.record(z.string(), z.string()),
+      moves: z.array(z.looseObject({ from: z.string(), to: z.string(), entries: z.int(), amount: z.string(), currency: z.string() })),
+      entries: z.int().optional(),
+      acts: z.array(act).optional(),
+      harm: z.array(z.looseObject({ kind: z.enum(HARMS), count: z.int(), about: z.string() })).optional(),
+      facts: z.array(z.looseObject({ name: z.string(), runs: z.int() })).optional(),
+      differences: z.array(
+        z.looseObject({
+          ...{ run: z.string(), class: z.string(), why: z.array(z.string()), money, entries: z.array(z.unknown()) },
+          files: z.array(z.looseObject({ path: z.string(), kind: z.string(), says: z.array(z.string()) })).optional(),
+        }),
+      ),
+      waiting: z.array(z.looseObject({ run: z.string(), moves: z.boolean(), why: z.string().nullable() })),
+    }),
+  ),
+  cases: z.looseObject({
+    passed: z.int(),
+    failed: z.array(z.string()),
+    open: z.array(z.string()),
+    fixed: z.array(z.string()),
+  }),
+  dryRun: z.array(z.looseObject({ agent: z.string(), lines: z.array(z.string()) })),
+  freezes: z.record(z.string(), z.string()),
+  changes: z.array(z.looseObject({ kind: z.string(), text: z.string(), at: place.nullable() })).optional(),
+  unproven: z.array(z.string()).optional(),
+  elsewhere: z.array(z.string()).optional(),
+  vouched: z.record(z.string(), decisionSchema).optional(),
+  rests: z.looseObject({ people: z.string(), runs: z.string() }).optional(),
+  since: z.number().optional(),
+  level: z.string().nullable(),
+  levels: z.array(z.string()),
+  approvals: z.int(),
+});
+
+// A report of a large backtest is some 100 kB, a frozen case some 20 kB.
+const MAX_TEXT = 4_000_000;
+const MAX_SIGNS = 250_000;
+
+/** @throws PROPOSAL_UNKNOWN with what is wrong with the text */
+function parseText<S extends z.ZodType>(file: string, text: string, schema: S, cache: DiskCache): z.output<S> {
+  const source = { file, code: "PROPOSAL_UNKNOWN" as const, maxLength: MAX_TEXT, maxSigns: MAX_SIGNS, written: true as const, cache };
+  const parsed = schema.safeParse(readYaml(text, source).value);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  throw unreadable(`${file}: ${issue?.path.join(".")}: ${issue?.message}`);
+}
+
+const unreadable = (why: string): ClearedError => new ClearedError("PROPOSAL_UNKNOWN", why);
+const missing = (why: string): ClearedError => new ClearedError("GIT_FAILED", why);
+
+/** YAML of a value; its parts are copied first, because the same object twice would be written as a reference. */
+export const toYaml = (value: unknown): string => writeYaml(JSON.parse(JSON.stringify(value)));
+
+/** The message of the commit that holds a proposal's files. */
+export function changeMessage(id: string, { title, reason, by, despite, from }: ProposalDraft): string {
+  return composeMessage(`${title}\n\n${reason}`, {
+    Proposal: id,
+    "Proposed-by": by,
+    ...(despite === undefined ? {} : { Despite: despite }),
+    ...(from === undefined ? {} : { "Asked-in": JSON.stringify(from) }),
+  });
+}
+
+/** What the refs say of a proposal; its number and what the branch says are not in it. */
+export type Kept = Omit<Proposal, "number">;
+
+/**
+ * A proposal from its two commits; without a state commit nobody has looked at it yet.
+ * @throws PROPOSAL_UNKNOWN, GIT_FAILED for what is not of our making
+ */
+export async function readProposal(
+  objects: Objects,
+  id: string,
+  refs: { change?: string; state?: string },
+  differences: ReadonlyMap<string, Difference[]>,
+  cache: DiskCache,
+): Promise<Kept> {
+  const change = parseCommit(await objects.find(refs.change || "-"));
+  if (change === null || refs.change === undefined) throw missing("its change is no commit of this repository");
+  const [base, ...others] = change.parents;
+  if (base === undefined || others.length > 0) throw unreadable("its change has not exactly one parent");
+  const trailers = parseTrailers(change.message);
+  const by = trailers["Proposed-by"];
+  if (trailers["Proposal"] !== id || by === undefined)
+    throw unreadable("its change does not carry its trailers Proposal: and Proposed-by:");
+  const changed = differences.get(refs.change);
+  if (changed === undefined) throw missing("its change cannot be compared with its parent");
+  const odd = changed.find(({ path, now }) => wrongForm(path) !== null || (now !== null && now.mode !== "100644" && now.mode !== "100755"));
+  if (odd !== undefined) throw unreadable(`its change holds "${odd.path.slice(0, 200)}", which is no plain file of a workspace`);
+  const [title = "", ...rest] = change.message.trimEnd().split(/\n{2,}/);
+  const kept: Kept = {
+    id,
+    title: title.replace(/\s+/g, " "),
+    reason: rest.slice(0, -1).join("\n\n"),
+    by,
+    at: change.at,
+    since: change.at,
+    base,
+    commit: refs.change,
+    files: changed.map(({ path, was, now }) => ({ path, change: was === null ? "added" : now === null ? "removed" : "changed" })),
+    state: "draft",
+    why: null,
+    despite: trailers["Despite"] ?? null,
+    report: null,
+    decisions: [],
+    applied: null,
+    reverted: null,
+  };
+  return refs.state === undefined ? kept : { ...kept, ...(await readLife(objects, refs.state, cache)) };
+}
+
+/** What a state commit says. @throws PROPOSAL_UNKNOWN, GIT_FAILED */
+async function readLife(
+  objects: Objects,
+  state: string,
+  cache: DiskCache,
+): Promise<Pick<Proposal, "state" | "since" | "why" | "report" | "decisions" | "applied" | "reverted">> {
+  if (parseCommit(await objects.find(state || "-")) === null) throw missing("its state is no commit of this repository");
+  const tree = objects.tree(state);
+  const life = parseText("proposal.yaml", (await tree.read("proposal.yaml")) ?? "", lifeSchema, cache);
+  const report = await tree.read("report.yaml");
+  const decisions: Decision[] = [];
+  for (const { path } of (await tree.list("decisions")).sort((a, b) => numberOf(a.path) - numberOf(b.path)))
+    decisions.push(parseText(path, (await tree.read(path)) ?? "", decisionSchema, cache) as unknown as Decision);
+  return {
+    state: life.state satisfies ProposalState,
+    since: life.at,
+    why: life.why,
+    report: report === null ? null : (parseText("report.yaml", report, reportSchema, cache) as unknown as Report),
+    decisions,
+    applied: life.applied,
+    reverted: life.reverted,
+  };
+}
+
+/** Why a proposal could not be read, in words. */
+export const whyOf = (error: unknown): string => toWire(error).message;
+
+const numberOf = (path: string): number => Number(/(\d+)\.yaml$/.exec(path)?.[1] ?? 0);

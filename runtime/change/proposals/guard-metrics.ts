@@ -1,0 +1,112 @@
+/** What the guard measures: an agent's ended runs before and since a change, from the run store; and whether the books still hold. */
+import type { Database } from "../../engine/database.ts";
+import type { WireError } from "../../kernel/errors.ts";
+import type { Clock, Git, RunStatus, Tree } from "../../kernel/ports.ts";
+import type { Config } from "../../workspace/settings/config.ts";
+import { newestTouching } from "../../workspace/git/past.ts";
+import { verifyBooks } from "../../workspace/books/verify.ts";
+
+/** Of live runs of one agent that have ended by themselves. */
+export interface Metrics {
+  runs: number;
+  /** Cards for review that they opened. */
+  reviews: number;
+  failed: number;
+  /** The first that broke an invariant of the books as none did before, in words, or null. */
+  broken: string | null;
+}
+
+/** A live run that has ended by itself. */
+export interface Ended {
+  id: string;
+  reviews: number;
+  failed: boolean;
+  /** Code of its error, or "". */
+  code: string;
+}
+
+// As far back as a share means something: a busy agent's last days, a quiet one's last months.
+const LATEST = 500;
+const BEFORE = 100;
+
+interface Row {
+  id: string;
+  status: RunStatus;
+  pin_commit: string;
+  error: string | null;
+  reviews: number;
+}
+
+/** Where a commit stands to a change: with it, before it, or where it tells nothing of it. */
+export type Side = (commit: string) => "after" | "before" | null;
+
+/**
+ * The runs of an agent before and since, newest first. A run counts by the code it is pinned to, whatever the clock said; a failure that is
+ * repeated to find the file at fault counts once.
+ */
+export function endedRuns(database: Database, agent: string, side: Side): { before: Ended[]; after: Ended[] } {
+  const rows = database.all<Row>(
+    `SELECT id, status, pin_commit, error,
+       (SELECT count(*) FROM cards WHERE cards.run = runs.id AND kind IN ('entry', 'row', 'note') AND key NOT LIKE 'notice:%') AS reviews
+     FROM runs WHERE agent = ? AND adopted IS NULL AND mode = 'live' AND cause_kind != 'exec' AND status IN ('done', 'failed', 'diverged')
+       AND NOT (status = 'failed' AND json_extract(ifnull(cause_detail, '{}'), '$.repeats') IS 1) ORDER BY rid DESC LIMIT ${LATEST}`,
+    agent,
+  );
+  const { after = [], before = [] } = Object.groupBy(rows, (row) => side(row.pin_commit) ?? "neither");
+  return { before: before.slice(0, BEFORE).map(toEnded), after: after.map(toEnded) };
+}
+
+function toEnded({ id, status, error, reviews }: Row): Ended {
+  return { id, reviews, failed: status !== "done", code: error === null ? "" : (JSON.parse(error) as WireError).code };
+}
+
+/** `known`: codes that the agent's runs ended with before. */
+export function measure(agent: string, runs: readonly Ended[], known: ReadonlySet<string> = new Set()): Metrics {
+  const broken = runs.findLast(({ failed, code }) => failed && code.startsWith("JOURNAL_") && !known.has(code));
+  return {
+    runs: runs.length,
+    reviews: runs.reduce((sum, { reviews }) => sum + reviews, 0),
+    failed: runs.filter(({ failed }) => failed).length,
+    broken: broken === undefined ? null : `${broken.id} of ${agent} failed with ${broken.code}, which the books forbid`,
+  };
+}
+
+interface Books {
+  dir: string;
+  git: Git;
+  clock: Clock;
+  database: Database;
+  config(tree?: Tree): Promise<Config>;
+}
+
+// All of the books are read; 100,000 entries take some seconds.
+const EVERY_MS = 300_000;
+
+/**
+ * Whether a run on changed code has left books that do not hold, in words, or null. A month that a person broke by hand is theirs, and
+ * what was wrong before the change is not its doing.
+ */
+export function brokenBooks({ dir, git, clock, database, config }: Books): (applied: string, side: Side) => Promise<string | null> {
+  let looked = { head: "", at: 0 };
+  let findings: Awaited<ReturnType<typeof verifyBooks>>["findings"] = [];
+  return async (applied, side) => {
+    const head = await git.head();
+    const now = clock.now();
+    if (looked.head !== head && (looked.head === "" || Math.abs(now - looked.at) >= EVERY_MS)) {
+      findings = (await verifyBooks(git.tree(head), await config())).findings;
+      looked = { head, at: now };
+    }
+    if (findings.length === 0) return null;
+    const parent = await git.parent(applied);
+    const old = parent === null ? [] : (await verifyBooks(git.tree(parent), await config())).findings;
+    const known = new Set(old.map(({ code, at }) => `${code} ${at.file}`));
+    for (const { code, at, message } of findings.filter((one) => !known.has(`${one.code} ${one.at.file}`))) {
+      const run = (await newestTouching(dir, looked.head, at.file))[0]?.trailers["Run"];
+      const pin =
+        run === undefined ? undefined : database.get<{ pin: string }>("SELECT pin_commit AS pin FROM runs WHERE id = ?", run)?.pin;
+      if (pin !== undefined && side(pin) === "after")
+        return `${run} left books that do not hold: ${at.file}: ${message.replace(/\.$/, "")} (${code})`;
+    }
+    return null;
+  };
+}

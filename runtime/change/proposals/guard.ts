@@ -1,0 +1,232 @@
+/**
+ * The guard rail after a yes: what agents do with an applied change is measured against what they did before, and a change that makes it
+ * worse is taken back as one commit, with the reason in words. Invariants: taken back by itself once at most, never what a person has
+ * put back, never over a later edit, never for what the code before does to the same runs as well, or what the card had said; and what has
+ * happened is read from the branch, so a kill in between is made good by the next look.
+ */
+import { type Alert, hasAlert, tell } from "./guard-alerts.ts";
+import { type Ended, type Metrics, type Side, brokenBooks, endedRuns, measure } from "./guard-metrics.ts";
+import { onCodeBefore } from "./guard-trials.ts";
+import { ClearedError } from "../../kernel/errors.ts";
+import type { Bench } from "../evidence/bench.ts";
+import { reachedBy } from "../evidence/reached.ts";
+import type { Sandbox } from "../../kernel/ports.ts";
+import type { Registry } from "../../kernel/registry.ts";
+import type { Config } from "../../workspace/settings/config.ts";
+import { arrivalOf, placesOn } from "../../workspace/git/range.ts";
+import { commitNamed, commitsSaying } from "../../workspace/git/past.ts";
+import { createProposals } from "./store.ts";
+import type { Proposal } from "../proposal-types.ts";
+import { type UndoWorld, undo } from "./undo.ts";
+
+/** config.yaml `changes.auto_revert`. */
+export type GuardLimits = Exclude<Config["changes"]["auto_revert"], "off">;
+
+/** What guarding needs of a workspace; `Host` (app/host.ts) has all of it. */
+export interface GuardWorld extends UndoWorld, Bench {
+  sandbox: Pick<Sandbox, "compile">;
+  registry: { whole(): Promise<Registry> };
+  engine: UndoWorld["engine"];
+  cards: UndoWorld["cards"];
+  world: UndoWorld["world"] & Bench["world"];
+  config: UndoWorld["config"];
+}
+
+/** Who takes changes back by itself, in `Undone-by:`. */
+const RUNTIME = "runtime";
+const HOUR = 3_600_000;
+// Runs from further back are not compared with.
+const ALONG_MS = 90 * 24 * HOUR;
+
+/**
+ * Why a change is to be taken back, or null. At once for a run that broke an invariant as none did before. Else after `at_least` ended runs
+ * of the agent: when there are two or more review items (failed runs), and more than `reviews` (`errors`) times as many as the runs before
+ * let expect, of which one counts even where there was none. predicted: review items a run, as the card has said to who approved it.
+ */
+export function judgeChange(agent: string, before: Metrics, after: Metrics, limits: GuardLimits, predicted = 0): { reason: string } | null {
+  if (after.broken !== null) return { reason: after.broken };
+  if (after.runs < limits.at_least || before.runs === 0) return null;
+  const judged = [
+    [after.failed, before.failed, limits.errors, "failed runs", 0],
+    [after.reviews, before.reviews, limits.reviews, "review items", predicted],
+  ] as const;
+  for (const [now, then, times, what, said] of judged) {
+    const expected = Math.max(Math.max(then, 1) / before.runs, said) * after.runs;
+    if (now >= 2 && now > times * expected)
+      return {
+        reason: `${now} ${what} in ${after.runs} runs of ${agent} since, where the ${before.runs} before had ${then}: more than ${times} times as many`,
+      };
+  }
+  return null;
+}
+
+export interface Guard {
+  /** Looks at every change that is new enough, takes back what has made things worse, and answers what it did, a sentence each. One call at a time. */
+  look(): Promise<string[]>;
+}
+
+/** A guard keeps what it has found out about commits, which never changes. */
+export function createGuard(world: GuardWorld): Guard {
+  const agents = new Map<string, Promise<string[]>>();
+  const left = new Set<string>();
+  const weather = new Set<string>();
+  const books = brokenBooks(world);
+
+  const reached = ({ files }: Proposal, applied: string): Promise<string[]> => {
+    const paths = files.map(({ path }) => path);
+    const found = agents.get(applied) ?? reachedBy(paths, world.git.tree(applied), world);
+    agents.set(applied, found);
+    // What could not be read once must not keep the guard from every later look.
+    found.catch(() => agents.delete(applied));
+    return found;
+  };
+
+  async function reasonOf(proposal: Proposal, applied: string, all: readonly Proposal[], limits: GuardLimits): Promise<string | null> {
+    const branch = await branchOf(world);
+    const own = await branch.spanOf(proposal);
+    if (own === null) return null;
+    const others = new Map<string, Span[]>();
+    for (const other of all) {
+      if (other.id === proposal.id || other.applied === null || proposal.at - other.at > ALONG_MS) continue;
+      const span = await branch.spanOf(other);
+      // What came later answers for itself, and what was taken back is no measure.
+      if (span === null || (span.to === null && span.from > own.from)) continue;
+      for (const agent of await reached(other, other.applied)) others.set(agent, [...(others.get(agent) ?? []), span]);
+    }
+    const sideOf =
+      (agent: string): Side =>
+      (commit) => {
+        const place = branch.places.get(commit);
+        if (place === undefined || (others.get(agent) ?? []).some((span) => isWithin(place, span))) return null;
+        return place <= own.from ? "after" : "before";
+      };
+    for (const agent of await reached(proposal, applied)) {
+      const { before, after } = endedRuns(world.database, agent, sideOf(agent));
+      const known = new Set(before.map(({ code }) => code));
+      const predicted = predictedBy(proposal, agent);
+      const judge = (then: Metrics, now: readonly Ended[]) => judgeChange(agent, then, measure(agent, now, known), limits, predicted);
+      const alarm = judge(measure(agent, before), after);
+      // Nothing has come since that would make another answer of it.
+      const seen = `${applied} ${agent} ${after[0]?.id}`;
+      if (alarm === null || weather.has(seen)) continue;
+      const { was, now } = await onCodeBefore(world, proposal, applied, after);
+      if (judge(measure(agent, was), now) !== null) return `${alarm.reason}; the code before does not do so on the same runs`;
+      weather.add(seen);
+    }
+    return books(applied, sideOf(""));
+  }
+
+  /** Why it is a person's matter, or null: once taken back by the runtime, what is on the branch again was put there by somebody. */
+  async function putBack(proposal: Proposal, applied: string, all: readonly Proposal[]): Promise<boolean> {
+    const head = await world.git.head();
+    const commit = await commitNamed(world.dir, head, applied);
+    if (commit?.trailers["Proposal"] !== proposal.id) return true;
+    const undone = await commitsSaying(world.dir, head, `Undone-by: ${RUNTIME}`, proposal.base);
+    for (const { trailers } of undone) {
+      const earlier = trailers["Undone-by"] === RUNTIME ? await commitNamed(world.dir, head, trailers["Reverts"] ?? "") : null;
+      if (earlier?.trailers["Proposal"] === proposal.id) return true;
+    }
+    for (const other of all) {
+      if (other.id === proposal.id || (await takenBack(world, other)) === null) continue;
+      if (await isSame(world, proposal, other)) return true;
+    }
+    return false;
+  }
+
+  async function takeBack(proposal: Proposal, applied: string, reason: string): Promise<string> {
+    const what = `Proposal ${proposal.number} "${proposal.title}"`;
+    try {
+      const { commit } = await undo(world, proposal.id, { by: RUNTIME, reason });
+      return tell(world, revertAlert(proposal, commit, reason));
+    } catch (error) {
+      if (!(error instanceof ClearedError) || (error.code !== "UNDO_REFUSED" && error.code !== "GIT_STATE")) throw error;
+      // An edit in the way may go; what was changed since is for a person to look at.
+      const waits = error.code === "GIT_STATE";
+      if (!waits) left.add(applied);
+      const then = waits
+        ? "It is taken back as soon as that is possible"
+        : `Decide yourself: \`cleared undo ${proposal.number}\` shows what is in the way`;
+      const title = `${what} makes things worse and was not taken back: ${reason}. ${error.message} ${then}.`;
+      return tell(world, { key: `guard:${applied}`, title, about: { proposal: proposal.id, why: reason, not_because: error.message } });
+    }
+  }
+
+  return {
+    async look() {
+      const { auto_revert: limits } = (await world.config()).changes;
+      if (limits === "off") return [];
+      const all = await createProposals(world).list();
+      const done: string[] = [];
+      for (const proposal of all) {
+        const { applied, state } = proposal;
+        // A clock that was set back makes it look newer, never older.
+        if (applied === null || world.clock.now() - decidedAt(proposal) >= limits.hours * HOUR) continue;
+        if (state === "reverted") {
+          const commit = await takenBack(world, proposal);
+          if (commit !== null && !hasAlert(world, `guard:${commit.commit}`))
+            done.push(tell(world, revertAlert(proposal, commit.commit, commit.trailers["Reason"] ?? "")));
+        }
+        if (state !== "applied" || left.has(applied)) continue;
+        const reason = await reasonOf(proposal, applied, all, limits);
+        if (reason === null) continue;
+        if (await putBack(proposal, applied, all)) left.add(applied);
+        else done.push(await takeBack(proposal, applied, reason));
+      }
+      return done.filter((one) => one !== "");
+    },
+  };
+}
+
+/** The steps of the branch on which a change was in force: places count from HEAD backwards, so `from` is the larger. */
+interface Span {
+  from: number;
+  /** Where it was taken back, or null. */
+  to: number | null;
+}
+
+const isWithin = (place: number, { from, to }: Span): boolean => place <= from && (to === null || place > to);
+
+async function branchOf({ dir, git }: GuardWorld) {
+  const head = await git.head();
+  const places = await placesOn(dir, head);
+  const placeOf = async (commit: string) => places.get(commit) ?? places.get((await arrivalOf(dir, head, commit)) ?? "") ?? null;
+  return {
+    places,
+    async spanOf({ applied, reverted }: Proposal): Promise<Span | null> {
+      const from = applied === null ? null : await placeOf(applied);
+      return from === null ? null : { from, to: reverted === null ? null : await placeOf(reverted) };
+    },
+  };
+}
+
+/** Review items a run of the agent, by the backtest that was on the card. */
+function predictedBy({ report }: Proposal, agent: string): number {
+  const test = report?.backtests.find((one) => one.agent === agent);
+  return test?.reviews === undefined || test.runs === 0 ? 0 : test.reviews.now / test.runs;
+}
+
+function decidedAt({ decisions, at }: Proposal): number {
+  return decisions.reduce((latest, decision) => Math.max(latest, decision.at), at);
+}
+
+/** The commit by which the runtime took it back, or null. */
+async function takenBack({ dir, git }: GuardWorld, { reverted }: Proposal) {
+  const commit = reverted === null ? null : await commitNamed(dir, await git.head(), reverted);
+  return commit?.trailers["Undone-by"] === RUNTIME ? commit : null;
+}
+
+/** The same files with the same contents. */
+async function isSame({ git }: GuardWorld, one: Proposal, other: Proposal): Promise<boolean> {
+  const [now, then] = [git.tree(one.commit), git.tree(other.commit)];
+  for (const { path } of [...one.files, ...other.files]) if ((await now.blob(path)) !== (await then.blob(path))) return false;
+  return true;
+}
+
+function revertAlert({ id, number, title }: Proposal, commit: string, reason: string): Alert {
+  const short = commit.slice(0, 7);
+  return {
+    key: `guard:${commit}`,
+    title: `Proposal ${number} "${title}" was taken back: ${reason}. "git revert ${short}" or \`cleared undo ${short}\` brings it back, and then it stays; or propose it again, better.`,
+    about: { proposal: id, commit, why: reason },
+  };
+}

@@ -1,0 +1,138 @@
+/**
+ * Proposals that agents ask for: how many are taken, and how one that a run has released becomes a proposal in git. A wish is a card
+ * that holds the draft (durable with the run's commit, once for a step) until the owner of the workspace settles it.
+ */
+import { unsettledProposals } from "../../engine/cards.ts";
+import { ClearedError } from "../../kernel/errors.ts";
+import type { Card } from "../../kernel/ports.ts";
+import { dayIn } from "../../scripts/header.ts";
+import { problemsOf } from "./paths.ts";
+import { type ProposalWorld, createProposals } from "./store.ts";
+import type { Proposal, ProposalDraft } from "../proposal-types.ts";
+
+/** config.yaml `changes:` with the time zone its days are counted in. */
+export interface IntakeRules {
+  per_agent_a_night: number;
+  per_day: number;
+  cooldown_hours: number;
+  timezone: string;
+}
+
+/** What is on its way already, or was. */
+interface Asked {
+  by: string;
+  at: number;
+}
+
+const HOUR = 3_600_000;
+// A night goes from 18:00 to 18:00 of the next day, so that what is learned overnight counts as one.
+const NIGHT_BEGINS = 18 * HOUR;
+
+interface Waiting {
+  base: string;
+  draft: ProposalDraft;
+}
+
+type Shown = { body: Waiting | { proposal: string } };
+
+/** Drafts that runs have released and nobody has settled yet, oldest first. */
+function waitingDrafts({ cards, database }: ProposalWorld): (Waiting & { card: Card })[] {
+  return unsettledProposals(database).flatMap((id) => {
+    const card = cards.get(id);
+    const body = (card as Shown | null)?.body;
+    return card === null || body === undefined || !("draft" in body) ? [] : [{ card, ...body }];
+  });
+}
+
+/**
+ * Whether an agent's wish is taken, and under which id. `own`: how much the same run has asked for and not released yet; `card`: the
+ * card of a draft that was released, which is judged by when that was. Nothing is kept.
+ */
+export async function admit(
+  world: ProposalWorld,
+  { draft, base }: Waiting,
+  rules: IntakeRules,
+  { own = 0, card }: { own?: number; card?: Card } = {},
+): Promise<{ accepted: boolean; proposal: string | null; reason: string }> {
+  const no = (reason: string) => ({ accepted: false, proposal: null, reason });
+  const tree = world.git.tree(base);
+  const problems = await problemsOf(draft.files, { by: draft.by, head: tree, reason: draft.reason });
+  if (problems.length > 0) return no(problems.map(({ message }) => message).join(" "));
+  const store = createProposals(world);
+  try {
+    const known = await store.find(draft, base);
+    const id = await store.idFor(draft, base);
+    if (known?.id === id) return { accepted: true, proposal: id, reason: `It is proposed already, as number ${known.number}.` };
+    const now = card?.at ?? world.clock.now();
+    const earlier = waitingDrafts(world).filter((one) => card === undefined || one.card.id < card.id);
+    const asked = [
+      ...(await store.list()).map(({ by, at }) => ({ by, at })),
+      ...earlier.map((one) => ({ by: one.draft.by, at: one.card.at })),
+      ...Array.from({ length: own }, () => ({ by: draft.by, at: now })),
+    ];
+    const reason = tooMany(draft, asked, now, rules) ?? cooling(draft, await store.list(), now, rules);
+    return reason === null ? { accepted: true, proposal: id, reason: "" } : no(reason);
+  } catch (error) {
+    if (error instanceof ClearedError && error.code === "PROPOSAL_EMPTY") return no(error.message);
+    throw error;
+  }
+}
+
+function tooMany({ by }: ProposalDraft, asked: readonly Asked[], now: number, rules: IntakeRules): string | null {
+  const { per_agent_a_night, per_day, timezone } = rules;
+  const night = (ms: number) => dayIn(timezone, ms - NIGHT_BEGINS);
+  const agents = asked.filter((one) => one.by.startsWith("agent:"));
+  const tonight = agents.filter((one) => one.by === by && night(one.at) === night(now)).length;
+  if (tonight >= per_agent_a_night)
+    return `${by} has proposed ${tonight} changes since 18:00; config.yaml changes.per_agent_a_night allows ${per_agent_a_night}.`;
+  const today = agents.filter((one) => dayIn(timezone, one.at) === dayIn(timezone, now)).length;
+  return today >= per_day ? `Agents have proposed ${today} changes today; config.yaml changes.per_day allows ${per_day}.` : null;
+}
+
+/** A file that this agent was told no about, or whose change was taken back, is left alone for a while. */
+function cooling({ by, files }: ProposalDraft, all: readonly Proposal[], now: number, { cooldown_hours }: IntakeRules): string | null {
+  for (const one of all) {
+    const path = one.files.find((file) => Object.hasOwn(files, file.path))?.path;
+    const ended = one.state === "rejected" || one.state === "reverted";
+    if (path === undefined || !ended || one.by !== by || now - one.since >= cooldown_hours * HOUR) continue;
+    const why = one.why === null ? "" : ` (${one.why})`;
+    return `Proposal ${one.number} on ${path} was ${one.state} less than ${cooldown_hours} hours ago${why}.`;
+  }
+  return null;
+}
+
+/**
+ * Turns released drafts into proposals and has them checked, oldest first; one that is not taken any more closes its card with the
+ * reason. May be repeated after a kill at any point. Answers the proposals that are new.
+ */
+export async function settleDrafts(
+  world: ProposalWorld,
+  rules: () => Promise<IntakeRules>,
+  prepare: (id: string) => Promise<unknown>,
+): Promise<Proposal[]> {
+  const made: Proposal[] = [];
+  // A card may lag behind what a process that was killed had recorded.
+  await createProposals(world).list();
+  for (const { card, ...waiting } of waitingDrafts(world)) {
+    const close = (reason: string) => {
+      // Somebody else may have settled it in the meantime.
+      if (world.cards.get(card.id)?.decision === null)
+        world.cards.decide(card.id, { card: card.id, decision: "expired", by: "runtime", at: world.clock.now(), reason });
+    };
+    const { accepted, reason } = await admit(world, waiting, await rules(), { card });
+    if (!accepted) {
+      close(reason);
+      continue;
+    }
+    const { proposal, known } = await createProposals(world).create(waiting.draft, waiting.base, card.id);
+    if (known && proposal.number !== card.id) close(`It is proposed already, as number ${proposal.number}.`);
+    if (!known) made.push(proposal);
+  }
+  // Also those of a process that was killed while it looked at one, whoever proposed it.
+  for (const card of unsettledProposals(world.database)) {
+    const { proposal } = (world.cards.get(card)?.body ?? {}) as { proposal?: string };
+    // Somebody else may have looked while another one was looked at.
+    if (proposal !== undefined && unsettledProposals(world.database).includes(card)) await prepare(proposal);
+  }
+  return made;
+}

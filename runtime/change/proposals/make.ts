@@ -1,0 +1,217 @@
+/**
+ * Proposals made by hand: from what is edited in the working tree, from a branch, from a folder laid out like a workspace. Order: what is
+ * about to happen is written down, the proposal is durable, then its edits leave the working tree. Killed in between, the next call goes on.
+ */
+import { isUtf8 } from "node:buffer";
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import { lstat, mkdir, open, readFile, readdir, rename } from "node:fs/promises";
+import { join } from "node:path";
+import { ClearedError } from "../../kernel/errors.ts";
+import type { Finding, Tree } from "../../kernel/ports.ts";
+import { type Edit, type ReadEdit, editsOf, readEdits, takeBack } from "../../workspace/git/working-edits.ts";
+import { createSideRefs } from "../../workspace/git/proposal-refs.ts";
+import { STATE } from "../../workspace/layout.ts";
+import { isProposable } from "./paths.ts";
+import { type ProposalWorld, createProposals } from "./store.ts";
+import type { Proposal, ProposalDraft } from "../proposal-types.ts";
+
+/** What a proposal says of itself, whatever its files come from. */
+export type Wording = Omit<ProposalDraft, "files">;
+
+export interface Made {
+  proposal: Proposal;
+  /** The identical one was there already. */
+  known: boolean;
+  /** Edits in the working tree that were left alone, because proposals do not change such files or they were not named. */
+  left: string[];
+  /** Paths edited again while the proposal was made: the newer edit is still in the file. */
+  kept: string[];
+}
+
+/** Written before the proposal is made and removed when its edits are out of the working tree. */
+interface Intent {
+  draft: ProposalDraft;
+  base: string;
+  edits: Pick<ReadEdit, "path" | "item" | "intent">[];
+}
+
+// More than any workspace has in the folders a proposal may come from.
+const MAX_FILES = 2000;
+const MAX_BYTES = 1_000_000;
+
+const recordOf = (dir: string): string => join(dir, STATE, "propose.json");
+
+/**
+ * Proposes what is edited in the working tree: all of it that proposals may change, or `paths` (files and folders). The edits leave the
+ * working tree and the index. @throws PROPOSAL_EMPTY, PROPOSAL_PATH, GIT_STATE, USAGE for a named path without an edit
+ */
+export async function proposeEdits(world: ProposalWorld, wording: Wording, paths: readonly string[]): Promise<Made> {
+  const { dir, git } = world;
+  const store = createProposals(world);
+  const blocked = await git.blockedBy();
+  if (blocked !== null) throw new ClearedError("GIT_STATE", blocked);
+  const finished = await finishProposing(world);
+  const edits = await editsOf(dir);
+  const { chosen, left } = choose(edits, paths, finished !== null);
+  if (chosen.length === 0) {
+    if (finished !== null) return { ...finished, known: true, left };
+    throw new ClearedError("PROPOSAL_EMPTY", nothing(left));
+  }
+  const odd = chosen.flatMap((edit) => (edit.odd === null ? [] : [problem(edit.path, `${edit.odd}.`)]));
+  if (odd.length > 0) throw refused(odd);
+  const base = await git.head();
+  const read = await readEdits(dir, base, chosen);
+  const binary = read.filter((edit) => edit.binary).map((edit) => problem(edit.path, "is not text in UTF-8."));
+  if (binary.length > 0) throw refused(binary);
+  const draft = { ...wording, files: Object.fromEntries(read.map(({ path, text }) => [path, text])) };
+  await write(dir, { draft, base, edits: read.map(({ path, item, intent }) => ({ path, item, intent })) });
+  try {
+    const made = await store.create(draft, base);
+    const kept = await takeBack(dir, await git.head(), read);
+    forget(dir);
+    return { ...made, left, kept };
+  } catch (error) {
+    // A change that may not be proposed, or is none, is no unfinished business.
+    if (error instanceof ClearedError && (error.code === "PROPOSAL_PATH" || error.code === "PROPOSAL_EMPTY")) forget(dir);
+    throw error;
+  }
+}
+
+/** Goes on where a call was killed: the edits of a proposal that is recorded leave the working tree. Null when nothing was left over. */
+export async function finishProposing(world: ProposalWorld): Promise<{ proposal: Proposal; kept: string[] } | null> {
+  const { dir, git } = world;
+  if (!existsSync(recordOf(dir))) return null;
+  const intent = parseIntent(readFileSync(recordOf(dir), "utf8"));
+  const proposal = intent === null ? null : await createProposals(world).find(intent.draft, intent.base);
+  // Killed before the proposal was there: the edits are all in place, and it is for the person to ask again.
+  const kept = intent === null || proposal === null ? [] : await takeBack(dir, await git.head(), intent.edits);
+  forget(dir);
+  return proposal === null ? null : { proposal, kept };
+}
+
+/** Proposes what a branch changes since it left the branch of the workspace. The working tree is not touched. */
+export async function proposeBranch(world: ProposalWorld, wording: Wording, branch: string): Promise<Made> {
+  const refs = createSideRefs(world.dir);
+  const { base, tip } = await refs.fork(await world.git.head(), branch);
+  const tree = world.git.tree(tip);
+  const files: Record<string, string | null> = {};
+  const problems: Finding[] = [];
+  for (const { path, now } of await refs.between(base, tip)) {
+    const bytes = now === null ? null : await refs.read((objects) => objects.find(now.oid));
+    if (now !== null && !now.mode.startsWith("100"))
+      problems.push(problem(path, "is a link or a submodule; proposals change plain files only."));
+    else if (bytes !== null && !isText(bytes.bytes)) problems.push(problem(path, "is not text in UTF-8."));
+    else files[path] = now === null ? null : await tree.read(path);
+  }
+  if (problems.length > 0) throw refused(problems);
+  if (Object.keys(files).length === 0)
+    throw new ClearedError("PROPOSAL_EMPTY", `The branch "${branch}" changes nothing since ${base.slice(0, 7)}, where it began.`);
+  return { ...(await createProposals(world).create({ ...wording, files }, base)), left: [], kept: [] };
+}
+
+/** Proposes the files of a folder laid out like a workspace, as far as they differ from HEAD. */
+export async function proposeFolder(world: ProposalWorld, wording: Wording, folder: string): Promise<Made> {
+  const base = await world.git.head();
+  const tree = world.git.tree(base);
+  const files: Record<string, string | null> = {};
+  const problems: Finding[] = [];
+  for (const path of await filesBelow(folder)) {
+    const found = await fileText(join(folder, path), path, tree);
+    if (typeof found === "string") files[path] = found;
+    else if (found !== null) problems.push(found);
+  }
+  if (problems.length > 0) throw refused(problems);
+  if (Object.keys(files).length === 0)
+    throw new ClearedError(
+      "PROPOSAL_EMPTY",
+      `No file in ${folder} differs from HEAD. Lay it out like the workspace: agents/NAME.ts and so on.`,
+    );
+  return { ...(await createProposals(world).create({ ...wording, files }, base)), left: [], kept: [] };
+}
+
+/** Text of a file that differs from the tree; null for one that does not. */
+async function fileText(file: string, path: string, tree: Tree): Promise<string | Finding | null> {
+  const stat = await lstat(file);
+  if (!stat.isFile()) return problem(path, "is a link or no plain file.");
+  if (stat.size > MAX_BYTES) return isProposable(path) ? problem(path, `has ${stat.size} bytes; at most ${MAX_BYTES}.`) : null;
+  const bytes = await readFile(file);
+  if (!isText(bytes)) return problem(path, "is not text in UTF-8.");
+  const text = bytes.toString("utf8");
+  return text === (await tree.read(path)) ? null : text;
+}
+
+/** Paths below a folder, git's and Cleared's own folders left out. @throws FILE_MISSING, PROPOSAL_PATH when there are too many */
+async function filesBelow(folder: string): Promise<string[]> {
+  if (!existsSync(folder)) throw new ClearedError("FILE_MISSING", `There is no folder ${folder}.`);
+  const found: string[] = [];
+  const look = async (below: string): Promise<void> => {
+    for (const entry of await readdir(join(folder, below), { withFileTypes: true })) {
+      const path = below === "" ? entry.name : `${below}/${entry.name}`;
+      if (below === "" && (entry.name === ".git" || `${entry.name}/` === STATE)) continue;
+      if (entry.isDirectory()) await look(path);
+      else found.push(path);
+      if (found.length > MAX_FILES)
+        throw new ClearedError("PROPOSAL_PATH", `${folder} holds more than ${MAX_FILES} files. Name a folder with those to propose only.`);
+    }
+  };
+  await look("");
+  return found.sort();
+}
+
+/** The edits to propose, and the others by name. @throws USAGE, PROPOSAL_PATH */
+function choose(edits: readonly Edit[], paths: readonly string[], goingOn: boolean): { chosen: Edit[]; left: string[] } {
+  const names = paths.map((path) => path.replace(/\/+$/, ""));
+  const isNamed = ({ path }: Edit, name: string) => path === name || name === "" || path.startsWith(`${name}/`);
+  for (const name of names)
+    if (!goingOn && !edits.some((edit) => isNamed(edit, name)))
+      throw new ClearedError("USAGE", `"${name}" has no edit since HEAD. \`git status\` shows what is edited.`);
+  const refusedPaths = edits.filter((edit) => names.includes(edit.path) && !isProposable(edit.path));
+  if (refusedPaths.length > 0)
+    throw refused(refusedPaths.map(({ path }) => problem(path, "is not a file that proposals may change; commit it with plain git.")));
+  const chosen = edits.filter((edit) => isProposable(edit.path) && (names.length === 0 || names.some((name) => isNamed(edit, name))));
+  return { chosen, left: edits.filter((edit) => !chosen.includes(edit)).map(({ path }) => path) };
+}
+
+function nothing(left: readonly string[]): string {
+  if (left.length === 0) return "Nothing is edited since HEAD, so there is nothing to propose.";
+  const shown = left.slice(0, 5).join(", ");
+  return `None of what is edited may be changed by a proposal: ${shown}${left.length > 5 ? ` and ${left.length - 5} more` : ""}.`;
+}
+
+const isText = (bytes: Buffer): boolean => isUtf8(bytes) && !bytes.includes(0);
+
+const problem = (path: string, words: string): Finding => {
+  const shown = path.slice(0, 200);
+  return { code: "PROPOSAL_PATH", at: { file: shown }, message: `"${shown}" ${words}` };
+};
+
+function refused(problems: readonly Finding[]): ClearedError {
+  const [first] = problems;
+  return new ClearedError("PROPOSAL_PATH", first?.message ?? "", { at: first?.at, data: { findings: problems } });
+}
+
+async function write(dir: string, intent: Intent): Promise<void> {
+  await mkdir(join(dir, STATE), { recursive: true, mode: 0o700 });
+  const draft = `${recordOf(dir)}.new`;
+  const file = await open(draft, "w", 0o600);
+  try {
+    await file.writeFile(JSON.stringify(intent));
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(draft, recordOf(dir));
+}
+
+const forget = (dir: string): void => rmSync(recordOf(dir), { force: true });
+
+/** It is renamed into place whole; anything else was not written by us and says nothing of the working tree. */
+function parseIntent(text: string): Intent | null {
+  try {
+    const intent = JSON.parse(text) as Intent;
+    const plain = intent.edits.every(({ path }) => isProposable(path)) && typeof intent.draft.files === "object";
+    return plain && /^[0-9a-f]{40,64}$/.test(intent.base) ? intent : null;
+  } catch {
+    return null;
+  }
+}

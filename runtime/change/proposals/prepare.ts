@@ -1,0 +1,224 @@
+/**
+ * What is known of a proposal before a person is asked: every check, what it widens, the cases, and what it would have done to the
+ * recorded runs of each agent it reaches. Made on HEAD as it is now; nothing is written but the proposal's own report and state.
+ */
+import { type Check, type Looked, STATIC_CHECKS, type Subject, runChecks } from "../checks/pipeline.ts";
+import { backtest } from "../evidence/backtest.ts";
+import type { Bench } from "../evidence/bench.ts";
+import { casesIn, ratchet, type Ratchet } from "../evidence/cases.ts";
+import { createFreezer } from "../evidence/freeze.ts";
+import { codeOver } from "../evidence/reached.ts";
+import { dryChecks, dryRunsOf } from "../evidence/synthetic.ts";
+import type { BacktestReport, Code } from "../evidence/types.ts";
+import { partingLine } from "../evidence/words.ts";
+import { ClearedError } from "../../kernel/errors.ts";
+import type { Tree } from "../../kernel/ports.ts";
+import { AGENTS, agentFile } from "../../workspace/layout.ts";
+import { treeOver } from "../../workspace/git/tree-over.ts";
+import { type ApplyWorld, conflictOf } from "./apply.ts";
+import { namesOf, stopOf } from "./card.ts";
+import { differenceThatMatters, isOwnReport, rememberReport } from "./deciding.ts";
+import { problemsOf } from "./paths.ts";
+import type { Around } from "../widening/program.ts";
+import { type Vouch, proofOf, restsOn } from "./proof.ts";
+import { OPEN, type ProposalStore, createProposals } from "./store.ts";
+import type { Proposal, Report } from "../proposal-types.ts";
+import { changesOf, demandsOf, movedIn } from "../widening/widening.ts";
+
+/** What preparing needs of a workspace; the composition root makes it of its host. */
+export interface Preparing extends ApplyWorld, Bench {
+  world: Bench["world"];
+  config: ApplyWorld["config"];
+  cards: ApplyWorld["cards"];
+  engine: Bench["engine"];
+  around: Around;
+  vouch: Vouch;
+  /** What the checks look at, with the agents a change of these paths reaches. */
+  subject(base: Tree, tree: Tree, paths: readonly string[]): Promise<Subject>;
+  /** How many recorded runs and cases of how many are tried. */
+  progress(done: number, total: number): void;
+}
+
+/** As far back as runs are tried: a quarter has every kind of month in it. */
+export const BACKTEST_DAYS = 90;
+const DAY_MS = 86_400_000;
+
+/** A look at a proposal, by folder and id: `ended` is when, by a count of what begins and ends here; none while it goes on. */
+const looks = new Map<string, { proposal: Promise<Proposal>; ended: number }>();
+let moment = 0;
+/** Calls that have not found their proposal yet: for them the looks that have ended are kept. */
+let coming = 0;
+
+/**
+ * Looks at a proposal that is not decided: afterwards it is ready, or blocked with the reason. Whoever asks while it is looked at gets
+ * what that comes to. @throws PROPOSAL_UNKNOWN, PROPOSAL_STATE
+ */
+export async function prepare(world: Preparing, id: string | number): Promise<Proposal> {
+  const store = createProposals(world);
+  const began = ++moment;
+  coming++;
+  const proposal = await store.get(id).finally(() => coming--);
+  const key = `${world.dir} ${proposal.id}`;
+  const known = looks.get(key);
+  // A second look would make a new report, and an approval counts for the report it was given on.
+  if (known !== undefined && known.ended > began) return known.proposal;
+  const look = { proposal: lookOnce(world, store, proposal), ended: Number.POSITIVE_INFINITY };
+  looks.set(key, look);
+  return look.proposal.finally(() => {
+    look.ended = ++moment;
+    if (coming === 0) for (const [other, { ended }] of looks) if (ended <= moment) looks.delete(other);
+  });
+}
+
+async function lookOnce(world: Preparing, store: ProposalStore, proposal: Proposal): Promise<Proposal> {
+  const from = OPEN.filter((state) => state !== "approved");
+  const checking = await store.update(proposal.id, { state: "checking" }, { from });
+  try {
+    return await look(world, store, checking);
+  } catch (error) {
+    const isOurs = !(error instanceof ClearedError) || error.kind === "internal";
+    const why = `It could not be checked: ${isOurs ? `an error of Cleared itself. \`cleared proposals check ${proposal.number}\` tries again.` : error.message}`;
+    // Also after an error of ours, or the next owner would run into it by itself, again and again.
+    const blocked = await store.update(proposal.id, { state: "blocked", why }, { from: ["checking"] });
+    if (isOurs) throw error;
+    return blocked;
+  }
+}
+
+async function look(world: Preparing, store: ProposalStore, proposal: Proposal): Promise<Proposal> {
+  const on = await world.git.head();
+  const base = world.git.tree(on);
+  const conflict = await conflictOf(world, proposal, base);
+  if (conflict !== null) return store.update(proposal.id, { state: "blocked", why: conflict }, { from: ["checking"] });
+  const files = await textsOf(proposal, world.git.tree(proposal.commit));
+  const tree = treeOver(base, new Map(Object.entries(files)));
+  const made = await reportOf(world, store, proposal, { on, base, tree, files });
+  // What was said to the report before holds for one that says the same.
+  const goesOn = isOwnReport(world.database, proposal) && differenceThatMatters(proposal.report as Report, made) === null;
+  const report: Report = goesOn ? { ...made, since: proposal.report?.since ?? proposal.report?.at ?? made.at } : made;
+  const why = obstacle(proposal, report);
+  const unproven = report.unproven ?? [];
+  const state = why !== null ? "blocked" : unproven.length > 0 ? "unproven" : "ready";
+  rememberReport(world.database, proposal.id, why === null ? report : null);
+  return store.update(proposal.id, { state, why: why ?? (unproven.join(" ") || null), report }, { from: ["checking"] });
+}
+
+/** Texts of the proposal's files, as it would have them. */
+export async function textsOf({ files }: Proposal, target: Tree): Promise<Record<string, string | null>> {
+  const texts = files.map(async ({ path, change }) => [path, change === "removed" ? null : await target.read(path)] as const);
+  return Object.fromEntries(await Promise.all(texts));
+}
+
+/** The change as it lies over HEAD. */
+interface Change {
+  on: string;
+  base: Tree;
+  tree: Tree;
+  files: Record<string, string | null>;
+}
+
+async function reportOf(world: Preparing, store: ProposalStore, proposal: Proposal, { on, base, tree, files }: Change): Promise<Report> {
+  const paths = Object.keys(files);
+  const [was, code]: [Code, Code] = [{ tree: base, changed: [] }, codeOver(base, new Map(Object.entries(files)))];
+  const subject = await world.subject(base, tree, paths);
+  const form: Check = {
+    name: "paths",
+    look: async () => ({ says: count(paths.length, "file"), findings: await problemsOf(files, { ...proposal, head: base }) }),
+  };
+  const checks = await runChecks(subject, [form, ...STATIC_CHECKS, ...dryChecks(world)]);
+  const compiles = checks.every(({ check, status }) => status !== "failed" || !["paths", "config", "header", "lint"].includes(check));
+  const agents = compiles ? subject.files.map((file) => file.slice(AGENTS.length).replace(/\.ts$/, "")) : [];
+  const { widening, changes } = await changesOf(base, tree, paths, world.around);
+
+  // Tried only once the scripts compile: what cannot run has nothing to show.
+  let held: Ratchet = { passed: 0, failed: [], open: [], fixed: [], untried: [], results: [] };
+  const fresh: BacktestReport[] = [];
+  const freezes: Record<string, string> = {};
+  const reached = subject.files.map((path) => ({ path, change: "changed" as const }));
+  const names = await namesOf([...proposal.files, ...reached], base, tree);
+  if (compiles) {
+    held = await ratchet(was, code, await casesIn(tree, { agents, paths }), world, { progress: world.progress });
+    // As far back as when it was proposed, however long it has waited.
+    const days = BACKTEST_DAYS + Math.max(0, Math.ceil((world.clock.now() - proposal.at) / DAY_MS));
+    for (const agent of agents) {
+      const { look: compared, chosen } = createFreezer(code, proposal, world);
+      const options = { name: proposal.id, progress: world.progress, compared };
+      fresh.push(await backtest(agent, code, was, { days }, world, options));
+      Object.assign(freezes, (await chosen()).files);
+    }
+  }
+  const isKnown = async (agent: string) =>
+    (await store.list()).some(
+      ({ id, report }) => id !== proposal.id && report?.backtests.some((one) => one.agent === agent && one.runs > 0),
+    );
+  const nameOf = (agent: string) => names[agentFile(agent)] ?? agent;
+  const { backtests, ...proof } = await proofOf({ ...world, isKnown }, proposal, fresh, {
+    base,
+    head: on,
+    moved: await movedIn(base, tree, paths),
+    nameOf,
+  });
+  if (compiles)
+    checks.push(...(await runChecks(subject, [casesCheck(held), backtestCheck([...new Set([...backtests, ...fresh])], proposal)])));
+  return {
+    on,
+    at: world.clock.now(),
+    names,
+    checks,
+    widening,
+    changes,
+    backtests,
+    ...proof,
+    rests: await restsOn(world, agents),
+    cases: { passed: held.passed, failed: held.failed, open: held.open, fixed: held.fixed, untried: held.untried },
+    dryRun: await dryRunOf(subject, world),
+    // Only of what somebody may say yes to.
+    freezes: checks.some(({ status }) => status === "failed") ? {} : freezes,
+    ...demandsOf(widening, world.trust, (await world.config(tree)).policy),
+  };
+}
+
+/** Of a new agent that is proposed only its own: what others do, which its files reach, is not what a person is asked about. */
+async function dryRunOf(subject: Subject, bench: Bench): Promise<Report["dryRun"]> {
+  const { base, paths } = subject;
+  const isNew = await Promise.all(paths.map(async (path) => path.startsWith(AGENTS) && (await base.blob(path)) === null));
+  return (await dryRunsOf(subject, bench))
+    .filter(({ agent }) => !isNew.includes(true) || paths.includes(agentFile(agent)))
+    .map(({ agent, lines }) => ({ agent, lines }));
+}
+
+function casesCheck({ passed, failed, untried, results }: Ratchet): Check {
+  const findings = results.flatMap(({ name, status, why }) => {
+    if (status !== "failed" && status !== "untried") return [];
+    const told = { at: { file: `cases/${name}.yaml` }, message: why.slice(0, 3).join(" ") };
+    return [status === "failed" ? { ...told, code: "CASE_BROKEN" } : { ...told, code: "CASE_UNTRIED", remark: true as const }];
+  });
+  const says = `${passed}/${passed + failed.length}${untried.length === 0 ? "" : `, ${untried.length} not tried`}`;
+  return looked("cases", { says, findings });
+}
+
+/** A change whose runs come out worse passes only where a person has said that it is on purpose; what fails never does. */
+function backtestCheck(reports: readonly BacktestReport[], { despite }: Proposal): Check {
+  const findings = reports.flatMap(({ agent, differences }) =>
+    differences
+      .filter((one) => one.class === "worse" || one.class === "failed")
+      .map(({ run, class: kind, why, divergence }) => ({
+        code: "BACKTEST_WORSE",
+        at: { file: `${AGENTS}${agent}.ts`, ...(divergence?.at?.line === undefined ? {} : { line: divergence.at.line }) },
+        message: `${run} comes out ${kind}: ${why.slice(0, 2).join("; ")}${divergence === null ? "" : ` (${partingLine(divergence)})`}`,
+        ...(kind === "worse" && despite !== null ? { remark: true as const } : {}),
+      })),
+  );
+  const runs = reports.reduce((sum, one) => sum + one.runs, 0);
+  return looked("backtest", { says: count(runs, "recorded run"), findings, skipped: runs === 0 });
+}
+
+const looked = (name: Check["name"], said: Looked): Check => ({ name, look: async () => said });
+
+/** Why nobody may approve it, and the way to the findings. */
+function obstacle(proposal: Proposal, report: Report): string | null {
+  if (report.checks.every(({ status }) => status !== "failed")) return null;
+  return `${stopOf({ ...proposal, report })}. \`cleared proposals show ${proposal.number} --details\` has the findings.`;
+}
+
+const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? "" : "s"}`;

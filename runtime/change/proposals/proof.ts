@@ -1,0 +1,150 @@
+/**
+ * What a report is worth: on what it rests, whether another may take its place, and what no recorded run proves. A report is replaced only
+ * by one that knows at least as much; what it knew of runs that are not in this clone stays in it, and counts while somebody vouches for it.
+ */
+import { createHash } from "node:crypto";
+import { canonicalJson } from "../../kernel/canonical.ts";
+import { verifyDecision } from "../../engine/signature.ts";
+import { codeOf } from "../evidence/code.ts";
+import type { BacktestReport } from "../evidence/types.ts";
+import type { Decision, Engine, Tree } from "../../kernel/ports.ts";
+import type { Trust } from "../../workspace/settings/config.ts";
+import { AUDIT, DATA, IMPORT, agentFile } from "../../workspace/layout.ts";
+import { changedPaths, commitsSaying } from "../../workspace/git/past.ts";
+import type { Proposal, Report } from "../proposal-types.ts";
+
+const digest = (value: unknown): string => createHash("sha256").update(canonicalJson(value)).digest("base64url");
+
+/** Where runs write what no check reads. */
+const UNREAD = [IMPORT, DATA, AUDIT];
+// More runs than these end or wait between two looks at a proposal only in a workspace that makes a new report anyway.
+const RUNS = 200;
+
+/** What a report was made on, beside the commit: who may decide, and the recorded and waiting runs of its agents. */
+export async function restsOn(
+  { trust, engine }: { trust: Trust; engine: Pick<Engine, "list"> },
+  agents: readonly string[],
+): Promise<NonNullable<Report["rests"]>> {
+  const runs = [];
+  for (const agent of agents)
+    for (const status of [["done", "failed"], ["waiting"]] as const)
+      runs.push((await engine.list({ agent, status: [...status], limit: RUNS })).map(({ id, status: is, outcome }) => [id, is, outcome]));
+  return { people: digest([trust.people, trust.changes]), runs: digest(runs) };
+}
+
+/** True when anything a report rests on is another by now: code, cases, policies and books at HEAD, people, runs. */
+export async function hasMoved(
+  world: { dir: string; trust: Trust; engine: Pick<Engine, "list"> },
+  { on, rests, backtests }: Report,
+  head: string,
+): Promise<boolean> {
+  const now = await restsOn(
+    world,
+    backtests.map(({ agent }) => agent),
+  );
+  if (rests !== undefined && canonicalJson(rests) !== canonicalJson(now)) return true;
+  const paths = on === head ? [] : await changedPaths(world.dir, on, head);
+  return paths === null || paths.some((path) => !UNREAD.some((folder) => path.startsWith(folder)));
+}
+
+/** What a person who holds the recorded runs signs of a report: one backtest of this content on this code. */
+export async function evidenceGate({ id, commit }: Pick<Proposal, "id" | "commit">, base: Tree, backtest: BacktestReport): Promise<string> {
+  return `evidence/${id}/${digest({ commit, code: [...(await codeOf(base))], backtest })}`;
+}
+
+/** Asks for a person's signature over a gate; null where no key lies here. */
+export type Vouch = (gate: string) => Decision | null;
+
+export interface Proof {
+  backtests: BacktestReport[];
+  elsewhere: string[];
+  vouched: Record<string, Decision>;
+  unproven: string[];
+}
+
+export interface ProofWorld {
+  dir: string;
+  trust: Trust;
+  vouch: Vouch;
+  /** True when another proposal of this workspace tells of recorded runs of the agent. */
+  isKnown(agent: string): Promise<boolean>;
+}
+
+/**
+ * Puts what was tried here beside what the report before knew. `fresh`: of each agent, as tried here on `base`, the tree of the commit `head`.
+ * moved: agents under another path, with the one they had. nameOf: what an agent is called.
+ */
+export async function proofOf(
+  world: ProofWorld,
+  proposal: Pick<Proposal, "id" | "commit" | "report">,
+  fresh: readonly BacktestReport[],
+  { base, head, moved, nameOf }: { base: Tree; head: string; moved: ReadonlyMap<string, string>; nameOf(agent: string): string },
+): Promise<Proof> {
+  const proof: Proof = { backtests: [], elsewhere: [], vouched: {}, unproven: [] };
+  for (const here of fresh) {
+    const { agent } = here;
+    const old = proposal.report?.backtests.find((one) => one.agent === agent);
+    const name = nameOf(agent);
+    if (old !== undefined && old.runs > here.runs) {
+      const vouched = proposal.report?.vouched?.[agent];
+      const by = vouched === undefined ? null : await vouchedBy(world.trust, vouched, await evidenceGate(proposal, base, old));
+      proof.backtests.push(old);
+      proof.elsewhere.push(agent);
+      if (vouched !== undefined && by !== null) proof.vouched[agent] = vouched;
+      const known = here.runs === 0 ? "none" : `only ${here.runs}`;
+      if (by === null)
+        proof.unproven.push(
+          `No evidence here: it was tried on ${count(old.runs, "recorded run")} of ${name} where they are, on other code or without a person's signature, and ${known} of them ${here.runs === 1 ? "is" : "are"} in this clone.`,
+        );
+      continue;
+    }
+    proof.backtests.push(here);
+    const from = moved.get(agentFile(agent));
+    if (here.runs === 0 && from !== undefined) {
+      proof.unproven.push(`Nothing proves this change of ${name}: its recorded runs are those of ${from}, from where it moves.`);
+      continue;
+    }
+    if (here.runs === 0) {
+      if ((await world.isKnown(agent)) || (await hasCommitted(world.dir, head, agent)))
+        proof.unproven.push(`No evidence here: ${name} has run, and none of its recorded runs is in this clone.`);
+      continue;
+    }
+    const signature = world.vouch(await evidenceGate(proposal, base, here));
+    if (signature !== null) proof.vouched[agent] = signature;
+    const missing = here.counts.not_replayable;
+    if (missing * 2 > here.runs)
+      proof.unproven.push(
+        `Nothing proves this change of ${name}: ${commonest(here)} (${missing} of ${count(here.runs, "recorded run")} could not be tried).`,
+      );
+  }
+  return proof;
+}
+
+/** Who has signed it, if they are of trust.yaml. */
+async function vouchedBy({ people }: Trust, vouched: Decision, gate: string): Promise<string | null> {
+  try {
+    verifyDecision(vouched, people);
+    return vouched.gate === gate ? vouched.by : null;
+  } catch {
+    return null; // signed by nobody of trust.yaml: it says nothing
+  }
+}
+
+/** A commit of a run of this agent is on the branch; others seldom have its words. */
+async function hasCommitted(dir: string, head: string, agent: string): Promise<boolean> {
+  return (await commitsSaying(dir, head, `Agent: ${agent}@`, undefined, 20)).some(
+    ({ trailers }) => trailers["Agent"]?.startsWith(`${agent}@`) === true,
+  );
+}
+
+/** Why most of the runs could not be tried. */
+function commonest({ differences }: BacktestReport): string {
+  const reasons = Map.groupBy(
+    differences.filter((one) => one.class === "not_replayable"),
+    ({ why }) => (why[0] ?? "").replace(/: .*$/s, ""),
+  );
+  const [first] = [...reasons].sort(([, a], [, b]) => b.length - a.length);
+  return first?.[0] ?? "the recorded runs do not answer what it asks";
+}
+
+const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? "" : "s"}`;

@@ -1,0 +1,277 @@
+/**
+ * The proposals of a workspace. Their truth is git: content on refs/cleared/proposals/<id>/change, life as a chain of commits on
+ * .../state that only moves by compare-and-swap, applied and reverted by what stands on the branch. The run store only numbers them.
+ */
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { minuteOf } from "../../kernel/day.ts";
+import { canonicalJson } from "../../kernel/canonical.ts";
+import type { Database } from "../../engine/database.ts";
+import { ClearedError } from "../../kernel/errors.ts";
+import type { Cards, Clock, Decision, Git, Tree } from "../../kernel/ports.ts";
+import { createDiskCache } from "../../scripts/disk-cache.ts";
+import { createSideRefs } from "../../workspace/git/proposal-refs.ts";
+import { CACHE } from "../../workspace/layout.ts";
+import { sourceBlob } from "../../workspace/git/tree-over.ts";
+import { type BranchMark, createBranchMarks } from "./branch-marks.ts";
+import { createProposalCards } from "./cards.ts";
+import { type Kept, type Life, changeMessage, toYaml } from "./document.ts";
+import { problemsOf } from "./paths.ts";
+import { REFS, type ReadRefs, createReader } from "./refs.ts";
+import type { Proposal, ProposalDraft, ProposalState, Report } from "../proposal-types.ts";
+
+/** What the store needs of a workspace; `Host` (app/host.ts) has all of it. */
+export interface ProposalWorld {
+  dir: string;
+  git: Git;
+  database: Database;
+  cards: Cards;
+  clock: Clock;
+}
+
+/** What becomes of a proposal. What is left out stays, `why` goes. */
+export interface Transition {
+  state: ProposalState;
+  why?: string | null;
+  report?: Report;
+  /** Added to those it has. */
+  decisions?: readonly Decision[];
+  applied?: string;
+  reverted?: string;
+  /** Who did it: a person, or "runtime" unless told. */
+  by?: string;
+  /** Subject of the commit that records it; a sentence from state and `by` unless told. */
+  says?: string;
+}
+
+export interface ProposalStore {
+  /** All that can be read, open ones first, then newest first; each has its card. */
+  list(): Promise<Proposal[]>;
+  /** Refs of proposals that cannot be read, and why. */
+  unreadable(): Promise<{ id: string; why: string }[]>;
+  /** By `prop_...` or by the number of its card. @throws PROPOSAL_UNKNOWN */
+  get(id: string | number): Promise<Proposal>;
+  /**
+   * Records a change on the commit `base`: durable when this returns, state draft. `known`: the identical one is there already and is not
+   * decided against. `card`: number of a card that becomes the proposal's. @throws PROPOSAL_PATH, PROPOSAL_EMPTY
+   */
+  create(draft: ProposalDraft, base: string, card?: number): Promise<{ proposal: Proposal; known: boolean }>;
+  /** The identical proposal, whatever became of it (the last one where it was proposed again), or null. */
+  find(draft: ProposalDraft, base: string): Promise<Proposal | null>;
+  /** Records a transition if the proposal is in one of these states. @throws PROPOSAL_STATE, PROPOSAL_UNKNOWN */
+  update(id: string, change: Transition, expected: { from: readonly ProposalState[] }): Promise<Proposal>;
+  /** The commit with its files, its one parent being the base. @throws PROPOSAL_UNKNOWN */
+  commitOf(id: string | number): Promise<string>;
+  /** The id that `create` would answer for this, or that it has already. @throws PROPOSAL_PATH, PROPOSAL_EMPTY */
+  idFor(draft: ProposalDraft, base: string): Promise<string>;
+  /** Rejected proposals that touch one of these paths, newest first: their reasons are for the next proposer. */
+  rejectedOn(paths: readonly string[]): Promise<Proposal[]>;
+}
+
+/** States in which a proposal is still on its way. */
+export const OPEN: readonly ProposalState[] = ["draft", "checking", "ready", "unproven", "blocked", "approved"];
+/** States in which it waits for a person's answer. */
+export const ASKING: readonly ProposalState[] = ["ready", "unproven"];
+
+const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+// Somebody else moves the same ref in the same milliseconds each time it is tried again.
+const TRIES = 20;
+
+// What was read is remembered as long as the run store is open.
+const stores = new WeakMap<Database, ProposalStore>();
+
+/** The one store of a workspace that is open. */
+export function createProposals(world: ProposalWorld): ProposalStore {
+  const known = stores.get(world.database);
+  if (known !== undefined) return known;
+  const made = assemble(world);
+  stores.set(world.database, made);
+  return made;
+}
+
+function assemble(world: ProposalWorld): ProposalStore {
+  const { dir, git, clock } = world;
+  const refs = createSideRefs(dir);
+  const readAll = createReader(refs, createDiskCache(join(dir, CACHE)));
+  const marks = createBranchMarks(world, refs);
+  const cards = createProposalCards(world);
+
+  /** The branch is the truth about what is applied and what is taken back, also where the chain of states lags behind. */
+  function onBranch(kept: Kept, mark: BranchMark | undefined): Kept {
+    if (mark === undefined) {
+      if (kept.state !== "applied") return kept;
+      return {
+        ...kept,
+        why: `Its commit ${kept.applied?.slice(0, 7) ?? ""} is not on this branch: it is not pulled yet, or was taken away.`,
+      };
+    }
+    const { applied, reverted } = mark;
+    const state = reverted === null ? "applied" : "reverted";
+    if (state === kept.state) return { ...kept, applied, reverted };
+    const why = reverted === null ? null : `Commit ${reverted.slice(0, 7)} took it back.`;
+    return { ...kept, state, why, since: mark.at, applied, reverted };
+  }
+
+  async function listed(all?: ReadonlyMap<string, ReadRefs>): Promise<Proposal[]> {
+    all ??= await readAll();
+    const marked = await marks.now();
+    const kept = [...all.values()].flatMap((one) => ("kept" in one ? [onBranch(one.kept, marked.get(one.kept.id))] : []));
+    const numbers = cards.follow(kept);
+    const rank = (state: ProposalState) => (OPEN.includes(state) ? 0 : 1);
+    return kept
+      .map((one) => ({ ...one, number: numbers.get(one.id) ?? 0 }))
+      .sort((a, b) => rank(a.state) - rank(b.state) || b.at - a.at || b.number - a.number);
+  }
+
+  async function get(id: string | number, all?: ReadonlyMap<string, ReadRefs>): Promise<Proposal> {
+    const found = (await listed(all)).find((one) => (typeof id === "number" ? one.number === id : one.id === id));
+    if (found !== undefined) return found;
+    const damaged = typeof id === "string" ? (await readAll()).get(id) : undefined;
+    const why = damaged !== undefined && "why" in damaged ? ` It is there but unreadable: ${damaged.why}.` : "";
+    throw new ClearedError("PROPOSAL_UNKNOWN", `There is no proposal ${id}.${why} \`cleared proposals\` lists them.`);
+  }
+
+  async function needed(draft: ProposalDraft, base: string): Promise<Record<string, string | null>> {
+    const tree = git.tree(base);
+    const problems = await problemsOf(draft.files, { by: draft.by, head: tree, reason: draft.reason });
+    if (problems[0] !== undefined)
+      throw new ClearedError("PROPOSAL_PATH", problems[0].message, { at: problems[0].at, data: { findings: problems } });
+    const files: Record<string, string | null> = {};
+    for (const path of Object.keys(draft.files).sort()) {
+      const text = draft.files[path] ?? null;
+      if ((await tree.read(path)) !== text) files[path] = text;
+    }
+    if (Object.keys(files).length === 0)
+      throw new ClearedError(
+        "PROPOSAL_EMPTY",
+        `"${draft.title.slice(0, 100)}" changes nothing: its files are as they are at ${base.slice(0, 7)}.`,
+      );
+    return files;
+  }
+
+  /** The id that this draft has, or is to get: one that was decided against makes room for another try. */
+  async function place(draft: ProposalDraft, base: string, files: Record<string, string | null>) {
+    const read = await readAll();
+    const all = new Map((await listed(read)).map((one) => [one.id, one]));
+    let last: Proposal | null = null;
+    for (let again = 0; ; again++) {
+      const id = idOf(draft, base, files, again);
+      const there = all.get(id);
+      if (there === undefined && !read.has(id)) return { id, open: null, last };
+      if (there !== undefined) last = there;
+      if (there !== undefined && (OPEN.includes(there.state) || (there.state === "applied" && (await marks.now()).has(id))))
+        return { id, open: there, last };
+    }
+  }
+
+  async function unreadable(): Promise<{ id: string; why: string }[]> {
+    return [...(await readAll())].flatMap(([id, one]) => ("why" in one ? [{ id, why: one.why }] : []));
+  }
+
+  return {
+    list: () => listed(),
+    unreadable,
+    get: (id) => get(id),
+    commitOf: async (id) => (await get(id)).commit,
+    idFor: async (draft, base) => (await place(draft, base, await needed(draft, base))).id,
+    find: async (draft, base) => (await place(draft, base, await needed(draft, base))).last,
+    rejectedOn: async (paths) =>
+      (await listed()).filter(({ state, files }) => state === "rejected" && files.some(({ path }) => paths.includes(path))),
+    async create(draft, base, card) {
+      const files = await needed(draft, base);
+      for (let left = TRIES; left > 0; left--) {
+        const { id, open } = await place(draft, base, files);
+        if (open !== null) return { proposal: open, known: true };
+        const commit = await refs.write({
+          parents: [base],
+          message: changeMessage(id, draft),
+          at: clock.now(),
+          files: await withModes(files, git.tree(base)),
+        });
+        if (!(await refs.move([{ ref: `${REFS}${id}/change`, from: null, to: commit }]))) continue;
+        const all = await readAll();
+        const made = all.get(id);
+        if (card !== undefined && made !== undefined && "kept" in made) cards.adopt(card, made.kept);
+        return { proposal: await get(id, all), known: false };
+      }
+      throw moving();
+    },
+    async update(id, change, { from }) {
+      for (let left = TRIES; left > 0; left--) {
+        // One look for both: a step of somebody else in between would be taken for what was looked at.
+        const all = await readAll();
+        const now = await get(id, all);
+        const one = all.get(now.id);
+        if (one === undefined || "why" in one) continue;
+        // What the branch says already may be recorded from where the chain of states still is.
+        const told = now.state === change.state && from.includes(one.kept.state);
+        if (!from.includes(now.state) && !told) throw otherState(now, from);
+        const by = change.by ?? "runtime";
+        const life: Life = {
+          state: change.state,
+          why: change.why ?? null,
+          by,
+          at: clock.now(),
+          applied: change.applied ?? now.applied,
+          reverted: change.reverted ?? (change.state === "reverted" ? now.reverted : null),
+        };
+        const added = (change.decisions ?? []).map(
+          (decision, i) => [`decisions/${now.decisions.length + i + 1}.yaml`, toYaml(decision)] as const,
+        );
+        const texts = [
+          ["proposal.yaml", toYaml(life)] as const,
+          ...(change.report === undefined ? [] : [["report.yaml", toYaml(change.report)] as const]),
+          ...added,
+        ];
+        const commit = await refs.write({
+          parents: one.state === null ? [] : [one.state],
+          message: `${change.says ?? subjectOf(change.state, by)}\n\nProposal: ${now.id}\n`,
+          at: clock.now(),
+          files: new Map(texts.map(([path, text]) => [path, { mode: "100644", text }])),
+        });
+        if (await refs.move([{ ref: `${REFS}${now.id}/state`, from: one.state, to: commit }])) return get(now.id);
+      }
+      throw moving();
+    },
+  };
+}
+
+const moving = (): ClearedError =>
+  new ClearedError("PROPOSAL_STATE", `The proposal was changed by somebody else each of the ${TRIES} times this was tried. Try again.`);
+
+/** What somebody is told who comes too late for a proposal. */
+function otherState(now: Proposal, from: readonly ProposalState[]): ClearedError {
+  const last = now.decisions.at(-1);
+  const said = last === undefined ? "" : ` (${last.decision} by ${last.by} on ${minuteOf(last.at)})`;
+  const why = now.why === null ? "" : ` ${now.why}`;
+  return new ClearedError(
+    "PROPOSAL_STATE",
+    `Proposal ${now.number} is ${now.state}${said}; this needs it to be ${from.join(" or ")}.${why}`,
+    {
+      data: { proposal: now.id, state: now.state },
+    },
+  );
+}
+
+function subjectOf(state: ProposalState, by: string): string {
+  if (ASKING.includes(state) || state === "blocked") return `checked: ${state}`;
+  return by === "runtime" ? state : `${state} by ${by}`;
+}
+
+function idOf({ by, title, despite }: ProposalDraft, base: string, files: Record<string, string | null>, again: number): string {
+  const blobs = Object.fromEntries(Object.entries(files).map(([path, text]) => [path, text === null ? null : sourceBlob(text)]));
+  const digest = createHash("sha256")
+    .update(canonicalJson({ base, files: blobs, by, title, again, ...(despite === undefined ? {} : { despite }) }))
+    .digest();
+  return `prop_${Array.from(digest.subarray(0, 10), (byte) => ALPHABET[byte % 32]).join("")}`;
+}
+
+/** A file keeps the mode it has; a new one is a plain file. */
+async function withModes(files: Record<string, string | null>, base: Tree): Promise<Map<string, { mode: string; text: string } | null>> {
+  const all = new Map<string, { mode: string; text: string } | null>();
+  for (const [path, text] of Object.entries(files)) {
+    const mode = (await base.item?.(path))?.mode ?? "100644";
+    all.set(path, text === null ? null : { mode, text });
+  }
+  return all;
+}

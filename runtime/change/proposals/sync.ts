@@ -1,0 +1,230 @@
+/**
+ * Proposals carried between clones: the remote's are fetched beside ours, each life is joined with ours, and what is new goes back.
+ * Invariant: a decision counts only with its person's signature for exactly this content; the first by time stands, and the other is told.
+ */
+import { minuteOf } from "../../kernel/day.ts";
+import { canonicalJson } from "../../kernel/canonical.ts";
+import { verifyDecision } from "../../engine/signature.ts";
+import { ClearedError, toWire } from "../../kernel/errors.ts";
+import type { Decision } from "../../kernel/ports.ts";
+import { type DiskCache, createDiskCache } from "../../scripts/disk-cache.ts";
+import { type RefMove, type SideRefs, createSideRefs, parseCommit } from "../../workspace/git/proposal-refs.ts";
+import { fetchRefs, pushRefs } from "../../workspace/git/remote.ts";
+import type { Objects } from "../../workspace/git/tree.ts";
+import { CACHE } from "../../workspace/layout.ts";
+import { gateOf } from "./deciding.ts";
+import { type Kept, type Life, readProposal, toYaml, whyOf } from "./document.ts";
+import { type ProposalRefs, REFS, assertId, groupRefs } from "./refs.ts";
+import { type ProposalWorld, createProposals } from "./store.ts";
+import type { ProposalState, Report } from "../proposal-types.ts";
+
+export interface Synced {
+  /** Proposals that are new here or have moved on. */
+  fetched: number;
+  /** Refs that are new at the remote or have moved on there. */
+  pushed: number;
+  /** Lives that both sides had gone on with. */
+  joined: number;
+  /** What somebody must know, in sentences: a decision that came second, a copy that gave way. */
+  told: string[];
+  /** Proposals of the remote that were not taken over, and why. */
+  refused: { id: string; why: string }[];
+}
+
+type People = Parameters<typeof verifyDecision>[1];
+
+interface Side {
+  refs: ProposalRefs;
+  kept: Kept;
+}
+
+const DECIDED: readonly ProposalState[] = ["approved", "rejected", "applied", "reverted"];
+// Each loss means that another clone pushed in the same second.
+const TRIES = 5;
+
+/** @throws GIT_STATE for an unknown remote, GIT_FAILED */
+export async function syncProposals(world: ProposalWorld, remote: string, people: People): Promise<Synced> {
+  const refs = createSideRefs(world.dir);
+  const theirs = `refs/cleared/remotes/${remote}/`;
+  const total: Synced = { fetched: 0, pushed: 0, joined: 0, told: [], refused: [] };
+  for (let left = TRIES; left > 0; left--) {
+    await fetchRefs(world.dir, remote, REFS, theirs);
+    const round = await refs.read((objects) => take(objects, { refs, world, theirs, people }));
+    total.fetched += round.fetched;
+    total.joined += round.joined;
+    total.told.push(...round.told.filter((line) => !total.told.includes(line)));
+    total.refused = round.refused;
+    const there = groupRefs(await refs.list(theirs), theirs);
+    const refusedIds = new Set(round.refused.map(({ id }) => id));
+    const moves = [...groupRefs(await refs.list(REFS), REFS)].flatMap(([id, ours]) =>
+      (["change", "state"] as const).flatMap((part) => {
+        const [to, from] = [ours[part], there.get(id)?.[part] ?? null];
+        return to === undefined || to === "" || to === from || refusedIds.has(id) ? [] : [{ ref: `${REFS}${id}/${part}`, from, to }];
+      }),
+    );
+    // A new proposal is numbered, and one that was decided elsewhere loses its card.
+    await createProposals(world).list();
+    if (moves.length === 0) return total;
+    if (await pushRefs(world.dir, remote, moves)) return { ...total, pushed: moves.length };
+  }
+  throw new ClearedError("GIT_FAILED", `The proposals at ${remote} changed each of the ${TRIES} times they were joined. Try again.`);
+}
+
+interface Round {
+  refs: SideRefs;
+  world: ProposalWorld;
+  theirs: string;
+  people: People;
+}
+
+/** Takes over what the remote has, one proposal at a time: one that cannot be read or believed stops no other. */
+async function take(objects: Objects, round: Round): Promise<Synced> {
+  const { refs, world } = round;
+  const cache = createDiskCache(`${world.dir}/${CACHE}`);
+  const done: Synced = { fetched: 0, pushed: 0, joined: 0, told: [], refused: [] };
+  const [mine, there] = [groupRefs(await refs.list(REFS), REFS), groupRefs(await refs.list(round.theirs), round.theirs)];
+  const differing = [...there].filter(([id, one]) => one.change !== mine.get(id)?.change || one.state !== mine.get(id)?.state);
+  const commits = differing.flatMap(([id, one]) => [one.change ?? "", mine.get(id)?.change ?? ""]).filter((oid) => oid !== "");
+  const differences = await refs.differences([...new Set(commits)]);
+  const sideOf = async (id: string, one: ProposalRefs): Promise<Side> => ({
+    refs: one,
+    kept: await readProposal(objects, id, one, differences, cache),
+  });
+  for (const [id, one] of differing) {
+    try {
+      assertId(id);
+      const own = mine.get(id);
+      await takeOne(id, own?.change === undefined ? null : await sideOf(id, own), await sideOf(id, one), {
+        ...round,
+        objects,
+        cache,
+        done,
+      });
+    } catch (error) {
+      done.refused.push({ id, why: whyOf(error) });
+    }
+  }
+  return done;
+}
+
+interface Taking extends Round {
+  objects: Objects;
+  cache: DiskCache;
+  done: Synced;
+}
+
+async function takeOne(id: string, mine: Side | null, there: Side, at: Taking): Promise<void> {
+  const { refs, done } = at;
+  const moves: RefMove[] = [];
+  const kept = mine === null ? there.kept : await older(mine.kept, there.kept, at);
+  if (mine === null || kept.commit !== mine.refs.change)
+    moves.push({ ref: `${REFS}${id}/change`, from: mine?.refs.change ?? null, to: kept.commit });
+  if (mine !== null && mine.kept.commit !== there.kept.commit)
+    done.told.push(`“${kept.title}” was proposed here and there alike; the earlier of the two stands.`);
+  const [own, other] = [mine?.refs.state ?? null, there.refs.state ?? null];
+  if (other !== null && other !== own) {
+    if (own === null || (await refs.isAncestor(own, other))) {
+      believed(kept, there.kept, at.people);
+      moves.push({ ref: `${REFS}${id}/state`, from: own, to: other });
+    } else if (!(await refs.isAncestor(other, own)) && mine !== null) {
+      moves.push({
+        ref: `${REFS}${id}/state`,
+        from: own,
+        to: await join(kept, { own, mine: mine.kept }, { other, there: there.kept }, at),
+      });
+      done.joined += 1;
+    }
+  }
+  if (moves.length === 0) return;
+  if (!(await refs.move(moves))) throw new ClearedError("PROPOSAL_STATE", "it was changed here at the same time; sync again");
+  done.fetched += 1;
+}
+
+/** Of two commits with the same content the earlier one, so that both clones choose alike. @throws PROPOSAL_UNKNOWN for other content */
+async function older(mine: Kept, there: Kept, { objects }: Taking): Promise<Kept> {
+  if (mine.commit === there.commit) return mine;
+  const treeOf = async (commit: string) => /^tree (\w+)/.exec((await objects.find(commit))?.bytes.toString("latin1") ?? "")?.[1] ?? commit;
+  if (mine.base !== there.base || (await treeOf(mine.commit)) !== (await treeOf(there.commit)))
+    throw new ClearedError("PROPOSAL_UNKNOWN", "it has the name of one that is here, and other content");
+  return mine.at < there.at || (mine.at === there.at && mine.commit < there.commit) ? mine : there;
+}
+
+/** Decisions that are signed for this content, each once; the first by time comes first, ties go by signature. */
+function validOf(kept: Kept, decisions: readonly Decision[], people: People): { valid: Decision[]; invalid: Decision[] } {
+  const all = [...new Map(decisions.map((one) => [canonicalJson(one), one])).values()];
+  const isValid = (one: Decision): boolean => {
+    try {
+      verifyDecision(one, people);
+      return one.gate === gateOf(kept);
+    } catch (error) {
+      // Whoever is not in trust.yaml, or has not signed this, has decided nothing.
+      if (toWire(error).code === "APPROVAL_IDENTITY") return false;
+      throw error;
+    }
+  };
+  const valid = all.filter(isValid).sort((a, b) => a.at - b.at || ((a.signature ?? "") < (b.signature ?? "") ? -1 : 1));
+  return { valid, invalid: all.filter((one) => !valid.includes(one)) };
+}
+
+/** A state that a person must have decided is taken over only with their signature. @throws PROPOSAL_STATE */
+function believed(kept: Kept, there: Kept, people: People): void {
+  const { valid } = validOf(kept, there.decisions, people);
+  const needs = there.state === "rejected" ? "rejected" : "approved";
+  if (!["approved", "rejected"].includes(there.state)) return;
+  if (!valid.some(({ decision }) => (decision === "rejected") === (needs === "rejected")))
+    throw new ClearedError("PROPOSAL_STATE", `it says it is ${there.state}, and nobody of trust.yaml has signed that`);
+}
+
+/** The one that knows of the most recorded runs; the first of equal ones. */
+function stronger(...reports: readonly (Report | null)[]): Report | null {
+  const runs = (report: Report) => report.backtests.reduce((sum, one) => sum + one.runs, 0);
+  return reports.reduce((best, one) => (one !== null && (best === null || runs(one) > runs(best)) ? one : best), null);
+}
+
+/** One life of two: all valid decisions, the first of which stands. Answers the commit with both as its parents. */
+async function join(kept: Kept, a: { own: string; mine: Kept }, b: { other: string; there: Kept }, at: Taking): Promise<string> {
+  const { valid, invalid } = validOf(kept, [...a.mine.decisions, ...b.there.decisions], at.people);
+  const sides = [a.mine, b.there];
+  const [first] = valid;
+  const decided = first !== undefined && sides.some(({ state }) => DECIDED.includes(state));
+  const rejected = decided && first.decision === "rejected";
+  const times = new Map<Kept, number>();
+  for (const [side, commit] of [[a.mine, a.own] as const, [b.there, b.other] as const])
+    times.set(side, parseCommit(await at.objects.find(commit))?.at ?? 0);
+  const later = [...sides].sort((x, y) => (times.get(y) ?? 0) - (times.get(x) ?? 0) || (x.why ?? "").localeCompare(y.why ?? ""));
+  const furthest = (
+    decided
+      ? later.filter(({ state }) => DECIDED.includes(state) && state !== "rejected")
+      : later.filter(({ state }) => !DECIDED.includes(state))
+  )[0];
+  const chosen = furthest ?? a.mine;
+  for (const one of valid.slice(1))
+    if (decided && !sides.every(({ decisions }) => decisions.some((each) => each.signature === one.signature)))
+      at.done.told.push(
+        `“${kept.title}”: ${one.decision} by ${one.by} on ${minuteOf(one.at)} came second; ${first.decision} by ${first.by} on ${minuteOf(first.at)} stands.`,
+      );
+  for (const one of invalid)
+    at.done.told.push(`“${kept.title}”: ${one.decision} by ${one.by} does not count, it is not signed for this content.`);
+  const life: Life = {
+    state: rejected ? "rejected" : chosen.state,
+    why: rejected ? (first.reason ?? null) : chosen.why,
+    by: rejected ? first.by : "runtime",
+    at: Math.max(...valid.map((one) => one.at), 0) || at.world.clock.now(),
+    applied: a.mine.applied ?? b.there.applied,
+    reverted: a.mine.reverted ?? b.there.reverted,
+  };
+  const report = stronger(chosen.report, ...sides.map((side) => side.report));
+  const old = Math.max(a.mine.decisions.length, valid.length);
+  const files = new Map<string, { mode: string; text: string } | null>();
+  const put = (path: string, text: string) => files.set(path, { mode: "100644", text });
+  put("proposal.yaml", toYaml(life));
+  if (report !== null) put("report.yaml", toYaml(report));
+  for (let n = valid.length + 1; n <= old; n++) files.set(`decisions/${n}.yaml`, null);
+  for (const [i, one] of valid.entries()) put(`decisions/${i + 1}.yaml`, toYaml(one));
+  return at.refs.write({
+    parents: [a.own, b.other],
+    message: `joined with another clone: ${life.state}\n\nProposal: ${kept.id}\n`,
+    at: at.world.clock.now(),
+    files,
+  });
+}

@@ -1,0 +1,179 @@
+/**
+ * `undo`: takes back a proposal, a run or the last import as one commit that plain git reads as a revert. The plan that was shown is the
+ * plan that is carried out, or nothing is. Statements come back to import/ before the commit: killed in between, tidying moves them away again.
+ */
+import { link, unlink } from "node:fs/promises";
+import { join } from "node:path";
+import { ClearedError } from "../../kernel/errors.ts";
+import type { Engine } from "../../kernel/ports.ts";
+import { filesIn } from "../../workspace/statements/import-files.ts";
+import type { ImportFolder } from "../../workspace/statements/import-folder.ts";
+import { IMPORT, PROCESSED, RECEIPTS } from "../../workspace/layout.ts";
+import { makePlainFolder } from "../../workspace/own-folders.ts";
+import type { ApplyWorld } from "./apply.ts";
+import { OPEN, type ProposalStore, createProposals } from "./store.ts";
+import type { Proposal } from "../proposal-types.ts";
+import { type PlanWorld, type UndoPlan, type UndoTarget, planAt, targetOf } from "./undo-plan.ts";
+
+/** What undoing needs of a workspace; `Host` (app/host.ts) has all of it. */
+export interface UndoWorld extends ApplyWorld, PlanWorld {
+  engine: Engine;
+  tidy(): Promise<void>;
+  folder: Pick<ImportFolder, "take">;
+}
+
+export interface Undoing {
+  /** The person whose key the command held, or what does it by itself. */
+  by: string;
+  reason?: string | undefined;
+  /** `seen` of the plan that was shown: an undo that would do something else by now is refused. */
+  seen?: string | undefined;
+}
+
+export interface Undone extends UndoPlan {
+  /** The commit that takes it back. */
+  commit: string;
+  /** The proposal afterwards, when one was undone. */
+  proposal: Proposal | null;
+}
+
+/**
+ * What undoing would change. `name`: a proposal's number or id, a run's id, "import", or the commit of an undo.
+ * @throws UNDO_REFUSED, USAGE, PROPOSAL_UNKNOWN, RUN_UNKNOWN
+ */
+export async function planUndo(world: UndoWorld, name: string): Promise<UndoPlan> {
+  const { target, store } = await look(world, name);
+  const { texts: _, ...plan } = await planAt(world, target, world.git.tree(await world.git.head()), "");
+  return { ...plan, notes: [...plan.notes, ...(await builtOn(store, target)), ...(await bookedWith(world, target))] };
+}
+
+/**
+ * Takes it back, as one commit by the committer.
+ * @throws UNDO_REFUSED, GIT_STATE, USAGE, PROPOSAL_UNKNOWN, RUN_UNKNOWN
+ */
+export async function undo(world: UndoWorld, name: string, { by, reason = "", seen }: Undoing): Promise<Undone> {
+  const { target, store } = await look(world, name);
+  const first = await planAt(world, target, world.git.tree(await world.git.head()), reason);
+  const expected = seen ?? first.seen;
+  await bringBack(world, first.statements);
+  let plan = first;
+  try {
+    const done = await world.git.commit({
+      message: messageOf(target),
+      trailers: {
+        Reverts: first.commits.join(", "),
+        "Undone-by": by,
+        ...(reason === "" ? {} : { Reason: reason }),
+      },
+      build: async (head) => {
+        // On whatever HEAD is by now, also after somebody else has undone it: what is done is what was shown.
+        plan = await planAt(world, (await look(world, name)).target, head, reason);
+        if (plan.seen !== expected)
+          throw new ClearedError(
+            "UNDO_REFUSED",
+            `${target.title} would be taken back differently by now than was shown. Look again, then decide.`,
+          );
+        return plan.texts;
+      },
+      guard: () => world.world.guard(),
+    });
+    if (done.status === "user_edit")
+      throw new ClearedError(
+        "GIT_STATE",
+        `${done.paths.join(", ")} has uncommitted edits of yours. Commit or undo them, then undo again. Nothing was changed.`,
+      );
+    if (done.status === "blocked") throw new ClearedError("GIT_STATE", done.reason);
+    if (done.status === "unchanged")
+      throw new ClearedError("UNDO_REFUSED", `Nothing of ${target.title} is left in the workspace; there is nothing to take back.`);
+    await bringBack(world, plan.statements);
+    settleCards(world, target);
+    const proposal = target.proposal === null ? null : await reverted(store, target.proposal, { by, reason, commit: done.commit });
+    const { texts: _, ...shown } = plan;
+    return { ...shown, commit: done.commit, proposal };
+  } finally {
+    // Statements lie where the receipts say, whether it came to a commit or not.
+    if (first.files.some(({ path }) => path.startsWith(RECEIPTS))) await world.tidy();
+  }
+}
+
+async function look(world: UndoWorld, name: string): Promise<{ target: UndoTarget; store: ProposalStore }> {
+  const store = createProposals(world);
+  const isNumber = /^\d{1,9}$/.test(name);
+  const proposal = isNumber || name.startsWith("prop_") ? await store.get(isNumber ? Number(name) : name) : null;
+  return { target: await targetOf(world, name, proposal), store };
+}
+
+/** git's own words for a revert, so that tools which know nothing of us see one. */
+function messageOf({ subject, commits }: UndoTarget): string {
+  return `${subject}\n\n${commits.map(({ commit }) => `This reverts commit ${commit}.`).join("\n")}`;
+}
+
+async function reverted(
+  store: ProposalStore,
+  { id }: Proposal,
+  { by, reason, commit }: { by: string; reason: string; commit: string },
+): Promise<Proposal> {
+  const why = `Undone by ${by}${reason === "" ? "" : `: ${reason}`}.`;
+  return store.update(id, { state: "reverted", reverted: commit, why, by }, { from: ["applied", "reverted"] });
+}
+
+/** Proposals on the same files: those applied later stay, those on their way cannot be applied as they are. */
+async function builtOn(store: ProposalStore, { proposal }: UndoTarget): Promise<string[]> {
+  if (proposal === null) return [];
+  const paths = new Set(proposal.files.map(({ path }) => path));
+  const found = [];
+  for (const other of await store.list()) {
+    if (other.id === proposal.id || other.at < proposal.at || !other.files.some(({ path }) => paths.has(path))) continue;
+    if (other.state === "applied") found.push(`Proposal ${other.number} "${other.title}" was applied later and stays.`);
+    else if (OPEN.includes(other.state))
+      found.push(`Proposal ${other.number} "${other.title}" changes the same files and must be proposed again.`);
+  }
+  return found;
+}
+
+/** Undoing a proposal changes no books: what runs have booked with it is another undo. */
+async function bookedWith({ engine }: UndoWorld, { proposal, commits }: UndoTarget): Promise<string[]> {
+  if (proposal === null) return [];
+  const since = Date.parse(commits[0]?.date ?? "");
+  const counts = new Map<string, number>();
+  for (const { path } of proposal.files) {
+    const agent = /^agents\/([^/]+)\.ts$/.exec(path)?.[1];
+    const runs =
+      agent === undefined ? [] : (await engine.list({ agent, limit: 1000 })).filter((run) => run.createdAt >= since && run.mode === "live");
+    if (agent !== undefined && runs.length > 0) counts.set(agent, runs.length);
+  }
+  return [...counts].map(
+    ([agent, n]) => `${n} ${n === 1 ? "run" : "runs"} of ${agent} since then: what they booked stays; \`cleared undo RUN\` takes one back.`,
+  );
+}
+
+/** Questions about what is gone need nobody any more. Those of entries follow the books by themselves (app/reconcile.ts). */
+function settleCards({ cards, clock }: UndoWorld, { kind, id }: UndoTarget): void {
+  if (kind !== "run" && kind !== "import") return;
+  for (const card of cards.list({ open: true, run: id }))
+    if (card.kind === "row" || card.kind === "note")
+      cards.decide(card.id, { card: card.id, decision: "expired", by: "runtime", at: clock.now(), reason: `${id} was undone` });
+}
+
+/** Moves the statements from import/processed/ to import/, wherever their content still lies; one that is there already is left. */
+async function bringBack({ dir, folder }: UndoWorld, statements: UndoPlan["statements"]): Promise<void> {
+  if (statements.length === 0) return;
+  const there = new Set((await filesIn(dir, IMPORT)).map(({ hash }) => hash));
+  for (const file of await filesIn(dir, PROCESSED)) {
+    const { name, hash } = file;
+    const statement = statements.find((one) => one.hash === hash);
+    if (statement === undefined || there.has(hash)) continue;
+    const place = makePlainFolder(dir, IMPORT);
+    try {
+      // link + unlink: a rename would silently replace another file of that name.
+      await link(join(dir, PROCESSED, name), join(place, statement.file));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "EEXIST") continue;
+      throw error;
+    }
+    await unlink(join(dir, PROCESSED, name));
+    // Nobody has to wait until it is whole: it was.
+    await folder.take({ ...file, name: statement.file });
+    there.add(hash);
+  }
+}

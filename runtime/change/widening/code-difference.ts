@@ -1,0 +1,291 @@
+/**
+ * Two versions of a program compared by structure: values, calls with their conditions, what names and keys are given. A name is the same
+ * where its definition is, so that renaming one, taking an expression out into a constant or putting it back in is no difference.
+ */
+import type { SurveyTest } from "../../kernel/ports.ts";
+import { headOf, NAME, namesIn, plainForm, withoutLiterals } from "../../scripts/form-marks.ts";
+import { type Canonical, type Reach, answerIn, apart, lastOf, matchNames, reachOf } from "./code-names.ts";
+import type { Program, Role } from "./program.ts";
+
+/** line 0: it stands there no more. */
+export interface Place {
+  file: string;
+  line: number;
+}
+
+export type Literal = Program["literals"][number]["value"];
+
+/** A value of a key, before or now: a literal, or what computes it as the text has it. */
+export type Given = { literal: Literal } | { shown: string; fixed: boolean };
+
+export interface ValueChange extends Place {
+  /** Keys it stands under; the first may be a name of the script or a call, the last "..." for what is spread into an object. */
+  path: string;
+  /** What the row of a table is about: its first text, or null outside of tables. */
+  near: string | null;
+  was: Given | null;
+  now: Given | null;
+  /** Only ever compared with. */
+  compared: boolean;
+  /** The tool whose call it is part of. */
+  tool: string | null;
+  /** Telling keys and calls that its name reaches. */
+  reaches: readonly string[];
+}
+
+/** A row of a table that is new or gone, as its cells by key; or that comes earlier, where the first match counts. */
+export interface RowChange extends Place {
+  near: string;
+  change: "new" | "gone" | "order";
+  cells: Record<string, Literal>;
+}
+
+/** A name of the script is given something else. body: a function of several statements is written differently. */
+export interface NameChange extends Place {
+  name: string;
+  was: string | null;
+  now: string | null;
+  body: boolean;
+  reaches: readonly string[];
+}
+
+/** Calls of one kind that are more, fewer or decided by something else. */
+export interface CallChange extends Place {
+  what: string;
+  role: Role | "puts";
+  was: number;
+  now: number;
+  /** Calls of this role in all, before and now. */
+  all: readonly [number, number];
+  /** Conditions that one of them has now and had before, as the text has them; the lines of those it has. */
+  lines: readonly number[];
+  added: readonly string[];
+  dropped: readonly string[];
+  /** Telling keys and calls that a list reaches, for what is put into it. */
+  reaches: readonly string[];
+}
+
+/** A call that only looks or tells, with its fixed word: `config_get thresholds.x`, `ctx_emit paid`. */
+export interface WordChange extends Place {
+  call: string;
+  word: string;
+  change: "new" | "gone";
+}
+
+/** @param callers programs that `now` is a part of: what it answers reaches what they make of it */
+export function codeDifference(was: Program, now: Program, callers: readonly Program[] = []) {
+  const { before, after, changed } = matchNames(was.names, now.names);
+  const all = [now, ...callers].map(reachOf);
+  const reach: Reach = (name) => all.flatMap((one) => one(name));
+  return {
+    ...valuesOf(was, now, before, after, reach),
+    names: changed.map((one): NameChange => ({ ...one, reaches: reach(one.id) })),
+    calls: callsOf(was, now, before, after, reach),
+    words: wordsOf(was, now),
+  };
+}
+
+/** A value at its path, as both versions call it. */
+interface Stated extends Place {
+  path: string;
+  head: string | null;
+  near: string | null;
+  given: Given;
+  means: string;
+  compared: boolean;
+  tool: string | null;
+}
+
+function statedIn({ literals, fields }: Program, write: Canonical): Stated[] {
+  const firsts = new Map<string, string>();
+  const rowOf = ({ file, row }: Program["literals"][number]) => `${file} ${row}`;
+  for (const one of literals) if (typeof one.value === "string" && !firsts.has(rowOf(one))) firsts.set(rowOf(one), one.value);
+  /** A name that only one of the two has is left out of a path. */
+  const pathOf = (path: string): string => {
+    const head = headOf(path);
+    const known = head === null ? "" : write(`${NAME}${head}${NAME}`);
+    return head === null ? path : (headOf(known)?.length === known.length - 2 ? known : "") + path.slice(head.length + 2);
+  };
+  return [
+    ...fields.map(({ path, form, fixed, shown, tool, file, line }) => {
+      const given = { given: { shown, fixed }, means: write(form), compared: false };
+      return { ...given, path: pathOf(path), head: headOf(path), near: null, tool, file, line };
+    }),
+    ...literals.map((one) => {
+      const { value, path, compared, tool, file, line } = one;
+      const near = one.row === null ? null : (firsts.get(rowOf(one)) ?? "");
+      return {
+        path: pathOf(path),
+        head: headOf(path),
+        near,
+        given: { literal: value },
+        means: JSON.stringify(value),
+        compared,
+        tool,
+        file,
+        line,
+      };
+    }),
+  ];
+}
+
+function valuesOf(
+  was: Program,
+  now: Program,
+  before: Canonical,
+  after: Canonical,
+  reach: Reach,
+): { values: ValueChange[]; rows: RowChange[] } {
+  const [old, all] = [statedIn(was, before), statedIn(now, after)];
+  const place = ({ path, near }: Stated) => `${path}\n${near ?? ""}`;
+  // A literal without a key is the same wherever it stands.
+  const whole = (one: Stated) => `${place(one)}\n${one.path !== "" && one.compared} ${one.means}`;
+  const [then, since] = [new Set(old.map(place)), new Set(all.map(place))];
+  const exact = (one: Stated) => `${place(one)}\n${one.compared} ${one.means}`;
+  // A cell of a table is the same whether somebody looks for it or not.
+  const cell = (one: Stated) => `${one.near !== null} ${place(one)}\n${one.near === null ? whole(one) : one.means}`;
+  let [gone, fresh] = apart(...apart(...apart(old, all, exact, exact), whole, whole), cell, cell);
+  // Moved: the same value under another path, where one of the two paths is only there once.
+  const isMoved = (a: Stated, b: Stated) => a.means === b.means && lastOf(a.path) === lastOf(b.path) && a.near === null && b.near === null;
+  fresh = fresh.filter((one) => {
+    const twin = gone.find((other) => isMoved(other, one) && (!then.has(place(one)) || !since.has(place(other))));
+    gone = gone.filter((other) => other !== twin);
+    return twin === undefined;
+  });
+  const rows = rowsOf(old, all);
+  const isOf = (one: Stated) => rows.some((row) => row.file === one.file && row.near === one.near && row.change !== "order");
+  const values: ValueChange[] = [];
+  const isLiteral = ({ given }: Stated) => "literal" in given;
+  const change = (one: Stated, from: Given | null, to: Given | null) => {
+    const { path, near, compared, tool, file } = one;
+    const reaches = reach(one.head ?? answerIn(file, path.split(".")[0]));
+    values.push({ path, near, was: from, now: to, compared, tool, reaches, file, line: to === null ? 0 : one.line });
+  };
+  for (const one of fresh.filter((some) => !isOf(some))) {
+    const same = gone.filter((other) => place(other) === place(one) && other.compared === one.compared);
+    const twin =
+      same.find((other) => isLiteral(other) === isLiteral(one)) ??
+      same.find((other) => !fresh.some((some) => place(some) === place(other) && isLiteral(some) === isLiteral(other)));
+    gone = gone.filter((other) => other !== twin);
+    // Where only a literal in it differs, that is told.
+    if (twin !== undefined && !isLiteral(one) && withoutLiterals(twin.means) === withoutLiterals(one.means)) continue;
+    change(one, twin?.given ?? null, one.given);
+  }
+  // What went with its call or object is told with that.
+  const parents = new Set(all.map(({ path }) => path.slice(0, path.lastIndexOf(lastOf(path)))));
+  for (const one of gone) {
+    if (one.path === "" || isOf(one) || !parents.has(one.path.slice(0, one.path.lastIndexOf(lastOf(one.path))))) continue;
+    // Of what was computed, one of its literals may be all that is left.
+    const left = isLiteral(one) ? undefined : all.find((other) => isLiteral(other) && place(other) === place(one));
+    change(left ?? one, one.given, left?.given ?? null);
+  }
+  return { values, rows };
+}
+
+/** Rows of tables that are new, gone, or come before others that they came after. */
+function rowsOf(was: readonly Stated[], now: readonly Stated[]): RowChange[] {
+  const rowsIn = (all: readonly Stated[]) =>
+    Map.groupBy(
+      all.filter(({ near }) => near !== null),
+      ({ path, near }) => `${path.slice(0, path.lastIndexOf("."))}\n${near}`,
+    );
+  const [old, fresh] = [rowsIn(was), rowsIn(now)];
+  const told = (cells: readonly Stated[], change: RowChange["change"]): RowChange => {
+    const [first] = cells as [Stated, ...Stated[]];
+    const values = cells.flatMap(({ path, given }) => ("literal" in given ? [[lastOf(path), given.literal]] : []));
+    return {
+      near: first.near ?? "",
+      change,
+      cells: Object.fromEntries(values),
+      file: first.file,
+      line: change === "gone" ? 0 : first.line,
+    };
+  };
+  const order = new Map([...old.keys()].map((key, i) => [key, i]));
+  const common = [...fresh.keys()].filter((key) => order.has(key));
+  const table = (key: string) => key.slice(0, key.indexOf("\n"));
+  const isEarlier = (key: string, i: number) =>
+    common.slice(i + 1).some((later) => table(later) === table(key) && (order.get(later) ?? 0) < (order.get(key) ?? 0));
+  return [
+    ...[...old].flatMap(([key, cells]) => (fresh.has(key) ? [] : [told(cells, "gone")])),
+    ...[...fresh].flatMap(([key, cells]) => (old.has(key) ? [] : [told(cells, "new")])),
+    ...common.filter(isEarlier).map((key) => told(fresh.get(key) ?? [], "order")),
+  ];
+}
+
+function wordsOf(was: Program, now: Program): WordChange[] {
+  const wordsIn = ({ calls }: Program) =>
+    calls.flatMap(({ name, effect, given, at }) => {
+      const word = given[""] ?? given["key"] ?? given["event"] ?? given["name"] ?? (effect === "read" ? "" : null);
+      return (effect === "read" || effect === "control") && word !== null ? [{ call: name, word, file: at.file, line: at.line ?? 0 }] : [];
+    });
+  const [old, fresh] = [wordsIn(was), wordsIn(now)];
+  const is = (a: (typeof old)[number]) => (b: typeof a) => a.call === b.call && a.word === b.word;
+  const only = (all: typeof old, others: typeof old) => all.filter((one, i) => !others.some(is(one)) && all.findIndex(is(one)) === i);
+  return [
+    ...only(fresh, old).map((one) => ({ ...one, change: "new" as const })),
+    ...only(old, fresh).map((one) => ({ ...one, line: 0, change: "gone" as const })),
+  ];
+}
+
+const OPPOSITE: [RegExp, string][] = [
+  [/^Unary!\(([\s\S]*)\)$/, "$1"],
+  [/^Binary!==/, "Binary==="],
+  [/^Binaryempty/, "Binaryfilled"],
+];
+/** A condition, the same however it is negated. */
+function conditionOf(kind: SurveyTest["kind"], form: string): string {
+  const [what, by] = OPPOSITE.find(([one]) => one.test(form)) ?? [];
+  if (kind === "each" || what === undefined) return `${kind} ${form}`;
+  return conditionOf(kind === "if" ? "not" : "if", form.replace(what, by ?? ""));
+}
+
+function callsOf(was: Program, now: Program, before: Canonical, after: Canonical, reach: Reach): CallChange[] {
+  const sitesIn = ({ sites, puts }: Program, write: Canonical) =>
+    [...sites, ...puts.map(({ list, ...one }) => ({ ...one, what: write(list), role: "puts" as const }))].map((one) => {
+      const tests = one.tests.map((test) => ({ ...test, means: conditionOf(test.kind, write(test.form)) }));
+      return {
+        ...one,
+        tests,
+        kind: `${one.role} ${one.what}`,
+        means: tests
+          .map(({ means }) => means)
+          .sort()
+          .join("\n"),
+      };
+    });
+  const [old, fresh] = [sitesIn(was, before), sitesIn(now, after)];
+  const means = (one: { means: string }) => one.means;
+  const shown = (all: readonly SurveyTest[]) => [
+    ...new Set(all.map((one) => `${{ if: "only if", not: "but not if", each: "once for each of" }[one.kind]} ‹${one.shown}›`)),
+  ];
+  return [...new Set([...old, ...fresh].map(({ kind }) => kind))].flatMap((kind): CallChange[] => {
+    const [mine, theirs] = [old.filter((one) => one.kind === kind), fresh.filter((one) => one.kind === kind)];
+    const [gone, added] = apart(mine, theirs, means, means);
+    if (gone.length + added.length === 0) return [];
+    const { what, role } = (theirs[0] ?? mine[0]) as (typeof old)[number];
+    const [dropped, more] = apart(
+      gone.slice(0, added.length).flatMap(({ tests }) => tests),
+      added.slice(0, gone.length).flatMap(({ tests }) => tests),
+      means,
+      means,
+    );
+    const { file, line } = added.at(-1) ?? theirs.at(-1) ?? { file: now.file, line: 0 };
+    const total = (all: readonly { role: string }[]) => all.filter((one) => one.role === role).length;
+    const counts = { was: mine.length, now: theirs.length, all: [total(old), total(fresh)] as const };
+    const reaches = role === "puts" ? namesIn(what).flatMap(reach) : [];
+    return [
+      {
+        what: plainForm(what),
+        role,
+        ...counts,
+        added: shown(more),
+        dropped: shown(dropped),
+        lines: more.map((test) => test.line),
+        reaches,
+        file,
+        line,
+      },
+    ];
+  });
+}

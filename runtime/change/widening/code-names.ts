@@ -1,0 +1,137 @@
+/**
+ * The names of two versions of a program: which of the one is which of the other, by what they are given and not by what they are called; and
+ * what a name reaches, through all that is made of it.
+ */
+import { headOf, LITERAL, NAME, namesIn, plainForm, renamed, withoutLiterals } from "../../scripts/form-marks.ts";
+import { SCRIPTS } from "../../workspace/layout.ts";
+import type { Program } from "./program.ts";
+
+type Names = Program["names"];
+/** A form as both versions would write it. */
+export type Canonical = (form: string) => string;
+export type Reach = (name: string) => string[];
+
+/** The last key of a path, or the name it is. */
+export function lastOf(path: string): string {
+  const head = headOf(path);
+  const keys = path.slice(head === null ? 0 : head.length + 2);
+  return keys.endsWith("...") ? "..." : (keys.split(".").findLast((one) => one !== "") ?? plainForm(path));
+}
+
+/** What each of the two has that the other has not, equal ones paired one for one. */
+export function apart<A, B>(was: readonly A[], now: readonly B[], keyOfWas: (one: A) => string, keyOfNow: (one: B) => string): [A[], B[]] {
+  const left = Map.groupBy(was, keyOfWas);
+  const fresh = now.filter((one) => left.get(keyOfNow(one))?.shift() === undefined);
+  const rest = new Set([...left.values()].flat());
+  return [was.filter((one) => rest.has(one)), fresh];
+}
+
+/** Which name of the one is which of the other, as two ways to write a form; and the names that are given something else now. */
+export function matchNames(was: Names, now: Names) {
+  const [left, right] = [new Map<string, string>(), new Map<string, string>()];
+  const pair = (one: string, other: string): void => {
+    left.set(one, other);
+    right.set(other, other);
+  };
+  /** What a name is given, with what is matched in it; others as they are, or by number. */
+  const written = (all: Names, known: ReadonlyMap<string, string>, name: string, exact: boolean): string => {
+    const seen: string[] = [];
+    const open = (one: string) => (exact ? one : `?${seen.includes(one) ? seen.indexOf(one) : seen.push(one) - 1}`);
+    return (all.get(name) ?? []).map(({ form }) => renamed(form, (one) => known.get(one) ?? open(one))).join("\n");
+  };
+  for (const name of now.keys()) if (was.has(name) && written(was, left, name, true) === written(now, left, name, true)) pair(name, name);
+  // A name that both have once is that name, whatever else looks like it.
+  const isOnly = (all: Names, name: string) => all.has(name) && !all.has(`${name}#1`) && !/#\d+$/.test(name);
+  for (const name of now.keys()) if (!left.has(name) && !right.has(name) && isOnly(was, name) && isOnly(now, name)) pair(name, name);
+  // Renamed: what is given by names that are known already to be the same.
+  for (let found = true; found; ) {
+    found = [true, false].some((exact) => {
+      const [old, fresh] = [[...was.keys()].filter((name) => !left.has(name)), [...now.keys()].filter((name) => !right.has(name))];
+      const twins = Map.groupBy(old, (name) => written(was, left, name, exact));
+      const known = left.size;
+      for (const name of fresh) {
+        const all = twins.get(written(now, right, name, exact)) ?? [];
+        if (all.length === 1 || (exact && all.length > 0)) pair(all.shift() ?? "", name);
+      }
+      return left.size > known;
+    });
+  }
+  for (const name of now.keys()) if (was.has(name) && !left.has(name) && !right.has(name)) pair(name, name);
+  // What only one of them has stands for what it is given.
+  const canonical = (all: Names, known: ReadonlyMap<string, string>): Canonical => {
+    const write = (form: string, above: readonly string[]): string =>
+      renamed(form, (name, whole) => {
+        if (known.has(name)) return `${NAME}${known.get(name)}${NAME}`;
+        const [only, ...more] = all.get(name) ?? [];
+        const isOpaque = only === undefined || more.length > 0 || only.body === true || above.includes(name);
+        return isOpaque ? whole : write(only.form, [...above, name]);
+      });
+    return (form) => write(form, []);
+  };
+  const [before, after] = [canonical(was, left), canonical(now, right)];
+  const changed = [...left].flatMap(([old, id]) => {
+    const [gone, fresh] = apart(
+      was.get(old) ?? [],
+      now.get(id) ?? [],
+      ({ form }) => before(form),
+      ({ form }) => after(form),
+    );
+    const [then, next] = [gone[0] ?? null, fresh[0] ?? null];
+    // Where only values differ, those are told.
+    const isTold =
+      gone.length === fresh.length &&
+      gone.every((one, i) => withoutLiterals(before(one.form)) === withoutLiterals(after(fresh[i]?.form ?? "")));
+    if (isTold) return [];
+    const at = { file: id.slice(0, id.lastIndexOf(":")), line: (next ?? now.get(id)?.[0])?.line ?? 0 };
+    const shown = { was: then?.shown ?? null, now: next?.shown ?? null, body: (next ?? then)?.body === true };
+    return [{ id, name: plainForm(`${NAME}${id}${NAME}`), ...shown, ...at }];
+  });
+  return { before, after, changed };
+}
+
+/** Which telling keys and calls a name reaches, through all that is made of it, and through what the script it stands in answers. */
+export function reachOf({ names, fields, sites, puts }: Program): Reach {
+  const made = new Map<string, Set<string>>();
+  const ends = new Map<string, Set<string>>();
+  const answers = new Map(
+    [...names].flatMap(([name, [only]]) => (only && WHOLE.exec(only.form) ? [[name, WHOLE.exec(only.form)?.[1] ?? ""]] : [])),
+  );
+  /** Names in a form, and the answers of scripts: of one that has a name only the key that is taken. */
+  const usedIn = (form: string): string[] => [
+    ...namesIn(form),
+    ...[...form.matchAll(KEY_OF)].flatMap(([, name = "", key]) => (answers.has(name) ? [answerOf(answers.get(name) ?? "", key)] : [])),
+    ...[...form.matchAll(ANSWER)].map(([, script = ""]) => answerOf(script, KEY.exec(form)?.[1])),
+  ];
+  const add = (map: Map<string, Set<string>>, form: string, what: string) => {
+    for (const used of usedIn(form)) map.set(used, (map.get(used) ?? new Set()).add(what));
+  };
+  for (const [name, all] of names) if (!answers.has(name)) for (const { form } of all) add(made, form, name);
+  for (const { form, path, tool, file } of fields) {
+    add(ends, form, tool !== null ? `params of ${tool}` : /\.facts\./.test(path) ? "facts" : lastOf(path));
+    if (headOf(path) === null) for (const key of [path.split(".")[0], undefined]) add(made, form, answerIn(file, key));
+  }
+  for (const { what, role, tests } of sites) for (const { form } of tests) add(ends, form, `${role} ${what}`);
+  // What decides what is put into a list reaches what the list reaches.
+  for (const { list, tests } of puts) for (const { form } of tests) for (const holder of namesIn(list)) add(made, form, holder);
+  return (name) => {
+    const seen = new Set([name, name.replace(/^(answer .*\.)\w+$/, "$1")]);
+    const found = new Set<string>();
+    for (const one of seen) {
+      for (const what of ends.get(one) ?? []) found.add(what);
+      for (const next of made.get(one) ?? []) seen.add(next);
+    }
+    return [...found];
+  };
+}
+
+const CALLED = `script_run\\(${LITERAL}"([^"]+)"${LITERAL}`;
+/** A script's answer as it comes; one in a form; a key of what a name holds; the key that is taken at the end. */
+const [WHOLE, ANSWER, KEY_OF, KEY] = [
+  new RegExp(`^${CALLED}[^]*\\)$`),
+  new RegExp(CALLED, "g"),
+  new RegExp(`${NAME}([^${NAME}]*)${NAME}(?:\\??\\.(\\w+))?`, "g"),
+  /\)\.(\w+)$/,
+];
+/** What a script answers under a key, or at all, as a name. */
+const answerOf = (script: string, key: string | undefined): string => `answer ${script}.${key ?? ""}`;
+export const answerIn = (file: string, key: string | undefined): string => answerOf(file.slice(SCRIPTS.length, -".ts".length), key);

@@ -1,0 +1,106 @@
+/**
+ * Two values compared leaf by leaf: settings, policies, dialects, headers, data. A list of things with names is compared by name, a list of
+ * words by word, so that a difference is told by what differs and never as two long texts that look the same.
+ */
+import { parting } from "../evidence/partings.ts";
+import type { Json } from "../../kernel/ports.ts";
+
+export interface LeafChange {
+  /** `rules[DUPLICATE].level`; for a word of a list the list and the word. */
+  key: string;
+  was: Json | undefined;
+  now: Json | undefined;
+}
+
+type Value = Json | undefined;
+type Folder = Record<string, Json>;
+
+/** What things of a list are called by. */
+const NAMES = ["id", "name", "key", "file", "text", "bank_account"];
+
+const isFolder = (value: Value): value is Folder => typeof value === "object" && value !== null && !Array.isArray(value);
+export const same = (one: Value, other: Value): boolean => JSON.stringify(one) === JSON.stringify(other);
+
+/** @param whole true for a key whose value means something only as a whole */
+export function leafChanges(was: Value, now: Value, whole: (key: string) => boolean = () => false, key = ""): LeafChange[] {
+  if (same(was, now)) return [];
+  const at = (name: string) => (key === "" ? name : `${key}.${name}`);
+  if (!whole(key)) {
+    const [before, after] = [was ?? (isFolder(now) ? {} : now), now ?? (isFolder(was) ? {} : was)];
+    if (isFolder(before) && isFolder(after) && (key === "" || (was !== undefined && now !== undefined) || !nameOf(was ?? now)))
+      return [...new Set([...Object.keys(before), ...Object.keys(after)])].flatMap((name) =>
+        leafChanges(before[name], after[name], whole, at(name)),
+      );
+    if (Array.isArray(before) && Array.isArray(after))
+      return listChanges(was === undefined ? [] : before, now === undefined ? [] : after, whole, key);
+  }
+  return [{ key, was, now }];
+}
+
+function listChanges(was: readonly Json[], now: readonly Json[], whole: (key: string) => boolean, key: string): LeafChange[] {
+  if (![...was, ...now].some(isFolder)) {
+    const [gone, fresh] = [rest(was, now), rest(now, was)];
+    const inOrder = gone.length + fresh.length === 0 ? [{ key, was: was as Json, now: now as Json }] : [];
+    return [...inOrder, ...Array.from({ length: Math.max(gone.length, fresh.length) }, (_, i) => ({ key, was: gone[i], now: fresh[i] }))];
+  }
+  const [before, after] = [named(was), named(now)];
+  const found: LeafChange[] = [];
+  for (const name of new Set([...before.keys(), ...after.keys()])) {
+    const [old, fresh] = [before.get(name), after.get(name)];
+    const twin = old === undefined ? [...before].find(([other, one]) => !after.has(other) && sameThing(one, fresh)) : undefined;
+    // It is only called something else.
+    if (twin !== undefined) before.delete(twin[0]);
+    else if (!(fresh === undefined && [...after].some(([other, one]) => !before.has(other) && sameThing(one, old))))
+      found.push(
+        ...(old === undefined || fresh === undefined
+          ? [{ key: `${key}[${name}]`, was: old, now: fresh }]
+          : leafChanges(old, fresh, whole, `${key}[${name}]`)),
+      );
+  }
+  return found;
+}
+
+const rest = (all: readonly Json[], others: readonly Json[]): Json[] => {
+  const left = others.map((one) => JSON.stringify(one));
+  return all.filter((one) => {
+    const at = left.indexOf(JSON.stringify(one));
+    if (at >= 0) left.splice(at, 1);
+    return at < 0;
+  });
+};
+
+function nameOf(value: Value): string | null {
+  if (!isFolder(value)) return null;
+  const key = NAMES.find((one) => typeof value[one] === "string" || typeof value[one] === "number");
+  return key === undefined ? nameOf(Object.values(value).find(isFolder)) : String(value[key]);
+}
+
+/** Things by name; those of one name by their number behind it. */
+function named(all: readonly Json[]): Map<string, Json> {
+  const found = new Map<string, Json>();
+  for (const [i, one] of all.entries()) {
+    const name = nameOf(one) ?? String(i + 1);
+    found.set(found.has(name) ? `${name} ${i + 1}` : name, one);
+  }
+  return found;
+}
+
+/** Equal but for an id nobody else uses; a file or an account is more than a name. */
+const sameThing = (one: Value, other: Value): boolean =>
+  isFolder(one) && isFolder(other) && "id" in one && "id" in other && same({ ...one, id: "" }, { ...other, id: "" });
+
+/** A value as a person reads it. */
+export function shownValue(value: Value): string {
+  if (value === undefined) return "not set";
+  const text = JSON.stringify(value);
+  return text.length > 120 ? `${text.slice(0, 119)}…` : text;
+}
+
+/** `KEY is NOW instead of WAS`; of two long texts from where they part. */
+export function changeWords({ key, was, now }: LeafChange): string {
+  if (was === undefined) return `adds ${key}: ${shownValue(now)}`;
+  if (now === undefined) return `removes ${key}: ${shownValue(was)}`;
+  if (typeof was === "string" && typeof now === "string" && Math.max(was.length, now.length) > 100)
+    return `${key} changes: ${parting(was, now)}`;
+  return `${key} is ${shownValue(now)} instead of ${shownValue(was)}`;
+}

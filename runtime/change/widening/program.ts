@@ -1,0 +1,177 @@
+/**
+ * An agent or script with all the scripts it calls, read from a tree as what it can do: its calls with their role, and what its text shows.
+ * Nothing is executed; what cannot be compiled is said, never guessed.
+ */
+import { accessOf } from "../checks/states.ts";
+import type { Access, Compiled, Effect, Sandbox, Survey, SurveyTest, ToolClass, Tree } from "../../kernel/ports.ts";
+import type { Registry } from "../../kernel/registry.ts";
+import type { DiskCache } from "../../scripts/disk-cache.ts";
+import { NAME, renamed } from "../../scripts/form-marks.ts";
+import { type Header, parseHeader } from "../../scripts/header.ts";
+import { classIn as declaredClass, classify } from "../../rules/tools/classify.ts";
+import type { Trust } from "../../workspace/settings/config.ts";
+import { AGENTS, SCRIPTS, scriptFile } from "../../workspace/layout.ts";
+import { toWire } from "../../kernel/errors.ts";
+
+/** What widening needs of the runtime; Host has all of it but `nextTick` (outside/triggers/cron.ts). */
+export interface Around {
+  sandbox: Sandbox;
+  registry: { whole(): Promise<Registry> };
+  trust: Trust;
+  cache?: DiskCache;
+  /** The next tick of a schedule after a moment, ms; null when there is none. */
+  nextTick(schedule: { agent: string; expression: string; timezone: string }, after: number): Promise<number | null>;
+}
+
+/** What a call does for a comparison: acts outside or tells somebody, writes, asks a person, puts before a person, has the policy judge. */
+export type Role = "acts" | "writes" | "asks" | "reviews" | "judges";
+
+export interface Site {
+  /** Name of the primitive, or `script_run NAME`. */
+  what: string;
+  role: Role;
+  file: string;
+  line: number;
+  /** What decides whether the call is made. */
+  tests: SurveyTest[];
+}
+
+export interface Program {
+  file: string;
+  /** What it is called on a card. */
+  title: string;
+  header: Header | null;
+  source: string;
+  sites: Site[];
+  calls: (Compiled["calls"][number] & { effect: Effect | null; access: Access | null })[];
+  literals: (Survey["literals"][number] & { file: string })[];
+  /** By `FILE:NAME`, as forms have them here. */
+  names: Map<string, Survey["names"][string]>;
+  fields: (Survey["fields"][number] & { file: string })[];
+  puts: (Survey["puts"][number] & { file: string })[];
+  built: { file: string; line: number }[];
+  files: ReadonlySet<string>;
+}
+
+/** A tool's class by trust.yaml and its name: what may write counts as writing. */
+export function classIn({ mcp }: Pick<Trust, "mcp">): (tool: string) => { class: ToolClass; why: string } {
+  return (tool) => {
+    const [server = "", ...rest] = tool.split("/");
+    const name = rest.join("/");
+    const known = Object.hasOwn(mcp, server) ? mcp[server] : undefined;
+    // What a trusted server says of its tools is not known here.
+    const byName = known === undefined || (known.trusted && known.tools[name]?.class === undefined);
+    return byName ? classify(name, { trusted: false }) : declaredClass(known, name);
+  };
+}
+
+/** The agent or script at `file`, null when the tree has none; `problem` says why it cannot be read. */
+export async function programAt(tree: Tree, file: string, around: Around): Promise<Program | { problem: string } | null> {
+  const source = await tree.read(file);
+  if (source === null) return null;
+  const registry = await around.registry.whole();
+  const isAgent = file.startsWith(AGENTS);
+  const parts = new Map<string, { compiled: Compiled; survey: Survey }>();
+  let header: Header | null = null;
+  try {
+    if (isAgent) header = parseHeader(source, file, around.cache);
+  } catch (error) {
+    return { problem: toWire(error).message };
+  }
+  for (const queue = [file]; queue.length > 0; ) {
+    const path = queue.pop() ?? "";
+    const text = parts.has(path) ? null : await tree.read(path);
+    if (text === null) continue;
+    const options = { file: path, blob: (await tree.blob(path)) ?? "", lint: false, primitives: registry.names(), survey: true as const };
+    const { compiled, survey, findings } = await around.sandbox.compile(text, options);
+    if (compiled === null || survey === undefined) return { problem: findings[0]?.message ?? "It cannot be read." };
+    parts.set(path, { compiled, survey: inFile(survey, path) });
+    queue.push(...compiled.scripts.map(scriptFile));
+  }
+  const title = header?.name ?? file.replace(/^scripts\//, "the script ").replace(/\.ts$/, "");
+  const all = [...parts];
+  const at = <T extends object>(list: (survey: Survey) => T[]) =>
+    all.flatMap(([path, one]) => list(one.survey).map((each) => ({ ...each, file: path })));
+  return {
+    ...{ file, title, header, source, files: new Set(parts.keys()) },
+    sites: sitesOf(parts, registry, classIn(around.trust)),
+    calls: all.flatMap(([, { compiled }]) =>
+      compiled.calls.map((call) => {
+        const primitive = registry.has(call.name) ? registry.get(call.name) : null;
+        return { ...call, effect: primitive?.effect ?? null, access: primitive?.access ?? null };
+      }),
+    ),
+    literals: at(({ literals }) => literals),
+    names: new Map(all.flatMap(([path, { survey }]) => Object.entries(survey.names).map(([name, given]) => [`${path}:${name}`, given]))),
+    fields: at(({ fields }) => fields),
+    puts: at(({ puts }) => puts),
+    built: at(({ built }) => built.map((line) => ({ line }))),
+  };
+}
+
+/** Names of one file are told apart from those of another. */
+function inFile(survey: Survey, file: string): Survey {
+  const own = (form: string): string => renamed(form, (name) => `${NAME}${file}:${name}${NAME}`);
+  const tests = (all: readonly SurveyTest[]) => all.map((one) => ({ ...one, form: own(one.form) }));
+  return {
+    ...survey,
+    literals: survey.literals.map((one) => ({ ...one, path: own(one.path) })),
+    names: Object.fromEntries(
+      Object.entries(survey.names).map(([name, all]) => [name, all.map((one) => ({ ...one, form: own(one.form) }))]),
+    ),
+    fields: survey.fields.map((one) => ({ ...one, path: own(one.path), form: own(one.form) })),
+    puts: survey.puts.map((one) => ({ ...one, list: own(one.list), tests: tests(one.tests) })),
+    when: survey.when.map((one) => ({ ...one, tests: tests(one.tests) })),
+  };
+}
+
+type Parts = ReadonlyMap<string, { compiled: Compiled; survey: Survey }>;
+
+function sitesOf(parts: Parts, registry: Registry, toolClass: (tool: string) => { class: ToolClass; why: string }): Site[] {
+  const roles = new Map<string, Role[]>();
+  const own = (call: Compiled["calls"][number]): Role | null => {
+    if (!registry.has(call.name)) return null;
+    const primitive = registry.get(call.name);
+    const { rows } = accessOf(primitive, call.given, toolClass);
+    if (rows.every((row) => row === "read")) return null;
+    return primitive.domain === "queue" && primitive.access === "ask" ? "reviews" : roleOf(primitive.access, primitive.effect);
+  };
+  /** What a script does, through all it calls. */
+  const of = (file: string, above: readonly string[] = []): Role[] => {
+    const known = roles.get(file);
+    if (known !== undefined || above.includes(file)) return known ?? [];
+    const { compiled } = parts.get(file) ?? { compiled: null };
+    const found = (compiled?.calls ?? []).flatMap((call) => own(call) ?? []);
+    const all = [...new Set([...found, ...(compiled?.scripts ?? []).flatMap((name) => of(scriptFile(name), [...above, file]))])];
+    if (above.length === 0) roles.set(file, all);
+    return all;
+  };
+  const siteOf = (call: Compiled["calls"][number], texts: readonly string[]): { what: string; roles: Role[] } => {
+    const name = call.name === "script_run" ? (call.given[""] ?? call.given["name"]) : undefined;
+    if (name === undefined) return { what: call.name, roles: [own(call) ?? []].flat() };
+    const tools = texts.filter((text) => TOOL.test(text));
+    const reads = tools.length > 0 && tools.every((tool) => toolClass(tool).class === "read");
+    return { what: `${SCRIPTS}${name}`, roles: of(scriptFile(name)).filter((role) => !(reads && role === "acts")) };
+  };
+  return [...parts].flatMap(([file, { compiled, survey }]) => {
+    const asked = new Set<string>();
+    return compiled.calls.flatMap((call, index): Site[] => {
+      const { tests = [], texts = [] } = survey.when[index] ?? {};
+      const { what, roles: all } = siteOf(call, texts);
+      // That somebody was asked before is part of what decides an act.
+      const after = [...asked].map((one): SurveyTest => ({ form: `after ${one}`, shown: `after ${one}`, kind: "if", line: 0 }));
+      if (all.includes("asks") || all.includes("judges")) asked.add(what);
+      return all.map((role) => ({ what, role, file, line: call.at.line ?? 1, tests: role === "acts" ? [...tests, ...after] : tests }));
+    });
+  });
+}
+
+/** `SERVER/NAME`, as tools are called. */
+export const TOOL = /^[\w-]{1,60}\/[\w.-]{1,80}$/;
+
+function roleOf(access: Access, effect: Effect): Role | null {
+  if (access === "decide") return "judges";
+  if (access === "ask") return "asks";
+  if (effect === "external" || effect === "notify") return "acts";
+  return effect === "write" ? "writes" : null;
+}

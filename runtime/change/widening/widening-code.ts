@@ -1,0 +1,92 @@
+/** What a program does that the one before did not, in lines: its difference (code-difference.ts) judged by rows, and the tools it names. */
+import { codeDifference, type Place, type ValueChange } from "./code-difference.ts";
+import { type Program, classIn } from "./program.ts";
+import type { Written } from "./recipients.ts";
+import type { ChangeKind } from "../proposal-types.ts";
+import { type Asked, CALLS, type Line, NAMES, ROWS, type Row, WORDS, isMutate, isTool, literal } from "./widening-rows.ts";
+import { VALUES } from "./widening-values.ts";
+
+/** Tells one change at its place. */
+export type Say = (kind: ChangeKind, widens: boolean, text: string, at: { file: string; line?: number }) => void;
+
+/** Texts that nobody acts on. */
+const SILENT = /^(?:ctx_log|git_commit)\b/;
+/** The line of the first row that fits. */
+function firstLine<T>(rows: readonly Row<T>[], one: T, asked: Asked): Line | null {
+  for (const row of rows) {
+    const line = row(one, asked);
+    if (line) return line;
+  }
+  return null;
+}
+
+/** Tells what `now` does that `was` did not. `was` null: the program is new, and is told by what it may do at all. */
+export function codeWidening(was: Program | null, now: Program, asked: Asked, say: Say, callers: readonly Program[] = []): void {
+  const tools = newTools(was, now, asked, say);
+  const at = ({ file, line }: Place) => (line === 0 ? { file } : { file, line });
+  if (was === null) return parties(now, asked, say);
+  const { calls, words, names, rows, values } = codeDifference(was, now, callers);
+  const told = new Map<string, string>();
+  const grouped = new Map<string, [Line, Place][]>();
+  const each = <T extends Place>(some: readonly T[], table: readonly Row<T>[]) => {
+    for (const one of some) {
+      const line = firstLine(table, one, asked);
+      const place = `${one.file}:${one.line}`;
+      // What stands on one line with something else is told with it only where that names it.
+      if (line === null || (line.rest !== undefined && told.get(place)?.includes(line.rest) === true)) continue;
+      for (const at of [one.line, ...(("lines" in one ? one.lines : []) as number[])])
+        if (at !== 0) told.set(`${one.file}:${at}`, `${told.get(`${one.file}:${at}`) ?? ""}\n${line.text}`);
+      if (line.only === undefined) say(line.kind, line.widens, line.text, at(one));
+      else grouped.set(line.only.when, [...(grouped.get(line.only.when) ?? []), [line, one]]);
+    }
+  };
+  each(calls, CALLS);
+  for (const [when, all] of grouped) {
+    const [line, place] = (all.find(([one]) => one.widens) ?? all[0]) as [Line, Place];
+    const does = all
+      .map(([one]) => one.only?.does)
+      .join(", ")
+      .replace(/, (?=[^,]*$)/, " and ");
+    say(line.kind, line.widens, `${does} ${when}${line.widens ? ": compare by hand" : ""}`, at(place));
+  }
+  each(words, WORDS);
+  // What a function is handed is told with what hands it.
+  each(
+    names.filter(({ name, was: old, now: given }) => (given ?? old) !== name),
+    NAMES,
+  );
+  each(rows, ROWS);
+  const isTold = ({ path, was: old, now: given }: ValueChange) =>
+    SILENT.test(path) || tools.has(literal(given) ?? "") || words.some(({ call, word }) => call === path && word === literal(given ?? old));
+  each(
+    values.filter((one) => !isTold(one)),
+    VALUES,
+  );
+  const place = now.built.at(-1) ?? { file: now.file, line: 0 };
+  if (now.built.length > was.built.length)
+    say("tool", true, "builds names or calls while it runs, so its text does not show what it calls: compare by hand", at(place));
+}
+
+/** Who a new program names. */
+function parties(now: Program, asked: Asked, say: Say): void {
+  const told = new Set<string>();
+  for (const one of now.literals) {
+    const found = firstLine(VALUES, { ...one, near: null, was: null, now: { literal: one.value }, reaches: [] }, asked);
+    if (found?.widens !== true || !["recipient", "host", "review"].includes(found.kind) || told.has(found.text)) continue;
+    told.add(found.text);
+    say(found.kind, true, found.text, one);
+  }
+}
+
+/** Tells of the tools that it did not name before. */
+function newTools(was: Program | null, now: Program, asked: Asked, say: Say): Set<Written["value"]> {
+  const known = new Set(was?.literals.flatMap((one) => (isTool(one, asked) ? [one.value] : [])));
+  const fresh = new Map(
+    now.literals.flatMap((one) => (isTool(one, asked) && !known.has(one.value) ? [[String(one.value), one] as const] : [])),
+  );
+  const reads = [...fresh].filter(([tool]) => !isMutate(tool, asked));
+  for (const [tool, at] of fresh)
+    if (isMutate(tool, asked)) say("tool", true, `calls ${tool}, which changes things (${classIn(asked.trust)(tool).why})`, at);
+  if (reads[0] !== undefined) say("tool", true, `reads with ${reads.map(([tool]) => tool).join(", ")}`, reads[0][1]);
+  return new Set(fresh.keys());
+}

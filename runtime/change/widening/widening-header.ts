@@ -1,0 +1,170 @@
+/**
+ * What a changed header means. Each changed key is told: by the row that says when it loosens something, else as it is. So no change of a
+ * header passes without a word.
+ */
+import type { Json, State } from "../../kernel/ports.ts";
+import type { Header } from "../../scripts/header.ts";
+import { changeWords, leafChanges, same } from "./leaves.ts";
+import type { Around } from "./program.ts";
+import { recipientsIn } from "./recipients.ts";
+import type { ChangeKind, WideningKind } from "../proposal-types.ts";
+
+interface Line {
+  kind: ChangeKind;
+  widens: boolean;
+  text: string;
+}
+type Loosened = [kind: WideningKind, text: string] | false;
+
+const widen = (kind: WideningKind, text: string): Line[] => [{ kind, widens: true, text }];
+const tell = (kind: ChangeKind, text: string): Line[] => [{ kind, widens: false, text }];
+
+const RISKS = ["low", "medium", "high"];
+// How many ticks of a schedule are looked at, and how far: what ticks more often than these can tell ends them sooner.
+const TICKS = 200;
+const SPAN_MS = 1000 * 3_600_000;
+
+const statesOf = ({ machine }: Header): State[] => machine?.states.map(({ state }) => state) ?? [];
+const policyOf = ({ process }: Header): string => (process === undefined ? "no policy of its process" : `policies/${process}.yaml`);
+const zoneOf = ({ timezone }: Header): string => timezone ?? "the workspace's time zone";
+
+const LOOSENS: Partial<Record<keyof Header, (was: Header, now: Header) => Loosened>> = {
+  mutates: (was) => was.mutates === false && ["capability", "may change things; it was read-only (mutates: false)"],
+  process: (was, now) => was.process !== undefined && ["policy", `is judged by ${policyOf(now)} instead of ${policyOf(was)}`],
+  risk: ({ risk: was }, { risk: now }) =>
+    was !== undefined &&
+    (now === undefined || RISKS.indexOf(now) < RISKS.indexOf(was)) && ["gate", `its risk is ${now ?? "no longer told"}; it was ${was}`],
+  missed: (_, now) => now.missed === "run-all" && ["schedule", "makes up for every start it missed (missed: run-all)"],
+  timezone: (was, now) => now.schedule !== undefined && ["schedule", `starts at other times: in ${zoneOf(now)} instead of ${zoneOf(was)}`],
+};
+
+function leaves(key: keyof Header, was: Header, now: Header): Line[] {
+  return leafChanges(was[key] as Json, now[key] as Json, undefined, key).flatMap((one) => {
+    const isValue = /\.(?:default|enum)/.test(one.key);
+    const named = (value: Json | undefined) =>
+      isValue && typeof value === "string" ? recipientsIn({ value, path: one.key.replace(/\.default$|\.enum$/, "") }) : [];
+    const fresh = named(one.now).filter((value) => !named(one.was).includes(value));
+    if (fresh.length === 0) return tell(key === "name" || key === "description" ? "text" : "header", changeWords(one));
+    return widen("recipient", `names a new recipient: ${fresh.map((value) => JSON.stringify(value)).join(", ")} (${one.key})`);
+  });
+}
+
+function uses({ uses: was }: Header, { uses: now }: Header): Line[] {
+  const [added, gone] = [now.filter((one) => !was.includes(one)), was.filter((one) => !now.includes(one))];
+  return [
+    ...(added.length === 0 ? [] : widen("capability", `may use ${added.join(", ")}, which it might not before`)),
+    ...(gone.length === 0 ? [] : tell("header", `may no longer use ${gone.join(", ")}`)),
+  ];
+}
+
+function machine(was: Header, now: Header): Line[] {
+  if (was.machine === null) return tell("header", "goes through fixed states now");
+  if (now.machine === null) return widen("state", "drops its states: any call may come at any time, and no gate is fixed");
+  const [before, after] = [statesOf(was), statesOf(now)];
+  const isOpen = (one: Header) => one.machine?.states.find(({ state }) => state === "APPROVAL_GATE")?.conditional;
+  const found = [
+    ...before
+      .filter((one) => !after.includes(one))
+      .flatMap((state) =>
+        state === "APPROVAL_GATE"
+          ? widen("gate", "no longer has a step where a person approves (APPROVAL_GATE)")
+          : widen("state", `drops the state ${state}`),
+      ),
+    ...after
+      .filter((one) => !before.includes(one))
+      .flatMap((state) =>
+        state === "MUTATE" ? widen("state", "may change things now (MUTATE)") : tell("header", `has the state ${state}, too`),
+      ),
+    ...(isOpen(was) === false && isOpen(now) === true
+      ? widen("gate", "asks a person only where the policy does; before, always (APPROVAL_GATE?)")
+      : []),
+    ...(isOpen(was) === true && isOpen(now) === false ? tell("header", "always asks a person; before, only where the policy did") : []),
+  ];
+  return found.length > 0 ? found : tell("text", "describes its states in other words");
+}
+
+/** What starts it, by the key that says so. */
+const STARTS: [keyof Header, Header["trigger"][number], (one: Header) => string][] = [
+  ["watch", "file_watch", (one) => `when a file arrives in ${one.watch ?? "import/"}`],
+  ["on_event", "event", (one) => `on the event ${one.on_event ?? ""}`],
+  ["webhook", "webhook", (one) => `from outside, by the webhook ${one.webhook ?? ""}`],
+];
+
+async function starts(
+  was: Header | null,
+  now: Header,
+  around: Pick<Around, "nextTick">,
+  say: (line: Line, key: string) => void,
+): Promise<void> {
+  const has = (one: Header | null, word: Header["trigger"][number]): one is Header => one?.trigger.includes(word) === true;
+  for (const [key, word, how] of STARTS) {
+    const [old, fresh] = [has(was, word) ? how(was) : null, has(now, word) ? how(now) : null];
+    if (old === fresh) continue;
+    for (const line of fresh === null ? [] : widen("trigger", `starts ${fresh}`)) say(line, key);
+    for (const line of old === null ? [] : tell("trigger", `no longer starts by itself ${old}`)) say(line, key);
+  }
+  const [old, fresh] = [has(was, "schedule") ? was : null, has(now, "schedule") ? now : null];
+  if (old?.schedule !== fresh?.schedule) for (const line of await schedule(old, fresh, around)) say(line, "schedule");
+}
+
+async function schedule(was: Header | null, now: Header | null, around: Pick<Around, "nextTick">): Promise<Line[]> {
+  if (now === null) return tell("schedule", `no longer starts by itself on a schedule (${was?.schedule})`);
+  const after = await ticks(now, around);
+  if (after.count === 0)
+    return tell("schedule", `never starts by its schedule: no day fits ${now.schedule}${was === null ? "" : `; it was ${was.schedule}`}`);
+  if (was === null) return widen("schedule", `starts by itself on a schedule: ${now.schedule}`);
+  const before = await ticks(was, around);
+  const isMore = after.count > before.count || (after.count === before.count && after.until < before.until);
+  const words = `: ${now.schedule} instead of ${was.schedule}`;
+  if (isMore || after.count === before.count) return widen("schedule", `starts ${isMore ? "more often" : "at other times"}${words}`);
+  return tell("schedule", `starts less often${words}`);
+}
+
+/** How many ticks there are in 1,000 hours (at most TICKS), and when the last of them is; one that is later counts as one. */
+async function ticks(
+  { schedule: expression = "", timezone = "UTC" }: Header,
+  { nextTick }: Pick<Around, "nextTick">,
+): Promise<{ count: number; until: number }> {
+  const asked = { agent: "", expression, timezone };
+  let count = 0;
+  let at = 0;
+  for (
+    let next = await nextTick(asked, at);
+    next !== null && (next <= SPAN_MS || count === 0) && count < TICKS;
+    next = await nextTick(asked, at)
+  ) {
+    count++;
+    at = next;
+  }
+  return { count, until: count < TICKS ? Math.max(SPAN_MS, at) : at };
+}
+
+const STARTING: readonly (keyof Header)[] = ["trigger", "schedule", ...STARTS.map(([key]) => key)];
+
+/** `was` null: the agent is new. `say` gets the key of the header that the line is about. */
+export async function headerWidening(
+  was: Header | null,
+  now: Header,
+  around: Pick<Around, "nextTick">,
+  say: (line: Line, key: string) => void,
+): Promise<void> {
+  for (const key of was === null ? [] : (Object.keys({ ...was, ...now }) as (keyof Header)[])) {
+    if (was === null || same(was[key] as Json, now[key] as Json) || STARTING.includes(key)) continue;
+    const loosened = LOOSENS[key]?.(was, now) ?? false;
+    const lines =
+      loosened !== false
+        ? widen(...loosened)
+        : key === "uses"
+          ? uses(was, now)
+          : key === "machine"
+            ? machine(was, now)
+            : leaves(key, was, now);
+    for (const line of lines) say(line, key === "machine" ? "states" : key);
+  }
+  if (was === null) {
+    if (now.uses.length > 0) say({ kind: "capability", widens: true, text: `may use ${now.uses.join(", ")}` }, "uses");
+    if (statesOf(now).includes("MUTATE") && !statesOf(now).includes("APPROVAL_GATE"))
+      say({ kind: "gate", widens: true, text: "changes things without a gate for a person" }, "states");
+  }
+  await starts(was, now, around, say);
+}

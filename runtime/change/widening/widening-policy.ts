@@ -1,0 +1,138 @@
+/**
+ * Where rules of a policy became milder. A rule counts as kept when some rule of the new pack applies wherever it did and asks for no less;
+ * what cannot be proved to be as strict is told as loosened.
+ */
+import { type Atom, type Condition, type Operand, print } from "../../rules/policy/condition.ts";
+import { demandsAtLeast, implies } from "../../rules/policy/lint.ts";
+import { type Ladder, meetsLevel } from "../../rules/policy/levels.ts";
+import type { Scope } from "../../rules/policy/evaluate.ts";
+import type { Rule } from "../../rules/policy/verdict.ts";
+import { STRICTNESS } from "../../kernel/states.ts";
+import type { Pack, PolicyCase } from "../../workspace/settings/policies.ts";
+import { code } from "./widening-rows.ts";
+import type { SettingLine } from "./widening-settings.ts";
+
+const NEW = "threshold.now_";
+
+/** `key` of a line: the rule, threshold or case it is about. */
+export function policyWidening(was: Pack, now: Pack, ladder: Ladder): SettingLine[] {
+  const found: SettingLine[] = [];
+  const say = (kind: "policy" | "case", text: string, key: string): void => {
+    found.push({ kind, widens: true, text: `${now.process}: ${text}`, key });
+  };
+  const tell = (kind: "value", text: string, key: string): void =>
+    void found.push({ kind, widens: false, text: `${now.process}: ${text}`, key });
+  // One scope with the thresholds of both: those of the new pack under another name.
+  const renamed = Object.fromEntries(Object.entries(now.set.thresholds).map(([key, value]) => [`now_${key}`, value]));
+  const scope: Scope = { ...was.set, thresholds: { ...was.set.thresholds, ...renamed } };
+  const rules = now.set.rules.map((rule) => ({ ...rule, when: withNew(rule.when) }));
+  const kinds = [...was.set.kinds].filter(([fact, kind]) => now.set.kinds.has(fact) && now.set.kinds.get(fact) !== kind);
+  for (const [fact, kind] of kinds)
+    say("policy", `the fact ${fact} is ${now.set.kinds.get(fact)} instead of ${kind}: compare its rules by hand`, fact);
+
+  const moved = new Set<string>();
+  for (const rule of was.set.rules) {
+    const other = rules.find(({ id }) => id === rule.id);
+    if (rules.some((one) => demandsAtLeast(one, rule, ladder) && implies(rule, one, scope))) {
+      const [before, after] = [print(rule.when), other === undefined ? "" : print(withOld(other.when))];
+      if (other !== undefined && after !== before && !implies(other, rule, scope))
+        tell("value", `${rule.id} applies in more cases (${code(after)}; before: ${code(before)})`, rule.id);
+      continue;
+    }
+    if (other === undefined) {
+      say("policy", `the rule ${rule.id} is removed (${rule.description})`, rule.id);
+      continue;
+    }
+    for (const text of milder(rule, other, ladder)) say("policy", `${rule.id} ${text}`, rule.id);
+    if (implies(rule, other, scope)) continue;
+    const changed = thresholdsOf(rule.when).filter(
+      (key) => JSON.stringify(was.set.thresholds[key]) !== JSON.stringify(now.set.thresholds[key]),
+    );
+    const same = print(withNew(rule.when)) === print(other.when);
+    for (const key of same ? changed : []) {
+      if (moved.has(key)) continue;
+      moved.add(key);
+      const [before, after] = [was.set.thresholds[key], now.set.thresholds[key]].map((one) => JSON.stringify(one));
+      const less = implies(other, rule, scope)
+        ? `, so ${rule.id} applies in fewer cases (${rule.description})`
+        : `, on which ${rule.id} depends: compare by hand`;
+      say("policy", `its threshold ${key} is ${after} instead of ${before}${less}`, key);
+    }
+    if (same && changed.length > 0) continue;
+    const how = implies(other, rule, scope) ? "applies in fewer cases" : "changed in a way that cannot be ordered: compare by hand";
+    say("policy", `${rule.id} ${how} (${code(print(withOld(other.when)))}; before: ${code(print(rule.when))})`, rule.id);
+  }
+  const ids = renamedRules(was, now);
+  const gone: string[] = [];
+  for (const one of was.cases) {
+    const kept = now.cases.find(({ name }) => name === one.name);
+    const isSame = [one, { ...one, ...named(one, ids) }].some((old) => JSON.stringify(old) === JSON.stringify(kept));
+    if (kept === undefined) gone.push(one.name);
+    else if (!isSame && isStricter(one, kept)) tell("value", `its test case "${one.name}" expects more`, one.name);
+    else if (!isSame) say("case", `its test case "${one.name}" expects something else`, one.name);
+  }
+  if (gone.length === 1) say("case", `its test case "${gone[0]}" is removed`, gone[0] ?? "");
+  else if (gone.length > 1)
+    say("case", `${gone.length} of its test cases are removed (${gone.map((name) => `"${name}"`).join(", ")})`, gone[0] ?? "");
+  return found;
+}
+
+/** Rules that are only called something else, by the id they had. */
+function renamedRules(was: Pack, now: Pack): Map<string, string> {
+  const text = ({ id: _, ...rule }: Rule) => JSON.stringify(rule);
+  const known = new Set(was.set.rules.map(({ id }) => id));
+  return new Map(
+    was.set.rules.flatMap((rule) => {
+      const twin = now.set.rules.find((other) => !known.has(other.id) && text(other) === text(rule));
+      return twin === undefined || now.set.rules.some(({ id }) => id === rule.id) ? [] : [[rule.id, twin.id] as const];
+    }),
+  );
+}
+
+/** The rules a case names, as they are called now. */
+function named({ rules, unknown }: PolicyCase, ids: ReadonlyMap<string, string>): Pick<PolicyCase, "rules" | "unknown"> {
+  const now = (all: string[]) => all.map((id) => ids.get(id) ?? id);
+  return { ...(rules === undefined ? {} : { rules: now(rules) }), ...(unknown === undefined ? {} : { unknown: now(unknown) }) };
+}
+
+/** The same facts are to come to no milder verdict, by no fewer rules. */
+function isStricter({ verdict, ...was }: PolicyCase, now: PolicyCase): boolean {
+  const rest = ({ facts, without, level, approvals }: Omit<PolicyCase, "verdict">) => JSON.stringify([facts, without, level, approvals]);
+  const holds = (all: string[] = [], others: string[] = []) => all.every((id) => others.includes(id));
+  const isAsStrict = STRICTNESS.indexOf(now.verdict) >= STRICTNESS.indexOf(verdict);
+  return (
+    rest(was) === rest(now) && isAsStrict && holds(was.rules, now.rules ?? was.rules) && holds(was.unknown, now.unknown ?? was.unknown)
+  );
+}
+
+/** What a rule asks for less than before, in words. */
+function milder(was: Rule, now: Rule, ladder: Ladder): string[] {
+  const found: string[] = [];
+  if (STRICTNESS.indexOf(now.action) < STRICTNESS.indexOf(was.action))
+    found.push(`only ${SAYS[now.action]}; before, it ${SAYS[was.action]}`);
+  if (was.level !== null && (now.level === null || !meetsLevel(ladder, [now.level], was.level)))
+    found.push(`asks for ${now.level ?? "nobody in particular"} instead of ${was.level}`);
+  if (now.approvals < was.approvals) found.push(`asks ${now.approvals} instead of ${was.approvals} people`);
+  if (was.distinct_from_requester && !now.distinct_from_requester) found.push("may be approved by whoever started the run");
+  return found;
+}
+
+const SAYS = { inform: "tells", require_approval: "asks for approval", escalate: "escalates", block: "blocks" } as const;
+
+const withNew = (condition: Condition): Condition => renamedIn(condition, (name) => name.replace(/^threshold\./, NEW));
+const withOld = (condition: Condition): Condition => renamedIn(condition, (name) => name.replace(NEW, "threshold."));
+
+function renamedIn(condition: Condition, rename: (name: string) => string): Condition {
+  const operand = (one: Operand): Operand => (one.kind === "word" ? { ...one, text: rename(one.text) } : one);
+  if (condition.op === "and" || condition.op === "or")
+    return { ...condition, terms: condition.terms.map((term) => renamedIn(term, rename)) };
+  if (condition.op === "not") return { ...condition, term: renamedIn(condition.term, rename) };
+  if (condition.op === "constant") return condition;
+  const atom: Atom = { ...condition, field: rename(condition.field) };
+  if (atom.op === "in") return { ...atom, list: atom.list.map(operand) };
+  return atom.op === "is" ? atom : { ...atom, operand: operand(atom.operand) };
+}
+
+const thresholdsOf = (condition: Condition): string[] => [
+  ...new Set([...print(condition).matchAll(/\bthreshold\.([\w.-]+)/g)].map(([, key]) => key ?? "")),
+];

@@ -1,0 +1,166 @@
+/**
+ * Rows over the difference of two programs: tables, names, calls and words. Each says how a change is found, in which words it is told, and
+ * whether the program may do more by it; the first that fits tells it, so that nothing is told twice and nothing is left out.
+ */
+import { PAYEE } from "../evidence/acts.ts";
+import type { CallChange, Given, Literal, NameChange, RowChange, WordChange } from "./code-difference.ts";
+import { lastOf } from "./code-names.ts";
+import { type Around, TOOL, classIn } from "./program.ts";
+import type { Written } from "./recipients.ts";
+import type { ChangeKind, WideningKind } from "../proposal-types.ts";
+
+/** What the rows ask beside the difference. */
+export interface Asked extends Around {
+  /** The confidence from which on nobody looks at an entry. */
+  autoConfirm: number;
+  /** The name of an account of the books, or null. */
+  account(word: string): string | null;
+}
+
+export interface Line {
+  kind: ChangeKind;
+  widens: boolean;
+  text: string;
+  /** Told only where nothing that is told of its line has this text. */
+  rest?: string;
+  /** Told in one line with others of the same condition. */
+  only?: { does: string; when: string };
+}
+export type Row<T> = (one: T, asked: Asked) => Line | null | undefined | false;
+
+export const widen = (kind: WideningKind, text: string): Line => ({ kind, widens: true, text });
+export const tell = (kind: ChangeKind, text: string): Line => ({ kind, widens: false, text });
+export const tellElse = (kind: ChangeKind, text: string, of: string): Line => ({ ...tell(kind, text), rest: of });
+export const quoted = (value: unknown): string => {
+  const text = JSON.stringify(value) ?? "nothing";
+  return text.length > 80 ? `${text.slice(0, 79)}…` : text;
+};
+/** Code in a line; the card says it in words (in-words.ts). */
+export const code = (text: string): string => `‹${text}›`;
+/** What it is as a literal; undefined where it is computed or not there. */
+export const literal = (one: Given | null): Literal | undefined => (one !== null && "literal" in one ? one.literal : undefined);
+
+/** What a name or list decides, from the gravest; the kind and the words of a line that says it is different. */
+const DECIDES: [RegExp, WideningKind, string][] = [
+  [/^(?:asks .*|ask|required|level|calls)$/, "gate", "whether a person is asked, or for what"],
+  [/^(?:judges .*|facts)$/, "policy", "what the policy judges by"],
+  [/^status$/, "review", "which status an entry gets"],
+  [/^(?:reviews .*|confidence|items)$/, "review", "which entries a person sees"],
+  [/^(?:acts .*|params of .*|tool)$/, "tool", "what is done outside"],
+  [PAYEE, "recipient", "who is told or paid"],
+];
+const decidedBy = (reaches: readonly string[]) => DECIDES.find(([what]) => reaches.some((one) => what.test(one)));
+/** Told as widening where the name reaches what matters. */
+export const byReach = (reaches: readonly string[], kind: ChangeKind, words: string, of: string, more = ""): Line => {
+  const decides = decidedBy(reaches);
+  const line = decides === undefined ? tell(kind, words) : widen(decides[1], `${words}, which decides ${decides[2]}${more}`);
+  return { ...line, rest: of };
+};
+
+export const isSure = (value: unknown, name: string, from: number): boolean =>
+  typeof value !== "boolean" && value !== undefined && Number(value) >= from && (Number(value) < 1 || name === "confidence");
+export const isMutate = (tool: unknown, { trust }: Asked): boolean => typeof tool === "string" && classIn(trust)(tool).class === "mutate";
+export function isTool({ value, path }: Written, { trust: { mcp } }: Asked): boolean {
+  if (typeof value !== "string" || !TOOL.test(value)) return false;
+  return Object.hasOwn(mcp, value.slice(0, value.indexOf("/"))) || /^tools?$/i.test(lastOf(path)) || /^mcp_/.test(path);
+}
+
+const cellsOf = ({ near, cells }: RowChange, { account }: Asked): string =>
+  Object.entries(cells)
+    .flatMap(([name, value]) => (value === near ? [] : [`${name} ${account(String(value)) ?? quoted(value)}`]))
+    .join(", ");
+
+export const ROWS: Row<RowChange>[] = [
+  (row, asked) =>
+    row.change === "new" &&
+    isSure(row.cells["confidence"], "confidence", asked.autoConfirm) &&
+    widen(
+      "review",
+      `is sure by itself in one more case (${quoted(row.near)}: ${cellsOf(row, asked)}; ${asked.autoConfirm} or more needs no person)`,
+    ),
+  ({ change, near }) =>
+    change === "order" && tell("condition", `${quoted(near)} now comes before others that it came after; the first match counts`),
+  (row, asked) => {
+    const words = cellsOf(row, asked);
+    return tell("value", `${row.change === "new" ? "adds" : "removes"} ${quoted(row.near)}${words === "" ? "" : ` (${words})`}`);
+  },
+];
+
+export const NAMES: Row<NameChange>[] = [
+  (one) => one.body && tell("code", `how ${one.name} works is written differently`),
+  // What is put into a list is told with its conditions.
+  ({ name, was, now }) => (was === "[]" || now === "[]") && tell("code", `${name} is made differently (${code(now ?? was ?? "")})`),
+  ({ name, was, now, reaches }) => {
+    const words =
+      now === null
+        ? `is no longer ${code(was ?? "")}`
+        : was === now
+          ? `is set under other conditions (${code(now)})`
+          : `is computed differently (${code(now)}${was === null ? "" : `; before: ${code(was)}`})`;
+    return byReach(reaches, "value", `${name} ${words}`, now ?? was ?? "", ": compare by hand");
+  },
+];
+
+/** more: told as widening when it happens in more places, else when in fewer. */
+const ROLES: Record<CallChange["role"], { kind: WideningKind; more: boolean; says: string }> = {
+  acts: { kind: "tool", more: true, says: "acts outside or notifies somebody" },
+  writes: { kind: "tool", more: true, says: "writes" },
+  puts: { kind: "tool", more: true, says: "collects" },
+  asks: { kind: "gate", more: false, says: "asks a person" },
+  reviews: { kind: "review", more: false, says: "asks for a review" },
+  judges: { kind: "policy", more: false, says: "asks the policy" },
+};
+/** Where what is put into a list comes to something. */
+const FED = /^(?:reviews|acts|asks|writes|params) |^(?:items|entries|calls|legs|facts|payments)$/;
+const places = (n: number): string => (n === 0 ? "nowhere any more" : `in ${n} ${n === 1 ? "place" : "places"}`);
+
+export const CALLS: Row<CallChange>[] = [
+  ({ role, what, was, now, all: [before, after] }) => {
+    if (role === "puts" || was === now) return null;
+    const { kind, more, says } = ROLES[role];
+    // One that asks elsewhere asks as often.
+    const isMoved = !more && now < was && after >= before;
+    const words = isMoved
+      ? `${says} elsewhere than before (${what}): compare by hand`
+      : `${says} ${places(now)}${was === 0 ? "" : ` instead of ${was}`} (${what})`;
+    return more === now > was ? widen(kind, words) : tell("condition", words);
+  },
+  ({ role, what, added, dropped, reaches }) => {
+    const feeds = (kind: RegExp) => role === "puts" && reaches.some((one) => kind.test(one));
+    const { kind, more, says } = ROLES[feeds(/^reviews|^items$/) ? "reviews" : role];
+    const conditions = (all: readonly string[]) => (all.length === 0 ? "in every case" : all.join(" and "));
+    // What reads the same is not told as two texts.
+    const reads = added.map((text) => (dropped.includes(text) ? `${text}, where a name in it means something else` : text));
+    const before = dropped.filter((text) => !added.includes(text));
+    const does = role === "puts" ? `adds to ${what}` : `${says} (${what})`;
+    const when = `${conditions(reads)}${before.length === 0 ? "" : `; before, ${conditions(before)}`}`;
+    // What goes into a list that nothing acts on or books is only written differently.
+    if (role === "puts" && !feeds(FED)) return tell("code", `${does} ${when}`);
+    // More of what acts is more, as is less of what asks; what only acts less is told.
+    const line =
+      role === "acts" || !more || dropped.length > 0
+        ? widen(kind, `${does} ${when}: compare by hand`)
+        : tell("condition", `${does} ${when}`);
+    return { ...line, only: { does, when } };
+  },
+];
+
+export const WORDS: Row<WordChange>[] = [
+  ({ call, word, change }) =>
+    call === "config_get" &&
+    word.startsWith("thresholds.") &&
+    change === "gone" &&
+    widen("review", `no longer reads ${word} from config.yaml`),
+  ({ call, word, change }) =>
+    call === "ctx_emit" &&
+    (change === "new"
+      ? widen("trigger", `emits ${word}, which may start other agents`)
+      : tell("trigger", `no longer emits ${word}: agents that wait for it do not start`)),
+  ({ call, change }) =>
+    /^ctx_(?:today|now)$/.test(call) &&
+    change === "new" &&
+    widen("command", "depends on the date it runs: recorded runs do not show what it does on another"),
+  ({ call, word, change }) =>
+    !/^ctx_|^git_/.test(call) &&
+    tell("value", `${change === "new" ? "also calls" : "no longer calls"} ${call}${word === "" ? "" : ` (${word})`}`),
+];

@@ -1,0 +1,126 @@
+/**
+ * What a changed setting means: config.yaml, dialects of statements, what stands in a policy beside its rules, files of knowledge. Each leaf
+ * that changes is judged by the first row that names it; one without a row is told as changed.
+ */
+import { DEFAULT_PRIVACY } from "../../rules/privacy/judge.ts";
+import type { Json } from "../../kernel/ports.ts";
+import type { Config } from "../../workspace/settings/config.ts";
+import { parting } from "../evidence/partings.ts";
+import { type LeafChange, changeWords, leafChanges, shownValue } from "./leaves.ts";
+import { hostsIn, recipientsIn } from "./recipients.ts";
+import type { ChangeKind, WideningKind } from "../proposal-types.ts";
+
+export interface SettingLine {
+  kind: ChangeKind;
+  widens: boolean;
+  text: string;
+  /** Where it stands, for its line. */
+  key: string;
+}
+/** A key, when a change of it loosens something, and what is said beside the change. */
+type Row = [key: RegExp, loosens: (one: LeafChange) => boolean, after?: string, kind?: WideningKind];
+
+const always = (): boolean => true;
+const wasSet = ({ was }: LeafChange): boolean => was !== undefined;
+const fell = ({ was, now }: LeafChange): boolean => was === undefined || now === undefined || Number(now) < Number(was);
+const rose = ({ was, now }: LeafChange): boolean => typeof was !== "number" || typeof now !== "number" || now > was;
+const WORDS = ["allow", "redact", "refuse"];
+
+const CONFIG_ROWS: Row[] = [
+  [/^business\.|^web\./, () => false],
+  [/^thresholds\.auto_confirm$/, fell],
+  [/^thresholds\./, wasSet],
+  [/^privacy\./, ({ was, now }) => WORDS.indexOf(String(now)) < WORDS.indexOf(String(was)), ": more may pass"],
+  [/^closed_through$/, ({ was, now = "" }) => was !== undefined && String(now) < String(was), ": entries of that time may change again"],
+  [/^policy\./, always, ": who stands above whom"],
+  [/^notify\.quiet_hours/, wasSet],
+  [/^notify\.default$/, always, ": where notices go", "recipient"],
+  [/^statements\b/, always, ": which statement belongs to which account"],
+  [/^changes\..*cooldown|^import\.settle_seconds$/, fell],
+  [/^changes\./, rose],
+];
+
+function judged(changes: readonly LeafChange[], rows: readonly Row[], before = "", told: ChangeKind = "value"): SettingLine[] {
+  return changes.map((one) => {
+    const [, loosens, after = "", kind = "setting"] = rows.find(([key]) => key.test(one.key)) ?? [/^/, always];
+    const widens = loosens(one);
+    return { kind: widens ? kind : told, widens, text: `${before}${changeWords(one)}${widens ? after : ""}`, key: one.key };
+  });
+}
+
+export function configWidening(was: Config, now: Config): SettingLine[] {
+  return judged(
+    leafChanges(settingsOf(was), settingsOf(now), (key) => key === "notify.quiet_hours"),
+    CONFIG_ROWS,
+  );
+}
+
+/** With defaults filled in, those of privacy too. */
+function settingsOf({ raw: _, privacy, policy, ...config }: Config): Json {
+  const groups = Object.entries(DEFAULT_PRIVACY).map(([group, words]) => [group, { ...words, ...privacy[group as keyof typeof privacy] }]);
+  return { ...config, privacy: Object.fromEntries(groups), policy: { ladder: ladderText(policy) } } as unknown as Json;
+}
+
+/** Low to high, equals in one place, roles behind. */
+const ladderText = ({ ranks, roles }: Config["policy"]): string =>
+  `${ranks.map((rung) => rung.join("/")).join(" < ")}; roles ${roles.join(", ")}`;
+
+/** `was` null: it is new, and may take statements that another one has read. */
+export function dialectWidening(name: string, was: Json | null, now: Json | null): SettingLine[] {
+  const line = (widens: boolean, text: string) => [{ kind: "setting" as const, widens, text, key: "name" }];
+  if (now === null) return line(true, `statements are no longer read by the dialect ${name}`);
+  if (was === null)
+    return line(false, `a new dialect, ${name}, reads statements whose columns are ${shownValue((now as { match?: Json } | null)?.match)}`);
+  return judged(leafChanges(was, now), [[/^description$/, () => false]], `how statements are read by ${name} changes: `, "text");
+}
+
+/** What stands in a policy and no rule of strictness has told: `told` are the rules, thresholds and cases it has. */
+export function policyRest(name: string, was: Json, now: Json, told: ReadonlySet<string>): SettingLine[] {
+  // What a rule covers is compared by what it means: two conditions in another order are one. So are cases.
+  const changes = leafChanges(was, now).filter(
+    ({ key, now: left }) =>
+      !key.endsWith("].when") &&
+      !/^cases\[.*\]\./.test(key) &&
+      !(left === undefined && /^cases\[/.test(key)) &&
+      ![...told].some((word) => key.includes(`[${word}]`) || key === `thresholds.${word}`),
+  );
+  const [texts, values] = [true, false].map((isText) => changes.filter(({ key }) => /description$|^source$/.test(key) === isText));
+  const never: Row[] = [[/^/, () => false]];
+  return [...judged(texts ?? [], never, `${name}: `, "text"), ...judged(values ?? [], never, `${name}: `)];
+}
+
+/** Lines of a text that are new or gone, with whom they name; @param path for what only its name tells */
+export function textWidening(path: string, was: string | null, now: string | null): SettingLine[] {
+  const [before, after] = [was, now].map((text) =>
+    (text ?? "")
+      .split("\n")
+      .map((line) => line.trim())
+      .filter(Boolean),
+  ) as [string[], string[]];
+  const [gone, fresh] = [before.filter((line) => !after.includes(line)), after.filter((line) => !before.includes(line))];
+  const named = (text: string) => [...recipientsIn({ value: text, path: "" }), ...hostsIn({ value: text, path: "" })];
+  const known = new Set(before.flatMap(named));
+  const recipients = fresh.flatMap(named).filter((one) => !known.has(one));
+  const words = Array.from({ length: Math.max(gone.length, fresh.length) }, (_, i): [string, string] => {
+    const [old, next] = [gone[i], fresh[i]];
+    const shown = (text: string) => shownValue(text);
+    if (old === undefined) return [next ?? "", `says ${shown(next ?? "")}`];
+    return [
+      next ?? old,
+      next === undefined
+        ? `no longer says ${shown(old)}`
+        : old.length + next.length > 160
+          ? `changes: ${parting(old, next)}`
+          : `says ${shown(next)} instead of ${shown(old)}`,
+    ];
+  });
+  return [
+    ...recipients.map((one) => ({
+      kind: "recipient" as const,
+      widens: true,
+      text: `${path} names a new recipient: ${JSON.stringify(one)}`,
+      key: one,
+    })),
+    ...words.map(([key, text]) => ({ kind: "value" as const, widens: false, text: `${path} ${text}`, key })),
+  ];
+}

@@ -1,0 +1,234 @@
+/**
+ * What a change says otherwise than before, and what of it widens: more rights, fewer gates, milder rules. Computed from the two trees, never
+ * declared, and nothing is executed; each is one line with its place. What cannot be compared is told as widened. Also what trust.yaml
+ * demands of whoever decides on it.
+ */
+import { type Ladder, ladderSchema, strictest } from "../../rules/policy/levels.ts";
+import type { Json, Tree } from "../../kernel/ports.ts";
+import { readYaml } from "../../scripts/yaml-text.ts";
+import { type Config, type Trust, parseConfig } from "../../workspace/settings/config.ts";
+import { AGENTS, CASES, CONFIG, IMPORTERS, KNOWLEDGE, MAIN_JOURNAL, POLICIES, SCRIPTS } from "../../workspace/layout.ts";
+import { parseMain } from "../../workspace/books/main-journal.ts";
+import { parsePack } from "../../workspace/settings/policies.ts";
+import { treeOver } from "../../workspace/git/tree-over.ts";
+import { type Around, type Program, programAt } from "./program.ts";
+import type { Changed, Report, TextChange, Widening } from "../proposal-types.ts";
+import { type Say, codeWidening } from "./widening-code.ts";
+import { headerWidening } from "./widening-header.ts";
+import { policyWidening } from "./widening-policy.ts";
+import type { Asked } from "./widening-rows.ts";
+import { type SettingLine, configWidening, dialectWidening, policyRest, textWidening } from "./widening-settings.ts";
+
+// As in the starter config.yaml, where a workspace sets none.
+const AUTO_CONFIRM = 0.95;
+
+type Line = TextChange & { widens: boolean };
+
+/** Everything that the files `paths` say otherwise in `tree` than in `base`, in the order of the paths. */
+export async function changesOf(base: Tree, tree: Tree, paths: readonly string[], around: Around): Promise<Changed> {
+  const configs = await Promise.all([base, tree].map((one) => configAt(one, around)));
+  const ladder = configs[1]?.policy ?? configs[0]?.policy ?? ladderSchema.parse({});
+  const autoConfirm = Number(configs[0]?.thresholds["auto_confirm"] ?? AUTO_CONFIRM);
+  const chart = parseMain((await tree.read(MAIN_JOURNAL)) ?? "").byWord;
+  const asked: Asked = { ...around, autoConfirm, account: (word) => chart.get(word)?.name ?? null };
+  const found: Line[] = [];
+  const moved = await movedIn(base, tree, paths);
+  for (const path of paths) {
+    if ((await base.blob(path)) === (await tree.blob(path))) continue;
+    const [was, now] = [await base.read(path), await tree.read(path)];
+    if (path === CONFIG) found.push(...settings(configs[0] ?? null, configs[1] ?? null, now));
+    else if (path.startsWith(POLICIES)) found.push(...policy(path, was, now, ladder, around));
+    else if (isScript(path))
+      found.push(...(now === null && [...moved.values()].includes(path) ? [] : await script(base, tree, path, asked, moved)));
+    else if (path.startsWith(CASES)) found.push(...retired(path, was, now));
+    else if (path.startsWith(IMPORTERS)) found.push(...dialect(path, was, now));
+    else if (path.startsWith(KNOWLEDGE)) found.push(...placed(textWidening(path, was, now), path, now));
+  }
+  found.push(...(await orphans(base, tree, new Set(paths), around)));
+  const all = once(found);
+  const told = ({ widens: _, ...one }: Line) => one;
+  return {
+    widening: all.filter(({ widens }) => widens).map((one) => told(one) as Widening),
+    changes: all.filter(({ widens }) => !widens).map(told),
+  };
+}
+
+const isScript = (path: string): boolean => /^(?:agents\/[^/]+|scripts\/.+)\.ts$/.test(path);
+const widening = (kind: Widening["kind"], text: string, file: string): Line => ({ kind, widens: true, text, at: { file } });
+
+async function configAt(tree: Tree, { cache }: Around): Promise<Config | null> {
+  try {
+    return parseConfig((await tree.read(CONFIG)) ?? "", cache);
+  } catch {
+    return null; // told as a setting that cannot be compared; the check of the config says what is wrong
+  }
+}
+
+/** Lines with their place in the text of now: where the last part of the key stands. */
+function placed(lines: readonly SettingLine[], file: string, text: string | null): Line[] {
+  const rows = (text ?? "").split("\n");
+  return lines.map(({ key, ...one }) => {
+    const word = key.startsWith("thresholds.")
+      ? key.slice("thresholds.".length)
+      : (/\[([^\]]+)\][^[]*$/.exec(key)?.[1] ?? key.split(".").at(-1) ?? key);
+    const line = rows.findIndex((row) => new RegExp(`(?:^|[^\\w])${RegExp.escape(word)}(?:$|[^\\w])`).test(row)) + 1;
+    return { ...one, at: { file, ...(line > 0 ? { line } : {}) } };
+  });
+}
+
+function settings(was: Config | null, now: Config | null, text: string | null): Line[] {
+  if (was === null || now === null) return [widening("setting", "config.yaml cannot be compared: compare by hand", CONFIG)];
+  const yaml = readYaml(text ?? "", { file: CONFIG, code: "CONFIG_INVALID", maxLength: 262_144 });
+  return configWidening(was, now).map(({ key, ...one }) => {
+    const { line } = yaml.at(key.replace(/\[.*/, "").split("."));
+    return { ...one, at: { file: CONFIG, ...(line === undefined ? {} : { line }) } };
+  });
+}
+
+function policy(path: string, was: string | null, now: string | null, ladder: Ladder, { cache }: Around): Line[] {
+  const name = path.slice(POLICIES.length).replace(/\.yaml$/, "");
+  if (was === null) return [];
+  if (now === null) return [widening("policy", `the policy ${name} is removed with all its rules`, path)];
+  try {
+    const [before, after] = [was, now].map((text) => parsePack(text, path, ladder, cache)) as [
+      ReturnType<typeof parsePack>,
+      ReturnType<typeof parsePack>,
+    ];
+    const [old, fresh] = [was, now].map(
+      (text) => readYaml(text, { file: path, code: "POLICY_INVALID", maxLength: 262_144 }).value as Json,
+    ) as [Json, Json];
+    const milder = policyWidening(before, after, ladder);
+    return placed([...milder, ...policyRest(name, old, fresh, new Set(milder.map(({ key }) => key)))], path, now);
+  } catch {
+    // A pack with an error is refused by its own check; here it only must not pass as unchanged.
+    return [widening("policy", `the policy ${name} cannot be compared: compare by hand`, path)];
+  }
+}
+
+function dialect(path: string, was: string | null, now: string | null): Line[] {
+  const name = path.slice(IMPORTERS.length).replace(/\.yaml$/, "");
+  const read = (text: string | null) =>
+    text === null ? null : (readYaml(text, { file: path, code: "CONFIG_INVALID", maxLength: 262_144 }).value as Json);
+  try {
+    return placed(dialectWidening(name, read(was), read(now)), path, now);
+  } catch {
+    return [widening("setting", `how statements are read by ${name} cannot be compared: compare by hand`, path)];
+  }
+}
+
+/** Scripts under another path, each with the one it had: the same name, or half of its lines. */
+export async function movedIn(base: Tree, tree: Tree, paths: readonly string[]): Promise<Map<string, string>> {
+  const texts = await Promise.all(
+    paths.filter(isScript).map(async (path) => ({ path, was: await base.read(path), now: await tree.read(path) })),
+  );
+  const linesOf = (text: string) => text.split("\n").filter((line) => line.trim().length > 3);
+  const isLike = (was: string, now: string): boolean => {
+    const [old, fresh] = [linesOf(was), new Set(linesOf(now))];
+    const name = /^name:.*$/m.exec(was)?.[0];
+    return (name !== undefined && fresh.has(name)) || old.filter((line) => fresh.has(line)).length * 2 > old.length;
+  };
+  return new Map(
+    texts.flatMap(({ path, was, now }) => {
+      if (was !== null || now === null) return [];
+      const from = texts.find((one) => one.was !== null && one.now === null && isLike(one.was, now));
+      return from === undefined ? [] : [[path, from.path] as const];
+    }),
+  );
+}
+
+async function script(base: Tree, tree: Tree, path: string, asked: Asked, moved: ReadonlyMap<string, string>): Promise<Line[]> {
+  const now = await programAt(tree, path, asked);
+  const from = moved.get(path);
+  const then = await programAt(from === undefined ? base : treeOver(base, new Map([[path, await base.read(from)]])), path, asked);
+  const was = then === null || "problem" in then ? null : then;
+  if (now === null)
+    return was === null
+      ? []
+      : [
+          {
+            kind: "code",
+            widens: false,
+            text: `${was.title} is removed${was.header?.trigger.length ? ": nothing starts it any more" : ""}`,
+            at: { file: path },
+          },
+        ];
+  if ("problem" in now)
+    return [widening("command", `${path} cannot be read, so nobody knows what it may do: ${now.problem.slice(0, 200)}`, path)];
+  const found: Line[] = [];
+  if (from !== undefined && was !== null)
+    found.push({ kind: "code", widens: false, text: `${was.title} moves from ${from} to ${path}`, at: { file: path } });
+  // By the name it had: a new one could say anything.
+  const title = (was ?? now).title;
+  const line = (key: string) => now.source.split("\n").findIndex((row) => new RegExp(`^[\\s*]*${key}\\s*:`).test(row)) + 1;
+  if (now.header !== null)
+    await headerWidening(was?.header ?? null, now.header, asked, ({ text, ...one }, key) => {
+      found.push({ ...one, text: `${title}: ${text}`, at: { file: path, ...(line(key) > 0 ? { line: line(key) } : {}) } });
+    });
+  const say: Say = (kind, widens, text, at) =>
+    void found.push({
+      kind,
+      widens,
+      text: `${title}: ${text}`,
+      at: { file: at.file, ...(at.line === undefined ? {} : { line: at.line }) },
+    });
+  codeWidening(was, now, asked, say, path.startsWith(SCRIPTS) && was !== null ? await callersOf(path, tree, asked) : []);
+  return found;
+}
+
+/** The agents that a script is a part of. */
+async function callersOf(path: string, tree: Tree, asked: Asked): Promise<Program[]> {
+  const agents = await Promise.all(
+    (await tree.list(AGENTS)).filter((one) => isScript(one.path)).map((one) => programAt(tree, one.path, asked)),
+  );
+  return agents.flatMap((one) => (one !== null && !("problem" in one) && one.files.has(path) ? [one] : []));
+}
+
+function retired(path: string, was: string | null, now: string | null): Line[] {
+  if (was === null) return [];
+  return [widening("case", `the case ${path} is ${now === null ? "retired" : "changed"}: what it froze is no longer checked`, path)];
+}
+
+/** Agents and scripts that are gone while others still call them, or wait for what they tell. */
+async function orphans(base: Tree, tree: Tree, touched: ReadonlySet<string>, around: Around): Promise<Line[]> {
+  const gone: string[] = [];
+  for (const path of touched) if (isScript(path) && (await base.blob(path)) !== null && (await tree.blob(path)) === null) gone.push(path);
+  if (gone.length === 0) return [];
+  const callers = new Map<string, string[]>(gone.map((path) => [path, []]));
+  for (const { path } of [...(await tree.list(AGENTS)), ...(await tree.list(SCRIPTS))]) {
+    const program = isScript(path) ? await programAt(tree, path, around) : null;
+    if (program !== null && !("problem" in program)) for (const [lost, all] of callers) if (calls(program, lost)) all.push(path);
+  }
+  return [...callers].flatMap(([path, all]) => {
+    const more = all.length > 5 ? ` and ${all.length - 5} more` : "";
+    return all.length === 0 ? [] : [widening("command", `${path} is gone while ${all.slice(0, 5).join(", ")}${more} still call it`, path)];
+  });
+}
+
+function calls({ calls: all, header }: Program, lost: string): boolean {
+  const name = lost.replace(/^(?:agents|scripts)\/|\.ts$/g, "");
+  if (lost.startsWith(AGENTS)) return header?.uses.includes(`agent:${name}`) === true;
+  return all.some((call) => call.name === "script_run" && (call.given[""] ?? call.given["name"]) === name);
+}
+
+/** A script that several agents run is told of once. */
+function once(found: readonly Line[]): Line[] {
+  const seen = new Set<string>();
+  return found.filter(({ kind, text, at }) => {
+    const key = `${kind} ${at?.file}:${at?.line} ${text.slice(text.indexOf(": ") + 1)}`;
+    return seen.has(key) ? false : seen.add(key);
+  });
+}
+
+/** Who must decide on a change, by trust.yaml `changes:`; `any` counts for every change, also one that widens nothing. */
+export function demandsOf(
+  widened: readonly Widening[],
+  trust: Pick<Trust, "changes">,
+  ladder: Ladder,
+): Pick<Report, "level" | "levels" | "approvals"> {
+  const { levels, approvals, two_people_for } = trust.changes;
+  const kinds = new Set(widened.map(({ kind }) => kind));
+  const demanded = Object.entries(levels).flatMap(([kind, level]) =>
+    kind === "any" || kinds.has(kind as Widening["kind"]) ? [level] : [],
+  );
+  return { ...strictest(ladder, demanded), approvals: Math.max(approvals, two_people_for.some((kind) => kinds.has(kind)) ? 2 : 1) };
+}

@@ -1,0 +1,261 @@
+/**
+ * All primitives of a workspace: the built-in ones and those of its plugins. Lookups by name answer a "did you mean".
+ * Plugins are local files or packages of the workspace that trust.yaml names; they run in the host with all its rights, so nothing else
+ * may name one.
+ */
+import { createHash } from "node:crypto";
+import { existsSync, lstatSync, readFileSync, readdirSync, readlinkSync, realpathSync, statSync } from "node:fs";
+import { realpath, stat } from "node:fs/promises";
+import { createRequire, registerHooks } from "node:module";
+import { basename, dirname, extname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { ClearedError, didYouMean } from "./errors.ts";
+import { EFFECTS, type Primitive } from "./primitive.ts";
+
+export interface Registry {
+  /** @throws PRIMITIVE_UNKNOWN with the nearest name */
+  get(name: string): Primitive;
+  has(name: string): boolean;
+  /** In the order of docs/PRIMITIVES.md, plugins last. */
+  names(): string[];
+  /** What `uses:` may name. */
+  domains(): string[];
+  all(): readonly Primitive[];
+}
+
+/** @throws PLUGIN_INVALID when two primitives have the same name */
+export function createRegistry(builtin: readonly Primitive[], plugins: readonly Primitive[] = []): Registry {
+  const byName = new Map<string, Primitive>();
+  for (const primitive of [...builtin, ...plugins]) {
+    const taken = byName.get(primitive.name);
+    if (taken !== undefined) {
+      const owner = taken.plugin === null ? "a built-in primitive has that name" : `${taken.plugin} has that name, too`;
+      throw new ClearedError(
+        "PLUGIN_INVALID",
+        `${primitive.plugin ?? "A built-in file"} exports ${primitive.name}, but ${owner}. Rename it.`,
+        { data: { name: primitive.name } },
+      );
+    }
+    byName.set(primitive.name, primitive);
+  }
+  const all = [...byName.values()];
+  return {
+    get(name) {
+      const found = byName.get(name);
+      if (found !== undefined) return found;
+      throw new ClearedError(
+        "PRIMITIVE_UNKNOWN",
+        `There is no primitive "${name.slice(0, 80)}".${didYouMean(name.slice(0, 80), byName.keys())}`,
+      );
+    },
+    has: (name) => byName.has(name),
+    names: () => [...byName.keys()],
+    domains: () => [...new Set(all.map((one) => one.domain))],
+    all: () => all,
+  };
+}
+
+/** A plugin as trust.yaml names it: a file of the workspace, or an exact version of a package in its node_modules. */
+export type PluginSource = string | { package: string; version: string };
+
+export function pluginName(source: PluginSource): string {
+  return typeof source === "string" ? source : `${source.package}@${source.version}`;
+}
+
+/**
+ * Imports the plugins a workspace names. dir: the workspace; files: paths relative to it.
+ * @throws PLUGIN_INVALID naming the file or package and the reason
+ */
+export async function loadPlugins(dir: string, sources: readonly PluginSource[]): Promise<Primitive[]> {
+  if (sources.length > 0) holdPlugins();
+  const root = realpathSync(dir);
+  for (const { path } of pluginFiles(dir, sources)) confirmed.set(pathToFileURL(join(root, path)).href, root);
+  const loaded: Primitive[] = [];
+  for (const source of sources) loaded.push(...(await loadPlugin(dir, source)));
+  return loaded;
+}
+
+/** A file of code in a workspace, by its path in it. `hash`: of its content, or of where it leads when it is a link. */
+export interface CodeFile {
+  path: string;
+  hash: string;
+}
+
+/** The code whose content a person confirms with trust.yaml; an import of a plugin that leads to another file of the workspace fails. */
+export function pluginFiles(dir: string, sources: readonly PluginSource[]): CodeFile[] {
+  const root = realpathSync(dir);
+  return sources.flatMap((source) => {
+    if (typeof source === "string") return codeBeside(root, source);
+    const at = join(root, "node_modules", source.package);
+    return existsSync(at) && realpathSync(at).startsWith(`${root}${sep}`) ? codeBelow(root, relative(root, realpathSync(at))) : [];
+  });
+}
+
+const CODE =
+  /\.(?:[cm]?[jt]sx?|pyw?|pth|[bz]?a?sh|bat|cmd|ps1|rb|pl|pm|php|lua|jar|class|wasm|node|so|dylib|dll|exe|mk|toml|cfg)$|^(?:package\.json|deno\.jsonc?|\.npmrc|\.env.*|.*makefile|justfile|rakefile|gemfile|procfile|dockerfile.*|(?:docker-)?compose.*\.ya?ml)$/i;
+// What a person can be asked about at once; a larger folder is one of something else.
+const MOST_FILES = 2000;
+
+/** A file of the workspace with the code beside and below it; at the workspace's top only beside it. Nothing for what is not a file in it. */
+export function codeBeside(root: string, file: string): CodeFile[] {
+  const at = resolve(root, file);
+  const real = statSync(at, { throwIfNoEntry: false })?.isFile() === true ? realpathSync(at) : null;
+  if (real === null || !real.startsWith(`${root}${sep}`)) return [];
+  const [own, folder] = [relative(root, real), relative(root, dirname(real))];
+  if (own.startsWith(`.cleared${sep}`)) return [];
+  return [codeFile(root, own), ...codeBelow(root, folder)];
+}
+
+/** Code in a folder and below it, but not what is installed there. `deep`: also below the workspace's top. */
+export function codeBelow(root: string, folder: string, deep = folder !== ""): CodeFile[] {
+  const found: CodeFile[] = [];
+  const walk = (at: string): void => {
+    for (const entry of readdirSync(join(root, at), { withFileTypes: true })) {
+      const path = join(at, entry.name);
+      if (entry.isDirectory() && deep && path !== ".cleared" && !isInstalled(join(root, path))) walk(path);
+      else if (!entry.isDirectory() && (CODE.test(entry.name) || isProgram(join(root, path)))) found.push(codeFile(root, path));
+      if (found.length > MOST_FILES)
+        throw new ClearedError(
+          "PLUGIN_INVALID",
+          `${folder || "The workspace"} holds more than ${MOST_FILES} files of code, too many for a person to confirm. Move what is not needed here out of it.`,
+        );
+    }
+  };
+  walk(folder);
+  return found;
+}
+
+/** Of git, or installed: `assertUntracked` refuses a repository that brings such a folder. */
+const isInstalled = (path: string): boolean => ["node_modules", ".git"].includes(basename(path)) || existsSync(join(path, "pyvenv.cfg"));
+
+const isProgram = (path: string): boolean => ((lstatSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o111) !== 0;
+
+export function codeFile(root: string, path: string): CodeFile {
+  const at = join(root, path);
+  const content = lstatSync(at).isSymbolicLink() ? `-> ${readlinkSync(at)}` : readFileSync(at);
+  return { path: path.replaceAll("\\", "/"), hash: createHash("sha256").update(content).digest("hex") };
+}
+
+async function loadPlugin(dir: string, source: PluginSource): Promise<Primitive[]> {
+  const file = pluginName(source);
+  const path = typeof source === "string" ? await pluginPath(dir, source) : packageEntry(dir, source);
+  const exports = requirePlugin(path, file);
+  const entries = Object.entries(exports);
+  if (entries.length === 0) throw invalid(file, "it exports no primitive; write `export const domain_verb = definePrimitive({ ... })`");
+  return entries.map(([key, value]) => {
+    const wrong = wrongWith(value);
+    if (wrong !== null) throw invalid(file, `its export "${key}" ${wrong}`);
+    const primitive = value as Primitive;
+    if (key !== primitive.name) throw invalid(file, `its export "${key}" declares the name "${primitive.name}"; make them equal`);
+    return { ...primitive, plugin: file };
+  });
+}
+
+/** Entry of a package in the workspace's own node_modules, at exactly the version that was confirmed. */
+function packageEntry(dir: string, source: Exclude<PluginSource, string>): string {
+  const name = pluginName(source);
+  const root = realpathSync(dir);
+  const install = `Run \`npm install --save-exact ${name}\` in the workspace`;
+  const manifest = join(root, "node_modules", source.package, "package.json");
+  let version: unknown;
+  try {
+    ({ version } = JSON.parse(readFileSync(manifest, "utf8")) as { version?: unknown });
+  } catch (error) {
+    throw invalid(name, `the workspace's node_modules does not have it. ${install}`, error);
+  }
+  if (version !== source.version)
+    throw invalid(name, `node_modules has version ${String(version)}. ${install}, or read that version and name it in trust.yaml`);
+  let entry: string;
+  try {
+    entry = realpathSync(createRequire(join(root, "package.json")).resolve(source.package));
+  } catch (error) {
+    throw invalid(name, "its package.json names no entry that can be loaded; it needs main, or exports with a default", error);
+  }
+  // A link to a folder elsewhere is code that no version stands for.
+  if (!entry.startsWith(`${root}${sep}`)) throw invalid(name, `it is a link to a place outside the workspace. ${install}`);
+  return entry;
+}
+
+/** Real path of a plugin inside the workspace: a symlink out of it would run code nobody confirmed. */
+async function pluginPath(dir: string, file: string): Promise<string> {
+  if (isAbsolute(file)) throw invalid(file, "its path is absolute; name a file of the workspace");
+  if (![".ts", ".js", ".mjs"].includes(extname(file))) throw invalid(file, "it is not a .ts or .js file");
+  const root = await realpath(dir);
+  let path: string;
+  try {
+    path = await realpath(resolve(root, file));
+  } catch (error) {
+    throw invalid(file, "the file does not exist", error);
+  }
+  const inside = relative(root, path);
+  if (inside === "" || inside.startsWith(`..${sep}`) || inside === ".." || isAbsolute(inside))
+    throw invalid(file, "it lies outside the workspace");
+  if (!(await stat(path)).isFile()) throw invalid(file, "it is not a regular file");
+  return path;
+}
+
+/** Loaded without waiting: a plugin declares, and a declaration that awaits something could keep the host from starting. */
+function requirePlugin(path: string, file: string): Record<string, unknown> {
+  try {
+    return { ...(createRequire(import.meta.url)(path) as Record<string, unknown>) };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ERR_REQUIRE_ASYNC_MODULE")
+      throw invalid(file, "it awaits something at its top level; await inside run", error);
+    throw invalid(file, error instanceof Error ? reasonOf(error) : String(error), error);
+  }
+}
+
+/** First line of a message that says something; a syntax error's message starts with the excerpt. */
+function reasonOf(error: Error): string {
+  const lines = error.message.split("\n").map((line) => line.trim());
+  return lines.find((line) => /^[\w'"`].* /.test(line)) ?? error.name;
+}
+
+/** What is wrong with a plugin's export, or null. A plugin may have been written without types. */
+function wrongWith(value: unknown): string | null {
+  const one = value as Partial<Primitive> | null;
+  if (
+    typeof one !== "object" ||
+    one === null ||
+    typeof one.name !== "string" ||
+    typeof one.domain !== "string" ||
+    typeof one.run !== "function"
+  ) {
+    return "is not a primitive; declare it with definePrimitive";
+  }
+  if (!(EFFECTS as readonly unknown[]).includes(one.effect))
+    return `has the effect ${JSON.stringify(one.effect)}; it must be one of ${EFFECTS.join(", ")}`;
+  if (typeof one.access !== "string") return "has no `access:`";
+  if (typeof one.returns?.safeParse !== "function") return "has no `returns:` schema";
+  if (typeof one.summary !== "string" || typeof one.example !== "string" || !Array.isArray(one.errors))
+    return "lacks summary, example or errors";
+  if ((one.effect === "external" || one.effect === "notify") && typeof one.dryRun !== "function") return "acts outside and has no dryRun";
+  return null;
+}
+
+function invalid(file: string, why: string, cause?: unknown): ClearedError {
+  return new ClearedError("PLUGIN_INVALID", `Plugin ${file}: ${why.replace(/[.]$/, "")}.`, { at: { file }, cause });
+}
+
+/** Files of plugins by URL, with the workspace they belong to. */
+const confirmed = new Map<string, string>();
+let holding = false;
+
+/** In this process, once: `import ... from "cleared"` means runtime/plugin.ts, and a plugin loads no code of its workspace that nobody confirmed. */
+function holdPlugins(): void {
+  if (holding) return;
+  holding = true;
+  // From our own extension, because compiled output has plugin.js.
+  const ours = new URL(`../plugin${extname(import.meta.url)}`, import.meta.url).href;
+  registerHooks({
+    resolve(specifier, context, next) {
+      if (specifier === "cleared") return { url: ours, shortCircuit: true };
+      const found = next(specifier, context);
+      const root = context.parentURL === undefined ? undefined : confirmed.get(context.parentURL);
+      if (root === undefined || confirmed.has(found.url) || !found.url.startsWith(`${pathToFileURL(root).href}/`)) return found;
+      if (/\/node_modules\/|\.json$/.test(found.url)) return found;
+      const [file = "", parent = ""] = [found.url, context.parentURL ?? ""].map((url) => relative(root, fileURLToPath(url)));
+      throw invalid(parent, `it imports ${file}, which lies outside the plugin's own folder and is not confirmed with it; move it there`);
+    },
+  });
+}

@@ -1,0 +1,100 @@
+/**
+ * Text as a reader sees it: which characters nobody sees, how they are shown, and which words are written to look like others.
+ * Everything untrusted that is printed, listed or reviewed goes through here; what people and models write as code is held to it.
+ */
+
+// Shows nothing, moves the cursor, turns the direction, or ends a line for one reader and not for another. Line feed and tab are seen;
+// a carriage return is, where a line feed follows.
+const UNSEEN = /[^\P{Cc}\n\t]|[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u2800]/u;
+// Emoji are made of several characters, some of them unseen. The set is large: it is asked only where something unseen was found.
+const emojiOrUnseen = (): RegExp =>
+  /\p{RGI_Emoji}|[^\P{Cc}\n\t]|[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u2800]/gv;
+const isEmoji = (sign: string): boolean => !UNSEEN.test(sign) || [...sign].length > 1;
+
+/** The characters that a reader would not see, and where they stand. */
+export function* unseenIn(text: string): Generator<{ index: number; sign: string }> {
+  if (!UNSEEN.test(text)) return;
+  for (const { 0: sign, index } of text.matchAll(emojiOrUnseen())) {
+    // Editors write a byte order mark at the very start.
+    if (isEmoji(sign) || (sign === "\ufeff" && index === 0)) continue;
+    if (sign !== "\r" || text[index + 1] !== "\n") yield { index, sign };
+  }
+}
+
+/** The same text with what is not seen written as JSON writes it, emoji as they are. */
+export function visible(text: string): string {
+  return UNSEEN.test(text) ? text.replace(emojiOrUnseen(), (sign) => (isEmoji(sign) ? sign : escaped(sign))) : text;
+}
+
+/** `\u202e`; two of them for a character beyond the first 65,536. */
+export function escaped(sign: string): string {
+  return [...Array(sign.length).keys()].map((i) => `\\u${sign.charCodeAt(i).toString(16).padStart(4, "0")}`).join("");
+}
+
+/** Untrusted text on one line, cut. What is unseen in it stays, for whoever prints it. */
+export function oneLine(text: string, limit = 300): string {
+  const line = text.replace(/[\s\p{Cc}\p{Zl}\p{Zp}]+/gu, " ").trim();
+  return line.length > limit ? `${line.slice(0, limit - 1)}…` : line;
+}
+
+// Cyrillic and Greek letters that most fonts draw like a Latin one (Unicode confusables.txt, those of one letter).
+const LOOKALIKES = "аеорсухіјѕһԁԛԝАВЕКМНОРСТУХІЈЅԌ" + "ονρυΑΒΕΖΗΙΚΜΝΟΡΤΥΧ";
+const MIXED_WORD = new RegExp(`^(?=.*\\p{Script=Latin})(?=.*[${LOOKALIKES}])`, "u");
+const ALL_LOOKALIKES = new RegExp(`^[${LOOKALIKES}\\d_$]*[${LOOKALIKES}][${LOOKALIKES}\\d_$]*$`, "u");
+const ASCII = /^[\0-\x7f]*$/;
+
+/** Words that mix Latin letters with others that look like them, and where they stand. */
+export function* mixedWordsIn(text: string): Generator<{ index: number; word: string }> {
+  if (ASCII.test(text)) return;
+  for (const { 0: word, index } of text.matchAll(/[\p{L}\p{M}\p{N}_$]+/gu)) if (MIXED_WORD.test(word)) yield { index, word };
+}
+
+/** What stands in a text that a reviewer would not see, or would read as something else: where, and what to do about it. */
+export function* hiddenIn(text: string): Generator<{ index: number; message: string }> {
+  for (const { index, sign } of unseenIn(text)) {
+    const what = /[\r\u2028\u2029\u0085]/.test(sign) ? "ends a line for the computer and not for the reader" : "is not seen by a reader";
+    yield { index, message: `The character ${codeOf(sign)} ${what}. Delete it, or write it as "${escaped(sign)}".` };
+  }
+  for (const { index, word } of mixedWordsIn(text)) {
+    const other = [...word].filter((one) => ALL_LOOKALIKES.test(one) && !/\d|[_$]/.test(one)).map((one) => `${one} (${codeOf(one)})`);
+    yield {
+      index,
+      message: `"${word.slice(0, 60)}" mixes Latin letters with ${[...new Set(other)].slice(0, 5).join(", ")}, which look like them. Write it in one script.`,
+    };
+  }
+}
+
+const codeOf = (sign: string): string => `U+${(sign.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
+
+// The scripts in use (UAX 31, table 5). Han, kana and Hangul are written together, and beside Latin: UTS 39, "highly restrictive".
+const ALONE =
+  `Latin Cyrillic Greek Armenian Georgian Hebrew Arabic Thaana Devanagari Bengali Gurmukhi Gujarati Oriya Tamil Telugu Kannada Malayalam
+  Sinhala Thai Lao Tibetan Myanmar Ethiopic Khmer`.split(/\s+/);
+const TOGETHER = ["Latin Han Hiragana Katakana", "Latin Han Hangul", "Latin Han Bopomofo"];
+let profiles: RegExp[] | null = null;
+
+/** Why a name in code may be read as another one; null when it cannot. */
+export function misleadingName(name: string): string | null {
+  if (ASCII.test(name)) return null;
+  if (name !== name.normalize("NFKC")) return "has letters in a form that is drawn like another";
+  profiles ??= [...ALONE, ...TOGETHER].map((scripts) => {
+    const letters = scripts.split(" ").map((one) => `\\p{Script=${one}}`);
+    return new RegExp(`^[${letters.join("")}\\p{Script=Common}\\p{Script=Inherited}]*$`, "u");
+  });
+  if (!profiles.some((profile) => profile.test(name))) return "mixes letters of several scripts";
+  return ALL_LOOKALIKES.test(name) ? "is made of letters that look like Latin ones" : null;
+}
+
+const COLOURS = /(\p{Cc}\[(?:[0-2]|3[1-3])m)/u;
+const ESCAPE = 0x1b;
+
+/** Text for a terminal: what is untrusted in it cannot move the cursor or hide; our own colours stay where they are asked for. */
+export function printable(text: string, colour = false): string {
+  if (!colour) return visible(text);
+  // Of colours only our own: a title could hide what stands behind it.
+  const parts = text.split(COLOURS);
+  return parts.map((part, i) => (i % 2 === 1 && part.charCodeAt(0) === ESCAPE ? part : visible(part))).join("");
+}
+
+/** As a shell takes it for one word. */
+export const quoted = (path: string): string => (/^[\w./:=-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);

@@ -1,0 +1,152 @@
+/**
+ * The one server shell, and the only door to hono: loopback only and no other user of the machine, Host and Origin checked, only POST acts
+ * and only with this process's token (or, below /hooks/, a signature), bodies limited, strict headers. Without the Host check a page elsewhere could rebind its name to 127.0.0.1
+ * and read the books; without Origin and token it could approve a payment.
+ */
+import { randomBytes, timingSafeEqual } from "node:crypto";
+import type { Server } from "node:http";
+import type { Socket } from "node:net";
+import { createAdaptorServer } from "@hono/node-server";
+import { type Context, Hono, type MiddlewareHandler } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { ClearedError, type ErrorKind, toWire, type WireError } from "../kernel/errors.ts";
+import { type Peer, peerOf } from "./peer.ts";
+
+export type { Context };
+
+export interface Shell {
+  app: Hono;
+  /** Every form carries it in its field `token`; a restart makes it void. */
+  token: string;
+}
+
+export interface Listening {
+  /** `http://127.0.0.1:4310` */
+  url: string;
+  port: number;
+  /** Ends open connections too; repeatable. */
+  close(): Promise<void>;
+}
+
+/** Who sent the request; "unknown" where the kernel does not tell. */
+export function senderOf(context: Context): Peer {
+  const { incoming } = (context.env ?? {}) as { incoming?: { socket: Socket } };
+  return incoming === undefined ? "unknown" : peerOf(incoming.socket);
+}
+
+/** HTTP status of each kind of error (STYLE.md section 8). */
+export const HTTP_STATUS = {
+  script: 422,
+  input: 400,
+  policy: 403,
+  external: 502,
+  divergence: 409,
+  internal: 500,
+} as const satisfies Record<ErrorKind, number>;
+
+const LOOPBACK = "127.0.0.1";
+// A form has a reason of at most 500 characters; 64 KiB leaves room and fills no memory.
+const BODY_LIMIT = 64 * 1024;
+/** Paths below it take what programs elsewhere on this machine sign; everything else is this page's own forms. */
+export const HOOKS = "/hooks/";
+const HOOK_LIMIT = 1024 * 1024;
+// A person's browser opens six connections and sends at once: what waits longer only holds files of this process.
+const PATIENCE = { headersTimeout: 5_000, requestTimeout: 15_000, keepAliveTimeout: 5_000, connectionsCheckingInterval: 1_000 };
+const CONNECTIONS = 256;
+const HEADERS = {
+  "content-security-policy":
+    "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+  // Not no-referrer: with it browsers send `Origin: null` on the page's own forms.
+  "referrer-policy": "same-origin",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "permissions-policy": "camera=(), microphone=(), geolocation=()",
+  "cache-control": "no-store",
+};
+
+/** `onError` turns a failure into a page; the shell has chosen the status. */
+export function createShell(onError: (context: Context, error: WireError, status: number) => Response | Promise<Response>): Shell {
+  const app = new Hono();
+  const token = randomBytes(32).toString("base64url");
+  const refuse = (message: string): never => {
+    throw new ClearedError("WEB_REFUSED", message);
+  };
+  app.use(async (context, next) => {
+    for (const [name, value] of Object.entries(HEADERS)) context.header(name, value);
+    const { method } = context.req;
+    const host = context.req.header("host") ?? "";
+    if (!isHook(context) && senderOf(context) === "other") refuse("This page is another user's of this machine.");
+    if (!isLoopback(host)) refuse("The address in the browser must be 127.0.0.1 or localhost.");
+    if (method !== "GET" && method !== "HEAD" && method !== "POST") return context.text("Only GET, HEAD and POST are answered.", 405);
+    if (method === "POST" && !isHook(context) && context.req.header("origin") !== `http://${host}`)
+      refuse("The request did not come from this page. Open the page and decide there.");
+    return next();
+  });
+  const [forms, hooks] = [BODY_LIMIT, HOOK_LIMIT].map((maxSize) =>
+    bodyLimit({ maxSize, onError: (context) => context.text(`The request is larger than ${maxSize / 1024} KiB.`, 413) }),
+  ) as [MiddlewareHandler, MiddlewareHandler];
+  app.use((context, next) => (isHook(context) ? hooks : forms)(context, next));
+  app.use(async (context, next) => {
+    if (context.req.method === "POST" && !isHook(context)) {
+      const given = (await formOf(context))["token"] ?? "";
+      if (!sameText(given, token)) refuse("The page is older than the running program. Load it again, then decide.");
+    }
+    return next();
+  });
+  app.onError((error, context) => {
+    const status = error instanceof ClearedError ? HTTP_STATUS[error.kind] : HTTP_STATUS.internal;
+    return onError(context, toWire(error), status);
+  });
+  return { app, token };
+}
+
+/** Proven by a signature, not by this page's token and origin. */
+function isHook(context: Context): boolean {
+  return context.req.path.startsWith(HOOKS);
+}
+
+/** Text fields of a form post; files and repeated fields count as absent. */
+export async function formOf(context: Context): Promise<Record<string, string>> {
+  const type = context.req.header("content-type") ?? "";
+  if (!type.startsWith("application/x-www-form-urlencoded")) throw new ClearedError("WEB_REFUSED", "Only forms of this page are accepted.");
+  const body = await context.req.parseBody({ all: true });
+  return Object.fromEntries(Object.entries(body).filter((field): field is [string, string] => typeof field[1] === "string"));
+}
+
+/**
+ * Serves on 127.0.0.1; port 0 takes any free one.
+ * @throws PORT_BUSY
+ */
+export function listen(app: Hono, port: number): Promise<Listening> {
+  const server = createAdaptorServer({ fetch: app.fetch, hostname: LOOPBACK, serverOptions: PATIENCE }) as Server;
+  server.maxConnections = CONNECTIONS;
+  return new Promise((resolve, reject) => {
+    server.once("error", (error: NodeJS.ErrnoException) => {
+      const busy = error.code === "EADDRINUSE" || error.code === "EACCES";
+      const words = `Port ${port} is ${error.code === "EACCES" ? "not allowed for this user" : "in use by another program"}.`;
+      reject(busy ? new ClearedError("PORT_BUSY", words, { cause: error }) : error);
+    });
+    server.listen(port, LOOPBACK, () => {
+      const address = server.address();
+      const bound = typeof address === "object" && address !== null ? address.port : port;
+      resolve({ url: `http://${LOOPBACK}:${bound}`, port: bound, close });
+    });
+    const close = (): Promise<void> =>
+      new Promise((done) => {
+        server.close(() => done());
+        server.closeAllConnections();
+      });
+  });
+}
+
+/** True for `localhost`, 127.0.0.0/8 and `[::1]`, with or without a port. */
+function isLoopback(host: string): boolean {
+  return /^(?:localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])(?::\d{1,5})?$/i.test(host);
+}
+
+function sameText(a: string, b: string): boolean {
+  const [left, right] = [Buffer.from(a), Buffer.from(b)];
+  return left.length === right.length && timingSafeEqual(left, right);
+}

@@ -1,0 +1,110 @@
+/** What a tool server is to the rest, whatever it is reached over; how long it may take; and what the failure of a call means. */
+import { ClearedError } from "../../kernel/errors.ts";
+import type { Json } from "../../kernel/ports.ts";
+import { afterAwake } from "../../kernel/processes.ts";
+import { forPeople } from "./answer.ts";
+
+/** A tool as its server describes it; all of it is untrusted text. */
+export interface ListedTool {
+  name: string;
+  description: string;
+  input_schema: Json;
+  /** Null when it promises nothing about its answer. */
+  output_schema: Json;
+  annotations: { readOnlyHint?: boolean | undefined; destructiveHint?: boolean | undefined };
+}
+
+export interface CallOptions {
+  /** The run's id: the session of the plain HTTP endpoint. */
+  run: string;
+  /** A write is sent at most once: when its outcome is not known, that is said (TOOL_LOST), and nothing is repeated. */
+  write: boolean;
+  abort: AbortSignal;
+  /** Called right before a write is sent; may throw, and then it is not. */
+  leaving?: (() => void) | undefined;
+}
+
+export interface Connection {
+  /** @throws TOOL_DOWN, TOOL_TIMEOUT, TOOL_ANSWER, TOOL_REFUSED */
+  list(options: { run: string; abort: AbortSignal }): Promise<ListedTool[]>;
+  /** The next `list` asks the server again. */
+  forget(): void;
+  /** @throws TOOL_FAILED with the tool's words, TOOL_DOWN (it did not happen), TOOL_TIMEOUT, TOOL_ANSWER, TOOL_REFUSED; TOOL_LOST for a write */
+  call(tool: string, args: Record<string, Json>, options: CallOptions): Promise<Json>;
+  close(): Promise<void>;
+}
+
+// A tool that reports progress may take this many times its server's timeout.
+const PROGRESS = 10;
+
+export interface Patience {
+  signal: AbortSignal;
+  /** There was progress: the time begins anew, up to the maximum. */
+  renew(): void;
+  /** True when the time, and not the caller, ended it. */
+  late(): boolean;
+  end(): void;
+}
+
+export function createPatience(ms: number, abort: AbortSignal): Patience {
+  const own = new AbortController();
+  const last = performance.now() + ms * PROGRESS;
+  const give = (within: number) => afterAwake(Math.max(0, within), () => own.abort());
+  let timer = give(ms);
+  return {
+    signal: AbortSignal.any([abort, own.signal]),
+    renew: () => {
+      clearInterval(timer);
+      timer = give(Math.min(ms, last - performance.now()));
+    },
+    late: () => own.signal.aborted,
+    end: () => clearInterval(timer),
+  };
+}
+
+/** At most `size` at a time, the others in their order. Waiting takes nothing from a call's own time. */
+export function createSlots(size: number): <T>(work: () => Promise<T>) => Promise<T> {
+  let free = size;
+  const waiting: (() => void)[] = [];
+  return async (work) => {
+    if (free > 0) free--;
+    else await new Promise<void>((next) => waiting.push(next));
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) free++;
+      else next();
+    }
+  };
+}
+
+/** The ClearedError something was thrown with, or was caused by: streams wrap what broke them. */
+export function clearedIn(error: unknown): ClearedError | null {
+  for (let one = error, depth = 0; one instanceof Error && depth < 5; one = one.cause, depth++) if (one instanceof ClearedError) return one;
+  return null;
+}
+
+/**
+ * What a failure means for the caller. TOOL_FAILED is the tool's word and TOOL_DOWN and TOOL_REFUSED say that nothing happened; after
+ * anything else a write may have happened. A read that was lost has changed nothing.
+ */
+export function meaningOf(error: ClearedError, where: string, write: boolean): ClearedError {
+  const message = `${where}: ${forPeople(error.message)}`;
+  if (error.code === "OWNER_FENCED" || error.code === "TRUST_CHANGED") return error;
+  const sure = ["TOOL_FAILED", "TOOL_DOWN", "TOOL_REFUSED", "SECRET_MISSING"].includes(error.code);
+  if (!write || sure)
+    return new ClearedError(error.code === "TOOL_LOST" ? "TOOL_DOWN" : error.code, message, { data: error.data, cause: error.cause });
+  return new ClearedError("TOOL_LOST", `${message} Whether it happened is not known.`, { data: { ...error.data, why: error.code } });
+}
+
+/** What an HTTP status says about a call that was sent. */
+export function statusError(status: number, body: string): ClearedError {
+  const says = body.trim() === "" ? "" : `: ${forPeople(body)}`;
+  if (status >= 300 && status < 400) {
+    return new ClearedError("TOOL_REFUSED", `The server points to another address${says}. Name that address itself.`, { data: { status } });
+  }
+  // 408: it may have been read; 5xx: it may have been done. Every other 4xx is a refusal.
+  const refused = status >= 400 && status < 500 && status !== 408;
+  return new ClearedError(refused ? "TOOL_DOWN" : "TOOL_ANSWER", `The server answered with HTTP ${status}${says}.`, { data: { status } });
+}

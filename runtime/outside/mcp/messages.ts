@@ -1,0 +1,104 @@
+/** The messages of MCP: what is asked, what an answer holds, and one of our codes for whatever the SDK throws. */
+import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import {
+  CallToolResultSchema,
+  ErrorCode,
+  ListToolsResultSchema,
+  McpError,
+  ToolListChangedNotificationSchema,
+} from "@modelcontextprotocol/sdk/types.js";
+import { ClearedError } from "../../kernel/errors.ts";
+import type { Json } from "../../kernel/ports.ts";
+import { fromText, isTooDeep, mustBeShallow } from "./answer.ts";
+import { type ListedTool, clearedIn, statusError } from "./connection.ts";
+import type { Stdio } from "./stdio.ts";
+
+export const TOOLS_CHANGED = ToolListChangedNotificationSchema;
+const TOOL_PAGES = 50;
+/** What a gateway in front of the tool's own service says in its place. */
+const ERROR_PAGE = /^\s*<(?:!doctype html|html)[\s\S]*?<(?:title|h1)[^>]*>\s*([45]\d\d\b[^<]*)/i;
+
+/** How the SDK is to wait for an answer. */
+export interface Asking {
+  signal: AbortSignal;
+  timeout: number;
+  onprogress(): void;
+  onresumptiontoken(): void;
+}
+
+/** All pages of the list. Not the SDK's own listTools: that one gives up on all tools when it cannot compile the schema of one. */
+export async function askTools(client: Client, request: <T>(ask: (options: Asking) => Promise<T>) => Promise<T>): Promise<ListedTool[]> {
+  if (client.getServerCapabilities()?.tools === undefined) return [];
+  const tools: ListedTool[] = [];
+  let cursor: string | undefined;
+  for (let page = 0; page < TOOL_PAGES; page++) {
+    const params = cursor === undefined ? {} : { cursor };
+    const answer = await request((options) => client.request({ method: "tools/list", params }, ListToolsResultSchema, options));
+    for (const { name, description = "", inputSchema, outputSchema, annotations = {} } of answer.tools) {
+      const [input_schema, output_schema] = mustBeShallow([inputSchema as Json, (outputSchema ?? null) as Json] as const);
+      tools.push({ name, description, input_schema, output_schema, annotations });
+    }
+    if (answer.nextCursor === undefined || answer.nextCursor === cursor) return tools;
+    cursor = answer.nextCursor;
+  }
+  throw new ClearedError("TOOL_ANSWER", `Its list of tools does not end after ${TOOL_PAGES} pages.`);
+}
+
+/** @throws TOOL_FAILED */
+export async function askTool(client: Client, name: string, args: Record<string, Json>, asking: Asking): Promise<Json> {
+  return answerOf(await client.request({ method: "tools/call", params: { name, arguments: args } }, CallToolResultSchema, asking));
+}
+
+/** structuredContent, else the text parts. @throws TOOL_FAILED when the tool says that it failed, TOOL_ANSWER */
+function answerOf(result: { content?: { type: string }[]; structuredContent?: unknown; isError?: boolean | undefined }): Json {
+  const parts = result.content ?? [];
+  const texts = parts.filter((part): part is { type: "text"; text: string } => part.type === "text").map((part) => part.text);
+  if (result.isError === true)
+    throw new ClearedError("TOOL_FAILED", texts.join("\n") || "The tool failed without a word.", {
+      data: fieldsOf(result.structuredContent),
+    });
+  const page = texts.length === 1 ? ERROR_PAGE.exec(texts[0]?.slice(0, 4000) ?? "") : null;
+  if (page !== null) throw new ClearedError("TOOL_ANSWER", `It answered with an error page instead of a result: ${page[1]}`);
+  if (result.structuredContent !== undefined) return mustBeShallow(result.structuredContent as Json);
+  if (texts.length < parts.length) return mustBeShallow({ content: parts as unknown as Json });
+  return texts.length === 1 ? fromText(texts[0] ?? "") : texts.length === 0 ? null : texts.map(fromText);
+}
+
+/** What a tool tells of its failure beside its words; it may name the columns it does not know. */
+const fieldsOf = (told: unknown) =>
+  typeof told === "object" && told !== null && !Array.isArray(told) && !isTooDeep(told) ? { ...told } : {};
+
+export function saidBy(stdio: Stdio | null): string {
+  const said = stdio?.said() ?? "";
+  return said === "" ? "" : ` It said: ${said}`;
+}
+
+/** Whether an error is the server's own word, and not the want of one. */
+export function isWord(error: unknown): boolean {
+  return error instanceof McpError && error.code !== ErrorCode.RequestTimeout;
+}
+
+/** One of our codes for whatever the SDK throws. */
+export function errorOf(error: unknown, { ended, stdio }: { ended: boolean; stdio: Stdio | null }): ClearedError {
+  const known = stdio?.fault() ?? clearedIn(error);
+  if (known !== null) return known;
+  const text = error instanceof Error ? error.message : String(error);
+  if (error instanceof McpError) {
+    if (ended && error.code === ErrorCode.ConnectionClosed)
+      return new ClearedError("TOOL_LOST", `The server ended before it answered.${saidBy(stdio)}`);
+    return new ClearedError("TOOL_FAILED", text.replace(/^MCP error -?\d+: /, ""), { data: fieldsOf(error.data) });
+  }
+  const name = error instanceof Error ? error.constructor.name : "";
+  // Known by name, because a copy of the SDK inside another package has classes of its own.
+  const status = name === "StreamableHTTPError" ? ((error as { code?: number }).code ?? -1) : 0;
+  if (status > 0) return statusError(status, text.replace(/^Streamable HTTP error: (?:Error POSTing to endpoint: )?/, ""));
+  if (status < 0 || error instanceof SyntaxError || /^\$?Zod/.test(name)) {
+    return new ClearedError("TOOL_ANSWER", `Its answer is not one of MCP: ${text}`);
+  }
+  if (text === "Not connected") return new ClearedError("TOOL_DOWN", `The server has ended.${saidBy(stdio)}`);
+  const kinds = [name, error instanceof Error ? Object.getPrototypeOf(error.constructor)?.name : ""];
+  if (kinds.some((kind) => kind === "OAuthError" || kind === "UnauthorizedError") || text.startsWith("OAuth ")) {
+    return new ClearedError("TOOL_DOWN", `It did not let us in: ${text}`);
+  }
+  return new ClearedError("TOOL_LOST", `The connection broke: ${text}.${saidBy(stdio)}`);
+}

@@ -1,0 +1,126 @@
+/**
+ * The seeds' endpoint: GET {base}/mcp/tools?session_id= -> [{name, description, input_schema}], POST {base}/mcp {tool, params, session_id}
+ * -> bare JSON of any type, `{error}` where the tool failed. The session is the run's id.
+ */
+import { ClearedError } from "../../kernel/errors.ts";
+import type { Json } from "../../kernel/ports.ts";
+import { isObject } from "../../rules/tools/shape.ts";
+import type { Fetch } from "./addresses.ts";
+import { forPeople, isTooDeep, parseJson } from "./answer.ts";
+import {
+  type CallOptions,
+  type Connection,
+  type ListedTool,
+  clearedIn,
+  createPatience,
+  createSlots,
+  meaningOf,
+  statusError,
+} from "./connection.ts";
+
+export interface PlainOptions {
+  name: string;
+  /** With or without the endpoint's /mcp. */
+  url: string;
+  filled(): Promise<{ headers: Record<string, string> }>;
+  timeout_ms: number;
+  concurrency: number;
+  fetch: Fetch;
+}
+
+const LIST_MS = 60_000;
+const SESSIONS = 100;
+
+export function connectPlain({ name, url, filled, timeout_ms, concurrency, fetch }: PlainOptions): Connection {
+  const base = url.replace(/\/+$/, "").replace(/\/mcp$/, "");
+  const slots = createSlots(concurrency);
+  const lists = new Map<string, { at: number; tools: Promise<ListedTool[]> }>();
+
+  const ask = async (
+    path: string,
+    init: RequestInit,
+    options: Partial<CallOptions> & { abort: AbortSignal },
+    where: string,
+  ): Promise<Json> => {
+    const { abort, write = false, leaving } = options;
+    const patience = createPatience(timeout_ms, abort);
+    try {
+      const { headers } = await filled();
+      leaving?.();
+      const answer = await fetch(`${base}${path}`, {
+        ...init,
+        headers: { accept: "application/json", ...headers, "content-type": "application/json" },
+        signal: patience.signal,
+      });
+      return bodyOf(await answer.text(), answer, write);
+    } catch (error) {
+      const why = patience.late() ? `It did not answer within ${timeout_ms / 1000} s.` : abort.aborted ? "The call was given up." : null;
+      const fault =
+        why !== null
+          ? new ClearedError("TOOL_TIMEOUT", why)
+          : (clearedIn(error) ?? new ClearedError("TOOL_LOST", `The connection broke: ${(error as Error).message}.`));
+      throw meaningOf(fault, where, write);
+    } finally {
+      patience.end();
+    }
+  };
+
+  return {
+    list: async ({ run, abort }) => {
+      const known = lists.get(run);
+      if (known !== undefined && performance.now() - known.at < LIST_MS) return known.tools;
+      const path = `/mcp/tools?session_id=${encodeURIComponent(run)}`;
+      const tools = slots(() => ask(path, { method: "GET" }, { abort }, name)).then((value) => listedIn(value, name));
+      if (lists.size >= SESSIONS) lists.clear();
+      lists.set(run, { at: performance.now(), tools });
+      tools.catch(() => lists.delete(run));
+      return tools;
+    },
+    forget: () => lists.clear(),
+    call: (tool, params, options) =>
+      slots(() =>
+        ask("/mcp", { method: "POST", body: JSON.stringify({ tool, params, session_id: options.run }) }, options, `${name}/${tool}`),
+      ),
+    close: async () => undefined,
+  };
+}
+
+/** @throws TOOL_FAILED, TOOL_ANSWER, TOOL_DOWN, TOOL_REFUSED */
+function bodyOf(text: string, { status }: Response, write: boolean): Json {
+  let value: Json | undefined;
+  try {
+    const read = parseJson(text);
+    if (!isTooDeep(read)) value = read;
+  } catch {
+    // Not JSON, or nested without sense: said below, with the status if that is one of failure.
+  }
+  const fault = isObject(value) ? value["error"] : undefined;
+  // A write that ended in a 5xx may have been done before something broke, whatever its body says.
+  if (fault && (status < 500 || !write)) {
+    throw new ClearedError("TOOL_FAILED", typeof fault === "string" ? fault : JSON.stringify(fault), {
+      data: value as Record<string, Json>,
+    });
+  }
+  if (status < 200 || status >= 300) throw statusError(status, text);
+  if (value === undefined)
+    throw new ClearedError("TOOL_ANSWER", `Its answer is not JSON that can be read; it begins: ${forPeople(text.slice(0, 120))}`);
+  return value;
+}
+
+function listedIn(value: Json, name: string): ListedTool[] {
+  const list = isObject(value) ? value["tools"] : value;
+  if (!Array.isArray(list)) throw new ClearedError("TOOL_ANSWER", `${name}: Its answer to GET /mcp/tools is not a list of tools.`);
+  return list.flatMap((one) => {
+    if (!isObject(one) || typeof one["name"] !== "string") return [];
+    const { name: tool, description, input_schema, inputSchema } = one;
+    return [
+      {
+        name: tool,
+        description: typeof description === "string" ? description : "",
+        input_schema: input_schema ?? inputSchema ?? {},
+        output_schema: null,
+        annotations: {},
+      },
+    ];
+  });
+}

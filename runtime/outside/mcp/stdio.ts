@@ -1,0 +1,176 @@
+/**
+ * Speaking with a tool server that is a child process: one JSON message a line on its stdin and stdout. The SDK's own transport gives the
+ * child our user's whole shell environment and leaves it running when we are killed while it does not watch its stdin; this one does not.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import { ClearedError } from "../../kernel/errors.ts";
+import { type Way, giveFilter } from "../../sandbox/jail.ts";
+import { tooLong } from "./addresses.ts";
+import { parseJson } from "./answer.ts";
+
+export interface StdioOptions {
+  command: string;
+  args: string[];
+  /** Beside PATH and HOME (Windows: what a process needs to start); nothing else is inherited. */
+  env: Record<string, string>;
+  cwd: string;
+  maxBytes: number;
+  /** What is around a server that trust.yaml does not call trusted; null for one that it does. */
+  way(): Promise<Way | null>;
+}
+
+export interface Stdio extends Transport {
+  /** Why it ended, when it ended by a fault of its answer. */
+  fault(): ClearedError | null;
+  /** It takes no further message, though its last words may still come. */
+  over(): boolean;
+  /** The last it printed that was no message, for messages to people. */
+  said(): string;
+}
+
+const INHERITED = process.platform === "win32" ? ["PATH", "SYSTEMROOT", "TEMP", "USERPROFILE", "APPDATA", "PATHEXT"] : ["PATH", "HOME"];
+const SAID = 600;
+// What a server gets to end by itself once its stdin is closed; the guard gives it two seconds more after SIGTERM.
+const PATIENCE_MS = 1000;
+const GUARD_MS = 3000;
+// Last words that are still in the pipe when a server has ended. Longer, whoever it started holds the pipe open.
+const DRAIN_MS = 200;
+// What a server may print, and how many messages it may send, without having been asked anything; what it may leave unread of what it was
+// told. More is a flood.
+const MAX_PRINTED = 64 * 1024 * 1024;
+const MAX_MESSAGES = 20_000;
+const MAX_UNREAD = 16 * 1024 * 1024;
+
+/**
+ * A guard around the server: when fd 3 closes - we have closed it, or died, however - it ends the server and what the server started,
+ * which share a process group of their own. `<&4` because a shell gives what it starts in the background an empty stdin.
+ */
+const GUARD = `exec 4<&0; "$@" <&4 3<&- 4<&- & server=$!; exec 4<&- </dev/null
+{ read -r _ <&3; trap '' TERM; kill 0; sleep 2; kill -9 0; } >/dev/null 2>&1 &
+wait "$server"`;
+
+export function createStdio(options: StdioOptions): Stdio {
+  let child: ChildProcess | null = null;
+  let exited = Promise.withResolvers<void>();
+  let fault: ClearedError | null = null;
+  let said = "";
+  let [printed, messages] = [0, 0];
+  const hear = (text: string) => {
+    said = (said + text).slice(-SAID);
+  };
+  /** It is not listened to any more: what it prints would only keep us busy. */
+  const broken = (server: ChildProcess, why: ClearedError) => {
+    fault ??= why;
+    server.stdout?.destroy();
+    server.stderr?.destroy();
+    void transport.close();
+  };
+
+  const transport: Stdio = {
+    start: async () => {
+      const env = Object.fromEntries([...INHERITED.map((name) => [name, process.env[name]] as const), ...Object.entries(options.env)]);
+      const guarded = process.platform !== "win32";
+      const { prefix, filter } = (await options.way()) ?? { prefix: [], filter: null };
+      const [command, args] = guarded
+        ? ["/bin/sh", ["-c", GUARD, "cleared-tool-server", ...prefix, options.command, ...options.args]]
+        : [options.command, options.args];
+      const server = spawn(command, args, {
+        cwd: options.cwd,
+        env,
+        stdio: ["pipe", "pipe", "pipe", guarded ? "pipe" : "ignore", "ignore", filter === null ? "ignore" : "pipe"],
+        detached: guarded,
+        windowsHide: true,
+      });
+      giveFilter(server.stdio, filter);
+      child = server;
+      exited = Promise.withResolvers();
+      const spawned = Promise.withResolvers<void>();
+      server.on("spawn", spawned.resolve).on("error", spawned.reject);
+      server.on("exit", () => {
+        exited.resolve();
+        server.stdio[3]?.destroy();
+        setTimeout(() => [server.stdout, server.stderr].map((one) => one?.destroy()), DRAIN_MS);
+      });
+      server.on("close", () => {
+        child = null;
+        transport.onclose?.();
+      });
+      for (const one of [server.stdin, server.stdio[3]]) one?.on("error", () => undefined);
+      const count = (chunk: Buffer | string) => {
+        printed += chunk.length;
+        const why = "The server prints without end and does not answer.";
+        if (printed > MAX_PRINTED || messages > MAX_MESSAGES) broken(server, new ClearedError("TOOL_ANSWER", why));
+      };
+      server.stderr?.setEncoding("utf8").on("data", hear).on("data", count);
+      const cut = lines(options.maxBytes, (line) => {
+        if (line === null) return broken(server, tooLong(options.maxBytes));
+        const message = messageOf(line);
+        if (message === null) hear(line.toString("utf8", 0, SAID));
+        else if (messages++ <= MAX_MESSAGES) transport.onmessage?.(message);
+      });
+      server.stdout?.on("data", cut).on("data", count);
+      await spawned.promise;
+    },
+    send: async (message) => {
+      const stdin = child?.stdin;
+      if (!child || !stdin?.writable) throw new ClearedError("TOOL_DOWN", "The server has ended.");
+      if (stdin.writableLength > MAX_UNREAD) broken(child, new ClearedError("TOOL_ANSWER", "The server does not read what it is told."));
+      // An answer to what it asks itself is no reason to let it print more.
+      if ("method" in message) [printed, messages] = [0, 0];
+      // A broken pipe is a server that ends: its close says so, with its last words.
+      await new Promise<void>((sent) => void stdin.write(`${JSON.stringify(message)}\n`, () => sent()));
+    },
+    close: async () => {
+      const ending = child;
+      if (ending === null) return;
+      ending.stdin?.end();
+      const guard = setTimeout(() => {
+        ending.stdio[3]?.destroy();
+        if (process.platform === "win32") ending.kill();
+      }, PATIENCE_MS);
+      const last = setTimeout(() => ending.kill("SIGKILL"), PATIENCE_MS + GUARD_MS);
+      await exited.promise;
+      clearTimeout(guard);
+      clearTimeout(last);
+      ending.stdout?.destroy();
+      ending.stderr?.destroy();
+    },
+    fault: () => fault,
+    over: () => fault !== null || child === null || child.exitCode !== null || child.signalCode !== null,
+    said: () => said.trim(),
+  };
+  return transport;
+}
+
+type Message = Parameters<Transport["send"]>[0];
+
+function messageOf(line: Buffer): Message | null {
+  if (line[0] !== 0x7b) return null;
+  try {
+    return parseJson(line.toString("utf8")) as unknown as Message;
+  } catch {
+    return null;
+  }
+}
+
+/** Cuts a stream into lines; hands over null, once, when a line is longer than `max`. */
+function lines(max: number, each: (line: Buffer | null) => void): (chunk: Buffer) => void {
+  let parts: Buffer[] = [];
+  let length = 0;
+  return (chunk) => {
+    let from = 0;
+    for (;;) {
+      const end = chunk.indexOf(10, from);
+      const part = chunk.subarray(from, end === -1 ? undefined : end);
+      if (length <= max && length + part.length > max) each(null);
+      length += part.length;
+      if (length <= max) parts.push(part);
+      if (end === -1) return;
+      if (length > 0 && length <= max) each(Buffer.concat(parts));
+      parts = [];
+      length = 0;
+      from = end + 1;
+    }
+  };
+}

@@ -1,0 +1,300 @@
+/**
+ * The tools of a workspace, as its runs may use them: connections to the servers of trust.yaml and to the endpoint a run was given, opened
+ * when first needed and kept until the owner ends. What a call may do beyond being sent is decided by runtime/tools; no secret crosses back.
+ */
+import { ClearedError, didYouMean } from "../../kernel/errors.ts";
+import type { Call, Json, ToolInfo, Tools } from "../../kernel/ports.ts";
+import { canonicalJson } from "../../kernel/canonical.ts";
+import { assertClass, classIn, classify } from "../../rules/tools/classify.ts";
+import { findTools } from "../../rules/tools/find.ts";
+import { fetchAll } from "../../rules/tools/pages.ts";
+import { recoveredRead } from "../../rules/tools/recover.ts";
+import { isObject } from "../../rules/tools/shape.ts";
+import { happened, verifiedWrite, verifySpec } from "../../rules/tools/verify.ts";
+import type { ToolServer, Trust } from "../../workspace/settings/config.ts";
+import { type Resolve, createFetch } from "./addresses.ts";
+import { ANSWER_BYTES, createRedactor } from "./answer.ts";
+import type { Connection, ListedTool } from "./connection.ts";
+import { GIVEN, UNDECLARED, createGiven } from "./given.ts";
+import { connectPlain } from "./plain-http.ts";
+
+export interface ToolsOptions {
+  trust: Pick<Trust, "mcp" | "addresses">;
+  /** The workspace; commands start in it. */
+  dir: string;
+  /** What secrets.ts reads; asked for each connection. @throws SECRET_MISSING */
+  secrets(): Promise<(name: string) => string>;
+  resolve?: Resolve;
+  /** Asked each time before a command is started. @throws TRUST_CHANGED once it is not what a person has confirmed */
+  mayStart?(): void;
+}
+
+export interface ToolPool {
+  /** `given`: the address of an endpoint for this run only; its tools are `given/NAME`. `note` is told what a list had to leave out. */
+  forRun(options: { run: string; given?: string | undefined; note?: (message: string) => void }): Tools;
+  /** Ends every server that was started. */
+  close(): Promise<void>;
+}
+
+interface Server {
+  connection: Connection;
+  spec: typeof UNDECLARED;
+}
+
+/** What a server offers, with what trust.yaml says of it. */
+interface Offer {
+  infos: ToolInfo[];
+  raw: Map<string, ListedTool>;
+}
+
+export function createTools({ trust, dir, secrets, resolve, mayStart }: ToolsOptions): ToolPool {
+  const redactor = createRedactor();
+  const servers = new Map<string, Server>();
+  const offers = new WeakMap<ListedTool[], Offer>();
+  const fetch = createFetch({ rules: null, maxBytes: ANSWER_BYTES, resolve });
+  const quiet = new AbortController().signal;
+
+  const serverOf = (name: string): Server => {
+    const spec = Object.hasOwn(trust.mcp, name) ? trust.mcp[name] : undefined;
+    if (spec === undefined) throw unknownServer(name);
+    let server = servers.get(name);
+    if (server === undefined) servers.set(name, (server = { spec, connection: connectionTo(name, spec) }));
+    return server;
+  };
+  const unknownServer = (name: string) => {
+    const names = Object.keys(trust.mcp);
+    const there = names.length === 0 ? "It names none" : `It names ${names.join(", ")}`;
+    const add = `mcp: {${name}: {command: node, args: [SERVER.ts]}}, or url: for one over HTTP`;
+    const message = `There is no tool server "${name}" in trust.yaml.${didYouMean(name, names)} ${there}; add ${add}.`;
+    return new ClearedError("TOOL_UNKNOWN", message);
+  };
+
+  const connectionTo = (name: string, spec: ToolServer): Connection => {
+    const filled = async () => {
+      if (spec.command !== undefined) mayStart?.();
+      const { client_secret, ...oauth } = spec.oauth ?? { client_id: "", client_secret: "" };
+      return {
+        env: await fill(spec.env),
+        headers: await fill(spec.headers),
+        oauth: spec.oauth && { ...oauth, ...((await fill({ client_secret })) as { client_secret: string }) },
+      };
+    };
+    if (spec.plain !== undefined) return connectPlain({ ...spec, name, url: spec.plain, filled, fetch });
+    return later(async () => (await import("./client.ts")).connectMcp({ name, spec, filled, dir, fetch }));
+  };
+  const fill = async (values: Record<string, string>): Promise<Record<string, string>> => {
+    if (!Object.values(values).some((value) => value.includes("secret:"))) return values;
+    const secret = await secrets();
+    const put = (_: string, name: string): string => {
+      redactor.add(name, secret(name));
+      return secret(name);
+    };
+    return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, value.replace(SECRET, put)]));
+  };
+
+  const given = createGiven(createFetch({ rules: trust.addresses, maxBytes: ANSWER_BYTES, resolve }), dir);
+
+  const safe = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      throw error instanceof ClearedError ? redactor.error(error) : error;
+    }
+  };
+
+  const forRun: ToolPool["forRun"] = ({ run, given: url, note }) => {
+    const server = async (name: string): Promise<Server> =>
+      name === GIVEN && url !== undefined ? { connection: await given.connect(url, run), spec: UNDECLARED } : serverOf(name);
+    const names = (): string[] => [...(url === undefined ? [] : [GIVEN]), ...Object.keys(trust.mcp)];
+
+    const offer = async (name: string, abort = quiet): Promise<Offer> => {
+      const { connection, spec } = await server(name);
+      const listed = await connection.list({ run, abort });
+      let made = offers.get(listed);
+      if (made === undefined) offers.set(listed, (made = offerOf(name, listed, spec)));
+      return made;
+    };
+    const offerOf = (name: string, listed: ListedTool[], spec: Server["spec"]): Offer => ({
+      raw: new Map(listed.map((one) => [one.name, one])),
+      infos: listed.map((one) => {
+        const { class: kind, why } =
+          name === GIVEN ? classify(one.name, { annotations: one.annotations, trusted: false }) : classIn(spec, one.name, one.annotations);
+        const [description, input_schema] = [redactor.text(one.description), redactor.json(one.input_schema)];
+        return { tool: `${name}/${one.name}`, server: name, name: one.name, description, input_schema, class: kind, why };
+      }),
+    });
+
+    const list = (only?: string): Promise<ToolInfo[]> =>
+      safe(async () => {
+        if (only !== undefined) return (await offer(only)).infos;
+        const answers = await Promise.allSettled(names().map((name) => offer(name)));
+        const failed = answers.filter((one) => one.status === "rejected").map((one) => one.reason as ClearedError);
+        if (failed.length > 0 && failed.length === answers.length) throw failed[0] as ClearedError;
+        for (const one of failed) note?.(`Tools left out: ${redactor.error(one).message}`);
+        return answers.flatMap((one) => (one.status === "fulfilled" ? one.value.infos : []));
+      });
+
+    const get = async (tool: string, abort = quiet): Promise<ToolInfo> => {
+      const [name] = split(tool);
+      const found = name === null ? undefined : (await offer(name, abort)).infos.find((one) => one.tool === tool);
+      if (found !== undefined) {
+        if (name !== GIVEN) assertClass((await server(found.server)).spec, found);
+        return sameClass(found);
+      }
+      const there = (name === null ? await list() : (await offer(name, abort)).infos).map((one) => one.tool);
+      const near = didYouMean(tool, there) || didYouMean(`${name ?? there[0]?.split("/")[0]}/${tool}`, there);
+      throw new ClearedError("TOOL_UNKNOWN", `There is no tool "${tool}".${near} mcp_list shows what is offered.`);
+    };
+
+    // What the engine has judged is what is called: a server that takes back in between that a tool only reads gains nothing.
+    const classes = new Map<string, ToolInfo["class"]>();
+    const sameClass = (found: ToolInfo): ToolInfo => {
+      const before = classes.get(found.tool) ?? found.class;
+      classes.set(found.tool, before);
+      if (before === found.class) return found;
+      throw new ClearedError(
+        "TOOL_REFUSED",
+        `${found.tool} was ${before} when this run began to use it and is ${found.class} now. Start the run again.`,
+      );
+    };
+
+    /** One call as it is sent: a known tool, arguments that fit its schema, at most once for a write. */
+    const send = async (
+      { tool, params }: Call,
+      write: boolean,
+      abort: AbortSignal,
+      leaving?: () => void,
+    ): Promise<{ result: Json; notes: string[] }> => {
+      const { name, server: at, class: kind } = await get(tool, abort);
+      if (kind === "mutate" && !write)
+        throw new ClearedError("TOOL_REFUSED", `${tool} writes and would have been sent as a read. Nothing was sent.`);
+      const { connection, spec } = await server(at);
+      const { raw } = await offer(at, abort);
+      const { schemaFault } = await import("./schema.ts");
+      const wrong = isObject(params) ? schemaFault(raw.get(name)?.input_schema ?? null, params, spec.trusted) : "they are not an object";
+      if (wrong !== null) throw new ClearedError("TOOL_ARGUMENTS", `${tool}: ${wrong}. Nothing was sent.`, { data: { tool } });
+      try {
+        const result = await connection.call(name, params as Record<string, Json>, { run, write, abort, leaving });
+        const odd = oddity(() => schemaFault(raw.get(name)?.output_schema ?? null, result, spec.trusted));
+        if (odd === null) return { result: redactor.json(result), notes: [] };
+        const says = `${tool}: its answer is not what its schema promises: ${odd}`;
+        if (!write) throw new ClearedError("TOOL_ANSWER", says);
+        return { result: redactor.json(result), notes: [says] };
+      } catch (error) {
+        if (error instanceof ClearedError && error.code === "TOOL_FAILED" && GONE.test(error.message)) {
+          connection.forget();
+          await get(tool, abort);
+        }
+        // Here and not only at the end: a failure that becomes a result is what a run keeps.
+        throw error instanceof ClearedError ? redactor.error(error) : error;
+      }
+    };
+    const reader = (abort: AbortSignal) => async (call: Call) => (await send(call, false, abort)).result;
+
+    const read = async (call: Call, abort: AbortSignal) => {
+      const [name] = split(call.tool);
+      const { spec } = name === null ? { spec: UNDECLARED } : await server(name);
+      const listed = name === null ? [] : (await offer(name, abort)).infos;
+      return recoveredRead({ call, listed, aliases: spec.aliases, read: reader(abort) });
+    };
+
+    const declaredFor = async (info: ToolInfo, abort: AbortSignal) => {
+      const { tools } = (await server(info.server)).spec;
+      const declared = Object.hasOwn(tools, info.name) ? tools[info.name] : undefined;
+      return { declared, spec: verifySpec(info, declared?.verify, (await offer(info.server, abort)).infos) };
+    };
+
+    return {
+      list,
+      find: async (wish, limit) => findTools(await list(), wish, limit),
+      get: (tool) => safe(() => get(tool)),
+      call: (call, { key, abort, leaving, writes = [] }) =>
+        safe(async () => {
+          const info = await get(call.tool, abort).catch((error: ClearedError) => {
+            if (error.code !== "TOOL_UNKNOWN") throw error;
+            return null;
+          });
+          if (info?.class !== "mutate") {
+            const { answer, notes } = await read(call, abort);
+            return { result: answer, write: null, notes };
+          }
+          const { declared, spec } = await declaredFor(info, abort);
+          let notes: string[] = [];
+          const asText = ({ tool, params }: Call) => canonicalJson([tool, params]);
+          const { answer, write } = await verifiedWrite({
+            call,
+            spec,
+            again: writes.some((one) => asText(one) === asText(call)),
+            read: reader(abort),
+            write: async () => {
+              const asked = { tool: call.tool, params: withKey(call.params, declared?.idempotency_key, key) };
+              const sent = await send(asked, true, abort, leaving);
+              notes = sent.notes;
+              return sent.result;
+            },
+          });
+          return { result: answer, write, notes };
+        }),
+      fetchAll: (call, { where, abort }) =>
+        safe(async () => {
+          const { tool, input_schema: schema, ...info } = await get(call.tool, abort);
+          if (info.class === "mutate")
+            throw new ClearedError("TOOL_ARGUMENTS", `${tool} writes (${info.why}); only a reading tool has pages.`);
+          const step = async (params: Record<string, Json>) => (await read({ tool, params }, abort)).answer;
+          return fetchAll(call, { schema, where, step });
+        }),
+      readBack: (call, { abort }) =>
+        safe(async () => {
+          const info = await get(call.tool, abort);
+          const { declared, spec } = await declaredFor(info, abort);
+          const seen = await happened(call, spec, reader(abort));
+          // The server knows the key again: a repeat is harmless.
+          return seen !== true && declared?.idempotency_key !== undefined ? "harmless" : seen;
+        }),
+    };
+  };
+
+  return {
+    forRun,
+    close: async () => {
+      await Promise.allSettled([given.close(), ...[...servers.values()].map(({ connection }) => connection.close())]);
+      servers.clear();
+    },
+  };
+}
+
+const SECRET = /secret:([A-Za-z][A-Za-z0-9_-]*)/g;
+// How servers say that they do not know a tool; it may have been renamed since it was listed.
+const GONE = /unknown|not found|no such|not exist|not available|disabled|method/i;
+
+function split(tool: string): [server: string | null, name: string] {
+  const at = tool.indexOf("/");
+  return at === -1 ? [null, tool] : [tool.slice(0, at), tool.slice(at + 1)];
+}
+
+/** What is wrong with an answer. A promise that cannot be read is one, too: the call has been made, and is not undone by it. */
+function oddity(fault: () => string | null): string | null {
+  try {
+    return fault();
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+/** The run's key in the parameter the tool deduplicates by; a key the script gives itself stays, as it is what was approved. */
+function withKey(params: Json, parameter: string | undefined, key: string): Json {
+  if (parameter === undefined || !isObject(params)) return params;
+  return Object.hasOwn(params, parameter) ? params : { ...params, [parameter]: key };
+}
+
+/** A connection whose code is loaded with its first use. */
+function later(make: () => Promise<Connection>): Connection {
+  let made: Promise<Connection> | null = null;
+  const use = () => (made ??= make());
+  return {
+    list: async (options) => (await use()).list(options),
+    call: async (...call) => (await use()).call(...call),
+    forget: () => void made?.then((one) => one.forget()),
+    close: async () => (await made)?.close(),
+  };
+}

@@ -1,0 +1,150 @@
+/**
+ * The outbox: a table of the run store, one row a notice, and the alerts that come of it. A row is written before anybody is told, and
+ * moves only forward: queued -> (sending, for mail) -> sent; or -> doubt or dead, each with an alert card whose answer moves it on.
+ */
+import { createHash } from "node:crypto";
+import { openCard } from "../../engine/cards.ts";
+import type { Database } from "../../engine/database.ts";
+import { ClearedError, didYouMean } from "../../kernel/errors.ts";
+import { groupsOf } from "../../rules/privacy/judge.ts";
+import { redact } from "../../rules/privacy/redact.ts";
+import { scan } from "../../rules/privacy/scan.ts";
+import type { Decision, Json, Notice, Notices, NoticeState } from "../../kernel/ports.ts";
+import type { Config, NoticeChannels } from "../../workspace/settings/config.ts";
+import { nextOpen } from "./quiet.ts";
+
+export interface NoticeRow {
+  key: string;
+  channel: string;
+  /** JSON of the Notice. */
+  payload: string;
+  state: NoticeState;
+  due_at: number;
+  attempts: number;
+  last_error: string | null;
+  at: number;
+}
+
+const ADDRESS = /^[^\s@<>,;"]+@[^\s@<>,;"]+$/;
+
+/** What a receiver deduplicates by: of the key and of the run that wrote it first, so that two workspaces never share one. */
+export function noticeId({ key, run }: Pick<Notice, "key" | "run">): string {
+  return `notice_${createHash("sha256").update(`${run}\n${key}`).digest("hex").slice(0, 24)}`;
+}
+
+/** The sending half, for a run's view: quiet hours and the default channel are those of the run's commit. */
+export function createOutbox(database: Database, channels: NoticeChannels, config: Config): Pick<Notices, "send"> {
+  const { quiet_hours: quiet, default: fallback } = config.notify;
+  return {
+    async send(given, { now, live }) {
+      // Card numbers, keys and the like are hidden before anything is kept.
+      const said = `${given.subject}\n${given.text}`;
+      const barred = scan(said, groupsOf(["refuse"], "outbound", config.privacy))[0];
+      if (barred !== undefined)
+        throw new ClearedError(
+          "PRIVACY_REFUSED",
+          `The notice holds ${barred.kind}, which config.yaml privacy: does not let out. Leave it out.`,
+        );
+      const hidden = groupsOf(["redact"], "outbound", config.privacy);
+      const notice = { ...given, subject: redact(given.subject, hidden), text: redact(given.text, hidden) };
+      const channel = channelOf(notice, channels, fallback);
+      const hours = quiet === undefined ? null : { ...quiet, timezone: quiet.timezone ?? config.timezone };
+      // A card on the page rings no bell.
+      const due = channel === "page" || notice.urgent === true ? now : nextOpen(now, hours);
+      const state: NoticeState = channel === "page" ? "sent" : "queued";
+      if (!live) return { notice: noticeId(notice), channel, state, due };
+      return database.write(() => {
+        const inserted = database.run(
+          "INSERT INTO notices VALUES (?, ?, ?, ?, ?, 0, NULL, ?) ON CONFLICT (key) DO NOTHING",
+          ...[notice.key, channel, JSON.stringify(notice), state, due, now],
+        );
+        if (inserted === 1 && channel === "page") openNote(database, notice, now);
+        const row = database.get<NoticeRow>("SELECT * FROM notices WHERE key = ?", notice.key) as NoticeRow;
+        return { notice: noticeId(JSON.parse(row.payload) as Notice), channel: row.channel, state: row.state, due: row.due_at };
+      });
+    },
+  };
+}
+
+/** @throws NOTICE_CHANNEL, NOTICE_ADDRESS */
+function channelOf({ channel, to }: Notice, { smtp, webhooks }: NoticeChannels, fallback: string): string {
+  const known = ["page", ...(smtp === undefined ? [] : ["smtp"]), ...Object.keys(webhooks)];
+  const chosen = channel ?? fallback;
+  if (!known.includes(chosen)) {
+    throw new ClearedError(
+      "NOTICE_CHANNEL",
+      `There is no channel "${chosen}" for notices.${didYouMean(chosen, known)} There are ${known.join(", ")}; more are named in trust.yaml under notices:.`,
+    );
+  }
+  if (chosen === "smtp" && !ADDRESS.test(to))
+    throw new ClearedError("NOTICE_ADDRESS", `"${to.slice(0, 100)}" is not a mail address; write one, such as ann@example.com.`);
+  return chosen;
+}
+
+const note = (title: string, about: Json) => ({
+  kind: "note" as const,
+  title,
+  body: { about },
+  gate: null,
+  calls: [],
+  level: null,
+  expires: null,
+});
+
+function openNote(database: Database, { key, run, agent, to, subject, text }: Notice, now: number): void {
+  openCard(database, `notice:${key}`, { ...note(subject, { to, text, agent }), run }, now);
+}
+
+// ---------------------------------------------------------------- the sender's half
+
+/** Due by now, oldest first. */
+export function dueNotices(database: Database, now: number): NoticeRow[] {
+  return database.all<NoticeRow>("SELECT * FROM notices WHERE state = 'queued' AND due_at <= ? ORDER BY due_at, rowid LIMIT 200", now);
+}
+
+export function moveNotice(
+  database: Database,
+  key: string,
+  state: NoticeState,
+  more: { due?: number; attempts?: number; why?: string } = {},
+): void {
+  database.run(
+    "UPDATE notices SET state = ?, due_at = ifnull(?, due_at), attempts = ifnull(?, attempts), last_error = ? WHERE key = ?",
+    ...[state, more.due ?? null, more.attempts ?? null, more.why ?? null, key],
+  );
+}
+
+/** Cards whose key begins so are alerts: every command tells of them until a person has answered. */
+export const ALERT = "alert:";
+
+export function openAlert(database: Database, key: string, title: string, about: Json, now: number): void {
+  openCard(database, `${ALERT}${key}`, { ...note(title, about), run: null }, now);
+}
+
+/** The notice stops here until a person has answered its card. Call inside a transaction. */
+export function raise(database: Database, row: NoticeRow, state: "doubt" | "dead", why: string, now: number): void {
+  moveNotice(database, row.key, state, { why, attempts: row.attempts + 1 });
+  const { to, subject, run, agent, text } = JSON.parse(row.payload) as Notice;
+  const title =
+    state === "dead"
+      ? `Not delivered: "${subject}" to ${to} (${row.channel}): ${why}. Approve to send it again, reject to let it be.`
+      : `Was this mail sent? "${subject}" to ${to}. Look there: approve if it arrived, reject if it did not (then it is sent again).`;
+  openAlert(database, `notice:${row.key}`, title, { to, subject, text, channel: row.channel, why, agent, run }, now);
+}
+
+/** Does what people answered: a dead notice is sent again or let be, one in doubt counts as sent or is sent again. */
+export function heedAnswers(database: Database, now: number): void {
+  const answered = database.all<NoticeRow & { decision: string }>(
+    `SELECT notices.*, cards.decision AS decision FROM notices JOIN cards ON cards.key = '${ALERT}notice:' || notices.key
+     WHERE notices.state IN ('dead', 'doubt') AND cards.decision IS NOT NULL`,
+  );
+  for (const row of answered) {
+    const yes = (JSON.parse(row.decision) as Decision).decision === "approved";
+    const again = (row.state === "dead") === yes;
+    database.write(() =>
+      again
+        ? moveNotice(database, row.key, "queued", { due: now, attempts: 0 })
+        : moveNotice(database, row.key, row.state === "dead" ? "dropped" : "sent", {}),
+    );
+  }
+}

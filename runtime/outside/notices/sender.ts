@@ -1,0 +1,103 @@
+/**
+ * Delivers what the outbox holds; one sender for a workspace, in the process that owns it. At least once by webhook (the receiver knows
+ * the key); by mail at most once without a person: a mail that may be out and has no answer becomes a question, never a second mail.
+ */
+import type { Database } from "../../engine/database.ts";
+import { toWire } from "../../kernel/errors.ts";
+import type { Clock, Notice } from "../../kernel/ports.ts";
+import type { NoticeChannels } from "../../workspace/settings/config.ts";
+import type { Delivered, Letter } from "./delivery.ts";
+import { type NoticeRow, dueNotices, heedAnswers, moveNotice, noticeId, raise } from "./outbox.ts";
+import { mailNotice } from "./smtp.ts";
+import { postNotice } from "./webhook.ts";
+
+export interface SenderOptions {
+  database: Database;
+  clock: Clock;
+  channels: NoticeChannels;
+  /** Value of a secret by name. @throws SECRET_MISSING */
+  secret(name: string): Promise<string>;
+  /** Address of the status page, or null. */
+  page: string | null;
+  /** Hears once of each notice that is given up or in doubt. */
+  note(message: string): void;
+}
+
+export interface Sender {
+  /** One pass over what is due. Passes never overlap. */
+  deliver(): Promise<void>;
+}
+
+// 30 s, 2 min, 8 min, 32 min, then every 2 h: a mail server that is down for an afternoon is outlived.
+const FIRST_WAIT_MS = 30_000;
+const LONGEST_WAIT_MS = 7_200_000;
+export const MOST_TRIES = 8;
+
+/** How long after its n-th failure (1 is the first) a notice is tried again, ms. */
+export function waitAfter(failures: number): number {
+  return Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 4 ** (failures - 1));
+}
+
+/** Mails that a process before this one left under way are in doubt from here on. */
+export function createSender({ database, clock, channels, secret, page, note }: SenderOptions): Sender {
+  let pass: Promise<void> | null = null;
+
+  const stop = (row: NoticeRow, state: "doubt" | "dead", why: string) => {
+    database.write(() => raise(database, row, state, why, clock.now()));
+    const { to, subject } = JSON.parse(row.payload) as Notice;
+    note(`${state === "dead" ? "Not delivered" : "Perhaps not delivered"}: "${subject}" to ${to}: ${why}. \`cleared queue\` has its card.`);
+  };
+  for (const row of database.all<NoticeRow>("SELECT * FROM notices WHERE state = 'sending'"))
+    stop(row, "doubt", "the computer stopped while the mail was under way");
+
+  const send = async (row: NoticeRow): Promise<Delivered> => {
+    const notice = JSON.parse(row.payload) as Notice;
+    const letter: Letter = { ...notice, id: noticeId(notice), at: row.at, link: page === null ? null : `${page}/runs/${notice.run}` };
+    const { smtp } = channels;
+    try {
+      if (row.channel === "smtp" && smtp !== undefined) {
+        const password = smtp.password === undefined ? null : await secret(nameOf(smtp.password));
+        return await mailNotice(smtp, letter, { password, leaving: () => database.write(() => moveNotice(database, row.key, "sending")) });
+      }
+      const channel = Object.hasOwn(channels.webhooks, row.channel) ? channels.webhooks[row.channel] : undefined;
+      if (channel === undefined) return { status: "never", why: `trust.yaml names no channel "${row.channel}" any more` };
+      return await postNotice(channel, letter, { secret: await secret(nameOf(channel.secret)), now: clock.now() });
+    } catch (error) {
+      return { status: "retry", why: toWire(error).message };
+    }
+  };
+
+  const one = async (row: NoticeRow): Promise<Delivered["status"]> => {
+    const end = await send(row);
+    const failures = row.attempts + 1;
+    if (end.status === "sent") database.write(() => moveNotice(database, row.key, "sent", { attempts: failures }));
+    else if (end.status === "unknown") stop(row, "doubt", end.why);
+    else if (end.status === "never" || failures >= MOST_TRIES) stop(row, "dead", end.why);
+    else
+      database.write(() =>
+        moveNotice(database, row.key, "queued", { due: clock.now() + waitAfter(failures), attempts: failures, why: end.why }),
+      );
+    return end.status;
+  };
+
+  const deliverAll = async () => {
+    heedAnswers(database, clock.now());
+    // Channels do not wait for each other; behind a server that is down the rest of its channel waits for the next pass.
+    await Promise.all(
+      [...Map.groupBy(dueNotices(database, clock.now()), (row) => row.channel).values()].map(async (rows) => {
+        for (const row of rows) if ((await one(row)) === "retry") return;
+      }),
+    );
+  };
+
+  return {
+    deliver() {
+      pass ??= deliverAll().finally(() => {
+        pass = null;
+      });
+      return pass;
+    },
+  };
+}
+
+const nameOf = (reference: string): string => reference.slice("secret:".length);

@@ -1,0 +1,65 @@
+/** Events: what a committed run emitted starts the agents that listen, once each, with their own rights. */
+import type { Database } from "../../engine/database.ts";
+import { pauseOf } from "../../engine/pauses.ts";
+import { ClearedError } from "../../kernel/errors.ts";
+import type { Cause, Json } from "../../kernel/ports.ts";
+import type { Header } from "../../scripts/header.ts";
+import { listensTo } from "./listens.ts";
+
+export interface EventPorts {
+  database: Database;
+  agents(): Promise<{ name: string; blob: string; header: Header | null }[]>;
+  start(agent: string, options: { cause: Cause; input: Json }): Promise<{ id: string; created: boolean }>;
+  /** Emitted and not yet delivered, oldest first. */
+  emitted(): { key: string; run: string; event: string; payload: Json }[];
+  takeEmitted(key: string): void;
+  cause(run: string): Promise<Cause | null>;
+  note(message: string): void;
+}
+
+// Two agents that answer each other's events would go on for ever; no business process is this long.
+const LONGEST_CHAIN = 32;
+
+/**
+ * Starts the listeners of everything emitted so far. An event that a paused agent listens to stays in the outbox for it; `served` keeps who
+ * has had such an event. Answers whether anything moved. A crash in between starts nothing twice: the emission's key is the run's.
+ */
+export async function deliverEvents(ports: EventPorts, served = new Set<string>()): Promise<boolean> {
+  const emitted = ports.emitted();
+  if (emitted.length === 0) return false;
+  let moved = false;
+  const agents = await ports.agents();
+  for (const one of emitted) {
+    const listeners = agents.filter(({ header }) => listensTo(header, "event") && header.on_event === one.event);
+    const free = listeners.filter(({ name }) => pauseOf(ports.database, name) === null);
+    const held = free.length < listeners.length;
+    const fresh = free.filter(({ name }) => !served.has(`${name} ${one.key}`));
+    const chain = fresh.length === 0 ? 0 : 1 + chainOf(await ports.cause(one.run));
+    moved ||= !held || fresh.length > 0;
+    for (const { name } of fresh) {
+      try {
+        if (chain > LONGEST_CHAIN)
+          ports.note(
+            `Event "${one.event}" of ${one.run} does not start ${name}: it is the ${chain}th of a chain of events, and ${LONGEST_CHAIN} are the limit. Look for agents that answer each other's events.`,
+          );
+        else
+          await ports.start(name, {
+            cause: { kind: "event", key: one.key, detail: { event: one.event, run: one.run, chain } },
+            input: one.payload,
+          });
+      } catch (error) {
+        // A payload that the listener refuses stays refused: said once, so that the events behind it are not held up.
+        if (!(error instanceof ClearedError) || (error.kind !== "input" && error.kind !== "script")) throw error;
+        ports.note(`Event "${one.event}" of ${one.run} does not start ${name}: ${error.message}`);
+      }
+      if (held) served.add(`${name} ${one.key}`);
+    }
+    if (!held) ports.takeEmitted(one.key);
+  }
+  return moved;
+}
+
+function chainOf(cause: Cause | null): number {
+  const chain = cause?.kind === "event" ? (cause.detail as { chain?: unknown } | undefined)?.chain : undefined;
+  return typeof chain === "number" ? chain : 0;
+}

@@ -1,0 +1,174 @@
+/**
+ * What starts runs by itself: schedules, files, events. All follow HEAD of the configured branch, so an agent changed by plain git
+ * counts within seconds; while nothing may be committed (another branch, a merge) they wait and say so once.
+ */
+import { toWire } from "../../kernel/errors.ts";
+import { createCron } from "./cron.ts";
+import { type EventPorts, deliverEvents } from "./events.ts";
+import { type FilePorts, startForFiles } from "./files.ts";
+import { listensTo, watchedFolder } from "./listens.ts";
+import { type DuePorts, type Planned, forgetOthers, startDue } from "./schedules.ts";
+import { createWatch } from "./watch.ts";
+
+export interface TriggerPorts extends EventPorts, FilePorts, DuePorts {
+  dir: string;
+  timezone(): Promise<string>;
+  head(): Promise<string>;
+  /** Who is paused, as text: when it changes, what waited in watched folders is looked at. */
+  paused(): string;
+  /** Null, or a sentence that says why nothing may be committed now. */
+  blockedBy(): Promise<string | null>;
+  /** Queue again the runs whose obstacle (a person's edit, a foreign branch) is gone. */
+  wakeWaiting(): Promise<void>;
+  /** The books moved: open cards of entries follow them. False while a run is at work, whose own cards come with its commit. */
+  reconcile(): Promise<boolean>;
+  /** Does it unless an import by hand is about to start, whose end is looked at as well. */
+  inTurn(work: () => Promise<unknown>): Promise<unknown>;
+  /** Statement files whose import is complete move away. */
+  tidy(): Promise<void>;
+  /** What was found in the import folder since it was asked last, a sentence each. */
+  found(): string[];
+  note(message: string): void;
+}
+
+const LOOK_MS = 500;
+// The bell rings at the minute. What it did not ring for (a machine that slept, a change of the clock) is looked after a little later.
+const BELL_MS = 5000;
+
+export interface Triggers {
+  /** A run is over: files that came while it worked are looked at now. */
+  rested(): void;
+  stop(): Promise<void>;
+}
+
+export function startTriggers(ports: TriggerPorts): Triggers {
+  let head = "";
+  let reconciled = "";
+  let paused = ports.paused();
+  let lastBlock: string | null = null;
+  let lastFailure = "";
+  let busy: Promise<void> = Promise.resolve();
+  let stopped = false;
+  let folders: string[] = [];
+  const told = new Set<string>();
+  const served = new Set<string>();
+
+  /** One look at a time; a failure is said once and the next look tries again. */
+  const serial = (work: () => Promise<void>): Promise<void> => {
+    busy = busy.then(async () => {
+      if (stopped) return;
+      try {
+        await work();
+        lastFailure = "";
+      } catch (error) {
+        const { message } = toWire(error);
+        if (message !== lastFailure) ports.note(message);
+        lastFailure = message;
+      }
+    });
+    return busy;
+  };
+
+  const sayOnce = (message: string, key = message) => {
+    if (!told.has(key)) ports.note(message);
+    told.add(key);
+  };
+
+  const open = async (): Promise<boolean> => {
+    const block = await ports.blockedBy();
+    if (block !== null && block !== lastBlock) ports.note(`Triggers wait: ${block}`);
+    if (block === null && lastBlock !== null) ports.note("Triggers go on.");
+    const freed = block === null && lastBlock !== null;
+    lastBlock = block;
+    if (freed) lookEverywhere();
+    return block === null;
+  };
+
+  const lookAt = (folder: string): Promise<void> =>
+    serial(async () => {
+      const { files, waiting } = await ports.look(folder);
+      const keys = new Set(waiting.map(({ name }) => `${folder}${name}\0`));
+      for (const { name, why, kind, tell } of waiting) if (tell) sayOnce(`${folder}${name} ${why}.`, `${folder}${name}\0${kind}`);
+      // Each reason once for a file; one that comes again later is told again.
+      for (const key of told) if (key.startsWith(folder) && !keys.has(key.slice(0, key.indexOf("\0") + 1))) told.delete(key);
+      const soon = waiting.flatMap(({ inMs }) => inMs ?? []);
+      if (soon.length > 0) watcher.lookAgain(folder, Math.min(...soon));
+      if (!(await open())) return;
+      await ports.inTurn(() => startForFiles(ports, folder, files));
+      await ports.tidy();
+      for (const sentence of ports.found()) ports.note(sentence);
+    });
+  const lookEverywhere = () => {
+    for (const folder of folders) void lookAt(folder);
+  };
+  const watcher = createWatch(ports.dir, (folder) => void lookAt(folder));
+
+  let planned: Planned[] = [];
+  let nextDue: number | null = null;
+  let lookedAt = ports.now();
+  const startAllDue = async () => {
+    nextDue = ports.now();
+    if (planned.length > 0 && !(await open())) return;
+    const dues: (number | null)[] = [];
+    for (const one of planned) dues.push(await startDue(ports, one));
+    nextDue = dues.reduce((a, b) => (a === null || b === null ? (a ?? b) : Math.min(a, b)), null);
+  };
+  const cron = createCron(() => void serial(startAllDue));
+
+  const followHead = async () => {
+    const now = await ports.head();
+    if (now === head) return;
+    const agents = await ports.agents();
+    const timezone = await ports.timezone();
+    const schedules: Planned[] = [];
+    const watched = new Set<string>();
+    for (const { name, header } of agents) {
+      if (listensTo(header, "schedule") && header.schedule !== undefined)
+        schedules.push({ agent: name, expression: header.schedule, timezone: header.timezone ?? timezone, missed: header.missed });
+      if (listensTo(header, "file_watch")) watched.add(watchedFolder(header));
+    }
+    for (const wrong of await cron.set(schedules)) sayOnce(wrong);
+    planned = schedules;
+    forgetOthers(
+      ports.database,
+      // A header that cannot be read may hold a schedule: it stays overdue until somebody has looked.
+      agents.filter(({ header }) => header === null || listensTo(header, "schedule")).map(({ name }) => name),
+    );
+    folders = [...watched];
+    await watcher.set(folders);
+    // Settings or an undone import may have made files new again.
+    if (head !== "") lookEverywhere();
+    head = now;
+    await startAllDue();
+  };
+
+  const timer = setInterval(() => {
+    void serial(async () => {
+      await followHead();
+      const now = ports.now();
+      const setBack = now < lookedAt;
+      lookedAt = now;
+      if (setBack || (nextDue !== null && now >= nextDue + BELL_MS)) await startAllDue();
+      if (paused !== ports.paused()) {
+        paused = ports.paused();
+        lookEverywhere();
+      }
+      if ((ports.emitted().length > 0 || lastBlock !== null) && (await open())) await deliverEvents(ports, served);
+      await ports.wakeWaiting();
+      if (reconciled !== head && (await ports.reconcile())) reconciled = head;
+    });
+  }, LOOK_MS);
+  void serial(followHead);
+
+  return {
+    rested: lookEverywhere,
+    async stop() {
+      stopped = true;
+      clearInterval(timer);
+      // A look under way may still set schedules and watchers.
+      await busy;
+      cron.stop();
+      await watcher.stop();
+    },
+  };
+}

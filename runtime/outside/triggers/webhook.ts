@@ -1,0 +1,92 @@
+/**
+ * Webhooks start runs: `POST /hooks/NAME`, signed with the secret that trust.yaml names for it (outside/notices/signature.ts has the form).
+ * Each signed request counts once, durably: a captured one starts nothing, under whatever key it is sent again.
+ */
+import type { Database } from "../../engine/database.ts";
+import { pauseOf, pauseWords } from "../../engine/pauses.ts";
+import { ClearedError } from "../../kernel/errors.ts";
+import { WINDOW_MS, checkSignature } from "../notices/signature.ts";
+import type { Cause, Json } from "../../kernel/ports.ts";
+import type { Header } from "../../scripts/header.ts";
+import { listensTo } from "./listens.ts";
+
+export interface HookPorts {
+  database: Database;
+  now(): number;
+  agents(): Promise<{ name: string; header: Header | null }[]>;
+  start(agent: string, options: { cause: Cause; input: Json }): Promise<{ id: string; created: boolean }>;
+  /** The shared secret of a webhook, or null when trust.yaml names none. @throws SECRET_MISSING */
+  secret(name: string): Promise<string | null>;
+}
+
+export interface HookRequest {
+  name: string;
+  /** As received, byte for byte: that is what is signed. */
+  body: Uint8Array;
+  signature: string;
+  /** Idempotency-Key, or empty: then the signature is the key. */
+  key: string;
+}
+
+/**
+ * Starts the agents that listen. `created` is false when this key has started them before.
+ * @throws WEBHOOK_REFUSED, AGENT_UNKNOWN, RUN_PAUSED, RUN_INPUT, SECRET_MISSING
+ */
+export async function acceptHook(
+  ports: HookPorts,
+  { name, body, signature, key }: HookRequest,
+): Promise<{ runs: string[]; created: boolean }> {
+  const secret = await ports.secret(name);
+  // An unknown name is checked like a wrong secret, and answered alike.
+  const proof = checkSignature(signature, body, secret ?? crypto.randomUUID(), ports.now());
+  if (secret === null || proof === null) throw refused("it is not signed with this webhook's secret, or more than 5 minutes off");
+  if (!/^[\x21-\x7e]{0,200}$/.test(key)) throw refused("its Idempotency-Key is longer than 200 characters or not plain text");
+  const listeners = (await ports.agents()).filter(({ header }) => listensTo(header, "webhook") && header.webhook === name);
+  if (listeners.length === 0)
+    throw new ClearedError(
+      "AGENT_UNKNOWN",
+      `No agent at HEAD has webhook: ${name}. Commit one with trigger: webhook and webhook: ${name}.`,
+    );
+  // Before anything of it is kept, and for all of them or none: its sender tries again later.
+  const pause = listeners.map(({ name: agent }) => pauseOf(ports.database, agent)).find((one) => one !== null);
+  if (pause != null) throw new ClearedError("RUN_PAUSED", `${pauseWords(pause)}. Send the webhook again then.`);
+  const payload = parse(body);
+  if (!isFirst(ports, proof, `${name} ${key}`)) throw refused("this very request was sent before under another Idempotency-Key");
+  const runs: string[] = [];
+  let created = false;
+  for (const { name: agent, header } of listeners) {
+    const cause: Cause = { kind: "webhook", key: `${name} ${key === "" ? proof : key}`, detail: { webhook: name } };
+    const run = await ports.start(agent, { cause, input: inputFor(header, payload) });
+    runs.push(run.id);
+    created ||= run.created;
+  }
+  return { runs, created };
+}
+
+const refused = (why: string): ClearedError => new ClearedError("WEBHOOK_REFUSED", `The webhook is refused: ${why}.`);
+
+function parse(body: Uint8Array): Json {
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body)) as Json;
+  } catch (cause) {
+    throw new ClearedError("RUN_INPUT", "The body of the webhook is not JSON in UTF-8.", { cause });
+  }
+}
+
+/** An agent that names its fields gets the body as its fields; one that names `payload`, or none, gets the whole body as that. */
+function inputFor(header: Header | null, payload: Json): Json {
+  const fields = Object.keys(header?.input ?? {});
+  return fields.length === 0 || fields.includes("payload") ? { payload } : payload;
+}
+
+/** The key is not signed, so the signature remembers the one it came with, for as long as its time would be believed. */
+function isFirst({ database, now }: HookPorts, proof: string, key: string): boolean {
+  const fact = `hook:${proof}`;
+  return database.write(() => {
+    database.run("DELETE FROM facts WHERE name LIKE 'hook:%' AND json_extract(value, '$.at') < ?", now() - 3 * WINDOW_MS);
+    const value = JSON.stringify({ at: now(), key });
+    database.run("INSERT INTO facts VALUES (?, ?) ON CONFLICT (name) DO NOTHING", fact, value);
+    const row = database.get<{ value: string }>("SELECT value FROM facts WHERE name = ?", fact);
+    return row !== undefined && (JSON.parse(row.value) as { key: string }).key === key;
+  });
+}

@@ -1,0 +1,91 @@
+/**
+ * Ranked-list answers in bracket form (spec/worker.md 18, R): converted only where a list was asked for, by the header, the request or a
+ * wording listed here. Any other answer is never touched.
+ */
+import type { Json } from "../../kernel/ports.ts";
+
+type Scalar = string | number | boolean;
+
+const isList = (value: Json): value is Scalar[] => Array.isArray(value) && value.every((one) => one !== null && typeof one !== "object");
+
+/** True for text that is a JSON array and nothing else. */
+export function isBracketAnswer(text: string): boolean {
+  const bare = text.trim();
+  return bare.startsWith("[") && bare.endsWith("]") && Array.isArray(parsed(bare));
+}
+
+function parsed(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** `["A", "B"]`, to the character: texts in the order given, without numbering of their own, without empty ones. */
+export function bracketAnswer(items: readonly Scalar[]): string {
+  const texts = items.map((one) => String(one).replace(/^\s*\d{1,4}[.)]\s+/, "")).map((one) => one.trim());
+  return `[${texts
+    .filter((one) => one !== "")
+    .map((one) => JSON.stringify(one))
+    .join(", ")}]`;
+}
+
+/** The bracket text of a result when a list is asked for and the result is one; else null, and the result stays what it is. */
+export function rankedAnswer(result: Json): string | null {
+  return isList(result) ? bracketAnswer(result) : null;
+}
+
+const MANY = "(?:\\d+|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|(?:a )?dozen)(?!\\w|[.,]\\d|\\s?%| percent)";
+// A superlative, also as a part: "highest-risk", "most overdue". The words it leaves out only end like one.
+const MOST =
+  "(?:top|bottom|best|worst|most|least|(?!(?:inter|requ|cont|prot|harv|inv|for|mod|hon|sugg|dig|arr|manif)est)[a-z]{3,}est)(?![a-z])";
+const QUANTITY = `(?:${MOST} ${MANY}|${MANY} (?:of (?:the|our|my|your) )?${MOST})`;
+// A verb in the imperative stands at the start of a clause; "order 66", "the price list" and "his rank" are nouns.
+const ASKING = "(?:^|[.!?;:,\\n]\\s{0,8}|\\b(?:please|and|then|to|you|should)\\s+)";
+const PLURAL = "(?:of (?:the|these|those|our) )?(?!does\\b|this\\b)[a-z]{3,}s(?<!ss|us|is)";
+const WORDINGS = [
+  `${ASKING}(?:rank|enumerate|prioriti[sz]e)\\s+\\w`,
+  `${ASKING}list\\s+(?:out\\s+)?(?:the|all|every|each|any|our|my|these|those|your|up to|${MANY})\\b`,
+  `${ASKING}(?:sort|order)\\s+(?:the|all|our|my|these|those|them|it)\\b[^.!?\\n]{0,80}\\b(?:by|from|alphabetically|in)\\b`,
+  "\\b(?:identify|find|name|select|show|return|give me|give us|show me|tell me) all\\b",
+  `\\b(?:name|return|give|show|tell|what are|who are|which are|identify|find|get|pick|choose|select|recommend|suggest|report|provide|determine) (?:me |us )?(?:the |our |my |your )?${QUANTITY}`,
+  // Nothing but the quantity: a sentence about it has a verb.
+  `^\\s*(?:the |our |my )?${QUANTITY}(?![^.!?]*\\b(?:is|are|was|were|has|have|had|will|must|should|can)\\b)`,
+  // A plural noun ("which process applies" has none), and not the relative "the order which ...".
+  `${ASKING}which (?:${MANY} )?${PLURAL}\\b`,
+  `${ASKING}(?:which|what) (?:[a-z\\d-]+ ){0,3}?${PLURAL} (?:are|were|have|need|should|must|can|do)\\b`,
+  "\\bas an? (?:(?:ranked|sorted|ordered|json|numbered|bulleted) )?(?:list|array)\\b",
+  "\\b(?:a|the) ranked list\\b",
+  "\\bin (?:descending|ascending|ranked|priority) order\\b",
+].map((wording) => new RegExp(wording, "i"));
+
+/** Whether the wording of a task asks for a list. */
+export const asksForList = (task: string): boolean => WORDINGS.some((wording) => wording.test(task));
+
+/** The items of a text: a JSON array in it, else two or more numbered lines, else as many bullets, else a line that is a list and no sentence. */
+export function listItems(text: string): string[] {
+  const array = /\[[^[\]]*\]/.exec(text)?.[0];
+  const value = array === undefined ? undefined : parsed(array);
+  if (value !== undefined && isList(value) && value.length > 0) return value.map(String);
+  for (const shape of [/^[\t ]*\d{1,4}[.)][\t ]+(.+)$/gm, /^[\t ]*[-*•][\t ]+(.+)$/gm]) {
+    const items = [...text.matchAll(shape)].map((match) => (match[1] ?? "").trim());
+    if (items.length >= 2) return items;
+  }
+  const words = text.split(",").map((word) => word.trim());
+  const isName = (word: string): boolean => /^\p{L}[\p{L}'&-]*(?: \p{L}[\p{L}'&-]*){0,2}$/u.test(word);
+  const alike = words.every((word) => /^\p{Lu}/u.test(word) === /^\p{Lu}/u.test(words[0] ?? ""));
+  return words.length >= 2 && alike && words.every(isName) ? words : [];
+}
+
+/** A text answer as it goes out: a list where one was asked for, under a failed policy's line where it is prose. */
+export function textAnswer(text: string, options: { list: boolean; policy: { passed: boolean; summary: string } | null }): string {
+  if (isBracketAnswer(text)) return text;
+  const items = options.list ? listItems(text) : [];
+  if (items.length > 0) return bracketAnswer(items);
+  return options.policy === null || options.policy.passed ? text : `${policyLine(options.policy.summary)}\n${text}`;
+}
+
+/** `[POLICY: 2 rule(s) triggered: A, B]` */
+const policyLine = (summary: string): string => `[POLICY: ${summary.replace(/\s+/g, " ").trim()}]`;

@@ -1,0 +1,40 @@
+/** Comparing figures exactly: numbers, and decimal text of rates and exact percentages, which have more digits than amounts. */
+
+import { plainDecimal } from "../../kernel/money.ts";
+
+const DECIMAL = /^-?\d{1,60}(?:\.\d{1,100})?$/;
+
+/** True for a finite number and for plain decimal text: no sign of currency, thousands, percent, exponent. */
+export function isDecimal(value: unknown): value is string | number {
+  return typeof value === "number" ? Number.isFinite(value) : typeof value === "string" && DECIMAL.test(value);
+}
+
+/** Negative, zero or positive as a is below, equal to or above b, to the last digit. A number is its shortest text: 0.1 is 0.1. */
+export function compareDecimals(a: string | number, b: string | number): number {
+  const [x, y] = [Number(a), Number(b)];
+  // Rounding to a double keeps the order, so digits matter only where the doubles are equal.
+  if (x !== y) return x < y ? -1 : 1;
+  if (typeof a === "number" && typeof b === "number") return 0;
+  const [left, right] = [digits(a), digits(b)];
+  const places = Math.max(left.places, right.places);
+  const difference = left.units * 10n ** BigInt(places - left.places) - right.units * 10n ** BigInt(places - right.places);
+  return difference < 0n ? -1 : difference > 0n ? 1 : 0;
+}
+
+/** The exact sum of plain decimals, in its shortest form. */
+export function sumDecimals(values: readonly string[]): string {
+  const all = values.map(digits);
+  const places = Math.max(0, ...all.map((one) => one.places));
+  const units = all.reduce((sum, one) => sum + one.units * 10n ** BigInt(places - one.places), 0n);
+  const text = String(units).padStart(places + 1, "0");
+  return plainDecimal(places === 0 ? text : `${text.slice(0, -places)}.${text.slice(-places)}`) ?? text;
+}
+
+function digits(value: string | number): { units: bigint; places: number } {
+  const [mantissa = "0", exponent = "0"] = String(value).split("e");
+  const [whole = "0", fraction = ""] = mantissa.split(".");
+  const places = fraction.length - Number(exponent);
+  return places >= 0
+    ? { units: BigInt(whole + fraction), places }
+    : { units: BigInt(whole + fraction) * 10n ** BigInt(-places), places: 0 };
+}

@@ -1,0 +1,129 @@
+/**
+ * What the rules of all policies say about the facts of a run: the strictest triggered rule decides, and a rule that cannot be decided
+ * demands approval at its level. Adding a rule never makes the verdict milder.
+ */
+import type { Verdict, VerdictWord } from "../../kernel/ports.ts";
+import { STRICTNESS } from "../../kernel/states.ts";
+import { because } from "./because.ts";
+import type { Condition } from "./condition.ts";
+import { type Scope, evaluate, unknownFields } from "./evaluate.ts";
+import { type Ladder, strictest } from "./levels.ts";
+
+export type Action = Exclude<VerdictWord, "pass">;
+
+export interface Rule {
+  id: string;
+  when: Condition;
+  action: Action;
+  level: string | null;
+  approvals: number;
+  distinct_from_requester: boolean;
+  description: string;
+}
+
+/** The rules of one source, with what their conditions may see. */
+export interface RuleSet extends Scope {
+  source: string;
+  rules: readonly Rule[];
+}
+
+const WORDS: Record<Action, string> = {
+  block: "block deny reject forbidden prohibited",
+  require_approval: "require_approval approve approval_required",
+  escalate: "escalate escalation_required raise",
+  inform: "inform warn flag notify alert log audit",
+};
+const ACTIONS = new Map(Object.entries(WORDS).flatMap(([action, words]) => words.split(" ").map((word) => [word, action as Action])));
+
+/** Every word a rule may use as its action (spec/worker.md 7.4). */
+export const ACTION_WORDS: readonly string[] = [...ACTIONS.keys()];
+
+/** The action a word stands for, or null. */
+export const actionOf = (word: string): Action | null => ACTIONS.get(word.trim().toLowerCase()) ?? null;
+
+const SAYS: Record<VerdictWord, string> = {
+  pass: "no rule applies",
+  inform: "passed with a note",
+  require_approval: "approval required",
+  escalate: "escalated",
+  block: "blocked",
+};
+
+/** The verdict without the hashes of what it was made from. */
+export type Judgement = Omit<Verdict, "inputs_hash" | "policy_hash">;
+
+export function judge(sets: readonly RuleSet[], ladder: Ladder): Judgement {
+  const triggered: Verdict["triggered"] = [];
+  const indeterminate: Verdict["indeterminate"] = [];
+  const fired: Rule[] = [];
+  let strict = 0;
+  const requires = { approvals: 0, distinct: false };
+  const demand = (rule: Rule, action: Action): void => {
+    fired.push(rule);
+    strict = Math.max(strict, STRICTNESS.indexOf(action));
+    if (action === "inform") return;
+    requires.approvals = Math.max(requires.approvals, rule.approvals);
+    requires.distinct ||= rule.distinct_from_requester;
+  };
+  for (const set of sets) {
+    // No rule decides nothing: a person does.
+    if (set.rules.length === 0) {
+      indeterminate.push({ rule: set.source, missing: ["rules"] });
+      strict = Math.max(strict, STRICTNESS.indexOf("require_approval"));
+      requires.approvals = Math.max(requires.approvals, 1);
+    }
+    for (const rule of set.rules) {
+      const truth = evaluate(rule.when, set, false);
+      // A missing flag counts as false where that makes a rule fire that stops the run, and as unknown where it would let it go on.
+      if (truth ?? (rule.action !== "inform" && evaluate(rule.when, set, true))) {
+        const why = because(rule.when, set);
+        triggered.push({
+          rule: rule.id,
+          action: rule.action,
+          level: rule.level,
+          description: rule.description,
+          because: why,
+          source: set.source,
+        });
+        demand(rule, rule.action);
+      } else if (truth === null) {
+        indeterminate.push({ rule: rule.id, missing: unknownFields(rule.when, set) });
+        demand(rule, "require_approval");
+      }
+    }
+  }
+  const verdict = STRICTNESS[strict] ?? "pass";
+  const { level, levels } = strictest(
+    ladder,
+    fired.flatMap((rule) => rule.level ?? []),
+  );
+  const has = (action: Action): boolean => triggered.some((one) => one.action === action);
+  return {
+    verdict,
+    passed: verdict === "pass" || verdict === "inform",
+    blocked: verdict === "block",
+    requires_approval: has("require_approval") || indeterminate.length > 0,
+    escalation_required: has("escalate"),
+    level,
+    levels,
+    approvals: requires.approvals,
+    distinct_from_requester: requires.distinct,
+    triggered,
+    indeterminate,
+    summary: summarize(verdict, level, triggered, indeterminate),
+  };
+}
+
+function summarize(
+  verdict: VerdictWord,
+  level: string | null,
+  triggered: Verdict["triggered"],
+  indeterminate: Verdict["indeterminate"],
+): string {
+  const parts = [
+    ...triggered.map((one) => `${one.because === "" ? one.description || "always" : one.because} (rule ${one.rule}, ${one.source})`),
+    ...indeterminate.map((one) => `${one.rule} cannot be decided without ${one.missing.join(", ") || "its facts"}`),
+  ];
+  const who = level === null || verdict === "pass" || verdict === "inform" ? "" : ` (${level})`;
+  return [`${SAYS[verdict]}${who}`, ...parts].join("; ");
+}

@@ -1,0 +1,132 @@
+/**
+ * Comparing a record with what a write was to bring about (spec/worker.md 14): the right record, the expected fields, the status a verb
+ * promises, or its absence. Nothing here calls anything.
+ */
+import type { Json, Verification, VerifiedWrite } from "../../kernel/ports.ts";
+import { nameWords, spelled } from "./classify.ts";
+import { type Fields, fieldNamed, matches, objectsIn, own } from "./shape.ts";
+import { isAmountKey } from "./trace.ts";
+
+export interface Expectation {
+  /** Declared in trust.yaml: the record must have them. */
+  fields: Fields;
+  /** The parameters of the call that no declaration names: where the record has a field of that name, it must say the same. */
+  asked: Fields;
+  /** What the record's status must begin with, by the verb: cancelled, canceled. Empty: nothing is known. */
+  states: readonly string[];
+  /** The record must be gone afterwards. */
+  gone: boolean;
+}
+
+/** How the status of a removed record begins, where it is kept. */
+export const REMOVED = ["deleted", "removed"];
+
+/** Fields that reading alone changes prove nothing about a write. */
+const VOLATILE = new Set("accessed fetched generated now queried read request retrieved server viewed views".split(" "));
+
+/** What a reader says: a record, null (it says there is none), or undefined (nothing is known). */
+export type Snapshot = Fields | null | undefined;
+
+/** Whether the reader says that there is no such record. */
+const isAbsent = (record: Fields | null): boolean => record === null || own(record, "found") === false || own(record, "exists") === false;
+
+/** What of an expectation can be compared: everything declared, and the parameters that the record has, or had before. */
+export function comparable({ fields, asked }: Expectation, before: Snapshot, after: Snapshot): Fields {
+  const has = (record: Snapshot, name: string): boolean => record != null && fieldNamed(record, [name]) !== undefined;
+  const there = Object.entries(asked).filter(([name]) => has(after, name) || has(before, name));
+  return { ...Object.fromEntries(there), ...fields };
+}
+
+/**
+ * Compare a record with what a write was to bring about. `key`: what the record was asked for by. VERIFIED is a write of which each field that
+ * the record has stands as it was asked for; one that has nothing to compare, or an amount that the record does not show, proves nothing.
+ */
+export function compare(
+  expected: Expectation,
+  key: Fields,
+  before: Snapshot,
+  after: Snapshot,
+): { status: Verification; diff: VerifiedWrite["diff"] } {
+  const verdict = (status: Verification, diff: VerifiedWrite["diff"] = {}) => ({ status, diff });
+  if (after === undefined) return verdict("UNVERIFIABLE");
+  const tells = ["found", "exists"].some((name) => Object.hasOwn(expected.fields, name));
+  if (after === null || (isAbsent(after) && !tells)) {
+    if (expected.gone) return verdict(before != null && !isAbsent(before) ? "VERIFIED" : "UNVERIFIABLE");
+    return verdict("MISMATCH", differing({ ...key, ...expected.fields }, {}));
+  }
+  const wrong = wrongId(key, after);
+  if (Object.keys(wrong).length > 0) return verdict("MISMATCH", wrong);
+  const state = statusField(after);
+  const states = expected.gone ? REMOVED : expected.states;
+  const fields = comparable(expected, before, after);
+  const diff = differing(fields, after);
+  if (expected.gone || (state !== null && states.length > 0)) {
+    const word = nameWords(String(state === null ? "" : after[state]))[0] ?? "";
+    if (!states.includes(word))
+      diff[state ?? "status"] = { expected: states[0] ?? null, actual: state === null ? null : (after[state] ?? null) };
+  } else if (Object.keys(fields).length === 0) return verdict("UNVERIFIABLE");
+  if (Object.keys(diff).length > 0) return verdict("MISMATCH", diff);
+  const hidden = Object.keys(expected.asked).some((name) => isAmountKey(name) === true && !Object.hasOwn(fields, name));
+  return verdict(hidden && !expected.gone ? "UNVERIFIABLE" : "VERIFIED");
+}
+
+/** Whether an unchanged record proves that a write did not happen: it is not there, or shows something else than was asked for. */
+export function provesNothingHappened(expected: Expectation, key: Fields, before: Snapshot, after: Snapshot): boolean {
+  if (before === undefined || after === undefined || hasChanged(before, after)) return false;
+  return isAbsent(after) || compare(expected, key, before, after).status === "MISMATCH";
+}
+
+/** Expected fields that are not there as expected. */
+export function differing(expected: Fields, actual: Fields): VerifiedWrite["diff"] {
+  const wrong = Object.entries(expected).filter(([name, value]) => !matches(value, fieldNamed(actual, [name])));
+  return Object.fromEntries(wrong.map(([name, value]) => [name, { expected: value, actual: fieldNamed(actual, [name]) ?? null }]));
+}
+
+/** The field in which a record shows an id: the same name, or `id` for the one id it was asked for by. */
+function idField(record: Fields, name: string, alone: boolean): string | undefined {
+  const bare = (field: string): boolean => typeof record[field] !== "object" || record[field] === null;
+  const same = Object.keys(record).find((field) => bare(field) && spelled(field) === spelled(name));
+  return same ?? (alone && /(^|_)id$/.test(spelled(name)) && Object.hasOwn(record, "id") ? "id" : undefined);
+}
+
+const sameId = (a: Json, b: Json | undefined): boolean => b !== undefined && b !== null && String(a) === String(b);
+
+export function wrongId(key: Fields, record: Fields): VerifiedWrite["diff"] {
+  const diff: VerifiedWrite["diff"] = {};
+  for (const [name, value] of Object.entries(key)) {
+    const field = idField(record, name, Object.keys(key).length === 1);
+    if (field !== undefined && !sameId(value, record[field])) diff[field] = { expected: value, actual: record[field] ?? null };
+  }
+  return diff;
+}
+
+const statusField = (record: Fields): string | null => ["status", "state"].find((name) => typeof own(record, name) === "string") ?? null;
+
+/** Whether more than the traces of reading differ between two looks at a record; null is no record. */
+export function hasChanged(before: Fields | null, after: Fields | null): boolean {
+  if (before === null || after === null) return before !== after;
+  const names = new Set([...Object.keys(before), ...Object.keys(after)]);
+  return [...names].some(
+    (name) => !nameWords(name).some((word) => VOLATILE.has(word)) && JSON.stringify(own(before, name)) !== JSON.stringify(own(after, name)),
+  );
+}
+
+/** The record an answer holds, out of wrappers and lists: the outermost object that shows the id, else the outermost that is one record. */
+export function recordOf(answer: Json, key: Fields): Snapshot {
+  if (answer === null || (Array.isArray(answer) && answer.length === 0)) return null;
+  const all = objectsIn(answer);
+  const alone = Object.keys(key).length === 1;
+  const shows = (record: Fields): boolean =>
+    Object.entries(key).some(([name, value]) => {
+      const field = idField(record, name, alone);
+      return field !== undefined && sameId(value, record[field]);
+    });
+  const found = all.find(shows);
+  if (found !== undefined) return found;
+  const [outer] = all;
+  if (outer === undefined) return undefined;
+  // `{data: {...}}`, `{invoice: {...}}`, `[{...}]`: one inner record and no field of its own.
+  const values = Object.values(outer);
+  if (values.length === 0) return null;
+  return values.length === 1 && typeof values[0] === "object" && values[0] !== null ? recordOf(values[0], key) : outer;
+}

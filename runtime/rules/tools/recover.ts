@@ -1,0 +1,100 @@
+/**
+ * A reading tool that failed (spec/worker.md 11 and 13): a column it does not know is corrected once, a tool that is gone is answered by
+ * an alias of trust.yaml, and whatever was done is said in `notes`. An empty answer is an answer. Repeats belong to the engine.
+ */
+import { ClearedError } from "../../kernel/errors.ts";
+import type { Call, Json, ToolInfo } from "../../kernel/ports.ts";
+import { nameWords } from "./classify.ts";
+import { columnsOf, matchColumn, replaceIdentifiers, schemaError, valueBeside } from "./drift.ts";
+import { failureIn, isObject, propertiesOf, requiredOf } from "./shape.ts";
+
+const SCHEMA_WORDS = new Set("schema column columns describe inspect metadata structure".split(" "));
+const TRANSIENT =
+  /(?:^|\b(?:http|status|code|error)\b\W{0,3})(?:429|502|503|504)\b|rate.?limit|too many requests|timed? ?out|temporar|unavailable|try again/i;
+
+/** Whether the same read may be sent again: it did not arrive, or the tool says that the trouble passes. */
+export function mayRepeat(error: unknown): boolean {
+  if (!(error instanceof ClearedError)) return false;
+  return error.code === "TOOL_DOWN" || error.code === "TOOL_TIMEOUT" || (error.code === "TOOL_FAILED" && TRANSIENT.test(error.message));
+}
+
+/** Reading tools of a server that tell of its columns. */
+export const schemaTools = (listed: readonly ToolInfo[], server: string): ToolInfo[] =>
+  listed.filter((one) => one.server === server && one.class === "read" && nameWords(one.name).some((word) => SCHEMA_WORDS.has(word)));
+
+/**
+ * One read with its repairs. `listed`: the tools on offer, nothing else is called. `aliases`: name of a tool -> names that answer for it,
+ * of its server's section in trust.yaml. `read` makes one call and throws TOOL_*; what it throws is passed on when nothing helps.
+ */
+export async function recoveredRead(options: {
+  call: Call;
+  listed: readonly ToolInfo[];
+  aliases: Readonly<Record<string, readonly string[]>>;
+  read(call: Call): Promise<Json>;
+}): Promise<{ answer: Json; notes: string[] }> {
+  const { call, listed, aliases, read } = options;
+  const [server = "", name = ""] = [call.tool.slice(0, call.tool.indexOf("/")), call.tool.slice(call.tool.indexOf("/") + 1)];
+  const known = listed.find((one) => one.tool === call.tool);
+  if (known?.class === "mutate") throw new ClearedError("INTERNAL", `${call.tool} is no reading tool and was read.`);
+  if (known === undefined) {
+    const names = Object.hasOwn(aliases, name) ? (aliases[name] ?? []) : [];
+    const other = listed.find((one) => one.server === server && one.class === "read" && names.includes(one.name));
+    // Nothing stands in for it: `read` says that it is unknown.
+    if (other === undefined) return { answer: await read(call), notes: [] };
+    return {
+      answer: await read({ tool: other.tool, params: call.params }),
+      notes: [`${call.tool} is not offered; via its alias ${other.tool}`],
+    };
+  }
+  const first = await attempt(() => read(call));
+  const failure = first.error === null ? failureIn(first.answer) : first.error.message;
+  const bad = failure === null ? [] : schemaError(failure, first.error?.data as Json | undefined);
+  if (bad.length === 0) return outcome(first, []);
+  const columns = await columnsFor(call, schemaTools(listed, server), read);
+  let params = call.params;
+  const notes: string[] = [];
+  for (const column of bad) {
+    const found = matchColumn(column, [...columns.keys()], { value: valueBeside(params, column), types: columns });
+    if (found.match === null) {
+      const could = found.candidates.length === 0 ? "" : ` It could be ${found.candidates.join(" or ")}: correct the script.`;
+      return outcome(first, [`schema_drift: ${call.tool} has no column "${column}".${could}`]);
+    }
+    params = replaceIdentifiers(params, column, found.match);
+    notes.push(`schema_drift: ${call.tool} calls "${column}" now "${found.match}"; correct the script.`);
+  }
+  const second = await attempt(() => read({ tool: call.tool, params }));
+  return second.error === null && failureIn(second.answer) === null ? { answer: second.answer, notes } : outcome(first, []);
+}
+
+type Attempt = { answer: Json; error: null } | { answer: null; error: ClearedError };
+
+async function attempt(read: () => Promise<Json>): Promise<Attempt> {
+  try {
+    return { answer: await read(), error: null };
+  } catch (error) {
+    if (!(error instanceof ClearedError) || error.code !== "TOOL_FAILED") throw error;
+    return { answer: null, error };
+  }
+}
+
+/** The first failure as it was, with what is known about it. @throws TOOL_FAILED */
+function outcome({ answer, error }: Attempt, notes: string[]): { answer: Json; notes: string[] } {
+  if (error === null) return { answer, notes };
+  throw notes.length === 0
+    ? error
+    : new ClearedError(error.code, `${error.message} (${notes.join("; ")})`, { data: error.data, cause: error });
+}
+
+/** Columns by the first schema tool that can be asked with what the call itself has (its table, its resource). */
+async function columnsFor(call: Call, tools: readonly ToolInfo[], read: (call: Call) => Promise<Json>): Promise<Map<string, string>> {
+  const given = isObject(call.params) ? call.params : {};
+  for (const tool of tools) {
+    if (!requiredOf(tool.input_schema).every((name) => Object.hasOwn(given, name))) continue;
+    const known = propertiesOf(tool.input_schema);
+    const params = Object.fromEntries(Object.entries(given).filter(([name]) => Object.hasOwn(known, name)));
+    const reply = await attempt(() => read({ tool: tool.tool, params }));
+    const columns = reply.error === null ? columnsOf(reply.answer) : new Map<string, string>();
+    if (columns.size > 0) return columns;
+  }
+  return new Map();
+}

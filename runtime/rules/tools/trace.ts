@@ -1,0 +1,130 @@
+/**
+ * Where the amounts of a write come from (spec/worker.md 15): each must be the result of a compute_* call or a field that was read. Pure
+ * text and set work, linear in what it is given, without recursion: an answer may be 32 MiB and nested as a hostile server likes.
+ */
+import { plainDecimal } from "../../kernel/money.ts";
+import type { Call, Json } from "../../kernel/ports.ts";
+import { sumDecimals } from "../policy/decimals.ts";
+import { nameWords } from "./classify.ts";
+
+/** Words of a key whose value is an amount. */
+const MONEY = new Set(
+  `amount amounts balance bonus budget charge commission cost credit debit deposit discount due exposure fee fees gross income interest
+  limit loan net paid pay payment penalty premium price principal proceeds rebate refund rent retention revenue salary settlement spend
+  subtotal sum tax tip total value vat wage wages`.split(/\s+/),
+);
+
+/** Words of a key whose value is none: payment_id, credit_days, tax_code. The last word of both kinds decides: account_balance is money. */
+const OTHER = new Set(
+  `id ids number no code ref reference date day days month months year years at on count quantity qty hours minutes index version zip phone
+  account method type status currency key name term terms hash iban email pct percent ratio score confidence`.split(/\s+/),
+);
+
+interface Amount {
+  /** `lines[0].amount` */
+  path: string;
+  /** As it stands in the call. */
+  value: string;
+}
+
+/** The amount a scalar is, without its sign: 1200, "1200.00", "USD 1,200.00", "$1,200". Null for other text. */
+function decimalOf(value: Json): string | null {
+  if (typeof value !== "string" && typeof value !== "number") return null;
+  const direct = plainDecimal(value);
+  if (direct !== null) return direct.replace("-", "");
+  if (typeof value !== "string" || value.length > 80 || !/^\D{0,6}\d[\d,.]*\D{0,4}$/.test(value)) return null;
+  const text = value.trim().replace(/^[+-]?\s*(?:[A-Z]{3}\s?|\p{Sc}\s?)?[+-]?|(?:\s?[A-Z]{3}|\s?\p{Sc})$/gu, "");
+  return plainDecimal(/^\d{1,3}(?:,\d{3})+(?:\.\d+)?$/.test(text) ? text.replaceAll(",", "") : text);
+}
+
+/** A scalar's place: the key or index in its parent; `name` is the nearest key. */
+interface Place {
+  value: Json;
+  at: string | number;
+  name: string;
+  parent: Place | null;
+}
+
+/** Visit the scalars of a value in order. */
+function scalars(root: Json, visit: (place: Place) => void): void {
+  const stack: Place[] = [{ value: root, at: "", name: "", parent: null }];
+  for (let place = stack.pop(); place !== undefined; place = stack.pop()) {
+    const { value, name } = place;
+    if (Array.isArray(value)) {
+      for (let at = value.length - 1; at >= 0; at--) stack.push({ value: value[at] ?? null, at, name, parent: place });
+    } else if (typeof value === "object" && value !== null) {
+      for (const at of Object.keys(value).reverse()) stack.push({ value: value[at] ?? null, at, name: at, parent: place });
+    } else visit(place);
+  }
+}
+
+function pathOf(place: Place): string {
+  const parts: string[] = [];
+  for (let one: Place | null = place; one?.parent != null; one = one.parent)
+    parts.push(typeof one.at === "number" ? `[${one.at}]` : `.${one.at}`);
+  return parts.reverse().join("").replace(/^\./, "");
+}
+
+// 1,000 pieces at 99.00 are no 99.00.
+export const MULTIPLIES = ["quantity", "qty", "count", "units", "pieces", "hours", "times"];
+
+/** Whether the words of a key say that its value is an amount (true), or that it is none (false); null when they say neither. */
+export function isAmountKey(key: string): boolean | null {
+  const words = nameWords(key);
+  const tells = words.findLast(
+    (word, i) => MONEY.has(word) || (OTHER.has(word) && (i === words.length - 1 || !["at", "on"].includes(word))),
+  );
+  return tells === undefined ? null : MONEY.has(tells);
+}
+
+/** The amounts a call writes: decimals under a key of money, and any decimal with a fraction under a key that says nothing else. */
+export function amountsIn(params: Json): Amount[] {
+  const found: Amount[] = [];
+  scalars(params, (place) => {
+    const { value, name } = place;
+    const decimal = decimalOf(value);
+    if (decimal === null) return;
+    if (isAmountKey(name) ?? /\.\d/.test(String(value))) found.push({ path: pathOf(place), value: String(value) });
+  });
+  return found;
+}
+
+/** The amounts of calls for a person to read, by a name that no two of them share; with the currency where the call names it. */
+export function amountsOf(calls: readonly Call[]): Record<string, string> {
+  const times = (tool: string): number => calls.filter((call) => call.tool === tool).length;
+  return Object.fromEntries(
+    calls.flatMap(({ tool, params }, i) => {
+      const { currency } = (params ?? {}) as { currency?: Json };
+      const number = times(tool) < 2 ? "" : ` #${calls.slice(0, i + 1).filter((call) => call.tool === tool).length}`;
+      const unit = typeof currency === "string" ? ` ${currency}` : "";
+      return amountsIn(params).map(({ path, value }) => [`${tool}${number} ${path}`, `${value}${unit}`]);
+    }),
+  );
+}
+
+/** Counts the decimals of an answer, without their signs. */
+export function numbersOf(result: Json, into: Map<string, number> = new Map()): Map<string, number> {
+  scalars(result, ({ value }) => {
+    const decimal = decimalOf(value);
+    if (decimal !== null) into.set(decimal, (into.get(decimal) ?? 0) + 1);
+  });
+  return into;
+}
+
+/**
+ * The amounts of a call that are not among these facts, alone or all together; `before` are the parameters of earlier calls of the same tool:
+ * a figure that was judged once is good for one of them. Nothing is nothing.
+ */
+export function unjudged(params: Json, before: readonly Json[], facts: ReadonlyMap<string, number>): Amount[] {
+  const figures = (of: Json): string[] => amountsIn(of).flatMap(({ value }) => decimalOf(value) ?? []);
+  const earlier = before.flatMap(figures);
+  const own = figures(params);
+  const has = (decimal: string, times: number): boolean => (facts.get(decimal) ?? 0) >= times;
+  if (has(sumDecimals([...earlier, ...own]), 1) || (before.length === 0 && has(sumDecimals(own), 1))) return [];
+  const fits = (decimal: string): boolean => decimal === "0" || has(decimal, 1 + earlier.filter((one) => one === decimal).length);
+  return amountsIn(params).filter(({ value }) => !fits(decimalOf(value) ?? ""));
+}
+
+/** The amounts of a call that no source has. */
+export const untraced = (params: Json, sources: ReadonlyMap<string, number>): Amount[] =>
+  amountsIn(params).filter(({ value }) => !sources.has(decimalOf(value) ?? ""));

@@ -1,0 +1,288 @@
+/**
+ * Whether a write outside did what it should (spec/worker.md 14): the record is read before and after and compared with what the call
+ * was to bring about. Expected fields come from the `verify` spec of trust.yaml, else from what the tool's verb and parameters mean.
+ * A tool that is not listed is never called, and never one that is not a reading tool.
+ */
+import { answerText } from "../answers/mutations.ts";
+import { ClearedError } from "../../kernel/errors.ts";
+import type { Call, Json, ToolInfo, VerifiedWrite } from "../../kernel/ports.ts";
+import { nameWords, spelled } from "./classify.ts";
+import {
+  comparable,
+  compare,
+  type Expectation,
+  hasChanged,
+  provesNothingHappened,
+  recordOf,
+  REMOVED,
+  type Snapshot,
+  wrongId,
+} from "./compare.ts";
+import { failureIn, fieldNamed, type Fields, isObject, matches, objectsIn, own, propertiesOf, requiredOf } from "./shape.ts";
+
+/** `verify:` of a tool in trust.yaml. A value `$x` stands for the call's parameter x. */
+export interface VerifyDeclaration {
+  /** The reading tool, on the same server. */
+  read: string;
+  /** The reader's parameter -> the parameter of the write that it takes its value from, else the field of the write's answer. */
+  key?: Record<string, string> | undefined;
+  /** Fields of the record after the write. */
+  expect?: Record<string, Json> | undefined;
+  /**
+   * Fields of the record while the write has not happened, a list for any of several values; `different` where the tool sets fields, so
+   * that the same call twice is the same as once. Without it a crash in between always asks a person.
+   */
+  before?: Record<string, Json> | "different" | undefined;
+  /** Parameters that are not compared: the record has a field of that name which means something else. */
+  ignore?: readonly string[] | undefined;
+}
+
+export interface VerifySpec {
+  /** `SERVER/NAME` of the reading tool. */
+  read: string;
+  /** The reader's parameters; `answer` is the write's (null before it). Null when no id is known. */
+  key(params: Fields, answer: Json): Fields | null;
+  expect(params: Fields): Expectation;
+  /** Declared fields of the record while the write has not happened, or null. */
+  untouched: Fields | "different" | null;
+}
+
+/** The pairs of the seed (14), used where the server offers the reading tool. */
+const PAIRS: Record<string, string> = Object.fromEntries(
+  `get_order modify_order_items update_order_items cancel_order create_order; get_invoice approve_invoice reject_invoice void_invoice
+  update_invoice; get_ticket close_ticket resolve_ticket assign_ticket; get_payment_adjustment process_payment_adjustment; get_refund
+  process_refund; get_credit apply_credit`
+    .split("; ")
+    .flatMap((row) => {
+      const [read = "", ...writes] = row.split(/\s+/);
+      return writes.map((write) => [write, read]);
+    }),
+);
+
+/** How the status begins that a verb leads to; British and American. */
+const STATES: Record<string, readonly string[]> = Object.fromEntries(
+  "approve approved, archive archived, cancel cancelled canceled, close closed, reject rejected, resolve resolved, suspend suspended, terminate terminated, void void voided"
+    .split(", ")
+    .map((row) => row.split(" "))
+    .map(([verb = "", ...states]) => [verb, states]),
+);
+
+const REMOVES = new Set(["delete", "remove"]);
+
+/** The parameters that name a record: id, *_id, *_number, *_code, *_ref, in snake_case or camelCase. */
+export function keyParams(params: Fields): Fields {
+  return Object.fromEntries(Object.entries(params).filter(([name]) => /^(?:.+_)?(?:id|number|code|ref)$/.test(spelled(name))));
+}
+
+/** `order_items` of `modify_order_items`: the name without its verb. */
+export function nounOf(name: string): string {
+  const all = nameWords(name);
+  return all.slice(all.length > 1 ? 1 : 0).join("_");
+}
+
+/** How a write of this tool is read back; null when no listed reading tool is known for it. */
+export function verifySpec(tool: ToolInfo, declared: VerifyDeclaration | undefined, listed: readonly ToolInfo[]): VerifySpec | null {
+  const name = spelled(tool.name);
+  const noun = nounOf(tool.name);
+  const wanted = declared?.read.split("/").at(-1) ?? PAIRS[name] ?? `get_${noun}`;
+  const reader = listed.find(
+    (one) => one.server === tool.server && one.class === "read" && (one.name === wanted || spelled(one.name) === wanted),
+  );
+  if (reader === undefined) return null;
+  const map = declared?.key;
+  return {
+    read: reader.tool,
+    key: (params, answer) => (map === undefined ? inferredKey(reader, params, answer) : declaredKey(map, params, answer)),
+    expect: (params) => expectation(name, declared, params),
+    untouched: declared?.before ?? null,
+  };
+}
+
+function declaredKey(map: Record<string, string>, params: Fields, answer: Json): Fields | null {
+  const key: Fields = {};
+  for (const [to, from] of Object.entries(map)) {
+    const value = own(params, from) ?? fieldOf(answer, [from]);
+    if (value === undefined || value === null) return null;
+    key[to] = value;
+  }
+  return key;
+}
+
+/** The record's own id by the reader's schema, from the parameters or from the answer that made it; else the other ids the reader takes. */
+function inferredKey(reader: ToolInfo, params: Fields, answer: Json): Fields | null {
+  const known = Object.keys(propertiesOf(reader.input_schema));
+  const required = requiredOf(reader.input_schema);
+  const noun = nounOf(reader.name);
+  const names = [`${noun}_id`, "id"];
+  const isOwn = (name: string): boolean => names.includes(spelled(name));
+  const find = (name: string): Json | undefined =>
+    fieldNamed(params, isOwn(name) ? [name, ...names] : [name]) ?? (isOwn(name) ? fieldOf(answer, [name, ...names]) : undefined);
+  const wanted = required.length > 0 ? required : known.filter(isOwn).slice(0, 1);
+  if (wanted.length > 0) {
+    const key = Object.fromEntries(wanted.map((name) => [name, find(name) ?? null]));
+    if (Object.values(key).every((value) => value !== null)) return key;
+    if (required.length > 0) return null;
+  }
+  const others = Object.fromEntries(Object.entries(keyParams(params)).filter(([name]) => known.length === 0 || known.includes(name)));
+  if (Object.keys(others).length > 0) return others;
+  const made = known.length === 0 ? fieldOf(answer, names) : undefined;
+  return made === undefined || made === null ? null : { [`${noun}_id`]: made };
+}
+
+function fieldOf(answer: Json, names: readonly string[]): Json | undefined {
+  for (const record of objectsIn(answer)) {
+    const value = fieldNamed(record, names);
+    if (typeof value === "string" || typeof value === "number") return value;
+  }
+  return undefined;
+}
+
+function expectation(name: string, declared: VerifyDeclaration | undefined, params: Fields): Expectation {
+  const verb = name.split("_")[0] ?? "";
+  const { expect = {}, key = {}, ignore = [] } = declared ?? {};
+  const sources = Object.values(expect).flatMap((value) => (typeof value === "string" && value.startsWith("$") ? [value.slice(1)] : []));
+  const named = new Set([...sources, ...Object.values(key), ...ignore]);
+  const asked = Object.entries(params).filter(([field, value]) => value !== null && !named.has(field));
+  return {
+    fields: filled(expect, params),
+    asked: Object.fromEntries(asked),
+    states: declared?.expect === undefined ? (STATES[verb] ?? []) : [],
+    gone: declared?.expect === undefined && REMOVES.has(verb),
+  };
+}
+
+/** `$x` becomes parameter x; a parameter that was not given is not expected. */
+function filled(expect: Record<string, Json>, params: Fields): Fields {
+  const values = Object.entries(expect).map(([field, value]): [string, Json | undefined] => [
+    field,
+    typeof value === "string" && value.startsWith("$") ? own(params, value.slice(1)) : value,
+  ]);
+  return Object.fromEntries(values.filter((pair): pair is [string, Json] => pair[1] !== undefined));
+}
+
+const NOT_FOUND = /\bnot[ _-]?found\b|\bno such\b|does not exist|doesn't exist|\bunknown\b|\b404\b/i;
+
+async function snapshot(call: Call, read: (call: Call) => Promise<Json>): Promise<Snapshot> {
+  try {
+    const answer = await read(call);
+    const failure = failureIn(answer);
+    if (failure !== null) return NOT_FOUND.test(failure) ? null : undefined;
+    return recordOf(answer, call.params as Fields);
+  } catch (error) {
+    if (!(error instanceof ClearedError)) throw error;
+    return error.code === "TOOL_FAILED" && NOT_FOUND.test(error.message) ? null : undefined;
+  }
+}
+
+// A record is kept in the history of the run: above this only the fields that were compared.
+const KEPT_CHARS = 8_000;
+
+function kept(record: Snapshot, fields: readonly string[]): Json {
+  if (record === null || record === undefined) return null;
+  if (JSON.stringify(record).length <= KEPT_CHARS) return record;
+  return Object.fromEntries(fields.filter((name) => Object.hasOwn(record, name)).map((name) => [name, record[name] ?? null]));
+}
+
+/**
+ * One write with its read-back. `read` is never called with anything but the spec's reading tool, and `write` once at most: not at all when
+ * the record shows this write already, by every field its spec declares for before and after, unless it is meant `again`. A tool that
+ * answers with a failure (or throws TOOL_FAILED) has written all the same when its record has become what was asked for, which is VERIFIED.
+ * It is WRITE_FAILED where the record proves that nothing happened, or has changed in another way, which is in `diff`.
+ * @throws TOOL_LOST when what became of it is not known: a failure, and no record that tells; and any other error of `write`
+ */
+export async function verifiedWrite(options: {
+  call: Call;
+  spec: VerifySpec | null;
+  read(call: Call): Promise<Json>;
+  write(): Promise<Json>;
+  /** The run has made this very call before and means to make it again. */
+  again?: boolean;
+}): Promise<{ answer: Json; write: VerifiedWrite }> {
+  const { call, spec, read, write, again = false } = options;
+  const params = isObject(call.params) ? call.params : {};
+  const early = spec?.key(params, null) ?? null;
+  const before = spec === null || early === null ? undefined : await snapshot({ tool: spec.read, params: early }, read);
+  const expected = spec?.expect(params) ?? null;
+  const shown = { read_back: true, tool: call.tool };
+  const outcome = (key: Fields | null, after: Snapshot, answer: string): VerifiedWrite => {
+    const fields = expected === null ? {} : expectedFields(expected, before, after);
+    const kinds = [...Object.keys(fields), ...Object.keys(key ?? {}), "id", "status", "state"];
+    return {
+      tool: call.tool,
+      params: call.params,
+      status: "UNVERIFIABLE",
+      read: spec === null || key === null ? null : { tool: spec.read, params: key },
+      expected: fields,
+      before: kept(before, kinds),
+      after: kept(after, kinds),
+      diff: {},
+      answer: answerText(answer),
+    };
+  };
+  if (!again && spec !== null && early !== null && isDone(spec, params, early, before))
+    return { answer: shown, write: { ...outcome(early, before, "its record shows it already; nothing was sent"), status: "VERIFIED" } };
+  let answer: Json;
+  try {
+    answer = await write();
+  } catch (error) {
+    if (!(error instanceof ClearedError) || error.code !== "TOOL_FAILED") throw error;
+    answer = { error: error.message };
+  }
+  const key = spec?.key(params, answer) ?? early;
+  const failure = failureIn(answer);
+  const text = typeof answer === "string" ? answer : JSON.stringify(answer);
+  // Whatever goes wrong while it is read back must not look like a write that failed.
+  const after = spec === null || key === null ? undefined : await snapshot({ tool: spec.read, params: key }, read).catch(() => undefined);
+  const seen = expected === null || key === null ? null : compare(expected, key, before, after);
+  if (failure === null) return { answer, write: { ...outcome(key, after, text), ...seen } };
+  const failed = { ...outcome(key, after, text), status: "WRITE_FAILED" } as const;
+  if (spec !== null && key !== null && expected !== null && seen !== null) {
+    const moved = before !== undefined && after !== undefined && hasChanged(before, after);
+    if (moved && seen.status === "VERIFIED" && compare(expected, key, before, before).status !== "VERIFIED")
+      return { answer: shown, write: { ...failed, answer: `its record shows it, though it answered: ${failure}`, status: "VERIFIED" } };
+    if (moved) return { answer, write: { ...failed, diff: seen.diff } };
+    if (provesNothingHappened(expected, key, before, after) || isUntouched(spec, params, key, after)) return { answer, write: failed };
+  }
+  const says = failure.startsWith(call.tool) ? failure : `${call.tool}: ${failure}`;
+  throw new ClearedError("TOOL_LOST", `${says}. Whether it happened is not known.`, { data: { tool: call.tool, says } });
+}
+
+function expectedFields(expected: Expectation, before: Snapshot, after: Snapshot): Fields {
+  const fields = comparable(expected, before, after);
+  const [state] = expected.gone ? REMOVED : expected.states;
+  return { ...fields, ...(state === undefined || Object.hasOwn(fields, "status") ? {} : { status: state }) };
+}
+
+/** After a crash: whether a write happened. Null: nobody knows, since a record in between may be a write under way. */
+export async function happened(call: Call, spec: VerifySpec | null, read: (call: Call) => Promise<Json>): Promise<boolean | null> {
+  const params = isObject(call.params) ? call.params : {};
+  const key = spec?.key(params, null) ?? null;
+  if (spec === null || key === null) return null;
+  const record = await snapshot({ tool: spec.read, params: key }, read);
+  if (Object.keys(spec.expect(params).fields).length === 0) return null;
+  if (stands(spec, params, key, record)) return true;
+  return isUntouched(spec, params, key, record) ? false : null;
+}
+
+/** True only where the spec tells the record before the write from the one after it, and this is the one after. */
+function isDone(spec: VerifySpec, params: Fields, key: Fields, record: Snapshot): boolean {
+  return spec.untouched !== null && stands(spec, params, key, record) && !isUntouched(spec, params, key, record);
+}
+
+/** The record has everything that is declared, and nothing else than was asked for; of no declared fields nothing is known. */
+function stands(spec: VerifySpec, params: Fields, key: Fields, record: Snapshot): boolean {
+  const expected = spec.expect(params);
+  return Object.keys(expected.fields).length > 0 && compare(expected, key, undefined, record).status === "VERIFIED";
+}
+
+/** The record is the one that was asked for, as it is declared to be before the write. */
+function isUntouched(spec: VerifySpec, params: Fields, key: Fields, record: Snapshot): boolean {
+  const { untouched } = spec;
+  if (record === null) return untouched !== null && untouched !== "different" && untouched["found"] === false;
+  if (untouched === null || record === undefined || Object.keys(wrongId(key, record)).length > 0) return false;
+  if (untouched === "different") return compare(spec.expect(params), key, undefined, record).status === "MISMATCH";
+  const fields = Object.entries(filled(untouched, params));
+  const holds = ([name, value]: [string, Json]): boolean =>
+    (Array.isArray(value) ? value : [value]).some((one) => matches(one, own(record, name)));
+  return fields.length > 0 && fields.every(holds);
+}

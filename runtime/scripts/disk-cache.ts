@@ -1,0 +1,77 @@
+/**
+ * What was read or compiled once, kept on disk so that the next process need not do it again. Only ever a shortcut: an entry that is torn,
+ * changed or older than the code that made it is not used. Its seal names the folder it was made in, so a cache that came
+ * with a clone or a copy is not believed either.
+ */
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, extname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export interface DiskCache {
+  /** The text kept for these words, or null. */
+  get(...key: string[]): string | null;
+  /** Keeps it if the disk takes it; nothing depends on that. */
+  put(text: string, ...key: string[]): void;
+}
+
+// A workspace has some hundred scripts and versions of its config; more are old ones.
+const MAX_ENTRIES = 2000;
+
+export function createDiskCache(folder: string): DiskCache {
+  let seal: string | null = null;
+  // Nobody else can tell in advance where and when this folder was made.
+  const sealOf = (): string => {
+    if (seal !== null) return seal;
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const { dev, ino, birthtimeNs } = statSync(folder, { bigint: true });
+    seal = digest(codeVersion(), String(dev), String(ino), String(birthtimeNs));
+    return seal;
+  };
+  const fileOf = (key: string[]) => join(folder, digest(sealOf(), ...key));
+  return {
+    get(...key) {
+      try {
+        const text = readFileSync(fileOf(key), "utf8");
+        const body = text.slice(text.indexOf("\n") + 1);
+        return text.startsWith(`${digest(sealOf(), ...key, body)}\n`) ? body : null;
+      } catch {
+        return null; // never kept, or not readable: made again
+      }
+    },
+    put(body, ...key) {
+      try {
+        const file = fileOf(key);
+        const aside = `${file}.${process.pid}`;
+        writeFileSync(aside, `${digest(sealOf(), ...key, body)}\n${body}`, { mode: 0o600 });
+        renameSync(aside, file);
+        const kept = readdirSync(folder);
+        if (kept.length > MAX_ENTRIES) for (const name of kept) rmSync(join(folder, name), { force: true });
+      } catch {
+        // A full or read-only disk: the next process makes it again.
+      }
+    },
+  };
+}
+
+function digest(...parts: string[]): string {
+  const hash = createHash("sha256");
+  for (const part of parts) hash.update(`${part.length}:${part}`);
+  return hash.digest("hex");
+}
+
+let version: string | null = null;
+
+/** Changes whenever the code that reads scripts, its parsers or Node do. */
+function codeVersion(): string {
+  if (version !== null) return version;
+  const here = dirname(fileURLToPath(import.meta.url));
+  const hash = createHash("sha256").update(process.version);
+  const extension = extname(fileURLToPath(import.meta.url));
+  // kernel/text.ts says what the language lint refuses; compile-child.ts what is done with a source.
+  const names = [...readdirSync(here).sort(), ...["kernel/text", "sandbox/compile-child"].map((name) => `../${name}${extension}`)];
+  for (const name of names) hash.update(name).update(readFileSync(join(here, name)));
+  hash.update(readFileSync(join(here, "../../package.json")));
+  version = hash.digest("hex");
+  return version;
+}

@@ -1,0 +1,91 @@
+/**
+ * The fields of a header's `input:` and `output:`, and of a form: their schema, and whether a value is of a field's type. What a run is given
+ * is untrusted, so every refusal names its field.
+ */
+import { z } from "zod";
+import { isDay } from "../kernel/day.ts";
+import { ClearedError, didYouMean } from "../kernel/errors.ts";
+import { AMOUNT_PATTERN } from "../kernel/money.ts";
+import type { Json } from "../kernel/ports.ts";
+import type { Header } from "./header.ts";
+
+const FIELD_TYPES = ["string", "number", "integer", "boolean", "money", "date", "list", "object"] as const;
+
+export const field = z.strictObject({
+  type: z
+    .enum(FIELD_TYPES, { error: `write one of ${FIELD_TYPES.join(", ")}` })
+    .describe("money: an amount as text, date: YYYY-MM-DD, list and object: any JSON of that form"),
+  required: z.boolean({ error: "write true or false" }).optional().describe("without it the run does not start"),
+  default: z.json().optional().meta({ ts: "any" }).describe("the value where none is given; not for a required field"),
+  enum: z
+    .array(z.union([z.string(), z.number(), z.boolean()]))
+    .min(1)
+    .optional()
+    .describe("the only values that are taken"),
+  describe: z.string().max(500).optional().describe("a line for people"),
+});
+export type InputField = z.output<typeof field>;
+
+/** What is wrong with a value, or null. */
+export function mismatch(value: Json, one: InputField): string | null {
+  const said = JSON.stringify(value)?.slice(0, 60) ?? "nothing";
+  if (!FITS[one.type](value)) return `${said} is not ${WANTED[one.type]}`;
+  const options = one.enum;
+  if (options !== undefined && !options.some((option) => option === value))
+    return `${said} is not one of ${options.map((option) => JSON.stringify(option)).join(", ")}`;
+  return null;
+}
+
+type FieldType = InputField["type"];
+
+const FITS: Record<FieldType, (value: Json) => boolean> = {
+  string: (value) => typeof value === "string",
+  number: (value) => typeof value === "number" && Number.isFinite(value),
+  integer: (value) => Number.isSafeInteger(value),
+  boolean: (value) => typeof value === "boolean",
+  money: (value) => typeof value === "string" && AMOUNT_PATTERN.test(value),
+  date: (value) => typeof value === "string" && isDay(value),
+  list: (value) => Array.isArray(value),
+  object: (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+};
+
+const WANTED: Record<FieldType, string> = {
+  string: "text",
+  number: "a number",
+  integer: "a whole number",
+  boolean: "true or false",
+  money: 'an amount as text, such as "42.99"',
+  date: "a calendar day as YYYY-MM-DD",
+  list: "a list",
+  object: "an object",
+};
+
+/**
+ * The run's input with defaults filled in. Without `input:` in the header anything passes, and nothing becomes {}.
+ * @throws RUN_INPUT naming the field
+ */
+export function validateInput(header: Pick<Header, "name" | "input">, input: Json): Json {
+  const fields = Object.entries(header.input);
+  if (fields.length === 0) return input ?? {};
+  const given = input ?? {};
+  const wrong = (message: string): ClearedError =>
+    new ClearedError("RUN_INPUT", `The input of "${header.name}" does not fit its header: ${message}.`);
+  if (typeof given !== "object" || Array.isArray(given)) throw wrong(`it must be an object with ${fields.map(([key]) => key).join(", ")}`);
+  for (const key of Object.keys(given)) {
+    const names = fields.map(([name]) => name);
+    if (!names.includes(key)) throw wrong(`unknown field "${key}".${didYouMean(key, names)} It has ${names.join(", ")}`);
+  }
+  const checked: Record<string, Json> = {};
+  for (const [key, one] of fields) {
+    const value = Object.hasOwn(given, key) ? given[key] : undefined;
+    if (value === undefined || (value === null && one.required !== true)) {
+      if (one.required === true) throw wrong(`the field "${key}" is missing`);
+      if (one.default !== undefined) checked[key] = structuredClone(one.default) as Json;
+      continue;
+    }
+    const problem = mismatch(value, one);
+    if (problem !== null) throw wrong(`${key}: ${problem}`);
+    checked[key] = value;
+  }
+  return checked;
+}

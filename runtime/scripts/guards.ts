@@ -1,0 +1,137 @@
+/**
+ * Branches of a script that are taken only on a certain day, or only for one odd value: what a few trials of the script would hardly meet.
+ * Told as data; what it means is judged where the calls in it are known (change/checks/hidden.ts). A value that is not written out is not seen.
+ */
+import type { Compiled } from "../kernel/ports.ts";
+import { type Node, children, literalText } from "./syntax.ts";
+
+export type Guard = NonNullable<Compiled["guards"]>[number];
+
+const DAY = /^\d{4}-\d\d(?:-\d\d)?$|^\d\d-\d\d$/;
+// What tells a script the day: its own clock, and names people give to what a clock said.
+const CLOCK = /^(?:ctx_today|today|now|Date|getDay|getDate|getMonth|getUTCDay|getUTCDate|getUTCMonth|weekday)$/;
+const EQUAL = /^[!=]==?$/;
+const COMPARES = /^(?:[!=]==?|[<>]=?)$/;
+const METHODS = new Set(["eq", "equals", "startsWith", "endsWith", "includes"]);
+// More in one script is no way to write one; each is looked into as far as the script goes on behind it.
+const MOST = 200;
+const LEAVES = /^(?:Return|Throw|Break|Continue)Statement$/;
+
+/** In source order. sites: the calls of primitives, by node. */
+export function guardsOf(body: readonly Node[], sites: ReadonlyMap<Node, number>, at: (offset: number) => Guard["at"]): Guard[] {
+  const functions = new Map<string, Node>();
+  const found: Guard[] = [];
+  const all = [...body.flatMap((node) => [...within(node)])];
+  for (const node of all) {
+    const name = ((node["id"] ?? null) as Node | null)?.["name"];
+    if (typeof name !== "string") continue;
+    if (node.type === "FunctionDeclaration") functions.set(name, node);
+    else if (node.type === "VariableDeclarator" && isFunction(node["init"] as Node | null)) functions.set(name, node["init"] as Node);
+  }
+
+  /** Calls in these nodes, and in the functions they call. */
+  const callsIn = (nodes: readonly Node[]): number[] => {
+    const calls = new Set<number>();
+    const seen = new Set<Node>();
+    for (const queue = [...nodes]; queue.length > 0; ) {
+      for (const node of within(queue.pop() as Node)) {
+        const site = sites.get(node);
+        if (site !== undefined) calls.add(site);
+        const called = node.type === "Identifier" ? functions.get(node["name"] as string) : undefined;
+        if (called === undefined || seen.has(called)) continue;
+        seen.add(called);
+        queue.push(called);
+      }
+    }
+    return [...calls].sort((a, b) => a - b);
+  };
+  let looked = 0;
+  const guard = (place: Node, on: string | null, nodes: readonly (Node | null)[]): void => {
+    if (on === null || looked++ >= MOST) return;
+    const calls = callsIn(nodes.filter((node) => node !== null));
+    if (calls.length > 0) found.push({ at: at(place.start), on, calls });
+  };
+  /** `rest`: what comes behind the statement in its list, which an early leave guards too. */
+  const look = (node: Node, rest: () => readonly Node[]): void => {
+    if (node.type === "IfStatement" || node.type === "ConditionalExpression") {
+      const [test, then, otherwise] = [node["test"], node["consequent"], node["alternate"]] as [Node, Node, Node | null];
+      const leaves = node.type === "IfStatement" && alwaysLeaves(then);
+      guard(test, hangsOn(test, true), [then]);
+      guard(test, hangsOn(test, false), [otherwise, ...(leaves ? rest() : [])]);
+    } else if (node.type === "LogicalExpression") {
+      const left = node["left"] as Node;
+      guard(left, hangsOn(left, node["operator"] === "&&"), [node["right"] as Node]);
+    } else if (node.type === "SwitchStatement") {
+      for (const one of node["cases"] as Node[]) guard(one, oddValue(one["test"] as Node | null), one["consequent"] as Node[]);
+    }
+    for (const list of listsOf(node)) lookAll(list);
+  };
+  const lookAll = (list: readonly Node[]): void => {
+    for (const [i, one] of list.entries()) look(one, () => list.slice(i + 1));
+  };
+  lookAll(body);
+  return found;
+}
+
+/** What a test depends on where it comes out as `when`, if that is a day or one odd value; null for everything else. */
+function hangsOn(test: Node, when: boolean): string | null {
+  for (const node of within(test)) {
+    const [left, right] = sidesOf(node);
+    if (left === null || right === null) continue;
+    const operator = String(node["operator"] ?? "===");
+    const day = isDay(left) || isDay(right);
+    const clock = tellsTime(left) || tellsTime(right);
+    const literal = literalOf(left) !== null || literalOf(right) !== null;
+    if (COMPARES.test(operator) && literal && (day || clock)) return "the day it runs, or a day in what it reads";
+    const rare = EQUAL.test(operator) && operator.startsWith("=") === when;
+    const odd = rare ? (oddValue(left) ?? oddValue(right)) : null;
+    if (odd !== null) return odd;
+  }
+  return null;
+}
+
+/** Both sides of a comparison, written as an operator or as a method. */
+function sidesOf(node: Node): [Node | null, Node | null] {
+  if (node.type === "BinaryExpression") return [node["left"] as Node, node["right"] as Node];
+  const callee = node.type === "CallExpression" ? (node["callee"] as Node) : null;
+  if (callee?.type !== "MemberExpression" || !METHODS.has(String((callee["property"] as Node)["name"]))) return [null, null];
+  return [callee["object"] as Node, ((node["arguments"] as Node[])[0] ?? null) as Node | null];
+}
+
+function literalOf(node: Node): string | null {
+  if (node.type === "ParenthesizedExpression") return literalOf(node["expression"] as Node);
+  return literalText(node) ?? (node.type === "Literal" && typeof node["value"] === "number" ? String(node["value"]) : null);
+}
+
+const isDay = (node: Node): boolean => DAY.test(literalOf(node) ?? "");
+const tellsTime = (node: Node): boolean => [...within(node)].some((one) => one.type === "Identifier" && CLOCK.test(one["name"] as string));
+
+/** An amount, an account, an id: a literal with several digits. Words are the states and kinds every script asks for. */
+function oddValue(node: Node | null): string | null {
+  const text = node === null ? null : literalOf(node);
+  if (text === null || (text.match(/\d/g) ?? []).length < 3 || /^[1-9]0+$/.test(text)) return null;
+  return `the value ${JSON.stringify(text.slice(0, 60))}`;
+}
+
+function alwaysLeaves(node: Node): boolean {
+  const last = node.type === "BlockStatement" ? (node["body"] as Node[]).at(-1) : node;
+  return last !== undefined && LEAVES.test(last.type);
+}
+
+/** Children, those that are a list of statements together. */
+function listsOf(node: Node): Node[][] {
+  return node.type === "BlockStatement" ? [node["body"] as Node[]] : [...children(node)].map((one) => [one]);
+}
+
+function* within(node: Node): Generator<Node> {
+  // A stack of its own: a deep tree must not exhaust ours.
+  for (const stack = [node]; stack.length > 0; ) {
+    const next = stack.pop() as Node;
+    yield next;
+    stack.push(...[...children(next)].reverse());
+  }
+}
+
+function isFunction(node: Node | null): boolean {
+  return node?.type === "ArrowFunctionExpression" || node?.type === "FunctionExpression";
+}

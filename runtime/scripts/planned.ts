@@ -1,0 +1,181 @@
+/**
+ * Values that a script planned to put into a call, and uses after the gate that asked for that call: by then a person may have changed it.
+ * Told as data with the key it stands under in the call, and whether it is a fact: given with the run, or read. What is handed to a script
+ * that puts the calls together is planned too; what stands under `planned:` after the gate is named as such on purpose.
+ */
+import type { Compiled } from "../kernel/ports.ts";
+import { bare } from "./flow.ts";
+import { calleeOf, nameOf } from "./forms.ts";
+import { type Node, children } from "./syntax.ts";
+
+export type Planned = NonNullable<Compiled["planned"]>[number];
+
+const DEEPEST = 6;
+/** Any field of this one: it was spread into the call. */
+const ANY = "*";
+
+/** In source order. sites: the calls of primitives, by node. */
+export function plannedOf(body: readonly Node[], sites: ReadonlyMap<Node, number>, at: (offset: number) => Planned["at"]): Planned[] {
+  const values = new Map<string, Node[]>();
+  for (const node of body) collectGiven(node, values);
+  const pushed = pushedIn(body);
+  const isFact = (place: string): boolean => isGiven(values.get(place.split(".")[0] ?? "") ?? [], values, DEEPEST);
+  return [...sites.keys()].flatMap((gate) => {
+    const calls = callsAskedFor(gate);
+    if (calls === null) return [];
+    const keys = new Map<string, string>();
+    collectKeys(calls, keys, false, DEEPEST, new Set());
+    addDerived(keys, gate.start);
+    return body.flatMap((node) => [...usesIn(node, keys, gate.end)]);
+  });
+
+  /** The keys that values stand under in the `params` of an expression and of what its names stand for. */
+  function collectKeys(node: Node, keys: Map<string, string>, inside: boolean, depth: number, seen: Set<string>): void {
+    const key = nameOf(node);
+    const text = key === null ? null : placeOf(bare(node["value"] as Node));
+    if (inside && key !== null && text !== null) keys.set(text, key);
+    if (inside && node.type === "SpreadElement") {
+      const spread = placeOf(bare(node["argument"] as Node));
+      if (spread !== null) keys.set(`${spread}.${ANY}`, ANY);
+    }
+    if (node.type === "Identifier" && depth > 0) {
+      const name = node["name"] as string;
+      const look = `${name} ${inside}`;
+      const known = seen.has(look) ? [] : [...(values.get(name) ?? []), ...(pushed.get(name) ?? [])];
+      seen.add(look);
+      // What a primitive answers is no plan of this script; what another script is handed to make the calls of is.
+      for (const one of known) {
+        const made = bare(one);
+        if (!sites.has(made)) collectKeys(one, keys, inside, depth - 1, seen);
+        else if (depth === DEEPEST && calleeOf(made) === "script_run")
+          for (const given of made["arguments"] as Node[]) collectKeys(given, keys, true, 0, seen);
+      }
+    }
+    for (const child of valuesIn(node)) collectKeys(child, keys, inside || key === "params", Math.min(depth, DEEPEST - 1), seen);
+  }
+
+  /** What was computed or written out of planned values before the gate is as stale as they are. */
+  function addDerived(keys: Map<string, string>, before: number): void {
+    for (let size = -1; size !== keys.size; ) {
+      size = keys.size;
+      for (const [name, given] of values) {
+        const from = given
+          .filter(
+            (one) => one.end < before && (one.type === "TemplateLiteral" || /^(?:compute_|script_run$)/.test(calleeOfCall(bare(one)))),
+          )
+          .flatMap((one) => [...usesIn(one, keys, 0)])
+          .filter((one) => !one.fact);
+        if (from[0] !== undefined && !keys.has(name)) keys.set(name, from[0].key);
+      }
+    }
+  }
+
+  function* usesIn(
+    node: Node,
+    keys: ReadonlyMap<string, string>,
+    after: number,
+    hidden: ReadonlySet<string> = new Set(),
+  ): Generator<Planned> {
+    const bound = node.type.endsWith("FunctionExpression") ? node["params"] : node.type === "ForOfStatement" ? [node["left"]] : [];
+    const shown = hiding(bound as Node[], hidden);
+    const place = placeOf(node);
+    if (place !== null && node.start > after && !shown.has(place.split(".")[0] ?? "")) {
+      const [, field = ""] = place.split(".");
+      const key = keys.get(place) ?? (keys.has(`${place.split(".")[0]}.${ANY}`) ? field : undefined);
+      if (key !== undefined && key !== "") {
+        const fact = isFact(place);
+        return void (yield { name: place, key, at: at(node.start), ...(fact ? { fact } : {}) });
+      }
+    }
+    for (const child of valuesIn(node)) {
+      // What stands in for a call that was not made.
+      const fallback = node.type === "LogicalExpression" && node["operator"] === "??" && child === node["right"];
+      if (!fallback && !(node.type === "Property" && nameOf(node) === "planned")) yield* usesIn(child, keys, after, shown);
+    }
+  }
+}
+
+/** What each name is given anywhere: values of its declarations and assignments. */
+function collectGiven(node: Node, values: Map<string, Node[]>): void {
+  const add = (target: Node, value: Node): void => {
+    if (target.type === "Identifier") values.set(target["name"] as string, [...(values.get(target["name"] as string) ?? []), value]);
+    else if (target.type === "Property") add(target["value"] as Node, value);
+    else if (target.type === "AssignmentPattern") add(target["left"] as Node, value);
+    else if (target.type !== "MemberExpression") for (const child of children(target)) add(child, value);
+  };
+  if (node.type === "VariableDeclarator" && node["init"]) add(node["id"] as Node, node["init"] as Node);
+  if (node.type === "AssignmentExpression") add(bare(node["left"] as Node), node["right"] as Node);
+  for (const child of children(node)) collectGiven(child, values);
+}
+
+/** True for what nobody can have planned: given with the run, read, or a yes or no that follows from it. */
+function isGiven(given: readonly Node[], values: ReadonlyMap<string, Node[]>, depth: number): boolean {
+  const plain = (node: Node): boolean => {
+    const one = bare(node);
+    const callee = calleeOfCall(one);
+    if (one.type === "Identifier") {
+      const name = one["name"] as string;
+      return name === "input" || (depth > 0 && isGiven(values.get(name) ?? [], values, depth - 1));
+    }
+    if (one.type === "MemberExpression") return plain(one["object"] as Node);
+    if (one.type === "LogicalExpression") return plain(one["left"] as Node) && plain(one["right"] as Node);
+    return READS.test(callee) || one.type === "BinaryExpression" || one.type === "UnaryExpression";
+  };
+  return given.length > 0 && given.every(plain);
+}
+
+const READS = /^(?:mcp_(?:call|record|fetch_all|try)|data_(?:first|read)|config_get|ctx_today)$/;
+
+/** The calls that a call of approval_wait, or of a script that asks, names; null for none, and where nobody may change them. */
+function callsAskedFor(gate: Node): Node | null {
+  if (!["approval_wait", "script_run"].includes(calleeOf(gate))) return null;
+  const named = (gate["arguments"] as Node[]).map(bare).filter((one) => one.type === "ObjectExpression");
+  const properties = named.flatMap((one) => one["properties"] as Node[]);
+  const propertyOf = (name: string) => properties.find((one) => nameOf(one) === name)?.["value"] as Node | undefined;
+  const fixed = propertyOf("fixed");
+  return fixed?.type === "Literal" && fixed["value"] === true ? null : (propertyOf("calls") ?? null);
+}
+
+/** `amount` or `pay.amount`; null for anything longer. */
+function placeOf(node: Node): string | null {
+  if (node.type === "Identifier") return node["name"] as string;
+  if (node.type !== "MemberExpression" || node["computed"] === true) return null;
+  const object = bare(node["object"] as Node);
+  return object.type === "Identifier" ? `${object["name"] as string}.${(node["property"] as Node)["name"] as string}` : null;
+}
+
+const calleeOfCall = (node: Node): string => (node.type === "CallExpression" ? calleeOf(node) : "");
+
+/** Children that are read: no keys of objects, no names behind a dot, no names that are being given. */
+function* valuesIn(node: Node): Generator<Node> {
+  for (const child of children(node)) {
+    const silent =
+      (node.type === "MemberExpression" && child === node["property"]) ||
+      (node.type === "Property" && child === node["key"] && child !== node["value"]) ||
+      (node.type === "VariableDeclarator" && child === node["id"]);
+    if (!silent || node["computed"] === true) yield child;
+  }
+}
+
+/** `list.push(x)`: what each name is given that way. */
+function pushedIn(body: readonly Node[]): Map<string, Node[]> {
+  const found = new Map<string, Node[]>();
+  const look = (node: Node): void => {
+    const [, name, method] = /^(\w+)\.(push|unshift)$/.exec(calleeOfCall(node)) ?? [];
+    if (name !== undefined && method !== undefined) found.set(name, [...(found.get(name) ?? []), ...(node["arguments"] as Node[])]);
+    for (const child of children(node)) look(child);
+  };
+  for (const node of body) look(node);
+  return found;
+}
+
+/** With the names a function or a loop takes, which hide those outside. */
+function hiding(bound: readonly Node[], hidden: ReadonlySet<string>): Set<string> {
+  const names = new Set(hidden);
+  const look = (param: Node): void => {
+    if (param.type === "Identifier") names.add(param["name"] as string);
+    for (const child of children(param)) look(child);
+  };
+  for (const one of bound) look(one);
+  return names;
+}

@@ -1,0 +1,68 @@
+/**
+ * Cheap checks of source text before a native parser sees it: size, bracket depth, runs of operators. Parsers recurse once per level and
+ * crash on thousands of them. Not a lexer: text inside regular expressions may be misread, which costs nothing because the compile child is
+ * disposable anyway.
+ */
+import type { Finding } from "../kernel/ports.ts";
+
+/** What a source may weigh unless trust.yaml says otherwise. */
+export const SOURCE_BYTES = 64 * 1024;
+const MAX_DEPTH = 200;
+const MAX_OPERATORS = 200;
+
+/** Null when the source may be parsed. */
+export function prescan(source: string, file: string, maxBytes = SOURCE_BYTES): Finding | null {
+  const bytes = Buffer.byteLength(source);
+  if (bytes > maxBytes)
+    return {
+      code: "SCRIPT_TOO_LARGE",
+      at: { file },
+      message: `The script has ${bytes} bytes; the limit is ${maxBytes}. Move shared logic to scripts/ and call script_run.`,
+    };
+  let depth = 0;
+  let operators = 0;
+  let line = 1;
+  let lineStart = 0;
+  for (let i = 0; i < source.length; i++) {
+    const c = source[i] ?? "";
+    if (c === "\n") {
+      line++;
+      lineStart = i + 1;
+      continue;
+    }
+    if (c === "/" && source[i + 1] === "/") {
+      i = endOr(source.indexOf("\n", i), source.length) - 1;
+      continue;
+    }
+    if (c === "/" && source[i + 1] === "*") {
+      const end = endOr(source.indexOf("*/", i + 2), source.length);
+      for (let j = i; j < end; j++) {
+        if (source[j] !== "\n") continue;
+        line++;
+        lineStart = j + 1;
+      }
+      i = end + 1;
+      continue;
+    }
+    if (c === '"' || c === "'") {
+      for (i++; i < source.length && source[i] !== c && source[i] !== "\n"; i++) if (source[i] === "\\") i++;
+      if (source[i] === "\n") i--;
+      operators = 0;
+      continue;
+    }
+    const at = { file, line, col: i - lineStart + 1 };
+    if ("([{".includes(c)) depth++;
+    else if (")]}".includes(c)) depth = Math.max(0, depth - 1);
+    if (depth > MAX_DEPTH)
+      return { code: "LIMIT_DEPTH", at, message: `The script nests brackets deeper than ${MAX_DEPTH}. Split it into functions.` };
+    if ("!~+-?:=&|*<>".includes(c)) operators++;
+    else if (!/\s/.test(c)) operators = 0;
+    if (operators > MAX_OPERATORS)
+      return { code: "LIMIT_DEPTH", at, message: `More than ${MAX_OPERATORS} operators stand in a row. Write the expression in steps.` };
+  }
+  return null;
+}
+
+function endOr(index: number, otherwise: number): number {
+  return index < 0 ? otherwise : index;
+}

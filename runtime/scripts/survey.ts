@@ -1,0 +1,345 @@
+/**
+ * What a script's text shows of what it can do, for comparing two versions of it: its literals with the names they stand under, what its
+ * names and keys are given, and what decides whether each call is made. Runs in the compile child beside the language lint.
+ * Size: one walk, whose kinds of nodes share their state.
+ */
+import type { Survey, SurveyTest } from "../kernel/ports.ts";
+import { TYPED, bare, isFunction } from "./flow.ts";
+import { NAME } from "./form-marks.ts";
+import {
+  type Scope,
+  boundIn,
+  calleeOf,
+  formsOf,
+  isFixed,
+  leaves,
+  literalsIn,
+  methodOf,
+  nameOf,
+  resultOf,
+  rootOf,
+  textIn,
+} from "./forms.ts";
+import { type Node, children, literalText } from "./syntax.ts";
+
+interface Around {
+  /** Names from the nearest variable or call down to here: `policy_evaluate.facts.total`; a name of the script as its form. */
+  path: string;
+  /** Conditions under which this place is reached, outermost first. */
+  tests: readonly SurveyTest[];
+  /** The function of the script that this stands in. */
+  inside: string | null;
+  scope: Scope;
+  row: number | null;
+  compared: boolean;
+  /** The tool whose call this is part of. */
+  tool: string | null;
+}
+
+export interface SurveyOptions {
+  /** Text that the offsets of the nodes count in. */
+  text: string;
+  /** Calls of primitives, by node. */
+  sites: ReadonlyMap<Node, number>;
+  line: (offset: number) => number;
+  primitives: readonly string[];
+}
+
+/** Ways to make an object with keys that stand nowhere in the text. */
+const BUILDERS = new Set(["JSON.parse", "Object.fromEntries", "Object.defineProperty"]);
+const COMPARES = /^(?:[!=]==?|[<>]=?|in)$/;
+const ASKS = new Set("includes startsWith endsWith indexOf match search test localeCompare eq equals lt gt lte gte cmp".split(" "));
+/** `rows.forEach((row) => ...)` is `for (const row of rows) ...`. */
+const EACH = new Set("forEach map flatMap filter find some every".split(" "));
+/** What changes its list or its first argument in place. */
+const ALTERS = new Set("reverse sort splice pop shift fill copyWithin set add delete clear Object.assign Reflect.set".split(" "));
+const SHOWN = 160;
+const COMMENTED = /("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`)|\/\*[\s\S]*?\*\/|\/\/[^\n]*|\s+/g;
+
+export function surveyOf(body: readonly Node[], { text, sites, line, primitives }: SurveyOptions): Survey {
+  const isPrimitive = new Set(primitives);
+  const survey: Survey = { literals: [], names: {}, fields: [], puts: [], built: [], when: [] };
+  const { idOf, inside, form, isStep } = formsOf(body);
+  const given = new Map<string, Node[]>();
+  const elementsOf = new Map<string, Node>();
+  const callers = new Map<string, Around[]>();
+  const reached: { node: Node; index: number; around: Around }[] = [];
+  const columns = new Set<string>();
+  let rows = 0;
+  /** An expression as the text has it, without comments, and its line. */
+  const place = (node: Node): { shown: string; line: number } => {
+    const plain = text.slice(node.start, node.end).replace(COMMENTED, (_, quoted?: string) => quoted ?? " ");
+    return { shown: plain.trim().slice(0, SHOWN), line: line(node.start) };
+  };
+  const test = (node: Node, scope: Scope, kind: SurveyTest["kind"] = "if") => ({ form: form(node, scope), kind, ...place(node) });
+  const under = (around: Around, more: SurveyTest): Around => ({ ...around, tests: [...around.tests, more] });
+
+  /** `id` is given `value`, which is told by what stands at the end of `way`. */
+  const define = (id: string, what: { form: string; node: Node; value?: Node; body?: true }): void => {
+    const { node, value } = what;
+    if (value !== undefined) given.set(id, [...(given.get(id) ?? []), value]);
+    const told = { form: what.form, ...place(node), ...(what.body === true ? { body: true as const } : {}) };
+    survey.names[id] = [...(survey.names[id] ?? []), told];
+  };
+  const bindings = (pattern: Node, value: Node, told: string): void => {
+    for (const { node, way } of boundIn(pattern)) define(idOf(node), { form: told + way, node: value, ...(way === "" ? { value } : {}) });
+  };
+  /** What a name of the scope has been given so far. */
+  const valuesIn = (scope: Scope) => (name: string) => given.get(scope.get(name) ?? "") ?? [];
+  /** What `target` is a part of is given something else by `node`; a name for one of its elements stands for it. */
+  const alter = (target: Node | undefined, node: Node, around: Around): void => {
+    const seen = new Set<string>();
+    for (let root = target && rootOf(target, false); root !== undefined; ) {
+      const id = around.scope.get(root["name"] as string);
+      if (id === undefined || seen.has(id)) return;
+      seen.add(id);
+      define(id, { form: [...around.tests.map((one) => `${one.kind} ${one.form}`), form(node, around.scope)].join(" "), node });
+      const whole = elementsOf.get(id) ?? given.get(id)?.[0];
+      root = whole && rootOf(whole, true);
+    }
+  };
+  const field = (path: string, value: Node, around: Around): void => {
+    const plain = bare(value);
+    if (plain.type === "Literal" || literalText(plain) !== null || plain.type === "ObjectExpression") return;
+    const told = { path, form: form(value, around.scope), fixed: isFixed(value, valuesIn(around.scope)), tool: around.tool };
+    survey.fields.push({ ...told, ...place(value) });
+  };
+  /** A function of the script that is called, or handed on. */
+  const mention = (name: string, around: Around): void => {
+    const id = around.scope.get(name);
+    if (id !== undefined) callers.set(id, [...(callers.get(id) ?? []), around]);
+  };
+
+  const list = (nodes: readonly Node[], around: Around): void => {
+    let now: Around = { ...around, scope: inside(around.scope, ...nodes) };
+    for (const node of nodes) {
+      visit(node, now);
+      // What stands behind `if (x) return` is reached when x does not hold.
+      if (leaves(node)) now = under(now, test(node.type === "IfStatement" ? (node["test"] as Node) : node, now.scope, "not"));
+    }
+  };
+  const choice = (node: Node, on: Node, branches: readonly (Node | null | undefined)[], around: Around): void => {
+    visit(on, { ...around, path: "" });
+    branches.forEach((branch, i) => {
+      if (branch) visit(branch, under(around, test(on, around.scope, i === 1 || node["operator"] === "||" ? "not" : "if")));
+    });
+  };
+  /** A function where it is written: its own scope, and the conditions of whoever calls it where it has a name. */
+  const enter = (node: Node, around: Around, name: string | null, { of, over }: { of: string; over?: Node | null }): void => {
+    const each = over ? `each ${form(over, around.scope)}` : null;
+    const params = node["params"] as Node[];
+    let scope = around.scope;
+    for (const [i, param] of params.entries()) {
+      for (const { node: bound, way } of boundIn(param)) {
+        scope = new Map([...scope, [bound["name"] as string, idOf(bound)]]);
+        if (over && i === 0) elementsOf.set(idOf(bound), over);
+        define(idOf(bound), { form: `${each !== null && i === 0 ? each : `${i} of ${of}`}${way}`, node: bound });
+      }
+    }
+    const inner: Around = { ...around, scope, row: null, compared: false, ...(name === null ? {} : { path: "", tests: [], inside: name }) };
+    for (const param of params) visit(param, inner);
+    const code = node["body"] as Node;
+    if (code.type !== "BlockStatement") visit(code, inner);
+    else list(code["body"] as Node[], inner);
+  };
+
+  const visit = (node: Node, around: Around): void => {
+    const plainType = node.type.startsWith("TS") && !TYPED.has(node.type);
+    if (plainType && node.type !== "TSInstantiationExpression") return;
+    const literal = (value: string | number | boolean) => {
+      if (isStep(node) || (value === "" && node.type !== "Literal")) return;
+      const { path, row, compared, tool } = around;
+      survey.literals.push({ value, path, row, compared, tool, line: line(node.start) });
+    };
+    const { scope } = around;
+    switch (node.type) {
+      case "Literal":
+        if (["string", "number", "boolean"].includes(typeof node["value"])) literal(node["value"] as string);
+        return;
+      case "TemplateElement":
+        literal((node["value"] as { cooked: string | null }).cooked ?? "");
+        return;
+      case "BlockStatement":
+        return list(node["body"] as Node[], around);
+      case "IfStatement":
+      case "ConditionalExpression":
+        return choice(node, node["test"] as Node, [node["consequent"] as Node, node["alternate"] as Node | null], around);
+      case "LogicalExpression":
+        visit(node["left"] as Node, around);
+        return visit(node["right"] as Node, under(around, test(node["left"] as Node, scope, node["operator"] === "&&" ? "if" : "not")));
+      case "WhileStatement":
+      case "DoWhileStatement":
+        return choice(node, node["test"] as Node, [node["body"] as Node], around);
+      case "ForStatement":
+      case "ForInStatement":
+      case "ForOfStatement": {
+        const start = (node["left"] ?? node["init"]) as Node | null;
+        const within = { ...around, scope: inside(scope, start) };
+        const range = node["right"] as Node | undefined;
+        if (start?.type === "VariableDeclaration" && range !== undefined)
+          for (const one of start["declarations"] as Node[]) bindings(one["id"] as Node, range, `each ${form(range, scope)}`);
+        for (const child of children(node)) if (child !== node["body"] && child.type !== "UpdateExpression") visit(child, within);
+        // How often it happens is part of what decides.
+        const head = (range ?? node["test"]) as Node | null;
+        return visit(node["body"] as Node, head === null ? within : under(within, test(head, within.scope, "each")));
+      }
+      case "SwitchStatement": {
+        const on = node["discriminant"] as Node;
+        visit(on, around);
+        for (const one of node["cases"] as Node[]) {
+          const value = one["test"] as Node | null;
+          const inner = under(around, test(on, scope));
+          list(one["consequent"] as Node[], value === null ? inner : under(inner, test(value, scope)));
+          if (value !== null) visit(value, { ...around, compared: true });
+        }
+        return;
+      }
+      case "VariableDeclarator": {
+        const { id, init } = node as unknown as { id: Node; init: Node | null };
+        const isName = id.type === "Identifier";
+        if (init === null) return;
+        if (isName && isFunction(bare(init))) return named(bare(init), id, around);
+        if (!(isStep(init) && isName)) bindings(id, init, form(init, scope));
+        visit(id, around);
+        return visit(init, { ...around, path: isName ? `${NAME}${idOf(id)}${NAME}` : "" });
+      }
+      case "FunctionDeclaration":
+        return named(node, node["id"] as Node, around);
+      case "ArrowFunctionExpression":
+      case "FunctionExpression":
+        return enter(node, around, null, { of: "" });
+      case "ObjectExpression": {
+        const properties = node["properties"] as Node[];
+        const tools = properties.map((one) => (nameOf(one) === "tool" ? textIn(one["value"] as Node, valuesIn(scope)) : null));
+        const own = { ...around, tool: tools.find((tool) => tool !== null) ?? around.tool };
+        for (const one of properties) {
+          if (one.type === "Property") property(one, own);
+          else {
+            field(`${around.path}....`, one["argument"] as Node, own);
+            visit(one, own);
+          }
+        }
+        return;
+      }
+      case "ArrayExpression":
+        for (const one of children(node)) visit(one, bare(one).type === "ObjectExpression" ? { ...around, row: ++rows } : around);
+        return;
+      case "BinaryExpression":
+        for (const one of children(node)) visit(one, COMPARES.test(String(node["operator"])) ? { ...around, compared: true } : around);
+        return columnsOf(COMPARES.test(String(node["operator"])) ? [...children(node)] : []);
+      case "AssignmentExpression":
+        return assignment(node, around);
+      case "UpdateExpression":
+      case "UnaryExpression":
+        if (/^(?:delete|\+\+|--)$/.test(String(node["operator"]))) alter(node["argument"] as Node, node, around);
+        return visit(node["argument"] as Node, around);
+      case "CallExpression":
+        return call(node, around);
+      case "Identifier":
+        // `const f = mcp_call`: who calls f is not followed.
+        if (isPrimitive.has(node["name"] as string)) survey.built.push(line(node.start));
+        return mention(node["name"] as string, around);
+      case "MemberExpression":
+        visit(node["object"] as Node, around);
+        return node["computed"] === true ? visit(node["property"] as Node, { ...around, path: "" }) : undefined;
+      default:
+        for (const child of children(node)) visit(child, around);
+    }
+  };
+  const named = (node: Node, id: Node, around: Around): void => {
+    const name = idOf(id);
+    const result = resultOf(node);
+    define(name, { form: form(node, around.scope), node: result ?? node, ...(result === null ? { body: true as const } : {}) });
+    enter(node, around, name, { of: `${NAME}${name}${NAME}` });
+  };
+  /** `rules[i].text` in a comparison: the literals of that column are only ever compared with. */
+  const columnsOf = (nodes: readonly Node[]): void => {
+    for (const one of nodes.map(bare)) if (one.type === "MemberExpression" && one["computed"] !== true) columns.add(nameAfter(one));
+  };
+  const assignment = (node: Node, around: Around): void => {
+    const left = bare(node["left"] as Node);
+    const right = node["right"] as Node;
+    const value = `${String(node["operator"])}${form(right, around.scope)}`;
+    // What an assignment gives depends on when it is made; a declaration is the only one there is.
+    const told = [...around.tests.map((one) => `${one.kind} ${one.form}`), value].join(" ");
+    if (left.type === "MemberExpression") {
+      const property = left["property"] as Node;
+      const name = left["computed"] === true ? literalText(property) : (property["name"] as string);
+      if (name === null) survey.built.push(line(left.start));
+      else field(`${form(left["object"] as Node, around.scope)}.${name}`, right, around);
+      alter(left, node, around);
+      visit(left, around);
+      return visit(right, { ...around, path: name ?? "" });
+    }
+    for (const { node: bound, way } of boundIn(left)) {
+      const id = around.scope.get(bound["name"] as string);
+      if (id !== undefined) define(id, { form: told + way, node: right, value: right });
+    }
+    visit(right, { ...around, path: left.type === "Identifier" ? form(left, around.scope) : "" });
+  };
+  const call = (node: Node, around: Around): void => {
+    const index = sites.get(node);
+    const callee = bare(node["callee"] as Node);
+    const name = calleeOf(node);
+    const args = node["arguments"] as Node[];
+    const asks = ASKS.has(methodOf(node));
+    if (index !== undefined) reached.push({ node, index, around });
+    if (BUILDERS.has(name)) survey.built.push(line(node.start));
+    if (callee.type !== "Identifier") visit(callee, { ...around, path: "", compared: asks });
+    else if (index === undefined) mention(callee["name"] as string, around);
+    if (asks) columnsOf(args);
+    const isPut = methodOf(node) === "push" || methodOf(node) === "unshift";
+    const holder = isPut ? form(callee["object"] as Node, around.scope) : "";
+    if (isPut) survey.puts.push({ list: holder, tests: [...around.tests], line: line(node.start) });
+    if (ALTERS.has(methodOf(node)) && callee["object"]) alter(callee["object"] as Node, node, around);
+    if (ALTERS.has(name)) alter(args[0], node, around);
+    // `rows.forEach(f)` makes the calls of f as often as there are rows.
+    const over = callee.type === "MemberExpression" ? (callee["object"] as Node) : null;
+    const path = index !== undefined ? name : callee.type === "Identifier" ? form(callee, around.scope) : "";
+    for (const [i, one] of args.entries()) {
+      const plain = bare(one);
+      if (isFunction(plain)) {
+        const handed = over === null ? around : under(around, test(over, around.scope, "each"));
+        enter(plain, { ...handed, path: "" }, null, {
+          of: form(callee, around.scope),
+          over: EACH.has(methodOf(node)) && i === 0 ? over : null,
+        });
+      } else {
+        if (index !== undefined) field(`${name}.`, one, around);
+        // What is put into a table as it stands is a row of it.
+        const isRow = isPut && plain.type === "ObjectExpression" && isFixedRow(plain);
+        visit(one, { ...around, path: isRow ? holder : path, row: isRow ? ++rows : null, compared: asks });
+      }
+    }
+  };
+  const property = (node: Node, around: Around): void => {
+    const name = nameOf(node);
+    const value = node["value"] as Node;
+    const path = [around.path, name ?? ""].filter((one) => one !== "").join(".");
+    if (node["computed"] === true) visit(node["key"] as Node, around);
+    if (name === null) survey.built.push(line(node.start));
+    else field(path, value, around);
+    visit(value, { ...around, path });
+  };
+
+  list(body, { path: "", tests: [], inside: null, scope: new Map(), row: null, compared: false, tool: null });
+  for (const { node, index, around } of reached)
+    survey.when[index] = { tests: [...around.tests, ...callersOf(around.inside, callers, new Set())], texts: [...literalsIn(node)] };
+  // A call in a default value or a type was not walked to: it counts as one that nothing decides.
+  for (const index of sites.values()) survey.when[index] ??= { tests: [], texts: [] };
+  for (const one of survey.literals) if (one.row !== null && columns.has(one.path.split(".").at(-1) ?? "")) one.compared = true;
+  return survey;
+}
+
+const isFixedRow = (row: Node): boolean =>
+  [...children(row)].every(
+    (one) => one.type === "Property" && ((one["value"] as Node).type === "Literal" || literalText(one["value"] as Node) !== null),
+  );
+const nameAfter = (member: Node): string => String((member["property"] as Node)["name"]);
+
+/** Conditions under which a function of the script is called, through all that call it. */
+function callersOf(name: string | null, callers: ReadonlyMap<string, Around[]>, seen: Set<string>): SurveyTest[] {
+  if (name === null || seen.has(name)) return [];
+  seen.add(name);
+  return (callers.get(name) ?? []).flatMap((one) => [...one.tests, ...callersOf(one.inside, callers, seen)]);
+}

@@ -1,0 +1,75 @@
+/**
+ * The legs on one account, read from the books as a run sees them. Invariant: months that the run has not touched are read once for each
+ * content, and of their entries only what sums and stated balances need is kept.
+ */
+import type { Entry, Tree } from "../../kernel/ports.ts";
+import { toExact } from "./amounts.ts";
+import type { Leg } from "./bank-balances.ts";
+import { ownKind } from "./entry-id.ts";
+import { readEntries } from "./months.ts";
+import type { Overlay } from "../overlay.ts";
+
+// An import looks at the legs of its account a few times, and the books are long.
+const kept = new WeakMap<Overlay, { at: string; legs: Map<string, readonly Leg[]> }>();
+
+/** The legs on one account in one currency, in the order of the books. @throws JOURNAL_FORM */
+export async function legsOf(overlay: Overlay, account: string, currency: string): Promise<readonly Leg[]> {
+  const at = `${(await overlay.head()).commit} ${overlay.version()}`;
+  let found = kept.get(overlay);
+  if (found?.at !== at) kept.set(overlay, (found = { at, legs: new Map() }));
+  const key = `${currency} ${account}`;
+  const legs = found.legs.get(key) ?? (await readLegs(overlay, account, currency));
+  found.legs.set(key, legs);
+  return legs;
+}
+
+async function readLegs(overlay: Overlay, account: string, currency: string): Promise<Leg[]> {
+  const legs: Leg[] = [];
+  for (const file of await overlay.months()) {
+    const head = await overlay.untouched(file);
+    const found = head === null ? legsIn(await overlay.month(file), account, currency) : await legsAt(head, file, account, currency);
+    for (const leg of found) legs.push(leg);
+  }
+  return legs;
+}
+
+// A long history is added up at each import and at each trial of one; its months as entries would not fit into memory.
+const MOST_LEGS = 250_000;
+const keptLegs = new Map<string, readonly Leg[]>();
+let countOfLegs = 0;
+
+async function legsAt(head: Tree, file: string, account: string, currency: string): Promise<readonly Leg[]> {
+  const name = `${await head.blob(file)} ${account} ${currency}`;
+  const known = keptLegs.get(name);
+  const legs = known ?? legsIn(await readEntries(head, file), account, currency).map(briefly);
+  keptLegs.delete(name);
+  keptLegs.set(name, legs);
+  if (known === undefined) countOfLegs += legs.length;
+  for (const [oldest, { length }] of keptLegs) {
+    if (countOfLegs <= MOST_LEGS) break;
+    keptLegs.delete(oldest);
+    countOfLegs -= length;
+  }
+  return legs;
+}
+
+function legsIn(entries: readonly Entry[], account: string, currency: string): Leg[] {
+  return entries.flatMap((entry) =>
+    entry.postings.flatMap((posting) => {
+      if (posting.account !== account || posting.currency !== currency) return [];
+      const assertion = posting.assertion === undefined ? null : toExact(posting.assertion);
+      return { entry, amount: toExact(posting.amount), assertion };
+    }),
+  );
+}
+
+/** Of an entry that says nothing of a balance only what sums need, in texts of its own: a part of a text keeps all of it in memory. */
+function briefly(leg: Leg): Leg {
+  const { id, date, status, tags } = leg.entry;
+  const { key = "" } = tags;
+  if (leg.assertion !== null || ownKind(leg.entry) !== null || key.endsWith(":gap")) return leg;
+  const brief = { id: copied(id), date: copied(date), status, description: "", counterparty: "", tags: { key: copied(key) }, postings: [] };
+  return { ...leg, entry: brief };
+}
+
+const copied = (text: string): string => Buffer.from(text).toString();

@@ -1,0 +1,138 @@
+/**
+ * What the bank's balances prove about the legs of an account: which of them hold, which rows explain that one does not any more, and
+ * how far a statement is from the books. Sums only; view-balances.ts writes.
+ */
+import type { Entry } from "../../kernel/ports.ts";
+import { type Exact, fromExact, minus, plus, toExact, ZERO } from "./amounts.ts";
+import { entryId, ownKind } from "./entry-id.ts";
+import type { Stated } from "./view-balances.ts";
+
+/** Every leg on one account in one currency, in the order of the books. */
+export interface Leg {
+  entry: Entry;
+  amount: Exact;
+  assertion: Exact | null;
+}
+
+export const isCheckpoint = ({ entry }: Pick<Leg, "entry">): boolean => ownKind(entry) === "opening";
+export const through = (legs: readonly Leg[], date: string): Exact => sumOf(legs.filter(({ entry }) => entry.date <= date));
+const size = ({ units, scale }: Exact): Exact => ({ units: units < 0n ? -units : units, scale });
+
+export function sumOf(legs: readonly Leg[]): Exact {
+  return legs.reduce((sum, { amount }) => plus(sum, amount), ZERO);
+}
+
+/** True when a balance that the bank proved on this day or later holds, with so much carried in before all legs. */
+export function isProven(legs: readonly Leg[], date: string, carried: Exact): boolean {
+  let sum = carried;
+  return legs.some(({ entry, amount, assertion }) => {
+    sum = plus(sum, amount);
+    return assertion !== null && entry.date >= date && ownKind(entry) === "closing" && minus(assertion, sum).units === 0n;
+  });
+}
+
+/** A stated balance. `was` and `off`: what it says minus what the books said before the fresh rows came in, and say now. */
+export interface Held {
+  entry: Entry;
+  assertion: Exact;
+  was: Exact;
+  off: Exact;
+}
+
+/** Every stated balance, in the order of the books. */
+export function balancesIn(legs: readonly Leg[], isFresh: (entry: Entry) => boolean): Held[] {
+  let [before, now] = [ZERO, ZERO];
+  return legs.flatMap(({ entry, amount, assertion }) => {
+    now = plus(now, amount);
+    if (!isFresh(entry)) before = plus(before, amount);
+    return assertion === null ? [] : [{ entry, assertion, was: minus(assertion, before), off: minus(assertion, now) }];
+  });
+}
+
+/** Those of the bank that held before. */
+export function heldBefore(balances: readonly Held[]): Held[] {
+  return balances.filter(({ entry, was }) => ownKind(entry) === "closing" && was.units === 0n);
+}
+
+/** Those of the bank that do not hold. */
+export function failing(balances: readonly Held[]): Held[] {
+  return balances.filter(({ entry, off }) => ownKind(entry) === "closing" && off.units !== 0n);
+}
+
+/** By how much the first opening was off, when rows that have just come in explain all of it; else null, and the gap is said. */
+export function explainedShift(
+  { first, opening, closing, morning }: Stated,
+  legs: readonly Leg[],
+  held: readonly Held[],
+  earliest: Leg,
+  isFresh: (entry: Entry) => boolean,
+): Exact | null {
+  const fresh = legs.filter(({ entry }) => isFresh(entry));
+  if (closing === null || fresh.length === 0) return null;
+  const has = through(legs, closing.date);
+  const gap = minus(toExact(closing.amount), has);
+  if (gap.units === 0n) return null;
+  // A row was missing where the opening was computed from a closing balance: all that the bank has stated is off by the same, where it
+  // stands or at the end of its day.
+  const isOff = ({ entry, assertion, off }: Held): boolean =>
+    [off, minus(assertion, through(legs, entry.date))].some((one) => minus(one, gap).units === 0n);
+  if (held.length > 0 && held.every(isOff)) return gap;
+  // The first statement began in the middle of a day; this one has the rows before it.
+  if (opening === null || first !== earliest.entry.date) return null;
+  const shift = minus(toExact(opening), earliest.assertion ?? earliest.amount);
+  const left = fresh.filter(({ entry }) => entry.date === first).map(({ amount }) => amount);
+  let passed = ZERO;
+  const began = morning.some((text) => {
+    passed = plus(passed, toExact(text));
+    const at = left.findIndex((amount) => minus(amount, toExact(text)).units === 0n);
+    if (at >= 0) left.splice(at, 1);
+    else left.length = 0;
+    return at >= 0 && plus(passed, shift).units === 0n;
+  });
+  const ends = [gap, ...held.filter(({ entry }) => entry.date === closing.date).map(({ assertion }) => minus(assertion, has))];
+  return began && ends.some((end) => minus(end, shift).units === 0n) ? shift : null;
+}
+
+/**
+ * What the bank says minus what the books say; null when the statement ends within a day, at a place that the rows of that day can
+ * reach, and a balance of the bank at the end of that day or later holds.
+ */
+export function unexplained(
+  { first, opening }: Stated,
+  closing: { date: string; amount: string },
+  legs: readonly Leg[],
+  listed: ReadonlySet<string>,
+): Exact | null {
+  const gap = minus(toExact(closing.amount), through(legs, closing.date));
+  const isStart = (leg: Leg): boolean => leg.entry.date < closing.date || (leg.entry.date === closing.date && isCheckpoint(leg));
+  const start = sumOf(legs.filter(isStart));
+  const day = legs.filter((leg) => leg.entry.date === closing.date && !isStart(leg));
+  const own = day.filter(({ entry }) => isListed(entry, listed));
+  const others = day.filter(({ entry }) => !isListed(entry, listed));
+  // Of one day alone, it may also begin within it, after rows that only another statement has.
+  const begins =
+    first === closing.date && opening !== null ? sumsOf(others).map((sum) => minus(toExact(opening), plus(start, sum))) : [ZERO];
+  const gaps = first === closing.date ? begins : [minus(toExact(closing.amount), plus(start, sumOf(own)))];
+  if (gaps.length === 0 || gaps.some(({ units }) => units === 0n)) return isProven(legs, closing.date, ZERO) ? null : gap;
+  return [gap, ...gaps].reduce((a, b) => (minus(size(b), size(a)).units < 0n ? b : a));
+}
+
+// More than a day of a small business has. With so many, and for a day that has more, every balance can be reached.
+const MOST_SUMS = 4096;
+
+/** The sums of all selections among the legs, each once; none when they are too many to tell anything. */
+function sumsOf(legs: readonly Leg[]): Exact[] {
+  let sums = new Map([["0", ZERO]]);
+  for (const { amount } of legs) {
+    const more = [...sums.values()].map((sum) => plus(sum, amount));
+    sums = new Map([...sums.values(), ...more].map((sum) => [fromExact(sum), sum]));
+    if (sums.size > MOST_SUMS) return [];
+  }
+  return [...sums.values()];
+}
+
+/** A row that a script booked as several entries gives them its own key with a number behind it. */
+export function isListed({ id, date, tags }: Entry, listed: ReadonlySet<string>): boolean {
+  const key = tags["key"] ?? "";
+  return listed.has(id) || (key.includes("#") && listed.has(entryId(date, key.slice(0, key.indexOf("#")))));
+}

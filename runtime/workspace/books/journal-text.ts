@@ -1,0 +1,284 @@
+/**
+ * Text of the native journal: one strict parser and one canonical printer for a month's entries, so that equal content is equal bytes
+ * (spec/books.md 2). The form is what hledger (`check -s`) and Ledger (`--pedantic --strict`) both read.
+ * Text from banks and scripts is untrusted: `cleanEntry` takes out whatever either tool would read as something else.
+ */
+import type { Entry, EntryStatus, Finding, Posting } from "../../kernel/ports.ts";
+import { isPlainAmount } from "./amounts.ts";
+
+/** An entry with its place in the file: lines start at 1, `from` and `to` are offsets without the blank line after it. */
+export interface ParsedEntry extends Entry {
+  line: number;
+  from: number;
+  to: number;
+}
+
+const STATUSES: readonly EntryStatus[] = [
+  "pending-review",
+  "auto-confirmed",
+  "user-confirmed",
+  "user-corrected",
+  "bootstrap-confirmed",
+  "voided",
+];
+
+// Ledger reads lines of at most 4096 bytes; 500 characters are at most 2000 bytes of UTF-8.
+const MAX_TEXT = 500;
+const MAX_COUNTERPARTY = 200;
+export const MAX_KEY = 300;
+
+const HEADER = /^(\d{4}-\d{2}-\d{2}) ([*!]) \((\d{6}-[0-9a-z]{10})\) (\S.*)$/;
+// A comment for one of the two tools. Alone on its line it hides no entry.
+const REMARK = /^[;#%|*]/;
+const TAG = /^ {4}; ([a-z][a-z0-9_-]*): (\S.*)$/;
+const AMOUNT = /^(-?[\d.]+) ([A-Z]{2,12})(?: @@ ([\d.]+) ([A-Z]{2,12}))?(?: = (-?[\d.]+) ([A-Z]{2,12}))?$/;
+// Both tools give these tag names a meaning of their own (another date, another payee, a valuation).
+const RESERVED_TAGS: ReadonlySet<string> = new Set(["date", "date2", "payee", "value", "type", "status", "uuid"]);
+
+export function isTagName(name: string): boolean {
+  return /^[a-z][a-z0-9_-]{0,29}$/.test(name) && !RESERVED_TAGS.has(name);
+}
+
+/** One line of text without control, format and bidi characters; runs of blanks become one. */
+function oneLine(text: string, max: number): string {
+  // Cf holds the bidi controls, which would show a reviewer another order than the bytes have; Co and Cn are dropped by nobody's loss.
+  const plain = /^[\x20-\x7e]*$/.test(text)
+    ? text
+    : text
+        .toWellFormed()
+        .replace(/[\p{Zs}\p{Zl}\p{Zp}\p{Cc}]/gu, " ")
+        .replace(/[\p{Cf}\p{Co}\p{Cn}\ufffd]/gu, "");
+  const clean = plain.replace(/ {2,}/g, " ").trim();
+  return clean.length <= max ? clean : clean.slice(0, max).toWellFormed().replaceAll("\ufffd", "").trimEnd();
+}
+
+/** Description or counterparty: `;` would start a comment and `|` separates the two. */
+function headerText(text: string, max: number): string {
+  return oneLine(text.replaceAll(";", ",").replaceAll("|", "/"), max);
+}
+
+/**
+ * A tag's value as both tools keep it whole: hledger ends a value at a comma, Ledger reads `[2026` as another date of the entry.
+ */
+function tagText(text: string): string {
+  return oneLine(text.replaceAll(",", ";").replaceAll("[", "(").replaceAll("]", ")"), MAX_TEXT);
+}
+
+/** The key is hashed into the id, so its tag is reversible: whatever is not plain is percent-encoded. */
+function encodeKey(key: string): string {
+  return /^[\x21-\x24\x26-\x2b\x2d-\x3a\x3c-\x5a\x5c\x5e-\x7e]*$/.test(key)
+    ? key
+    : key.toWellFormed().replace(/[^\x21-\x24\x26-\x2b\x2d-\x3a\x3c-\x5a\x5c\x5e-\x7e]/gu, encodeCharacter);
+}
+
+function encodeCharacter(character: string): string {
+  return [...Buffer.from(character, "utf8")].map((byte) => `%${byte.toString(16).padStart(2, "0").toUpperCase()}`).join("");
+}
+
+function decodeKey(text: string): string {
+  if (!text.includes("%")) return text;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    // Not our encoding: then it is taken as it stands, and verify finds that the id is not its hash.
+    return text;
+  }
+}
+
+/** The entry as it reads after being written: untrusted text made harmless, empty tags dropped. */
+export function cleanEntry(entry: Entry): Entry {
+  const tags: Record<string, string> = {};
+  for (const name of Object.keys(entry.tags).sort()) {
+    const raw = entry.tags[name] ?? "";
+    const value = name === "key" ? raw.toWellFormed() : tagText(raw);
+    if (value !== "") tags[name] = value;
+  }
+  return {
+    id: entry.id,
+    date: entry.date,
+    status: entry.status,
+    counterparty: headerText(entry.counterparty, MAX_COUNTERPARTY),
+    description: headerText(entry.description, MAX_TEXT) || "no description",
+    tags,
+    postings: entry.postings,
+  };
+}
+
+/** Canonical text of an entry that `cleanEntry` or the parser gave; ends with a line feed. */
+export function printEntry(entry: Entry): string {
+  const { counterparty, description } = entry;
+  const words = counterparty === "" ? description : `${counterparty} | ${description}`;
+  let text = `${entry.date} ${entry.status === "pending-review" ? "!" : "*"} (${entry.id}) ${words}\n`;
+  const names = Object.keys(entry.tags);
+  names.push("status");
+  for (const name of names.sort()) {
+    const value = name === "status" ? entry.status : (entry.tags[name] ?? "");
+    text += `    ; ${name}: ${name === "key" ? encodeKey(value) : value}\n`;
+  }
+  for (const posting of entry.postings) text += `${printPosting(posting)}\n`;
+  return text;
+}
+
+function printPosting(posting: Posting): string {
+  const cost = posting.cost === undefined ? "" : ` @@ ${posting.cost.amount} ${posting.cost.currency}`;
+  const assertion = posting.assertion === undefined ? "" : ` = ${posting.assertion} ${posting.currency}`;
+  return `    ${posting.account}  ${posting.amount} ${posting.currency}${cost}${assertion}`;
+}
+
+/** Canonical text of a file of entries, in the order given. */
+export function printEntries(entries: readonly Entry[]): string {
+  return entries.map(printEntry).join("\n");
+}
+
+/**
+ * Entries of a journal file and what is wrong with its text, by line. An entry that cannot be read is a finding and is left out, because
+ * nothing is guessed; `unread` is the first of them: whoever adds up the entries has not added up the file.
+ */
+export function parseJournal(text: string, file: string): { entries: ParsedEntry[]; findings: Finding[]; unread: Finding | null } {
+  const entries: ParsedEntry[] = [];
+  const findings: Finding[] = [];
+  let unread: Finding | null = null;
+  const wrong = (line: number, message: string): void => {
+    findings.push({ code: "JOURNAL_FORM", at: { file, line }, message });
+  };
+  let at = 0;
+  let line = 0;
+  let expectBlank = false;
+  const windows = text.indexOf("\r");
+  if (windows >= 0) {
+    wrong(
+      text.slice(0, windows).split("\n").length,
+      "The line ends as on Windows. Save the file with a line feed alone at each line's end.",
+    );
+    return { entries, findings, unread: findings[0] ?? null };
+  }
+  if (text !== "" && !text.endsWith("\n")) wrong(text.split("\n").length, "The file does not end with a line feed.");
+  while (at < text.length) {
+    const start = at;
+    const header = lineAt(text, at);
+    at += header.length + 1;
+    line++;
+    if (header === "") {
+      if (!expectBlank || at >= text.length) wrong(line, "A blank line too many; entries are separated by exactly one.");
+      expectBlank = false;
+      continue;
+    }
+    if (expectBlank) wrong(line, "A blank line is missing before this entry.");
+    const first = line;
+    const body: string[] = [];
+    while (at < text.length) {
+      const next = lineAt(text, at);
+      if (next === "" || next.charCodeAt(0) !== 32) break;
+      body.push(next);
+      at += next.length + 1;
+      line++;
+    }
+    const to = Math.min(at, text.length);
+    const entry = parseEntry(header, body, (offset, message) => wrong(first + offset, message));
+    if (entry !== null) {
+      const parsed: ParsedEntry = { ...entry, line: first, from: start, to };
+      const canonical = printEntry(cleanEntry(entry));
+      if (text.slice(start, to) !== canonical) {
+        const lines = canonical.split("\n");
+        const bad = [header, ...body].findIndex((one, i) => one !== lines[i]);
+        if (bad >= 0)
+          wrong(
+            first + bad,
+            `Write "${(lines[bad] ?? "").slice(0, 200)}" here: tags stand in the order of the alphabet, with single blanks and plain characters.`,
+          );
+      }
+      entries.push(parsed);
+    } else if (body.length > 0 || !REMARK.test(header)) unread ??= findings.at(-1) ?? null;
+    expectBlank = true;
+  }
+  return { entries, findings, unread };
+}
+
+const written = new WeakMap<object, readonly Entry[]>();
+
+/** Entries that a step adds, with the text that is kept of them. */
+export function toChange(entries: readonly Entry[]): { op: "entries"; text: string } {
+  const change = { op: "entries" as const, text: printEntries(entries) };
+  written.set(change, entries);
+  return change;
+}
+
+/** Entries of a text that was printed here; read once for each change. */
+export function entriesOf(change: { text: string }): readonly Entry[] {
+  const known = written.get(change) ?? parseJournal(change.text, "").entries;
+  written.set(change, known);
+  return known;
+}
+
+function lineAt(text: string, at: number): string {
+  const end = text.indexOf("\n", at);
+  return end < 0 ? text.slice(at) : text.slice(at, end);
+}
+
+function parseEntry(header: string, body: string[], wrong: (offset: number, message: string) => void): Entry | null {
+  const head = HEADER.exec(header);
+  if (head === null) {
+    const how = REMARK.test(header)
+      ? 'A remark belongs into the entry it is about, as the tag "    ; note: TEXT"'
+      : 'Write DATE MARK (ID) Description, such as "2026-11-06 * (261106-0000000000) Stamps"; with a line "    ; key: ..." below, `cleared verify` names the right id';
+    wrong(0, `"${header.slice(0, 60)}" is not the first line of an entry. ${how}.`);
+    return null;
+  }
+  const [, date = "", mark, id = "", words = ""] = head;
+  const bar = words.indexOf(" | ");
+  const tags: Record<string, string> = {};
+  const postings: Posting[] = [];
+  for (const [index, text] of body.entries()) {
+    const tag = postings.length === 0 ? TAG.exec(text) : null;
+    if (tag !== null) {
+      const [, name = "", written = ""] = tag;
+      // A blank nobody sees is found by comparing with the canonical form, below.
+      const value = written.trimEnd();
+      if (Object.hasOwn(tags, name)) wrong(index + 1, `The tag "${name}" stands twice.`);
+      tags[name] = name === "key" ? decodeKey(value) : value;
+      continue;
+    }
+    const posting = parsePosting(text);
+    if (posting === null) {
+      wrong(
+        index + 1,
+        `"${text.slice(0, 60)}" is neither a tag nor a posting. Write four blanks, the account, two blanks, amount and currency.`,
+      );
+      return null;
+    }
+    postings.push(posting);
+  }
+  const status = tags["status"] as EntryStatus | undefined;
+  delete tags["status"];
+  if (status === undefined || !STATUSES.includes(status)) {
+    wrong(0, `The entry has no status among ${STATUSES.join(", ")}.`);
+    return null;
+  }
+  if ((mark === "!") !== (status === "pending-review")) wrong(0, `The mark "${mark}" does not fit the status ${status}.`);
+  return {
+    id,
+    date,
+    status,
+    counterparty: bar < 0 ? "" : words.slice(0, bar),
+    description: bar < 0 ? words : words.slice(bar + 3),
+    tags,
+    postings,
+  };
+}
+
+function parsePosting(text: string): Posting | null {
+  if (!text.startsWith("    ") || text[4] === " " || text[4] === ";") return null;
+  const gap = text.indexOf("  ", 4);
+  const match = gap < 0 ? null : AMOUNT.exec(text.slice(gap + 2));
+  if (match === null) return null;
+  const [, amount = "", currency = "", price, priceCurrency, assertion, assertionCurrency] = match;
+  if (![amount, price, assertion].every((value) => value === undefined || isPlainAmount(value))) return null;
+  if (assertionCurrency !== undefined && assertionCurrency !== currency) return null;
+  return {
+    account: text.slice(4, gap),
+    amount,
+    currency,
+    ...(price === undefined || priceCurrency === undefined ? {} : { cost: { amount: price, currency: priceCurrency } }),
+    ...(assertion === undefined ? {} : { assertion }),
+  };
+}

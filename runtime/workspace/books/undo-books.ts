@@ -1,0 +1,164 @@
+/**
+ * Taking entries back by meaning: what commits added to the books goes, what they changed or removed comes back, on whatever HEAD is by
+ * then. Where a later stated balance or a closed period stands on it, each entry gets a reversal of today instead. Never an edit of what
+ * a person has decided since.
+ */
+import { ClearedError } from "../../kernel/errors.ts";
+import type { Entry, Tree } from "../../kernel/ports.ts";
+import { correctionsOf } from "./correct-entry.ts";
+import { ownKind } from "./entry-id.ts";
+import type { BookRules } from "./invariants.ts";
+import { printEntry } from "./journal-text.ts";
+import { applyEdits, type Edits, noEdits, plain } from "./ledger.ts";
+import { isMonthFile } from "./main-journal.ts";
+import { findEntry, loadMonth } from "./months.ts";
+import { mirrorOf, monthsOf, reversalOf } from "./reversals.ts";
+
+/** The books around one commit; `paths`: what it changed. */
+export interface PastBooks {
+  before: Tree;
+  after: Tree;
+  paths: readonly string[];
+}
+
+export interface BooksUndone {
+  files: Map<string, string | null>;
+  removed: number;
+  reversed: number;
+  /** Entries that read again as they did before. */
+  restored: number;
+  /** What is left as it is and why, a sentence each. */
+  notes: string[];
+}
+
+/** An entry before the commits and as they left it. */
+interface Net {
+  was: Entry | null;
+  left: Entry | null;
+}
+
+/**
+ * Takes back what the commits (oldest first) did to the books.
+ * @throws UNDO_REFUSED when an entry was decided or changed since, or when neither removing nor reversing keeps the books true
+ */
+export async function undoBooks(
+  head: Tree,
+  commits: readonly PastBooks[],
+  rules: BookRules,
+  context: { today: string; reason: string; run: string },
+): Promise<BooksUndone> {
+  const { edits, notes } = await editsOf(head, await netOf(commits));
+  try {
+    const { files } = await applyEdits(head, edits, rules);
+    const put = edits.add.length;
+    return {
+      files,
+      removed: edits.remove.size - edits.add.filter(({ id }) => edits.remove.has(id)).length,
+      reversed: 0,
+      restored: put,
+      notes,
+    };
+  } catch (error) {
+    if (!(error instanceof ClearedError) || (error.code !== "JOURNAL_ASSERTION" && error.code !== "JOURNAL_CLOSED")) throw error;
+    const because = error.code === "JOURNAL_CLOSED" ? "the period is closed" : "a balance that was stated later stands on them";
+    try {
+      return await reverse(head, edits, rules, { ...context, because, notes });
+    } catch (cause) {
+      throw new ClearedError(
+        "UNDO_REFUSED",
+        `The entries cannot be removed, because ${because}, nor reversed today: ${cause instanceof Error ? cause.message : String(cause)}`,
+        { cause },
+      );
+    }
+  }
+}
+
+async function netOf(commits: readonly PastBooks[]): Promise<Map<string, Net>> {
+  const nets = new Map<string, Net>();
+  for (const { before, after, paths } of commits) {
+    for (const file of paths.filter(isMonthFile)) {
+      const [was, left] = [(await loadMonth(before, file))?.byId ?? new Map(), (await loadMonth(after, file))?.byId ?? new Map()];
+      for (const id of new Set<string>([...was.keys(), ...left.keys()])) {
+        if (isSame(was.get(id) ?? null, left.get(id) ?? null)) continue;
+        nets.set(id, { was: nets.get(id)?.was ?? was.get(id) ?? null, left: left.get(id) ?? null });
+      }
+    }
+  }
+  for (const [id, { was, left }] of nets) if (isSame(was, left)) nets.delete(id);
+  return nets;
+}
+
+function isSame(a: Entry | null, b: Entry | null): boolean {
+  return a === b || (a !== null && b !== null && printEntry(a) === printEntry(b));
+}
+
+/** @throws UNDO_REFUSED naming the entries that are not as the commits left them */
+async function editsOf(head: Tree, nets: ReadonlyMap<string, Net>): Promise<{ edits: Edits; notes: string[] }> {
+  const edits = noEdits();
+  const notes: string[] = [];
+  const refused: string[] = [];
+  for (const [id, { was, left }] of nets) {
+    const now = await findEntry(head, id);
+    if (isSame(now, was)) continue;
+    if (left === null || now === null) {
+      if (now === null && was !== null && left === null) putBack(edits, was);
+      else notes.push(`${id} is not as it was left and stays ${now === null ? "away" : "as it is"}.`);
+      continue;
+    }
+    const voided = await reversalOf(now, monthsOf(head));
+    if (voided !== null && !nets.has(voided)) notes.push(`${id} was voided since, by ${voided}; both stay.`);
+    else if ((await correctionsOf(now, monthsOf(head))).some((one) => !nets.has(one.id)))
+      refused.push(`${id} "${now.description.slice(0, 40)}" is corrected`);
+    else if (!isSame(now, left)) refused.push(`${id} "${now.description.slice(0, 40)}" is ${now.status}${byOf(now)}`);
+    else {
+      edits.remove.add(id);
+      if (was !== null) putBack(edits, was);
+    }
+  }
+  if (refused.length === 0) return { edits, notes };
+  throw new ClearedError(
+    "UNDO_REFUSED",
+    `${refused.slice(0, 3).join("; ")}${refused.length > 3 ? `; and ${refused.length - 3} more` : ""} by now, which nothing undoes in passing. Void ${refused.length === 1 ? "it" : "them"} with journal_void and write what is right, or revert the commits that changed ${refused.length === 1 ? "it" : "them"} first.`,
+  );
+}
+
+function putBack(edits: Edits, was: Entry): void {
+  edits.add.push(plain(was));
+  // A stated balance that no longer holds is no reason to keep everything.
+  if (ownKind(was) === "closing") edits.soft.add(was.id);
+}
+
+const byOf = ({ tags }: Entry): string => (tags["by"] === undefined ? "" : ` by ${tags["by"]}`);
+
+async function reverse(
+  head: Tree,
+  { remove, add }: Edits,
+  rules: BookRules,
+  { because, notes, ...context }: { today: string; reason: string; run: string; because: string; notes: string[] },
+): Promise<BooksUndone> {
+  const edits = noEdits();
+  const kept: string[] = [];
+  const back = new Map(add.map((entry) => [entry.id, entry]));
+  for (const id of remove) {
+    const now = await findEntry(head, id);
+    if (now === null) continue;
+    const was = back.get(id);
+    const isStated = ownKind(now) === "opening" || ownKind(now) === "closing";
+    if (was === undefined && !isStated) edits.add.push(mirrorOf(plain(now), context.reason, context));
+    else if (was !== undefined && rules.closed_through !== undefined && now.date <= rules.closed_through) kept.push(id);
+    else if (was !== undefined) {
+      edits.remove.add(id);
+      edits.add.push(was);
+    } else kept.push(id);
+  }
+  const { files } = await applyEdits(head, edits, rules);
+  const stays =
+    kept.length === 0 ? [] : [`${kept.join(", ")} ${kept.length === 1 ? "stays" : "stay"}: stated by the bank, or in a closed period.`];
+  return {
+    files,
+    removed: 0,
+    reversed: edits.add.length - edits.remove.size,
+    restored: edits.remove.size,
+    notes: [...notes, `Each entry gets a reversal of ${context.today} instead of going, because ${because}.`, ...stays],
+  };
+}

@@ -1,0 +1,247 @@
+/**
+ * What a statement says about balances, written into the books: an opening entry at the first import of an account, and the closing
+ * balance as an assertion when every row is booked and the sum ties. An older statement moves the opening back in time; what later
+ * statements proved stays true. An opening or an assertion gives way only to rows that have just come in and explain all of it.
+ */
+import type { Entry } from "../../kernel/ports.ts";
+import { type Exact, fromExact, minus, plus, toExact, ZERO } from "./amounts.ts";
+import { legsOf } from "./account-legs.ts";
+import {
+  balancesIn,
+  explainedShift,
+  failing,
+  heldBefore,
+  isCheckpoint,
+  isListed,
+  isProven,
+  type Leg,
+  sumOf,
+  through,
+  unexplained,
+} from "./bank-balances.ts";
+import { goneFrom, receiptsAbout, receiptTree } from "./claims.ts";
+import type { Config } from "../settings/config.ts";
+import { accountOf } from "./draft.ts";
+import { entryId } from "./entry-id.ts";
+import { cleanEntry } from "./journal-text.ts";
+import { plain } from "./ledger.ts";
+import { placesOf } from "./main-journal.ts";
+import { loadChart } from "./months.ts";
+import type { Overlay } from "../overlay.ts";
+
+/** One account's part of a statement, as far as balances go. */
+export interface Stated {
+  /** Account number. */
+  account: string;
+  currency: string;
+  /** First and last day covered, null when there are no rows. */
+  from: string | null;
+  to: string | null;
+  /** Day of the oldest row that is not in the closed period, or null when there is none. */
+  first: string | null;
+  /** Amounts of that day's rows, in the bank's order. */
+  morning: string[];
+  opening: string | null;
+  closing: { date: string; amount: string } | null;
+}
+
+/** A statement beside the books that its balances are written into. */
+export interface StatedContext {
+  overlay: Overlay;
+  config: Config;
+  /** The last day of the closed period, or undefined. */
+  closed: string | undefined;
+  /** Who writes: the tag of a run or of a person. */
+  by: { run: string } | { by: string };
+  hash: string;
+  /** Ids of the entries that the rows of the statement are. */
+  listed: ReadonlySet<string>;
+  /** True for an entry of this statement that is new: only such a one explains that an opening or an assertion changes. */
+  isFresh(entry: Entry): boolean;
+  /** Ids of the bank's balances that held before the new entries came in, as stateOpening answers them. */
+  held: ReadonlySet<string>;
+  /** True while a row of the statement is refused, not booked or asked about: then nothing is proven. */
+  isOpen: boolean;
+  isAsked: boolean;
+}
+
+/** True when the books tie to the closing balance once these rows are booked, too. @throws JOURNAL_FORM */
+export async function tiesWith(part: Stated, rows: readonly { date: string; amount: string }[], overlay: Overlay): Promise<boolean> {
+  const { closing, currency } = part;
+  if (closing === null) return false;
+  const { name } = accountOf(await loadChart(await overlay.head()), part.account);
+  const more = rows.filter(({ date }) => date <= closing.date).reduce((sum, { amount }) => plus(sum, toExact(amount)), ZERO);
+  return minus(toExact(closing.amount), plus(through(await legsOf(overlay, name, currency), closing.date), more)).units === 0n;
+}
+
+/** False when looking at the statement again changes nothing: it does not tie, and the account has its opening. @throws JOURNAL_FORM */
+export async function mayTie(part: Stated, overlay: Overlay): Promise<boolean> {
+  const { name } = accountOf(await loadChart(await overlay.head()), part.account);
+  const legs = await legsOf(overlay, name, part.currency);
+  return (part.opening !== null && !legs.some(isCheckpoint)) || tiesWith(part, [], overlay);
+}
+
+/** The bank's balances that hold at the end of their day go there when rows of that day have come in behind them. @throws JOURNAL_FORM */
+export async function placeBalances(overlay: Overlay, account: string, currency: string, closed: string | undefined): Promise<void> {
+  const legs = await legsOf(overlay, account, currency);
+  for (const { entry, assertion } of failing(balancesIn(legs, () => false))) {
+    if (minus(assertion, through(legs, entry.date)).units !== 0n || (closed !== undefined && entry.date <= closed)) continue;
+    overlay.record({ op: "remove", id: entry.id });
+    overlay.add([plain(entry)]);
+  }
+}
+
+/** Opening and closing of one account's part; answers what the bank says minus what the books say, or null. @throws JOURNAL_FORM */
+export async function stateBalances(part: Stated, context: Omit<StatedContext, "held">): Promise<string | null> {
+  return stateClosing(part, { ...context, held: await stateOpening(part, context) });
+}
+
+/** Writes the closing balance where it ties; answers what the bank says minus what the books say, or null. @throws JOURNAL_FORM */
+export async function stateClosing(part: Stated, context: StatedContext): Promise<string | null> {
+  const { overlay, config, closed, hash, held } = context;
+  const { closing, currency } = part;
+  if (closing === null) return null;
+  const chart = await loadChart(await overlay.head());
+  const { name } = accountOf(chart, part.account);
+  await placeBalances(overlay, name, currency, closed);
+  const legs = await legsOf(overlay, name, currency);
+  const has = through(legs, closing.date);
+  const isTied = minus(toExact(closing.amount), has).units === 0n;
+  const isOver = closed !== undefined && closing.date <= closed;
+  if (isTied && !context.isOpen && !isOver) {
+    const broken = failing(balancesIn(legs, () => false)).filter(
+      ({ entry }) => held.has(entry.id) && entry.date >= (part.first ?? closing.date) && entry.date <= closing.date,
+    );
+    for (const { entry } of broken) overlay.record({ op: "remove", id: entry.id });
+    const last = legs.findLast(({ entry }) => entry.date <= closing.date && !broken.some((one) => one.entry.id === entry.id));
+    if (last === undefined || last.entry.date !== closing.date || last.assertion === null) {
+      const places = placesOf(chart, currency);
+      const key = `closing:${part.account}${isHome(part, config) ? "" : `:${currency}`}:${closing.date}:${hash.slice(0, 8)}`;
+      overlay.add([
+        cleanEntry({
+          id: entryId(closing.date, key),
+          date: closing.date,
+          status: "bootstrap-confirmed",
+          counterparty: "",
+          description: "Statement balance",
+          tags: { key, ...context.by },
+          postings: [{ account: name, amount: fromExact(ZERO, places), currency, assertion: fromExact(has, places) }],
+        }),
+      ]);
+    }
+  }
+  return gapOf(part, context.listed, overlay);
+}
+
+/** What the bank says minus what the books say, or null. `listed`: ids of the entries that the statement's rows are. @throws JOURNAL_FORM */
+export async function gapOf(part: Stated, listed: ReadonlySet<string>, overlay: Overlay): Promise<string | null> {
+  const { closing, currency } = part;
+  if (closing === null) return null;
+  const { name } = accountOf(await loadChart(await overlay.head()), part.account);
+  const legs = await legsOf(overlay, name, currency);
+  const isTied = minus(toExact(closing.amount), through(legs, closing.date)).units === 0n;
+  const gap = isTied ? null : unexplained(part, closing, legs, listed);
+  return gap === null ? null : fromExact(gap, 2);
+}
+
+/**
+ * Openings are checkpoints: each states what the account held before a statement's first row and carries what is missing up to there.
+ * The first one is the opening balance; a later one exists only while statements between two imported ones are missing, and shrinks to
+ * nothing as they come in. Amounts are computed anew from what the checkpoints state, so nothing depends on the order of imports.
+ * Answers the ids of the bank's balances that held before the statement's new entries came in. @throws JOURNAL_FORM
+ */
+export async function stateOpening(part: Stated, context: Omit<StatedContext, "held">): Promise<Set<string>> {
+  const { overlay, config, isOpen, isAsked, listed } = context;
+  const { first, currency, opening, closing } = part;
+  const chart = await loadChart(await overlay.head());
+  const { name } = accountOf(chart, part.account);
+  const key = `opening:${part.account}${isHome(part, config) ? "" : `:${currency}`}`;
+  const legs = await legsOf(overlay, name, currency);
+  const balances = balancesIn(legs, context.isFresh);
+  const held = heldBefore(balances);
+  const ids = new Set(held.map(({ entry }) => entry.id));
+  if (first === null) return ids;
+  const old = legs.filter(isCheckpoint);
+  const rows = legs.filter((leg) => !isCheckpoint(leg));
+  const stated = new Map(old.map((leg) => [leg.entry.date, leg.assertion ?? leg.amount]));
+  const [earliest] = old;
+  if (earliest === undefined && (opening === null || isAsked)) return ids;
+  const before = (date: string): Exact => sumOf(rows.filter(({ entry }) => entry.date < date));
+  /** With so much carried in, this statement's closing balance or a later one that the bank proved holds. */
+  const holds = (date: string, carried: Exact): boolean => {
+    const isOwn =
+      closing !== null && closing.date >= date && minus(toExact(closing.amount), plus(carried, through(rows, closing.date))).units === 0n;
+    return isOwn || isProven(rows, date, carried);
+  };
+  if (earliest === undefined || first < earliest.entry.date) {
+    const morning = rows.filter(({ entry }) => entry.date === first && !isListed(entry, listed));
+    // Of one day alone, nobody knows whether rows that only another statement has stand before or behind it.
+    if (earliest === undefined && morning.length > 0 && closing?.date === first) return ids;
+    if (earliest === undefined && (await isMissed(part.account, first, overlay))) return ids;
+    if (opening !== null) stated.set(first, minus(toExact(opening), sumOf(morning)));
+    else if (earliest !== undefined) {
+      // The statement does not say what it began with: what the later one says, less the rows in between.
+      const between = sumOf(rows.filter(({ entry }) => entry.date >= first && entry.date < earliest.entry.date));
+      stated.set(first, minus(stated.get(earliest.entry.date) ?? ZERO, between));
+      stated.delete(earliest.entry.date);
+    }
+  } else {
+    const shift = explainedShift(part, legs, held, earliest, context.isFresh);
+    if (shift !== null) stated.set(earliest.entry.date, plus(stated.get(earliest.entry.date) ?? ZERO, shift));
+    else if (old.length === 1) return ids;
+  }
+  const places = placesOf(chart, currency);
+  const equity = accountOf(chart, config.accounts.opening).name;
+  /** A row that was deleted by hand is missed and not carried in: a checkpoint that was off stays off. */
+  const missed = new Map(balances.filter(isCheckpoint).map(({ entry, was }) => [entry.date, was]));
+  if (earliest !== undefined && !stated.has(earliest.entry.date)) missed.set(first, missed.get(earliest.entry.date) ?? ZERO);
+  let carried = ZERO;
+  const wanted: Entry[] = [];
+  for (const [date, balance] of [...stated].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const amount = minus(balance, plus(plus(carried, before(date)), missed.get(date) ?? ZERO));
+    const isGap = wanted.length > 0;
+    if (isGap && (amount.units === 0n || holds(date, carried))) continue;
+    carried = plus(carried, amount);
+    const leg = { account: name, amount: fromExact(amount, places), currency, assertion: fromExact(balance, places) };
+    const other = { account: equity, amount: fromExact({ units: -amount.units, scale: amount.scale }, places), currency };
+    const tags = { key: isGap ? `${key}:gap` : key, ...context.by };
+    const id = entryId(date, tags.key);
+    const description = isGap ? "Balance brought forward, statements before this day are missing" : "Opening balance";
+    // A leg of zero is no leg; the entry then only states what the account holds.
+    wanted.push({
+      id,
+      date,
+      status: "bootstrap-confirmed",
+      counterparty: "",
+      description,
+      tags,
+      postings: amount.units === 0n ? [leg] : [leg, other],
+    });
+  }
+  for (const { entry } of old) if (!wanted.some((other) => isSame(entry, other))) overlay.record({ op: "remove", id: entry.id });
+  for (const entry of wanted) {
+    if (old.some((other) => isSame(other.entry, entry))) continue;
+    overlay.add([cleanEntry(entry)]);
+    // What is missing may be rows of the statement itself while some are open.
+    if (!isOpen && entry.tags["key"] === `${key}:gap`) {
+      const [missing] = entry.postings;
+      const body = { account: part.account, date: entry.date, missing: `${missing?.amount ?? ""} ${currency}`, entry: entry.id };
+      overlay.record({ op: "review", title: `${name}: statements before ${entry.date} are missing`, body: { note: body }, entry: null });
+    }
+  }
+  return ids;
+}
+
+/** True when rows of the account up to that day were deleted by hand: an opening would carry them in, and they could not come back. */
+async function isMissed(account: string, day: string, overlay: Overlay): Promise<boolean> {
+  const receipts = await receiptsAbout(await receiptTree(overlay), { account, from: "0000-00-00", to: day });
+  return (await goneFrom(receipts, (ids) => overlay.existing(ids))).length > 0;
+}
+
+function isSame(a: Leg["entry"], b: Leg["entry"]): boolean {
+  return a.id === b.id && a.postings[0]?.amount === b.postings[0]?.amount && a.postings[0]?.assertion === b.postings[0]?.assertion;
+}
+
+function isHome(part: Stated, config: Config): boolean {
+  return part.currency === config.currency;
+}

@@ -1,0 +1,94 @@
+/**
+ * The record of a commit that is being made: written down before the branch moves, gone once index and files have followed. Killed in
+ * between, whoever opens the repository next, or commits next, finishes from it.
+ */
+import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { CommitterParts } from "./commit.ts";
+import { lockedBy, tryGit } from "./git-process.ts";
+import { assertPath, type Touched } from "./worktree.ts";
+import { STATE } from "../layout.ts";
+
+export interface Intent {
+  commit: string;
+  touched: Touched[];
+}
+
+export interface CommitRecord {
+  write(intent: Intent): Promise<void>;
+  read(): Promise<Intent | null>;
+  drop(): Promise<void>;
+  /** Index and files follow the branch if it has moved. Answers why that must wait: git is busy, another branch, a folder nobody may write to. */
+  finish(): Promise<string | null>;
+}
+
+const LOCK_WAIT_MS = 2000;
+
+export function createRecord({ dir, objects, worktree, lock, head: headOf, blockedBy }: CommitterParts): CommitRecord {
+  const recordFile = join(dir, STATE, "refresh.json");
+  const drop = () => rm(recordFile, { force: true });
+
+  async function read(): Promise<Intent | null> {
+    const text = await readFile(recordFile, "utf8").catch((error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT") return null;
+      throw error;
+    });
+    if (text === null) return null;
+    try {
+      const intent = JSON.parse(text) as Intent;
+      for (const { path } of intent.touched) assertPath(path);
+      return intent;
+    } catch {
+      // It is renamed into place whole; anything else was not written by us and says nothing about the tree.
+      await drop();
+      return null;
+    }
+  }
+
+  async function follow({ commit, touched }: Intent): Promise<string | null> {
+    const blocked = (await blockedBy()) ?? (await worktree.barred(touched));
+    if (blocked !== null) return blocked;
+    const head = await headOf();
+    const moved = head === commit || (await tryGit(dir, ["merge-base", "--is-ancestor", commit, head])).status === 0;
+    if (moved) {
+      const tree = objects.tree(head);
+      const now: Touched[] = [];
+      for (const { path, old } of touched) now.push({ path, old, next: await tree.item(path) });
+      await worktree.copyIndex(lock.draft);
+      await worktree.updateDraft(lock.draft, await worktree.untouched(lock.draft, now));
+      lock.assertHeld();
+      await worktree.installIndex(lock.draft);
+      for (const one of now) {
+        const text = one.next === null ? null : await objects.find(one.next.oid);
+        await worktree.replace(one, one.next === null || text === null ? null : await worktree.stage(one.path, one.next, text.bytes));
+      }
+    }
+    lock.assertHeld();
+    await drop();
+    return null;
+  }
+
+  return {
+    read,
+    drop,
+    async write(intent) {
+      await mkdir(join(dir, STATE), { recursive: true });
+      const draft = `${recordFile}.new`;
+      const file = await open(draft, "w", 0o600);
+      await file.writeFile(JSON.stringify(intent));
+      await file.sync();
+      await file.close();
+      await rename(draft, recordFile);
+    },
+    async finish() {
+      if ((await read()) === null) return null;
+      if (!(await lock.take(LOCK_WAIT_MS))) return lockedBy("index.lock");
+      try {
+        const intent = await read();
+        return intent === null ? null : await follow(intent);
+      } finally {
+        lock.release();
+      }
+    },
+  };
+}

@@ -1,0 +1,241 @@
+/**
+ * The committer: one run's changes become one commit on the branch, and the user's index and files follow at exactly those paths.
+ * Objects first, then a record of what is about to happen, then the branch by compare-and-swap, then index and files. The swap is
+ * the point of no return: killed before it nothing has happened; killed after it the next call finishes from the record.
+ */
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { ClearedError } from "../../kernel/errors.ts";
+import type { CommitRequest, CommitResult } from "../../kernel/ports.ts";
+import { keepNote, writing } from "./leftovers.ts";
+import type { IndexLock } from "./index-lock.ts";
+import { composeMessage } from "./message.ts";
+import { gitFailed, KeptGit, lockedBy, type Take } from "./git-process.ts";
+import { createRecord } from "./commit-record.ts";
+import { blobId, isFile, type FileTree, type Objects } from "./tree.ts";
+import { assertPath, type Touched, type Worktree } from "./worktree.ts";
+
+export type Stage = "objects" | "draft" | "locked" | "recorded" | "moved" | "index" | "files";
+
+export interface CommitterParts {
+  dir: string;
+  gitDir: string;
+  branch(): string;
+  author: string;
+  objects: Objects;
+  worktree: Worktree;
+  lock: IndexLock;
+  /** Id of the branch's newest commit. @throws GIT_STATE */
+  head(): Promise<string>;
+  blockedBy(): Promise<string | null>;
+  /** Called when a stage has been reached; the crash tests kill the process here. */
+  reached(stage: Stage): void;
+}
+
+export interface Committer {
+  commit(request: CommitRequest): Promise<CommitResult>;
+  /** Finishes what a killed process began; answers why that must wait, or null. */
+  finish(): Promise<string | null>;
+  close(): Promise<void>;
+}
+
+interface Change extends Touched {
+  bytes: Buffer | null;
+}
+
+const LOCK_WAIT_MS = 2000;
+// Each loss means that somebody else committed in the same few milliseconds.
+const TRIES = 12;
+// fast-import keeps every object it wrote in memory; a fresh one now and then keeps the host small.
+const IMPORTS_PER_PROCESS = 500;
+const IMPORT = ["fast-import", "--quiet", "--force", "--date-format=raw"];
+/** A path as fast-import reads it. */
+export const quote = (path: string): string => `"${path.replace(/["\\]/g, "\\$&")}"`;
+
+const takeMoved: Take<true> = (output) => {
+  const end = output.indexOf("commit: ok\n");
+  return end === -1 ? { need: output.length + 1 } : { value: true, used: end + "commit: ok\n".length };
+};
+
+export function createCommitter(parts: CommitterParts): Committer {
+  const { gitDir, objects, worktree, lock } = parts;
+  const record = createRecord(parts);
+  const startImporter = () => new KeptGit(gitDir, IMPORT, () => note?.killed());
+  let importer = startImporter();
+  const mover = new KeptGit(gitDir, ["update-ref", "-m", "cleared: commit", "--stdin"]);
+  let imports = 0;
+  let note: ReturnType<typeof keepNote> | null = null;
+  const ref = () => `refs/heads/${parts.branch()}`;
+
+  /** What really changes: unchanged files are dropped. */
+  async function compare(tree: FileTree, wanted: Map<string, string | null>): Promise<Change[]> {
+    const changes: Change[] = [];
+    for (const [path, text] of wanted) {
+      assertPath(path);
+      const old = await tree.item(path);
+      if (old !== null && !isFile(old)) {
+        throw new ClearedError(
+          "GIT_STATE",
+          `${path} is a folder or a link in the repository; a commit writes plain files only. Move it away and commit that.`,
+        );
+      }
+      if (text === null) {
+        if (old !== null) changes.push({ path, old, next: null, bytes: null });
+        continue;
+      }
+      const bytes = Buffer.from(text, "utf8");
+      const oid = blobId(bytes, tree.commit.length);
+      if (oid !== old?.oid) changes.push({ path, old, next: { mode: old?.mode ?? "100644", oid }, bytes });
+    }
+    return changes.sort((a, b) => (a.path < b.path ? -1 : 1));
+  }
+
+  /** Writes blobs, trees and the commit; answers its id. No ref a person looks at moves. */
+  async function write(parent: string, message: string, changes: readonly Change[]): Promise<string> {
+    if (++imports % IMPORTS_PER_PROCESS === 0) {
+      await importer.close();
+      importer = startImporter();
+      note?.drop();
+      note = null;
+    }
+    note ??= keepNote(gitDir);
+    const text = Buffer.from(message, "utf8");
+    const chunks: (Buffer | string)[] = [
+      `commit refs/cleared/wip\nmark :1\ncommitter ${parts.author} ${Math.floor(Date.now() / 1000)} +0000\ndata ${text.length}\n`,
+      text,
+      `\nfrom ${parent}\n`,
+    ];
+    for (const { path, next, bytes } of changes) {
+      if (next === null || bytes === null) chunks.push(`D ${quote(path)}\n`);
+      else chunks.push(`M ${next.mode} inline ${quote(path)}\ndata ${bytes.length}\n`, bytes, "\n");
+    }
+    const done = `progress cleared ${imports}\n`;
+    chunks.push(`\ncheckpoint\nget-mark :1\n${done}`);
+    // The answer to `progress` comes after the checkpoint: by then the objects are on disk.
+    const stream = Buffer.concat(chunks.map((chunk) => (typeof chunk === "string" ? Buffer.from(chunk) : chunk)));
+    const id = await writing(gitDir, {}, async () => {
+      const answer = importer.ask(stream, (output) => {
+        const said = output.toString("latin1");
+        const end = said.indexOf(done);
+        if (end === -1) return { need: output.length + 1 };
+        const id = /([0-9a-f]{40,64})\n/.exec(said.slice(0, end))?.[1];
+        return { value: id ?? "", used: end + done.length };
+      });
+      const report = join(gitDir, `fast_import_crash_${importer.pid}`);
+      // Its own report of a crash says nothing that its last words do not say, and holds the books' text.
+      answer.catch(() => rm(report, { force: true })).catch(() => undefined);
+      return answer;
+    });
+    // An empty id would tell update-ref to delete the branch.
+    if (id.length !== parent.length) throw gitFailed("git fast-import", "it did not name the commit it made");
+    return id;
+  }
+
+  /** Compare-and-swap of the branch. False: somebody else moved it. @throws GIT_STATE while another git holds a lock, GIT_FAILED */
+  async function move(to: string, from: string): Promise<boolean> {
+    return writing(gitDir, { [ref()]: to }, async () => {
+      return mover.ask(`start\nupdate ${ref()} ${to} ${from}\ncommit\n`, takeMoved).catch(async (error: unknown) => {
+        const now = await parts.head();
+        if (now === from) throw error;
+        return now === to;
+      });
+    });
+  }
+
+  type Attempt = CommitResult | "again";
+
+  /** Files that differ are a person's edit, unless another process of ours is just bringing them to a newer HEAD. */
+  async function edit(paths: string[], head: string): Promise<Attempt> {
+    return (await record.read()) !== null || (await parts.head()) !== head ? "again" : { status: "user_edit", paths };
+  }
+
+  async function attempt(request: CommitRequest, message: string): Promise<Attempt> {
+    const reason = await parts.blockedBy();
+    if (reason !== null) return { status: "blocked", reason };
+    const waits = await record.finish();
+    if (waits !== null) return { status: "blocked", reason: waits };
+    const head = await parts.head();
+    const tree = objects.tree(head);
+    const changes = await compare(tree, await request.build(tree));
+    if (changes.length === 0) return { status: "unchanged" };
+    const inFiles = await worktree.editedFiles(changes);
+    if (inFiles.length > 0) return await edit(inFiles, head);
+    const barred = await worktree.barred(changes);
+    if (barred !== null) return { status: "blocked", reason: barred };
+
+    const mark = await worktree.copyIndex(lock.draft);
+    const [commit, edited] = await Promise.all([write(head, message, changes), worktree.edited(changes, lock.draft)]);
+    if (edited.length > 0) return await edit(edited, head);
+    parts.reached("objects");
+    await worktree.updateDraft(lock.draft, changes);
+    const staged = new Map<string, string>();
+    try {
+      for (const { path, next, bytes } of changes)
+        if (next !== null && bytes !== null) staged.set(path, await worktree.stage(path, next, bytes));
+      parts.reached("draft");
+      if (!(await lock.take(LOCK_WAIT_MS))) return { status: "blocked", reason: lockedBy("index.lock") };
+      parts.reached("locked");
+      // What was looked at without the lock is looked at again under it: the index by its mark, the files by their content.
+      if ((await worktree.indexMark()) !== mark || (await parts.blockedBy()) !== null) return "again";
+      if ((await worktree.editedFiles(changes)).length > 0) return "again";
+      await record.write({ commit, touched: changes.map(({ path, old, next }) => ({ path, old, next })) });
+      parts.reached("recorded");
+      let moved = false;
+      try {
+        request.guard?.();
+        moved = await move(commit, head);
+      } finally {
+        if (!moved) lock.assertHeld();
+        if (!moved) await record.drop();
+      }
+      if (!moved) return "again";
+      parts.reached("moved");
+      lock.assertHeld();
+      await worktree.installIndex(lock.draft);
+      parts.reached("index");
+      const kept: string[] = [];
+      for (const change of changes) {
+        if (!(await worktree.replace(change, staged.get(change.path) ?? null))) kept.push(change.path);
+      }
+      parts.reached("files");
+      lock.assertHeld();
+      await record.drop();
+      staged.clear();
+      return { status: "committed", commit, paths: changes.map((change) => change.path), ...(kept.length === 0 ? {} : { kept }) };
+    } finally {
+      lock.release();
+      for (const name of staged.values()) await rm(name, { force: true });
+    }
+  }
+
+  let last: Promise<unknown> = Promise.resolve();
+
+  return {
+    finish: record.finish,
+    async commit(request) {
+      const turn = last.then(async (): Promise<CommitResult> => {
+        const message = composeMessage(request.message, request.trailers);
+        for (let left = TRIES; left > 0; left--) {
+          const end = await attempt(request, message).catch((error: unknown): CommitResult => {
+            if (error instanceof ClearedError && error.data?.["lock"] !== undefined) return { status: "blocked", reason: error.message };
+            const full = (error as NodeJS.ErrnoException).code === "ENOSPC" || (error as NodeJS.ErrnoException).code === "EDQUOT";
+            throw full ? gitFailed("The commit", "No space left on device") : error;
+          });
+          if (end !== "again") return end;
+        }
+        return {
+          status: "blocked",
+          reason: `The branch or the files kept changing while the commit was made (${TRIES} tries). It is tried again by itself.`,
+        };
+      });
+      // One commit at a time; a failed one does not stop the next.
+      last = turn.catch(() => undefined);
+      return turn;
+    },
+    async close() {
+      await last;
+      await Promise.all([importer.close(), mover.close()]);
+      note?.drop();
+    },
+  };
+}

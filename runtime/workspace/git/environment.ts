@@ -1,0 +1,104 @@
+/**
+ * What git is started with: settings and an environment under which no program runs that a repository's own configuration names, because a
+ * workspace may have come as a folder, `.git/config` and all.
+ */
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { ClearedError } from "../../kernel/errors.ts";
+
+// A commit that is recorded must survive a power cut; git by default syncs nothing (spec/engine.md 7).
+// Hooks and fsmonitor would run the user's programs inside the committer.
+const SETTINGS = [
+  ["core.fsync", "all"],
+  ["core.fsyncMethod", "batch"],
+  // A month of a busy bank is 500 kB of text: level 1 takes a third of the time and git packs it again anyway.
+  ["core.compression", "1"],
+  ["core.hooksPath", "/dev/null"],
+  ["core.fsmonitor", "false"],
+  ["core.alternateRefsCommand", ":"],
+  ["log.showSignature", "false"],
+  ["push.gpgSign", "false"],
+  // A collection may ask a program which objects are recent; none is begun behind our back.
+  ["gc.auto", "0"],
+  ["maintenance.auto", "false"],
+  // A submodule has a configuration of its own.
+  ["submodule.recurse", "false"],
+  ["fetch.recurseSubmodules", "false"],
+  ["push.recurseSubmodules", "no"],
+  ["core.quotePath", "false"],
+  ["core.filesRefLockTimeout", "2000"],
+  ["core.packedRefsTimeout", "2000"],
+] as const;
+export const FLAGS = SETTINGS.flatMap(([key, value]) => ["-c", `${key}=${value}`]);
+
+/** The caller's environment without anything that points git elsewhere, asks questions or changes the language of its messages. */
+function gitEnv(): Record<string, string> {
+  const env: Record<string, string> = {};
+  for (const [key, value] of Object.entries(process.env)) {
+    if (value !== undefined && !/^(GIT_|SSH_ASKPASS|EDITOR$|VISUAL$|PAGER$|LC_|LANGUAGE$)/i.test(key)) env[key] = value;
+  }
+  env["LC_ALL"] = "C";
+  return env;
+}
+
+/** What one command of git gets; `extra` wins. */
+export function commandEnv(extra: Record<string, string>): Record<string, string> {
+  return {
+    ...gitEnv(),
+    GIT_TERMINAL_PROMPT: "0",
+    GIT_OPTIONAL_LOCKS: "0",
+    GIT_LITERAL_PATHSPECS: "1",
+    GIT_NO_REPLACE_OBJECTS: "1",
+    // A missing object is not fetched from where the repository says it is; `ext::sh -c ...` is an address, too.
+    GIT_NO_LAZY_FETCH: "1",
+    GIT_ALLOW_PROTOCOL: "file:git:http:https:ssh",
+    GIT_ASKPASS: "",
+    GIT_EDITOR: "false",
+    GIT_PAGER: "cat",
+    ...extra,
+  };
+}
+
+// These run no program that could be configured, but hooks and the like, which are switched off above. Whatever writes the index does: it
+// reads files anew, through their filters, that have changed in the same instant.
+const PLAIN = /^(?:cat-file|config|diff-tree|fast-import|for-each-ref|init|log|ls-files|merge-base|remote|rev-list|rev-parse|update-ref)$/;
+const TRANSPORT = /^(?:core\.(?:sshcommand|gitproxy)|credential\..*helper)$/;
+
+/**
+ * What keeps the programs that the repository itself names from being run by this command: filters are put out of action, and a file that
+ * needs one fails; a transport that would use one is refused. @throws GIT_STATE
+ */
+export async function heldBack(dir: string, args: readonly string[], configOf: ConfigOf): Promise<Record<string, string>> {
+  if (PLAIN.test(args[0] ?? "") && !args.includes("--filters")) return {};
+  const own = await ownKeys(dir, configOf);
+  const reaches = args[0] === "fetch" || args[0] === "push" ? own.find((key) => TRANSPORT.test(key)) : undefined;
+  if (reaches !== undefined)
+    throw new ClearedError(
+      "GIT_STATE",
+      `This repository's own configuration sets ${reaches}, a program that git would start for \`git ${args[0]}\`. Put it into your own (git config --global), and take it out here: git config --unset-all ${reaches}.`,
+    );
+  const filters = new Set(own.flatMap((key) => /^(filter\..*)\.(?:clean|smudge|process)$/s.exec(key)?.[1] ?? []));
+  const settings = [...filters].flatMap((name) => [
+    ...["clean", "smudge", "process"].map((kind) => [`${name}.${kind}`, ""] as const),
+    [`${name}.required`, "true"] as const,
+  ]);
+  const env = settings.flatMap(([key, value], i) => [[`GIT_CONFIG_KEY_${i}`, key] as const, [`GIT_CONFIG_VALUE_${i}`, value] as const]);
+  return { GIT_CONFIG_COUNT: String(settings.length), ...Object.fromEntries(env) };
+}
+
+/** `git config --list --show-scope -z` of a folder. */
+type ConfigOf = (dir: string) => Promise<string>;
+
+const keysOf = new Map<string, { stamp: string; keys: string[] }>();
+
+/** The keys that the repository's own configuration sets; read again when its one file has changed, and each time where it has several. */
+async function ownKeys(dir: string, configOf: ConfigOf): Promise<string[]> {
+  const { ino, size, mtimeNs, ctimeNs } = statSync(join(dir, ".git", "config"), { bigint: true, throwIfNoEntry: false }) ?? {};
+  const stamp = [ino, size, mtimeNs, ctimeNs].join(" ");
+  const known = keysOf.get(dir);
+  if (ino !== undefined && known?.stamp === stamp) return known.keys;
+  const listed = (await configOf(dir)).split("\0");
+  const keys = listed.flatMap((scope, i) => (/^(?:local|worktree)$/.test(scope) ? [(listed[i + 1] ?? "").split("\n")[0] ?? ""] : []));
+  if (!keys.some((key) => /^include|^extensions\.worktreeconfig$/.test(key))) keysOf.set(dir, { stamp, keys });
+  return keys;
+}

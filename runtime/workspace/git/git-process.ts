@@ -1,0 +1,275 @@
+/**
+ * How git is started: one-shot commands, and kept-open commands for the hot path, in the environment of environment.ts.
+ * Only the git*.ts files of this folder import this one; nothing else in the product runs git.
+ */
+import { spawn, type ChildProcess } from "node:child_process";
+import { constants, setPriority } from "node:os";
+import { ClearedError } from "../../kernel/errors.ts";
+import { standsStill, whileAwake } from "../../kernel/processes.ts";
+import { type Lost, isLost, persist } from "../../sandbox/lost.ts";
+import { FLAGS, commandEnv, heldBack } from "./environment.ts";
+
+// A group of its own: Ctrl-C reaches the whole terminal group and would kill a commit that is being finished.
+const DETACHED = process.platform !== "win32";
+
+const configOf = async (dir: string): Promise<string> => (await tryGit(dir, ["config", "--list", "--show-scope", "-z"])).stdout.toString();
+
+export interface GitOutput {
+  status: number;
+  stdout: Buffer;
+  stderr: string;
+  /** By a signal: whether it has done its work is not known. */
+  killed: boolean;
+}
+
+interface GitInput {
+  input?: string | Buffer;
+  env?: Record<string, string>;
+  /** It yields to everything else on the machine, and ends when told to, with the commands it has started. */
+  aside?: AbortSignal;
+}
+
+// These may be asked again when they were killed in the middle of their answer.
+const READS = new Set(
+  "cat-file config diff-tree for-each-ref hash-object log ls-files merge-base remote rev-list rev-parse status".split(" "),
+);
+
+/** Runs one git command to its end and answers whatever it said. @throws GIT_FAILED when git cannot be started, or a read is killed each time */
+export async function tryGit(dir: string, args: string[], options: GitInput = {}): Promise<GitOutput> {
+  const given = { ...options, env: { ...(await heldBack(dir, args, configOf)), ...options.env } };
+  if (!READS.has(args[0] ?? "")) return runOnce(dir, args, given);
+  return unlessKilled(async () => {
+    const done = await runOnce(dir, args, given);
+    if (done.killed) throw gitFailed(`git ${args[0]}`, done);
+    return done;
+  });
+}
+
+/** Does again what failed because its git was killed, some times, after `tidy`. */
+export async function unlessKilled<T>(work: () => Promise<T>, tidy: () => void = () => undefined): Promise<T> {
+  let last: unknown;
+  const done = await persist(async (): Promise<{ value: T } | Lost> => {
+    try {
+      return { value: await work() };
+    } catch (error) {
+      if (!(error instanceof ClearedError) || error.data?.["killed"] !== true) throw error;
+      last = error;
+      tidy();
+      return { kind: "lost", killed: true };
+    }
+  });
+  if (isLost(done)) throw last;
+  return done.value;
+}
+
+/** Processes of git that were started here and have not ended. */
+const running = new Set<number>();
+
+export function isOurGit(pid: number): boolean {
+  return running.has(pid);
+}
+
+// A git that somebody has stopped holds up whoever waits for its answer, perhaps with a lock in its hands.
+const STOPPED_MS = 5000;
+
+function startGit(dir: string, args: string[], env: Record<string, string>) {
+  const child = spawn("git", [...FLAGS, ...args], { cwd: dir, env: commandEnv(env), stdio: "pipe", detached: DETACHED });
+  const { pid } = child;
+  if (pid === undefined) return child;
+  running.add(pid);
+  let stopped = 0;
+  const watch = whileAwake(STOPPED_MS / 5, (passed) => {
+    stopped = standsStill(pid) ? stopped + passed : 0;
+    if (stopped > STOPPED_MS) child.kill("SIGKILL");
+  });
+  watch.unref();
+  child.once("close", () => {
+    running.delete(pid);
+    clearInterval(watch);
+  });
+  return child;
+}
+
+function runOnce(dir: string, args: string[], options: GitInput): Promise<GitOutput> {
+  return new Promise((resolve, reject) => {
+    const child = startGit(dir, args, options.env ?? {});
+    if (options.aside !== undefined && child.pid !== undefined) stepAside(child, child.pid, options.aside);
+    const out: Buffer[] = [];
+    const err: Buffer[] = [];
+    child.stdout.on("data", (chunk: Buffer) => out.push(chunk));
+    child.stderr.on("data", (chunk: Buffer) => err.push(chunk));
+    child.on("error", (cause) =>
+      reject(new ClearedError("GIT_FAILED", `git cannot be started: ${cause.message}. Install git and put it in PATH.`, { cause })),
+    );
+    child.on("close", (status, signal) =>
+      resolve({
+        status: status ?? 128,
+        stdout: Buffer.concat(out),
+        stderr: Buffer.concat(err).toString() || (signal ?? ""),
+        killed: signal !== null,
+      }),
+    );
+    // A command that ends early closes its input; its own words say why.
+    child.stdin.on("error", () => undefined);
+    child.stdin.end(options.input ?? "");
+  });
+}
+
+function stepAside(child: ChildProcess, pid: number, stop: AbortSignal): void {
+  const unlessGone = (act: () => void) => {
+    try {
+      act();
+    } catch {
+      // It has ended, or the machine gives no priorities: it works all the same.
+    }
+  };
+  const end = () => unlessGone(() => void (DETACHED ? process.kill(-pid, "SIGTERM") : child.kill()));
+  unlessGone(() => setPriority(pid, constants.priority.PRIORITY_LOW));
+  stop.addEventListener("abort", end);
+  // It may have been told before it was started, while the repository's configuration was read.
+  if (stop.aborted) end();
+  child.once("close", () => stop.removeEventListener("abort", end));
+}
+
+/** Like tryGit, but a non-zero exit is an error. @throws GIT_FAILED with git's own words */
+export async function git(dir: string, args: string[], options: GitInput = {}): Promise<Buffer> {
+  const done = await tryGit(dir, args, options);
+  if (done.status !== 0) throw gitFailed(`git ${args[0] ?? ""}`, done);
+  return done.stdout;
+}
+
+/** STORE_FULL for a full disk, GIT_STATE for a lock that another git holds (`data.lock` names it), GIT_FAILED for everything else. */
+export function gitFailed(what: string, how: string | Pick<GitOutput, "stderr" | "killed">): ClearedError {
+  const { stderr, killed } = typeof how === "string" ? { stderr: how, killed: false } : how;
+  const said = stderr.trim().slice(-600);
+  const lock = /Unable to create '(?:.*\/\.git\/)?(?:\.\/)?([^']+\.lock)': File exists/.exec(stderr)?.[1];
+  if (lock !== undefined) return new ClearedError("GIT_STATE", lockedBy(lock), { data: { lock } });
+  if (/No space left on device|Disk quota exceeded/i.test(said)) {
+    return new ClearedError(
+      "STORE_FULL",
+      `The disk is full: ${what} wrote nothing that counts. Free space; the run goes on from its last recorded step.`,
+    );
+  }
+  const filter = /filter '([^']*)' failed/.exec(said)?.[1];
+  if (filter !== undefined)
+    return new ClearedError(
+      "GIT_STATE",
+      `${what} needs filter.${filter}, a program that this repository's own configuration names and Cleared does not run. Put it into your own (git config --global), or take it out of .gitattributes.`,
+    );
+  return new ClearedError(
+    "GIT_FAILED",
+    `${what} failed: ${said === "" ? "it ended without a word" : said}`,
+    killed ? { data: { killed } } : {},
+  );
+}
+
+/** What stands in the way, and what a person does about it. */
+export function lockedBy(lock: string): string {
+  return `Another git command holds .git/${lock}. It goes on by itself when that ends; if no git is running, remove the file ".git/${lock}".`;
+}
+
+/** Takes an answer off the front of the output, or says how many bytes it needs at least. */
+export type Take<T> = (output: Buffer) => { value: T; used: number } | { need: number };
+
+interface Asked {
+  take: Take<unknown>;
+  resolve(value: unknown): void;
+  reject(error: Error): void;
+}
+
+/**
+ * A git command that stays open and answers questions in order. It is started by the first question and again after it died;
+ * questions it left unanswered are rejected. Ends with its owner, because its input then closes.
+ */
+export class KeptGit {
+  readonly #dir: string;
+  readonly #args: string[];
+  readonly #killed: () => void;
+  #child: ChildProcess | null = null;
+  #asked: Asked[] = [];
+  #chunks: Buffer[] = [];
+  #size = 0;
+  #need = 1;
+  #words = "";
+
+  /** `killed` hears of each end by a signal. */
+  constructor(dir: string, args: string[], killed: () => void = () => undefined) {
+    this.#dir = dir;
+    this.#args = args;
+    this.#killed = killed;
+  }
+
+  /** Process id while the command is open. */
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  ask<T>(question: string | Buffer, take: Take<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const child = this.#start();
+      this.#asked.push({ take, resolve: resolve as (value: unknown) => void, reject });
+      child.stdin?.write(question);
+    });
+  }
+
+  #start(): ChildProcess {
+    if (this.#child !== null) return this.#child;
+    const child = startGit(this.#dir, this.#args, {});
+    this.#child = child;
+    this.#words = "";
+    this.#chunks = [];
+    this.#size = 0;
+    this.#need = 1;
+    child.stdout.on("data", (chunk: Buffer) => this.#receive(child, chunk));
+    child.stderr.on("data", (chunk: Buffer) => {
+      this.#words = (this.#words + chunk.toString()).slice(-2000);
+    });
+    child.stdin.on("error", () => undefined);
+    child.on("error", (error) => this.#lost(child, { stderr: error.message, killed: false }));
+    child.on("close", (_, signal) => this.#lost(child, { stderr: this.#words, killed: signal !== null }));
+    return child;
+  }
+
+  #receive(child: ChildProcess, chunk: Buffer): void {
+    if (child !== this.#child) return;
+    this.#chunks.push(chunk);
+    this.#size += chunk.length;
+    // Joining only when an answer can be complete keeps a large blob linear.
+    while (this.#asked.length > 0 && this.#size >= this.#need) {
+      const output = this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks);
+      this.#chunks = [output];
+      const first = this.#asked[0] as Asked;
+      const taken = first.take(output);
+      if ("need" in taken) {
+        this.#need = Math.max(taken.need, this.#size + 1);
+        return;
+      }
+      this.#asked.shift();
+      const rest = output.subarray(taken.used);
+      this.#chunks = rest.length === 0 ? [] : [rest];
+      this.#size = rest.length;
+      this.#need = 1;
+      first.resolve(taken.value);
+    }
+  }
+
+  #lost(child: ChildProcess, how: Pick<GitOutput, "stderr" | "killed">): void {
+    if (child !== this.#child) return;
+    this.#child = null;
+    if (how.killed) this.#killed();
+    const left = this.#asked;
+    this.#asked = [];
+    for (const asked of left) asked.reject(gitFailed(`git ${this.#args[0] ?? ""}`, how));
+  }
+
+  /** Closes its input and waits until it is gone. */
+  async close(): Promise<void> {
+    const child = this.#child;
+    if (child === null) return;
+    const gone = new Promise<void>((resolve) => child.once("close", () => resolve()));
+    child.stdin?.end();
+    const late = setTimeout(() => child.kill("SIGKILL"), 3000);
+    await gone;
+    clearTimeout(late);
+  }
+}

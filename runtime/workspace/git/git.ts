@@ -1,0 +1,215 @@
+/**
+ * The one door to git (with git-*.ts beside it): one-shot commands for what people ask, kept-open ones for the committer's hot path.
+ * Reads and commits the configured branch, whatever is checked out.
+ */
+import { existsSync, lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { ClearedError } from "../../kernel/errors.ts";
+import type { Git, LogEntry } from "../../kernel/ports.ts";
+import { createCommitter, type Stage } from "./commit.ts";
+import { standingLock, sweepLeftovers, writing } from "./leftovers.ts";
+import { createIndexLock } from "./index-lock.ts";
+import { parseTrailers } from "./message.ts";
+import { git, gitFailed, lockedBy, tryGit } from "./git-process.ts";
+import { createObjects } from "./tree.ts";
+import { commitsSaying } from "./past.ts";
+import { sweepScratch } from "./scratch.ts";
+import { createWorktree } from "./worktree.ts";
+
+export interface GitOptions {
+  /** The configured branch; asked anew each time, because config.yaml may change. */
+  branch: () => string;
+  /** Author and committer of a run's commits. */
+  author?: string;
+  /** For the crash tests: called at each stage of a commit. */
+  reached?: (stage: Stage) => void;
+}
+
+/** Author and committer of what the runtime commits, unless told otherwise. */
+export const AUTHOR = "Cleared <cleared@localhost>";
+const FORMAT = "--format=%H%x00%aI%x00%an%x00%B%x01";
+
+/** In the order a person should deal with them. */
+const IN_PROGRESS: [string, string][] = [
+  ["rebase-merge", 'A rebase is in progress. Finish it ("git rebase --continue") or drop it ("git rebase --abort").'],
+  ["rebase-apply", 'A rebase or "git am" is in progress. Finish it ("git rebase --continue") or drop it ("git rebase --abort").'],
+  ["MERGE_HEAD", 'A merge is in progress. Finish it ("git commit") or drop it ("git merge --abort").'],
+  ["CHERRY_PICK_HEAD", 'A cherry-pick is in progress. Finish it ("git cherry-pick --continue") or drop it ("git cherry-pick --abort").'],
+  ["REVERT_HEAD", 'A revert is in progress. Finish it ("git revert --continue") or drop it ("git revert --abort").'],
+  ["sequencer", 'A cherry-pick or revert of several commits is in progress. Finish or abort it; "git status" says how.'],
+  ["BISECT_LOG", 'A bisect is in progress. End it with "git bisect reset".'],
+];
+
+/**
+ * The common case, looked up without starting git: a .git folder of our own user that moves its work tree nowhere. Anything else, and
+ * anything git itself might refuse, is left to git.
+ */
+function plainGitDir(dir: string): string | null {
+  try {
+    const gitDir = join(realpathSync(dir), ".git");
+    const found = lstatSync(gitDir);
+    if (!found.isDirectory() || found.uid !== process.getuid?.() || statSync(dir).uid !== found.uid) return null;
+    if (!statSync(join(gitDir, "objects")).isDirectory() || !statSync(join(gitDir, "refs")).isDirectory()) return null;
+    if (!/^(?:ref: refs\/|[0-9a-f]{40,64}$)/m.test(readFileSync(join(gitDir, "HEAD"), "utf8"))) return null;
+    return /worktree|bare|include/i.test(readFileSync(join(gitDir, "config"), "utf8").replace(/^\s*bare = false$/m, "")) ? null : gitDir;
+  } catch {
+    return null;
+  }
+}
+
+/** The commit id in a ref's own file; null when it has none, or names another ref. */
+function readLoose(path: string): string | null {
+  try {
+    return /^([0-9a-f]{40,64})\n$/.exec(readFileSync(path, "latin1"))?.[1] ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/** @throws WORKSPACE_MISSING when `dir` is not the top of a git work tree */
+export async function findGitDir(dir: string): Promise<string> {
+  const plain = plainGitDir(dir);
+  if (plain !== null) return plain;
+  const said = await tryGit(dir, ["rev-parse", "--absolute-git-dir", "--show-toplevel"]);
+  const [gitDir, top] = said.stdout.toString().trimEnd().split("\n");
+  if (said.status !== 0 || gitDir === undefined || top === undefined) {
+    if (/dubious ownership/.test(said.stderr)) throw gitFailed("Opening the repository", said.stderr);
+    throw new ClearedError(
+      "WORKSPACE_MISSING",
+      `${dir} is not a git repository with files. Make a workspace with "cleared init DIR", or change into one.`,
+    );
+  }
+  if (realpathSync(top) !== realpathSync(dir)) {
+    throw new ClearedError(
+      "WORKSPACE_MISSING",
+      `${dir} lies inside the git repository ${top}; a workspace is the top folder of its own repository.`,
+    );
+  }
+  return gitDir;
+}
+
+function parseLog(text: string): LogEntry[] {
+  return text
+    .split("\u0001")
+    .map((record) => record.replace(/^\n/, "").split("\0"))
+    .filter((fields) => fields.length === 4)
+    .map(([commit = "", date = "", author = "", body = ""]) => ({
+      commit,
+      date,
+      author,
+      subject: body.split("\n")[0] ?? "",
+      trailers: parseTrailers(body),
+    }));
+}
+
+/**
+ * Opens the repository at `dir`; first finishes a commit a killed process had begun.
+ * @throws WORKSPACE_MISSING, GIT_FAILED
+ */
+export async function createGit(dir: string, options: GitOptions): Promise<Git> {
+  const gitDir = await findGitDir(dir);
+  const ref = (): string => `refs/heads/${options.branch()}`;
+  const objects = createObjects(dir);
+  const lock = createIndexLock(gitDir);
+  const worktree = createWorktree(dir, gitDir);
+
+  // The last commit that git itself has found on the branch.
+  let found: string | null = null;
+  async function head(): Promise<string> {
+    // A loose ref comes before a packed one; whatever else stands there, and a commit seen for the first time, is left to git.
+    const loose = readLoose(join(gitDir, ref()));
+    if (loose !== null && loose === found) return found;
+    const asked = await objects.find(ref());
+    if (asked?.type === "commit") return (found = asked.oid);
+    throw new ClearedError(
+      "GIT_STATE",
+      `The branch "${options.branch()}" has no commit. Make a first one, or set branch: in config.yaml to the branch that holds the workspace.`,
+    );
+  }
+
+  async function blockedBy(): Promise<string | null> {
+    for (const [name, words] of IN_PROGRESS) if (existsSync(join(gitDir, name))) return words;
+    const branch = options.branch();
+    const checkedOut = readFileSync(join(gitDir, "HEAD"), "utf8").trim();
+    if (checkedOut === `ref: ${ref()}`) return null;
+    const name = /^ref: refs\/heads\/(.+)$/.exec(checkedOut)?.[1];
+    const what =
+      name === undefined
+        ? `No branch is checked out (HEAD is detached at ${checkedOut.slice(0, 10)})`
+        : `The branch "${name}" is checked out`;
+    return `${what}; runs commit to "${branch}". Go back with "git switch ${branch}", or set branch: in config.yaml.`;
+  }
+
+  const committer = createCommitter({
+    dir,
+    gitDir,
+    branch: options.branch,
+    author: options.author ?? AUTHOR,
+    objects,
+    worktree,
+    lock,
+    head,
+    blockedBy,
+    reached: options.reached ?? (() => undefined),
+  });
+
+  const log = async (args: string[]): Promise<LogEntry[]> => parseLog((await git(dir, ["log", "--no-color", FORMAT, ...args])).toString());
+
+  const pinRef = (commit: string): string => {
+    if (!/^[0-9a-f]{40,64}$/.test(commit)) throw new ClearedError("GIT_FAILED", `"${commit.slice(0, 80)}" is not a commit id.`);
+    return `refs/cleared/pins/${commit}`;
+  };
+
+  sweepLeftovers(gitDir);
+  sweepScratch(dir);
+  const close = async () => {
+    await committer.close();
+    await objects.close();
+    lock.close();
+    sweepLeftovers(gitDir);
+  };
+  await committer.finish().catch(async (error: unknown) => {
+    await close();
+    throw error;
+  });
+  return {
+    head,
+    async blockedBy() {
+      const lock = standingLock(gitDir, ref());
+      return (await blockedBy()) ?? (lock === null ? null : lockedBy(lock));
+    },
+    tree: (commit) => objects.tree(commit),
+    async text(blob) {
+      const found = await objects.find(blob);
+      return found?.type === "blob" ? found.bytes.toString("utf8") : null;
+    },
+    parent: async (commit) => (await objects.find(`${commit}^`))?.oid ?? null,
+    isOnBranch: async (commit) => (await tryGit(dir, ["merge-base", "--is-ancestor", commit, ref()])).status === 0,
+    commit: (request) => committer.commit(request),
+    async find(run, step, since) {
+      // The text search only narrows; what counts are the trailers of our own last paragraph.
+      const inRange = (await tryGit(dir, ["cat-file", "-e", `${since}^{commit}`])).status === 0 ? since : undefined;
+      const entries = await commitsSaying(dir, ref(), `Run: ${run}`, inRange);
+      return entries.find(({ trailers }) => trailers["Run"] === run && trailers["Step"] === String(step))?.commit ?? null;
+    },
+    async log({ limit, path }) {
+      return log([`--max-count=${Math.max(0, Math.floor(limit))}`, ref(), "--", ...(path === undefined ? [] : [path])]);
+    },
+    async edited(paths) {
+      const tree = objects.tree(await head());
+      const touched = [];
+      for (const path of paths) {
+        const item = await tree.item(path);
+        touched.push({ path, old: item, next: item });
+      }
+      return touched.length === 0 ? [] : worktree.edited(touched);
+    },
+    async pin(commit) {
+      await writing(gitDir, {}, () => git(dir, ["update-ref", pinRef(commit), commit]));
+    },
+    async unpin(commit) {
+      await writing(gitDir, {}, () => git(dir, ["update-ref", "-d", pinRef(commit)]));
+    },
+    close,
+  };
+}

@@ -1,0 +1,118 @@
+/**
+ * The user's index.lock while a run's commit goes in: for these milliseconds no `git add` or `git commit` of the user may
+ * read an index that does not know the run's files yet. Without it such a commit would delete the run's entries.
+ * The lock carries our token; a tiny shell that outlives us removes it when we are killed, and the next start removes it too.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { linkSync, readdirSync, readFileSync, rmSync, statSync, unlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { ClearedError } from "../../kernel/errors.ts";
+import { exists, standsStill } from "../../kernel/processes.ts";
+
+const TOKEN = /^cleared lock (\d+) [0-9a-f]+$/;
+// Answers only when our end of its input closes, which is when we are gone; by then only our own lock may be removed.
+const CARETAKER =
+  'while IFS= read -r line; do :; done; first=; IFS= read -r first < "$1"; [ "$first" = "$2" ] && rm -f -- "$1"; rm -f -- "$3" "$4"';
+
+export interface IndexLock {
+  /** Where the next index is made ready before it is renamed into place. */
+  readonly draft: string;
+  /** False when somebody else held the lock for the whole time. */
+  take(timeoutMs: number): Promise<boolean>;
+  /** @throws OWNER_FENCED when another process took it while this one stood still: what was begun under it is that one's to finish */
+  assertHeld(): void;
+  release(): void;
+  close(): void;
+}
+
+// Whoever holds it longer than this stands still; it looks before it goes on (assertHeld).
+const HELD_MS = 10_000;
+
+function readOr(path: string, otherwise: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    // Gone in the meantime, or never there: both mean that there is nothing to read.
+    return otherwise;
+  }
+}
+
+/** Removes what a killed process of ours left in the git folder; never touches a lock without our token. */
+function sweep(gitDir: string): void {
+  const lock = join(gitDir, "index.lock");
+  const holder = Number(TOKEN.exec(readOr(lock, "").slice(0, 200).trim())?.[1] ?? Number.NaN);
+  // Its content is older: it was linked into place.
+  const age = Date.now() - (statSync(lock, { throwIfNoEntry: false })?.ctimeMs ?? Number.POSITIVE_INFINITY);
+  if (!Number.isNaN(holder) && (!exists(holder) || (age > HELD_MS && standsStill(holder)))) rmSync(lock, { force: true });
+  for (const name of readdirSync(gitDir)) {
+    const pid = /^cleared-(?:lock|index)-(\d+)-[0-9a-f]+(?:\.lock)?$/.exec(name)?.[1];
+    if (pid !== undefined && !exists(Number(pid))) rmSync(join(gitDir, name), { force: true });
+  }
+}
+
+export function createIndexLock(gitDir: string): IndexLock {
+  sweep(gitDir);
+  const lock = join(gitDir, "index.lock");
+  const name = `${process.pid}-${randomBytes(6).toString("hex")}`;
+  const token = `cleared lock ${name.replace("-", " ")}`;
+  const tokenFile = join(gitDir, `cleared-lock-${name}`);
+  const draft = join(gitDir, `cleared-index-${name}`);
+  let caretaker: ChildProcess | null = null;
+  let held = false;
+
+  function prepare(): void {
+    if (caretaker !== null) return;
+    writeFileSync(tokenFile, `${token}\n`);
+    if (process.platform === "win32") return;
+    // A group of its own, because kill -9 of our group must not take it along.
+    const shell = spawn("/bin/sh", ["-c", CARETAKER, "sh", lock, token, tokenFile, draft], {
+      stdio: ["pipe", "ignore", "ignore"],
+      detached: true,
+    });
+    shell.on("error", () => undefined);
+    shell.stdin?.on("error", () => undefined);
+    caretaker = shell;
+  }
+
+  return {
+    draft,
+    async take(timeoutMs) {
+      prepare();
+      const until = Date.now() + timeoutMs;
+      for (;;) {
+        try {
+          // A hard link appears with its content in one step, so a kill never leaves a lock without a token.
+          linkSync(tokenFile, lock);
+          held = true;
+          return true;
+        } catch (error) {
+          const code = (error as NodeJS.ErrnoException).code;
+          if (code === "ENOENT") writeFileSync(tokenFile, `${token}\n`);
+          else if (code !== "EEXIST") throw error;
+        }
+        if (Date.now() >= until) return false;
+        sweep(gitDir);
+        await sleep(20);
+      }
+    },
+    assertHeld() {
+      if (readOr(lock, "").trim() === token) return;
+      held = false;
+      throw new ClearedError("OWNER_FENCED", "Another process went on with this commit while this one stood still.");
+    },
+    release() {
+      if (!held) return;
+      held = false;
+      if (readOr(lock, "").trim() === token) unlinkSync(lock);
+    },
+    close() {
+      this.release();
+      rmSync(tokenFile, { force: true });
+      rmSync(draft, { force: true });
+      caretaker?.stdin?.end();
+      caretaker = null;
+    },
+  };
+}

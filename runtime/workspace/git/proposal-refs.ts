@@ -1,0 +1,248 @@
+/**
+ * Commits that stand beside the branch: written as objects first, made visible by moving a ref by compare-and-swap. Every call starts
+ * git anew and ends it, so nothing has to be closed. What is read here may come from another clone: it is answered as it is, not believed.
+ */
+import { randomBytes } from "node:crypto";
+import { rm } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { ClearedError } from "../../kernel/errors.ts";
+import { quote } from "./commit.ts";
+import { gitDirOf, writing } from "./leftovers.ts";
+import { git, gitFailed, tryGit } from "./git-process.ts";
+import { type Item, type Objects, createObjects } from "./tree.ts";
+import { AUTHOR } from "./git.ts";
+
+export interface SideCommit {
+  /** The files lie over those of the first one, unless the commit stands `alone`. */
+  parents: readonly string[];
+  alone?: true;
+  message: string;
+  /** ms; git keeps seconds. */
+  at: number;
+  /** null removes. */
+  files: ReadonlyMap<string, SideFile | null>;
+}
+
+/** Its content, or the id of a blob that the repository has. */
+export type SideFile = { mode: string; text: string | Uint8Array } | { mode: string; oid: string };
+
+/** `from` null: it must not be there yet; `to` null: it goes. */
+export interface RefMove {
+  ref: string;
+  from: string | null;
+  to: string | null;
+}
+
+export interface Difference {
+  path: string;
+  was: Item | null;
+  now: Item | null;
+}
+
+/** A commit as git keeps it. */
+export interface CommitText {
+  parents: string[];
+  /** ms */
+  at: number;
+  message: string;
+}
+
+export interface CommitLine {
+  commit: string;
+  /** ms */
+  at: number;
+  message: string;
+}
+
+export interface SideRefs {
+  /** Refs below a folder of refs, by name; "" for one whose content is no object id. */
+  list(folder: string): Promise<Map<string, string>>;
+  /** Objects by name, through one command that ends with `work`. */
+  read<T>(work: (objects: Objects) => Promise<T>): Promise<T>;
+  /** Writes the objects, durably; no ref moves. Answers the commit. */
+  write(commit: SideCommit): Promise<string>;
+  /** All of them or none. False: one is not where it was said to be. */
+  move(moves: readonly RefMove[]): Promise<boolean>;
+  /** What each commit changes against its one parent; one that cannot be read is left out. */
+  differences(commits: readonly string[]): Promise<Map<string, Difference[]>>;
+  /** What lies between two commits. */
+  between(base: string, tip: string): Promise<Difference[]>;
+  /** Where a branch, tag or commit left `head`. @throws GIT_STATE when there is no such name, or nothing in common */
+  fork(head: string, name: string): Promise<{ base: string; tip: string }>;
+  /** The change of one commit as a patch for people, without the user's own diff programs. */
+  patch(commit: string): Promise<string>;
+  isAncestor(commit: string, of: string): Promise<boolean>;
+  /** Commits that led from `last` (null: from the beginning) to `head` and whose message has one of these texts, oldest first; null when `last` is no ancestor. */
+  mentioning(texts: readonly string[], last: string | null, head: string): Promise<CommitLine[] | null>;
+}
+
+/** Null for anything that is no commit object. */
+export function parseCommit(object: { type: string; bytes: Buffer } | null): CommitText | null {
+  if (object?.type !== "commit") return null;
+  const text = object.bytes.toString("utf8");
+  const end = text.indexOf("\n\n");
+  const head = end === -1 ? text : text.slice(0, end);
+  const seconds = /^committer .* (\d{1,12}) [+-]\d{4}$/m.exec(head)?.[1];
+  if (seconds === undefined) return null;
+  return {
+    parents: [...head.matchAll(/^parent ([0-9a-f]{40,64})$/gm)].map((match) => match[1] ?? ""),
+    at: Number(seconds) * 1000,
+    message: end === -1 ? "" : text.slice(end + 2),
+  };
+}
+
+/** Raw lines of diff-tree -z go to the list of the commit they follow; `listOf("")` gets those that follow none. */
+function parseDifferences(output: Buffer, listOf: (commit: string) => Difference[] | undefined): void {
+  const fields = output.toString().split("\0");
+  let into = listOf("") ?? [];
+  for (let at = 0; at < fields.length; at++) {
+    const field = fields[at] ?? "";
+    if (!field.startsWith(":")) into = listOf(field) ?? into;
+    else {
+      const [was = "", now = "", wasId = "", nowId = ""] = field.slice(1).split(" ");
+      const item = (mode: string, oid: string): Item | null => (/^0+$/.test(mode) ? null : { mode, oid });
+      into.push({ path: fields[++at] ?? "", was: item(was, wasId), now: item(now, nowId) });
+    }
+  }
+}
+
+export function createSideRefs(dir: string): SideRefs {
+  const gitDir = gitDirOf(dir);
+
+  async function list(folder: string): Promise<Map<string, string>> {
+    const said = await tryGit(dir, ["for-each-ref", "--format=%(refname) %(objectname)", folder]);
+    if (said.status !== 0) throw gitFailed("git for-each-ref", said);
+    const refs = new Map<string, string>();
+    for (const line of said.stdout.toString().trimEnd().split("\n")) {
+      const [name = "", oid = ""] = line.split(" ");
+      if (name !== "") refs.set(name, oid);
+    }
+    for (const broken of said.stderr.matchAll(/broken ref (\S+)/g)) refs.set(broken[1] ?? "", "");
+    return refs;
+  }
+
+  const isAncestor = async (commit: string, of: string): Promise<boolean> =>
+    (await tryGit(dir, ["merge-base", "--is-ancestor", commit, of])).status === 0;
+
+  async function differencesOf(commits: readonly string[]): Promise<Map<string, Difference[]> | null> {
+    const said = await tryGit(dir, ["diff-tree", "--stdin", "-r", "-z", "--raw", "--no-renames"], { input: `${commits.join("\n")}\n` });
+    if (said.status !== 0) return null;
+    const found = new Map<string, Difference[]>(commits.map((commit) => [commit, []]));
+    parseDifferences(said.stdout, (commit) => found.get(commit));
+    return found;
+  }
+
+  return {
+    list,
+    async read(work) {
+      const objects = createObjects(dir);
+      try {
+        return await work(objects);
+      } finally {
+        await objects.close();
+      }
+    },
+    async write({ parents, alone, message, at, files }) {
+      const ref = `refs/cleared/wip/${randomBytes(8).toString("hex")}`;
+      const [first, ...others] = parents;
+      const data = (text: string | Uint8Array) => {
+        const bytes = typeof text === "string" ? Buffer.from(text, "utf8") : text;
+        return [`data ${bytes.length}\n`, bytes, "\n"];
+      };
+      const chunks = [
+        `commit ${ref}\nmark :1\ncommitter ${AUTHOR} ${Math.floor(at / 1000)} +0000\n`,
+        ...data(message),
+        ...(first === undefined ? [] : [`from ${first}\n`]),
+        ...others.map((parent) => `merge ${parent}\n`),
+        ...(alone === true ? ["deleteall\n"] : []),
+        ...[...files].flatMap(([path, file]) => {
+          if (file === null) return [`D ${quote(path)}\n`];
+          return "oid" in file
+            ? [`M ${file.mode} ${file.oid} ${quote(path)}\n`]
+            : [`M ${file.mode} inline ${quote(path)}\n`, ...data(file.text)];
+        }),
+        // The ref it needs to work on is gone again before it would be written.
+        `reset ${ref}\nfrom ${"0".repeat((first ?? "").length || 40)}\n\nget-mark :1\n`,
+      ];
+      const input = Buffer.concat(chunks.map((chunk) => (typeof chunk === "string" ? Buffer.from(chunk) : chunk)));
+      return writing(gitDir, {}, async () => {
+        const said = await tryGit(dir, ["fast-import", "--quiet", "--force", "--date-format=raw"], { input });
+        // Its own report of a crash says nothing that its last words do not say.
+        const report = /crash report to (\S+)/.exec(said.stderr)?.[1];
+        if (report !== undefined) await rm(join(gitDir, basename(report)), { force: true });
+        const id = said.stdout.toString().trim();
+        if (said.status !== 0 || !/^[0-9a-f]{40,64}$/.test(id)) throw gitFailed("git fast-import", said);
+        return id;
+      });
+    },
+    async move(moves) {
+      const lines = moves.map(({ ref, from, to }) => {
+        if (to === null) return `delete ${ref} ${from ?? ""}\n`;
+        return from === null ? `create ${ref} ${to}\n` : `update ${ref} ${to} ${from}\n`;
+      });
+      const stand = async (at: "from" | "to"): Promise<boolean> => {
+        for (const move of moves) if (((await list(move.ref)).get(move.ref) ?? null) !== move[at]) return false;
+        return true;
+      };
+      return writing(gitDir, {}, async () => {
+        const said = await tryGit(dir, ["update-ref", "--stdin"], { input: `start\n${lines.join("")}commit\n` });
+        if (said.status === 0 || (said.killed && (await stand("to")))) return true;
+        if (!(await stand("from"))) return false;
+        throw gitFailed("git update-ref", said);
+      });
+    },
+    async differences(commits) {
+      if (commits.length === 0) return new Map();
+      const all = await differencesOf(commits);
+      if (all !== null) return all;
+      // One of them is damaged; the others are answered all the same.
+      const found = new Map<string, Difference[]>();
+      for (const commit of commits) {
+        const one = commits.length === 1 ? undefined : (await differencesOf([commit]))?.get(commit);
+        if (one !== undefined) found.set(commit, one);
+      }
+      return found;
+    },
+    async between(base, tip) {
+      const list: Difference[] = [];
+      parseDifferences(await git(dir, ["diff-tree", "-r", "-z", "--raw", "--no-renames", base, tip]), () => list);
+      return list;
+    },
+    async fork(head, name) {
+      const said = await tryGit(dir, ["rev-parse", "--verify", "--quiet", "--end-of-options", `${name}^{commit}`]);
+      const tip = said.stdout.toString().trim();
+      if (said.status !== 0 || tip === "")
+        throw new ClearedError("GIT_STATE", `There is no branch or commit "${name.slice(0, 100)}". \`git branch\` lists the branches.`);
+      const base = (await tryGit(dir, ["merge-base", head, tip])).stdout.toString().trim();
+      if (base === "") throw new ClearedError("GIT_STATE", `"${name.slice(0, 100)}" has no commit in common with the workspace's branch.`);
+      return { base, tip };
+    },
+    async patch(commit) {
+      const flags = ["-p", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames"];
+      return (await git(dir, ["diff-tree", ...flags, "--no-commit-id", "-r", commit])).toString();
+    },
+    isAncestor,
+    async mentioning(texts, last, head) {
+      if (last !== null && !(await isAncestor(last, head))) return null;
+      const out = await git(dir, [
+        "log",
+        "--no-show-signature",
+        "--no-color",
+        "--topo-order",
+        "--reverse",
+        "--format=%H%x00%ct%x00%B%x01",
+        "--fixed-strings",
+        ...texts.map((text) => `--grep=${text}`),
+        head,
+        ...(last === null ? [] : [`^${last}`]),
+        "--",
+      ]);
+      return out
+        .toString()
+        .split("\u0001")
+        .map((record) => record.replace(/^\n/, "").split("\0"))
+        .filter((fields) => fields.length === 3)
+        .map(([commit = "", seconds = "", message = ""]) => ({ commit, at: Number(seconds) * 1000, message }));
+    },
+  };
+}

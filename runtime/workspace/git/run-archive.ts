@@ -1,0 +1,103 @@
+/**
+ * Closed histories in git: one ref of this clone's below refs/cleared/runs/, whose commit has the bundles as files named by their own ids,
+ * and as parents the commits their runs stand on. So git's own collection keeps the scripts of every history that is kept, and a push or
+ * a clone of refs/cleared/ carries both. The commit has no predecessor: what is let go can be collected.
+ */
+import { randomBytes } from "node:crypto";
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Archive } from "../../kernel/ports.ts";
+import { git, gitFailed, tryGit } from "./git-process.ts";
+import { type SideFile, createSideRefs, parseCommit } from "./proposal-refs.ts";
+import { blobId } from "./tree.ts";
+import { findGitDir } from "./git.ts";
+
+const FOLDER = "refs/cleared/runs/";
+// Each loss means that another process moved the ref in the same moment.
+const TRIES = 5;
+
+/** Two levels, because git writes a folder anew with each file that comes. */
+const pathOf = (name: string): string => `${name.slice(0, 2)}/${name.slice(2)}.jsonl.zst`;
+
+/** Keeps what it is given under a ref of this clone's own; those of others are read and never moved. */
+export function createArchive(dir: string, branch: () => string): Archive {
+  const refs = createSideRefs(dir);
+
+  /** The clone's name lies beside its refs: it outlives the run store, and no clone or fetch takes it along. */
+  async function clone(): Promise<string> {
+    const file = join(await findGitDir(dir), "cleared-clone");
+    await writeFile(file, `${randomBytes(5).toString("hex")}\n`, { flag: "wx" }).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "EEXIST") throw gitFailed(`Writing ${file}`, error.message);
+    });
+    const name = /^[0-9a-f]{10}$/m.exec(await readFile(file, "utf8"))?.[0];
+    if (name !== undefined) return name;
+    // A full disk, or a power cut, has kept it from being written whole.
+    await rm(file, { force: true });
+    return clone();
+  }
+
+  /** Those of these ids that the repository has, as objects of one type. */
+  async function here(names: readonly string[], type: "blob" | "commit"): Promise<string[]> {
+    const input = names.map((name) => `${name}\n`).join("");
+    const said = await git(dir, ["cat-file", "--batch-check=%(objecttype) %(objectname)"], { input });
+    return [...said.toString().matchAll(/^(\w+) (\w+)$/gm)].flatMap(([, found, name = ""]) => (found === type ? [name] : []));
+  }
+
+  /** As few commits as reach all of these: as a rule the branch, from which nearly every run's commit is reached. */
+  async function tips(commits: readonly string[], held: readonly string[]): Promise<string[]> {
+    const head = (await tryGit(dir, ["rev-parse", "--verify", "--quiet", `refs/heads/${branch()}`])).stdout.toString().trim();
+    const roots = await here([...new Set([head, ...held])], "commit");
+    const wanted = await here(commits, "commit");
+    const beside =
+      wanted.length === 0
+        ? []
+        : (await git(dir, ["rev-list", "--stdin"], { input: [...wanted, ...roots.map((one) => `^${one}`), ""].join("\n") }))
+            .toString()
+            .split("\n");
+    const all = [...new Set([...roots, ...wanted.filter((one) => beside.includes(one))])];
+    return all.length < 2 ? all : (await git(dir, ["merge-base", "--independent", ...all])).toString().trim().split("\n");
+  }
+
+  async function namesIn(commit: string): Promise<string[]> {
+    const said = await tryGit(dir, ["ls-tree", "-r", commit]);
+    const files = said.stdout.toString().matchAll(/^\d+ blob (\w+)\t(.+)$/gm);
+    return [...files].flatMap(([, name = "", path]) => (path === pathOf(name) ? [name] : []));
+  }
+
+  return {
+    async read(name) {
+      if (!/^[0-9a-f]{40,64}$/.test(name)) return null;
+      const said = await tryGit(dir, ["cat-file", "blob", name]);
+      return said.status === 0 ? said.stdout : null;
+    },
+    async names() {
+      const found = new Set<string>();
+      for (const commit of (await refs.list(FOLDER)).values()) for (const name of await namesIn(commit)) found.add(name);
+      return [...found];
+    },
+    async keep(fresh, { needed, commits, message, guard }) {
+      const ref = `${FOLDER}${await clone()}`;
+      for (let left = TRIES; ; left--) {
+        const listed = await refs.list(FOLDER);
+        const old = listed.get(ref) ?? null;
+        guard();
+        // One that got lost cannot be held; the runs in it say so when they are asked.
+        const others = await here(needed(), "blob");
+        if (fresh.length === 0 && others.sort().join() === (old === null ? [] : await namesIn(old)).sort().join()) return [];
+        const held = await refs.read(async (objects) => {
+          const found = [];
+          for (const commit of listed.values()) found.push(...(parseCommit(await objects.find(commit))?.parents ?? []));
+          return found;
+        });
+        const parents = await tips(commits, held);
+        const digits = (parents[0] ?? old ?? "").length || 40;
+        const names = fresh.map((bytes) => blobId(Buffer.from(bytes), digits));
+        const files = new Map<string, SideFile>(others.map((oid) => [pathOf(oid), { mode: "100644", oid }]));
+        for (const [i, text] of fresh.entries()) files.set(pathOf(names[i] ?? ""), { mode: "100644", text });
+        const to = await refs.write({ parents, alone: true, message: `cleared: ${message}\n`, at: Date.now(), files });
+        if (await refs.move([{ ref, from: old, to }])) return names;
+        if (left === 0) throw gitFailed(`Moving ${ref}`, "another process moved it each time");
+      }
+    },
+  };
+}

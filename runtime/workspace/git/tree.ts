@@ -1,0 +1,184 @@
+/**
+ * Reading commits: trees and blobs through one kept-open `git cat-file --batch`, cached by object id.
+ * An object never changes, so the caches need no invalidation, only a bound.
+ */
+import { createHash } from "node:crypto";
+import { ClearedError } from "../../kernel/errors.ts";
+import type { Tree, TreeEntry } from "../../kernel/ports.ts";
+import { KeptGit, type Take, unlessKilled } from "./git-process.ts";
+
+/** A file or folder as a tree names it: mode in git's octal text. */
+export interface Item {
+  mode: string;
+  oid: string;
+}
+
+export interface FileTree extends Tree {
+  /** Any entry at a path, also links and folders; null when there is none. */
+  item(path: string): Promise<Item | null>;
+}
+
+export interface Objects {
+  /** Id and bytes of an object by id or ref name, or null. */
+  find(name: string): Promise<{ oid: string; type: string; bytes: Buffer } | null>;
+  tree(commit: string): FileTree;
+  close(): Promise<void>;
+}
+
+// Text of one workspace's busy months and scripts; the host as a whole is to stay below 200 MB.
+const BLOB_BYTES = 16 * 1024 * 1024;
+const TREE_COUNT = 4000;
+
+const FOLDER = "40000";
+
+/** True for plain and executable files; links and submodules are no files of a workspace. */
+export function isFile(item: Item | null): item is Item {
+  return item?.mode.startsWith("100") === true;
+}
+
+/** The id git gives to these bytes as a blob, in the repository's own hash (40 hex digits: sha1, 64: sha256). */
+export function blobId(bytes: Buffer, oidLength: number): string {
+  return createHash(oidLength === 64 ? "sha256" : "sha1")
+    .update(`blob ${bytes.length}\0`)
+    .update(bytes)
+    .digest("hex");
+}
+
+const takeObject: Take<{ oid: string; type: string; bytes: Buffer } | null> = (output) => {
+  const end = output.indexOf(10);
+  if (end === -1) return { need: output.length + 1 };
+  const header = output.toString("utf8", 0, end);
+  const [, oid, type, size] = /^([0-9a-f]{40,64}) (\w+) (\d+)$/.exec(header) ?? [];
+  if (oid === undefined || type === undefined) return { value: null, used: end + 1 };
+  const total = end + 1 + Number(size) + 1;
+  if (output.length < total) return { need: total };
+  return { value: { oid, type, bytes: Buffer.from(output.subarray(end + 1, total - 1)) }, used: total };
+};
+
+/** A map that forgets what was used longest ago once its weights exceed a limit. */
+function createLru<T>(limit: number): { get(key: string): T | undefined; set(key: string, value: T, weight: number): void } {
+  const kept = new Map<string, { value: T; weight: number }>();
+  let total = 0;
+  return {
+    get(key) {
+      const found = kept.get(key);
+      if (found === undefined) return undefined;
+      kept.delete(key);
+      kept.set(key, found);
+      return found.value;
+    },
+    set(key, value, weight) {
+      if (weight > limit / 4 || kept.has(key)) return;
+      kept.set(key, { value, weight });
+      total += weight;
+      for (const [oldest, { weight: freed }] of kept) {
+        if (total <= limit) break;
+        kept.delete(oldest);
+        total -= freed;
+      }
+    },
+  };
+}
+
+function parseTree(bytes: Buffer, oidBytes: number): Map<string, Item> {
+  const items = new Map<string, Item>();
+  let at = 0;
+  while (at < bytes.length) {
+    const blank = bytes.indexOf(32, at);
+    const nul = bytes.indexOf(0, blank);
+    if (blank === -1 || nul === -1) break;
+    items.set(bytes.toString("utf8", blank + 1, nul), {
+      mode: bytes.toString("latin1", at, blank),
+      oid: bytes.toString("hex", nul + 1, nul + 1 + oidBytes),
+    });
+    at = nul + 1 + oidBytes;
+  }
+  return items;
+}
+
+export function createObjects(dir: string): Objects {
+  const reader = new KeptGit(dir, ["cat-file", "--batch"]);
+  const trees = createLru<Map<string, Item>>(TREE_COUNT);
+  const blobs = createLru<string>(BLOB_BYTES);
+  const roots = createLru<string>(TREE_COUNT);
+
+  async function find(name: string): Promise<{ oid: string; type: string; bytes: Buffer } | null> {
+    if (/[\n\0]/.test(name)) return null;
+    return unlessKilled(() => reader.ask(`${name}\n`, takeObject));
+  }
+
+  async function need(oid: string, type: string): Promise<Buffer> {
+    const found = await find(oid);
+    if (found?.type === type) return found.bytes;
+    throw new ClearedError(
+      "GIT_FAILED",
+      `The repository has no ${type} ${oid}. Run "git fsck" in the workspace; a clone or a backup may have it.`,
+    );
+  }
+
+  async function folder(oid: string): Promise<Map<string, Item>> {
+    const kept = trees.get(oid);
+    if (kept !== undefined) return kept;
+    const items = parseTree(await need(oid, "tree"), oid.length / 2);
+    trees.set(oid, items, 1 + Math.floor(items.size / 50));
+    return items;
+  }
+
+  async function text(oid: string): Promise<string> {
+    const kept = blobs.get(oid);
+    if (kept !== undefined) return kept;
+    const read = (await need(oid, "blob")).toString("utf8");
+    blobs.set(oid, read, read.length + 100);
+    return read;
+  }
+
+  /** The tree of a commit, which is an object as lasting as any other. */
+  async function rootOf(commit: string): Promise<string> {
+    const kept = roots.get(commit);
+    if (kept !== undefined) return kept;
+    const read = /^tree ([0-9a-f]+)/.exec((await need(commit, "commit")).toString("latin1", 0, 80))?.[1] ?? "";
+    roots.set(commit, read, 1);
+    return read;
+  }
+
+  function tree(commit: string): FileTree {
+    async function item(path: string): Promise<Item | null> {
+      let found: Item = { mode: FOLDER, oid: await rootOf(commit) };
+      for (const part of path.split("/").filter((name) => name !== "")) {
+        if (found.mode !== FOLDER) return null;
+        const next = (await folder(found.oid)).get(part);
+        if (next === undefined) return null;
+        found = next;
+      }
+      return found;
+    }
+    async function collect(oid: string, prefix: string, into: TreeEntry[]): Promise<void> {
+      for (const [name, entry] of await folder(oid)) {
+        if (entry.mode === FOLDER) await collect(entry.oid, `${prefix}${name}/`, into);
+        else if (isFile(entry)) into.push({ path: prefix + name, blob: entry.oid });
+      }
+    }
+    return {
+      commit,
+      item,
+      async read(path) {
+        const found = await item(path);
+        return isFile(found) ? await text(found.oid) : null;
+      },
+      async blob(path) {
+        const found = await item(path);
+        return isFile(found) ? found.oid : null;
+      },
+      async list(path) {
+        const found = await item(path);
+        if (found === null || found.mode !== FOLDER) return [];
+        const names = path.split("/").filter((name) => name !== "");
+        const files: TreeEntry[] = [];
+        await collect(found.oid, names.length === 0 ? "" : `${names.join("/")}/`, files);
+        return files.sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
+      },
+    };
+  }
+
+  return { find, tree, close: () => reader.close() };
+}

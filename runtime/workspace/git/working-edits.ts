@@ -1,0 +1,139 @@
+/**
+ * What a person has edited since HEAD, read as git would commit it, and taken out of the working tree again. Invariant: a path goes back
+ * to HEAD only while it still holds exactly what was read; anything else on it is a newer edit and stays.
+ */
+import { isUtf8 } from "node:buffer";
+import { lstat } from "node:fs/promises";
+import { join } from "node:path";
+import { ClearedError } from "../../kernel/errors.ts";
+import { createIndexLock } from "./index-lock.ts";
+import { git } from "./git-process.ts";
+import { type Item, createObjects, isFile } from "./tree.ts";
+import { type Touched, createWorktree } from "./worktree.ts";
+
+export interface Edit {
+  path: string;
+  /** Why it cannot be taken as one plain edit, or null. */
+  odd: string | null;
+  removed: boolean;
+  /** The entry in the index is a mere intent to add (git add -N). */
+  intent: boolean;
+}
+
+/** An edit that was read: its text as git would commit it (null: removed, or no text), and how to recognise it again. */
+export interface ReadEdit {
+  path: string;
+  text: string | null;
+  binary: boolean;
+  /** The entry it would have, and the one its index has where that is no more than an intent to add. */
+  item: Item | null;
+  intent: boolean;
+}
+
+const LOCK_WAIT_MS = 2000;
+const EMPTY = {
+  sha1: "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
+  sha256: "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
+};
+
+/** Everything that differs from HEAD in index or files, ignored files left out, sorted by path. @throws GIT_FAILED */
+export async function editsOf(dir: string): Promise<Edit[]> {
+  const out = await git(dir, ["status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty"]);
+  const found = new Map<string, Edit>();
+  for (const line of out.toString().split("\0")) {
+    const tracked = /^1 (.)(.) (....) (\d+) (\d+) (\d+) [0-9a-f]+ [0-9a-f]+ (.*)$/s.exec(line);
+    const path = tracked?.[7] ?? /^\? (.*)$/s.exec(line)?.[1] ?? /^u (?:\S+ ){9}(.*)$/s.exec(line)?.[1];
+    if (path === undefined) continue;
+    const before = found.get(path);
+    if (tracked === null) {
+      const stat = await lstat(join(dir, path)).catch(() => null);
+      const odd = line.startsWith("u") ? "has a conflict of a merge" : stat?.isFile() === true ? await executable(dir, stat.mode) : NO_FILE;
+      found.set(path, { path, odd: before === undefined ? odd : STAGED, removed: false, intent: false });
+    } else found.set(path, trackedEdit(path, tracked));
+  }
+  return [...found.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+const NO_FILE = "is a link, a folder or a repository of its own, no plain file";
+const STAGED = "is staged with other content than its file has. Stage all of it (git add) or none (git restore --staged)";
+const EXECUTABLE = "has a changed executable bit, which files of a proposal do not have. Take it back (chmod)";
+
+function trackedEdit(path: string, [, x = "", y = "", sub = "", head = "", , file = ""]: RegExpExecArray): Edit {
+  const intent = x === "." && y === "A";
+  const removed = x === "D" || y === "D";
+  const odd = () => {
+    if (sub.startsWith("S")) return NO_FILE;
+    if (x !== "." && y !== ".") return STAGED;
+    if (removed) return null;
+    if (!file.startsWith("100")) return NO_FILE;
+    return file !== (/^0+$/.test(head) ? "100644" : head) ? EXECUTABLE : null;
+  };
+  return { path, odd: odd(), removed, intent };
+}
+
+/** A new file that may be executed, where the file system can tell. */
+async function executable(dir: string, mode: number): Promise<string | null> {
+  if ((mode & 0o100) === 0) return null;
+  return (await git(dir, ["config", "--type=bool", "--default=true", "core.fileMode"])).toString().trim() === "true" ? EXECUTABLE : null;
+}
+
+/** Reads edits through the user's own filters of line ends and encodings; the objects are in the repository when this returns. */
+export async function readEdits(dir: string, head: string, edits: readonly Edit[]): Promise<ReadEdit[]> {
+  const present = edits.filter((edit) => !edit.removed).map((edit) => edit.path);
+  const input = present.map((path) => `${path}\n`).join("");
+  const ids = present.length === 0 ? [] : (await git(dir, ["hash-object", "-w", "--stdin-paths"], { input })).toString().trim().split("\n");
+  const objects = createObjects(dir);
+  try {
+    const tree = objects.tree(head);
+    const read: ReadEdit[] = [];
+    for (const { path, removed, intent } of edits) {
+      const oid = ids[present.indexOf(path)];
+      const bytes = removed || oid === undefined ? null : ((await objects.find(oid))?.bytes ?? null);
+      const binary = bytes !== null && (!isUtf8(bytes) || bytes.includes(0));
+      const old = await tree.item(path);
+      const item = bytes === null || oid === undefined ? null : { mode: isFile(old) ? old.mode : "100644", oid };
+      read.push({ path, text: bytes === null || binary ? null : bytes.toString("utf8"), binary, item, intent });
+    }
+    return read;
+  } finally {
+    await objects.close();
+  }
+}
+
+/**
+ * Takes edits out of index and files: these paths become what `head` has. Answers those that hold a newer edit and were left alone.
+ * May be repeated after a kill. @throws GIT_STATE while another git command holds the index
+ */
+export async function takeBack(dir: string, head: string, edits: readonly Pick<ReadEdit, "path" | "item" | "intent">[]): Promise<string[]> {
+  const gitDir = (await git(dir, ["rev-parse", "--absolute-git-dir"])).toString().trim();
+  const worktree = createWorktree(dir, gitDir);
+  const objects = createObjects(dir);
+  const lock = createIndexLock(gitDir);
+  try {
+    const tree = objects.tree(head);
+    const touched: Touched[] = [];
+    for (const { path, item } of edits) touched.push({ path, old: item, next: await tree.item(path) });
+    const empty = head.length === 64 ? EMPTY.sha256 : EMPTY.sha1;
+    const entries = touched.map((one, i) => (edits[i]?.intent === true ? { ...one, old: { mode: "100644", oid: empty } } : one));
+    if (!(await lock.take(LOCK_WAIT_MS)))
+      throw new ClearedError(
+        "GIT_STATE",
+        'The proposal is recorded, but another git command holds .git/index.lock, so your edit is still in the files. When that has ended, "cleared propose" once more takes it out.',
+      );
+    // The index first: a file at HEAD under a staged edit would look like two different edits.
+    await worktree.copyIndex(lock.draft);
+    await worktree.updateDraft(lock.draft, await worktree.untouched(lock.draft, entries));
+    await worktree.installIndex(lock.draft);
+    const kept: string[] = [];
+    for (const one of touched) {
+      // As a checkout would write it, line ends and all.
+      const bytes = one.next === null ? null : await git(dir, ["cat-file", "--filters", `${head}:${one.path}`]);
+      const staged = one.next === null || bytes === null ? null : await worktree.stage(one.path, one.next, bytes);
+      if (!(await worktree.replace(one, staged))) kept.push(one.path);
+    }
+    return kept;
+  } finally {
+    lock.close();
+    await objects.close();
+  }
+}

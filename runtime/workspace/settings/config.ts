@@ -1,0 +1,300 @@
+/** config.yaml and trust.yaml, read strictly: a setting that does nothing is worse than none. Authority stands only in trust.yaml. */
+import { z } from "zod";
+import { isDay } from "../../kernel/day.ts";
+import { ladderSchema } from "../../rules/policy/levels.ts";
+import type { Json, Limits } from "../../kernel/ports.ts";
+import { privacySchema } from "../../rules/privacy/judge.ts";
+import type { DiskCache } from "../../scripts/disk-cache.ts";
+import { isTimezone } from "../../scripts/header.ts";
+import { checkYaml, readYaml, type YamlSource } from "../../scripts/yaml-text.ts";
+import { changeLimitsSchema } from "./change-limits.ts";
+import { CONFIG, TRUST } from "../layout.ts";
+import { pluginsSchema } from "./plugin-sources.ts";
+import { approvalsSchema, changesSchema, mailAddress, peopleSchema } from "./people.ts";
+
+// An account may be written 1010, "1010" or by name; it is kept as text.
+const account = z.union([z.int().positive().transform(String), z.string().trim().min(1).max(200)], {
+  error: "write an account's number or name",
+});
+const text = (what: string) =>
+  z
+    .string({ error: `write ${what}` })
+    .trim()
+    .min(1, `write ${what}`)
+    .max(200);
+const size = (what: string, min: number, max: number) =>
+  z
+    .int({ error: `write ${what} as a whole number` })
+    .min(min, `at least ${min}`)
+    .max(max, `at most ${max}`);
+const setting: z.ZodType<Json> = z.lazy(() =>
+  z.union([z.string(), z.number(), z.boolean(), z.null(), z.array(setting), z.record(z.string(), setting)]),
+);
+
+const day = z.string({ error: "write a day as YYYY-MM-DD" }).refine(isDay, "write a calendar day as YYYY-MM-DD");
+
+const zone = z
+  .string({ error: "write a time zone such as America/New_York" })
+  .refine(isTimezone, "no such time zone; write one such as America/New_York");
+const minute = z
+  .string({ error: 'write a time of day as text, such as "20:00"' })
+  .regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, 'write a time of day such as "20:00"');
+
+// A schema of what most workspaces do not have is made when it is there: making all of them took 15 ms of CPU in every process.
+const statement = z.lazy(() =>
+  z.strictObject({
+    match: z
+      .strictObject({
+        file: text("a file name such as chase-*.csv"),
+        bank_account: z.union([z.int().transform(String), text("the bank's account number")]),
+        dialect: text("the name of a dialect in importers/"),
+      })
+      .partial()
+      .refine((match) => Object.keys(match).length > 0, "name a file pattern, a bank_account, a dialect, or several of them"),
+    account,
+    dialect: text("the name of a dialect in importers/").optional(),
+    mapping: z.record(z.string(), setting).optional(),
+  }),
+);
+
+const configSchema = z.strictObject({
+  business: z.strictObject({ name: text("the business's name") }),
+  branch: z
+    .string()
+    .regex(/^(?![-/.])(?!.*(?:\.\.|@\{|\/\/|\.lock$|[/.]$))[A-Za-z0-9._/-]{1,100}$/, "write the name of a git branch, such as main")
+    .default("main"),
+  timezone: zone.default("UTC"),
+  currency: z
+    .string()
+    .regex(/^[A-Z]{3}$/, "write three capitals such as USD")
+    .default("USD"),
+  closed_through: day.optional(),
+  accounts: z.strictObject({ opening: account.default("3010"), suspense: account.default("3900") }).prefault({}),
+  import: z
+    .strictObject({ settle_seconds: z.number({ error: "write a number of seconds" }).min(0).max(3600, "at most 3600").default(5) })
+    .prefault({}),
+  statements: z.array(statement, { error: "write a list of {match, account}" }).max(200).default([]),
+  thresholds: z.record(z.string(), z.union([z.number(), z.string()], { error: "write a number, or an amount as text" })).default({}),
+  settings: z.record(z.string(), setting).default({}),
+  policy: ladderSchema.prefault({}),
+  notify: z
+    .strictObject({
+      quiet_hours: z
+        .strictObject({ from: minute, to: minute, timezone: zone.optional() })
+        .refine(({ from, to }) => from !== to, "from and to are the same minute: that would be always")
+        .optional(),
+      default: text("page, smtp, or a webhook of trust.yaml").default("page"),
+    })
+    .prefault({}),
+  privacy: privacySchema.default({}),
+  changes: changeLimitsSchema.prefault({}),
+  // What a run recorded is kept for ever unless told, and where an entry or a case names the run whatever is told.
+  history: z.strictObject({ keep_days: size("a number of days", 30, 36_500).optional() }).prefault({}),
+  web: z.strictObject({ port: size("a port", 0, 65535).default(4310) }).prefault({}),
+});
+
+/** config.yaml with every default filled in; accounts are text. `raw` is the file as written, for config_get. */
+export interface Config extends z.output<typeof configSchema> {
+  raw: Json;
+}
+
+const MIB = 1024 * 1024;
+// DESIGN.md 6; the upper ends keep a slip of the finger from exhausting the machine.
+const limitFields = {
+  memory_mb: size("MiB of memory", 8, 1024),
+  cpu_ms: size("milliseconds of CPU", 10, 600_000),
+  wall_ms: size("milliseconds", 50, 3_600_000),
+  calls: size("a number of calls", 1, 10_000_000),
+  call_bytes: size("bytes", 1024, 256 * MIB),
+  answer_bytes: size("bytes", 1024, 256 * MIB),
+  total_bytes: size("bytes", 1024, 4096 * MIB),
+  source_bytes: size("bytes", 1024, MIB),
+};
+const DEFAULTS: Omit<Limits, "wall_ms"> = {
+  memory_mb: 64,
+  cpu_ms: 1000,
+  calls: 250_000,
+  call_bytes: 4 * MIB,
+  answer_bytes: 32 * MIB,
+  total_bytes: 256 * MIB,
+  source_bytes: 65_536,
+};
+// Non-waiting time a script may take beyond its CPU limit before its process is killed (spec/sandbox.md 1.9).
+const WALL_EXTRA_MS = 1500;
+
+const someLimits = z.strictObject(limitFields).partial();
+
+const named = (what: string) =>
+  z.string().regex(/^(?!given$)[a-z][a-z0-9_-]{0,39}$/i, `write ${what}: letters, digits, - and _, but not "given"`);
+const url = z
+  .string()
+  .refine((value) => /^https?:$/.test(URL.parse(value)?.protocol ?? "") && !value.includes("@"), "write an http(s) address");
+const open = z
+  .string()
+  .max(4096)
+  .refine((value) => !value.includes("secret:"), "secrets go into env, headers or oauth only");
+const toolSettings = z.lazy(() =>
+  z.strictObject({
+    class: z.enum(["read", "compute", "mutate"]).optional(),
+    idempotency_key: text("the parameter the tool deduplicates by").optional(),
+    verify: z
+      .strictObject({
+        read: text("the tool that reads the record back"),
+        key: z.record(z.string(), z.string()).optional(),
+        expect: z.record(z.string(), setting).optional(),
+        before: z.union([z.literal("different"), z.record(z.string(), setting)]).optional(),
+        ignore: z.array(text("a parameter")).optional(),
+      })
+      .optional(),
+  }),
+);
+
+// One way to reach it: a command (stdio), a url (streamable HTTP), or the seeds' plain HTTP endpoint.
+const toolServer = z.lazy(() =>
+  z
+    .strictObject({
+      command: open.optional(),
+      args: z.array(open).max(100).default([]),
+      env: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "write the name of a variable"), z.string()).default({}),
+      url: url.and(open).optional(),
+      plain: url.and(open).optional(),
+      headers: z.record(z.string().regex(/^[A-Za-z0-9-]+$/, "write the name of a header"), z.string()).default({}),
+      oauth: z
+        .strictObject({
+          client_id: text("the client's id"),
+          client_secret: text("secret:NAME"),
+          scope: text("scopes").optional(),
+          issuer: url.optional(),
+          token_url: url.optional(),
+        })
+        .optional(),
+      trusted: z.boolean({ error: "write true or false" }).default(false),
+      timeout_ms: size("milliseconds", 100, 600_000).default(20_000),
+      concurrency: size("a number of calls", 1, 64).default(4),
+      tools: z.record(z.string(), toolSettings).default({}),
+      aliases: z.record(z.string(), z.array(text("the name of a tool"))).default({}),
+    })
+    .refine(
+      ({ command, url, plain }) => [command, url, plain].filter((one) => one !== undefined).length === 1,
+      "write one of command, url and plain",
+    )
+    .refine(({ oauth, url }) => oauth === undefined || url !== undefined, "oauth needs a url"),
+);
+
+const secret = z
+  .string({ error: "write secret:NAME" })
+  .regex(/^secret:[A-Za-z][A-Za-z0-9_-]{0,63}$/, "write secret:NAME; `cleared secrets set NAME` keeps the value");
+
+// Where notices go. A mail server that is not this machine must offer TLS.
+const noticeChannels = z.lazy(() =>
+  z.strictObject({
+    smtp: z
+      .strictObject({
+        host: text("the mail server's name"),
+        port: size("a port", 1, 65535).default(587),
+        user: text("the account at the mail server").optional(),
+        password: secret.optional(),
+        from: mailAddress,
+      })
+      .refine(({ user, password }) => (user === undefined) === (password === undefined), "write user and password, or neither")
+      .optional(),
+    webhooks: z
+      .record(
+        named("a channel's name"),
+        z.strictObject({
+          url: url.refine(
+            (value) => /^https:|^http:\/\/(?:localhost|127\.[\d.]+|\[::1\])[:/]/.test(`${value}/`),
+            "write https; http only to this machine",
+          ),
+          secret,
+        }),
+      )
+      .refine((names) => !("smtp" in names) && !("page" in names), "smtp and page are names of their own; choose another")
+      .default({}),
+  }),
+);
+
+const trustSchema = z.strictObject({
+  changes: changesSchema.prefault({}),
+  notices: noticeChannels.default({ webhooks: {} }),
+  webhooks: z.record(named("a webhook's name"), z.strictObject({ secret })).default({}),
+  mcp: z.record(named("a server's name"), toolServer).default({}),
+  addresses: z
+    .lazy(() =>
+      z.strictObject({
+        allow: z
+          .array(
+            z
+              .string()
+              .regex(
+                /^(?:\*\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*$|^[0-9a-f.:]+\/\d{1,3}$/i,
+                "write a host such as api.example.com, or a range such as 10.0.0.0/8",
+              ),
+          )
+          .max(200)
+          .default([]),
+        loopback: z.boolean({ error: "write true or false" }).default(false),
+      }),
+    )
+    .default({ allow: [], loopback: false }),
+  plugins: pluginsSchema.default([]),
+  people: peopleSchema.default([]),
+  approvals: approvalsSchema.prefault({}),
+  limits: z.strictObject({ ...someLimits.shape, agents: z.record(z.string(), someLimits).default({}) }).prefault({}),
+  sandbox: z
+    .strictObject({ slots: size("a number of slots", 1, 16).default(2), jit: z.boolean({ error: "write true or false" }).default(false) })
+    .prefault({}),
+});
+
+export type Trust = z.output<typeof trustSchema>;
+/** Where notices go: the mail server and webhooks. */
+export type NoticeChannels = Trust["notices"];
+/** One entry of `mcp:`; values may name secrets as `secret:NAME`. */
+export type ToolServer = z.output<typeof toolServer>;
+/** Which addresses a run may name: hosts and ranges, and whether this machine itself. */
+export type AddressRules = Trust["addresses"];
+export type StatementRule = Config["statements"][number];
+const CONFIG_SOURCE: YamlSource = { file: CONFIG, code: "CONFIG_INVALID", maxLength: 262_144 };
+const TRUST_SOURCE: YamlSource = { ...CONFIG_SOURCE, file: TRUST };
+
+/** @throws CONFIG_INVALID at file:line */
+export function parseConfig(source: string, cache?: DiskCache): Config {
+  const yaml = readYaml(source, { ...CONFIG_SOURCE, cache });
+  return { ...checkYaml(yaml, configSchema, CONFIG_SOURCE), raw: (yaml.value ?? {}) as Json };
+}
+
+/** trust.yaml checked, and the value as written, which `trustOf` checks again. Never read from a cache. @throws CONFIG_INVALID at file:line */
+export function readTrust(source: string): { trust: Trust; value: Json } {
+  const yaml = readYaml(source, TRUST_SOURCE);
+  return { trust: checkYaml(yaml, trustSchema, TRUST_SOURCE), value: (yaml.value ?? {}) as Json };
+}
+export const parseTrust = (source: string): Trust => readTrust(source).trust;
+/** `{}` gives the defaults: no code, no people, no address. @throws CONFIG_INVALID */
+export const trustOf = (value: Json): Trust => checkYaml({ value, at: () => ({ file: TRUST }) }, trustSchema, TRUST_SOURCE);
+
+/** The limits of one agent: its own, else the workspace's, else the defaults. */
+export function limitsFor(trust: Trust, agent: string): Limits {
+  const { agents, ...common } = trust.limits;
+  const own = Object.hasOwn(agents, agent) ? agents[agent] : undefined;
+  const chosen = { ...DEFAULTS, ...given(common), ...given(own ?? {}) };
+  return { ...chosen, wall_ms: own?.wall_ms ?? common.wall_ms ?? chosen.cpu_ms + WALL_EXTRA_MS };
+}
+
+const given = <T extends object>(values: T) =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as { [K in keyof T]?: NonNullable<T[K]> };
+
+/** Value of a dotted key (`thresholds.auto_confirm`, `statements.0.account`), or undefined. */
+export function configValue(raw: Json, key: string): Json | undefined {
+  let found: Json | undefined = raw;
+  for (const part of key.split(".")) {
+    if (typeof found !== "object" || found === null || !Object.hasOwn(found, part)) return undefined;
+    found = Array.isArray(found) ? found[Number(part)] : found[part];
+  }
+  return found;
+}
+
+/** All dotted keys, of groups and of values, in the order of the file. */
+export function configKeys(raw: Json, prefix = ""): string[] {
+  if (typeof raw !== "object" || raw === null) return [];
+  return Object.entries(raw).flatMap(([key, value]) => [`${prefix}${key}`, ...configKeys(value, `${prefix}${key}.`)]);
+}

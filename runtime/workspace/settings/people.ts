@@ -1,0 +1,77 @@
+/** `people:`, `approvals:` and `changes:` of trust.yaml: who may decide what, and what answers a gate in their place up to an amount. */
+import { z } from "zod";
+import { CURRENCY_PATTERN } from "../../kernel/money.ts";
+
+const word = (what: string) =>
+  z
+    .string({ error: `write ${what}` })
+    .trim()
+    .min(1, `write ${what}`)
+    .max(200);
+
+export const mailAddress = z.string().regex(/^[^\s@<>,;"]+@[^\s@<>,;"]+$/, "write one mail address");
+
+export const peopleSchema = z
+  .array(
+    z.strictObject({
+      // What decides by itself is recorded as profile:…, the runtime as runtime: nobody may be mistaken for them.
+      name: word("the person's name").refine((name) => !/^profile:|^runtime$|^dry run$|, /.test(name), "choose another name"),
+      key: z
+        .string()
+        .regex(/^MCowBQYDK2VwAyEA[A-Za-z0-9+/]{43}=$/, "write the public half of an Ed25519 key (DER, base64), as cleared init does"),
+      roles: z.array(word("a rank or role of the ladder").toLowerCase(), { error: "write a list such as [manager, finance]" }).default([]),
+      email: mailAddress.optional(),
+      ids: z.record(z.string(), word("what the tool server calls this person"), { error: "write ids such as {erp: E-1002}" }).optional(),
+    }),
+    { error: "write a list of {name, key}" },
+  )
+  .refine((people) => new Set(people.map((person) => person.name)).size === people.length, "two people have the same name")
+  // One person with two names would be two people where two must agree.
+  .refine((people) => new Set(people.map((person) => person.key)).size === people.length, "two people have the same key");
+
+const mode = z.union(
+  [
+    z.literal("person"),
+    z.strictObject({
+      mode: z.string().regex(/^(?:auto|tool:[^/\s]+\/\S+)$/, "write auto, or tool:SERVER/NAME"),
+      up_to: z.string().regex(/^\d{1,30}(?:\.\d{1,18})?$/, 'write an amount as text, such as "100.00"'),
+      currency: z.string().regex(CURRENCY_PATTERN, "write a currency such as USD"),
+    }),
+  ],
+  { error: 'write person, or {mode: auto, up_to: "100.00", currency: USD}' },
+);
+
+export const approvalsSchema = z.strictObject({ default: mode.default("person"), agents: z.record(z.string(), mode).default({}) });
+
+/** What a proposed change can widen. */
+export const WIDENINGS = [
+  "capability",
+  "tool",
+  "recipient",
+  "host",
+  "state",
+  "gate",
+  "policy",
+  "case",
+  "schedule",
+  "trigger",
+  "setting",
+  "review",
+  "command",
+] as const;
+export type WideningKind = (typeof WIDENINGS)[number];
+export const changesSchema = z.strictObject({
+  levels: z.partialRecord(z.enum([...WIDENINGS, "any"]), word("a rank or role of the ladder").toLowerCase()).default({}),
+  approvals: z.int({ error: "write how many people a change needs" }).min(1, "at least 1").max(9, "at most 9").default(1),
+  two_people_for: z.array(z.enum(WIDENINGS), { error: `write a list of ${WIDENINGS.join(", ")}` }).default([]),
+});
+
+export type Person = z.output<typeof peopleSchema>[number];
+/** What answers the gates of an agent instead of a person, up to an amount. */
+export type ApprovalProfile = Exclude<z.output<typeof mode>, "person">;
+
+/** Null: a person does. */
+export function profileFor(approvals: z.output<typeof approvalsSchema>, agent: string): ApprovalProfile | null {
+  const chosen = Object.hasOwn(approvals.agents, agent) ? approvals.agents[agent] : approvals.default;
+  return chosen === undefined || chosen === "person" ? null : chosen;
+}

@@ -1,0 +1,121 @@
+/**
+ * Secrets of tool servers and mail, in one file encrypted with age: the one door to age-encryption. The identity is .cleared/secrets.key
+ * (made at the first `set`), or the file CLEARED_AGE_IDENTITY names: age identities, else a passphrase on its one line. Nothing logs a value.
+ */
+import { chmod, readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { ClearedError, didYouMean } from "../../kernel/errors.ts";
+import { SECRETS, SECRETS_KEY } from "../layout.ts";
+
+export interface Secrets {
+  /** Sorted. */
+  names(): Promise<string[]>;
+  /** Values by name. @throws SECRET_MISSING when the file cannot be read */
+  all(): Promise<Map<string, string>>;
+  /** @throws USAGE for a name or value that cannot be kept */
+  set(name: string, value: string): Promise<void>;
+  /** @throws SECRET_MISSING */
+  remove(name: string): Promise<void>;
+}
+
+const SECRET_NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
+// A shorter one would stand by chance in amounts and names, and taking it out of answers would change them.
+const SHORTEST = 8;
+const LONGEST = 65_536;
+
+type Identity = { keys: string[] } | { passphrase: string };
+
+/** All of them as they are now, by name. @throws SECRET_MISSING, now or when one that is not there is asked for */
+export async function readSecrets(dir: string): Promise<(name: string) => string> {
+  const values = await openSecrets(dir).all();
+  return (name) => mustHave(values, name);
+}
+
+export function openSecrets(dir: string): Secrets {
+  const [file, keyFile] = [join(dir, SECRETS), process.env["CLEARED_AGE_IDENTITY"] ?? join(dir, SECRETS_KEY)];
+
+  const identity = async (): Promise<Identity | null> => {
+    const text = (await readIf(keyFile))?.toString("utf8");
+    if (text === undefined) return null;
+    const keys = text.split("\n").filter((line) => line.startsWith("AGE-SECRET-KEY-"));
+    if (keys.length > 0) return { keys: keys.map((key) => key.trim()) };
+    const passphrase = text.trim();
+    if (passphrase === "" || passphrase.includes("\n")) throw missing(`${keyFile} holds neither an age identity nor a passphrase.`);
+    return { passphrase };
+  };
+
+  const read = async (): Promise<Map<string, string>> => {
+    const sealed = await readIf(file);
+    if (sealed === null) return new Map();
+    const who = await identity();
+    if (who === null) throw missing(`${SECRETS} cannot be read: ${keyFile} is not there.`);
+    const { Decrypter } = await import("age-encryption");
+    const opener = new Decrypter();
+    if ("keys" in who) for (const key of who.keys) opener.addIdentity(key);
+    else opener.addPassphrase(who.passphrase);
+    try {
+      const values: unknown = JSON.parse(await opener.decrypt(sealed, "text"));
+      return new Map(Object.entries(values as Record<string, string>));
+    } catch (cause) {
+      throw missing(`${SECRETS} cannot be read with ${keyFile}; it was written for another identity, or is damaged.`, cause);
+    }
+  };
+
+  const write = async (values: Map<string, string>): Promise<void> => {
+    const { Encrypter, generateX25519Identity, identityToRecipient } = await import("age-encryption");
+    let who = await identity();
+    if (who === null) {
+      const key = await generateX25519Identity();
+      await writeFile(keyFile, `# Reads ${SECRETS}. Keep it: without it they are lost.\n${key}\n`, { mode: 0o600, flag: "wx" });
+      who = { keys: [key] };
+    }
+    const sealer = new Encrypter();
+    if ("keys" in who) for (const key of who.keys) sealer.addRecipient(await identityToRecipient(key));
+    else sealer.setPassphrase(who.passphrase);
+    const sealed = await sealer.encrypt(JSON.stringify(Object.fromEntries(values)));
+    const aside = `${file}.new`;
+    await writeFile(aside, sealed, { mode: 0o600, flush: true });
+    await chmod(aside, 0o600);
+    await rename(aside, file);
+  };
+
+  return {
+    all: read,
+    names: async () => [...(await read()).keys()].sort(),
+    set: async (name, value) => {
+      if (!SECRET_NAME.test(name)) throw new ClearedError("USAGE", `"${name}" cannot name a secret: use letters, digits, - and _.`);
+      if (value.length < SHORTEST || value.length > LONGEST) {
+        throw new ClearedError(
+          "USAGE",
+          `A secret has ${SHORTEST} to ${LONGEST} characters: a shorter one could not be told from ordinary text.`,
+        );
+      }
+      await write((await read()).set(name, value));
+    },
+    remove: async (name) => {
+      const values = await read();
+      mustHave(values, name);
+      values.delete(name);
+      await write(values);
+    },
+  };
+}
+
+function mustHave(values: Map<string, string>, name: string): string {
+  const value = values.get(name);
+  if (value !== undefined) return value;
+  throw missing(`There is no secret "${name}".${didYouMean(name, values.keys())} Store it with \`cleared secrets set ${name}\`.`);
+}
+
+function missing(message: string, cause?: unknown): ClearedError {
+  return new ClearedError("SECRET_MISSING", message, { cause });
+}
+
+async function readIf(path: string): Promise<Buffer | null> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw missing(`${path} cannot be read: ${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,164 @@
+/**
+ * Reading what lies in a folder that others write to: listing it, and one file as a whole or not at all. Names come from scripts and file
+ * systems and are not trusted: no link is followed, no pipe is waited for, nothing outside the folder can be reached.
+ */
+import { createHash } from "node:crypto";
+import { constants, type Dirent, type Stats } from "node:fs";
+import { type FileHandle, lstat, open, readdir } from "node:fs/promises";
+import { join, parse } from "node:path";
+import { ClearedError } from "../../kernel/errors.ts";
+import { IMPORT } from "../layout.ts";
+import { plainFolder } from "../own-folders.ts";
+import { excerpt } from "./cells.ts";
+import { SIZE_LIMIT } from "./size.ts";
+
+export interface ImportFile {
+  name: string;
+  size: number;
+  /** ISO time. */
+  modified: string;
+  /** sha256 of the content, hex; of a file over the size limit, which is never read, of its name, size and time. */
+  hash: string;
+}
+
+// Browsers, copy and sync tools write under these names until a file is whole; rsync's begin with a point.
+export const UNFINISHED = ["part", "partial", "crdownload", "download", "opdownload", "tmp", "temp", "filepart", "aria2", "swp"];
+export const UNFINISHED_NAME = new RegExp(`^\\.|\\.(?:${UNFINISHED.join("|")})$|~$|^~\\$`, "i");
+/** `a.csv`, `a-2.csv`, `a-3.csv` and so on: the names that files of one name get when several are kept. */
+export function* namesLike(name: string): Generator<string> {
+  const { name: stem, ext } = parse(name);
+  yield name;
+  for (let n = 2; n < 100_000; n++) yield `${stem}-${n}${ext}`;
+}
+
+/** Changes when a file does. */
+export const markOf = ({ dev, ino, size, mtimeMs, ctimeMs }: Stats): string => `${dev} ${ino} ${size} ${mtimeMs} ${ctimeMs}`;
+
+/** Regular files of a folder with their content's hash, by name; what is hidden or named as unfinished is left out. */
+export async function filesIn(dir: string, folder: string): Promise<ImportFile[]> {
+  const found: ImportFile[] = [];
+  for (const entry of await list(dir, folder)) {
+    if (!entry.isFile() || UNFINISHED_NAME.test(entry.name)) continue;
+    const path = join(dir, folder, entry.name);
+    const stat = await statOf(path);
+    const content = stat === null ? null : await contentOf(path, entry.name, stat);
+    if (stat !== null && content !== null && typeof content !== "string")
+      found.push({ name: entry.name, size: stat.size, modified: stat.mtime.toISOString(), hash: content.hash });
+  }
+  return found;
+}
+
+/** @throws FILE_INVALID, also for a link: through one, files from outside of the workspace would be read */
+export async function list(dir: string, folder: string): Promise<Dirent[]> {
+  const path = plainFolder(dir, folder);
+  try {
+    const entries = await readdir(path, { withFileTypes: true });
+    return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return [];
+    throw new ClearedError("FILE_INVALID", `${path} cannot be listed: ${codeOf(error)}. It must be a folder.`, {
+      at: { file: IMPORT },
+      cause: error,
+    });
+  }
+}
+
+/** Of a regular file; null when there is none. */
+export async function statOf(path: string): Promise<Stats | null> {
+  const found = await lstat(path).catch(() => null);
+  return found?.isFile() === true ? found : null;
+}
+
+// Hashing 64 MiB takes a tenth of a second, and every file event looks again. Bounded; a changed file has another mark.
+const contents = new Map<string, { hash: string; cut: boolean }>();
+
+/** A file's hash and whether it ends in the middle of a line; "changes", or in words why it cannot be read; null when it is gone. */
+export async function contentOf(path: string, name: string, stat: Stats): Promise<{ hash: string; cut: boolean } | string | null> {
+  const key = `${path}\0${markOf(stat)}`;
+  try {
+    const known = contents.get(key);
+    const read = known ?? (stat.size > SIZE_LIMIT ? tooLarge(name, stat) : described((await readWhole(path, name)).bytes));
+    const after = await statOf(path);
+    if (after === null) return null;
+    if (markOf(after) !== markOf(stat)) return "changes";
+    if (contents.size >= 1000) contents.clear();
+    contents.set(key, read);
+    return read;
+  } catch (error) {
+    if (error instanceof ClearedError && error.code === "FILE_UNFINISHED") return "changes";
+    if (error instanceof ClearedError && error.code === "FILE_MISSING") return null;
+    const why = error instanceof ClearedError ? error.cause : error;
+    return `cannot be read (${why === undefined ? "it is not a regular file" : codeOf(why)}). Give this user the right to read it`;
+  }
+}
+
+const tooLarge = (name: string, { size, mtimeMs }: Stats) => ({ hash: sha256(Buffer.from(`${name}\0${size}\0${mtimeMs}`)), cut: false });
+
+function described(bytes: Buffer): { hash: string; cut: boolean } {
+  const end = bytes.subarray(-256).toString("latin1").trimEnd();
+  const isOfx = /<OFX[\s>]/i.test(bytes.subarray(0, 4096).toString("latin1"));
+  const cut = isOfx
+    ? !/<\/OFX>$/i.test(end.replaceAll("\0", ""))
+    : bytes.length > 0 && !/[\r\n\0]/.test(String.fromCharCode(bytes.at(-1) ?? 0));
+  return { hash: sha256(bytes), cut };
+}
+
+/**
+ * The bytes of one file in import/.
+ * @throws FILE_MISSING, FILE_INVALID (folder, link, path with a slash), FILE_UNFINISHED (it changes), FILE_TOO_LARGE (by its size, unread)
+ */
+export async function readImport(dir: string, name: string): Promise<Buffer> {
+  if (name === "" || name === "." || name === ".." || /[/\\\0]/.test(name)) {
+    throw new ClearedError(
+      "FILE_INVALID",
+      `"${excerpt(name)}" is not a name of a file in ${IMPORT}: give the name alone, as importer_scan lists it.`,
+    );
+  }
+  return (await readWhole(join(plainFolder(dir, IMPORT), name), name)).bytes;
+}
+
+/** A regular file as a whole. @throws FILE_MISSING, FILE_INVALID, FILE_UNFINISHED, FILE_TOO_LARGE */
+export async function readWhole(path: string, name: string): Promise<{ bytes: Buffer; modified: Date }> {
+  const at = { file: `${IMPORT}${name}` };
+  let handle: FileHandle;
+  try {
+    // Neither following a link out of the folder nor waiting for the writer of a pipe.
+    handle = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === "ENOENT") throw new ClearedError("FILE_MISSING", `There is no file "${excerpt(name)}" in ${IMPORT}.`, { at });
+    const why = code === "ELOOP" ? "it is a link; copy the file itself" : code;
+    throw new ClearedError("FILE_INVALID", `"${excerpt(name)}" cannot be read: ${why}.`, { at, cause: error });
+  }
+  try {
+    const before = await handle.stat();
+    if (!before.isFile())
+      throw new ClearedError(
+        "FILE_INVALID",
+        `"${excerpt(name)}" is ${before.isDirectory() ? "a folder" : "not a regular file"}. Put the statement itself into ${IMPORT}.`,
+        { at },
+      );
+    if (before.size > SIZE_LIMIT)
+      throw new ClearedError(
+        "FILE_TOO_LARGE",
+        `"${excerpt(name)}" has ${Math.ceil(before.size / 1_048_576)} MiB; at most 64 MiB are read. Export it in shorter ranges.`,
+        { at },
+      );
+    const bytes = await handle.readFile();
+    const after = await handle.stat();
+    if (markOf(after) !== markOf(before) || bytes.length !== before.size) {
+      throw new ClearedError("FILE_UNFINISHED", `"${excerpt(name)}" changes while it is read. Try again once it is whole.`, { at });
+    }
+    return { bytes, modified: before.mtime };
+  } finally {
+    await handle.close();
+  }
+}
+
+export function sha256(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+function codeOf(error: unknown): string {
+  return typeof error === "object" && error !== null && "code" in error ? String(error.code) : String(error);
+}

@@ -1,0 +1,150 @@
+/**
+ * Which rows of a statement are in the books already: under their own id, under another one that a person has said is the same, or
+ * perhaps under another one, which a person is asked. What was booked once and deleted by hand is not booked again by itself.
+ */
+import type { AskedRow } from "../../kernel/ports.ts";
+import type { KeptReceipt } from "./receipt.ts";
+import { receiptsAbout, receiptTree } from "../books/claims.ts";
+import { dayOfId } from "../books/entry-id.ts";
+import { monthFile } from "../layout.ts";
+import type { Overlay } from "../overlay.ts";
+import { factsOfKey, type KeyedRow } from "./identity.ts";
+import { type PairRow, pairsOf } from "./pairs.ts";
+import { type Stated, tiesWith } from "../books/view-balances.ts";
+
+export interface SortedRows {
+  /** Ids of the entries that rows are: row id -> entry id. */
+  known: Map<string, string>;
+  /** Those of `known` that a person has said. */
+  same: Map<string, string>;
+  asked: AskedRow[];
+  /** Rows whose entry was deleted by hand: row id -> entry id. */
+  removed: Map<string, string>;
+}
+
+/** The rows of one account in a statement, and what they are looked for in. */
+export interface RowsOfStatement {
+  hash: string;
+  /** In the order of the file. */
+  keyed: readonly KeyedRow[];
+  stated: readonly Stated[];
+  overlay: Overlay;
+  /** Rows of other files that this run has still to book. */
+  ahead: readonly PairRow[];
+}
+
+export async function sortRows(rows: RowsOfStatement): Promise<SortedRows> {
+  const { keyed, overlay } = rows;
+  const sorted: SortedRows = { known: new Map(), same: new Map(), asked: [], removed: new Map() };
+  for (const id of await overlay.existing(keyed.map(({ row }) => row.id))) sorted.known.set(id, id);
+  const unknown = keyed.filter(({ row }) => !sorted.known.has(row.id));
+  const [first] = unknown;
+  if (first === undefined) return sorted;
+  const days = unknown.map(({ row }) => row.date).sort();
+  const span = { account: first.row.account, from: days[0] ?? "", to: days.at(-1) ?? "" };
+  const receipts = await receiptsAbout(await receiptTree(overlay), span);
+  await settleBefore(unknown, receipts, overlay, sorted);
+  const fresh = unknown.filter(({ row }) => !sorted.known.has(row.id) && !sorted.removed.has(row.id));
+  if (fresh.length > 0) sorted.asked = await askedOf(fresh, rows, receipts, new Set(sorted.known.values()));
+  return sorted;
+}
+
+/** Rows that a person has decided about, or has deleted from the books. */
+async function settleBefore(
+  unknown: readonly KeyedRow[],
+  receipts: readonly KeptReceipt[],
+  overlay: Overlay,
+  sorted: SortedRows,
+): Promise<void> {
+  const same = new Map(receipts.flatMap(({ record }) => Object.entries(record.same)));
+  const booked = new Set(receipts.flatMap(({ record }) => [...Object.keys(record.booked), ...record.left_out]));
+  const there = await overlay.existing(unknown.flatMap(({ row }) => same.get(row.id) ?? []));
+  for (const { row } of unknown) {
+    const entry = same.get(row.id);
+    if (entry !== undefined && there.has(entry)) {
+      sorted.known.set(row.id, entry);
+      sorted.same.set(row.id, entry);
+    } else if (entry !== undefined || booked.has(row.id)) sorted.removed.set(row.id, entry ?? row.id);
+  }
+}
+
+/** Rows beside the entries they may be; `taken`: entries that rows of the statement are. */
+async function askedOf(
+  fresh: readonly KeyedRow[],
+  { hash, keyed, stated, overlay, ahead }: RowsOfStatement,
+  receipts: readonly KeptReceipt[],
+  taken: ReadonlySet<string>,
+): Promise<AskedRow[]> {
+  const account = fresh[0]?.row.account ?? "";
+  const listed = keyed.map(({ row }) => toPairRow(row));
+  const own = new Set(listed.map(({ id }) => id));
+  const others = [...(await rowsOfBooks(account, fresh, overlay)), ...(await deletedRows(account, receipts, overlay)), ...ahead];
+  const known = others.filter(({ id }) => !taken.has(id) && !own.has(id));
+  if (known.length === 0) return [];
+  // The first and the last day of a statement may be cut within the day.
+  const lists = (spans: readonly Stated[], day: string): boolean =>
+    spans.some((one) => one.account === account && one.from !== null && one.to !== null && one.from < day && day < one.to);
+  const before = receipts.flatMap((receipt) => (receipt.hash === hash ? [] : receipt.record.stated));
+  const evidence = { listed, lists: (day: string) => lists(stated, day), listedBefore: (day: string) => lists(before, day) };
+  const byId = new Map(fresh.map((one) => [one.row.id, one]));
+  const pairs = pairsOf(
+    listed.filter(({ id }) => byId.has(id)),
+    known,
+    evidence,
+  );
+  if (pairs.length === 0 || (await areNew(fresh, stated, overlay))) return [];
+  return pairs.flatMap(({ row: id, entry, why }): AskedRow[] => {
+    const one = byId.get(id);
+    if (one === undefined) return [];
+    const { date, amount, currency, description, reference } = one.row;
+    return [{ question: "", why, entry, id, key: one.key, date, amount, currency, description, reference }];
+  });
+}
+
+/** True when the bank's own balance says that all of them are payments of their own. */
+async function areNew(fresh: readonly KeyedRow[], stated: readonly Stated[], overlay: Overlay): Promise<boolean> {
+  const [only, second] = stated;
+  if (only === undefined || second !== undefined) return false;
+  return tiesWith(
+    only,
+    fresh.map(({ row }) => row),
+    overlay,
+  );
+}
+
+const toPairRow = ({ id, date, amount, currency, description }: KeyedRow["row"]): PairRow => ({
+  id,
+  date,
+  amount,
+  currency,
+  text: description,
+});
+
+/** Entries of the months around these rows that rows of the account have become. */
+async function rowsOfBooks(account: string, rows: readonly KeyedRow[], overlay: Overlay): Promise<PairRow[]> {
+  const months = new Set(rows.flatMap(({ row }) => [-7, 0, 7].map((days) => monthFile(shifted(row.date, days)))));
+  const found: PairRow[] = [];
+  for (const file of await overlay.months()) {
+    if (!months.has(file)) continue;
+    for (const { id, counterparty, description, tags } of await overlay.month(file)) {
+      const key = tags["key"] ?? "";
+      const facts = key.includes("#") ? null : factsOfKey(key);
+      if (facts?.account === account) found.push({ id, ...facts, text: `${counterparty} ${description}`.trim() });
+    }
+  }
+  return found;
+}
+
+/** Entries of the account that receipts have booked and somebody has deleted since: another format must not bring them back by itself. */
+async function deletedRows(account: string, receipts: readonly KeptReceipt[], overlay: Overlay): Promise<PairRow[]> {
+  const found: PairRow[] = [];
+  for (const { record } of receipts) {
+    const part = record.stated.find((one) => one.account === account);
+    const there = await overlay.existing(Object.keys(record.booked));
+    for (const [id, amount] of part === undefined ? [] : Object.entries(record.booked))
+      if (!there.has(id) && amount !== "") found.push({ id, date: dayOfId(id), amount, currency: part?.currency ?? "", text: "" });
+  }
+  return [...new Map(found.map((row) => [row.id, row])).values()];
+}
+
+const shifted = (day: string, days: number): string => new Date(Date.parse(day) + days * 86_400_000).toISOString().slice(0, 10);

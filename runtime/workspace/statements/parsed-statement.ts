@@ -1,0 +1,113 @@
+/**
+ * What a run remembers of a statement it has parsed: enough to book its rows and to write its receipt. Kept with the step that parsed
+ * it (`toMeta`), beside the rows the script got, because the file itself may be gone when the run resumes.
+ */
+import { currencyPlaces } from "../../kernel/money.ts";
+import type { AskedRow, Json, Refused, Row } from "../../kernel/ports.ts";
+import { fromExact, plus, toExact, ZERO } from "../books/amounts.ts";
+import type { Statement } from "./types.ts";
+import type { Stated } from "../books/view-balances.ts";
+import type { BookedRow } from "../books/view-books.ts";
+
+/** What a run needs to remember of one row. */
+export interface ParsedRow extends BookedRow {
+  reference: string;
+  text: string;
+  twin: boolean;
+}
+
+/** One account's part of a statement file. */
+export interface Part {
+  account: string;
+  /** What is said about balances, by currency. */
+  stated: Stated[];
+  rows: ParsedRow[];
+  /** Ids of the entries that rows were already; rows that a person has said are one of them, by id. */
+  known: string[];
+  same: Record<string, string>;
+  asked: AskedRow[];
+  /** Rows whose entry was deleted by hand, with what they say. */
+  removed: { row: string; entry: string; words: string }[];
+}
+
+export interface Parsed {
+  hash: string;
+  dialect: string;
+  parts: Part[];
+  refused: Refused[];
+  /** Rows that this run does not get any more. */
+  later: number;
+  /** Hash of the statement that this one begins with, or null. */
+  earlier: string | null;
+  /** Text of the dialect file that would probably read the file, or null. */
+  guess: string | null;
+}
+
+/** What a statement says of one account; `closed`: the last day of the closed period, or "". */
+export function statedOf(account: string, statements: Statement[], closed: string): Stated[] {
+  return [...Map.groupBy(statements, (statement) => statement.currency)].map(([currency, group]): Stated => {
+    const all = group.flatMap((statement) => (statement.newest_first ? statement.rows.toReversed() : statement.rows));
+    const [first = null] = all
+      .map((row) => row.date)
+      .filter((day) => day > closed)
+      .sort();
+    const days = [...all.map((row) => row.date), ...group.flatMap(({ from, to }) => [from, to].filter((day) => day !== null))].sort();
+    const [only, second] = group;
+    // Several statements of one account and currency in a file: only a single one can be tied to the books.
+    const { opening, closing } = only !== undefined && second === undefined ? only : { opening: null, closing: null };
+    // What the account held when the closed period ended; not known while a row is refused, whose amount is not known.
+    const before = all.filter((row) => row.date <= closed).reduce((sum, row) => plus(sum, toExact(row.amount)), ZERO);
+    const isKnown = opening !== null && (all.every((row) => row.date > closed) || only?.refused.length === 0);
+    return {
+      account,
+      currency,
+      from: days[0] ?? null,
+      to: days.at(-1) ?? null,
+      first,
+      morning: all.filter((row) => row.date === first).map((row) => row.amount),
+      opening: isKnown ? fromExact(plus(toExact(opening), before), currencyPlaces(currency)) : null,
+      closing,
+    };
+  });
+}
+
+/** A row that the script gets; `held`: the entry that stands for it. */
+export function toParsedRow({ id, date, currency, reference, description }: Row, key: string, twin: boolean, held?: string): ParsedRow {
+  return { id, key, date, currency, reference, text: description, twin, ...(held === undefined ? {} : { held }) };
+}
+
+type PartMeta = Omit<Part, "rows"> & { keys: string[]; twins: number[]; held: [number, string][] };
+
+/** What the rows of the step's result do not carry. */
+export function toMeta(parsed: Parsed): Json {
+  const parts = parsed.parts.map(
+    ({ rows, ...rest }): PartMeta => ({
+      ...rest,
+      keys: rows.map((row) => row.key),
+      twins: rows.flatMap((row, i) => (row.twin ? [i] : [])),
+      held: rows.flatMap((row, i) => (row.held === undefined ? [] : [[i, row.held] as [number, string]])),
+    }),
+  );
+  const { dialect, refused, later, earlier, guess } = parsed;
+  return { dialect, refused, later, earlier, guess, parts } as unknown as Json;
+}
+
+export function fromMeta(hash: string, meta: Json, rows: Row[]): Parsed {
+  // A step that an earlier version recorded says nothing of the last three.
+  const known = meta as unknown as Omit<Parsed, "parts" | "hash"> & { parts: PartMeta[] };
+  const { parts, dialect, refused, later = 0, earlier = null, guess = null } = known;
+  let at = 0;
+  return {
+    hash,
+    dialect,
+    refused,
+    later,
+    earlier,
+    guess,
+    parts: parts.map(({ keys, twins, held, ...rest }) => {
+      const own = rows.slice(at, (at += keys.length));
+      const [twin, holders] = [new Set(twins), new Map(held)];
+      return { ...rest, rows: own.map((row, i) => toParsedRow(row, keys[i] ?? "", twin.has(i), holders.get(i))) };
+    }),
+  };
+}

@@ -1,0 +1,186 @@
+/**
+ * What a person is asked about the rows of a statement: what was refused, whether some are the same as entries of the books, and whether
+ * rows that are no longer in the books shall come back. A question shows what it is about, so that it can be answered without opening the books.
+ */
+import { createHash } from "node:crypto";
+import type { Account, AskedRow, Change, Entry, Receipt, Refused, UnknownAccount } from "../../kernel/ports.ts";
+import { IMPORT, receiptFile } from "../layout.ts";
+import type { Parsed } from "./parsed-statement.ts";
+import { ALL_ROWS, type KeptReceipt } from "./receipt.ts";
+import { recognised } from "./statement-account.ts";
+import { excerpt } from "./cells.ts";
+import type { Statement } from "./types.ts";
+
+type Review = Extract<Change, { op: "review" }>;
+
+// Nobody decides hundreds of cards one by one; more pairs than that are one question.
+const MOST_QUESTIONS = 25;
+// A person looks at the first and recognises the rest; the receipt has them all.
+const MOST_LINES = 12;
+
+/** The rows with their questions: those of the same day together, those some days apart each for itself. */
+export function inQuestions(rows: readonly AskedRow[]): AskedRow[] {
+  const near = rows.filter(({ why }) => why === "near");
+  const groups = Map.groupBy(rows, ({ why, id }) => (why === "near" && near.length <= MOST_QUESTIONS ? id : why));
+  return [...groups.values()].flatMap((group) => {
+    const ids = group.map(({ id }) => id).join();
+    const question = createHash("sha256").update(ids).digest("hex").slice(0, 12);
+    return group.map((row) => ({ ...row, question }));
+  });
+}
+
+/** A card for each question on the receipt. `find`: the entry of an id that a row may be. */
+export async function sameQuestions(receipt: KeptReceipt, find: (id: string) => Promise<Entry | null>): Promise<Review[]> {
+  const questions = [...Map.groupBy(receipt.asked, ({ question }) => question).values()];
+  const shownIds = new Set(questions.flatMap((rows) => rows.slice(0, MOST_LINES).map(({ entry }) => entry)));
+  const found = await Promise.all([...shownIds].map(async (id) => [id, await find(id)] as const));
+  const entries = new Map(found.flatMap(([id, entry]) => (entry === null ? [] : [[id, entry] as const])));
+  return [...Map.groupBy(receipt.asked, ({ question }) => question)].map(([question, rows]) => {
+    const [first] = rows;
+    const known = entries.get(first?.entry ?? "");
+    const what =
+      rows.length === 1 && first !== undefined ? `${excerpt(first.description)} ${first.amount} of ${first.date}` : `${rows.length} rows`;
+    const as =
+      rows.length > 1
+        ? "entries of the books"
+        : known === undefined
+          ? "an entry of the books"
+          : `${excerpt(known.description)} of ${known.date}`;
+    const twin = first?.why === "twin";
+    const title = twin
+      ? `${receipt.file}: is there a second ${what}?`
+      : `${receipt.file}: ${rows.length === 1 ? "is" : "are"} ${what} the same as ${as}?`;
+    const lines = rows.slice(0, MOST_LINES).map((row) => `${lineOf(row)}  =  ${shown(entries.get(row.entry), row.entry)}`);
+    const more = rows.length > MOST_LINES ? [`and ${rows.length - MOST_LINES} more: ${receiptFile(receipt.hash)}`] : [];
+    const body = {
+      file: `${IMPORT}${receipt.file}`,
+      approve: twin
+        ? "no: the row is the entry in the books, and the gap stays"
+        : "they are the same; the entries stay and take over the references",
+      reject: twin ? "yes: it is booked like the first" : "they are different payments, which are booked like those entries",
+      ...(receipt.gap === null ? {} : { "the bank says": `${receipt.gap} more than the books have now` }),
+    };
+    return {
+      op: "review",
+      title: title.slice(0, 200),
+      body,
+      entry: null,
+      rows: { kind: "same", hash: receipt.hash, question },
+      booked: [...lines, ...more],
+    };
+  });
+}
+
+/** A card for the rows of a statement that are no longer in the books. `words`: what is known of a row. */
+export function goneQuestion(receipt: KeptReceipt, ids: string[], words: ReadonlyMap<string, string>): Review {
+  const one = ids.length === 1;
+  return {
+    op: "review",
+    title: `${ids.length} ${one ? "row" : "rows"} of statement ${excerpt(receipt.file)} ${one ? "is" : "are"} no longer in the books`.slice(
+      0,
+      200,
+    ),
+    body: {
+      receipt: receiptFile(receipt.hash),
+      approve: "book them again, as they were",
+      reject: "leave them out for good",
+    },
+    entry: null,
+    rows: { kind: "gone", hash: receipt.hash, ids },
+    booked: [
+      ...ids.slice(0, MOST_LINES).map((id) => words.get(id) ?? id),
+      ...(ids.length > MOST_LINES ? [`and ${ids.length - MOST_LINES} more`] : []),
+    ],
+  };
+}
+
+// A person looks at the first and recognises the rest.
+const MOST_SHOWN = 5;
+
+/** Statements of one file whose account nobody has named, as lines of its receipt: one for each account. */
+export function unknownAccounts(file: string, statements: readonly Statement[]): Refused[] {
+  const groups = Map.groupBy(statements, (one) => JSON.stringify(recognised(file, one)));
+  return [...groups.values()].flatMap((group): Refused[] => {
+    const [first] = group;
+    if (first === undefined) return [];
+    const match = recognised(file, first);
+    const rows = group.flatMap((one) => one.rows);
+    const more = rows.length > MOST_SHOWN ? [`and ${rows.length - MOST_SHOWN} more`] : [];
+    const message = `It is not known to which account of the books ${nameOf({ match, card: first.card })} belongs. Answer its card in \`cleared queue\`, or add to config.yaml under statements: - match: ${JSON.stringify(match)} with its account.`;
+    const account = { match, card: first.card, rows: [...rows.slice(0, MOST_SHOWN).map(lineOf), ...more] };
+    return [{ line: 0, code: "STATEMENT_ACCOUNT", message, account }];
+  });
+}
+
+/** `card 4111`, `account NL28INGB1200324416`, `the account of october.csv` */
+export function nameOf({ match, card }: Pick<UnknownAccount, "match" | "card">): string {
+  if (match.bank_account !== undefined) return `${card ? "card" : "account"} ${match.bank_account}`;
+  return match.dialect === undefined ? `the account of ${match.file}` : `the card of ${match.dialect} statements`;
+}
+
+/** The card of an account that nobody has named. `likely`: the account of the books that it probably is. */
+function accountQuestion(file: string, hash: string, { match, card, rows }: UnknownAccount, likely: Account | null): Review {
+  const then = "the rule is proposed for config.yaml, and its statements are booked once that is approved";
+  return {
+    op: "review",
+    title: `${file}: which account of the books is ${nameOf({ match, card })}?`.slice(0, 200),
+    body: {
+      file: `${IMPORT}${file}`,
+      approve: `${likely === null ? "the account that --account names" : `${likely.id} ${likely.name}, unless --account names another`}; ${then}`,
+      reject: "none of them; nothing of it that lies in import/ is booked",
+    },
+    entry: null,
+    rows: { kind: "account", hash, match, card },
+    booked: rows,
+  };
+}
+
+/** `2026-11-05  -4.50 USD  COFFEE` */
+export const lineOf = ({ date, amount, currency, description }: Pick<AskedRow, "date" | "amount" | "currency" | "description">): string =>
+  `${date}  ${amount} ${currency}  ${excerpt(description)}`;
+
+const shown = (entry: Entry | undefined, id: string): string =>
+  entry === undefined ? `deleted from the books (${id})` : `${entry.date}  ${excerpt(entry.description)}  (${id})`;
+
+/** What a person is asked about the rows that were refused: a question for each, or one for all of them. `likely`: the account of the books that an unknown one probably is, `guess`: the dialect the file may be. */
+export function refusedQuestions(
+  { file, hash, refused }: Pick<Receipt, "file" | "hash" | "refused">,
+  likely: (card: boolean) => Account | null,
+  guess: Parsed["guess"] = null,
+): Review[] {
+  const rows = cardsOf(
+    file,
+    refused.filter(({ account }) => account === undefined),
+  ).map(
+    ({ title, line, code, message }): Review => ({
+      op: "review",
+      title: title.slice(0, 200),
+      body: { file: `${IMPORT}${file}`, line, code, message, ...(guess === null ? {} : { dialect: guess }) },
+      entry: null,
+      row: { hash, line },
+    }),
+  );
+  const accounts = refused.flatMap(({ account }) =>
+    account === undefined ? [] : [accountQuestion(file, hash, account, likely(account.card))],
+  );
+  return [...accounts, ...rows];
+}
+
+// A file read by the wrong dialect may refuse each of its rows: nobody decides thousands of cards, and one says it as well.
+const MOST_CARDS = 25;
+
+/** A card for each refused row, or one for all of them. */
+function cardsOf(name: string, refused: readonly Refused[]): { title: string; line: number; code: string; message: string }[] {
+  const [first] = refused;
+  if (first !== undefined && refused.length > MOST_CARDS) {
+    const lines = `${refused.length} rows, the first at line ${first.line}: ${first.message}`;
+    return [{ title: `${name} ${refused.length} rows cannot be read`, line: ALL_ROWS, code: first.code, message: lines }];
+  }
+  return refused.map((row) => ({ title: titleOf(name, row), ...row }));
+}
+
+/** What the card of a refused row or file is called. */
+export function titleOf(name: string, { line, code }: Refused): string {
+  if (line === 0 && code === "JOURNAL_ASSERTION") return `${name} contradicts a balance of the bank and is not booked`;
+  return `${name}${line === 0 ? "" : `:${line}`} ${code}`;
+}

@@ -1,0 +1,146 @@
+/**
+ * After a commit: statements whose receipt at HEAD has no open row leave import/ for import/processed/. Repeatable, so a crash between
+ * the commit and the move costs nothing; a file that is there already is never overwritten. What moved is hashed again: a file that
+ * somebody went on writing comes back to import/, where it is a new statement, and what was booked stays in processed/ as our copy.
+ */
+import { constants } from "node:fs";
+import { copyFile, link, lstat, readdir, unlink } from "node:fs/promises";
+import { join, parse } from "node:path";
+import type { Receipt, Tree } from "../../kernel/ports.ts";
+import { contentOf, filesIn, type ImportFile, markOf, namesLike, readWhole, sha256, statOf } from "./import-files.ts";
+import type { ImportFolder, Moved } from "./import-folder.ts";
+import { IMPORT, PROCESSED, receiptFile, STATEMENTS } from "../layout.ts";
+import { makePlainFolder } from "../own-folders.ts";
+import { isOpenReceipt, receiptFromYaml } from "./receipt.ts";
+import { inodeOf, writersOf } from "./writers.ts";
+
+// A program we cannot see may go on writing after its file has moved; what pauses for longer is found by `cleared verify`.
+const WATCHED_MS = 600_000;
+const KEPT_MS = 30 * 86_400_000;
+
+// A run that ends tidies, and so does whoever looks into the folder.
+const turns = new WeakMap<ImportFolder, Promise<void>>();
+
+/** Moves what is done. Files that turned out to be others than those that were booked are told in `folder.said`. @throws FILE_INVALID for a link in the way */
+export async function tidyImports(folder: ImportFolder, head: Tree): Promise<void> {
+  const mine = (turns.get(folder) ?? Promise.resolve()).then(() => tidy(folder, head));
+  turns.set(
+    folder,
+    mine.catch(() => undefined),
+  );
+  return mine;
+}
+
+async function tidy(folder: ImportFolder, head: Tree): Promise<void> {
+  const { dir, said } = folder;
+  const failures: unknown[] = [];
+  /** One file that cannot be moved, or whose receipt cannot be read, holds back no other. */
+  const each = async <T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> => {
+    for (const item of items) await work(item).catch((error: unknown) => void failures.push(error));
+  };
+  const kept = new Set(await readdir(join(dir, STATEMENTS)).catch(() => []));
+  const done = await closed(await filesIn(dir, IMPORT), head, failures);
+  // What was taken was whole; a copy of a statement that is known must be, before it is moved.
+  const { whole } = done.every(({ file }) => kept.has(file.hash)) ? { whole: [] } : await folder.look();
+  const isTaken = ({ name, hash }: ImportFile): boolean => kept.has(hash) || whole.some((one) => one.name === name && one.hash === hash);
+  const ready: { file: ImportFile; inode: string }[] = [];
+  const stats = [];
+  for (const { file } of done.filter((one) => isTaken(one.file))) {
+    const stat = await lstat(join(dir, IMPORT, file.name)).catch(() => null);
+    if (stat === null) continue;
+    stats.push(stat);
+    ready.push({ file, inode: inodeOf(stat) });
+  }
+  const writers = writersOf(stats);
+  await each(ready, async ({ file: { name, hash, size }, inode }) => {
+    if (writers.has(inode)) return;
+    const path = await moveTo(join(dir, IMPORT, name), makePlainFolder(dir, PROCESSED), name);
+    if (await isStill(path, name, hash)) {
+      folder.moved.set(path, { name, hash, size, mark: markOf(await lstat(path)), until: performance.now() + WATCHED_MS });
+      await unlink(join(dir, STATEMENTS, hash)).catch(() => undefined);
+    } else said.push(await comeBack(folder, path, { name, hash, size }));
+  });
+  // What was booked and is no longer in import/: replaced or written on in the meantime.
+  const lying = new Set((await filesIn(dir, IMPORT)).map(({ hash }) => hash));
+  await each([...kept], async (hash) => {
+    const copy = join(dir, STATEMENTS, hash);
+    const stat = await lstat(copy).catch(() => null);
+    if (stat === null || lying.has(hash)) return;
+    const [one] = await closed([{ hash }], head, failures);
+    if (one !== undefined) {
+      if (await isInProcessed(dir, one.receipt)) await unlink(copy);
+      else await moveTo(copy, makePlainFolder(dir, PROCESSED), one.receipt.file);
+    } else if (Date.now() - stat.ctimeMs > KEPT_MS) await unlink(copy);
+  });
+  await each([...folder.moved], async ([path, { mark, until, ...file }]) => {
+    const stat = await statOf(path);
+    const isChanged = stat !== null && markOf(stat) !== mark && !(await isStill(path, file.name, file.hash));
+    if (isChanged || stat === null || performance.now() > until) folder.moved.delete(path);
+    if (isChanged) said.push(await comeBack(folder, path, file));
+  });
+  if (failures.length > 0) throw failures[0];
+}
+
+/** Those with a receipt at HEAD that has no open row. */
+async function closed<T extends { hash: string }>(
+  files: readonly T[],
+  head: Tree,
+  failures: unknown[],
+): Promise<{ file: T; receipt: Receipt }[]> {
+  const found: { file: T; receipt: Receipt }[] = [];
+  for (const file of files) {
+    const path = receiptFile(file.hash);
+    const text = await head.read(path);
+    if (text === null) continue;
+    try {
+      const receipt = receiptFromYaml(text, path);
+      if (!isOpenReceipt(receipt)) found.push({ file, receipt });
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  return found;
+}
+
+/** `name`: what it was called when its hash was taken, which is that of a file too large to be read. */
+async function isStill(path: string, name: string, hash: string): Promise<boolean> {
+  const stat = await statOf(path);
+  const content = stat === null ? null : await contentOf(path, name, stat);
+  return content !== null && typeof content !== "string" && content.hash === hash;
+}
+
+/** The file is a new statement; what was booked of it, where that is still there, stays as a copy, which tidying puts in its place. */
+async function comeBack({ dir, keep }: ImportFolder, path: string, { name, hash, size }: Moved): Promise<string> {
+  const { bytes } = await readWhole(path, name).catch(() => ({ bytes: Buffer.alloc(0) }));
+  if (sha256(bytes.subarray(0, size)) === hash) await keep(bytes.subarray(0, size));
+  const back = await moveTo(path, makePlainFolder(dir, IMPORT), name);
+  return `${IMPORT}${parse(back).base} was written on after it was booked: it is imported again as a new statement, whose known rows are known.`;
+}
+
+async function isInProcessed(dir: string, { file, hash }: Receipt): Promise<boolean> {
+  for (const name of namesLike(file)) {
+    const path = join(dir, PROCESSED, name);
+    if ((await statOf(path)) === null) return false;
+    if (await isStill(path, file, hash)) return true;
+  }
+  return false;
+}
+
+/** link + unlink instead of rename, which would silently replace a file of that name. Answers the new path. */
+async function moveTo(from: string, folder: string, name: string): Promise<string> {
+  for (const free of namesLike(name)) {
+    const to = join(folder, free);
+    try {
+      // Not every disk has hard links, and processed/ may be on another one.
+      await link(from, to).catch((error: NodeJS.ErrnoException) => {
+        if (error.code === "EEXIST" || error.code === "ENOENT") throw error;
+        return copyFile(from, to, constants.COPYFILE_EXCL);
+      });
+      await unlink(from);
+      return to;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    }
+  }
+  throw new Error(`${name} finds no free name`);
+}
