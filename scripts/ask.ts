@@ -10,11 +10,11 @@ input:
   details: {type: object, describe: facts for the card}
 */
 // Answers {by, no, calls}: who decided, why not (null for a yes), and what may be called now.
-const { title, ask, otherwise, fixed, details } = input;
+const { title, otherwise, fixed, details } = input;
 let by = "policy";
 let no: string | null = null;
 let calls = input.calls.map(({ tool, params }) => ({ tool, params: params.approved_by === "@approver" ? { ...params, approved_by: by } : params }));
-if (ask) {
+if (input.ask) {
   fsm_enter("APPROVAL_GATE");
   const asked = approval_wait({ title, calls: input.calls, otherwise, fixed, details, expires: "14d" });
   calls = asked.calls;

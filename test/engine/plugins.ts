@@ -9,7 +9,7 @@ const FILE = join(import.meta.dirname, "../.cleared/bank.jsonl");
 const lines = () => (existsSync(FILE) ? readFileSync(FILE, "utf8").trim().split("\\n").map((line) => JSON.parse(line)) : []);
 const count = (what: string) => lines().filter((line) => line.what === what).length;
 const tell = (what: string, key: string, params: unknown) => appendFileSync(FILE, JSON.stringify({ what, key, params }) + "\\n");
-const params = z.object({ to: z.string(), amount: z.string() });
+const params = z.object({ to: z.string(), amount: z.string(), lines: z.array(z.object({ n: z.number() })).optional() });
 const returns = z.object({ ref: z.string() });
 const ref = (ctx: StepContext) => ({ ref: ctx.key.split("/")[1] });
 const base = { access: "external", summary: "Pay.", params, returns, errors: [], dryRun: () => ({ ref: "dry" }) } as const;

@@ -85,8 +85,6 @@ describe("a run that had ended without acting acts outside, whatever else change
     );
     const rewrites: Record<string, string>[] = [
       { "policies/payer.yaml": limits(action, 1000) },
-      // The rule stays; what it is told is another amount.
-      { "agents/payer.ts": changed(PAYER, "facts: { amount }", 'facts: { amount: "1.00" }') },
       { "agents/payer.ts": changed(PAYER, small, 'pct: "10"') },
       // The same, and a read that nobody recorded after it.
       {
@@ -101,6 +99,9 @@ describe("a run that had ended without acting acts outside, whatever else change
     ];
     for (const files of rewrites)
       expect(why(await only(opened, "payer", files)).slice(0, 2), JSON.stringify(files)).toEqual(["worse", after]);
+    // The rule stays; what it is told is another amount: the call is asked for, because no policy has judged it.
+    const lie = { "agents/payer.ts": changed(PAYER, "facts: { amount }", 'facts: { amount: "1.00" }') };
+    expect(why(await only(opened, "payer", lie))[0]).toMatch(/^(?:worse|changed)$/);
     expect(one.bank()).toEqual([]);
   });
 

@@ -49,7 +49,7 @@ export const GOOD: readonly Good[] = [
   row("a setting is read earlier", null, { [INGEST]: [['  const threshold = config_get("thresholds.auto_confirm");\n', ""], ["const files =", 'const threshold = config_get("thresholds.auto_confirm");\nconst files =']] }),
   row("a function becomes an arrow", null, { [INGEST]: [["function ruleFor(description: string) {", "const ruleFor = (description: string) => {"], ["  return undefined;\n}", "  return undefined;\n};"]] }),
   row("numbers in another spelling", null, { [INGEST]: [["start += 1000", "start += 1_000"], ["start + 1000", "start + 1_000"], ["confidence: 0.98", "confidence: 0.980"]] }),
-  row("an answer's name", null, { [PAY]: [["const { by, calls }", "const { by: who, calls }"], ["approved by ${by}", "approved by ${who}"], ["pays: paid, by,", "pays: paid, by: who,"]] }),
+  row("an answer's name", null, { [PAY]: [["const { by, no, made }", "const { by: who, no, made }"], ["${decision} by ${by}", "${decision} by ${who}"], ["pays: paid, by,", "pays: paid, by: who,"]] }),
   row("a policy's quotes", null, { [PACK]: [["when: duplicate, action: block", 'when: "duplicate", action: "block"'], ["vendor_status not in [approved, blocked]", "vendor_status not in [blocked, approved]"]] }),
   row("keys of a header and a dialect in another order", null, { [INGEST]: [["schedule: 0 6 * * *\nwatch: import/\n", "watch: import/\nschedule: 0 6 * * *\n"], ["uses: [importer, journal,", "uses: [journal, importer,"]], "importers/chase-checking.yaml": [["date: MM/DD/YYYY\ncurrency: USD", 'currency: "USD"\ndate: MM/DD/YYYY']] }),
   // what is better

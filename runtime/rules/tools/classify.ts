@@ -43,8 +43,11 @@ const READ_SUFFIXES = words(
 );
 
 /** Acts whose names are no nouns: `list_unsubscribe`, `query_execute`. An order, a refund, a record can be looked at. */
-const ACTS = words(`activate append approve assign cancel create deactivate delete disable enable enroll erase execute insert mail modify
-  notify overwrite pay provision purge remove replace revoke send submit suspend terminate unsubscribe update upsert wipe write`);
+const ACTS = words(`activate append approve assign cancel create deactivate delete disable enable enroll erase execute insert modify
+  notify overwrite purge remove replace revoke send submit suspend terminate unsubscribe update upsert wipe write`);
+
+/** Acts after a conjunction; alone they name a thing: `get_pay_run`, `list_mail`. */
+const OFTEN_NOUNS = words("mail pay provision");
 
 const CONJUNCTIONS = words("or and then");
 
@@ -122,6 +125,6 @@ function byName(name: string): { class: ToolClass; why: string } {
 
 /** `get_or_create_x`: a conjunction right after the verb, or one that is followed by a verb that writes; `fetch_delete`: an act beside it. */
 function hidesWrite(rest: readonly string[]): boolean {
-  const writes = (word = ""): boolean => WRITE_VERBS.has(word) || ACTS.has(word);
+  const writes = (word = ""): boolean => WRITE_VERBS.has(word) || ACTS.has(word) || OFTEN_NOUNS.has(word);
   return ACTS.has(rest[0] ?? "") || rest.some((word, index) => CONJUNCTIONS.has(word) && (index === 0 || writes(rest[index + 1])));
 }
