@@ -153,7 +153,7 @@ export async function readProposal(
   cache: DiskCache,
 ): Promise<Kept> {
   const change = parseCommit(await objects.find(refs.change || "-"));
-  if (change === null || refs.change === undefined) throw missing("its change is no commit of this repository");
+  if (change === null || refs.change === undefined) throw missing("its change is not a commit of this repository");
   const [base, ...others] = change.parents;
   if (base === undefined || others.length > 0) throw unreadable("its change has not exactly one parent");
   const trailers = parseTrailers(change.message);
@@ -192,7 +192,7 @@ async function readLife(
   state: string,
   cache: DiskCache,
 ): Promise<Pick<Proposal, "state" | "since" | "why" | "report" | "decisions" | "applied" | "reverted">> {
-  if (parseCommit(await objects.find(state || "-")) === null) throw missing("its state is no commit of this repository");
+  if (parseCommit(await objects.find(state || "-")) === null) throw missing("its state is not a commit of this repository");
   const tree = objects.tree(state);
   const life = parseText("proposal.yaml", (await tree.read("proposal.yaml")) ?? "", lifeSchema, cache);
   const report = await tree.read("report.yaml");
