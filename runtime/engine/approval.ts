@@ -124,7 +124,7 @@ async function count(
 }
 
 /** The decision with the calls it covers. Who decided and why stand in them where the card left that open, whatever was edited there. */
-function spoken(card: CardDraft, decision: Decision, rules: Authority): Decision {
+export function spoken(card: Pick<CardDraft, "calls" | "otherwise">, decision: Decision, rules: Authority): Decision {
   const no = decision.decision === "rejected";
   const asked = no ? (card.otherwise ?? []) : card.calls;
   const calls = (no ? asked : (decision.calls ?? asked)).map(({ tool, params }, i) => {

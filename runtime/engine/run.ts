@@ -26,7 +26,7 @@ import { End, type Gate, type Primitive, type StepContext, Suspend, callPrimitiv
 import { redact } from "../rules/privacy/redact.ts";
 import { readOnlyMachine } from "../kernel/states.ts";
 import { actOf, allowed, approversOf, covers, fold, newRunState } from "./access.ts";
-import { type Authority, type Settling, type Standing, decidedChange, passGate, settleDoubt, waved } from "./approval.ts";
+import { type Authority, type Settling, type Standing, decidedChange, passGate, settleDoubt, spoken, waved } from "./approval.ts";
 import { committedOrSuspended, isOurs, mayBeSlow, orLost, orSlow, toText, withRetries } from "./attempt.ts";
 import { toReleased } from "./cards.ts";
 import { divergence, sameCall } from "./divergence.ts";
@@ -190,8 +190,8 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
         async gate(gate) {
           const demands = demandsOf(gate.card, state, run, header, world.people, opened ?? now);
           const asking = { log, seq, now, authority: world.authority, standing: mayStandIn(gate.card, state, run) ? world.standing : null };
-          const supposed = () => ({ decision: world.suppose?.(seq, gate) ?? waved(now) });
-          const passed = run.mode === "live" ? await passGate(asking, gate, demands) : supposed();
+          const supposed = async () => spoken(gate.card, world.suppose?.(seq, gate) ?? waved(now), await world.authority(run));
+          const passed = run.mode === "live" ? await passGate(asking, gate, demands) : { decision: await supposed() };
           decided.push(...decidedChange(gate.card, passed));
           return passed.decision;
         },
