@@ -10,7 +10,7 @@ import { Database } from "../engine/database.ts";
 import { createEngine } from "../engine/sqlite.ts";
 import { ClearedError } from "../kernel/errors.ts";
 import { withTools } from "../engine/tool-scripts.ts";
-import type { Bench } from "../change/evidence/bench.ts";
+import type { TrialEnvironment } from "../change/evidence/trial-environment.ts";
 import { dryChecks, dryRunsOf } from "../change/evidence/synthetic.ts";
 import type { Tree } from "../kernel/ports.ts";
 import { scheduleProblem } from "../outside/triggers/cron.ts";
@@ -44,7 +44,7 @@ export async function subjectOf(host: Host, base: Tree, tree: Tree, paths: reado
 }
 
 /** The host with the recorded runs of its workspace: one in memory has none of its own, so the store is read beside it. */
-export async function withRecordings<T>(host: Host, work: (bench: Bench) => Promise<T>): Promise<T> {
+export async function withRecordings<T>(host: Host, work: (bench: TrialEnvironment) => Promise<T>): Promise<T> {
   const store = join(host.dir, STORE);
   const isOwner = host.database.epoch !== null;
   if (isOwner || !existsSync(store)) return work(host);

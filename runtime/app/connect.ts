@@ -124,7 +124,7 @@ async function settleEvents(host: Host): Promise<void> {
 /** What this command's runs asked to be changed becomes proposals, checked, before the command ends. */
 async function settleWishes(host: Host): Promise<void> {
   if (unsettledProposals(host.database).length === 0) return;
-  await (await import("./wishes.ts")).settleProposals(host, say);
+  await (await import("./proposal-requests.ts")).settleProposals(host, say);
 }
 
 function unfinished(host: Host): Promise<RunRecord[]> {

@@ -14,7 +14,7 @@ import { changesIn, editCalls, readForm } from "../engine/edits.ts";
 import { asAskedNow } from "../engine/process.ts";
 import { signDecision, verifyDecision } from "../engine/signature.ts";
 import { ClearedError } from "../kernel/errors.ts";
-import type { Lesson } from "../change/evidence/corrections.ts";
+import type { CorrectionCase } from "../change/evidence/corrections.ts";
 import type { Card, CardDraft, CommitResult, Decision, Json, RunRecord, Signal, Tree } from "../kernel/ports.ts";
 import { gateOf, questionOf } from "../change/proposals/deciding.ts";
 import type { Trust } from "../workspace/settings/config.ts";
@@ -22,7 +22,7 @@ import { correctEntry } from "../workspace/books/correct-entry.ts";
 import { addDialect, closeRow, confirmEntry } from "../workspace/books/decisions.ts";
 import type { Host } from "./host.ts";
 import { holderHere } from "./identity.ts";
-import { expectLesson, lessonFor } from "./lessons.ts";
+import { expectCorrectionCase, correctionCaseFor } from "./correction-cases.ts";
 
 /** What is signed beside a person's answer to this card: which question it is for, what it says, and the calls it says yes to where they were edited. */
 export function asked(card: Card): Pick<Decision, "card" | "gate" | "shown" | "calls"> {
@@ -156,7 +156,7 @@ async function decideGate(host: Host, opened: Card, id: string, decision: Decisi
   if (decision.decision === "edited")
     await (await import("./edited-calls.ts")).assertFits(host, run, card.calls, decision.calls ?? card.calls);
   const gate = card.gate as string;
-  if (decision.decision === "edited" || card.edited !== undefined) expectLesson(host, id);
+  if (decision.decision === "edited" || card.edited !== undefined) expectCorrectionCase(host, id);
   // A repeat of the same answer is one answer; the same person may still change it while the card is open.
   const { at: _, signature: _s, session: _p, ...answer } = decision;
   const what = createHash("sha256").update(canonicalJson(answer)).digest("hex").slice(0, 16);
@@ -195,7 +195,7 @@ async function decideGate(host: Host, opened: Card, id: string, decision: Decisi
   return { card: settled, run: await host.engine.get(id), commit: null, ...caseIn(null), still: null };
 }
 
-function caseIn(lesson: Lesson | null, proposal: number | null = null): Pick<Decided, "case" | "noCase" | "proposal"> {
+function caseIn(lesson: CorrectionCase | null, proposal: number | null = null): Pick<Decided, "case" | "noCase" | "proposal"> {
   if (lesson === null) return { case: null, noCase: null, proposal };
   return "file" in lesson ? { case: lesson.file, noCase: null, proposal } : { case: null, noCase: lesson.why, proposal };
 }
@@ -234,14 +234,14 @@ async function changeBooks(
   host: Host,
   card: Card,
   decision: Decision,
-): Promise<{ commit: string | null; lesson: Lesson | null; proposal: number | null }> {
+): Promise<{ commit: string | null; lesson: CorrectionCase | null; proposal: number | null }> {
   if (card.kind === "account" && decision.decision === "approved")
     return { commit: null, lesson: null, proposal: await (await import("./rows.ts")).proposeAccount(host, card, decision) };
   const about = card.body as { entry?: string; hash?: string; line?: number; about?: { dialect?: string } };
   const moves = decision.account !== undefined || (decision.decision === "rejected" && card.kind === "entry");
   const corrects = about.entry !== undefined && card.run !== null && moves;
-  const teach = corrects ? await lessonFor(host, { run: card.run ?? "", entry: about.entry ?? "", ...decision }) : null;
-  let lesson: Lesson | null = null;
+  const teach = corrects ? await correctionCaseFor(host, { run: card.run ?? "", entry: about.entry ?? "", ...decision }) : null;
+  let lesson: CorrectionCase | null = null;
   const build = async (head: Tree): Promise<Map<string, string | null>> => {
     try {
       const files = await change(head);

@@ -35,7 +35,7 @@ import { createView } from "../workspace/view.ts";
 import { type AgentAtHead, createAgents } from "./agents-at-head.ts";
 import { type LazyRegistry, openRegistry } from "./lazy-registry.ts";
 import { type Local, assertConfirmed, notConfirmed, readLocal, sayUnconfirmed, trustTextOf } from "./local.ts";
-import { settleLessons } from "./lessons.ts";
+import { settleCorrectionCases } from "./correction-cases.ts";
 import { createMemo } from "./memo.ts";
 import { printable } from "../kernel/text.ts";
 import { createPins } from "./pins.ts";
@@ -172,7 +172,7 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
       // A store that was lost, or a clone's first: what git has of closed runs is known again.
       if (isEmpty(database)) await adoptBundles(packing).then(sayAdopted, onError);
       await pins.sweep();
-      await settleLessons(host).catch(onError);
+      await settleCorrectionCases(host).catch(onError);
     }
     if (options.mode !== "look") {
       const working = engine.work(
@@ -181,7 +181,7 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
           await pins.note(log.run);
           await settleRows(host, log.run, log.steps);
           if (log.run.mode === "live" && receiptsOf(log.steps).length > 0) await (await import("./rows.ts")).followRows(host);
-          await settleLessons(host).catch(onError);
+          await settleCorrectionCases(host).catch(onError);
           options.onRest?.(log.run);
           return execution;
         },
@@ -284,7 +284,12 @@ function assemble(parts: Parts): Omit<Host, "close"> {
       wishes: {
         by: `agent:${run.agent}`,
         admit: async (wish, own) =>
-          (await import("./wishes.ts")).admitWish({ dir, clock, git, database, cards: parts.cards, config }, { run, ...place }, wish, own),
+          (await import("./proposal-requests.ts")).admitWish(
+            { dir, clock, git, database, cards: parts.cards, config },
+            { run, ...place },
+            wish,
+            own,
+          ),
       },
       log: (message) => log.event("log", { level: "info", message: redact(message) }),
       notices: { ...createOutbox(database, trust.notices, settings), schedule: starts.schedule },

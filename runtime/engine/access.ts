@@ -76,7 +76,7 @@ function callOf(primitive: Primitive, params: Record<string, unknown>): Call {
  * Counts a recorded step, live or on resume. A call that only has an intent has spent its approval too.
  * @throws FSM_MACHINE when the run was moved to code with other states
  */
-export function fold(state: RunState, step: Step, primitive: Primitive | undefined): void {
+export function applyStep(state: RunState, step: Step, primitive: Primitive | undefined): void {
   const { process } = state;
   const assessed = step.effect === "read" && process?.current === "ASSESS";
   if (process !== null && step.error === null && (step.effect === "pure" || assessed)) state.figures.unread.push(step);
@@ -164,7 +164,7 @@ export function allowed(primitive: Primitive, act: Act, state: RunState): "yes" 
     );
   if (process !== null && !statesFor(act.access).includes(process.current)) return wrongState(act, process);
   if (process !== null && (act.effect === "write" || act.effect === "external")) {
-    const stranger = strangerIn([act.call], state);
+    const stranger = findUntracedAmount([act.call], state);
     if (stranger !== null) return stranger;
   }
   // In a copy of a run, whose gate was answered for another: what it writes needs a yes of its own.
@@ -184,7 +184,7 @@ export function allowed(primitive: Primitive, act: Act, state: RunState): "yes" 
 }
 
 /** The first call with an amount that came from nowhere, as an error: nobody should say yes to it, and nothing may write it. */
-export function strangerIn(calls: readonly Call[], state: RunState): ClearedError | null {
+export function findUntracedAmount(calls: readonly Call[], state: RunState): ClearedError | null {
   const { known, unread } = state.figures;
   for (const call of calls) {
     if (amountsIn(call.params).length === 0) continue;

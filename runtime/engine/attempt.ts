@@ -14,7 +14,7 @@ export function mayBeSlow(known: Primitive | undefined): boolean {
 }
 
 /** What comes of the call, or "slow" when that takes too long to wait for. */
-export async function orSlow<T>(acting: Promise<T>): Promise<T | "slow"> {
+export async function detachIfSlow<T>(acting: Promise<T>): Promise<T | "slow"> {
   const { promise, resolve } = Promise.withResolvers<"slow">();
   const timer = setTimeout(resolve, SLOW_MS, "slow");
   return Promise.race([acting, promise]).finally(() => clearTimeout(timer));
@@ -42,7 +42,7 @@ export async function withRetries(effect: Effect, step: Step, attempt: () => Pro
  * harmless. From then on only the tool's own word is an answer: that its server is down now says nothing about what was sent before.
  * @param unclear an earlier attempt may have happened
  */
-export async function orLost(
+export async function retryLostCall(
   attempt: () => Promise<Json>,
   unclear: boolean,
   settle: (lost: ClearedError) => Promise<{ value: Json } | null> | null,

@@ -12,7 +12,7 @@ import { End, type Gate, type StepContext } from "../kernel/primitive.ts";
 import type { Header } from "../scripts/header.ts";
 import type { ProcessState } from "../kernel/states.ts";
 import { amountsOf } from "../rules/tools/trace.ts";
-import { type RunState, notJudged, strangerIn } from "./access.ts";
+import { type RunState, notJudged, findUntracedAmount } from "./access.ts";
 import type { Demands } from "./approval.ts";
 
 /**
@@ -30,7 +30,7 @@ export function demandsOf(
   if (card.kind === "in_doubt" || card.kind === "form") return {};
   // A no ends the process: what was refused is not asked for once more.
   if (state.process !== null && state.rejected !== null && card.calls.length > 0) throw new End("rejected", state.rejected);
-  const stranger = state.process === null ? null : strangerIn(card.calls, state);
+  const stranger = state.process === null ? null : findUntracedAmount(card.calls, state);
   if (stranger !== null) throw stranger;
   const verdict = state.process?.verdict ?? null;
   const asked = whoMay(card, state, run, people);

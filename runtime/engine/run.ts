@@ -25,9 +25,9 @@ import type {
 import { End, type Gate, type Primitive, type StepContext, Suspend, callPrimitive } from "../kernel/primitive.ts";
 import { redact } from "../rules/privacy/redact.ts";
 import { readOnlyMachine } from "../kernel/states.ts";
-import { actOf, allowed, approversOf, covers, fold, newRunState } from "./access.ts";
-import { type Authority, type Settling, type Standing, decidedChange, passGate, settleDoubt, spoken, waved } from "./approval.ts";
-import { committedOrSuspended, isOurs, mayBeSlow, orLost, orSlow, toText, withRetries } from "./attempt.ts";
+import { actOf, allowed, approversOf, covers, applyStep, newRunState } from "./access.ts";
+import { type Authority, type Settling, type Standing, decidedChange, passGate, settleDoubt, spoken, dryRunApproval } from "./approval.ts";
+import { committedOrSuspended, isOurs, mayBeSlow, retryLostCall, detachIfSlow, toText, withRetries } from "./attempt.ts";
 import { toReleased } from "./cards.ts";
 import { divergence, sameCall } from "./divergence.ts";
 import { answerOf, askFor, demandsOf, endedBy, inWords, mayStandIn, metaOf, resolveEscalation, settleWrites } from "./process.ts";
@@ -98,22 +98,22 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
     // 3. The script has ended, or was dropped and waits for something. A sandbox that died leaves its call under way: it is let finish.
     if (stop === null || !isLate(stop)) await underWay;
     return await conclude(end).catch((error) => {
-      if (error instanceof End) return over(error);
+      if (error instanceof End) return finishEarly(error);
       throw error;
     });
 
     async function answer(call: DoorCall): Promise<DoorAnswer> {
       const doubt = log.steps[call.seq];
-      if (log.abort.aborted) return park("canceled");
+      if (log.abort.aborted) return stopScript("canceled");
       if (call.seq !== log.steps.length && doubt?.state !== "intent")
         throw new ClearedError("SANDBOX_CRASHED", `The sandbox asked for step ${call.seq}, but the history stands at ${log.steps.length}.`);
-      if (doubt !== undefined && !sameCall(doubt, call)) return park({ diverged: divergence(run, call.seq, doubt, call, call.at) });
+      if (doubt !== undefined && !sameCall(doubt, call)) return stopScript({ diverged: divergence(run, call.seq, doubt, call, call.at) });
       now = Math.max(now, world.clock.now());
       const acting = act(call, doubt);
       underWay = acting.catch(() => undefined);
-      const first = mayBeSlow(await knownPrimitive(callable, call.name)) ? await orSlow(acting) : await acting;
-      if (first === "slow") return park({ late: acting });
-      return isAnswer(first) ? first : park(first);
+      const first = mayBeSlow(await knownPrimitive(callable, call.name)) ? await detachIfSlow(acting) : await acting;
+      if (first === "slow") return stopScript({ late: acting });
+      return isAnswer(first) ? first : stopScript(first);
     }
 
     /** One call past the end of the history: allow, act, record. */
@@ -162,7 +162,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
           // A tool that answered may still be at it: that it has not happened is believed later.
           return settleDoubt(primitive, begun, ctx, lost.data?.["says"] === undefined ? null : world);
         };
-        const made = settled ?? (await orLost(attempt, doubt !== undefined, settle));
+        const made = settled ?? (await retryLostCall(attempt, doubt !== undefined, settle));
         step.result = toText(primitive, made.value);
       } catch (error) {
         if (error instanceof Suspend || error instanceof End) return error;
@@ -190,7 +190,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
         async gate(gate) {
           const demands = demandsOf(gate.card, state, run, header, world.people, opened ?? now);
           const asking = { log, seq, now, authority: world.authority, standing: mayStandIn(gate.card, state, run) ? world.standing : null };
-          const supposed = async () => spoken(gate.card, world.suppose?.(seq, gate) ?? waved(now), await world.authority(run));
+          const supposed = async () => spoken(gate.card, world.suppose?.(seq, gate) ?? dryRunApproval(now), await world.authority(run));
           const passed = run.mode === "live" ? await passGate(asking, gate, demands) : { decision: await supposed() };
           decided.push(...decidedChange(gate.card, passed));
           return passed.decision;
@@ -229,7 +229,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
 
     /** Cards and events of a step are held back until a commit (or the end) lets them out, in the same transaction. */
     function settleChanges(step: Step, primitive: Primitive | undefined, counted = step): void {
-      fold(state, counted, primitive);
+      applyStep(state, counted, primitive);
       step.changes.forEach((change, index) => {
         const item = toReleased(run, step.seq, index, change);
         // What an act outside has shown stands, whatever becomes of the run.
@@ -240,9 +240,9 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
     }
 
     async function conclude(ended: JobEnd): Promise<Execution> {
-      if (stop instanceof End) return over(stop);
-      if (stop !== null) return rest(stop);
-      if (ended.kind === "suspended" || log.abort.aborted) return rest("canceled");
+      if (stop instanceof End) return finishEarly(stop);
+      if (stop !== null) return suspendRun(stop);
+      if (ended.kind === "suspended" || log.abort.aborted) return suspendRun("canceled");
       if (ended.kind === "failed")
         return log.end({ status: "failed", error: inWords(ended.error, log.steps), ...metaOf(state, run, header, now, "failed") });
       if (ended.kind === "diverged")
@@ -257,7 +257,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
     }
 
     /** Ended by a decision or the policy, not by its script. */
-    function over(end: End): Promise<void> {
+    function finishEarly(end: End): Promise<void> {
       return finish(end.outcome, endedBy(end, state), end);
     }
 
@@ -269,17 +269,17 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
       log.end({ status: "done", outcome, result, unanswered: end?.gate ?? null, ...metaOf(state, run, header, now, end) });
     }
   } catch (error) {
-    if (error instanceof Suspend) return rest(error);
+    if (error instanceof Suspend) return suspendRun(error);
     if (isOurs(error)) throw error;
     return log.end({ status: "failed", error: toWire(error) });
   }
 
-  function park(reason: Stop): DoorAnswer {
+  function stopScript(reason: Stop): DoorAnswer {
     stop ??= reason;
     return SUSPEND;
   }
 
-  function rest(reason: Stop): Execution {
+  function suspendRun(reason: Stop): Execution {
     if (reason === "canceled") return log.flush();
     if (reason instanceof Suspend) return log.wait(reason.reason, reason.waitsFor, reason.options);
     // Reached by a slow call: the next execution comes to the same end, at once.
@@ -287,7 +287,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
     if ("diverged" in reason) return log.end({ status: "diverged", error: toWire(reason.diverged) });
     // First the wait, then whatever comes of the call: the other way round the answer would be slept through.
     log.wait("slow_call", "an answer from outside");
-    return { later: reason.late.then((late) => (isAnswer(late) ? log.requeue() : void rest(late))) };
+    return { later: reason.late.then((late) => (isAnswer(late) ? log.requeue() : void suspendRun(late))) };
   }
 }
 

@@ -833,7 +833,7 @@ export interface Children {
 }
 
 /** What a script asks to be changed: whole files by path, null removes. */
-export interface ChangeWish {
+export interface ProposalRequest {
   title: string;
   reason: string;
   files: Record<string, string | null>;
@@ -853,7 +853,7 @@ export interface PrimitivePorts {
   review(item: { title: string; body: Json; entry: string | null; row?: { hash: string; line: number } }): void;
   pending(): Promise<Card[]>;
   /** Proposes a change for the run's agent; released with the run's commit. Refused with the reason, never thrown. */
-  propose(wish: ChangeWish): Promise<{ accepted: boolean; proposal: string | null; reason: string }>;
+  propose(wish: ProposalRequest): Promise<{ accepted: boolean; proposal: string | null; reason: string }>;
   log(message: string): void;
   emit(event: string, payload: Json): void;
   gitLog(options: { limit: number; path?: string }): Promise<LogEntry[]>;

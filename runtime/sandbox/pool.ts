@@ -5,7 +5,7 @@
 import type { Job, JobEnd, Sandbox } from "../kernel/ports.ts";
 import { createCompiler } from "./compile.ts";
 import type { DiskCache } from "../scripts/disk-cache.ts";
-import { createLanes } from "./lanes.ts";
+import { createNestedSlots } from "./nested-slots.ts";
 import { untilEnded } from "./lost.ts";
 import { type Slot, createSlot } from "./slot.ts";
 
@@ -32,7 +32,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   const { slots = 2, jit = false, idleMs = 30_000, ahead = true, cache, sourceBytes } = options;
   const children = new Set<Slot>();
   const queue: (() => void)[] = [];
-  const lanes = createLanes(() => createSlot({ jit }));
+  const nested = createNestedSlots(() => createSlot({ jit }));
   let closed = false;
 
   const start = () => {
@@ -55,7 +55,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
           void slot.kill();
         }
       }
-      lanes.sweep(idleMs);
+      nested.sweep(idleMs);
     },
     Math.max(50, idleMs / 2),
   );
@@ -107,12 +107,12 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
           free(slot);
         }
       }),
-    executeBeside: (job, level) => lanes.run(job, level),
+    executeBeside: (job, level) => nested.run(job, level),
     async close() {
       closed = true;
       clearInterval(sweep);
       for (const wake of queue.splice(0)) wake();
-      await Promise.all([...children].map(end).concat(lanes.close()));
+      await Promise.all([...children].map(end).concat(nested.close()));
     },
   };
 }

@@ -8,7 +8,7 @@ import { dayIn } from "../scripts/header.ts";
 import type {
   Card,
   Change,
-  ChangeWish,
+  ProposalRequest,
   Children,
   CommitResult,
   Git,
@@ -56,7 +56,10 @@ export interface ViewOptions {
   now(): number;
   pending(): Card[];
   /** Who proposes what this run asks to be changed, and whether that is taken; `own`: how much it has asked for since its last commit. */
-  wishes: { by: string; admit(wish: ChangeWish, own: number): Promise<{ accepted: boolean; proposal: string | null; reason: string }> };
+  wishes: {
+    by: string;
+    admit(wish: ProposalRequest, own: number): Promise<{ accepted: boolean; proposal: string | null; reason: string }>;
+  };
   log(message: string): void;
   notices: Notices;
   tools: Tools;

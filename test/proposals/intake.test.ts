@@ -2,7 +2,7 @@
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import type { Host } from "../../runtime/app/host.ts";
 import { prepareProposal } from "../../runtime/app/preparing.ts";
-import { admitWish, settleProposals } from "../../runtime/app/wishes.ts";
+import { admitWish, settleProposals } from "../../runtime/app/proposal-requests.ts";
 import { unsettledProposals } from "../../runtime/engine/cards.ts";
 import { settleDrafts } from "../../runtime/change/proposals/intake.ts";
 import { createProposals } from "../../runtime/change/proposals/store.ts";

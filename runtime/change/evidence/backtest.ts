@@ -6,7 +6,7 @@ import { setFlagsFromString } from "node:v8";
 import { obstaclesTo, stopped } from "../../engine/replay.ts";
 import { ClearedError, kindOf } from "../../kernel/errors.ts";
 import type { Json, RunRecord, Step, Tree } from "../../kernel/ports.ts";
-import type { Bench } from "./bench.ts";
+import type { TrialEnvironment } from "./trial-environment.ts";
 import { differenceOf, sameRun } from "./compare.ts";
 import { effectsLater } from "./effects.ts";
 import { leftOf } from "./left.ts";
@@ -45,7 +45,7 @@ export async function backtest(
   code: Code,
   base: Code,
   which: Which,
-  bench: Bench,
+  bench: TrialEnvironment,
   options: BacktestOptions,
 ): Promise<BacktestReport> {
   const chosen = await idsOf(agent, which, bench);
@@ -89,7 +89,7 @@ export async function backtest(
 }
 
 /** None for an agent that is new or does not compile: then the record is all there is to compare with. */
-async function filesBefore({ tree }: Code, agent: string, bench: Bench): Promise<string[]> {
+async function filesBefore({ tree }: Code, agent: string, bench: TrialEnvironment): Promise<string[]> {
   try {
     return await filesOf(await bench.scriptIn(tree, agent), tree);
   } catch (error) {
@@ -104,7 +104,7 @@ async function isMadeBy(tree: Tree, then: Tree, files: readonly string[]): Promi
 }
 
 /** Runs that came to their end by themselves, newest first. @throws RUN_UNKNOWN */
-export async function idsOf(agent: string, which: Which, { engine, clock }: Bench): Promise<string[]> {
+export async function idsOf(agent: string, which: Which, { engine, clock }: TrialEnvironment): Promise<string[]> {
   if ("runs" in which) return [...which.runs];
   const since = "days" in which ? clock.now() - which.days * DAY_MS : 0;
   const ids: string[] = [];
@@ -133,7 +133,7 @@ export const sizeOf = (steps: readonly Step[]): number =>
   steps.reduce((sum, { params, result }) => sum + params.length + (result?.length ?? 0), 0);
 
 /** A run with its history, as trials take it; null for one that cannot be tried. @throws RUN_UNKNOWN */
-export async function recordingOf(id: string, { engine, cards }: Pick<Bench, "engine" | "cards">): Promise<Recording | null> {
+export async function recordingOf(id: string, { engine, cards }: Pick<TrialEnvironment, "engine" | "cards">): Promise<Recording | null> {
   const run = await engine.get(id);
   if (run === null) throw new ClearedError("RUN_UNKNOWN", `There is no run "${id.slice(0, 40)}".`);
   if (!isRecorded(run)) return null;
@@ -145,7 +145,7 @@ export async function recordingOf(id: string, { engine, cards }: Pick<Bench, "en
 }
 
 /** The waiting runs, and whether the code makes the calls they have made. */
-async function waitingOn(agent: string, code: Code, bench: Bench): Promise<BacktestReport["waiting"]> {
+async function waitingOn(agent: string, code: Code, bench: TrialEnvironment): Promise<BacktestReport["waiting"]> {
   const waiting: BacktestReport["waiting"] = [];
   for (const run of await bench.engine.list({ agent, status: ["waiting"], limit: MOST_WAITING })) {
     if (run.cause.kind === "exec" || run.mode !== "live") continue;
@@ -158,7 +158,7 @@ async function waitingOn(agent: string, code: Code, bench: Bench): Promise<Backt
   return waiting;
 }
 
-async function obstacleTo(run: RunRecord, code: Code, bench: Bench): Promise<string | null> {
+async function obstacleTo(run: RunRecord, code: Code, bench: TrialEnvironment): Promise<string | null> {
   const script = await bench.scriptIn(code.tree, run.agent);
   const findings = await obstaclesTo(run, await bench.engine.steps(run.id), { ...bench.world, script: async () => script });
   return findings[0] ?? null;

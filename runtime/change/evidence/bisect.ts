@@ -9,7 +9,7 @@ import { stepsTouching } from "../../workspace/git/range.ts";
 import { SCRIPTS, agentFile } from "../../workspace/layout.ts";
 import { findEntry } from "../../workspace/books/months.ts";
 import { recordingOf } from "./backtest.ts";
-import type { Bench } from "./bench.ts";
+import type { TrialEnvironment } from "./trial-environment.ts";
 import { SETTINGS, codeOf, differing, isIn } from "./code.ts";
 import { differenceOf } from "./compare.ts";
 import { effectsOf } from "./effects.ts";
@@ -45,7 +45,7 @@ export interface Bisection {
 /** @throws RUN_UNKNOWN, RUN_STATUS for a run that has not ended, JOURNAL_ENTRY_MISSING, USAGE for an entry that no run made */
 export async function bisect(
   name: string,
-  bench: Bench,
+  bench: TrialEnvironment,
   progress: (done: number, atMost: number) => void = () => undefined,
 ): Promise<Bisection> {
   const head = await bench.git.head();
@@ -110,7 +110,7 @@ export async function bisect(
 }
 
 /** Executions of the recording on commits, each once. */
-async function createTries(recording: Recording, bench: Bench, tried: (count: number) => void) {
+async function createTries(recording: Recording, bench: TrialEnvironment, tried: (count: number) => void) {
   const { run, steps } = recording;
   const recorded = await effectsOf(run, steps, bench.world);
   const own = await codeOf(bench.git.tree(run.pin.commit));

@@ -8,7 +8,7 @@ import type { Tree } from "../../kernel/ports.ts";
 import { CASES, agentFile } from "../../workspace/layout.ts";
 import { treeOver } from "../../workspace/git/tree-over.ts";
 import { recordingOf } from "./backtest.ts";
-import type { Bench } from "./bench.ts";
+import type { TrialEnvironment } from "./trial-environment.ts";
 import { type Case, casePath, parseCase, recordingHash } from "./case-file.ts";
 import { compareEffects } from "./compare.ts";
 import { effectsOf } from "./effects.ts";
@@ -63,7 +63,7 @@ export async function ratchet(
   base: Code,
   candidate: Code,
   paths: readonly string[],
-  bench: Bench,
+  bench: TrialEnvironment,
   options: RunOptions = {},
 ): Promise<Ratchet> {
   const before: Code = { tree: base.tree, changed: candidate.changed };
@@ -125,7 +125,7 @@ interface Judged {
 
 const NOTHING: Judged = { kept: [], worse: [], untried: null };
 
-async function judge(one: Case, code: Code, books: Tree, bench: Bench): Promise<Judged> {
+async function judge(one: Case, code: Code, books: Tree, bench: TrialEnvironment): Promise<Judged> {
   try {
     const recording = await recordedOf(one, bench);
     const { run, steps } = recording;
@@ -156,7 +156,7 @@ async function judge(one: Case, code: Code, books: Tree, bench: Bench): Promise<
 }
 
 /** @throws RUN_UNKNOWN when the recording is not here, or is another one */
-async function recordedOf({ agent, from }: Case, bench: Bench): Promise<Recording> {
+async function recordedOf({ agent, from }: Case, bench: TrialEnvironment): Promise<Recording> {
   const gone = (why: string) => new ClearedError("RUN_UNKNOWN", `The recording of ${from.run} ${why}.`);
   if ((await bench.engine.get(from.run)) === null) throw gone("is not here; a clone has only those that were fetched with it");
   const recording = await recordingOf(from.run, bench);
@@ -169,7 +169,7 @@ async function recordedOf({ agent, from }: Case, bench: Bench): Promise<Recordin
 const codes = new WeakMap<Code, Map<string, Promise<Code>>>();
 
 /** The code with the files of the change that froze a case, where it does not change them itself; one object for equal files. */
-function codeWith(code: Code, over: Case["over"], { git }: Bench): Promise<Code> | Code {
+function codeWith(code: Code, over: Case["over"], { git }: TrialEnvironment): Promise<Code> | Code {
   const files = Object.entries(over).filter(([path]) => !code.changed.includes(path));
   if (files.length === 0) return code;
   const known = codes.get(code) ?? new Map<string, Promise<Code>>();

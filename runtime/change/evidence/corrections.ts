@@ -10,7 +10,7 @@ import { findEntry } from "../../workspace/books/months.ts";
 import { monthsOf } from "../../workspace/books/reversals.ts";
 import { treeOver } from "../../workspace/git/tree-over.ts";
 import { recordingOf } from "./backtest.ts";
-import type { Bench } from "./bench.ts";
+import type { TrialEnvironment } from "./trial-environment.ts";
 import { type Case, readCase, recordingHash, unfit } from "./case-file.ts";
 import { caseText } from "./case-text.ts";
 import { legLines } from "./effects.ts";
@@ -18,10 +18,10 @@ import { type Kept, NOTHING_KEPT, together } from "./kept.ts";
 import type { Recording } from "./types.ts";
 
 /** Where recorded runs are read from; the host satisfies it. */
-export type Recorded = Pick<Bench, "engine" | "cards"> & { git: Pick<Git, "isOnBranch"> };
+export type Recorded = Pick<TrialEnvironment, "engine" | "cards"> & { git: Pick<Git, "isOnBranch"> };
 
 /** A case that may be added, or why there is none: half a sentence about the run. */
-export type Lesson = { file: string; text: string } | { why: string };
+export type CorrectionCase = { file: string; text: string } | { why: string };
 
 /** A run that a case can be made of, or why not. */
 export async function recordingFor(recorded: Recorded, id: string): Promise<Recording | { why: string }> {
@@ -73,11 +73,11 @@ export function caseOf(
 }
 
 /** The run's case with this correction in it: the one it has at `head`, else a new one. */
-export async function lessonOf(
+export async function correctionCaseOf(
   head: Tree,
   recording: Recording,
   { by, why, keeps }: { by: string; why: string; keeps: Kept },
-): Promise<Lesson> {
+): Promise<CorrectionCase> {
   const file = caseFile(recording.run.agent, recording.run.id);
   const text = await head.read(file);
   const known = text === null ? caseOf(recording, { why, correction: by, keeps }) : readCase(text, file);
@@ -99,7 +99,7 @@ export async function entryLesson(
   head: Tree,
   files: ReadonlyMap<string, string | null>,
   { id, recording, by, reason }: { id: string; recording: Recording | { why: string }; by: string; reason?: string | undefined },
-): Promise<Lesson | null> {
+): Promise<CorrectionCase | null> {
   if (![...files.values()].some((text) => text?.includes(id))) return null;
   const tree = treeOver(head, files);
   const found = await findEntry(tree, id);
@@ -114,7 +114,7 @@ export async function entryLesson(
       .join(" and ");
   const why = `${by} moved "${entry.description}" from ${moved(booked, entry)} to ${moved(entry, booked)}${reason === undefined ? "" : `: ${reason}`}.`;
   const kept = { id, about: `${entry.date} ${entry.description}`, legs: legLines(entry.postings) };
-  return lessonOf(head, recording, { by, why, keeps: { ...NOTHING_KEPT, books: [kept] } });
+  return correctionCaseOf(head, recording, { by, why, keeps: { ...NOTHING_KEPT, books: [kept] } });
 }
 
 function bookedIn(steps: readonly Step[], id: string): Entry | undefined {

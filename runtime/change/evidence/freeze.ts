@@ -8,7 +8,7 @@ import type { Tree } from "../../kernel/ports.ts";
 import { CASES, caseFile } from "../../workspace/layout.ts";
 import { sourceBlob } from "../../workspace/git/tree-over.ts";
 import { type Compared, sizeOf } from "./backtest.ts";
-import { type Bench, changedFiles } from "./bench.ts";
+import { type TrialEnvironment, changedFiles } from "./trial-environment.ts";
 import { readCase, unfit } from "./case-file.ts";
 import { caseText } from "./case-text.ts";
 import { caseOf, commitsOf, unsafe } from "./corrections.ts";
@@ -36,7 +36,7 @@ export interface Freezer {
 }
 
 /** `code`: what is to be accepted; `id` and `title`: the proposal's. */
-export function createFreezer(code: Code, { id, title }: { id: string; title: string }, bench: Bench): Freezer {
+export function createFreezer(code: Code, { id, title }: { id: string; title: string }, bench: TrialEnvironment): Freezer {
   const changed = new Map<string, Choice[]>();
   let unchanged: Choice[] = [];
 

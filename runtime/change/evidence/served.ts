@@ -14,7 +14,7 @@ import { filesIn } from "../../workspace/statements/import-files.ts";
 import { CONFIG, IMPORT, IMPORTERS, PROCESSED, STATEMENTS, TOOLS, agentFile } from "../../workspace/layout.ts";
 import { scratchFolder } from "../../workspace/git/scratch.ts";
 import { treeOver } from "../../workspace/git/tree-over.ts";
-import { type Bench, changedFiles, missing } from "./bench.ts";
+import { type TrialEnvironment, changedFiles, missing } from "./trial-environment.ts";
 import type { Code, Recording } from "./types.ts";
 
 export interface Served {
@@ -24,7 +24,7 @@ export interface Served {
 }
 
 /** @throws Suspend when a statement must be read again and is gone */
-export async function servedBy(recording: Recording, code: Code, script: Script, bench: Bench): Promise<Served> {
+export async function servedBy(recording: Recording, code: Code, script: Script, bench: TrialEnvironment): Promise<Served> {
   const { run, steps } = recording;
   const then = bench.git.tree(run.pin.commit);
   if (!(await hasSameRights(then, run.agent, code, script.header))) return { steps: 0, statements: await rereads(recording, code, bench) };
@@ -42,7 +42,7 @@ export async function servedBy(recording: Recording, code: Code, script: Script,
   return { steps: steps.length, statements };
 }
 
-async function dependsOnFiles(step: Step, { world }: Bench): Promise<boolean> {
+async function dependsOnFiles(step: Step, { world }: TrialEnvironment): Promise<boolean> {
   const { from, effect } = await world.primitive(step.name);
   return effect === "write" || from === "tree" || from === "statement";
 }
@@ -51,7 +51,7 @@ async function dependsOnFiles(step: Step, { world }: Bench): Promise<boolean> {
  * The run's input as a start of this code would take it: what the header of then filled in is left to the header now.
  * @throws RUN_INPUT for one that the header refuses
  */
-export async function inputFor({ input, agent, pin, mode }: RunRecord, code: Code, header: Header, bench: Bench): Promise<Json> {
+export async function inputFor({ input, agent, pin, mode }: RunRecord, code: Code, header: Header, bench: TrialEnvironment): Promise<Json> {
   const then = bench.git.tree(pin.commit);
   if (mode !== "live" || (await then.blob(agentFile(agent))) === (await code.tree.blob(agentFile(agent)))) return input;
   const fields = (await headerAt(then, agent))?.input ?? {};
@@ -96,7 +96,7 @@ async function sameFiles(a: Tree, b: Tree, folder: string): Promise<boolean> {
 }
 
 /** The statements of the run in a folder of their own, when the change says otherwise how they are read. */
-async function rereads({ run, steps }: Recording, code: Code, bench: Bench): Promise<string | null> {
+async function rereads({ run, steps }: Recording, code: Code, bench: TrialEnvironment): Promise<string | null> {
   const read = steps.flatMap((step) => step.changes.flatMap((change) => (change.op === "rows" ? [change] : [])));
   if (read.length === 0 || !(await readsOtherwise(bench.git.tree(run.pin.commit), code, bench))) return null;
   const lying = new Map<string, string>();
@@ -117,7 +117,7 @@ async function rereads({ run, steps }: Recording, code: Code, bench: Bench): Pro
   return place;
 }
 
-async function readsOtherwise(then: Tree, code: Code, bench: Bench): Promise<boolean> {
+async function readsOtherwise(then: Tree, code: Code, bench: TrialEnvironment): Promise<boolean> {
   const files = await changedFiles(code);
   for (const [path, text] of files) if (path.startsWith(IMPORTERS) && (await then.read(path)) !== text) return true;
   if (!files.has(CONFIG)) return false;

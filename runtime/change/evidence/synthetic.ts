@@ -17,7 +17,7 @@ import { AGENTS, SCRIPTS } from "../../workspace/layout.ts";
 import { monthFiles } from "../../workspace/books/months.ts";
 import { scratchFolder } from "../../workspace/git/scratch.ts";
 import { isLarge, recordingOf } from "./backtest.ts";
-import type { Bench } from "./bench.ts";
+import type { TrialEnvironment } from "./trial-environment.ts";
 import { effectLines } from "./effect-lines.ts";
 import { inputsOf } from "./synthetic-inputs.ts";
 import { writeStatements } from "./synthetic-statement.ts";
@@ -42,7 +42,7 @@ const MOST_LARGE = 2;
 const PATIENCE_MS = 3000;
 
 /** The checks "dry_run" and "invariants": one execution, told apart by what went wrong. */
-export function dryChecks(bench: Bench): Check[] {
+export function dryChecks(bench: TrialEnvironment): Check[] {
   const look = async (subject: Subject, own: (code: string) => boolean): Promise<Looked> => {
     const runs = await dryRunsOf(subject, bench);
     const tried = runs.reduce((sum, run) => sum + run.tried, 0);
@@ -66,13 +66,13 @@ const count = (n: number, what: string): string[] => (n === 0 ? [] : [`${n} ${wh
 const kept = new WeakMap<Subject, Promise<DryRun[]>>();
 
 /** One dry run for each agent of the subject whose scripts compile. Asked again, the same answer. */
-export function dryRunsOf(subject: Subject, bench: Bench): Promise<DryRun[]> {
+export function dryRunsOf(subject: Subject, bench: TrialEnvironment): Promise<DryRun[]> {
   const known = kept.get(subject) ?? runAll(subject, bench);
   kept.set(subject, known);
   return known;
 }
 
-async function runAll(subject: Subject, bench: Bench): Promise<DryRun[]> {
+async function runAll(subject: Subject, bench: TrialEnvironment): Promise<DryRun[]> {
   const { agents } = await readScripts(subject);
   // Nothing runs on settings that cannot be read; the check "config" says what is wrong with them.
   if (!(await readable(subject))) return [];
@@ -110,7 +110,7 @@ async function dryRun(
   scripts: readonly ScriptToCheck[],
   code: Code,
   before: Code | null,
-  bench: Bench,
+  bench: TrialEnvironment,
 ): Promise<DryRun> {
   const recordings = await newest(agent, bench);
   const found: Found[] = [];
@@ -181,7 +181,7 @@ function failsNow(failing: readonly { label: string; error: WireError }[], of: n
 }
 
 /** The bench, noting the tool or primitive that is called last. */
-function listening(bench: Bench, last: { call: string }): Bench {
+function listening(bench: TrialEnvironment, last: { call: string }): TrialEnvironment {
   const { sandbox } = bench.world;
   const execute: typeof sandbox.execute = (job) =>
     sandbox.execute({
@@ -225,7 +225,7 @@ function shown(input: Json): string {
 }
 
 /** Recorded runs of an agent that have ended, newest first. */
-async function newest(agent: string, bench: Bench): Promise<Recording[]> {
+async function newest(agent: string, bench: TrialEnvironment): Promise<Recording[]> {
   const ended = await bench.engine.list({ agent, status: ["done", "failed"], limit: 20 });
   const recordings: Recording[] = [];
   let large = 0;
@@ -240,7 +240,7 @@ async function newest(agent: string, bench: Bench): Promise<Recording[]> {
 }
 
 /** A run that began now, on the candidate. */
-function madeUp(agent: string, { tree }: Code, n: number, input: Json, { clock }: Bench): RunRecord {
+function madeUp(agent: string, { tree }: Code, n: number, input: Json, { clock }: TrialEnvironment): RunRecord {
   const now = clock.now();
   return {
     ...{ id: `run_dry${n}`, agent, input, mode: "dry", status: "running", attempt: 1 },
@@ -263,8 +263,8 @@ async function withStatements(
   header: Header,
   scripts: readonly ScriptToCheck[],
   code: Code,
-  bench: Bench,
-  work: (prepared: Bench) => Promise<void>,
+  bench: TrialEnvironment,
+  work: (prepared: TrialEnvironment) => Promise<void>,
 ): Promise<void> {
   if (!header.uses.includes("importer")) return work(bench);
   const config = await bench.config(code.tree);

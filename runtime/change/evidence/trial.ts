@@ -14,11 +14,11 @@ import { type At, ClearedError, kindOf, toWire } from "../../kernel/errors.ts";
 import type { Call, Decision, Json, RunLog, RunRecord, Step, WorkspaceView } from "../../kernel/ports.ts";
 import { End, type Gate, Suspend } from "../../kernel/primitive.ts";
 import { STATE } from "../../workspace/layout.ts";
-import { type Bench, changedFiles, missing, standingGit, trialView } from "./bench.ts";
+import { type TrialEnvironment, changedFiles, missing, standingGit, trialView } from "./trial-environment.ts";
 import { effectsLater } from "./effects.ts";
 import { type Recorded, callsKey, createRecorded } from "./recorded.ts";
 import { inputFor, servedBy } from "./served.ts";
-import { tried } from "./tried.ts";
+import { withRecordedAnswers } from "./recorded-answers.ts";
 import type { Code, Divergence, Recording, Trial } from "./types.ts";
 
 /** How one execution ended. */
@@ -37,7 +37,7 @@ interface Attempt {
 }
 
 /** Executes the code against the recording. Never throws for what the code does: that is in the trial's effects. */
-export async function tryRun(recording: Recording, code: Code, bench: Bench): Promise<Trial> {
+export async function tryRun(recording: Recording, code: Code, bench: TrialEnvironment): Promise<Trial> {
   const { run, steps } = recording;
   let callable: Callable = bench.world;
   let attempt: Attempt;
@@ -103,7 +103,7 @@ interface Course {
 
 const courses = new WeakMap<Code, Map<string, Course>>();
 
-function courseOf(code: Code, { agent }: RunRecord, bench: Bench): Course {
+function courseOf(code: Code, { agent }: RunRecord, bench: TrialEnvironment): Course {
   const known = courses.get(code) ?? new Map<string, Course>();
   courses.set(code, known);
   let found = known.get(agent);
@@ -118,7 +118,7 @@ async function execute(
   recording: Recording,
   code: Code,
   script: Script,
-  bench: Bench,
+  bench: TrialEnvironment,
   serve: number,
   statements: string | null,
 ): Promise<Attempt> {
@@ -155,7 +155,7 @@ async function execute(
     },
     script: async () => script,
     primitive: async (name) =>
-      tried(await bench.world.primitive(name), {
+      withRecordedAnswers(await bench.world.primitive(name), {
         recorded,
         restore: (step) => view?.restore(step),
         supposed: attempt.supposed,

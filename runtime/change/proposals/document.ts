@@ -26,7 +26,7 @@ const lifeSchema = z.strictObject({
   applied: commit.nullable(),
   reverted: commit.nullable(),
 });
-export type Life = z.output<typeof lifeSchema>;
+export type ProposalStatusRecord = z.output<typeof lifeSchema>;
 
 const decisionSchema = z.looseObject({
   card: z.int(),

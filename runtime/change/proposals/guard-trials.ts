@@ -4,7 +4,7 @@
  */
 import { ClearedError } from "../../kernel/errors.ts";
 import { recordingOf } from "../evidence/backtest.ts";
-import type { Bench } from "../evidence/bench.ts";
+import type { TrialEnvironment } from "../evidence/trial-environment.ts";
 import { codeOver } from "../evidence/reached.ts";
 import { tryRun } from "../evidence/trial.ts";
 import type { Ended } from "./guard-metrics.ts";
@@ -18,7 +18,7 @@ const TRIED = 50;
  * the change: it asks what the code before did not.
  */
 export async function onCodeBefore(
-  bench: Bench,
+  bench: TrialEnvironment,
   { files }: Proposal,
   applied: string,
   runs: readonly Ended[],

@@ -8,7 +8,7 @@ import { type Alert, hasAlert, tell } from "./guard-alerts.ts";
 import { type Ended, type Metrics, type Side, brokenBooks, endedRuns, measure } from "./guard-metrics.ts";
 import { onCodeBefore } from "./guard-trials.ts";
 import { ClearedError } from "../../kernel/errors.ts";
-import type { Bench } from "../evidence/bench.ts";
+import type { TrialEnvironment } from "../evidence/trial-environment.ts";
 import { reachedBy } from "../evidence/reached.ts";
 import type { Sandbox } from "../../kernel/ports.ts";
 import type { Registry } from "../../kernel/registry.ts";
@@ -23,12 +23,12 @@ import { type UndoWorld, undo } from "./undo.ts";
 export type GuardLimits = Exclude<Config["changes"]["auto_revert"], "off">;
 
 /** What guarding needs of a workspace; `Host` (app/host.ts) has all of it. */
-export interface GuardWorld extends UndoWorld, Bench {
+export interface GuardWorld extends UndoWorld, TrialEnvironment {
   sandbox: Pick<Sandbox, "compile">;
   registry: { whole(): Promise<Registry> };
   engine: UndoWorld["engine"];
   cards: UndoWorld["cards"];
-  world: UndoWorld["world"] & Bench["world"];
+  world: UndoWorld["world"] & TrialEnvironment["world"];
   config: UndoWorld["config"];
 }
 

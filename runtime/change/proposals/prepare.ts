@@ -4,7 +4,7 @@
  */
 import { type Check, type Looked, STATIC_CHECKS, type Subject, runChecks } from "../checks/pipeline.ts";
 import { backtest } from "../evidence/backtest.ts";
-import type { Bench } from "../evidence/bench.ts";
+import type { TrialEnvironment } from "../evidence/trial-environment.ts";
 import { casesIn, ratchet, type Ratchet } from "../evidence/cases.ts";
 import { createFreezer } from "../evidence/freeze.ts";
 import { codeOver } from "../evidence/reached.ts";
@@ -26,11 +26,11 @@ import type { Proposal, Report } from "../proposal-types.ts";
 import { changesOf, demandsOf, movedIn } from "../widening/widening.ts";
 
 /** What preparing needs of a workspace; the composition root makes it of its host. */
-export interface Preparing extends ApplyWorld, Bench {
-  world: Bench["world"];
+export interface Preparing extends ApplyWorld, TrialEnvironment {
+  world: TrialEnvironment["world"];
   config: ApplyWorld["config"];
   cards: ApplyWorld["cards"];
-  engine: Bench["engine"];
+  engine: TrialEnvironment["engine"];
   around: Around;
   vouch: Vouch;
   /** What the checks look at, with the agents a change of these paths reaches. */
@@ -179,7 +179,7 @@ async function reportOf(world: Preparing, store: ProposalStore, proposal: Propos
 }
 
 /** Of a new agent that is proposed only its own: what others do, which its files reach, is not what a person is asked about. */
-async function dryRunOf(subject: Subject, bench: Bench): Promise<Report["dryRun"]> {
+async function dryRunOf(subject: Subject, bench: TrialEnvironment): Promise<Report["dryRun"]> {
   const { base, paths } = subject;
   const isNew = await Promise.all(paths.map(async (path) => path.startsWith(AGENTS) && (await base.blob(path)) === null));
   return (await dryRunsOf(subject, bench))

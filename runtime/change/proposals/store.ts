@@ -15,7 +15,7 @@ import { CACHE } from "../../workspace/layout.ts";
 import { sourceBlob } from "../../workspace/git/tree-over.ts";
 import { type BranchMark, createBranchMarks } from "./branch-marks.ts";
 import { createProposalCards } from "./cards.ts";
-import { type Kept, type Life, changeMessage, toYaml } from "./document.ts";
+import { type Kept, type ProposalStatusRecord, changeMessage, toYaml } from "./document.ts";
 import { problemsOf } from "./paths.ts";
 import { REFS, type ReadRefs, createReader } from "./refs.ts";
 import type { Proposal, ProposalDraft, ProposalState, Report } from "../proposal-types.ts";
@@ -207,7 +207,7 @@ function assemble(world: ProposalWorld): ProposalStore {
         const told = now.state === change.state && from.includes(one.kept.state);
         if (!from.includes(now.state) && !told) throw otherState(now, from);
         const by = change.by ?? "runtime";
-        const life: Life = {
+        const life: ProposalStatusRecord = {
           state: change.state,
           why: change.why ?? null,
           by,

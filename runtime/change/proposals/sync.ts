@@ -13,7 +13,7 @@ import { fetchRefs, pushRefs } from "../../workspace/git/remote.ts";
 import type { Objects } from "../../workspace/git/tree.ts";
 import { CACHE } from "../../workspace/layout.ts";
 import { gateOf } from "./deciding.ts";
-import { type Kept, type Life, readProposal, toYaml, whyOf } from "./document.ts";
+import { type Kept, type ProposalStatusRecord, readProposal, toYaml, whyOf } from "./document.ts";
 import { type ProposalRefs, REFS, assertId, groupRefs } from "./refs.ts";
 import { type ProposalWorld, createProposals } from "./store.ts";
 import type { ProposalState, Report } from "../proposal-types.ts";
@@ -205,7 +205,7 @@ async function join(kept: Kept, a: { own: string; mine: Kept }, b: { other: stri
       );
   for (const one of invalid)
     at.done.told.push(`“${kept.title}”: ${one.decision} by ${one.by} does not count, it is not signed for this content.`);
-  const life: Life = {
+  const life: ProposalStatusRecord = {
     state: rejected ? "rejected" : chosen.state,
     why: rejected ? (first.reason ?? null) : chosen.why,
     by: rejected ? first.by : "runtime",

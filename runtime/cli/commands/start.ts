@@ -85,7 +85,7 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
   const settle = (owner: Host): void => {
     if (unsettledProposals(owner.database).length === 0) return;
     settled = settled
-      .then(async () => (await import("../../app/wishes.ts")).settleProposals(owner, (message) => output.note(message)))
+      .then(async () => (await import("../../app/proposal-requests.ts")).settleProposals(owner, (message) => output.note(message)))
       .catch(say);
   };
   const host = "host" in opened ? opened.host : undefined;

@@ -1,7 +1,7 @@
 /** What agents ask to be changed, on a host: whether it is taken, and what becomes of it once the run has let it out. */
 import { type IntakeRules, admit, settleDrafts } from "../change/proposals/intake.ts";
 import { problemsOf } from "../change/proposals/paths.ts";
-import type { ChangeWish, RunRecord, Tree } from "../kernel/ports.ts";
+import type { ProposalRequest, RunRecord, Tree } from "../kernel/ports.ts";
 import type { Host } from "./host.ts";
 
 type Wishing = Pick<Host, "dir" | "clock" | "git" | "database" | "cards" | "config">;
@@ -15,7 +15,7 @@ async function rulesOf(host: Pick<Host, "config">): Promise<IntakeRules> {
 export async function admitWish(
   host: Wishing,
   { run, base }: { run: RunRecord; base: Tree },
-  wish: ChangeWish,
+  wish: ProposalRequest,
   own: number,
 ): Promise<{ accepted: boolean; proposal: string | null; reason: string }> {
   const draft = { ...wish, by: `agent:${run.agent}` };

@@ -5,7 +5,7 @@
 import { fromWire } from "../../kernel/errors.ts";
 import type { Change, Json, Step } from "../../kernel/ports.ts";
 import type { Primitive, StepContext } from "../../kernel/primitive.ts";
-import { missing } from "./bench.ts";
+import { missing } from "./trial-environment.ts";
 import type { Recorded } from "./recorded.ts";
 
 interface Around {
@@ -19,7 +19,7 @@ interface Around {
 }
 
 /** The primitive with the world replaced. Pure ones and the run's own moves are as they are. */
-export function tried(primitive: Primitive, around: Around): Primitive {
+export function withRecordedAnswers(primitive: Primitive, around: Around): Primitive {
   const { recorded } = around;
   const keyed = (ctx: StepContext): StepContext => ({ ...ctx, key: recorded.key(ctx.run.id, Number(ctx.key.split("/").at(-1))) });
   const { effect, dryRun, ...rest } = primitive;

@@ -30,7 +30,7 @@ import type { Recorded } from "./recorded.ts";
 import type { Code } from "./types.ts";
 
 /** What trials need of a workspace; the host satisfies it. */
-export interface Bench {
+export interface TrialEnvironment {
   dir: string;
   clock: Clock;
   git: Git;

@@ -4,7 +4,7 @@
  * made good by the next owner.
  */
 import { getFact, setFact } from "../engine/cards.ts";
-import type { Lesson } from "../change/evidence/corrections.ts";
+import type { CorrectionCase } from "../change/evidence/corrections.ts";
 import type { Tree } from "../kernel/ports.ts";
 import type { Host } from "./host.ts";
 
@@ -14,10 +14,10 @@ const evidence = () => import("../change/evidence/corrections.ts");
 type Teaching = Pick<Host, "engine" | "cards" | "git" | "database" | "world">;
 
 /** For the build of a commit: the lesson of an entry that it corrects. */
-export async function lessonFor(
+export async function correctionCaseFor(
   host: Teaching,
   { run, entry, by, reason }: { run: string; entry: string; by: string; reason?: string },
-): Promise<(head: Tree, files: ReadonlyMap<string, string | null>) => Promise<Lesson | null>> {
+): Promise<(head: Tree, files: ReadonlyMap<string, string | null>) => Promise<CorrectionCase | null>> {
   const { recordingFor, entryLesson } = await evidence();
   const recording = await recordingFor(host, run);
   return (head, files) => entryLesson(head, files, { id: entry, recording, by, reason });
@@ -28,12 +28,12 @@ const AWAITED = "lessons";
 const awaited = ({ database }: Pick<Host, "database">): string[] => JSON.parse(getFact(database, AWAITED) ?? "[]") as string[];
 
 /** A call of this run is edited by a person: once it has ended, that becomes a case. */
-export function expectLesson(host: Pick<Host, "database">, run: string): void {
+export function expectCorrectionCase(host: Pick<Host, "database">, run: string): void {
   setFact(host.database, AWAITED, JSON.stringify([...new Set([...awaited(host), run])]));
 }
 
 /** Writes the cases of edited calls whose runs have ended; what git cannot take now is tried again when the next run rests. */
-export async function settleLessons(host: Teaching): Promise<void> {
+export async function settleCorrectionCases(host: Teaching): Promise<void> {
   for (const id of awaited(host)) {
     const run = await host.engine.get(id);
     const ended = run === null || ["done", "failed", "canceled"].includes(run.status);
@@ -44,7 +44,7 @@ export async function settleLessons(host: Teaching): Promise<void> {
 
 /** False when it must be tried again. A case that was taken away since is not made again: its commit is found by its trailers. */
 async function teachEdits(host: Teaching, id: string): Promise<boolean> {
-  const { recordingFor, editsOf, lessonOf } = await evidence();
+  const { recordingFor, editsOf, correctionCaseOf } = await evidence();
   const { NOTHING_KEPT } = await import("../change/evidence/kept.ts");
   const recording = await recordingFor(host, id);
   if ("why" in recording) return true;
@@ -59,7 +59,7 @@ async function teachEdits(host: Teaching, id: string): Promise<boolean> {
     message: `learn: an edited call of ${run.agent} is a case`,
     trailers: { Run: id, Step: String(first.seq), Agent: `${run.agent}@${run.pin.blob.slice(0, 12)}` },
     build: async (head) => {
-      const lesson = await lessonOf(head, recording, { by, why, keeps: { ...NOTHING_KEPT, asks: [...calls] } });
+      const lesson = await correctionCaseOf(head, recording, { by, why, keeps: { ...NOTHING_KEPT, asks: [...calls] } });
       return "file" in lesson ? new Map([[lesson.file, lesson.text]]) : new Map();
     },
     guard: () => host.world.guard(),

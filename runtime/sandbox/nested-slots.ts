@@ -1,34 +1,34 @@
 /**
  * Slots for what a run waits for while it holds its own (a synthesized tool): one for each level, started at its first use and ended
- * after a while without work. A job waits only for those before it in its lane and, while it runs, for lanes of lower levels: nothing
+ * after a while without work. A job waits only for those before it in its level and, while it runs, for those of lower levels: nothing
  * waits in a circle, however few slots there are. Called by pool.ts only.
  */
 import type { Job, JobEnd } from "../kernel/ports.ts";
 import { untilEnded } from "./lost.ts";
 import type { Slot } from "./slot.ts";
 
-export interface Lanes {
+export interface NestedSlots {
   run(job: Job, level: number): Promise<JobEnd>;
   /** Ends the slots without work for so long. */
   sweep(idleMs: number): void;
   close(): Promise<void>;
 }
 
-interface Lane {
+interface NestedSlot {
   slot: Slot | null;
   /** Settles when the job that came last is over. */
   last: Promise<unknown>;
 }
 
-export function createLanes(start: () => Slot): Lanes {
-  const lanes = new Map<number, Lane>();
+export function createNestedSlots(start: () => Slot): NestedSlots {
+  const slots = new Map<number, NestedSlot>();
   let closed = false;
 
-  const runIn = (lane: Lane, wanted: Job): Promise<JobEnd> =>
+  const runIn = (own: NestedSlot, wanted: Job): Promise<JobEnd> =>
     untilEnded(wanted, async (job) => {
       if (closed || job.abort?.aborted === true) return null;
-      if (lane.slot === null || !lane.slot.alive()) lane.slot = start();
-      const { slot } = lane;
+      if (own.slot === null || !own.slot.alive()) own.slot = start();
+      const { slot } = own;
       slot.busy = true;
       try {
         return await slot.run(job);
@@ -36,26 +36,25 @@ export function createLanes(start: () => Slot): Lanes {
         slot.busy = false;
       }
     });
-  const drop = (lane: Lane): Promise<void> => {
-    const { slot } = lane;
-    lane.slot = null;
+  const drop = (own: NestedSlot): Promise<void> => {
+    const { slot } = own;
+    own.slot = null;
     return slot?.kill() ?? Promise.resolve();
   };
   return {
     run(job, level) {
-      const lane = lanes.get(level) ?? { slot: null, last: Promise.resolve() };
-      lanes.set(level, lane);
-      const ended = lane.last.then(() => runIn(lane, job));
-      lane.last = ended.catch(() => undefined);
+      const own = slots.get(level) ?? { slot: null, last: Promise.resolve() };
+      slots.set(level, own);
+      const ended = own.last.then(() => runIn(own, job));
+      own.last = ended.catch(() => undefined);
       return ended;
     },
     sweep(idleMs) {
-      for (const lane of lanes.values())
-        if (lane.slot !== null && !lane.slot.busy && Date.now() - lane.slot.idleSince > idleMs) void drop(lane);
+      for (const own of slots.values()) if (own.slot !== null && !own.slot.busy && Date.now() - own.slot.idleSince > idleMs) void drop(own);
     },
     async close() {
       closed = true;
-      await Promise.all([...lanes.values()].map(drop));
+      await Promise.all([...slots.values()].map(drop));
     },
   };
 }
