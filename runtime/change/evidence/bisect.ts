@@ -5,7 +5,7 @@
  */
 import { ClearedError } from "../../kernel/errors.ts";
 import type { LogEntry, Tree } from "../../kernel/ports.ts";
-import { stepsTouching } from "../../workspace/git/range.ts";
+import { stepsTouching } from "../../workspace/git/past.ts";
 import { SCRIPTS, agentFile } from "../../workspace/layout.ts";
 import { findEntry } from "../../workspace/books/months.ts";
 import { recordingOf } from "./backtest.ts";

@@ -5,8 +5,8 @@
 import { getFact, setFact } from "../../engine/cards.ts";
 import type { Database } from "../../engine/database.ts";
 import type { Git } from "../../kernel/ports.ts";
-import { isOurs, parseTrailers } from "../../workspace/git/message.ts";
-import type { CommitLine, SideRefs } from "../../workspace/git/proposal-refs.ts";
+import { isOurs, type PastCommit, parseTrailers } from "../../workspace/git/past.ts";
+import type { SideRefs } from "../../workspace/git/proposal-refs.ts";
 
 export interface BranchMark {
   applied: string;
@@ -52,7 +52,7 @@ export function createBranchMarks({ database, git }: { database: Database; git: 
   };
 }
 
-function mark({ marks, commits }: Seen, { commit, at, message }: CommitLine): void {
+function mark({ marks, commits }: Seen, { commit, at, message }: PastCommit): void {
   const trailers = parseTrailers(message);
   // In a commit of ours the text is a script's or a proposer's, who could say of any commit that it is taken back.
   const words = isOurs(trailers) ? undefined : /^This reverts commit ([0-9a-f]{40,64})\b/m.exec(message)?.[1];

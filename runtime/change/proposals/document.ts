@@ -8,7 +8,7 @@ import { HARMS } from "../evidence/words.ts";
 import type { Decision } from "../../kernel/ports.ts";
 import { readYaml, writeYaml } from "../../scripts/yaml-text.ts";
 import type { DiskCache } from "../../scripts/disk-cache.ts";
-import { composeMessage, parseTrailers } from "../../workspace/git/message.ts";
+import { composeMessage, parseTrailers } from "../../workspace/git/past.ts";
 import { type Difference, parseCommit } from "../../workspace/git/proposal-refs.ts";
 import type { Objects } from "../../workspace/git/tree.ts";
 import { wrongForm } from "./paths.ts";

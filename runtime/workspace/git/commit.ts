@@ -9,7 +9,7 @@ import { ClearedError } from "../../kernel/errors.ts";
 import type { CommitRequest, CommitResult } from "../../kernel/ports.ts";
 import { keepNote, writing } from "./leftovers.ts";
 import type { IndexLock } from "./index-lock.ts";
-import { composeMessage } from "./message.ts";
+import { composeMessage } from "./past.ts";
 import { gitFailed, KeptGit, lockedBy, type Take } from "./git-process.ts";
 import { createRecord } from "./commit-record.ts";
 import { blobId, isFile, type FileTree, type Objects } from "./tree.ts";
@@ -48,14 +48,38 @@ const LOCK_WAIT_MS = 2000;
 const TRIES = 12;
 // fast-import keeps every object it wrote in memory; a fresh one now and then keeps the host small.
 const IMPORTS_PER_PROCESS = 500;
-const IMPORT = ["fast-import", "--quiet", "--force", "--date-format=raw"];
-/** A path as fast-import reads it. */
-export const quote = (path: string): string => `"${path.replace(/["\\]/g, "\\$&")}"`;
+export const IMPORT = ["fast-import", "--quiet", "--force", "--date-format=raw"];
 
 const takeMoved: Take<true> = (output) => {
   const end = output.indexOf("commit: ok\n");
   return end === -1 ? { need: output.length + 1 } : { value: true, used: end + "commit: ok\n".length };
 };
+
+/** A file as fast-import takes it: its content, the id of a blob that the repository has, or null when it goes. */
+export type ImportedFile = [path: string, file: { mode: string; text: string | Uint8Array } | { mode: string; oid: string } | null];
+
+/** One commit for fast-import, marked :1, and what is asked after it. The files lie over those of the first parent, unless it stands `alone`. */
+export function commitStream(
+  ref: string,
+  commit: { author: string; at: number; message: string; parents: readonly string[]; alone?: boolean; files: Iterable<ImportedFile> },
+  after: string,
+): Buffer {
+  const data = (text: string | Uint8Array) => [`data ${Buffer.byteLength(text)}\n`, text, "\n"];
+  const quote = (path: string): string => `"${path.replace(/["\\]/g, "\\$&")}"`;
+  const chunks = [
+    `commit ${ref}\nmark :1\ncommitter ${commit.author} ${Math.floor(commit.at / 1000)} +0000\n`,
+    ...data(commit.message),
+    ...commit.parents.map((parent, place) => `${place === 0 ? "from" : "merge"} ${parent}\n`),
+    ...(commit.alone === true ? ["deleteall\n"] : []),
+    ...[...commit.files].flatMap(([path, file]) => {
+      if (file === null) return [`D ${quote(path)}\n`];
+      if ("oid" in file) return [`M ${file.mode} ${file.oid} ${quote(path)}\n`];
+      return [`M ${file.mode} inline ${quote(path)}\n`, ...data(file.text)];
+    }),
+    `\n${after}`,
+  ];
+  return Buffer.concat(chunks.map((chunk) => (typeof chunk === "string" ? Buffer.from(chunk) : chunk)));
+}
 
 export function createCommitter(parts: CommitterParts): Committer {
   const { gitDir, objects, worktree, lock } = parts;
@@ -99,20 +123,14 @@ export function createCommitter(parts: CommitterParts): Committer {
       note = null;
     }
     note ??= keepNote(gitDir);
-    const text = Buffer.from(message, "utf8");
-    const chunks: (Buffer | string)[] = [
-      `commit refs/cleared/wip\nmark :1\ncommitter ${parts.author} ${Math.floor(Date.now() / 1000)} +0000\ndata ${text.length}\n`,
-      text,
-      `\nfrom ${parent}\n`,
-    ];
-    for (const { path, next, bytes } of changes) {
-      if (next === null || bytes === null) chunks.push(`D ${quote(path)}\n`);
-      else chunks.push(`M ${next.mode} inline ${quote(path)}\ndata ${bytes.length}\n`, bytes, "\n");
-    }
     const done = `progress cleared ${imports}\n`;
-    chunks.push(`\ncheckpoint\nget-mark :1\n${done}`);
+    const files = changes.map(({ path, next, bytes }): ImportedFile => [path, next && bytes && { mode: next.mode, text: bytes }]);
     // The answer to `progress` comes after the checkpoint: by then the objects are on disk.
-    const stream = Buffer.concat(chunks.map((chunk) => (typeof chunk === "string" ? Buffer.from(chunk) : chunk)));
+    const stream = commitStream(
+      "refs/cleared/wip",
+      { author: parts.author, at: Date.now(), message, parents: [parent], files },
+      `checkpoint\nget-mark :1\n${done}`,
+    );
     const id = await writing(gitDir, {}, async () => {
       const answer = importer.ask(stream, (output) => {
         const said = output.toString("latin1");

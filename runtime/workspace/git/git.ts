@@ -5,14 +5,13 @@
 import { existsSync, lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { ClearedError } from "../../kernel/errors.ts";
-import type { Git, LogEntry } from "../../kernel/ports.ts";
+import type { Git } from "../../kernel/ports.ts";
 import { createCommitter, type Stage } from "./commit.ts";
 import { standingLock, sweepLeftovers, writing } from "./leftovers.ts";
 import { createIndexLock } from "./index-lock.ts";
-import { parseTrailers } from "./message.ts";
 import { git, gitFailed, lockedBy, tryGit } from "./git-process.ts";
+import { commitsSaying, readEntries } from "./past.ts";
 import { createObjects } from "./tree.ts";
-import { commitsSaying } from "./past.ts";
 import { sweepScratch } from "./scratch.ts";
 import { createWorktree } from "./worktree.ts";
 
@@ -27,7 +26,6 @@ export interface GitOptions {
 
 /** Author and committer of what the runtime commits, unless told otherwise. */
 export const AUTHOR = "Cleared <cleared@localhost>";
-const FORMAT = "--format=%H%x00%aI%x00%an%x00%B%x01";
 
 /** In the order a person should deal with them. */
 const IN_PROGRESS: [string, string][] = [
@@ -88,20 +86,6 @@ export async function findGitDir(dir: string): Promise<string> {
   return gitDir;
 }
 
-function parseLog(text: string): LogEntry[] {
-  return text
-    .split("\u0001")
-    .map((record) => record.replace(/^\n/, "").split("\0"))
-    .filter((fields) => fields.length === 4)
-    .map(([commit = "", date = "", author = "", body = ""]) => ({
-      commit,
-      date,
-      author,
-      subject: body.split("\n")[0] ?? "",
-      trailers: parseTrailers(body),
-    }));
-}
-
 /**
  * Opens the repository at `dir`; first finishes a commit a killed process had begun.
  * @throws WORKSPACE_MISSING, GIT_FAILED
@@ -153,8 +137,6 @@ export async function createGit(dir: string, options: GitOptions): Promise<Git> 
     reached: options.reached ?? (() => undefined),
   });
 
-  const log = async (args: string[]): Promise<LogEntry[]> => parseLog((await git(dir, ["log", "--no-color", FORMAT, ...args])).toString());
-
   const pinRef = (commit: string): string => {
     if (!/^[0-9a-f]{40,64}$/.test(commit)) throw new ClearedError("GIT_FAILED", `"${commit.slice(0, 80)}" is not a commit id.`);
     return `refs/cleared/pins/${commit}`;
@@ -193,7 +175,7 @@ export async function createGit(dir: string, options: GitOptions): Promise<Git> 
       return entries.find(({ trailers }) => trailers["Run"] === run && trailers["Step"] === String(step))?.commit ?? null;
     },
     async log({ limit, path }) {
-      return log([`--max-count=${Math.max(0, Math.floor(limit))}`, ref(), "--", ...(path === undefined ? [] : [path])]);
+      return readEntries(dir, [`--max-count=${Math.max(0, Math.floor(limit))}`, ref(), "--", ...(path === undefined ? [] : [path])]);
     },
     async edited(paths) {
       const tree = objects.tree(await head());

@@ -1,9 +1,11 @@
 /**
- * What git knows of commits that are to be taken back: which files one changed, which commits carry a trailer, and whether another one
- * has taken it back since. Reads only; the branch is moved by the committer alone.
+ * The one reader of commits: their messages and trailers, which files one changed, which carry a trailer, which stretch of the branch
+ * touched certain files, and whether another one has taken it back since. Reads only; the branch is moved by the committer alone.
+ * Trailers are the last paragraph of a message and only that, so text a script wrote can never pass as one.
  */
-import { isOurs, parseTrailers } from "./message.ts";
 import { git, tryGit } from "./git-process.ts";
+import type { LogEntry } from "../../kernel/ports.ts";
+import { visible } from "../../kernel/text.ts";
 
 /** A file before and after a commit: blob ids, null where there was none. */
 export interface Touch {
@@ -12,17 +14,30 @@ export interface Touch {
   after: string | null;
 }
 
-export interface PastCommit {
-  commit: string;
+export interface PastCommit extends LogEntry {
   parent: string;
-  /** ISO time. */
-  date: string;
   message: string;
-  subject: string;
-  trailers: Record<string, string>;
+  /** When it was committed, ms. */
+  at: number;
 }
 
-const FORMAT = "--format=%H%x00%P%x00%aI%x00%B%x01";
+const FIELDS = ["%H", "%P", "%aI", "%an", "%ct", "%B"];
+
+/** Commits as `git log` gives them for these arguments. No field can hold the NUL that ends it. @throws GIT_FAILED */
+export async function readLog(dir: string, args: readonly string[]): Promise<PastCommit[]> {
+  const shown = ["--no-show-signature", "--no-color", "--no-patch", "-z", `--format=${FIELDS.join("%x00")}`];
+  const fields = (await git(dir, ["log", ...shown, ...args])).toString("utf8").split("\0");
+  return Array.from({ length: Math.floor(fields.length / FIELDS.length) }, (_, n) => {
+    const [commit = "", parents = "", date = "", author = "", seconds = "", message = ""] = fields.slice(n * FIELDS.length);
+    const [[parent = ""], [subject = ""], trailers] = [parents.split(" "), message.split("\n"), parseTrailers(message)];
+    return { commit, parent, date, author, at: Number(seconds) * 1000, message, subject, trailers };
+  });
+}
+
+/** As people and scripts are told of them. */
+export async function readEntries(dir: string, args: readonly string[]): Promise<LogEntry[]> {
+  return (await readLog(dir, args)).map(({ commit, date, author, subject, trailers }) => ({ commit, date, author, subject, trailers }));
+}
 
 /** The files a commit changed against its first parent, by path. @throws GIT_FAILED */
 export async function touchesOf(dir: string, commit: string): Promise<Touch[]> {
@@ -42,7 +57,7 @@ const idOf = (text: string): string | null => (/^0+$/.test(text) ? null : text);
 export async function commitsSaying(dir: string, head: string, text: string, since?: string, most = -1): Promise<PastCommit[]> {
   const range = since === undefined ? [head] : [head, `^${since}`];
   const search = [`--max-count=${most}`, "--fixed-strings", `--grep=${text}`];
-  return parse(await git(dir, ["log", "--no-show-signature", "--no-color", FORMAT, ...search, ...range, "--"]));
+  return readLog(dir, [...search, ...range, "--"]);
 }
 
 /** A commit by its id or the beginning of it, if `head` can be reached from it; else null. */
@@ -51,28 +66,23 @@ export async function commitNamed(dir: string, head: string, name: string): Prom
   const found = await tryGit(dir, ["rev-parse", "--verify", "--quiet", "--end-of-options", `${name}^{commit}`]);
   const commit = found.stdout.toString().trim();
   if (found.status !== 0 || (await tryGit(dir, ["merge-base", "--is-ancestor", commit, head])).status !== 0) return null;
-  return parse(await git(dir, ["log", "-1", "--no-show-signature", "--no-color", FORMAT, commit, "--"]))[0] ?? null;
+  return (await readLog(dir, ["-1", commit, "--"]))[0] ?? null;
 }
 
 /** The newest commit that changed the path after `since`, or null. */
 export async function changedBy(dir: string, head: string, path: string, since: string): Promise<PastCommit | null> {
-  return parse(await git(dir, ["log", "-1", "--no-show-signature", "--no-color", FORMAT, head, `^${since}`, "--", path]))[0] ?? null;
+  return (await readLog(dir, ["-1", head, `^${since}`, "--", path]))[0] ?? null;
 }
 
 /** Paths that differ between two commits; null when one of them is not here. */
 export async function changedPaths(dir: string, from: string, to: string): Promise<string[] | null> {
   const said = await tryGit(dir, ["diff-tree", "-r", "-z", "--no-renames", "--name-only", from, to]);
-  return said.status === 0
-    ? said.stdout
-        .toString("utf8")
-        .split("\0")
-        .filter((path) => path !== "")
-    : null;
+  return said.status === 0 ? (said.stdout.toString("utf8").match(/[^\0]+/g) ?? []) : null;
 }
 
 /** Commits that changed something below a folder, newest first; as many as a person may have to look through. */
 export async function newestTouching(dir: string, head: string, folder: string): Promise<PastCommit[]> {
-  return parse(await git(dir, ["log", "-200", "--no-show-signature", "--no-color", FORMAT, head, "--", folder]));
+  return readLog(dir, ["-200", head, "--", folder]);
 }
 
 /** The commit that takes this one back, by our trailer or git's own words, and is not itself taken back; null while it stands. */
@@ -86,18 +96,56 @@ export async function revertOf(dir: string, head: string, commit: string): Promi
   return null;
 }
 
-function parse(text: Buffer): PastCommit[] {
-  return text
-    .toString("utf8")
-    .split("\u0001")
-    .map((record) => record.replace(/^\n/, "").split("\0"))
-    .filter((fields) => fields.length === 4)
-    .map(([commit = "", parents = "", date = "", message = ""]) => ({
-      commit,
-      parent: parents.split(" ")[0] ?? "",
-      date,
-      message,
-      subject: message.split("\n")[0] ?? "",
-      trailers: parseTrailers(message),
-    }));
+// A year of a busy workspace.
+const LONGEST = 50_000;
+
+/** The steps of the branch itself, newest first: the place of each. @throws GIT_FAILED */
+export async function placesOn(dir: string, head: string): Promise<Map<string, number>> {
+  const said = await git(dir, ["rev-list", "--first-parent", `--max-count=${LONGEST}`, head, "--"]);
+  const commits = said.toString().trimEnd().split("\n");
+  return new Map(commits.map((commit, place) => [commit, place]));
+}
+
+/** The step of the branch by which a commit came to it: itself, or the merge that brought it; null when it is not there. @throws GIT_FAILED */
+export async function arrivalOf(dir: string, head: string, commit: string): Promise<string | null> {
+  if ((await tryGit(dir, ["merge-base", "--is-ancestor", commit, head])).status !== 0) return null;
+  const said = await git(dir, ["rev-list", "--first-parent", "--ancestry-path", head, `^${commit}`, "--"]);
+  const steps = said.toString().match(/.+/g) ?? [];
+  const oldest = steps.at(-1) ?? head;
+  const parents = (await git(dir, ["rev-list", "--parents", "--max-count=1", oldest, "--"])).toString().trim().split(" ");
+  return steps.length === 0 || parents[1] === commit ? commit : oldest;
+}
+
+/** The steps of the branch itself after `since` that touched one of these paths or folders, oldest first; a merge is one step. @throws GIT_FAILED */
+export async function stepsTouching(dir: string, since: string, head: string, paths: readonly string[]): Promise<LogEntry[]> {
+  return readEntries(dir, ["--first-parent", "-m", "--reverse", head, `^${since}`, "--", ...paths]);
+}
+
+const MESSAGE_LENGTH = 20_000;
+
+/**
+ * The whole message of a commit: subject and body, an empty line, the trailers. What nobody sees is made visible: `git log` would show
+ * something else than what was committed.
+ */
+export function composeMessage(message: string, trailers: Record<string, string>): string {
+  const body = visible(message.toWellFormed().replace(/\r\n?/g, "\n")).slice(0, MESSAGE_LENGTH).trim();
+  const lines = Object.entries(trailers)
+    .filter(([key]) => /^[A-Za-z][A-Za-z0-9-]*$/.test(key))
+    .map(([key, value]) => `${key}: ${visible(value.toWellFormed().replace(/\s+/g, " ")).trim()}`);
+  const said = body === "" ? "update: workspace" : body;
+  return lines.length === 0 ? `${said}\n` : `${said}\n\n${lines.join("\n")}\n`;
+}
+
+/** Trailers of a message: its last paragraph, if that is not its first and every line of it reads `Key: value`. */
+export function parseTrailers(message: string): Record<string, string> {
+  const paragraphs = message.trimEnd().split(/\n{2,}/);
+  const last = paragraphs.length > 1 ? (paragraphs.at(-1) ?? "") : "";
+  const pairs = last.split("\n").map((line) => /^([A-Za-z][A-Za-z0-9-]*): (.*)$/.exec(line));
+  if (last === "" || pairs.some((pair) => pair === null)) return {};
+  return Object.fromEntries(pairs.map((pair) => [pair?.[1] ?? "", pair?.[2] ?? ""]));
+}
+
+/** True for a commit whose text a script or a proposer wrote: of a run, of a proposal. */
+export function isOurs(trailers: Readonly<Record<string, string>>): boolean {
+  return trailers["Run"] !== undefined || trailers["Proposal"] !== undefined;
 }

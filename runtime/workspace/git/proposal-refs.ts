@@ -6,9 +6,10 @@ import { randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { ClearedError } from "../../kernel/errors.ts";
-import { quote } from "./commit.ts";
+import { type ImportedFile, IMPORT, commitStream } from "./commit.ts";
 import { gitDirOf, writing } from "./leftovers.ts";
 import { git, gitFailed, tryGit } from "./git-process.ts";
+import { type PastCommit, readLog } from "./past.ts";
 import { type Item, type Objects, createObjects } from "./tree.ts";
 import { AUTHOR } from "./git.ts";
 
@@ -23,8 +24,7 @@ export interface SideCommit {
   files: ReadonlyMap<string, SideFile | null>;
 }
 
-/** Its content, or the id of a blob that the repository has. */
-export type SideFile = { mode: string; text: string | Uint8Array } | { mode: string; oid: string };
+export type SideFile = NonNullable<ImportedFile[1]>;
 
 /** `from` null: it must not be there yet; `to` null: it goes. */
 export interface RefMove {
@@ -42,13 +42,6 @@ export interface Difference {
 /** A commit as git keeps it. */
 export interface CommitText {
   parents: string[];
-  /** ms */
-  at: number;
-  message: string;
-}
-
-export interface CommitLine {
-  commit: string;
   /** ms */
   at: number;
   message: string;
@@ -73,7 +66,7 @@ export interface SideRefs {
   patch(commit: string): Promise<string>;
   isAncestor(commit: string, of: string): Promise<boolean>;
   /** Commits that led from `last` (null: from the beginning) to `head` and whose message has one of these texts, oldest first; null when `last` is no ancestor. */
-  mentioning(texts: readonly string[], last: string | null, head: string): Promise<CommitLine[] | null>;
+  mentioning(texts: readonly string[], last: string | null, head: string): Promise<PastCommit[] | null>;
 }
 
 /** Null for anything that is no commit object. */
@@ -144,29 +137,11 @@ export function createSideRefs(dir: string): SideRefs {
     },
     async write({ parents, alone, message, at, files }) {
       const ref = `refs/cleared/wip/${randomBytes(8).toString("hex")}`;
-      const [first, ...others] = parents;
-      const data = (text: string | Uint8Array) => {
-        const bytes = typeof text === "string" ? Buffer.from(text, "utf8") : text;
-        return [`data ${bytes.length}\n`, bytes, "\n"];
-      };
-      const chunks = [
-        `commit ${ref}\nmark :1\ncommitter ${AUTHOR} ${Math.floor(at / 1000)} +0000\n`,
-        ...data(message),
-        ...(first === undefined ? [] : [`from ${first}\n`]),
-        ...others.map((parent) => `merge ${parent}\n`),
-        ...(alone === true ? ["deleteall\n"] : []),
-        ...[...files].flatMap(([path, file]) => {
-          if (file === null) return [`D ${quote(path)}\n`];
-          return "oid" in file
-            ? [`M ${file.mode} ${file.oid} ${quote(path)}\n`]
-            : [`M ${file.mode} inline ${quote(path)}\n`, ...data(file.text)];
-        }),
-        // The ref it needs to work on is gone again before it would be written.
-        `reset ${ref}\nfrom ${"0".repeat((first ?? "").length || 40)}\n\nget-mark :1\n`,
-      ];
-      const input = Buffer.concat(chunks.map((chunk) => (typeof chunk === "string" ? Buffer.from(chunk) : chunk)));
+      // The ref it needs to work on is gone again before it would be written.
+      const gone = `reset ${ref}\nfrom ${"0".repeat((parents[0] ?? "").length || 40)}\n\nget-mark :1\n`;
+      const input = commitStream(ref, { author: AUTHOR, at, message, parents, alone: alone === true, files }, gone);
       return writing(gitDir, {}, async () => {
-        const said = await tryGit(dir, ["fast-import", "--quiet", "--force", "--date-format=raw"], { input });
+        const said = await tryGit(dir, IMPORT, { input });
         // Its own report of a crash says nothing that its last words do not say.
         const report = /crash report to (\S+)/.exec(said.stderr)?.[1];
         if (report !== undefined) await rm(join(gitDir, basename(report)), { force: true });
@@ -224,25 +199,8 @@ export function createSideRefs(dir: string): SideRefs {
     isAncestor,
     async mentioning(texts, last, head) {
       if (last !== null && !(await isAncestor(last, head))) return null;
-      const out = await git(dir, [
-        "log",
-        "--no-show-signature",
-        "--no-color",
-        "--topo-order",
-        "--reverse",
-        "--format=%H%x00%ct%x00%B%x01",
-        "--fixed-strings",
-        ...texts.map((text) => `--grep=${text}`),
-        head,
-        ...(last === null ? [] : [`^${last}`]),
-        "--",
-      ]);
-      return out
-        .toString()
-        .split("\u0001")
-        .map((record) => record.replace(/^\n/, "").split("\0"))
-        .filter((fields) => fields.length === 3)
-        .map(([commit = "", seconds = "", message = ""]) => ({ commit, at: Number(seconds) * 1000, message }));
+      const grep = ["--topo-order", "--reverse", "--fixed-strings", ...texts.map((text) => `--grep=${text}`)];
+      return readLog(dir, [...grep, head, ...(last === null ? [] : [`^${last}`]), "--"]);
     },
   };
 }
