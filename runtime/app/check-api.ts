@@ -15,7 +15,7 @@ import { dryChecks, dryRunsOf } from "../change/evidence/synthetic.ts";
 import type { Tree } from "../kernel/ports.ts";
 import { scheduleProblem } from "../outside/triggers/cron.ts";
 import { POLICIES, STORE, agentFile } from "../workspace/layout.ts";
-import { treeOver } from "../workspace/git/tree-over.ts";
+import { treeOver } from "../workspace/git/tree.ts";
 import type { Host } from "./host.ts";
 import { noteChecked } from "./marks.ts";
 

@@ -4,7 +4,7 @@ import { findingError } from "../engine/script.ts";
 import { withTools } from "../engine/tool-scripts.ts";
 import type { Finding, Sandbox, Tree } from "../kernel/ports.ts";
 import type { Trust } from "../workspace/settings/config.ts";
-import { treeOver } from "../workspace/git/tree-over.ts";
+import { treeOver } from "../workspace/git/tree.ts";
 import type { Host } from "./host.ts";
 import type { LazyRegistry } from "./lazy-registry.ts";
 

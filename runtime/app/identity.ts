@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { isSigned, signText } from "../engine/signature.ts";
 import { ClearedError } from "../kernel/errors.ts";
 import type { Trust } from "../workspace/settings/config.ts";
+import { readLocal } from "./local.ts";
 import { KEY } from "../workspace/layout.ts";
 import { keyFile, readIfThere } from "../workspace/own-folders.ts";
 import type { Person } from "../workspace/settings/people.ts";
@@ -56,6 +57,9 @@ export function starter(dir: string, trust: Trust): { by?: string } {
   const name = holdersHere(dir, trust)[0]?.person.name;
   return name === undefined ? {} : { by: name };
 }
+
+/** The same, by the trust.yaml that counts here. */
+export const starterHere = (dir: string): { by?: string } => starter(dir, readLocal(dir).trust);
 
 function fits(key: string, { name, key: half }: Person): boolean {
   try {

@@ -9,7 +9,7 @@ import { createEngine } from "../engine/sqlite.ts";
 import { ClearedError } from "../kernel/errors.ts";
 import type { Card, Engine, RunEvent, RunQuery, RunRecord, Step } from "../kernel/ports.ts";
 import { createArchive } from "../workspace/git/run-archive.ts";
-import { assertUntracked } from "../workspace/git/staged.ts";
+import { assertUntracked } from "../workspace/git/working-edits.ts";
 import { STORE } from "../workspace/layout.ts";
 
 export interface RunDetail {

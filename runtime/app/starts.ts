@@ -11,7 +11,7 @@ import { validateInput } from "../scripts/fields.ts";
 import { complexityOf } from "../rules/task-words.ts";
 import type { Config } from "../workspace/settings/config.ts";
 import { agentFile } from "../workspace/layout.ts";
-import { sourceBlob } from "../workspace/git/tree-over.ts";
+import { sourceBlob } from "../workspace/git/tree.ts";
 import type { AgentAtHead } from "./agents-at-head.ts";
 import { createMemo } from "./memo.ts";
 import { inputsOf } from "../change/evidence/synthetic-inputs.ts";

@@ -6,7 +6,7 @@ import { ClearedError, didYouMean } from "../kernel/errors.ts";
 import type { Finding } from "../kernel/ports.ts";
 import type { Property } from "../scripts/tool-header.ts";
 import { toolFile } from "../workspace/layout.ts";
-import { treeOver } from "../workspace/git/tree-over.ts";
+import { treeOver } from "../workspace/git/tree.ts";
 import type { Host } from "./host.ts";
 
 export interface ToolFact {

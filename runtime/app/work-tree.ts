@@ -8,8 +8,8 @@ import { ClearedError } from "../kernel/errors.ts";
 import type { Tree } from "../kernel/ports.ts";
 import { isProposable } from "../change/proposals/paths.ts";
 import { AGENTS, CASES, CONFIG, IMPORTERS, POLICIES, SCRIPTS, TRUST } from "../workspace/layout.ts";
-import { stagedFiles, stagedText } from "../workspace/git/staged.ts";
-import { sourceBlob } from "../workspace/git/tree-over.ts";
+import { stagedFiles, stagedText } from "../workspace/git/working-edits.ts";
+import { sourceBlob } from "../workspace/git/tree.ts";
 
 const FOLDERS = [AGENTS, SCRIPTS, POLICIES, IMPORTERS, "knowledge/", CASES];
 // Longer than any file a proposal may hold: it is no text a check could read.

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Database } from "../engine/database.ts";
 import { ClearedError } from "../kernel/errors.ts";
 import { openAlerts } from "../outside/notices/alerts.ts";
-import { assertUntracked } from "../workspace/git/staged.ts";
+import { assertUntracked } from "../workspace/git/working-edits.ts";
 import { STORE } from "../workspace/layout.ts";
 import { findWorkspace } from "../app/find.ts";
 import type { Invocation } from "./commands.ts";

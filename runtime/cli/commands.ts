@@ -6,12 +6,14 @@ export interface Invocation {
   output: Output;
   /** --dir, unless the command runs in the folder it means. */
   dir: string | undefined;
+  /** That one's folder. @throws WORKSPACE_MISSING, FOLDER_UNSAFE */
+  workspace(): string;
 }
 
 /** What commander found of the options of a command. */
 export type Options = Record<string, string | boolean | string[] | undefined>;
 /** Answers the exit code. */
-type Action = (at: Invocation, args: (string | string[] | undefined)[], options: Options) => Promise<number>;
+export type Command = (at: Invocation, args: (string | string[] | undefined)[], options: Options) => Promise<number>;
 
 interface Spec {
   name: string;
@@ -20,7 +22,7 @@ interface Spec {
   words?: readonly string[];
   /** many: given more than once, each counts. */
   options?: [flags: string, about: string, many?: "many"][];
-  load(): Promise<{ run: Action }>;
+  load(): Promise<{ run: Command }>;
 }
 
 // name with arguments, what it does, its options, its file
@@ -85,13 +87,13 @@ export const COMMANDS: readonly Spec[] = [
       ["--live", "write and act"],
       ["--unchecked", "skip lint and types"],
     ],
-    load: () => import("./commands/exec.ts"),
+    load: async () => ({ run: (await import("./commands/run.ts")).exec }),
   },
   {
     name: "call [primitive] [params]",
     about: "try a primitive, dry",
     options: [["--batch <file>", "one {name, params} a line"]],
-    load: () => import("./commands/call.ts"),
+    load: async () => ({ run: (await import("./commands/run.ts")).call }),
   },
   { name: "agents [verb] [agent]", words: ["list", "show"], about: "list agents, show one", load: () => import("./commands/agents.ts") },
   {
@@ -120,9 +122,13 @@ export const COMMANDS: readonly Spec[] = [
     name: "pause [agent]",
     about: "stop an agent, or all: nothing starts, acts outside or commits",
     options: [["--reason <text>", "why; shown to whoever looks"]],
-    load: () => import("./commands/pause.ts"),
+    load: async () => ({ run: (await import("./commands/pause.ts")).pause }),
   },
-  { name: "resume [agent]", about: "resume a paused agent, or all of them", load: () => import("./commands/resume.ts") },
+  {
+    name: "resume [agent]",
+    about: "resume a paused agent, or all of them",
+    load: async () => ({ run: (await import("./commands/pause.ts")).resume }),
+  },
   {
     name: "queue [verb] [card]",
     words: ["list", "show"],
@@ -144,7 +150,7 @@ export const COMMANDS: readonly Spec[] = [
       ["--result <json>", "what the call in doubt returned"],
       ["--despite <reason>", "approve a proposal although it is unproven"],
     ],
-    load: () => import("./commands/approve.ts"),
+    load: async () => ({ run: (await import("./commands/decide.ts")).approve }),
   },
   {
     name: "reject <cards...>",
@@ -153,7 +159,7 @@ export const COMMANDS: readonly Spec[] = [
       ["--reason <text>", "kept with the decision"],
       ["--by <person>", "whose key this shell holds"],
     ],
-    load: () => import("./commands/reject.ts"),
+    load: async () => ({ run: (await import("./commands/decide.ts")).reject }),
   },
   {
     name: "correct <entry>",
@@ -163,7 +169,7 @@ export const COMMANDS: readonly Spec[] = [
       ["--reason <text>", "kept with the correction"],
       ["--by <person>", "whose key this shell holds"],
     ],
-    load: () => import("./commands/correct.ts"),
+    load: async () => ({ run: (await import("./commands/decide.ts")).correct }),
   },
   {
     name: "undo <what>",
@@ -180,7 +186,7 @@ export const COMMANDS: readonly Spec[] = [
     name: "revive <names...>",
     about: "book rows again that were deleted from the books: ids of entries, or the file name of a statement",
     options: [["--leave-out", "leave them out for good instead"]],
-    load: () => import("./commands/revive.ts"),
+    load: async () => ({ run: (await import("./commands/undo.ts")).revive }),
   },
   {
     name: "answer <card> [values...]",
@@ -189,7 +195,7 @@ export const COMMANDS: readonly Spec[] = [
       ["--reason <text>", "kept with the answer"],
       ["--by <person>", "whose key this shell holds"],
     ],
-    load: () => import("./commands/answer.ts"),
+    load: async () => ({ run: (await import("./commands/decide.ts")).answer }),
   },
   {
     name: "pair",
@@ -264,7 +270,7 @@ export const COMMANDS: readonly Spec[] = [
   {
     name: "reindex",
     about: "list the runs that refs/cleared/runs/ has and this workspace does not know: after a fetch from another clone, or a lost store",
-    load: () => import("./commands/reindex.ts"),
+    load: async () => ({ run: (await import("./commands/runs.ts")).reindex }),
   },
   {
     name: "verify",

@@ -4,6 +4,7 @@
 import { readFileSync } from "node:fs";
 import { Command, CommanderError, Option } from "commander";
 import { ClearedError } from "../kernel/errors.ts";
+import { findWorkspace } from "../app/find.ts";
 import { COMMANDS, type Invocation, type Options } from "./commands.ts";
 import { createOutput, reportError } from "./output.ts";
 
@@ -37,7 +38,8 @@ async function main(argv: string[]): Promise<number> {
     }
     command.action(async (...all: unknown[]) => {
       const options = all.at(-2) as Options;
-      const at: Invocation = { output: createOutput(json), dir: (options["dir"] ?? program.opts<Options>()["dir"]) as string | undefined };
+      const dir = (options["dir"] ?? program.opts<Options>()["dir"]) as string | undefined;
+      const at: Invocation = { output: createOutput(json), dir, workspace: () => findWorkspace(dir) };
       try {
         exit = await (await spec.load()).run(at, all.slice(0, -2) as string[], options);
       } catch (error) {

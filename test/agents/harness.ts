@@ -37,7 +37,7 @@ export interface Business {
 /** A workspace of its own, made by the command, with the people and whatever else a test puts into trust.yaml. */
 export async function business(change: (trust: string) => string = (trust) => trust): Promise<Business> {
   const dir = join(root, `demo ${++keys}`);
-  expect(await demo({ output: SILENT, dir: undefined }, ["erp", dir], { person: "Pat" })).toBe(0);
+  expect(await demo({ output: SILENT, dir: undefined, workspace: () => dir }, ["erp", dir], { person: "Pat" })).toBe(0);
   const lines = PEOPLE.map((name) => {
     const pair = generateKeyPairSync("ed25519");
     writeFileSync(join(dir, `.cleared/${name}.key`), pair.privateKey.export({ type: "pkcs8", format: "pem" }));

@@ -10,7 +10,7 @@ import { inputType } from "../../runtime/change/checks/script.ts";
 import { createRegistry } from "../../runtime/kernel/registry.ts";
 import { createSandbox } from "../../runtime/sandbox/pool.ts";
 import { parseTrust } from "../../runtime/workspace/settings/config.ts";
-import { treeOver } from "../../runtime/workspace/git/tree-over.ts";
+import { treeOver } from "../../runtime/workspace/git/tree.ts";
 
 const registry = createRegistry(primitives);
 const nothing = { commit: "0".repeat(40), read: async () => null, blob: async () => null, list: async () => [] };

@@ -4,7 +4,7 @@ import { lookAtTools } from "../../runtime/change/checks/tools.ts";
 import { STATIC_CHECKS, runChecks } from "../../runtime/change/checks/pipeline.ts";
 import { subjectOf } from "../../runtime/app/check-api.ts";
 import type { Host } from "../../runtime/app/host.ts";
-import { treeOver } from "../../runtime/workspace/git/tree-over.ts";
+import { treeOver } from "../../runtime/workspace/git/tree.ts";
 import { type Workspace, host, removeAll, workspace } from "../engine/harness.ts";
 import { OVERTIME, agentWith, toolWith } from "./tools.ts";
 

@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import type { Sandbox, Tree } from "../../kernel/ports.ts";
 import type { Registry } from "../../kernel/registry.ts";
 import { AGENTS, CONFIG, IMPORTERS, SCRIPTS, TOOLS, policyFile, scriptFile, toolFile, toolOf } from "../../workspace/layout.ts";
-import { treeOver } from "../../workspace/git/tree-over.ts";
+import { treeOver } from "../../workspace/git/tree.ts";
 import { headerOf } from "./header-of.ts";
 import { mightReach } from "./stamp.ts";
 

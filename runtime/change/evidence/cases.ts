@@ -6,7 +6,7 @@
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Tree } from "../../kernel/ports.ts";
 import { CASES, agentFile } from "../../workspace/layout.ts";
-import { treeOver } from "../../workspace/git/tree-over.ts";
+import { treeOver } from "../../workspace/git/tree.ts";
 import { recordingOf } from "./backtest.ts";
 import type { TrialEnvironment } from "./trial-environment.ts";
 import { type Case, casePath, parseCase, recordingHash } from "./case-file.ts";

@@ -8,7 +8,7 @@ import { parseJournal } from "../../workspace/books/journal-text.ts";
 import { asCorrected, correctionsOf } from "../../workspace/books/correct-entry.ts";
 import { findEntry } from "../../workspace/books/months.ts";
 import { monthsOf } from "../../workspace/books/reversals.ts";
-import { treeOver } from "../../workspace/git/tree-over.ts";
+import { treeOver } from "../../workspace/git/tree.ts";
 import { recordingOf } from "./backtest.ts";
 import type { TrialEnvironment } from "./trial-environment.ts";
 import { type Case, readCase, recordingHash, unfit } from "./case-file.ts";

@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import type { Tree } from "../../kernel/ports.ts";
 import { CASES, caseFile } from "../../workspace/layout.ts";
-import { sourceBlob } from "../../workspace/git/tree-over.ts";
+import { sourceBlob } from "../../workspace/git/tree.ts";
 import { type Compared, sizeOf } from "./backtest.ts";
 import { type TrialEnvironment, changedFiles } from "./trial-environment.ts";
 import { readCase, unfit } from "./case-file.ts";

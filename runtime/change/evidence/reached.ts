@@ -4,7 +4,7 @@ import type { Script } from "../../engine/script.ts";
 import type { Sandbox, Tree } from "../../kernel/ports.ts";
 import type { Registry } from "../../kernel/registry.ts";
 import { AGENTS, TOOLS } from "../../workspace/layout.ts";
-import { treeOver } from "../../workspace/git/tree-over.ts";
+import { treeOver } from "../../workspace/git/tree.ts";
 import { SETTINGS, isIn } from "./code.ts";
 import type { Code } from "./types.ts";
 

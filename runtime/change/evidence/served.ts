@@ -12,8 +12,8 @@ import { validateInput } from "../../scripts/fields.ts";
 import type { Config } from "../../workspace/settings/config.ts";
 import { filesIn } from "../../workspace/statements/import-files.ts";
 import { CONFIG, IMPORT, IMPORTERS, PROCESSED, STATEMENTS, TOOLS, agentFile } from "../../workspace/layout.ts";
-import { scratchFolder } from "../../workspace/git/scratch.ts";
-import { treeOver } from "../../workspace/git/tree-over.ts";
+import { scratchFolder } from "../../workspace/git/leftovers.ts";
+import { treeOver } from "../../workspace/git/tree.ts";
 import { type TrialEnvironment, changedFiles, missing } from "./trial-environment.ts";
 import type { Code, Recording } from "./types.ts";
 

@@ -15,7 +15,7 @@ import { API } from "../../kernel/primitive.ts";
 import type { Config } from "../../workspace/settings/config.ts";
 import { AGENTS, SCRIPTS } from "../../workspace/layout.ts";
 import { monthFiles } from "../../workspace/books/months.ts";
-import { scratchFolder } from "../../workspace/git/scratch.ts";
+import { scratchFolder } from "../../workspace/git/leftovers.ts";
 import { isLarge, recordingOf } from "./backtest.ts";
 import type { TrialEnvironment } from "./trial-environment.ts";
 import { effectLines } from "./effect-lines.ts";

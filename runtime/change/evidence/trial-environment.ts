@@ -24,7 +24,7 @@ import type {
 import { Suspend } from "../../kernel/primitive.ts";
 import { WRITE_VERBS, nameWords } from "../../rules/tools/classify.ts";
 import type { Config, Trust } from "../../workspace/settings/config.ts";
-import { treeOver } from "../../workspace/git/tree-over.ts";
+import { treeOver } from "../../workspace/git/tree.ts";
 import { SETTINGS, isIn } from "./code.ts";
 import type { Recorded } from "./recorded.ts";
 import type { Code } from "./types.ts";

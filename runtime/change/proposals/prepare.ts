@@ -14,7 +14,7 @@ import { partingLine } from "../evidence/words.ts";
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Tree } from "../../kernel/ports.ts";
 import { AGENTS, agentFile } from "../../workspace/layout.ts";
-import { treeOver } from "../../workspace/git/tree-over.ts";
+import { treeOver } from "../../workspace/git/tree.ts";
 import { type ApplyWorld, conflictOf } from "./apply.ts";
 import { namesOf, stopOf } from "./card.ts";
 import { differenceThatMatters, isOwnReport, rememberReport } from "./deciding.ts";

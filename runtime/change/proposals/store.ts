@@ -12,7 +12,7 @@ import type { Cards, Clock, Decision, Git, Tree } from "../../kernel/ports.ts";
 import { createDiskCache } from "../../scripts/disk-cache.ts";
 import { createSideRefs } from "../../workspace/git/proposal-refs.ts";
 import { CACHE } from "../../workspace/layout.ts";
-import { sourceBlob } from "../../workspace/git/tree-over.ts";
+import { sourceBlob } from "../../workspace/git/tree.ts";
 import { type BranchMark, createBranchMarks } from "./branch-marks.ts";
 import { createProposalCards } from "./cards.ts";
 import { type Kept, type ProposalStatusRecord, changeMessage, toYaml } from "./document.ts";

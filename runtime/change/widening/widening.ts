@@ -10,7 +10,7 @@ import { type Config, type Trust, parseConfig } from "../../workspace/settings/c
 import { AGENTS, CASES, CONFIG, IMPORTERS, KNOWLEDGE, MAIN_JOURNAL, POLICIES, SCRIPTS } from "../../workspace/layout.ts";
 import { parseMain } from "../../workspace/books/main-journal.ts";
 import { parsePack } from "../../workspace/settings/policies.ts";
-import { treeOver } from "../../workspace/git/tree-over.ts";
+import { treeOver } from "../../workspace/git/tree.ts";
 import { type Around, type Program, programAt } from "./program.ts";
 import type { Changed, Report, TextChange, Widening } from "../proposal-types.ts";
 import { type Say, codeWidening } from "./widening-code.ts";

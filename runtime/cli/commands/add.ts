@@ -9,14 +9,13 @@ import { parseHeader } from "../../scripts/header.ts";
 import { parseTrust } from "../../workspace/settings/config.ts";
 import { TRUST, agentFile } from "../../workspace/layout.ts";
 import { partsOf, starterAgents } from "../../workspace/starter.ts";
-import { findWorkspace } from "../../app/find.ts";
-import type { Invocation } from "../commands.ts";
+import type { Command } from "../commands.ts";
 import { table } from "../output.ts";
 import { PRODUCT } from "./init.ts";
 
-export async function run(at: Invocation, [given]: (string | string[] | undefined)[]): Promise<number> {
+export const run: Command = async (at, [given]) => {
   const { output } = at;
-  const dir = findWorkspace(at.dir);
+  const dir = at.workspace();
   const names = [given ?? []].flat();
   const read = (path: string) => readFileSync(join(PRODUCT, path), "utf8");
   if (names.length === 0) {
@@ -51,7 +50,7 @@ export async function run(at: Invocation, [given]: (string | string[] | undefine
   if (specs.length > 0) output.text(`To be put into ${TRUST} by a person, for the tools that change something:\n${specs.join("\n")}`);
   output.line(`Then \`cleared check\`, and commit them, or \`cleared propose -m "Add ${names.join(", ")}"\`.`);
   return 0;
-}
+};
 
 /** Lines of trust.yaml for those of the tools that write and are not in it yet, as the demo business declares them. */
 function specsFor(tools: readonly string[], trust: string): string[] {

@@ -4,16 +4,15 @@ import { ClearedError, didYouMean } from "../../kernel/errors.ts";
 import { type AgentDetail, agentDetail, drawMachine, fieldRows } from "../agent-detail.ts";
 import type { AgentFact } from "../../app/api.ts";
 import { withLook } from "../../app/connect.ts";
-import { findWorkspace } from "../../app/find.ts";
-import type { Invocation } from "../commands.ts";
+import type { Command } from "../commands.ts";
 import { type Output, table } from "../output.ts";
 import { markWords } from "../../app/marks.ts";
 import { pasted } from "../../app/starts.ts";
 import { runLine, when } from "../text.ts";
 
-export async function run(at: Invocation, [verb, name]: (string | string[] | undefined)[]): Promise<number> {
+export const run: Command = async (at, [verb, name]) => {
   const { output } = at;
-  const dir = findWorkspace(at.dir);
+  const dir = at.workspace();
   if (verb === "show") {
     if (typeof name !== "string")
       throw new ClearedError("USAGE", "Name an agent: `cleared agents show NAME`; `cleared agents` lists them.");
@@ -38,7 +37,7 @@ export async function run(at: Invocation, [verb, name]: (string | string[] | und
     return 0;
   }
   throw new ClearedError("USAGE", `\`cleared agents ${String(verb)}\` is not known: list or show.`);
-}
+};
 
 async function show(output: Output, dir: string, name: string): Promise<number> {
   const { found, detail } = await withLook(dir, async (api, host) => {

@@ -5,12 +5,11 @@ import type { Which } from "../../change/evidence/types.ts";
 import { backtestLines } from "../../change/evidence/words.ts";
 import type { Backtesting } from "../../app/backtest-api.ts";
 import { withAnyApi } from "../../app/connect.ts";
-import { findWorkspace } from "../../app/find.ts";
-import type { Invocation } from "../commands.ts";
+import type { Command } from "../commands.ts";
 import { withProgress } from "../progress.ts";
 
-export async function run(at: Invocation, [file]: (string | string[] | undefined)[], options: Record<string, unknown>): Promise<number> {
-  const dir = findWorkspace(at.dir);
+export const run: Command = async (at, [file], options) => {
+  const dir = at.workspace();
   const asked: Backtesting = {
     agent: basename(String(file), ".ts"),
     at: typeof options["at"] === "string" ? options["at"] : null,
@@ -20,7 +19,7 @@ export async function run(at: Invocation, [file]: (string | string[] | undefined
   at.output.result(report);
   for (const line of backtestLines(report)) at.output.line(line);
   return report.counts.worse + report.counts.failed === 0 ? 0 : 1;
-}
+};
 
 /** @throws USAGE */
 function whichOf({ days, runs }: Record<string, unknown>): Which {

@@ -4,20 +4,19 @@ import type { LogEntry } from "../../kernel/ports.ts";
 import { partingLine } from "../../change/evidence/words.ts";
 import type { Bisected } from "../../app/bisect-api.ts";
 import { withAnyApi } from "../../app/connect.ts";
-import { findWorkspace } from "../../app/find.ts";
-import type { Invocation } from "../commands.ts";
+import type { Command } from "../commands.ts";
 import type { Output } from "../output.ts";
 import { withProgress } from "../progress.ts";
 
 // A person reads the first ones; --json has all.
 const FIRST = 5;
 
-export async function run(at: Invocation, [name]: (string | string[] | undefined)[]): Promise<number> {
-  const found = await withAnyApi(findWorkspace(at.dir), (api) => withProgress(api, null, () => api.bisect({ name: String(name) })));
+export const run: Command = async (at, [name]) => {
+  const found = await withAnyApi(at.workspace(), (api) => withProgress(api, null, () => api.bisect({ name: String(name) })));
   at.output.result(found);
   for (const line of linesOf(at.output, found)) at.output.line(line);
   return found.verdict === "unproven" ? EXIT.divergence : 0;
-}
+};
 
 function linesOf(output: Output, found: Bisected): string[] {
   const { run, agent, entry, verdict, commits, difference, candidates, trials, from, head, proposal, why } = found;

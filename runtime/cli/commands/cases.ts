@@ -8,8 +8,7 @@ import { CASES } from "../../workspace/layout.ts";
 import { makePlainFolder } from "../../workspace/own-folders.ts";
 import { pickCases } from "../../app/cases-api.ts";
 import { withAnyApi } from "../../app/connect.ts";
-import { findWorkspace } from "../../app/find.ts";
-import type { Invocation } from "../commands.ts";
+import type { Command } from "../commands.ts";
 import { type Output, table } from "../output.ts";
 import { withProgress } from "../progress.ts";
 
@@ -20,15 +19,11 @@ interface Told {
   options: Record<string, unknown>;
 }
 
-export async function run(
-  at: Invocation,
-  [verb = "list", names = []]: (string | string[] | undefined)[],
-  options: Record<string, unknown>,
-): Promise<number> {
+export const run: Command = async (at, [verb = "list", names = []], options) => {
   const act = Object.hasOwn(VERBS, String(verb)) ? VERBS[String(verb)] : undefined;
   if (act === undefined) throw new ClearedError("USAGE", `\`cleared cases ${String(verb)}\` is not known: list, show, run or add.`);
-  return act({ output: at.output, dir: findWorkspace(at.dir), names: [names].flat(), options });
-}
+  return act({ output: at.output, dir: at.workspace(), names: [names].flat(), options });
+};
 
 const VERBS: Record<string, (told: Told) => number | Promise<number>> = {
   list({ output, dir, names }) {

@@ -6,16 +6,15 @@ import { createGit } from "../../workspace/git/git.ts";
 import type { CheckFinding, CheckResult } from "../../change/checks/findings.ts";
 import type { CheckedTree } from "../../app/check-api.ts";
 import { withAnyApi } from "../../app/connect.ts";
-import { findWorkspace } from "../../app/find.ts";
 import { readLocal } from "../../app/local.ts";
-import type { Invocation } from "../commands.ts";
+import type { Command } from "../commands.ts";
 import { type Output, formatError, table } from "../output.ts";
 import { socketPath } from "../../app/socket.ts";
 import { type Changes, stagedChanges, workChanges } from "../../app/work-tree.ts";
 
-export async function run(at: Invocation, [given]: (string | string[] | undefined)[], options: Record<string, unknown>): Promise<number> {
+export const run: Command = async (at, [given], options) => {
   const { output } = at;
-  const dir = findWorkspace(at.dir);
+  const dir = at.workspace();
   const staged = options["staged"] === true;
   // Where nobody owns the workspace the checks run here: the compiler starts while the rest is read.
   if (!existsSync(socketPath(dir))) warmCompiler();
@@ -45,7 +44,7 @@ export async function run(at: Invocation, [given]: (string | string[] | undefine
     );
   print(output, checked, changed.length === 0 && words.length === 0 ? [] : checked.paths, dir);
   return checked.checks.some(({ status }) => status === "failed") ? 1 : 0;
-}
+};
 
 async function changesOf(dir: string, staged: boolean): Promise<Changes> {
   const { config } = readLocal(dir);

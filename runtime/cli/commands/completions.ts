@@ -1,6 +1,6 @@
 /** `cleared completions bash|zsh|fish`: prints what completes commands, their words and options, and the names of agents, in that shell. */
 import { ClearedError } from "../../kernel/errors.ts";
-import { COMMANDS, type Invocation } from "../commands.ts";
+import { COMMANDS, type Command } from "../commands.ts";
 
 const SHELLS = { bash, zsh, fish };
 /** Where the next word is an agent: its file in agents/ of the folder. */
@@ -16,7 +16,7 @@ interface Words {
   options: { flag: string; about: string }[];
 }
 
-export async function run(at: Invocation, [shell]: (string | string[] | undefined)[]): Promise<number> {
+export const run: Command = async (at, [shell]) => {
   const write = Object.hasOwn(SHELLS, String(shell)) ? SHELLS[String(shell) as keyof typeof SHELLS] : undefined;
   if (write === undefined)
     throw new ClearedError("USAGE", `\`cleared completions ${String(shell)}\` is not known: ${Object.keys(SHELLS).join(", ")}.`);
@@ -24,7 +24,7 @@ export async function run(at: Invocation, [shell]: (string | string[] | undefine
   at.output.result({ shell, text });
   at.output.text(text);
   return 0;
-}
+};
 
 function wordsOf({ name, about, words = [], options = [] }: (typeof COMMANDS)[number]): Words {
   const common: typeof options = [

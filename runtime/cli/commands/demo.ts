@@ -8,18 +8,14 @@ import { ClearedError } from "../../kernel/errors.ts";
 import { parseTrust } from "../../workspace/settings/config.ts";
 import { initWorkspace } from "../../workspace/init.ts";
 import { CONFIG, TRUST } from "../../workspace/layout.ts";
-import type { Invocation } from "../commands.ts";
+import type { Command } from "../commands.ts";
 import { noteStarter } from "../../app/marks.ts";
 import { PRODUCT } from "./init.ts";
 import { quoted } from "../../kernel/text.ts";
 
 const INPUT = `{"invoice_id":"INV-2024-447"}`;
 
-export async function run(
-  at: Invocation,
-  [what, dir]: (string | string[] | undefined)[],
-  options: Record<string, unknown>,
-): Promise<number> {
+export const run: Command = async (at, [what, dir], options) => {
   if (what !== "erp")
     throw new ClearedError("USAGE", `There is no demo "${String(what)}". Write \`cleared demo erp\`, with a folder if you like.`);
   const path = resolve(String(dir ?? "erp-demo"));
@@ -50,7 +46,7 @@ export async function run(
   ./cleared agents show invoice_reconciliation              # its states, and what each allows
   ./cleared start                                           # the same on a page`);
   return 0;
-}
+};
 
 /** Puts the server into the `mcp:` section of trust.yaml: the Node that runs now and the server by their full paths. */
 export async function nameServer(file: string): Promise<void> {

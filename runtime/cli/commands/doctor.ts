@@ -11,17 +11,16 @@ import { tryWalls } from "../../sandbox/spawn.ts";
 import { type Trust, configKeys, configValue, limitsFor } from "../../workspace/settings/config.ts";
 import { lookAtTrust } from "../../workspace/settings/confirmation.ts";
 import { createGit } from "../../workspace/git/git.ts";
-import { assertUntracked } from "../../workspace/git/staged.ts";
+import { assertUntracked } from "../../workspace/git/working-edits.ts";
 import { createImportFolder } from "../../workspace/statements/import-folder.ts";
 import { CONFIG, IMPORT, KEY, TRUST } from "../../workspace/layout.ts";
 import { userState } from "../../workspace/own-folders.ts";
 import { openSecrets } from "../../workspace/settings/secrets.ts";
 import { createAgents } from "../../app/agents-at-head.ts";
 import { findingsOf } from "../../app/check-source.ts";
-import { findWorkspace } from "../../app/find.ts";
 import { holdersHere } from "../../app/identity.ts";
 import { WHY, readLocal } from "../../app/local.ts";
-import type { Invocation } from "../commands.ts";
+import type { Command } from "../commands.ts";
 import { table } from "../output.ts";
 import { connectSocket } from "../../app/socket.ts";
 
@@ -36,9 +35,9 @@ interface Line {
   ok: boolean;
 }
 
-export async function run(at: Invocation): Promise<number> {
+export const run: Command = async (at) => {
   const { output } = at;
-  const dir = findWorkspace(at.dir);
+  const dir = at.workspace();
   const { config, trust, unconfirmed } = readLocal(dir);
   await assertUntracked(dir);
   const lines: Line[] = [];
@@ -108,7 +107,7 @@ export async function run(at: Invocation): Promise<number> {
   for (const line of table(lines.map((one) => [one.ok ? output.green("ok") : output.red("!!"), one.what, one.value, output.dim(one.from)])))
     output.line(line);
   return lines.every((one) => one.ok) ? 0 : 2;
-}
+};
 
 const GET_BWRAP = "`apt install bubblewrap` (dnf, pacman, zypper and apk know the same name)";
 const ALLOW_IT =

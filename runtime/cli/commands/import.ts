@@ -1,19 +1,17 @@
 /** `cleared import FILE…`: put statements into import/, run what watches it, print the receipts. */
 import { resolve } from "node:path";
 import { withApi, withDryApi } from "../../app/connect.ts";
-import { findWorkspace } from "../../app/find.ts";
-import { starter } from "../../app/identity.ts";
-import { readLocal } from "../../app/local.ts";
-import type { Invocation } from "../commands.ts";
+import { starterHere } from "../../app/identity.ts";
+import type { Command } from "../commands.ts";
 import { withProgress } from "../progress.ts";
 import { receiptLines } from "../text.ts";
 
-export async function run(at: Invocation, [files]: (string | string[] | undefined)[], options: Record<string, unknown>): Promise<number> {
+export const run: Command = async (at, [files], options) => {
   const { output } = at;
   const dryRun = options["dryRun"] === true;
   const paths = (files as string[]).map((file) => resolve(file));
-  const dir = findWorkspace(at.dir);
-  const by = starter(dir, readLocal(dir).trust);
+  const dir = at.workspace();
+  const by = starterHere(dir);
   const { receipts } = await (dryRun ? withDryApi : withApi)(dir, (api) =>
     withProgress(api, paths.length, () => api.import({ files: paths, dryRun, again: options["again"] === true, ...by })),
   );
@@ -21,4 +19,4 @@ export async function run(at: Invocation, [files]: (string | string[] | undefine
   for (const receipt of receipts) for (const line of receiptLines(output, receipt)) output.line(line);
   if (dryRun) output.line("Dry run: nothing was booked.");
   return receipts.some((receipt) => receipt.refused.length > 0) ? 2 : 0;
-}
+};

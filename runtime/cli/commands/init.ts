@@ -9,14 +9,14 @@ import { installHook } from "../../workspace/git/hooks.ts";
 import { initWorkspace } from "../../workspace/init.ts";
 import { CONFIG } from "../../workspace/layout.ts";
 import { findWorkspace } from "../../app/find.ts";
-import type { Invocation } from "../commands.ts";
+import type { Command, Invocation } from "../commands.ts";
 import { noteStarter } from "../../app/marks.ts";
 import { quoted } from "../../kernel/text.ts";
 
 // The product's own folder has the shape of a workspace at its top.
 export const PRODUCT = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))));
 
-export async function run(at: Invocation, [dir]: (string | string[] | undefined)[], options: Record<string, unknown>): Promise<number> {
+export const run: Command = async (at, [dir], options) => {
   const hooks = options["hooks"] === true;
   if (hooks && (dir === undefined || existsSync(join(resolve(String(dir)), CONFIG)))) {
     const there = findWorkspace(dir === undefined ? at.dir : String(dir));
@@ -40,7 +40,7 @@ export async function run(at: Invocation, [dir]: (string | string[] | undefined)
     `${path} is ready. Next:\n  cd ${quoted(path)} && ./cleared start\n  cp statement.csv import/\n  ./cleared add              # list the other processes`,
   );
   return 0;
-}
+};
 
 /** Says in words what became of the hook. */
 async function hookIn({ output }: Invocation, dir: string): Promise<{ file: string; status: string }> {

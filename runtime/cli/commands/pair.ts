@@ -1,14 +1,13 @@
 /** `cleared pair`: a one-time code that lets a browser decide as the person whose key this shell holds; `--revoke` ends them all. */
 import { withApi } from "../../app/connect.ts";
-import { findWorkspace } from "../../app/find.ts";
 import { holderHere } from "../../app/identity.ts";
 import { assertConfirmed, readLocal } from "../../app/local.ts";
-import type { Invocation } from "../commands.ts";
+import type { Command } from "../commands.ts";
 import { newPairing } from "../../app/sessions.ts";
 
-export async function run(at: Invocation, _: (string | string[] | undefined)[], options: Record<string, unknown>): Promise<number> {
+export const run: Command = async (at, _, options) => {
   const { output } = at;
-  const dir = findWorkspace(at.dir);
+  const dir = at.workspace();
   const local = readLocal(dir);
   assertConfirmed(local);
   const { trust } = local;
@@ -25,4 +24,4 @@ export async function run(at: Invocation, _: (string | string[] | undefined)[], 
   output.result({ by, code: shown });
   output.line(`${output.bold(shown)}  enter it at /pair on the status page within 10 minutes; that browser then decides as ${by}.`);
   return 0;
-}
+};

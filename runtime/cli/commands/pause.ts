@@ -1,15 +1,17 @@
-/** `cleared pause [agent]`: nothing of it starts, acts outside or commits until `cleared resume`; without a name nothing at all does. */
+/** `cleared pause [agent]`: nothing of it (without a name: nothing at all) starts, acts outside or commits until `cleared resume`. */
 import { pauseWords } from "../../engine/pauses.ts";
-import { withLook } from "../../app/connect.ts";
-import { findWorkspace } from "../../app/find.ts";
-import { starter } from "../../app/identity.ts";
-import { readLocal } from "../../app/local.ts";
-import type { Invocation } from "../commands.ts";
+import { withLook, withApi } from "../../app/connect.ts";
+import { starterHere } from "../../app/identity.ts";
+import type { Command } from "../commands.ts";
 import { pauseAgents } from "../../app/pause.ts";
+import type { RunRecord } from "../../kernel/ports.ts";
+import { table } from "../output.ts";
+import { withProgress } from "../progress.ts";
+import { runLine } from "../text.ts";
 
-export async function run(at: Invocation, [name]: (string | string[] | undefined)[], options: Record<string, unknown>): Promise<number> {
-  const dir = findWorkspace(at.dir);
-  const { by = null } = starter(dir, readLocal(dir).trust);
+export const pause: Command = async (at, [name], options) => {
+  const dir = at.workspace();
+  const { by = null } = starterHere(dir);
   const reason = String(options["reason"] ?? "");
   const done = await withLook(dir, (_, host) => pauseAgents(host, { agent: typeof name === "string" ? name : null, by, reason }));
   at.output.result(done);
@@ -18,4 +20,26 @@ export async function run(at: Invocation, [name]: (string | string[] | undefined
   if (underWay > 0)
     at.output.line(`${underWay} ${underWay === 1 ? "run is" : "runs are"} under way; each stops before it next acts outside or commits.`);
   return 0;
-}
+};
+
+/** Ends a pause, or all of them, and shows where the runs that waited for it get to. */
+export const resume: Command = async (at, [name]) => {
+  const { output } = at;
+  const dir = at.workspace();
+  const { by = null } = starterHere(dir);
+  const agent = typeof name === "string" ? name : null;
+  const done = await withApi(dir, (api) =>
+    withProgress(api, null, async () => {
+      const resumed = await api.resumeAgents({ agent, by });
+      const runs: RunRecord[] = [];
+      for (const id of resumed.runs) runs.push(await api.status({ run: id, wait: true }));
+      return { ...resumed, runs };
+    }),
+  );
+  output.result(done);
+  for (const one of done.ended) output.line(`${one.agent ?? "Every agent"} goes on${one.reason === "" ? "" : ` (${one.reason})`}.`);
+  if (done.ended.length === 0) output.line(`${agent ?? "No agent"} is ${agent === null ? "" : "not "}paused.`);
+  for (const line of table(done.runs.map((one) => runLine(output, one)))) output.line(line);
+  for (const one of done.still) output.line(`Still: ${pauseWords(one)}.`);
+  return 0;
+};

@@ -8,7 +8,7 @@ import { POLICIES, policyFile } from "../../workspace/layout.ts";
 import { type Pack, failureOf, parsePack } from "../../workspace/settings/policies.ts";
 import { findWorkspace } from "../../app/find.ts";
 import { readLocal } from "../../app/local.ts";
-import type { Invocation } from "../commands.ts";
+import type { Command } from "../commands.ts";
 
 const ACTS: Record<Rule["action"], string> = {
   inform: "adds a note",
@@ -17,7 +17,7 @@ const ACTS: Record<Rule["action"], string> = {
   block: "blocks",
 };
 
-export async function run({ output, dir: where }: Invocation, [verb, given]: (string | string[] | undefined)[]): Promise<number> {
+export const run: Command = async ({ output, dir: where }, [verb, given]) => {
   const dir = findWorkspace(where);
   const ladder = readLocal(dir).config.policy;
   const packs = filesOf(dir, [given ?? []].flat()).map((file) => parsePack(readFileSync(resolve(dir, file), "utf8"), file, ladder));
@@ -53,7 +53,7 @@ export async function run({ output, dir: where }: Invocation, [verb, given]: (st
     );
   output.line(`${results.length - failed} passed, ${failed} failed`);
   return failed > 0 ? 1 : 0;
-}
+};
 
 /** The rules as a person reads them: thresholds as their values, with the name that changes them. */
 export function inWords(set: Pack["set"]): { id: string; when: string; does: string; description: string }[] {

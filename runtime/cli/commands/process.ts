@@ -5,14 +5,9 @@ import { processName } from "../../rules/definition.ts";
 import { ClearedError } from "../../kernel/errors.ts";
 import { newProcess } from "../../change/proposals/new-process.ts";
 import { makePlainFolder } from "../../workspace/own-folders.ts";
-import { findWorkspace } from "../../app/find.ts";
-import type { Invocation } from "../commands.ts";
+import type { Command } from "../commands.ts";
 
-export async function run(
-  at: Invocation,
-  [verb, given]: (string | string[] | undefined)[],
-  options: Record<string, unknown>,
-): Promise<number> {
+export const run: Command = async (at, [verb, given], options) => {
   const { output } = at;
   const from = options["from"];
   if (verb !== "new" || typeof given !== "string" || typeof from !== "string")
@@ -26,7 +21,7 @@ export async function run(
   } catch (cause) {
     throw new ClearedError("FILE_MISSING", `${from} cannot be read.`, { cause });
   }
-  const dir = findWorkspace(at.dir);
+  const dir = at.workspace();
   const files = newProcess(name, text, from);
   const there = Object.keys(files).find((path) => existsSync(join(dir, path)));
   if (there !== undefined)
@@ -41,4 +36,4 @@ export async function run(
   for (const path of Object.keys(files)) output.line(path);
   output.line(`Edit them, then \`cleared check\` and \`cleared propose -m "${name} is a process"\`.`);
   return 0;
-}
+};

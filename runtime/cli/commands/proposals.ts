@@ -2,10 +2,8 @@
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Api } from "../../app/api.ts";
 import { withApi } from "../../app/connect.ts";
-import { findWorkspace } from "../../app/find.ts";
-import { starter } from "../../app/identity.ts";
-import { readLocal } from "../../app/local.ts";
-import type { Invocation } from "../commands.ts";
+import { starterHere } from "../../app/identity.ts";
+import type { Command } from "../commands.ts";
 import { type Output, table } from "../output.ts";
 import { withProgress } from "../progress.ts";
 import type { RunLines } from "../../app/proposals-api.ts";
@@ -20,17 +18,13 @@ interface Act {
   options: Record<string, unknown>;
 }
 
-export async function run(
-  at: Invocation,
-  [verb = "list", name]: (string | string[] | undefined)[],
-  options: Record<string, unknown>,
-): Promise<number> {
-  const dir = findWorkspace(at.dir);
+export const run: Command = async (at, [verb = "list", name], options) => {
+  const dir = at.workspace();
   const act = Object.hasOwn(VERBS, String(verb)) ? VERBS[String(verb)] : undefined;
   if (act === undefined)
     throw new ClearedError("USAGE", `\`cleared proposals ${String(verb)}\` is not known: ${Object.keys(VERBS).join(", ")}.`);
   return withApi(dir, (api) => act({ output: at.output, dir, api, name: name as string | undefined, options }));
-}
+};
 
 const VERBS: Record<string, (act: Act) => Promise<number>> = {
   async list({ output, api }) {
@@ -68,7 +62,7 @@ const VERBS: Record<string, (act: Act) => Promise<number>> = {
     return 0;
   },
   async withdraw({ output, api, dir, name, options }) {
-    const by = starter(dir, readLocal(dir).trust);
+    const by = starterHere(dir);
     const shown = await api.withdraw({ id: idOf(name), reason: String(options["reason"] ?? ""), ...by });
     output.result(shown);
     output.line(`Proposal ${shown.proposal.number} is withdrawn.`);

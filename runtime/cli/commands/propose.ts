@@ -2,16 +2,14 @@
 import { relative, resolve } from "node:path";
 import { ClearedError } from "../../kernel/errors.ts";
 import { withApi } from "../../app/connect.ts";
-import { findWorkspace } from "../../app/find.ts";
-import { starter } from "../../app/identity.ts";
-import { readLocal } from "../../app/local.ts";
-import type { Invocation } from "../commands.ts";
+import { starterHere } from "../../app/identity.ts";
+import type { Command } from "../commands.ts";
 import { withProgress } from "../progress.ts";
 import { proposalLines } from "../proposal-lines.ts";
 
-export async function run(at: Invocation, [paths]: (string | string[] | undefined)[], options: Record<string, unknown>): Promise<number> {
+export const run: Command = async (at, [paths], options) => {
   const { output } = at;
-  const dir = findWorkspace(at.dir);
+  const dir = at.workspace();
   const text = (name: string) => (options[name] === undefined ? undefined : String(options[name]));
   const title = (text("message") ?? "").replace(/\s+/g, " ").trim();
   if (title === "") throw new ClearedError("USAGE", "Say in one line what changes: `cleared propose -m TITLE`.");
@@ -23,7 +21,7 @@ export async function run(at: Invocation, [paths]: (string | string[] | undefine
         title,
         reason: text("reason") ?? "",
         paths: ((paths ?? []) as string[]).map((path) => inWorkspace(dir, path)),
-        ...starter(dir, readLocal(dir).trust),
+        ...starterHere(dir),
         ...(from === undefined ? {} : { from: resolve(from) }),
         ...(branch === undefined ? {} : { branch }),
         ...(despite === undefined ? {} : { despite }),
@@ -37,7 +35,7 @@ export async function run(at: Invocation, [paths]: (string | string[] | undefine
     output.line(`  ${made.kept.join(", ")}: edited again meanwhile; that edit is still in the file and not in the proposal.`);
   if (made.left.length > 0) output.line(output.dim(`  left as edited: ${some(made.left)}`));
   return made.proposal.state === "blocked" ? 1 : 0;
-}
+};
 
 /** Path of a file as the workspace calls it. @throws USAGE */
 function inWorkspace(dir: string, path: string): string {

@@ -1,18 +1,13 @@
 /** `cleared queue`: the cards that wait for a person; `queue show N` is one with everything it says. */
 import { ClearedError } from "../../kernel/errors.ts";
 import { factLines } from "../card-facts.ts";
-import { findWorkspace } from "../../app/find.ts";
 import { withStore } from "../../app/look.ts";
-import type { Invocation } from "../commands.ts";
+import type { Command, Invocation } from "../commands.ts";
 import { cardLines, toCount } from "../text.ts";
 
-export async function run(
-  at: Invocation,
-  [verb, number]: (string | string[] | undefined)[],
-  options: Record<string, unknown>,
-): Promise<number> {
+export const run: Command = async (at, [verb, number], options) => {
   const { output } = at;
-  const dir = findWorkspace(at.dir);
+  const dir = at.workspace();
   if (verb === "show") return show(at, dir, number);
   if (verb !== undefined && verb !== "list")
     throw new ClearedError("USAGE", `\`cleared queue ${String(verb)}\` is not known: list or show.`);
@@ -23,7 +18,7 @@ export async function run(
     for (const line of [...cardLines(output, card), ...(card.decision === null ? factLines(output, card, false) : [])]) output.line(line);
   if (cards.length === 0) output.line("Nothing waits for a person.");
   return 0;
-}
+};
 
 async function show(at: Invocation, dir: string, number: string | string[] | undefined): Promise<number> {
   const { output } = at;

@@ -1,20 +1,25 @@
-/** `cleared run NAME`: start an agent at HEAD and wait until it has ended or waits for a person. */
-import { readFileSync } from "node:fs";
-import { ClearedError } from "../../kernel/errors.ts";
-import type { Given } from "../../kernel/ports.ts";
+/** `cleared run NAME`, `exec FILE.ts`, `call NAME`: an agent at HEAD, any script file (dry unless --live), primitives one by one (dry). */
+import { readFileSync, statSync } from "node:fs";
+import { ClearedError, EXIT, kindOf } from "../../kernel/errors.ts";
+import type { Given, Json } from "../../kernel/ports.ts";
 import type { AgentFact } from "../../app/api.ts";
 import { withApi, withDryApi } from "../../app/connect.ts";
-import { findWorkspace } from "../../app/find.ts";
-import { starter } from "../../app/identity.ts";
-import { readLocal } from "../../app/local.ts";
-import type { Invocation } from "../commands.ts";
+import { starterHere } from "../../app/identity.ts";
+import type { Command } from "../commands.ts";
 import { withStore } from "../../app/look.ts";
 import { gateLines, printRun } from "../print-run.ts";
 import { withProgress } from "../progress.ts";
-import { inputOf } from "../run-input.ts";
+import { type Header, parseHeader } from "../../scripts/header.ts";
+import type { InputField } from "../../scripts/fields.ts";
+import { IS_PAIR } from "../../app/starts.ts";
+import { pairsOf } from "./decide.ts";
+import { parseJson } from "../text.ts";
+import { relative, resolve } from "node:path";
+import { formatError } from "../output.ts";
+import { printable } from "../../kernel/text.ts";
 
-export async function run(at: Invocation, [agent]: (string | string[] | undefined)[], options: Record<string, unknown>): Promise<number> {
-  const dir = findWorkspace(at.dir);
+export const run: Command = async (at, [agent], options) => {
+  const dir = at.workspace();
   const dry = options["dryRun"] === true;
   const key = options["key"] as string | undefined;
   const given = givenOf(options);
@@ -27,7 +32,7 @@ export async function run(at: Invocation, [agent]: (string | string[] | undefine
         wait: options["wait"] !== false,
         ...(key === undefined ? {} : { key }),
         ...(given === null ? {} : { given }),
-        ...starter(dir, readLocal(dir).trust),
+        ...starterHere(dir),
       }),
     ),
   );
@@ -35,7 +40,7 @@ export async function run(at: Invocation, [agent]: (string | string[] | undefine
   if (!dry && record.status === "waiting" && (record.reason === "approval" || record.reason === "escalation"))
     for (const line of gateLines(await withStore(dir, (look) => look.show(record.id)))) at.output.line(line);
   return exit;
-}
+};
 
 const fieldsOf = (agents: AgentFact[], agent: string) => agents.find(({ name }) => name === agent)?.header?.input ?? {};
 
@@ -69,4 +74,93 @@ function readPolicy(file: string): string {
   if (text.length > POLICY_LIMIT)
     throw new ClearedError("FILE_TOO_LARGE", `${file} is longer than ${POLICY_LIMIT / 1024} KiB; a policy is a few pages.`);
   return text;
+}
+
+/** given: each --input. fieldsOf: `input:` of the header, asked for where a value has to be read by its type. @throws USAGE */
+export async function inputOf(given: readonly string[], fieldsOf: () => Promise<Header["input"]>): Promise<Json> {
+  const [only] = given;
+  if (only === undefined || (given.length === 1 && !IS_PAIR.test(only))) return parseJson(only, "--input");
+  const pairs = Object.entries(pairsOf(given));
+  const fields = await fieldsOf();
+  return Object.fromEntries(pairs.map(([name, text]) => [name, typed(text, Object.hasOwn(fields, name) ? fields[name] : undefined)]));
+}
+
+/** The value a text stands for. What does not fit the type stays text, and the header's check says what is wrong with it. */
+function typed(text: string, field: InputField | undefined): Json {
+  const type = field?.type ?? "string";
+  if (type === "boolean") return text === "true" ? true : text === "false" ? false : text;
+  if (!["number", "integer", "list", "object"].includes(type)) return text;
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return text; // a value that is not JSON is no number, list or object
+  }
+}
+
+// The sandbox refuses sources over its own limit; this only keeps a wrong path (a disk image) out of memory.
+const LARGEST_FILE = 4 * 1024 * 1024;
+
+/** Nothing is written or sent unless --live. */
+export const exec: Command = async (at, [file], options) => {
+  const dir = at.workspace();
+  const path = resolve(String(file));
+  const text = readScript(path, String(file));
+  const live = options["live"] === true;
+  const shown = relative(dir, path).startsWith("..") ? String(file) : relative(dir, path);
+  const input = await inputOf((options["input"] ?? []) as string[], async () => parseHeader(text, shown).input);
+  const by = starterHere(dir);
+  const result = await (live ? withApi : withDryApi)(dir, (api) =>
+    withProgress(api, null, () => api.exec({ file: shown, text, input, live, check: options["unchecked"] !== true, ...by })),
+  );
+  at.output.result(result);
+  if (result.error !== undefined && !at.output.json) at.output.note(formatError(result.error, dir));
+  if (result.error === undefined)
+    at.output.text(`${result.status}, ${result.steps} steps${live ? "" : ", dry run"}\n${JSON.stringify(result.result ?? null, null, 2)}`);
+  return result.error === undefined ? 0 : EXIT[kindOf(result.error.code)];
+};
+
+function readScript(path: string, file: string): string {
+  let size: number;
+  try {
+    const found = statSync(path);
+    if (!found.isFile()) throw new ClearedError("FILE_INVALID", `${file} is not a file.`);
+    size = found.size;
+  } catch (error) {
+    if (error instanceof ClearedError) throw error;
+    throw new ClearedError("FILE_MISSING", `${file} does not exist.`);
+  }
+  if (size > LARGEST_FILE) throw new ClearedError("SCRIPT_TOO_LARGE", `${file} has ${size} bytes; a script has at most 65,536.`);
+  return readFileSync(path, "utf8");
+}
+
+/** What they write is thrown away. One JSON result a line. */
+export const call: Command = async (at, [name, params], options) => {
+  const dir = at.workspace();
+  const batch = options["batch"] as string | undefined;
+  if (batch === undefined && name === undefined) throw new ClearedError("USAGE", "Name a primitive, or a file of calls with --batch.");
+  const calls =
+    batch === undefined ? [{ name: String(name), params: parseJson(params as string | undefined, "The parameters") }] : readBatch(batch);
+  const answers = await withDryApi(dir, (api) => api.call({ calls }));
+  for (const answer of answers) process.stdout.write(`${printable(JSON.stringify(answer))}\n`);
+  const failed = answers.find((answer) => "error" in answer);
+  return failed !== undefined && "error" in failed ? EXIT[kindOf(failed.error.code)] : 0;
+};
+
+function readBatch(file: string): { name: string; params: Json }[] {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (cause) {
+    throw new ClearedError("FILE_MISSING", `${file} cannot be read.`, { cause });
+  }
+  return text
+    .split("\n")
+    .map((line, index) => ({ line: line.trim(), number: index + 1 }))
+    .filter(({ line }) => line !== "")
+    .map(({ line, number }) => {
+      const call = parseJson(line, `${file}:${number}`) as { name?: string; params?: Json };
+      if (typeof call?.name !== "string")
+        throw new ClearedError("USAGE", `${file}:${number} has no "name". Write {"name": "importer_scan", "params": {}}.`);
+      return { name: call.name, params: call.params ?? {} };
+    });
 }

@@ -1,21 +1,17 @@
 /** `cleared runs`: list, show, resume, cancel, replay, fork, migrate. */
 import { ClearedError, EXIT } from "../../kernel/errors.ts";
 import type { Api } from "../../app/api.ts";
-import { findWorkspace } from "../../app/find.ts";
 import { withStore } from "../../app/look.ts";
-import type { Invocation } from "../commands.ts";
+import type { Command } from "../commands.ts";
 import type { Movable } from "../../app/move-runs.ts";
 import { type Output, table } from "../output.ts";
 import { printDetail, printRun } from "../print-run.ts";
 import { withProgress } from "../progress.ts";
 import { runLine, toCount } from "../text.ts";
+import { withApi } from "../../app/connect.ts";
 
-export async function run(
-  at: Invocation,
-  [verb = "list", named]: (string | string[] | undefined)[],
-  options: Record<string, unknown>,
-): Promise<number> {
-  const dir = findWorkspace(at.dir);
+export const run: Command = async (at, [verb = "list", named], options) => {
+  const dir = at.workspace();
   if (verb === "list") return list(at.output, dir, options);
   const act = Object.hasOwn(ACTIONS, String(verb)) ? ACTIONS[String(verb)] : undefined;
   if (act === undefined)
@@ -25,7 +21,7 @@ export async function run(
   if (more.length > 0) throw new ClearedError("USAGE", `\`cleared runs ${String(verb)}\` takes one run.`);
   if (id === undefined) throw new ClearedError("USAGE", `Name a run: \`cleared runs ${String(verb)} run_…\`.`);
   return act({ output: at.output, dir, id, options });
-}
+};
 
 interface Act {
   output: Output;
@@ -135,7 +131,18 @@ async function moving(
   run: string,
   options: Record<string, unknown>,
 ): Promise<{ run: string; by: string | null; reason: string }> {
-  const [{ starter }, { readLocal }] = await Promise.all([import("../../app/identity.ts"), import("../../app/local.ts")]);
-  const { by = null } = starter(dir, readLocal(dir).trust);
+  const { by = null } = (await import("../../app/identity.ts")).starterHere(dir);
   return { run, by, reason: String(options["reason"] ?? "") };
 }
+
+/** Closed runs that git has below refs/cleared/runs/ and the store does not know are listed again. */
+export const reindex: Command = async (at) => {
+  const { runs } = await withApi(at.workspace(), (api) => api.reindex({}));
+  at.output.result({ runs });
+  at.output.line(
+    runs === 0
+      ? "Every run that git knows is listed already."
+      : `${runs} ${runs === 1 ? "run" : "runs"} that this store did not know ${runs === 1 ? "is" : "are"} listed now.`,
+  );
+  return 0;
+};

@@ -4,12 +4,11 @@ import { join } from "node:path";
 import { ClearedError } from "../../kernel/errors.ts";
 import { STATE } from "../../workspace/layout.ts";
 import { openSecrets } from "../../workspace/settings/secrets.ts";
-import { findWorkspace } from "../../app/find.ts";
-import type { Invocation } from "../commands.ts";
+import type { Command } from "../commands.ts";
 
-export async function run(at: Invocation, [verb, name]: (string | string[] | undefined)[]): Promise<number> {
+export const run: Command = async (at, [verb, name]) => {
   const { output } = at;
-  const dir = findWorkspace(at.dir);
+  const dir = at.workspace();
   const secrets = openSecrets(dir);
   if (verb === "list") {
     const names = await secrets.names();
@@ -29,7 +28,7 @@ export async function run(at: Invocation, [verb, name]: (string | string[] | und
   output.result({ [verb]: name });
   output.line(verb === "set" ? `${name} is stored. Name it in trust.yaml as secret:${name}.` : `${name} is removed.`);
   return 0;
-}
+};
 
 async function piped(): Promise<string> {
   let text = "";

@@ -16,14 +16,13 @@ import { CONFIG, STORE } from "../../workspace/layout.ts";
 import { tellAlerts } from "../alerts.ts";
 import { createApi } from "../../app/api.ts";
 import { openOwner } from "../../app/connect.ts";
-import { findWorkspace } from "../../app/find.ts";
 import { createFacts } from "../../app/facts.ts";
 import { keepGuarding } from "../../app/guarding.ts";
 import type { Host } from "../../app/host.ts";
 import { readLocal } from "../../app/local.ts";
 import { keepChecking } from "../../app/marks.ts";
 import { filePorts, importing, inTurn } from "../../app/file-ports.ts";
-import type { Invocation } from "../commands.ts";
+import type { Command, Invocation } from "../commands.ts";
 import { hooksOf, keepSending } from "../../app/deliver-notices.ts";
 import type { Output } from "../output.ts";
 import { receiptsOf } from "../../app/receipts.ts";
@@ -37,9 +36,9 @@ import { wakeWaiting } from "../../app/wake.ts";
 const LOOK_MS = 1000;
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
-export async function run(at: Invocation, _: (string | string[] | undefined)[], options: Record<string, unknown>): Promise<number> {
+export const run: Command = async (at, _, options) => {
   // What a person has read once, and not what it says when another process gives the workspace back.
-  if (options["acceptTrust"] === true) keepConfirmation(findWorkspace(at.dir), lookAtTrust(findWorkspace(at.dir)));
+  if (options["acceptTrust"] === true) keepConfirmation(at.workspace(), lookAtTrust(at.workspace()));
   const wanted = { stop: false };
   for (let again = false; ; again = true) {
     try {
@@ -52,12 +51,12 @@ export async function run(at: Invocation, _: (string | string[] | undefined)[], 
       else if (!again || code !== "OWNER_BUSY" || (error as ClearedError).data?.["pid"] === undefined) throw error;
     }
   }
-}
+};
 
 /** @throws OWNER_FENCED once another process has taken the workspace over, with everything closed */
 async function own(at: Invocation, options: Record<string, unknown>, wanted: { stop: boolean }): Promise<number> {
   const { output } = at;
-  const dir = findWorkspace(at.dir);
+  const dir = at.workspace();
   const { config } = readLocal(dir);
   const port = options["port"] === undefined ? config.web.port : toCount(options["port"], "--port", 65_535);
   const ended = Promise.withResolvers<number>();

@@ -4,12 +4,12 @@ import { createGit } from "../../workspace/git/git.ts";
 import { withAnyApi } from "../../app/connect.ts";
 import { findWorkspace } from "../../app/find.ts";
 import { readLocal } from "../../app/local.ts";
-import type { Invocation } from "../commands.ts";
+import type { Command } from "../commands.ts";
 import { type Output, formatError, table } from "../output.ts";
 import type { ToolFact } from "../../app/tool-list.ts";
 import { workChanges } from "../../app/work-tree.ts";
 
-export async function run({ output, dir: where }: Invocation, [verb = "list", given]: (string | string[] | undefined)[]): Promise<number> {
+export const run: Command = async ({ output, dir: where }, [verb = "list", given]) => {
   const dir = findWorkspace(where);
   const names = [given ?? []].flat();
   if (verb !== "list" && verb !== "test" && verb !== "show")
@@ -34,7 +34,7 @@ export async function run({ output, dir: where }: Invocation, [verb = "list", gi
       `${cases.filter((one) => one.failure === null).length} of ${cases.length} cases passed, ${findings.length} finding${findings.length === 1 ? "" : "s"}`,
     );
   return findings.length > 0 ? 1 : 0;
-}
+};
 
 async function changesOf(dir: string): Promise<Record<string, string | null>> {
   const { config } = readLocal(dir);

@@ -6,18 +6,17 @@ import { ClearedError } from "../../kernel/errors.ts";
 import { pluginName } from "../../kernel/registry.ts";
 import type { Trust } from "../../workspace/settings/config.ts";
 import { type Seen, confirmedTrust, keepConfirmation, lookAtTrust } from "../../workspace/settings/confirmation.ts";
-import { assertUntracked } from "../../workspace/git/staged.ts";
+import { assertUntracked } from "../../workspace/git/working-edits.ts";
 import { KEY } from "../../workspace/layout.ts";
 import { keepKey } from "../../workspace/own-folders.ts";
-import { findWorkspace } from "../../app/find.ts";
 import { holdersHere } from "../../app/identity.ts";
-import type { Invocation } from "../commands.ts";
+import type { Command } from "../commands.ts";
 import { withStore } from "../../app/look.ts";
 import { printable } from "../../kernel/text.ts";
 
-export async function run(at: Invocation, _: (string | string[] | undefined)[], options: Record<string, unknown>): Promise<number> {
+export const run: Command = async (at, _, options) => {
   const { output } = at;
-  const dir = findWorkspace(at.dir);
+  const dir = at.workspace();
   await assertUntracked(dir);
   const seen = lookAtTrust(dir);
   const found = confirmedTrust(dir, seen.text);
@@ -48,7 +47,7 @@ export async function run(at: Invocation, _: (string | string[] | undefined)[], 
   for (const line of moved) output.line(line);
   output.result({ dir, confirmed: true, says: now, moved });
   return 0;
-}
+};
 
 /** Older versions kept a person's key inside the workspace, where a copy takes it along. Answers what was moved, in sentences. */
 function moveKeys(dir: string, trust: Trust): string[] {

@@ -3,15 +3,14 @@ import { primitives } from "../../../primitives/index.ts";
 import { writeTypes } from "../../change/checks/write-types.ts";
 import { withTools } from "../../engine/tool-scripts.ts";
 import { createRegistry, loadPlugins } from "../../kernel/registry.ts";
-import { treeOver } from "../../workspace/git/tree-over.ts";
+import { treeOver } from "../../workspace/git/tree.ts";
 import { withLook } from "../../app/connect.ts";
-import { findWorkspace } from "../../app/find.ts";
 import { readLocal } from "../../app/local.ts";
-import type { Invocation } from "../commands.ts";
+import type { Command } from "../commands.ts";
 import { workChanges } from "../../app/work-tree.ts";
 
-export async function run(at: Invocation): Promise<number> {
-  const dir = findWorkspace(at.dir);
+export const run: Command = async (at) => {
+  const dir = at.workspace();
   const registry = createRegistry(primitives, await loadPlugins(dir, readLocal(dir).trust.plugins));
   // Tools as they lie there: an editor shows what is being written.
   const whole = await withLook(dir, async (_, { git, sandbox }) => {
@@ -22,4 +21,4 @@ export async function run(at: Invocation): Promise<number> {
   at.output.result({ files });
   for (const file of files) at.output.line(file);
   return 0;
-}
+};

@@ -1,23 +1,24 @@
-/** `cleared undo WHAT`: first what would change back, with the money; then, after a yes, one commit that takes it back. */
+/**
+ * `cleared undo WHAT`: first what would change back, with the money; then, after a yes, one commit that takes it back. `cleared revive NAME`:
+ * rows that somebody deleted from the books.
+ */
 import { createInterface } from "node:readline/promises";
 import { ClearedError } from "../../kernel/errors.ts";
 import type { UndoPlan } from "../../change/proposals/undo-plan.ts";
 import { RECEIPTS } from "../../workspace/layout.ts";
 import { withApi } from "../../app/connect.ts";
-import { findWorkspace } from "../../app/find.ts";
-import { starter } from "../../app/identity.ts";
-import { readLocal } from "../../app/local.ts";
-import type { Invocation } from "../commands.ts";
+import { starterHere } from "../../app/identity.ts";
+import type { Command } from "../commands.ts";
 import { printable } from "../../kernel/text.ts";
 import { type Output, table } from "../output.ts";
 
 const NOBODY = "an unidentified user";
 
-export async function run(at: Invocation, [given]: (string | string[] | undefined)[], options: Record<string, unknown>): Promise<number> {
+export const run: Command = async (at, [given], options) => {
   const { output } = at;
   const target = String(given);
-  const dir = findWorkspace(at.dir);
-  const by = starter(dir, readLocal(dir).trust).by ?? NOBODY;
+  const dir = at.workspace();
+  const by = starterHere(dir).by ?? NOBODY;
   const reason = options["reason"] === undefined ? {} : { reason: String(options["reason"]) };
   const isDry = options["dryRun"] === true;
   const plan = await withApi(dir, (api) => api.planUndo({ target }));
@@ -33,7 +34,7 @@ export async function run(at: Invocation, [given]: (string | string[] | undefine
   output.result(done);
   output.line(`Undone: commit ${done.commit.slice(0, 7)}. \`cleared undo ${done.commit.slice(0, 7)}\` brings it back.`);
   return 0;
-}
+};
 
 /** Asks on a terminal; where nobody sits there, nobody said yes. */
 async function isWanted(output: Output): Promise<boolean> {
@@ -74,3 +75,16 @@ export function planLines(output: Output, { title, commits, files, money, entrie
 }
 
 const sign = (amount: string): string => (amount.startsWith("-") ? amount : `+${amount}`);
+
+/** Books rows again that somebody has deleted from the books, or leaves them out for good. */
+export const revive: Command = async (at, [names], options) => {
+  const { output } = at;
+  const dir = at.workspace();
+  const by = starterHere(dir).by ?? "an unidentified user";
+  const leave = options["leaveOut"] === true;
+  const done = await withApi(dir, (api) => api.revive({ names: names as string[], leave, by }));
+  output.result(done);
+  for (const id of done.entries) output.line(`${id}  ${leave ? "stays out" : "is in the books again"}`);
+  if (done.commit !== null) output.line(`      commit ${done.commit.slice(0, 7)}`);
+  return 0;
+};

@@ -5,15 +5,14 @@ import { JOURNAL, MAIN_JOURNAL } from "../../workspace/layout.ts";
 import { changedStatements } from "../../workspace/statements/grown.ts";
 import { secondOpinion } from "../../workspace/books/verify-independent.ts";
 import { verifyBooks } from "../../workspace/books/verify.ts";
-import { findWorkspace } from "../../app/find.ts";
 import { readLocal } from "../../app/local.ts";
 import { goneFindings } from "../../app/rows.ts";
-import type { Invocation } from "../commands.ts";
+import type { Command } from "../commands.ts";
 import { table } from "../output.ts";
 
-export async function run(at: Invocation, _: (string | string[] | undefined)[], options: Record<string, unknown>): Promise<number> {
+export const run: Command = async (at, _, options) => {
   const { output } = at;
-  const dir = findWorkspace(at.dir);
+  const dir = at.workspace();
   const { config } = readLocal(dir);
   const git = await createGit(dir, { branch: () => config.branch });
   try {
@@ -53,4 +52,4 @@ export async function run(at: Invocation, _: (string | string[] | undefined)[], 
   } finally {
     await git.close();
   }
-}
+};

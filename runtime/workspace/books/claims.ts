@@ -8,7 +8,7 @@ import { RECEIPTS } from "../layout.ts";
 import { loadMonth, monthOfId } from "./months.ts";
 import type { Overlay } from "../overlay.ts";
 import { type KeptReceipt, receiptFromYaml } from "../statements/receipt.ts";
-import { treeOver } from "../git/tree-over.ts";
+import { treeOver } from "../git/tree.ts";
 
 interface Span {
   account: string;

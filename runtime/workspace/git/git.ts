@@ -7,12 +7,11 @@ import { join } from "node:path";
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Git } from "../../kernel/ports.ts";
 import { createCommitter, type Stage } from "./commit.ts";
-import { standingLock, sweepLeftovers, writing } from "./leftovers.ts";
+import { standingLock, sweepLeftovers, writing, sweepScratch } from "./leftovers.ts";
 import { createIndexLock } from "./index-lock.ts";
 import { git, gitFailed, lockedBy, tryGit } from "./git-process.ts";
 import { commitsSaying, readEntries } from "./past.ts";
 import { createObjects } from "./tree.ts";
-import { sweepScratch } from "./scratch.ts";
 import { createWorktree } from "./worktree.ts";
 
 export interface GitOptions {

@@ -4,10 +4,11 @@
  * move a ref. Everything else is somebody's and is never removed; what waits for it names it.
  */
 import { randomBytes } from "node:crypto";
-import { readFileSync, readdirSync, readlinkSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { readFileSync, readdirSync, readlinkSync, rmSync, statSync, writeFileSync, mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { identityOf, lives } from "../../kernel/processes.ts";
 import { isOurGit, unlessKilled } from "./git-process.ts";
+import { STATE } from "../layout.ts";
 
 /** A move of refs that has begun: when, and the refs outside refs/cleared with what they are to be. */
 interface Move {
@@ -223,5 +224,34 @@ function gitAtWork(gitDir: string): boolean {
     });
   } catch {
     return true;
+  }
+}
+
+/** A name nobody else has; its folder is there. */
+export function scratchPath(dir: string): string {
+  const folder = join(dir, STATE, "tmp");
+  mkdirSync(folder, { recursive: true });
+  return join(folder, `${identityOf(process.pid).replace(":", "-")}-${randomBytes(6).toString("hex")}`);
+}
+
+/** An empty folder of that kind; who asks for it removes it. */
+export function scratchFolder(dir: string): string {
+  const path = scratchPath(dir);
+  mkdirSync(path);
+  return path;
+}
+
+/** Removes what processes that are gone have left. */
+export function sweepScratch(dir: string): void {
+  const folder = join(dir, STATE, "tmp");
+  let names: string[] = [];
+  try {
+    names = readdirSync(folder);
+  } catch {
+    // Nothing was ever put there.
+  }
+  for (const name of names) {
+    const [, pid, start] = /^(\d+)-(\w*)-[0-9a-f]+$/.exec(name) ?? [];
+    if (!lives(`${pid}:${start}`)) rmSync(join(folder, name), { recursive: true, force: true });
   }
 }

@@ -6,10 +6,9 @@ import { constants, existsSync } from "node:fs";
 import { access, chmod, copyFile, lstat, mkdir, readFile, rename, rm, rmdir, stat, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { ClearedError } from "../../kernel/errors.ts";
-import { writing } from "./leftovers.ts";
+import { writing, scratchPath } from "./leftovers.ts";
 import { git, tryGit } from "./git-process.ts";
 import { blobId, type Item } from "./tree.ts";
-import { scratchPath } from "./scratch.ts";
 
 /** One path a commit changes: its entry before and after, null where there is no file. */
 export interface Touched {

@@ -1,17 +1,16 @@
-/** What approve, reject and answer share: sign, send, say what came of it. */
-import { isOurs } from "../engine/attempt.ts";
-import { ClearedError, EXIT, type WireError, kindOf, toWire } from "../kernel/errors.ts";
-import type { Card, Decision, Json } from "../kernel/ports.ts";
-import type { Report } from "../change/proposal-types.ts";
-import type { Api } from "../app/api.ts";
-import { withApi } from "../app/connect.ts";
-import { type Decided, asked, signAs } from "../app/decide.ts";
-import { findWorkspace } from "../app/find.ts";
-import { assertConfirmed, readLocal } from "../app/local.ts";
-import { withStore } from "../app/look.ts";
-import type { Invocation } from "./commands.ts";
-import { type Output, formatError } from "./output.ts";
-import { cardLines, parseJson, runLine } from "./text.ts";
+/** `cleared approve`, `reject`, `answer` and `correct`: sign as the person whose key this shell holds, send, say what came of it. */
+import { isOurs } from "../../engine/attempt.ts";
+import { ClearedError, EXIT, type WireError, kindOf, toWire } from "../../kernel/errors.ts";
+import type { Card, Decision, Json } from "../../kernel/ports.ts";
+import type { Report } from "../../change/proposal-types.ts";
+import type { Api } from "../../app/api.ts";
+import { withApi } from "../../app/connect.ts";
+import { type Decided, asked, signAs, agreed } from "../../app/decide.ts";
+import { assertConfirmed, readLocal } from "../../app/local.ts";
+import { withStore } from "../../app/look.ts";
+import type { Invocation, Command } from "../commands.ts";
+import { type Output, formatError } from "../output.ts";
+import { cardLines, parseJson, runLine } from "../text.ts";
 
 /** `answer`: what is said to a card, beyond what the options say. @throws USAGE, RUN_INPUT */
 export async function decideAll(
@@ -21,7 +20,7 @@ export async function decideAll(
   options: Record<string, unknown>,
 ): Promise<number> {
   const { output } = at;
-  const dir = findWorkspace(at.dir);
+  const dir = at.workspace();
   const local = readLocal(dir);
   assertConfirmed(local);
   const { trust } = local;
@@ -99,3 +98,36 @@ export function pairsOf(texts: readonly string[]): Record<string, string> {
     }),
   );
 }
+
+/** Yes to cards; with --set to calls that are changed first. */
+export const approve: Command = (at, [cards], options) => {
+  const sets = pairsOf((options["set"] ?? []) as string[]);
+  return decideAll(at, cards as string[], (card) => agreed(card, sets), options);
+};
+
+export const reject: Command = (at, [cards], options) => {
+  return decideAll(at, cards as string[], () => ({ decision: "rejected" }), options);
+};
+
+/** Fills in a form. */
+export const answer: Command = (at, [card, values], options) => {
+  const given = pairsOf((values ?? []) as string[]);
+  return decideAll(
+    at,
+    [String(card)],
+    (card) => {
+      if (card.kind !== "form")
+        throw new ClearedError("USAGE", `Card ${card.id} asks for a decision, not for values: approve or reject it.`);
+      return agreed(card, given);
+    },
+    options,
+  );
+};
+
+/** Moves a confirmed entry to another account. */
+export const correct: Command = async (at, [entry], options) => {
+  if (options["account"] === undefined)
+    throw new ClearedError("USAGE", `Say on which account it belongs: \`cleared correct ${String(entry)} --account NUMBER\`.`);
+  const card = await withApi(at.workspace(), (api) => api.correction({ entry: String(entry), account: String(options["account"]) }));
+  return decideAll(at, [String(card.id)], () => ({ decision: "approved" }), options);
+};
