@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Host, openHost } from "../runtime/app/host.ts";
 import { backtest } from "../runtime/change/evidence/backtest.ts";
-import { codeOver } from "../runtime/change/evidence/reached.ts";
+import { codeOver } from "../runtime/change/evidence/code.ts";
 import { keepConfirmation, lookAtTrust } from "../runtime/workspace/settings/confirmation.ts";
 import { initWorkspace } from "../runtime/workspace/init.ts";
 import { family, median, memoryOf, spread } from "./measure.ts";

@@ -7,10 +7,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createApi } from "../runtime/app/api.ts";
-import { caseOfRun } from "../runtime/app/cases-api.ts";
+import { caseOfRun } from "../runtime/app/evidence-api.ts";
 import { type Host, openHost } from "../runtime/app/host.ts";
 import { casesIn, ratchet } from "../runtime/change/evidence/cases.ts";
-import { codeOver } from "../runtime/change/evidence/reached.ts";
+import { codeOver } from "../runtime/change/evidence/code.ts";
 import { initWorkspace } from "../runtime/workspace/init.ts";
 import { cpuOf, family, median, memoryOf, spread, statement } from "./measure.ts";
 

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { ClearedError } from "../runtime/kernel/errors.ts";
-import { momentOf } from "../runtime/rules/policy/dates.ts";
+import { momentOf } from "../runtime/rules/policy/values.ts";
 import { End, definePrimitive } from "../runtime/kernel/primitive.ts";
 import type { Json } from "../runtime/kernel/ports.ts";
 import { json, record, shown, text } from "./_shapes.ts";

@@ -7,7 +7,7 @@ import { ClearedError, didYouMean } from "../runtime/kernel/errors.ts";
 import { standing } from "../runtime/rules/answers/mutations.ts";
 import type { Json, ToolInfo, VerifiedWrite } from "../runtime/kernel/ports.ts";
 import { definePrimitive, type StepContext } from "../runtime/kernel/primitive.ts";
-import { redactJson } from "../runtime/rules/privacy/redact.ts";
+import { redactJson } from "../runtime/rules/privacy/scan.ts";
 import { failureIn, isObject, requiredOf } from "../runtime/rules/tools/shape.ts";
 import { checked, json, record, shown, text } from "./_shapes.ts";
 

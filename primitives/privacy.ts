@@ -1,7 +1,7 @@
 /** Secrets and personal data in a text: what is there, and the text without it. The rules are runtime/privacy/. */
 import { z } from "zod";
 import { groupsOf, judge } from "../runtime/rules/privacy/judge.ts";
-import { HIDDEN, redact } from "../runtime/rules/privacy/redact.ts";
+import { HIDDEN, redact } from "../runtime/rules/privacy/scan.ts";
 import { GROUPS } from "../runtime/rules/privacy/patterns.ts";
 import { definePrimitive } from "../runtime/kernel/primitive.ts";
 

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { isDay } from "../runtime/kernel/day.ts";
 import { ClearedError } from "../runtime/kernel/errors.ts";
-import { momentOf } from "../runtime/rules/policy/dates.ts";
+import { momentOf } from "../runtime/rules/policy/values.ts";
 import { definePrimitive, type StepContext } from "../runtime/kernel/primitive.ts";
 import { json, shown, text } from "./_shapes.ts";
 

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { primitives } from "../primitives/index.ts";
 import { isBookDay, isDay } from "../runtime/kernel/day.ts";
-import { dayOrMoment } from "../runtime/rules/policy/dates.ts";
+import { dayOrMoment } from "../runtime/rules/policy/values.ts";
 import { validateInput } from "../runtime/scripts/fields.ts";
 
 const takesHeader = (day: string): boolean => {

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { nonNegativeMoney } from "../_shapes.ts";
 import { amounts, defineCompute, finite, refuse } from "./declare.ts";
 import { exact, ONE, plain, share, sum, times } from "./exact.ts";
-import { cumulative, density, normals } from "./normal.ts";
+import { cumulative, density, normals } from "./roots.ts";
 import { count, exactOut, fields, figure, inCurrency, list, moneyOut, real } from "./shapes.ts";
 
 /** Draws of one call at most: 10,000 paths over the 252 trading days of a year take about 130 ms, and a call is to end within 250. */

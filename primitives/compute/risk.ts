@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { text } from "../_shapes.ts";
 import { defineCompute, finite, refuse } from "./declare.ts";
-import { total } from "./normal.ts";
+import { total } from "./roots.ts";
 import { count, fields, list, real } from "./shapes.ts";
 
 /** Doubles carry noise in their last digits; a band is decided on twelve. */

@@ -1,7 +1,7 @@
 /** Statistics, in doubles: scores, weighted means, a line through points. Undefined results are refused or null, never NaN. */
 import { z } from "zod";
 import { defineCompute, finite, refuse } from "./declare.ts";
-import { cumulative, total } from "./normal.ts";
+import { cumulative, total } from "./roots.ts";
 import { fields, list, real } from "./shapes.ts";
 
 const numbers = (min: number) => list(real(), min, 100_000);

@@ -7,7 +7,7 @@ import { type Pause, pauseOf } from "../engine/pauses.ts";
 import { type At, ClearedError, type WireError, toWire } from "../kernel/errors.ts";
 import type { Given, Account, Card, Decision, Json, Receipt, RunRecord, RunStatus } from "../kernel/ports.ts";
 import { API, type StepContext, callPrimitive } from "../kernel/primitive.ts";
-import { listensTo } from "../outside/triggers/listens.ts";
+import { listensTo } from "../outside/triggers/events.ts";
 import { totalsOf } from "../workspace/books/assertions.ts";
 import { loadChart } from "../workspace/books/months.ts";
 import { toBalances } from "../workspace/books/amounts.ts";
@@ -17,8 +17,7 @@ import { type ChangeApi, changeApi } from "./change-api.ts";
 import type { Host, Progress } from "./host.ts";
 import { type Mark, marksOf } from "./marks.ts";
 import type { Pairing } from "./sessions.ts";
-import type { Moving, Proof } from "./move-run.ts";
-import type { Group, Movable } from "./move-runs.ts";
+import type { Moving, Proof, Group, Movable } from "./move-run.ts";
 import type { Resumed } from "./pause.ts";
 
 export interface AgentFact extends AgentAtHead {
@@ -205,7 +204,7 @@ export function createApi(host: Host): Api {
     },
 
     async migrateRuns({ wait, ...group }) {
-      const runs = await (await import("./move-runs.ts")).migrateRuns(host, group);
+      const runs = await (await import("./move-run.ts")).migrateRuns(host, group);
       if (wait && !group.dryRun) for (const { run, moves } of runs) if (moves) await engine.result(run);
       return runs;
     },

@@ -1,14 +1,12 @@
 /** What can be asked of a workspace about changes of its code: checking, proposing, trying on what is recorded, and taking back. */
 import type { BacktestReport } from "../change/evidence/types.ts";
-import type { Backtesting } from "./backtest-api.ts";
-import type { Bisected } from "./bisect-api.ts";
+import type { Backtesting, Bisected, TriedCases } from "./evidence-api.ts";
 import type { CheckedTree } from "./check-api.ts";
 import type { Made } from "../change/proposals/make.ts";
 import type { Proposal } from "../change/proposal-types.ts";
 import type { Proposing, RunLines, ShownProposal } from "./proposals-api.ts";
 import type { Synced } from "../change/proposals/sync.ts";
 import type { ToolList } from "./tool-list.ts";
-import type { TriedCases } from "./cases-api.ts";
 import type { UndoPlan } from "../change/proposals/undo-plan.ts";
 import type { Undone } from "../change/proposals/undo.ts";
 import type { Host } from "./host.ts";
@@ -48,19 +46,19 @@ export interface ChangeApi {
 // Each is loaded when a command asks for it.
 const proposing = () => import("./proposals-api.ts");
 const undoing = () => import("../change/proposals/undo.ts");
-const trying = () => import("./cases-api.ts");
+const trying = () => import("./evidence-api.ts");
 
 /** `startedBy`: the caller's person, once trust.yaml names them. */
 export function changeApi(host: Host, startedBy: (by: string | undefined) => { by?: string }): ChangeApi {
   return {
-    bisect: async ({ name }) => (await import("./bisect-api.ts")).bisectRun(host, name),
+    bisect: async ({ name }) => (await import("./evidence-api.ts")).bisectRun(host, name),
     planUndo: async ({ target }) => (await undoing()).planUndo(host, target),
     async undo({ target, ...how }) {
       const done = await (await undoing()).undo(host, target, how);
       await (await import("./reconcile.ts")).reconcileCards(host);
       return done;
     },
-    backtest: async (p) => (await import("./backtest-api.ts")).backtestAgent(host, p),
+    backtest: async (p) => (await import("./evidence-api.ts")).backtestAgent(host, p),
     propose: async ({ by, ...p }) => (await proposing()).propose(host, { ...p, ...startedBy(by) }),
     proposals: async () => (await proposing()).listProposals(host),
     proposal: async ({ id }) => (await proposing()).showProposal(host, id),

@@ -5,7 +5,7 @@ import type { RunRecord } from "../kernel/ports.ts";
 import { deliverEvents } from "../outside/triggers/events.ts";
 import { type Api, createApi } from "./api.ts";
 import { type Host, type HostOptions, openHost } from "./host.ts";
-import { senderOf } from "./deliver-notices.ts";
+import { senderOf } from "./timers.ts";
 import { printable } from "../kernel/text.ts";
 import { type Connection, connectSocket, dropSocket } from "./socket.ts";
 import { wakeWaiting } from "./wake.ts";
@@ -60,7 +60,7 @@ export async function withApi<T>(dir: string, work: (api: Api) => Promise<T>): P
     const value = await work(createApi(opened.host));
     await settleEvents(opened.host);
     await settleWishes(opened.host);
-    if (rested) await (await import("./guarding.ts")).guardOnce(opened.host, say);
+    if (rested) await (await import("./timers.ts")).guardOnce(opened.host, say);
     await senderOf(opened.host, null, say).deliver();
     if (rested) await (await import("./upkeep.ts")).upkeepOnce(opened.host, say);
     return value;
@@ -124,7 +124,7 @@ async function settleEvents(host: Host): Promise<void> {
 /** What this command's runs asked to be changed becomes proposals, checked, before the command ends. */
 async function settleWishes(host: Host): Promise<void> {
   if (unsettledProposals(host.database).length === 0) return;
-  await (await import("./proposal-requests.ts")).settleProposals(host, say);
+  await (await import("./proposals-api.ts")).settleProposals(host, say);
 }
 
 function unfinished(host: Host): Promise<RunRecord[]> {

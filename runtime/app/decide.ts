@@ -204,7 +204,7 @@ function caseIn(lesson: CorrectionCase | null, proposal: number | null = null): 
 async function decideProposed(host: Host, card: Card, decision: Decision): Promise<Decided> {
   const { decideProposal } = await import("../change/proposals/apply.ts");
   const { proposal, commit, open } = await decideProposal(host, card, decision, async (id) =>
-    (await import("./preparing.ts")).prepareProposal(host, id),
+    (await import("./proposals-api.ts")).prepareProposal(host, id),
   );
   if (open !== null) host.cards.revise(card.id, { edited: [], said: open.people });
   const shown = host.cards.get(card.id) ?? card;

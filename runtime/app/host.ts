@@ -17,7 +17,7 @@ import { type ClearedError, toWire } from "../kernel/errors.ts";
 import type { Cards, Clock, Engine, Git, RunLog, RunRecord, Sandbox, Tools, Tree, WorkspaceView } from "../kernel/ports.ts";
 import type { ToolPool } from "../outside/mcp/tools.ts";
 import { Suspend } from "../kernel/primitive.ts";
-import { redact } from "../rules/privacy/redact.ts";
+import { redact } from "../rules/privacy/scan.ts";
 import { loadPlugins } from "../kernel/registry.ts";
 import { type DiskCache, createDiskCache } from "../scripts/disk-cache.ts";
 import { createSandbox } from "../sandbox/pool.ts";
@@ -42,8 +42,7 @@ import { createPins } from "./pins.ts";
 import { receiptsOf, settleRows, startedFor } from "./receipts.ts";
 import { createStanding } from "./standing.ts";
 import { createToolPool } from "./run-tools.ts";
-import { execSource } from "./source.ts";
-import { type Starts, createStarts } from "./starts.ts";
+import { execSource, type Starts, createStarts } from "./starts.ts";
 
 /** Counts since this process began. */
 export interface Progress {
@@ -284,7 +283,7 @@ function assemble(parts: Parts): Omit<Host, "close"> {
       wishes: {
         by: `agent:${run.agent}`,
         admit: async (wish, own) =>
-          (await import("./proposal-requests.ts")).admitWish(
+          (await import("./proposals-api.ts")).admitWish(
             { dir, clock, git, database, cards: parts.cards, config },
             { run, ...place },
             wish,

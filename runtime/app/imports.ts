@@ -7,7 +7,7 @@ import { basename, join } from "node:path";
 import { ClearedError, fromWire } from "../kernel/errors.ts";
 import type { Receipt, RunRecord, Tree } from "../kernel/ports.ts";
 import { type FileRun, type FileStart, type FoundFile, startForFiles } from "../outside/triggers/files.ts";
-import { listensTo, watchedFolder } from "../outside/triggers/listens.ts";
+import { listensTo, watchedFolder } from "../outside/triggers/events.ts";
 import { claimedBy, existingIn, listedBy } from "../workspace/books/claims.ts";
 import { filesIn, type ImportFile, namesLike, readWhole } from "../workspace/statements/import-files.ts";
 import { IMPORT, receiptFile } from "../workspace/layout.ts";

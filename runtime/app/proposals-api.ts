@@ -1,17 +1,28 @@
-/** What commands ask about proposals, on a host: making, looking at, withdrawing and checking them, and carrying them to other clones. */
-import { resolve } from "node:path";
-import { ClearedError } from "../kernel/errors.ts";
+/**
+ * Proposals on a host: making, looking at, withdrawing and checking them, carrying them to other clones, and what becomes of those that agents
+ * ask for.
+ */
+import { resolve, join } from "node:path";
+import { ClearedError, toWire } from "../kernel/errors.ts";
 import { type Compared, backtest, idsOf } from "../change/evidence/backtest.ts";
-import { codeOver } from "../change/evidence/reached.ts";
+import { codeOver } from "../change/evidence/code.ts";
 import type { RunDifference } from "../change/evidence/types.ts";
 import { type Made, proposeBranch, proposeEdits, proposeFolder } from "../change/proposals/make.ts";
-import { BACKTEST_DAYS, textsOf } from "../change/proposals/prepare.ts";
+import { BACKTEST_DAYS, textsOf, type Preparing, prepare } from "../change/proposals/prepare.ts";
 import { OPEN, createProposals } from "../change/proposals/store.ts";
 import { type Synced, syncProposals } from "../change/proposals/sync.ts";
 import type { Proposal, ProposalDraft, ProposalState } from "../change/proposal-types.ts";
 import { createSideRefs } from "../workspace/git/proposal-refs.ts";
 import type { Host } from "./host.ts";
-import { prepareProposal } from "./preparing.ts";
+import type { Subject } from "../change/checks/pipeline.ts";
+import { createDiskCache } from "../scripts/disk-cache.ts";
+import { nextTick } from "../outside/triggers/cron.ts";
+import { CACHE } from "../workspace/layout.ts";
+import { noteSubject, subjectOf } from "./check-api.ts";
+import { signAs } from "./decide.ts";
+import { type IntakeRules, admit, settleDrafts } from "../change/proposals/intake.ts";
+import { problemsOf } from "../change/proposals/paths.ts";
+import type { ProposalRequest, RunRecord, Tree } from "../kernel/ports.ts";
 
 /** What `cleared propose` says. `by`: the person whose key the caller holds; `from` is an absolute path. */
 export interface Proposing {
@@ -138,4 +149,64 @@ export async function withdrawProposal(host: Host, id: string | number, by: stri
 /** Exchanges proposals with a remote. @throws GIT_FAILED, GIT_STATE */
 export async function sync(host: Host, remote: string): Promise<Synced> {
   return syncProposals(host, remote, host.trust.people);
+}
+
+/** Checks a proposal on HEAD, in this process: it is ready or blocked afterwards. @throws PROPOSAL_UNKNOWN, PROPOSAL_STATE */
+export async function prepareProposal(host: Host, id: string | number): Promise<Proposal> {
+  const cache = createDiskCache(join(host.dir, CACHE));
+  let looked = null as Subject | null;
+  const world: Preparing = {
+    ...host,
+    around: { sandbox: host.sandbox, registry: host.registry, trust: host.trust, cache, nextTick },
+    subject: async (base, tree, paths) => (looked = await subjectOf(host, base, tree, paths)),
+    vouch: (gate) => {
+      try {
+        return signAs(host.dir, host.trust, { card: 0, gate, decision: "approved", at: host.clock.now() });
+      } catch (error) {
+        // No person of trust.yaml has a key here: what is tried counts in this clone only.
+        if (toWire(error).code === "APPROVAL_IDENTITY") return null;
+        throw error;
+      }
+    },
+    progress: (done, total) => void (host.progress.tried = { done, total }),
+  };
+  try {
+    const proposal = await prepare(world, id);
+    // Once it is applied its code is known to have passed.
+    if (looked !== null && proposal.report !== null) await noteSubject(host, looked, proposal.report.checks);
+    return proposal;
+  } finally {
+    delete host.progress.tried;
+  }
+}
+
+type Wishing = Pick<Host, "dir" | "clock" | "git" | "database" | "cards" | "config">;
+
+async function rulesOf(host: Pick<Host, "config">): Promise<IntakeRules> {
+  const { changes, timezone } = await host.config();
+  return { ...changes, timezone };
+}
+
+/** Outside a live run only the paths are looked at: what is tried leaves no trace and meets no limit. */
+export async function admitWish(
+  host: Wishing,
+  { run, base }: { run: RunRecord; base: Tree },
+  wish: ProposalRequest,
+  own: number,
+): Promise<{ accepted: boolean; proposal: string | null; reason: string }> {
+  const draft = { ...wish, by: `agent:${run.agent}` };
+  if (run.mode === "live") return admit(host, { base: base.commit, draft }, await rulesOf(host), { own });
+  const problems = await problemsOf(draft.files, { by: draft.by, head: base, reason: draft.reason });
+  return { accepted: problems.length === 0, proposal: null, reason: problems.map(({ message }) => message).join(" ") };
+}
+
+/** What runs have let out becomes proposals, which are checked; `note` is told of each. One call at a time. */
+export async function settleProposals(host: Host, note: (message: string) => void): Promise<void> {
+  const { prepareProposal } = await import("./proposals-api.ts");
+  const made = await settleDrafts(
+    host,
+    () => rulesOf(host),
+    (id) => prepareProposal(host, id),
+  );
+  for (const one of made) note(`${one.by} proposes: ${one.title}. \`cleared proposals show ${one.number}\``);
 }

@@ -8,9 +8,8 @@ import { legsOf } from "../workspace/books/draft.ts";
 import { RECEIPTS } from "../workspace/layout.ts";
 import type { Config } from "../workspace/settings/config.ts";
 import { loadChart, loadMonth, monthFiles, monthOfId } from "../workspace/books/months.ts";
-import { refusedQuestions } from "../workspace/statements/questions.ts";
+import { refusedQuestions, likelyAccount } from "../workspace/statements/questions.ts";
 import { receiptFromYaml } from "../workspace/statements/receipt.ts";
-import { likelyAccount } from "../workspace/statements/statement-account.ts";
 import type { Host } from "./host.ts";
 import { followRows } from "./rows.ts";
 

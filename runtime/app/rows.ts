@@ -16,12 +16,11 @@ import { isEntryId } from "../workspace/books/entry-id.ts";
 import { filesIn } from "../workspace/statements/import-files.ts";
 import { CONFIG, IMPORT, receiptFile } from "../workspace/layout.ts";
 import { findEntry, loadChart, loadMonth, monthOfId } from "../workspace/books/months.ts";
-import { nameOf, sameQuestions } from "../workspace/statements/questions.ts";
+import { nameOf, sameQuestions, likelyAccount } from "../workspace/statements/questions.ts";
 import { type KeptReceipt, receiptFromYaml, receiptToYaml } from "../workspace/statements/receipt.ts";
 import { excerpt } from "../workspace/statements/cells.ts";
 import { withItem } from "../scripts/yaml-text.ts";
 import { monthsOf } from "../workspace/books/reversals.ts";
-import { likelyAccount } from "../workspace/statements/statement-account.ts";
 import type { Host } from "./host.ts";
 
 /**

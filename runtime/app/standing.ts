@@ -10,7 +10,7 @@ import { amountsIn } from "../rules/tools/trace.ts";
 import { fromExact, plus, toExact, ZERO } from "../workspace/books/amounts.ts";
 import type { Config, Trust } from "../workspace/settings/config.ts";
 import { profileFor } from "../workspace/settings/people.ts";
-import { execSource } from "./source.ts";
+import { execSource } from "./starts.ts";
 
 interface Around {
   database: Database;

@@ -4,7 +4,7 @@ import { ClearedError, didYouMean, toWire } from "../kernel/errors.ts";
 import type { Cause, Children, Engine, Git, Given, Json, Notices, RunMode, RunRecord, RunSpec, Tree } from "../kernel/ports.ts";
 import { API } from "../kernel/primitive.ts";
 import { type PrivacyPolicy, groupsOf, judge } from "../rules/privacy/judge.ts";
-import { redactJson } from "../rules/privacy/redact.ts";
+import { redactJson } from "../rules/privacy/scan.ts";
 import type { DiskCache } from "../scripts/disk-cache.ts";
 import { type Header, parseHeader } from "../scripts/header.ts";
 import { validateInput } from "../scripts/fields.ts";
@@ -16,7 +16,6 @@ import type { AgentAtHead } from "./agents-at-head.ts";
 import { createMemo } from "./memo.ts";
 import { inputsOf } from "../change/evidence/synthetic-inputs.ts";
 import { quoted } from "../kernel/text.ts";
-import { execSource } from "./source.ts";
 
 /** How many agents may call each other in a row. */
 const DEEPEST = 8;
@@ -194,4 +193,13 @@ export function pasted(command: string, header: Header): string {
   const flat = pairs.every(([name, value]) => IS_PAIR.test(`${name}=`) && (typeof value !== "object" || value === null));
   const shown = flat ? pairs.map(([name, value]) => `${name}=${String(value)}`) : [JSON.stringify(input)];
   return [command, ...shown.map((one) => `--input ${quoted(one)}`)].join(" ");
+}
+
+/** A script that is in no commit: `cleared exec` carries its text in the cause, so that even such a run can be resumed or forked. */
+export function execSource(cause: Cause): { file: string; text: string; lint: boolean } | null {
+  // Only these two are made from a file a person named; any other cause may carry words from outside.
+  if (cause.kind !== "exec" && cause.kind !== "fork") return null;
+  const detail = cause.detail as { file?: string; text?: string; lint?: boolean } | undefined;
+  if (detail?.text === undefined || detail.file === undefined) return null;
+  return { file: detail.file, text: detail.text, lint: detail.lint !== false };
 }

@@ -1,6 +1,5 @@
 /** One agent as a person wants to see it: its fields, its machine drawn, what each state allows and calls, the rules it is judged by. */
-import { type StateScript, lintStates } from "../change/checks/states.ts";
-import { toolClassIn } from "../change/checks/tool-class.ts";
+import { type StateScript, lintStates, toolClassIn } from "../change/checks/states.ts";
 import { loadScript } from "../engine/script.ts";
 import { withTools } from "../engine/tool-scripts.ts";
 import { toWire } from "../kernel/errors.ts";

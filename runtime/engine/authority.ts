@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { ClearedError, toWire } from "../kernel/errors.ts";
 import { plainDecimal } from "../kernel/money.ts";
-import { compareDecimals } from "../rules/policy/decimals.ts";
+import { compareDecimals } from "../rules/policy/values.ts";
 import { type Ladder, levelName, meetsLevel } from "../rules/policy/levels.ts";
 import type { Card, CardDraft, Decision } from "../kernel/ports.ts";
 import type { Header } from "../scripts/header.ts";

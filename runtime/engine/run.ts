@@ -23,7 +23,7 @@ import type {
   WorkspaceView,
 } from "../kernel/ports.ts";
 import { End, type Gate, type Primitive, type StepContext, Suspend, callPrimitive } from "../kernel/primitive.ts";
-import { redact } from "../rules/privacy/redact.ts";
+import { redact } from "../rules/privacy/scan.ts";
 import { readOnlyMachine } from "../kernel/states.ts";
 import { actOf, allowed, approversOf, covers, applyStep, newRunState } from "./access.ts";
 import { type Authority, type Settling, type Standing, decidedChange, passGate, settleDoubt, spoken, dryRunApproval } from "./approval.ts";

@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ClearedError, kindOf, toWire, type WireError } from "../kernel/errors.ts";
 import { type Context, HOOKS, HTTP_STATUS, createShell, formOf, senderOf, type Shell } from "../outside/http.ts";
-import { KEY_HEADER, SIGNATURE_HEADER } from "../outside/notices/signature.ts";
+import { KEY_HEADER, SIGNATURE_HEADER } from "../outside/notices/webhook.ts";
 import type { Clock, Entry } from "../kernel/ports.ts";
 import { type Facts, type Hooks, type RunFact, SESSION_MS, type StepFact } from "../app/page-facts.ts";
 import { entryOf } from "./card-view.ts";

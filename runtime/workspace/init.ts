@@ -6,13 +6,14 @@ import { generateKeyPairSync } from "node:crypto";
 import { chmod, cp, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { userInfo } from "node:os";
 import { join, relative, resolve } from "node:path";
-import { ClearedError } from "../kernel/errors.ts";
+import { ClearedError, didYouMean } from "../kernel/errors.ts";
 import { parseConfig, parseTrust } from "./settings/config.ts";
 import { git, tryGit } from "./git/git-process.ts";
 import { keepConfirmation, lookAtTrust } from "./settings/confirmation.ts";
-import { AGENTS, CONFIG, IMPORT, IMPORTERS, MAIN_JOURNAL, SCRIPTS, STATE, TRUST } from "./layout.ts";
+import { AGENTS, CONFIG, IMPORT, IMPORTERS, MAIN_JOURNAL, SCRIPTS, STATE, TRUST, agentFile, policyFile, scriptFile } from "./layout.ts";
 import { keepKey } from "./own-folders.ts";
-import { partsOf } from "./starter.ts";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { parseHeader } from "../scripts/header.ts";
 
 export interface InitOptions {
   /** Name of the business. */
@@ -162,4 +163,47 @@ async function firstCommit(target: string, name: string, person: string): Promis
   if ((await identity(target, "user.email")) === "") await git(target, ["config", "user.email", "cleared@localhost"]);
   await git(target, ["add", "-A"]);
   await git(target, ["commit", "-q", "--no-gpg-sign", "-m", `bootstrap: books of ${name.replace(/\s+/g, " ").trim()}`]);
+}
+
+/**
+ * The processes that come with the product, and what each is made of: its script, the sub-scripts and agents it calls, its policy, and the
+ * tools it calls. Read from the texts of the product's own folder, which are trusted.
+ */
+export interface Parts {
+  /** Paths relative to the product and to a workspace alike. */
+  files: string[];
+  /** SERVER/NAME */
+  tools: string[];
+}
+
+export function starterAgents(product: string): string[] {
+  return readdirSync(join(product, AGENTS))
+    .flatMap((name) => (name.endsWith(".ts") ? [name.slice(0, -3)] : []))
+    .sort();
+}
+
+/** What these agents are made of, each file once. @throws AGENT_UNKNOWN */
+export function partsOf(product: string, agents: readonly string[]): Parts {
+  const all = starterAgents(product);
+  const queue = agents.map((name) => {
+    if (!all.includes(name))
+      throw new ClearedError("AGENT_UNKNOWN", `Cleared brings no process "${name}".${didYouMean(name, all)} It brings ${all.join(", ")}.`);
+    return agentFile(name);
+  });
+  const files = new Set<string>();
+  const tools = new Set<string>();
+  for (let path = queue.pop(); path !== undefined; path = queue.pop()) {
+    if (files.has(path)) continue;
+    files.add(path);
+    const text = readFileSync(join(product, path), "utf8");
+    for (const [, name = ""] of text.matchAll(/\bscript_run\(\s*"([a-z0-9_]+)"/g)) queue.push(scriptFile(name));
+    for (const [, tool = ""] of text.matchAll(/"([a-z][a-z0-9_-]*\/[a-z][a-z0-9_]*)"/g)) tools.add(tool);
+    for (const [, name = ""] of text.matchAll(/\bpolicy: "([a-z0-9_]+)"/g)) files.add(policyFile(name));
+    if (!path.startsWith(AGENTS)) continue;
+    const { process: named, uses } = parseHeader(text, path);
+    for (const use of uses) if (use.startsWith("agent:")) queue.push(agentFile(use.slice("agent:".length)));
+    const policy = policyFile(named ?? path.slice(AGENTS.length, -3));
+    if (existsSync(join(product, policy))) files.add(policy);
+  }
+  return { files: [...files].sort(), tools: [...tools].sort() };
 }

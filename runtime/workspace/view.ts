@@ -21,9 +21,8 @@ import type {
   Tree,
   WorkspaceView,
 } from "../kernel/ports.ts";
-import { createAudit } from "./audit.ts";
+import { createAudit, createDataFiles } from "./data-files.ts";
 import { type Config, configKeys, configValue, parseConfig } from "./settings/config.ts";
-import { createDataFiles } from "./data-files.ts";
 import { legsOf } from "./books/draft.ts";
 import type { ImportFile } from "./statements/import-files.ts";
 import type { ImportFolder } from "./statements/import-folder.ts";

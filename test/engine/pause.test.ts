@@ -10,7 +10,7 @@ import type { Host } from "../../runtime/app/host.ts";
 import { pauseOf } from "../../runtime/engine/pauses.ts";
 import { openAlerts } from "../../runtime/outside/notices/alerts.ts";
 import { deliverEvents } from "../../runtime/outside/triggers/events.ts";
-import { type Planned, startDue } from "../../runtime/outside/triggers/schedules.ts";
+import { type Planned, startDue } from "../../runtime/outside/triggers/cron.ts";
 import { abandon, close, closeAll, decide, host, openCard, removeAll, run, start, withStore, workspace } from "./harness.ts";
 
 afterEach(closeAll);

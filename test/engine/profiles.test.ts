@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { decideCard } from "../../runtime/app/decide.ts";
-import { remind } from "../../runtime/app/reminders.ts";
+import { remind } from "../../runtime/app/timers.ts";
 import { openAlerts } from "../../runtime/outside/notices/alerts.ts";
 import type { Json } from "../../runtime/kernel/ports.ts";
 import { SIMPLE, TEAM, begin, ended, logs, made, type People, refused, say, signedBy, trustWith } from "./gates.ts";

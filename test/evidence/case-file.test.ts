@@ -1,8 +1,7 @@
 /** The text of a case: read back as it was written whatever it holds, and refused with its place when it is no case. No workspace is needed. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Case, MAX_CASE, parseCase, unfit } from "../../runtime/change/evidence/case-file.ts";
-import { caseText } from "../../runtime/change/evidence/case-text.ts";
+import { type Case, MAX_CASE, parseCase, unfit, caseText } from "../../runtime/change/evidence/case-file.ts";
 import type { Json } from "../../runtime/kernel/ports.ts";
 import { ClearedError } from "../../runtime/kernel/errors.ts";
 

@@ -7,15 +7,14 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { createApi } from "../../runtime/app/api.ts";
-import { caseOfRun, tryCases } from "../../runtime/app/cases-api.ts";
+import { caseOfRun, tryCases } from "../../runtime/app/evidence-api.ts";
 import { type Decided, asked, decideCard, signAs } from "../../runtime/app/decide.ts";
 import type { Host } from "../../runtime/app/host.ts";
 import { backtest } from "../../runtime/change/evidence/backtest.ts";
-import { parseCase } from "../../runtime/change/evidence/case-file.ts";
-import { caseText } from "../../runtime/change/evidence/case-text.ts";
+import { parseCase, caseText } from "../../runtime/change/evidence/case-file.ts";
 import { type Ratchet, casesIn, ratchet } from "../../runtime/change/evidence/cases.ts";
 import { createFreezer } from "../../runtime/change/evidence/freeze.ts";
-import { codeOver } from "../../runtime/change/evidence/reached.ts";
+import { codeOver } from "../../runtime/change/evidence/code.ts";
 import type { Code } from "../../runtime/change/evidence/types.ts";
 import type { Decision } from "../../runtime/kernel/ports.ts";
 import {

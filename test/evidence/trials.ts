@@ -1,7 +1,7 @@
 /** What the tests of trials share: files laid over HEAD as the code to try, and a report without the ids that differ from run to run. */
 import type { Host } from "../../runtime/app/host.ts";
 import { backtest } from "../../runtime/change/evidence/backtest.ts";
-import { codeOver } from "../../runtime/change/evidence/reached.ts";
+import { codeOver } from "../../runtime/change/evidence/code.ts";
 import type { BacktestReport, RunDifference, Which } from "../../runtime/change/evidence/types.ts";
 import { backtestLines } from "../../runtime/change/evidence/words.ts";
 

@@ -16,7 +16,7 @@ import type { Host } from "../../runtime/app/host.ts";
 import { canonicalJson } from "../../runtime/kernel/canonical.ts";
 import { recordingOf } from "../../runtime/change/evidence/backtest.ts";
 import { effectsOf } from "../../runtime/change/evidence/effects.ts";
-import { codeOver } from "../../runtime/change/evidence/reached.ts";
+import { codeOver } from "../../runtime/change/evidence/code.ts";
 import { tryRun } from "../../runtime/change/evidence/trial.ts";
 import type { Effects, Recording } from "../../runtime/change/evidence/types.ts";
 import type { Json, RunRecord } from "../../runtime/kernel/ports.ts";

@@ -5,7 +5,7 @@ import { Database } from "../../runtime/engine/database.ts";
 import { openAlerts } from "../../runtime/outside/notices/alerts.ts";
 import { type NoticeRow, createOutbox } from "../../runtime/outside/notices/outbox.ts";
 import { MOST_TRIES, createSender, waitAfter } from "../../runtime/outside/notices/sender.ts";
-import { checkSignature } from "../../runtime/outside/notices/signature.ts";
+import { checkSignature } from "../../runtime/outside/notices/webhook.ts";
 import type { Decision, Notice } from "../../runtime/kernel/ports.ts";
 import { type NoticeChannels, parseConfig } from "../../runtime/workspace/settings/config.ts";
 import { closeReceivers, hookReceiver, mailSink } from "./receivers.ts";

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, expect, test } from "vitest";
-import { signBody } from "../../runtime/outside/notices/signature.ts";
+import { signBody } from "../../runtime/outside/notices/webhook.ts";
 import { cleared, commit, shell, start, until, workspace } from "../cli/command-line.ts";
 import { closeReceivers, hookReceiver, mailSink } from "./receivers.ts";
 

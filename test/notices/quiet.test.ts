@@ -1,6 +1,6 @@
 /** Quiet hours: the next open minute, over midnight and over both changes of the clock. */
 import { expect, test } from "vitest";
-import { nextOpen, type QuietHours } from "../../runtime/outside/notices/quiet.ts";
+import { nextOpen, type QuietHours } from "../../runtime/outside/notices/outbox.ts";
 
 const NIGHT: QuietHours = { from: "20:00", to: "08:00", timezone: "America/New_York" };
 

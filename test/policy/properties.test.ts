@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { ClearedError } from "../../runtime/kernel/errors.ts";
 import { type Condition, type Operand, parseCondition, print } from "../../runtime/rules/policy/condition.ts";
-import { compareDecimals } from "../../runtime/rules/policy/decimals.ts";
+import { compareDecimals } from "../../runtime/rules/policy/values.ts";
 import { type Kind, evaluate } from "../../runtime/rules/policy/evaluate.ts";
 import { readGiven } from "../../runtime/rules/policy/given.ts";
 import { ladderSchema } from "../../runtime/rules/policy/levels.ts";

@@ -1,10 +1,8 @@
 /** What the guard finds, what it leaves alone, and that text around a secret changes nothing (section 35, property 10). */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { exfiltration } from "../../runtime/rules/privacy/intent.ts";
-import { judge } from "../../runtime/rules/privacy/judge.ts";
-import { redact, redactJson } from "../../runtime/rules/privacy/redact.ts";
-import { ALL, scan } from "../../runtime/rules/privacy/scan.ts";
+import { exfiltration, judge } from "../../runtime/rules/privacy/judge.ts";
+import { redact, redactJson, ALL, scan } from "../../runtime/rules/privacy/scan.ts";
 import { vectors, wrongRows } from "../vectors/load.ts";
 import { EXAMPLES } from "./secrets.ts";
 

@@ -3,7 +3,7 @@
  * does it. Each card is a text file in cards/, written to be reviewed; ids and days are replaced. The page shows the same lines.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { caseOfRun } from "../../runtime/app/cases-api.ts";
+import { caseOfRun } from "../../runtime/app/evidence-api.ts";
 import { createOutput } from "../../runtime/cli/output.ts";
 import { proposalLines } from "../../runtime/cli/proposal-lines.ts";
 import { showProposal } from "../../runtime/app/proposals-api.ts";

@@ -1,8 +1,7 @@
 /** Proposals by agents: asked for by a script, durable with its commit, once for a step, within limits, and checked by the owner. */
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import type { Host } from "../../runtime/app/host.ts";
-import { prepareProposal } from "../../runtime/app/preparing.ts";
-import { admitWish, settleProposals } from "../../runtime/app/proposal-requests.ts";
+import { prepareProposal, admitWish, settleProposals } from "../../runtime/app/proposals-api.ts";
 import { unsettledProposals } from "../../runtime/engine/cards.ts";
 import { settleDrafts } from "../../runtime/change/proposals/intake.ts";
 import { createProposals } from "../../runtime/change/proposals/store.ts";

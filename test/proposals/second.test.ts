@@ -5,7 +5,7 @@ import { createApi } from "../../runtime/app/api.ts";
 import { decideCard } from "../../runtime/app/decide.ts";
 import { createFacts } from "../../runtime/app/facts.ts";
 import type { Host } from "../../runtime/app/host.ts";
-import { prepareProposal } from "../../runtime/app/preparing.ts";
+import { prepareProposal } from "../../runtime/app/proposals-api.ts";
 import { settleApproved } from "../../runtime/change/proposals/apply.ts";
 import { rememberApproval } from "../../runtime/change/proposals/deciding.ts";
 import { type ProposalStore, createProposals } from "../../runtime/change/proposals/store.ts";

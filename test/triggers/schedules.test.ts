@@ -4,7 +4,7 @@ import { createCards } from "../../runtime/engine/cards.ts";
 import { Database } from "../../runtime/engine/database.ts";
 import { ClearedError } from "../../runtime/kernel/errors.ts";
 import { openAlerts } from "../../runtime/outside/notices/alerts.ts";
-import { type Planned, forgetOthers, startDue } from "../../runtime/outside/triggers/schedules.ts";
+import { type Planned, forgetOthers, startDue } from "../../runtime/outside/triggers/cron.ts";
 
 const databases: Database[] = [];
 afterEach(() => {

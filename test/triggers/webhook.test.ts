@@ -4,7 +4,7 @@ import { Database } from "../../runtime/engine/database.ts";
 import { beginPause, endPauses } from "../../runtime/engine/pauses.ts";
 import { ClearedError } from "../../runtime/kernel/errors.ts";
 import { type Listening, listen } from "../../runtime/outside/http.ts";
-import { signBody } from "../../runtime/outside/notices/signature.ts";
+import { signBody } from "../../runtime/outside/notices/webhook.ts";
 import type { Cause, Json } from "../../runtime/kernel/ports.ts";
 import { parseHeader } from "../../runtime/scripts/header.ts";
 import { acceptHook } from "../../runtime/outside/triggers/webhook.ts";

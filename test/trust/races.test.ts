@@ -5,7 +5,7 @@
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { asked, decideCard } from "../../runtime/app/decide.ts";
-import { guardOnce } from "../../runtime/app/guarding.ts";
+import { guardOnce } from "../../runtime/app/timers.ts";
 import type { Host } from "../../runtime/app/host.ts";
 import { pauseAgents, resumeAgents } from "../../runtime/app/pause.ts";
 import { reconcileCards } from "../../runtime/app/reconcile.ts";

@@ -1,6 +1,6 @@
 /** Each statement finds its account of the books, by the rules of config.yaml. */
 import { describe, expect, test } from "vitest";
-import { bankAccounts, likelyAccount, matchAccount, settingsFor } from "../../runtime/workspace/statements/statement-account.ts";
+import { bankAccounts, likelyAccount, matchAccount, settingsFor } from "../../runtime/workspace/statements/questions.ts";
 
 describe("account", () => {
   const rules = [

@@ -7,8 +7,8 @@ import type { Sandbox, Tree } from "../../kernel/ports.ts";
 import type { Registry } from "../../kernel/registry.ts";
 import { AGENTS, CONFIG, IMPORTERS, SCRIPTS, TOOLS, policyFile, scriptFile, toolFile, toolOf } from "../../workspace/layout.ts";
 import { treeOver } from "../../workspace/git/tree.ts";
-import { headerOf } from "./header-of.ts";
 import { mightReach } from "./stamp.ts";
+import { type Header, parseHeader } from "../../scripts/header.ts";
 
 export interface Compiling {
   sandbox: Pick<Sandbox, "compile">;
@@ -134,4 +134,24 @@ export function reachedOf(closures: readonly Closure[], changed: readonly string
           [...calls].some((name) => registry.has(name) && registry.get(name).domain === "importer")),
     )
     .map(({ file }) => file);
+}
+
+const kept = new Map<string, { header: Header } | { error: unknown }>();
+const MOST_KEPT = 1000;
+
+/** Never changed by who gets it. @throws what parseHeader throws */
+export function headerOf(source: string, file: string): Header {
+  const key = createHash("sha256").update(file).update("\0").update(source).digest("base64");
+  let found = kept.get(key);
+  if (found === undefined) {
+    try {
+      found = { header: parseHeader(source, file) };
+    } catch (error) {
+      found = { error };
+    }
+    if (kept.size >= MOST_KEPT) kept.clear();
+    kept.set(key, found);
+  }
+  if ("error" in found) throw found.error;
+  return found.header;
 }

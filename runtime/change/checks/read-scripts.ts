@@ -6,13 +6,13 @@ import type { Compiled, Finding, Tree } from "../../kernel/ports.ts";
 import type { Header } from "../../scripts/header.ts";
 import { AGENTS, SCRIPTS, agentFile, scriptFile } from "../../workspace/layout.ts";
 import { type Found, findingsIn } from "./findings.ts";
-import { headerOf } from "./header-of.ts";
-import { lintHidden } from "./hidden.ts";
+import { headerOf } from "./reached.ts";
 import { lintCalls, lintPlanned } from "./lint.ts";
-import { lintMachine } from "./machine.ts";
 import type { Subject } from "./pipeline.ts";
 import { type ScriptToCheck, lintScripts } from "./script.ts";
-import { toolClassIn } from "./tool-class.ts";
+import { toolClassIn, type StateScript, type ToolClassOf, accessOf } from "./states.ts";
+import type { Registry } from "../../kernel/registry.ts";
+import type { Trust } from "../../workspace/settings/config.ts";
 
 export interface AgentScripts {
   agent: string;
@@ -132,4 +132,91 @@ function compiling({ tree, sandbox, registry }: ScriptSubject, findings: Found[]
     known.set(path, found);
     return found;
   };
+}
+
+/**
+ * What a machine owes the process it stands for, beyond its own order (runtime/kernel/states.ts): figures rest on what was read, what cannot be
+ * taken back has a gate, and a process with a risk says what happens in each state. Source: spec/worker.md 5 (R).
+ * Findings FSM_MACHINE about an agent that its header alone does not show.
+ */
+export function lintMachine(
+  header: Header,
+  file: string,
+  scripts: readonly StateScript[],
+  registry: Registry,
+  trust: Pick<Trust, "mcp">,
+): Finding[] {
+  if (header.machine === null) return [];
+  const { machine, risk } = header;
+  const names = machine.states.map(({ state }) => state);
+  const problems: string[] = [];
+  if (names.includes("COMPUTE") && !names.includes("ASSESS"))
+    problems.push("COMPUTE needs ASSESS before it: figures rest on what was read. Add ASSESS");
+  const silent = machine.states.filter(({ state, line }) => line === "" && state !== "DECOMPOSE" && state !== "COMPLETE");
+  if (risk !== undefined && silent.length > 0)
+    problems.push(
+      `the header names a risk, so each state says what happens in it. Write a line for ${silent.map(({ state }) => state).join(", ")}`,
+    );
+  const final = names.includes("MUTATE") && !names.includes("APPROVAL_GATE") ? irreversible(scripts, registry, trust) : null;
+  if (final !== null)
+    problems.push(
+      `${final} cannot be taken back or looked up, so a person is asked first. Add APPROVAL_GATE or APPROVAL_GATE? before MUTATE`,
+    );
+  return problems.map((problem) => ({ code: "FSM_MACHINE", at: { file }, message: `states: ${problem}.` }));
+}
+
+/** The first call outside that nobody could undo or read back by what is declared of it; null when there is none. */
+function irreversible(scripts: readonly StateScript[], registry: Registry, trust: Pick<Trust, "mcp">): string | null {
+  const toolClass = toolClassIn(trust);
+  for (const { name, given } of scripts.flatMap(({ calls }) => calls)) {
+    if (!registry.has(name)) continue;
+    const primitive = registry.get(name);
+    if (primitive.effect !== "external") continue;
+    if (primitive.classify === undefined && primitive.idempotent === undefined && primitive.readBack === undefined) return name;
+    const tool = given["tool"];
+    if (tool === undefined || toolClass(tool)?.class !== "mutate") continue;
+    const [server = "", ...rest] = tool.split("/");
+    if (trust.mcp[server]?.tools[rest.join("/")]?.verify === undefined) return tool;
+  }
+  return null;
+}
+
+/**
+ * Acts that depend on a date or on one odd value (scripts/guards.ts). A dry run is unlikely to reach them, so a person is told. An act outside that the
+ * script makes nowhere else, and that it asks nobody for, keeps the change from passing: what it waits for belongs into config.yaml, where
+ * everybody sees it, or behind a question.
+ * Findings CHECK_HIDDEN_BRANCH. scripts: the agent first, with all it calls.
+ */
+export function lintHidden(scripts: readonly ScriptToCheck[], registry: Registry, toolClass: ToolClassOf): Found[] {
+  /** Names of what a call, or the sub-script it runs, does; and whether it asks. */
+  const actsOf = (calls: readonly ScriptToCheck["calls"][number][], seen: readonly string[] = []): Act[] =>
+    calls.flatMap((call) => {
+      if (!registry.has(call.name)) return [];
+      const primitive = registry.get(call.name);
+      const { rows } = accessOf(primitive, call.given, toolClass);
+      const sub = scripts.find(({ name }) => name !== "" && (name === call.given[""] || name === call.given["name"]));
+      if (call.name === "script_run" && sub !== undefined && !seen.includes(sub.name)) return actsOf(sub.calls, [...seen, sub.name]);
+      const kind = rows.find((row) => row === "external" || row === "notify" || row === "write" || row === "ask");
+      return kind === undefined ? [] : [{ kind, name: call.given["tool"] ?? call.name }];
+    });
+  return scripts.flatMap(({ calls, guards = [] }) =>
+    guards.flatMap(({ at, on, calls: inside }): Found[] => {
+      const acts = actsOf(inside.flatMap((index) => calls[index] ?? []));
+      const told = acts.filter(({ kind }) => kind !== "ask");
+      if (told.length === 0) return [];
+      const others = actsOf(calls.filter((_, index) => !inside.includes(index))).map(({ name }) => name);
+      const hidden = told.filter(({ kind, name }) => kind === "external" && !others.includes(name));
+      const blocks = hidden.length > 0 && !acts.some(({ kind }) => kind === "ask");
+      const names = [...new Set((blocks ? hidden : told).map(({ name }) => name))].join(", ");
+      const message = blocks
+        ? `${names} is called only if this holds, which depends on ${on}. Ask a person there with approval_wait, or keep the value in config.yaml settings: and read it with config_get.`
+        : `Whether ${names} is called depends on ${on}.`;
+      return [{ code: "CHECK_HIDDEN_BRANCH", at, message, ...(blocks ? {} : { remark: true }) }];
+    }),
+  );
+}
+
+interface Act {
+  kind: "external" | "notify" | "write" | "ask";
+  name: string;
 }

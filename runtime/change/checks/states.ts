@@ -7,7 +7,8 @@ import type { Access, Compiled, Finding, Flow, State, ToolClass, Verdict } from 
 import type { Primitive } from "../../kernel/primitive.ts";
 import type { Registry } from "../../kernel/registry.ts";
 import { type Machine, type Move, STATES, move, startOf, statesFor } from "../../kernel/states.ts";
-import { classify } from "../../rules/tools/classify.ts";
+import { classify, classIn } from "../../rules/tools/classify.ts";
+import type { Trust } from "../../workspace/settings/config.ts";
 
 /** The class of `SERVER/NAME` by trust.yaml and its name; null when only the server can tell. */
 export type ToolClassOf = (tool: string) => { class: ToolClass; why: string } | null;
@@ -278,4 +279,15 @@ function straight(next: Points): Ways {
 
 function addTo(calls: Map<State, Set<string>>, state: State, name: string): void {
   calls.set(state, (calls.get(state) ?? new Set()).add(name));
+}
+
+/** Of a trusted server's other tools only the server can say whether they write. */
+export function toolClassIn(trust: Pick<Trust, "mcp">): ToolClassOf {
+  return (tool) => {
+    const [server = "", ...rest] = tool.split("/");
+    const known = Object.hasOwn(trust.mcp, server) ? trust.mcp[server] : undefined;
+    const name = rest.join("/");
+    const found = known === undefined ? classByName(tool) : classIn(known, name);
+    return known?.trusted === true && found?.class === "mutate" && known.tools[name]?.class === undefined ? null : found;
+  };
 }

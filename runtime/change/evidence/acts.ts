@@ -7,8 +7,7 @@ import { plainDecimal } from "../../kernel/money.ts";
 import type { Call, Json } from "../../kernel/ports.ts";
 import { amountsIn } from "../../rules/tools/trace.ts";
 import { type Exact, ZERO, fromExact, plus, toExact } from "../../workspace/books/amounts.ts";
-import { grouped } from "./entry-words.ts";
-import { partWords, parting, partings } from "./partings.ts";
+import { grouped, partWords, parting, partings } from "./partings.ts";
 import type { ActDifference, ActField, Effects, FileDifference } from "./types.ts";
 
 interface Counted {

@@ -10,7 +10,7 @@ import type { TrialEnvironment } from "./trial-environment.ts";
 import { differenceOf, sameRun } from "./compare.ts";
 import { effectsLater } from "./effects.ts";
 import { leftOf } from "./left.ts";
-import { filesOf } from "./reached.ts";
+import { filesOf } from "./code.ts";
 import { createTurns, inSlots } from "./slots.ts";
 import { newSums } from "./sums.ts";
 import { tryRun } from "./trial.ts";

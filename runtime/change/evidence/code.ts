@@ -1,6 +1,11 @@
 /** What a run may be executed with, as a tree has it: the files and their blobs, and which of them two trees have differently. */
-import type { Tree } from "../../kernel/ports.ts";
-import { AGENTS, CONFIG, IMPORTERS, KNOWLEDGE, POLICIES, SCRIPTS } from "../../workspace/layout.ts";
+import type { Tree, Sandbox } from "../../kernel/ports.ts";
+import { AGENTS, CONFIG, IMPORTERS, KNOWLEDGE, POLICIES, SCRIPTS, TOOLS } from "../../workspace/layout.ts";
+import { reachedFiles } from "../checks/reached.ts";
+import type { Script } from "../../engine/script.ts";
+import type { Registry } from "../../kernel/registry.ts";
+import { treeOver } from "../../workspace/git/tree.ts";
+import type { Code } from "./types.ts";
 
 /** Files that lie over the tree of a run's own commit when other code is tried (`Code.changed`). */
 export const SETTINGS = [CONFIG, POLICIES, IMPORTERS, KNOWLEDGE];
@@ -20,3 +25,24 @@ export function differing(was: ReadonlyMap<string, string>, now: ReadonlyMap<str
 /** True for a path that is one of these files or lies in one of these folders. */
 export const isIn = (path: string, places: readonly string[]): boolean =>
   places.some((place) => path === place || (place.endsWith("/") && path.startsWith(place)));
+
+/** The code that a tree has with these files laid over it: text by path, null removes. */
+export function codeOver(tree: Tree, files: ReadonlyMap<string, string | null>): Code {
+  return { tree: treeOver(tree, files), changed: [...files.keys()].filter((path) => isIn(path, SETTINGS)) };
+}
+
+/** Names of the tree's agents whose runs could come out differently by a change of these paths. */
+export async function reachedBy(
+  paths: readonly string[],
+  tree: Tree,
+  bench: { sandbox: Pick<Sandbox, "compile">; registry: { whole(): Promise<Registry> } },
+): Promise<string[]> {
+  const registry = await bench.registry.whole();
+  return (await reachedFiles(tree, paths, bench.sandbox, registry)).map((file) => file.slice(AGENTS.length).replace(/\.ts$/, ""));
+}
+
+/** The files of an agent's script: its own, its sub-scripts, and those that declare the tools of its commit. */
+export async function filesOf({ main, scripts, tools }: Script, tree: Tree): Promise<string[]> {
+  const declared = Object.keys(tools).length === 0 ? [] : await tree.list(TOOLS);
+  return [main.file, ...Object.values(scripts).map(({ file }) => file), ...declared.map(({ path }) => path)];
+}

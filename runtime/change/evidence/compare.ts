@@ -6,9 +6,8 @@ import type { Call, Outcome, RunRecord } from "../../kernel/ports.ts";
 import { acts, counted, factLine, factsOf, legsOf, nameOf, outcomes, pairsOf, shown, tagged, verdicts, without } from "./differences.ts";
 import type { Left, LeftEntry } from "./left.ts";
 import { actsOf, filesOf } from "./acts.ts";
-import { entryWords } from "./entry-words.ts";
+import { entryWords, clip, symbolic } from "./partings.ts";
 import { moneyOf } from "./money.ts";
-import { clip, symbolic } from "./partings.ts";
 import type { BacktestClass, CallEffect, Effects, FactDifference, Harm, RunDifference, Trial } from "./types.ts";
 
 /** What two sets of effects have in different: in lines, the worst first, and the entries and facts behind them. */

@@ -18,9 +18,8 @@ import { monthFiles } from "../../workspace/books/months.ts";
 import { scratchFolder } from "../../workspace/git/leftovers.ts";
 import { isLarge, recordingOf } from "./backtest.ts";
 import type { TrialEnvironment } from "./trial-environment.ts";
-import { effectLines } from "./effect-lines.ts";
-import { inputsOf } from "./synthetic-inputs.ts";
-import { writeStatements } from "./synthetic-statement.ts";
+import { effectLines } from "./effects.ts";
+import { inputsOf, writeStatements } from "./synthetic-inputs.ts";
 import { tryRun } from "./trial.ts";
 import type { Code, Recording, Trial } from "./types.ts";
 

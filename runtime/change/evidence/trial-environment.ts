@@ -2,7 +2,7 @@
  * What a trial needs of a workspace, and the workspace as one trial sees it: git stands where the run stood and commits nothing, ports
  * that reach outside answer from the recording or end the trial. Nothing here writes, whatever the code does.
  */
-import { toolClassIn } from "../checks/tool-class.ts";
+import { toolClassIn } from "../checks/states.ts";
 import type { World } from "../../engine/run.ts";
 import type { Script } from "../../engine/script.ts";
 import { ClearedError } from "../../kernel/errors.ts";

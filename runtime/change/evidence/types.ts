@@ -15,7 +15,7 @@ export interface Recording {
 
 /** The code to try. */
 export interface Code {
-  /** The agent, scripts/ and scripts/tools/ are read here. It need not be a commit (workspace/git/tree-over.ts). */
+  /** The agent, scripts/ and scripts/tools/ are read here. It need not be a commit (treeOver). */
   tree: Tree;
   /** Files of config.yaml, policies/, importers/ and knowledge/ that the change touches: they lie over the tree of the run's own commit. */
   changed: readonly string[];

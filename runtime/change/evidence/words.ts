@@ -2,8 +2,7 @@
 import type { Call } from "../../kernel/ports.ts";
 import { fromExact, minus, toExact } from "../../workspace/books/amounts.ts";
 import { factLine } from "./differences.ts";
-import { entryWords, grouped, shortAccount } from "./entry-words.ts";
-import { firstDifference } from "./partings.ts";
+import { entryWords, grouped, shortAccount, firstDifference } from "./partings.ts";
 import type { ActDifference, BacktestReport, Divergence, Harm, RunDifference } from "./types.ts";
 
 // A person reads the first ones; the report has the others.

@@ -8,8 +8,7 @@ import type { Tree } from "../../kernel/ports.ts";
 import { parseHeader } from "../../scripts/header.ts";
 import { oneLine } from "../../kernel/text.ts";
 import { AGENTS, agentFile } from "../../workspace/layout.ts";
-import { type CardAround, type CardPart, checkName, count, detailsOf, listed, nameIn, quoted, some } from "./card-details.ts";
-import { inWords } from "./in-words.ts";
+import { type CardAround, type CardPart, checkName, count, detailsOf, listed, nameIn, quoted, some, inWords } from "./card-details.ts";
 import { ASKING } from "./store.ts";
 import type { ChangeKind, CheckResult, Proposal, ProposedFile, Report, TextChange } from "../proposal-types.ts";
 

@@ -6,9 +6,9 @@ import { createHash } from "node:crypto";
 import { canonicalJson } from "../../kernel/canonical.ts";
 import { getFact, setFact } from "../../engine/cards.ts";
 import type { Database } from "../../engine/database.ts";
-import { compareDecimals } from "../../rules/policy/decimals.ts";
+import { compareDecimals } from "../../rules/policy/values.ts";
 import type { Card, CardDraft, Decision } from "../../kernel/ports.ts";
-import { asCode } from "./in-words.ts";
+import { asCode } from "./card-details.ts";
 import type { Proposal, Report } from "../proposal-types.ts";
 
 /** What is signed beside an answer, so that a yes can never be moved to other content. */

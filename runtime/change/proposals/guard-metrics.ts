@@ -1,10 +1,19 @@
-/** What the guard measures: an agent's ended runs before and since a change, from the run store; and whether the books still hold. */
+/**
+ * What the guard measures: an agent's ended runs before and since a change, from the run store; whether the books still hold; whether runs fail on the code
+ * before it as well, which is the weather and not the change; and the alert that tells people.
+ */
 import type { Database } from "../../engine/database.ts";
-import type { WireError } from "../../kernel/errors.ts";
-import type { Clock, Git, RunStatus, Tree } from "../../kernel/ports.ts";
+import { type WireError, ClearedError } from "../../kernel/errors.ts";
+import type { Clock, Git, RunStatus, Tree, Cards, Json } from "../../kernel/ports.ts";
 import type { Config } from "../../workspace/settings/config.ts";
 import { newestTouching } from "../../workspace/git/past.ts";
 import { verifyBooks } from "../../workspace/books/verify.ts";
+import { ALERT, openAlert } from "../../outside/notices/outbox.ts";
+import { recordingOf } from "../evidence/backtest.ts";
+import type { TrialEnvironment } from "../evidence/trial-environment.ts";
+import { codeOver } from "../evidence/code.ts";
+import { tryRun } from "../evidence/trial.ts";
+import type { Proposal } from "../proposal-types.ts";
 
 /** Of live runs of one agent that have ended by themselves. */
 export interface Metrics {
@@ -109,4 +118,75 @@ export function brokenBooks({ dir, git, clock, database, config }: Books): (appl
     }
     return null;
   };
+}
+
+export interface Alert {
+  key: string;
+  title: string;
+  about: Json;
+}
+
+interface Told {
+  database: Database;
+  cards: Cards;
+  clock: Clock;
+}
+
+const idOf = ({ database }: Pick<Told, "database">, key: string): number | undefined =>
+  database.get<{ id: number }>("SELECT id FROM cards WHERE key = ?", ALERT + key)?.id;
+
+export function hasAlert(world: Pick<Told, "database">, key: string): boolean {
+  return idOf(world, key) !== undefined;
+}
+
+/** Answers the sentence when it is news, else "". One that a person has read stays read. */
+export function tell(world: Told, { key, title, about }: Alert): string {
+  const id = idOf(world, key);
+  if (id === undefined) {
+    world.database.write(() => openAlert(world.database, key, title, about, world.clock.now()));
+    return title;
+  }
+  if (world.cards.get(id)?.title === title) return "";
+  world.cards.restate(id, { title, body: { about } });
+  return title;
+}
+
+// Trying takes a part of a second each; the newest tell enough.
+const TRIED = 50;
+
+/**
+ * The runs as the code before would have left them, and as they are where that is the change's doing. One that cannot be tried is charged to
+ * the change: it asks what the code before did not.
+ */
+export async function onCodeBefore(
+  bench: TrialEnvironment,
+  { files }: Proposal,
+  applied: string,
+  runs: readonly Ended[],
+): Promise<{ was: Ended[]; now: Ended[] }> {
+  const parent = await bench.git.parent(applied);
+  if (parent === null) return { was: [], now: [...runs] };
+  const before = bench.git.tree(parent);
+  const code = codeOver(before, new Map(await Promise.all(files.map(async ({ path }) => [path, await before.read(path)] as const))));
+  const [was, now]: [Ended[], Ended[]] = [[], []];
+  for (const run of runs.slice(0, TRIED)) {
+    const tried = await triedOn(run.id);
+    was.push({ id: run.id, reviews: tried?.reviews ?? 0, failed: false, code: "" });
+    const isWeather = run.failed && tried?.failed === true && (!run.code.startsWith("JOURNAL_") || tried.code === run.code);
+    now.push(isWeather ? { ...run, failed: false, code: "" } : run);
+  }
+  return { was, now };
+
+  async function triedOn(id: string): Promise<Omit<Ended, "id"> | null> {
+    try {
+      const recording = await recordingOf(id, bench);
+      if (recording === null) return null;
+      const { effects, missing } = await tryRun(recording, code, bench);
+      if (missing !== null) return null;
+      return { reviews: effects.reviews.length, failed: effects.status === "failed", code: effects.error?.code ?? "" };
+    } catch (error) {
+      if (error instanceof ClearedError && error.kind !== "internal") return null;
+      throw error;
+    }
+  }
 }

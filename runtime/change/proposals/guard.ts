@@ -4,12 +4,21 @@
  * put back, never over a later edit, never for what the code before does to the same runs as well, or what the card had said; and what has
  * happened is read from the branch, so a kill in between is made good by the next look.
  */
-import { type Alert, hasAlert, tell } from "./guard-alerts.ts";
-import { type Ended, type Metrics, type Side, brokenBooks, endedRuns, measure } from "./guard-metrics.ts";
-import { onCodeBefore } from "./guard-trials.ts";
+import {
+  type Alert,
+  hasAlert,
+  tell,
+  type Ended,
+  type Metrics,
+  type Side,
+  brokenBooks,
+  endedRuns,
+  measure,
+  onCodeBefore,
+} from "./guard-metrics.ts";
 import { ClearedError } from "../../kernel/errors.ts";
 import type { TrialEnvironment } from "../evidence/trial-environment.ts";
-import { reachedBy } from "../evidence/reached.ts";
+import { reachedBy } from "../evidence/code.ts";
 import type { Sandbox } from "../../kernel/ports.ts";
 import type { Registry } from "../../kernel/registry.ts";
 import type { Config } from "../../workspace/settings/config.ts";

@@ -7,7 +7,7 @@ import { backtest } from "../evidence/backtest.ts";
 import type { TrialEnvironment } from "../evidence/trial-environment.ts";
 import { casesIn, ratchet, type Ratchet } from "../evidence/cases.ts";
 import { createFreezer } from "../evidence/freeze.ts";
-import { codeOver } from "../evidence/reached.ts";
+import { codeOver } from "../evidence/code.ts";
 import { dryChecks, dryRunsOf } from "../evidence/synthetic.ts";
 import type { BacktestReport, Code } from "../evidence/types.ts";
 import { partingLine } from "../evidence/words.ts";

@@ -13,11 +13,10 @@ import { createDiskCache } from "../../scripts/disk-cache.ts";
 import { createSideRefs } from "../../workspace/git/proposal-refs.ts";
 import { CACHE } from "../../workspace/layout.ts";
 import { sourceBlob } from "../../workspace/git/tree.ts";
-import { type BranchMark, createBranchMarks } from "./branch-marks.ts";
+import { type BranchMark, createBranchMarks, REFS, type ReadRefs, createReader } from "./refs.ts";
 import { createProposalCards } from "./cards.ts";
 import { type Kept, type ProposalStatusRecord, changeMessage, toYaml } from "./document.ts";
 import { problemsOf } from "./paths.ts";
-import { REFS, type ReadRefs, createReader } from "./refs.ts";
 import type { Proposal, ProposalDraft, ProposalState, Report } from "../proposal-types.ts";
 
 /** What the store needs of a workspace; `Host` (app/host.ts) has all of it. */

@@ -4,9 +4,8 @@
  */
 import type { Json, State } from "../../kernel/ports.ts";
 import type { Header } from "../../scripts/header.ts";
-import { changeWords, leafChanges, same } from "./leaves.ts";
+import { changeWords, leafChanges, same, recipientsIn } from "./leaves.ts";
 import type { Around } from "./program.ts";
-import { recipientsIn } from "./recipients.ts";
 import type { ChangeKind, WideningKind } from "../proposal-types.ts";
 
 interface Line {

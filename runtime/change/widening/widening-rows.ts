@@ -6,7 +6,7 @@ import { PAYEE } from "../evidence/acts.ts";
 import type { CallChange, Given, Literal, NameChange, RowChange, WordChange } from "./code-difference.ts";
 import { lastOf } from "./code-names.ts";
 import { type Around, TOOL, classIn } from "./program.ts";
-import type { Written } from "./recipients.ts";
+import type { Written } from "./leaves.ts";
 import type { ChangeKind, WideningKind } from "../proposal-types.ts";
 
 /** What the rows ask beside the difference. */
@@ -35,7 +35,7 @@ export const quoted = (value: unknown): string => {
   const text = JSON.stringify(value) ?? "nothing";
   return text.length > 80 ? `${text.slice(0, 79)}…` : text;
 };
-/** Code in a line; the card says it in words (in-words.ts). */
+/** Code in a line; the card says it in words (card-details.ts). */
 export const code = (text: string): string => `‹${text}›`;
 /** What it is as a literal; undefined where it is computed or not there. */
 export const literal = (one: Given | null): Literal | undefined => (one !== null && "literal" in one ? one.literal : undefined);

@@ -6,8 +6,7 @@ import { DEFAULT_PRIVACY } from "../../rules/privacy/judge.ts";
 import type { Json } from "../../kernel/ports.ts";
 import type { Config } from "../../workspace/settings/config.ts";
 import { parting } from "../evidence/partings.ts";
-import { type LeafChange, changeWords, leafChanges, shownValue } from "./leaves.ts";
-import { hostsIn, recipientsIn } from "./recipients.ts";
+import { type LeafChange, changeWords, leafChanges, shownValue, hostsIn, recipientsIn } from "./leaves.ts";
 import type { ChangeKind, WideningKind } from "../proposal-types.ts";
 
 export interface SettingLine {

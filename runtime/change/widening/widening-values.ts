@@ -1,13 +1,26 @@
 /** Rows over values of a program that are others now, by the key they stand under and by what they are (widening-rows.ts). */
 import { PAYEE } from "../evidence/acts.ts";
-import { shortAccount } from "../evidence/entry-words.ts";
+import { shortAccount } from "../evidence/partings.ts";
 import { plainDecimal } from "../../kernel/money.ts";
 import { plainForm } from "../../scripts/form-marks.ts";
 import type { Given, ValueChange } from "./code-difference.ts";
 import { lastOf } from "./code-names.ts";
-import { type Written, hostsIn, recipientsIn } from "./recipients.ts";
-import type { Line, Asked, Row } from "./widening-rows.ts";
-import { byReach, code, isMutate, isSure, isTool, literal, quoted, tell, tellElse, widen } from "./widening-rows.ts";
+import { type Written, hostsIn, recipientsIn } from "./leaves.ts";
+import {
+  type Line,
+  type Asked,
+  type Row,
+  byReach,
+  code,
+  isMutate,
+  isSure,
+  isTool,
+  literal,
+  quoted,
+  tell,
+  tellElse,
+  widen,
+} from "./widening-rows.ts";
 
 const all = (texts: readonly unknown[]): string => texts.map(quoted).join(", ");
 const shownIn = (one: Given | null, show: (value: unknown) => string): string =>

@@ -8,7 +8,7 @@ import { ClearedError } from "../../kernel/errors.ts";
 import { parseHeader } from "../../scripts/header.ts";
 import { parseTrust } from "../../workspace/settings/config.ts";
 import { TRUST, agentFile } from "../../workspace/layout.ts";
-import { partsOf, starterAgents } from "../../workspace/starter.ts";
+import { partsOf, starterAgents } from "../../workspace/init.ts";
 import type { Command } from "../commands.ts";
 import { table } from "../output.ts";
 import { PRODUCT } from "./init.ts";

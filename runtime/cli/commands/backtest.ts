@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Which } from "../../change/evidence/types.ts";
 import { backtestLines } from "../../change/evidence/words.ts";
-import type { Backtesting } from "../../app/backtest-api.ts";
+import type { Backtesting } from "../../app/evidence-api.ts";
 import { withAnyApi } from "../../app/connect.ts";
 import type { Command } from "../commands.ts";
 import { withProgress } from "../progress.ts";

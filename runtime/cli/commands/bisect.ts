@@ -2,7 +2,7 @@
 import { EXIT } from "../../kernel/errors.ts";
 import type { LogEntry } from "../../kernel/ports.ts";
 import { partingLine } from "../../change/evidence/words.ts";
-import type { Bisected } from "../../app/bisect-api.ts";
+import type { Bisected } from "../../app/evidence-api.ts";
 import { withAnyApi } from "../../app/connect.ts";
 import type { Command } from "../commands.ts";
 import type { Output } from "../output.ts";

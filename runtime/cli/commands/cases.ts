@@ -6,7 +6,7 @@ import { type Case, parseCase } from "../../change/evidence/case-file.ts";
 import { caseName } from "../../change/evidence/cases.ts";
 import { CASES } from "../../workspace/layout.ts";
 import { makePlainFolder } from "../../workspace/own-folders.ts";
-import { pickCases } from "../../app/cases-api.ts";
+import { pickCases } from "../../app/evidence-api.ts";
 import { withAnyApi } from "../../app/connect.ts";
 import type { Command } from "../commands.ts";
 import { type Output, table } from "../output.ts";

@@ -17,13 +17,12 @@ import { tellAlerts } from "../alerts.ts";
 import { createApi } from "../../app/api.ts";
 import { openOwner } from "../../app/connect.ts";
 import { createFacts } from "../../app/facts.ts";
-import { keepGuarding } from "../../app/guarding.ts";
+import { keepGuarding, hooksOf, keepSending } from "../../app/timers.ts";
 import type { Host } from "../../app/host.ts";
 import { readLocal } from "../../app/local.ts";
 import { keepChecking } from "../../app/marks.ts";
 import { filePorts, importing, inTurn } from "../../app/file-ports.ts";
 import type { Command, Invocation } from "../commands.ts";
-import { hooksOf, keepSending } from "../../app/deliver-notices.ts";
 import type { Output } from "../output.ts";
 import { receiptsOf } from "../../app/receipts.ts";
 import { reconcileCards } from "../../app/reconcile.ts";
@@ -84,7 +83,7 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
   const settle = (owner: Host): void => {
     if (unsettledProposals(owner.database).length === 0) return;
     settled = settled
-      .then(async () => (await import("../../app/proposal-requests.ts")).settleProposals(owner, (message) => output.note(message)))
+      .then(async () => (await import("../../app/proposals-api.ts")).settleProposals(owner, (message) => output.note(message)))
       .catch(say);
   };
   const host = "host" in opened ? opened.host : undefined;

@@ -12,7 +12,7 @@ import type { ToolServer } from "../../workspace/settings/config.ts";
 import type { Fetch } from "./addresses.ts";
 import { ANSWER_BYTES } from "./answer.ts";
 import { type CallOptions, type Connection, type ListedTool, clearedIn, createPatience, createSlots, meaningOf } from "./connection.ts";
-import { type RequestContext, createHttpTransport } from "./http-transport.ts";
+import { type RequestContext, createHttpTransport } from "./plain-http.ts";
 import { type Asking, TOOLS_CHANGED, askTool, askTools, errorOf, isWord, saidBy } from "./messages.ts";
 import { type Stdio, createStdio } from "./stdio.ts";
 

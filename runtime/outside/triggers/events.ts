@@ -4,7 +4,7 @@ import { pauseOf } from "../../engine/pauses.ts";
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Cause, Json } from "../../kernel/ports.ts";
 import type { Header } from "../../scripts/header.ts";
-import { listensTo } from "./listens.ts";
+import { IMPORT } from "../../workspace/layout.ts";
 
 export interface EventPorts {
   database: Database;
@@ -62,4 +62,13 @@ export async function deliverEvents(ports: EventPorts, served = new Set<string>(
 function chainOf(cause: Cause | null): number {
   const chain = cause?.kind === "event" ? (cause.detail as { chain?: unknown } | undefined)?.chain : undefined;
   return typeof chain === "number" ? chain : 0;
+}
+
+export function listensTo(header: Header | null, trigger: string): header is Header {
+  return header !== null && (header.trigger as readonly string[]).includes(trigger);
+}
+
+/** The folder an agent watches, with one slash at its end. */
+export function watchedFolder(header: Header): string {
+  return `${(header.watch ?? IMPORT).replace(/\/+$/, "")}/`;
 }

@@ -3,12 +3,9 @@
  * counts within seconds; while nothing may be committed (another branch, a merge) they wait and say so once.
  */
 import { toWire } from "../../kernel/errors.ts";
-import { createCron } from "./cron.ts";
-import { type EventPorts, deliverEvents } from "./events.ts";
-import { type FilePorts, startForFiles } from "./files.ts";
-import { listensTo, watchedFolder } from "./listens.ts";
-import { type DuePorts, type Planned, forgetOthers, startDue } from "./schedules.ts";
-import { createWatch } from "./watch.ts";
+import { createCron, type DuePorts, type Planned, forgetOthers, startDue } from "./cron.ts";
+import { type EventPorts, deliverEvents, listensTo, watchedFolder } from "./events.ts";
+import { type FilePorts, startForFiles, createWatch } from "./files.ts";
 
 export interface TriggerPorts extends EventPorts, FilePorts, DuePorts {
   dir: string;

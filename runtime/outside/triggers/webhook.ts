@@ -5,10 +5,10 @@
 import type { Database } from "../../engine/database.ts";
 import { pauseOf, pauseWords } from "../../engine/pauses.ts";
 import { ClearedError } from "../../kernel/errors.ts";
-import { WINDOW_MS, checkSignature } from "../notices/signature.ts";
+import { WINDOW_MS, checkSignature } from "../notices/webhook.ts";
 import type { Cause, Json } from "../../kernel/ports.ts";
 import type { Header } from "../../scripts/header.ts";
-import { listensTo } from "./listens.ts";
+import { listensTo } from "./events.ts";
 
 export interface HookPorts {
   database: Database;

@@ -3,7 +3,7 @@
  * understood refuses the policy. `print` writes a condition so that parsing gives it back. No I/O, no evaluation.
  */
 import { ClearedError } from "../../kernel/errors.ts";
-import { dayOrMoment } from "./dates.ts";
+import { dayOrMoment } from "./values.ts";
 
 export type Relation = "==" | "!=" | ">" | ">=" | "<" | "<=";
 

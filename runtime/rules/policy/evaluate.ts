@@ -4,8 +4,7 @@
  */
 import type { Json } from "../../kernel/ports.ts";
 import { type Condition, type Operand, type Relation, isOrdered, operandsOf } from "./condition.ts";
-import { compareDates, dayOrMoment } from "./dates.ts";
-import { compareDecimals, isDecimal } from "./decimals.ts";
+import { compareDates, dayOrMoment, compareDecimals, isDecimal } from "./values.ts";
 
 export const KINDS = ["decimal", "money", "text", "boolean", "date", "list"] as const;
 /** What a declared fact is. Money is decimal text, never a number; `any` is a field that is known but of no declared kind. */

@@ -4,7 +4,7 @@
  */
 import { plainDecimal } from "../../kernel/money.ts";
 import type { Call, Json } from "../../kernel/ports.ts";
-import { sumDecimals } from "../policy/decimals.ts";
+import { sumDecimals } from "../policy/values.ts";
 import { nameWords } from "./classify.ts";
 
 /** Words of a key whose value is an amount. */

@@ -4,8 +4,7 @@
  */
 import { ClearedError, didYouMean } from "../../kernel/errors.ts";
 import { readCsv } from "./csv.ts";
-import type { Dialect } from "./dialect.ts";
-import { hasHeader, mappingDialect } from "./dialect.ts";
+import { type Dialect, hasHeader, mappingDialect } from "./dialect.ts";
 import { decode, isBinary, peek, PEEKED } from "./encoding.ts";
 import { guessDialect } from "./guess.ts";
 import { matchDialect } from "./match.ts";

@@ -13,10 +13,9 @@ import { IMPORT, RECEIPTS, receiptFile } from "../layout.ts";
 import { ifWhole, loadChart } from "../books/months.ts";
 import type { Overlay } from "../overlay.ts";
 import type { Parsed } from "./parsed-statement.ts";
-import { goneQuestion, inQuestions, refusedQuestions, sameQuestions } from "./questions.ts";
+import { goneQuestion, inQuestions, refusedQuestions, sameQuestions, likelyAccount } from "./questions.ts";
 import { isOpenReceipt, type KeptReceipt, NOTHING_RECORDED, receiptFromYaml, receiptToYaml } from "./receipt.ts";
 import { heal } from "../books/settle.ts";
-import { likelyAccount } from "./statement-account.ts";
 import { factsOfKey, nextTwin } from "./identity.ts";
 import { type StatedContext, stateClosing, stateOpening } from "../books/view-balances.ts";
 

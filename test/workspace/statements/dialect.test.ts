@@ -1,7 +1,6 @@
 /** Dialect files are checked to the line, and the most specific dialect reads a file. */
 import { expect, test } from "vitest";
-import { mappingDialect, parseDialects } from "../../../runtime/workspace/statements/dialect.ts";
-import { matchTemplate } from "../../../runtime/workspace/statements/template.ts";
+import { mappingDialect, parseDialects, matchTemplate } from "../../../runtime/workspace/statements/dialect.ts";
 import { readOne, shipped, thrown } from "./shipped.ts";
 
 const good = [

@@ -1,0 +1,112 @@
+/** What is tried on recorded runs, on a host: `cleared backtest` (files of the work tree, or of a commit, against HEAD), `bisect`, and `cases`. */
+import { ClearedError, didYouMean } from "../kernel/errors.ts";
+import { backtest } from "../change/evidence/backtest.ts";
+import { codeOver } from "../change/evidence/code.ts";
+import type { BacktestReport, Code, Which } from "../change/evidence/types.ts";
+import { AGENTS, agentFile, caseFile } from "../workspace/layout.ts";
+import { tryGit } from "../workspace/git/git-process.ts";
+import { withRecordings } from "./check-api.ts";
+import type { Host } from "./host.ts";
+import { workChanges } from "./work-tree.ts";
+import { type Bisection, bisect } from "../change/evidence/bisect.ts";
+import { callableIn } from "../engine/script.ts";
+import { unfit, caseText } from "../change/evidence/case-file.ts";
+import { type Ratchet, caseName, casesIn, ratchet } from "../change/evidence/cases.ts";
+import { caseOf, recordingFor } from "../change/evidence/corrections.ts";
+import { effectsOf } from "../change/evidence/effects.ts";
+import { allOf } from "../change/evidence/kept.ts";
+
+export interface Backtesting {
+  agent: string;
+  /** A revision whose agents/ and scripts/ are tried; null for everything that a proposal could change, as it lies in the work tree. */
+  at: string | null;
+  which: Which;
+}
+
+/** @throws AGENT_UNKNOWN, USAGE, RUN_UNKNOWN */
+export async function backtestAgent(host: Host, { agent, at, which }: Backtesting): Promise<BacktestReport> {
+  const head = host.git.tree(await host.git.head());
+  const { name, ...code } =
+    at === null ? { ...codeOver(head, (await workChanges(host.dir, head)).files), name: "the work tree" } : await codeAt(host, at);
+  if ((await code.tree.blob(agentFile(agent))) === null) {
+    const known = (await code.tree.list(AGENTS)).map(({ path }) => path.slice(AGENTS.length).replace(/\.ts$/, ""));
+    throw new ClearedError("AGENT_UNKNOWN", `There is no agent "${agent.slice(0, 80)}" in ${name}.${didYouMean(agent, known)}`);
+  }
+  return withRecordings(host, (bench) => backtest(agent, code, { tree: head, changed: [] }, which, bench, { name }));
+}
+
+/** @throws USAGE */
+async function codeAt({ dir, git }: Host, at: string): Promise<Code & { name: string }> {
+  const found = await tryGit(dir, ["rev-parse", "--verify", "--quiet", "--end-of-options", `${at}^{commit}`]);
+  if (found.status !== 0) throw new ClearedError("USAGE", `"${at}" is not a commit of this repository. Name one that \`git log\` shows.`);
+  const commit = found.stdout.toString().trim();
+  return { tree: git.tree(commit), changed: [], name: commit.slice(0, 7) };
+}
+
+export interface Bisected extends Bisection {
+  /** What the commit applied: the proposal's id, and its number where this workspace's store has its card. */
+  proposal: { id: string; number: number | null } | null;
+}
+
+/** @throws RUN_UNKNOWN, RUN_STATUS, JOURNAL_ENTRY_MISSING, USAGE */
+export async function bisectRun(host: Host, name: string): Promise<Bisected> {
+  const { progress } = host;
+  return withRecordings(host, async (bench) => {
+    try {
+      const found = await bisect(name, bench, (done, total) => void (progress.tried = { done, total }));
+      const id = found.verdict === "found" ? found.commits[0]?.trailers["Proposal"] : undefined;
+      const card = bench.cards.list({ kind: "proposal" }).find(({ body }) => (body as { proposal?: string }).proposal === id);
+      return { ...found, proposal: id === undefined ? null : { id, number: card?.id ?? null } };
+    } finally {
+      delete progress.tried;
+    }
+  });
+}
+
+export interface TriedCases extends Ratchet {
+  total: number;
+  /** Case files that are links or larger than a proposal may hold; they are not tried. */
+  odd: string[];
+}
+
+/** Tries cases, all unless some are named. @throws CASE_UNKNOWN */
+export async function tryCases(host: Host, names: readonly string[]): Promise<TriedCases> {
+  const head = host.git.tree(await host.git.head());
+  const { files, odd } = await workChanges(host.dir, head);
+  const code = codeOver(head, files);
+  const paths = pickCases(await casesIn(code.tree), names);
+  const progress = () => void host.progress.calls++;
+  const tried = await withRecordings(host, (bench) => ratchet({ tree: head, changed: [] }, code, paths, bench, { progress }));
+  return { ...tried, total: paths.length, odd: odd.filter((path) => path.startsWith("cases/")) };
+}
+
+/** Those of the paths that are meant: by name, path, or run. @throws CASE_UNKNOWN */
+export function pickCases(paths: readonly string[], names: readonly string[]): string[] {
+  if (names.length === 0) return [...paths];
+  return names.flatMap((name) => {
+    const found = paths.filter((path) => path === name || caseName(path) === name || path.endsWith(`/${name}.yaml`));
+    if (found.length > 0) return found;
+    throw new ClearedError(
+      "CASE_UNKNOWN",
+      `There is no case "${name.slice(0, 80)}".${didYouMean(name, paths.map(caseName))} \`cleared cases\` lists them.`,
+    );
+  });
+}
+
+/** The case that a recorded run becomes: what it booked, called and answered shall come of it again. @throws RUN_UNKNOWN, CASE_IMPOSSIBLE */
+export async function caseOfRun(host: Host, { run: id, why }: { run: string; why: string }): Promise<{ file: string; text: string }> {
+  return withRecordings(host, async (bench) => {
+    if ((await bench.engine.get(id)) === null) throw new ClearedError("RUN_UNKNOWN", `There is no run "${id.slice(0, 40)}".`);
+    const recording = await recordingFor(bench, id);
+    const refuse = (reason: string) => new ClearedError("CASE_IMPOSSIBLE", `No case can be made of ${id.slice(0, 40)}: ${reason}.`);
+    if ("why" in recording) throw refuse(recording.why);
+    const { run, steps } = recording;
+    const file = caseFile(run.agent, run.id);
+    if ((await host.git.tree(await host.git.head()).read(file)) !== null) throw refuse(`it has one, ${file}`);
+    const expect = await effectsOf(run, steps, callableIn(host.world, await host.script(run)));
+    const text = caseText(caseOf(recording, { why, keeps: allOf(expect) }));
+    const fault = unfit(text, file);
+    if (fault !== null) throw refuse(fault);
+    return { file, text };
+  });
+}

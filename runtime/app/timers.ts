@@ -1,0 +1,133 @@
+/**
+ * What the owner of a workspace does now and then, and a command once before it ends: it sends notices, reminds of open cards whose script
+ * asked for it (`remind: "1d"`; by mail, once for each person and interval), takes signed webhooks in, and has the guard look at what was applied.
+ */
+import { type Sender, createSender } from "../outside/notices/sender.ts";
+import { readSecrets } from "../workspace/settings/secrets.ts";
+import type { Hooks } from "./page-facts.ts";
+import { acceptHook } from "../outside/triggers/webhook.ts";
+import type { Host } from "./host.ts";
+import { minuteOf } from "../kernel/day.ts";
+import { ableTo } from "../engine/authority.ts";
+import { REMINDING } from "../outside/notices/alerts.ts";
+import { createOutbox } from "../outside/notices/outbox.ts";
+import type { Card } from "../kernel/ports.ts";
+import { oneLine, visible } from "../kernel/text.ts";
+
+const EVERY_MS = 1000;
+const GRACE_MS = 2000;
+
+/** `page`: address of the status page, for links, or null. */
+export function senderOf(host: Host, page: string | null, note: (message: string) => void): Sender {
+  const { database, clock, trust } = host;
+  const sender = createSender({
+    database,
+    clock,
+    channels: trust.notices,
+    secret: async (name) => (await readSecrets(host.dir))(name),
+    page,
+    note,
+  });
+  return { ...sender, deliver: async () => remind(host).then(() => sender.deliver()) };
+}
+
+/** Sends until stopped; a pass under way is let finish for a moment. */
+export function keepSending(host: Host, page: string | null, note: (message: string) => void, onError: (error: unknown) => void) {
+  const sender = senderOf(host, page, note);
+  let last: Promise<void> = Promise.resolve();
+  let stopped = false;
+  const timer = setInterval(() => {
+    last = sender.deliver().catch((error) => void (stopped || onError(error)));
+  }, EVERY_MS);
+  return {
+    async stop(): Promise<void> {
+      stopped = true;
+      clearInterval(timer);
+      // A server that does not answer must not hold the end up; a mail that was under way is asked about at the next start.
+      await Promise.race([last, new Promise((resolve) => setTimeout(resolve, GRACE_MS).unref())]);
+    },
+  };
+}
+
+export function hooksOf(host: Host): Hooks {
+  const { database, clock, trust } = host;
+  const secret = async (name: string): Promise<string | null> => {
+    const named = Object.hasOwn(trust.webhooks, name) ? trust.webhooks[name] : undefined;
+    return named === undefined ? null : (await readSecrets(host.dir))(named.secret.slice("secret:".length));
+  };
+  return (request) => acceptHook({ database, now: () => clock.now(), agents: () => host.agents(), start: host.start, secret }, request);
+}
+
+type Reminding = Pick<Host, "database" | "cards" | "clock" | "trust" | "engine" | "git" | "config">;
+
+/** Puts what is due into the outbox; repeatable. */
+export async function remind({ database, cards, clock, trust, engine, git, config }: Reminding): Promise<void> {
+  const now = clock.now();
+  if (trust.notices.smtp === undefined || trust.people.every((one) => one.email === undefined)) return;
+  for (const { id } of database.all<{ id: number }>(`SELECT id FROM cards WHERE ${REMINDING}`, now)) {
+    const card = cards.get(id);
+    const run = card?.run == null ? null : await engine.get(card.run);
+    if (card === null || run === null) continue;
+    // Who may decide counts by the run's own ladder; quiet hours are those of now.
+    const able = ableTo(card, trust.people, (await config(git.tree(run.pin.commit))).policy);
+    const outbox = createOutbox(database, trust.notices, await config());
+    for (const { name, email } of trust.people) {
+      if (email === undefined || !able.includes(name) || card.said?.includes(name) === true) continue;
+      const notice = { to: email, channel: "smtp", ...wordsOf(card), run: run.id, agent: run.agent };
+      await outbox.send({ ...notice, key: `card/${card.id}/remind/${intervals(card, now)}/${name}` }, { now, live: true });
+    }
+  }
+}
+
+/** After a week of sleep there is one reminder to send, not seven. */
+const intervals = (card: Card, now: number): number => Math.floor((now - card.at) / (card.remind ?? 1));
+
+function wordsOf({ id, title, kind, at, expires }: Card): { subject: string; text: string } {
+  const until = expires === null ? "" : ` It expires on ${minuteOf(expires)}.`;
+  const how = kind === "form" ? `\`cleared answer ${id} name=value\`` : `\`cleared approve ${id}\` or \`cleared reject ${id}\``;
+  return {
+    subject: `Waits for you: ${visible(oneLine(title, 180))}`,
+    text: `${visible(oneLine(title))}\n\nCard ${id} waits since ${minuteOf(at)}.${until} Decide on the status page, or with ${how}.`,
+  };
+}
+
+const LOOK_EVERY_MS = 60_000;
+// Runs that end together are looked at together.
+const SOON_MS = 1000;
+
+/** Looks until stopped. `rested`: a run has ended. */
+export function keepGuarding(host: Host, note: (message: string) => void, onError: (error: unknown) => void) {
+  let due = true;
+  let lookedAt = performance.now();
+  let busy: Promise<void> | null = null;
+  const guard = import("../change/proposals/guard.ts").then(({ createGuard }) => createGuard(host));
+  const look = async (): Promise<void> => {
+    for (const said of await (await guard).look()) note(said);
+  };
+  const timer = setInterval(() => {
+    if (busy !== null || (!due && performance.now() - lookedAt < LOOK_EVERY_MS)) return;
+    due = false;
+    lookedAt = performance.now();
+    busy = look()
+      .catch(onError)
+      .finally(() => {
+        busy = null;
+      });
+  }, SOON_MS);
+  return {
+    rested(): void {
+      due = true;
+    },
+    async stop(): Promise<void> {
+      clearInterval(timer);
+      await busy;
+    },
+  };
+}
+
+/** One look, where any proposal has been decided. */
+export async function guardOnce(host: Host, note: (message: string) => void): Promise<void> {
+  if (host.database.get("SELECT 1 FROM cards WHERE kind = 'proposal' AND decision IS NOT NULL LIMIT 1") === undefined) return;
+  const { createGuard } = await import("../change/proposals/guard.ts");
+  for (const said of await createGuard(host).look()) note(said);
+}
