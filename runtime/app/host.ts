@@ -36,7 +36,7 @@ import { type AgentAtHead, createAgents } from "./agents-at-head.ts";
 import { type LazyRegistry, openRegistry } from "./lazy-registry.ts";
 import { type Local, assertConfirmed, notConfirmed, readLocal, sayUnconfirmed, trustTextOf } from "./local.ts";
 import { settleCorrectionCases } from "./correction-cases.ts";
-import { createMemo } from "./memo.ts";
+import { Kept } from "../kernel/kept.ts";
 import { printable } from "../kernel/text.ts";
 import { createPins } from "./pins.ts";
 import { receiptsOf, settleRows, startedFor } from "./receipts.ts";
@@ -246,7 +246,7 @@ function assemble(parts: Parts): Omit<Host, "close"> {
 
   const agents = createAgents(git);
   const starts = createStarts({ git, engine, agents, config, cache, paused: (agent) => pauseOf(database, agent) });
-  const scripts = createMemo<Promise<Script>>();
+  const scripts = new Kept<string, Promise<Script>>(200);
 
   const scriptIn = (tree: Tree, agent: string): Promise<Script> =>
     loadScript(tree, agentFile(agent), sandbox, { lint: true, primitives: names, primitive: registry.get, cache });
@@ -254,7 +254,7 @@ function assemble(parts: Parts): Omit<Host, "close"> {
     const tree = git.tree(run.pin.commit);
     const source = execSource(run.cause);
     if (source === null) {
-      return scripts(`${run.pin.commit}\n${run.agent}`, () => scriptIn(tree, run.agent));
+      return scripts.of(`${run.pin.commit}\n${run.agent}`, () => scriptIn(tree, run.agent));
     }
     return loadScript(treeOver(tree, new Map([[source.file, source.text]])), source.file, sandbox, {
       lint: source.lint,

@@ -14,7 +14,7 @@ import { execSource } from "./starts.ts";
 import { agentFiles, closuresOf, reachedOf } from "../change/checks/reached.ts";
 import { inSlots } from "../change/evidence/slots.ts";
 import { codeOf, differing } from "../change/evidence/code.ts";
-import { createMemo } from "./memo.ts";
+import { Kept } from "../kernel/kept.ts";
 
 export interface Moving {
   run: string;
@@ -198,9 +198,9 @@ async function olderThanHead(host: Host, runs: readonly RunRecord[]): Promise<Ol
   const registry = await host.registry.whole();
   const closures = await closuresOf(head, await agentFiles(head), { sandbox: host.sandbox, names: registry.names() });
   const now = await codeOf(head);
-  const since = createMemo<Promise<string[]>>();
+  const since = new Kept<string, Promise<string[]>>(200);
   const differs = ({ agent, pin }: RunRecord) =>
-    since(`${pin.commit} ${agent}`, async () => {
+    since.of(`${pin.commit} ${agent}`, async () => {
       const file = agentFile(agent);
       // An agent that is gone is in no closure; of the rest, a change counts where it is reached.
       return differing(await codeOf(host.git.tree(pin.commit)), now).filter(

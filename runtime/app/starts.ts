@@ -13,7 +13,7 @@ import type { Config } from "../workspace/settings/config.ts";
 import { agentFile } from "../workspace/layout.ts";
 import { sourceBlob } from "../workspace/git/tree.ts";
 import type { AgentAtHead } from "./agents-at-head.ts";
-import { createMemo } from "./memo.ts";
+import { Kept } from "../kernel/kept.ts";
 import { inputsOf } from "../change/evidence/synthetic-inputs.ts";
 import { quoted } from "../kernel/text.ts";
 
@@ -87,7 +87,7 @@ export function createStarts(world: {
       asked = null;
       return git.head();
     }));
-  const headers = createMemo<Header>();
+  const headers = new Kept<string, Header>(200);
   const read = async (agent: string, cause: Cause, at?: string): Promise<{ commit: string; blob: string; header: Header }> => {
     const source = execSource(cause);
     const commit = at ?? (await headNow());
@@ -102,7 +102,7 @@ export function createStarts(world: {
       );
     }
     const blob = source === null ? ((await tree.blob(file)) ?? "") : sourceBlob(text);
-    return { commit, blob, header: headers(`${file}\n${text}`, () => parseHeader(text, file, cache)) };
+    return { commit, blob, header: headers.of(`${file}\n${text}`, () => parseHeader(text, file, cache)) };
   };
   /** Who started the run behind an event or a run for later: they are its requester too, or a detour would lift the bar on approving it. */
   const starterOf = async ({ kind, detail }: Cause): Promise<string | undefined> => {

@@ -1,4 +1,5 @@
 /** How a run stands, for people and as JSON, shared by the commands that start or resume one; and its whole course, for `runs show`. */
+import { clip } from "../kernel/text.ts";
 import { type RunMetadata, footer, mutationLog, mutationText } from "../rules/answers/mutations.ts";
 import type { RunDetail } from "../app/look.ts";
 import type { RunRecord, Step } from "../kernel/ports.ts";
@@ -42,7 +43,7 @@ export function printDetail(output: Output, detail: RunDetail, dir: string): voi
   output.result(writes.length === 0 ? detail : { ...detail, mutations: mutationLog(writes) });
   output.line(runLine(output, run).join("  ").trimEnd());
   const who = run.by === undefined ? "" : ` by ${run.by}`;
-  const given = Object.entries(run.given ?? {}).map(([key, value]) => `, given ${key}: ${clip(String(value))}`);
+  const given = Object.entries(run.given ?? {}).map(([key, value]) => `, given ${key}: ${clip(String(value), 90)}`);
   output.line(output.dim(`  ${run.cause.kind}${who}, commit ${run.pin.commit.slice(0, 7)}, attempt ${run.attempt}${given.join("")}`));
   const told = steps.map((step) => toldBy(step, cards, when));
   const calls = table(steps.map((step) => stepLine(output, step)));
@@ -65,16 +66,12 @@ export function printDetail(output: Output, detail: RunDetail, dir: string): voi
   if (run.error !== null) output.text(formatError(run.error, dir));
 }
 
-function clip(text: string): string {
-  return text.length > 90 ? `${text.slice(0, 90)}…` : text;
-}
-
 function stepLine(output: Output, step: Step): string[] {
   const answer =
     step.state === "intent"
       ? output.yellow("no outcome yet")
       : step.error !== null
-        ? output.red(`${step.error.code} ${clip(step.error.message)}`)
-        : clip(step.result ?? "null");
-  return [String(step.seq), step.effect, `${step.name}(${clip(step.params)})`, answer];
+        ? output.red(`${step.error.code} ${clip(step.error.message, 90)}`)
+        : clip(step.result ?? "null", 90);
+  return [String(step.seq), step.effect, `${step.name}(${clip(step.params, 90)})`, answer];
 }

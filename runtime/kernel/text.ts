@@ -37,6 +37,15 @@ export function oneLine(text: string, limit = 300): string {
   return line.length > limit ? `${line.slice(0, limit - 1)}…` : line;
 }
 
+/** A text cut for a line. */
+export const clip = (text: string, most: number): string => (text.length > most ? `${text.slice(0, most)}…` : text);
+
+/** A value as JSON writes it, cut for a line. */
+export const shortJson = (value: unknown, most: number): string => clip(JSON.stringify(value) ?? "nothing", most);
+
+/** "1 run", "2 entries". */
+export const count = (n: number, one: string, many = `${one}s`): string => `${n} ${n === 1 ? one : many}`;
+
 // Cyrillic and Greek letters that most fonts draw like a Latin one (Unicode confusables.txt, those of one letter).
 const LOOKALIKES = "аеорсухіјѕһԁԛԝАВЕКМНОРСТУХІЈЅԌ" + "ονρυΑΒΕΖΗΙΚΜΝΟΡΤΥΧ";
 const MIXED_WORD = new RegExp(`^(?=.*\\p{Script=Latin})(?=.*[${LOOKALIKES}])`, "u");

@@ -2,6 +2,7 @@
  * The host's side of compiling: hands untrusted source to a kept child and caches what comes back by (blob, file, lint, primitives).
  * Native parsers crash and hang on hostile text (spec/sandbox.md 4), so the child is killed on a timeout and replaced after a crash.
  */
+import { Kept } from "../kernel/kept.ts";
 import type { Sandbox } from "../kernel/ports.ts";
 import type { DiskCache } from "../scripts/disk-cache.ts";
 import { FRAME, encodeFrame } from "./frames.js";
@@ -14,7 +15,6 @@ const TIMEOUT_MS = 10_000;
 const IDLE_MS = 30_000;
 // What a parser leaks per script is unknown; a fresh child now and then costs nothing.
 const MAX_COMPILES = 500;
-const MAX_CACHED = 1000;
 
 export type CompileOptions = Parameters<Sandbox["compile"]>[1];
 export type CompileResult = Awaited<ReturnType<Sandbox["compile"]>>;
@@ -78,7 +78,7 @@ async function ask(source: string, options: CompileOptions): Promise<CompileResu
 
 /** sourceBytes: how large the source of a file may be. */
 export function createCompiler(disk?: DiskCache, sourceBytes?: (file: string) => number): Sandbox["compile"] {
-  const cache = new Map<string, Promise<CompileResult>>();
+  const cache = new Kept<string, Promise<CompileResult>>(1000);
   const fromDisk = (source: string, key: string): CompileResult | null => {
     const text = disk?.get("compiled", key, source) ?? null;
     return text === null ? null : (JSON.parse(text) as CompileResult);
@@ -92,7 +92,6 @@ export function createCompiler(disk?: DiskCache, sourceBytes?: (file: string) =>
       const made = fromDisk(source, key);
       found = made === null ? tail.then(() => ask(source, options)) : Promise.resolve(made);
       if (made === null) tail = found.catch(() => undefined);
-      if (cache.size >= MAX_CACHED) cache.clear();
       cache.set(key, found);
       // A timeout may come from a busy machine: it is not kept.
       void found.then(

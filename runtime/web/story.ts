@@ -2,6 +2,7 @@
  * What a step did to its run, in words: the state it entered, the verdict, who decided, what a write changed. `cleared runs show` and the
  * run's page say the same. Texts come from tools and people: whoever prints them makes them harmless.
  */
+import { shortJson } from "../kernel/text.ts";
 import type { Card, Change, Json, RunRecord, State, Step, Verdict, VerifiedWrite } from "../kernel/ports.ts";
 
 export interface Note {
@@ -72,21 +73,20 @@ function writeNotes(write: VerifiedWrite): Note[] {
     { tone, text: `${status} ${tool}${write.read === null ? "" : `, read back with ${write.read.tool}`}` },
     ...fields.map((key): Note => {
       const wrong = Object.hasOwn(diff, key) ? diff[key] : undefined;
-      if (wrong !== undefined) return { tone: "bad", text: `${key}: expected ${shown(wrong.expected)}, is ${shown(wrong.actual)}` };
+      if (wrong !== undefined)
+        return { tone: "bad", text: `${key}: expected ${shortJson(wrong.expected, 80)}, is ${shortJson(wrong.actual, 80)}` };
       const [was, is] = [recordOf(before)[key], recordOf(after)[key] ?? expected[key]];
       const same = JSON.stringify(was) === JSON.stringify(is);
-      return { tone: "quiet", text: `${key}: ${before === null || same ? shown(is) : `${shown(was)} -> ${shown(is)}`}` };
+      return {
+        tone: "quiet",
+        text: `${key}: ${before === null || same ? shortJson(is, 80) : `${shortJson(was, 80)} -> ${shortJson(is, 80)}`}`,
+      };
     }),
   ];
 }
 
 function recordOf(value: Json): Record<string, Json> {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
-}
-
-function shown(value: Json | undefined): string {
-  const text = value === undefined ? "nothing" : JSON.stringify(value);
-  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
 }
 
 /** How many acts outside nothing has read back: those of plugins. */

@@ -3,6 +3,7 @@
  * cannot have (a script that does not compile has no types) it leaves out, and says so.
  * Callers: `cleared check`, proposals (change/proposals/prepare.ts), `cleared exec` and `cleared doctor` through checkScripts.
  */
+import { count } from "../../kernel/text.ts";
 import { toWire } from "../../kernel/errors.ts";
 import type { Finding, Sandbox, Tree } from "../../kernel/ports.ts";
 import type { Registry } from "../../kernel/registry.ts";
@@ -165,5 +166,3 @@ export async function checkScript(subject: Omit<ScriptSubject, "paths" | "files"
   const order = [file, ...files.map((one) => one.file)];
   return order.filter((one, i) => order.indexOf(one) === i).flatMap((one) => inOrder(all.filter(({ at }) => at.file === one)));
 }
-
-const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? "" : "s"}`;

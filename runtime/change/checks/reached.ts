@@ -2,6 +2,7 @@
  * Which agents a change reaches: those whose script, sub-scripts, policy, settings or dialects are among the changed files. Scripts are
  * followed through what the compiler found, so a name that is spelled in an odd way is still found.
  */
+import { Kept } from "../../kernel/kept.ts";
 import { createHash } from "node:crypto";
 import type { Sandbox, Tree } from "../../kernel/ports.ts";
 import type { Registry } from "../../kernel/registry.ts";
@@ -33,15 +34,13 @@ interface FileFacts {
 
 // By sandbox and content: asking the compiler about files that have not changed took longer than all checks of the one that has.
 const known = new WeakMap<Compiling["sandbox"], Map<string, Promise<FileFacts>>>();
-const MOST_KNOWN = 5000;
 
 /** These agents of a tree, each with what it is made of. */
 export async function closuresOf(tree: Tree, files: readonly string[], { sandbox, names: primitives }: Compiling): Promise<Closure[]> {
   const tools = (await tree.list(TOOLS)).flatMap(({ path }) => toolOf(path) ?? []);
   const names = [...new Set([...primitives, ...tools])];
-  const facts = known.get(sandbox) ?? new Map<string, Promise<FileFacts>>();
+  const facts = known.get(sandbox) ?? new Kept<string, Promise<FileFacts>>(5000);
   known.set(sandbox, facts);
-  if (facts.size > MOST_KNOWN) facts.clear();
   const under = createHash("sha256").update(names.join("\n")).digest("hex");
   const read = async (path: string): Promise<FileFacts | null> => {
     const blob = await tree.blob(path);
@@ -136,8 +135,7 @@ export function reachedOf(closures: readonly Closure[], changed: readonly string
     .map(({ file }) => file);
 }
 
-const kept = new Map<string, { header: Header } | { error: unknown }>();
-const MOST_KEPT = 1000;
+const kept = new Kept<string, { header: Header } | { error: unknown }>(1000);
 
 /** Never changed by who gets it. @throws what parseHeader throws */
 export function headerOf(source: string, file: string): Header {
@@ -149,7 +147,6 @@ export function headerOf(source: string, file: string): Header {
     } catch (error) {
       found = { error };
     }
-    if (kept.size >= MOST_KEPT) kept.clear();
     kept.set(key, found);
   }
   if ("error" in found) throw found.error;

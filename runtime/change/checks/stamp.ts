@@ -2,6 +2,7 @@
  * What an agent might be made of, read from texts alone, so that nothing is compiled for it: a script whose name is in the text counts as
  * called. As one hash it is the name by which code is known to have passed its checks.
  */
+import { Kept } from "../../kernel/kept.ts";
 import { createHash } from "node:crypto";
 import type { Tree } from "../../kernel/ports.ts";
 import { API } from "../../kernel/primitive.ts";
@@ -13,8 +14,7 @@ interface Source {
 }
 
 // By content: a workspace's scripts are looked through each time its agents are listed.
-const called = new Map<string, string[]>();
-const MOST_KNOWN = 2000;
+const called = new Kept<string, string[]>(2000);
 // A name can be written so that its letters are not in the text; a file that has escapes may call anything.
 const ESCAPES = /\\[xu\d]/;
 
@@ -55,7 +55,6 @@ async function mightCall(tree: Tree): Promise<Map<string, Map<string, Source>>> 
   const calledIn = ({ text, blob }: Source): string[] => {
     const key = `${blob} ${under}`;
     const all = called.get(key) ?? (ESCAPES.test(text) ? names : names.filter((path) => text.includes(wordOf(path))));
-    if (called.size > MOST_KNOWN) called.clear();
     called.set(key, all);
     return all;
   };

@@ -2,6 +2,7 @@
  * What two sets of effects do differently outside of the books, counted and summed: calls by tool with their amounts, notices by whom they
  * reach, questions, reviews, events; and files by what stands in them, payments of a bank file one by one.
  */
+import { count } from "../../kernel/text.ts";
 import { canonicalJson } from "../../kernel/canonical.ts";
 import { plainDecimal } from "../../kernel/money.ts";
 import type { Call, Json } from "../../kernel/ports.ts";
@@ -184,8 +185,6 @@ function unpaired(what: string, all: readonly Payment[]): string[] {
   const [first] = all;
   return first === undefined ? [] : [`${count(all.length, "payment")} ${what} (${first.name}: ${first.amount} to ${first.account})`];
 }
-
-const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? "" : "s"}`;
 
 /** Payments of a pain.001 or a NACHA file (primitives/payroll.ts writes both). */
 function paymentsIn(text: string): Payment[] {

@@ -2,6 +2,7 @@
  * What a run left behind, told by meaning: read from its steps, what they changed and how it ended. The same function for what was
  * recorded and for what a trial did, so that the two can be compared.
  */
+import { shortJson } from "../../kernel/text.ts";
 import type { Callable } from "../../engine/script.ts";
 import type { Call, Change, Entry, Json, RunRecord, Step, Verdict } from "../../kernel/ports.ts";
 import { entriesOf } from "../../workspace/books/journal-text.ts";
@@ -152,12 +153,12 @@ export function effectLines(effects: Effects): string[] {
     ...some(Object.entries(changed), ([id, status]) => `entry ${id} becomes ${status}`),
     ...some(reviews, ({ title }) => `asks for a review: ${title}`),
     ...some(gates, ({ title }) => `asks: ${title}`),
-    ...some(calls, ({ tool, params, approved }) => `calls ${tool} ${clip(params)}${approved ? " after a yes" : ""}`),
+    ...some(calls, ({ tool, params, approved }) => `calls ${tool} ${shortJson(params, 160)}${approved ? " after a yes" : ""}`),
     ...some(notices, ({ to, subject }) => `tells ${to}: ${subject}`),
     ...some(events, ({ event }) => `emits ${event}`),
     ...some(Object.entries(files), ([path, text]) => `${text === null ? "removes" : "writes"} ${path}`),
     ...(error === null ? [] : [`ends with ${error.code}: ${error.message.slice(0, 300)}`]),
-    ...(outcome === null ? [] : [`${outcome === "completed" ? "answers" : `is ${outcome}:`} ${clip(result)}`]),
+    ...(outcome === null ? [] : [`${outcome === "completed" ? "answers" : `is ${outcome}:`} ${shortJson(result, 160)}`]),
   ];
 }
 
@@ -182,9 +183,4 @@ function bookLines(entries: readonly EntryEffect[]): string[] {
 
 function some<T>(all: readonly T[], line: (one: T) => string): string[] {
   return [...all.slice(0, MOST).map(line), ...(all.length > MOST ? [`and ${all.length - MOST} more like it`] : [])];
-}
-
-function clip(value: Json): string {
-  const text = JSON.stringify(value);
-  return text.length > 160 ? `${text.slice(0, 160)}…` : text;
 }

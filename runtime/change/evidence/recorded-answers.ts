@@ -2,6 +2,7 @@
  * A primitive as a trial calls it. The declaration is the same, so rights, states and parameters are checked as ever; only where the
  * answer comes from differs: computed, from the recording, simulated, or missing.
  */
+import { shortJson } from "../../kernel/text.ts";
 import { fromWire } from "../../kernel/errors.ts";
 import type { Change, Json, Step } from "../../kernel/ports.ts";
 import type { Primitive, StepContext } from "../../kernel/primitive.ts";
@@ -31,7 +32,9 @@ export function withRecordedAnswers(primitive: Primitive, around: Around): Primi
   const isOutside = acts || primitive.remote === true || primitive.plugin !== null;
   const recall = (params: unknown, follows: boolean) => {
     if (!follows)
-      around.supposed.push(`${primitive.name}(${clip(params)}) answers as recorded, though other things were done outside before it`);
+      around.supposed.push(
+        `${primitive.name}(${shortJson(params, 200)}) answers as recorded, though other things were done outside before it`,
+      );
   };
 
   const look: Primitive["run"] = async (params, ctx) => {
@@ -46,8 +49,12 @@ export function withRecordedAnswers(primitive: Primitive, around: Around): Primi
     // What the workspace answers changes with what the run writes; the world outside stays until something is done to it.
     const again = isOutside ? recorded.again() : null;
     if (again === null)
-      throw missing(`it asks ${askedIn(params) ?? primitive.name} something it never asked before: ${primitive.name}(${clip(params)})`);
-    around.supposed.push(`${primitive.name}(${clip(params)}) answers what it did before, though the recorded run did not ask it so often`);
+      throw missing(
+        `it asks ${askedIn(params) ?? primitive.name} something it never asked before: ${primitive.name}(${shortJson(params, 200)})`,
+      );
+    around.supposed.push(
+      `${primitive.name}(${shortJson(params, 200)}) answers what it did before, though the recorded run did not ask it so often`,
+    );
     return answerOf(again, ctx, around);
   };
   if (!acts) return { ...rest, effect, run: look };
@@ -62,7 +69,7 @@ export function withRecordedAnswers(primitive: Primitive, around: Around): Primi
         return answerOf(recorded.twin, ctx, around);
       }
       const answer = (await dryRun?.(params, keyed(ctx))) as Json;
-      around.supposed.push(`${primitive.name}(${clip(params)}) answers ${clip(answer)}`);
+      around.supposed.push(`${primitive.name}(${shortJson(params, 200)}) answers ${shortJson(answer, 200)}`);
       return answer;
     },
   };
@@ -82,9 +89,4 @@ async function answerOf(twin: Step, ctx: StepContext, { restore }: Around): Prom
   for (const change of changes) ctx.changed(change);
   if (twin.error !== null) throw fromWire(twin.error);
   return JSON.parse(twin.result ?? "null") as Json;
-}
-
-function clip(value: unknown): string {
-  const text = JSON.stringify(value) ?? "";
-  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
 }

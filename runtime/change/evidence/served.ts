@@ -2,6 +2,7 @@
  * How much of a recording still holds for other code: the steps before the first one whose answer depends on what was changed. Those the
  * child serves by itself; from there on each call comes to the host and is judged and computed anew.
  */
+import { Kept } from "../../kernel/kept.ts";
 import { copyFile, mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { canonicalJson } from "../../kernel/canonical.ts";
@@ -61,8 +62,7 @@ export async function inputFor({ input, agent, pin, mode }: RunRecord, code: Cod
 }
 
 // Most recorded runs of an agent were made by few versions of it.
-const MAX_HEADERS = 50;
-const headers = new Map<string, Header | null>();
+const headers = new Kept<string, Header | null>(50);
 
 /** Null for an agent that was not there, or whose header cannot be read any more. */
 async function headerAt(tree: Tree, agent: string): Promise<Header | null> {
@@ -70,7 +70,6 @@ async function headerAt(tree: Tree, agent: string): Promise<Header | null> {
   const known = headers.get(blob);
   if (known !== undefined) return known;
   const header = read((await tree.read(agentFile(agent))) ?? "", agentFile(agent));
-  if (headers.size >= MAX_HEADERS) headers.clear();
   headers.set(blob, header);
   return header;
 }

@@ -3,6 +3,7 @@
  * that are made up. It is a trial like any other (trial.ts): nothing is written, sent or asked, and a read that nothing answers ends it.
  * Invariant: what a script does with a simulated answer is never held against it.
  */
+import { shortJson } from "../../kernel/text.ts";
 import { rm } from "node:fs/promises";
 import type { Found } from "../checks/findings.ts";
 import type { Check, Looked, Subject } from "../checks/pipeline.ts";
@@ -128,7 +129,7 @@ async function dryRun(
             scripts.map(({ source }) => source),
           ).map(
             ({ input, usual }, n): Attempt => ({
-              label: shown(input),
+              label: shortJson(input, 120),
               usual,
               make: (of) => tryRun({ run: madeUp(agent, of, n, input, bench), steps: [] }, of, prepared),
             }),
@@ -216,11 +217,6 @@ function onceEach(found: readonly Found[]): Found[] {
 function labelled([first = "", ...others]: readonly string[], recorded: boolean): string {
   const more = others.length === 0 ? "" : `, and ${others.length} more alike`;
   return recorded ? `${first}${more}:` : `${first === "{}" ? "without input" : `with ${first}`}${more}:`;
-}
-
-function shown(input: Json): string {
-  const text = JSON.stringify(input);
-  return text.length > 120 ? `${text.slice(0, 120)}…` : text;
 }
 
 /** Recorded runs of an agent that have ended, newest first. */

@@ -1,4 +1,5 @@
 /** A backtest in words: for the command line by line, for a card in sentences for somebody who does not program. */
+import { count, shortJson } from "../../kernel/text.ts";
 import type { Call } from "../../kernel/ports.ts";
 import { fromExact, minus, toExact } from "../../workspace/books/amounts.ts";
 import { factLine } from "./differences.ts";
@@ -67,14 +68,7 @@ function waitingLines({ waiting }: BacktestReport): string[] {
   ];
 }
 
-function named(call: Call | null): string {
-  const text = JSON.stringify(call?.params ?? {});
-  return `${call?.tool}(${text.length > 100 ? `${text.slice(0, 100)}…` : text})`;
-}
-
-function count(n: number, one: string, many = `${one}s`): string {
-  return `${n} ${n === 1 ? one : many}`;
-}
+const named = (call: Call | null): string => `${call?.tool}(${shortJson(call?.params ?? {}, 100)})`;
 
 /** What the recorded runs would have done differently, the most telling first; nothing when they come out the same. `name`: the agent's. */
 export function changeOf({ differences, counts, runs, entries: all, acts = [], facts = [] }: BacktestReport, name: string): string[] {

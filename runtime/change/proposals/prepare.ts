@@ -2,6 +2,7 @@
  * What is known of a proposal before a person is asked: every check, what it widens, the cases, and what it would have done to the
  * recorded runs of each agent it reaches. Made on HEAD as it is now; nothing is written but the proposal's own report and state.
  */
+import { count } from "../../kernel/text.ts";
 import { type Check, type Looked, STATIC_CHECKS, type Subject, runChecks } from "../checks/pipeline.ts";
 import { backtest } from "../evidence/backtest.ts";
 import type { TrialEnvironment } from "../evidence/trial-environment.ts";
@@ -220,5 +221,3 @@ function obstacle(proposal: Proposal, report: Report): string | null {
   if (report.checks.every(({ status }) => status !== "failed")) return null;
   return `${stopOf({ ...proposal, report })}. \`cleared proposals show ${proposal.number} --details\` has the findings.`;
 }
-
-const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? "" : "s"}`;

@@ -2,6 +2,7 @@
  * What a report is worth: on what it rests, whether another may take its place, and what no recorded run proves. A report is replaced only
  * by one that knows at least as much; what it knew of runs that are not in this clone stays in it, and counts while somebody vouches for it.
  */
+import { count } from "../../kernel/text.ts";
 import { createHash } from "node:crypto";
 import { canonicalJson } from "../../kernel/canonical.ts";
 import { verifyDecision } from "../../engine/signature.ts";
@@ -146,5 +147,3 @@ function commonest({ differences }: BacktestReport): string {
   const [first] = [...reasons].sort(([, a], [, b]) => b.length - a.length);
   return first?.[0] ?? "the recorded runs do not answer what it asks";
 }
-
-const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? "" : "s"}`;

@@ -2,6 +2,7 @@
  * Two values compared leaf by leaf: settings, policies, dialects, headers, data. A list of things with names is compared by name, a list of
  * words by word, so that a difference is told by what differs and never as two long texts that look the same.
  */
+import { shortJson } from "../../kernel/text.ts";
 import { parting } from "../evidence/partings.ts";
 import type { Json } from "../../kernel/ports.ts";
 
@@ -90,11 +91,7 @@ const sameThing = (one: Value, other: Value): boolean =>
   isFolder(one) && isFolder(other) && "id" in one && "id" in other && same({ ...one, id: "" }, { ...other, id: "" });
 
 /** A value as a person reads it. */
-export function shownValue(value: Value): string {
-  if (value === undefined) return "not set";
-  const text = JSON.stringify(value);
-  return text.length > 120 ? `${text.slice(0, 119)}…` : text;
-}
+export const shownValue = (value: Value): string => (value === undefined ? "not set" : shortJson(value, 119));
 
 /** `KEY is NOW instead of WAS`; of two long texts from where they part. */
 export function changeWords({ key, was, now }: LeafChange): string {

@@ -2,6 +2,7 @@
  * Rows over the difference of two programs: tables, names, calls and words. Each says how a change is found, in which words it is told, and
  * whether the program may do more by it; the first that fits tells it, so that nothing is told twice and nothing is left out.
  */
+import { shortJson } from "../../kernel/text.ts";
 import { PAYEE } from "../evidence/acts.ts";
 import type { CallChange, Given, Literal, NameChange, RowChange, WordChange } from "./code-difference.ts";
 import { lastOf } from "./code-names.ts";
@@ -31,10 +32,7 @@ export type Row<T> = (one: T, asked: Asked) => Line | null | undefined | false;
 export const widen = (kind: WideningKind, text: string): Line => ({ kind, widens: true, text });
 export const tell = (kind: ChangeKind, text: string): Line => ({ kind, widens: false, text });
 export const tellElse = (kind: ChangeKind, text: string, of: string): Line => ({ ...tell(kind, text), rest: of });
-export const quoted = (value: unknown): string => {
-  const text = JSON.stringify(value) ?? "nothing";
-  return text.length > 80 ? `${text.slice(0, 79)}…` : text;
-};
+export const quoted = (value: unknown): string => shortJson(value, 79);
 /** Code in a line; the card says it in words (card-details.ts). */
 export const code = (text: string): string => `‹${text}›`;
 /** What it is as a literal; undefined where it is computed or not there. */

@@ -2,6 +2,7 @@
  * The seeds' endpoint: GET {base}/mcp/tools?session_id= -> [{name, description, input_schema}], POST {base}/mcp {tool, params, session_id}
  * -> bare JSON of any type, `{error}` where the tool failed. The session is the run's id.
  */
+import { Kept } from "../../kernel/kept.ts";
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Json } from "../../kernel/ports.ts";
 import { isObject } from "../../rules/tools/shape.ts";
@@ -39,7 +40,7 @@ const SESSIONS = 100;
 export function connectPlain({ name, url, filled, timeout_ms, concurrency, fetch }: PlainOptions): Connection {
   const base = url.replace(/\/+$/, "").replace(/\/mcp$/, "");
   const slots = createSlots(concurrency);
-  const lists = new Map<string, { at: number; tools: Promise<ListedTool[]> }>();
+  const lists = new Kept<string, { at: number; tools: Promise<ListedTool[]> }>(SESSIONS);
 
   const ask = async (
     path: string,
@@ -76,7 +77,6 @@ export function connectPlain({ name, url, filled, timeout_ms, concurrency, fetch
       if (known !== undefined && performance.now() - known.at < LIST_MS) return known.tools;
       const path = `/mcp/tools?session_id=${encodeURIComponent(run)}`;
       const tools = slots(() => ask(path, { method: "GET" }, { abort }, name)).then((value) => listedIn(value, name));
-      if (lists.size >= SESSIONS) lists.clear();
       lists.set(run, { at: performance.now(), tools });
       tools.catch(() => lists.delete(run));
       return tools;

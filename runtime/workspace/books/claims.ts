@@ -2,6 +2,7 @@
  * What the receipts of a tree say about rows of the books: which days a statement listed, which entries its rows became or were already,
  * and what has become of them. The books are compared with it, so that a row that is gone is neither forgotten nor booked again by itself.
  */
+import { Kept } from "../../kernel/kept.ts";
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Finding, Tree } from "../../kernel/ports.ts";
 import { RECEIPTS } from "../layout.ts";
@@ -24,12 +25,10 @@ interface Summary {
 }
 
 // A receipt never changes under its blob's id. Ten years of a busy business are some ten thousand.
-const MOST_SUMMARIES = 50_000;
-const summaries = new Map<string, Summary>();
+const summaries = new Kept<string, Summary>(50_000);
 // Parsed ones cost a millisecond each, and every import of a day reads those of the days before.
-const MOST_RECEIPTS = 1000;
 const MOST_KEPT_CHARS = 50_000;
-const receipts = new Map<string, KeptReceipt>();
+const receipts = new Kept<string, KeptReceipt>(1000);
 
 /**
  * Receipts of statements that list days of the account between the two, and those of the account that do not tie or wait. One that a
@@ -67,7 +66,6 @@ async function load(tree: Tree, path: string, blob: string, findings: Finding[])
   const text = (await tree.read(path)) ?? "";
   try {
     const receipt = receiptFromYaml(text, path);
-    if (receipts.size >= MOST_RECEIPTS) receipts.clear();
     if (text.length <= MOST_KEPT_CHARS) receipts.set(blob, receipt);
     return receipt;
   } catch (error) {
@@ -87,7 +85,6 @@ async function summaryOf(tree: Tree, path: string, blob: string): Promise<Summar
   const summary = isAsWritten
     ? { spans, isUnsettled: !/^asked: \[\]\nremoved: \[\]$/m.test(text) || !/^gap: null$/m.test(text) }
     : summaryByHand(await load(tree, path, blob, []));
-  if (summaries.size >= MOST_SUMMARIES) summaries.clear();
   summaries.set(blob, summary);
   return summary;
 }

@@ -2,6 +2,7 @@
  * Reading the books from a tree: months and the chart, parsed once per blob. An id carries its day, so everything about one entry
  * is in one month's file; a commit therefore reads only the months it touches, however long the history is.
  */
+import { Kept } from "../../kernel/kept.ts";
 import { ClearedError, formatAt } from "../../kernel/errors.ts";
 import type { Entry, Finding, Tree } from "../../kernel/ports.ts";
 import { addTo, toExact, type Totals } from "./amounts.ts";
@@ -26,7 +27,7 @@ export interface Month {
 const CACHE_CHARS = 6 * 1024 * 1024;
 const cache = new Map<string, Month>();
 let cachedChars = 0;
-const charts = new Map<string, Chart>();
+const charts = new Kept<string, Chart>(8);
 
 /** The month's entries, or null when the tree has no such file. */
 export async function loadMonth(tree: Tree, file: string): Promise<Month | null> {
@@ -145,7 +146,6 @@ export async function loadChart(tree: Tree): Promise<Chart> {
   const hit = charts.get(blob);
   if (hit !== undefined) return hit;
   const chart = parseMain((await tree.read(MAIN_JOURNAL)) ?? "");
-  if (charts.size >= 8) charts.clear();
   charts.set(blob, chart);
   return chart;
 }

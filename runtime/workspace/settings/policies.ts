@@ -2,6 +2,7 @@
  * policies/*.yaml: reading a pack, refusing a wrong one at its line, and the verdict of a run. Packs are read from the run's commit, so
  * that an edit never touches a run that waits; a document given with the run is evaluated beside them, and the stricter verdict wins.
  */
+import { Kept } from "../../kernel/kept.ts";
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { canonicalJson } from "../../kernel/canonical.ts";
@@ -150,8 +151,7 @@ export function failureOf(one: PolicyCase, pack: Pack, ladder: Ladder): { failur
 }
 
 // A pack is parsed and checked once per content and ladder; a workspace has some dozens.
-const KEPT = 200;
-const packs = new Map<string, Pack>();
+const packs = new Kept<string, Pack>(200);
 
 /** @throws POLICY_INVALID at file:line, POLICY_UNKNOWN with the nearest name */
 async function packAt(base: Tree, name: string, ladder: Ladder, cache: DiskCache | undefined): Promise<Pack> {
@@ -165,7 +165,6 @@ async function packAt(base: Tree, name: string, ladder: Ladder, cache: DiskCache
   const known = packs.get(key);
   if (known !== undefined) return known;
   const pack = parsePack((await base.read(file)) ?? "", file, ladder, cache);
-  if (packs.size >= KEPT) packs.clear();
   packs.set(key, pack);
   return pack;
 }

@@ -2,6 +2,7 @@
  * Reading what lies in a folder that others write to: listing it, and one file as a whole or not at all. Names come from scripts and file
  * systems and are not trusted: no link is followed, no pipe is waited for, nothing outside the folder can be reached.
  */
+import { Kept } from "../../kernel/kept.ts";
 import { createHash } from "node:crypto";
 import { constants, type Dirent, type Stats } from "node:fs";
 import { type FileHandle, lstat, open, readdir } from "node:fs/promises";
@@ -70,7 +71,7 @@ export async function statOf(path: string): Promise<Stats | null> {
 }
 
 // Hashing 64 MiB takes a tenth of a second, and every file event looks again. Bounded; a changed file has another mark.
-const contents = new Map<string, { hash: string; cut: boolean }>();
+const contents = new Kept<string, { hash: string; cut: boolean }>(1000);
 
 /** A file's hash and whether it ends in the middle of a line; "changes", or in words why it cannot be read; null when it is gone. */
 export async function contentOf(path: string, name: string, stat: Stats): Promise<{ hash: string; cut: boolean } | string | null> {
@@ -81,7 +82,6 @@ export async function contentOf(path: string, name: string, stat: Stats): Promis
     const after = await statOf(path);
     if (after === null) return null;
     if (markOf(after) !== markOf(stat)) return "changes";
-    if (contents.size >= 1000) contents.clear();
     contents.set(key, read);
     return read;
   } catch (error) {
