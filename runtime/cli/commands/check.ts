@@ -30,11 +30,7 @@ export async function run(at: Invocation, [given]: (string | string[] | undefine
     return 0;
   }
   const checked = await withAnyApi(dir, (api) =>
-    api.check({
-      files: Object.fromEntries(changes.files),
-      all: options["all"] === true,
-      ...(words.length === 0 ? {} : { only: words }),
-    }),
+    api.check({ files: Object.fromEntries(changes.files), all: options["all"] === true, ...(words.length === 0 ? {} : { only: words }) }),
   );
   const changed = [...changes.files.keys()].sort();
   output.result({ ...checked, changed });
