@@ -7,6 +7,7 @@ import { ClearedError, didYouMean } from "../runtime/kernel/errors.ts";
 import { plainDecimal } from "../runtime/kernel/money.ts";
 import type { Json } from "../runtime/kernel/ports.ts";
 import { definePrimitive } from "../runtime/kernel/primitive.ts";
+import { isAmountKey } from "../runtime/rules/tools/trace.ts";
 import { DATA } from "../runtime/workspace/layout.ts";
 import { checked, json, record, shown, text } from "./_shapes.ts";
 import { exact, plain, sum } from "./compute/exact.ts";
@@ -129,6 +130,12 @@ export const data_sum = definePrimitive({
   example: `data_sum({ records: [{ amount: "10.10" }, { amount: "0.20" }], field: "amount" })`,
   run: (p) => {
     const values = listOf(p.records).map((one) => own(one, p.field));
+    const currencies = [...new Set(listOf(p.records).flatMap((one) => own(one, "currency") ?? []))];
+    if (currencies.length > 1 && isAmountKey(p.field) === true)
+      throw new ClearedError(
+        "PARAMS_INVALID",
+        `data_sum: ${p.field} is in ${currencies.map(shown).join(", ")}. Group by currency with data_group_by, or convert each at a rate that was read, and drop the field.`,
+      );
     const wrong = [...values.entries()].filter(([, value]) => value !== null && plainDecimal(value) === null);
     if (wrong.length > 0) {
       const rows = wrong.slice(0, 10).map(([row, value]) => `records[${row}] ${shown(value)}`);

@@ -24,10 +24,7 @@ import {
   text,
 } from "./_shapes.ts";
 
-const heading = {
-  date: day.describe("day of the entry"),
-  description: text.describe("what the bank or a person says it is"),
-};
+const heading = { date: day.describe("day of the entry"), description: text.describe("what the bank or a person says it is") };
 
 const about = {
   counterparty: text.optional().describe("who was paid or who paid"),

@@ -108,14 +108,7 @@ function remoteApi(call: (method: string, params: unknown) => Promise<unknown>):
 async function settleEvents(host: Host): Promise<void> {
   const served = new Set<string>();
   while (host.emitted().length > 0 && (await host.git.blockedBy()) === null) {
-    const moved = await deliverEvents(
-      {
-        ...host,
-        cause: async (run) => (await host.engine.get(run))?.cause ?? null,
-        note: say,
-      },
-      served,
-    );
+    const moved = await deliverEvents({ ...host, cause: async (run) => (await host.engine.get(run))?.cause ?? null, note: say }, served);
     if (!moved) return;
     for (const run of await unfinished(host)) await host.engine.result(run.id);
   }

@@ -180,13 +180,7 @@ async function decideGate(host: Host, opened: Card, id: string, decision: Decisi
   const counted = count(await host.engine.signals(id, gate));
   if (counted.decision === null) {
     const open = host.cards.get(card.id) ?? card;
-    return {
-      card: open,
-      run: await host.engine.get(id),
-      commit: null,
-      ...caseIn(null),
-      still: stillOf(open, authority, counted.people),
-    };
+    return { card: open, run: await host.engine.get(id), commit: null, ...caseIn(null), still: stillOf(open, authority, counted.people) };
   }
   const settled = host.cards.get(card.id) ?? card;
   const people = counted.decision.people?.map((one) => one.by) ?? [counted.decision.by];

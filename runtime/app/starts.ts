@@ -3,7 +3,7 @@ import { type Pause, pauseWords } from "../engine/pauses.ts";
 import { ClearedError, didYouMean, toWire } from "../kernel/errors.ts";
 import type { Cause, Children, Engine, Git, Given, Json, Notices, RunMode, RunRecord, RunSpec, Tree } from "../kernel/ports.ts";
 import { API } from "../kernel/primitive.ts";
-import { type PrivacyPolicy, groupsOf, judge } from "../rules/privacy/judge.ts";
+import { type PrivacyPolicy, groupsOf, judgeFields } from "../rules/privacy/judge.ts";
 import { redactJson } from "../rules/privacy/scan.ts";
 import type { DiskCache } from "../scripts/disk-cache.ts";
 import { type Header, parseHeader } from "../scripts/header.ts";
@@ -54,7 +54,7 @@ function onlyAsks(input: Json): boolean {
 function guarded(agent: string, input: Json, policy: PrivacyPolicy): Json {
   const declared = (input as { data_class?: Json } | null)?.data_class;
   const dataClass = typeof declared === "string" ? declared : null;
-  const judged = judge(JSON.stringify(input), { direction: "inbound", policy, dataClass });
+  const judged = judgeFields(input, { direction: "inbound", policy, dataClass });
   if (judged.verdict === "refuse")
     throw new ClearedError("PRIVACY_REFUSED", `${agent} was not started: ${judged.message}`, { data: { trigger: judged.trigger } });
   return judged.verdict === "redact" ? redactJson(input, groupsOf(["redact"], "inbound", policy)) : input;

@@ -6,8 +6,9 @@ import { ClearedError } from "../kernel/errors.ts";
 import type { Access, Call, Change, Effect, Json, Step, VerifiedWrite } from "../kernel/ports.ts";
 import { type Primitive, type StepContext, parseParams } from "../kernel/primitive.ts";
 import { type Machine, type ProcessState, entered, gateDemanded, judged, startOf, statesFor } from "../kernel/states.ts";
-import { amountsIn, isAmountKey, numbersOf, unjudged, untraced } from "../rules/tools/trace.ts";
+import { amountsIn, countJudged, type Judged, numbersOf, unjudged, untraced } from "../rules/tools/trace.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
+import { assertFilledIn } from "./approval.ts";
 
 /** What a run has earned and spent so far; rebuilt from the history, so it survives a kill. */
 export interface RunState {
@@ -18,7 +19,6 @@ export interface RunState {
   readOnly: boolean;
   /** Approved calls not yet made, as canonical text. */
   approved: string[];
-  /** True once a person said no at a gate. */
   /** Who said no, and why, in words; null while nobody did. */
   rejected: string | null;
   approvals: { by: string; at: number; self?: boolean }[];
@@ -29,8 +29,7 @@ export interface RunState {
   calls: { planned: string[]; executed: string[]; declined: string[] };
   /** What a run that ends before its script says of its case. */
   about: { [field: string]: Json };
-  /** What policies were asked about in this run: each figure with how often, and the facts in words. */
-  judged: { figures: Map<string, number>; facts: string[] };
+  judged: Judged;
   /** Those of them that are not what was asked for, or that nobody could look up, and that no person has let pass yet. */
   open: VerifiedWrite[];
 }
@@ -46,7 +45,7 @@ export interface Act {
 export function newRunState(uses: readonly string[], machine: Machine | null, readOnly: boolean): RunState {
   const process = machine === null ? null : startOf(machine);
   const figures = { known: new Map<string, number>(), unread: [] };
-  const judged = { figures: new Map<string, number>(), facts: [] };
+  const judged = { figures: new Map<string, number>(), currencies: new Set<string>(), facts: [] };
   const calls = { planned: [], executed: [], declined: [] };
   return { uses, process, readOnly, approved: [], rejected: null, approvals: [], figures, judged, writes: [], open: [], calls, about: {} };
 }
@@ -65,6 +64,7 @@ export async function actOf(primitive: Primitive, raw: Json, ctx: StepContext, d
   const params = parseParams(primitive, raw);
   const call = callOf(primitive, params);
   if (doubt !== undefined) return { effect: doubt.effect, access, call, params };
+  if (ctx.run.mode === "live") assertFilledIn(call);
   return { effect, access, ...(await primitive.classify?.(params, ctx)), call, params };
 }
 
@@ -82,6 +82,8 @@ export function applyStep(state: RunState, step: Step, primitive: Primitive | un
   if (process !== null && step.error === null && (step.effect === "pure" || assessed)) state.figures.unread.push(step);
   for (const change of step.changes) {
     if (change.op === "decided") {
+      // A no takes back what an earlier yes has left open.
+      if (change.decision === "rejected") state.approved = [];
       state.approved.push(...change.calls.map((call) => canonical(call)));
       const asked = (change.given?.question as { calls?: Call[] } | undefined)?.calls ?? change.calls;
       state.calls.planned.push(...asked.map((call) => call.tool));
@@ -109,10 +111,9 @@ export function applyStep(state: RunState, step: Step, primitive: Primitive | un
     else if (change.op === "verdict") {
       judged(process, change.verdict);
       const { facts = {} } = JSON.parse(step.params) as { facts?: Record<string, Json> };
-      numbersOf(facts, state.judged.figures);
-      state.judged.facts.push(
-        ...Object.entries(facts).flatMap(([name, value]) => (isAmountKey(name) === true ? [`${name} ${String(value)}`] : [])),
-      );
+      // A fact that no rule can look at is judged by nobody.
+      const seen = Object.entries(facts).filter(([name]) => change.declared?.includes(name) !== false);
+      countJudged(Object.fromEntries(seen), change.currency, state.judged);
     } else if (change.op === "entered") {
       if (change.machine !== process.machine.hash)
         throw new ClearedError(
@@ -167,14 +168,15 @@ export function allowed(primitive: Primitive, act: Act, state: RunState): "yes" 
     const stranger = findUntracedAmount([act.call], state);
     if (stranger !== null) return stranger;
   }
-  // In a copy of a run, whose gate was answered for another: what it writes needs a yes of its own.
-  if (act.access === "write" && process !== null && gateDemanded(process) && process.answered !== "approved") return "ask";
-  if (act.effect !== "external" || state.approved.includes(canonical(act.call))) return "yes";
-  if (process?.answered === "rejected")
+  if (act.effect === "external" && state.approved.includes(canonical(act.call))) return "yes";
+  if (process !== null && state.rejected !== null && (act.access === "write" || act.effect === "external"))
     return new ClearedError(
       "APPROVAL_REQUIRED",
       `${state.rejected}. Only what was named under otherwise: may be called after it, as it is.`,
     );
+  // In a copy of a run, whose gate was answered for another: what it writes needs a yes of its own.
+  if (act.access === "write" && process !== null && gateDemanded(process) && process.answered !== "approved") return "ask";
+  if (act.effect !== "external") return "yes";
   if (process !== null) return gateDemanded(process) || notJudged([act.call], state) !== null ? "ask" : "yes";
   return new ClearedError(
     "APPROVAL_REQUIRED",
@@ -204,7 +206,7 @@ export function findUntracedAmount(calls: readonly Call[], state: RunState): Cle
 export function notJudged(calls: readonly Call[], { judged, writes }: RunState): string | null {
   const wrong = calls.flatMap(({ tool, params }, i) => {
     const before = [...writes, ...calls.slice(0, i)].filter((one) => one.tool === tool).map((one) => one.params);
-    return unjudged(params, before, judged.figures).map(({ path, value }) => `${tool} ${path} ${value}`);
+    return unjudged(params, before, judged).map(({ path, value }) => `${tool} ${path} ${value}`);
   });
   if (wrong.length === 0) return null;
   const known = [...new Set(judged.facts)].slice(0, 8).join(", ") || "no amount";

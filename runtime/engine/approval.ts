@@ -3,11 +3,11 @@
  * valid signals in its list. Also what settles a call in doubt: its key, then its read-back, then a person. Never a guess.
  */
 import { createHash } from "node:crypto";
-import type { ClearedError } from "../kernel/errors.ts";
+import { ClearedError } from "../kernel/errors.ts";
 import type { Answers, Call, CardDraft, Change, Clock, Decision, Json, RunLog, RunRecord, Step } from "../kernel/ports.ts";
 import { End, type Gate, type Primitive, type StepContext, Suspend, parseParams } from "../kernel/primitive.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
-import { changesIn } from "./edits.ts";
+import { changesIn, scalarsOf } from "./edits.ts";
 import { LEASE_MS } from "./lease.ts";
 
 /** What the process adds to a card: who is asked for, and what they should know. Not part of the question itself. */
@@ -129,13 +129,28 @@ export function spoken(card: Pick<CardDraft, "calls" | "otherwise">, decision: D
   const asked = no ? (card.otherwise ?? []) : card.calls;
   const calls = (no ? asked : (decision.calls ?? asked)).map(({ tool, params }, i) => {
     const server = tool.split("/")[0] ?? "";
-    const who = () => decision.by.split(", ").map((name) => rules.idAt(server, name));
-    const open = Object.entries((asked[i]?.params ?? {}) as Record<string, Json>).flatMap(([key, value]) =>
-      value === "@approver" ? [[key, who().join(", ")]] : value === "@reason" ? [[key, decision.reason ?? `${decision.by} said no`]] : [],
-    );
-    return open.length === 0 ? { tool, params } : { tool, params: { ...(params as Record<string, Json>), ...Object.fromEntries(open) } };
+    const names = decision.by.split(", ").map((name) => rules.idAt(server, name));
+    const words = { "@approver": names.join(", "), "@reason": decision.reason ?? `${decision.by} ${no ? "said no" : "said yes"}` };
+    return { tool, params: filledIn(params, asked[i]?.params ?? null, words) };
   });
   return !no && canonicalJson(calls) === canonicalJson(decision.calls ?? asked) ? decision : { ...decision, calls };
+}
+
+type Words = Readonly<Record<string, string>>;
+
+/** A value with these words wherever the one that was asked for leaves it open. */
+function filledIn(value: Json, asked: Json | undefined, words: Words): Json {
+  if (typeof asked === "string" && Object.hasOwn(words, asked)) return words[asked] ?? "";
+  if (typeof value !== "object" || value === null || typeof asked !== "object" || asked === null) return value;
+  const inner = Object.entries(value).map(([key, one]) => [key, filledIn(one, (asked as Record<string, Json>)[key], words)] as const);
+  return Array.isArray(value) ? inner.map(([, one]) => one) : Object.fromEntries(inner);
+}
+
+/** Nobody was asked for a call that leaves open who decides, and nothing has filled it in. @throws PARAMS_INVALID */
+export function assertFilledIn({ tool, params }: Call): void {
+  if (![...scalarsOf([{ tool, params }]).values()].some((one) => one === "@approver" || one === "@reason")) return;
+  const next = "Ask with approval_wait, and make the calls it answers: they have them filled in";
+  throw new ClearedError("PARAMS_INVALID", `${tool} still says "@approver" or "@reason". ${next}.`);
 }
 
 /** What the run's events keep beside the answer: a change, a no, and what nobody was asked about. */

@@ -7,7 +7,7 @@ import { asksForList, rankedAnswer } from "../rules/answers/ranked.ts";
 import { missingFields } from "../rules/answers/required.ts";
 import { runMetadata, standing } from "../rules/answers/mutations.ts";
 import { ClearedError, type WireError } from "../kernel/errors.ts";
-import type { Call, CardDraft, Json, Outcome, RunRecord, Step } from "../kernel/ports.ts";
+import type { Call, CardDraft, Decision, Json, Outcome, RunRecord, Step } from "../kernel/ports.ts";
 import { End, type Gate, type StepContext } from "../kernel/primitive.ts";
 import type { Header } from "../scripts/header.ts";
 import type { ProcessState } from "../kernel/states.ts";
@@ -108,14 +108,7 @@ export async function askFor(call: Call, ctx: StepContext, state: RunState): Pro
   const not_judged = state.process?.verdict?.passed === true ? notJudged([call], state) : null;
   const decision = await ctx.gate({
     reason: "approval",
-    card: {
-      kind: "approval",
-      title: `Allow ${call.tool}?`,
-      body: not_judged === null ? null : { not_judged },
-      calls: [call],
-      level: null,
-      expires: null,
-    },
+    card: { kind: "approval", title: `Allow ${call.tool}?`, body: not_judged && { not_judged }, calls: [call], level: null, expires: null },
   });
   if (decision.decision === "rejected")
     throw new End("rejected", `${decision.by} said no to ${call.tool}${decision.reason === undefined ? "" : `: ${decision.reason}`}`);
@@ -126,21 +119,14 @@ export async function askFor(call: Call, ctx: StepContext, state: RunState): Pro
     );
 }
 
+const lookedAt = (ctx: StepContext, title: string, body: Json): Promise<Decision> =>
+  ctx.gate({ reason: "escalation", card: { kind: "escalation", title, body, calls: [], level: null, expires: null } });
+
 /** A person looks at what the policy or the script could not settle. @throws Suspend, End when they stop it */
 export async function resolveEscalation(ctx: StepContext, process: ProcessState, why?: string): Promise<void> {
-  const decision = await ctx.gate({
-    reason: "escalation",
-    card: {
-      kind: "escalation",
-      title: why ?? process.why ?? process.verdict?.summary ?? `${ctx.run.agent} needs a person`,
-      body: { verdict: process.verdict as unknown as Json },
-      calls: [],
-      level: null,
-      expires: null,
-    },
-  });
-  if (decision.decision === "rejected")
-    throw new End("rejected", `${decision.by} said no: ${decision.reason ?? "it was stopped after the escalation"}`);
+  const title = why ?? process.why ?? process.verdict?.summary ?? `${ctx.run.agent} needs a person`;
+  const { decision, by, reason } = await lookedAt(ctx, title, { verdict: process.verdict as unknown as Json });
+  if (decision === "rejected") throw new End("rejected", `${by} said no: ${reason ?? "it was stopped after the escalation"}`);
 }
 
 /**
@@ -155,15 +141,7 @@ export async function settleWrites(ctx: StepContext, { process, open, writes }: 
   const what = first.status === "MISMATCH" ? "says it wrote, its record says otherwise" : "wrote, and nobody could look up what";
   const question = `Look at each record outside and mend what is wrong there. Approve to go on as it stands; reject to end ${ctx.run.agent} here: what stands is not taken back.`;
   const body = { question, not_verified, stands, writes: asked.map(({ tool, params, diff, answer }) => ({ tool, params, diff, answer })) };
-  const card = {
-    kind: "escalation",
-    title: `${first.status}: ${first.tool} ${what}`,
-    body,
-    calls: [],
-    level: null,
-    expires: null,
-  } as const;
-  const { decision, by, reason } = await ctx.gate({ reason: "escalation", card: { ...card, calls: [] } });
+  const { decision, by, reason } = await lookedAt(ctx, `${first.status}: ${first.tool} ${what}`, body);
   if (decision === "rejected") throw new End("rejected", `${by} said no: ${reason ?? not_verified.join("; ")}`);
   ctx.changed({ op: "accepted", by });
 }
@@ -175,8 +153,11 @@ export async function settleWrites(ctx: StepContext, { process, open, writes }: 
 export function answerOf(result: Json, state: RunState, run: RunRecord, header: Header): { outcome: Outcome; result: Json } {
   const { process } = state;
   const verdict = process?.verdict ?? null;
-  if (state.rejected !== null) return { outcome: "rejected", result };
-  if (process?.current === "FAILED" || verdict?.blocked === true) return { outcome: "blocked", result };
+  const { not_verified } = standing(state.writes);
+  const isTold = not_verified.length > 0 && typeof result === "object" && result !== null && !Array.isArray(result);
+  const told = isTold ? { ...result, not_verified } : result;
+  if (state.rejected !== null) return { outcome: "rejected", result: told };
+  if (process?.current === "FAILED" || verdict?.blocked === true) return { outcome: "blocked", result: told };
   if (verdict?.escalation_required === true && process?.escalated === false && process.current !== "ESCALATE")
     throw new ClearedError(
       "FSM_GATE",
@@ -185,18 +166,14 @@ export function answerOf(result: Json, state: RunState, run: RunRecord, header: 
   const task = (run.input as { task?: Json } | null)?.task;
   const list = header.answer === "ranked_list" || (typeof task === "string" && asksForList(task)) ? rankedAnswer(result) : null;
   if (list !== null) return { outcome: "completed", result: list };
-  const { not_verified } = standing(state.writes);
   const missing = missingFields(header.process ?? null, header.output, result);
   if (missing.length > 0)
     throw new ClearedError(
       "OUTPUT_INCOMPLETE",
       `The answer lacks ${missing.join(", ")}. The header's output: declares what the script's last expression must hold.`,
-      {
-        data: { missing },
-      },
+      { data: { missing } },
     );
-  const told = not_verified.length > 0 && typeof result === "object" && result !== null && !Array.isArray(result);
-  return { outcome: "completed", result: told ? { ...result, not_verified } : result };
+  return { outcome: "completed", result: told };
 }
 
 /**

@@ -13,10 +13,7 @@ import { keyOf, scalarsOf } from "./edits.ts";
 
 /** True when each call has an amount and none is above the limit. `fallback`: the workspace's currency, for calls that name none. */
 export function isWithin(calls: readonly Call[], limit: { up_to: string; currency: string }, fallback: string): boolean {
-  const places = [...scalarsOf(calls)].map(([path, value]) => ({
-    words: nameWords(keyOf(path)),
-    value,
-  }));
+  const places = [...scalarsOf(calls)].map(([path, value]) => ({ words: nameWords(keyOf(path)), value }));
   return (
     calls.length > 0 &&
     calls.every((call) => amountsIn(call.params).length > 0) &&

@@ -372,9 +372,7 @@ export const CODES = {
   ...rows("divergence", {
     HISTORY_DIVERGED: ["Script and history disagree at a step.", "Resume the run on its own version, or cancel it."],
   }),
-  ...rows("internal", {
-    INTERNAL: ["A bug in Cleared.", "Report it with the message and `cleared doctor`."],
-  }),
+  ...rows("internal", { INTERNAL: ["A bug in Cleared.", "Report it with the message and `cleared doctor`."] }),
 };
 
 export type Code = keyof typeof CODES;

@@ -592,7 +592,8 @@ export type Change =
   | { op: "answered"; by: string; values: Json }
   /** The run's state machine moved. `machine` is the hash of the state list it moved in. */
   | { op: "entered"; state: State; machine: string; why?: string }
-  | { op: "verdict"; verdict: Verdict }
+  /** `declared`: names of the facts that its policies know; `currency`: of amounts that name none. */
+  | { op: "verdict"; verdict: Verdict; declared?: string[]; currency?: string }
   /** What the answer says of the case where the run ends before its script does. */
   | { op: "about"; about: { [field: string]: Json } }
   /** A write outside was read back. */

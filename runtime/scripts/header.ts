@@ -85,9 +85,7 @@ const schema = z.strictObject({
   uses: z
     .array(
       z.string().regex(/^(?:[a-z][a-z0-9_]*|agent:[a-z][a-z0-9_-]*)$/, "write the domain of a primitive, such as journal, or agent:NAME"),
-      {
-        error: "write a list such as [journal, config]",
-      },
+      { error: "write a list such as [journal, config]" },
     )
     .default([])
     .describe("domains of primitives it may call, and agent:NAME for agents"),

@@ -66,14 +66,7 @@ function cardList({ cards, waiting, others, entries, token, balances, proposals,
   const summaries = new Map(
     proposals.filter(({ state: is }) => ASKING.includes(is)).map((one) => [one.number, proposalSummary(one, state.timezone)]),
   );
-  const context = {
-    token,
-    times,
-    entries,
-    summaries,
-    others,
-    accounts: balances.map(({ account }) => account),
-  };
+  const context = { token, times, entries, summaries, others, accounts: balances.map(({ account }) => account) };
   const rest = waiting - cards.length;
   return html`<ol class="cards">${cards.map((card) => cardView(card, context))}</ol>${rest > 0 ? html`<p class="empty">${rest} more wait behind these. <code>cleared queue</code> lists them all.</p>` : nothing}`;
 }

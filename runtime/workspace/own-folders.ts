@@ -130,9 +130,7 @@ export function plainFolder(dir: string, folder: string): string {
       throw new ClearedError(
         "FILE_INVALID",
         `${at} is ${found.isSymbolicLink() ? "a link" : "a file"}; it must be a folder of the workspace.`,
-        {
-          at: { file: folder },
-        },
+        { at: { file: folder } },
       );
   }
   return at;

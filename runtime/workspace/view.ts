@@ -14,7 +14,6 @@ import type {
   Git,
   Json,
   Notices,
-  Policies,
   Row,
   Step,
   Tools,
@@ -87,7 +86,7 @@ export function createView(options: ViewOptions): WorkspaceView {
     rowsOf: (reference) => imports.rowsOf(reference),
   });
 
-  let policies: Promise<Policies> | null = null;
+  let policies: Promise<ReturnType<Awaited<ReturnType<typeof loadPolicies>>["createPolicies"]>> | null = null;
 
   const build = async (head: Tree): Promise<Map<string, string | null>> => filesOf(overlay, head, await closed(head));
 
@@ -114,8 +113,9 @@ export function createView(options: ViewOptions): WorkspaceView {
       gitLog: (query) => git.log(query),
       policies: {
         evaluate: async (name, facts, own) => {
-          const verdict = await (await (policies ??= loadPolicies().then((one) => one.createPolicies(options)))).evaluate(name, facts, own);
-          overlay.record({ op: "verdict", verdict });
+          const judges = await (policies ??= loadPolicies().then((one) => one.createPolicies(options)));
+          const { declared, ...verdict } = await judges.evaluate(name, facts, own);
+          overlay.record({ op: "verdict", verdict, declared, currency: config.currency });
           return verdict;
         },
       },

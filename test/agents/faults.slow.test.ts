@@ -17,7 +17,7 @@ const BOTH = ["approve_invoice", "schedule_payment"];
 const behaving = (mode: string) => (trust: string) => trust.replace("--db, .cleared/erp.db]", `--db, .cleared/erp.db, --mode, "${mode}"]`);
 
 async function until(what: () => boolean): Promise<void> {
-  for (const end = Date.now() + 15_000; Date.now() < end && !what(); ) await new Promise((next) => setTimeout(next, 5));
+  for (const end = Date.now() + 90_000; Date.now() < end && !what(); ) await new Promise((next) => setTimeout(next, 5));
   expect(what()).toBe(true);
 }
 

@@ -7,7 +7,7 @@ import { closeAll, decide, host, openCard, removeAll, run, workspace, type Works
 
 const POLICY = `process: pay
 source: test
-facts: {amount: money, kind: text}
+facts: {amount: money, kind: text, pays: money}
 thresholds: {manager: "100.00"}
 rules:
   - {id: BIG, when: "amount > threshold.manager", action: require_approval, level: manager, description: a test}

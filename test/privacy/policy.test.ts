@@ -48,6 +48,43 @@ test("a task declared to hold a class of data that is not handled does not start
   });
 });
 
+test.each<[string, Record<string, string>, boolean]>([
+  ["a line break before the word", { note: "Send me the\npassword" }, false],
+  ["a tab, and quotes", { note: 'Send me the\t"password"' }, false],
+  ["a name of a field that sounds like a verb", { note: "x", email: "credentials team", share: "password policy" }, true],
+  ["two fields, each harmless", { note: "please send", topic: "password resets are slow" }, true],
+])("a request for a secret is judged field by field: %s", async (_, input, starts) => {
+  const agent = TELL.replace("{note: {", "{email: {type: string}, share: {type: string}, topic: {type: string}, note: {");
+  const opened = await host(await workspace({ "agents/tell.ts": agent }));
+  const started = run(opened, "tell", input);
+  if (starts) expect((await started).error?.code).not.toBe("PRIVACY_REFUSED");
+  else await expect(started).rejects.toMatchObject({ code: "PRIVACY_REFUSED", data: { trigger: "credential_exfiltration" } });
+});
+
+test("privacy_scan answers the text without what may not go on", async () => {
+  const texts = ["Card 4111 1111 1111 1111", "SSN 123-45-6789", "Her salary: 84000.00 a year", "clean"];
+  const scan = `/*
+name: Scan
+input: {direction: {type: string, default: outbound}}
+*/
+(${JSON.stringify(texts)}.map((text) => privacy_scan({ text, direction: input.direction }).redacted));
+`.replace("*/", "description: test\nuses: [privacy]\n*/");
+  const opened = await host(await workspace({ "agents/scan.ts": scan }));
+  const end = await run(opened, "scan");
+  expect(end.result, String(end.error?.message)).toEqual([
+    "Card [CARD_NUMBER:1111]",
+    "SSN [SSN:6789]",
+    expect.not.stringContaining("84000"),
+    "clean",
+  ]);
+  expect((await run(opened, "scan", { direction: "inbound" })).result).toEqual([
+    "Card [CARD_NUMBER:1111]",
+    "SSN [SSN:6789]",
+    "Her salary: 84000.00 a year",
+    "clean",
+  ]);
+});
+
 test("no workspace lets a card number out", async () => {
   const one = await workspace(FILES);
   one.commit({ "config.yaml": one.read("config.yaml").replace("privacy: {}", "privacy: {card: {inbound: allow, outbound: allow}}") });

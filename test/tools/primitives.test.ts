@@ -61,7 +61,7 @@ describe("mcp_call", () => {
     const run = running({ result: { error: "account is frozen" }, write: { ...PAID, status: "WRITE_FAILED" } });
     await expect(callPrimitive(mcp_call, pay, run.ctx)).rejects.toMatchObject({
       code: "TOOL_FAILED",
-      message: "s/pay_invoice: account is frozen",
+      message: "s/pay_invoice: account is frozen. Nothing was written before it",
     });
     expect(run.changes).toHaveLength(1);
   });
@@ -124,6 +124,14 @@ describe("lists of records", () => {
     });
     expect(await run(data_sum, { records: [{ a: "-0.125" }, { a: "0.005" }], field: "a" })).toEqual({ sum: "-0.120", count: 2 });
     expect(await run(data_sum, { records: [], field: "a" })).toEqual({ sum: "0.00", count: 0 });
+    const mixed = [
+      { amount: "1.00", currency: "USD" },
+      { amount: "1.00", currency: "KWD" },
+    ];
+    await expect(run(data_sum, { records: mixed, field: "amount" })).rejects.toMatchObject({
+      message: expect.stringContaining('amount is in "USD", "KWD"'),
+    });
+    expect(await run(data_sum, { records: mixed.slice(1), field: "amount" })).toEqual({ sum: "1.00", count: 1 });
     const million = Array.from({ length: 200_000 }, () => ({ a: "99999999999999.99" }));
     expect(await run(data_sum, { records: million, field: "a" })).toMatchObject({ sum: "19999999999999998000.00" });
   });

@@ -245,6 +245,8 @@ describe("without a spec", () => {
     ["expedite_order", { vendorId: "V-1" }, { vendor_id: "V-2" }, "MISMATCH"],
     ["expedite_order", { note: "fragile" }, {}, "UNVERIFIABLE"],
     ["approve_order", { amount: "50.00" }, { status: "approved" }, "UNVERIFIABLE"],
+    ["approve_order", { lines: [{ sku: "A", price: "50.00" }] }, { status: "approved" }, "UNVERIFIABLE"],
+    ["approve_order", { lines: [{ sku: "A" }] }, { status: "approved" }, "VERIFIED"],
     ["approve_order", {}, { status: "approved" }, "VERIFIED"],
     ["approve_order", {}, { found: false }, "MISMATCH"],
     ["expedite_order", {}, { found: false }, "MISMATCH"],

@@ -90,12 +90,7 @@ const reportSchema = z.looseObject({
       waiting: z.array(z.looseObject({ run: z.string(), moves: z.boolean(), why: z.string().nullable() })),
     }),
   ),
-  cases: z.looseObject({
-    passed: z.int(),
-    failed: z.array(z.string()),
-    open: z.array(z.string()),
-    fixed: z.array(z.string()),
-  }),
+  cases: z.looseObject({ passed: z.int(), failed: z.array(z.string()), open: z.array(z.string()), fixed: z.array(z.string()) }),
   dryRun: z.array(z.looseObject({ agent: z.string(), lines: z.array(z.string()) })),
   freezes: z.record(z.string(), z.string()),
   changes: z.array(z.looseObject({ kind: z.string(), text: z.string(), at: place.nullable() })).optional(),

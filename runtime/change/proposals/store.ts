@@ -246,9 +246,7 @@ function otherState(now: Proposal, from: readonly ProposalState[]): ClearedError
   return new ClearedError(
     "PROPOSAL_STATE",
     `Proposal ${now.number} is ${now.state}${said}; this needs it to be ${from.join(" or ")}.${why}`,
-    {
-      data: { proposal: now.id, state: now.state },
-    },
+    { data: { proposal: now.id, state: now.state } },
   );
 }
 

@@ -60,11 +60,7 @@ export async function undo(world: UndoWorld, name: string, { by, reason = "", se
   try {
     const done = await world.git.commit({
       message: messageOf(target),
-      trailers: {
-        Reverts: first.commits.join(", "),
-        "Undone-by": by,
-        ...(reason === "" ? {} : { Reason: reason }),
-      },
+      trailers: { Reverts: first.commits.join(", "), "Undone-by": by, ...(reason === "" ? {} : { Reason: reason }) },
       build: async (head) => {
         // On whatever HEAD is by now, also after somebody else has undone it: what is done is what was shown.
         plan = await planAt(world, (await look(world, name)).target, head, reason);

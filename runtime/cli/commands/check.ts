@@ -29,11 +29,7 @@ export const run: Command = async (at, [given], options) => {
     return 0;
   }
   const checked = await withAnyApi(dir, (api) =>
-    api.check({
-      files: Object.fromEntries(changes.files),
-      all: options["all"] === true,
-      ...(words.length === 0 ? {} : { only: words }),
-    }),
+    api.check({ files: Object.fromEntries(changes.files), all: options["all"] === true, ...(words.length === 0 ? {} : { only: words }) }),
   );
   const changed = [...changes.files.keys()].sort();
   output.result({ ...checked, changed });

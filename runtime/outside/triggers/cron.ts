@@ -92,10 +92,7 @@ export function createCron(onTick: (agent: string) => void): Ticking {
         }
         tasks.set(
           key,
-          schedule(one.expression, () => onTick(one.agent), {
-            timezone: one.timezone,
-            suppressMissedWarning: true,
-          }),
+          schedule(one.expression, () => onTick(one.agent), { timezone: one.timezone, suppressMissedWarning: true }),
         );
       }
       return wrong;

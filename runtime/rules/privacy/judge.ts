@@ -3,6 +3,7 @@
  * it stricter: nothing in a task switches the guard off (spec/worker.md 20).
  */
 import { z } from "zod";
+import type { Json } from "../../kernel/ports.ts";
 import { GROUPS, type Group } from "./patterns.ts";
 import { type Finding, scan } from "./scan.ts";
 
@@ -71,13 +72,26 @@ export function groupsOf(words: readonly PrivacyWord[], direction: Direction, po
   return new Set(GROUPS.filter((group) => words.includes(wordOf(group, direction, policy))));
 }
 
-/** dataClass: what the text was declared to hold; it can only make the verdict stricter. */
-export function judge(
-  text: string,
-  options: { direction: Direction; policy?: PrivacyPolicy; dataClass?: string | null | undefined },
-): Judgement {
+type Options = { direction: Direction; policy?: PrivacyPolicy; dataClass?: string | null | undefined };
+
+/** The strictest over the fields of a JSON value, each by itself and with its name: {"password": "x"} holds one, and no name is a verb. */
+export function judgeFields(root: Json, options: Options): Judgement {
+  let strictest = judge("", options);
+  const open: [name: string, value: Json][] = [["", root]];
+  for (let field = open.pop(); field !== undefined; field = open.pop()) {
+    const [name, value] = field;
+    const isObject = typeof value === "object" && value !== null;
+    if (isObject) for (const [key, one] of Object.entries(value)) open.push([Array.isArray(value) ? name : key, one]);
+    const found = judge(isObject ? "" : String(value), options, name === "" ? "" : `${name}: `);
+    if (RANK[found.verdict] > RANK[strictest.verdict]) strictest = found;
+  }
+  return strictest;
+}
+
+/** dataClass: what the text was declared to hold; it can only make the verdict stricter. `label`: what stands before it. */
+export function judge(text: string, options: Options, label = ""): Judgement {
   const { direction, policy = {} } = options;
-  const findings = scan(text);
+  const findings = scan(label + text);
   const refused = refusedClass(options.dataClass);
   if (refused !== null) {
     const message = `The text was declared as ${refused.replaceAll("_", " ")}, which is not handled here. Leave that data out, or have a person decide.`;

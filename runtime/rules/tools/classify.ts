@@ -49,7 +49,7 @@ const ACTS = words(`activate append approve assign cancel create deactivate dele
 /** Acts after a conjunction; alone they name a thing: `get_pay_run`, `list_mail`. */
 const OFTEN_NOUNS = words("mail pay provision");
 
-const CONJUNCTIONS = words("or and then");
+const CONJUNCTIONS = words("or and then plus with");
 
 /** `getOrder`, `get-order`, `Get_Order` -> get, order. */
 export function nameWords(name: string): string[] {
@@ -123,8 +123,8 @@ function byName(name: string): { class: ToolClass; why: string } {
   return { class: "mutate", why: "its name does not prove that it only reads" };
 }
 
-/** `get_or_create_x`: a conjunction right after the verb, or one that is followed by a verb that writes; `fetch_delete`: an act beside it. */
+/** `fetch_delete`, `query_sql_execute`: an act, wherever it stands; `get_or_x`, `check_and_release`: a conjunction after the verb or before one that writes. */
 function hidesWrite(rest: readonly string[]): boolean {
-  const writes = (word = ""): boolean => WRITE_VERBS.has(word) || ACTS.has(word) || OFTEN_NOUNS.has(word);
-  return ACTS.has(rest[0] ?? "") || rest.some((word, index) => CONJUNCTIONS.has(word) && (index === 0 || writes(rest[index + 1])));
+  const writes = (word = ""): boolean => WRITE_VERBS.has(word) || OFTEN_NOUNS.has(word);
+  return rest.some((word, index) => ACTS.has(word) || (CONJUNCTIONS.has(word) && (index === 0 || writes(rest[index + 1]))));
 }

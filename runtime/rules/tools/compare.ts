@@ -5,7 +5,7 @@
 import type { Json, Verification, VerifiedWrite } from "../../kernel/ports.ts";
 import { nameWords, spelled } from "./classify.ts";
 import { type Fields, fieldNamed, matches, objectsIn, own } from "./shape.ts";
-import { isAmountKey } from "./trace.ts";
+import { amountsIn } from "./trace.ts";
 
 export interface Expectation {
   /** Declared in trust.yaml: the record must have them. */
@@ -66,8 +66,8 @@ export function compare(
       diff[state ?? "status"] = { expected: states[0] ?? null, actual: state === null ? null : (after[state] ?? null) };
   } else if (Object.keys(fields).length === 0) return verdict("UNVERIFIABLE");
   if (Object.keys(diff).length > 0) return verdict("MISMATCH", diff);
-  const hidden = Object.keys(expected.asked).some((name) => isAmountKey(name) === true && !Object.hasOwn(fields, name));
-  return verdict(hidden && !expected.gone ? "UNVERIFIABLE" : "VERIFIED");
+  const unseen = Object.entries(expected.asked).filter(([name]) => !Object.hasOwn(fields, name));
+  return verdict(amountsIn(Object.fromEntries(unseen)).length > 0 && !expected.gone ? "UNVERIFIABLE" : "VERIFIED");
 }
 
 /** Whether an unchanged record proves that a write did not happen: it is not there, or shows something else than was asked for. */

@@ -68,6 +68,11 @@ function pathOf(place: Place): string {
 // 1,000 pieces at 99.00 are no 99.00.
 export const MULTIPLIES = ["quantity", "qty", "count", "units", "pieces", "hours", "times"];
 
+/** Words of a fact that says what something is measured by: it judges a field of the same word only. A limit of 5,000 is no yes to pay 5,000. */
+const MEASURES = new Set(["limit", "balance", "budget", "exposure", "revenue", "income", "salary", ...MULTIPLIES]);
+
+const figure = (key: string, decimal: string): string => `${nameWords(key).find((word) => MEASURES.has(word)) ?? ""} ${decimal}`;
+
 /** Whether the words of a key say that its value is an amount (true), or that it is none (false); null when they say neither. */
 export function isAmountKey(key: string): boolean | null {
   const words = nameWords(key);
@@ -111,18 +116,51 @@ export function numbersOf(result: Json, into: Map<string, number> = new Map()): 
   return into;
 }
 
+/** What policies were asked about in a run: each figure with how often, the currencies, and the facts in words. */
+export interface Judged {
+  figures: Map<string, number>;
+  currencies: Set<string>;
+  facts: string[];
+}
+
+const isCurrency = (key: string): boolean => nameWords(key).some((word) => word === "currency" || word === "ccy");
+
+/** Counts the facts that a policy was asked about. `currency`: the workspace's, which amounts are in where no fact names another. */
+export function countJudged(facts: { [name: string]: Json }, currency: string | undefined, judged: Judged): void {
+  const named = Object.keys(facts).filter(isCurrency);
+  for (const one of named.length === 0 ? [currency] : named.map((name) => facts[name]))
+    if (typeof one === "string") judged.currencies.add(one);
+  for (const [name, value] of Object.entries(facts)) {
+    if (isAmountKey(name) === true) judged.facts.push(`${name} ${String(value)}`);
+    if (isAmountKey(name) === false && figure(name, "") === " ") continue;
+    for (const [decimal, times] of numbersOf(value))
+      judged.figures.set(figure(name, decimal), (judged.figures.get(figure(name, decimal)) ?? 0) + times);
+  }
+}
+
 /**
- * The amounts of a call that are not among these facts, alone or all together; `before` are the parameters of earlier calls of the same tool:
- * a figure that was judged once is good for one of them. Nothing is nothing.
+ * What of a call is not among these facts: its amounts, alone or all together, how many times they count, their currency, and an amount that
+ * cannot be read. `before` are the parameters of earlier calls of the same tool: a figure that was judged once is good for one of them.
  */
-export function unjudged(params: Json, before: readonly Json[], facts: ReadonlyMap<string, number>): Amount[] {
-  const figures = (of: Json): string[] => amountsIn(of).flatMap(({ value }) => decimalOf(value) ?? []);
-  const earlier = before.flatMap(figures);
-  const own = figures(params);
-  const has = (decimal: string, times: number): boolean => (facts.get(decimal) ?? 0) >= times;
-  if (has(sumDecimals([...earlier, ...own]), 1) || (before.length === 0 && has(sumDecimals(own), 1))) return [];
-  const fits = (decimal: string): boolean => decimal === "0" || has(decimal, 1 + earlier.filter((one) => one === decimal).length);
-  return amountsIn(params).filter(({ value }) => !fits(decimalOf(value) ?? ""));
+export function unjudged(params: Json, before: readonly Json[], { figures, currencies }: Judged): Amount[] {
+  const decimalsIn = (of: Json): string[] => amountsIn(of).flatMap(({ value }) => decimalOf(value) ?? []);
+  const [own, earlier] = [decimalsIn(params), before.flatMap(decimalsIn)];
+  const has = (key: string, decimal: string, times = 1): boolean =>
+    [` ${decimal}`, figure(key, decimal)].some((one) => (figures.get(one) ?? 0) >= times);
+  const summed = has("", sumDecimals([...earlier, ...own])) || (before.length === 0 && has("", sumDecimals(own)));
+  const fits = ({ value, name }: Place): boolean => {
+    const [text, decimal, money] = [String(value), decimalOf(value), isAmountKey(name)];
+    if (isCurrency(name)) return value === null || currencies.has(text);
+    if (decimal === null) return money !== true || !/\d/.test(text) || /^\d{4}-\d\d-\d\d/.test(text);
+    if (nameWords(name).some((word) => MULTIPLIES.includes(word)))
+      return decimal === "1" || own.length === 0 || figures.has(figure(name, decimal));
+    if (!(money ?? /\.\d/.test(text)) || decimal === "0") return true;
+    if ((text.match(/[A-Z]{3}|\p{Sc}/gu) ?? []).some((code) => !currencies.has(code))) return false;
+    return summed || has(name, decimal, 1 + earlier.filter((one) => one === decimal).length);
+  };
+  const wrong: Amount[] = [];
+  scalars(params, (place) => void (fits(place) || wrong.push({ path: pathOf(place), value: String(place.value) })));
+  return wrong;
 }
 
 /** The amounts of a call that no source has. */

@@ -58,9 +58,7 @@ export async function applyEdits(head: Tree, edits: Edits, rules: BookRules): Pr
       throw new ClearedError(
         "JOURNAL_ASSERTION",
         `The balance of ${hard.account} stated on ${hard.date} (${hard.id}) would be off by ${hard.difference} ${hard.currency}. Rows of that time may be in the books already, from another file or under another key.`,
-        {
-          data: { entry: hard.id, account: hard.account, difference: hard.difference },
-        },
+        { data: { entry: hard.id, account: hard.account, difference: hard.difference } },
       );
     }
     if (soft.length === 0) return { files: await toFiles(head, changes, add, chart), dropped, known };

@@ -179,7 +179,7 @@ export interface PoliciesOptions {
   cache?: DiskCache;
 }
 
-export function createPolicies({ base, config, cache, given: text }: PoliciesOptions): Policies {
+export function createPolicies({ base, config, cache, given: text }: PoliciesOptions) {
   const ladder = config.policy;
   const given = readGiven(text);
   const used = new Map<string, Promise<{ pack: Pack; hash: string }>>();
@@ -193,11 +193,13 @@ export function createPolicies({ base, config, cache, given: text }: PoliciesOpt
     return loading;
   };
   return {
-    evaluate: async (name, facts, own = { name, required: true }) => {
+    /** As the port says; `declared`: the facts that a pack knows. */
+    async evaluate(...[name, facts, own = { name, required: true }]: Parameters<Policies["evaluate"]>) {
       const names = [name];
       if (own.name !== name && (own.required || (await base.blob(policyFile(own.name))) !== null)) names.unshift(own.name);
       const loaded = await Promise.all(names.map(loadOnce));
       const sets: RuleSet[] = loaded.map(({ pack }) => ({ ...pack.set, facts }));
+      const declared = Object.keys(facts).filter((fact) => sets.some(({ kinds }) => kinds.has(fact)));
       if (given !== null) {
         // What a pack declares is a field in the given rules too, even while it is missing.
         const kinds = new Map(sets.flatMap((set) => [...set.kinds.keys()]).map((key): [string, Kind] => [key, "any"]));
@@ -205,7 +207,7 @@ export function createPolicies({ base, config, cache, given: text }: PoliciesOpt
       }
       const hashes = loaded.map(({ hash }) => hash);
       const policy_hash = hashes.length === 1 ? (hashes[0] ?? "") : sha256(hashes);
-      return { ...judge(sets, ladder), inputs_hash: sha256(sets.map((set) => set.facts)), policy_hash };
+      return { ...judge(sets, ladder), inputs_hash: sha256(sets.map((set) => set.facts)), policy_hash, declared };
     },
   };
 }

@@ -82,9 +82,7 @@ export function readCsv(file: string, text: string, dialect: Dialect, defaultCur
     throw new ClearedError(
       "STATEMENT_DIALECT",
       `The dialect ${dialect.name} expects days as ${dialect.date}. ${refused[0]?.message ?? ""} Set date: in a dialect in importers/, or in mapping: of config.yaml.`,
-      {
-        at: { file, line: refused[0]?.line ?? 1 },
-      },
+      { at: { file, line: refused[0]?.line ?? 1 } },
     );
   }
   // A row that cannot be read belongs to no account in particular: the first statement carries it.

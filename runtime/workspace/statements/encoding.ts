@@ -27,18 +27,14 @@ export function decode(file: string, bytes: Uint8Array, declared: Encoding): str
     throw new ClearedError(
       "STATEMENT_ENCODING",
       `The file is not ${encoding}. Export it as UTF-8, or set encoding: windows-1252 in its dialect if that is what the bank writes.`,
-      {
-        at: { file, line: badLine(bytes, encoding) },
-      },
+      { at: { file, line: badLine(bytes, encoding) } },
     );
   }
   if (mark === null && encoding === "windows-1252" && isMultiByteUtf8(bytes)) {
     throw new ClearedError(
       "STATEMENT_ENCODING",
       "The dialect says windows-1252, but the file is UTF-8. Export it as before, or set encoding: utf-8 in its dialect.",
-      {
-        at: { file },
-      },
+      { at: { file } },
     );
   }
   if (isBinary(text)) {

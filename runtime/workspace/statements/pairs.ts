@@ -110,7 +110,5 @@ function createWords(): { alike(a: string, b: string): boolean } {
     }
     return found;
   };
-  return {
-    alike: (a, b) => a === b || [...wordsOf(a)].some((word) => wordsOf(b).has(word)),
-  };
+  return { alike: (a, b) => a === b || [...wordsOf(a)].some((word) => wordsOf(b).has(word)) };
 }

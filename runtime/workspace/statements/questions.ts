@@ -80,11 +80,7 @@ export function goneQuestion(receipt: KeptReceipt, ids: string[], words: Readonl
       0,
       200,
     ),
-    body: {
-      receipt: receiptFile(receipt.hash),
-      approve: "book them again, as they were",
-      reject: "leave them out for good",
-    },
+    body: { receipt: receiptFile(receipt.hash), approve: "book them again, as they were", reject: "leave them out for good" },
     entry: null,
     rows: { kind: "gone", hash: receipt.hash, ids },
     booked: [

@@ -1,0 +1,163 @@
+/** What a yes, a no and a verdict leave open: money that would go out twice, after a no, to another amount or currency than was judged. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Host } from "../../runtime/app/host.ts";
+import { editCalls } from "../../runtime/engine/edits.ts";
+import type { Json, RunRecord } from "../../runtime/kernel/ports.ts";
+import { closeAll, decide, host, openCard, removeAll, run } from "../engine/harness.ts";
+import { header, type Shop, shop, STATES } from "./shop.ts";
+
+const USES = "fsm, mcp, policy, approval, journal, notify";
+const begin = (facts = "{ fine: true }", policy = "open", more = ""): string => `${header(USES, `${STATES}${more}`)}fsm_enter("ASSESS");
+const found = mcp_call({ tool: "shop/get_invoice", params: { invoice_id: "I-1" } });
+fsm_enter("COMPUTE");
+fsm_enter("POLICY_CHECK");
+const verdict = policy_evaluate({ policy: "${policy}", facts: ${facts} });
+`;
+const pay = (params: string, tool = "pay_blind"): string => `{ tool: "shop/${tool}", params: ${params} }`;
+const asks = (calls: string, more = ""): string => `fsm_enter("APPROVAL_GATE");
+approval_wait({ title: "Pay?", calls: [${calls}]${more} });
+fsm_enter("MUTATE");
+`;
+const A = pay('{ invoice_id: "A" }');
+const B = pay('{ invoice_id: "B" }');
+const NO = pay('{ invoice_id: "NO" }', "pay_invoice");
+const BOOK = `journal_add_double({ date: "2026-11-06", description: "Book", debit_account: 5030, credit_account: 1010, amount: found.amount, key: "k" });\n`;
+
+/** One call straight after its verdict, with what the record says. */
+const JUDGED: [why: string, facts: string, params: string, asked: boolean][] = [
+  ["the amount that was judged", "{ amount: found.amount }", "{ amount: found.amount }", false],
+  ["a limit, which is a fact of another kind", "{ amount: found.amount, limit: found.limit }", "{ amount: found.limit }", true],
+  ["the limit itself, where that is set", "{ amount: found.amount, limit: found.limit }", "{ credit_limit: found.limit }", false],
+  ["a number of days", "{ amount: found.amount, age_days: found.days }", "{ amount: found.days }", true],
+  ["a fact the policy does not declare", "{ amount: found.amount, other_amount: found.limit }", "{ amount: found.limit }", true],
+  ["many of what was judged once", "{ amount: found.amount }", "{ unit_price: found.amount, quantity: 1000 }", true],
+  ["one of it", "{ amount: found.amount }", "{ unit_price: found.amount, quantity: 1 }", false],
+  ["a currency that was not judged", "{ amount: found.amount }", '{ amount: found.amount, currency: "KWD" }', true],
+  ["a currency deep inside", "{ amount: found.amount }", '{ lines: [{ amount: found.amount, currency_code: "KWD" }] }', true],
+  ["a currency in the amount", "{ amount: found.amount }", '{ amount: "KWD " + found.amount }', true],
+  ["the currency that was judged", '{ amount: found.amount, currency: "KWD" }', '{ amount: found.amount, currency: "KWD" }', false],
+  ["the currency of the workspace", "{ amount: found.amount }", '{ amount: found.amount, currency: "USD" }', false],
+  ["an amount with an exponent", "{ amount: found.amount }", '{ amount: "5e6" }', true],
+  ["an amount with blanks", "{ amount: found.amount }", '{ amount: "5 000 000" }', true],
+  ["an amount with commas for points", "{ amount: found.amount }", '{ amount: "5.000.000,00" }', true],
+  ["a day under a name of money", "{ amount: found.amount }", '{ amount: found.amount, payment: "2026-11-06" }', false],
+];
+
+const FILES: Record<string, string> = {
+  "policies/limits.yaml": `process: limits
+source: test
+facts: {amount: money, limit: money, age_days: decimal, currency: text}
+rules:
+  - {id: BIG, when: "amount > 100.00", action: require_approval, description: a test}
+`,
+  "agents/named.ts": `${begin()}fsm_enter("MUTATE");
+mcp_call({ tool: "shop/pay_blind", params: { invoice_id: "A", meta: { by: "@approver" } } });
+({ went: "on" });`,
+  "agents/named_asked.ts": `${begin('{ amount: "500.00" }', "limits").replace('"500.00"', "found.limit")}fsm_enter("APPROVAL_GATE");
+const asked = approval_wait({ title: "Pay?", calls: [${pay('{ invoice_id: "A", meta: { by: "@approver", why: ["@reason"] }, text: "by @approver" }')}] });
+fsm_enter("MUTATE");
+for (const call of asked.calls) mcp_call(call);
+1;`,
+  "agents/insists.ts": `${begin()}${asks(A, `, otherwise: [${NO}]`)}mcp_call(${NO});
+mcp_call({ tool: "shop/get_invoice", params: { invoice_id: "I-1" } });
+mcp_call(${A});
+({ went: "on" });`,
+  "agents/earlier.ts": `${begin()}${asks(A)}${asks(B, ", otherwise: []")}mcp_call(${A});
+({ went: "on" });`,
+  "agents/books_after.ts": `${begin()}${asks(A, ", otherwise: []")}${BOOK}
+({ went: "on" });`,
+  "agents/otherwise.ts": `${begin()}${asks(A, `, otherwise: [${B}]`)}mcp_call(${B});
+({ decision: "rejected" });`,
+  ...Object.fromEntries(
+    JUDGED.map(([, facts, params], i) => [
+      `agents/judged_${i}.ts`,
+      `${begin(facts, "limits")}fsm_enter("MUTATE");\nmcp_call({ tool: "shop/pay_blind", params: ${params} });\n1;`,
+    ]),
+  ),
+};
+
+let one: Shop;
+let opened: Host;
+beforeAll(async () => {
+  one = await shop(FILES);
+  opened = await host(one);
+  one.mood({ says: { invoice_id: "I-1", amount: "50.00", limit: "9000.00", days: 90, status: "open" } });
+});
+afterAll(async () => {
+  await closeAll();
+  await removeAll();
+});
+
+async function during(use: () => Promise<RunRecord>): Promise<{ end: RunRecord; wrote: Json[] }> {
+  const before = one.wrote().length;
+  const end = await use();
+  const wrote = one.wrote().slice(before);
+  return { end, wrote: wrote.map((call) => call.params) };
+}
+
+describe("what was judged is what is done", () => {
+  test.each(JUDGED.map(([why, , , asked], i): [string, number, boolean] => [why, i, asked]))("%s", async (_, i, asked) => {
+    const { end, wrote } = await during(() => run(opened, `judged_${i}`));
+    if (end.error?.code === "AMOUNT_UNTRACED") expect(asked).toBe(true);
+    else if (asked) expect(end).toMatchObject({ status: "waiting", reason: "approval" });
+    else expect(end, String(end.error?.message)).not.toMatchObject({ reason: "approval" });
+    expect(wrote).toHaveLength(asked ? 0 : 1);
+    if (end.status === "waiting") await opened.engine.cancel(end.id, "test");
+  });
+});
+
+describe("who decided stands in the call", () => {
+  test("that was asked for, however deep; text that only mentions it stays as it was shown", async () => {
+    const waiting = await run(opened, "named_asked");
+    expect(waiting, String(waiting.error?.message)).toMatchObject({ reason: "approval" });
+    const { wrote } = await during(() => decide(opened, waiting.id, "approved", { reason: "fine" }));
+    expect(wrote).toEqual([{ invoice_id: "A", meta: { by: "Pat", why: ["fine"] }, text: "by @approver" }]);
+  });
+
+  test("also where somebody has written another name there", async () => {
+    const waiting = await run(opened, "named_asked");
+    const calls = editCalls(openCard(opened, waiting.id).calls, { "calls.0.params.meta.by": "somebody", invoice_id: "A-2" });
+    const { wrote } = await during(() => decide(opened, waiting.id, "edited", { calls, reason: "fine" }));
+    expect(wrote).toEqual([{ invoice_id: "A-2", meta: { by: "Pat", why: ["fine"] }, text: "by @approver" }]);
+  });
+
+  test("and in no call that was not asked for: it is not sent", async () => {
+    const { end, wrote } = await during(() => run(opened, "named"));
+    expect([end.error?.code, wrote]).toEqual(["PARAMS_INVALID", []]);
+  });
+});
+
+describe("after a no", () => {
+  test("nothing but what was named under otherwise, also once a person has let a mismatch stand", async () => {
+    const waiting = await run(opened, "insists");
+    const { end, wrote } = await during(async () => {
+      const mismatch = await decide(opened, waiting.id, "rejected");
+      expect(mismatch).toMatchObject({ status: "waiting", reason: "escalation" });
+      return decide(opened, waiting.id, "approved");
+    });
+    expect(end.error).toMatchObject({ code: "APPROVAL_REQUIRED" });
+    expect(wrote).toEqual([{ invoice_id: "NO" }]);
+  });
+
+  test("an earlier yes that was not used is used no more", async () => {
+    const waiting = await run(opened, "earlier");
+    const { end, wrote } = await during(async () => {
+      await decide(opened, waiting.id, "approved");
+      return decide(opened, waiting.id, "rejected");
+    });
+    expect([end.error?.code, wrote]).toEqual(["APPROVAL_REQUIRED", []]);
+  });
+
+  test("nothing is booked", async () => {
+    const waiting = await run(opened, "books_after");
+    const before = one.git("rev-parse", "HEAD");
+    expect((await decide(opened, waiting.id, "rejected")).error).toMatchObject({ code: "APPROVAL_REQUIRED" });
+    expect(one.git("rev-parse", "HEAD")).toBe(before);
+  });
+
+  test("what was written instead and nobody could look up is told", async () => {
+    const waiting = await run(opened, "otherwise");
+    const end = await decide(opened, waiting.id, "rejected");
+    expect(end).toMatchObject({ outcome: "rejected", result: { not_verified: [expect.stringContaining("shop/pay_blind")] } });
+  });
+});
