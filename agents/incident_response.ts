@@ -24,7 +24,11 @@ const { service_id, severity, cardholder_data, opened_at } = incident;
 const service = mcp_record({ tool: "erp/get_service", params: { service_id } });
 const live = mcp_fetch_all({ tool: "erp/list_deployments", params: { service_id, status: "live" } }).records;
 const similar = mcp_fetch_all({ tool: "erp/list_incidents", params: { service_id, status: "resolved" } }).records;
+const contracts = mcp_fetch_all({ tool: "erp/list_contracts", params: { service_id, side: "customer" } }).records;
 fsm_enter("COMPUTE");
+// What its contracts may come to owe for the month, each at most its cap.
+const caps = contracts.map((one) => compute_percent_of({ amount: one.monthly_fee, pct: one.credit_cap_pct }).result);
+const sla_exposure = script_run("total", { amounts: ["0.00", ...caps] });
 const customers = incident.impact.reduce((all: number, one: any) => all + one.customers, 0);
 const weighted = data_sum({
   records: incident.impact.map((one: any) => ({ n: String(one.customers * Number(one.weight)) })),
@@ -32,9 +36,10 @@ const weighted = data_sum({
 }).sum;
 // What was deployed in the day before is suspected.
 const suspects = live.filter((one) => Date.parse(opened_at) - Date.parse(one.deployed_at) < 86400000 && one.deployed_at < opened_at);
+const impact = { customers, weighted, revenue_per_hour: service.revenue_per_hour, sla_exposure, cardholder_data };
 fsm_enter("POLICY_CHECK");
 const verdict = policy_evaluate({
-  about: { incident_id, severity },
+  about: { incident_id, severity, impact },
   facts: { incident_status: incident.status, severity, cardholder_data, revenue_at_risk: service.revenue_per_hour },
 });
 const calls: { tool: string; params: object }[] = suspects.map(({ deployment_id }) => ({
@@ -46,7 +51,6 @@ calls.push({
   tool: "erp/create_ticket",
   params: { reference: incident_id, subject: `Post-mortem: ${incident.summary}`, assignee: service.on_call, priority: "high" },
 });
-const impact = { customers, weighted, revenue_per_hour: service.revenue_per_hour, cardholder_data };
 const title = `${severity} ${incident_id}, ${incident.summary}: roll back ${suspects.map((one) => one.version).join(", ") || "nothing"}?`;
 const details = { impact, similar: similar.length, verdict: verdict.summary };
 const { by, calls: steps, made } = script_run("carry_out", { title, calls, ask: true, details });

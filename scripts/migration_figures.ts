@@ -25,4 +25,5 @@ const { termination_fee: fee } = compute_contract_termination_fee({
 const net = script_run("total", { amounts: [cost, fee, `-${credit}`] });
 const kept = to.features.split(", ");
 const lost = subscription.features.filter((one: any) => one.enabled && !kept.includes(one.feature));
-({ credit, cost, fee, net, lost, deleted: lost.filter((one: any) => one.stored_gb > 0) });
+const gained = kept.filter((feature: string) => !subscription.features.some((one: any) => one.enabled && one.feature === feature));
+({ credit, cost, fee, net, lost, gained, deleted: lost.filter((one: any) => one.stored_gb > 0) });
