@@ -45,7 +45,7 @@ const ask = verdicts.some((one) => !one.passed);
 const calls = steps.flatMap((one) => one.calls);
 const title = `Collect ${amount} from ${steps.length} customers, ${calls.length} steps?`;
 const details = { aging: aging.buckets, customers: steps.map((one, i) => `${one.name}: ${one.action} (${verdicts[i].summary})`) };
-const { by, results } = script_run("carry_out_each", { title, calls, ask, details });
+const { by, answers: results } = script_run("carry_out", { title, calls, ask, each: true, details });
 const outcome = script_run("collection_results", { steps, results, verdicts: verdicts.map((one) => one.verdict) });
 const failed = outcome.filter((one: any) => one.problems.length > 0).map((one: any) => one.customer_id);
 fsm_enter("SCHEDULE_NOTIFY");

@@ -46,27 +46,12 @@ fsm_enter("SCHEDULE_NOTIFY");
 const [manager, lead] = [assigned.csm, project.lead_id].map((employee_id) => mcp_record({ tool: "erp/get_employee", params: { employee_id } }));
 const { account_id } = mcp_record({ tool: "erp/get_account", params: { customer_id: account.customer_id } });
 const summary = `${name} has account ${account_id} on ${account.plan_id}; ${lead.name} starts with them on ${project.kickoff_on}`;
-notify_send({
-  to: customer.email,
-  subject: `Welcome, ${customer.name}`,
-  text: `${lead.name} will call you before ${project.kickoff_on}.`,
-  key: customer_id,
-});
-notify_send({ to: manager.email, subject: `New customer ${customer.name}`, text: summary, key: `csm ${customer_id}` });
+const welcome = `${lead.name} will call you before ${project.kickoff_on}.`;
+notify_send({ to: customer.email, subject: `Welcome, ${name}`, text: welcome, key: customer_id });
+notify_send({ to: manager.email, subject: `New customer ${name}`, text: summary, key: `csm ${customer_id}` });
 for (const days of [30, 60, 90]) {
-  const task = `Check in with ${customer.name} after ${days} days`;
-  schedule_run({
-    agent: "general",
-    at: `in ${days}d`,
-    input: { task, tool: "erp/get_customer", params: { customer_id } },
-    key: `${customer_id} ${days}`,
-  });
+  const again = { task: `Check in with ${name} after ${days} days`, tool: "erp/get_customer", params: { customer_id } };
+  schedule_run({ agent: "general", at: `in ${days}d`, input: again, key: `${customer_id} ${days}` });
 }
-({
-  account_id,
-  csm: manager.name,
-  next_step: { kickoff: project.kickoff_on, check_ins: [30, 60, 90] },
-  approved_by: by,
-  verdict: verdict.summary,
-  summary,
-});
+const next_step = { kickoff: project.kickoff_on, check_ins: [30, 60, 90] };
+({ account_id, csm: manager.name, next_step, approved_by: by, verdict: verdict.summary, summary });

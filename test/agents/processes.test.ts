@@ -118,9 +118,18 @@ const CASES: Record<string, Case> = {
   month_end_close: {
     input: { period: "2024-09" },
     gates: 1,
-    does: ["post_entry", "lock_period"],
-    // 84,200 sold, 37,110 of goods, 6,500 rent, a sixtieth of 25,000
-    result: { period: "2024-09", balance: "127810.00", result: "40173.33" },
+    // Depreciation, two contracts, late charges, tax
+    does: ["post_entry", "post_entry", "post_entry", "post_entry", "post_entry", "lock_period"],
+    // 84,200 sold, 37,110 of goods, 6,500 rent, a sixtieth of 25,000, 1,000 and 333.34 earned, 9 % of what is late for its days, 21 % of it all
+    result: {
+      ...{ period: "2024-09", balance: "127810.00", depreciation: "416.67", recognized: "1333.34" },
+      ...{ late_fees: "25.00", interest: "122.16", tax: "8747.30", result: "32906.53" },
+      departments: [
+        { department_id: "D-SALES", result: "84200.00" },
+        { department_id: "D-OPS", result: "-43610.00" },
+        { department_id: "none", result: "-7683.47" },
+      ],
+    },
   },
   payroll: {
     input: { pay_group: "US-BIWEEKLY", period_start: "2024-10-07", period_end: "2024-10-20", pay_date: "2024-10-25" },
