@@ -1,11 +1,7 @@
 /*
 name: Migration figures
 description: What changing a plan costs today, and which features and data it takes away
-input:
-  subscription: {type: object, required: true}
-  from: {type: object, required: true}
-  to: {type: object, required: true}
-  today: {type: date, required: true}
+input: {subscription: {type: object, required: true}, from: {type: object, required: true}, to: {type: object, required: true}, today: {type: date, required: true}}
 */
 const { subscription, from, to, today } = input;
 const left = script_run("days", { from: today, to: subscription.period_end }).days + 1;

@@ -1,9 +1,7 @@
 /*
 name: SLA figures
 description: Downtime, what the contract allows, and the credit of its tier, at most its cap
-input:
-  contract: {type: object, required: true}
-  uptime: {type: object, required: true}
+input: {contract: {type: object, required: true}, uptime: {type: object, required: true}}
 */
 const { contract, uptime } = input;
 const minutes = contract.measurement_days * 1440;

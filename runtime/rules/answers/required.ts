@@ -138,38 +138,40 @@ const IDENTITIES = ["net + deductions = gross", "net + tax = gross", "cost + fee
 const WHOLES = ["slips", "lines", "parts", "shares", "departments", "allocation"];
 type Fields = { [name: string]: Json };
 const isFields = (value: Json): value is Fields => typeof value === "object" && value !== null && !Array.isArray(value);
-const amountOf = (fields: Fields, name: string): string | null => (fits("amount", fields[name], []) ? String(fields[name]) : null);
-const totalOf = (rows: readonly Fields[], name: string): string => sumDecimals(rows.flatMap((row) => amountOf(row, name) ?? []));
 
 /**
  * The sums of an answer that do not come out, with both sides (spec/worker.md 15): net + deductions = gross, debit = credit, the parts of a
- * list = their total. Answers are small and flat: three levels are looked at.
+ * list = their total. Answers are flat: three levels are looked at.
  */
 export function brokenSums(answer: Json, depth = 0): string[] {
   if (!isFields(answer)) return [];
+  const compare = (what: string, left: (string | null)[], right: (string | null)[]): string[] => {
+    const known = [...left, ...right].every((one) => one !== null);
+    const [a, b] = [left, right].map((side) => sumDecimals(side.filter((one) => one !== null))) as [string, string];
+    return known && compareDecimals(a, b) !== 0 ? [`${what} (${a} is not ${b})`] : [];
+  };
   const broken = IDENTITIES.flatMap((identity) => {
     const [terms = "", result = ""] = identity.split(" = ");
-    const all = [...terms.matchAll(/(- )?(\w+)/g)].map(([, minus, name = ""]) => [minus, amountOf(answer, name)] as const);
-    const amounts = all.flatMap(([minus, amount]) =>
-      amount === null ? [] : minus === undefined ? amount : `-${amount}`.replace(/^--/, ""),
+    const signed = [...terms.matchAll(/(- )?(\w+)/g)].map(([, minus, name = ""]) =>
+      minus === undefined ? amountOf(answer, name) : negated(answer, name),
     );
-    const right = amountOf(answer, result);
-    return right === null || amounts.length < all.length ? [] : unequal(identity, sumDecimals(amounts), right);
+    return compare(identity, signed, [amountOf(answer, result)]);
   });
   for (const [name, value] of Object.entries(answer)) {
     const rows = Array.isArray(value) ? value.filter(isFields) : [];
-    const entry = rows.length > 0 && rows.every((row) => amountOf(row, "debit") !== null && amountOf(row, "credit") !== null);
-    if (entry) broken.push(...unequal(`${name}: debit = credit`, totalOf(rows, "debit"), totalOf(rows, "credit")));
-    const own = WHOLES.includes(name) && rows.length > 0 ? Object.keys(rows[0] ?? {}) : [];
-    for (const field of own.filter((one) => amountOf(answer, one) !== null && rows.every((row) => amountOf(row, one) !== null)))
-      broken.push(...unequal(`sum of ${name} ${field} = ${field}`, totalOf(rows, field), amountOf(answer, field) ?? ""));
-    if (depth < 2) for (const part of entry ? [] : [value, ...rows]) broken.push(...brokenSums(part, depth + 1));
+    const of = (field: string): (string | null)[] => rows.map((row) => amountOf(row, field));
+    const isEntry = rows.length > 0 && [...of("debit"), ...of("credit")].every((one) => one !== null);
+    if (isEntry) broken.push(...compare(`${name}: debit = credit`, of("debit"), of("credit")));
+    for (const field of WHOLES.includes(name) ? Object.keys(rows[0] ?? {}) : [])
+      broken.push(...compare(`sum of ${name} ${field} = ${field}`, of(field), [amountOf(answer, field)]));
+    if (depth < 2 && !isEntry) broken.push(...[value, ...rows].flatMap((part) => brokenSums(part, depth + 1)));
   }
   return broken;
 }
 
-const unequal = (identity: string, left: string, right: string): string[] =>
-  compareDecimals(left, right) === 0 ? [] : [`${identity} (${left} is not ${right})`];
+const amountOf = (fields: Fields, name: string): string | null => (fits("amount", fields[name], []) ? String(fields[name]) : null);
+const negated = (fields: Fields, name: string): string | null =>
+  amountOf(fields, name)?.replace(/^-?/, (sign) => (sign === "" ? "-" : "")) ?? null;
 
 export interface TextCheck {
   valid: boolean;
