@@ -38,13 +38,14 @@ fsm_enter("POLICY_CHECK");
 // A list that is not whole is not known to be harmless; nobody overdue is.
 const nobody = { days_overdue: 0, days_without_answer: 0, disputed: false, write_off: false };
 const judged = steps.length === 0 ? [nobody] : steps.map((one) => one.facts);
-const verdicts = judged.map((facts) => policy_evaluate({ facts: open.complete ? facts : {} }));
+const amount = script_run("total", { amounts: ["0.00", ...steps.map((one) => one.amount)] });
+const about = { amount, aging: aging.buckets };
+const verdicts = judged.map((facts) => policy_evaluate({ facts: open.complete ? facts : {}, about }));
 const ask = verdicts.some((one) => !one.passed);
 const calls = steps.flatMap((one) => one.calls);
-const amount = data_sum({ records: steps, field: "amount" }).sum;
 const title = `Collect ${amount} from ${steps.length} customers, ${calls.length} steps?`;
 const details = { aging: aging.buckets, customers: steps.map((one, i) => `${one.name}: ${one.action} (${verdicts[i].summary})`) };
-const { by, results } = script_run("carry_out_each", { title, calls, ask, details });
+const { by, answers: results } = script_run("carry_out", { title, calls, ask, each: true, details });
 const outcome = script_run("collection_results", { steps, results, verdicts: verdicts.map((one) => one.verdict) });
 const failed = outcome.filter((one: any) => one.problems.length > 0).map((one: any) => one.customer_id);
 fsm_enter("SCHEDULE_NOTIFY");
@@ -56,4 +57,4 @@ for (const { customer_id } of outcome.filter((one: any) => one.made > 0)) {
   const again = { customers: [customer_id], agency: input.agency };
   schedule_run({ agent: "ar_collections", at: "in 5d", input: again, key: `${customer_id} ${today}` });
 }
-({ amount, action: outcome, aging: aging.buckets, failed, next_follow_up: "in 5 days", summary });
+({ amount, action: steps.length === 0 ? "none: nothing is overdue" : outcome, aging: aging.buckets, failed, next_follow_up: "in 5 days", summary });

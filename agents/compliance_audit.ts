@@ -41,14 +41,9 @@ fsm_enter("POLICY_CHECK");
 const verdict = policy_evaluate({ about: { audit_id, score, findings: open }, facts: whole ? counted : { audit_status: audit.status } });
 const due_on = script_run("days", { from: today, add: 30 }).day;
 const ownerOf = (control_id: string) => data_first({ records: audit.controls, where: { control_id } }).owner_id;
-const planned = open.map(({ finding_id, title, control_id }: any) => ({
-  finding_id,
-  title: `Remedy: ${title}`,
-  owner_id: ownerOf(control_id),
-  due_on,
-}));
+const task = ({ finding_id, title, control_id }: any) => ({ finding_id, title: `Remedy: ${title}`, owner_id: ownerOf(control_id), due_on });
 const calls = [
-  ...planned.map((params: object) => ({ tool: "erp/create_remediation_task", params })),
+  ...open.map((one: any) => ({ tool: "erp/create_remediation_task", params: task(one) })),
   ...due.map(({ customer_id, reason }: any) => ({ tool: "erp/initiate_edd_review", params: { customer_id, reason } })),
   { tool: "erp/publish_audit", params: { audit_id, score } },
 ];

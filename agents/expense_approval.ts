@@ -34,11 +34,12 @@ const figuresOf = (paid: any) => ({
   budget_left: script_run("total", { amounts: [budget.amount, `-${budget.committed}`, `-${budget.spent}`, `-${paid}`] }),
 });
 const receipt_attached = expense.receipt || new Decimal(amount).lte(rules.receipt_above);
+const limit = compute_sub_limit({ claimed: employee.single_expense_limit, sub_limit: rules.limit_single });
 const pay_date = script_run("days", { from: today, add: 14 }).day;
 fsm_enter("POLICY_CHECK");
 const verdict = policy_evaluate({
   about: { expense_id, amount, requester: employee.name },
-  facts: { claim_status: expense.status, total: amount, limit: employee.single_expense_limit, category, receipt_attached, age_days },
+  facts: { claim_status: expense.status, total: amount, limit, category: rules.allowed ? category : `${category}, which is not allowed`, receipt_attached, age_days },
 });
 const calls = [
   { tool: "erp/record_expense_approval", params: { expense_id, approved_amount: amount, approved_by: "@approver" } },

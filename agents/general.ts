@@ -3,16 +3,16 @@ name: General
 description: Look something up for a task, or make one declared call that the policy and a person allow
 process: general
 risk: low
-uses: [fsm, mcp, policy, approval, script]
+uses: [fsm, mcp, data, policy, approval, script]
 input:
   task: {type: string, required: true}
   tool: {type: string, describe: "SERVER/TOOL; without it the tools that fit the task are named"}
   params: {type: object, default: {}}
-  amount: {type: money, default: "0", describe: money that moves}
+  amount: {type: money, describe: "money that moves; else the sum of the amounts in params"}
   irreversible: {type: boolean, default: true}
 states:
   ASSESS: find the tool, read what it says
-  COMPUTE: nothing unless the task needs it
+  COMPUTE: take over the amounts that were given with the task
   POLICY_CHECK: what costs something or cannot be undone
   APPROVAL_GATE?: a person looks at the call
   MUTATE: make it
@@ -31,8 +31,11 @@ if (tool !== undefined && meant?.class !== "mutate") {
   done = { decision_or_status: "read", action_taken: `read ${tool}`, result: mcp_record({ tool, params }) };
 } else if (tool !== undefined) {
   fsm_enter("COMPUTE");
+  // Given by whoever asks, and shown at the gate: this is where these amounts come from.
+  const given = [...JSON.stringify(params).matchAll(/:"(-?\d+\.\d+)"|amount\w*":"(-?\d+)"/g)].map(([, exact, whole]) => script_run("total", { amounts: [exact ?? whole] }));
+  const amount = input.amount ?? script_run("total", { amounts: ["0.00", ...given] });
   fsm_enter("POLICY_CHECK");
-  policy_evaluate({ facts: { amount: input.amount, irreversible: input.irreversible } });
+  policy_evaluate({ facts: { amount, irreversible: input.irreversible }, about: { key_entity } });
   // A person, whatever the policy says: nobody has written down what this call is for.
   const { by, calls, answers } = script_run("carry_out", { title: `${task}: call ${tool}?`, calls: [{ tool, params }], ask: true });
   key_entity = Object.values(calls[0].params).find((value) => typeof value === "string") ?? key_entity;

@@ -6,7 +6,7 @@ risk: high
 uses: [fsm, mcp, compute, policy, approval, script, notify, schedule]
 input:
   employee_id: {type: string, required: true}
-  revoke_on: {type: date, describe: "a termination: today; else the last day, unless told"}
+  revoke_on: {type: date, describe: "a termination: today; else the last day, unless told; today revokes now, and asks"}
 states:
   ASSESS: read the employee, their access in the order it is revoked, equipment, what they own
   POLICY_CHECK: termination now, resignation on the last day, agreements on file
@@ -30,16 +30,25 @@ const systems = grants.sort((a, b) => a.revoke_order - b.revoke_order).map((gran
 const payout = script_run("hourly_share", { pay_type: employee.pay_type, pay_rate: employee.pay_rate, hours: employee.pto_hours });
 const revoke_on = input.revoke_on ?? (reason === "termination" ? today : last_day);
 fsm_enter("POLICY_CHECK");
-const facts = { reason, revoke_on, last_day, irreversible: false, agreements_on_file: employee.nda_on_file };
-const verdict = policy_evaluate({ facts, about: { employee: name, systems, access: { status: "kept" } } });
 const at_once = revoke_on <= today;
-const calls = script_run("offboarding_calls", { employee, at_once, systems, owned, payout, paid: paid.found !== false });
-const { by, made } = script_run("carry_out", { title: `Offboard ${name} (${reason}), ${calls.length} steps?`, calls, ask: !verdict.passed });
+const gone = reason === "termination" || last_day <= today;
+const calls = script_run("offboarding_calls", { employee, at_once, gone, systems, owned, payout, paid: paid.found !== false });
+// No tool gives access back or takes a final pay back.
+const final = calls.filter((call: any) => ["erp/revoke_access", "erp/record_final_pay"].includes(call.tool));
+const returns = equipment.map((one) => `${one.name} ${one.serial}`);
+const facts = { reason, revoke_on, last_day, irreversible: final.length > 0, agreements_on_file: employee.nda_on_file, final_pay: gone ? payout : "0.00" };
+const about = { employee: name, systems, access: { status: "kept" }, equipment: { to_return: returns } };
+const verdict = policy_evaluate({ facts, about });
+const details = { cannot_be_undone: final.map(({ tool, params }: any) => `${tool} ${params.system ?? params.amount}`) };
+const title = `Offboard ${name} (${reason}), ${calls.length} steps?`;
+const { by, made } = script_run("carry_out", { title, calls, ask: !verdict.passed, details });
 fsm_enter("SCHEDULE_NOTIFY");
 const done = script_run("offboarding_done", { employee, at_once, made, by, planned: { systems, payout, revoke_on } });
-const returns = equipment.map((one) => `${one.name} ${one.serial}`);
 const { summary, ...told } = done;
 const text = `${summary}. To be returned: ${returns.join(", ")}`;
 notify_send({ to: manager.email, subject: `${name} leaves`, text, urgent: at_once, key: `${employee_id} ${at_once}` });
-if (!at_once) schedule_run({ agent: "hr_offboarding", at: told.access.on, input: { employee_id }, key: `${employee_id} ${told.access.on}` });
+const survey = "Please tell us why you leave, and what we should have done better, by answering this mail.";
+notify_send({ to: employee.email, subject: "Exit survey", text: survey, key: `survey ${employee_id}` });
+const again = at_once ? last_day : told.access.on;
+if (!gone) schedule_run({ agent: "hr_offboarding", at: again, input: { employee_id }, key: `${employee_id} ${again}` });
 ({ ...told, equipment: { to_return: returns }, summary });

@@ -24,29 +24,24 @@ const { service_id, severity, cardholder_data, opened_at } = incident;
 const service = mcp_record({ tool: "erp/get_service", params: { service_id } });
 const live = mcp_fetch_all({ tool: "erp/list_deployments", params: { service_id, status: "live" } }).records;
 const similar = mcp_fetch_all({ tool: "erp/list_incidents", params: { service_id, status: "resolved" } }).records;
+const contracts = mcp_fetch_all({ tool: "erp/list_contracts", params: { service_id, side: "customer" } }).records;
 fsm_enter("COMPUTE");
+// What its contracts may come to owe for the month, each at most its cap.
+const caps = contracts.map((one) => compute_percent_of({ amount: one.monthly_fee, pct: one.credit_cap_pct }).result);
+const sla_exposure = script_run("total", { amounts: ["0.00", ...caps] });
 const customers = incident.impact.reduce((all: number, one: any) => all + one.customers, 0);
-const weighted = data_sum({
-  records: incident.impact.map((one: any) => ({ n: String(one.customers * Number(one.weight)) })),
-  field: "n",
-}).sum;
+const weights = incident.impact.map((one: any) => ({ n: String(one.customers * Number(one.weight)) }));
+const weighted = data_sum({ records: weights, field: "n" }).sum;
 // What was deployed in the day before is suspected.
 const suspects = live.filter((one) => Date.parse(opened_at) - Date.parse(one.deployed_at) < 86400000 && one.deployed_at < opened_at);
+const impact = { customers, weighted, revenue_per_hour: service.revenue_per_hour, sla_exposure, cardholder_data };
 fsm_enter("POLICY_CHECK");
-const verdict = policy_evaluate({
-  about: { incident_id, severity },
-  facts: { incident_status: incident.status, severity, cardholder_data, revenue_at_risk: service.revenue_per_hour },
-});
-const calls: { tool: string; params: object }[] = suspects.map(({ deployment_id }) => ({
-  tool: "erp/rollback_deployment",
-  params: { deployment_id },
-}));
-if (suspects.length > 0) calls.push({ tool: "erp/update_incident", params: { incident_id, status: "mitigated", root_cause } });
-calls.push({
-  tool: "erp/create_ticket",
-  params: { reference: incident_id, subject: `Post-mortem: ${incident.summary}`, assignee: service.on_call, priority: "high" },
-});
-const impact = { customers, weighted, revenue_per_hour: service.revenue_per_hour, cardholder_data };
+const facts = { incident_status: incident.status, severity, cardholder_data, revenue_at_risk: service.revenue_per_hour };
+const verdict = policy_evaluate({ facts, about: { incident_id, severity, impact } });
+const undo = suspects.map(({ deployment_id }) => ({ tool: "erp/rollback_deployment", params: { deployment_id } }));
+const update = { tool: "erp/update_incident", params: { incident_id, status: "mitigated", root_cause } };
+const review_of = { reference: incident_id, subject: `Post-mortem: ${incident.summary}`, assignee: service.on_call, priority: "high" };
+const calls = [...undo, ...(undo.length > 0 ? [update] : []), { tool: "erp/create_ticket", params: review_of }];
 const title = `${severity} ${incident_id}, ${incident.summary}: roll back ${suspects.map((one) => one.version).join(", ") || "nothing"}?`;
 const details = { impact, similar: similar.length, verdict: verdict.summary };
 const { by, calls: steps, made } = script_run("carry_out", { title, calls, ask: true, details });
@@ -55,20 +50,14 @@ const [ticket] = made["erp/create_ticket"];
 const on_call = mcp_record({ tool: "erp/get_employee", params: { employee_id: ticket.assignee } });
 const resolution = updated?.status ?? "open, to be investigated";
 const cause = updated?.root_cause ?? root_cause;
-const timeline = [
-  ...suspects.map((one) => ({ time: one.deployed_at, event: `${one.deployment_id} deployed` })),
-  { time: opened_at, event: incident.summary },
-];
+const deployed = suspects.map((one) => ({ time: one.deployed_at, event: `${one.deployment_id} deployed` }));
+const timeline = [...deployed, { time: opened_at, event: incident.summary }];
 const action_items = [{ action: "Find the root cause", owner: on_call.name }];
 const review = document_post_mortem({ incident_id, summary: incident.summary, timeline, root_cause: cause, impact, action_items });
 data_write({ path: `incidents/${incident_id}.md`, text: document_format({ document: review }) });
 fsm_enter("SCHEDULE_NOTIFY");
 const summary = `${incident_id} (${severity}) ${resolution} by ${by}: ${customers} customers reached`;
 notify_send({ to: on_call.email, subject: `${incident_id}: ${resolution}`, text: summary, urgent: true, key: incident_id });
-schedule_run({
-  agent: "general",
-  at: "in 1d",
-  input: { task: `Post-mortem of ${incident_id}`, tool: "erp/get_incident", params: { incident_id } },
-  key: incident_id,
-});
+const again = { task: `Post-mortem of ${incident_id}`, tool: "erp/get_incident", params: { incident_id } };
+schedule_run({ agent: "general", at: "in 1d", input: again, key: incident_id });
 ({ severity, resolution, impact, root_cause: cause, steps: steps.map((one: any) => one.tool), approved_by: by, summary });

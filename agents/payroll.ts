@@ -37,7 +37,7 @@ const budgets = departments.map((department_id) =>
 );
 fsm_enter("COMPUTE");
 const slips = people.map(({ employee, profile, hours }) =>
-  script_run("pay_slip", { employee, profile, hours: hours.records, period_start, period_end }),
+  script_run("pay_slip", { employee, profile, hours: hours.records, period_start, period_end, pay_date }),
 );
 const [gross, net, deductions] = ["gross", "net", "deductions"].map((field) => data_sum({ records: slips, field }).sum);
 const whole = employees.complete && people.every((one) => one.hours.complete);
@@ -53,7 +53,7 @@ const { by } = script_run("carry_out", { title, calls, ask: true, fixed: true, d
 const path = `payroll/${reference}.${file?.extension}`;
 data_write({ path, text: file?.text });
 fsm_enter("SCHEDULE_NOTIFY");
-const next_run = script_run("days", { from: period_end, add: 14 }).day;
+const next_run = script_run("next_period_end", { period_start, period_end });
 const summary = `${pay_group}: ${net} net of ${gross} to ${slips.length} employees, approved by ${by}; data/${path} waits to be sent to the bank`;
 notify_send({ to: "payroll director", subject: `Payroll ${reference}`, text: summary, key: reference });
 const bank_file = { path: `data/${path}`, total: file?.total, count: file?.count, entry_hash: file?.entry_hash };

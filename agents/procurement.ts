@@ -34,10 +34,9 @@ const threeYears = (spent: string) => script_run("total", { amounts: [spent, run
 fsm_enter("POLICY_CHECK");
 const vendor_status = vendor.approved && vendor.status === "active" ? "approved" : vendor.status;
 const conflict_of_interest = vendor.conflict_with === asked.requester_id;
-const verdict = policy_evaluate({
-  about: { requisition_id, amount, vendor: vendor.name, requester: requester.name },
-  facts: { requisition_status: asked.status, total: amount, budget_left, vendor_status, conflict_of_interest },
-});
+const about = { requisition_id, amount, vendor: vendor.name, requester: requester.name };
+const facts = { requisition_status: asked.status, total: amount, budget_left, vendor_status, conflict_of_interest };
+const verdict = policy_evaluate({ facts, about });
 const order = { requisition_id, vendor_id, department_id, description, amount, delivery_on: asked.needed_on };
 const ticket = { reference: requisition_id, subject: `Receive ${description}`, assignee: asked.requester_id, priority: "normal" };
 const calls = [
@@ -55,14 +54,6 @@ const decision = no === null ? "approved" : "rejected";
 const what = `${po_id ?? requisition_id}: ${ordered.description} from ${seller} for ${ordered.amount}, due ${ordered.delivery_on}`;
 const summary = `${what}, ${decision} by ${by}${no === null ? "" : `: ${no}`}`;
 notify_send({ to: requester.email, subject: `${requisition_id} is ${no === null ? "ordered" : decision}`, text: summary, key: requisition_id });
-({
-  po_number: po_id,
-  vendor: seller,
-  amount: ordered.amount,
-  decision,
-  approval: `${decision} by ${by}: ${no ?? verdict.summary}`,
-  delivery: ordered.delivery_on,
-  budget_left: no === null ? leftAfter(ordered.amount) : budget_left,
-  three_years: threeYears(ordered.amount),
-  summary,
-});
+const left = no === null ? leftAfter(ordered.amount) : budget_left;
+const told = { decision, approval: `${decision} by ${by}: ${no ?? verdict.summary}`, delivery: ordered.delivery_on, budget_left: left };
+({ po_number: po_id, vendor: seller, amount: ordered.amount, ...told, three_years: threeYears(ordered.amount), summary });

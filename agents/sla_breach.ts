@@ -42,15 +42,8 @@ const details = { ...breach, quarter_total: quarterWith(credit), breaches_in_qua
 const { by, made } = script_run("carry_out", { title, calls, ask: !verdict.passed, details });
 const given = made["erp/apply_credit"]?.[0] ?? { amount: "0.00", reason };
 fsm_enter("SCHEDULE_NOTIFY");
-const summary = owed
-  ? `${contract_id}, ${period}: ${given.amount} credited by ${by}; ${given.reason}`
-  : `${contract_id}, ${period}: nothing to credit; ${given.reason}`;
+const summary = `${contract_id}, ${period}: ${owed ? `${given.amount} credited by ${by}` : "nothing to credit"}; ${given.reason}`;
 notify_send({ to: owner.email, subject: `Service credit ${contract_id} ${period}`, text: summary, key: `${contract_id} ${period}` });
-({
-  credit: given.amount,
-  breach: { ...breach, uptime_pct: uptime.uptime_pct },
-  customer: contract.party_id,
-  quarter_total: quarterWith(made["erp/apply_credit"]?.[0]?.amount ?? credit),
-  approved_by: by,
-  summary,
-});
+const quarter_total = quarterWith(made["erp/apply_credit"]?.[0]?.amount ?? credit);
+const told = { breach: { ...breach, uptime_pct: uptime.uptime_pct }, customer: contract.party_id, quarter_total };
+({ credit: given.amount, ...told, approved_by: by, summary });

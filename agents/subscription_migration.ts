@@ -26,14 +26,14 @@ const customer = mcp_record({ tool: "erp/get_customer", params: { customer_id } 
 const from = mcp_record({ tool: "erp/get_plan", params: { plan_id: subscription.plan_id } });
 const to = mcp_record({ tool: "erp/get_plan", params: { plan_id } });
 fsm_enter("COMPUTE");
-const { net, lost, deleted, ...bill } = script_run("migration_figures", { subscription, from, to, today });
+const { net, lost, gained, deleted, ...bill } = script_run("migration_figures", { subscription, from, to, today });
 fsm_enter("POLICY_CHECK");
 const eligible = subscription.status === "active" && subscription.plan_id !== plan_id;
-policy_evaluate({ about: { subscription_id, plan: to.name, amount: net, customer: customer.name }, facts: { eligible, balance: subscription.balance_due, deletes_data: deleted.length > 0 } });
-const calls = script_run("migration_calls", { subscription, plan_id, today, net, lost });
+policy_evaluate({ about: { subscription_id, plan: to.name, billing: { ...bill, net }, customer: customer.name }, facts: { eligible, balance: subscription.balance_due, deletes_data: deleted.length > 0 } });
+const calls = script_run("migration_calls", { subscription, plan_id, today, net, lost, gained });
 const names = (list: any[]) => list.map((one) => `${one.feature} (${one.stored_gb} GB)`).join(", ") || "none";
 const questions = [
-  `${customer.name}: from ${from.name} to ${to.name} on ${today}?`,
+  `${customer.name}: from ${from.name} to ${to.name} on ${today}? New: ${gained.join(", ") || "nothing"}`,
   `Features lost: ${names(lost)}?`,
   `Data deleted for good: ${names(deleted)}?`,
   `Bill ${net}: ${bill.cost} new, ${bill.fee} fee, ${bill.credit} credit?`,
@@ -50,4 +50,4 @@ const told = script_run("migration_done", { made, subscription, planned: { plan_
 const summary = `${subscription_id} is on ${told.plan} from ${told.effective}; billed ${told.billing.net}; features lost: ${names(told.lost)}; confirmed five times, last by ${by}`;
 notify_send({ to: customer.email, subject: `Your plan is ${told.plan}`, text: summary, key: `${subscription_id} ${plan_id}` });
 const features_lost = told.lost.map((one: any) => one.feature);
-({ plan: told.plan, billing: told.billing, effective: told.effective, features_lost, approved_by: by, summary });
+({ plan: told.plan, billing: told.billing, effective: told.effective, features_lost, features_added: told.added, approved_by: by, summary });

@@ -1,11 +1,7 @@
 /*
 name: Audit facts
 description: What the policy must know of an audit, counted; with the open findings by severity
-input:
-  audit: {type: object, required: true}
-  customers: {type: list, required: true}
-  countries: {type: list, required: true}
-  gaps: {type: list, required: true}
+input: {audit: {type: object, required: true}, customers: {type: list, required: true}, countries: {type: list, required: true}, gaps: {type: list, required: true}}
 */
 const { audit, customers, countries, gaps } = input;
 const open = audit.findings.filter((one: any) => one.status === "open");

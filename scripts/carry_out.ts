@@ -7,11 +7,18 @@ input:
   ask: {type: boolean, required: true}
   otherwise: {type: list}
   fixed: {type: boolean, default: false}
+  each: {type: boolean, default: false, describe: what a tool refuses does not keep the others back}
   details: {type: object}
 */
-// Answers {by, no, calls, answers, made}: who said yes, the calls as approved, what each answered, and their params by tool. What is told afterwards comes from these.
-const { by, no, calls } = script_run("ask", input);
+// Answers {by, no, calls, answers, made}: who said yes, the calls as approved, what each answered, and their params by tool. What is told
+// afterwards comes from these. `each`: an answer is {tool, params, ok, problem}.
+const { each, ...question } = input;
+const { by, no, calls } = script_run("ask", question);
+const trial = ({ tool, params }: any) => {
+  const tried = mcp_try({ tool, params });
+  return { tool, params, ok: tried.ok, problem: tried.ok ? null : tried.message };
+};
 const answers = [];
-for (const call of calls) answers.push(mcp_call(call));
+for (const call of calls) answers.push(each ? trial(call) : mcp_call(call));
 const made = Object.fromEntries([...new Set(calls.map((call) => call.tool))].map((tool) => [tool, calls.filter((call) => call.tool === tool).map((call) => call.params)]));
 ({ by, no, calls, answers, made });

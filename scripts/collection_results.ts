@@ -1,10 +1,7 @@
 /*
 name: Collection results
 description: What came of each customer's step; which calls were made and which the tool refused, with its words
-input:
-  steps: {type: list, required: true}
-  results: {type: list, required: true}
-  verdicts: {type: list, required: true}
+input: {steps: {type: list, required: true}, results: {type: list, required: true}, verdicts: {type: list, required: true}}
 */
 const { steps, results, verdicts } = input;
 // Results come in the order of the calls, whatever a person changed in them.

@@ -1,10 +1,7 @@
 /*
 name: Hourly share
 description: Pay for hours of paid leave; a month's salary counts 12 times a year for 2,080 hours
-input:
-  pay_type: {type: string, required: true, enum: [salary, hourly]}
-  pay_rate: {type: money, required: true}
-  hours: {type: string, required: true}
+input: {pay_type: {type: string, required: true, enum: [salary, hourly]}, pay_rate: {type: money, required: true}, hours: {type: string, required: true}}
 */
 const { pay_type, pay_rate, hours } = input;
 const year = compute_net_price_delta({

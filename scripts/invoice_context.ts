@@ -1,9 +1,7 @@
 /*
 name: Invoice context
 description: What an invoice is held against beside its order, as facts for the policy; the day, and the vendor
-input:
-  invoice: {type: object, required: true}
-  order: {type: object, required: true}
+input: {invoice: {type: object, required: true}, order: {type: object, required: true}}
 */
 const { invoice, order } = input;
 const { invoice_id, po_id, vendor_id, invoice_date, status, currency } = invoice;

@@ -1,11 +1,7 @@
 /*
 name: KYC gaps
 description: Per customer, the required documents that are missing, unverified or too old, with their age in days
-input:
-  customers: {type: list, required: true}
-  required: {type: list, required: true}
-  held: {type: list, required: true}
-  today: {type: date, required: true}
+input: {customers: {type: list, required: true}, required: {type: list, required: true}, held: {type: list, required: true}, today: {type: date, required: true}}
 */
 const { customers, required, held, today } = input;
 const age = (day: string) => Math.round((Date.parse(today) - Date.parse(day)) / 86400000);

@@ -1,9 +1,7 @@
 /*
 name: KYC risks
 description: The customers enhanced due diligence is due for, with the reasons
-input:
-  customers: {type: list, required: true}
-  countries: {type: list, required: true}
+input: {customers: {type: list, required: true}, countries: {type: list, required: true}}
 */
 const risks = [];
 for (const one of input.customers) {

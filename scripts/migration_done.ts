@@ -16,4 +16,5 @@ const billed = refund === undefined ? (charge?.amount ?? "0.00") : `-${refund.am
 const billing = new Decimal(billed).eq(planned.net) && changed.plan_id === planned.plan_id ? { ...planned.bill, net: billed } : { net: billed };
 const gone = [...of("provision_feature").filter((one: any) => !one.enabled), ...of("deprovision_feature")];
 const lost = gone.map(({ feature }: any) => ({ feature, stored_gb: subscription.features.find((one: any) => one.feature === feature)?.stored_gb ?? 0 }));
-({ plan, billing, effective: changed.effective_on, lost });
+const added = of("provision_feature").flatMap((one: any) => (one.enabled ? [one.feature] : []));
+({ plan, billing, added, effective: changed.effective_on, lost });

@@ -1,11 +1,7 @@
 /*
 name: Migration figures
 description: What changing a plan costs today, and which features and data it takes away
-input:
-  subscription: {type: object, required: true}
-  from: {type: object, required: true}
-  to: {type: object, required: true}
-  today: {type: date, required: true}
+input: {subscription: {type: object, required: true}, from: {type: object, required: true}, to: {type: object, required: true}, today: {type: date, required: true}}
 */
 const { subscription, from, to, today } = input;
 const left = script_run("days", { from: today, to: subscription.period_end }).days + 1;
@@ -25,4 +21,5 @@ const { termination_fee: fee } = compute_contract_termination_fee({
 const net = script_run("total", { amounts: [cost, fee, `-${credit}`] });
 const kept = to.features.split(", ");
 const lost = subscription.features.filter((one: any) => one.enabled && !kept.includes(one.feature));
-({ credit, cost, fee, net, lost, deleted: lost.filter((one: any) => one.stored_gb > 0) });
+const gained = kept.filter((feature: string) => !subscription.features.some((one: any) => one.enabled && one.feature === feature));
+({ credit, cost, fee, net, lost, gained, deleted: lost.filter((one: any) => one.stored_gb > 0) });

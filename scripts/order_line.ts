@@ -1,10 +1,7 @@
 /*
 name: Order line
 description: How many pieces of an article an order has after its changes, at which price, and what is free in stock
-input:
-  sku: {type: string, required: true}
-  order: {type: object, required: true}
-  changes: {type: list, required: true}
+input: {sku: {type: string, required: true}, order: {type: object, required: true}, changes: {type: list, required: true}}
 */
 const { sku, order, changes } = input;
 const stock = mcp_record({ tool: "erp/get_inventory", params: { sku } });

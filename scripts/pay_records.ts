@@ -1,10 +1,7 @@
 /*
 name: Pay records
 description: What the pay of one employee follows from
-input:
-  employee_id: {type: string, required: true}
-  period_start: {type: date, required: true}
-  period_end: {type: date, required: true}
+input: {employee_id: {type: string, required: true}, period_start: {type: date, required: true}, period_end: {type: date, required: true}}
 */
 const { employee_id, period_start, period_end } = input;
 ({

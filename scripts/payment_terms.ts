@@ -1,10 +1,7 @@
 /*
 name: Payment terms
 description: When to pay an invoice and how much, with the discount for paying early; and whether its terms are the vendor's
-input:
-  invoice: {type: object, required: true}
-  vendor: {type: object, required: true}
-  today: {type: date, required: true}
+input: {invoice: {type: object, required: true}, vendor: {type: object, required: true}, today: {type: date, required: true}}
 */
 const { invoice, vendor, today } = input;
 const early = vendor.early_discount_days > 0 ? `${vendor.early_discount_pct}/${vendor.early_discount_days} ` : "";

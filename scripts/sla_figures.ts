@@ -1,9 +1,7 @@
 /*
 name: SLA figures
 description: Downtime, what the contract allows, and the credit of its tier, at most its cap
-input:
-  contract: {type: object, required: true}
-  uptime: {type: object, required: true}
+input: {contract: {type: object, required: true}, uptime: {type: object, required: true}}
 */
 const { contract, uptime } = input;
 const minutes = contract.measurement_days * 1440;
@@ -18,4 +16,4 @@ const sla_tiers = [
 const owed = compute_ops_sla_credit({ monthly_fee: contract.monthly_fee, actual_uptime_pct: uptime.uptime_pct, sla_tiers });
 const cap = compute_percent_of({ amount: contract.monthly_fee, pct: contract.credit_cap_pct }).result;
 const credit = compute_sub_limit({ claimed: owed.credit_amount, sub_limit: cap });
-({ credit, credit_pct: owed.credit_pct, downtime_minutes: down.toString(), allowed_minutes: allowed.toString() });
+({ credit, exposure: cap, credit_pct: owed.credit_pct, downtime_minutes: down.toString(), allowed_minutes: allowed.toString() });

@@ -1,9 +1,7 @@
 /*
 name: Split amount
 description: Split an amount into equal parts that add up to it to the cent; the first parts carry the odd cents
-input:
-  amount: {type: money, required: true}
-  parts: {type: integer, required: true}
+input: {amount: {type: money, required: true}, parts: {type: integer, required: true}}
 */
 // From an agent: script_run("split_amount", { amount: "100.00", parts: 3 }) gives ["33.34", "33.33", "33.33"].
 const total = new Decimal(input.amount);

@@ -12,6 +12,7 @@ import {
   plus,
   Refused,
   type Row,
+  rowOf,
   rowThere,
   type Value,
 } from "./business.ts";
@@ -30,6 +31,8 @@ interface Act {
   fixed?: Row;
   /** The row must be in one of these states, by column. */
   only?: Record<string, Value[]>;
+  /** The row is added with these values where it is missing. */
+  orAdd?: Row;
   after?(world: World, row: Row, params: Params): void;
 }
 
@@ -38,6 +41,10 @@ export function change(name: string, description: string, table: string, act: Ac
   const key = keyOf(table);
   return writer(name, description, "change", table, act, Object.fromEntries(key.map((column) => [column, column])), (world, params) => {
     const where = Object.fromEntries(key.map((column) => [column, params[column] as Value]));
+    if (act.orAdd !== undefined && rowOf(world.db, table, where) === null) {
+      const [first] = columnsOf(table);
+      addRow(world.db, table, { ...where, ...act.orAdd, [first?.name ?? ""]: nextId(world.db, table, tableNamed(table).id ?? table) });
+    }
     const row = rowThere(world.db, table, where);
     for (const [column, states] of Object.entries(act.only ?? {})) {
       const state = row[column] ?? null;

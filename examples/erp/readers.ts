@@ -166,16 +166,22 @@ function fromCursor(cursor: Json | undefined): number {
 
 function trialBalance({ db }: World, { period }: Params): Json {
   const accounts = new Map<string, { debit: string; credit: string }>();
+  const departments = new Map<string, { department_id: Value; account: string; debit: string; credit: string }>();
   for (const entry of rowsOf(db, "gl_entries", { period: String(period), status: "posted" })) {
     for (const line of rowsOf(db, "gl_lines", { entry_id: entry["entry_id"] ?? null })) {
       const sums = accounts.get(String(line["account"])) ?? { debit: "0.00", credit: "0.00" };
       accounts.set(String(line["account"]), { debit: plus(sums.debit, line["debit"]), credit: plus(sums.credit, line["credit"]) });
+      const [department_id, account] = [line["department_id"] ?? null, String(line["account"])];
+      const own = departments.get(`${department_id} ${account}`) ?? { department_id, account, debit: "0.00", credit: "0.00" };
+      const moved = { ...own, debit: plus(own.debit, line["debit"]), credit: plus(own.credit, line["credit"]) };
+      departments.set(`${department_id} ${account}`, moved);
     }
   }
   const rows = [...accounts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([account, sums]) => ({ account, ...sums }));
   return {
     period: String(period),
     accounts: rows,
+    departments: [...departments.values()],
     debit: total(rows.map((row) => row.debit)),
     credit: total(rows.map((row) => row.credit)),
   };

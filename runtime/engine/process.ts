@@ -4,7 +4,7 @@
  */
 import { approvalBrief } from "../rules/answers/documents.ts";
 import { asksForList, rankedAnswer } from "../rules/answers/ranked.ts";
-import { missingFields } from "../rules/answers/required.ts";
+import { brokenSums, missingFields } from "../rules/answers/required.ts";
 import { runMetadata, standing } from "../rules/answers/mutations.ts";
 import { ClearedError, type WireError } from "../kernel/errors.ts";
 import type { Call, CardDraft, Decision, Json, Outcome, RunRecord, Step } from "../kernel/ports.ts";
@@ -156,22 +156,26 @@ export function answerOf(result: Json, state: RunState, run: RunRecord, header: 
   const { not_verified } = standing(state.writes);
   const isTold = not_verified.length > 0 && typeof result === "object" && result !== null && !Array.isArray(result);
   const told = isTold ? { ...result, not_verified } : result;
-  if (state.rejected !== null) return { outcome: "rejected", result: told };
-  if (process?.current === "FAILED" || verdict?.blocked === true) return { outcome: "blocked", result: told };
-  if (verdict?.escalation_required === true && process?.escalated === false && process.current !== "ESCALATE")
+  const no = state.rejected !== null ? "rejected" : process?.current === "FAILED" || verdict?.blocked === true ? "blocked" : null;
+  if (no === null && verdict?.escalation_required === true && process?.escalated === false && process.current !== "ESCALATE")
     throw new ClearedError(
       "FSM_GATE",
       `${verdict.summary}: the policy escalates, and the script ended without asking. Call fsm_enter("ESCALATE").`,
     );
   const task = (run.input as { task?: Json } | null)?.task;
+  if (no !== null) return { outcome: no, result: withCase(no, told, state, header) };
   const list = header.answer === "ranked_list" || (typeof task === "string" && asksForList(task)) ? rankedAnswer(result) : null;
   if (list !== null) return { outcome: "completed", result: list };
   const missing = missingFields(header.process ?? null, header.output, result);
-  if (missing.length > 0)
+  const wrong = process === null ? [] : brokenSums(result);
+  const why = [...(missing.length === 0 ? [] : [`lacks ${missing.join(", ")}`]), ...wrong.map((one) => `does not add up: ${one}`)].join(
+    "; it ",
+  );
+  if (why !== "")
     throw new ClearedError(
       "OUTPUT_INCOMPLETE",
-      `The answer lacks ${missing.join(", ")}. The header's output: declares what the script's last expression must hold.`,
-      { data: { missing } },
+      `The answer ${why}. The header's output: and its process say what the script's last expression must hold.`,
+      { data: { missing, wrong } },
     );
   return { outcome: "completed", result: told };
 }
@@ -201,16 +205,26 @@ export function metaOf(state: RunState, run: RunRecord, header: Header, now: num
 const FIELD = /^Cannot (?:read|set) properties of (?:undefined|null) \((?:reading|setting) '(.*)'\)$/;
 const NOTHING = /^(?:null|\[\]|\{\}|\{"found":false|\{"records":\[\])/;
 
+/** An answer after a no, with what it was about; what the process should have known by then and did not tell is named, so nobody takes it for whole. */
+function withCase(outcome: Outcome, result: Json, { about }: RunState, header: Header): Json {
+  const process = header.process ?? null;
+  if (typeof result !== "object" || Array.isArray(result) || (result === null && process === null)) return result;
+  const whole = { ...about, ...(process === null ? {} : { decision: outcome }), ...result };
+  const not_known = missingFields(process, {}, whole, true).map((one) => one.split(" ")[0] ?? one);
+  return not_known.length === 0 ? whole : { ...whole, not_known };
+}
+
 /** The answer of a run that the policy, a person or time has ended before its script: what it was about, whose decision, why, what stands. */
-export function endedBy({ outcome, why }: End, { process, about, writes }: RunState): Json {
+export function endedBy({ outcome, why }: End, state: RunState, header: Header): Json {
+  const { process, writes } = state;
   const by = outcome === "rejected" ? (/^(.+?) said no/.exec(why)?.[1] ?? "a person") : outcome === "expired" ? "nobody" : "policy";
-  return {
-    ...about,
+  const told = {
     outcome,
     ...(process === null ? {} : { decision: outcome, by, summary: outcome === "rejected" ? why : `${outcome} by ${by}: ${why}` }),
     reason: why,
     ...(writes.length === 0 ? {} : standing(writes)),
   };
+  return withCase(outcome, told as Json, state, header);
 }
 
 /**

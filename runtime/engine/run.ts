@@ -258,7 +258,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
 
     /** Ended by a decision or the policy, not by its script. */
     function finishEarly(end: End): Promise<void> {
-      return finish(end.outcome, endedBy(end, state), end);
+      return finish(end.outcome, endedBy(end, state, header), end);
     }
 
     /** What the run wrote is committed whatever its state; then its cards and events are let out, and it is over. */

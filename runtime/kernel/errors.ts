@@ -319,7 +319,10 @@ export const CODES = {
       "An amount that would be written was neither computed nor read.",
       "Compute it with a compute_* call, or read it in ASSESS; amounts never come from input or text alone.",
     ],
-    OUTPUT_INCOMPLETE: ["The agent's answer lacks fields its header declares.", "Return the fields the message names."],
+    OUTPUT_INCOMPLETE: [
+      "The agent's answer lacks fields its header or process declares, or its sums do not come out.",
+      "Return what the message names.",
+    ],
     APPROVAL_LEVEL: [
       "The person deciding does not hold what the card asks for.",
       "Let one of those decide whom the message names; roles stand in trust.yaml under people:.",

@@ -118,15 +118,24 @@ const CASES: Record<string, Case> = {
   month_end_close: {
     input: { period: "2024-09" },
     gates: 1,
-    does: ["post_entry", "lock_period"],
-    // 84,200 sold, 37,110 of goods, 6,500 rent, a sixtieth of 25,000
-    result: { period: "2024-09", balance: "127810.00", result: "40173.33" },
+    // Depreciation, two contracts, late charges, tax
+    does: ["post_entry", "post_entry", "post_entry", "post_entry", "post_entry", "lock_period"],
+    // 84,200 sold, 37,110 of goods, 6,500 rent, a sixtieth of 25,000, 1,000 and 333.34 earned, 9 % of what is late for its days, 21 % of it all
+    result: {
+      ...{ period: "2024-09", balance: "127810.00", depreciation: "416.67", recognized: "1333.34" },
+      ...{ late_fees: "25.00", interest: "122.16", tax: "8747.30", result: "32906.53" },
+      departments: [
+        { department_id: "D-SALES", result: "84200.00" },
+        { department_id: "D-OPS", result: "-43610.00" },
+        { department_id: "none", result: "-7683.47" },
+      ],
+    },
   },
   payroll: {
     input: { pay_group: "US-BIWEEKLY", period_start: "2024-10-07", period_end: "2024-10-20", pay_date: "2024-10-25" },
     gates: 1,
     does: ["record_pay_run", "update_payroll_ytd", "update_payroll_ytd", "update_payroll_ytd", "post_entry"],
-    result: { gross: "8499.00", net: "6709.20", deductions: "1789.80", headcount: 3, bank_file: { total: "6709.20", count: 3 } },
+    result: { gross: "8499.00", net: "6059.03", deductions: "2439.97", headcount: 3, bank_file: { total: "6059.03", count: 3 } },
   },
   compliance_audit: {
     input: { audit_id: "AUD-24" },
@@ -205,14 +214,15 @@ const BLOCKED: [string, string, Json, object?][] = [
   ["an invoice whose number was entered in another spelling", "invoice_reconciliation", { invoice_id: "INV-2024-457" }],
   ["an expense without its receipt", "expense_approval", { expense_id: "EXP-707" }, { amount: "500.00", requester: "Tomas Lind" }],
   ["a vendor the requester has an interest in", "procurement", { requisition_id: "REQ-32" }],
-  ["access that would end before the last day", "hr_offboarding", { employee_id: "E-2291", revoke_on: "2024-11-08" }],
   ["a month that is not reconciled", "month_end_close", { period: "2024-10" }],
   ["a subscription with a balance due", "subscription_migration", { subscription_id: "SUB-79", plan_id: "ENTERPRISE" }],
 ];
 test.each(BLOCKED)("%s is blocked, and nothing is written", async (_, agent, input, about = {}) => {
   carriedOut();
   const result = { decision: "blocked", by: "policy", reason: expect.stringMatching(/./), summary: expect.stringMatching(/^blocked by policy/) };
-  expect(await run(at, agent, input)).toMatchObject({ status: "done", outcome: "blocked", result: { ...result, ...about } });
+  const end = await run(at, agent, input);
+  expect(end).toMatchObject({ status: "done", outcome: "blocked", result: { ...result, ...about } });
+  expect(end.result).not.toHaveProperty("not_known");
   expect(carriedOut()).toEqual([]);
 });
 
@@ -239,6 +249,10 @@ const REFUSED: [string, Json, string[]?, object?][] = [
   ["customer_onboarding", { customer_id: "C-311" }],
   ["sla_breach", { contract_id: "CTR-502", period: "2024-09" }],
   ["subscription_migration", { subscription_id: "SUB-77", plan_id: "ENTERPRISE" }],
+  ["ar_collections", { customers: ["C-302"] }],
+  ["incident_response", { incident_id: "INC-502" }],
+  ["hr_offboarding", { employee_id: "E-2291", revoke_on: "2024-11-08" }],
+  ["general", { task: "close it", tool: "erp/close_ticket", params: { ticket_id: "T-1002", resolution: "done" } }],
 ];
 test.each(REFUSED)("%s %j ends as rejected when a person says no, and only the no is written", async (agent, input, does = [], told = {}) => {
   carriedOut();
@@ -246,7 +260,8 @@ test.each(REFUSED)("%s %j ends as rejected when a person says no, and only the n
   expect(gateOf(at, waiting).brief).toBeDefined();
   const end = await answer(at, waiting, "rejected", "Mo", {}, "too dear");
   expect([end.error, end.outcome]).toEqual([null, "rejected"]);
-  expect(end.result).toMatchObject(told);
+  expect(end.result).toMatchObject({ decision: "rejected", ...told });
+  expect(end.result).not.toHaveProperty("not_known");
   expect(carriedOut()).toEqual(does);
   // What was asked for, made and refused stands beside the answer.
   const { planned = [], executed = [], declined = [] } = (end.meta as { calls?: Record<string, string[]> }).calls ?? {};

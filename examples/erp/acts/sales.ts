@@ -106,8 +106,9 @@ export const SALES_ACTS: Tool[] = [
     after: ({ db }, { plan_id = null }) => void rowThere(db, "plans", { plan_id }),
   }),
   change("deprovision_feature", "Switch a feature off and delete what it stored.", "features", { fixed: { enabled: false, stored_gb: 0 } }),
-  change("provision_feature", "Switch a feature on or off for a subscription that has it.", "features", {
+  change("provision_feature", "Switch a feature on or off for a subscription.", "features", {
     fields: { enabled: flag("on") },
+    orAdd: { stored_gb: 0 },
   }),
 ];
 

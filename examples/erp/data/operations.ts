@@ -220,12 +220,16 @@ account | name                     | type
 1700    | Accumulated depreciation | asset
 2000    | Payables                 | liability
 2100    | Accruals                 | liability
+2200    | Income tax payable       | liability
+2300    | Deferred revenue         | liability
 4000    | Sales                    | income
+4100    | Late charges             | income
 5000    | Cost of goods            | expense
 6100    | Rent                     | expense
 6200    | Payroll                  | expense
 6300    | Depreciation             | expense
-6900    | Bad debt                 | expense`,
+6900    | Bad debt                 | expense
+8000    | Income tax               | expense`,
   },
   reconciliations: {
     about: "reconciliation of an account for a period",

@@ -148,6 +148,17 @@ F-5        | SUB-78          | sso       | yes          | 0
 F-6        | SUB-78          | data_lake | yes          | 640
 F-7        | SUB-79          | reports   | yes          | 1`,
   },
+  deferred_revenue: {
+    about: "contract paid ahead, earned evenly over its months",
+    list: "list_deferred_revenue",
+    filters: ["customer_id"],
+    page: "page",
+    rows: `
+deferral_id | customer_id | amount   | months:int | start_on
+DR-1        | C-300       | 12000.00 | 12         | 2024-07-01
+DR-2        | C-8821      | 1000.00  | 3          | 2024-08-01
+DR-3        | C-302       | 600.00   | 6          | 2024-02-01`,
+  },
   usage: {
     about: "usage of a subscription",
     list: "list_usage",

@@ -10,8 +10,8 @@ export const PURCHASING: Record<string, Table> = {
     about: "our own company with its bank account",
     get: "get_company",
     rows: `
-company_id | name           | country | currency | business_date | iban                   | bic         | routing_number | account_number | ach_company_id
-CLEARED    | Cleared Goods Inc | US   | USD      | 2024-11-08    | DE02120300000000202051 | BYLADEM1001 | 021000021      | 1200345678     | 1234567890`,
+company_id | name           | country | currency | business_date | iban                   | bic         | routing_number | account_number | ach_company_id | income_tax_pct | late_interest_pct | late_fee
+CLEARED    | Cleared Goods Inc | US   | USD      | 2024-11-08    | DE02120300000000202051 | BYLADEM1001 | 021000021      | 1200345678     | 1234567890     | 21             | 9                 | 25.00`,
   },
   vendors: {
     about: "vendor with its terms",

@@ -5,6 +5,7 @@
 import { isDay } from "../../kernel/day.ts";
 import { AMOUNT_PATTERN } from "../../kernel/money.ts";
 import type { Json } from "../../kernel/ports.ts";
+import { compareDecimals, sumDecimals } from "../policy/values.ts";
 import { isBracketAnswer } from "./ranked.ts";
 
 /** `filled`: any value but an empty one. Each with what to write, for the message. */
@@ -27,55 +28,57 @@ const MORE_DECISIONS: Record<string, string[]> = {
 };
 
 /**
- * A row: field=kind:signals; ... The signals of a text answer are words, `$` for an amount, `#` for an id, `@` for a day.
+ * A row: field=kind:signals; ... `!`: known before anything is decided, so an answer that was rejected, blocked or has expired holds it too.
+ * The signals of a text answer are words, `$` for an amount, `#` for an id, `@` for a day.
  */
 const PROCESSES: Record<string, string> = {
   expense_approval:
-    "decision=decision:approved|rejected|denied|approval|declined; amount=amount:$|amount; requester=text:requester|employee|submitted by|claimed by; reason=text:reason|because|justification|policy",
+    "decision=decision:approved|rejected|denied|approval|declined; amount!=amount:$|amount; requester!=text:requester|employee|submitted by|claimed by; reason=text:reason|because|justification|policy",
   invoice_reconciliation:
-    "decision=decision:approved|rejected|matched|3-way match|reconciled; amount=amount:$|amount|total; vendor=text:vendor|supplier|from; variance=amount:variance|difference|discrepancy|match",
+    "decision=decision:approved|rejected|matched|3-way match|reconciled; amount!=amount:$|amount|total; vendor!=text:vendor|supplier|from; variance!=amount:variance|difference|discrepancy|match",
   procurement:
-    "po_number=id:po|purchase orders?|order number; vendor=text:vendor|supplier|from; amount=amount:$|amount|total; approval=text:approved|approval required|pending approval",
+    "po_number=id:po|purchase orders?|order number; vendor!=text:vendor|supplier|from; amount!=amount:$|amount|total; approval=text:approved|approval required|pending approval",
   hr_offboarding:
-    "access=filled:access revoked|deactivated|suspended|removed; systems=list:github|slack|jira|okta|aws|systems?|accounts?; equipment=filled:equipment|laptop|hardware|return(?:ed)?",
+    "access!=filled:access revoked|deactivated|suspended|removed; systems!=list:github|slack|jira|okta|aws|systems?|accounts?; equipment!=filled:equipment|laptop|hardware|return(?:ed)?",
   payroll:
-    "gross=amount:gross; net=amount:net|take-home; deductions=amount:deductions?|tax|taxes|withholding; headcount=count:employees|headcount|staff",
+    "gross!=amount:gross; net!=amount:net|take-home; deductions!=amount:deductions?|tax|taxes|withholding; headcount!=count:employees|headcount|staff",
   sla_breach:
-    "credit=amount:$|credit|compensation; breach=filled:breach|violation|downtime|duration; customer=text:customer|client|account",
+    "credit!=amount:$|credit|compensation; breach!=filled:breach|violation|downtime|duration; customer!=text:customer|client|account",
   month_end_close:
-    "period=text:period|month|quarter|closed|locked; balance=amount:balance|p&l|net; approval=text:approved|signed off|cfo|controller",
+    "period!=text:period|month|quarter|closed|locked; balance!=amount:balance|p&l|net; approval=text:approved|signed off|cfo|controller",
   ar_collections:
-    "amount=amount:$|overdue|outstanding|balance; action=filled:email sent|called|notice|payment plan|collections?; aging=filled:30|60|90|days|aging",
+    "amount!=amount:$|overdue|outstanding|balance; action=filled:email sent|called|notice|payment plan|collections?; aging!=filled:30|60|90|days|aging",
   compliance_audit:
-    "findings=list:findings?|issues?|non-compliance|controls?; score=filled:score|compliant|pass|fail|rating; actions=list:remediation|actions?|deadline|owner",
+    "findings!=list:findings?|issues?|non-compliance|controls?; score!=filled:score|compliant|pass|fail|rating; actions=list:remediation|actions?|deadline|owner",
   dispute_resolution:
-    "decision=decision:approved|rejected|partial|resolved|credit; amount=amount:$|credit amount|refund; reason=text:reason|because|evidence|determination",
+    "decision=decision:approved|rejected|partial|resolved|credit; amount!=amount:$|credit amount|refund; reason=text:reason|because|evidence|determination",
   subscription_migration:
-    "plan=text:plan|tier|subscription; billing=filled:$|charge|refund|credit|billing; effective=day:effective|date|migration date|starting|@",
+    "plan!=text:plan|tier|subscription; billing!=filled:$|charge|refund|credit|billing; effective=day:effective|date|migration date|starting|@",
   order_management:
-    "order_id=id:orders?|order number|confirmation; total=amount:$|total|amount charged; fulfillment=filled:ship(?:s|ped)?|deliver(?:y|ed)?|fulfillment|estimated",
+    "order_id!=id:orders?|order number|confirmation; total!=amount:$|total|amount charged; fulfillment=filled:ship(?:s|ped)?|deliver(?:y|ed)?|fulfillment|estimated",
   incident_response:
-    "severity=text:p[1-4]|sev ?\\d?|severity|critical; resolution=text:resolved|mitigated|fixed|closed|restored; impact=filled:affected|customers|impact|duration",
+    "severity!=text:p[1-4]|sev ?\\d?|severity|critical; resolution=text:resolved|mitigated|fixed|closed|restored; impact!=filled:affected|customers|impact|duration",
   customer_onboarding:
     "account_id=id:account|id|provisioned|created; csm=text:csm|success manager|assigned|owner; next_step=filled:next|kickoff|milestone|schedule",
 };
 const GENERAL =
   "decision_or_status=text:approved|rejected|denied|declined|decision|status|completed|resolved|closed|pending|escalated|paid|done; " +
   "action_taken=filled:updated|created|sent|processed|paid|closed|resolved|cancelled|issued|notified|assigned|scheduled|action taken; " +
-  "key_entity=id:#|$|@|invoice|customer|vendor|employee|contract|ticket|account";
+  "key_entity!=id:#|$|@|invoice|customer|vendor|employee|contract|ticket|account";
 const UNIVERSAL = "summary=text:summary|completed|result|outcome|to summarize";
 
 interface Field {
   name: string;
   kind: Kind;
+  early: boolean;
   signals: string[];
 }
 
 function fieldsOf(process: string): Field[] {
   const row = Object.hasOwn(PROCESSES, process) ? PROCESSES[process] : GENERAL;
   return `${row}; ${UNIVERSAL}`.split("; ").map((field) => {
-    const [, name = "", kind = "", signals = ""] = /^(\w+)=(\w+):(.*)$/.exec(field) ?? [];
-    return { name, kind: kind as Kind, signals: signals.split(/\|(?![^(]*\))/) };
+    const [, name = "", early = "", kind = "", signals = ""] = /^(\w+)(!?)=(\w+):(.*)$/.exec(field) ?? [];
+    return { name, kind: kind as Kind, early: early !== "", signals: signals.split(/\|(?![^(]*\))/) };
   });
 }
 
@@ -94,14 +97,14 @@ const BY_TYPE: Record<string, Kind> = { string: "text", money: "amount", date: "
 /**
  * Required fields of a result that are absent or of another kind, each with what it wants: `decision (one of approved, ...)`.
  * process: null when the header names none. A process that is not listed and declares its output answers for that alone.
- * A ranked list has no fields: the caller does not ask.
+ * A ranked list has no fields: the caller does not ask. `ended`: a person, a policy or time said no, so only what was known before counts.
  */
-export function missingFields(process: string | null, output: Record<string, OutputField>, result: Json): string[] {
+export function missingFields(process: string | null, output: Record<string, OutputField>, result: Json, ended = false): string[] {
   const fields = typeof result === "object" && result !== null && !Array.isArray(result) ? result : {};
-  const declared = Object.entries(output).filter(([, one]) => one.required !== false);
+  const declared = Object.entries(output).filter(([, one]) => one.required !== false && !ended);
   const listed = process !== null && (Object.hasOwn(PROCESSES, process) || declared.length === 0);
   const wanted = new Map<string, Kind>(declared.map(([name, one]) => [name, BY_TYPE[one.type] ?? "filled"]));
-  if (listed) for (const { name, kind } of fieldsOf(process)) wanted.set(name, kind);
+  if (listed) for (const { name, kind, early } of fieldsOf(process)) if (early || !ended) wanted.set(name, kind);
   const decisions = [...DECISIONS, ...(MORE_DECISIONS[process ?? ""] ?? [])];
   return [...wanted]
     .filter(([name, kind]) => !fits(kind, Object.hasOwn(fields, name) ? fields[name] : undefined, decisions))
@@ -129,6 +132,46 @@ function fits(kind: Kind, value: Json | undefined, decisions: readonly string[])
       return typeof value === "object" ? Object.keys(value).length > 0 : String(value).trim() !== "";
   }
 }
+
+/** What holds within an object whose fields have these names; and lists that are the whole of what their object names as they do. */
+const IDENTITIES = ["net + deductions = gross", "net + tax = gross", "cost + fee - credit = net", "debit = credit"];
+const WHOLES = ["slips", "lines", "parts", "shares", "departments", "allocation"];
+type Fields = { [name: string]: Json };
+const isFields = (value: Json): value is Fields => typeof value === "object" && value !== null && !Array.isArray(value);
+
+/**
+ * The sums of an answer that do not come out, with both sides (spec/worker.md 15): net + deductions = gross, debit = credit, the parts of a
+ * list = their total. Answers are flat: three levels are looked at.
+ */
+export function brokenSums(answer: Json, depth = 0): string[] {
+  if (!isFields(answer)) return [];
+  const compare = (what: string, left: (string | null)[], right: (string | null)[]): string[] => {
+    const known = [...left, ...right].every((one) => one !== null);
+    const [a, b] = [left, right].map((side) => sumDecimals(side.filter((one) => one !== null))) as [string, string];
+    return known && compareDecimals(a, b) !== 0 ? [`${what} (${a} is not ${b})`] : [];
+  };
+  const broken = IDENTITIES.flatMap((identity) => {
+    const [terms = "", result = ""] = identity.split(" = ");
+    const signed = [...terms.matchAll(/(- )?(\w+)/g)].map(([, minus, name = ""]) =>
+      minus === undefined ? amountOf(answer, name) : negated(answer, name),
+    );
+    return compare(identity, signed, [amountOf(answer, result)]);
+  });
+  for (const [name, value] of Object.entries(answer)) {
+    const rows = Array.isArray(value) ? value.filter(isFields) : [];
+    const of = (field: string): (string | null)[] => rows.map((row) => amountOf(row, field));
+    const isEntry = rows.length > 0 && [...of("debit"), ...of("credit")].every((one) => one !== null);
+    if (isEntry) broken.push(...compare(`${name}: debit = credit`, of("debit"), of("credit")));
+    for (const field of WHOLES.includes(name) ? Object.keys(rows[0] ?? {}) : [])
+      broken.push(...compare(`sum of ${name} ${field} = ${field}`, of(field), [amountOf(answer, field)]));
+    if (depth < 2 && !isEntry) broken.push(...[value, ...rows].flatMap((part) => brokenSums(part, depth + 1)));
+  }
+  return broken;
+}
+
+const amountOf = (fields: Fields, name: string): string | null => (fits("amount", fields[name], []) ? String(fields[name]) : null);
+const negated = (fields: Fields, name: string): string | null =>
+  amountOf(fields, name)?.replace(/^-?/, (sign) => (sign === "" ? "-" : "")) ?? null;
 
 export interface TextCheck {
   valid: boolean;

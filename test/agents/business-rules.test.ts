@@ -1,0 +1,107 @@
+/** What each process must heed of its business, on the demo business: a rule that is not met would move money or access wrongly. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { answer, approved, type Business, business, change, changes, finish, gateOf, rows, run } from "./harness.ts";
+
+let at: Business;
+beforeAll(async () => {
+  at = await business();
+}, 120_000);
+afterAll(finish);
+
+const ended = async (agent: string, input: object): Promise<Record<string, unknown>> => (await approved(at, agent, input as never)).end.result as never;
+
+test("payroll withholds FICA, and income tax and National Insurance by their bands; a month is followed by the next", async () => {
+  const us = await ended("payroll", { pay_group: "US-BIWEEKLY", period_start: "2024-10-07", period_end: "2024-10-20", pay_date: "2024-10-25" });
+  // 6.2 and 1.45 % of 3,416.00, 1,960.00 and 3,123.00
+  expect((us["slips"] as { contributions: string }[]).map((one) => one.contributions).sort()).toEqual(["149.94", "238.91", "261.32"]);
+  expect(us).toMatchObject({ gross: "8499.00", deductions: "2439.97", net: "6059.03", next_run: "2024-11-03" });
+  const uk = await ended("payroll", { pay_group: "UK-MONTHLY", period_start: "2024-10-01", period_end: "2024-10-31", pay_date: "2024-10-31" });
+  // 49,200 a year: 20 % and 8 % of 36,630, a twelfth of it
+  expect(uk).toMatchObject({ gross: "4100.00", deductions: "854.70", net: "3245.30", next_run: "2024-11-30" });
+});
+
+test("FICA stops at the base of the year", async () => {
+  change(at, "update payroll_profiles set ytd_gross = '170000.00' where employee_id = 'E-1042'; delete from pay_runs where period_end = '2024-10-20'");
+  const waiting = await run(at, "payroll", { pay_group: "US-BIWEEKLY", period_start: "2024-10-07", period_end: "2024-10-20", pay_date: "2024-10-25" });
+  const slips = (gateOf(at, waiting).body as { details?: unknown } | null) ?? {};
+  expect(JSON.stringify(slips)).toContain('"deductions":"2228.18"');
+  await at.host.engine.cancel(waiting.id, "the test has seen it");
+});
+
+test("an overtime question has its answer, by the day in California", async () => {
+  const end = await run(at, "overtime", { employee: "Sarah Chen", week_start: "2024-10-07" });
+  expect(end).toMatchObject({ outcome: "completed", result: { pay: "1792.00", hours: "52", rule: "california" } });
+  const flsa = await run(at, "overtime", { employee: "E-1043", week_start: "2024-10-07", hourly_rate: "28.00" });
+  expect(flsa.result).toMatchObject({ pay: "1120.00", hours: "40", rule: "flsa" });
+});
+
+test("an expense above what its category allows, or of a category that is not allowed, goes up", async () => {
+  change(at, "update expenses set amount = '450.00' where expense_id = 'EXP-702'; update expense_policies set allowed = 0 where category = 'training'");
+  change(at, "update employees set single_expense_limit = '900.00' where employee_id = 'E-1042'");
+  for (const [expense_id, rule] of [
+    ["EXP-702", "OVER_LIMIT"],
+    ["EXP-703", "CATEGORY_NOT_ALLOWED"],
+  ]) {
+    const waiting = await run(at, "expense_approval", { expense_id: expense_id! });
+    expect(JSON.stringify(gateOf(at, waiting).brief)).toContain(rule);
+    await at.host.engine.cancel(waiting.id, "the test has seen it");
+  }
+});
+
+test("nobody on a sanctions list is provisioned; exposed persons and listed countries go up", async () => {
+  change(at, "update customers set sanctions_hit = 1 where customer_id = 'C-310'; update customers set country = 'IR' where customer_id = 'C-311'");
+  expect(await run(at, "customer_onboarding", { customer_id: "C-310" })).toMatchObject({ outcome: "blocked", result: { reason: expect.stringContaining("SANCTIONS") } });
+  expect(await run(at, "customer_onboarding", { customer_id: "C-311" })).toMatchObject({ status: "waiting", reason: "escalation" });
+  change(at, "update customers set sanctions_hit = 0, pep = 1 where customer_id = 'C-310'");
+  expect(await run(at, "customer_onboarding", { customer_id: "C-310" })).toMatchObject({ status: "waiting", reason: "escalation" });
+  expect(changes(at)).not.toContain("provision_account");
+});
+
+test("access can end before the last day when a person says so; pay and status follow on the last day", async () => {
+  const early = await run(at, "hr_offboarding", { employee_id: "E-2291", revoke_on: "2024-11-08" });
+  expect(JSON.stringify(gateOf(at, early))).toMatch(/REVOKED_TOO_EARLY.*IRREVERSIBLE|cannot_be_undone/s);
+  const end = await answer(at, early);
+  expect([end.error, end.outcome]).toEqual([null, "completed"]);
+  expect(end.result).toMatchObject({ access: { status: "revoked" }, systems: ["sso", "github", "slack", "jira", "aws"], final_pay: "2520.00" });
+  expect(rows(at, "select status, last_day from employees where employee_id = 'E-2291'")).toEqual([{ status: "leaving", last_day: "2024-11-15" }]);
+  expect(rows(at, "select * from final_pays where employee_id = 'E-2291'")).toEqual([]);
+  const told = (await at.host.engine.steps(end.id)).filter((step) => step.name === "notify_send").map((step) => step.params);
+  expect(told.join()).toMatch(/maya@cleared.example.*Exit survey/);
+  change(at, "update company set business_date = '2024-11-15'");
+  const last = await run(at, "hr_offboarding", { employee_id: "E-2291" });
+  // The policy has judged the final pay: no card says that it has not.
+  expect(JSON.stringify(gateOf(at, last))).not.toMatch(/has not judged/);
+  expect((await answer(at, last)).outcome).toBe("completed");
+  expect(rows(at, "select amount from final_pays where employee_id = 'E-2291'")).toEqual([{ amount: "2520.00" }]);
+  change(at, "update company set business_date = '2024-11-08'");
+});
+
+test.each([[["C-303"]], [["C-310"]]])("collections from %j, who owe nothing yet, are complete", async (customers) => {
+  expect(await run(at, "ar_collections", { customers })).toMatchObject({ outcome: "completed", result: { amount: "0.00", action: "none: nothing is overdue" } });
+});
+
+test("an invoice that was paid since the look is complete without a step", async () => {
+  change(at, "update ar_invoices set status = 'paid', balance = '0.00' where customer_id = 'C-301'");
+  expect(await run(at, "ar_collections", { customers: ["C-301"] })).toMatchObject({ outcome: "completed", result: { amount: "0.00", action: "none: nothing is overdue" } });
+});
+
+test("an upgrade switches on what the plan adds", async () => {
+  const end = await ended("subscription_migration", { subscription_id: "SUB-77", plan_id: "ENTERPRISE" });
+  expect(end).toMatchObject({ plan: "Enterprise", features_added: ["sso", "data_lake"], features_lost: [] });
+  const on = "select feature from features where subscription_id = 'SUB-77' and enabled = 1 order by feature";
+  expect(rows(at, on).map((one) => one["feature"])).toEqual(["api", "audit_log", "data_lake", "reports", "sso"]);
+});
+
+test("a breach and an incident tell what their contracts may come to owe", async () => {
+  expect(await ended("sla_breach", { contract_id: "CTR-441", period: "2024-09" })).toMatchObject({ breach: { exposure: "2520.00" } });
+  const incident = await run(at, "incident_response", { incident_id: "INC-502" });
+  // Half of 12,000, a quarter of 1,499 and of 2,600
+  expect(JSON.stringify(gateOf(at, incident))).toContain('"sla_exposure":"7024.75"');
+});
+
+test("general makes a call with an amount that a person gave, and the policy has judged it", async () => {
+  const input = { task: "write off", tool: "erp/write_off_invoice", params: { ar_invoice_id: "AR-3008", amount: "990.00", reason: "bankrupt" } };
+  const waiting = await run(at, "general", input);
+  expect([waiting.error, JSON.stringify(gateOf(at, waiting))]).toEqual([null, expect.stringContaining("AMOUNT_GT_500")]);
+  expect(await answer(at, waiting)).toMatchObject({ outcome: "completed", result: { decision_or_status: "done" } });
+});
