@@ -2,7 +2,7 @@
  * The settings of the work tree, as a person has them on disk: which branch to follow, and what this machine is trusted to load. The one
  * place that says whether trust.yaml counts: until a person has confirmed it, everything works with its harmless defaults.
  */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { ClearedError } from "../kernel/errors.ts";
 import { createDiskCache } from "../scripts/disk-cache.ts";
@@ -32,7 +32,7 @@ export function readLocal(dir: string): Local {
     );
   }
   assertWorkspaceState(dir);
-  const configText = readFileSync(join(dir, CONFIG), "utf8");
+  const configText = readIfThere(join(dir, CONFIG)) ?? "";
   if (lastConfig?.text !== configText)
     lastConfig = { text: configText, config: parseConfig(configText, createDiskCache(join(dir, CACHE))) };
   const trustText = trustTextOf(dir);

@@ -4,16 +4,15 @@
  * caller throws it as if it had happened here.
  */
 import { createHash, randomBytes } from "node:crypto";
-import { existsSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { type Server, type Socket, connect, createServer } from "node:net";
-import { tmpdir, userInfo } from "node:os";
-import { dirname, isAbsolute, join } from "node:path";
+import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { LEASE_MS } from "../engine/lease.ts";
 import { type WireError, fromWire, toWire } from "../kernel/errors.ts";
 import { afterAwake, whileAwake } from "../kernel/processes.ts";
 import { SOCKET } from "../workspace/layout.ts";
-import { makeOwnFolder, ownFolder } from "../workspace/own-folders.ts";
+import { makeOwnFolder, ownFolder, runtimeFolder } from "../workspace/own-folders.ts";
 
 interface Request {
   id: number;
@@ -37,13 +36,6 @@ export function socketPath(dir: string): string {
   const path = join(dir, SOCKET);
   if (Buffer.byteLength(path) <= LONGEST_PATH) return path;
   return join(runtimeFolder(), `${createHash("sha256").update(dir).digest("hex").slice(0, 24)}.sock`);
-}
-
-/** The user's own folder for sockets; one of the temporary directory where the system makes none, such as without a login. */
-function runtimeFolder(): string {
-  const { uid } = userInfo();
-  const given = process.env["XDG_RUNTIME_DIR"] ?? `/run/user/${uid}`;
-  return isAbsolute(given) && existsSync(given) ? join(given, "cleared") : join(tmpdir(), `cleared-${uid}`);
 }
 
 /**

@@ -46,6 +46,9 @@ export class Database {
       whileBusy(() => this.db.exec("PRAGMA journal_mode = WAL"));
       this.db.exec("PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF; PRAGMA cache_size = -8000");
       migrate(this.db);
+      const own = this.db.prepare("SELECT type || ' ' || name AS what FROM sqlite_schema WHERE type IN ('trigger', 'view')").get();
+      if (own !== undefined)
+        throw new ClearedError("STORE_CORRUPT", `${path} has the ${own["what"]}, which is not of Cleared. Move it aside.`);
     } catch (error) {
       this.db.close();
       throw translate(error, path);

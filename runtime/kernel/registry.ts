@@ -92,7 +92,7 @@ export function pluginFiles(dir: string, sources: readonly PluginSource[]): Code
 }
 
 const CODE =
-  /\.(?:[cm]?[jt]sx?|pyw?|pth|[bz]?a?sh|bat|cmd|ps1|rb|pl|pm|php|lua|jar|class|wasm|node|so|dylib|dll|exe|mk|toml|cfg)$|^(?:package\.json|deno\.jsonc?|\.npmrc|\.env.*|.*makefile|justfile|rakefile|gemfile|procfile|dockerfile.*|(?:docker-)?compose.*\.ya?ml)$/i;
+  /\.(?:[cm]?[jt]sx?|pyw?|pth|[bz]?a?sh|bat|cmd|ps1|rb|pl|pm|php|lua|jar|class|wasm|node|so|dylib|dll|exe|mk|toml|cfg|ini|conf|lock|rs|go|mod|java|kts?|groovy|gradle|scala|cs|fsx?|vb|[ch](?:pp|xx)?|cc|m|swift|zig|nim|cr|hs|ml|exs?|erl|cljs?|jl|r|tcl|awk|sed|el|vim|scm|nix|fish|vbs|xml|sql)$|^(?:(?:package|package-lock|npm-shrinkwrap|composer|[tj]sconfig.*)\.json|deno\.jsonc?|(?:taskfile|pnpm-.*|\..*)\.ya?ml|requirements.*\.txt|vagrantfile|pipfile|\.\w*rc|\.rprofile|\.env.*|.*makefile|justfile|rakefile|gemfile|procfile|dockerfile.*|(?:docker-)?compose.*\.ya?ml)$/i;
 // What a person can be asked about at once; a larger folder is one of something else.
 const MOST_FILES = 2000;
 
@@ -132,7 +132,11 @@ const isProgram = (path: string): boolean => ((lstatSync(path, { throwIfNoEntry:
 
 export function codeFile(root: string, path: string): CodeFile {
   const at = join(root, path);
-  const content = lstatSync(at).isSymbolicLink() ? `-> ${readlinkSync(at)}` : readFileSync(at);
+  const found = lstatSync(at);
+  if (!found.isSymbolicLink() && !found.isFile()) throw new ClearedError("PLUGIN_INVALID", `${path} is no file. Remove it.`);
+  if (found.size > 2 ** 28)
+    throw new ClearedError("PLUGIN_INVALID", `${path} is larger than 256 MiB, too much to confirm. Move it elsewhere.`);
+  const content = found.isSymbolicLink() ? `-> ${readlinkSync(at)}` : readFileSync(at);
   return { path: path.replaceAll("\\", "/"), hash: createHash("sha256").update(content).digest("hex") };
 }
 

@@ -4,11 +4,10 @@
  * by starting: ways are tried from the best to none, and the first that brings a process up is the one from then on.
  */
 import { spawn } from "node:child_process";
-import { existsSync, lstatSync, readlinkSync, realpathSync } from "node:fs";
+import { existsSync, lstatSync, readlinkSync, realpathSync, statSync } from "node:fs";
 import type { Socket } from "node:net";
-import { homedir, tmpdir, userInfo } from "node:os";
 import { dirname, join } from "node:path";
-import { STATE, TRUST } from "../workspace/layout.ts";
+import { TRUST } from "../workspace/layout.ts";
 import { CHILD, SERVER, filterFor } from "./seccomp.ts";
 
 export interface Way {
@@ -142,17 +141,17 @@ function shownAt(wanted: readonly string[]): string[] {
 const servers = new Map<string, Promise<Way>>();
 
 /**
- * For a tool server that nobody has called trusted, started in a workspace: it may use files and the network as its user does, but it finds
+ * For a tool server that nobody has called trusted, started in a workspace (`hidden`: places it must not see): it may use files and the network as its user does, but it finds
  * no `.cleared`, no keys of ours and no sockets of others (a message bus would start what it likes outside), may not write what git or we
  * act on, and sees no other process.
  */
-export function wayOfServer(workspace: string): Promise<Way> {
+export function wayOfServer(workspace: string, hidden: readonly string[]): Promise<Way> {
   let way = servers.get(workspace);
-  if (way === undefined) servers.set(workspace, (way = tryServer(workspace)));
+  if (way === undefined) servers.set(workspace, (way = tryServer(workspace, hidden)));
   return way;
 }
 
-async function tryServer(workspace: string): Promise<Way> {
+async function tryServer(workspace: string, hidden: readonly string[]): Promise<Way> {
   const filter = filterFor(SERVER);
   // A shell says of a command that is not there what people know.
   const run = ["/bin/sh", "-c", 'exec "$@"', "cleared-tool-server"];
@@ -165,7 +164,7 @@ async function tryServer(workspace: string): Promise<Way> {
     TOOLS.bwrap,
     ...unshared(),
     ...rights,
-    ...seenByServer(realpathSync(workspace)),
+    ...seenByServer(realpathSync(workspace), hidden),
     "--",
     ...inside,
   ];
@@ -176,19 +175,16 @@ async function tryServer(workspace: string): Promise<Way> {
 // What of /run a program needs to find names in the network, or itself (NixOS).
 const KEPT_OF_RUN = ["/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager", "/run/nscd", "/run/current-system"];
 
-function seenByServer(workspace: string): string[] {
-  const { uid } = userInfo();
+function seenByServer(workspace: string, hidden: readonly string[]): string[] {
   const kept = KEPT_OF_RUN.filter((path) => existsSync(path)).flatMap((path) => ["--ro-bind", path, path]);
   const run = existsSync("/run") ? ["--tmpfs", "/run", ...kept] : [];
   const back = workspace.startsWith("/run/") ? ["--bind", workspace, workspace] : [];
-  const own = [
-    join(workspace, STATE),
-    join(process.env["XDG_STATE_HOME"] ?? join(homedir(), ".local/state"), "cleared"),
-    join(tmpdir(), `cleared-${uid}`),
-  ];
-  const hidden = own.filter((path) => existsSync(path)).flatMap((path) => ["--tmpfs", path, "--remount-ro", path]);
+  const hide = (path: string) =>
+    statSync(path).isDirectory() ? ["--tmpfs", path, "--remount-ro", path] : ["--ro-bind", "/dev/null", path];
+  const gone = (path: string) => path.startsWith("/run/") && !path.startsWith(workspace);
+  const own = hidden.filter((path) => existsSync(path) && !gone(path)).flatMap(hide);
   const fixed = [join(workspace, ".git"), join(workspace, TRUST)].flatMap((path) => ["--ro-bind-try", path, path]);
-  return ["--dev-bind", "/", "/", "--proc", "/proc", ...run, ...back, ...fixed, ...hidden];
+  return ["--dev-bind", "/", "/", "--proc", "/proc", ...run, ...back, ...fixed, ...own];
 }
 
 /** Hands the filter to a jail that is starting. */

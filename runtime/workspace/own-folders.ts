@@ -4,9 +4,9 @@
  * open to them is refused by its path. Also: folders of a workspace through which nothing may leave it.
  */
 import { createHash } from "node:crypto";
-import { chmodSync, lstatSync, mkdirSync, readFileSync, readdirSync, realpathSync, renameSync, writeFileSync } from "node:fs";
-import { homedir } from "node:os";
-import { isAbsolute, join, sep } from "node:path";
+import { chmodSync, lstatSync, mkdirSync, readFileSync, readdirSync, realpathSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { homedir, tmpdir, userInfo } from "node:os";
+import { isAbsolute, join, resolve, sep } from "node:path";
 import { ClearedError } from "../kernel/errors.ts";
 import { STATE } from "./layout.ts";
 
@@ -48,6 +48,20 @@ export function userState(): string {
   return WINDOWS && isAbsolute(local) ? join(local, "cleared") : join(homedir(), ".local", "state", "cleared");
 }
 
+/** The user's own folder for sockets; one of the temporary directory where the system makes none, such as without a login. */
+export function runtimeFolder(): string {
+  const { uid } = userInfo();
+  const given = process.env["XDG_RUNTIME_DIR"] ?? `/run/user/${uid}`;
+  return isAbsolute(given) && statSync(given, { throwIfNoEntry: false }) !== undefined
+    ? join(given, "cleared")
+    : join(tmpdir(), `cleared-${uid}`);
+}
+
+/** What nobody else's program may read: folders, and the file of a key that CLEARED_KEY names. */
+export function privatePlaces(dir: string): string[] {
+  return [join(dir, STATE), userState(), runtimeFolder(), resolve(process.env["CLEARED_KEY"] || "/nonexistent")];
+}
+
 /** The file of a person's private key, by its public half: whichever workspace names it, here the key is one. */
 export function keyFile(publicHalf: string): string {
   return join(userState(), "keys", `${createHash("sha256").update(publicHalf).digest("hex").slice(0, 32)}.pem`);
@@ -74,14 +88,12 @@ export function writePrivate(path: string, text: string): void {
   renameSync(aside, path);
 }
 
-/** Null when there is no such file. */
+/** Null when there is no such file. @throws FILE_INVALID for a pipe or a device, which may have no end, and for what is too large */
 export function readIfThere(path: string): string | null {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw error;
-  }
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined) return null;
+  if (!found.isFile() || found.size > 2 ** 24) throw new ClearedError("FILE_INVALID", `${path} is no file of at most 16 MiB.`);
+  return readFileSync(path, "utf8");
 }
 
 /**

@@ -86,7 +86,7 @@ function probe({ dir, pid, secret }: Record<string, unknown>): Record<string, un
   return {
     state: tried(() => readdirSync(`${dir}/.cleared`).join()),
     key: tried(() => readFileSync(`${dir}/.cleared/approver.key`, "utf8")),
-    own: tried(() => readFileSync(String(secret), "utf8")),
+    own: (secret as string[]).map((file) => tried(() => readFileSync(file, "utf8"))),
     hook: tried(() => writeFileSync(`${dir}/.git/hooks/pre-commit`, "#!/bin/sh")),
     trust: tried(() => writeFileSync(`${dir}/trust.yaml`, "plugins: [x.ts]")),
     file: tried(() => writeFileSync(`${dir}/mine.txt`, "mine")),

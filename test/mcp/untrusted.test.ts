@@ -1,6 +1,6 @@
 /** What a tool server that nobody has called trusted finds of this machine, tried from inside. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { whyNoJail } from "../../tools/system-tools.ts";
 import { folder, hostile, run } from "./pool.ts";
@@ -13,15 +13,20 @@ describe("in the jail", () => {
   afterEach(() => void vi.unstubAllEnvs());
   const probed = async (trusted: boolean) => {
     const bad = hostile("probe", CLASSES, 10_000, { trusted });
-    const state = folder();
-    vi.stubEnv("XDG_STATE_HOME", state);
-    mkdirSync(join(state, "cleared"));
-    writeFileSync(join(state, "cleared/key.pem"), "private");
+    const home = folder();
+    // Set and empty counts as not set.
+    const names = { HOME: home, XDG_STATE_HOME: "", CLEARED_KEY: join(home, "mine.pem"), XDG_RUNTIME_DIR: home };
+    for (const [name, value] of Object.entries(names)) vi.stubEnv(name, value);
+    const secret = [".local/state/cleared/key.pem", "cleared/a.sock", "mine.pem"].map((name) => join(home, name));
+    for (const file of secret) {
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, "private");
+    }
     mkdirSync(join(bad.dir, ".cleared"));
     mkdirSync(join(bad.dir, ".git/hooks"), { recursive: true });
     writeFileSync(join(bad.dir, ".cleared/approver.key"), "private");
     writeFileSync(join(bad.dir, "trust.yaml"), "plugins: []\n");
-    const given = { dir: bad.dir, pid: process.pid, secret: join(state, "cleared/key.pem") };
+    const given = { dir: bad.dir, pid: process.pid, secret };
     const told = (await run(bad.trust, bad).call("bad/get_invoice", given)).result as Record<string, unknown>;
     return { told, dir: bad.dir };
   };
@@ -31,7 +36,7 @@ describe("in the jail", () => {
     expect(told).toMatchObject({
       state: "",
       key: "ENOENT",
-      own: "ENOENT",
+      own: ["ENOENT", "ENOENT", "EACCES"],
       hook: "EROFS",
       trust: "EROFS",
       file: "done",
@@ -50,6 +55,13 @@ describe("in the jail", () => {
 
   test("a trusted one is its user's own program", async () => {
     const { told } = await probed(true);
-    expect(told).toMatchObject({ state: "approver.key", key: "private", own: "private", hook: "done", trust: "done", signal: true });
+    expect(told).toMatchObject({
+      state: "approver.key",
+      key: "private",
+      own: ["private", "private", "private"],
+      hook: "done",
+      trust: "done",
+      signal: true,
+    });
   });
 });

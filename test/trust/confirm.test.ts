@@ -1,5 +1,6 @@
 /** Nothing of trust.yaml counts before a person of this machine has confirmed it, and what they have confirmed travels nowhere. */
-import { chmodSync, cpSync, lchownSync, mkdirSync, renameSync, rmSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { chmodSync, cpSync, lchownSync, mkdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, expect, it } from "vitest";
 import { decideCard, signAs, asked } from "../../runtime/app/decide.ts";
@@ -94,6 +95,7 @@ const REACHED: [way: string, server: string, file: string][] = [
   ["make", "command: make, args: [serve]", "Makefile"],
   ["NODE_OPTIONS", 'command: node, args: [/opt/server.js], env: {NODE_OPTIONS: "--require=./hooks/first.txt"}', "hooks/first.txt"],
   ["a working folder", "command: some-server", "conftest.py"],
+  ["cargo", "command: cargo, args: [run]", "src/main.rs"],
 ];
 
 it.for(REACHED)("code that a tool server reaches by %s counts", async ([, server, file]) => {
@@ -174,6 +176,42 @@ it("an owner whose trust.yaml changes decides and acts no more", async () => {
   expect(told).toBe("TRUST_CHANGED");
   expect(opened.cards.get(card.id)?.decision).toBeNull();
   expect(one.bank()).toEqual([]);
+});
+
+it("what came with a folder is no repository of another one, and no file that never ends", async () => {
+  const [one, theirs] = [await workspace(), await workspace()];
+  const git = join(one.dir, ".git");
+  const WAYS: (() => void)[] = [
+    () => writeFileSync(git, `gitdir: ${theirs.dir}/.git\n`),
+    () => symlinkSync(join(theirs.dir, ".git"), git),
+    () => {
+      cpSync(join(theirs.dir, ".git"), git, { recursive: true });
+      writeFileSync(join(git, "commondir"), join(theirs.dir, ".git"));
+    },
+  ];
+  for (const lead of WAYS) {
+    rmSync(git, { recursive: true });
+    lead();
+    confirm(one.dir);
+    await expect(host(one), String(lead)).rejects.toMatchObject({ code: "FOLDER_UNSAFE", message: expect.stringContaining(theirs.dir) });
+  }
+  theirs.write("trust.yaml", theirs.read("trust.yaml").replace(/^mcp: .*$/m, "mcp: {erp: {command: make}}"));
+  truncateSync(join(theirs.dir, "plugins/bank.ts"), 3e9);
+  expect(() => confirm(theirs.dir)).toThrow(/plugins\/bank.ts is larger/);
+  for (const file of ["plugins/bank.ts", "trust.yaml", "config.yaml"]) {
+    rmSync(join(theirs.dir, file));
+    execFileSync("mkfifo", [join(theirs.dir, file)]);
+    expect(() => [readLocal, confirm].map((read) => read(theirs.dir))).toThrow(`${file} is no file`);
+  }
+});
+
+it("a workspace that is a work tree of a repository elsewhere is one", async () => {
+  const one = await workspace();
+  const dir = `${one.dir}-tree`;
+  one.git("worktree", "add", "-q", "-b", "tree", dir);
+  confirm(dir);
+  await (await openHost(dir, { mode: "look" })).close();
+  rmSync(dir, { recursive: true });
 });
 
 it("a state folder that others could write, or that the workspace brings, is refused", async () => {

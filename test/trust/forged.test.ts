@@ -291,6 +291,12 @@ describe("a forged row", () => {
     expect(one.bank()).toEqual([]);
   });
 
+  it("cannot be made by what the store itself does", async () => {
+    const { one } = await waiting();
+    withStore(one.dir, (db) => db.exec("CREATE TRIGGER t AFTER UPDATE ON lease BEGIN DELETE FROM facts; END"));
+    await expect(host(one)).rejects.toMatchObject({ code: "STORE_CORRUPT", message: expect.stringContaining("trigger t") });
+  });
+
   it("of a run, an event, a pause, a lease or a fact is no yes", async () => {
     const {
       one,

@@ -3,8 +3,8 @@ import { ClearedError } from "../../kernel/errors.ts";
 import { COMMANDS, type Command } from "../commands.ts";
 
 const SHELLS = { bash, zsh, fish };
-/** Where the next word is an agent: its file in agents/ of the folder. */
-const AGENTS = "ls agents 2>/dev/null | sed -n 's/\\.ts$//p'";
+/** Where the next word is an agent: its file in agents/ of the folder, whose name the shell must not read as anything more. */
+const AGENTS = "ls agents 2>/dev/null | sed -nE 's/^([A-Za-z0-9_-]+)\\.ts$/\\1/p'";
 
 interface Words {
   name: string;

@@ -14,7 +14,7 @@ import { createGit } from "../../workspace/git/git.ts";
 import { assertUntracked } from "../../workspace/git/working-edits.ts";
 import { createImportFolder } from "../../workspace/statements/import-folder.ts";
 import { CONFIG, IMPORT, KEY, TRUST } from "../../workspace/layout.ts";
-import { userState } from "../../workspace/own-folders.ts";
+import { privatePlaces, userState } from "../../workspace/own-folders.ts";
 import { openSecrets } from "../../workspace/settings/secrets.ts";
 import { createAgents } from "../../app/agents-at-head.ts";
 import { findingsOf } from "../../app/check-source.ts";
@@ -127,7 +127,7 @@ async function lookAtWalls(dir: string, trust: Trust, say: Say): Promise<void> {
   for (const name of process.platform === "linux" ? (["setpriv", "prlimit"] as const) : [])
     if (TOOLS[name] === null) say(name, "not installed: `apt install util-linux`; the sandbox runs without what it takes away", "/usr/bin");
   for (const [name, { command, url, plain, trusted }] of Object.entries(trust.mcp)) {
-    const way = command === undefined || trusted ? null : await wayOfServer(dir);
+    const way = command === undefined || trusted ? null : await wayOfServer(dir, privatePlaces(dir));
     const how = way === null ? "" : way.filter === null ? `; untrusted, ${way.says}: it can read .cleared` : `; untrusted, in ${way.says}`;
     say("tool server", `${name}: ${url ?? plain ?? command}${how}`, TRUST);
   }

@@ -9,6 +9,7 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { ClearedError } from "../../kernel/errors.ts";
 import { wayOfServer } from "../../sandbox/jail.ts";
 import type { ToolServer } from "../../workspace/settings/config.ts";
+import { privatePlaces } from "../../workspace/own-folders.ts";
 import type { Fetch } from "./addresses.ts";
 import { ANSWER_BYTES } from "./answer.ts";
 import { type CallOptions, type Connection, type ListedTool, clearedIn, createPatience, createSlots, meaningOf } from "./connection.ts";
@@ -58,7 +59,7 @@ export function connectMcp({ name, spec, filled, dir, fetch }: McpOptions): Conn
   const connect = async (): Promise<Session> => {
     const { env, headers, oauth } = await filled();
     const { command, args, url } = spec;
-    const way = () => (spec.trusted ? Promise.resolve(null) : wayOfServer(dir));
+    const way = () => (spec.trusted ? Promise.resolve(null) : wayOfServer(dir, privatePlaces(dir)));
     const stdio = command === undefined ? null : createStdio({ command, args, env, cwd: dir, maxBytes: ANSWER_BYTES, way });
     const transport = stdio ?? createHttpTransport({ url, headers, oauth }, fetch, context);
     const client = new Client({ name: "cleared", version: "1" }, { capabilities: {} });

@@ -3,7 +3,7 @@
  * Reads and commits the configured branch, whatever is checked out.
  */
 import { existsSync, lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Git } from "../../kernel/ports.ts";
 import { createCommitter, type Stage } from "./commit.ts";
@@ -46,6 +46,7 @@ function plainGitDir(dir: string): string | null {
     const gitDir = join(realpathSync(dir), ".git");
     const found = lstatSync(gitDir);
     if (!found.isDirectory() || found.uid !== process.getuid?.() || statSync(dir).uid !== found.uid) return null;
+    if (existsSync(join(gitDir, "commondir"))) return null;
     if (!statSync(join(gitDir, "objects")).isDirectory() || !statSync(join(gitDir, "refs")).isDirectory()) return null;
     if (!/^(?:ref: refs\/|[0-9a-f]{40,64}$)/m.test(readFileSync(join(gitDir, "HEAD"), "utf8"))) return null;
     return /worktree|bare|include/i.test(readFileSync(join(gitDir, "config"), "utf8").replace(/^\s*bare = false$/m, "")) ? null : gitDir;
@@ -67,8 +68,8 @@ function readLoose(path: string): string | null {
 export async function findGitDir(dir: string): Promise<string> {
   const plain = plainGitDir(dir);
   if (plain !== null) return plain;
-  const said = await tryGit(dir, ["rev-parse", "--absolute-git-dir", "--show-toplevel"]);
-  const [gitDir, top] = said.stdout.toString().trimEnd().split("\n");
+  const said = await tryGit(dir, ["rev-parse", "--absolute-git-dir", "--show-toplevel", "--git-common-dir"]);
+  const [gitDir, top, shared = ""] = said.stdout.toString().trimEnd().split("\n");
   if (said.status !== 0 || gitDir === undefined || top === undefined) {
     if (/dubious ownership/.test(said.stderr)) throw gitFailed("Opening the repository", said.stderr);
     throw new ClearedError(
@@ -82,7 +83,12 @@ export async function findGitDir(dir: string): Promise<string> {
       `${dir} lies inside the git repository ${top}; a workspace is the top folder of its own repository.`,
     );
   }
-  return gitDir;
+  const [own, common] = [join(realpathSync(dir), ".git"), realpathSync(resolve(dir, shared))];
+  // A work tree of another repository is one that this repository knows; a file or link alone could lead to any.
+  const added =
+    dirname(realpathSync(gitDir)) === join(common, "worktrees") && realpathSync(`${readFileSync(join(gitDir, "gitdir"))}`.trim()) === own;
+  if (added || (common === realpathSync(gitDir) && (common === own || basename(common) !== ".git"))) return gitDir;
+  throw new ClearedError("FOLDER_UNSAFE", `${own} leads to the repository ${common}, which is another folder's. Remove ${own}.`);
 }
 
 /**
