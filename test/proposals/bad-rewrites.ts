@@ -85,7 +85,7 @@ export const BAD: readonly Bad[] = [
   row("the shared question asks nobody", /asks a person nowhere any more/, { "scripts/ask.ts": [[/if \(input.ask\) \{[\s\S]*?\n\}\n/, ""]] }, true),
   row("the shared question only asks for much", /the length of calls is more than 99/, { "scripts/ask.ts": [["if (input.ask)", "if (input.ask && calls.length > 99)"]] }, true),
   row("only the first call is made", /would no longer call erp\/schedule_payment/, { "scripts/carry_out.ts": [["of calls)", "of calls.slice(0, 1))"]] }),
-  row("what was read is changed on the way", /has a fixed amount: amount is "1\.00"/, { "scripts/record.ts": [[/found;\n$/, '({ ...found, amount: "1.00" });\n']] }, true),
+  row("what was read is changed on the way", /has a fixed amount: amount is "1\.00"/, { [PAY]: [[/const invoice = (mcp_record\(.*\));/, 'const invoice = { ...mcp_record({ tool: "erp/get_invoice", params: { invoice_id } }), amount: "1.00" };']] }, true),
   row("everything is paid a month later", /pay_date "2024-11-14" -> "2024-12-14"/, { "scripts/days.ts": [["const add = input.add ?? 0;", "const add = (input.add ?? 0) + 30;"]] }, true),
   row("a script that others call is gone", /still call it/, { "scripts/ask.ts": null }, true),
   // policies
