@@ -36,7 +36,7 @@ const calls = script_run("offboarding_calls", { employee, at_once, gone, systems
 // No tool gives access back or takes a final pay back.
 const final = calls.filter((call: any) => ["erp/revoke_access", "erp/record_final_pay"].includes(call.tool));
 const returns = equipment.map((one) => `${one.name} ${one.serial}`);
-const facts = { reason, revoke_on, last_day, irreversible: final.length > 0, agreements_on_file: employee.nda_on_file, final_pay: gone ? payout : "0.00" };
+const facts = { reason, revoke_on, last_day, irreversible: final.length > 0, agreements_on_file: employee.nda_on_file, final_pay: gone ? payout : "0.00", pto_hours: gone ? employee.pto_hours : "0" };
 const about = { employee: name, systems, access: { status: "kept" }, equipment: { to_return: returns } };
 const verdict = policy_evaluate({ facts, about });
 const details = { cannot_be_undone: final.map(({ tool, params }: any) => `${tool} ${params.system ?? params.amount}`) };
