@@ -41,7 +41,8 @@ export function broughtCode(dir: string, { plugins, mcp }: Pick<Trust, "plugins"
     ".",
     words.map((word) => relative(root, resolve(root, word))).filter((word) => word !== ""),
   );
-  for (const path of [...all.keys()]) count(posix.dirname(path), namesIn(root, path));
+  // What a tsconfig.json includes is type-checked by it, not run.
+  for (const path of [...all.keys()]) if (posix.basename(path) !== "tsconfig.json") count(posix.dirname(path), namesIn(root, path));
   return Object.fromEntries([...all].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
