@@ -7,7 +7,7 @@ import { z } from "zod";
 import { isDay } from "../runtime/kernel/day.ts";
 import { type Code, didYouMean } from "../runtime/kernel/errors.ts";
 import { AMOUNT_PATTERN, CURRENCY_PATTERN } from "../runtime/kernel/money.ts";
-import type { EntryStatus, Json } from "../runtime/kernel/ports.ts";
+import { ENTRY_STATUSES, type Json } from "../runtime/kernel/ports.ts";
 
 /** A value shown in a message: short, on one line. */
 export function shown(value: unknown): string {
@@ -108,16 +108,7 @@ export const confidence = checked<string | number>(
 /** Confidence as a tag: at most four decimals, no exponent, no trailing zeros. */
 export const confidenceText = (value: string | number): string => String(Number(Number(value).toFixed(4)));
 
-export const STATUSES = [
-  "pending-review",
-  "auto-confirmed",
-  "user-confirmed",
-  "user-corrected",
-  "bootstrap-confirmed",
-  "voided",
-] as const satisfies readonly EntryStatus[];
-
-const GIVEN = STATUSES.filter((word) => word !== "voided");
+const GIVEN = ENTRY_STATUSES.filter((word) => word !== "voided");
 
 /**
  * A status an agent may give; `voided` comes only from journal_void. Its type admits any text, because a list of entries that a script

@@ -139,7 +139,7 @@ export const approval_form = definePrimitive({
       },
     });
     if (decision === "rejected")
-      throw new End("rejected", `${by} gave no answer to "${p.title}"${reason === undefined ? "" : `: ${reason}`}`);
+      throw new End("rejected", `${by} gave no answer to "${p.title}"${reason === undefined ? "" : `: ${reason}`}`, { by });
     const values = (result ?? sampleOf(p.fields)) as Record<string, Json>;
     ctx.changed({ op: "answered", by, values });
     return { values, by };

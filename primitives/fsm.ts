@@ -28,7 +28,7 @@ export const fsm_enter = definePrimitive({
       );
     const answer = move(process, p.state);
     if (answer instanceof ClearedError) throw answer;
-    if (typeof answer === "object") throw new End(answer.end, answer.why);
+    if (typeof answer === "object") throw new End(answer.end, answer.why, answer);
     const why = p.reason === undefined ? {} : { why: p.reason };
     const enter = (state: State) => ctx.changed({ op: "entered", state, machine: process.machine.hash, ...why });
     if (answer === "enter") {

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { ClearedError } from "../runtime/kernel/errors.ts";
-import type { Account, Entry, EntryDraft } from "../runtime/kernel/ports.ts";
+import { type Account, ENTRY_STATUSES, type Entry, type EntryDraft } from "../runtime/kernel/ports.ts";
 import { definePrimitive, type StepContext } from "../runtime/kernel/primitive.ts";
 import {
   account,
@@ -19,7 +19,6 @@ import {
   entryId,
   money,
   positiveMoney,
-  STATUSES,
   status,
   text,
 } from "./_shapes.ts";
@@ -166,7 +165,7 @@ const found = z
     date: z.string(),
     description: z.string(),
     counterparty: z.string(),
-    status: z.enum(STATUSES),
+    status: z.enum(ENTRY_STATUSES),
     confidence: z.number().optional(),
     evidence: z.string().optional(),
     reference: z.string().optional(),
@@ -230,7 +229,7 @@ export const journal_query = definePrimitive({
   access: "read",
   summary: "Entries of the books, with what this run has added; all filters must hold.",
   params: z.object({
-    status: z.enum(STATUSES).optional(),
+    status: z.enum(ENTRY_STATUSES).optional(),
     year: z.int().min(1).max(9999).optional(),
     month: z.int().min(1).max(12).optional(),
     account: account.optional().describe("number or name; sub-accounts count"),
@@ -269,7 +268,7 @@ export const journal_update_status = definePrimitive({
   access: "write",
   summary: "Give a pending entry another status.",
   params: z.object({ entry_id: entryId, status }),
-  returns: z.object({ entry_id: entryId, status: z.enum(STATUSES) }),
+  returns: z.object({ entry_id: entryId, status: z.enum(ENTRY_STATUSES) }),
   errors: ["JOURNAL_ENTRY_MISSING", "JOURNAL_STATUS", "JOURNAL_CLOSED", "JOURNAL_FORM"],
   example: `journal_update_status({ entry_id: "261106-9sd0ee4k2m", status: "auto-confirmed" })`,
   run: async (p, ctx) => {

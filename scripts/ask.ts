@@ -13,7 +13,9 @@ input:
 const { title, otherwise, fixed, details } = input;
 let by = "policy";
 let no: string | null = null;
-let calls = input.calls.map(({ tool, params }) => ({ tool, params: params.approved_by === "@approver" ? { ...params, approved_by: by } : params }));
+// Where nobody is asked the policy has approved, and no gate puts that in.
+const unasked = (params: any) => Object.fromEntries(Object.entries(params).map(([field, value]) => [field, value === "@approver" ? by : value]));
+let calls = input.calls.map(({ tool, params }) => ({ tool, params: unasked(params) }));
 if (input.ask) {
   fsm_enter("APPROVAL_GATE");
   const asked = approval_wait({ title, calls: input.calls, otherwise, fixed, details, expires: "14d" });

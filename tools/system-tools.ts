@@ -6,7 +6,7 @@ import { spawnSync } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 
-export const SYSTEM_TOOLS = ["git", "hledger", "ledger", "chromium", "bwrap"] as const;
+const SYSTEM_TOOLS = ["git", "hledger", "ledger", "chromium", "bwrap"] as const;
 export type SystemTool = (typeof SYSTEM_TOOLS)[number];
 
 /** Path of a program, or null: `test.skipIf(findTool("hledger") === null)`. */

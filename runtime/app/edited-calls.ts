@@ -17,7 +17,10 @@ export async function assertFits(host: Host, run: RunRecord, before: readonly Ca
     if (changed.length === 0) continue;
     if (!call.tool.includes("/")) {
       // One that is not there has nothing to check by; the call itself says so.
-      const primitive = await host.world.primitive(call.tool).catch(() => null);
+      const primitive = await host.world.primitive(call.tool).catch((error: unknown) => {
+        if (error instanceof ClearedError && error.code === "PRIMITIVE_UNKNOWN") return null;
+        throw error;
+      });
       if (primitive !== null) parseParams(primitive, call.params);
       continue;
     }

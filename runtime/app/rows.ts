@@ -112,7 +112,7 @@ async function closeAccount(head: Tree, match: UnknownAccount["match"]): Promise
 const LONGEST = 5000;
 
 /** Entries that are no longer in the books, as the branch last had them, each with what corrected it then. */
-export async function pastOf(git: Git, ids: readonly string[]): Promise<Map<string, Entry>> {
+async function pastOf(git: Git, ids: readonly string[]): Promise<Map<string, Entry>> {
   const found = new Map<string, Entry>();
   for (const [path, wanted] of Map.groupBy(ids, monthOfId)) {
     for (const { commit } of await git.log({ limit: LONGEST, path })) {

@@ -1,6 +1,7 @@
 /** Lines that several commands print: a run, a card, a receipt, a duration; and the reading of JSON arguments. */
 import { ClearedError, EXIT, formatAt, kindOf } from "../kernel/errors.ts";
 import type { Card, Json, Receipt, RunRecord } from "../kernel/ports.ts";
+import { clip } from "../kernel/text.ts";
 import { rowAnswers, summaryOf } from "../web/story.ts";
 import type { Output } from "./output.ts";
 
@@ -30,7 +31,7 @@ export function exitOf(run: RunRecord): number {
 
 // Of what a run waits for or came to; the card and the run have all of it.
 const LONG = 160;
-export const clipped = (text: string): string => (text.length > LONG ? `${text.slice(0, LONG)}…` : text);
+export const clipped = (text: string): string => clip(text, LONG);
 
 export function runLine(output: Output, run: RunRecord): string[] {
   const word = run.status === "done" ? (run.outcome ?? "done") : run.status;

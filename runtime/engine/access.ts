@@ -5,7 +5,7 @@
 import { ClearedError } from "../kernel/errors.ts";
 import type { Access, Call, Change, Effect, Json, Step, VerifiedWrite } from "../kernel/ports.ts";
 import { type Primitive, type StepContext, parseParams } from "../kernel/primitive.ts";
-import { type Machine, type ProcessState, entered, gateDemanded, judged, startOf, statesFor } from "../kernel/states.ts";
+import { type Machine, type ProcessState, type Refusal, entered, gateDemanded, judged, startOf, statesFor } from "../kernel/states.ts";
 import { amountsIn, countJudged, type Judged, numbersOf, unjudged, untraced } from "../rules/tools/trace.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
 import { assertFilledIn } from "./approval.ts";
@@ -19,8 +19,8 @@ export interface RunState {
   readOnly: boolean;
   /** Approved calls not yet made, as canonical text. */
   approved: string[];
-  /** Who said no, and why, in words; null while nobody did. */
-  rejected: string | null;
+  /** Null while nobody said no. */
+  rejected: Refusal | null;
   approvals: { by: string; at: number; self?: boolean }[];
   /** Figures an amount may come from: what was computed, what was read in ASSESS. Read out of the steps when they are first asked for. */
   figures: { known: Map<string, number>; unread: Step[] };
@@ -136,9 +136,9 @@ export function applyStep(state: RunState, step: Step, primitive: Primitive | un
   }
 }
 
-function refusalIn({ by, given }: Extract<Change, { op: "decided" }>): string {
+function refusalIn({ by, given }: Extract<Change, { op: "decided" }>): Refusal {
   const reason = given?.signed.findLast((one) => one.decision === "rejected")?.reason;
-  return `${by} said no${reason === undefined ? "" : `: ${reason}`}`;
+  return { by, why: `${by} said no${reason === undefined ? "" : `: ${reason}`}` };
 }
 
 /** True when a decision among these changes says yes to exactly this call. */
@@ -172,7 +172,7 @@ export function allowed(primitive: Primitive, act: Act, state: RunState): "yes" 
   if (process !== null && state.rejected !== null && (act.access === "write" || act.effect === "external"))
     return new ClearedError(
       "APPROVAL_REQUIRED",
-      `${state.rejected}. Only what was named under otherwise: may be called after it, as it is.`,
+      `${state.rejected.why}. Only what was named under otherwise: may be called after it, as it is.`,
     );
   // In a copy of a run, whose gate was answered for another: what it writes needs a yes of its own.
   if (act.access === "write" && process !== null && gateDemanded(process) && process.answered !== "approved") return "ask";

@@ -2,6 +2,7 @@
 import { type At, ClearedError } from "../kernel/errors.ts";
 import type { RunRecord } from "../kernel/ports.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
+import { clip } from "../kernel/text.ts";
 
 interface Call {
   name: string;
@@ -19,15 +20,11 @@ export function sameCall(recorded: Call, call: Call): boolean {
 
 /** `actual` null: the script ended instead. */
 export function divergence(run: RunRecord, seq: number, recorded: Call, actual: Call | null, at?: At): ClearedError {
-  const now = actual === null ? "the script ends here" : `the script now calls ${actual.name}(${clip(actual.params)})`;
+  const now = actual === null ? "the script ends here" : `the script now calls ${actual.name}(${clip(actual.params, 200)})`;
   return new ClearedError(
     "HISTORY_DIVERGED",
-    `Step ${seq} of ${run.id} was recorded as ${recorded.name}(${clip(recorded.params)}), but ${now}. ` +
+    `Step ${seq} of ${run.id} was recorded as ${recorded.name}(${clip(recorded.params, 200)}), but ${now}. ` +
       `Resume it on the version it began with (\`cleared runs resume ${run.id} --at <commit>\`), or cancel it (\`cleared runs cancel ${run.id}\`).`,
     { data: { step: seq, recorded, actual }, at },
   );
-}
-
-function clip(text: string): string {
-  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
 }

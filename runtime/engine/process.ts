@@ -29,7 +29,8 @@ export function demandsOf(
 ): Partial<Demands> {
   if (card.kind === "in_doubt" || card.kind === "form") return {};
   // A no ends the process: what was refused is not asked for once more.
-  if (state.process !== null && state.rejected !== null && card.calls.length > 0) throw new End("rejected", state.rejected);
+  if (state.process !== null && state.rejected !== null && card.calls.length > 0)
+    throw new End("rejected", state.rejected.why, state.rejected);
   const stranger = state.process === null ? null : findUntracedAmount(card.calls, state);
   if (stranger !== null) throw stranger;
   const verdict = state.process?.verdict ?? null;
@@ -111,7 +112,11 @@ export async function askFor(call: Call, ctx: StepContext, state: RunState): Pro
     card: { kind: "approval", title: `Allow ${call.tool}?`, body: not_judged && { not_judged }, calls: [call], level: null, expires: null },
   });
   if (decision.decision === "rejected")
-    throw new End("rejected", `${decision.by} said no to ${call.tool}${decision.reason === undefined ? "" : `: ${decision.reason}`}`);
+    throw new End(
+      "rejected",
+      `${decision.by} said no to ${call.tool}${decision.reason === undefined ? "" : `: ${decision.reason}`}`,
+      decision,
+    );
   if (decision.decision === "edited")
     throw new ClearedError(
       "APPROVAL_REQUIRED",
@@ -126,7 +131,7 @@ const lookedAt = (ctx: StepContext, title: string, body: Json): Promise<Decision
 export async function resolveEscalation(ctx: StepContext, process: ProcessState, why?: string): Promise<void> {
   const title = why ?? process.why ?? process.verdict?.summary ?? `${ctx.run.agent} needs a person`;
   const { decision, by, reason } = await lookedAt(ctx, title, { verdict: process.verdict as unknown as Json });
-  if (decision === "rejected") throw new End("rejected", `${by} said no: ${reason ?? "it was stopped after the escalation"}`);
+  if (decision === "rejected") throw new End("rejected", `${by} said no: ${reason ?? "it was stopped after the escalation"}`, { by });
 }
 
 /**
@@ -142,7 +147,7 @@ export async function settleWrites(ctx: StepContext, { process, open, writes }: 
   const question = `Look at each record outside and mend what is wrong there. Approve to go on as it stands; reject to end ${ctx.run.agent} here: what stands is not taken back.`;
   const body = { question, not_verified, stands, writes: asked.map(({ tool, params, diff, answer }) => ({ tool, params, diff, answer })) };
   const { decision, by, reason } = await lookedAt(ctx, `${first.status}: ${first.tool} ${what}`, body);
-  if (decision === "rejected") throw new End("rejected", `${by} said no: ${reason ?? not_verified.join("; ")}`);
+  if (decision === "rejected") throw new End("rejected", `${by} said no: ${reason ?? not_verified.join("; ")}`, { by });
   ctx.changed({ op: "accepted", by });
 }
 
@@ -186,7 +191,7 @@ export function answerOf(result: Json, state: RunState, run: RunRecord, header: 
  */
 export function metaOf(state: RunState, run: RunRecord, header: Header, now: number, end: End | "failed" | null): { meta?: Json } {
   const { process, writes, approvals } = state;
-  const rejected = end instanceof End && end.outcome === "rejected" ? end.why : state.rejected;
+  const rejected = end instanceof End && end.outcome === "rejected" ? end.why : (state.rejected?.why ?? null);
   if (process === null && writes.length === 0 && approvals.length === 0 && rejected === null) return {};
   const meta = runMetadata({
     process: header.process ?? run.agent,
@@ -215,9 +220,9 @@ function withCase(outcome: Outcome, result: Json, { about }: RunState, header: H
 }
 
 /** The answer of a run that the policy, a person or time has ended before its script: what it was about, whose decision, why, what stands. */
-export function endedBy({ outcome, why }: End, state: RunState, header: Header): Json {
+export function endedBy({ outcome, why, by: person }: End, state: RunState, header: Header): Json {
   const { process, writes } = state;
-  const by = outcome === "rejected" ? (/^(.+?) said no/.exec(why)?.[1] ?? "a person") : outcome === "expired" ? "nobody" : "policy";
+  const by = outcome === "rejected" ? (person ?? "a person") : outcome === "expired" ? "nobody" : "policy";
   const told = {
     outcome,
     ...(process === null ? {} : { decision: outcome, by, summary: outcome === "rejected" ? why : `${outcome} by ${by}: ${why}` }),

@@ -1,5 +1,5 @@
 /**
- * Types only: the outside world as the core sees it. `import type` from here is allowed everywhere.
+ * The outside world as the core sees it: types, and the words one of them is made of. To be imported everywhere.
  * Implementations: workspace/* (git, books, config), engine/sqlite.ts (runs), sandbox/pool.ts (scripts).
  * Size: the contracts refer to each other, and a reader takes them in as one picture.
  */
@@ -420,7 +420,15 @@ export interface Cards {
 
 // ---------------------------------------------------------------- a run's view of the workspace
 
-export type EntryStatus = "pending-review" | "auto-confirmed" | "user-confirmed" | "user-corrected" | "bootstrap-confirmed" | "voided";
+export const ENTRY_STATUSES = [
+  "pending-review",
+  "auto-confirmed",
+  "user-confirmed",
+  "user-corrected",
+  "bootstrap-confirmed",
+  "voided",
+] as const;
+export type EntryStatus = (typeof ENTRY_STATUSES)[number];
 
 export interface Posting {
   /** Full account name, `Expenses:Software`. */

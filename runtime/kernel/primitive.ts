@@ -162,10 +162,13 @@ export class End {
   readonly why: string;
   /** The gate that nobody answered: an answer that comes before the end is written down still counts. */
   readonly gate: string | null;
-  constructor(outcome: Outcome, why: string, gate: string | null = null) {
+  /** Who said no; null where no person did. */
+  readonly by: string | null;
+  constructor(outcome: Outcome, why: string, { gate = null, by = null }: { gate?: string | null; by?: string | null } = {}) {
     this.outcome = outcome;
     this.why = why;
     this.gate = gate;
+    this.by = by;
   }
 }
 

@@ -130,7 +130,7 @@ const isInstalled = (path: string): boolean => ["node_modules", ".git"].includes
 
 const isProgram = (path: string): boolean => ((lstatSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o111) !== 0;
 
-export function codeFile(root: string, path: string): CodeFile {
+function codeFile(root: string, path: string): CodeFile {
   const at = join(root, path);
   const found = lstatSync(at);
   if (!found.isSymbolicLink() && !found.isFile()) throw new ClearedError("PLUGIN_INVALID", `${path} is no file. Remove it.`);

@@ -94,6 +94,12 @@ export function machineProblems(states: readonly MachineState[], demands: { gate
   return problems;
 }
 
+/** Who said no at a gate, and that they did and why, in words. */
+export interface Refusal {
+  by: string;
+  why: string;
+}
+
 /** Where a run's machine stands; rebuilt from the history, so it survives a kill. */
 export interface ProcessState {
   machine: Machine;
@@ -106,8 +112,7 @@ export interface ProcessState {
   answered: "approved" | "rejected" | null;
   /** The no has calls of its own: the run goes on with those alone. */
   instead: boolean;
-  /** Who said no there, and why, in words. */
-  refusal: string | null;
+  refusal: Refusal | null;
   /** What the script said when it entered ESCALATE. */
   why: string | null;
   /** A person has resolved the escalation the verdict asked for. */
@@ -157,7 +162,7 @@ export function gateDemanded(process: ProcessState): boolean {
 }
 
 /** What entering a state comes to: it may, a person has to look first, it ends the run, or it is refused. */
-export type Move = "enter" | "escalate" | { end: "blocked" | "rejected"; why: string } | ClearedError;
+export type Move = "enter" | "escalate" | { end: "blocked" | "rejected"; why: string; by?: string } | ClearedError;
 
 /** @param to the state the script asks for */
 export function move(process: ProcessState, to: State): Move {
@@ -188,7 +193,7 @@ function toMutate(process: ProcessState): Move {
   if (verdict === null) return gateError("MUTATE needs the policy's verdict: call policy_evaluate(...) in POLICY_CHECK first.");
   // Before anything else: a no counts even where nobody had to be asked.
   if (process.current === "APPROVAL_GATE" && process.answered === "rejected")
-    return process.instead ? "enter" : { end: "rejected", why: process.refusal ?? "A person said no at the gate." };
+    return process.instead ? "enter" : { end: "rejected", ...(process.refusal ?? { why: "A person said no at the gate." }) };
   if (!gateDemanded(process)) return "enter";
   if (process.current !== "APPROVAL_GATE") {
     const why = verdict.passed ? "This agent's gate is fixed" : verdict.summary;

@@ -53,7 +53,7 @@ const ALL_LOOKALIKES = new RegExp(`^[${LOOKALIKES}\\d_$]*[${LOOKALIKES}][${LOOKA
 const ASCII = /^[\0-\x7f]*$/;
 
 /** Words that mix Latin letters with others that look like them, and where they stand. */
-export function* mixedWordsIn(text: string): Generator<{ index: number; word: string }> {
+function* mixedWordsIn(text: string): Generator<{ index: number; word: string }> {
   if (ASCII.test(text)) return;
   for (const { 0: word, index } of text.matchAll(/[\p{L}\p{M}\p{N}_$]+/gu)) if (MIXED_WORD.test(word)) yield { index, word };
 }

@@ -134,7 +134,7 @@ interface NestedSlot {
  * after a while without work. A job waits only for those before it in its level and, while it runs, for those of lower levels: nothing
  * waits in a circle, however few slots there are.
  */
-export function createNestedSlots(start: () => Slot): NestedSlots {
+function createNestedSlots(start: () => Slot): NestedSlots {
   const slots = new Map<number, NestedSlot>();
   let closed = false;
 

@@ -6,7 +6,7 @@
 import type { Finding } from "../kernel/ports.ts";
 
 /** What a source may weigh unless trust.yaml says otherwise. */
-export const SOURCE_BYTES = 64 * 1024;
+const SOURCE_BYTES = 64 * 1024;
 const MAX_DEPTH = 200;
 const MAX_OPERATORS = 200;
 

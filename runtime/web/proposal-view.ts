@@ -144,7 +144,7 @@ const BACKTEST_TONES = { same: "good", changed: "attention", worse: "bad", faile
  * A backtest on a page: its sentence, the money by account and month, the entries that come out differently, and where runs part first.
  * @param name what the agent is called
  */
-export function backtestView(report: BacktestReport, name: string): Html {
+function backtestView(report: BacktestReport, name: string): Html {
   const { runs, money, moves, net, differences, waiting } = report;
   const [first = ""] = backtestLines(report);
   const nets = Object.entries(net).map(([currency, sum]) => `${sum} ${currency}`);

@@ -139,7 +139,7 @@ function compiling({ tree, sandbox, registry }: ScriptSubject, findings: Found[]
  * taken back has a gate, and a process with a risk says what happens in each state. Source: spec/worker.md 5 (R).
  * Findings FSM_MACHINE about an agent that its header alone does not show.
  */
-export function lintMachine(
+function lintMachine(
   header: Header,
   file: string,
   scripts: readonly StateScript[],
@@ -187,7 +187,7 @@ function irreversible(scripts: readonly StateScript[], registry: Registry, trust
  * everybody sees it, or behind a question.
  * Findings CHECK_HIDDEN_BRANCH. scripts: the agent first, with all it calls.
  */
-export function lintHidden(scripts: readonly ScriptToCheck[], registry: Registry, toolClass: ToolClassOf): Found[] {
+function lintHidden(scripts: readonly ScriptToCheck[], registry: Registry, toolClass: ToolClassOf): Found[] {
   /** Names of what a call, or the sub-script it runs, does; and whether it asks. */
   const actsOf = (calls: readonly ScriptToCheck["calls"][number][], seen: readonly string[] = []): Act[] =>
     calls.flatMap((call) => {

@@ -70,7 +70,7 @@ export function lintStateless(calls: Compiled["calls"]): Finding[] {
 }
 
 /** What a call is given for the one parameter it takes bare. */
-export function bareText(primitive: Primitive, given: Record<string, string>): string | undefined {
+function bareText(primitive: Primitive, given: Record<string, string>): string | undefined {
   return given[""] ?? (primitive.bare === null ? undefined : given[primitive.bare]);
 }
 

@@ -165,7 +165,7 @@ const BLOCKS = ["from", "over", "answers"];
  * The value of a text as `caseText` writes them; null for any other YAML. It is not strict: who asks must see that the value gives this
  * very text again.
  */
-export function readLines(text: string): Record<string, unknown> | null {
+function readLines(text: string): Record<string, unknown> | null {
   const all: Record<string, unknown> = {};
   // The block a line stands in, and the list that its items belong to.
   let block = all;

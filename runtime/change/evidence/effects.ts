@@ -102,7 +102,7 @@ const LANDING: ReadonlySet<Change["op"]> = new Set(["entries", "status", "remove
 const isCommit = ({ changes }: Step): boolean => changes.some((change) => change.op === "committed");
 
 /** An entry as effects tell it. */
-export function entryEffect({ id, date, status, description, counterparty, tags, postings }: Entry): EntryEffect {
+function entryEffect({ id, date, status, description, counterparty, tags, postings }: Entry): EntryEffect {
   const legs = postings.map(({ account, amount, currency }) => ({ account, amount, currency }));
   const telling = Object.fromEntries(Object.entries(tags).filter(([name]) => !SILENT.has(name)));
   return { id, date, status, description, evidence: tags["ev"] ?? "", counterparty: counterparty ?? "", tags: telling, legs };

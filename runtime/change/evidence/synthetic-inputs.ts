@@ -19,7 +19,7 @@ export interface SyntheticInput {
 }
 
 /** More would take longer than a person waits for a check. */
-export const MOST_INPUTS = 12;
+const MOST_INPUTS = 12;
 
 /** Inputs that the header lets through, at most twelve. sources: of the agent and its sub-scripts. */
 export function inputsOf(header: Header, sources: readonly string[]): SyntheticInput[] {

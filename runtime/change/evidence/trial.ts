@@ -244,7 +244,10 @@ function answered(gate: Gate, { run, refused }: Recording, recorded: Recorded, i
   if (found !== null) return found;
   const { calls, kind, title } = gate.card;
   const isRefused = refused === undefined ? isLast && stopped(run) : refused !== null && callsKey(refused) === callsKey(calls);
-  if (isRefused && run.outcome !== null) throw new End(run.outcome, (run.result as { reason?: string } | null)?.reason ?? "");
+  if (isRefused && run.outcome !== null) {
+    const { reason, by } = (run.result ?? {}) as { reason?: string; by?: string };
+    throw new End(run.outcome, reason ?? "", { by: by ?? null });
+  }
   if (kind === "form") throw missing(`"${title}" asks a person for data, which the recorded run did not`);
   supposed.push(`a yes to "${title}", which the recorded run did not ask`);
   return { card: 0, decision: "approved", by: recorded.decider, at: recorded.now() };

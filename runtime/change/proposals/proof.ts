@@ -49,7 +49,7 @@ export async function hasMoved(
 }
 
 /** What a person who holds the recorded runs signs of a report: one backtest of this content on this code. */
-export async function evidenceGate({ id, commit }: Pick<Proposal, "id" | "commit">, base: Tree, backtest: BacktestReport): Promise<string> {
+async function evidenceGate({ id, commit }: Pick<Proposal, "id" | "commit">, base: Tree, backtest: BacktestReport): Promise<string> {
   return `evidence/${id}/${digest({ commit, code: [...(await codeOf(base))], backtest })}`;
 }
 

@@ -68,7 +68,7 @@ function print(output: Output, { checks, agents, dryRun }: CheckedTree, changed:
 }
 
 /** A line for each check: its name, how it ended, what it looked at. */
-export function checkLines(output: Output, checks: readonly CheckResult[]): string[] {
+function checkLines(output: Output, checks: readonly CheckResult[]): string[] {
   const words = { ok: output.green("ok"), failed: output.red("failed"), skipped: output.yellow("skipped") };
   return table(
     checks.map(({ check, status, says, findings }) => [

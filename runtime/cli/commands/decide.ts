@@ -13,7 +13,7 @@ import { type Output, formatError } from "../output.ts";
 import { cardLines, parseJson, runLine } from "../text.ts";
 
 /** `answer`: what is said to a card, beyond what the options say. @throws USAGE, RUN_INPUT */
-export async function decideAll(
+async function decideAll(
   at: Invocation,
   cards: string[],
   answer: (card: Card) => Pick<Decision, "decision" | "calls" | "result">,

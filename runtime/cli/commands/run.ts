@@ -77,7 +77,7 @@ function readPolicy(file: string): string {
 }
 
 /** given: each --input. fieldsOf: `input:` of the header, asked for where a value has to be read by its type. @throws USAGE */
-export async function inputOf(given: readonly string[], fieldsOf: () => Promise<Header["input"]>): Promise<Json> {
+async function inputOf(given: readonly string[], fieldsOf: () => Promise<Header["input"]>): Promise<Json> {
   const [only] = given;
   if (only === undefined || (given.length === 1 && !IS_PAIR.test(only))) return parseJson(only, "--input");
   const pairs = Object.entries(pairsOf(given));

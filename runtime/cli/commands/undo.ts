@@ -52,7 +52,7 @@ const CHANGES = { restored: "comes back", removed: "goes", changed: "as it was b
 const SHOWN = 40;
 
 /** What would change back, as people read it. */
-export function planLines(output: Output, { title, commits, files, money, entries, statements, notes }: UndoPlan): string[] {
+function planLines(output: Output, { title, commits, files, money, entries, statements, notes }: UndoPlan): string[] {
   const { removed, reversed, restored } = entries;
   const counts = [
     removed > 0 ? `${removed} removed` : "",

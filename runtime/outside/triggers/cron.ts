@@ -37,7 +37,7 @@ const neverComes = ({ expression }: Schedule): string =>
   `schedule: "${expression}" never comes: it is not a cron expression, or no calendar has such a day. Write five fields: minute hour day month weekday, for example "0 6 * * *".`;
 
 /** The last `count` ticks until a moment (inclusive), oldest first. */
-export function lastTicks(schedule: Schedule, until: number, count: number): Promise<number[]> {
+function lastTicks(schedule: Schedule, until: number, count: number): Promise<number[]> {
   return asked(schedule, [], (cron) =>
     // croner counts whole seconds and leaves out the one it is given.
     cron

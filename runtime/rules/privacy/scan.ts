@@ -46,7 +46,7 @@ export function scan(text: string, groups: ReadonlySet<Group> = ALL): Finding[] 
   }));
 }
 
-export const lastFour = (text: string, span: [number, number]): string =>
+const lastFour = (text: string, span: [number, number]): string =>
   text
     .slice(...span)
     .replace(/[^A-Za-z0-9]/g, "")

@@ -3,7 +3,7 @@
  * (spec/books.md 2). The form is what hledger (`check -s`) and Ledger (`--pedantic --strict`) both read.
  * Text from banks and scripts is untrusted: `cleanEntry` takes out whatever either tool would read as something else.
  */
-import type { Entry, EntryStatus, Finding, Posting } from "../../kernel/ports.ts";
+import { ENTRY_STATUSES, type Entry, type EntryStatus, type Finding, type Posting } from "../../kernel/ports.ts";
 import { isPlainAmount } from "./amounts.ts";
 
 /** An entry with its place in the file: lines start at 1, `from` and `to` are offsets without the blank line after it. */
@@ -12,15 +12,6 @@ export interface ParsedEntry extends Entry {
   from: number;
   to: number;
 }
-
-const STATUSES: readonly EntryStatus[] = [
-  "pending-review",
-  "auto-confirmed",
-  "user-confirmed",
-  "user-corrected",
-  "bootstrap-confirmed",
-  "voided",
-];
 
 // Ledger reads lines of at most 4096 bytes; 500 characters are at most 2000 bytes of UTF-8.
 const MAX_TEXT = 500;
@@ -250,8 +241,8 @@ function parseEntry(header: string, body: string[], wrong: (offset: number, mess
   }
   const status = tags["status"] as EntryStatus | undefined;
   delete tags["status"];
-  if (status === undefined || !STATUSES.includes(status)) {
-    wrong(0, `The entry has no status among ${STATUSES.join(", ")}.`);
+  if (status === undefined || !ENTRY_STATUSES.includes(status)) {
+    wrong(0, `The entry has no status among ${ENTRY_STATUSES.join(", ")}.`);
     return null;
   }
   if ((mark === "!") !== (status === "pending-review")) wrong(0, `The mark "${mark}" does not fit the status ${status}.`);

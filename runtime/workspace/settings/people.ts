@@ -44,7 +44,7 @@ const mode = z.union(
 export const approvalsSchema = z.strictObject({ default: mode.default("person"), agents: z.record(z.string(), mode).default({}) });
 
 /** What a proposed change can widen. */
-export const WIDENINGS = [
+const WIDENINGS = [
   "capability",
   "tool",
   "recipient",

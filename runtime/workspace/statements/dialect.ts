@@ -12,7 +12,7 @@ import { ENCODINGS } from "./encoding.ts";
  * Line templates for the preamble of a CSV: `Ending balance as of {closing_date},,"{closing}"`. Matched by searching for the
  * fixed parts one after another, which is linear: unlike a regular expression, no template can hang the host.
  */
-export const PLACEHOLDERS = ["account", "opening", "closing", "closing_date", "from", "to"] as const;
+const PLACEHOLDERS = ["account", "opening", "closing", "closing_date", "from", "to"] as const;
 export type Placeholder = (typeof PLACEHOLDERS)[number];
 
 const column = z.union([z.string().min(1), z.int().min(1).max(500)], { error: "write a column's header, or its number from 1" });
@@ -171,7 +171,7 @@ export function mappingDialect(mapping: unknown, name = "generic"): Dialect {
   return checkYaml({ value: { name, ...given }, at: () => at }, dialectSchema, { ...at, code: "CONFIG_INVALID", maxLength: 0 });
 }
 
-export function isTemplate(template: string): boolean {
+function isTemplate(template: string): boolean {
   const names = template.split(/\{([a-z_]*)\}/).filter((_, i) => i % 2 === 1);
   return names.every((name) => name === "" || PLACEHOLDERS.some((placeholder) => placeholder === name));
 }
