@@ -10,6 +10,7 @@ import { TOOLS } from "../../examples/erp/calls.ts";
 import { equalAmounts, scalarsOf } from "../../runtime/engine/edits.ts";
 import type { Call, Json, RunRecord } from "../../runtime/kernel/ports.ts";
 import { answer, type Business, business, finish, gateOf, rows, run } from "./harness.ts";
+import { share } from "../share.ts";
 
 const TODAY = "2024-11-08";
 let at: Business;
@@ -105,7 +106,7 @@ async function toldAfter({ id, result }: RunRecord, seq: number): Promise<string
   return judged.reduce((left, one) => left.replaceAll(JSON.stringify(one).slice(1, -1), ""), words);
 }
 
-test.each(RUNS)(
+test.each(share(RUNS, 3, (one) => JSON.stringify(one)))(
   "%s %j tells no value that was changed before the yes",
   async (agent, input) => {
     const first = await toGate(agent, input);

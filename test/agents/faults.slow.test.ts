@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { afterAll, afterEach, expect, test } from "vitest";
 import { answer, approved, business, changes, finish, gateOf, open, run, shut, writesOf } from "./harness.ts";
+import { share } from "../share.ts";
 
 const children: ChildProcess[] = [];
 afterEach(() => {
@@ -21,7 +22,7 @@ async function until(what: () => boolean): Promise<void> {
   expect(what()).toBe(true);
 }
 
-test.each(BOTH)(
+test.each(share(BOTH, 2, String))(
   "killed after %s and before its record, the run pays once",
   async (tool) => {
     // Answers come late, the work is done at once: the kill falls in between.

@@ -64,7 +64,7 @@ const moments = (count: number) =>
 
 // Stops before and after every operation are held in process (crash.slow.test.ts): few moments of a real kill are enough each time.
 const LONG = process.env["CLEARED_LONG"] === "1";
-describe.each(moments(LONG ? 10 : 4))("host of $agent killed after $percent % of its time", ({ agent, percent }) => {
+describe.each(moments(LONG ? 10 : 2))("host of $agent killed after $percent % of its time", ({ agent, percent }) => {
   test("the next owner brings the run to the same end", async () => {
     const one = copyOf(prepared);
     const first = owner(one, agent);
@@ -82,7 +82,7 @@ describe.each(moments(LONG ? 10 : 4))("host of $agent killed after $percent % of
   }, 120_000);
 });
 
-describe.each(moments(LONG ? 6 : 4))("sandbox of $agent killed $percent half milliseconds into its life", ({ agent, percent }) => {
+describe.each(moments(LONG ? 6 : 2))("sandbox of $agent killed $percent half milliseconds into its life", ({ agent, percent }) => {
   test("the run goes on in another one and ends the same", async () => {
     const one = copyOf(prepared);
     const child = owner(one, agent);

@@ -7,6 +7,7 @@ import type { Host } from "../../runtime/app/host.ts";
 import type { RunLog, RunRecord, Step } from "../../runtime/kernel/ports.ts";
 import { LATER, abandon, closeAll, decide, host, openCard, remove, removeAll, start } from "../engine/harness.ts";
 import { header, type Mood, type Shop, shop, STATES } from "./shop.ts";
+import { share } from "../share.ts";
 
 const USES = "fsm, mcp, policy, approval, notify, schedule, agent:payer";
 const begin = (more: string): string => `${header(USES, STATES + more)}fsm_enter("ASSESS");
@@ -75,7 +76,7 @@ describe("the owner is killed", () => {
     ["pay_blind", "before", true],
     ["pay_blind", "after", true],
   ];
-  test.each(ways)("at %s, %s it is written: one write, a person is asked: %s %s", async (tool, at, asks) => {
+  test.each(share(ways, 2, String))("at %s, %s it is written: one write, a person is asked: %s %s", async (tool, at, asks) => {
     // From its jail a server cannot kill the owner.
     const one = await shop(FILES, true);
     const agent = tool === "pay_keyed" ? "asks" : "buys";
@@ -108,7 +109,7 @@ describe("the tool's server dies", () => {
     ["at every call, after it wrote", { kill: "self", at: "after" }, { pay_keyed: true, pay_invoice: false, pay_blind: true }],
     ["and does not come back", { kill: "self", at: "after", shut: true }, { pay_keyed: true, pay_invoice: true, pay_blind: true }],
   ];
-  test.each(ways)(
+  test.each(share(ways, 3, String))(
     "%s",
     async (_, mood, asks) => {
       await Promise.all(
@@ -162,7 +163,7 @@ describe("the owner dies in", () => {
   const points = ["agent_call", "notify_send", "schedule_run"].flatMap((name) =>
     (["after intent", "before settle"] as const).map((point) => [name, point] as const),
   );
-  test.each(points)("%s, %s: told once, started once", async (name, point) => {
+  test.each(share(points, 3, String))("%s, %s: told once, started once", async (name, point) => {
     const one = await shop(FILES);
     let opened = await host(one);
     const [when, operation] = point.split(" ") as ["before" | "after", "intent" | "settle"];

@@ -6,6 +6,7 @@ import type { Host } from "../../runtime/app/host.ts";
 import type { RunRecord } from "../../runtime/kernel/ports.ts";
 import { abandon, close, closeAll, decide, host, openCard, removeAll, run } from "../engine/harness.ts";
 import { header, PACK, type Shop, shop, STATES } from "./shop.ts";
+import { share } from "../share.ts";
 
 const agent = (to: string): string => `${header("fsm, mcp, policy, approval, agent:looks", STATES)}fsm_enter("ASSESS");
 mcp_call({ tool: "shop/get_invoice", params: { invoice_id: "${to}" } });
@@ -57,7 +58,7 @@ const CHANGES: [what: string, change: (one: Shop) => void][] = [
   ],
 ];
 
-test.each(CHANGES)("over %s and a kill: what was shown is paid, once", async (_, change) => {
+test.each(share(CHANGES, 3, String))("over %s and a kill: what was shown is paid, once", async (_, change) => {
   const { one, opened, run } = await waiting();
   change(one);
   await abandon(opened);

@@ -10,6 +10,7 @@ import { confirm } from "../confirm.ts";
 import { copyOf, host, removeAll, run, type Workspace, workspace } from "../engine/harness.ts";
 import { ACTS, killAll, open, prepareDay, sleep } from "./day.ts";
 import { below, commandOf, signal } from "./processes.ts";
+import { share } from "../share.ts";
 
 let template: Workspace;
 const children = new Set<ChildProcess>();
@@ -25,7 +26,7 @@ afterAll(async () => {
 const owner = (pid: number) => [pid, ...below(pid)].find((one) => /main\.ts start/.test(commandOf(one))) ?? 0;
 
 describe.concurrent("an owner that stands still", () => {
-  test.each(["pay", "send", "wire"] as const)(
+  test.each(share(["pay", "send", "wire"] as const, 3, String))(
     "in the middle of %s, for 13 s, while a command takes over: it is paid once, and the run ends",
     async (act) => {
       const one = copyOf(template);

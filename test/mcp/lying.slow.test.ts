@@ -7,6 +7,7 @@ import { editCalls } from "../../runtime/engine/edits.ts";
 import type { RunRecord } from "../../runtime/kernel/ports.ts";
 import { close, closeAll, decide, host, openCard, removeAll, run, type Workspace, workspace } from "../engine/harness.ts";
 import type { Books, Lie } from "./lying-server.ts";
+import { share } from "../share.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 afterEach(closeAll);
@@ -91,7 +92,7 @@ const LYING: [Lie, string][] = [
   ["vanishes", "invoice_id is null, not I-1"],
 ];
 
-test.each(LYING)("%s: nothing follows the write before a person has looked at it", async (how, says) => {
+test.each(share(LYING, 2, String))("%s: nothing follows the write before a person has looked at it", async (how, says) => {
   const at = await bank(how);
   const first = await run(at.opened, "pays_two");
   expect(first).toMatchObject(WAITS);

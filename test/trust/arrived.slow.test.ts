@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { cleared, put, shell } from "../cli/command-line.ts";
 import { type Hostile, hostileWorkspace, linkProcessed } from "./hostile-workspace.ts";
+import { share } from "../share.ts";
 
 let place: string;
 let hostile: Hostile;
@@ -72,7 +73,7 @@ test.for(["clone", "folder", "archive"] as const)(
   async (how) => {
     const dir = await hostile.arrive(how);
     for (const mark of hostile.marks()) rmSync(join(place, "marks", mark));
-    for (const line of [...LOOKING, ...ACTING]) {
+    for (const line of share([...LOOKING, ...ACTING], 3, (one) => `${how} ${one}`)) {
       const { code, stderr } = await cleared(dir, ...line.split(" "));
       expect({ line, marks: hostile.marks() }).toEqual({ line, marks: [] });
       expect({ line, code, stderr }).not.toMatchObject({ code: 70 });
@@ -185,7 +186,7 @@ test("nothing is moved or written through a link that came with the folder", { t
 test("a .cleared that a repository brings, or that leads elsewhere, is refused by every command", { timeout: 120_000 }, async () => {
   const dir = await confirmed("folder");
   await shell(dir, "git config --remove-section filter.evil; git config --unset include.path; rm .git/info/attributes");
-  const commands = ["doctor", "queue", "runs", "agents", "check", "run greeter", "approve 1", "start", "trust"];
+  const commands = share(["doctor", "queue", "runs", "agents", "check", "run greeter", "approve 1", "start", "trust"], 3, String);
   const refused = async (why: RegExp) => {
     for (const line of commands) {
       const { code, stderr } = await cleared(dir, ...line.split(" "));

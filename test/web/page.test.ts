@@ -8,6 +8,7 @@ import { type Listening, listen } from "../../runtime/outside/http.ts";
 import { createStatusApp } from "../../runtime/web/app.ts";
 import { findTool } from "../../tools/system-tools.ts";
 import { createFacts, NOW } from "./busy-day.ts";
+import { share } from "../share.ts";
 
 let facts: ReturnType<typeof createFacts>;
 let site: Listening;
@@ -62,7 +63,7 @@ describe.skipIf(CHROMIUM === null)("in a browser", () => {
     { name: "desk-dark", width: 1280, dark: true },
   ];
 
-  test.each(VIEWS)(
+  test.each(share(VIEWS, 2, ({ name }) => `view ${name}`))(
     "the pages are accessible and fit at $name",
     async ({ name, width, dark }) => {
       for (const [label, path] of [

@@ -8,6 +8,7 @@ import { createSideRefs } from "../../runtime/workspace/git/proposal-refs.ts";
 import { createGit } from "../../runtime/workspace/git/git.ts";
 import { below, commandOf, seeded, signal } from "../kill/processes.ts";
 import { createRepository, type Repository, setFiles } from "./git-repository.ts";
+import { share } from "../share.ts";
 
 const LONG = process.env["CLEARED_LONG"] === "1";
 let repository: Repository;
@@ -30,7 +31,7 @@ const leftovers = (): string[] =>
     .filter((name) => /\.lock$|tmp_|^cleared-|packed-refs\.new|fast_import_crash/.test(name));
 const helpers = () => below(process.pid).filter((pid) => /^git /.test(commandOf(pid)) && !/cat-file/.test(commandOf(pid)));
 
-describe.each(["refs/heads/main.lock", "HEAD.lock", "index.lock"])("somebody's %s", (name) => {
+describe.each(share(["refs/heads/main.lock", "HEAD.lock", "index.lock"], 3, String))("somebody's %s", (name) => {
   test("is waited for by its name and never removed; the commit lands once it is gone", async () => {
     writeFileSync(at(name), "");
     expect(await git.blockedBy()).toBe(null);
@@ -79,7 +80,7 @@ describe.each(["SIGKILL", "SIGSTOP"] as const)("helpers of git that get %s", (na
         for (const pid of helpers()) if (!over) hits += Number(signal(pid, name));
       }
     })();
-    const commits = LONG ? 200 : 30;
+    const commits = LONG ? 200 : 10;
     let tip = await git.head();
     for (let n = 1; n <= commits; n++) {
       expect(await git.commit(setFiles({ "a.txt": `${n}\n`, [`f${n}.txt`]: "x\n" }))).toMatchObject({ status: "committed" });
@@ -109,7 +110,7 @@ describe.each(["SIGKILL", "SIGSTOP"] as const)("helpers of git that get %s", (na
 test("the whole process and its helpers killed in the middle: the next one finds no lock of theirs and leaves none", async () => {
   const random = seeded(11);
   let left = 0;
-  for (let n = 0; n < (LONG ? 60 : 8); n++) {
+  for (let n = 0; n < (LONG ? 60 : 4); n++) {
     const child = spawn(process.execPath, [
       join(import.meta.dirname, "git-killed.ts"),
       repository.dir,

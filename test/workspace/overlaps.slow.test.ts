@@ -15,7 +15,7 @@ import { book, commit, memoryWorkspace, money, type Workspace } from "./books-be
 import { dayOf, OPENING, type Payment, payments, plan, random, textOf } from "./random-bank.ts";
 import { expectSound, memoryTree, withChanges } from "./memory-tree.ts";
 
-const HISTORIES = process.env["CLEARED_LONG"] === "1" ? 1000 : 50;
+const HISTORIES = process.env["CLEARED_LONG"] === "1" ? 1000 : 25;
 
 interface History {
   workspace: Workspace;
