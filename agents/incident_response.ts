@@ -29,7 +29,7 @@ fsm_enter("COMPUTE");
 // What its contracts may come to owe for the month, each at most its cap.
 const caps = contracts.map((one) => compute_percent_of({ amount: one.monthly_fee, pct: one.credit_cap_pct }).result);
 const sla_exposure = script_run("total", { amounts: ["0.00", ...caps] });
-const customers = incident.impact.reduce((all: number, one: any) => all + one.customers, 0);
+const customers = Number(data_sum({ records: incident.impact, field: "customers" }).sum);
 const weights = incident.impact.map((one: any) => ({ n: String(one.customers * Number(one.weight)) }));
 const weighted = data_sum({ records: weights, field: "n" }).sum;
 // What was deployed in the day before is suspected.

@@ -31,7 +31,7 @@ const lines = asked.filter((one) => one.quantity > 0);
 fsm_enter("COMPUTE");
 const figures = script_run("order_figures", { order, lines, tax, rates });
 fsm_enter("POLICY_CHECK");
-const missing = lines.filter((one) => one.free < one.quantity).map((one) => one.sku);
+const missing = lines.filter((one) => one.free < one.reserve).map((one) => one.sku);
 const facts = { order_status, total: figures.total, credit_hold: customer.credit_hold, needs_allocation: missing.length > 0 };
 const verdict = policy_evaluate({ facts, about: { order_id, total: figures.total, customer: customer.name } });
 const changing = input.changes.length > 0;

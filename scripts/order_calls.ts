@@ -13,10 +13,10 @@ input:
 */
 const { order_id, customer_id, carrier, today, changing, ships, lines, total } = input;
 const items = lines.map(({ sku, quantity }) => ({ sku, quantity }));
-const reserved = lines.filter((one) => Math.min(one.quantity, one.free) > 0);
+const reserved = lines.filter((one) => Math.min(one.reserve, one.free) > 0);
 const calls: { tool: string; params: object }[] = changing
   ? [{ tool: "erp/modify_order_items", params: { order_id, items } }]
-  : reserved.map(({ sku, quantity, free }) => ({ tool: "erp/reserve_inventory", params: { order_id, sku, quantity: Math.min(quantity, free) } }));
+  : reserved.map(({ sku, reserve, free }) => ({ tool: "erp/reserve_inventory", params: { order_id, sku, quantity: Math.min(reserve, free) } }));
 if (ships) {
   calls.push({ tool: "erp/charge_customer", params: { reference: order_id, customer_id, amount: total } });
   calls.push({ tool: "erp/create_shipment", params: { order_id, carrier, ship_on: today } });

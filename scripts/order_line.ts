@@ -7,6 +7,11 @@ const { sku, order, changes } = input;
 const stock = mcp_record({ tool: "erp/get_inventory", params: { sku } });
 const line = order.lines.find((one: any) => one.sku === sku);
 const price = line?.unit_price ?? mcp_record({ tool: "erp/get_price", params: { sku } }).unit_price;
-const by = changes.filter((one: any) => one.sku === sku).reduce((all: number, one: any) => all + one.by, 0);
-const quantity = Math.max(0, (line?.quantity ?? 0) + by);
-({ sku, price, quantity, free: stock.on_hand - stock.reserved, weight_kg: stock.weight_kg });
+// Pieces, whether they come as numbers or as text.
+const pieces = (records: any[], field: string) => Number(data_sum({ records, field }).sum);
+const by = pieces(changes.filter((one: any) => one.sku === sku), "by");
+const quantity = Math.max(0, (line === undefined ? 0 : pieces([line], "quantity")) + by);
+// Reserved for it by an earlier run, which found less than it needed.
+const held = mcp_call({ tool: "erp/get_reservation", params: { order_id: order.order_id, sku } });
+const reserve = Math.max(0, quantity - (held.status === "reserved" ? pieces([held], "quantity") : 0));
+({ sku, price, quantity, reserve, free: pieces([stock], "on_hand") - pieces([stock], "reserved"), weight_kg: stock.weight_kg });

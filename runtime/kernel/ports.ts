@@ -694,11 +694,17 @@ export interface Tools {
   /**
    * Makes the call once, arguments checked against the tool's schema before anything is sent; a read may be repaired and repeated, a write
    * never is. `leaving` is called right before a write is sent, and may throw; `writes` are those this run
-   * has made: one of them again is meant so, any other that its record shows already is not sent.
+   * has made: one of them again is meant so, any other that its record shows already, or adds one that is there with another amount, is not sent.
    */
   call(
     call: Call,
-    options: { key: string; now: number; abort: AbortSignal; leaving?: (() => void) | undefined; writes?: readonly Call[] | undefined },
+    options: {
+      key: string;
+      now: number;
+      abort: AbortSignal;
+      leaving?: (() => void) | undefined;
+      writes?: readonly VerifiedWrite[] | undefined;
+    },
   ): Promise<ToolAnswer>;
   /** All pages of a reading tool. */
   fetchAll(

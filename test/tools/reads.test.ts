@@ -8,6 +8,7 @@ import { mayRepeat, recoveredRead } from "../../runtime/rules/tools/recover.ts";
 import { amountsIn, amountsOf, numbersOf, untraced } from "../../runtime/rules/tools/trace.ts";
 import { tool } from "./reference.ts";
 
+const SPEC = { tools: {}, aliases: {} };
 const failed = (text: string, data?: Record<string, unknown>) => new ClearedError("TOOL_FAILED", text, { data });
 
 describe("drift", () => {
@@ -56,7 +57,7 @@ describe("drift", () => {
     const { answer, notes } = await recoveredRead({
       call: asked,
       listed,
-      aliases: {},
+      spec: SPEC,
       read: async (call) => {
         calls.push(call);
         if (call.tool === "s/describe_table") return { columns: [{ name: "customer_name", type: "TEXT" }] };
@@ -79,19 +80,19 @@ describe("drift", () => {
       throw failed("unknown column: owner");
     };
     const call = { tool: "s/query_orders", params: { table: "t", owner: 1 } };
-    await expect(recoveredRead({ call, listed, aliases: {}, read })).rejects.toThrow("It could be owner_id or owner_name");
+    await expect(recoveredRead({ call, listed, spec: SPEC, read })).rejects.toThrow("It could be owner_id or owner_name");
     let calls = 0;
     const down = async (): Promise<Json> => {
       calls++;
       throw failed("timeout");
     };
-    await expect(recoveredRead({ call, listed, aliases: {}, read: down })).rejects.toThrow("timeout");
+    await expect(recoveredRead({ call, listed, spec: SPEC, read: down })).rejects.toThrow("timeout");
     expect(calls).toBe(1);
   });
 
   it("never touches a write", async () => {
     const call = { tool: "s/update_orders", params: {} };
-    await expect(recoveredRead({ call, listed, aliases: {}, read: async () => null })).rejects.toMatchObject({ code: "INTERNAL" });
+    await expect(recoveredRead({ call, listed, spec: SPEC, read: async () => null })).rejects.toMatchObject({ code: "INTERNAL" });
   });
 });
 
@@ -104,12 +105,17 @@ describe("recovery", () => {
   const call = { tool: "s/list_vendors", params: {} };
 
   it("answers for a tool that is gone by a declared alias that reads, and says via what; empty is an answer", async () => {
-    const found = await recoveredRead({ call, listed, aliases: { list_vendors: ["delete_vendors", "find_vendors"] }, read });
+    const found = await recoveredRead({
+      call,
+      listed,
+      spec: { ...SPEC, aliases: { list_vendors: ["delete_vendors", "find_vendors"] } },
+      read,
+    });
     expect(found).toEqual({ answer: [], notes: ["s/list_vendors is not offered; via its alias s/find_vendors"] });
   });
   it("never by a name that only looks alike, nor by one that writes", async () => {
     for (const aliases of [{}, { list_vendors: ["delete_vendors"] }])
-      await expect(recoveredRead({ call, listed, aliases, read })).rejects.toMatchObject({ code: "TOOL_UNKNOWN" });
+      await expect(recoveredRead({ call, listed, spec: { ...SPEC, aliases }, read })).rejects.toMatchObject({ code: "TOOL_UNKNOWN" });
   });
   it.each<[Error, boolean]>([
     [new ClearedError("TOOL_DOWN", "x"), true],

@@ -103,7 +103,7 @@ async function resilient({ tool: name, params, script, available }: Args): Promi
   const { answer } = await recoveredRead({
     call: { tool: `s/${name}`, params: params ?? {} },
     listed: offered.map((one) => tool(one)),
-    aliases: {},
+    spec: { tools: {}, aliases: {} },
     read,
   });
   return { result: answer, calls, last_params: last };

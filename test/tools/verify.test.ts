@@ -5,7 +5,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ClearedError } from "../../runtime/kernel/errors.ts";
-import type { Json } from "../../runtime/kernel/ports.ts";
+import type { Json, VerifiedWrite } from "../../runtime/kernel/ports.ts";
 import { happened, type VerifyDeclaration, verifiedWrite, verifySpec } from "../../runtime/rules/tools/verify.ts";
 import { tool } from "./reference.ts";
 
@@ -20,9 +20,17 @@ const listed = [tool("get_invoice"), tool("get_order"), tool("pay_invoice"), too
 type Store = Record<string, Json>;
 
 /** One write against a store of records by id; `act` is what the tool does to it. */
-async function write(name: string, params: Store, store: Store, act: () => Json, declared?: VerifyDeclaration) {
+async function write(
+  name: string,
+  params: Store,
+  store: Store,
+  act: () => Json,
+  declared?: VerifyDeclaration,
+  earlier: VerifiedWrite[] = [],
+) {
   const calls: string[] = [];
   const result = await verifiedWrite({
+    earlier,
     call: { tool: `s/${name}`, params },
     spec: verifySpec(tool(name), declared, listed),
     read: async (call) => {
@@ -128,6 +136,16 @@ describe("a declared spec", () => {
     expect(other.calls).toContain("s/pay_invoice");
     const { before: _, ...undeclared } = PAY;
     expect((await write("pay_invoice", params, store, () => ({ ok: true }), undeclared)).calls).toContain("s/pay_invoice");
+  });
+
+  it("adds no second record beside one with another amount, unless the run has added both", async () => {
+    const store = { I1: { invoice_id: "I1", status: "paid", amount: "12000.00" } };
+    const adds = { ...PAY, before: { found: false } };
+    const { write: seen, calls } = await write("pay_invoice", params, store, () => ({ ok: true }), adds);
+    expect(seen).toMatchObject({ status: "WRITE_FAILED", answer: expect.stringContaining("shows amount 12000.00, not 1200 already") });
+    expect(calls).toEqual(["s/get_invoice"]);
+    const before = [{ ...seen, params: { invoice_id: "I1", amount: "12000.00" } }];
+    expect((await write("pay_invoice", params, store, () => ({ ok: true }), adds, before)).calls).toContain("s/pay_invoice");
   });
 
   it.each<[string, VerifyDeclaration, Store, () => Json]>([

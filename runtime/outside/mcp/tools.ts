@@ -4,11 +4,10 @@
  */
 import { ClearedError, didYouMean } from "../../kernel/errors.ts";
 import type { Call, Json, ToolInfo, Tools } from "../../kernel/ports.ts";
-import { canonicalJson } from "../../kernel/canonical.ts";
 import { assertClass, classIn, classify } from "../../rules/tools/classify.ts";
 import { findTools } from "../../rules/tools/find.ts";
 import { fetchAll } from "../../rules/tools/pages.ts";
-import { recoveredRead } from "../../rules/tools/recover.ts";
+import { recoveredRead, standIn } from "../../rules/tools/recover.ts";
 import { isObject } from "../../rules/tools/shape.ts";
 import { happened, verifiedWrite, verifySpec } from "../../rules/tools/verify.ts";
 import type { ToolServer, Trust } from "../../workspace/settings/config.ts";
@@ -64,9 +63,8 @@ export function createTools({ trust, dir, secrets, resolve, mayStart }: ToolsOpt
   const unknownServer = (name: string) => {
     const names = Object.keys(trust.mcp);
     const there = names.length === 0 ? "It names none" : `It names ${names.join(", ")}`;
-    const add = `mcp: {${name}: {command: node, args: [SERVER.ts]}}, or url: for one over HTTP`;
-    const message = `There is no tool server "${name}" in trust.yaml.${didYouMean(name, names)} ${there}; add ${add}.`;
-    return new ClearedError("TOOL_UNKNOWN", message);
+    const add = `add mcp: {${name}: {command: node, args: [SERVER.ts]}}, or url: for one over HTTP`;
+    return new ClearedError("TOOL_UNKNOWN", `There is no tool server "${name}" in trust.yaml.${didYouMean(name, names)} ${there}; ${add}.`);
   };
 
   const connectionTo = (name: string, spec: ToolServer): Connection => {
@@ -136,12 +134,13 @@ export function createTools({ trust, dir, secrets, resolve, mayStart }: ToolsOpt
 
     const get = async (tool: string, abort = quiet): Promise<ToolInfo> => {
       const [name] = split(tool);
-      const found = name === null ? undefined : (await offer(name, abort)).infos.find((one) => one.tool === tool);
+      const infos = name === null ? [] : (await offer(name, abort)).infos;
+      const found = infos.find((one) => one.tool === tool) ?? (name === null ? undefined : standIn(tool, infos, (await server(name)).spec));
       if (found !== undefined) {
         if (name !== GIVEN) assertClass((await server(found.server)).spec, found);
         return sameClass(found);
       }
-      const there = (name === null ? await list() : (await offer(name, abort)).infos).map((one) => one.tool);
+      const there = (name === null ? await list() : infos).map((one) => one.tool);
       const near = didYouMean(tool, there) || didYouMean(`${name ?? there[0]?.split("/")[0]}/${tool}`, there);
       throw new ClearedError("TOOL_UNKNOWN", `There is no tool "${tool}".${near} mcp_list shows what is offered.`);
     };
@@ -195,7 +194,7 @@ export function createTools({ trust, dir, secrets, resolve, mayStart }: ToolsOpt
       const [name] = split(call.tool);
       const { spec } = name === null ? { spec: UNDECLARED } : await server(name);
       const listed = name === null ? [] : (await offer(name, abort)).infos;
-      return recoveredRead({ call, listed, aliases: spec.aliases, read: reader(abort) });
+      return recoveredRead({ call, listed, spec, read: reader(abort) });
     };
 
     const declaredFor = async (info: ToolInfo, abort: AbortSignal) => {
@@ -210,21 +209,17 @@ export function createTools({ trust, dir, secrets, resolve, mayStart }: ToolsOpt
       get: (tool) => safe(() => get(tool)),
       call: (call, { key, abort, leaving, writes = [] }) =>
         safe(async () => {
-          const info = await get(call.tool, abort).catch((error: ClearedError) => {
-            if (error.code !== "TOOL_UNKNOWN") throw error;
-            return null;
-          });
-          if (info?.class !== "mutate") {
+          const info = await get(call.tool, abort);
+          if (info.class !== "mutate") {
             const { answer, notes } = await read(call, abort);
             return { result: answer, write: null, notes };
           }
           const { declared, spec } = await declaredFor(info, abort);
           let notes: string[] = [];
-          const asText = ({ tool, params }: Call) => canonicalJson([tool, params]);
           const { answer, write } = await verifiedWrite({
             call,
             spec,
-            again: writes.some((one) => asText(one) === asText(call)),
+            earlier: writes,
             read: reader(abort),
             write: async () => {
               const asked = { tool: call.tool, params: withKey(call.params, declared?.idempotency_key, key) };
@@ -240,7 +235,12 @@ export function createTools({ trust, dir, secrets, resolve, mayStart }: ToolsOpt
           const { tool, input_schema: schema, ...info } = await get(call.tool, abort);
           if (info.class === "mutate")
             throw new ClearedError("TOOL_ARGUMENTS", `${tool} writes (${info.why}); only a reading tool has pages.`);
-          const step = async (params: Record<string, Json>) => (await read({ tool, params }, abort)).answer;
+          const told = new Set<string>();
+          const step = async (params: Record<string, Json>) => {
+            const { answer, notes } = await read({ ...call, params }, abort);
+            for (const one of notes) if (told.size < told.add(one).size) note?.(one);
+            return answer;
+          };
           return fetchAll(call, { schema, where, step });
         }),
       readBack: (call, { abort }) =>

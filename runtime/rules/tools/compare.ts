@@ -82,6 +82,14 @@ export function differing(expected: Fields, actual: Fields): VerifiedWrite["diff
   return Object.fromEntries(wrong.map(([name, value]) => [name, { expected: value, actual: fieldNamed(actual, [name]) ?? null }]));
 }
 
+/** Amounts of a call that a record has otherwise: `amount 7367.00, not 736.83`. */
+export function otherAmounts({ fields }: Expectation, params: Fields, record: Fields): string {
+  const amounts = amountsIn(params).map(({ value }) => value);
+  const wrong = Object.entries(isAbsent(record) ? {} : differing(fields, record));
+  const others = wrong.filter(([, { expected, actual }]) => actual !== null && amounts.includes(String(expected)));
+  return others.map(([field, { expected, actual }]) => `${field} ${String(actual)}, not ${String(expected)}`).join(", ");
+}
+
 /** The field in which a record shows an id: the same name, or `id` for the one id it was asked for by. */
 function idField(record: Fields, name: string, alone: boolean): string | undefined {
   const bare = (field: string): boolean => typeof record[field] !== "object" || record[field] === null;
@@ -109,6 +117,15 @@ export function hasChanged(before: Fields | null, after: Fields | null): boolean
   return [...names].some(
     (name) => !nameWords(name).some((word) => VOLATILE.has(word)) && JSON.stringify(own(before, name)) !== JSON.stringify(own(after, name)),
   );
+}
+
+// A record is kept in the history of the run: above this only the fields that were compared.
+const KEPT_CHARS = 8_000;
+
+export function kept(record: Snapshot, fields: readonly string[]): Json {
+  if (record === null || record === undefined) return null;
+  if (JSON.stringify(record).length <= KEPT_CHARS) return record;
+  return Object.fromEntries(fields.filter((name) => Object.hasOwn(record, name)).map((name) => [name, record[name] ?? null]));
 }
 
 /** The record an answer holds, out of wrappers and lists: the outermost object that shows the id, else the outermost that is one record. */

@@ -130,8 +130,8 @@ function styleOf(schema: Json, params: Fields): Style {
   };
 }
 
-/** Records listed once each, known by their id where they have one. */
-function createKept(tool: string) {
+/** Records listed once each, known by their id where they have one; an id the tool is asked by is that of something else. */
+function createKept(tool: string, asked: readonly string[]) {
   const noun = nameWords(tool.split("/").at(-1) ?? "")
     .slice(1)
     .join("_")
@@ -142,8 +142,11 @@ function createKept(tool: string) {
   const seen = new Set<string>();
   let ids = true;
   const idOf = (record: Json): string | null => {
-    const name = isObject(record) ? names.find((one) => typeof record[one] === "string" || typeof record[one] === "number") : undefined;
-    return name === undefined ? null : String((record as Fields)[name]);
+    if (!isObject(record)) return null;
+    const [first = ""] = Object.keys(record);
+    const known = /_(?:id|number)$/.test(spelled(first)) && !asked.includes(first) ? [...names, first] : names;
+    const name = known.find((one) => typeof record[one] === "string" || typeof record[one] === "number");
+    return name === undefined ? null : String(record[name]);
   };
   const kept = {
     records: [] as Json[],
@@ -197,7 +200,7 @@ export async function fetchAll(
   const params = isObject(call.params) ? call.params : {};
   const style = styleOf(options.schema, params);
   const base = { ...params, ...style.size };
-  const kept = createKept(call.tool);
+  const kept = createKept(call.tool, style.known);
   const given = (name: string | null): Json | undefined => (name === null ? undefined : params[name]);
   const start = Number(given(style.offset) ?? 0);
   // Started somewhere inside, a total says nothing about how many are to come; after an offset it does.

@@ -4,7 +4,7 @@
  */
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Call, Json, ToolInfo } from "../../kernel/ports.ts";
-import { nameWords } from "./classify.ts";
+import { classify, type Declared, nameWords } from "./classify.ts";
 import { columnsOf, matchColumn, replaceIdentifiers, schemaError, valueBeside } from "./drift.ts";
 import { failureIn, isObject, propertiesOf, requiredOf } from "./shape.ts";
 
@@ -22,23 +22,35 @@ export function mayRepeat(error: unknown): boolean {
 export const schemaTools = (listed: readonly ToolInfo[], server: string): ToolInfo[] =>
   listed.filter((one) => one.server === server && one.class === "read" && nameWords(one.name).some((word) => SCHEMA_WORDS.has(word)));
 
+/** A server's section of trust.yaml; `aliases`: name of a tool -> names that answer for it once it is gone. */
+export type Aliased = Pick<Declared, "tools"> & { aliases: Readonly<Record<string, readonly string[]>> };
+
+const serverOf = (tool: string): string => tool.slice(0, tool.indexOf("/"));
+
+/** The tool that answers for one that is not offered: declared in trust.yaml, both of them reading. What wrote has no other. */
+export function standIn(tool: string, listed: readonly ToolInfo[], { aliases, tools }: Aliased): ToolInfo | undefined {
+  const name = tool.slice(tool.indexOf("/") + 1);
+  const names = Object.hasOwn(aliases, name) ? (aliases[name] ?? []) : [];
+  const declared = Object.hasOwn(tools, name) ? tools[name]?.class : undefined;
+  if (classify(name, { declared, trusted: false }).class === "mutate") return undefined;
+  return listed.find((one) => one.server === serverOf(tool) && one.class === "read" && names.includes(one.name));
+}
+
 /**
- * One read with its repairs. `listed`: the tools on offer, nothing else is called. `aliases`: name of a tool -> names that answer for it,
- * of its server's section in trust.yaml. `read` makes one call and throws TOOL_*; what it throws is passed on when nothing helps.
+ * One read with its repairs. `listed`: the tools on offer, nothing else is called. `spec`: its server's section of trust.yaml. `read` makes
+ * one call and throws TOOL_*; what it throws is passed on when nothing helps.
  */
 export async function recoveredRead(options: {
   call: Call;
   listed: readonly ToolInfo[];
-  aliases: Readonly<Record<string, readonly string[]>>;
+  spec: Aliased;
   read(call: Call): Promise<Json>;
 }): Promise<{ answer: Json; notes: string[] }> {
-  const { call, listed, aliases, read } = options;
-  const [server = "", name = ""] = [call.tool.slice(0, call.tool.indexOf("/")), call.tool.slice(call.tool.indexOf("/") + 1)];
+  const { call, listed, spec, read } = options;
   const known = listed.find((one) => one.tool === call.tool);
   if (known?.class === "mutate") throw new ClearedError("INTERNAL", `${call.tool} is no reading tool and was read.`);
   if (known === undefined) {
-    const names = Object.hasOwn(aliases, name) ? (aliases[name] ?? []) : [];
-    const other = listed.find((one) => one.server === server && one.class === "read" && names.includes(one.name));
+    const other = standIn(call.tool, listed, spec);
     // Nothing stands in for it: `read` says that it is unknown.
     if (other === undefined) return { answer: await read(call), notes: [] };
     return {
@@ -50,14 +62,17 @@ export async function recoveredRead(options: {
   const failure = first.error === null ? failureIn(first.answer) : first.error.message;
   const bad = failure === null ? [] : schemaError(failure, first.error?.data as Json | undefined);
   if (bad.length === 0) return outcome(first, []);
-  const columns = await columnsFor(call, schemaTools(listed, server), read);
+  const columns = await columnsFor(call, schemaTools(listed, serverOf(call.tool)), read);
   let params = call.params;
   const notes: string[] = [];
   for (const column of bad) {
     const found = matchColumn(column, [...columns.keys()], { value: valueBeside(params, column), types: columns });
     if (found.match === null) {
-      const could = found.candidates.length === 0 ? "" : ` It could be ${found.candidates.join(" or ")}: correct the script.`;
-      return outcome(first, [`schema_drift: ${call.tool} has no column "${column}".${could}`]);
+      const could =
+        found.candidates.length > 0 ? `could be ${found.candidates.join(" or ")}` : `has ${[...columns.keys()].slice(0, 30).join(", ")}`;
+      return outcome(first, [
+        `schema_drift: ${call.tool} has no column "${column}".${columns.size === 0 ? "" : ` It ${could}: correct the script.`}`,
+      ]);
     }
     params = replaceIdentifiers(params, column, found.match);
     notes.push(`schema_drift: ${call.tool} calls "${column}" now "${found.match}"; correct the script.`);

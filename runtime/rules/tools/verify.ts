@@ -4,6 +4,7 @@
  * A tool that is not listed is never called, and never one that is not a reading tool.
  */
 import { answerText } from "../answers/mutations.ts";
+import { canonicalJson } from "../../kernel/canonical.ts";
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Call, Json, ToolInfo, VerifiedWrite } from "../../kernel/ports.ts";
 import { nameWords, spelled } from "./classify.ts";
@@ -12,6 +13,8 @@ import {
   compare,
   type Expectation,
   hasChanged,
+  kept,
+  otherAmounts,
   provesNothingHappened,
   recordOf,
   REMOVED,
@@ -174,19 +177,11 @@ async function snapshot(call: Call, read: (call: Call) => Promise<Json>): Promis
   }
 }
 
-// A record is kept in the history of the run: above this only the fields that were compared.
-const KEPT_CHARS = 8_000;
-
-function kept(record: Snapshot, fields: readonly string[]): Json {
-  if (record === null || record === undefined) return null;
-  if (JSON.stringify(record).length <= KEPT_CHARS) return record;
-  return Object.fromEntries(fields.filter((name) => Object.hasOwn(record, name)).map((name) => [name, record[name] ?? null]));
-}
-
 /**
  * One write with its read-back. `read` is never called with anything but the spec's reading tool, and `write` once at most: not at all when
- * the record shows this write already, by every field its spec declares for before and after, unless it is meant `again`. A tool that
- * answers with a failure (or throws TOOL_FAILED) has written all the same when its record has become what was asked for, which is VERIFIED.
+ * the record shows this write already, by every field its spec declares for before and after, or one that it adds with another amount,
+ * unless the run has written it and means to write it `again`. A tool that answers with a failure (or throws TOOL_FAILED) has written all the same when
+ * its record has become what was asked for, which is VERIFIED.
  * It is WRITE_FAILED where the record proves that nothing happened, or has changed in another way, which is in `diff`.
  * @throws TOOL_LOST when what became of it is not known: a failure, and no record that tells; and any other error of `write`
  */
@@ -195,10 +190,10 @@ export async function verifiedWrite(options: {
   spec: VerifySpec | null;
   read(call: Call): Promise<Json>;
   write(): Promise<Json>;
-  /** The run has made this very call before and means to make it again. */
-  again?: boolean;
+  /** What the run has written before: what it writes twice it means to. */
+  earlier?: readonly VerifiedWrite[];
 }): Promise<{ answer: Json; write: VerifiedWrite }> {
-  const { call, spec, read, write, again = false } = options;
+  const { call, spec, read, write, earlier = [] } = options;
   const params = isObject(call.params) ? call.params : {};
   const early = spec?.key(params, null) ?? null;
   const before = spec === null || early === null ? undefined : await snapshot({ tool: spec.read, params: early }, read);
@@ -219,8 +214,16 @@ export async function verifiedWrite(options: {
       answer: answerText(answer),
     };
   };
-  if (!again && spec !== null && early !== null && isDone(spec, params, early, before))
-    return { answer: shown, write: { ...outcome(early, before, "its record shows it already; nothing was sent"), status: "VERIFIED" } };
+  const again = (wrote: (one: VerifiedWrite) => Json, what: Json): boolean =>
+    earlier.some((one) => one.tool === call.tool && canonicalJson(wrote(one)) === canonicalJson(what));
+  if (spec !== null && early !== null && before !== undefined) {
+    if (!again((one) => one.params, call.params) && isDone(spec, params, early, before))
+      return { answer: shown, write: { ...outcome(early, before, "its record shows it already; nothing was sent"), status: "VERIFIED" } };
+    const others = again((one) => one.read?.params ?? null, early) ? "" : amountsElse(spec, params, early, before);
+    const error = `nothing was sent: ${spec.read} shows ${others} already. Put that record right, or leave it as it is`;
+    if (others !== "")
+      return { answer: { error }, write: { ...outcome(early, before, JSON.stringify({ error })), status: "WRITE_FAILED" } };
+  }
   let answer: Json;
   try {
     answer = await write();
@@ -267,6 +270,12 @@ export async function happened(call: Call, spec: VerifySpec | null, read: (call:
 /** True only where the spec tells the record before the write from the one after it, and this is the one after. */
 function isDone(spec: VerifySpec, params: Fields, key: Fields, record: Snapshot): boolean {
   return spec.untouched !== null && stands(spec, params, key, record) && !isUntouched(spec, params, key, record);
+}
+
+/** Amounts that a record has otherwise, where the write is declared to add it: adding one more would not put it right. */
+function amountsElse({ untouched, expect }: VerifySpec, params: Fields, key: Fields, record: Snapshot): string {
+  const adds = untouched !== null && untouched !== "different" && untouched["found"] === false;
+  return !adds || record == null || Object.keys(wrongId(key, record)).length > 0 ? "" : otherAmounts(expect(params), params, record);
 }
 
 /** The record has everything that is declared, and nothing else than was asked for; of no declared fields nothing is known. */

@@ -1,0 +1,172 @@
+/**
+ * Processes on a business that lies: never "completed" with a write that is not verified unless a person said so; what is told names each
+ * write that was made, and none as standing that was not; nothing is sent twice, also by the next run. `npm run test:long` tries every pair.
+ */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { TOOLS } from "../../examples/erp/calls.ts";
+import { canonicalJson } from "../../runtime/kernel/canonical.ts";
+import type { Json, RunRecord } from "../../runtime/kernel/ports.ts";
+import { share } from "../share.ts";
+import { answer, type Business, business, finish, run, writesOf } from "./harness.ts";
+import { LIES, type Lie } from "./liar.ts";
+
+const PROCESSES: Record<string, Json> = {
+  invoice_reconciliation: { invoice_id: "INV-2024-447" },
+  expense_approval: { expense_id: "EXP-703" },
+  payroll: { pay_group: "US-BIWEEKLY", period_start: "2024-10-07", period_end: "2024-10-20", pay_date: "2024-10-25" },
+  subscription_migration: { subscription_id: "SUB-78", plan_id: "BASIC" },
+  order_management: { order_id: "ORD-5592" },
+  hr_offboarding: { employee_id: "E-2290" },
+  month_end_close: { period: "2024-09" },
+  ar_collections: { customers: ["C-8821", "C-301"] },
+  dispute_resolution: { dispute_id: "D-411" },
+};
+
+let at: Business;
+let folder: string;
+let databases = 0;
+beforeAll(async () => {
+  at = await business((trust) => {
+    const args = `args: [${JSON.stringify(join(import.meta.dirname, "liar.ts"))}, erp-liar]`;
+    return trust.replace(/args: \[[^\]]*\]/, () => args).replace("timeout_ms: 20000", "timeout_ms: 4000");
+  });
+  folder = join(at.dir, "erp-liar");
+  mkdirSync(folder);
+}, 120_000);
+afterAll(finish);
+
+const behave = (lie: Lie): void => writeFileSync(join(folder, "now"), `${lie} ${databases}.db`);
+
+/** What the business has really done, oldest first. */
+function done(): { tool: string; params: Record<string, Json> }[] {
+  const db = new DatabaseSync(join(folder, `${databases}.db`), { timeout: 10_000 });
+  try {
+    const rows = db.prepare("select tool, params from change_log order by seq").all();
+    return rows.map((row) => ({ tool: String(row["tool"]), params: JSON.parse(String(row["params"])) as Record<string, Json> }));
+  } finally {
+    db.close();
+  }
+}
+
+/** Gates are approved; a question about what stands outside gets this answer, or none while nobody knows whether a call was made. */
+async function toEnd(agent: string, input: Json, looked: "approved" | "rejected"): Promise<RunRecord> {
+  let end = await run(at, agent, input);
+  for (let i = 0; end.status === "waiting" && ["approval", "escalation"].includes(String(end.reason)) && i < 12; i++) {
+    const decision = end.reason === "escalation" ? looked : "approved";
+    end = await answer(at, end, decision, i % 2 === 0 ? "Mo" : "Lee");
+  }
+  return end;
+}
+
+/** What a person is told of what was done: the answer, the error, the writes beside it, cards that are no request for a yes. */
+function told(end: RunRecord): string {
+  const cards = at.host.cards.list({ run: end.id }).filter((one) => one.kind !== "approval");
+  return JSON.stringify([end.result, end.error, (end.meta as { writes?: Json } | null)?.writes ?? null, cards]);
+}
+
+const noticesOf = (id: string): string[] =>
+  at.host.database.all<{ notice: string }>("SELECT payload AS notice FROM notices").map((one) => one.notice).filter((one) => one.includes(id));
+
+const PAIRS = Object.keys(LIES).flatMap((lie) => Object.keys(PROCESSES).map((agent): [Lie, string] => [lie as Lie, agent]));
+const TRIED = process.env["PAIR"] ? PAIRS.filter((one) => String(one).match(process.env["PAIR"]!)) : share(PAIRS, 16, String);
+
+test.each(TRIED)("%s, %s: what is told is what stands, and nothing is sent twice", async (lie, agent) => {
+  const input = PROCESSES[agent] ?? {};
+  for (const looked of ["rejected", "approved"] as const) {
+    databases++;
+    behave(lie);
+    const end = await toEnd(agent, input, looked);
+    const [made, words, writes] = [done(), told(end), await writesOf(at, end)];
+    const verified = writes.filter((one) => one.status === "VERIFIED");
+    const says = `${looked}: ${words}`;
+    expect(words, says).not.toMatch(/TypeError|undefined|\[object/);
+    // Each write that was made is named, unless it is one of those that a complete run has verified.
+    if (end.outcome === "completed") expect(writes.length, says).toBeGreaterThanOrEqual(made.length);
+    // One of many that a tool refused is told as failed.
+    const refused = agent === "ar_collections" ? writes.filter((one) => one.status === "WRITE_FAILED").length : 0;
+    if (end.outcome === "completed" && looked === "rejected") expect(verified.length + refused, says).toBe(writes.length);
+    const plain = end.outcome === "completed" ? verified.map((one) => one.tool).join() : "";
+    for (const { tool } of made) expect(words + plain, says).toContain(`erp/${tool}`);
+    for (const { tool } of writes.filter((one) => one.status !== "VERIFIED")) expect(words, says).toContain(tool);
+    // What counts as verified was made, exactly so.
+    const really = made.map((one) => canonicalJson([`erp/${one.tool}`, one.params]));
+    for (const one of verified) expect(really, says).toContain(canonicalJson([one.tool, one.params]));
+    if (verified.length < writes.length)
+      for (const one of noticesOf(end.id)) expect([looked, one]).toEqual(["approved", expect.stringContaining("Not verified")]);
+    if (end.status === "waiting") await at.host.engine.cancel(end.id, "the test has seen it");
+    behave("honest");
+    const next = await toEnd(agent, input, "rejected");
+    expect(next.error?.message ?? "", says).not.toMatch(/TypeError/);
+    const twice = done().map(({ tool, params }) => {
+      const { effect, verify } = TOOLS.find((one) => one.name === tool) ?? {};
+      // What an order still lacks is reserved beside what it has.
+      const key = effect === "add" && tool !== "reserve_inventory" ? Object.values(verify?.key ?? {}).map((name) => params[name] ?? null) : params;
+      return canonicalJson([tool, key as Json]);
+    });
+    expect(twice.filter((one, i) => twice.indexOf(one) !== i), says).toEqual([]);
+    if (next.status === "waiting") await at.host.engine.cancel(next.id, "the test has seen it");
+  }
+});
+
+test.each(share(Object.keys(PROCESSES), 4, String))("%s: a record that a list gives twice counts once", async (agent) => {
+  const results: Json[] = [];
+  for (const lie of ["honest", "repeating"] as const) {
+    databases++;
+    behave(lie);
+    results.push((await toEnd(agent, PROCESSES[agent] ?? {}, "approved")).result);
+  }
+  expect(results[1]).toEqual(results[0]);
+});
+
+const ALL: Record<string, Json> = {
+  ...PROCESSES,
+  procurement: { requisition_id: "REQ-31" },
+  incident_response: { incident_id: "INC-501" },
+  sla_breach: { contract_id: "CTR-441", period: "2024-09" },
+  customer_onboarding: { customer_id: "C-310" },
+  compliance_audit: { audit_id: "AUD-24" },
+  general: { task: "close the ticket about Contoso", tool: "erp/close_ticket", params: { ticket_id: "T-1003", resolution: "withdrawn" } },
+  overtime: { employee: "Sarah Chen", week_start: "2024-10-07" },
+};
+
+/** Nothing of what a person or a tool is told is a hole in the text; an error may say that a value is null. */
+const HOLE = /TypeError|undefined|\bNaN\b|\[object|Invalid Date|null/;
+const CRASH = /TypeError|RangeError|undefined|\bNaN\b|\[object|Invalid Date/;
+
+async function withHoles(lie: Lie, agent: string): Promise<RunRecord> {
+  databases++;
+  behave(lie);
+  const end = await toEnd(agent, ALL[agent] ?? {}, "approved");
+  const { summary = "" } = (end.result ?? {}) as { summary?: string };
+  expect(`${end.error?.code} ${end.error?.message}`).not.toMatch(end.error === null ? /^$/ : CRASH);
+  expect(summary).not.toMatch(HOLE);
+  expect(end.error?.code).not.toBe("INTERNAL");
+  for (const step of await at.host.engine.steps(end.id)) if (step.name === "notify_send") expect(step.params).not.toMatch(HOLE);
+  for (const { tool, params } of done()) expect(JSON.stringify([tool, params])).not.toMatch(HOLE);
+  if (end.status === "waiting") await at.host.engine.cancel(end.id, "the test has seen it");
+  return end;
+}
+
+const BLANKS = Object.keys(ALL).flatMap((agent) => (["empty", "nulls"] as const).map((lie): [Lie, string] => [lie, agent]));
+test.each(share(BLANKS, 4, String))("records that are %s are told %s in plain words, and nothing is done", async (lie, agent) => {
+  const end = await withHoles(lie, agent);
+  // General makes one write, which nobody can look up then.
+  if (end.outcome === "completed") expect([agent, end.result]).toEqual(["general", expect.objectContaining({ not_verified: [expect.any(String)] })]);
+  if (end.outcome !== "completed") expect(done()).toEqual([]);
+});
+
+test.each(share(Object.keys(ALL), 8, String))("%s: whatever field of a record is empty, nobody is told or sent a hole", async (agent) => {
+  databases++;
+  behave("honest");
+  const { id } = await toEnd(agent, ALL[agent] ?? {}, "approved");
+  const fields = new Set<string>();
+  for (const step of await at.host.engine.steps(id))
+    if (step.effect === "read" && step.name !== "mcp_find" && step.name !== "mcp_list") for (const [, name = ""] of (step.result ?? "").matchAll(/"(\w+)":/g)) fields.add(name);
+  for (const field of ["found", "records", "complete", "pages", "duplicates", "reason"]) fields.delete(field);
+  const wrong: string[] = [];
+  for (const field of share([...fields], 8, String)) await withHoles(`null:${field}`, agent).catch((error: Error) => void wrong.push(`${field}: ${error.message.slice(0, 600)}`));
+  expect(wrong).toEqual([]);
+});
