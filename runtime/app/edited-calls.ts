@@ -7,6 +7,7 @@ import { ClearedError } from "../kernel/errors.ts";
 import { schemaFault } from "../outside/mcp/schema.ts";
 import type { Call, RunRecord } from "../kernel/ports.ts";
 import { parseParams } from "../kernel/primitive.ts";
+import { brokenCallSums } from "../rules/answers/required.ts";
 import { isObject, propertiesOf } from "../rules/tools/shape.ts";
 import type { Host } from "./host.ts";
 
@@ -15,6 +16,8 @@ export async function assertFits(host: Host, run: RunRecord, before: readonly Ca
   for (const [i, call] of after.entries()) {
     const changed = changesIn(before, after).filter(({ path }) => path.startsWith(`calls.${i}.`));
     if (changed.length === 0) continue;
+    const [sum] = brokenCallSums(call.params);
+    if (sum !== undefined) throw new ClearedError("USAGE", `${call.tool} does not add up: ${sum}. Nothing was decided; decide again.`);
     if (!call.tool.includes("/")) {
       // One that is not there has nothing to check by; the call itself says so.
       const primitive = await host.world.primitive(call.tool).catch((error: unknown) => {

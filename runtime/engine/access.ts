@@ -7,6 +7,7 @@ import type { Access, Call, Change, Effect, Json, Step, VerifiedWrite } from "..
 import { type Primitive, type StepContext, parseParams } from "../kernel/primitive.ts";
 import { type Machine, type ProcessState, type Refusal, entered, gateDemanded, judged, startOf, statesFor } from "../kernel/states.ts";
 import { amountsIn, countJudged, type Judged, numbersOf, unjudged, untraced } from "../rules/tools/trace.ts";
+import { brokenCallSums, brokenSums } from "../rules/answers/required.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
 import { assertFilledIn } from "./approval.ts";
 
@@ -165,8 +166,8 @@ export function allowed(primitive: Primitive, act: Act, state: RunState): "yes" 
     );
   if (process !== null && !statesFor(act.access).includes(process.current)) return wrongState(act, process);
   if (process !== null && (act.effect === "write" || act.effect === "external")) {
-    const stranger = findUntracedAmount([act.call], state);
-    if (stranger !== null) return stranger;
+    const wrong = findUntracedAmount([act.call], state) ?? findBrokenSum([act.call]);
+    if (wrong !== null) return wrong;
   }
   if (act.effect === "external" && state.approved.includes(canonical(act.call))) return "yes";
   if (process !== null && state.rejected !== null && (act.access === "write" || act.effect === "external"))
@@ -200,6 +201,16 @@ export function findUntracedAmount(calls: readonly Call[], state: RunState): Cle
     );
   }
   return null;
+}
+
+/** The first call whose amounts do not add up, as an error: nobody should say yes to it either. `shown`: what its card tells beside it. */
+export function findBrokenSum(calls: readonly Call[], shown: Json = null): ClearedError | null {
+  const broken = calls.flatMap(({ tool, params }) => brokenCallSums(params).map((one) => `${tool}: ${one}`));
+  const wrong = [...broken, ...brokenSums(shown).map((one) => `The card: ${one}`)];
+  if (wrong.length === 0) return null;
+  return new ClearedError("AMOUNT_SUM", `${wrong.slice(0, 5).join("; ")}. Nothing was asked or sent; correct the calculation.`, {
+    data: { wrong },
+  });
 }
 
 /** What of the calls' amounts no policy has judged in this run, beside what it has, in words; null when all is judged. */

@@ -12,12 +12,12 @@ import { End, type Gate, type StepContext } from "../kernel/primitive.ts";
 import type { Header } from "../scripts/header.ts";
 import type { ProcessState } from "../kernel/states.ts";
 import { amountsOf } from "../rules/tools/trace.ts";
-import { type RunState, notJudged, findUntracedAmount } from "./access.ts";
+import { type RunState, findBrokenSum, findUntracedAmount, notJudged } from "./access.ts";
 import type { Demands } from "./approval.ts";
 
 /**
  * Who must decide a card, and the brief that goes with it. The policy's demands hold whatever the script asks for.
- * @throws AMOUNT_UNTRACED when a call it asks for has an amount that came from nowhere
+ * @throws AMOUNT_UNTRACED, AMOUNT_SUM when a call it asks for has an amount that came from nowhere, or does not add up
  */
 export function demandsOf(
   card: Gate["card"],
@@ -31,8 +31,8 @@ export function demandsOf(
   // A no ends the process: what was refused is not asked for once more.
   if (state.process !== null && state.rejected !== null && card.calls.length > 0)
     throw new End("rejected", state.rejected.why, state.rejected);
-  const stranger = state.process === null ? null : findUntracedAmount(card.calls, state);
-  if (stranger !== null) throw stranger;
+  const wrong = state.process === null ? null : (findUntracedAmount(card.calls, state) ?? findBrokenSum(card.calls, card.body));
+  if (wrong !== null) throw wrong;
   const verdict = state.process?.verdict ?? null;
   const asked = whoMay(card, state, run, people);
   return {

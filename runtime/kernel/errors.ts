@@ -319,6 +319,10 @@ export const CODES = {
       "An amount that would be written was neither computed nor read.",
       "Compute it with a compute_* call, or read it in ASSESS; amounts never come from input or text alone.",
     ],
+    AMOUNT_SUM: [
+      "Amounts that belong together do not add up: debit and credit, parts and their total, net and what was taken off.",
+      "Correct the calculation, or the amounts that were edited; the message shows both sides.",
+    ],
     OUTPUT_INCOMPLETE: [
       "The agent's answer lacks fields its header or process declares, or its sums do not come out.",
       "Return what the message names.",

@@ -43,7 +43,34 @@ const JUDGED: [why: string, facts: string, params: string, asked: boolean][] = [
   ["a day under a name of money", "{ amount: found.amount }", '{ amount: found.amount, payment: "2026-11-06" }', false],
 ];
 
+/** What does not add up in itself is neither asked nor sent; one leg alone is no balance. */
+const SUMS: [why: string, params: string, sent: boolean][] = [
+  [
+    "an entry whose legs differ",
+    "{ lines: [{ debit: found.limit, credit: found.none }, { debit: found.none, credit: found.amount }] }",
+    false,
+  ],
+  [
+    "an entry that is balanced",
+    "{ lines: [{ debit: found.limit, credit: found.none }, { debit: found.none, credit: found.limit }] }",
+    true,
+  ],
+  ["one leg of an entry", "{ debit: found.limit, credit: found.none }", true],
+  ["parts of another total", "{ amount: found.limit, parts: [{ amount: found.amount }, { amount: found.amount }] }", false],
+  ["a net that is not what is left", "{ gross: found.limit, tax: found.amount, net: found.limit }", false],
+];
+
 const FILES: Record<string, string> = {
+  ...Object.fromEntries(
+    SUMS.flatMap(([, params], i) => [
+      [
+        `agents/sums_${i}.ts`,
+        `${begin("{ amount: found.amount, limit: found.limit }", "limits")}fsm_enter("MUTATE");\nmcp_call(${pay(params)});\n1;`,
+      ],
+      [`agents/asks_sums_${i}.ts`, `${begin()}${asks(pay(params))}mcp_call(${pay(params)});\n1;`],
+    ]),
+  ),
+  "agents/shows.ts": `${begin()}${asks(A, ", details: { debit: found.limit, credit: found.amount }")}mcp_call(${A});\n1;`,
   "policies/limits.yaml": `process: limits
 source: test
 facts: {amount: money, limit: money, age_days: decimal, currency: text}
@@ -81,7 +108,7 @@ let opened: Host;
 beforeAll(async () => {
   one = await shop(FILES);
   opened = await host(one);
-  one.mood({ says: { invoice_id: "I-1", amount: "50.00", limit: "9000.00", days: 90, status: "open" } });
+  one.mood({ says: { invoice_id: "I-1", amount: "50.00", limit: "9000.00", none: "0.00", days: 90, status: "open" } });
 });
 afterAll(async () => {
   await closeAll();
@@ -103,6 +130,35 @@ describe("what was judged is what is done", () => {
     else expect(end, String(end.error?.message)).not.toMatchObject({ reason: "approval" });
     expect(wrote).toHaveLength(asked ? 0 : 1);
     if (end.status === "waiting") await opened.engine.cancel(end.id, "test");
+  });
+});
+
+describe("what belongs together adds up before it is asked or sent", () => {
+  test.each(SUMS.map(([why, , sent], i): [string, number, boolean] => [why, i, sent]))("%s", async (_, i, sent) => {
+    for (const agent of [`sums_${i}`, `asks_sums_${i}`]) {
+      const { end, wrote } = await during(() => run(opened, agent));
+      if (sent) expect(end.error).toBeNull();
+      else expect(end.error).toMatchObject({ code: "AMOUNT_SUM", message: expect.stringMatching(/\(\d+ is not \d+\)/) });
+      if (!sent) expect(wrote).toEqual([]);
+      if (end.status === "waiting") await opened.engine.cancel(end.id, "test");
+    }
+  });
+
+  test("nor is a card shown whose figures differ, nor an edit taken that breaks a sum", async () => {
+    expect((await run(opened, "shows")).error).toMatchObject({
+      code: "AMOUNT_SUM",
+      message: expect.stringContaining("The card: debit = credit"),
+    });
+    const { id } = await run(opened, "asks_sums_1");
+    const calls = editCalls(openCard(opened, id).calls, {
+      "calls.0.params.lines.1.credit": "50.00",
+      "calls.0.params.lines.0.debit": "9000.00",
+    });
+    await expect(decide(opened, id, "edited", { calls })).rejects.toMatchObject({
+      code: "USAGE",
+      message: expect.stringMatching(/9000 is not 50/),
+    });
+    await opened.engine.cancel(id, "test");
   });
 });
 

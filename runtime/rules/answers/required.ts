@@ -169,6 +169,12 @@ export function brokenSums(answer: Json, depth = 0): string[] {
   return broken;
 }
 
+/** The same for what a call would write. One leg of an entry, with nothing on its other side, is no balance. */
+export function brokenCallSums(params: Json): string[] {
+  const isLeg = isFields(params) && ["debit", "credit"].some((side) => /^[-0.]*$/.test(amountOf(params, side) ?? "1"));
+  return brokenSums(params).filter((one) => !isLeg || !one.startsWith("debit = credit"));
+}
+
 const amountOf = (fields: Fields, name: string): string | null => (fits("amount", fields[name], []) ? String(fields[name]) : null);
 const negated = (fields: Fields, name: string): string | null =>
   amountOf(fields, name)?.replace(/^-?/, (sign) => (sign === "" ? "-" : "")) ?? null;
