@@ -40,7 +40,9 @@ const calls = [
   { tool: "erp/assign_csm", params: { customer_id, csm: lead_id } },
   { tool: "erp/create_project", params: { customer_id, name: `${name} go-live`, kickoff_on, lead_id } },
 ];
-const { by, calls: steps } = script_run("carry_out", { title: `Provision ${plan_id} for ${name}?`, calls, ask: !verdict.passed });
+const { by, no, calls: steps } = script_run("carry_out", { title: `Provision ${plan_id} for ${name}?`, calls, otherwise: [], ask: !verdict.passed });
+// Not the customer: the reason may be one they must not be told.
+if (no !== null) script_run("refused", { to: csm.email, subject: `No account for ${name}`, what: `${name} gets no account.`, by, no });
 const [account, assigned, project] = steps.map((call: any) => call.params);
 fsm_enter("SCHEDULE_NOTIFY");
 const [manager, lead] = [assigned.csm, project.lead_id].map((employee_id) => mcp_record({ tool: "erp/get_employee", params: { employee_id } }));

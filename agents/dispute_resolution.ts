@@ -40,8 +40,13 @@ const reason = `${dispute.reason}: ${supported} of ${claimed} is supported${evid
 const close = { tool: "erp/resolve_dispute", params: { dispute_id, outcome, decided_credit: credit } as object };
 const memo = { tool: "erp/issue_credit_memo", params: { dispute_id, ar_invoice_id, amount: credit, reason: dispute.reason } };
 const calls = outcome === "declined" ? [close] : [memo, close];
+// A no to a credit declines the dispute; one to declining it leaves it as it is.
+const declined = { ...close.params, outcome: "declined", decided_credit: script_run("total", { amounts: ["0.00"] }) };
+const otherwise = outcome === "declined" ? {} : { otherwise: [{ ...close, params: declined }] };
 const title = `${customer.name}, ${dispute_id}: ${outcome}, ${credit} of ${claimed}?`;
-const { by, made } = script_run("carry_out", { title, calls, ask: true, details: { reason, age_days, earlier: earlier.length } });
+const { by, no, made } = script_run("carry_out", { title, calls, ...otherwise, ask: true, details: { reason, age_days, earlier: earlier.length } });
+const subject = `Your dispute ${dispute_id}`;
+if (no !== null) script_run("refused", { to: customer.email, subject, what: `${dispute_id}: nothing of the ${claimed} you claim is credited.`, by, no });
 fsm_enter("SCHEDULE_NOTIFY");
 const [given] = made["erp/issue_credit_memo"] ?? [{ ar_invoice_id, amount: "0.00", reason: dispute.reason }];
 // Without a memo nothing was credited, whatever the dispute is closed as.
@@ -50,5 +55,5 @@ const [{ outcome: told }] = made["erp/resolve_dispute"];
 const decision = none ? "rejected" : told === "declined" ? "partial" : told;
 const because = `${given.reason}: ${given.amount} of ${claimed}${evidence ? ` is supported by ${dispute.evidence}` : ", no evidence"}`;
 const summary = `${dispute_id} ${told}: ${given.amount} of ${claimed} on ${given.ar_invoice_id}, decided by ${by}`;
-notify_send({ to: customer.email, subject: `Your dispute ${dispute_id}`, text: `${summary}. ${because}`, key: dispute_id });
+notify_send({ to: customer.email, subject, text: `${summary}. ${because}`, key: dispute_id });
 ({ decision, amount: given.amount, reason: because, verdict: verdict.summary, approved_by: by, notice: customer.email, summary });

@@ -32,7 +32,9 @@ if (tool !== undefined && meant?.class !== "mutate") {
 } else if (tool !== undefined) {
   fsm_enter("COMPUTE");
   // Given by whoever asks, and shown at the gate: this is where these amounts come from.
-  const given = [...JSON.stringify(params).matchAll(/:"(-?\d+\.\d+)"|amount\w*":"(-?\d+)"/g)].map(([, exact, whole]) => script_run("total", { amounts: [exact ?? whole] }));
+  const isMoney = (key: string, value: string) => value.includes(".") || /(?:amount|total|price|cost|fee|credit|debit|balance|pay|salary|rent|tax|net|gross)$/.test(key);
+  const numbers = [...JSON.stringify(params).matchAll(/"(\w*)":"?(-?\d+(?:\.\d+)?)"?(?=[,}])/g)];
+  const given = numbers.filter(([, key, value]) => isMoney(key, value)).map(([, , value]) => script_run("total", { amounts: [value] }));
   const amount = input.amount ?? script_run("total", { amounts: ["0.00", ...given] });
   fsm_enter("POLICY_CHECK");
   policy_evaluate({ facts: { amount, irreversible: input.irreversible }, about: { key_entity } });

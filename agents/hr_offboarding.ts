@@ -41,7 +41,8 @@ const about = { employee: name, systems, access: { status: "kept" }, equipment: 
 const verdict = policy_evaluate({ facts, about });
 const details = { cannot_be_undone: final.map(({ tool, params }: any) => `${tool} ${params.system ?? params.amount}`) };
 const title = `Offboard ${name} (${reason}), ${calls.length} steps?`;
-const { by, made } = script_run("carry_out", { title, calls, ask: !verdict.passed, details });
+const { by, no, made } = script_run("carry_out", { title, calls, otherwise: [], ask: !verdict.passed, details });
+if (no !== null) script_run("refused", { to: manager.email, subject: `${name} keeps access`, what: `Nothing is revoked, handed over or paid for ${name}.`, by, no });
 fsm_enter("SCHEDULE_NOTIFY");
 const done = script_run("offboarding_done", { employee, at_once, made, by, planned: { systems, payout, revoke_on } });
 const { summary, ...told } = done;

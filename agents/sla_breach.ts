@@ -39,11 +39,13 @@ const reason = `${breach.downtime_minutes} minutes down in ${period}, ${breach.a
 const calls = owed ? [{ tool: "erp/apply_credit", params: { contract_id, period, amount: credit, reason } }] : [];
 const title = `Credit ${credit} on ${contract_id} for ${period}? ${reason}`;
 const details = { ...breach, quarter_total: quarterWith(credit), breaches_in_quarter };
-const { by, made } = script_run("carry_out", { title, calls, ask: !verdict.passed, details });
+const { by, no, made } = script_run("carry_out", { title, calls, otherwise: [], ask: !verdict.passed, details });
+const subject = `Service credit ${contract_id} ${period}`;
+if (no !== null) script_run("refused", { to: owner.email, subject, what: `${contract_id}, ${period}: nothing is credited.`, by, no });
 const given = made["erp/apply_credit"]?.[0] ?? { amount: "0.00", reason };
 fsm_enter("SCHEDULE_NOTIFY");
 const summary = `${contract_id}, ${period}: ${owed ? `${given.amount} credited by ${by}` : "nothing to credit"}; ${given.reason}`;
-notify_send({ to: owner.email, subject: `Service credit ${contract_id} ${period}`, text: summary, key: `${contract_id} ${period}` });
+notify_send({ to: owner.email, subject, text: summary, key: `${contract_id} ${period}` });
 const quarter_total = quarterWith(made["erp/apply_credit"]?.[0]?.amount ?? credit);
 const told = { breach: { ...breach, uptime_pct: uptime.uptime_pct }, customer: contract.party_id, quarter_total };
 ({ credit: given.amount, ...told, approved_by: by, summary });

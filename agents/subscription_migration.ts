@@ -38,13 +38,14 @@ const questions = [
   `Data deleted for good: ${names(deleted)}?`,
   `Bill ${net}: ${bill.cost} new, ${bill.fee} fee, ${bill.credit} credit?`,
 ];
+const stays = { to: customer.email, subject: `Your plan stays ${from.name}`, what: `${subscription_id} is not moved to ${to.name}.` };
 for (const title of questions) {
-  fsm_enter("APPROVAL_GATE");
-  approval_wait({ title, calls: [], details: { bill }, expires: "14d" });
-  fsm_enter("MUTATE");
+  const { by, no } = script_run("ask", { title, calls: [], otherwise: [], ask: true, details: { bill } });
+  if (no !== null) script_run("refused", { ...stays, by, no });
 }
 const title = `All of it, now: ${calls.length} steps that cannot be taken back?`;
-const { by, made } = script_run("carry_out", { title, calls, ask: true, details: { bill, lost } });
+const { by, no, made } = script_run("carry_out", { title, calls, otherwise: [], ask: true, details: { bill, lost } });
+if (no !== null) script_run("refused", { ...stays, by, no });
 fsm_enter("SCHEDULE_NOTIFY");
 const told = script_run("migration_done", { made, subscription, planned: { plan_id, net, bill } });
 const summary = `${subscription_id} is on ${told.plan} from ${told.effective}; billed ${told.billing.net}; features lost: ${names(told.lost)}; confirmed five times, last by ${by}`;

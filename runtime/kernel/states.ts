@@ -170,7 +170,7 @@ export function move(process: ProcessState, to: State): Move {
   if (current === "COMPLETE" || current === "FAILED")
     return edge(`${current} is the end of this run's states; ${to} cannot follow it. Let the script end here.`, process, to);
   if (to === current) return edge(`The run is in ${to} already. Drop this call.`, process, to);
-  if (to === "FAILED") return "enter";
+  if (to === "FAILED") return process.refusal === null ? "enter" : { end: "rejected", ...process.refusal };
   if (verdict?.blocked === true) return { end: "blocked", why: verdict.summary };
   if (to === "ESCALATE") return "enter";
   const list = machine.states.map((one) => one.state);

@@ -204,7 +204,9 @@ test.each([...AGAIN, "month_end_close", "payroll", "compliance_audit", "subscrip
   "%s does nothing a second time",
   async (agent) => {
     carriedOut();
-    expect(await run(at, agent, CASES[agent]!.input)).toMatchObject({ status: "done", outcome: "blocked" });
+    const end = await run(at, agent, CASES[agent]!.input);
+    expect(end).toMatchObject({ status: "done", outcome: "blocked", result: { decision: "blocked", by: "policy", reason: expect.any(String) } });
+    expect(end.result).not.toHaveProperty("not_known");
     expect(carriedOut()).toEqual([]);
   },
 );
@@ -245,7 +247,7 @@ const REFUSED: [string, Json, string[]?, object?][] = [
   ["expense_approval", { expense_id: "EXP-704" }, ["reject_expense"], { ...SAID, amount: "5400.00", requester: "Priya Nair", by: "Mo" }],
   ["procurement", { requisition_id: "REQ-34" }, [], { decision: "rejected", approval: "rejected by Mo: too dear", po_number: null }],
   ["order_management", { order_id: "ORD-5590" }, [], { decision: "rejected", by: "Mo", customer: expect.any(String), total: expect.any(String) }],
-  ["dispute_resolution", { dispute_id: "D-410" }, [], { decision: "rejected", by: "Mo", reason: "Mo said no: too dear" }],
+  ["dispute_resolution", { dispute_id: "D-410" }, ["resolve_dispute"], { decision: "rejected", by: "Mo", reason: "Mo said no: too dear" }],
   ["customer_onboarding", { customer_id: "C-311" }],
   ["sla_breach", { contract_id: "CTR-502", period: "2024-09" }],
   ["subscription_migration", { subscription_id: "SUB-77", plan_id: "ENTERPRISE" }],
@@ -253,7 +255,18 @@ const REFUSED: [string, Json, string[]?, object?][] = [
   ["incident_response", { incident_id: "INC-502" }],
   ["hr_offboarding", { employee_id: "E-2291", revoke_on: "2024-11-08" }],
   ["general", { task: "close it", tool: "erp/close_ticket", params: { ticket_id: "T-1002", resolution: "done" } }],
+  ["payroll", { pay_group: "UK-MONTHLY", period_start: "2024-10-01", period_end: "2024-10-31", pay_date: "2024-10-31" }],
 ];
+/** Who is told of a no, with its reason: a customer, an employee's manager, whoever asked. */
+const HEARS: Record<string, RegExp> = {
+  expense_approval: /priya@/,
+  procurement: /@cleared.example/,
+  dispute_resolution: /"to":"[^"]*@(?!cleared)/,
+  customer_onboarding: /@cleared.example/,
+  sla_breach: /@cleared.example/,
+  subscription_migration: /"to":"[^"]*@(?!cleared)/,
+  hr_offboarding: /@cleared.example/,
+};
 test.each(REFUSED)("%s %j ends as rejected when a person says no, and only the no is written", async (agent, input, does = [], told = {}) => {
   carriedOut();
   const waiting = await run(at, agent, input);
@@ -263,6 +276,9 @@ test.each(REFUSED)("%s %j ends as rejected when a person says no, and only the n
   expect(end.result).toMatchObject({ decision: "rejected", ...told });
   expect(end.result).not.toHaveProperty("not_known");
   expect(carriedOut()).toEqual(does);
+  const told_to = (await at.host.engine.steps(end.id)).filter((step) => step.name === "notify_send").map((step) => step.params);
+  if (agent in HEARS) expect(told_to).toEqual([expect.stringMatching(HEARS[agent]!)]);
+  if (agent in HEARS) expect(told_to[0]).toContain("too dear");
   // What was asked for, made and refused stands beside the answer.
   const { planned = [], executed = [], declined = [] } = (end.meta as { calls?: Record<string, string[]> }).calls ?? {};
   expect([executed, declined]).toEqual([does.map((tool) => `erp/${tool}`), planned]);
