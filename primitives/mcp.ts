@@ -9,6 +9,7 @@ import type { Json, ToolInfo, VerifiedWrite } from "../runtime/kernel/ports.ts";
 import { definePrimitive, type StepContext } from "../runtime/kernel/primitive.ts";
 import { redactJson } from "../runtime/rules/privacy/scan.ts";
 import { failureIn, isObject, requiredOf } from "../runtime/rules/tools/shape.ts";
+import { takeBack } from "../runtime/rules/tools/undo.ts";
 import { checked, json, record, shown, text } from "./_shapes.ts";
 
 const tool = checked<string>((value) => typeof value === "string" && value.length <= 300 && /^[^/\s]+\/\S+$/.test(value), {
@@ -53,7 +54,7 @@ async function called({ tool, params }: Asked, ctx: StepContext, alone = false):
       body: { params, diff: write.diff },
       entry: null,
     });
-  if (write?.status === "WRITE_FAILED") throw failed(write, failureIn(result) ?? write.answer, ctx, alone);
+  if (write?.status === "WRITE_FAILED") throw await failed(write, failureIn(result) ?? write.answer, ctx, alone);
   return redactJson(result);
 }
 
@@ -61,13 +62,16 @@ async function called({ tool, params }: Asked, ctx: StepContext, alone = false):
  * A write that failed. A person is told where its record has changed all the same, before anything is sent again, and where it ends its
  * process in the middle (`alone`), with what was written before it.
  */
-function failed({ tool, params, diff }: VerifiedWrite, says: string, ctx: StepContext, alone: boolean): ClearedError {
+async function failed({ tool, params, diff }: VerifiedWrite, says: string, ctx: StepContext, alone: boolean): Promise<ClearedError> {
   const changed = Object.keys(diff).length > 0;
   const ends = alone && ctx.process !== null;
   const { stands } = standing(ctx.writes ?? []);
   const title = changed ? `${tool} says it failed, but its record has changed` : `${ctx.run.agent} stopped: ${tool} failed`;
-  if (changed || ends) ctx.ports.review({ title, body: { params, answer: says, diff, stands }, entry: null });
-  const left = stands.length === 0 ? ". Nothing was written before it" : `. Written before it, and standing: ${stands.join("; ")}`;
+  const undone = ends ? await takeBack(ctx, ctx.writes ?? []) : [];
+  const take_back = undone.length === 0 ? {} : { take_back: undone };
+  if (changed || ends) ctx.ports.review({ title, body: { params, answer: says, diff, stands, ...take_back }, entry: null });
+  const before = stands.length === 0 ? ". Nothing was written before it" : `. Written before it, and standing: ${stands.join("; ")}`;
+  const left = [before, ...undone].join(". ");
   const message = changed ? `${says}. Its record has changed all the same: look at it before this is sent again` : says;
   return new ClearedError("TOOL_FAILED", `${tool}: ${message}${ends ? left : ""}`, { data: { tool, changed } });
 }

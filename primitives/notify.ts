@@ -5,7 +5,7 @@ import { definePrimitive, type StepContext } from "../runtime/kernel/primitive.t
 import { shown, text } from "./_shapes.ts";
 
 const params = z.object({
-  to: line("a mail address, or what the channel calls its reader"),
+  to: line("a mail address, or what the channel calls its reader; where a record has none, the notice is left on the page").nullable(),
   subject: line("one line"),
   text: text.describe("the words; a link may open a page, never act"),
   channel: text.optional().describe("page, smtp or a webhook of trust.yaml; config.yaml notify.default unless told"),
@@ -29,9 +29,10 @@ async function send(p: z.output<typeof params>, ctx: StepContext, live: boolean)
   // Whatever the script says: who is told of an act is told that it is not verified.
   const { not_verified: open } = standing(ctx.writes ?? []);
   const words = [p.text, ...(open.length === 0 ? [] : ["", "Not verified:", ...open])].join("\n");
-  const { due, ...sent } = await ctx.ports.notices.send({ ...p, text: words, key, run, agent }, { now: ctx.now, live });
+  const to = p.to === null ? { to: "nobody: no address is known", channel: "page" } : { to: p.to };
+  const { due, ...sent } = await ctx.ports.notices.send({ ...p, ...to, text: words, key, run, agent }, { now: ctx.now, live });
   const at = new Date(due).toISOString();
-  if (due > ctx.now) ctx.ports.log(`Quiet hours: "${p.subject}" to ${p.to} goes out at ${at}.`);
+  if (due > ctx.now) ctx.ports.log(`Quiet hours: "${p.subject}" to ${to.to} goes out at ${at}.`);
   return { ...sent, due: at };
 }
 

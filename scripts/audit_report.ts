@@ -1,12 +1,7 @@
 /*
 name: Audit report
 description: Writes the report of an audit below data/audits/ and answers its path
-input:
-  audit: {type: object, required: true}
-  customers: {type: list, required: true}
-  open: {type: list, required: true}
-  gaps: {type: list, required: true}
-  actions: {type: list, required: true, describe: the remediation tasks as approved}
+input: {audit: {type: object, required: true}, customers: {type: list, required: true}, open: {type: list, required: true}, gaps: {type: list, required: true}, actions: {type: list, required: true, describe: the remediation tasks as approved}}
 */
 const { audit, customers, open, gaps, actions } = input;
 const deadlines = actions.map((one: any) => `${one.due_on}: ${one.title}`).sort();

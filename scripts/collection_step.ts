@@ -1,12 +1,7 @@
 /*
 name: Collection step
 description: What is overdue of one customer, since when, what was said already, and what comes next
-input:
-  customer: {type: object, required: true}
-  invoices: {type: list, required: true, describe: overdue ones with days_outstanding}
-  reminders: {type: list, required: true}
-  today: {type: date, required: true}
-  agency: {type: string, required: true}
+input: {customer: {type: object, required: true}, invoices: {type: list, required: true, describe: overdue ones with days_outstanding}, reminders: {type: list, required: true}, today: {type: date, required: true}, agency: {type: string, required: true}}
 */
 const { customer, invoices, reminders, today, agency } = input;
 const { customer_id } = customer;

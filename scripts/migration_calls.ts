@@ -1,13 +1,7 @@
 /*
 name: Migration calls
 description: What changing a plan writes, in order - the plan, the bill, what the plan adds, and last what deletes data
-input:
-  subscription: {type: object, required: true}
-  plan_id: {type: string, required: true}
-  today: {type: date, required: true}
-  net: {type: money, required: true}
-  lost: {type: list, required: true}
-  gained: {type: list, required: true}
+input: {subscription: {type: object, required: true}, plan_id: {type: string, required: true}, today: {type: date, required: true}, net: {type: money, required: true}, lost: {type: list, required: true}, gained: {type: list, required: true}}
 */
 const { subscription, plan_id, today, net, lost, gained } = input;
 const { subscription_id, customer_id } = subscription;

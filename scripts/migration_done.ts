@@ -1,10 +1,7 @@
 /*
 name: Migration done
 description: What became of a subscription - plan, bill, features - told from the calls as approved
-input:
-  made: {type: object, required: true}
-  subscription: {type: object, required: true}
-  planned: {type: object, required: true, describe: "{plan_id, net, bill}"}
+input: {made: {type: object, required: true}, subscription: {type: object, required: true}, planned: {type: object, required: true, describe: "{plan_id, net, bill}"}}
 */
 const { made, subscription, planned } = input;
 const of = (tool: string) => made[`erp/${tool}`] ?? [];

@@ -1,12 +1,7 @@
 /*
 name: Offboarding done
 description: What became of an employee's access, of what they owned and of their final pay, told from the calls as approved
-input:
-  employee: {type: object, required: true}
-  at_once: {type: boolean, required: true}
-  planned: {type: object, required: true, describe: "{systems, payout, revoke_on}"}
-  made: {type: object, required: true}
-  by: {type: string, required: true}
+input: {employee: {type: object, required: true}, at_once: {type: boolean, required: true}, planned: {type: object, required: true, describe: "{systems, payout, revoke_on}"}, made: {type: object, required: true}, by: {type: string, required: true}}
 */
 const { employee, at_once, planned, made, by } = input;
 const { name } = employee;

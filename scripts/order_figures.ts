@@ -1,11 +1,7 @@
 /*
 name: Order figures
 description: What the lines of an order come to - discount, tax, shipping by weight and zone
-input:
-  order: {type: object, required: true}
-  lines: {type: list, required: true, describe: "{sku, price, quantity, weight_kg} each"}
-  tax: {type: object, required: true}
-  rates: {type: list, required: true, describe: of the order's zone}
+input: {order: {type: object, required: true}, lines: {type: list, required: true, describe: "{sku, price, quantity, weight_kg} each"}, tax: {type: object, required: true}, rates: {type: list, required: true, describe: of the order's zone}}
 */
 const { order, lines, tax, rates } = input;
 const items = lines.map(({ sku, price, quantity }) => ({ id: sku, price, quantity }));

@@ -1,12 +1,7 @@
 /*
 name: Pay facts
 description: What the policy must know of a payroll
-input:
-  gross: {type: money, required: true}
-  slips: {type: list, required: true}
-  people: {type: list, required: true}
-  budgets: {type: list, required: true}
-  paid: {type: boolean, required: true, describe: this period was paid before}
+input: {gross: {type: money, required: true}, slips: {type: list, required: true}, people: {type: list, required: true}, budgets: {type: list, required: true}, paid: {type: boolean, required: true, describe: this period was paid before}}
 */
 const { gross, slips, people, budgets, paid } = input;
 const unapproved = people.flatMap((one: any) => one.hours.records.filter((line: any) => !line.approved));

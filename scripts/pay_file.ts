@@ -1,13 +1,7 @@
 /*
 name: Pay file
 description: The bank's file of a payroll, NACHA for US routing numbers and pain.001 for IBANs
-input:
-  reference: {type: string, required: true}
-  pay_date: {type: date, required: true}
-  today: {type: date, required: true}
-  company: {type: object, required: true}
-  people: {type: list, required: true}
-  slips: {type: list, required: true}
+input: {reference: {type: string, required: true}, pay_date: {type: date, required: true}, today: {type: date, required: true}, company: {type: object, required: true}, people: {type: list, required: true}, slips: {type: list, required: true}}
 */
 const { reference, pay_date, today, company, people, slips } = input;
 const iban = people.every(({ account }: any) => account.iban !== null);

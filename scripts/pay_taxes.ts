@@ -1,12 +1,7 @@
 /*
 name: Pay taxes
 description: What is withheld from one pay - FICA (US), income tax and National Insurance (GB) by their bands, else the rates of the profile
-input:
-  country: {type: string, required: true}
-  profile: {type: object, required: true}
-  gross: {type: money, required: true}
-  pay_date: {type: date, required: true}
-  periods: {type: integer, required: true, describe: pays in a year}
+input: {country: {type: string, required: true}, profile: {type: object, required: true}, gross: {type: money, required: true}, pay_date: {type: date, required: true}, periods: {type: integer, required: true, describe: pays in a year}}
 */
 const { country, profile, gross, pay_date, periods } = input;
 // The tax year of GB begins on 6 April.

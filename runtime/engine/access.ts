@@ -10,6 +10,7 @@ import { amountsIn, countJudged, type Judged, numbersOf, unjudged, untraced } fr
 import { brokenCallSums, brokenSums } from "../rules/answers/required.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
 import { assertFilledIn } from "./approval.ts";
+import { scalarsOf } from "./edits.ts";
 
 /** What a run has earned and spent so far; rebuilt from the history, so it survives a kill. */
 export interface RunState {
@@ -25,6 +26,8 @@ export interface RunState {
   approvals: { by: string; at: number; self?: boolean }[];
   /** Figures an amount may come from: what was computed, what was read in ASSESS. Read out of the steps when they are first asked for. */
   figures: { known: Map<string, number>; unread: Step[] };
+  /** What it was given and has read, as JSON: a text that stands in it is a copy. */
+  texts: string[];
   writes: VerifiedWrite[];
   /** Tools of calls outside: asked for at gates, made, and refused by a person (spec/worker.md 17.3). */
   calls: { planned: string[]; executed: string[]; declined: string[] };
@@ -43,12 +46,13 @@ export interface Act {
   params: Record<string, unknown>;
 }
 
-export function newRunState(uses: readonly string[], machine: Machine | null, readOnly: boolean): RunState {
+export function newRunState(uses: readonly string[], machine: Machine | null, readOnly: boolean, input: Json): RunState {
   const process = machine === null ? null : startOf(machine);
   const figures = { known: new Map<string, number>(), unread: [] };
   const judged = { figures: new Map<string, number>(), currencies: new Set<string>(), facts: [] };
   const calls = { planned: [], executed: [], declined: [] };
-  return { uses, process, readOnly, approved: [], rejected: null, approvals: [], figures, judged, writes: [], open: [], calls, about: {} };
+  const answered = { approved: [], rejected: null, approvals: [], about: {} };
+  return { uses, process, readOnly, ...answered, figures, texts: [JSON.stringify(input)], judged, writes: [], open: [], calls };
 }
 
 /**
@@ -81,6 +85,7 @@ export function applyStep(state: RunState, step: Step, primitive: Primitive | un
   const { process } = state;
   const assessed = step.effect === "read" && process?.current === "ASSESS";
   if (process !== null && step.error === null && (step.effect === "pure" || assessed)) state.figures.unread.push(step);
+  if (process !== null && step.effect === "read") state.texts.push(step.result ?? "");
   for (const change of step.changes) {
     if (change.op === "decided") {
       // A no takes back what an earlier yes has left open.
@@ -170,6 +175,8 @@ export function allowed(primitive: Primitive, act: Act, state: RunState): "yes" 
     if (wrong !== null) return wrong;
   }
   if (act.effect === "external" && state.approved.includes(canonical(act.call))) return "yes";
+  const hole = process !== null && act.effect === "external" ? findHole([act.call], state) : null;
+  if (hole !== null) return hole;
   if (process !== null && state.rejected !== null && (act.access === "write" || act.effect === "external"))
     return new ClearedError(
       "APPROVAL_REQUIRED",
@@ -211,6 +218,18 @@ export function findBrokenSum(calls: readonly Call[], shown: Json = null): Clear
   return new ClearedError("AMOUNT_SUM", `${wrong.slice(0, 5).join("; ")}. Nothing was asked or sent; correct the calculation.`, {
     data: { wrong },
   });
+}
+
+/** The first text of these calls that a script has built from something missing, as an error; what was read or given may say null. */
+export function findHole(calls: readonly Call[], { texts }: RunState): ClearedError | null {
+  const isHole = (text: Json): boolean =>
+    typeof text === "string" &&
+    /(?<![\w.])(?:null|undefined|NaN)(?![\w.]*\w)|\[object Object\]/.test(text) &&
+    !texts.some((one) => one.includes(JSON.stringify(text).slice(1, -1)));
+  const said = [...scalarsOf(calls).values()].find(isHole);
+  if (said === undefined) return null;
+  const what = `${JSON.stringify(String(said).slice(0, 200))} lacks something it is built from`;
+  return new ClearedError("TEXT_INCOMPLETE", `${what}. Nothing was asked or sent; fill in the record that lacks it.`);
 }
 
 /** What of the calls' amounts no policy has judged in this run, beside what it has, in words; null when all is judged. */

@@ -12,12 +12,13 @@ import { End, type Gate, type StepContext } from "../kernel/primitive.ts";
 import type { Header } from "../scripts/header.ts";
 import type { ProcessState } from "../kernel/states.ts";
 import { amountsOf } from "../rules/tools/trace.ts";
-import { type RunState, findBrokenSum, findUntracedAmount, notJudged } from "./access.ts";
+import { takeBack } from "../rules/tools/undo.ts";
+import { type RunState, findBrokenSum, findHole, findUntracedAmount, notJudged } from "./access.ts";
 import type { Demands } from "./approval.ts";
 
 /**
  * Who must decide a card, and the brief that goes with it. The policy's demands hold whatever the script asks for.
- * @throws AMOUNT_UNTRACED, AMOUNT_SUM when a call it asks for has an amount that came from nowhere, or does not add up
+ * @throws AMOUNT_UNTRACED, AMOUNT_SUM, TEXT_INCOMPLETE when what it asks for came from nowhere, does not add up, or lacks a word
  */
 export function demandsOf(
   card: Gate["card"],
@@ -31,7 +32,11 @@ export function demandsOf(
   // A no ends the process: what was refused is not asked for once more.
   if (state.process !== null && state.rejected !== null && card.calls.length > 0)
     throw new End("rejected", state.rejected.why, state.rejected);
-  const wrong = state.process === null ? null : (findUntracedAmount(card.calls, state) ?? findBrokenSum(card.calls, card.body));
+  const question = { tool: "the question", params: card.title };
+  const wrong =
+    state.process === null
+      ? null
+      : (findUntracedAmount(card.calls, state) ?? findBrokenSum(card.calls, card.body) ?? findHole([...card.calls, question], state));
   if (wrong !== null) throw wrong;
   const verdict = state.process?.verdict ?? null;
   const asked = whoMay(card, state, run, people);
@@ -144,10 +149,22 @@ export async function settleWrites(ctx: StepContext, { process, open, writes }: 
   if (first === undefined) return;
   const { stands, not_verified } = standing(writes);
   const what = first.status === "MISMATCH" ? "says it wrote, its record says otherwise" : "wrote, and nobody could look up what";
-  const question = `Look at each record outside and mend what is wrong there. Approve to go on as it stands; reject to end ${ctx.run.agent} here: what stands is not taken back.`;
-  const body = { question, not_verified, stands, writes: asked.map(({ tool, params, diff, answer }) => ({ tool, params, diff, answer })) };
+  const undo = writes.flatMap((one) => (one.undo === undefined ? [] : [{ tool: one.tool, ...one.undo }]));
+  const rest = undo.length === 0 ? "what stands is not taken back" : "what takes writes back is asked for next, each by itself";
+  const question = `Look at each record outside and mend what is wrong there. Approve to go on as it stands; reject to end ${ctx.run.agent} here: ${rest}.`;
+  const undoing = undo.length === 0 ? {} : { take_back: undo as unknown as Json };
+  const body = {
+    question,
+    not_verified,
+    stands,
+    ...undoing,
+    writes: asked.map(({ tool, params, diff, answer }) => ({ tool, params, diff, answer })),
+  };
   const { decision, by, reason } = await lookedAt(ctx, `${first.status}: ${first.tool} ${what}`, body);
-  if (decision === "rejected") throw new End("rejected", `${by} said no: ${reason ?? not_verified.join("; ")}`, { by });
+  if (decision === "rejected") {
+    const more = undo.length === 0 ? {} : { take_back: await takeBack(ctx, writes) };
+    throw new End("rejected", `${by} said no: ${reason ?? not_verified.join("; ")}`, { by, more });
+  }
   ctx.changed({ op: "accepted", by });
 }
 
@@ -220,7 +237,7 @@ function withCase(outcome: Outcome, result: Json, { about }: RunState, header: H
 }
 
 /** The answer of a run that the policy, a person or time has ended before its script: what it was about, whose decision, why, what stands. */
-export function endedBy({ outcome, why, by: person }: End, state: RunState, header: Header): Json {
+export function endedBy({ outcome, why, by: person, more }: End, state: RunState, header: Header): Json {
   const { process, writes } = state;
   const by = outcome === "rejected" ? (person ?? "a person") : outcome === "expired" ? "nobody" : "policy";
   const told = {
@@ -228,17 +245,18 @@ export function endedBy({ outcome, why, by: person }: End, state: RunState, head
     ...(process === null ? {} : { decision: outcome, by, summary: outcome === "rejected" ? why : `${outcome} by ${by}: ${why}` }),
     reason: why,
     ...(writes.length === 0 ? {} : standing(writes)),
+    ...more,
   };
   return withCase(outcome, told as Json, state, header);
 }
 
 /**
- * What a script failed with, for whoever started the run: the engine's text of a TypeError is for programmers and stays in `data`; a
+ * What a script failed with, for whoever started the run: the engine's text of such an error is for programmers and stays in `data`; a
  * person is told what is missing, and which read answered nothing. `steps`: of the run, oldest first.
  */
 export function inWords(error: WireError, steps: readonly Step[]): WireError {
-  const said = /^TypeError: (.*)$/s.exec(error.message)?.[1];
-  if (error.code !== "SCRIPT_ERROR" || said === undefined) return error;
+  const said = /^(?:Type|Range)Error: (.*)$|^(.* is NaN, which JSON does not have.*)$/s.exec(error.message)?.slice(1).find(Boolean);
+  if (!["SCRIPT_ERROR", "SCRIPT_RESULT"].includes(error.code) || said === undefined) return error;
   const field = FIELD.exec(said)?.[1];
   const read = steps.findLast((step) => step.effect === "read" && NOTHING.test(step.result ?? "null"));
   const what =

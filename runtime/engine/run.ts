@@ -74,7 +74,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
     const { header } = script;
     const { machine, uses, mutates } = header;
     const readOnly = run.given?.readOnly === true || mutates === false;
-    const state = newRunState(uses, readOnly && machine !== null ? readOnlyMachine(machine) : machine, readOnly);
+    const state = newRunState(uses, readOnly && machine !== null ? readOnlyMachine(machine) : machine, readOnly, run.input);
     const unreleased: Released[] = [];
     const proven = (step: Step) => provenStep(step, log, state, world, callable, header);
 

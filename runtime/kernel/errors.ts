@@ -323,6 +323,10 @@ export const CODES = {
       "Amounts that belong together do not add up: debit and credit, parts and their total, net and what was taken off.",
       "Correct the calculation, or the amounts that were edited; the message shows both sides.",
     ],
+    TEXT_INCOMPLETE: [
+      "A text that would be asked or sent says null or undefined: something it is built from is missing.",
+      "Fill in the record that the message names, or let the script say what it does without it.",
+    ],
     OUTPUT_INCOMPLETE: [
       "The agent's answer lacks fields its header or process declares, or its sums do not come out.",
       "Return what the message names.",

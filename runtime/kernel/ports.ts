@@ -682,6 +682,8 @@ export interface VerifiedWrite {
   diff: Record<string, { expected: Json; actual: Json }>;
   /** What the tool answered, cut for people. */
   answer: string;
+  /** What takes it back, where trust.yaml says so and it may stand. */
+  undo?: { agent: string; input: Record<string, Json> };
 }
 
 /** Tools of MCP servers and plain HTTP endpoints, as one run may use them. Every method throws TOOL_* (runtime/kernel/errors.ts). */

@@ -164,11 +164,14 @@ export class End {
   readonly gate: string | null;
   /** Who said no; null where no person did. */
   readonly by: string | null;
-  constructor(outcome: Outcome, why: string, { gate = null, by = null }: { gate?: string | null; by?: string | null } = {}) {
+  /** Told with the answer. */
+  readonly more: { take_back?: string[] };
+  constructor(outcome: Outcome, why: string, { gate = null, by = null, more = {} }: Partial<Pick<End, "gate" | "by" | "more">> = {}) {
     this.outcome = outcome;
     this.why = why;
     this.gate = gate;
     this.by = by;
+    this.more = more;
   }
 }
 

@@ -10,7 +10,7 @@ import { TOOLS } from "../../examples/erp/calls.ts";
 import { canonicalJson } from "../../runtime/kernel/canonical.ts";
 import type { Json, RunRecord } from "../../runtime/kernel/ports.ts";
 import { share } from "../share.ts";
-import { answer, type Business, business, finish, run, writesOf } from "./harness.ts";
+import { answer, type Business, business, finish, gateOf, run, writesOf } from "./harness.ts";
 import { LIES, type Lie } from "./liar.ts";
 
 const PROCESSES: Record<string, Json> = {
@@ -31,14 +31,16 @@ let databases = 0;
 beforeAll(async () => {
   at = await business((trust) => {
     const args = `args: [${JSON.stringify(join(import.meta.dirname, "liar.ts"))}, erp-liar]`;
-    return trust.replace(/args: \[[^\]]*\]/, () => args).replace("timeout_ms: 20000", "timeout_ms: 4000");
+    const undo = `undo: {agent: general, input: {task: refund the order, tool: erp/refund_customer, params: {reference: $reference, customer_id: $customer_id, amount: $amount}}}, `;
+    const declared = trust.replace("charge_customer: {class: mutate, ", (head) => head + undo);
+    return declared.replace(/args: \[[^\]]*\]/, () => args).replace("timeout_ms: 20000", "timeout_ms: 4000");
   });
   folder = join(at.dir, "erp-liar");
   mkdirSync(folder);
 }, 120_000);
 afterAll(finish);
 
-const behave = (lie: Lie): void => writeFileSync(join(folder, "now"), `${lie} ${databases}.db`);
+const behave = (lie: Lie, tool = ""): void => writeFileSync(join(folder, "now"), `${lie} ${databases}.db ${tool}`.trim());
 
 /** What the business has really done, oldest first. */
 function done(): { tool: string; params: Record<string, Json> }[] {
@@ -121,6 +123,39 @@ test.each(share(Object.keys(PROCESSES), 4, String))("%s: a record that a list gi
   expect(results[1]).toEqual(results[0]);
 });
 
+const UNDOING = { params: { reference: "ORD-5592", customer_id: expect.any(String), amount: "152.75" }, tool: "erp/refund_customer" };
+
+/** The run that takes a write back, by how the run that made it names it. */
+async function undoing(words: string): Promise<RunRecord> {
+  const [id = ""] = /run_\w+(?= \(general\) asks to take back erp\/charge_customer)/.exec(words) ?? [];
+  return at.host.engine.result(id, { timeoutMs: 100_000 });
+}
+
+test("what stands before a mismatch is taken back where trust.yaml says how, after a yes to exactly that, and looked up like any write", async () => {
+  databases++;
+  behave("nothing", "create_shipment");
+  const waiting = await answer(at, await run(at, "order_management", PROCESSES["order_management"] ?? {}));
+  expect(gateOf(at, waiting)).toMatchObject({ title: expect.stringMatching(/^MISMATCH: erp\/create_shipment/), body: { take_back: [{ tool: "erp/charge_customer", agent: "general", input: UNDOING }] } });
+  const end = await answer(at, waiting, "rejected", "Mo", {}, "it is not shipped");
+  expect(end.result).toMatchObject({ decision: "rejected", stands: expect.arrayContaining([expect.stringMatching(/^VERIFIED erp\/charge_customer/)]) });
+  const undo = await undoing(JSON.stringify((end.result as { take_back: string[] }).take_back));
+  expect([undo.status, undo.by, gateOf(at, undo).calls]).toEqual(["waiting", "Pat", [UNDOING]]);
+  expect(done().map((one) => one.tool)).not.toContain("refund_customer");
+  expect(await answer(at, undo)).toMatchObject({ outcome: "completed", meta: { writes: { n: 1, verified: 1 } } });
+  expect(done().filter((one) => one.tool === "refund_customer")).toEqual([{ tool: "refund_customer", params: UNDOING.params }]);
+});
+
+test("the same after a write that fails in the middle; a no leaves what stands", async () => {
+  databases++;
+  behave("refusing", "create_shipment");
+  const end = await answer(at, await run(at, "order_management", PROCESSES["order_management"] ?? {}));
+  expect([end.status, end.error?.message]).toEqual(["failed", expect.stringContaining("Written before it, and standing")]);
+  const undo = await undoing(end.error?.message ?? "");
+  expect(at.host.cards.list({ open: true, run: end.id })).toEqual([expect.objectContaining({ body: { about: expect.objectContaining({ take_back: [expect.stringContaining(undo.id)] }) } })]);
+  expect(await answer(at, undo, "rejected")).toMatchObject({ outcome: "rejected" });
+  expect(done().map((one) => one.tool)).not.toContain("refund_customer");
+});
+
 const ALL: Record<string, Json> = {
   ...PROCESSES,
   procurement: { requisition_id: "REQ-31" },
@@ -132,8 +167,8 @@ const ALL: Record<string, Json> = {
   overtime: { employee: "Sarah Chen", week_start: "2024-10-07" },
 };
 
-/** Nothing of what a person or a tool is told is a hole in the text; an error may say that a value is null. */
-const HOLE = /TypeError|undefined|\bNaN\b|\[object|Invalid Date|null/;
+/** Nothing of what a tool is told is a hole in the text, nor anything of the crash of a script; a report to our own people may say null. */
+const HOLE = /undefined|\bNaN\b|\[object|Invalid Date|null/;
 const CRASH = /TypeError|RangeError|undefined|\bNaN\b|\[object|Invalid Date/;
 
 async function withHoles(lie: Lie, agent: string): Promise<RunRecord> {
@@ -142,9 +177,9 @@ async function withHoles(lie: Lie, agent: string): Promise<RunRecord> {
   const end = await toEnd(agent, ALL[agent] ?? {}, "approved");
   const { summary = "" } = (end.result ?? {}) as { summary?: string };
   expect(`${end.error?.code} ${end.error?.message}`).not.toMatch(end.error === null ? /^$/ : CRASH);
-  expect(summary).not.toMatch(HOLE);
+  expect(summary).not.toMatch(CRASH);
   expect(end.error?.code).not.toBe("INTERNAL");
-  for (const step of await at.host.engine.steps(end.id)) if (step.name === "notify_send") expect(step.params).not.toMatch(HOLE);
+  for (const step of await at.host.engine.steps(end.id)) if (step.name === "notify_send") expect(step.params).not.toMatch(CRASH);
   for (const { tool, params } of done()) expect(JSON.stringify([tool, params])).not.toMatch(HOLE);
   if (end.status === "waiting") await at.host.engine.cancel(end.id, "the test has seen it");
   return end;

@@ -9,6 +9,7 @@ import { findTools } from "../../rules/tools/find.ts";
 import { fetchAll } from "../../rules/tools/pages.ts";
 import { recoveredRead, standIn } from "../../rules/tools/recover.ts";
 import { isObject } from "../../rules/tools/shape.ts";
+import { withUndo } from "../../rules/tools/undo.ts";
 import { happened, verifiedWrite, verifySpec } from "../../rules/tools/verify.ts";
 import type { ToolServer, Trust } from "../../workspace/settings/config.ts";
 import { type Resolve, createFetch } from "./addresses.ts";
@@ -63,8 +64,8 @@ export function createTools({ trust, dir, secrets, resolve, mayStart }: ToolsOpt
   const unknownServer = (name: string) => {
     const names = Object.keys(trust.mcp);
     const there = names.length === 0 ? "It names none" : `It names ${names.join(", ")}`;
-    const add = `add mcp: {${name}: {command: node, args: [SERVER.ts]}}, or url: for one over HTTP`;
-    return new ClearedError("TOOL_UNKNOWN", `There is no tool server "${name}" in trust.yaml.${didYouMean(name, names)} ${there}; ${add}.`);
+    const add = `${there}; add mcp: {${name}: {command: node, args: [SERVER.ts]}}, or url: for one over HTTP`;
+    return new ClearedError("TOOL_UNKNOWN", `There is no tool server "${name}" in trust.yaml.${didYouMean(name, names)} ${add}.`);
   };
 
   const connectionTo = (name: string, spec: ToolServer): Connection => {
@@ -191,9 +192,8 @@ export function createTools({ trust, dir, secrets, resolve, mayStart }: ToolsOpt
     const reader = (abort: AbortSignal) => async (call: Call) => (await send(call, false, abort)).result;
 
     const read = async (call: Call, abort: AbortSignal) => {
-      const [name] = split(call.tool);
-      const { spec } = name === null ? { spec: UNDECLARED } : await server(name);
-      const listed = name === null ? [] : (await offer(name, abort)).infos;
+      const name = split(call.tool)[0] ?? "";
+      const [{ spec }, { infos: listed }] = [await server(name), await offer(name, abort)];
       return recoveredRead({ call, listed, spec, read: reader(abort) });
     };
 
@@ -228,7 +228,7 @@ export function createTools({ trust, dir, secrets, resolve, mayStart }: ToolsOpt
               return sent.result;
             },
           });
-          return { result: answer, write, notes };
+          return { result: answer, write: withUndo(declared?.undo, write), notes };
         }),
       fetchAll: (call, { where, abort }) =>
         safe(async () => {

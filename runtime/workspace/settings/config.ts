@@ -121,7 +121,6 @@ const DEFAULTS: Omit<Limits, "wall_ms"> = {
 };
 // Non-waiting time a script may take beyond its CPU limit before its process is killed (spec/sandbox.md 1.9).
 const WALL_EXTRA_MS = 1500;
-
 const someLimits = z.strictObject(limitFields).partial();
 
 const named = (what: string) =>
@@ -146,6 +145,7 @@ const toolSettings = z.lazy(() =>
         ignore: z.array(text("a parameter")).optional(),
       })
       .optional(),
+    undo: z.strictObject({ agent: text("the agent that takes it back"), input: z.record(z.string(), z.json()) }).optional(),
   }),
 );
 

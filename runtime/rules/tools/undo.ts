@@ -1,0 +1,32 @@
+/**
+ * Taking back what a write has left standing (`undo:` of its tool in trust.yaml): an agent that does so, with its input. It is started as a
+ * run of its own that asks at its own gate, so that a compensation is approved, recorded and verified like any other act.
+ */
+import { toWire } from "../../kernel/errors.ts";
+import type { Json, VerifiedWrite } from "../../kernel/ports.ts";
+import type { StepContext } from "../../kernel/primitive.ts";
+import { fieldNamed, isObject } from "./shape.ts";
+
+type Undo = NonNullable<VerifiedWrite["undo"]>;
+
+/** A write with how it is taken back: a value `$x` is field x of the record as it was read back, else parameter x of the call. */
+export function withUndo(undo: Undo | undefined, write: VerifiedWrite): VerifiedWrite {
+  if (undo === undefined || write.status === "WRITE_FAILED") return write;
+  const known = [write.after, write.params].filter(isObject);
+  const value = (name: string): Json => known.map((one) => fieldNamed(one, [name])).find((one) => one !== undefined) ?? null;
+  const fill = (_: string, one: Json): Json => (typeof one === "string" && one.startsWith("$") ? value(one.slice(1)) : one);
+  return { ...write, undo: JSON.parse(JSON.stringify(undo), fill) as Undo };
+}
+
+/** Starts what takes these writes back, the last first; a repeat starts nothing more. Answers a line for each. */
+export async function takeBack({ ports, run, now }: Pick<StepContext, "ports" | "run" | "now">, writes: readonly VerifiedWrite[]) {
+  const told: string[] = [];
+  for (const [i, { tool, undo }] of [...writes.entries()].reverse()) {
+    if (undo === undefined) continue;
+    const once = { ...undo, at: now, key: `undo ${run.id}/${i}`, by: run.id };
+    const asked = ports.notices.schedule(once, { live: run.mode === "live" });
+    const found = (one: { run: string }) => `${one.run} (${undo.agent}) asks to take back ${tool}`;
+    told.push(await asked.then(found, (error) => `${undo.agent} could not be started to take back ${tool}: ${toWire(error).message}`));
+  }
+  return told;
+}
