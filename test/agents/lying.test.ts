@@ -73,7 +73,7 @@ const noticesOf = (id: string): string[] =>
   at.host.database.all<{ notice: string }>("SELECT payload AS notice FROM notices").map((one) => one.notice).filter((one) => one.includes(id));
 
 const PAIRS = Object.keys(LIES).flatMap((lie) => Object.keys(PROCESSES).map((agent): [Lie, string] => [lie as Lie, agent]));
-const TRIED = process.env["PAIR"] ? PAIRS.filter((one) => String(one).match(process.env["PAIR"]!)) : share(PAIRS, 16, String);
+const TRIED = share(PAIRS, 24, String);
 
 test.each(TRIED)("%s, %s: what is told is what stands, and nothing is sent twice", async (lie, agent) => {
   const input = PROCESSES[agent] ?? {};
@@ -97,7 +97,7 @@ test.each(TRIED)("%s, %s: what is told is what stands, and nothing is sent twice
     const really = made.map((one) => canonicalJson([`erp/${one.tool}`, one.params]));
     for (const one of verified) expect(really, says).toContain(canonicalJson([one.tool, one.params]));
     if (verified.length < writes.length)
-      for (const one of noticesOf(end.id)) expect([looked, one]).toEqual(["approved", expect.stringContaining("Not verified")]);
+      for (const one of noticesOf(end.id)) expect([looked === "approved" || refused > 0, one]).toEqual([true, expect.stringContaining("Not verified")]);
     if (end.status === "waiting") await at.host.engine.cancel(end.id, "the test has seen it");
     behave("honest");
     const next = await toEnd(agent, input, "rejected");
@@ -145,6 +145,17 @@ test("what stands before a mismatch is taken back where trust.yaml says how, aft
   expect(done().filter((one) => one.tool === "refund_customer")).toEqual([{ tool: "refund_customer", params: UNDOING.params }]);
 });
 
+test("a write that was never made is not taken back; one of another amount is, with that amount", async () => {
+  for (const [lie, back] of [["nothing", undefined], ["other", "1527.00"]] as const) {
+    databases++;
+    behave(lie, "charge_customer");
+    const waiting = await answer(at, await run(at, "order_management", PROCESSES["order_management"] ?? {}));
+    const end = (await answer(at, waiting, "rejected")).result as { take_back?: string[] };
+    if (back === undefined) expect(end.take_back).toBeUndefined();
+    else expect(gateOf(at, await undoing(JSON.stringify(end.take_back))).calls).toMatchObject([{ params: { amount: back } }]);
+  }
+});
+
 test("the same after a write that fails in the middle; a no leaves what stands", async () => {
   databases++;
   behave("refusing", "create_shipment");
@@ -186,7 +197,7 @@ async function withHoles(lie: Lie, agent: string): Promise<RunRecord> {
 }
 
 const BLANKS = Object.keys(ALL).flatMap((agent) => (["empty", "nulls"] as const).map((lie): [Lie, string] => [lie, agent]));
-test.each(share(BLANKS, 4, String))("records that are %s are told %s in plain words, and nothing is done", async (lie, agent) => {
+test.each(share(BLANKS, 6, String))("records that are %s are told %s in plain words, and nothing is done", async (lie, agent) => {
   const end = await withHoles(lie, agent);
   // General makes one write, which nobody can look up then.
   if (end.outcome === "completed") expect([agent, end.result]).toEqual(["general", expect.objectContaining({ not_verified: [expect.any(String)] })]);

@@ -70,6 +70,9 @@ const FILES: Record<string, string> = {
       [`agents/asks_sums_${i}.ts`, `${begin()}${asks(pay(params))}mcp_call(${pay(params)});\n1;`],
     ]),
   ),
+  "agents/built_text.ts": `${begin()}${asks(pay('{ note: "for " + found.nobody }'))}1;`,
+  "agents/built_title.ts": `${begin()}${asks(A).replace("Pay?", "Pay null?")}1;`,
+  "agents/copied_text.ts": `${begin()}${asks(pay("{ note: found.remark }"))}1;`,
   "agents/shows.ts": `${begin()}${asks(A, ", details: { debit: found.limit, credit: found.amount }")}mcp_call(${A});\n1;`,
   "policies/limits.yaml": `process: limits
 source: test
@@ -108,7 +111,18 @@ let opened: Host;
 beforeAll(async () => {
   one = await shop(FILES);
   opened = await host(one);
-  one.mood({ says: { invoice_id: "I-1", amount: "50.00", limit: "9000.00", none: "0.00", days: 90, status: "open" } });
+  one.mood({
+    says: {
+      invoice_id: "I-1",
+      amount: "50.00",
+      limit: "9000.00",
+      none: "0.00",
+      remark: "a null pointer",
+      nobody: null,
+      days: 90,
+      status: "open",
+    },
+  });
 });
 afterAll(async () => {
   await closeAll();
@@ -159,6 +173,18 @@ describe("what belongs together adds up before it is asked or sent", () => {
       message: expect.stringMatching(/9000 is not 50/),
     });
     await opened.engine.cancel(id, "test");
+  });
+});
+
+describe("a text that lacks something", () => {
+  test.each([
+    ["built_text", true],
+    ["built_title", true],
+    ["copied_text", false],
+  ])("%s: is neither asked nor sent; one that was read is a copy", async (agent, lacks) => {
+    const { end, wrote } = await during(() => run(opened, agent));
+    expect([end.error?.code, wrote.length]).toEqual([lacks ? "TEXT_INCOMPLETE" : undefined, 0]);
+    if (end.status === "waiting") await opened.engine.cancel(end.id, "test");
   });
 });
 

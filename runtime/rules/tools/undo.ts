@@ -5,13 +5,16 @@
 import { toWire } from "../../kernel/errors.ts";
 import type { Json, VerifiedWrite } from "../../kernel/ports.ts";
 import type { StepContext } from "../../kernel/primitive.ts";
+import { hasChanged } from "./compare.ts";
 import { fieldNamed, isObject } from "./shape.ts";
 
 type Undo = NonNullable<VerifiedWrite["undo"]>;
 
-/** A write with how it is taken back: a value `$x` is field x of the record as it was read back, else parameter x of the call. */
+/** A write with how it is taken back, where it may have happened: a value `$x` is field x of the record as it was read back, else parameter x of the call. */
 export function withUndo(undo: Undo | undefined, write: VerifiedWrite): VerifiedWrite {
-  if (undo === undefined || write.status === "WRITE_FAILED") return write;
+  const records = [write.before, write.after].map((one) => (isObject(one) ? one : null));
+  const nothing = write.status === "MISMATCH" && !hasChanged(records[0] ?? null, records[1] ?? null);
+  if (undo === undefined || write.status === "WRITE_FAILED" || nothing) return write;
   const known = [write.after, write.params].filter(isObject);
   const value = (name: string): Json => known.map((one) => fieldNamed(one, [name])).find((one) => one !== undefined) ?? null;
   const fill = (_: string, one: Json): Json => (typeof one === "string" && one.startsWith("$") ? value(one.slice(1)) : one);
