@@ -40,8 +40,8 @@ const questions = [
 ];
 const stays = { to: customer.email, subject: `Your plan stays ${from.name}`, what: `${subscription_id} is not moved to ${to.name}.` };
 for (const title of questions) {
-  const { by, no } = script_run("ask", { title, calls: [], otherwise: [], ask: true, details: { bill } });
-  if (no !== null) script_run("refused", { ...stays, by, no });
+  const said = script_run("ask", { title, calls: [], otherwise: [], ask: true, details: { bill } });
+  if (said.no !== null) script_run("refused", { ...stays, by: said.by, no: said.no });
 }
 const title = `All of it, now: ${calls.length} steps that cannot be taken back?`;
 const { by, no, made } = script_run("carry_out", { title, calls, otherwise: [], ask: true, details: { bill, lost } });
