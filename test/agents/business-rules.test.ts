@@ -1,6 +1,6 @@
 /** What each process must heed of its business, on the demo business: a rule that is not met would move money or access wrongly. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { answer, approved, type Business, business, change, changes, finish, gateOf, rows, run } from "./harness.ts";
+import { answer, approved, type Business, business, change, changes, finish, gateOf, rows, run, wait } from "./harness.ts";
 
 let at: Business;
 beforeAll(async () => {
@@ -109,3 +109,45 @@ test("general makes a call with an amount that a person gave, and the policy has
   const closing = await run(at, "general", { task: "decline the dispute", tool: "erp/resolve_dispute", params: decline });
   expect([closing.error, (await answer(at, closing)).outcome]).toEqual([null, "completed"]);
 });
+
+/** Every process that asks, with something nobody has answered. */
+const UNANSWERED: [string, object][] = [
+  ["invoice_reconciliation", { invoice_id: "INV-2024-447" }],
+  ["expense_approval", { expense_id: "EXP-704" }],
+  ["procurement", { requisition_id: "REQ-34" }],
+  ["hr_offboarding", { employee_id: "E-2290" }],
+  ["incident_response", { incident_id: "INC-501" }],
+  ["order_management", { order_id: "ORD-5592" }],
+  ["sla_breach", { contract_id: "CTR-502", period: "2024-09" }],
+  ["dispute_resolution", { dispute_id: "D-411" }],
+  ["customer_onboarding", { customer_id: "C-311" }],
+  ["month_end_close", { period: "2024-09" }],
+  ["payroll", { pay_group: "US-BIWEEKLY", period_start: "2024-10-07", period_end: "2024-10-20", pay_date: "2024-10-25" }],
+  ["compliance_audit", { audit_id: "AUD-24" }],
+  ["ar_collections", { customers: ["C-302"] }],
+  ["subscription_migration", { subscription_id: "SUB-78", plan_id: "BASIC" }],
+  ["general", { task: "close it", tool: "erp/close_ticket", params: { ticket_id: "T-1002", resolution: "done" } }],
+];
+
+test("a question that nobody answers in time ends each process as expired, with its case and why, and nothing was done", async () => {
+  at = await business();
+  const asked: [string, string][] = [];
+  for (const [agent, input] of UNANSWERED) {
+    let waiting = await run(at, agent, input as never);
+    // An escalation has no end in time; the gate after it has.
+    if (waiting.reason === "escalation") waiting = await answer(at, waiting);
+    expect([agent, waiting.error, waiting.reason]).toEqual([agent, null, "approval"]);
+    asked.push([agent, waiting.id]);
+  }
+  wait(15 * 86_400_000);
+  for (const [agent, id] of asked) {
+    const end = await at.host.engine.result(id, { ended: true, timeoutMs: 60_000 });
+    expect([agent, end.outcome, end.result]).toEqual([
+      agent,
+      "expired",
+      expect.objectContaining({ decision: "expired", by: "nobody", reason: expect.stringContaining("Nobody answered"), summary: expect.any(String) }),
+    ]);
+    expect([agent, end.result]).not.toEqual([agent, expect.objectContaining({ not_known: expect.anything() })]);
+  }
+  expect(changes(at)).toEqual([]);
+}, 240_000);
