@@ -25,13 +25,13 @@ const post = (reference: string, memo: string, debit: string, credit: string, am
   return amount;
 };
 const depreciation = total(assets.map(({ asset_id, name, cost, salvage, life_months }: any) => {
-  const amount = compute_straight_line_depreciation({ cost, salvage, useful_life_months: life_months });
+  const amount = compute_straight_line_depreciation({ cost, salvage, useful_life_months: Number(life_months) });
   return post(`DEP-${period}-${asset_id}`, `Depreciation ${name}`, "6300", "1700", amount);
 }));
 const months = (day: string) => Number(day.slice(0, 4)) * 12 + Number(day.slice(5, 7));
 const recognized = total(deferred.filter((one: any) => one.start_on <= lastDay).map(({ deferral_id, amount, months: contract_months, start_on }: any) => {
   const elapsed = months(period) - months(start_on) + 1;
-  const until = (periods_elapsed: number) => compute_recognize_revenue({ contract_value: amount, contract_months, periods_elapsed }).recognized_total;
+  const until = (periods_elapsed: number) => compute_recognize_revenue({ contract_value: amount, contract_months: Number(contract_months), periods_elapsed }).recognized_total;
   return post(`REV-${period}-${deferral_id}`, `Earned of ${deferral_id}`, "2300", "4000", total([until(elapsed), `-${until(elapsed - 1)}`]));
 }));
 // Interest for the days of this month; the fee in the month an invoice fell due. A disputed one is not charged.

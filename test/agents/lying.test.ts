@@ -216,3 +216,15 @@ test.each(share(Object.keys(ALL), 8, String))("%s: whatever field of a record is
   for (const field of share([...fields], 8, String)) await withHoles(`null:${field}`, agent).catch((error: Error) => void wrong.push(`${field}: ${error.message.slice(0, 600)}`));
   expect(wrong).toEqual([]);
 });
+
+const plain = (value: Json): Json => JSON.parse(JSON.stringify(value), (_, one: Json) => (typeof one === "number" ? String(one) : one)) as Json;
+test.each(share(Object.keys(ALL), 6, (agent) => `${agent} texts`))("%s: a number that comes as text counts as the number", async (agent) => {
+  const results: Json[] = [];
+  for (const lie of ["honest", "texts"] as const) {
+    databases++;
+    behave(lie);
+    const end = await toEnd(agent, ALL[agent] ?? {}, "approved");
+    results.push([end.error?.message ?? null, end.outcome, plain(end.result)]);
+  }
+  expect(results[1]).toEqual(results[0]);
+});
