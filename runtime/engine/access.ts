@@ -220,12 +220,18 @@ export function findBrokenSum(calls: readonly Call[], shown: Json = null): Clear
   });
 }
 
+// A word that a template makes of nothing, with its neighbours.
+const HOLE = /(\S+ )?(?<![\w.])(null|undefined|NaN|\[object Object\])(?![\w.]*\w)( \S+)?/g;
+
 /** The first text of these calls that a script has built from something missing, as an error; what was read or given may say null. */
 export function findHole(calls: readonly Call[], { texts }: RunState): ClearedError | null {
+  const isKnown = (part: string): boolean => texts.some((one) => one.includes(JSON.stringify(part).slice(1, -1)));
   const isHole = (text: Json): boolean =>
     typeof text === "string" &&
-    /(?<![\w.])(?:null|undefined|NaN)(?![\w.]*\w)|\[object Object\]/.test(text) &&
-    !texts.some((one) => one.includes(JSON.stringify(text).slice(1, -1)));
+    [...text.matchAll(HOLE)].some(
+      ([, before = "", word = "", after = ""]) =>
+        !isKnown(text) && ![before + word, word + after].some((part) => part !== word && isKnown(part)),
+    );
   const said = [...scalarsOf(calls).values()].find(isHole);
   if (said === undefined) return null;
   const what = `${JSON.stringify(String(said).slice(0, 200))} lacks something it is built from`;

@@ -72,6 +72,7 @@ const FILES: Record<string, string> = {
   ),
   "agents/built_text.ts": `${begin()}${asks(pay('{ note: "for " + found.nobody }'))}1;`,
   "agents/built_title.ts": `${begin()}${asks(A).replace("Pay?", "Pay null?")}1;`,
+  "agents/copied_title.ts": `${begin()}${asks(A).replace('"Pay?"', '"Pay for " + found.remark + "?"')}1;`,
   "agents/copied_text.ts": `${begin()}${asks(pay("{ note: found.remark }"))}1;`,
   "agents/shows.ts": `${begin()}${asks(A, ", details: { debit: found.limit, credit: found.amount }")}mcp_call(${A});\n1;`,
   "policies/limits.yaml": `process: limits
@@ -117,7 +118,7 @@ beforeAll(async () => {
       amount: "50.00",
       limit: "9000.00",
       none: "0.00",
-      remark: "a null pointer",
+      remark: "a null pointer here",
       nobody: null,
       days: 90,
       status: "open",
@@ -181,6 +182,7 @@ describe("a text that lacks something", () => {
     ["built_text", true],
     ["built_title", true],
     ["copied_text", false],
+    ["copied_title", false],
   ])("%s: is neither asked nor sent; one that was read is a copy", async (agent, lacks) => {
     const { end, wrote } = await during(() => run(opened, agent));
     expect([end.error?.code, wrote.length]).toEqual([lacks ? "TEXT_INCOMPLETE" : undefined, 0]);
