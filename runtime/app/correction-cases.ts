@@ -4,12 +4,12 @@
  * made good by the next owner.
  */
 import { getFact, setFact } from "../engine/cards.ts";
-import type { CorrectionCase } from "../change/evidence/corrections.ts";
+import type { CorrectionCase } from "../change/evidence/freeze.ts";
 import type { Tree } from "../kernel/ports.ts";
 import type { Host } from "./host.ts";
 
 // Few decisions teach anything; the others do not load what does.
-const evidence = () => import("../change/evidence/corrections.ts");
+const evidence = () => import("../change/evidence/freeze.ts");
 
 type Teaching = Pick<Host, "engine" | "cards" | "git" | "database" | "world">;
 

@@ -14,7 +14,7 @@ import { changesIn, editCalls, readForm } from "../engine/edits.ts";
 import { asAskedNow } from "../engine/process.ts";
 import { signDecision, verifyDecision } from "../engine/signature.ts";
 import { ClearedError } from "../kernel/errors.ts";
-import type { CorrectionCase } from "../change/evidence/corrections.ts";
+import type { CorrectionCase } from "../change/evidence/freeze.ts";
 import type { Card, CardDraft, CommitResult, Decision, Json, RunRecord, Signal, Tree } from "../kernel/ports.ts";
 import { gateOf, questionOf } from "../change/proposals/deciding.ts";
 import type { Trust } from "../workspace/settings/config.ts";

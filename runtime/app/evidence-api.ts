@@ -12,7 +12,7 @@ import { type Bisection, bisect } from "../change/evidence/bisect.ts";
 import { callableIn } from "../engine/script.ts";
 import { unfit, caseText } from "../change/evidence/case-file.ts";
 import { type Ratchet, caseName, casesIn, ratchet } from "../change/evidence/cases.ts";
-import { caseOf, recordingFor } from "../change/evidence/corrections.ts";
+import { caseOf, recordingFor } from "../change/evidence/freeze.ts";
 import { effectsOf } from "../change/evidence/effects.ts";
 import { allOf } from "../change/evidence/kept.ts";
 

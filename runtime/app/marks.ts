@@ -9,7 +9,7 @@ import { type WireError, toWire } from "../kernel/errors.ts";
 import type { Tree } from "../kernel/ports.ts";
 import { createDiskCache } from "../scripts/disk-cache.ts";
 import { AGENTS, CACHE } from "../workspace/layout.ts";
-import { createGit } from "../workspace/git/git.ts";
+import { withGit } from "../workspace/git/git.ts";
 import type { Host } from "./host.ts";
 import { readLocal } from "./local.ts";
 
@@ -50,19 +50,11 @@ export async function noteChecked(
 
 /** Notes that every agent of a new workspace has passed: the product's own tests check the starter. */
 export async function noteStarter(dir: string): Promise<void> {
-  const { config } = readLocal(dir);
-  const git = await createGit(dir, { branch: () => config.branch });
-  try {
+  await withGit(dir, readLocal(dir).config.branch, async (git) => {
     const tree = git.tree(await git.head());
-    await noteChecked(
-      dir,
-      tree,
-      [],
-      [...(await stampsOf(tree)).keys()].map((file) => ({ file, paths: [] })),
-    );
-  } finally {
-    await git.close();
-  }
+    const all = [...(await stampsOf(tree)).keys()].map((file) => ({ file, paths: [] }));
+    await noteChecked(dir, tree, [], all);
+  });
 }
 
 /** `unchecked`, `fails its checks: 2 findings, agents/x.ts:4 SCRIPT_TYPES`; null for code that has passed. */

@@ -17,3 +17,6 @@ export const isBookDay = (text: string): boolean => isDay(text) && text >= "1970
 
 /** `2026-11-06 09:30 UTC`, of ms. */
 export const minuteOf = (ms: number): string => `${new Date(ms).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+
+/** The day so many days later. */
+export const shifted = (day: string, days: number): string => new Date(Date.parse(day) + days * 86_400_000).toISOString().slice(0, 10);

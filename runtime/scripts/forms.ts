@@ -4,7 +4,7 @@
  */
 import { bare, isFunction } from "./flow.ts";
 import { LITERAL, NAME, STEP } from "./form-marks.ts";
-import { type Node, children, literalText } from "./syntax.ts";
+import { type Node, children, literalText, within } from "./syntax.ts";
 
 /** Name to id, by scope. */
 export type Scope = ReadonlyMap<string, string>;
@@ -279,13 +279,4 @@ function markSteps(loop: Node, numbers: ReadonlyMap<string, Node>, steps: Map<No
     return widthOf(right) !== null && widthOf(right) === widthOf(width) ? [right] : [];
   });
   if (taken.length > 0) for (const node of [width, ...taken]) steps.set(node, widthOf(node) ?? 0);
-}
-
-function* within(node: Node): Generator<Node> {
-  // A stack of its own: a deep tree must not exhaust ours.
-  for (const stack = [node]; stack.length > 0; ) {
-    const next = stack.pop() as Node;
-    yield next;
-    stack.push(...[...children(next)].reverse());
-  }
 }

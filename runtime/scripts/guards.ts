@@ -3,7 +3,7 @@
  * Told as data; what it means is judged where the calls in it are known (change/checks/hidden.ts). A value that is not written out is not seen.
  */
 import type { Compiled } from "../kernel/ports.ts";
-import { type Node, children, literalText } from "./syntax.ts";
+import { type Node, children, literalText, within } from "./syntax.ts";
 
 export type Guard = NonNullable<Compiled["guards"]>[number];
 
@@ -121,15 +121,6 @@ function alwaysLeaves(node: Node): boolean {
 /** Children, those that are a list of statements together. */
 function listsOf(node: Node): Node[][] {
   return node.type === "BlockStatement" ? [node["body"] as Node[]] : [...children(node)].map((one) => [one]);
-}
-
-function* within(node: Node): Generator<Node> {
-  // A stack of its own: a deep tree must not exhaust ours.
-  for (const stack = [node]; stack.length > 0; ) {
-    const next = stack.pop() as Node;
-    yield next;
-    stack.push(...[...children(next)].reverse());
-  }
 }
 
 function isFunction(node: Node | null): boolean {

@@ -37,6 +37,16 @@ export function* children(node: Node): Generator<Node> {
   }
 }
 
+/** A node and all below it, in the order of the text. */
+export function* within(node: Node): Generator<Node> {
+  // A stack of its own: a deep tree must not exhaust ours.
+  for (const stack = [node]; stack.length > 0; ) {
+    const next = stack.pop() as Node;
+    yield next;
+    stack.push(...[...children(next)].reverse());
+  }
+}
+
 /** The text of a literal, or null. */
 export function literalText(node: Node | undefined): string | null {
   if (node?.type === "Literal") return typeof node["value"] === "string" ? node["value"] : null;

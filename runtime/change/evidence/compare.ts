@@ -7,7 +7,7 @@ import { acts, counted, factLine, factsOf, legsOf, nameOf, outcomes, pairsOf, sh
 import type { Left, LeftEntry } from "./left.ts";
 import { actsOf, filesOf } from "./acts.ts";
 import { entryWords, clip, symbolic } from "./partings.ts";
-import { moneyOf } from "./money.ts";
+import { moneyOf } from "./sums.ts";
 import type { BacktestClass, CallEffect, Effects, FactDifference, Harm, RunDifference, Trial } from "./types.ts";
 
 /** What two sets of effects have in different: in lines, the worst first, and the entries and facts behind them. */
@@ -43,16 +43,9 @@ export async function differenceOf(run: RunRecord, was: Effects, trial: Trial, l
 }
 
 /** Of a run that comes out to the letter as it was. */
-export const sameRun = ({ id }: Pick<RunRecord, "id">, { divergence, supposed }: Trial): RunDifference => ({
-  run: id,
-  class: "same",
-  why: [],
-  divergence,
-  supposed,
-  entries: [],
-  money: [],
-  facts: [],
-});
+export function sameRun({ id }: Pick<RunRecord, "id">, { divergence, supposed }: Trial): RunDifference {
+  return { run: id, class: "same", why: [], divergence, supposed, entries: [], money: [], facts: [] };
+}
 
 export async function compareEffects(was: Effects, { effects: now, missing }: Trial, left: Left): Promise<Comparison> {
   const entries = pairsOf(was.entries, now.entries);

@@ -101,15 +101,9 @@ export function standingGit(
 /** A view whose writes stay in it. `settled`: true while the trial has done exactly what the run did, so its commits need no check. */
 export function trialView(
   view: WorkspaceView,
-  {
-    recorded,
-    trust,
-    settled,
-    rereads,
-    supposed,
-    unclear,
-  }: { recorded: Recorded; trust: Trust; settled: () => boolean; rereads: boolean; supposed: string[]; unclear: Set<string> },
+  trial: { recorded: Recorded; trust: Trust; settled: () => boolean; rereads: boolean; supposed: string[]; unclear: Set<string> },
 ): WorkspaceView {
+  const { recorded, trust, settled, rereads, supposed, unclear } = trial;
   let open = false;
   // A trial that makes the recorded calls never looks at its view: what they changed is laid into it when something does.
   const unlaid: Step[] = [];

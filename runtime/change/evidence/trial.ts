@@ -16,9 +16,8 @@ import { End, type Gate, Suspend } from "../../kernel/primitive.ts";
 import { STATE } from "../../workspace/layout.ts";
 import { type TrialEnvironment, changedFiles, missing, standingGit, trialView } from "./trial-environment.ts";
 import { effectsLater } from "./effects.ts";
-import { type Recorded, callsKey, createRecorded } from "./recorded.ts";
+import { type Recorded, callsKey, createRecorded, withRecordedAnswers } from "./recorded.ts";
 import { inputFor, servedBy } from "./served.ts";
-import { withRecordedAnswers } from "./recorded-answers.ts";
 import type { Code, Divergence, Recording, Trial } from "./types.ts";
 
 /** How one execution ended. */

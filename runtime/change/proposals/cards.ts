@@ -16,14 +16,9 @@ export interface ProposalCards {
 }
 
 export function createProposalCards({ cards, clock, database }: { cards: Cards; clock: Clock; database: Database }): ProposalCards {
-  const bodyOf = (one: Kept): Json => ({
-    proposal: one.id,
-    commit: one.commit,
-    checked: one.report?.at ?? null,
-    state: one.state,
-    by: one.by,
-    files: one.files.map(({ path }) => path),
-  });
+  const bodyOf = ({ id, commit, report, state, by, files }: Kept): Json => {
+    return { proposal: id, commit, checked: report?.at ?? null, state, by, files: files.map(({ path }) => path) };
+  };
   const mine = (): Map<string, Card> => {
     const found = new Map<string, Card>();
     for (const card of cards.list({ kind: "proposal" })) {

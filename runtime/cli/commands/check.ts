@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import { warmCompiler } from "../../change/checks/compiler.ts";
-import { createGit } from "../../workspace/git/git.ts";
+import { withGit } from "../../workspace/git/git.ts";
 import type { CheckFinding, CheckResult } from "../../change/checks/findings.ts";
 import type { CheckedTree } from "../../app/check-api.ts";
 import { withAnyApi } from "../../app/connect.ts";
@@ -42,15 +42,9 @@ export const run: Command = async (at, [given], options) => {
   return checked.checks.some(({ status }) => status === "failed") ? 1 : 0;
 };
 
-async function changesOf(dir: string, staged: boolean): Promise<Changes> {
-  const { config } = readLocal(dir);
-  const git = await createGit(dir, { branch: () => config.branch });
-  try {
-    const tree = git.tree(await git.head());
-    return await (staged ? stagedChanges : workChanges)(dir, tree);
-  } finally {
-    await git.close();
-  }
+function changesOf(dir: string, staged: boolean): Promise<Changes> {
+  const look = staged ? stagedChanges : workChanges;
+  return withGit(dir, readLocal(dir).config.branch, async (git) => look(dir, git.tree(await git.head())));
 }
 
 function print(output: Output, { checks, agents, dryRun }: CheckedTree, changed: readonly string[], dir: string): void {

@@ -10,7 +10,7 @@ import { createSandbox } from "../../sandbox/pool.ts";
 import { tryWalls } from "../../sandbox/spawn.ts";
 import { type Trust, configKeys, configValue, limitsFor } from "../../workspace/settings/config.ts";
 import { lookAtTrust } from "../../workspace/settings/confirmation.ts";
-import { createGit } from "../../workspace/git/git.ts";
+import { withGit } from "../../workspace/git/git.ts";
 import { assertUntracked } from "../../workspace/git/working-edits.ts";
 import { createImportFolder } from "../../workspace/statements/import-folder.ts";
 import { CONFIG, IMPORT, KEY, TRUST } from "../../workspace/layout.ts";
@@ -77,8 +77,7 @@ export const run: Command = async (at) => {
     }
   }
   await lookAtSecrets(dir, trust, say);
-  const git = await createGit(dir, { branch: () => config.branch });
-  try {
+  await withGit(dir, config.branch, async (git) => {
     say("head", `${config.branch} ${(await git.head()).slice(0, 12)}`, "git");
     const blocked = await git.blockedBy();
     say("commits", blocked ?? "may be made", "git", blocked === null);
@@ -86,9 +85,7 @@ export const run: Command = async (at) => {
     // By a single look nobody can say how long a file has stood; what holds it up for longer shows at once.
     for (const { name, why, inMs } of (await createImportFolder(dir, { settleMs: () => 0 }).look()).waiting)
       say("statement", `${name} ${why}`, IMPORT, inMs !== null);
-  } finally {
-    await git.close();
-  }
+  });
   say("node", process.version, "the project's own");
   await lookAtWalls(dir, trust, say);
   for (const tool of ["hledger", "ledger"]) {

@@ -1,6 +1,6 @@
 /** `cleared tools [list|test|show] [NAMES...]`: the synthesized tools of scripts/tools/ as they lie on disk. */
 import { ClearedError } from "../../kernel/errors.ts";
-import { createGit } from "../../workspace/git/git.ts";
+import { withGit } from "../../workspace/git/git.ts";
 import { withAnyApi } from "../../app/connect.ts";
 import { findWorkspace } from "../../app/find.ts";
 import { readLocal } from "../../app/local.ts";
@@ -37,13 +37,8 @@ export const run: Command = async ({ output, dir: where }, [verb = "list", given
 };
 
 async function changesOf(dir: string): Promise<Record<string, string | null>> {
-  const { config } = readLocal(dir);
-  const git = await createGit(dir, { branch: () => config.branch });
-  try {
-    return Object.fromEntries((await workChanges(dir, git.tree(await git.head()))).files);
-  } finally {
-    await git.close();
-  }
+  const changes = await withGit(dir, readLocal(dir).config.branch, async (git) => workChanges(dir, git.tree(await git.head())));
+  return Object.fromEntries(changes.files);
 }
 
 const callersOf = ({ callers }: ToolFact): string =>

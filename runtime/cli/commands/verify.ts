@@ -1,6 +1,6 @@
 /** `cleared verify`: every invariant of the books at HEAD, uncommitted edits, and with --independent what hledger and Ledger say. */
 import { formatAt } from "../../kernel/errors.ts";
-import { createGit } from "../../workspace/git/git.ts";
+import { withGit } from "../../workspace/git/git.ts";
 import { JOURNAL, MAIN_JOURNAL } from "../../workspace/layout.ts";
 import { changedStatements } from "../../workspace/statements/grown.ts";
 import { secondOpinion } from "../../workspace/books/verify-independent.ts";
@@ -14,8 +14,7 @@ export const run: Command = async (at, _, options) => {
   const { output } = at;
   const dir = at.workspace();
   const { config } = readLocal(dir);
-  const git = await createGit(dir, { branch: () => config.branch });
-  try {
+  return withGit(dir, config.branch, async (git) => {
     const tree = git.tree(await git.head());
     const books = await verifyBooks(tree, config);
     books.findings.push(...(await changedStatements(dir, tree)), ...(await goneFindings(git, tree)));
@@ -49,7 +48,5 @@ export const run: Command = async (at, _, options) => {
         : output.green(`${books.entries} entries, all in order`),
     );
     return wrong ? 2 : 0;
-  } finally {
-    await git.close();
-  }
+  });
 };

@@ -76,15 +76,9 @@ export function judge(sets: readonly RuleSet[], ladder: Ladder): Judgement {
       // A missing flag counts as false where that makes a rule fire that stops the run, and as unknown where it would let it go on.
       if (truth ?? (rule.action !== "inform" && evaluate(rule.when, set, true))) {
         const why = because(rule.when, set);
-        triggered.push({
-          rule: rule.id,
-          action: rule.action,
-          level: rule.level,
-          description: rule.description,
-          because: why,
-          source: set.source,
-        });
-        demand(rule, rule.action);
+        const { id, action, level, description } = rule;
+        triggered.push({ rule: id, action, level, description, because: why, source: set.source });
+        demand(rule, action);
       } else if (truth === null) {
         indeterminate.push({ rule: rule.id, missing: unknownFields(rule.when, set) });
         demand(rule, "require_approval");

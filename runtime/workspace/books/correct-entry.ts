@@ -5,7 +5,7 @@
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Entry, Posting, Tree } from "../../kernel/ports.ts";
 import { negated } from "./amounts.ts";
-import { type DecisionRules, type EntryDecision, otherLegs } from "./decisions.ts";
+import { type DecisionRules, type EntryDecision, otherLegs, wouldCancel } from "./decisions.ts";
 import { accountOf } from "./draft.ts";
 import { dayOfId, entryId, isEntryId, ownKind } from "./entry-id.ts";
 import { monthFile } from "../layout.ts";
@@ -75,11 +75,7 @@ export async function correctEntry(
     if (corrections.at(-1)?.tags["by"] === decision.by) return new Map();
     throw new ClearedError("JOURNAL_STATUS", `${entry.id} is on ${target} already.`);
   }
-  if (postings.some(({ account }) => account === target))
-    throw new ClearedError(
-      "JOURNAL_LEG",
-      `${entry.id} has a leg on ${target} already; moved there, the two would cancel out. Choose another account.`,
-    );
+  if (postings.some(({ account }) => account === target)) throw wouldCancel(entry.id, target);
   const key = `correct:${entry.id}:${corrections.length + 1}`;
   const on = (date: string): Entry => ({
     ...{

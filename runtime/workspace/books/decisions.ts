@@ -77,12 +77,7 @@ function decide(entry: Entry, { approve, by, reason }: EntryDecision, target: st
       `${entry.id} has not exactly one leg beside the bank's, so it is not clear which one moves. Void it and write a new entry.`,
     );
   }
-  if (approve && entry.postings.some(({ account }, i) => account === target && !legs.includes(i))) {
-    throw new ClearedError(
-      "JOURNAL_LEG",
-      `${entry.id} has a leg on ${target} already; moved there, the two would cancel out. Choose another account.`,
-    );
-  }
+  if (approve && entry.postings.some(({ account }, i) => account === target && !legs.includes(i))) throw wouldCancel(entry.id, target);
   const isThere = approve && entry.postings[legs[0] ?? 0]?.account === target;
   const postings = entry.postings.map((posting, i) => (legs.includes(i) ? { ...posting, account: target } : posting));
   return { ...entry, status: isThere ? "user-confirmed" : "user-corrected", tags, postings };
@@ -130,3 +125,6 @@ export async function addDialect(head: Tree, text: string): Promise<Map<string, 
     if (there === null) return new Map([[path, numbered]]);
   }
 }
+
+export const wouldCancel = (id: string, target: string): ClearedError =>
+  new ClearedError("JOURNAL_LEG", `${id} has a leg on ${target} already; moved there, the two would cancel out. Choose another account.`);

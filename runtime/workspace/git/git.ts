@@ -200,3 +200,9 @@ export async function createGit(dir: string, options: GitOptions): Promise<Git> 
     close,
   };
 }
+
+/** What is asked of a repository without anything else of its workspace. */
+export async function withGit<T>(dir: string, branch: string, ask: (git: Git) => Promise<T>): Promise<T> {
+  const asked = await createGit(dir, { branch: () => branch });
+  return ask(asked).finally(() => asked.close());
+}

@@ -1,7 +1,8 @@
 /** config.yaml `changes:`: how much agents may propose, and when an applied change is taken back by itself (change/proposals/intake.ts, guard.ts). */
 import { z } from "zod";
 
-const size = (what: string, min: number, max: number) =>
+/** A number of a setting, within its limits. */
+export const size = (what: string, min: number, max: number) =>
   z
     .int({ error: `write ${what} as a whole number` })
     .min(min, `at least ${min}`)

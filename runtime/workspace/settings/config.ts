@@ -7,7 +7,7 @@ import { privacySchema } from "../../rules/privacy/judge.ts";
 import type { DiskCache } from "../../scripts/disk-cache.ts";
 import { isTimezone } from "../../scripts/header.ts";
 import { checkYaml, readYaml, type YamlSource } from "../../scripts/yaml-text.ts";
-import { changeLimitsSchema } from "./change-limits.ts";
+import { changeLimitsSchema, size } from "./change-limits.ts";
 import { CONFIG, TRUST } from "../layout.ts";
 import { pluginsSchema } from "./plugin-sources.ts";
 import { approvalsSchema, changesSchema, mailAddress, peopleSchema } from "./people.ts";
@@ -22,11 +22,6 @@ const text = (what: string) =>
     .trim()
     .min(1, `write ${what}`)
     .max(200);
-const size = (what: string, min: number, max: number) =>
-  z
-    .int({ error: `write ${what} as a whole number` })
-    .min(min, `at least ${min}`)
-    .max(max, `at most ${max}`);
 const setting: z.ZodType<Json> = z.lazy(() =>
   z.union([z.string(), z.number(), z.boolean(), z.null(), z.array(setting), z.record(z.string(), setting)]),
 );

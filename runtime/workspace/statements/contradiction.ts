@@ -2,6 +2,7 @@
  * A statement whose rows contradict a balance that the bank has stated: which balance, by how much, and what has probably happened. Asked
  * before the statement's receipt is written, so that the other statements of a run land whatever becomes of this one.
  */
+import { shifted } from "../../kernel/day.ts";
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Entry, Posting, Refused } from "../../kernel/ports.ts";
 import { type Exact, fromExact, minus, plus, toExact, ZERO } from "../books/amounts.ts";
@@ -133,7 +134,6 @@ function matched(rows: readonly Movement[], booked: Movement[]): [row: Movement,
   });
 }
 
-const shifted = (day: string, days: number): string => new Date(Date.parse(day) + days * 86_400_000).toISOString().slice(0, 10);
 const count = ({ length }: { length: number }): string => `${length} of its rows ${length === 1 ? "stands" : "stand"}`;
 const words = ({ date, amount, text }: Movement): string => `${date} "${excerpt(text)}" ${amount}`;
 const example = ([first]: [Movement, Movement][]): string =>
