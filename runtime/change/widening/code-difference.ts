@@ -90,6 +90,8 @@ interface Stated extends Place {
   path: string;
   head: string | null;
   near: string | null;
+  /** Where its row stands, or "" outside of tables. */
+  table: string;
   given: Given;
   means: string;
   compared: boolean;
@@ -98,8 +100,14 @@ interface Stated extends Place {
 
 function statedIn({ literals, fields }: Program, write: Canonical): Stated[] {
   const firsts = new Map<string, string>();
+  const tables = new Map<string, string>();
   const rowOf = ({ file, row }: Program["literals"][number]) => `${file} ${row}`;
-  for (const one of literals) if (typeof one.value === "string" && !firsts.has(rowOf(one))) firsts.set(rowOf(one), one.value);
+  for (const one of literals) {
+    if (typeof one.value === "string" && !firsts.has(rowOf(one))) firsts.set(rowOf(one), one.value);
+    const folder = one.path.slice(0, one.path.lastIndexOf("."));
+    // What stands deeper in a row is a part of it.
+    if (one.path !== "" && folder.length < (tables.get(rowOf(one)) ?? one.path).length) tables.set(rowOf(one), folder);
+  }
   /** A name that only one of the two has is left out of a path. */
   const pathOf = (path: string): string => {
     const head = headOf(path);
@@ -109,22 +117,13 @@ function statedIn({ literals, fields }: Program, write: Canonical): Stated[] {
   return [
     ...fields.map(({ path, form, fixed, shown, tool, file, line }) => {
       const given = { given: { shown, fixed }, means: write(form), compared: false };
-      return { ...given, path: pathOf(path), head: headOf(path), near: null, tool, file, line };
+      return { ...given, path: pathOf(path), head: headOf(path), near: null, table: "", tool, file, line };
     }),
     ...literals.map((one) => {
       const { value, path, compared, tool, file, line } = one;
       const near = one.row === null ? null : (firsts.get(rowOf(one)) ?? "");
-      return {
-        path: pathOf(path),
-        head: headOf(path),
-        near,
-        given: { literal: value },
-        means: JSON.stringify(value),
-        compared,
-        tool,
-        file,
-        line,
-      };
+      const given = { given: { literal: value }, means: JSON.stringify(value), compared };
+      return { ...given, path: pathOf(path), head: headOf(path), near, table: pathOf(tables.get(rowOf(one)) ?? ""), tool, file, line };
     }),
   ];
 }
@@ -187,19 +186,14 @@ function rowsOf(was: readonly Stated[], now: readonly Stated[]): RowChange[] {
   const rowsIn = (all: readonly Stated[]) =>
     Map.groupBy(
       all.filter(({ near }) => near !== null),
-      ({ path, near }) => `${path.slice(0, path.lastIndexOf("."))}\n${near}`,
+      ({ table, near }) => `${table}\n${near}`,
     );
   const [old, fresh] = [rowsIn(was), rowsIn(now)];
   const told = (cells: readonly Stated[], change: RowChange["change"]): RowChange => {
     const [first] = cells as [Stated, ...Stated[]];
     const values = cells.flatMap(({ path, given }) => ("literal" in given ? [[lastOf(path), given.literal]] : []));
-    return {
-      near: first.near ?? "",
-      change,
-      cells: Object.fromEntries(values),
-      file: first.file,
-      line: change === "gone" ? 0 : first.line,
-    };
+    const at = { file: first.file, line: change === "gone" ? 0 : first.line };
+    return { near: first.near ?? "", change, cells: Object.fromEntries(values), ...at };
   };
   const order = new Map([...old.keys()].map((key, i) => [key, i]));
   const common = [...fresh.keys()].filter((key) => order.has(key));
@@ -240,21 +234,31 @@ function conditionOf(kind: SurveyTest["kind"], form: string): string {
   return conditionOf(kind === "if" ? "not" : "if", form.replace(what, by ?? ""));
 }
 
+const meansOf = (tests: readonly { means: string }[]): string =>
+  tests
+    .map(({ means }) => means)
+    .sort()
+    .join("\n");
+
+/** Two places of which exactly one is reached, by a condition or its opposite, are one: `if (a) f(x); else f(y)` is `f(a ? x : y)`. */
+function inOne<T extends { kind: string; tests: readonly { means: string }[]; means: string }>(sites: readonly T[]): T[] {
+  for (const one of sites) {
+    const rest = one.tests.slice(0, -1);
+    const otherwise = meansOf([...rest, { means: (one.tests.at(-1)?.means ?? "").replace(/^if /, "not ") }]);
+    const twin = sites.find((other) => other.kind === one.kind && other.means === otherwise && otherwise !== one.means);
+    if (twin !== undefined)
+      return inOne([...sites.filter((other) => other !== one && other !== twin), { ...one, tests: rest, means: meansOf(rest) }]);
+  }
+  return [...sites];
+}
+
 function callsOf(was: Program, now: Program, before: Canonical, after: Canonical, reach: Reach): CallChange[] {
   const sitesIn = ({ sites, puts }: Program, write: Canonical) =>
     [...sites, ...puts.map(({ list, ...one }) => ({ ...one, what: write(list), role: "puts" as const }))].map((one) => {
       const tests = one.tests.map((test) => ({ ...test, means: conditionOf(test.kind, write(test.form)) }));
-      return {
-        ...one,
-        tests,
-        kind: `${one.role} ${one.what}`,
-        means: tests
-          .map(({ means }) => means)
-          .sort()
-          .join("\n"),
-      };
+      return { ...one, tests, kind: `${one.role} ${one.what}`, means: meansOf(tests) };
     });
-  const [old, fresh] = [sitesIn(was, before), sitesIn(now, after)];
+  const [old, fresh] = [inOne(sitesIn(was, before)), inOne(sitesIn(now, after))];
   const means = (one: { means: string }) => one.means;
   const shown = (all: readonly SurveyTest[]) => [
     ...new Set(all.map((one) => `${{ if: "only if", not: "but not if", each: "once for each of" }[one.kind]} ‹${one.shown}›`)),
@@ -274,18 +278,7 @@ function callsOf(was: Program, now: Program, before: Canonical, after: Canonical
     const total = (all: readonly { role: string }[]) => all.filter((one) => one.role === role).length;
     const counts = { was: mine.length, now: theirs.length, all: [total(old), total(fresh)] as const };
     const reaches = role === "puts" ? namesIn(what).flatMap(reach) : [];
-    return [
-      {
-        what: plainForm(what),
-        role,
-        ...counts,
-        added: shown(more),
-        dropped: shown(dropped),
-        lines: more.map((test) => test.line),
-        reaches,
-        file,
-        line,
-      },
-    ];
+    const conditions = { added: shown(more), dropped: shown(dropped), lines: more.map((test) => test.line) };
+    return [{ what: plainForm(what), role, ...counts, ...conditions, reaches, file, line }];
   });
 }

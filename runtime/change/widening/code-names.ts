@@ -39,7 +39,13 @@ export function matchNames(was: Names, now: Names) {
     const open = (one: string) => (exact ? one : `?${seen.includes(one) ? seen.indexOf(one) : seen.push(one) - 1}`);
     return (all.get(name) ?? []).map(({ form }) => renamed(form, (one) => known.get(one) ?? open(one))).join("\n");
   };
-  for (const name of now.keys()) if (was.has(name) && written(was, left, name, true) === written(now, left, name, true)) pair(name, name);
+  // The number behind a name that stands for several things moves when one of them is called otherwise.
+  const [counts, since] = [was, now].map((all) => Map.groupBy(all.keys(), (name) => name.replace(/#\d+$/, "")));
+  const isNamed = (name: string) => {
+    const base = name.replace(/#\d+$/, "");
+    return was.has(name) && counts?.get(base)?.length === since?.get(base)?.length;
+  };
+  for (const name of now.keys()) if (isNamed(name) && written(was, left, name, true) === written(now, left, name, true)) pair(name, name);
   // A name that both have once is that name, whatever else looks like it.
   const isOnly = (all: Names, name: string) => all.has(name) && !all.has(`${name}#1`) && !/#\d+$/.test(name);
   for (const name of now.keys()) if (!left.has(name) && !right.has(name) && isOnly(was, name) && isOnly(now, name)) pair(name, name);

@@ -108,6 +108,8 @@ const ROLES: Record<CallChange["role"], { kind: WideningKind; more: boolean; say
   reviews: { kind: "review", more: false, says: "asks for a review" },
   judges: { kind: "policy", more: false, says: "asks the policy" },
 };
+/** Where one thing more in a list is one thing more that is asked for, done or booked. */
+const DONE = /^(?:acts|asks|params) |^(?:calls|payments|legs)$/;
 /** Where what is put into a list comes to something. */
 const FED = /^(?:reviews|acts|asks|writes|params) |^(?:items|entries|calls|legs|facts|payments)$/;
 const places = (n: number): string => (n === 0 ? "nowhere any more" : `in ${n} ${n === 1 ? "place" : "places"}`);
@@ -123,7 +125,7 @@ export const CALLS: Row<CallChange>[] = [
       : `${says} ${places(now)}${was === 0 ? "" : ` instead of ${was}`} (${what})`;
     return more === now > was ? widen(kind, words) : tell("condition", words);
   },
-  ({ role, what, added, dropped, reaches }) => {
+  ({ role, what, was, now, added, dropped, reaches }) => {
     const feeds = (kind: RegExp) => role === "puts" && reaches.some((one) => kind.test(one));
     const { kind, more, says } = ROLES[feeds(/^reviews|^items$/) ? "reviews" : role];
     const conditions = (all: readonly string[]) => (all.length === 0 ? "in every case" : all.join(" and "));
@@ -135,8 +137,9 @@ export const CALLS: Row<CallChange>[] = [
     // What goes into a list that nothing acts on or books is only written differently.
     if (role === "puts" && !feeds(FED)) return tell("code", `${does} ${when}`);
     // More of what acts is more, as is less of what asks; what only acts less is told.
+    const isMore = now > was && feeds(DONE);
     const line =
-      role === "acts" || !more || dropped.length > 0
+      role === "acts" || !more || dropped.length > 0 || isMore
         ? widen(kind, `${does} ${when}: compare by hand`)
         : tell("condition", `${does} ${when}`);
     return { ...line, only: { does, when } };
