@@ -69,7 +69,7 @@ export function createCards(database: Database): Cards {
     },
     list(query = {}) {
       const where = [
-        query.open === true ? OPEN_CARDS : "1",
+        query.open === true ? OPEN_CARDS : query.decided === true ? "decision IS NOT NULL" : "1",
         // Their index is found by exactly these words.
         query.kind === "proposal" ? "kind = 'proposal'" : query.kind === undefined ? "1" : "kind = ?",
         query.run === undefined ? "1" : "run = ?",

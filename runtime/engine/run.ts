@@ -252,7 +252,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
       const last = () => context(log.steps.length, false, [], log.openedAt(log.steps.length));
       if (state.process?.current === "ESCALATE") await last().escalate();
       const answer = answerOf(JSON.parse(ended.json) as Json, state, run, header);
-      if (answer.outcome === "completed") await settleWrites(last(), state, true);
+      if (answer.outcome === "completed" && state.open.length > 0) await settleWrites(last(), state, true);
       await finish(answer.outcome, answer.result);
     }
 

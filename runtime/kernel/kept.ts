@@ -1,15 +1,41 @@
-/** What can be made again from its key alone, kept while it is in use: a map that is emptied when it is full. */
+/** What can be made again from its key alone: a map that forgets what was used longest ago once its values weigh too much. What was set last stays. */
 export class Kept<K, V> extends Map<K, V> {
   readonly #most: number;
+  readonly #weigh: (value: V) => number;
+  #weight = 0;
 
-  constructor(most: number) {
+  constructor(most: number, weigh: (value: V) => number = () => 1) {
     super();
     this.#most = most;
+    this.#weigh = weigh;
+  }
+
+  override get(key: K): V | undefined {
+    const value = super.get(key);
+    if (value !== undefined && super.delete(key)) super.set(key, value);
+    return value;
   }
 
   override set(key: K, value: V): this {
-    if (this.size >= this.#most && !this.has(key)) this.clear();
-    return super.set(key, value);
+    this.delete(key);
+    super.set(key, value);
+    this.#weight += this.#weigh(value);
+    for (const oldest of this.keys()) {
+      if (this.#weight <= this.#most || oldest === key) break;
+      this.delete(oldest);
+    }
+    return this;
+  }
+
+  override delete(key: K): boolean {
+    const old = super.get(key);
+    if (old !== undefined) this.#weight -= this.#weigh(old);
+    return super.delete(key);
+  }
+
+  override clear(): void {
+    super.clear();
+    this.#weight = 0;
   }
 
   /** The value of a key, made by the first who asks. One that fails is made again by the next. */

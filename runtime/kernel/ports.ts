@@ -403,9 +403,9 @@ export interface Cards {
   get(id: number): Card | null;
   /**
    * In the order of their numbers. `open`: those that wait for a person; the card of a proposal does so once its body's `state` is "ready" or
-   * "unproven". `first`, `last`: at most so many from that end.
+   * "unproven". `decided`: those that have a decision. `first`, `last`: at most so many from that end.
    */
-  list(query?: { open?: boolean; kind?: CardKind; run?: string; first?: number; last?: number }): Card[];
+  list(query?: { open?: boolean; decided?: true; kind?: CardKind; run?: string; first?: number; last?: number }): Card[];
   /** How many wait for a person. */
   waiting(): number;
   /** A key that is open already changes nothing. */

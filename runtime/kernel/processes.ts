@@ -93,3 +93,20 @@ export function afterAwake(ms: number, then: () => void): NodeJS.Timeout {
   });
   return timer;
 }
+
+const resting = new Map<() => void, NodeJS.Timeout>();
+
+/** A helper process is at work (null), or idle: then it ends after so long, and sooner where its memory is wanted. */
+export function rests(end: () => void, afterMs: number | null): void {
+  clearTimeout(resting.get(end));
+  resting.delete(end);
+  if (afterMs !== null) resting.set(end, setTimeout(() => endResting([end]), afterMs).unref());
+}
+
+/** Ends what is idle: something large is about to be looked at. */
+export function endResting(some: Iterable<() => void> = [...resting.keys()]): void {
+  for (const end of some) {
+    rests(end, null);
+    end();
+  }
+}

@@ -4,6 +4,7 @@
  */
 import { Kept } from "../kernel/kept.ts";
 import type { Sandbox } from "../kernel/ports.ts";
+import { rests } from "../kernel/processes.ts";
 import type { DiskCache } from "../scripts/disk-cache.ts";
 import { FRAME, encodeFrame } from "./frames.js";
 import { type Lost, isLost, lostBy, persist } from "./lost.ts";
@@ -31,7 +32,6 @@ function isUnusable({ findings }: CompileResult): boolean {
 /** One child reads for all sandboxes of this process: it keeps nothing of what it has read. It ends by itself when there is no work. */
 let child: Child | null = null;
 let compiles = 0;
-let idle: NodeJS.Timeout | null = null;
 let tail: Promise<unknown> = Promise.resolve();
 
 async function drop(): Promise<void> {
@@ -42,8 +42,10 @@ async function drop(): Promise<void> {
   await old?.exited;
 }
 
+const endIdle = (): void => void drop();
+
 async function askOnce(source: string, options: CompileOptions): Promise<CompileResult | Lost> {
-  if (idle !== null) clearTimeout(idle);
+  rests(endIdle, null);
   if (child === null || !child.alive() || compiles >= MAX_COMPILES) {
     await drop();
     child = spawnChild(compileChild());
@@ -64,8 +66,7 @@ async function askOnce(source: string, options: CompileOptions): Promise<Compile
     used.send(encodeFrame(FRAME.COMPILE, { options, source }));
   });
   if (isLost(answer) || isUnusable(answer)) await drop();
-  idle = setTimeout(() => void drop(), IDLE_MS);
-  idle.unref();
+  rests(endIdle, IDLE_MS);
   return answer;
 }
 

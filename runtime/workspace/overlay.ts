@@ -7,7 +7,7 @@ import { type Edits, inOrder, plain } from "./books/ledger.ts";
 import { ownKind } from "./books/entry-id.ts";
 import { entriesOf, toChange } from "./books/journal-text.ts";
 import { monthFile } from "./layout.ts";
-import { findEntry, idsOf, loadMonth, monthFiles, monthOfId, wholeMonth } from "./books/months.ts";
+import { digestOf, findEntry, loadMonth, monthFiles, monthOfId, wholeMonth } from "./books/months.ts";
 
 // A run that reads ten thousand times does not ask git for HEAD each time; what it reads is recorded anyway.
 const HEAD_FRESH_MS = 100;
@@ -182,7 +182,7 @@ export function createOverlay(git: Pick<Git, "head" | "tree">, from?: Held): Ove
       const found = new Set<string>();
       const tree = await head();
       for (const [file, group] of Map.groupBy(ids, monthOfId)) {
-        const there = await idsOf(tree, file);
+        const { ids: there } = await digestOf(tree, file);
         for (const id of group) if (added.has(id) || (!removed.has(id) && there.has(id))) found.add(id);
       }
       return found;

@@ -8,6 +8,7 @@ import type { Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { API, Project } from "typescript/unstable/async";
 import { ClearedError } from "../../kernel/errors.ts";
+import { rests } from "../../kernel/processes.ts";
 import { type Lost, isLost, lostBy, persist } from "../../sandbox/lost.ts";
 import { watchAnswer } from "../../sandbox/watchdog.ts";
 import { SCRIPT_OPTIONS } from "./write-types.ts";
@@ -49,7 +50,6 @@ export async function compilerNames() {
 }
 
 let kept: Kept | null = null;
-let idle: NodeJS.Timeout | null = null;
 let tail: Promise<unknown> = Promise.resolve();
 
 /**
@@ -80,7 +80,7 @@ async function useOnce<T>(
   files: ReadonlyMap<string, string>,
   use: (project: Project, path: (name: string) => string) => Promise<T>,
 ): Promise<T | CompilerGone | Lost> {
-  if (idle !== null) clearTimeout(idle);
+  rests(drop, null);
   if (kept !== null && (kept.uses >= MOST_USES || !isAlive(kept))) drop();
   let unwatch = (): void => undefined;
   try {
@@ -105,8 +105,7 @@ async function useOnce<T>(
     throw error;
   } finally {
     unwatch();
-    idle = setTimeout(drop, IDLE_MS);
-    idle.unref();
+    rests(drop, IDLE_MS);
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import { setFlagsFromString } from "node:v8";
 import { obstaclesTo, stopped } from "../../engine/replay.ts";
+import { endResting } from "../../kernel/processes.ts";
 import { ClearedError, kindOf } from "../../kernel/errors.ts";
 import type { Json, RunRecord, Step, Tree } from "../../kernel/ports.ts";
 import type { TrialEnvironment } from "./trial-environment.ts";
@@ -54,15 +55,18 @@ export async function backtest(
   const head = bench.git.tree(await bench.git.head());
   const sums = newSums();
   const inTurn = createTurns();
+  const work = async (recording: Recording): Promise<void> => {
+    const one = await compared(recording);
+    sums.add(one.difference);
+    await options.compared?.(one);
+  };
   const look = async (id: string): Promise<void> => {
-    const recording = await recordingOf(id, bench);
-    if (recording === null) return;
-    const work = async () => {
-      const one = await compared(recording);
-      sums.add(one.difference);
-      await options.compared?.(one);
-    };
-    await (isLarge(recording) ? inTurn(work) : work());
+    // No large one is read while another is tried.
+    const small = await inTurn(async () => {
+      const recording = await recordingOf(id, bench);
+      return recording === null || !isLarge(recording) ? recording : work(recording).then(() => null);
+    });
+    if (small !== null) await work(small);
   };
   await inSlots(chosen, bench.trust.sandbox.slots, look, options.progress);
   return {
@@ -138,9 +142,12 @@ export async function recordingOf(id: string, { engine, cards }: Pick<TrialEnvir
   if (run === null) throw new ClearedError("RUN_UNKNOWN", `There is no run "${id.slice(0, 40)}".`);
   if (!isRecorded(run)) return null;
   const steps = (await engine.steps(id)).filter((step) => step.state !== "intent");
-  // V8 lets its heap grow to several times what is in use: with one large recording after the other, to a gigabyte.
-  if (isLarge({ steps })) setFlagsFromString("--heap-growing-percent=20");
-  const refusal = stopped(run) ? cards.list({ run: id }).findLast((card) => card.gate !== null && card.decision !== null) : undefined;
+  if (isLarge({ steps })) {
+    // V8 lets its heap grow to several times what is in use: with one large recording after the other, to a gigabyte.
+    setFlagsFromString("--heap-growing-percent=20");
+    endResting();
+  }
+  const refusal = stopped(run) ? cards.list({ run: id, decided: true }).findLast((card) => card.gate !== null) : undefined;
   return { run, steps, refused: refusal?.calls ?? null };
 }
 

@@ -24,7 +24,7 @@ export const NOBODY: Left = { entries: async () => new Map(), decided: () => new
 export function leftOf(run: string, books: Tree, cards: Pick<Cards, "list">): Left {
   return {
     decided() {
-      const all = cards.list({ run }).filter(({ decision }) => decision !== null && decision.by !== "runtime");
+      const all = cards.list({ run, decided: true }).filter(({ decision }) => decision?.by !== "runtime");
       return new Set(all.map(({ title }) => title));
     },
     async entries(ids) {

@@ -3,6 +3,7 @@
  * content, and of their entries only what sums and stated balances need is kept.
  */
 import type { Entry, Tree } from "../../kernel/ports.ts";
+import { Kept } from "../../kernel/kept.ts";
 import { toExact } from "./amounts.ts";
 import type { Leg } from "./bank-balances.ts";
 import { ownKind } from "./entry-id.ts";
@@ -34,22 +35,14 @@ async function readLegs(overlay: Overlay, account: string, currency: string): Pr
 }
 
 // A long history is added up at each import and at each trial of one; its months as entries would not fit into memory.
-const MOST_LEGS = 250_000;
-const keptLegs = new Map<string, readonly Leg[]>();
-let countOfLegs = 0;
+const keptLegs = new Kept<string, readonly Leg[]>(250_000, ({ length }) => 1 + length);
 
 async function legsAt(head: Tree, file: string, account: string, currency: string): Promise<readonly Leg[]> {
   const name = `${await head.blob(file)} ${account} ${currency}`;
   const known = keptLegs.get(name);
-  const legs = known ?? legsIn(await readEntries(head, file), account, currency).map(briefly);
-  keptLegs.delete(name);
+  if (known !== undefined) return known;
+  const legs = briefly(legsIn(await readEntries(head, file), account, currency));
   keptLegs.set(name, legs);
-  if (known === undefined) countOfLegs += legs.length;
-  for (const [oldest, { length }] of keptLegs) {
-    if (countOfLegs <= MOST_LEGS) break;
-    keptLegs.delete(oldest);
-    countOfLegs -= length;
-  }
   return legs;
 }
 
@@ -63,13 +56,24 @@ function legsIn(entries: readonly Entry[], account: string, currency: string): L
   );
 }
 
-/** Of an entry that says nothing of a balance only what sums need, in texts of its own: a part of a text keeps all of it in memory. */
-function briefly(leg: Leg): Leg {
-  const { id, date, status, tags } = leg.entry;
-  const { key = "" } = tags;
-  if (leg.assertion !== null || ownKind(leg.entry) !== null || key.endsWith(":gap")) return leg;
-  const brief = { id: copied(id), date: copied(date), status, description: "", counterparty: "", tags: { key: copied(key) }, postings: [] };
-  return { ...leg, entry: brief };
+/**
+ * Of entries that say nothing of a balance only what sums need, in texts of their own: a part of a text keeps all of it in memory. The key of
+ * one that is a row of its own tells no more than its id.
+ */
+function briefly(legs: readonly Leg[]): Leg[] {
+  const days = new Map<string, string>();
+  return legs.map((leg): Leg => {
+    const { id, date, status, tags } = leg.entry;
+    const { key = "" } = tags;
+    if (leg.assertion !== null || ownKind(leg.entry) !== null || key.endsWith(":gap")) return leg;
+    const day = days.get(date) ?? copied(date);
+    days.set(day, day);
+    const kept = key.includes("#") ? { key: copied(key) } : NO_TAGS;
+    const entry = { id: copied(id), date: day, status, description: "", counterparty: "", tags: kept, postings: NO_POSTINGS };
+    return { entry, amount: leg.amount, assertion: null };
+  });
 }
 
+const NO_TAGS: Entry["tags"] = Object.freeze({});
+const NO_POSTINGS: Entry["postings"] = [];
 const copied = (text: string): string => Buffer.from(text).toString();

@@ -4,7 +4,7 @@
  */
 import type { Entry, Tree } from "../../kernel/ports.ts";
 import { addTo, type Exact, fromExact, minus, plus, toExact, totalOf, type Totals } from "./amounts.ts";
-import { assertWhole, type Month, monthFiles, wholeMonth } from "./months.ts";
+import { assertWhole, digestOf, type Month, monthFiles, wholeMonth } from "./months.ts";
 
 export interface MonthChange {
   file: string;
@@ -50,9 +50,14 @@ async function failedIn(
   for (const file of [...new Set([...(await monthFiles(head)), ...byFile.keys()])].sort()) {
     const change = byFile.get(file);
     if (change === undefined && !wholeSum && (file < first.file || !isMoved(moved))) continue;
+    if (change === undefined && !isMoved(moved)) {
+      // Nothing before it has moved: of the month only its sums are asked.
+      addTotals(sum, (await digestOf(head, file)).totals);
+      continue;
+    }
     const month = change?.before ?? (await wholeMonth(head, file));
     if (month === null) continue;
-    const entries = change?.after ?? (isMoved(moved) ? month.entries : []);
+    const entries = change?.after ?? month.entries;
     const was = entries.some(states) ? sumsAtAssertions(month) : new Map<string, Exact>();
     const running: Totals = new Map();
     for (const entry of entries) {
@@ -115,6 +120,6 @@ function addTotals(into: Totals, totals: Totals): void {
 export async function totalsOf(tree: Tree): Promise<Totals> {
   await assertWhole(tree);
   const sum: Totals = new Map();
-  for (const file of await monthFiles(tree)) addTotals(sum, (await wholeMonth(tree, file))?.totals ?? new Map());
+  for (const file of await monthFiles(tree)) addTotals(sum, (await digestOf(tree, file)).totals);
   return sum;
 }

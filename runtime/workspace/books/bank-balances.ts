@@ -15,11 +15,18 @@ export interface Leg {
 }
 
 export const isCheckpoint = ({ entry }: Pick<Leg, "entry">): boolean => ownKind(entry) === "opening";
-export const through = (legs: readonly Leg[], date: string): Exact => sumOf(legs.filter(({ entry }) => entry.date <= date));
+export const through = (legs: readonly Leg[], date: string): Exact => sumOf(legs, ({ entry }) => entry.date <= date);
 const size = ({ units, scale }: Exact): Exact => ({ units: units < 0n ? -units : units, scale });
 
-export function sumOf(legs: readonly Leg[]): Exact {
-  return legs.reduce((sum, { amount }) => plus(sum, amount), ZERO);
+/** The sum of those that count: a long history is added up several times at each import, nearly all of it in one unit. */
+export function sumOf(legs: readonly Leg[], counts: (leg: Leg) => boolean = () => true): Exact {
+  let { units, scale } = ZERO;
+  for (const leg of legs) {
+    if (!counts(leg)) continue;
+    if (leg.amount.scale === scale) units += leg.amount.units;
+    else ({ units, scale } = plus({ units, scale }, leg.amount));
+  }
+  return { units, scale };
 }
 
 /** True when a balance that the bank proved on this day or later holds, with so much carried in before all legs. */
@@ -41,12 +48,16 @@ export interface Held {
 
 /** Every stated balance, in the order of the books. */
 export function balancesIn(legs: readonly Leg[], isFresh: (entry: Entry) => boolean): Held[] {
-  let [before, now] = [ZERO, ZERO];
-  return legs.flatMap(({ entry, amount, assertion }) => {
+  const held: Held[] = [];
+  let [fresh, now] = [ZERO, ZERO];
+  for (const { entry, amount, assertion } of legs) {
     now = plus(now, amount);
-    if (!isFresh(entry)) before = plus(before, amount);
-    return assertion === null ? [] : [{ entry, assertion, was: minus(assertion, before), off: minus(assertion, now) }];
-  });
+    if (isFresh(entry)) fresh = plus(fresh, amount);
+    if (assertion === null) continue;
+    const off = minus(assertion, now);
+    held.push({ entry, assertion, was: plus(off, fresh), off });
+  }
+  return held;
 }
 
 /** Those of the bank that held before. */
@@ -105,7 +116,7 @@ export function unexplained(
 ): Exact | null {
   const gap = minus(toExact(closing.amount), through(legs, closing.date));
   const isStart = (leg: Leg): boolean => leg.entry.date < closing.date || (leg.entry.date === closing.date && isCheckpoint(leg));
-  const start = sumOf(legs.filter(isStart));
+  const start = sumOf(legs, isStart);
   const day = legs.filter((leg) => leg.entry.date === closing.date && !isStart(leg));
   const own = day.filter(({ entry }) => isListed(entry, listed));
   const others = day.filter(({ entry }) => !isListed(entry, listed));

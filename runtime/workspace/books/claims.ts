@@ -26,9 +26,9 @@ interface Summary {
 
 // A receipt never changes under its blob's id. Ten years of a busy business are some ten thousand.
 const summaries = new Kept<string, Summary>(50_000);
-// Parsed ones cost a millisecond each, and every import of a day reads those of the days before.
-const MOST_KEPT_CHARS = 50_000;
-const receipts = new Kept<string, KeptReceipt>(1000);
+// Parsed ones cost a millisecond for each 50 rows, and every import reads those of the days before and those that do not tie, several times.
+// In memory one takes some six times its text: fifteen statements of 10,000 rows, thousands of a day.
+const receipts = new Kept<string, KeptReceipt>(150_000, ({ rows }) => 50 + rows);
 
 /**
  * Receipts of statements that list days of the account between the two, and those of the account that do not tie or wait. One that a
@@ -65,9 +65,7 @@ async function load(tree: Tree, path: string, blob: string, findings: Finding[])
   if (hit !== undefined) return hit;
   const text = (await tree.read(path)) ?? "";
   try {
-    const receipt = receiptFromYaml(text, path);
-    if (text.length <= MOST_KEPT_CHARS) receipts.set(blob, receipt);
-    return receipt;
+    return receipts.of(blob, () => receiptFromYaml(text, path));
   } catch (error) {
     if (!(error instanceof ClearedError) || error.code !== "FILE_INVALID") throw error;
     findings.push({ code: error.code, at: error.at ?? { file: path }, message: error.message });

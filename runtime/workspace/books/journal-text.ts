@@ -3,6 +3,7 @@
  * (spec/books.md 2). The form is what hledger (`check -s`) and Ledger (`--pedantic --strict`) both read.
  * Text from banks and scripts is untrusted: `cleanEntry` takes out whatever either tool would read as something else.
  */
+import { keysInOrder } from "../../kernel/canonical.ts";
 import { ENTRY_STATUSES, type Entry, type EntryStatus, type Finding, type Posting } from "../../kernel/ports.ts";
 import { isPlainAmount } from "./amounts.ts";
 
@@ -79,7 +80,7 @@ function decodeKey(text: string): string {
 /** The entry as it reads after being written: untrusted text made harmless, empty tags dropped. */
 export function cleanEntry(entry: Entry): Entry {
   const tags: Record<string, string> = {};
-  for (const name of Object.keys(entry.tags).sort()) {
+  for (const name of keysInOrder(entry.tags)) {
     const raw = entry.tags[name] ?? "";
     const value = name === "key" ? raw.toWellFormed() : tagText(raw);
     if (value !== "") tags[name] = value;
@@ -100,9 +101,7 @@ export function printEntry(entry: Entry): string {
   const { counterparty, description } = entry;
   const words = counterparty === "" ? description : `${counterparty} | ${description}`;
   let text = `${entry.date} ${entry.status === "pending-review" ? "!" : "*"} (${entry.id}) ${words}\n`;
-  const names = Object.keys(entry.tags);
-  names.push("status");
-  for (const name of names.sort()) {
+  for (const name of keysInOrder({ ...entry.tags, status: entry.status })) {
     const value = name === "status" ? entry.status : (entry.tags[name] ?? "");
     text += `    ; ${name}: ${name === "key" ? encodeKey(value) : value}\n`;
   }
@@ -168,8 +167,8 @@ export function parseJournal(text: string, file: string): { entries: ParsedEntry
     const entry = parseEntry(header, body, (offset, message) => wrong(first + offset, message));
     if (entry !== null) {
       const parsed: ParsedEntry = { ...entry, line: first, from: start, to };
-      const canonical = printEntry(cleanEntry(entry));
-      if (text.slice(start, to) !== canonical) {
+      const canonical = isPlain(entry, header, body) ? null : printEntry(cleanEntry(entry));
+      if (canonical !== null && text.slice(start, to) !== canonical) {
         const lines = canonical.split("\n");
         const bad = [header, ...body].findIndex((one, i) => one !== lines[i]);
         if (bad >= 0)
@@ -199,6 +198,25 @@ export function entriesOf(change: { text: string }): readonly Entry[] {
   const known = written.get(change) ?? parseJournal(change.text, "").entries;
   written.set(change, known);
   return known;
+}
+
+// Words with single blanks between, without any character that one of the two tools or the key's tag reads as something else.
+const PLAIN = /^[!-$&-+\--:<-Z\\^-{}~]+(?: [!-$&-+\--:<-Z\\^-{}~]+)*$/;
+
+/** True for nearly every entry: it reads as it would be printed, which to find out by printing takes as long as parsing. */
+function isPlain({ status, counterparty, description, tags }: Entry, header: string, body: readonly string[]): boolean {
+  const isSure = (text: string): boolean => text.length <= MAX_COUNTERPARTY && PLAIN.test(text);
+  if (!isSure(description) || (counterparty !== "" && !isSure(counterparty))) return false;
+  if ((header[11] === "!") !== (status === "pending-review") || tags["key"]?.includes(" ") === true) return false;
+  let [at, before] = [0, ""];
+  for (const line of body) {
+    if (line[4] !== ";") break;
+    const name = line.slice(6, line.indexOf(":"));
+    const value = name === "status" ? status : tags[name];
+    if (name <= before || value === undefined || !isSure(value) || line.length !== 8 + name.length + value.length) return false;
+    [at, before] = [at + 1, name];
+  }
+  return at === Object.keys(tags).length + 1;
 }
 
 function lineAt(text: string, at: number): string {

@@ -25,8 +25,7 @@ export interface Month {
 
 // Parsed entries cost about twelve times their text; 6 MiB of text (20,000 entries, twice what a large statement books) keep a proposal over 100,000 entries below 400 MB.
 const CACHE_CHARS = 6 * 1024 * 1024;
-const cache = new Map<string, Month>();
-let cachedChars = 0;
+const cache = new Kept<string, Month>(CACHE_CHARS, ({ text }) => text.length);
 const charts = new Kept<string, Chart>(8);
 
 /** The month's entries, or null when the tree has no such file. */
@@ -35,53 +34,50 @@ export async function loadMonth(tree: Tree, file: string): Promise<Month | null>
   if (blob === null) return null;
   const name = `${file}@${blob}`;
   const hit = cache.get(name);
-  if (hit !== undefined) {
-    cache.delete(name);
-    cache.set(name, hit);
-    return hit;
-  }
+  if (hit !== undefined) return hit;
   const month = toMonth(file, (await tree.read(file)) ?? "");
   cache.set(name, month);
-  cachedChars += month.text.length;
-  for (const [old, { text }] of cache) {
-    if (cachedChars <= CACHE_CHARS || old === name) break;
-    cache.delete(old);
-    cachedChars -= text.length;
-  }
   return month;
 }
 
-// Ids alone are a fortieth of parsed entries, and what a statement of years asks for is ids in all of its months.
-const CACHED_IDS = 200_000;
-const ids = new Map<string, ReadonlySet<string>>();
+/** What is asked of all months of a long history: a fortieth of their entries. */
+export interface Digest {
+  ids: ReadonlySet<string>;
+  totals: Totals;
+}
 
-/** Ids of the month's entries. @throws JOURNAL_FORM when one of them cannot be read: its row would be booked again */
-export async function idsOf(tree: Tree, file: string): Promise<ReadonlySet<string>> {
+const NOTHING: Digest = { ids: new Set(), totals: new Map() };
+const digests = new Kept<string, Digest>(200_000, ({ ids }) => 1 + ids.size);
+
+/** Ids and sums of the month. @throws JOURNAL_FORM when an entry cannot be read: its row would be booked again, a sum would be wrong */
+export async function digestOf(tree: Tree, file: string): Promise<Digest> {
   const blob = await tree.blob(file);
-  if (blob === null) return new Set();
-  const name = `${file}@${blob}`;
-  const known = ids.get(name);
-  if (known !== undefined) return known;
-  const found = new Set((await wholeMonth(tree, file))?.byId.keys());
-  ids.set(name, found);
-  let count = [...ids.values()].reduce((sum, { size }) => sum + size, 0);
-  for (const [old, { size }] of ids) {
-    if (count <= CACHED_IDS || old === name) break;
-    ids.delete(old);
-    count -= size;
-  }
-  return found;
+  return blob === null ? NOTHING : (digests.get(`${file}@${blob}`) ?? digested(await wholeMonth(tree, file), blob));
+}
+
+function digested(month: Month | null, blob: string): Digest {
+  if (month === null) return NOTHING;
+  return digests.of(`${month.file}@${blob}`, () => ({ ids: new Set(month.entries.map(({ id }) => id)), totals: month.totals }));
 }
 
 export function toMonth(file: string, text: string): Month {
   const { entries, findings, unread } = parseJournal(text, file);
-  const byId = new Map<string, ParsedEntry>();
+  let [byId, totals]: [Month["byId"] | null, Totals | null] = [null, null];
+  return {
+    ...{ file, text, entries, findings, unread: unread ?? misplaced(entries, file) },
+    get byId() {
+      return (byId ??= new Map(entries.map((entry) => [entry.id, entry])));
+    },
+    get totals() {
+      return (totals ??= sumOf(entries));
+    },
+  };
+}
+
+function sumOf(entries: readonly Entry[]): Totals {
   const totals: Totals = new Map();
-  for (const entry of entries) {
-    byId.set(entry.id, entry);
-    addPostings(totals, entry);
-  }
-  return { file, text, entries, byId, findings, unread: unread ?? misplaced(entries, file), totals };
+  for (const entry of entries) addPostings(totals, entry);
+  return totals;
 }
 
 function misplaced(entries: readonly ParsedEntry[], file: string): Finding | null {
@@ -102,9 +98,12 @@ export async function wholeMonth(tree: Tree, file: string): Promise<Month | null
 
 /** Its entries, which nobody keeps: for what goes through a long history. @throws JOURNAL_FORM, as wholeMonth */
 export async function readEntries(tree: Tree, file: string): Promise<readonly Entry[]> {
-  const { entries, unread } = toMonth(file, (await tree.read(file)) ?? "");
-  if (unread !== null) throw notWhole(unread);
-  return entries;
+  const blob = await tree.blob(file);
+  const month = cache.get(`${file}@${blob}`) ?? toMonth(file, (await tree.read(file)) ?? "");
+  if (month.unread !== null) throw notWhole(month.unread);
+  // The next question is what is in it.
+  if (blob !== null) digested(month, blob);
+  return month.entries;
 }
 
 /** Before anything is added up. @throws JOURNAL_FORM when main.journal holds or includes entries that no month's file has */

@@ -166,7 +166,7 @@ export async function stateOpening(part: Stated, context: Omit<StatedContext, "h
   const stated = new Map(old.map((leg) => [leg.entry.date, leg.assertion ?? leg.amount]));
   const [earliest] = old;
   if (earliest === undefined && (opening === null || isAsked)) return ids;
-  const before = (date: string): Exact => sumOf(rows.filter(({ entry }) => entry.date < date));
+  const before = (date: string): Exact => sumOf(rows, ({ entry }) => entry.date < date);
   /** With so much carried in, this statement's closing balance or a later one that the bank proved holds. */
   const holds = (date: string, carried: Exact): boolean => {
     const isOwn =
@@ -181,7 +181,7 @@ export async function stateOpening(part: Stated, context: Omit<StatedContext, "h
     if (opening !== null) stated.set(first, minus(toExact(opening), sumOf(morning)));
     else if (earliest !== undefined) {
       // The statement does not say what it began with: what the later one says, less the rows in between.
-      const between = sumOf(rows.filter(({ entry }) => entry.date >= first && entry.date < earliest.entry.date));
+      const between = sumOf(rows, ({ entry }) => entry.date >= first && entry.date < earliest.entry.date);
       stated.set(first, minus(stated.get(earliest.entry.date) ?? ZERO, between));
       stated.delete(earliest.entry.date);
     }

@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Tree, TreeEntry } from "../../kernel/ports.ts";
+import { Kept } from "../../kernel/kept.ts";
 import { KeptGit, type Take, unlessKilled } from "./git-process.ts";
 
 /** A file or folder as a tree names it: mode in git's octal text. */
@@ -55,31 +56,6 @@ const takeObject: Take<{ oid: string; type: string; bytes: Buffer } | null> = (o
   return { value: { oid, type, bytes: Buffer.from(output.subarray(end + 1, total - 1)) }, used: total };
 };
 
-/** A map that forgets what was used longest ago once its weights exceed a limit. */
-function createLru<T>(limit: number): { get(key: string): T | undefined; set(key: string, value: T, weight: number): void } {
-  const kept = new Map<string, { value: T; weight: number }>();
-  let total = 0;
-  return {
-    get(key) {
-      const found = kept.get(key);
-      if (found === undefined) return undefined;
-      kept.delete(key);
-      kept.set(key, found);
-      return found.value;
-    },
-    set(key, value, weight) {
-      if (weight > limit / 4 || kept.has(key)) return;
-      kept.set(key, { value, weight });
-      total += weight;
-      for (const [oldest, { weight: freed }] of kept) {
-        if (total <= limit) break;
-        kept.delete(oldest);
-        total -= freed;
-      }
-    },
-  };
-}
-
 function parseTree(bytes: Buffer, oidBytes: number): Map<string, Item> {
   const items = new Map<string, Item>();
   let at = 0;
@@ -98,9 +74,9 @@ function parseTree(bytes: Buffer, oidBytes: number): Map<string, Item> {
 
 export function createObjects(dir: string): Objects {
   const reader = new KeptGit(dir, ["cat-file", "--batch"]);
-  const trees = createLru<Map<string, Item>>(TREE_COUNT);
-  const blobs = createLru<string>(BLOB_BYTES);
-  const roots = createLru<string>(TREE_COUNT);
+  const trees = new Kept<string, Map<string, Item>>(TREE_COUNT, ({ size }) => 1 + Math.floor(size / 50));
+  const blobs = new Kept<string, string>(BLOB_BYTES, ({ length }) => length + 100);
+  const roots = new Kept<string, string>(TREE_COUNT);
 
   async function find(name: string): Promise<{ oid: string; type: string; bytes: Buffer } | null> {
     if (/[\n\0]/.test(name)) return null;
@@ -120,7 +96,7 @@ export function createObjects(dir: string): Objects {
     const kept = trees.get(oid);
     if (kept !== undefined) return kept;
     const items = parseTree(await need(oid, "tree"), oid.length / 2);
-    trees.set(oid, items, 1 + Math.floor(items.size / 50));
+    trees.set(oid, items);
     return items;
   }
 
@@ -128,7 +104,8 @@ export function createObjects(dir: string): Objects {
     const kept = blobs.get(oid);
     if (kept !== undefined) return kept;
     const read = (await need(oid, "blob")).toString("utf8");
-    blobs.set(oid, read, read.length + 100);
+    // One that is most of what may be kept would push out all the others.
+    if (read.length < BLOB_BYTES / 4) blobs.set(oid, read);
     return read;
   }
 
@@ -137,7 +114,7 @@ export function createObjects(dir: string): Objects {
     const kept = roots.get(commit);
     if (kept !== undefined) return kept;
     const read = /^tree ([0-9a-f]+)/.exec((await need(commit, "commit")).toString("latin1", 0, 80))?.[1] ?? "";
-    roots.set(commit, read, 1);
+    roots.set(commit, read);
     return read;
   }
 

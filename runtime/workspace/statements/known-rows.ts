@@ -2,10 +2,12 @@
  * Which rows of a statement are in the books already: under their own id, under another one that a person has said is the same, or
  * perhaps under another one, which a person is asked. What was booked once and deleted by hand is not booked again by itself.
  */
+import { shifted } from "../../kernel/day.ts";
 import type { AskedRow } from "../../kernel/ports.ts";
 import type { KeptReceipt } from "./receipt.ts";
 import { receiptsAbout, receiptTree } from "../books/claims.ts";
 import { dayOfId } from "../books/entry-id.ts";
+import { monthOfId } from "../books/months.ts";
 import { monthFile } from "../layout.ts";
 import type { Overlay } from "../overlay.ts";
 import { factsOfKey, type KeyedRow } from "./identity.ts";
@@ -78,7 +80,8 @@ async function askedOf(
   const account = fresh[0]?.row.account ?? "";
   const listed = keyed.map(({ row }) => toPairRow(row));
   const own = new Set(listed.map(({ id }) => id));
-  const others = [...(await rowsOfBooks(account, fresh, overlay)), ...(await deletedRows(account, receipts, overlay)), ...ahead];
+  const months = monthsAround(fresh);
+  const others = [...(await rowsOfBooks(account, months, overlay)), ...(await deletedRows(account, months, receipts, overlay)), ...ahead];
   const known = others.filter(({ id }) => !taken.has(id) && !own.has(id));
   if (known.length === 0) return [];
   // The first and the last day of a statement may be cut within the day.
@@ -120,9 +123,13 @@ const toPairRow = ({ id, date, amount, currency, description }: KeyedRow["row"])
   text: description,
 });
 
+/** Months of what pairs.ts compares with these rows: entries up to 6 days away, and those as near to them. */
+type Months = ReadonlySet<string>;
+const monthsAround = (rows: readonly KeyedRow[]): Months =>
+  new Set([...new Set(rows.map(({ row }) => row.date))].flatMap((day) => [-12, 0, 12].map((days) => monthFile(shifted(day, days)))));
+
 /** Entries of the months around these rows that rows of the account have become. */
-async function rowsOfBooks(account: string, rows: readonly KeyedRow[], overlay: Overlay): Promise<PairRow[]> {
-  const months = new Set(rows.flatMap(({ row }) => [-7, 0, 7].map((days) => monthFile(shifted(row.date, days)))));
+async function rowsOfBooks(account: string, months: Months, overlay: Overlay): Promise<PairRow[]> {
   const found: PairRow[] = [];
   for (const file of await overlay.months()) {
     if (!months.has(file)) continue;
@@ -136,15 +143,16 @@ async function rowsOfBooks(account: string, rows: readonly KeyedRow[], overlay: 
 }
 
 /** Entries of the account that receipts have booked and somebody has deleted since: another format must not bring them back by itself. */
-async function deletedRows(account: string, receipts: readonly KeptReceipt[], overlay: Overlay): Promise<PairRow[]> {
+async function deletedRows(account: string, months: Months, receipts: readonly KeptReceipt[], overlay: Overlay): Promise<PairRow[]> {
   const found: PairRow[] = [];
   for (const { record } of receipts) {
     const part = record.stated.find((one) => one.account === account);
-    const there = await overlay.existing(Object.keys(record.booked));
-    for (const [id, amount] of part === undefined ? [] : Object.entries(record.booked))
+    const near = part === undefined ? [] : Object.keys(record.booked).filter((id) => months.has(monthOfId(id)));
+    const there = await overlay.existing(near);
+    for (const id of near) {
+      const amount = record.booked[id] ?? "";
       if (!there.has(id) && amount !== "") found.push({ id, date: dayOfId(id), amount, currency: part?.currency ?? "", text: "" });
+    }
   }
   return [...new Map(found.map((row) => [row.id, row])).values()];
 }
-
-const shifted = (day: string, days: number): string => new Date(Date.parse(day) + days * 86_400_000).toISOString().slice(0, 10);

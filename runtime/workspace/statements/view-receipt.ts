@@ -150,8 +150,8 @@ function addedTo(before: KeptReceipt | null, receipt: KeptReceipt): KeptReceipt 
 /** What the balances of a statement are compared with once the run has booked its rows. */
 async function aboutBalances(receipt: KeptReceipt, { overlay, config, run, closed }: Context): Promise<Omit<StatedContext, "held">> {
   const { booked } = receipt.record;
-  const isFresh = ({ id, date, tags }: Entry): boolean =>
-    overlay.mine.has(id) && Object.hasOwn(booked, entryId(date, (tags["key"] ?? "").replace(/#\d+$/, "")));
+  const isFresh = ({ id, date, tags: { key = "" } }: Entry): boolean =>
+    overlay.mine.has(id) && Object.hasOwn(booked, key.includes("#") ? entryId(date, key.replace(/#\d+$/, "")) : id);
   const [isOpen, isAsked] = [isOpenReceipt(receipt), receipt.asked.length > 0];
   return { overlay, config, closed: await closed(), by: { run }, hash: receipt.hash, listed: listedBy(receipt), isFresh, isOpen, isAsked };
 }
@@ -196,16 +196,8 @@ async function secondOf({ record }: KeptReceipt, gap: string, overlay: Overlay):
     let next = nextTwin(key);
     while ((await overlay.existing([entryId(entry.date, next)])).size > 0) next = nextTwin(next);
     const own = { id: entryId(entry.date, next), key: next, reference: entryId(entry.date, next) };
-    return {
-      question: "",
-      why: "twin",
-      entry: id,
-      ...own,
-      date: entry.date,
-      amount: facts.amount,
-      currency: facts.currency,
-      description: entry.description,
-    };
+    const { amount, currency } = facts;
+    return { question: "", why: "twin", entry: id, ...own, date: entry.date, amount, currency, description: entry.description };
   }
   return null;
 }
