@@ -119,15 +119,9 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
     /** One call past the end of the history: allow, act, record. */
     async function act(call: DoorCall, doubt: Step | undefined): Promise<DoorAnswer | Stop> {
       const step: Step = {
-        seq: call.seq,
-        name: call.name,
+        ...{ seq: call.seq, name: call.name, params: call.params, result: null, error: null, changes: [], at: now },
         effect: "control",
-        params: call.params,
         state: "ok",
-        result: null,
-        error: null,
-        changes: [],
-        at: now,
         attempts: doubt?.attempts ?? 0,
       };
       // With the yes it was given when it was begun: after a crash nobody is asked again.

@@ -120,18 +120,8 @@ export interface ProcessState {
 }
 
 export function startOf(machine: Machine): ProcessState {
-  return {
-    machine,
-    current: "DECOMPOSE",
-    before: [],
-    verdict: null,
-    gates: 0,
-    answered: null,
-    instead: false,
-    refusal: null,
-    why: null,
-    escalated: false,
-  };
+  const nothing = { before: [], verdict: null, gates: 0, answered: null, instead: false, refusal: null, why: null, escalated: false };
+  return { machine, current: "DECOMPOSE", ...nothing };
 }
 
 export function entered(process: ProcessState, state: State, why: string | null = null): void {

@@ -3,6 +3,7 @@
  * Told as data; what it means is judged where the calls in it are known (change/checks/hidden.ts). A value that is not written out is not seen.
  */
 import type { Compiled } from "../kernel/ports.ts";
+import { isFunction } from "./flow.ts";
 import { type Node, children, literalText, within } from "./syntax.ts";
 
 export type Guard = NonNullable<Compiled["guards"]>[number];
@@ -26,7 +27,8 @@ export function guardsOf(body: readonly Node[], sites: ReadonlyMap<Node, number>
     const name = ((node["id"] ?? null) as Node | null)?.["name"];
     if (typeof name !== "string") continue;
     if (node.type === "FunctionDeclaration") functions.set(name, node);
-    else if (node.type === "VariableDeclarator" && isFunction(node["init"] as Node | null)) functions.set(name, node["init"] as Node);
+    else if (node.type === "VariableDeclarator" && node["init"] && isFunction(node["init"] as Node))
+      functions.set(name, node["init"] as Node);
   }
 
   /** Calls in these nodes, and in the functions they call. */
@@ -121,8 +123,4 @@ function alwaysLeaves(node: Node): boolean {
 /** Children, those that are a list of statements together. */
 function listsOf(node: Node): Node[][] {
   return node.type === "BlockStatement" ? [node["body"] as Node[]] : [...children(node)].map((one) => [one]);
-}
-
-function isFunction(node: Node | null): boolean {
-  return node?.type === "ArrowFunctionExpression" || node?.type === "FunctionExpression";
 }

@@ -108,14 +108,19 @@ function statedIn({ literals, fields }: Program, write: Canonical): Stated[] {
     // What stands deeper in a row is a part of it.
     if (one.path !== "" && folder.length < (tables.get(rowOf(one)) ?? one.path).length) tables.set(rowOf(one), folder);
   }
-  /** A name that only one of the two has is left out of a path. */
-  const pathOf = (path: string): string => {
+  const uses = new Map(fields.map(({ path, form }) => [form, path]));
+  /** A name that only one of the two has stands for the key that is given it, else it is left out of a path. */
+  const pathOf = (path: string, above: readonly string[] = []): string => {
     const head = headOf(path);
-    const known = head === null ? "" : write(`${NAME}${head}${NAME}`);
-    return head === null ? path : (headOf(known)?.length === known.length - 2 ? known : "") + path.slice(head.length + 2);
+    if (head === null || above.includes(head)) return path;
+    const [name, known] = [`${NAME}${head}${NAME}`, write(`${NAME}${head}${NAME}`)];
+    const place = headOf(known)?.length === known.length - 2 ? known : pathOf(uses.get(name) ?? "", [...above, head]);
+    return place.replace(/\.$/, "") + path.slice(head.length + 2);
   };
   return [
-    ...fields.map(({ path, form, fixed, shown, tool, file, line }) => {
+    // An object that has a name is told by what stands in it, as one without.
+    ...fields.flatMap(({ path, form, fixed, shown, tool, file, line }) => {
+      if (headOf(form) !== null && write(form).startsWith("{")) return [];
       const given = { given: { shown, fixed }, means: write(form), compared: false };
       return { ...given, path: pathOf(path), head: headOf(path), near: null, table: "", tool, file, line };
     }),

@@ -65,13 +65,19 @@ export function matchNames(was: Names, now: Names) {
   for (const name of now.keys()) if (was.has(name) && !left.has(name) && !right.has(name)) pair(name, name);
   // What only one of them has stands for what it is given.
   const canonical = (all: Names, known: ReadonlyMap<string, string>): Canonical => {
+    const functions = [...all].flatMap(([name, [only, ...more]]) =>
+      known.has(name) || !only || only.body === true || more.length > 0 ? [] : [[name, only.form] as const],
+    );
     const write = (form: string, above: readonly string[]): string =>
-      renamed(form, (name, whole) => {
-        if (known.has(name)) return `${NAME}${known.get(name)}${NAME}`;
-        const [only, ...more] = all.get(name) ?? [];
-        const isOpaque = only === undefined || more.length > 0 || only.body === true || above.includes(name);
-        return isOpaque ? whole : write(only.form, [...above, name]);
-      });
+      renamed(
+        functions.reduce((text, [name, given]) => (above.includes(name) ? text : applied(text, name, given)), form),
+        (name, whole) => {
+          if (known.has(name)) return `${NAME}${known.get(name)}${NAME}`;
+          const [only, ...more] = all.get(name) ?? [];
+          const isOpaque = only === undefined || more.length > 0 || only.body === true || above.includes(name);
+          return isOpaque ? whole : write(only.form, [...above, name]);
+        },
+      );
     return (form) => write(form, []);
   };
   const [before, after] = [canonical(was, left), canonical(now, right)];
@@ -93,6 +99,24 @@ export function matchNames(was: Names, now: Names) {
     return [{ id, name: plainForm(`${NAME}${id}${NAME}`), ...shown, ...at }];
   });
   return { before, after, changed };
+}
+
+/** A form in which the calls of a function that answers one expression are that expression, of what they are given; never a boundless one. */
+function applied(form: string, name: string, given: string): string {
+  const [, params = "", body] = /^\(([^()]*)\)=>([\s\S]*)$/.exec(given) ?? [];
+  const at = form.indexOf(`${NAME}${name}${NAME}(`);
+  if (at < 0 || form.length > 50_000 || body === undefined || body.includes(`${NAME}${name}${NAME}`)) return form;
+  const [names, args] = [namesIn(params), [""]];
+  let [end, depth, quoted] = [at + name.length + 3, 0, false];
+  for (; depth >= 0 && end < form.length; end++) {
+    const sign = form.charAt(end);
+    if (sign === LITERAL) quoted = !quoted;
+    if (!quoted) depth += "([{".includes(sign) ? 1 : ")]}".includes(sign) ? -1 : 0;
+    if (sign === "," && depth === 0 && !quoted) args.push("");
+    else if (depth >= 0) args[args.length - 1] += sign;
+  }
+  const whole = renamed(body, (one, mark) => args[names.indexOf(one)] ?? mark);
+  return args.length === names.length ? applied(form.slice(0, at) + whole + form.slice(end), name, given) : form;
 }
 
 /** Which telling keys and calls a name reaches, through all that is made of it, and through what the script it stands in answers. */
