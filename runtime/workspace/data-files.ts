@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { ClearedError } from "../kernel/errors.ts";
 import type { DataFiles, PrimitivePorts } from "../kernel/ports.ts";
 import { DATA, AUDIT } from "./layout.ts";
+import { oddKind } from "./own-folders.ts";
 import type { Overlay } from "./overlay.ts";
 import { createHash } from "node:crypto";
 import { redact } from "../rules/privacy/scan.ts";
@@ -61,11 +62,9 @@ async function assertPath(dir: string, path: string): Promise<void> {
     });
     if (found === null) return;
     if (i < parts.length ? !found.isDirectory() : !found.isFile()) {
-      throw new ClearedError(
-        "FILE_INVALID",
-        `${part} is ${found.isSymbolicLink() ? "a link" : found.isDirectory() ? "a folder" : "not a regular file"} and is not used.`,
-        { at: { file: part } },
-      );
+      throw new ClearedError("FILE_INVALID", `${part} is ${oddKind(found) ?? "a file, not a folder,"} and is not used. Move it away.`, {
+        at: { file: part },
+      });
     }
   }
 }
