@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ClearedError, kindOf, toWire, type WireError } from "../kernel/errors.ts";
-import { type Context, HOOKS, HTTP_STATUS, createShell, formOf, senderOf, type Shell } from "../outside/http.ts";
+import { type Context, HOOKS, HTTP_STATUS, createShell, isHook, formOf, senderOf, type Shell } from "../outside/http.ts";
 import { KEY_HEADER, SIGNATURE_HEADER } from "../outside/notices/webhook.ts";
 import type { Clock, Entry } from "../kernel/ports.ts";
 import { type Facts, type Hooks, type RunFact, SESSION_MS, type StepFact } from "../app/page-facts.ts";
@@ -23,6 +23,8 @@ const PAGE = 200;
 const REASON_LIMIT = 500;
 const SET = "set.";
 const COOKIE = "cleared";
+// What a browser that is not paired may load.
+const OPEN = /^\/(?:pair|style\.css|icon\.svg)$/;
 
 const STYLE = readFileSync(join(import.meta.dirname, "style.css"), "utf8");
 const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><circle cx="16" cy="16" r="14" fill="#1d6b57"/><path d="M9 16.5l5 5 9-11" fill="none" stroke="#fff" stroke-width="3.4" stroke-linecap="round" stroke-linejoin="round"/></svg>`;
@@ -30,6 +32,11 @@ const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><circl
 /** The app to hand to `listen` of http.ts. */
 export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks): Shell["app"] {
   const { app, token } = createShell(errorPage);
+  // Whoever reaches the loopback address could read the books: a program in a jail, or where the kernel does not tell users apart, anybody's.
+  app.use(async (context, next) => {
+    if (OPEN.test(context.req.path) || isHook(context) || (await sessionOf(context)) !== undefined) return next();
+    return context.html(pairPage(token, ""), 403);
+  });
 
   app.get("/", async (context) => {
     const now = clock.now();
@@ -186,7 +193,7 @@ function cookieOf(context: Context): string | null {
 function pairPage(token: string, code: string): Html {
   return layout({
     title: "Pair this browser · Cleared",
-    body: html`<header class="top"><p class="brand"><a href="/">Cleared</a></p><h1>Pair this browser</h1></header><main id="main" class="single"><form method="post" action="/pair"><input type="hidden" name="token" value="${token}"><p class="field"><label for="code">Code of <code>cleared pair</code></label><input id="code" name="code" value="${code}" required autocomplete="off" maxlength="40"></p><p class="buttons"><button class="yes">Pair</button></p></form></main>`,
+    body: html`<header class="top"><p class="brand"><a href="/">Cleared</a></p><h1>Pair this browser</h1></header><main id="main" class="single"><p>Only a paired browser shows the books and decides. Open the link that <code>cleared start</code> printed, or run <code>cleared pair</code> and enter its code.</p><form method="post" action="/pair"><input type="hidden" name="token" value="${token}"><p class="field"><label for="code">Code</label><input id="code" name="code" value="${code}" required autocomplete="off" maxlength="40"></p><p class="buttons"><button class="yes">Pair</button></p></form></main>`,
   });
 }
 
