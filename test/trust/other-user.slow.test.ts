@@ -115,6 +115,11 @@ test.skipIf(!isRoot)(
   },
 );
 
+test("nothing that is written here can be changed by another user, in a shell that allows it either", { timeout: 60_000 }, async () => {
+  const made = await shell(dir, "umask 000 && cleared init ../open --person Ada && find ../open -perm -o+w ! -type l");
+  expect(made).toMatchObject({ code: 0, stdout: expect.not.stringMatching(/^\.\.\/open/m) });
+});
+
 test("the link that start prints pairs one browser, once, which then decides", { timeout: 60_000 }, async () => {
   const cookie = await pair();
   expect(await pair()).toBe("");
