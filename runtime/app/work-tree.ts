@@ -3,7 +3,7 @@
  * Nothing is written, and a link is never followed.
  */
 import { lstatSync, readFileSync, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { ClearedError } from "../kernel/errors.ts";
 import type { Tree } from "../kernel/ports.ts";
 import { isProposable } from "../change/proposals/paths.ts";
@@ -59,11 +59,7 @@ function below(dir: string, folder: string): string[] {
   try {
     return readdirSync(join(dir, folder), { recursive: true, withFileTypes: true })
       .filter((one) => !one.isDirectory())
-      .map((one) =>
-        join(one.parentPath, one.name)
-          .slice(dir.length + 1)
-          .replaceAll("\\", "/"),
-      );
+      .map((one) => relative(dir, join(one.parentPath, one.name)).replaceAll("\\", "/"));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
     throw new ClearedError("FILE_INVALID", `${folder} cannot be listed: ${String((error as NodeJS.ErrnoException).code)}.`, {

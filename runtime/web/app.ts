@@ -42,7 +42,7 @@ export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks): Shel
     const now = clock.now();
     const decidedId = wholeNumber(context.req.query("decided"));
     const [person, state, agents, runs, cards, waiting, balances, proposals, decided] = await Promise.all([
-      personOf(context),
+      sessionOf(context).then((session) => (session === undefined ? null : facts.person(session))),
       facts.state(),
       facts.agents(),
       facts.runs(RUNS),
@@ -163,11 +163,6 @@ export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks): Shel
     return senderOf(context) === "own" ? null : undefined;
   }
 
-  async function personOf(context: Context): Promise<string | null> {
-    const session = await sessionOf(context);
-    return session === undefined ? null : facts.person(session);
-  }
-
   async function stepsOf(runs: RunFact[]): Promise<Map<string, StepFact[]>> {
     return new Map(await Promise.all(runs.map(async (run) => [run.id, await facts.steps(run.id, { limit: STEPS_SHOWN })] as const)));
   }
@@ -176,13 +171,12 @@ export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks): Shel
 /** What could not be done and why, with the way back. An internal error's words stay in the log. */
 function errorPage(context: Context, error: WireError, status: number): Response | Promise<Response> {
   const title = kindOf(error.code) === "internal" ? "Something went wrong" : status === 404 ? "Not found" : "That was not possible";
-  return context.html(
-    layout({
-      title: `${title} · Cleared`,
-      body: html`<header class="top"><p class="brand"><a href="/">Cleared</a></p><h1>${title}</h1></header><main id="main" class="single">${errorView(error)}<p><a href="/">Back to the status page</a></p></main>`,
-    }),
-    status as 400,
-  );
+  return context.html(single(title, html`${errorView(error)}<p><a href="/">Back to the status page</a></p>`), status as 400);
+}
+
+function single(title: string, about: Html): Html {
+  const body = html`<header class="top"><p class="brand"><a href="/">Cleared</a></p><h1>${title}</h1></header><main id="main" class="single">${about}</main>`;
+  return layout({ title: `${title} · Cleared`, body });
 }
 
 function cookieOf(context: Context): string | null {
@@ -191,10 +185,10 @@ function cookieOf(context: Context): string | null {
 
 /** `code`: of the link that `cleared start` printed. Loading the page spends nothing: only the button does. */
 function pairPage(token: string, code: string): Html {
-  return layout({
-    title: "Pair this browser · Cleared",
-    body: html`<header class="top"><p class="brand"><a href="/">Cleared</a></p><h1>Pair this browser</h1></header><main id="main" class="single"><p>Only a paired browser shows the books and decides. Open the link that <code>cleared start</code> printed, or run <code>cleared pair</code> and enter its code.</p><form method="post" action="/pair"><input type="hidden" name="token" value="${token}"><p class="field"><label for="code">Code</label><input id="code" name="code" value="${code}" required autocomplete="off" maxlength="40"></p><p class="buttons"><button class="yes">Pair</button></p></form></main>`,
-  });
+  return single(
+    "Pair this browser",
+    html`<p>Only a paired browser shows the books and decides. Open the link that <code>cleared start</code> printed, or run <code>cleared pair</code> and enter its code.</p><form method="post" action="/pair"><input type="hidden" name="token" value="${token}"><p class="field"><label for="code">Code</label><input id="code" name="code" value="${code}" required autocomplete="off" maxlength="40"></p><p class="buttons"><button class="yes">Pair</button></p></form>`,
+  );
 }
 
 function wholeNumber(text: string | undefined): number | null {

@@ -107,7 +107,7 @@ export function readIfThere(path: string): string | null {
   if (odd !== null)
     throw new ClearedError(
       "FILE_INVALID",
-      `${path} is ${odd} and is not read. Move it away, then put the file back: git restore ${basename(path)}`,
+      `${path} is ${odd} and is not read. Put a regular file there; \`git restore ${basename(path)}\` takes that of the last commit.`,
     );
   return readFileSync(path, "utf8");
 }
@@ -118,15 +118,12 @@ export function readIfThere(path: string): string | null {
  * @throws FOLDER_UNSAFE
  */
 export function assertWorkspaceState(dir: string): void {
-  const pipe = firstBelow(join(dir, ".git"), (entry) => isEndless(entry));
-  if (pipe !== null) throw unsafe(pipe, `is ${oddKind(lstatSync(pipe))}`, "Remove it: git makes none there.");
   const path = join(dir, STATE).slice(0, -1);
   const found = lstatSync(path, { throwIfNoEntry: false });
-  if (found === undefined) return;
-  if (found.isDirectory() && found.uid === process.getuid?.() && (found.mode & 0o077) !== 0) chmodSync(path, 0o700);
+  if (found?.isDirectory() === true && found.uid === process.getuid?.() && (found.mode & 0o077) !== 0) chmodSync(path, 0o700);
   ownFolder(path);
-  const odd = firstBelow(path, (entry) => entry.isSymbolicLink() || isEndless(entry));
-  if (odd !== null) throw unsafe(odd, `is ${oddKind(lstatSync(odd))}`, "Remove it: Cleared makes none there.");
+  const odd = firstBelow(path, (entry) => entry.isSymbolicLink() || isEndless(entry)) ?? firstBelow(join(dir, ".git"), isEndless);
+  if (odd !== null) throw unsafe(odd, `is ${oddKind(lstatSync(odd))}`, "Remove it: neither Cleared nor git makes one there.");
 }
 
 export const isEndless = (entry: Dirent): boolean => entry.isFIFO() || entry.isCharacterDevice() || entry.isBlockDevice();

@@ -36,14 +36,14 @@ const PLACES: [Kind, string, Record<string, RegExp | undefined>][] = [
     { "propose -m x": /\.gitattributes is a named pipe, for which git waits without end\. Remove it/, verify: undefined },
   ],
   ["pipe", "agents/.gitignore", { "propose -m x": /agents\/\.gitignore is a named pipe/, check: undefined }],
-  ["pipe", "agents/ingest.ts", { "propose -m x": /"agents\/ingest\.ts" is a named pipe\. Move it away/, "import ../s.csv": undefined }],
-  ["endless", "agents/ingest.ts", { "propose -m x": /agents\/ingest\.ts" is larger than 16 MiB/, check: undefined }],
+  ["pipe", "agents/ingest.ts", { "propose -m x": /"agents\/ingest\.ts" is a link, a pipe, .*git restore/, "import ../s.csv": undefined }],
+  ["endless", "agents/ingest.ts", { "propose -m x": /"agents\/ingest\.ts" is .*larger than 16 MiB/, check: undefined }],
   ["pipe", "policies/more.yaml", { "policy test": /policies\/more\.yaml is a named pipe/, check: undefined }],
   ["pipe", "journal/2026/01.journal", { "import ../s.csv": /01\.journal/, verify: undefined }],
   ["pipe", "import/s.csv", { "import ../s.csv": undefined, doctor: /import\/s\.csv|s\.csv is a named pipe/ }],
   ["pipe", ".git/config", { doctor: /\.git\/config is a named pipe, .*Remove it/, "import ../s.csv": /\.git\/config is a named pipe/ }],
   ["pipe", ".git/refs/heads/main.lock", { verify: /main\.lock is a named pipe/ }],
-  ["pipe", ".cleared/propose.json", { "propose -m x": /propose\.json is a named pipe, .*Remove it: Cleared makes none/ }],
+  ["pipe", ".cleared/propose.json", { "propose -m x": /propose\.json is a named pipe, .*Remove it: neither Cleared nor git/ }],
   ["device", ".cleared/store.db", { queue: /store\.db is a device/ }],
 ];
 

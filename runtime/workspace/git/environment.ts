@@ -109,9 +109,11 @@ export function endlessFile(dir: string): ClearedError | undefined {
   const own = join(dir, ".git");
   const reads = ({ name, parentPath }: Dirent) => /^\.git(?:attributes|ignore)$/.test(name) || `${parentPath}/`.startsWith(`${own}/`);
   const found = readdirSync(dir, { recursive: true, withFileTypes: true }).find((entry) => isEndless(entry) && reads(entry));
-  if (found === undefined) return undefined;
-  const path = join(found.parentPath, found.name).slice(dir.length + 1);
-  return new ClearedError("FILE_INVALID", `${path} is ${oddKind(found)}, for which git waits without end. Remove it.`, {
-    at: { file: path },
-  });
+  return (
+    found &&
+    new ClearedError(
+      "FILE_INVALID",
+      `${join(found.parentPath, found.name)} is ${oddKind(found)}, for which git waits without end. Remove it.`,
+    )
+  );
 }

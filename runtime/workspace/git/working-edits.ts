@@ -12,7 +12,6 @@ import { git } from "./git-process.ts";
 import { type Item, createObjects, isFile } from "./tree.ts";
 import { type Touched, createWorktree } from "./worktree.ts";
 import { STATE } from "../layout.ts";
-import { oddKind } from "../own-folders.ts";
 
 export interface Edit {
   path: string;
@@ -62,15 +61,12 @@ export async function editsOf(dir: string): Promise<Edit[]> {
   return [...found.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-const NO_FILE = "is a link, a folder or a repository of its own, no plain file";
+const NO_FILE =
+  "is a link, a pipe, a folder, a repository of its own or larger than 16 MiB, no plain file. `git restore` puts the file back";
 // Longer than any file a proposal may hold, and than git should be made to hash.
 const LARGEST = 2 ** 24;
 
-function oddFile(found: Stats | null): string | null {
-  if (found === null || found.isDirectory() || found.isSymbolicLink()) return NO_FILE;
-  const odd = oddKind(found) ?? (found.size > LARGEST ? "larger than 16 MiB" : null);
-  return odd === null ? null : `is ${odd}. Move it away, or put the file back (git restore)`;
-}
+const oddFile = (found: Stats | null): string | null => (found?.isFile() === true && found.size <= LARGEST ? null : NO_FILE);
 const STAGED = "is staged with other content than its file has. Stage all of it (git add) or none (git restore --staged)";
 const EXECUTABLE = "has a changed executable bit, which files of a proposal do not have. Take it back (chmod)";
 
