@@ -23,8 +23,7 @@ const PAGE = 200;
 const REASON_LIMIT = 500;
 const SET = "set.";
 const COOKIE = "cleared";
-// What a browser that is not paired may load.
-const OPEN = /^\/(?:pair|style\.css|icon\.svg)$/;
+const WITHOUT_PAIRING = /^\/(?:pair|style\.css|icon\.svg)$/;
 
 const STYLE = readFileSync(join(import.meta.dirname, "style.css"), "utf8");
 const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><circle cx="16" cy="16" r="14" fill="#1d6b57"/><path d="M9 16.5l5 5 9-11" fill="none" stroke="#fff" stroke-width="3.4" stroke-linecap="round" stroke-linejoin="round"/></svg>`;
@@ -34,7 +33,7 @@ export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks): Shel
   const { app, token } = createShell(errorPage);
   // Whoever reaches the loopback address could read the books: a program in a jail, or where the kernel does not tell users apart, anybody's.
   app.use(async (context, next) => {
-    if (OPEN.test(context.req.path) || isHook(context) || (await sessionOf(context)) !== undefined) return next();
+    if (WITHOUT_PAIRING.test(context.req.path) || isHook(context) || (await sessionOf(context)) !== undefined) return next();
     return context.html(pairPage(token, ""), 403);
   });
 
