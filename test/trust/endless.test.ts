@@ -1,5 +1,5 @@
 /**
- * A named pipe, a device, a folder or a file without end where a file of the workspace, of git or of `.cleared` should be: it may have come
+ * A named pipe, a device, a folder or a file without end, where a file of the workspace, of git or of `.cleared` should be: it may have come
  * with an archive. No command waits for it; where it stands in the way, the error names it and says what to do.
  */
 import { execFileSync } from "node:child_process";
@@ -13,6 +13,7 @@ const kinds = {
   pipe: (path: string) => execFileSync("mkfifo", [path]),
   device: (path: string) => execFileSync("mknod", [path, "c", "1", "5"]),
   folder: (path: string) => mkdirSync(path),
+  file: (path: string) => writeFileSync(path, ""),
   endless: (path: string) => {
     writeFileSync(path, "");
     truncateSync(path, 2 ** 40);
@@ -40,6 +41,7 @@ const PLACES: [Kind, string, Record<string, RegExp | undefined>][] = [
   ["endless", "agents/ingest.ts", { "propose -m x": /"agents\/ingest\.ts" is .*larger than 16 MiB/, check: undefined }],
   ["pipe", "policies/more.yaml", { "policy test": /policies\/more\.yaml is a named pipe/, check: undefined }],
   ["pipe", "journal/2026/01.journal", { "import ../s.csv": /01\.journal/, verify: undefined }],
+  ["file", "import", { "import ../s.csv": /import is a file; it must be a folder of the workspace\. Move it away/, verify: /import is a file/ }],
   ["endless", "main.journal", { "import ../s.csv": /main\.journal \(user_edit\)/, verify: undefined }],
   ["pipe", "import/s.csv", { "import ../s.csv": undefined, doctor: /import\/s\.csv|s\.csv is a named pipe/ }],
   ["pipe", ".git/config", { doctor: /\.git\/config is a named pipe, .*Remove it/, "import ../s.csv": /\.git\/config is a named pipe/ }],
@@ -53,7 +55,7 @@ test.for(PLACES)("a %s at %s holds up no command", { timeout: 120_000 }, async (
   const dir = await workspace();
   writeFileSync(join(dir, "../s.csv"), STATEMENT);
   mkdirSync(dirname(join(dir, path)), { recursive: true });
-  rmSync(join(dir, path), { force: true });
+  rmSync(join(dir, path), { force: true, recursive: true });
   kinds[kind](join(dir, path));
   for (const [command, why] of Object.entries(commands)) {
     const { code, stdout, stderr } = await shell(dir, `timeout -s KILL 60 cleared ${command}`);

@@ -57,10 +57,7 @@ export async function list(dir: string, folder: string): Promise<Dirent[]> {
     return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
   } catch (error) {
     if (codeOf(error) === "ENOENT") return [];
-    throw new ClearedError("FILE_INVALID", `${path} cannot be listed: ${codeOf(error)}. It must be a folder.`, {
-      at: { file: IMPORT },
-      cause: error,
-    });
+    throw error;
   }
 }
 
