@@ -41,7 +41,11 @@ const PLACES: [Kind, string, Record<string, RegExp | undefined>][] = [
   ["endless", "agents/ingest.ts", { "propose -m x": /"agents\/ingest\.ts" is .*larger than 16 MiB/, check: undefined }],
   ["pipe", "policies/more.yaml", { "policy test": /policies\/more\.yaml is a named pipe/, check: undefined }],
   ["pipe", "journal/2026/01.journal", { "import ../s.csv": /01\.journal/, verify: undefined }],
-  ["file", "import", { "import ../s.csv": /import is a file; it must be a folder of the workspace\. Move it away/, verify: /import is a file/ }],
+  [
+    "file",
+    "import",
+    { "import ../s.csv": /import is a file; it must be a folder of the workspace\. Move it away/, verify: /import is a file/ },
+  ],
   ["endless", "main.journal", { "import ../s.csv": /main\.journal \(user_edit\)/, verify: undefined }],
   ["pipe", "import/s.csv", { "import ../s.csv": undefined, doctor: /import\/s\.csv|s\.csv is a named pipe/ }],
   ["pipe", ".git/config", { doctor: /\.git\/config is a named pipe, .*Remove it/, "import ../s.csv": /\.git\/config is a named pipe/ }],
