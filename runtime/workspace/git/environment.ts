@@ -106,14 +106,17 @@ async function ownKeys(dir: string, configOf: ConfigOf): Promise<string[]> {
 
 /** A pipe or device where git reads a file by itself, for which it would wait without end; undefined: there is none. */
 export function endlessFile(dir: string): ClearedError | undefined {
-  const own = join(dir, ".git");
-  const reads = ({ name, parentPath }: Dirent) => /^\.git(?:attributes|ignore)$/.test(name) || `${parentPath}/`.startsWith(`${own}/`);
-  const found = readdirSync(dir, { recursive: true, withFileTypes: true }).find((entry) => isEndless(entry) && reads(entry));
-  return (
-    found &&
-    new ClearedError(
-      "FILE_INVALID",
-      `${join(found.parentPath, found.name)} is ${oddKind(found)}, for which git waits without end. Remove it.`,
-    )
-  );
+  const reads = ({ name, parentPath }: Dirent) =>
+    /^\.git(?:attributes|ignore)$/.test(name) || `${parentPath}/`.startsWith(join(dir, ".git/"));
+  const found = entriesOf(dir).find((entry) => isEndless(entry) && reads(entry));
+  const path = found && join(found.parentPath, found.name);
+  return found && new ClearedError("FILE_INVALID", `${path} is ${oddKind(found)}, for which git waits without end. Remove it.`);
+}
+
+function entriesOf(dir: string): Dirent[] {
+  try {
+    return readdirSync(dir, { recursive: true, withFileTypes: true });
+  } catch {
+    return []; // git, or a person, has just removed a folder: it is looked at again when git still waits
+  }
 }

@@ -84,8 +84,7 @@ function startGit(dir: string, args: string[], env: Record<string, string>, stuc
     if (stopped > STOPPED_MS) child.kill("SIGKILL");
     waited = waits() ? waited + passed : 0;
     if (waited < patience) return;
-    // Whatever else git is busy with, it is not asked about all the time.
-    [waited, patience] = [0, patience * 4];
+    [waited, patience] = [0, patience * 4]; // git may as well be busy
     const why = endlessFile(dir);
     if (why === undefined) return;
     stuck(why);
