@@ -10,8 +10,8 @@ import type { Host } from "./host.ts";
 import { minuteOf } from "../kernel/day.ts";
 import { ableTo } from "../engine/authority.ts";
 import { REMINDING } from "../outside/notices/alerts.ts";
-import { createOutbox } from "../outside/notices/outbox.ts";
-import type { Card } from "../kernel/ports.ts";
+import { createOutbox, noticeId } from "../outside/notices/outbox.ts";
+import type { Card, Json, Notice, Step } from "../kernel/ports.ts";
 import { oneLine, visible } from "../kernel/text.ts";
 
 const EVERY_MS = 1000;
@@ -24,11 +24,22 @@ export function senderOf(host: Host, page: string | null, note: (message: string
     database,
     clock,
     channels: trust.notices,
+    asked: (notice) => askedFor(host, notice),
     secret: async (name) => (await readSecrets(host.dir))(name),
     page,
     note,
   });
   return { ...sender, deliver: async () => remind(host).then(() => sender.deliver()) };
+}
+
+async function askedFor({ cards, engine, trust }: Host, notice: Notice): Promise<boolean | null> {
+  const card = /^card\/(\d+)\/remind\//.exec(notice.key)?.[1];
+  if (card !== undefined) return cards.get(Number(card))?.run === notice.run && trust.people.some(({ email }) => email === notice.to);
+  const run = await engine.get(notice.run);
+  const asks = ({ effect, params, result }: Step) =>
+    effect === "notify" && result?.includes(noticeId(notice)) === true && (JSON.parse(params) as { to?: Json }).to === notice.to;
+  if (run !== null && (await engine.steps(run.id)).some(asks)) return true;
+  return run?.status === "running" || run?.status === "queued" ? null : false;
 }
 
 /** Sends until stopped; a pass under way is let finish for a moment. */

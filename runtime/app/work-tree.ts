@@ -2,9 +2,8 @@
  * How the work tree, or the index, differs from a tree in what a proposal may change: texts by path, null for a file that is gone.
  * Nothing is written, and a link is never followed.
  */
-import { lstatSync, readFileSync, readdirSync } from "node:fs";
-import { join } from "node:path";
-import { ClearedError } from "../kernel/errors.ts";
+import { existsSync, lstatSync, readFileSync, readdirSync } from "node:fs";
+import { join, relative } from "node:path";
 import type { Tree } from "../kernel/ports.ts";
 import { isProposable } from "../change/proposals/paths.ts";
 import { AGENTS, CASES, CONFIG, IMPORTERS, POLICIES, SCRIPTS, TRUST } from "../workspace/layout.ts";
@@ -56,20 +55,10 @@ async function pathsOf(tree: Tree): Promise<string[]> {
 }
 
 function below(dir: string, folder: string): string[] {
-  try {
-    return readdirSync(join(dir, folder), { recursive: true, withFileTypes: true })
-      .filter((one) => !one.isDirectory())
-      .map((one) =>
-        join(one.parentPath, one.name)
-          .slice(dir.length + 1)
-          .replaceAll("\\", "/"),
-      );
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-    throw new ClearedError("FILE_INVALID", `${folder} cannot be listed: ${String((error as NodeJS.ErrnoException).code)}.`, {
-      at: { file: folder },
-    });
-  }
+  if (!existsSync(join(dir, folder))) return [];
+  return readdirSync(join(dir, folder), { recursive: true, withFileTypes: true })
+    .filter((one) => !one.isDirectory())
+    .map((one) => relative(dir, join(one.parentPath, one.name)).replaceAll("\\", "/"));
 }
 
 /** The text on disk where it is another than the tree's; undefined where it is the same. */

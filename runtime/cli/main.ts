@@ -14,6 +14,7 @@ const EXITS = `Exit codes: 0 done; 1 the script is wrong; 2 the input, a file or
 4 something outside failed; 5 script and history disagree; 69 no Node for this machine; 70 a bug in Cleared.`;
 
 async function main(argv: string[]): Promise<number> {
+  process.umask(process.umask(0o077) | 0o002); // what is written here is no other user's to change, whatever the shell says
   const program = new Command("cleared")
     .description("Business processes as scripts: git-backed, sandboxed, approved by people.")
     .exitOverride()

@@ -1,10 +1,10 @@
 /** How commands speak: text for people, one JSON document with --json, colours only on a terminal, errors in the house form. */
-import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { type At, CODES, ClearedError, EXIT, type WireError, formatAt, kindOf, toWire } from "../kernel/errors.ts";
 import type { Finding } from "../kernel/ports.ts";
 import { printable } from "../kernel/text.ts";
+import { readIfThere } from "../workspace/own-folders.ts";
 
 export interface Output {
   json: boolean;
@@ -64,7 +64,7 @@ function excerpt(error: { at?: At }, dir: string): string[] {
   const { at } = error;
   if (at?.line === undefined) return [];
   try {
-    const line = readFileSync(resolve(dir, at.file), "utf8").split("\n")[at.line - 1];
+    const line = readIfThere(resolve(dir, at.file))?.split("\n")[at.line - 1];
     if (line === undefined || line.length > 300) return [];
     const number = String(at.line).padStart(5);
     return [`${number} | ${line}`, ...(at.col === undefined ? [] : [`      | ${" ".repeat(Math.max(0, at.col - 1))}^`])];

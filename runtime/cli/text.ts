@@ -1,4 +1,5 @@
 /** Lines that several commands print: a run, a card, a receipt, a duration; and the reading of JSON arguments. */
+import { readFileSync } from "node:fs";
 import { ClearedError, EXIT, formatAt, kindOf } from "../kernel/errors.ts";
 import type { Card, Json, Receipt, RunRecord } from "../kernel/ports.ts";
 import { clip } from "../kernel/text.ts";
@@ -12,6 +13,15 @@ export function parseJson(text: string | undefined, what: string): Json {
     return JSON.parse(text) as Json;
   } catch (error) {
     throw new ClearedError("USAGE", `${what} is not JSON: ${(error as Error).message}. Quote it for the shell: '{"id": 1}'.`);
+  }
+}
+
+/** A file that the command line names, or a pipe of the shell. @throws FILE_MISSING */
+export function readNamed(file: string, more = ""): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (cause) {
+    throw new ClearedError("FILE_MISSING", `${file} cannot be read${more}.`, { cause });
   }
 }
 

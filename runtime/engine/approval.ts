@@ -89,7 +89,7 @@ export async function passGate({ log, seq, now, ...asking }: Asking, gate: Gate,
     return { decision: counted.decision, given: { gate: name, question: question as unknown as Json, signed: counted.signed } };
   }
   if (card.expires !== null && now >= card.expires) throw new End("expired", `Nobody answered "${card.title}" in time.`, { gate: name });
-  log.release([{ kind: "card", key: `${log.run.id}/${seq}/${asked}`, card }]);
+  log.release([{ kind: "card", key: `${log.run.id}/${seq}/${asked}`, card, seen: told.length }]);
   throw new Suspend(gate.reason, card.title, { gate: name, seen: told.length, ...(card.expires === null ? {} : { until: card.expires }) });
 }
 

@@ -56,6 +56,12 @@ export function openCard(database: Database, key: string, card: CardDraft, at: n
   );
 }
 
+/** The gate was answered, or its run canceled, since the run looked: its card, opened again, would lose what it says. */
+export function isOvertaken(database: Database, run: string, gate: string | null, seen: number): boolean {
+  const since = "status = 'canceled' OR (SELECT count(*) FROM signals WHERE signals.rid = runs.rid AND gate = ?) > ?";
+  return gate !== null && database.get(`SELECT 1 FROM runs WHERE id = ? AND (${since})`, run, gate, seen) !== undefined;
+}
+
 export function closed(card: number, { decision, by, at }: Decision): ClearedError {
   return new ClearedError("CARD_CLOSED", `Card ${card} was ${decision} by ${by} on ${minuteOf(at)}.`);
 }

@@ -5,7 +5,7 @@
  */
 import type { WireError } from "../kernel/errors.ts";
 import type { Change, Json, Outcome, Released, RunEvent, RunLog, RunRecord, Signal, Step, WaitReason } from "../kernel/ports.ts";
-import { CRASH, DECIDING, crashCards, openCard } from "./cards.ts";
+import { CRASH, DECIDING, crashCards, isOvertaken, openCard } from "./cards.ts";
 import { type Database, pack, unpack } from "./database.ts";
 
 export interface StepRow {
@@ -78,6 +78,7 @@ function release(database: Database, run: string, at: number, items: Released[])
   for (const item of items) {
     if (item.kind === "withdrawn" || withdrawn.has("key" in item ? item.key : "")) continue;
     if (item.kind === "card") {
+      if (isOvertaken(database, run, item.card.gate, item.seen ?? 0)) continue;
       // A run asks one question at a time; one that was dropped (by other code) and is asked again is open again.
       if (item.card.gate !== null) closeGates(database, run, at, "the run asks something else now", item.key);
       openCard(database, item.key, item.card, at);

@@ -418,6 +418,9 @@ export function kindOf(code: string): ErrorKind {
   return Object.hasOwn(CODES, code) ? CODES[code as Code].kind : "internal";
 }
 
+// What the system says of a path when the person at the machine has to do something about it.
+const REFUSED = /^(?:EACCES|EPERM|EROFS|EISDIR|ENOTDIR|ELOOP|ENAMETOOLONG)$/;
+
 /** JSON form of anything thrown. What is not ours becomes INTERNAL with its text. */
 export function toWire(error: unknown): WireError {
   if (error instanceof ClearedError) {
@@ -428,6 +431,12 @@ export function toWire(error: unknown): WireError {
       ...(error.at === undefined ? {} : { at: error.at }),
     };
   }
+  const { code = "", path } = error instanceof Error ? (error as Error & { code?: unknown; path?: unknown }) : {};
+  if (typeof path === "string" && REFUSED.test(String(code)))
+    return {
+      code: "FILE_INVALID",
+      message: `${path} cannot be used (${String(code)}). Give this user the right to it, or move away what lies there.`,
+    };
   return { code: "INTERNAL", message: error instanceof Error ? error.message : String(error) };
 }
 

@@ -269,9 +269,9 @@ export interface RunLog {
   requeue(): void;
 }
 
-/** What a commit (or a gate) lets out of a run. `key` makes each unique, so that a repeat after a crash changes nothing. */
+/** What a commit or a gate lets out of a run, by a unique key: a repeat changes nothing. `seen`: the gate's signals that were looked at. */
 export type Released =
-  | { kind: "card"; key: string; card: CardDraft }
+  | { kind: "card"; key: string; card: CardDraft; seen?: number }
   /** A card of this key, released with it, asks about what was taken back before it was committed. */
   | { kind: "withdrawn"; key: string }
   | { kind: "event"; key: string; event: string; payload: Json }

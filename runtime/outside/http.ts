@@ -103,7 +103,7 @@ export function createShell(onError: (context: Context, error: WireError, status
 }
 
 /** Proven by a signature, not by this page's token and origin. */
-function isHook(context: Context): boolean {
+export function isHook(context: Context): boolean {
   return context.req.path.startsWith(HOOKS);
 }
 

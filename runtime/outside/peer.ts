@@ -5,8 +5,11 @@
 import { readFileSync, readdirSync, readlinkSync, statSync } from "node:fs";
 import type { Socket } from "node:net";
 
-/** own: a program of this user that is found, and not in a jail. other: of another user but root. */
+/** own: a program of this user that is found, and not in a jail. other: of another user but root, or a tool server. */
 export type Peer = "own" | "other" | "unknown";
+
+/** Tool servers of this process, each with whatever it starts: a browser hands its cookies to every port of the machine, so to theirs, too. */
+export const toolServers = new Set<number>();
 
 const known = new WeakMap<Socket, Peer>();
 
@@ -25,6 +28,7 @@ function lookUp({ localAddress, localPort, remoteAddress, remotePort }: Socket):
   if (theirs === null) return "other";
   if (theirs.uid !== process.getuid?.()) return theirs.uid === 0 ? "unknown" : "other";
   const holders = holdersOf(theirs.inode);
+  if (holders.some(isOfToolServer)) return "other";
   return holders.length > 0 && holders.every(isFree) ? "own" : "unknown";
 }
 
@@ -59,6 +63,10 @@ function holdersOf(inode: string): number[] {
         return false; // ended, or not to be looked into
       }
     });
+}
+
+function isOfToolServer(pid: number): boolean {
+  return toolServers.has(pid) || (pid > 1 && isOfToolServer(Number(/\) \S (\d+)/.exec(readOr(`/proc/${pid}/stat`))?.[1] ?? 0)));
 }
 
 /** Not in a jail: what runs in one has our user, and is kept from our key. */

@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ClearedError, kindOf, toWire, type WireError } from "../kernel/errors.ts";
-import { type Context, HOOKS, HTTP_STATUS, createShell, formOf, senderOf, type Shell } from "../outside/http.ts";
+import { type Context, HOOKS, HTTP_STATUS, createShell, isHook, formOf, senderOf, type Shell } from "../outside/http.ts";
 import { KEY_HEADER, SIGNATURE_HEADER } from "../outside/notices/webhook.ts";
 import type { Clock, Entry } from "../kernel/ports.ts";
 import { type Facts, type Hooks, type RunFact, SESSION_MS, type StepFact } from "../app/page-facts.ts";
@@ -23,6 +23,7 @@ const PAGE = 200;
 const REASON_LIMIT = 500;
 const SET = "set.";
 const COOKIE = "cleared";
+const WITHOUT_PAIRING = /^\/(?:pair|style\.css|icon\.svg)$/;
 
 const STYLE = readFileSync(join(import.meta.dirname, "style.css"), "utf8");
 const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><circle cx="16" cy="16" r="14" fill="#1d6b57"/><path d="M9 16.5l5 5 9-11" fill="none" stroke="#fff" stroke-width="3.4" stroke-linecap="round" stroke-linejoin="round"/></svg>`;
@@ -30,12 +31,17 @@ const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><circl
 /** The app to hand to `listen` of http.ts. */
 export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks): Shell["app"] {
   const { app, token } = createShell(errorPage);
+  // Whoever reaches the loopback address could read the books: a program in a jail, or where the kernel does not tell users apart, anybody's.
+  app.use(async (context, next) => {
+    if (WITHOUT_PAIRING.test(context.req.path) || isHook(context) || (await sessionOf(context)) !== undefined) return next();
+    return context.html(pairPage(token, ""), 403);
+  });
 
   app.get("/", async (context) => {
     const now = clock.now();
     const decidedId = wholeNumber(context.req.query("decided"));
     const [person, state, agents, runs, cards, waiting, balances, proposals, decided] = await Promise.all([
-      personOf(context),
+      sessionOf(context).then((session) => (session === undefined ? null : facts.person(session))),
       facts.state(),
       facts.agents(),
       facts.runs(RUNS),
@@ -156,11 +162,6 @@ export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks): Shel
     return senderOf(context) === "own" ? null : undefined;
   }
 
-  async function personOf(context: Context): Promise<string | null> {
-    const session = await sessionOf(context);
-    return session === undefined ? null : facts.person(session);
-  }
-
   async function stepsOf(runs: RunFact[]): Promise<Map<string, StepFact[]>> {
     return new Map(await Promise.all(runs.map(async (run) => [run.id, await facts.steps(run.id, { limit: STEPS_SHOWN })] as const)));
   }
@@ -169,13 +170,12 @@ export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks): Shel
 /** What could not be done and why, with the way back. An internal error's words stay in the log. */
 function errorPage(context: Context, error: WireError, status: number): Response | Promise<Response> {
   const title = kindOf(error.code) === "internal" ? "Something went wrong" : status === 404 ? "Not found" : "That was not possible";
-  return context.html(
-    layout({
-      title: `${title} · Cleared`,
-      body: html`<header class="top"><p class="brand"><a href="/">Cleared</a></p><h1>${title}</h1></header><main id="main" class="single">${errorView(error)}<p><a href="/">Back to the status page</a></p></main>`,
-    }),
-    status as 400,
-  );
+  return context.html(single(title, html`${errorView(error)}<p><a href="/">Back to the status page</a></p>`), status as 400);
+}
+
+function single(title: string, about: Html): Html {
+  const body = html`<header class="top"><p class="brand"><a href="/">Cleared</a></p><h1>${title}</h1></header><main id="main" class="single">${about}</main>`;
+  return layout({ title: `${title} · Cleared`, body });
 }
 
 function cookieOf(context: Context): string | null {
@@ -184,10 +184,10 @@ function cookieOf(context: Context): string | null {
 
 /** `code`: of the link that `cleared start` printed. Loading the page spends nothing: only the button does. */
 function pairPage(token: string, code: string): Html {
-  return layout({
-    title: "Pair this browser · Cleared",
-    body: html`<header class="top"><p class="brand"><a href="/">Cleared</a></p><h1>Pair this browser</h1></header><main id="main" class="single"><form method="post" action="/pair"><input type="hidden" name="token" value="${token}"><p class="field"><label for="code">Code of <code>cleared pair</code></label><input id="code" name="code" value="${code}" required autocomplete="off" maxlength="40"></p><p class="buttons"><button class="yes">Pair</button></p></form></main>`,
-  });
+  return single(
+    "Pair this browser",
+    html`<p>Only a paired browser shows the books and decides. Open the link that <code>cleared start</code> printed, or run <code>cleared pair</code> and enter its code.</p><form method="post" action="/pair"><input type="hidden" name="token" value="${token}"><p class="field"><label for="code">Code</label><input id="code" name="code" value="${code}" required autocomplete="off" maxlength="40"></p><p class="buttons"><button class="yes">Pair</button></p></form>`,
+  );
 }
 
 function wholeNumber(text: string | undefined): number | null {

@@ -18,10 +18,12 @@ export function editFields(card: Card): Html {
   const twice = equalAmounts(card.calls).map(
     (paths) => html`<p class="lead">The same amount stands in ${paths.length} places: change it in each.</p>`,
   );
-  return html`<details class="brief"><summary>Change it first</summary>${twice}${fields.slice(0, FIELDS).map(([path, value], i) => {
-    const id = `card-${card.id}-set-${i}`;
-    return html`<p class="field"><label for="${id}">${path.replace(/^calls\.(\d+)\.params\./, card.calls.length === 1 ? "" : "$1: ")}</label><input id="${id}" name="set.${path}" value="${String(value)}" autocomplete="off"></p>`;
-  })}</details>`;
+  return html`<details class="brief"><summary>Change it first</summary>${twice}<div class="fields">${fields
+    .slice(0, FIELDS)
+    .map(([path, value], i) => {
+      const id = `card-${card.id}-set-${i}`;
+      return html`<p class="field"><label for="${id}">${path.replace(/^calls\.(\d+)\.params\./, card.calls.length === 1 ? "" : "$1: ")}</label><input id="${id}" name="set.${path}" value="${String(value)}" autocomplete="off"></p>`;
+    })}</div></details>`;
 }
 
 interface Field {

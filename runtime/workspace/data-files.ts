@@ -2,11 +2,12 @@
  * Files agents own: text below data/, nothing else. Paths come from scripts and are not trusted. A file that somebody else changed
  * after the run first touched it is never overwritten: the commit compares with the content seen then.
  */
-import { lstat } from "node:fs/promises";
-import { join } from "node:path";
+import { lstatSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { ClearedError } from "../kernel/errors.ts";
 import type { DataFiles, PrimitivePorts } from "../kernel/ports.ts";
 import { DATA, AUDIT } from "./layout.ts";
+import { oddKind, plainFolder } from "./own-folders.ts";
 import type { Overlay } from "./overlay.ts";
 import { createHash } from "node:crypto";
 import { redact } from "../rules/privacy/scan.ts";
@@ -16,12 +17,12 @@ const MAX_BYTES = 1024 * 1024;
 export function createDataFiles(dir: string, overlay: Overlay): DataFiles {
   return {
     read: async (path) => {
-      await assertPath(dir, path);
+      assertPath(dir, path);
       const own = overlay.files.get(path);
       return own === undefined ? (await overlay.head()).read(path) : own.text;
     },
     write: async (path, text) => {
-      await assertPath(dir, path);
+      assertPath(dir, path);
       if (Buffer.byteLength(text) > MAX_BYTES)
         throw new ClearedError("FILE_TOO_LARGE", `${path} would have more than 1 MiB.`, { at: { file: path } });
       if (text.includes("\0") || !text.isWellFormed())
@@ -36,7 +37,7 @@ export function createDataFiles(dir: string, overlay: Overlay): DataFiles {
 }
 
 /** @throws FILE_INVALID unless the path stays below data/, in letters that are the same file everywhere */
-async function assertPath(dir: string, path: string): Promise<void> {
+function assertPath(dir: string, path: string): void {
   const parts = path.split("/");
   const plain =
     path.length <= 200 &&
@@ -50,24 +51,9 @@ async function assertPath(dir: string, path: string): Promise<void> {
     );
   }
   // A link in the work tree would lead the refresh after the commit out of the folder.
-  for (let i = 1; i <= parts.length; i++) {
-    const part = parts.slice(0, i).join("/");
-    const found = await lstat(join(dir, part)).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === "ENOENT") return null;
-      throw new ClearedError("FILE_INVALID", `${part} cannot be looked at: ${error.code ?? error.message}.`, {
-        at: { file: part },
-        cause: error,
-      });
-    });
-    if (found === null) return;
-    if (i < parts.length ? !found.isDirectory() : !found.isFile()) {
-      throw new ClearedError(
-        "FILE_INVALID",
-        `${part} is ${found.isSymbolicLink() ? "a link" : found.isDirectory() ? "a folder" : "not a regular file"} and is not used.`,
-        { at: { file: part } },
-      );
-    }
-  }
+  const found = lstatSync(join(plainFolder(dir, dirname(path)), basename(path)), { throwIfNoEntry: false });
+  const odd = found === undefined ? null : oddKind(found);
+  if (odd !== null) throw new ClearedError("FILE_INVALID", `${path} is ${odd} and is not used. Move it away.`, { at: { file: path } });
 }
 
 /**

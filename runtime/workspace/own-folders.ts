@@ -4,9 +4,10 @@
  * open to them is refused by its path. Also: folders of a workspace through which nothing may leave it.
  */
 import { createHash } from "node:crypto";
+import type { Dirent, Stats } from "node:fs";
 import { chmodSync, lstatSync, mkdirSync, readFileSync, readdirSync, realpathSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir, userInfo } from "node:os";
-import { isAbsolute, join, resolve, sep } from "node:path";
+import { basename, isAbsolute, join, resolve, sep } from "node:path";
 import { ClearedError } from "../kernel/errors.ts";
 import { STATE } from "./layout.ts";
 
@@ -59,6 +60,8 @@ export function runtimeFolder(): string {
 
 /** What nobody else's program may read: folders, and the file of a key that CLEARED_KEY names. */
 export function privatePlaces(dir: string): string[] {
+  // What is not there cannot be hidden from a server that starts now.
+  mkdirSync(runtimeFolder(), { recursive: true, mode: 0o700 });
   return [join(dir, STATE), userState(), runtimeFolder(), resolve(process.env["CLEARED_KEY"] || "/nonexistent")];
 }
 
@@ -88,32 +91,49 @@ export function writePrivate(path: string, text: string): void {
   renameSync(aside, path);
 }
 
-/** Null when there is no such file. @throws FILE_INVALID for a pipe or a device, which may have no end, and for what is too large */
+/** What lies there in place of a regular file, for people; null for a regular file. Whoever reads a pipe waits for its writer. */
+export function oddKind(found: Stats | Dirent): string | null {
+  if (found.isFile()) return null;
+  if (found.isDirectory()) return "a folder";
+  if (found.isSymbolicLink()) return "a link";
+  return found.isFIFO() ? "a named pipe" : found.isSocket() ? "a socket" : "a device";
+}
+
+/** The text of a file of the workspace, null when there is none. @throws FILE_INVALID for what may have no end, and for what is too large */
 export function readIfThere(path: string): string | null {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined) return null;
-  if (!found.isFile() || found.size > 2 ** 24) throw new ClearedError("FILE_INVALID", `${path} is no file of at most 16 MiB.`);
+  const odd = oddKind(found) ?? (found.size > 2 ** 24 ? "larger than 16 MiB" : null);
+  if (odd !== null)
+    throw new ClearedError(
+      "FILE_INVALID",
+      `${path} is ${odd} and is not read. Put a regular file there; \`git restore ${basename(path)}\` takes that of the last commit.`,
+    );
   return readFileSync(path, "utf8");
 }
 
 /**
  * Refuses a `.cleared` that leads elsewhere: it may have come with an archive, and what is written into it would be written to where its
- * links point. One that unpacking left open is closed. @throws FOLDER_UNSAFE
+ * links point. One that unpacking left open is closed. In it and in `.git` a pipe or device would hold up whoever reads it.
+ * @throws FOLDER_UNSAFE
  */
 export function assertWorkspaceState(dir: string): void {
   const path = join(dir, STATE).slice(0, -1);
   const found = lstatSync(path, { throwIfNoEntry: false });
-  if (found === undefined) return;
-  if (found.isDirectory() && found.uid === process.getuid?.() && (found.mode & 0o077) !== 0) chmodSync(path, 0o700);
+  if (found?.isDirectory() === true && found.uid === process.getuid?.() && (found.mode & 0o077) !== 0) chmodSync(path, 0o700);
   ownFolder(path);
-  const link = linkBelow(path);
-  if (link !== null) throw unsafe(link, "is a link", "Remove it: Cleared makes none there.");
+  const odd = firstBelow(path, (entry) => entry.isSymbolicLink() || isEndless(entry)) ?? firstBelow(join(dir, ".git"), isEndless);
+  if (odd !== null) throw unsafe(odd, `is ${oddKind(lstatSync(odd))}`, "Remove it: neither Cleared nor git makes one there.");
 }
 
-function linkBelow(folder: string): string | null {
+export const isEndless = (entry: Dirent): boolean => entry.isFIFO() || entry.isCharacterDevice() || entry.isBlockDevice();
+
+/** Git's many folders of objects are left out: `endlessFile` looks there when git has waited. */
+function firstBelow(folder: string, is: (entry: Dirent) => boolean): string | null {
   for (const entry of entriesOf(folder)) {
-    if (entry.isSymbolicLink()) return join(folder, entry.name);
-    const below = entry.isDirectory() ? linkBelow(join(folder, entry.name)) : null;
+    const path = join(folder, entry.name);
+    if (is(entry)) return path;
+    const below = entry.isDirectory() && !/^[0-9a-f]{2}$/.test(entry.name) ? firstBelow(path, is) : null;
     if (below !== null) return below;
   }
   return null;
@@ -123,8 +143,8 @@ function entriesOf(folder: string) {
   try {
     return readdirSync(folder, { withFileTypes: true });
   } catch (error) {
-    // Another process of ours has just removed it.
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    // Another process of ours has just removed it; or it is the file that stands for `.git` in a work tree.
+    if (["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "")) return [];
     throw error;
   }
 }
@@ -141,7 +161,7 @@ export function plainFolder(dir: string, folder: string): string {
     if (found !== undefined && !found.isDirectory())
       throw new ClearedError(
         "FILE_INVALID",
-        `${at} is ${found.isSymbolicLink() ? "a link" : "a file"}; it must be a folder of the workspace.`,
+        `${at} is ${oddKind(found) ?? "a file"}; it must be a folder of the workspace. Move it away.`,
         { at: { file: folder } },
       );
   }

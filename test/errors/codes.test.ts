@@ -3,7 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { primitives } from "../../primitives/index.ts";
-import { CODES } from "../../runtime/kernel/errors.ts";
+import { CODES, toWire } from "../../runtime/kernel/errors.ts";
 import { errorsDoc, primitivesDoc } from "../../tools/docs-pages.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -25,6 +25,15 @@ it("every code is used, and every code that is used is in the table", async () =
   expect(Object.keys(CODES).filter((code) => !used.has(code))).toEqual([]);
   const raised = [...source.matchAll(/(?:ClearedError\(\s*|code: )"([A-Z_]+)"/g)].map((match) => match[1] ?? "");
   expect([...new Set(raised)].filter((code) => !Object.hasOwn(CODES, code))).toEqual([]);
+});
+
+it("what the system refuses at a path is for the person there to mend, and no bug of ours", async () => {
+  const refused = await readdir(import.meta.filename).catch((error: unknown) => error);
+  expect(toWire(refused)).toMatchObject({
+    code: "FILE_INVALID",
+    message: expect.stringMatching(/codes\.test\.ts cannot be used \(ENOTDIR\)\. /),
+  });
+  expect(toWire(new Error("broken"))).toEqual({ code: "INTERNAL", message: "broken" });
 });
 
 it("every code says what went wrong and what to do, in sentences", () => {

@@ -139,6 +139,11 @@ function call(id: unknown, { name, arguments: given }: { name: string; arguments
       `${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping", params: { pad: "x".repeat(500) } })}\n`.repeat(60),
     );
   }
+  if (mode === "browse") {
+    const { path, ...init } = given as { path: string };
+    void fetch(path, { redirect: "manual", ...init }).then(async (page) => reply(id, text(`${page.status} ${await page.text()}`)));
+    return;
+  }
   if (mode === "probe") return void reply(id, text(JSON.stringify(probe(given))));
   if (mode === "html") process.stdout.write("<html><body>502 Bad Gateway</body></html>\n");
   else if (mode === "deep") {

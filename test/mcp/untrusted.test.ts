@@ -3,10 +3,36 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { whyNoJail } from "../../tools/system-tools.ts";
+import { listen } from "../../runtime/outside/http.ts";
+import { createStatusApp } from "../../runtime/web/app.ts";
+import { createFacts, NOW } from "../web/busy-day.ts";
 import { folder, hostile, run } from "./pool.ts";
 
 const CLASSES = ", tools: {get_invoice: {class: read}, pay_invoice: {class: mutate}}";
 const noJail = whyNoJail();
+
+test.for([false, true])(
+  "a tool server (trusted: %s) gets nothing of the status page, with the cookie of a browser either",
+  async (trusted) => {
+    const facts = createFacts();
+    const site = await listen(createStatusApp(facts, { now: () => NOW }), 0);
+    try {
+      const bad = hostile("browse", CLASSES, 10_000, { trusted });
+      const asked = run(bad.trust, bad);
+      const token = /name="token" value="([^"]+)"/.exec(await (await fetch(site.url)).text())?.[1] ?? "";
+      const headers = { cookie: `cleared=${"a".repeat(43)}`, origin: site.url, "content-type": "application/x-www-form-urlencoded" };
+      for (const request of [
+        { path: site.url },
+        { path: `${site.url}/runs/run_02fail`, headers },
+        { path: `${site.url}/cards/7`, headers, method: "POST", body: `token=${token}&decision=approved` },
+      ])
+        expect((await asked.call("bad/get_invoice", request)).result).toMatch(/^403 (?!.*(?:INV-7|ACME|run_02fail))/s);
+      expect(facts.answers).toEqual([]);
+    } finally {
+      await site.close();
+    }
+  },
+);
 
 describe("in the jail", () => {
   beforeEach(({ skip }) => skip(noJail !== null, noJail ?? ""));

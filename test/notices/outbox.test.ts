@@ -26,7 +26,15 @@ function setup(channels: Partial<NoticeChannels>, config = CONFIG) {
   const clock = { at: NOON, now: () => clock.at };
   const notes: string[] = [];
   const sender = (secret = async (name: string) => `value of ${name}`) =>
-    createSender({ database, clock, channels: all, secret, page: "http://127.0.0.1:4310", note: (message) => void notes.push(message) });
+    createSender({
+      database,
+      clock,
+      channels: all,
+      asked: async () => true,
+      secret,
+      page: "http://127.0.0.1:4310",
+      note: (message) => void notes.push(message),
+    });
   const outbox = createOutbox(database, all, parseConfig(config));
   return {
     database,

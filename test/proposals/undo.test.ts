@@ -66,6 +66,18 @@ describe("undo of a proposal", { timeout: 60_000 }, () => {
     expect(treeOf(one)).toBe(before);
   });
 
+  it("is undone by a short name of its commit that looks like a number", async () => {
+    const { one, owner } = await opened();
+    const proposal = await ready(owner, { [HELLO]: script(1) });
+    await decide(owner, proposal);
+    let { commit } = await undo(owner, String(proposal.number), { by: "Pat" });
+    for (let n = 0; !/^\d{7}/.test(commit); n++) {
+      one.git("commit", "-q", "--amend", "--no-edit", "--date", `${1_700_000_000 + n} +0000`);
+      commit = one.git("rev-parse", "HEAD").trim();
+    }
+    expect(await planUndo(owner, commit.slice(0, 7))).toMatchObject({ commits: [commit] });
+  });
+
   it("is refused when a file has changed since, naming the commit and what takes that back", async () => {
     const { one, owner } = await opened();
     const [a, b] = [await ready(owner, { [HELLO]: script(1) }), { [HELLO]: script(2) }];

@@ -6,6 +6,9 @@
 import { generateKeyPairSync } from "node:crypto";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { asked, decideCard, signAs } from "../../runtime/app/decide.ts";
+import { senderOf } from "../../runtime/app/timers.ts";
+import { openSecrets } from "../../runtime/workspace/settings/secrets.ts";
+import { hookReceiver } from "../notices/receivers.ts";
 import type { Host } from "../../runtime/app/host.ts";
 import { signDecision } from "../../runtime/engine/signature.ts";
 import type { Card, Decision, RunRecord } from "../../runtime/kernel/ports.ts";
@@ -24,6 +27,12 @@ uses: [approval, bank]
 */
 const answer = approval_wait({ title: "Pay ACME?", calls: [{ tool: "bank_pay", params: { to: "ACME", amount: "120.00" } }] });
 answer.decision === "rejected" ? "no" : bank_pay({ to: "ACME", amount: "120.00" });
+`;
+const TOLD = `/*
+name: Told
+uses: [notify]
+*/
+notify_send({ to: "ops", subject: "Hello", text: "It is done.", channel: "ops" });
 `;
 const PROCESS = `/*
 name: Grant
@@ -297,6 +306,34 @@ describe("a forged row", () => {
     await expect(host(one)).rejects.toMatchObject({ code: "STORE_CORRUPT", message: expect.stringContaining("trigger t") });
   });
 
+  it("of a notice tells nobody, whether a run is named that never was, has ended or waits", { timeout: 60_000 }, async () => {
+    const { one, id } = await waiting({ "agents/told.ts": TOLD });
+    const hook = await hookReceiver();
+    one.write(
+      "trust.yaml",
+      `${one.read("trust.yaml").replace(/^notices:.*$/m, "")}\nnotices: {webhooks: {ops: {url: "${hook.url}", secret: "secret:ops"}}}\n`,
+    );
+    await openSecrets(one.dir).set("ops", "a-long-secret");
+    const opened = await host(one);
+    const told = await run(opened, "told");
+    const send = () => senderOf(opened, null, () => undefined).deliver();
+    await send();
+    expect(hook.requests).toHaveLength(1);
+    for (const [n, named] of ["run_GONE", told.id, id].entries())
+      opened.database.run(
+        "INSERT INTO notices VALUES (?, 'ops', ?, 'queued', 0, 0, NULL, 0)",
+        ...[`k${n}`, JSON.stringify({ key: `k${n}`, run: named, agent: "told", to: "ops", subject: "Pay Mallory", text: "now" })],
+      );
+    // One that a run has asked for goes to nobody else.
+    opened.database.run(`UPDATE notices SET state = 'queued', payload = json_set(payload, '$.to', 'mallory') WHERE key NOT LIKE 'k%'`);
+    await send();
+    expect(hook.requests).toHaveLength(1);
+    expect(opened.cards.list({ open: true }).map(({ title }) => title)).toEqual(
+      expect.arrayContaining(Array(3).fill(expect.stringContaining("no run has asked for it"))),
+    );
+    await hook.close();
+  });
+
   it("of a run, an event, a pause, a lease or a fact is no yes", async () => {
     const {
       one,
@@ -309,6 +346,7 @@ describe("a forged row", () => {
         `CREATE TEMP TABLE forged AS SELECT * FROM runs LIMIT 1; UPDATE forged SET rid = rid + 100, id = 'run_FORGED', cause_key = 'forged', status = 'queued', reason = NULL, waits_for = NULL, wake_at = NULL; INSERT INTO runs SELECT * FROM forged`,
       );
       db.exec(`INSERT INTO events SELECT rid, 900, 'signal', 1, '{"gate":"${card.gate}"}' FROM runs`);
+      db.exec("INSERT INTO pauses (agent, by, reason, at, ended_at, ended_by) VALUES ('payer', 'Pat', '', 1, 2, 'Pat')");
       db.exec(`INSERT INTO emitted VALUES ('forged/0/0', '${id}', 'pay.now', '{}', 1, 0)`);
       db.prepare("INSERT INTO facts VALUES (?, ?)").run(`deciding card ${card.id}`, JSON.stringify(yes));
       db.prepare("INSERT INTO facts VALUES ('session:0123', ?)").run(

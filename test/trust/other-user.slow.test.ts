@@ -4,7 +4,7 @@
  */
 import { spawn } from "node:child_process";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { cleared, start, workspace, type Started } from "../cli/command-line.ts";
+import { cleared, shell, start, workspace, type Started } from "../cli/command-line.ts";
 
 const ASK = `/*
 name: Ask
@@ -92,6 +92,33 @@ test.skipIf(!isRoot)(
     expect(await asNobody("/hooks/none", { method: "POST", body: "{}" })).toMatch(/^HTTP\/1\.1 40[14] /);
   },
 );
+
+test.skipIf(!isRoot)(
+  "who cannot be told to be this user's own program sees how to pair a browser, and with its cookie the books",
+  { timeout: 60_000 },
+  async () => {
+    const cookie = await pair();
+    // As from within a container or a browser's own jail.
+    const get = async (path: string, ...more: string[]) =>
+      (await shell(dir, `unshare --pid --fork curl -si ${more.join(" ")} ${url}${path}`)).stdout;
+    for (const path of ["/", "/proposals", "/runs/x", "/nowhere"]) {
+      const said = await get(path);
+      expect(said).toMatch(/^HTTP\/1\.1 403 [\s\S]*cleared pair<\/code> and enter its code/);
+      expect(said).not.toMatch(/Pay\?|Acme|There is no/);
+    }
+    expect(await get("/style.css")).toMatch(/^HTTP\/1\.1 200 /);
+    const form = `-H 'origin: ${url}' -d token=${await tokenNow()}`;
+    expect(await get("/cards/1", form, "-d decision=approved")).toMatch(/^HTTP\/1\.1 403 /);
+    expect(await get("/entries/x/correct", form)).toMatch(/^HTTP\/1\.1 403 /);
+    expect(await decisionNow()).toBeNull();
+    expect(await get("/", `-H 'cookie: cleared=${cookie}'`)).toMatch(/^HTTP\/1\.1 200 [\s\S]*Pay\?/);
+  },
+);
+
+test("nothing that is written here can be changed by another user, in a shell that allows it either", { timeout: 60_000 }, async () => {
+  const made = await shell(dir, "umask 000 && cleared init ../open --person Ada && find ../open -perm -o+w ! -type l");
+  expect(made).toMatchObject({ code: 0, stdout: expect.not.stringMatching(/^\.\.\/open/m) });
+});
 
 test("the link that start prints pairs one browser, once, which then decides", { timeout: 60_000 }, async () => {
   const cookie = await pair();

@@ -1,11 +1,14 @@
 /**
- * Answers against everything that may look in between: the timers of the owner, another person, a cancel, a pause, a restart. Seeded rounds:
+ * Answers against everything that may look in between: the timers of the owner, another person, a cancel, a pause, a restart, a reminder, a
+ * proposal that is withdrawn or replaced, people who come and go. Seeded rounds:
  * whoever was told that their answer counts finds it on the card and in what came of it, and no answer of a person becomes one of `runtime`.
  * A seeded tenth of 300; all of them with CLEARED_LONG=1. RACES=first,count tries some.
+ * Size: every answer and every tick over the same helpers.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { asked, decideCard } from "../../runtime/app/decide.ts";
-import { guardOnce } from "../../runtime/app/timers.ts";
+import { guardOnce, remind } from "../../runtime/app/timers.ts";
+import { proposeFiles, withdrawProposal } from "../../runtime/app/proposals-api.ts";
 import type { Host } from "../../runtime/app/host.ts";
 import { pauseAgents, resumeAgents } from "../../runtime/app/pause.ts";
 import { reconcileCards } from "../../runtime/app/reconcile.ts";
@@ -16,7 +19,7 @@ import { settleApproved } from "../../runtime/change/proposals/apply.ts";
 import { createProposals } from "../../runtime/change/proposals/store.ts";
 import type { Card, Decision } from "../../runtime/kernel/ports.ts";
 import { findEntry } from "../../runtime/workspace/books/months.ts";
-import { TEAM, begin, keysOf, made } from "../engine/gates.ts";
+import { TEAM, begin, keysOf, made, trustWith } from "../engine/gates.ts";
 import { type Workspace, abandon, close, host, openCard, removeAll, run, withStore } from "../engine/harness.ts";
 import { seeded } from "../kill/processes.ts";
 import { ready, script } from "../proposals/ready.ts";
@@ -74,6 +77,8 @@ async function gate(agent: string, input: { [name: string]: string }, says: Ques
       const ended = await opened.engine.result(id, { timeoutMs: 100_000 });
       if (others.includes("cancel") && ended.status === "canceled") return;
       expect(ended.outcome, "the run did not go by the answer").not.toBe("expired");
+      if (now.decision?.decision === "edited" && ended.status === "done")
+        expect((ended.result as unknown as Decision).calls, "other calls than the person's").toEqual(says.calls);
       if (now.decision?.decision === "rejected") expect(ended).toMatchObject({ outcome: "rejected" });
       // A run that somebody has paused goes on later.
       else if (ended.status !== "waiting") expect(ended).toMatchObject({ status: "done", outcome: "completed" });
@@ -114,6 +119,12 @@ const QUESTIONS: ((seed: number) => Promise<Question>)[] = [
   () => gate("asks", { amount: "50.00" }, { decision: "approved" }),
   () => gate("asks", { amount: "50.00" }, { decision: "rejected", reason: "no" }),
   () => gate("asks", { kind: "two" }, { decision: "approved" }),
+  () =>
+    gate(
+      "asks",
+      { amount: "50.00" },
+      { decision: "edited", calls: [{ tool: "bank_pay", params: { to: "ACME", amount: "40.00", note: "first" } }] },
+    ),
   () => gate("form", {}, { decision: "approved", result: { amount: "7.00" } }),
   () => gate("form", {}, { decision: "rejected" }),
   () => entry({ decision: "approved" }, ["user-confirmed"]),
@@ -163,6 +174,34 @@ const TICKS: Record<string, Tick> = {
     await often(question, () => settleRows(opened, run, steps));
   },
   proposals: () => createProposals(opened).list(),
+  async withdraw({ card }) {
+    if (card.kind === "proposal") await withdrawProposal(opened, card.id, "agent:learner", "no longer wanted");
+  },
+  async supersede({ card }) {
+    if (card.kind !== "proposal") return;
+    const { title, reason, by, files } = await createProposals(opened).get(card.id);
+    await proposeFiles(opened, {
+      title,
+      reason,
+      by,
+      files: Object.fromEntries(files.map(({ path }) => [path, script(`${card.id}, better`)])),
+    });
+  },
+  async remind(question) {
+    if (question.card.gate !== null) late += 86_400_000;
+    const people = opened.trust.people.map((one) => ({ ...one, email: `${one.name}@acme.example` }));
+    const smtp = { host: "127.0.0.1", port: 1, from: "books@acme.example" };
+    await often(question, () => remind({ ...opened, trust: { ...opened.trust, people, notices: { ...opened.trust.notices, smtp } } }));
+  },
+  // The owner starts again with another trust.yaml, in which Ann still stands.
+  async people() {
+    const { Bob = {}, ...others } = TEAM;
+    trustWith(
+      one,
+      opened.trust.people.some(({ name }) => name === "Bob") ? { ...others, Ivy: { roles: ["manager"] } } : { ...others, Bob },
+    );
+    await TICKS["crash"]?.({} as Question);
+  },
   async crash() {
     await abandon(opened);
     opened = await host(one, { clock });
@@ -173,9 +212,9 @@ const TICKS: Record<string, Tick> = {
 const RIVALS: Partial<Record<Card["kind"], string[]>> = {
   entry: ["reconcile", "reconcile", "crash", "same", "other"],
   row: ["rows", "crash", "same", "other"],
-  approval: ["timer", "timer", "cancel", "crash", "same", "other", "second"],
-  form: ["timer", "timer", "cancel", "crash", "same", "other"],
-  proposal: ["wake", "crash", "same", "other", "second", "proposals"],
+  approval: ["timer", "timer", "cancel", "crash", "same", "other", "second", "remind", "people"],
+  form: ["timer", "timer", "cancel", "crash", "same", "other", "remind", "people"],
+  proposal: ["wake", "crash", "same", "other", "second", "proposals", "withdraw", "supersede", "people"],
 };
 
 const moments = async (n: number) => {
@@ -253,6 +292,26 @@ test(`${count} rounds of answers against timers, people and restarts lose no ans
   const broken: string[] = [];
   for (let seed = first; seed < first + count; seed++) await round(seed).catch((error: Error) => void broken.push(error.message));
   expect(broken.join("\n\n")).toBe("");
+});
+
+test("a run that looks at its gate while its card is answered, or while it is canceled, opens the card no more", {
+  timeout: 60_000,
+}, async () => {
+  const wrong: string[] = [];
+  for (let turns = 0; turns < 40; turns++) {
+    const { card, says } = await gate("form", {}, { decision: "approved", result: { amount: "7.00" } });
+    const run = card.run ?? "";
+    const closes = turns % 2 === 0 ? () => decideCard(opened, signedBy("Ann", card, says)) : () => opened.engine.cancel(run, "not wanted");
+    await opened.engine.retry(run);
+    for (let n = 0; n < 2000 && (await opened.engine.get(run))?.status === "queued"; n++) await moments(1);
+    await moments(turns >> 1);
+    await closes();
+    for (let n = 0; n < 200; n++) {
+      if (opened.cards.get(card.id)?.decision === null) wrong.push(`turn ${turns}, look ${n}`);
+      await moments(1);
+    }
+  }
+  expect(wrong).toEqual([]);
 });
 
 test("an answer that arrives while its run ends for want of one is what the run goes by, also when the clock was wrong", {

@@ -72,6 +72,7 @@ describe.skipIf(CHROMIUM === null)("in a browser", () => {
         ["proposals", "/proposals"],
         ["proposal", "/proposals/11"],
         ["error", "/nowhere"],
+        ["pair", "/pair"],
         ["empty", "/"],
       ] as const) {
         facts.empty = label === "empty";

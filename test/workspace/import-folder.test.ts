@@ -162,7 +162,7 @@ describe("what is never taken", () => {
     expect((await folder.look()).waiting.map(({ name, why: text }) => `${name} ${text}`)).toEqual([
       "folder.csv is a folder and is not read. Put the statement itself into import/",
       "link.csv is a link and is not read. Put the statement itself into import/",
-      "pipe.csv is not a regular file and is not read. Put the statement itself into import/",
+      "pipe.csv is a named pipe and is not read. Put the statement itself into import/",
     ]);
   });
 

@@ -6,6 +6,7 @@ import { link, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Engine } from "../../kernel/ports.ts";
+import { commitNamed } from "../../workspace/git/past.ts";
 import { filesIn } from "../../workspace/statements/import-files.ts";
 import type { ImportFolder } from "../../workspace/statements/import-folder.ts";
 import { IMPORT, PROCESSED, RECEIPTS } from "../../workspace/layout.ts";
@@ -94,7 +95,7 @@ export async function undo(world: UndoWorld, name: string, { by, reason = "", se
 
 async function look(world: UndoWorld, name: string): Promise<{ target: UndoTarget; store: ProposalStore }> {
   const store = createProposals(world);
-  const isNumber = /^\d{1,9}$/.test(name);
+  const isNumber = /^\d{1,9}$/.test(name) && (await commitNamed(world.dir, await world.git.head(), name)) === null;
   const proposal = isNumber || name.startsWith("prop_") ? await store.get(isNumber ? Number(name) : name) : null;
   return { target: await targetOf(world, name, proposal), store };
 }

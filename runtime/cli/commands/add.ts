@@ -9,6 +9,7 @@ import { parseHeader } from "../../scripts/header.ts";
 import { parseTrust } from "../../workspace/settings/config.ts";
 import { TRUST, agentFile } from "../../workspace/layout.ts";
 import { partsOf, starterAgents } from "../../workspace/init.ts";
+import { readIfThere } from "../../workspace/own-folders.ts";
 import type { Command } from "../commands.ts";
 import { table } from "../output.ts";
 import { PRODUCT } from "./init.ts";
@@ -29,7 +30,7 @@ export const run: Command = async (at, [given]) => {
     return 0;
   }
   const { files, tools } = partsOf(PRODUCT, names);
-  const here = (path: string) => (existsSync(join(dir, path)) ? readFileSync(join(dir, path), "utf8") : null);
+  const here = (path: string) => readIfThere(join(dir, path));
   const other = files.filter((path) => here(path) !== null && here(path) !== read(path));
   const clash = other.find((path) => names.some((name) => path === agentFile(name)));
   if (clash !== undefined)

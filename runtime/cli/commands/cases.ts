@@ -1,11 +1,11 @@
 /** `cleared cases`: what was right and must stay so: list, show, run, add. A case is retired by removing its file and proposing that alone. */
-import { existsSync, lstatSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { ClearedError, toWire } from "../../kernel/errors.ts";
 import { type Case, parseCase } from "../../change/evidence/case-file.ts";
 import { caseName } from "../../change/evidence/cases.ts";
 import { CASES } from "../../workspace/layout.ts";
-import { makePlainFolder } from "../../workspace/own-folders.ts";
+import { makePlainFolder, readIfThere } from "../../workspace/own-folders.ts";
 import { pickCases } from "../../app/evidence-api.ts";
 import { withAnyApi } from "../../app/connect.ts";
 import type { Command } from "../commands.ts";
@@ -108,7 +108,7 @@ function readCases(dir: string, names: readonly string[]): Found[] {
   });
 }
 
-const read = (dir: string, path: string): string => readFileSync(join(dir, path), "utf8");
+const read = (dir: string, path: string): string => readIfThere(join(dir, path)) ?? "";
 
 const kB = (size: number): string => `${(size / 1024).toFixed(1)} kB`;
 

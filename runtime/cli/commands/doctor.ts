@@ -24,8 +24,6 @@ import type { Command } from "../commands.ts";
 import { table } from "../output.ts";
 import { connectSocket } from "../../app/socket.ts";
 
-// What a server that runs as this user can reach is its own choice; trust.yaml and the classes of its tools hold it, nothing else.
-
 type Say = (what: string, value: unknown, from: string, ok?: boolean) => void;
 
 interface Line {

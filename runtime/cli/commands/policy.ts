@@ -1,10 +1,11 @@
 /** `cleared policy test [FILE...]`: the cases written beside the rules, of the files as they are on disk. `policy show NAME`: the rules in words. */
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { ClearedError, didYouMean, formatAt } from "../../kernel/errors.ts";
 import { print } from "../../rules/policy/condition.ts";
 import type { Rule } from "../../rules/policy/verdict.ts";
 import { POLICIES, policyFile } from "../../workspace/layout.ts";
+import { readIfThere } from "../../workspace/own-folders.ts";
 import { type Pack, failureOf, parsePack } from "../../workspace/settings/policies.ts";
 import { findWorkspace } from "../../app/find.ts";
 import { readLocal } from "../../app/local.ts";
@@ -20,7 +21,7 @@ const ACTS: Record<Rule["action"], string> = {
 export const run: Command = async ({ output, dir: where }, [verb, given]) => {
   const dir = findWorkspace(where);
   const ladder = readLocal(dir).config.policy;
-  const packs = filesOf(dir, [given ?? []].flat()).map((file) => parsePack(readFileSync(resolve(dir, file), "utf8"), file, ladder));
+  const packs = filesOf(dir, [given ?? []].flat()).map((file) => parsePack(readIfThere(resolve(dir, file)) ?? "", file, ladder));
   for (const { at, message } of packs.flatMap((pack) => pack.warnings)) output.note(`${formatAt(at)} ${message}`);
   if (verb === "show") {
     output.result(

@@ -1,11 +1,12 @@
 /** `cleared process new NAME --from definition.json`: a new process as files in the work tree, to be edited, checked and proposed. */
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { processName } from "../../rules/definition.ts";
 import { ClearedError } from "../../kernel/errors.ts";
 import { newProcess } from "../../change/proposals/new-process.ts";
 import { makePlainFolder } from "../../workspace/own-folders.ts";
 import type { Command } from "../commands.ts";
+import { readNamed } from "../text.ts";
 
 export const run: Command = async (at, [verb, given], options) => {
   const { output } = at;
@@ -15,12 +16,7 @@ export const run: Command = async (at, [verb, given], options) => {
   const name = processName(given);
   if (name === null)
     throw new ClearedError("USAGE", `"${given}" makes no process's name: write at least three letters, such as parking_permits.`);
-  let text: string;
-  try {
-    text = readFileSync(from, "utf8");
-  } catch (cause) {
-    throw new ClearedError("FILE_MISSING", `${from} cannot be read.`, { cause });
-  }
+  const text = readNamed(from);
   const dir = at.workspace();
   const files = newProcess(name, text, from);
   const there = Object.keys(files).find((path) => existsSync(join(dir, path)));

@@ -1,5 +1,4 @@
 /** `cleared run NAME`, `exec FILE.ts`, `call NAME`: an agent at HEAD, any script file (dry unless --live), primitives one by one (dry). */
-import { readFileSync, statSync } from "node:fs";
 import { ClearedError, EXIT, kindOf } from "../../kernel/errors.ts";
 import type { Given, Json } from "../../kernel/ports.ts";
 import type { AgentFact } from "../../app/api.ts";
@@ -12,8 +11,9 @@ import { withProgress } from "../progress.ts";
 import { type Header, parseHeader } from "../../scripts/header.ts";
 import type { InputField } from "../../scripts/fields.ts";
 import { IS_PAIR } from "../../app/starts.ts";
+import { readIfThere } from "../../workspace/own-folders.ts";
 import { pairsOf } from "./decide.ts";
-import { parseJson } from "../text.ts";
+import { parseJson, readNamed } from "../text.ts";
 import { relative, resolve } from "node:path";
 import { formatError } from "../output.ts";
 import { printable } from "../../kernel/text.ts";
@@ -65,12 +65,7 @@ function givenOf(options: Record<string, unknown>): Given | null {
 }
 
 function readPolicy(file: string): string {
-  let text: string;
-  try {
-    text = readFileSync(file, "utf8");
-  } catch (cause) {
-    throw new ClearedError("FILE_MISSING", `${file} cannot be read; --policy takes a file of JSON rules, or of prose.`, { cause });
-  }
+  const text = readNamed(file, "; --policy takes a file of JSON rules, or of prose");
   if (text.length > POLICY_LIMIT)
     throw new ClearedError("FILE_TOO_LARGE", `${file} is longer than ${POLICY_LIMIT / 1024} KiB; a policy is a few pages.`);
   return text;
@@ -97,14 +92,12 @@ function typed(text: string, field: InputField | undefined): Json {
   }
 }
 
-// The sandbox refuses sources over its own limit; this only keeps a wrong path (a disk image) out of memory.
-const LARGEST_FILE = 4 * 1024 * 1024;
-
 /** Nothing is written or sent unless --live. */
 export const exec: Command = async (at, [file], options) => {
   const dir = at.workspace();
   const path = resolve(String(file));
-  const text = readScript(path, String(file));
+  const text = readIfThere(path);
+  if (text === null) throw new ClearedError("FILE_MISSING", `${String(file)} does not exist.`);
   const live = options["live"] === true;
   const shown = relative(dir, path).startsWith("..") ? String(file) : relative(dir, path);
   const input = await inputOf((options["input"] ?? []) as string[], async () => parseHeader(text, shown).input);
@@ -118,20 +111,6 @@ export const exec: Command = async (at, [file], options) => {
     at.output.text(`${result.status}, ${result.steps} steps${live ? "" : ", dry run"}\n${JSON.stringify(result.result ?? null, null, 2)}`);
   return result.error === undefined ? 0 : EXIT[kindOf(result.error.code)];
 };
-
-function readScript(path: string, file: string): string {
-  let size: number;
-  try {
-    const found = statSync(path);
-    if (!found.isFile()) throw new ClearedError("FILE_INVALID", `${file} is not a file.`);
-    size = found.size;
-  } catch (error) {
-    if (error instanceof ClearedError) throw error;
-    throw new ClearedError("FILE_MISSING", `${file} does not exist.`);
-  }
-  if (size > LARGEST_FILE) throw new ClearedError("SCRIPT_TOO_LARGE", `${file} has ${size} bytes; a script has at most 65,536.`);
-  return readFileSync(path, "utf8");
-}
 
 /** What they write is thrown away. One JSON result a line. */
 export const call: Command = async (at, [name, params], options) => {
@@ -147,13 +126,7 @@ export const call: Command = async (at, [name, params], options) => {
 };
 
 function readBatch(file: string): { name: string; params: Json }[] {
-  let text: string;
-  try {
-    text = readFileSync(file, "utf8");
-  } catch (cause) {
-    throw new ClearedError("FILE_MISSING", `${file} cannot be read.`, { cause });
-  }
-  return text
+  return readNamed(file)
     .split("\n")
     .map((line, index) => ({ line: line.trim(), number: index + 1 }))
     .filter(({ line }) => line !== "")

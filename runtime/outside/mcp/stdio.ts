@@ -6,6 +6,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { ClearedError } from "../../kernel/errors.ts";
 import { type Way, giveFilter } from "../../sandbox/jail.ts";
+import { toolServers } from "../peer.ts";
 import { tooLong } from "./addresses.ts";
 import { parseJson } from "./answer.ts";
 
@@ -84,10 +85,12 @@ export function createStdio(options: StdioOptions): Stdio {
       });
       giveFilter(server.stdio, filter);
       child = server;
+      if (server.pid !== undefined) toolServers.add(server.pid);
       exited = Promise.withResolvers();
       const spawned = Promise.withResolvers<void>();
       server.on("spawn", spawned.resolve).on("error", spawned.reject);
       server.on("exit", () => {
+        toolServers.delete(server.pid ?? 0);
         exited.resolve();
         server.stdio[3]?.destroy();
         setTimeout(() => [server.stdout, server.stderr].map((one) => one?.destroy()), DRAIN_MS);

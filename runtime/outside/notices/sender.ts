@@ -15,6 +15,8 @@ export interface SenderOptions {
   database: Database;
   clock: Clock;
   channels: NoticeChannels;
+  /** Whether a run, or a card, has asked for it: a row of the outbox alone proves nothing. Null: the run is still at it. */
+  asked(notice: Notice): Promise<boolean | null>;
   /** Value of a secret by name. @throws SECRET_MISSING */
   secret(name: string): Promise<string>;
   /** Address of the status page, or null. */
@@ -39,7 +41,7 @@ export function waitAfter(failures: number): number {
 }
 
 /** Mails that a process before this one left under way are in doubt from here on. */
-export function createSender({ database, clock, channels, secret, page, note }: SenderOptions): Sender {
+export function createSender({ database, clock, channels, asked, secret, page, note }: SenderOptions): Sender {
   let pass: Promise<void> | null = null;
 
   const stop = (row: NoticeRow, state: "doubt" | "dead", why: string) => {
@@ -85,7 +87,11 @@ export function createSender({ database, clock, channels, secret, page, note }: 
     // Channels do not wait for each other; behind a server that is down the rest of its channel waits for the next pass.
     await Promise.all(
       [...Map.groupBy(dueNotices(database, clock.now()), (row) => row.channel).values()].map(async (rows) => {
-        for (const row of rows) if ((await one(row)) === "retry") return;
+        for (const row of rows) {
+          const known = await asked(JSON.parse(row.payload) as Notice);
+          if (known === false) stop(row, "dead", "no run has asked for it, so somebody else wrote it into the run store");
+          else if (known === true && (await one(row)) === "retry") return;
+        }
       }),
     );
   };

@@ -2,9 +2,10 @@
  * What git is started with: settings and an environment under which no program runs that a repository's own configuration names, because a
  * workspace may have come as a folder, `.git/config` and all.
  */
-import { statSync } from "node:fs";
+import { type Dirent, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { ClearedError } from "../../kernel/errors.ts";
+import { isEndless, oddKind } from "../own-folders.ts";
 
 // A commit that is recorded must survive a power cut; git by default syncs nothing (spec/engine.md 7).
 // Hooks and fsmonitor would run the user's programs inside the committer.
@@ -101,4 +102,21 @@ async function ownKeys(dir: string, configOf: ConfigOf): Promise<string[]> {
   const keys = listed.flatMap((scope, i) => (/^(?:local|worktree)$/.test(scope) ? [(listed[i + 1] ?? "").split("\n")[0] ?? ""] : []));
   if (!keys.some((key) => /^include|^extensions\.worktreeconfig$/.test(key))) keysOf.set(dir, { stamp, keys });
   return keys;
+}
+
+/** A pipe or device where git reads a file by itself, for which it would wait without end; undefined: there is none. */
+export function endlessFile(dir: string): ClearedError | undefined {
+  const reads = ({ name, parentPath }: Dirent) =>
+    /^\.git(?:attributes|ignore)$/.test(name) || `${parentPath}/`.startsWith(join(dir, ".git/"));
+  const found = entriesOf(dir).find((entry) => isEndless(entry) && reads(entry));
+  const path = found && join(found.parentPath, found.name);
+  return found && new ClearedError("FILE_INVALID", `${path} is ${oddKind(found)}, for which git waits without end. Remove it.`);
+}
+
+function entriesOf(dir: string): Dirent[] {
+  try {
+    return readdirSync(dir, { recursive: true, withFileTypes: true });
+  } catch {
+    return []; // git, or a person, has just removed a folder: it is looked at again when git still waits
+  }
 }

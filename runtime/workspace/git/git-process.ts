@@ -7,7 +7,7 @@ import { constants, setPriority } from "node:os";
 import { ClearedError } from "../../kernel/errors.ts";
 import { standsStill, whileAwake } from "../../kernel/processes.ts";
 import { type Lost, isLost, persist } from "../../sandbox/lost.ts";
-import { FLAGS, commandEnv, heldBack } from "./environment.ts";
+import { FLAGS, commandEnv, endlessFile, heldBack } from "./environment.ts";
 
 // A group of its own: Ctrl-C reaches the whole terminal group and would kill a commit that is being finished.
 const DETACHED = process.platform !== "win32";
@@ -72,15 +72,23 @@ export function isOurGit(pid: number): boolean {
 // A git that somebody has stopped holds up whoever waits for its answer, perhaps with a lock in its hands.
 const STOPPED_MS = 5000;
 
-function startGit(dir: string, args: string[], env: Record<string, string>) {
+/** `stuck`: hears why git will never answer; `waits`: somebody waits for its answer. */
+function startGit(dir: string, args: string[], env: Record<string, string>, stuck: (why: ClearedError) => unknown, waits = () => true) {
   const child = spawn("git", [...FLAGS, ...args], { cwd: dir, env: commandEnv(env), stdio: "pipe", detached: DETACHED });
   const { pid } = child;
   if (pid === undefined) return child;
   running.add(pid);
-  let stopped = 0;
+  let [stopped, waited, patience] = [0, 0, 2000];
   const watch = whileAwake(STOPPED_MS / 5, (passed) => {
     stopped = standsStill(pid) ? stopped + passed : 0;
     if (stopped > STOPPED_MS) child.kill("SIGKILL");
+    waited = waits() ? waited + passed : 0;
+    if (waited < patience) return;
+    [waited, patience] = [0, patience * 4]; // git may as well be busy
+    const why = endlessFile(dir);
+    if (why === undefined) return;
+    stuck(why);
+    child.kill("SIGKILL");
   });
   watch.unref();
   child.once("close", () => {
@@ -92,7 +100,7 @@ function startGit(dir: string, args: string[], env: Record<string, string>) {
 
 function runOnce(dir: string, args: string[], options: GitInput): Promise<GitOutput> {
   return new Promise((resolve, reject) => {
-    const child = startGit(dir, args, options.env ?? {});
+    const child = startGit(dir, args, options.env ?? {}, reject);
     if (options.aside !== undefined && child.pid !== undefined) stepAside(child, child.pid, options.aside);
     const out: Buffer[] = [];
     const err: Buffer[] = [];
@@ -214,7 +222,8 @@ export class KeptGit {
 
   #start(): ChildProcess {
     if (this.#child !== null) return this.#child;
-    const child = startGit(this.#dir, this.#args, {});
+    const stuck = ({ message }: ClearedError) => this.#child !== null && this.#lost(this.#child, { stderr: message, killed: false });
+    const child = startGit(this.#dir, this.#args, {}, stuck, () => this.#asked.length > 0);
     this.#child = child;
     this.#words = "";
     this.#chunks = [];

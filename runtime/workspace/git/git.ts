@@ -71,7 +71,7 @@ export async function findGitDir(dir: string): Promise<string> {
   const said = await tryGit(dir, ["rev-parse", "--absolute-git-dir", "--show-toplevel", "--git-common-dir"]);
   const [gitDir, top, shared = ""] = said.stdout.toString().trimEnd().split("\n");
   if (said.status !== 0 || gitDir === undefined || top === undefined) {
-    if (/dubious ownership/.test(said.stderr)) throw gitFailed("Opening the repository", said.stderr);
+    if (/dubious ownership|unable to access/.test(said.stderr)) throw gitFailed("Opening the repository", said.stderr);
     throw new ClearedError(
       "WORKSPACE_MISSING",
       `${dir} is not a git repository with files. Make a workspace with "cleared init DIR", or change into one.`,

@@ -1,6 +1,7 @@
 /** The hook that checks a person's commits. Only where nobody has a hook of their own: theirs is never touched. */
-import { chmod, lstat, mkdir, readFile, writeFile } from "node:fs/promises";
+import { chmod, lstat, mkdir, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import { readIfThere } from "../own-folders.ts";
 import { git, tryGit } from "./git-process.ts";
 
 export interface HookPlace {
@@ -17,10 +18,7 @@ export async function installHook(dir: string, program: string): Promise<HookPla
   const elsewhere = await hooksPath(dir);
   const folder = elsewhere ?? join(resolve(dir, (await git(dir, ["rev-parse", "--git-common-dir"])).toString().trim()), "hooks");
   const file = join(folder, "pre-commit");
-  const own = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return null;
-    throw error;
-  });
+  const own = readIfThere(file);
   if (own?.includes(line) === true) return { file, line, status: "there" };
   // A link that leads nowhere yet is somebody's own, too.
   if (own !== null || elsewhere !== null || (await lstat(file).catch(() => null)) !== null) return { file, line, status: "foreign" };

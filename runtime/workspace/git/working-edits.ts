@@ -3,6 +3,7 @@
  * to HEAD only while it still holds exactly what was read; anything else on it is a newer edit and stays.
  */
 import { isUtf8 } from "node:buffer";
+import type { Stats } from "node:fs";
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import { ClearedError } from "../../kernel/errors.ts";
@@ -48,14 +49,24 @@ export async function editsOf(dir: string): Promise<Edit[]> {
     const before = found.get(path);
     if (tracked === null) {
       const stat = await lstat(join(dir, path)).catch(() => null);
-      const odd = line.startsWith("u") ? "has a conflict of a merge" : stat?.isFile() === true ? await executable(dir, stat.mode) : NO_FILE;
+      const odd = line.startsWith("u") ? "has a conflict of a merge" : (oddFile(stat) ?? (await executable(dir, stat?.mode ?? 0)));
       found.set(path, { path, odd: before === undefined ? odd : STAGED, removed: false, intent: false });
-    } else found.set(path, trackedEdit(path, tracked));
+    } else {
+      const edit = trackedEdit(path, tracked);
+      // Git calls a pipe in a file's place an edit of that file, and would wait to read it.
+      const odd = edit.removed ? null : oddFile(await lstat(join(dir, path)).catch(() => null));
+      found.set(path, { ...edit, odd: odd ?? edit.odd });
+    }
   }
   return [...found.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-const NO_FILE = "is a link, a folder or a repository of its own, no plain file";
+const NO_FILE =
+  "is a link, a pipe, a folder, a repository of its own or larger than 16 MiB, no plain file. `git restore` puts the file back";
+// Longer than any file a proposal may hold, and than git should be made to hash.
+const LARGEST = 2 ** 24;
+
+const oddFile = (found: Stats | null): string | null => (found?.isFile() === true && found.size <= LARGEST ? null : NO_FILE);
 const STAGED = "is staged with other content than its file has. Stage all of it (git add) or none (git restore --staged)";
 const EXECUTABLE = "has a changed executable bit, which files of a proposal do not have. Take it back (chmod)";
 
@@ -171,7 +182,7 @@ export async function assertUntracked(dir: string, installed = false): Promise<v
   const tracked = async (...only: string[]) => (await git(dir, ["ls-files", "-z", ...only])).toString().split("\0");
   const own = STATE.slice(0, -1);
   let path = (await tracked("--", own))[0] ?? "";
-  if (path === "" && installed) path = (await tracked()).find((one) => INSTALLED.test(one)) ?? "";
+  if (path === "" && installed) path = (await tracked("--recurse-submodules")).find((one) => INSTALLED.test(one)) ?? "";
   if (path === "") return;
   const folder = (path.startsWith(own) ? own : INSTALLED.exec(path)?.[1]) ?? path;
   throw new ClearedError(

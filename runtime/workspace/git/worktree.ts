@@ -70,7 +70,7 @@ export function createWorktree(dir: string, gitDir: string): Worktree {
     return items;
   }
 
-  /** Hash of the file's bytes, null when nothing is there, "other" for a folder, a link or a path through one. */
+  /** Hash of the file's bytes, null when nothing is there, "other" for a folder, a link, a path through one, and what is too large. */
   async function fileId(path: string, oidLength: number): Promise<string | null> {
     const parts = path.split("/");
     for (let depth = 1; depth <= parts.length; depth++) {
@@ -81,7 +81,7 @@ export function createWorktree(dir: string, gitDir: string): Worktree {
         throw error;
       });
       if (found === null) return null;
-      if (found === "other" || (depth < parts.length ? !found.isDirectory() : !found.isFile())) return "other";
+      if (found === "other" || (depth < parts.length ? !found.isDirectory() : !found.isFile() || found.size > 2 ** 28)) return "other";
     }
     return blobId(await readFile(join(dir, path)), oidLength);
   }

@@ -9,7 +9,7 @@ import { type FileHandle, lstat, open, readdir } from "node:fs/promises";
 import { join, parse } from "node:path";
 import { ClearedError } from "../../kernel/errors.ts";
 import { IMPORT } from "../layout.ts";
-import { plainFolder } from "../own-folders.ts";
+import { oddKind, plainFolder } from "../own-folders.ts";
 import { excerpt } from "./cells.ts";
 import { SIZE_LIMIT } from "./size.ts";
 
@@ -57,10 +57,7 @@ export async function list(dir: string, folder: string): Promise<Dirent[]> {
     return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
   } catch (error) {
     if (codeOf(error) === "ENOENT") return [];
-    throw new ClearedError("FILE_INVALID", `${path} cannot be listed: ${codeOf(error)}. It must be a folder.`, {
-      at: { file: IMPORT },
-      cause: error,
-    });
+    throw error;
   }
 }
 
@@ -133,11 +130,7 @@ export async function readWhole(path: string, name: string): Promise<{ bytes: Bu
   try {
     const before = await handle.stat();
     if (!before.isFile())
-      throw new ClearedError(
-        "FILE_INVALID",
-        `"${excerpt(name)}" is ${before.isDirectory() ? "a folder" : "not a regular file"}. Put the statement itself into ${IMPORT}.`,
-        { at },
-      );
+      throw new ClearedError("FILE_INVALID", `"${excerpt(name)}" is ${oddKind(before)}. Put the statement itself into ${IMPORT}.`, { at });
     if (before.size > SIZE_LIMIT)
       throw new ClearedError(
         "FILE_TOO_LARGE",

@@ -3,7 +3,7 @@
  * after the look reads. A file is whole when its inode, size and times have stood for some seconds of a clock that nobody sets, no process
  * has it open for writing, and it does not end in the middle of a line. Names come from scripts and file systems and are not trusted.
  */
-import type { Dirent, Stats } from "node:fs";
+import type { Stats } from "node:fs";
 import { mkdir, readFile, rename, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ClearedError } from "../../kernel/errors.ts";
@@ -21,6 +21,7 @@ import {
   UNFINISHED_NAME,
 } from "./import-files.ts";
 import { IMPORT, PROCESSED, RECEIPTS, STATEMENTS } from "../layout.ts";
+import { oddKind } from "../own-folders.ts";
 import { excerpt } from "./cells.ts";
 import { SIZE_LIMIT } from "./size.ts";
 import { inodeOf, writersOf } from "./writers.ts";
@@ -97,7 +98,7 @@ export function createImportFolder(dir: string, options: FolderOptions): ImportF
       if (UNFINISHED_NAME.test(name) || (entry.isDirectory() && [PROCESSED, RECEIPTS].includes(`${folder}${name}/`))) continue;
       if (!entry.isFile()) {
         if (folder === IMPORT)
-          wait("no file", name, `is ${kindOf(entry)} and is not read. Put the statement itself into ${IMPORT}`, { inMs: null });
+          wait("no file", name, `is ${oddKind(entry)} and is not read. Put the statement itself into ${IMPORT}`, { inMs: null });
         continue;
       }
       const path = join(dir, folder, name);
@@ -217,5 +218,3 @@ function lastedMs(stat: Stats, stoodMs: number): number {
   const age = Date.now() - Math.max(stat.mtimeMs, stat.ctimeMs);
   return age >= LONG_MS ? age : stoodMs;
 }
-
-const kindOf = (entry: Dirent): string => (entry.isDirectory() ? "a folder" : entry.isSymbolicLink() ? "a link" : "not a regular file");

@@ -170,15 +170,23 @@ function cardsOf(name: string, refused: readonly Refused[]): { title: string; li
   const [first] = refused;
   if (first !== undefined && refused.length > MOST_CARDS) {
     const lines = `${refused.length} rows, the first at line ${first.line}: ${first.message}`;
-    return [{ title: `${name} ${refused.length} rows cannot be read`, line: ALL_ROWS, code: first.code, message: lines }];
+    return [{ title: `${name}: ${refused.length} rows cannot be read`, line: ALL_ROWS, code: first.code, message: lines }];
   }
   return refused.map((row) => ({ title: titleOf(name, row), ...row }));
 }
 
-/** What the card of a refused row or file is called. */
+const WORDS: Partial<Record<string, string>> = {
+  STATEMENT_DIALECT: "is in a format that no dialect reads",
+  STATEMENT_ENCODING: "is in another character encoding than its dialect says",
+  STATEMENT_ROW: "cannot be read",
+  STATEMENT_INVALID: "cannot be read",
+  JOURNAL_ASSERTION: "contradicts a balance of the bank and is not booked",
+};
+
+/** What the card of a refused row or file is called; its code and the whole message stand on the card. */
 export function titleOf(name: string, { line, code }: Refused): string {
-  if (line === 0 && code === "JOURNAL_ASSERTION") return `${name} contradicts a balance of the bank and is not booked`;
-  return `${name}${line === 0 ? "" : `:${line}`} ${code}`;
+  const whole = line === 0 || code === "STATEMENT_DIALECT" || code === "STATEMENT_ENCODING";
+  return `${name}${whole ? "" : `, line ${line}`} ${WORDS[code] ?? "is not booked"}`;
 }
 
 /**
