@@ -418,6 +418,83 @@ export interface Cards {
   restate(id: number, card: { title: string; body: Json }): void;
 }
 
+// ---------------------------------------------------------------- models
+
+export const LLM_ROLES = ["small", "large", "judge"] as const;
+export type LlmRole = (typeof LLM_ROLES)[number];
+/** How an answer ended. Never an error: a refusal is an answer. */
+export type LlmStop = "end" | "tools" | "max_tokens" | "refusal" | "context_exceeded" | "stop_sequence";
+
+/** `opaque`: what a backend wants back unchanged (thinking), bound to its model; nothing else may read it. */
+export type LlmPart =
+  | { type: "text"; text: string }
+  | { type: "tool_call"; id: string; tool: string; params: Json }
+  | { type: "tool_result"; id: string; text: string; failed?: true }
+  | { type: "opaque"; model: string; body: Json };
+
+export interface LlmMessage {
+  role: "user" | "assistant";
+  content: string | LlmPart[];
+}
+
+export interface LlmTool {
+  name: string;
+  description: string;
+  /** JSON Schema of its parameters: flat, closed, small. */
+  schema: Json;
+}
+
+/** Tokens. `input` counts those that came from the cache or went into it as well. */
+export interface LlmUsage {
+  input: number;
+  output: number;
+  cache_read: number;
+  cache_write: number;
+}
+
+export interface LlmRequest {
+  /** Which model config.yaml gives this role; or `model`, a string as in `models:` of config.yaml. Exactly one of them. */
+  role?: LlmRole;
+  model?: string;
+  /** The stable part: rules, typings, outline. What follows it is not cached. */
+  system: string;
+  messages: LlmMessage[];
+  tools?: LlmTool[];
+  /** JSON Schema of the answer, which is then JSON text. Never with `tools` where a server cannot do both. */
+  schema?: Json;
+  max_tokens: number;
+  abort: AbortSignal;
+  /** Whose budgets this counts against. */
+  spender: LlmSpender;
+  /** The text as it comes, to be shown; only the final message counts. May not throw. */
+  onText?(delta: string): void;
+}
+
+/** A call counts for all that are named. A run's agent is always named with it. */
+export interface LlmSpender {
+  run?: string;
+  agent?: string;
+  /** A request of the meta-agent, or the proposal it became. */
+  proposal?: string;
+}
+
+export interface LlmAnswer {
+  content: LlmPart[];
+  stop: LlmStop;
+  usage: LlmUsage;
+  /** `ENTRY/ID`: the entry of trust.yaml and the model as it names itself. */
+  model: string;
+  /** Requests that were sent for it; each is a row of the costs. */
+  attempts: number;
+  /** What all of them cost, decimal text in US dollars; null where the catalogue has no price. */
+  cost: string | null;
+}
+
+export interface Llm {
+  /** @throws LLM_* (runtime/kernel/errors.ts): nothing configured, budget used up, server gone, answer that is none */
+  generate(request: LlmRequest): Promise<LlmAnswer>;
+}
+
 // ---------------------------------------------------------------- a run's view of the workspace
 
 export const ENTRY_STATUSES = [
