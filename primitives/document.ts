@@ -9,6 +9,7 @@ import {
   sprintPlan,
   TEMPLATES,
 } from "../runtime/rules/answers/documents.ts";
+import { ClearedError } from "../runtime/kernel/errors.ts";
 import { definePrimitive } from "../runtime/kernel/primitive.ts";
 import { currency, json, money, record, text } from "./_shapes.ts";
 
@@ -37,9 +38,14 @@ export const document_build = definePrimitive({
     metadata: record.optional().describe("lines under the title"),
   }),
   returns: document,
-  errors: [],
+  errors: ["LLM_UNSUPPORTED"],
   example: `document_build({ type: "prd", sections: { problem_statement: "Refunds take six days." } })`,
-  run: (p, ctx) => buildDocument(p.type, p.sections, p.metadata ?? {}, ctx.now),
+  run(p, ctx) {
+    const doubtful = ctx.ports.llm.doubtful(JSON.stringify(p));
+    if (doubtful !== null)
+      throw new ClearedError("LLM_UNSUPPORTED", `document_build: the text "${doubtful}..." has figures that nobody gave the model that wrote it.`);
+    return buildDocument(p.type, p.sections, p.metadata ?? {}, ctx.now);
+  },
 });
 
 export const document_format = definePrimitive({

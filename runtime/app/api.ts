@@ -15,6 +15,7 @@ import { type Decided, decideCard } from "./decide.ts";
 import type { AgentAtHead } from "./agents-at-head.ts";
 import { type ChangeApi, changeApi } from "./change-api.ts";
 import type { Host, Progress } from "./host.ts";
+import type { ModelTest } from "./models.ts";
 import { type Mark, marksOf } from "./marks.ts";
 import type { Pairing } from "./sessions.ts";
 import type { Moving, Proof, Group, Movable } from "./move-run.ts";
@@ -70,6 +71,8 @@ export interface Api extends ChangeApi {
   revive(p: { names: string[]; leave: boolean; by: string }): Promise<{ entries: string[]; commit: string | null }>;
   /** Asks where a confirmed entry belongs; answers the card, which is decided like any other. @throws JOURNAL_*, ACCOUNT_UNKNOWN */
   correction(p: { entry: string; account?: string }): Promise<Card>;
+  /** Asks the models that play a role four small things each; costs a little. @throws LLM_UNCONFIGURED */
+  testModels(p: Record<string, never>): Promise<ModelTest[]>;
   balances(p: Record<string, never>): Promise<{ account: Account; balance: Record<string, string> }[]>;
   progress(p: Record<string, never>): Promise<Progress>;
 }
@@ -228,6 +231,8 @@ export function createApi(host: Host): Api {
     reindex: async () => ({ runs: await (await import("../engine/packing.ts")).adoptBundles(host.packing) }),
     revive: async (p) => (await import("./rows.ts")).revive(host, p),
     correction: async (p) => (await import("./rows.ts")).askCorrection(host, p),
+
+    testModels: async () => (await import("./models.ts")).testModels(host),
 
     async balances() {
       const tree = git.tree(await git.head());

@@ -22,6 +22,7 @@ import { correctEntry } from "../workspace/books/correct-entry.ts";
 import { addDialect, closeRow, confirmEntry } from "../workspace/books/decisions.ts";
 import type { Host } from "./host.ts";
 import { holderHere } from "./identity.ts";
+import { classifiedIn, markDecision } from "./model-marks.ts";
 import { expectCorrectionCase, correctionCaseFor } from "./correction-cases.ts";
 
 /** What is signed beside a person's answer to this card: which question it is for, what it says, and the calls it says yes to where they were edited. */
@@ -106,8 +107,10 @@ async function carryOut(host: Host, card: Card, decision: Decision): Promise<Dec
     const { commit, lesson, proposal } = await changeBooks(host, card, decision);
     const crashed = card.key.startsWith(CRASH) && decision.decision === "approved" ? await host.engine.get(card.run ?? "") : null;
     if (crashed?.status === "failed") await host.engine.retry(crashed.id);
+    const classified = await classifiedIn(host, card);
     host.database.write(() => {
       host.cards.decide(card.id, decision);
+      if (classified !== null) markDecision(host.database, card, decision, classified);
       dropFact(host.database, fact);
     });
     if (commit !== null) await host.tidy();

@@ -22,7 +22,8 @@ import { loadPlugins } from "../kernel/registry.ts";
 import { type DiskCache, createDiskCache } from "../scripts/disk-cache.ts";
 import { createSandbox } from "../sandbox/pool.ts";
 import { createOutbox } from "../outside/notices/outbox.ts";
-import { type Config, type Trust, limitsFor, parseConfig } from "../workspace/settings/config.ts";
+import { type Config, type Trust, parseConfig } from "../workspace/settings/config.ts";
+import { limitsFor } from "../workspace/settings/limits.ts";
 import { createArchive } from "../workspace/git/run-archive.ts";
 import { createGit } from "../workspace/git/git.ts";
 import { assertUntracked } from "../workspace/git/working-edits.ts";
@@ -38,6 +39,7 @@ import { type Local, assertConfirmed, notConfirmed, readLocal, sayUnconfirmed, t
 import { settleCorrectionCases } from "./correction-cases.ts";
 import { Kept } from "../kernel/kept.ts";
 import { printable } from "../kernel/text.ts";
+import { type WorkspaceModels, createWorkspaceModels } from "./models.ts";
 import { createPins } from "./pins.ts";
 import { receiptsOf, settleRows, startedFor } from "./receipts.ts";
 import { createStanding } from "./standing.ts";
@@ -78,6 +80,7 @@ export interface Host {
   /** A run's view of the workspace as it is, or was, somewhere else than at HEAD of the branch. `dir`: where its import/ lies. */
   viewAt(run: RunRecord, log: RunLog, now: () => number, place: { git: Git; base: Tree; dir?: string }): Promise<WorkspaceView>;
   world: World;
+  models: WorkspaceModels;
   /** The tools as this run sees them. */
   toolsFor(run: RunRecord): Tools;
   emitted(): Emitted[];
@@ -293,6 +296,7 @@ function assemble(parts: Parts): Omit<Host, "close"> {
       log: (message) => log.event("log", { level: "info", message: redact(message) }),
       notices: { ...createOutbox(database, trust.notices, settings), schedule: starts.schedule },
       children: starts.childrenOf(run),
+      llm: models.forRun(run, log, settings),
       tools: tools.forRun({ run: run.id, given: run.given?.tools, note: (message) => log.event("log", { level: "warn", message }) }),
     });
     return {
@@ -305,6 +309,14 @@ function assemble(parts: Parts): Omit<Host, "close"> {
     };
   };
 
+  const models = createWorkspaceModels({
+    ...{ dir, trust, database },
+    clock: parts.clock,
+    leaving() {
+      parts.assertTrust();
+      parts.lease?.check();
+    },
+  });
   const toolsFor = (run: RunRecord) => tools.forRun({ run: run.id, given: run.given?.tools });
   const world: World = {
     clock,
@@ -354,6 +366,7 @@ function assemble(parts: Parts): Omit<Host, "close"> {
     viewAt,
     world,
     toolsFor,
+    models,
     emitted: () => openEmitted(database),
     takeEmitted: (key) => takeEmitted(database, key),
     tidy: async () => tidyImports(folder, git.tree(await git.head())),

@@ -284,6 +284,18 @@ export const COMMANDS: readonly Spec[] = [
     about: "set, list or remove what trust.yaml names as secret:NAME",
     load: () => import("./commands/secrets.ts"),
   },
+  {
+    name: "models [verb]",
+    words: ["list", "test"],
+    about: "which models there are and what may be sent to them; test: ask each",
+    load: () => import("./commands/models.ts"),
+  },
+  {
+    name: "costs",
+    about: "what was spent on models",
+    options: [["--by <what>", "run, agent (unless told), model, proposal or day"]],
+    load: async () => ({ run: (await import("./commands/models.ts")).costs }),
+  },
   { name: "doctor", about: "each key in force, plugins, and what is missing", load: () => import("./commands/doctor.ts") },
   {
     name: "process <verb> [name]",

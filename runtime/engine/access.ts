@@ -34,6 +34,8 @@ export interface RunState {
   /** What a run that ends before its script says of its case. */
   about: { [field: string]: Json };
   judged: Judged;
+  /** How texts begin that a model wrote with figures nobody gave it. */
+  doubtful: string[];
   /** Those of them that are not what was asked for, or that nobody could look up, and that no person has let pass yet. */
   open: VerifiedWrite[];
 }
@@ -51,7 +53,7 @@ export function newRunState(uses: readonly string[], machine: Machine | null, re
   const figures = { known: new Map<string, number>(), unread: [] };
   const judged = { figures: new Map<string, number>(), currencies: new Set<string>(), facts: [] };
   const calls = { planned: [], executed: [], declined: [] };
-  const answered = { approved: [], rejected: null, approvals: [], about: {} };
+  const answered = { approved: [], rejected: null, approvals: [], about: {}, doubtful: [] };
   return { uses, process, readOnly, ...answered, figures, texts: [JSON.stringify(input)], judged, writes: [], open: [], calls };
 }
 
@@ -83,9 +85,10 @@ function callOf(primitive: Primitive, params: Record<string, unknown>): Call {
  */
 export function applyStep(state: RunState, step: Step, primitive: Primitive | undefined): void {
   const { process } = state;
-  const assessed = step.effect === "read" && process?.current === "ASSESS";
+  // What a model states is no source of an amount.
+  const assessed = step.effect === "read" && process?.current === "ASSESS" && primitive?.access !== "model";
   if (process !== null && step.error === null && (step.effect === "pure" || assessed)) state.figures.unread.push(step);
-  if (process !== null && step.effect === "read") state.texts.push(step.result ?? "");
+  if (process !== null && step.effect === "read" && primitive?.access !== "model") state.texts.push(step.result ?? "");
   for (const change of step.changes) {
     if (change.op === "decided") {
       // A no takes back what an earlier yes has left open.
@@ -113,6 +116,7 @@ export function applyStep(state: RunState, step: Step, primitive: Primitive | un
       if (change.write.status === "MISMATCH" || change.write.status === "UNVERIFIABLE") state.open.push(change.write);
     } else if (change.op === "accepted") state.open = [];
     else if (change.op === "about") state.about = change.about;
+    else if (change.op === "doubtful") state.doubtful.push(beginning(change.text));
     else if (process === null) continue;
     else if (change.op === "verdict") {
       judged(process, change.verdict);
@@ -141,6 +145,9 @@ export function applyStep(state: RunState, step: Step, primitive: Primitive | un
       );
   }
 }
+
+/** As it stands inside JSON text. */
+export const beginning = (text: string): string => JSON.stringify(text.slice(0, 60)).slice(1, -1);
 
 function refusalIn({ by, given }: Extract<Change, { op: "decided" }>): Refusal {
   const reason = given?.signed.findLast((one) => one.decision === "rejected")?.reason;
@@ -174,6 +181,12 @@ export function allowed(primitive: Primitive, act: Act, state: RunState): "yes" 
     const wrong = findUntracedAmount([act.call], state) ?? findBrokenSum([act.call]);
     if (wrong !== null) return wrong;
   }
+  const doubtful = changes ? state.doubtful.find((one) => JSON.stringify(act.call.params).includes(one)) : undefined;
+  if (doubtful !== undefined)
+    return new ClearedError(
+      "LLM_UNSUPPORTED",
+      `${act.call.tool}: the text "${doubtful}..." was written by a model, with figures that nobody gave it. Look at what llm_summarize lists under unsupported, and use only a text without any.`,
+    );
   if (act.effect === "external" && state.approved.includes(canonical(act.call))) return "yes";
   const hole = process !== null && act.effect === "external" ? findHole([act.call], state) : null;
   if (hole !== null) return hole;

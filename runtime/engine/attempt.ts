@@ -28,6 +28,8 @@ export async function withRetries(effect: Effect, step: Step, attempt: () => Pro
       return await attempt();
     } catch (error) {
       if (!(error instanceof ClearedError) || effect !== "read" || step.attempts >= READ_ATTEMPTS) throw error;
+      // The port has asked as often as makes sense, and each time cost.
+      if (error.code.startsWith("LLM_")) throw error;
       const again = error.code.startsWith("TOOL_")
         ? (await import("../rules/tools/recover.ts")).mayRepeat(error)
         : error.kind === "external";

@@ -239,7 +239,7 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
     run,
     steps,
     abort: hooks.abort,
-    record: put,
+    record: (step, durable) => (durable === true ? putDurably : put)(step),
     intent: putDurably,
     settle: putDurably,
     event: (type, body) => void pending.push({ kind: "event", type, body }),

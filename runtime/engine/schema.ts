@@ -56,6 +56,16 @@ const MIGRATIONS: readonly string[] = [
    CREATE INDEX runs_ended ON runs (rid) WHERE bundle IS NULL AND ended_at IS NOT NULL;
    CREATE INDEX runs_wrong ON runs (rid) WHERE status IN ('failed', 'diverged');
    CREATE INDEX cards_proposals ON cards (id) WHERE kind = 'proposal';`,
+  // A request to a model: first with the most it can use and cost (1e-12 US dollars; null: no price is known), then with what it did. stop null:
+  // never settled. model_marks: what people made of what a model had chosen.
+  `CREATE TABLE model_calls (
+     id INTEGER PRIMARY KEY, at INTEGER NOT NULL, day TEXT NOT NULL, run TEXT, agent TEXT, proposal TEXT, model TEXT NOT NULL, role TEXT,
+     tokens INTEGER NOT NULL, cost INTEGER, input INTEGER, cached INTEGER, written INTEGER, output INTEGER, stop TEXT) STRICT;
+   CREATE INDEX model_calls_run ON model_calls (run) WHERE run IS NOT NULL;
+   CREATE INDEX model_calls_agent ON model_calls (agent, day) WHERE agent IS NOT NULL;
+   CREATE INDEX model_calls_proposal ON model_calls (proposal) WHERE proposal IS NOT NULL;
+   CREATE TABLE model_marks (site TEXT NOT NULL, class TEXT NOT NULL, card INTEGER NOT NULL, confirmed INTEGER NOT NULL, PRIMARY KEY (card, site)) STRICT;
+   CREATE INDEX model_marks_site ON model_marks (site, class);`,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

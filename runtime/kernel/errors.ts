@@ -110,6 +110,10 @@ export const CODES = {
     ],
   }),
   ...rows("input", {
+    LLM_UNCONFIGURED: [
+      "A model is needed and none is configured for it.",
+      "Add the setting that the message names, then try it with `cleared models test`.",
+    ],
     USAGE: ["The command line is not understood.", "See `cleared --help`."],
     PARAMS_INVALID: [
       "A primitive got parameters of the wrong shape.",
@@ -277,6 +281,14 @@ export const CODES = {
     HEADER_TRIGGER: ["The agent's trigger is incomplete.", "Add the key the message names to the header."],
   }),
   ...rows("policy", {
+    LLM_UNSUPPORTED: [
+      "A text that a model wrote names figures nobody gave it, and was to be filed, sent or written.",
+      "Use the text only where llm_summarize answers an empty `unsupported`.",
+    ],
+    LLM_BUDGET: [
+      "What may be spent on models is used up, or would be by this call.",
+      "Wait for the next day, or raise models.budgets in config.yaml; `cleared costs` shows what was spent.",
+    ],
     TOOL_REFUSED: [
       "The address of a tool server is not one this workspace allows.",
       "Allow it in trust.yaml under addresses:, or name the server under mcp:.",
@@ -354,6 +366,20 @@ export const CODES = {
   }),
   ...rows("external", {
     TOOL_FAILED: ["A tool answered with an error.", "The message carries the tool's own words."],
+    LLM_DOWN: [
+      "A model's server cannot be reached, or was too busy each time it was asked.",
+      "Start the server, or correct its entry under models: in trust.yaml; `cleared models test` says what works.",
+    ],
+    LLM_LIMITED: ["A model's server takes no more requests for now.", "Run it again after the time the message names."],
+    LLM_LOST: ["A model did not answer in time, or its answer broke off.", "Run it again, or raise its timeout_ms in trust.yaml."],
+    LLM_REFUSED: [
+      "A model's server refuses the request: the key, the model's name, or something in it.",
+      "Correct the key or the name; `cleared models test` tries each part.",
+    ],
+    LLM_ANSWER: [
+      "What a model's server sent is not an answer that can be used.",
+      "Run it again, or give the role another model in config.yaml.",
+    ],
     TOOL_DOWN: [
       "A tool server cannot be reached, or refused the call; the call did not happen.",
       "Start the server, or correct its entry in trust.yaml.",

@@ -242,8 +242,8 @@ export interface RunLog {
   /** The recorded history, oldest first; grows with `record`. */
   readonly steps: readonly Step[];
   readonly abort: AbortSignal;
-  /** Append an answered step. Buffered until the next flush. */
-  record(step: Step): void;
+  /** Append an answered step. Buffered until the next flush, or `durable` when this returns. */
+  record(step: Step, durable?: boolean): void;
   /** Append a step that is about to act outside; durable when this returns. */
   intent(step: Step): void;
   /** The outcome of the intent at the end of the history; durable when this returns. */
@@ -462,6 +462,10 @@ export interface LlmRequest {
   tools?: LlmTool[];
   /** JSON Schema of the answer, which is then JSON text. Never with `tools` where a server cannot do both. */
   schema?: Json;
+  /** The answer has to call a tool; a model that cannot be made to is only told. */
+  must_call?: true;
+  /** Little thought is wanted: a class, a few fields. */
+  brief?: true;
   max_tokens: number;
   abort: AbortSignal;
   /** Whose budgets this counts against. */
@@ -480,10 +484,14 @@ export interface LlmSpender {
 
 export interface LlmAnswer {
   content: LlmPart[];
+  /** What `schema` asked for, checked by it; only with the stop "end". */
+  value?: Json;
   stop: LlmStop;
   usage: LlmUsage;
   /** `ENTRY/ID`: the entry of trust.yaml and the model as it names itself. */
   model: string;
+  /** The budget was nearly used up: the small model answered instead of this role's. */
+  lowered?: LlmRole;
   /** Requests that were sent for it; each is a row of the costs. */
   attempts: number;
   /** What all of them cost, decimal text in US dollars; null where the catalogue has no price. */
@@ -491,8 +499,18 @@ export interface LlmAnswer {
 }
 
 export interface Llm {
+  /** `ENTRY/ID` of the model that would be asked. @throws LLM_UNCONFIGURED */
+  modelOf(asked: { role: LlmRole } | { model: string }): Promise<string>;
   /** @throws LLM_* (runtime/kernel/errors.ts): nothing configured, budget used up, server gone, answer that is none */
   generate(request: LlmRequest): Promise<LlmAnswer>;
+}
+
+/** Models as a run may ask them, and what people have made of their answers so far. */
+export interface RunLlm extends Llm {
+  /** How often people decided about a class that this site gave, and how often they left it as it was. */
+  decided(site: string, name: string): Promise<{ decided: number; confirmed: number }>;
+  /** How a text begins that a model wrote in this run with figures nobody gave it, where this JSON text holds it; else null. */
+  doubtful(json: string): string | null;
 }
 
 // ---------------------------------------------------------------- a run's view of the workspace
@@ -684,7 +702,11 @@ export type Change =
   /** A write outside was read back. */
   | { op: "verified"; write: VerifiedWrite }
   /** A person has looked at the writes so far that are not verified, and lets the run go on. */
-  | { op: "accepted"; by: string };
+  | { op: "accepted"; by: string }
+  /** A model was asked. `site`: what people's decisions about its answers are counted by. `doubtful`: a text with figures nobody gave it. */
+  | { op: "asked"; model: string; cost: string | null; attempts: number; site?: string; lowered?: true }
+  /** A model wrote a text with figures that nobody gave it. */
+  | { op: "doubtful"; text: string };
 
 // ---------------------------------------------------------------- states, policy, tools
 
@@ -957,6 +979,7 @@ export interface PrimitivePorts {
   tools: Tools;
   policies: Policies;
   children: Children;
+  llm: RunLlm;
 }
 
 /** The view the engine keeps for one execution of a run. */

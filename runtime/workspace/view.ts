@@ -15,6 +15,7 @@ import type {
   Json,
   Notices,
   Row,
+  RunLlm,
   Step,
   Tools,
   Tree,
@@ -62,6 +63,7 @@ export interface ViewOptions {
   notices: Notices;
   tools: Tools;
   children: Children;
+  llm: RunLlm;
 }
 
 // Loaded by the first verdict: it takes as much as the rest of the view.
@@ -121,6 +123,7 @@ export function createView(options: ViewOptions): WorkspaceView {
       },
       notices: options.notices,
       tools: options.tools,
+      llm: options.llm,
       children: options.children,
       audit: createAudit(overlay),
     },

@@ -8,7 +8,8 @@ import { afterAll, expect, test } from "vitest";
 import { primitives } from "../../primitives/index.ts";
 import type { Step } from "../../runtime/kernel/ports.ts";
 import { createSandbox } from "../../runtime/sandbox/pool.ts";
-import { limitsFor, parseTrust } from "../../runtime/workspace/settings/config.ts";
+import { parseTrust } from "../../runtime/workspace/settings/config.ts";
+import { limitsFor } from "../../runtime/workspace/settings/limits.ts";
 
 const sandbox = createSandbox({ slots: 1 });
 afterAll(() => sandbox.close());

@@ -133,6 +133,21 @@ export function memory(options: { mode?: "live" | "dry"; decision?: Partial<Deci
       run: async () => ({ run: "run_2", ended: { status: "done", outcome: "completed", result: null, error: null } }),
     },
     policies: { evaluate: async () => PASSED },
+    llm: {
+      modelOf: async () => "scripted/one",
+      decided: async () => ({ decided: 0, confirmed: 0 }),
+      doubtful: () => null,
+      generate: async ({ tools, schema }) => ({
+        content: [
+          tools === undefined
+            ? { type: "text", text: "ready" }
+            : { type: "tool_call", id: "1", tool: "finish", params: { answer: "ready" } },
+        ],
+        ...(schema === undefined ? {} : { value: { class: "Software", fields: [] } }),
+        ...{ stop: tools === undefined ? "end" : "tools", model: "scripted/one", attempts: 1, cost: "0.00" },
+        usage: { input: 1, output: 1, cache_read: 0, cache_write: 0 },
+      }),
+    },
   };
   const ctx: StepContext = {
     ports,

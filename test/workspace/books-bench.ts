@@ -7,6 +7,7 @@ import { parseConfig } from "../../runtime/workspace/settings/config.ts";
 import { createToolPool } from "../../runtime/app/run-tools.ts";
 import { createImportFolder } from "../../runtime/workspace/statements/import-folder.ts";
 import { createView } from "../../runtime/workspace/view.ts";
+import { memory } from "../primitives/memory-ports.ts";
 import { MAIN, memoryTree, withChanges } from "./memory-tree.ts";
 
 export const CONFIG_TEXT = `business: {name: Test}
@@ -80,6 +81,7 @@ export async function viewOf(workspace: Workspace, run: string, words: { rows?: 
       send: async () => ({ notice: "", channel: "page", state: "sent", due: 0 }),
       schedule: async ({ at }) => ({ run: "", at, created: true }),
     },
+    llm: memory().ctx.ports.llm,
     children: { readOnly: async () => false, run: async () => Promise.reject(new Error("the books call no agents")) },
     tools: createToolPool({ trust: { mcp: {}, addresses: { allow: [], loopback: false } }, dir: workspace.dir }).forRun({ run }),
   });

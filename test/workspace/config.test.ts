@@ -4,7 +4,8 @@ import { resolve } from "node:path";
 import { expect, test } from "vitest";
 import { ClearedError, formatAt } from "../../runtime/kernel/errors.ts";
 import type { Json } from "../../runtime/kernel/ports.ts";
-import { configKeys, configValue, limitsFor, parseConfig, parseTrust } from "../../runtime/workspace/settings/config.ts";
+import { configKeys, configValue, parseConfig, parseTrust } from "../../runtime/workspace/settings/config.ts";
+import { limitsFor } from "../../runtime/workspace/settings/limits.ts";
 
 const STARTER = resolve(import.meta.dirname, "../..");
 

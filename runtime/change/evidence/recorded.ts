@@ -5,7 +5,7 @@
  */
 import { canonicalJson } from "../../kernel/canonical.ts";
 import { fromWire } from "../../kernel/errors.ts";
-import type { Call, Change, Decision, DoorCall, Effect, Json, Step } from "../../kernel/ports.ts";
+import type { Call, Change, Decision, DoorCall, Effect, Json, LlmRole, Step } from "../../kernel/ports.ts";
 import type { Gate, Primitive, StepContext } from "../../kernel/primitive.ts";
 import { shortJson } from "../../kernel/text.ts";
 import { missing } from "./trial-environment.ts";
@@ -161,6 +161,7 @@ export function withRecordedAnswers(primitive: Primitive, around: Around): Primi
     const { from } = primitive;
     const computes = from === "tree" || (from === "statement" && around.rereads) || (from === "run" && recorded.twin === null);
     // As live: what the script is told must not depend on its being tried.
+    if (primitive.access === "model") await sameModel(recorded.twin, primitive.name, params, ctx);
     if (computes) return primitive.run(params, { ...keyed(ctx), run: { ...ctx.run, mode: "live" } });
     if (recorded.twin !== null) {
       if (isOutside) recall(params, recorded.follows(false));
@@ -193,6 +194,18 @@ export function withRecordedAnswers(primitive: Primitive, around: Around): Primi
       return answer;
     },
   };
+}
+
+/** A model's answer holds for the very question and the model that gave it. @throws Suspend where it would be asked anew */
+async function sameModel(twin: Step | null, name: string, params: unknown, { ports }: StepContext): Promise<void> {
+  const anew = (why: string) => missing(`a model's answer would be asked anew: ${name} ${why}`);
+  if (twin === null) throw anew(`with ${shortJson(params, 200)}`);
+  const asked = twin.changes.find((change) => change.op === "asked");
+  const { role } = params as { role: LlmRole };
+  // Where nothing is configured here, the recording still says what came of it.
+  const now = await ports.llm.modelOf({ role }).catch(() => null);
+  if (asked === undefined || now === null || asked.lowered === true || asked.model === now) return;
+  throw anew(`was answered by ${asked.model}, and the role ${role} is ${now} now`);
 }
 
 /** The tool that is asked, where a tool is. */

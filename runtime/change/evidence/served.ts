@@ -44,8 +44,9 @@ export async function servedBy(recording: Recording, code: Code, script: Script,
 }
 
 async function dependsOnFiles(step: Step, { world }: TrialEnvironment): Promise<boolean> {
-  const { from, effect } = await world.primitive(step.name);
-  return effect === "write" || from === "tree" || from === "statement";
+  const { from, effect, access } = await world.primitive(step.name);
+  // Which model plays a role stands in config.yaml.
+  return effect === "write" || access === "model" || from === "tree" || from === "statement";
 }
 
 /**

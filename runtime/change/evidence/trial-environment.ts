@@ -133,7 +133,14 @@ export function trialView(
     if (said?.accepted !== false) wished.push({ op: "propose", ...wish, by: "", base: "" });
     return said ?? { accepted: true, proposal: null, reason: "" };
   };
-  const ports = { ...view.ports, imports, propose, tools: recordedTools(recorded, trust, unclear), children: recordedChildren(recorded) };
+  const ports = {
+    ...view.ports,
+    imports,
+    propose,
+    tools: recordedTools(recorded, trust, unclear),
+    llm: recordedLlm(view),
+    children: recordedChildren(recorded),
+  };
   return {
     get ports() {
       laid();
@@ -185,6 +192,14 @@ function recordedTools(recorded: Recorded, trust: Trust, unclear: Set<string>): 
     fetchAll: silent("a tool's answer"),
     readBack: silent("a tool's answer"),
   };
+}
+
+/** Which model would be asked is told; none ever is. */
+function recordedLlm({ ports: { llm } }: WorkspaceView): WorkspaceView["ports"]["llm"] {
+  const generate = async (): Promise<never> => {
+    throw missing("a model's answer would be asked anew");
+  };
+  return { ...llm, generate };
 }
 
 function recordedChildren(recorded: Recorded): WorkspaceView["ports"]["children"] {

@@ -3,6 +3,7 @@
  * that changes is judged by the first row that names it; one without a row is told as changed.
  */
 import { DEFAULT_PRIVACY } from "../../rules/privacy/judge.ts";
+import { isAtMost } from "../../engine/authority.ts";
 import type { Json } from "../../kernel/ports.ts";
 import type { Config } from "../../workspace/settings/config.ts";
 import { parting } from "../evidence/partings.ts";
@@ -34,6 +35,9 @@ const CONFIG_ROWS: Row[] = [
   [/^policy\./, always, ": who stands above whom"],
   [/^notify\.quiet_hours/, wasSet],
   [/^notify\.default$/, always, ": where notices go", "recipient"],
+  [/^models\.(?:small|large|judge)$/, always, ": what a model is sent goes there"],
+  [/^models\.budgets\..*usd$/, ({ was, now }) => !isAtMost(now, was), ": more may be spent on models"],
+  [/^models\.budgets/, rose, ": more may be spent on models"],
   [/^statements\b/, always, ": which statement belongs to which account"],
   [/^changes\..*cooldown|^import\.settle_seconds$/, fell],
   [/^changes\./, rose],

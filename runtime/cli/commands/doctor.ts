@@ -8,7 +8,8 @@ import { createRegistry, loadPlugins, pluginName } from "../../kernel/registry.t
 import { JAIL, TOOLS, wayOfServer } from "../../sandbox/jail.ts";
 import { createSandbox } from "../../sandbox/pool.ts";
 import { tryWalls } from "../../sandbox/spawn.ts";
-import { type Trust, configKeys, configValue, limitsFor } from "../../workspace/settings/config.ts";
+import { type Config, type Trust, configKeys, configValue } from "../../workspace/settings/config.ts";
+import { limitsFor } from "../../workspace/settings/limits.ts";
 import { lookAtTrust } from "../../workspace/settings/confirmation.ts";
 import { withGit } from "../../workspace/git/git.ts";
 import { assertUntracked } from "../../workspace/git/working-edits.ts";
@@ -20,6 +21,7 @@ import { createAgents } from "../../app/agents-at-head.ts";
 import { findingsOf } from "../../app/check-source.ts";
 import { holdersHere } from "../../app/identity.ts";
 import { WHY, readLocal } from "../../app/local.ts";
+import { listModels } from "../../app/models.ts";
 import type { Command } from "../commands.ts";
 import { table } from "../output.ts";
 import { connectSocket } from "../../app/socket.ts";
@@ -75,6 +77,7 @@ export const run: Command = async (at) => {
     }
   }
   await lookAtSecrets(dir, trust, say);
+  await lookAtModels(dir, trust, config, say);
   await withGit(dir, config.branch, async (git) => {
     say("head", `${config.branch} ${(await git.head()).slice(0, 12)}`, "git");
     const blocked = await git.blockedBy();
@@ -138,6 +141,21 @@ async function lookAtSecrets(dir: string, trust: Trust, say: Say): Promise<void>
       say("secret", stored.includes(name) ? name : `${name} is not stored: \`cleared secrets set ${name}\``, TRUST, stored.includes(name));
   } catch (error) {
     say("secret", toWire(error).message, TRUST, false);
+  }
+}
+
+/** Hosts of models with what may be sent there, and who plays which role; none at all is no fault. */
+async function lookAtModels(dir: string, trust: Trust, config: Config, say: Say): Promise<void> {
+  try {
+    const { servers, roles, ignored } = await listModels(dir, trust, config);
+    for (const { name, where, sends, key, origin } of servers)
+      say("model server", `${name}: ${where}${key === null ? "" : `, with ${key}`}; may be sent: ${["text", ...sends].join(", ")}`, origin);
+    for (const { role, model, origin } of servers.length === 0 && config.models === undefined ? [] : roles)
+      say(`model ${role}`, model ?? origin, model === null ? CONFIG : origin, model !== null || role === "judge");
+    if (servers.length === 0) say("models", "none: what needs one says so, everything else works", "default");
+    for (const sentence of ignored) say("models", sentence, "environment", false);
+  } catch (error) {
+    say("models", toWire(error).message, TRUST, false);
   }
 }
 

@@ -90,6 +90,11 @@ function wordsOf(dir: string, { trust, code }: Pick<Seen, "trust" | "code">): st
         Object.keys(server.env).length + secrets.length === 0 ? "" : `, gives it ${[...Object.keys(server.env), ...secrets].join(", ")}`;
       return `${way} as tool server ${name}${server.trusted ? ", trusted: what it says of its tools is believed" : ""}${gets}`;
     }),
+    ...Object.entries(trust.models).map(([name, one]) =>
+      one.backend === "scripted"
+        ? `answers as model ${name} come from ${one.file}`
+        : `sends texts of this business to the model server ${name} at ${one.url}${one.sends.length === 0 ? "" : `, with data of the groups ${one.sends.join(", ")}`}${one.key === undefined ? "" : `, and ${one.key}`}`,
+    ),
     ...Object.entries(code).map(([path, hash]) => `code ${path} ${hash.slice(0, 16)}`),
     ...people.map(
       (one) =>

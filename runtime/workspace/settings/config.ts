@@ -2,13 +2,15 @@
 import { z } from "zod";
 import { isDay } from "../../kernel/day.ts";
 import { ladderSchema } from "../../rules/policy/levels.ts";
-import type { Json, Limits } from "../../kernel/ports.ts";
+import type { Json } from "../../kernel/ports.ts";
 import { privacySchema } from "../../rules/privacy/judge.ts";
 import type { DiskCache } from "../../scripts/disk-cache.ts";
 import { isTimezone } from "../../scripts/header.ts";
 import { checkYaml, readYaml, type YamlSource } from "../../scripts/yaml-text.ts";
 import { changeLimitsSchema, size } from "./change-limits.ts";
 import { CONFIG, TRUST } from "../layout.ts";
+import { limitsSchema } from "./limits.ts";
+import { modelRolesSchema, modelServersSchema } from "./models.ts";
 import { pluginsSchema } from "./plugin-sources.ts";
 import { approvalsSchema, changesSchema, mailAddress, peopleSchema } from "./people.ts";
 
@@ -82,6 +84,7 @@ const configSchema = z.strictObject({
     })
     .prefault({}),
   privacy: privacySchema.default({}),
+  models: modelRolesSchema.optional(),
   changes: changeLimitsSchema.prefault({}),
   // What a run recorded is kept for ever unless told, and where an entry or a case names the run whatever is told.
   history: z.strictObject({ keep_days: size("a number of days", 30, 36_500).optional() }).prefault({}),
@@ -92,31 +95,6 @@ const configSchema = z.strictObject({
 export interface Config extends z.output<typeof configSchema> {
   raw: Json;
 }
-
-const MIB = 1024 * 1024;
-// DESIGN.md 6; the upper ends keep a slip of the finger from exhausting the machine.
-const limitFields = {
-  memory_mb: size("MiB of memory", 8, 1024),
-  cpu_ms: size("milliseconds of CPU", 10, 600_000),
-  wall_ms: size("milliseconds", 50, 3_600_000),
-  calls: size("a number of calls", 1, 10_000_000),
-  call_bytes: size("bytes", 1024, 256 * MIB),
-  answer_bytes: size("bytes", 1024, 256 * MIB),
-  total_bytes: size("bytes", 1024, 4096 * MIB),
-  source_bytes: size("bytes", 1024, MIB),
-};
-const DEFAULTS: Omit<Limits, "wall_ms"> = {
-  memory_mb: 64,
-  cpu_ms: 1000,
-  calls: 250_000,
-  call_bytes: 4 * MIB,
-  answer_bytes: 32 * MIB,
-  total_bytes: 256 * MIB,
-  source_bytes: 65_536,
-};
-// Non-waiting time a script may take beyond its CPU limit before its process is killed (spec/sandbox.md 1.9).
-const WALL_EXTRA_MS = 1500;
-const someLimits = z.strictObject(limitFields).partial();
 
 const named = (what: string) =>
   z.string().regex(/^(?!given$)[a-z][a-z0-9_-]{0,39}$/i, `write ${what}: letters, digits, - and _, but not "given"`);
@@ -235,7 +213,8 @@ const trustSchema = z.strictObject({
   plugins: pluginsSchema.default([]),
   people: peopleSchema.default([]),
   approvals: approvalsSchema.prefault({}),
-  limits: z.strictObject({ ...someLimits.shape, agents: z.record(z.string(), someLimits).default({}) }).prefault({}),
+  limits: limitsSchema,
+  models: modelServersSchema.default({}),
   sandbox: z
     .strictObject({ slots: size("a number of slots", 1, 16).default(2), jit: z.boolean({ error: "write true or false" }).default(false) })
     .prefault({}),
@@ -266,17 +245,6 @@ export function readTrust(source: string): { trust: Trust; value: Json } {
 export const parseTrust = (source: string): Trust => readTrust(source).trust;
 /** `{}` gives the defaults: no code, no people, no address. @throws CONFIG_INVALID */
 export const trustOf = (value: Json): Trust => checkYaml({ value, at: () => ({ file: TRUST }) }, trustSchema, TRUST_SOURCE);
-
-/** The limits of one agent: its own, else the workspace's, else the defaults. */
-export function limitsFor(trust: Trust, agent: string): Limits {
-  const { agents, ...common } = trust.limits;
-  const own = Object.hasOwn(agents, agent) ? agents[agent] : undefined;
-  const chosen = { ...DEFAULTS, ...given(common), ...given(own ?? {}) };
-  return { ...chosen, wall_ms: own?.wall_ms ?? common.wall_ms ?? chosen.cpu_ms + WALL_EXTRA_MS };
-}
-
-const given = <T extends object>(values: T) =>
-  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as { [K in keyof T]?: NonNullable<T[K]> };
 
 /** Value of a dotted key (`thresholds.auto_confirm`, `statements.0.account`), or undefined. */
 export function configValue(raw: Json, key: string): Json | undefined {

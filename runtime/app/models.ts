@@ -1,0 +1,165 @@
+/** Models of a workspace: the port as runs and operations get it, what there is and whether it works, what was spent. Loaded when first asked. */
+import { beginning } from "../engine/access.ts";
+import type { Database } from "../engine/database.ts";
+import { ClearedError, toWire } from "../kernel/errors.ts";
+import { type Clock, LLM_ROLES, type Llm, type LlmRequest, type RunLlm, type RunLog, type RunRecord } from "../kernel/ports.ts";
+import type { CostRow, CostsBy } from "../llm/costs.ts";
+import type { Models } from "../llm/models.ts";
+import { markedFor } from "./model-marks.ts";
+import type { Config, Trust } from "../workspace/settings/config.ts";
+import { modelRolesOf } from "../workspace/settings/models.ts";
+import { openSecrets } from "../workspace/settings/secrets.ts";
+import type { Host } from "./host.ts";
+
+export interface WorkspaceModels {
+  /** As one run may ask them: never in a run that is only tried. */
+  forRun(run: RunRecord, log: RunLog, config: Config): RunLlm;
+  /** For an operation of its own, which names its spender. */
+  llm(config: Config, note?: (message: string) => void): Llm;
+  costs(by: CostsBy): Promise<CostRow[]>;
+}
+
+interface Around {
+  dir: string;
+  trust: Trust;
+  clock: Clock;
+  database: Database;
+  /** @throws TRUST_CHANGED, OWNER_FENCED */
+  leaving(): void;
+}
+
+// An answer of a model is some kilobytes; what is longer is none.
+const LONGEST_ANSWER = 4 * 1024 * 1024;
+
+export function createWorkspaceModels({ dir, trust, clock, database, leaving }: Around): WorkspaceModels {
+  let loading: Promise<Models> | null = null;
+  const ledger = async () => (await import("../llm/costs.ts")).createLedger(database, () => clock.now());
+  const models = () =>
+    (loading ??= (async () => {
+      const [{ createModels }, { createFetch }] = await Promise.all([import("../llm/models.ts"), import("../outside/mcp/addresses.ts")]);
+      const fetch = createFetch({ rules: null, maxBytes: LONGEST_ANSWER });
+      return createModels({ dir, trust, clock, fetch, leaving, ledger: await ledger() });
+    })());
+  const llm = (config: Config, note?: (message: string) => void): Llm => {
+    const made = () => models().then((all) => all.llm(config, note));
+    return { modelOf: async (asked) => (await made()).modelOf(asked), generate: async (request) => (await made()).generate(request) };
+  };
+  return {
+    llm,
+    forRun(run, log, config) {
+      const asked = llm(config, (message) => log.event("log", { level: "warn", message }));
+      return {
+        modelOf: asked.modelOf,
+        generate: async (request) => {
+          if (run.mode !== "live") throw new ClearedError("INTERNAL", "A run that is only tried asked a model.");
+          return asked.generate(request);
+        },
+        decided: async (site, name) => markedFor(database, site, name),
+        doubtful: (json) => {
+          const texts = log.steps.flatMap((step) => step.changes.flatMap((one) => (one.op === "doubtful" ? [one.text] : [])));
+          return texts.map(beginning).find((one) => json.includes(one)) ?? null;
+        },
+      };
+    },
+    costs: async (by) => (await ledger()).report(by),
+  };
+}
+
+/** What is configured, and what gave it. Nothing is asked. @throws SECRET_MISSING where the secrets cannot be read */
+export async function listModels(dir: string, trust: Trust, config: Config): Promise<ModelList> {
+  const { modelOf, setupOf } = await import("../llm/resolve.ts");
+  const setup = setupOf(trust.models, modelRolesOf(config), await openSecrets(dir).names());
+  const servers = setup.entries.map(({ name, origin, server, key }) => ({
+    name,
+    origin,
+    backend: server.backend,
+    where: "url" in server ? server.url : server.file,
+    sends: "sends" in server ? [...server.sends] : [],
+    key: key === null ? null : "secret" in key ? `secret:${key.secret}` : "ANTHROPIC_API_KEY",
+  }));
+  const roles = LLM_ROLES.map((role) => {
+    try {
+      const { name, origin } = modelOf(setup, { role });
+      return { role, model: name, origin };
+    } catch (error) {
+      return { role, model: null, origin: toWire(error).message };
+    }
+  });
+  return { servers, roles, ignored: setup.ignored };
+}
+
+export interface ModelList {
+  servers: { name: string; origin: string; backend: string; where: string; sends: string[]; key: string | null }[];
+  /** model null: `origin` says which setting is missing. */
+  roles: { role: string; model: string | null; origin: string }[];
+  /** What of the environment was not taken. */
+  ignored: string[];
+}
+
+export interface ModelTest {
+  model: string;
+  /** Which roles it plays. */
+  roles: string[];
+  parts: { part: "text" | "json" | "tools" | "streaming"; ok: boolean; says: string }[];
+}
+
+type Probe = Pick<LlmRequest, "messages"> & Partial<LlmRequest>;
+
+const user = (content: string): LlmRequest["messages"] => [{ role: "user", content }];
+const PROBES: Record<ModelTest["parts"][0]["part"], Probe> = {
+  text: { messages: user("Answer with the word ready.") },
+  json: {
+    messages: user("Which number comes after 41?"),
+    schema: { type: "object", properties: { number: { type: "integer" } }, required: ["number"], additionalProperties: false },
+  },
+  tools: {
+    messages: user("Look up the balance of account 1010."),
+    tools: [
+      {
+        name: "balance",
+        description: "The balance of an account",
+        schema: { type: "object", properties: { account: { type: "string" } }, required: ["account"], additionalProperties: false },
+      },
+    ],
+    must_call: true,
+  },
+  streaming: { messages: user("Count from one to five in words.") },
+};
+
+/** Asks each model that plays a role four small things. @throws LLM_UNCONFIGURED when none is there */
+export async function testModels(host: Pick<Host, "dir" | "trust" | "models" | "config">): Promise<ModelTest[]> {
+  const config = await host.config();
+  const { roles } = await listModels(host.dir, host.trust, config);
+  const named = roles.flatMap(({ model }) => (model === null ? [] : [model]));
+  if (named.length === 0) throw new ClearedError("LLM_UNCONFIGURED", roles[0]?.origin ?? "No model is configured.");
+  const llm = host.models.llm(config);
+  return Promise.all(
+    [...new Set(named)].map(async (model) => {
+      const parts: ModelTest["parts"] = [];
+      for (const [part, probe] of Object.entries(PROBES) as [ModelTest["parts"][0]["part"], Probe][]) {
+        let deltas = 0;
+        try {
+          const onText = part === "streaming" ? { onText: () => void deltas++ } : {};
+          const { content, stop, value } = await llm.generate({
+            ...{ model, system: "", max_tokens: 2000, abort: new AbortController().signal, spender: { agent: "models test" } },
+            ...{ brief: true as const, ...probe, ...onText },
+          });
+          const ok =
+            part === "tools"
+              ? content.some((one) => one.type === "tool_call" && one.tool === "balance")
+              : part === "json"
+                ? value !== undefined
+                : part === "text"
+                  ? content.some((one) => one.type === "text")
+                  : deltas > 0;
+          parts.push({ part, ok, says: ok ? "works" : `it stopped with "${stop}" and did not do it` });
+        } catch (error) {
+          parts.push({ part, ok: false, says: toWire(error).message });
+          // Who does not answer at all answers nothing else.
+          if (part === "text") break;
+        }
+      }
+      return { model, roles: roles.filter((one) => one.model === model).map(({ role }) => role), parts };
+    }),
+  );
+}

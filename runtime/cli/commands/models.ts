@@ -1,0 +1,57 @@
+/** `cleared models [list|test]`: which models there are, whether they work; `cleared costs`: what was spent on them. */
+import { ClearedError } from "../../kernel/errors.ts";
+import { withApi, withLook } from "../../app/connect.ts";
+import { readLocal, sayUnconfirmed } from "../../app/local.ts";
+import { listModels } from "../../app/models.ts";
+import { COSTS_BY } from "../../llm/costs.ts";
+import type { Command } from "../commands.ts";
+import { table } from "../output.ts";
+
+export const run: Command = async (at, [verb = "list"]) => {
+  const { output } = at;
+  const dir = at.workspace();
+  if (verb !== "list" && verb !== "test") throw new ClearedError("USAGE", `\`cleared models ${String(verb)}\` is not known: list or test.`);
+  if (verb === "test") {
+    const tests = await withApi(dir, (api) => api.testModels({}));
+    output.result(tests);
+    for (const { model, roles, parts } of tests) {
+      output.line(`${output.bold(model)} (${roles.join(", ")})`);
+      for (const line of table(parts.map(({ part, ok, says }) => [`  ${ok ? output.green("ok") : output.red("!!")}`, part, says])))
+        output.line(line);
+    }
+    return tests.every(({ parts }) => parts.every(({ ok }) => ok)) ? 0 : 4;
+  }
+  const local = readLocal(dir);
+  sayUnconfirmed(local);
+  const models = await listModels(dir, local.trust, local.config);
+  output.result(models);
+  const rows = [
+    ...models.servers.map(({ name, backend, where, sends, key, origin }) => [
+      output.bold(name),
+      `${backend} at ${where}${key === null ? "" : `, with ${key}`}`,
+      `may be sent: ${["text", ...sends].join(", ")}`,
+      output.dim(origin),
+    ]),
+    ...models.roles.map(({ role, model, origin }) => [role, model ?? output.red("none"), "", output.dim(origin)]),
+  ];
+  for (const line of table(rows)) output.line(line);
+  for (const sentence of models.ignored) output.line(`${sentence}.`);
+  return 0;
+};
+
+export const costs: Command = async (at, _, options) => {
+  const { output } = at;
+  const by = COSTS_BY.find((one) => one === (options["by"] ?? "agent"));
+  if (by === undefined) throw new ClearedError("USAGE", `--by takes one of ${COSTS_BY.join(", ")}.`);
+  const rows = await withLook(at.workspace(), (_api, host) => host.models.costs(by));
+  output.result(rows);
+  const cell = ({ name, calls, open, input, cached, output: written, usd, unknown }: (typeof rows)[0]): string[] => [
+    output.bold(name === "" ? "(none)" : name),
+    `${unknown === calls ? "unknown" : `${usd} USD`}${unknown > 0 && unknown < calls ? ` and ${unknown} of unknown price` : ""}`,
+    `${calls} ${calls === 1 ? "request" : "requests"}${open > 0 ? `, ${open} of them without an answer, counted in full` : ""}`,
+    `${input} tokens in (${cached} cached), ${written} out`,
+  ];
+  for (const line of table(rows.map(cell))) output.line(line);
+  if (rows.length === 0) output.line("No model was asked yet.");
+  return 0;
+};

@@ -1,0 +1,96 @@
+/** The one door to @anthropic-ai/sdk: the Messages protocol, always streamed, so that a long answer is no idle connection. */
+import Anthropic, { APIError } from "@anthropic-ai/sdk";
+import type { Json, LlmMessage, LlmPart, LlmStop } from "../kernel/ports.ts";
+import { type Backend, type Door, Fault, faultOf, heldTo } from "./backend.ts";
+
+const STOPS: Record<string, LlmStop> = {
+  end_turn: "end",
+  tool_use: "tools",
+  max_tokens: "max_tokens",
+  refusal: "refusal",
+  model_context_window_exceeded: "context_exceeded",
+  stop_sequence: "stop_sequence",
+};
+
+// Below this a prompt is not kept by the server (1,024 tokens), and marking it says nothing.
+const CACHE_FROM = 3000;
+
+export function createAnthropic(door: Door): Backend {
+  // Key and address explicitly, whatever they are: else the SDK takes them from the environment or from a profile on the disk.
+  const client = new Anthropic({
+    apiKey: door.key ?? "none",
+    baseURL: door.url,
+    webhookKey: null,
+    maxRetries: 0,
+    timeout: 3_600_000,
+    fetch: heldTo(door) as typeof fetch,
+    openTelemetry: false,
+    logLevel: "off",
+  });
+  return {
+    async send({ id, facts, system, messages, tools, schema, must_call, brief, max_tokens, signal, onText }) {
+      const config = { ...(schema === null ? {} : { format: { type: "json_schema" as const, schema } }) };
+      const effort = brief && facts.effort ? { effort: "low" as const } : {};
+      const cache = { cache_control: { type: "ephemeral" as const } };
+      try {
+        const stream = client.messages.stream(
+          {
+            model: id,
+            max_tokens,
+            ...(system === "" ? {} : { system: [{ type: "text", text: system, ...(system.length < CACHE_FROM ? {} : cache) }] }),
+            messages: messages.map((one) => ({ role: one.role, content: contentOf(one, id) })),
+            ...(messages.length > 1 ? cache : {}),
+            ...(tools.length === 0
+              ? {}
+              : { tools: tools.map(({ name, description, schema: input }) => ({ name, description, input_schema: input as never })) }),
+            ...(must_call && facts.forced_tools && tools.length > 0 ? { tool_choice: { type: "any" } } : {}),
+            ...(Object.keys({ ...config, ...effort }).length === 0 ? {} : { output_config: { ...config, ...effort } }),
+          },
+          { signal },
+        );
+        if (onText !== null) stream.on("text", (delta) => onText(delta));
+        const { content, stop_reason, usage, model } = await stream.finalMessage();
+        const stop = STOPS[stop_reason ?? ""];
+        // A stream that ends without its end is told as whole by the SDK.
+        if (stop === undefined) throw new Fault("lost", "the answer broke off in the middle", { billed: true });
+        const [cache_read, cache_write] = [usage.cache_read_input_tokens ?? 0, usage.cache_creation_input_tokens ?? 0];
+        const input = usage.input_tokens + cache_read + cache_write;
+        return {
+          content: content.map((one) => partOf(one, id)),
+          stop,
+          usage: { input, output: usage.output_tokens, cache_read, cache_write },
+          model,
+        };
+      } catch (error) {
+        const known = error instanceof APIError ? error : null;
+        const body = known?.error as { error?: { type?: string }; type?: string } | undefined;
+        throw faultOf(error, {
+          status: known?.status ?? null,
+          headers: known?.headers ?? null,
+          type: known?.type ?? body?.error?.type ?? null,
+          aborted: signal.aborted,
+        });
+      }
+    },
+  };
+}
+
+type Block = Anthropic.Messages.ContentBlockParam;
+
+function contentOf({ content }: LlmMessage, id: string): string | Block[] {
+  if (typeof content === "string") return content;
+  return content.flatMap((part): Block[] => {
+    if (part.type === "text") return part.text === "" ? [] : [{ type: "text", text: part.text }];
+    if (part.type === "tool_call") return [{ type: "tool_use", id: part.id, name: part.tool, input: part.params }];
+    if (part.type === "tool_result")
+      return [{ type: "tool_result", tool_use_id: part.id, content: part.text, ...(part.failed ? { is_error: true } : {}) }];
+    // Thinking is bound to the model that thought it.
+    return part.model === id ? [part.body as unknown as Block] : [];
+  });
+}
+
+function partOf(block: Anthropic.Messages.ContentBlock, id: string): LlmPart {
+  if (block.type === "text") return { type: "text", text: block.text };
+  if (block.type === "tool_use") return { type: "tool_call", id: block.id, tool: block.name, params: (block.input ?? {}) as Json };
+  return { type: "opaque", model: id, body: block as unknown as Json };
+}

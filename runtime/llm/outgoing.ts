@@ -1,0 +1,44 @@
+/**
+ * What of a request may leave this machine: no stored secret, nothing that is hidden everywhere (rules/privacy), and of the other groups only
+ * those that the model's entry in trust.yaml may be sent. The same text always becomes the same text, so a conversation stays what it was.
+ */
+import type { Json, LlmMessage, LlmPart, LlmRequest } from "../kernel/ports.ts";
+import { GROUPS, type Group } from "../rules/privacy/patterns.ts";
+import { redact, redactJson } from "../rules/privacy/scan.ts";
+
+export type Outgoing = Pick<LlmRequest, "system" | "messages"> & { tools: NonNullable<LlmRequest["tools"]>; schema: Json | null };
+
+/** @param secrets the values of all that are stored */
+export function outgoing(
+  { system, messages, tools = [], schema = null }: Pick<LlmRequest, "system" | "messages" | "tools" | "schema">,
+  sends: readonly Group[],
+  secrets: readonly string[],
+): Outgoing {
+  const withheld = new Set(GROUPS.filter((group) => !sends.includes(group)));
+  // The longest first: one may stand inside another.
+  const values = [...secrets].sort((a, b) => b.length - a.length);
+  const without = (text: string) => values.reduce((left, value) => left.replaceAll(value, "[SECRET]"), text);
+  const clean = (text: string) => redact(without(text), withheld);
+  const cleanJson = (value: Json): Json => texts(redactJson(texts(value, without), withheld), clean);
+  const part = (one: LlmPart): LlmPart => {
+    if (one.type === "text" || one.type === "tool_result") return { ...one, text: clean(one.text) };
+    return one.type === "tool_call" ? { ...one, params: cleanJson(one.params) } : one;
+  };
+  const message = ({ role, content }: LlmMessage): LlmMessage => ({
+    role,
+    content: typeof content === "string" ? clean(content) : content.map(part),
+  });
+  return {
+    system: clean(system),
+    messages: messages.map(message),
+    tools: tools.map((tool) => ({ name: tool.name, description: clean(tool.description), schema: cleanJson(tool.schema) })),
+    schema: schema === null ? null : cleanJson(schema),
+  };
+}
+
+function texts(value: Json, change: (text: string) => string): Json {
+  if (typeof value === "string") return change(value);
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map((one) => texts(one, change));
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [change(key), texts(one, change)]));
+}

@@ -1,0 +1,136 @@
+/**
+ * Whether what a model says stands in the text it was given: numbers, dates, ids and names, however they are written. Pure, and linear in
+ * both texts. A figure that is spelled another way (1,200.00 and 1200) is the same one; one that is computed is not there.
+ */
+import { isDay } from "../kernel/day.ts";
+import { plainDecimal } from "../kernel/money.ts";
+
+const MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split(" ");
+
+/** Lower case, one kind of blank and of dash, no unseen characters. */
+export function normalText(text: string): string {
+  return text
+    .normalize("NFKC")
+    .replace(/[\u00ad\u200b-\u200f\u2060\ufeff]/g, "")
+    .replace(/[\u2010-\u2015\u2212]/g, "-")
+    .replace(/\s+/g, " ")
+    .trim()
+    .toLowerCase();
+}
+
+/** What one text holds; made once for many questions. */
+export interface Ground {
+  text: string;
+  numbers: ReadonlySet<string>;
+  dates: ReadonlySet<string>;
+}
+
+export function groundOf(given: string): Ground {
+  const text = normalText(given);
+  return { text, numbers: new Set(numbersIn(text).flatMap(readingsOf)), dates: new Set(datesIn(text).flatMap(({ days }) => days)) };
+}
+
+/** Amounts and counts as they are written; not the digits of an id or a date. */
+function numbersIn(text: string): string[] {
+  return [...text.matchAll(/(?<![\p{L}\p{N}_])\d(?:[\d.,' ]{0,30}\d)?(?![\p{L}\p{N}_])/gu)].flatMap(([found]) =>
+    // "3 400" may be one number or two.
+    found.includes(" ") ? [found, ...found.split(" ")] : [found],
+  );
+}
+
+/** Plain decimals that a written number may mean: "1.200" is 1200 and 1.2. */
+function readingsOf(written: string): string[] {
+  const bare = written.replace(/[' ]/g, "");
+  const ways = [bare.replaceAll(",", ""), bare.replaceAll(".", "").replace(",", ".")];
+  const grouped = /^\d{1,3}(?:[.,]\d{3})+$/.test(bare) ? [bare.replace(/[.,]/g, "")] : [];
+  return [...ways, ...grouped].flatMap((way) => plainDecimal(way.replace(/^0+(?=\d)/, "")) ?? []);
+}
+
+function datesIn(text: string): { found: string; days: string[] }[] {
+  const all: { found: string; days: string[] }[] = [];
+  const put = (found: string, ...parts: [year: string, month: string, day: string][]) => {
+    const days = parts
+      .map(([year, month, day]) => `${year.length === 2 ? `20${year}` : year}-${month.padStart(2, "0")}-${day.padStart(2, "0")}`)
+      .filter(isDay);
+    if (days.length > 0) all.push({ found, days });
+  };
+  for (const [found, y = "", m = "", d = ""] of text.matchAll(/(?<!\d)(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)/g)) put(found, [y, m, d]);
+  // Which of the two is the month nobody knows: both are there.
+  for (const [found, a = "", b = "", y = ""] of text.matchAll(/(?<!\d)(\d{1,2})[-/. ](\d{1,2})[-/. ](\d{4}|\d{2})(?!\d)/g))
+    put(found, [y, b, a], [y, a, b]);
+  const month = (word: string) => String(MONTHS.indexOf(word.slice(0, 3)) + 1);
+  const names = "(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}";
+  for (const [found, m = "", d = "", y = ""] of text.matchAll(new RegExp(`${names}\\.? (\\d{1,2})(?:st|nd|rd|th)?,? (\\d{4})(?!\\d)`, "g")))
+    put(found, [y, month(m), d]);
+  for (const [found, d = "", m = "", y = ""] of text.matchAll(
+    new RegExp(`(?<!\\d)(\\d{1,2})(?:st|nd|rd|th)?\\.? ${names}\\.?,? (\\d{4})(?!\\d)`, "g"),
+  ))
+    put(found, [y, month(m), d]);
+  return all;
+}
+
+export const hasNumber = ({ numbers }: Ground, written: string): boolean =>
+  readingsOf(normalText(written).replace(/^[-+]|^\p{Sc}\s?|\s?(?:\p{Sc}|[a-z]{3})$|%$/gu, "")).some((one) => numbers.has(one));
+
+export const hasDate = ({ dates }: Ground, day: string): boolean => dates.has(day);
+
+/** A name or an id: word for word, not inside a longer one. */
+export function hasWords({ text }: Ground, words: string): boolean {
+  const wanted = normalText(words);
+  if (wanted === "") return false;
+  const edge = /[\p{L}\p{N}]/u;
+  for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + 1)) {
+    const [before, after] = [text.charAt(at - 1), text.charAt(at + wanted.length)];
+    if (!(edge.test(before) && edge.test(wanted.charAt(0))) && !(edge.test(after) && edge.test(wanted.at(-1) ?? ""))) return true;
+  }
+  return false;
+}
+
+/** The value a model read, in its type, where the text has it; else null. */
+export function readField(
+  { value, quote }: { value: string; quote: string },
+  field: { type: string; enum?: readonly string[] | undefined },
+  ground: Ground,
+): string | number | boolean | null {
+  const said = value.trim();
+  // What is chosen, not read: the words it rests on have to be there.
+  if (field.enum !== undefined) return field.enum.includes(said) && hasWords(ground, quote) ? said : null;
+  if (field.type === "boolean") return /^(?:true|false)$/i.test(said) && hasWords(ground, quote) ? said.toLowerCase() === "true" : null;
+  if (field.type === "date") return isDay(said) && hasDate(ground, said) ? said : null;
+  if (field.type === "string") return hasWords(ground, said) ? said : null;
+  const plain = said.replaceAll(",", "");
+  if (plainDecimal(plain) === null || !hasNumber(ground, plain)) return null;
+  if (field.type === "money") return plain;
+  return field.type === "integer" && !Number.isSafeInteger(Number(plain)) ? null : Number(plain);
+}
+
+/** Numbers, dates and ids of a text that the ground does not have, as they are written, in their order. */
+export function ungrounded(said: string, ground: Ground): string[] {
+  const dates = datesIn(normalText(said));
+  let left = normalText(said);
+  const wrong: string[] = [];
+  for (const { found, days } of dates) {
+    if (!days.some((one) => hasDate(ground, one))) wrong.push(found);
+    left = left.replace(found, " ");
+  }
+  // Letters and digits in one word: INV-2024-447, run_01J9.
+  for (const [id] of left.matchAll(/(?<![\p{L}\p{N}])(?=[\p{L}\p{N}_/-]*\d)(?=[\p{L}\p{N}_/-]*\p{L})[\p{L}\p{N}][\p{L}\p{N}_/-]*/gu)) {
+    left = left.replace(id, " ");
+    if (/^\d+(?:st|nd|rd|th)$/.test(id) || hasWords(ground, id)) continue;
+    wrong.push(id);
+  }
+  for (const number of numbersIn(left))
+    if (!number.includes(" ") && !readingsOf(number).some((one) => ground.numbers.has(one))) wrong.push(number);
+  return [...new Set(wrong)];
+}
+
+/**
+ * How sure one may be of an answer that people confirmed so often: the lower end of Wilson's 95 % interval (Wilson 1927), 0 before 20
+ * decisions.
+ */
+export function earnedConfidence({ decided, confirmed }: { decided: number; confirmed: number }): number {
+  if (decided < 20) return 0;
+  const [z, share] = [1.96, confirmed / decided];
+  const spread = z * Math.sqrt((share * (1 - share) + (z * z) / (4 * decided)) / decided);
+  return Math.floor(((share + (z * z) / (2 * decided) - spread) / (1 + (z * z) / decided)) * 10_000) / 10_000;
+}

@@ -1,0 +1,43 @@
+/** How much one run of a script may use: trust.yaml `limits:`. */
+import { z } from "zod";
+import type { Limits } from "../../kernel/ports.ts";
+import { size } from "./change-limits.ts";
+
+const MIB = 1024 * 1024;
+// DESIGN.md 6; the upper ends keep a slip of the finger from exhausting the machine.
+const limitFields = {
+  memory_mb: size("MiB of memory", 8, 1024),
+  cpu_ms: size("milliseconds of CPU", 10, 600_000),
+  wall_ms: size("milliseconds", 50, 3_600_000),
+  calls: size("a number of calls", 1, 10_000_000),
+  call_bytes: size("bytes", 1024, 256 * MIB),
+  answer_bytes: size("bytes", 1024, 256 * MIB),
+  total_bytes: size("bytes", 1024, 4096 * MIB),
+  source_bytes: size("bytes", 1024, MIB),
+};
+const DEFAULTS: Omit<Limits, "wall_ms"> = {
+  memory_mb: 64,
+  cpu_ms: 1000,
+  calls: 250_000,
+  call_bytes: 4 * MIB,
+  answer_bytes: 32 * MIB,
+  total_bytes: 256 * MIB,
+  source_bytes: 65_536,
+};
+// Non-waiting time a script may take beyond its CPU limit before its process is killed (spec/sandbox.md 1.9).
+const WALL_EXTRA_MS = 1500;
+
+const someLimits = z.strictObject(limitFields).partial();
+
+export const limitsSchema = z.strictObject({ ...someLimits.shape, agents: z.record(z.string(), someLimits).default({}) }).prefault({});
+
+/** The limits of one agent: its own, else the workspace's, else the defaults. */
+export function limitsFor(trust: { limits: z.output<typeof limitsSchema> }, agent: string): Limits {
+  const { agents, ...common } = trust.limits;
+  const own = Object.hasOwn(agents, agent) ? agents[agent] : undefined;
+  const chosen = { ...DEFAULTS, ...given(common), ...given(own ?? {}) };
+  return { ...chosen, wall_ms: own?.wall_ms ?? common.wall_ms ?? chosen.cpu_ms + WALL_EXTRA_MS };
+}
+
+const given = <T extends object>(values: T) =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as { [K in keyof T]?: NonNullable<T[K]> };
