@@ -3,7 +3,7 @@ name: General
 description: Look something up for a task, or make one declared call that the policy and a person allow
 process: general
 risk: low
-uses: [fsm, mcp, data, policy, approval, script]
+uses: [fsm, mcp, data, policy, approval, script, llm]
 input:
   task: {type: string, required: true}
   tool: {type: string, describe: "SERVER/TOOL; without it the tools that fit the task are named"}
@@ -22,25 +22,33 @@ examples:
 */
 fsm_enter("ASSESS");
 const { task, tool, params } = input;
-const fitting = mcp_find({ wish: task, limit: 5 }).map((one) => one.tool);
+const found = mcp_find({ wish: task, limit: 20 });
+const fitting = found.slice(0, 5).map((one) => one.tool);
 const meant = tool === undefined ? undefined : mcp_list({ server: tool.split("/")[0] }).find((one) => one.tool === tool);
-let key_entity = Object.values(params).find((value) => typeof value === "string") ?? tool ?? "none";
+// In words only: a model works on it where one is there, by reading; what it would change is asked for below.
+const worked = tool === undefined && llm_ready("large").ready ? script_run("task", { goal: task, tools: found }) : null;
+const wanted = worked?.call ?? { tool, params };
+let key_entity = Object.values(wanted.params).find((value) => typeof value === "string") ?? tool ?? "none";
 let done = { decision_or_status: "found", action_taken: `named tools that fit: ${fitting.join(", ")}`, result: null as unknown };
-if (tool !== undefined && meant?.class !== "mutate") {
+if (worked !== null && worked.call === null) {
+  const read = worked.done.map((one: any) => one.tool).join(", ");
+  if (worked.result !== null) done = { decision_or_status: "found", action_taken: `read ${read === "" ? "nothing" : read}, and a model said what that comes to`, result: worked.result };
+} else if (tool !== undefined && meant?.class !== "mutate") {
   // A tool that is not on offer is told as an error here.
   done = { decision_or_status: "read", action_taken: `read ${tool}`, result: mcp_record({ tool, params }) };
-} else if (tool !== undefined) {
+} else if (wanted.tool !== undefined) {
   fsm_enter("COMPUTE");
-  // Given by whoever asks, and shown at the gate: this is where these amounts come from.
   const isMoney = (key: string, value: string) => value.includes(".") || /(?:amount|total|price|cost|fee|credit|debit|balance|pay|salary|rent|tax|net|gross)$/.test(key);
-  const numbers = [...JSON.stringify(params).matchAll(/"(\w*)":"?(-?\d+(?:\.\d+)?)"?(?=[,}])/g)];
-  const given = numbers.filter(([, key, value]) => isMoney(key, value)).map(([, , value]) => script_run("total", { amounts: [value] }));
-  const amount = input.amount ?? script_run("total", { amounts: ["0.00", ...given] });
+  const numbers = [...JSON.stringify(wanted.params).matchAll(/"(\w*)":"?(-?\d+(?:\.\d+)?)"?(?=[,}])/g)];
+  const stated = numbers.filter(([, key, value]) => isMoney(key, value)).map(([, , value]) => value);
+  // Given by whoever asks, and shown at the gate: this is where these amounts come from. A model's count for the policy, and have to stand in what was read.
+  const given = worked === null ? stated.map((value) => script_run("total", { amounts: [value] })) : stated;
+  const amount = input.amount ?? (worked === null ? script_run("total", { amounts: ["0.00", ...given] }) : given.reduce((sum, one) => sum.plus(one), new Decimal("0.00")));
   fsm_enter("POLICY_CHECK");
   policy_evaluate({ facts: { amount, irreversible: input.irreversible }, about: { key_entity } });
   // A person, whatever the policy says: nobody has written down what this call is for.
-  const { by, calls, answers } = script_run("carry_out", { title: `${task}: call ${tool}?`, calls: [{ tool, params }], ask: true });
+  const { by, calls, answers } = script_run("carry_out", { title: `${task}: call ${wanted.tool}?`, calls: [wanted], ask: true });
   key_entity = Object.values(calls[0].params).find((value) => typeof value === "string") ?? key_entity;
-  done = { decision_or_status: "done", action_taken: `${tool} called, approved by ${by}`, result: answers[0] };
+  done = { decision_or_status: "done", action_taken: `${wanted.tool} called, approved by ${by}`, result: answers[0] };
 }
 ({ ...done, key_entity, tools: fitting, summary: `${task}: ${done.action_taken}` });

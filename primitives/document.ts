@@ -43,7 +43,10 @@ export const document_build = definePrimitive({
   run(p, ctx) {
     const doubtful = ctx.ports.llm.doubtful(JSON.stringify(p));
     if (doubtful !== null)
-      throw new ClearedError("LLM_UNSUPPORTED", `document_build: the text "${doubtful}..." has figures that nobody gave the model that wrote it.`);
+      throw new ClearedError(
+        "LLM_UNSUPPORTED",
+        `document_build: the text "${doubtful}..." has figures that nobody gave the model that wrote it.`,
+      );
     return buildDocument(p.type, p.sections, p.metadata ?? {}, ctx.now);
   },
 });

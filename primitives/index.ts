@@ -23,7 +23,8 @@ import {
   journal_update_status,
   journal_void,
 } from "./journal.ts";
-import { llm_classify, llm_extract, llm_next, llm_summarize } from "./llm.ts";
+import { llm_next, llm_ready } from "./llm/next.ts";
+import { llm_classify, llm_extract, llm_summarize } from "./llm/text.ts";
 import { mcp_call, mcp_fetch_all, mcp_find, mcp_list, mcp_record, mcp_try } from "./mcp.ts";
 import { notify_send } from "./notify.ts";
 import { payroll_bank_file } from "./payroll.ts";
@@ -46,7 +47,7 @@ export const primitives: readonly Primitive[] = [
   ...[script_run],
   ...[data_read, data_write, data_group_by, data_sum, data_dedupe, data_first],
   ...[mcp_call, mcp_try, mcp_list, mcp_find, mcp_fetch_all, mcp_record],
-  ...[llm_classify, llm_extract, llm_summarize, llm_next],
+  ...[llm_classify, llm_extract, llm_summarize, llm_next, llm_ready],
   ...[policy_evaluate],
   ...[approval_wait, approval_form],
   ...[agent_call],

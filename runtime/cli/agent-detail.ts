@@ -47,7 +47,8 @@ export async function agentDetail(host: Host, { name, file, header }: AgentAtHea
   const builtin = await host.registry.whole();
   const primitives = builtin.names();
   const registry = await withTools(builtin, tree, host.sandbox);
-  const rows = new Set(registry.all().map((one) => one.access));
+  // A state may ask a model only where the header lets the script.
+  const rows = new Set(registry.all().flatMap((one) => (one.access !== "model" || header?.uses.includes(one.domain) ? [one.access] : [])));
   const script =
     header === null ? null : await loadScript(tree, file, host.sandbox, { lint: false, primitives, primitive: builtin.get }).catch(said);
   const scripts: Record<string, StateScript> = script === null ? {} : { ...script.scripts, "": script.main };

@@ -1,0 +1,69 @@
+/**
+ * Which process a task in words is about, by its words: whole words and phrases, each worth more the fewer processes have it. Pure; says how
+ * sure it is, and leaves to others what is not clear. Source: spec/worker.md 28 (R).
+ */
+import { normalText } from "./grounding.ts";
+
+/** What people say for a process, beside the words of its header. */
+const SAID: Record<string, string> = {
+  expense_approval: "expense, expense report, reimbursement, reimburse, receipt, spend, claim",
+  procurement: "vendor, purchase order, po, rfp, supplier, procurement, requisition, quote, buy",
+  hr_offboarding: "offboarding, offboard, termination, resignation, access revocation, last day, leaves the company",
+  incident_response: "incident, outage, p1, p2, emergency, sev1, sev2, down, breach of security, alert",
+  invoice_reconciliation: "invoice, reconcile, reconciliation, 3-way match, three-way match, accounts payable, bill",
+  customer_onboarding: "onboarding, onboard, new customer, new client, provision, set up",
+  compliance_audit: "compliance, audit, kyc, gdpr, pci, sox, regulatory, control",
+  dispute_resolution: "dispute, chargeback, complaint, contested",
+  order_management: "order, fulfillment, fulfilment, shipment, delivery, ship, cart",
+  sla_breach: "sla, service level, uptime, downtime, service credit",
+  month_end_close: "month-end, month end, close the books, financial close, p&l, trial balance",
+  ar_collections: "accounts receivable, overdue, collection, aging, dunning, past due, bad debt, payment plan",
+  subscription_migration: "migrate, migration, downgrade, upgrade, plan change, change plan, subscription",
+  payroll: "payroll, salary, salaries, pay run, wages, paycheck",
+};
+
+const STOP = new Set(
+  "the and for with from what who how which that this into its are not has have may can out one all any per day days date each other than them then they new task tool named".split(
+    " ",
+  ),
+);
+
+export interface Known {
+  name: string;
+  process?: string | undefined;
+  /** Of the header: name and description. */
+  words: string;
+}
+
+export interface Ranked {
+  name: string;
+  /** Share of the evidence that speaks for it; 0 where nothing does. */
+  confidence: number;
+}
+
+const singular = (word: string): string => word.replace(/(?<=[a-z]{2}[^s])s$/, "");
+const wordsOf = (text: string): string[] => (normalText(text).match(/[\p{L}\p{N}&]+(?:-[\p{L}\p{N}]+)*/gu) ?? []).map(singular);
+
+/** Best first. */
+export function rankTasks(text: string, known: readonly Known[]): Ranked[] {
+  const phrases = known.map(({ process, words }) => {
+    const said = SAID[process ?? ""]?.split(", ").map((one) => [wordsOf(one).join(" "), 2] as const) ?? [];
+    const own = wordsOf(`${words} ${(process ?? "").replaceAll("_", " ")}`).filter((one) => one.length > 2 && !STOP.has(one));
+    return new Map([...own.map((one) => [one, 1] as const), ...said]);
+  });
+  // An "order" in "purchase order" is not one by itself.
+  const whole = ` ${wordsOf(text).join(" ")} `;
+  const long = new Set(phrases.flatMap((own) => [...own.keys()].filter((one) => one.includes(" ") && whole.includes(` ${one} `))));
+  const rest = [...long].reduce((left, one) => left.replaceAll(` ${one} `, " "), whole);
+  const scores = phrases.map((own) => {
+    const hit = [...own].filter(([phrase]) => (phrase.includes(" ") ? whole : rest).includes(` ${phrase} `));
+    const having = (phrase: string) => phrases.filter((other) => other.has(phrase)).length;
+    const score = hit.reduce((sum, [phrase, weight]) => sum + weight * Math.log(1 + known.length / having(phrase)), 0);
+    // One word of a header makes nothing sure, one that people say for the process does.
+    return { score, most: hit.reduce((sum, [, weight]) => sum + weight, 0) < 2 ? 0.5 : 1 };
+  });
+  const all = scores.reduce((sum, one) => sum + one.score, Math.log(2));
+  return known
+    .map(({ name }, i) => ({ name, confidence: Math.round(Math.min(scores[i]?.most ?? 0, (scores[i]?.score ?? 0) / all) * 100) / 100 }))
+    .sort((a, b) => b.confidence - a.confidence);
+}
