@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { ClearedError } from "../../runtime/kernel/errors.ts";
-import { canonicalJson } from "../../runtime/kernel/canonical.ts";
+import { digestOf } from "../../runtime/kernel/canonical.ts";
 import type { Json, LlmAnswer, LlmRequest } from "../../runtime/kernel/ports.ts";
 import { definePrimitive } from "../../runtime/kernel/primitive.ts";
 import { earnedConfidence, groundOf, hasWords, readField, ungrounded } from "../../runtime/rules/grounding.ts";
@@ -54,7 +54,7 @@ export const llm_classify = definePrimitive({
     const schema = closed({ class: { type: "string", enum: [...names, NONE] } });
     const model = await ctx.ports.llm.modelOf({ role: p.role });
     // Other words, or another model, have to earn what people think of them anew.
-    const site = await hashOf([ctx.run.agent, "llm_classify", model, system]);
+    const site = digestOf([ctx.run.agent, "llm_classify", model, system]);
     const votes: (string | null)[] = [];
     for (let i = 0; i < p.samples; i++) {
       const { value } = await ask(
@@ -71,11 +71,6 @@ export const llm_classify = definePrimitive({
     return { class: found, agreement: Math.round((same.length / votes.length) * 100) / 100, confidence };
   },
 });
-
-async function hashOf(value: Json): Promise<string> {
-  const bytes = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(canonicalJson(value))));
-  return [...bytes.subarray(0, 12)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-}
 
 const FIELD = z.object({
   type: z.enum(["string", "number", "integer", "boolean", "money", "date"]),

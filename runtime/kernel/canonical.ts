@@ -1,4 +1,5 @@
 /** One text for equal values: what approvals, histories and signatures compare and hash. */
+import { createHash } from "node:crypto";
 
 /** JSON with sorted keys and no blanks: equal values are equal text. */
 export function canonicalJson(value: unknown): string {
@@ -24,3 +25,6 @@ export function keysInOrder(value: object): string[] {
   }
   return keys;
 }
+
+/** 24 hex digits of SHA-256 over the canonical text. */
+export const digestOf = (value: unknown): string => createHash("sha256").update(canonicalJson(value)).digest("hex").slice(0, 24);

@@ -102,7 +102,11 @@ export function createLedger(database: Database, now: () => number): Ledger {
     settle: (id, usage, cost, stop) => {
       const { input, output, cache_read, cache_write } = usage ?? { input: 0, output: 0, cache_read: 0, cache_write: 0 };
       const sql = "UPDATE model_calls SET tokens = ?, cost = ?, input = ?, cached = ?, written = ?, output = ?, stop = ? WHERE id = ?";
-      database.write(() => database.run(sql, input + output, usage === null ? 0n : cost, input, cache_read, cache_write, output, stop, id));
+      // Lost with the power, the reservation stands: that counts more, not less.
+      database.write(
+        () => database.run(sql, input + output, usage === null ? 0n : cost, input, cache_read, cache_write, output, stop, id),
+        true,
+      );
     },
     nearlySpent: (spender, budgets, day) => over(spender, budgets, day, { tokens: 0, cost: 0n }, 80n),
     report: (by) =>

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { ClearedError, type Code } from "../kernel/errors.ts";
 import type { Clock, Json, Llm, LlmAnswer, LlmMessage, LlmRequest, LlmRole, LlmUsage } from "../kernel/ports.ts";
+import { Kept } from "../kernel/kept.ts";
 import type { Fetch } from "../outside/mcp/addresses.ts";
 import { dayIn } from "../scripts/header.ts";
 import type { Config, Trust } from "../workspace/settings/config.ts";
@@ -54,6 +55,8 @@ const REPAIRS = 2;
 const AROUND = 300;
 
 export function createModels({ dir, trust, clock, ledger, fetch, env = process.env, leaving }: ModelsOptions): Models {
+  // Making one takes half a millisecond, and a script asks the same question of each row.
+  const checks = new Kept<string, z.ZodType>(100);
   const backends = new Map<string, Promise<Backend>>();
   const stored = secretsOf(dir);
   const setup = async (config: Config) => setupOf(trust.models, modelRolesOf(config), [...(await stored()).keys()], env);
@@ -174,7 +177,7 @@ export function createModels({ dir, trust, clock, ledger, fetch, env = process.e
         const empty = { input: 0, output: 0, cache_read: 0, cache_write: 0 };
         const answer: LlmAnswer = { content: [], stop: "end", usage: empty, model: chosen.name, attempts: 0, cost: "0.00" };
         if (lowered !== null) answer.lowered = lowered;
-        const check = schema === null ? null : z.fromJSONSchema(schema as never);
+        const check = schema === null ? null : checks.of(JSON.stringify(schema), () => z.fromJSONSchema(schema as never));
         let pico: bigint | null = 0n;
         for (let repairs = 0; ; repairs++) {
           // A local server cuts what is too long without a word.

@@ -102,4 +102,6 @@ const roles = () => {
 export const modelRolesSchema = z.lazy(roles);
 export type ModelRoles = z.output<ReturnType<typeof roles>>;
 /** What config.yaml says by `models:`, with its defaults where it says nothing. */
-export const modelRolesOf = (config: { models?: ModelRoles | undefined }): ModelRoles => config.models ?? modelRolesSchema.parse({});
+export const modelRolesOf = (config: { models?: ModelRoles | undefined }): ModelRoles =>
+  config.models ?? (unsaid ??= modelRolesSchema.parse({}));
+let unsaid: ModelRoles | null = null;
