@@ -1,5 +1,6 @@
 /** Models of a workspace: the port as runs and operations get it, what there is and whether it works, what was spent. Loaded when first asked. */
 import { beginning } from "../engine/access.ts";
+import { getFact, setFact } from "../engine/cards.ts";
 import type { Database } from "../engine/database.ts";
 import { ClearedError, toWire } from "../kernel/errors.ts";
 import { type Clock, LLM_ROLES, type Llm, type LlmRequest, type RunLlm, type RunLog, type RunRecord } from "../kernel/ports.ts";
@@ -28,6 +29,7 @@ interface Around {
   leaving(): void;
 }
 
+const PROBED = "model probe ";
 // An answer of a model is some kilobytes; what is longer is none.
 const LONGEST_ANSWER = 4 * 1024 * 1024;
 
@@ -38,7 +40,8 @@ export function createWorkspaceModels({ dir, trust, clock, database, leaving }: 
     (loading ??= (async () => {
       const [{ createModels }, { createFetch }] = await Promise.all([import("../llm/models.ts"), import("../outside/mcp/addresses.ts")]);
       const fetch = createFetch({ rules: null, maxBytes: LONGEST_ANSWER });
-      return createModels({ dir, trust, clock, fetch, leaving, ledger: await ledger() });
+      const cannot = (model: string) => (getFact(database, PROBED + model) ?? "").split(" ");
+      return createModels({ dir, trust, clock, fetch, leaving, cannot, ledger: await ledger() });
     })());
   const llm = (config: Config, note?: (message: string) => void): Llm => {
     const made = () => models().then((all) => all.llm(config, note));
@@ -100,7 +103,7 @@ export interface ModelTest {
   model: string;
   /** Which roles it plays. */
   roles: string[];
-  parts: { part: "text" | "json" | "tools" | "streaming"; ok: boolean; says: string }[];
+  parts: { part: "text" | "json" | "tools" | "streaming"; ok: boolean; says: string; code?: string }[];
 }
 
 type Probe = Pick<LlmRequest, "messages"> & Partial<LlmRequest>;
@@ -127,12 +130,13 @@ const PROBES: Record<ModelTest["parts"][0]["part"], Probe> = {
 };
 
 /** Asks each model that plays a role four small things. @throws LLM_UNCONFIGURED when none is there */
-export async function testModels(host: Pick<Host, "dir" | "trust" | "models" | "config">): Promise<ModelTest[]> {
+export async function testModels(host: Pick<Host, "dir" | "trust" | "models" | "config" | "database">): Promise<ModelTest[]> {
   const config = await host.config();
   const { roles } = await listModels(host.dir, host.trust, config);
   const named = roles.flatMap(({ model }) => (model === null ? [] : [model]));
   if (named.length === 0) throw new ClearedError("LLM_UNCONFIGURED", roles[0]?.origin ?? "No model is configured.");
   const llm = host.models.llm(config);
+  const { PROBER } = await import("../llm/models.ts");
   return Promise.all(
     [...new Set(named)].map(async (model) => {
       const parts: ModelTest["parts"] = [];
@@ -141,7 +145,7 @@ export async function testModels(host: Pick<Host, "dir" | "trust" | "models" | "
         try {
           const onText = part === "streaming" ? { onText: () => void deltas++ } : {};
           const { content, stop, value } = await llm.generate({
-            ...{ model, system: "", max_tokens: 2000, abort: new AbortController().signal, spender: { agent: "models test" } },
+            ...{ model, system: "", max_tokens: 2000, abort: new AbortController().signal, spender: { agent: PROBER } },
             ...{ brief: true as const, ...probe, ...onText },
           });
           const ok =
@@ -154,11 +158,15 @@ export async function testModels(host: Pick<Host, "dir" | "trust" | "models" | "
                   : deltas > 0;
           parts.push({ part, ok, says: ok ? "works" : `it stopped with "${stop}" and did not do it` });
         } catch (error) {
-          parts.push({ part, ok: false, says: toWire(error).message });
+          const { code, message } = toWire(error);
+          parts.push({ part, ok: false, says: message, code });
           // Who does not answer at all answers nothing else.
           if (part === "text") break;
         }
       }
+      // Kept for calls to come: what a server answered wrong, not that it was away.
+      const wrong = parts.filter(({ ok, code }) => !ok && code !== "LLM_DOWN" && code !== "LLM_LOST" && code !== "LLM_LIMITED");
+      if (parts.length > 1) setFact(host.database, PROBED + model, wrong.map(({ part }) => part).join(" "));
       return { model, roles: roles.filter((one) => one.model === model).map(({ role }) => role), parts };
     }),
   );

@@ -25,6 +25,8 @@ export interface ModelsOptions {
   trust: Trust;
   clock: Clock;
   ledger: Ledger;
+  /** What `models test` has found that a model does not do: json, tools. */
+  cannot?(model: string): readonly string[];
   fetch: Fetch;
   env?: NodeJS.ProcessEnv;
   /** @throws TRUST_CHANGED, OWNER_FENCED when nothing may leave this process any more */
@@ -51,10 +53,12 @@ const FIRST_WAIT_MS = 400;
 // Longer than that nobody waits in a call; the message says when.
 const LONGEST_WAIT_MS = 30_000;
 const REPAIRS = 2;
+/** Who `models test` counts for. */
+export const PROBER = "models test";
 // Names of tools, roles and what a protocol adds around a message.
 const AROUND = 300;
 
-export function createModels({ dir, trust, clock, ledger, fetch, env = process.env, leaving }: ModelsOptions): Models {
+export function createModels({ dir, trust, clock, ledger, fetch, cannot = () => [], env = process.env, leaving }: ModelsOptions): Models {
   // Making one takes half a millisecond, and a script asks the same question of each row.
   const checks = new Kept<string, z.ZodType>(100);
   const backends = new Map<string, Promise<Backend>>();
@@ -150,7 +154,10 @@ export function createModels({ dir, trust, clock, ledger, fetch, env = process.e
       modelOf: async (asked) => modelOf(await setup(config), asked).name,
       async generate(request) {
         const { chosen, lowered } = choose(await setup(config), request);
-        const facts = factsOf(chosen.id, modelRolesOf(config));
+        const known = factsOf(chosen.id, modelRolesOf(config));
+        // The test itself tries what it found before.
+        const found = request.spender.agent === PROBER ? [] : cannot(chosen.name);
+        const facts = { ...known, json: known.json && !found.includes("json"), tools: known.tools && !found.includes("tools") };
         const { server } = chosen.entry;
         const sends = "sends" in server ? server.sends : [];
         const { schema, ...clean } = outgoing(request, sends, [...(await stored()).values()]);

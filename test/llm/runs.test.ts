@@ -236,3 +236,20 @@ test("`models test` tries each part of each model, and costs shows what that too
   expect(doctor.stdout).toMatch(/model server +anthropic: http:\/\/127.0.0.1:\d+, with secret:anthropic; may be sent: text/);
   expect(doctor.stdout).not.toContain(KEY);
 });
+
+test("what a model cannot do is found once and kept: it is asked another way, or not at all", async () => {
+  const { one, server } = await opened({ "agents/sort.ts": CLASSIFY }, ({ body }) =>
+    body.output_config?.format !== undefined ? { status: 400, body: '{"error": {"message": "no schemas here"}}' } : '{"class": "Software"}',
+  );
+  const owner = await host(one);
+  expect((await run(owner, "sort")).error?.code).toBe("LLM_REFUSED");
+  const [tested] = await createApi(owner).testModels({});
+  expect(tested?.parts.map(({ part, ok }) => [part, ok])).toEqual([
+    ["text", true],
+    ["json", false],
+    ["tools", false],
+    ["streaming", true],
+  ]);
+  expect((await run(owner, "sort")).result).toMatchObject({ class: "Software" });
+  expect(server.asked.at(-1)?.body.system[0].text).toContain("Answer with one JSON value of this schema");
+});
