@@ -6,6 +6,7 @@ import { DEFAULT_PRIVACY } from "../../rules/privacy/judge.ts";
 import { isAtMost } from "../../engine/authority.ts";
 import type { Json } from "../../kernel/ports.ts";
 import type { Config } from "../../workspace/settings/config.ts";
+import { modelRolesOf } from "../../workspace/settings/models.ts";
 import { parting } from "../evidence/partings.ts";
 import { type LeafChange, changeWords, leafChanges, shownValue, hostsIn, recipientsIn } from "./leaves.ts";
 import type { ChangeKind, WideningKind } from "../proposal-types.ts";
@@ -61,7 +62,12 @@ export function configWidening(was: Config, now: Config): SettingLine[] {
 /** With defaults filled in, those of privacy too. */
 function settingsOf({ raw: _, privacy, policy, ...config }: Config): Json {
   const groups = Object.entries(DEFAULT_PRIVACY).map(([group, words]) => [group, { ...words, ...privacy[group as keyof typeof privacy] }]);
-  return { ...config, privacy: Object.fromEntries(groups), policy: { ladder: ladderText(policy) } } as unknown as Json;
+  return {
+    ...config,
+    models: modelRolesOf(config),
+    privacy: Object.fromEntries(groups),
+    policy: { ladder: ladderText(policy) },
+  } as unknown as Json;
 }
 
 /** Low to high, equals in one place, roles behind. */
