@@ -97,7 +97,7 @@ const HOSTILE: [string, Rewrite, RegExp][] = [
   ["a lower threshold", { [CONFIG]: [["auto_confirm: 0.95", "auto_confirm: 0.5"]] }, /^setting: thresholds\.auto_confirm is 0\.5 instead of 0\.95 \(config\.yaml:\d+\)/],
   ["a threshold gone", { [CONFIG]: [[/ {2}auto_confirm: 0.95.*\n/, "  other: 1\n"]] }, /^setting: removes thresholds\.auto_confirm/],
   ["a statement booked elsewhere", { [CONFIG]: [["statements: []", "statements: [{match: {file: a.csv}, account: 1020}]"]] }, /^setting: adds statements\[a\.csv\].*: which statement belongs to which account/],
-  ["another model", { [CONFIG]: [["privacy: {}", "privacy: {}\nmodels: {small: claude-opus-5-5}"]] }, /^setting: models\.small is "claude-opus-5-5".*what a model is sent goes there/],
+  ["another model", { [CONFIG]: [["privacy: {}", "privacy: {}\nmodels: {small: claude-opus-5-5}"]] }, /^setting: adds models\.small: "claude-opus-5-5": what a model is sent goes there/],
   ["more for models", { [CONFIG]: [["privacy: {}", 'privacy: {}\nmodels: {budgets: {run: {usd: "5.00"}}}']] }, /^setting: models\.budgets\.run\.usd is "5.00" instead of "0.50": more may be spent on models/],
   ["privacy", { [CONFIG]: [["privacy: {}", "privacy: {health: {outbound: allow}}"]] }, /^setting: privacy\.health\.outbound is "allow" instead of "redact"/],
   ["who stands above whom", { [CONFIG]: [["settings: {}", "policy: {ladder: [ceo, manager]}\nsettings: {}"]] }, /^setting: policy\.ladder .*: who stands above whom/],
