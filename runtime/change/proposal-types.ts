@@ -1,11 +1,11 @@
 /**
- * Types only: a proposal is a change that waits for a person. Its content is a commit on refs/cleared/proposals/<id>/change, its life
+ * A proposal is a change that waits for a person. Its content is a commit on refs/cleared/proposals/<id>/change, its life
  * (report, decisions, state) a chain of commits on refs/cleared/proposals/<id>/state, so both can be read and pushed with plain git.
  */
 import type { CheckResult } from "./checks/findings.ts";
 import type { BacktestReport } from "./evidence/types.ts";
 import type { Decision, Json } from "../kernel/ports.ts";
-import type { WideningKind } from "../workspace/settings/people.ts";
+import { WIDENINGS, type WideningKind } from "../workspace/settings/people.ts";
 
 export type { CheckFinding, CheckName, CheckResult } from "./checks/findings.ts";
 
@@ -25,6 +25,38 @@ export interface ProposedFile {
   path: string;
   /** What becomes of the file; a rename is one removed and one added. */
   change: "added" | "changed" | "removed";
+}
+
+/** What a claim may be about: what a change adds, what it does otherwise to recorded runs, what it widens; or that there is nothing else. */
+export const CLAIM_KINDS = [
+  ...["agent_added", "agent_changed", "agent_removed", "tool_added", "rule", "threshold"],
+  ...["entries_changed", "calls_changed", "notices_changed", "nothing_else", ...WIDENINGS],
+] as ClaimKind[];
+export type ClaimKind =
+  | ("agent_added" | "agent_changed" | "agent_removed" | "tool_added" | "rule" | "threshold")
+  | ("entries_changed" | "calls_changed" | "notices_changed" | "nothing_else" | WideningKind);
+
+/** What a proposer says of a change, as data: it is compared with what is computed (proposals/claims.ts). */
+export interface Claim {
+  kind: ClaimKind;
+  /** An agent, a file, a rule's text, a setting's key, a tool. */
+  subject: string;
+  from?: string;
+  to?: string;
+  count?: number;
+  amount?: string;
+}
+
+/** What a change brings with it that a model wrote for a request (runtime/meta/). */
+export interface AskedFor {
+  /** Number of the request in the workspace that made it. */
+  request: number;
+  model: string;
+  claims: Claim[];
+  /** The model's own words. */
+  says: string;
+  /** Where text from outside of the business stood in its conversation. */
+  outside: string[];
 }
 
 export interface Proposal {
@@ -47,6 +79,8 @@ export interface Proposal {
   state: ProposalState;
   /** Why it is in this state, in one sentence; null when there is nothing to add. */
   why: string | null;
+  /** Null: no model wrote it. */
+  asked?: AskedFor | null;
   /** The proposer's reason for a change that makes recorded runs come out worse on purpose; only a person can give one. */
   despite: string | null;
   report: Report | null;
@@ -122,4 +156,5 @@ export interface ProposalDraft {
   despite?: string;
   /** Kept with it: the run and step that asked. */
   from?: Json;
+  asked?: AskedFor;
 }

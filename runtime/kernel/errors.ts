@@ -215,6 +215,11 @@ export const CODES = {
       "A recorded run comes out worse, or fails, on the new code.",
       "Look at the run and the first different step; correct the script, or propose with --despite and the reason.",
     ],
+    CLAIM_WRONG: [
+      "A change says something of itself that is not so.",
+      "Correct the claim, or the change; what was computed stands in the message.",
+    ],
+    CLAIM_MISSING: ["A change widens something and does not say so.", "Claim it, or leave it out of the change."],
     PROPOSAL_PATH: [
       "A proposal touches a path that proposals may not change.",
       "Leave it out; agents/, scripts/, policies/, importers/, knowledge/, cases/ and config.yaml are changed by proposals, the rest by plain git.",
@@ -223,6 +228,7 @@ export const CODES = {
       "There is nothing to propose.",
       "Edit a file of agents/, scripts/, policies/, importers/, knowledge/, cases/ or config.yaml first, or name a branch or folder.",
     ],
+    ASK_UNKNOWN: ["There is no request with this number, or it cannot go on.", "`cleared asks` lists them."],
     PROPOSAL_UNKNOWN: ["No readable proposal has that number or id.", "`cleared proposals` lists them."],
     PROPOSAL_STATE: ["The proposal's state does not allow this.", "`cleared proposals show` tells where it stands."],
     UNDO_REFUSED: [

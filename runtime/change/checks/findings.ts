@@ -21,7 +21,8 @@ export type CheckName =
   | "cases"
   | "dry_run"
   | "invariants"
-  | "backtest";
+  | "backtest"
+  | "claims";
 
 /** A finding, with the remedy of its code (runtime/kernel/errors.ts). */
 export interface CheckFinding extends Finding {

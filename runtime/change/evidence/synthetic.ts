@@ -234,6 +234,11 @@ async function newest(agent: string, bench: TrialEnvironment): Promise<Recording
   return recordings;
 }
 
+/** One execution of an agent on an input: what it would have done, without acting. What only a server could answer ends it. */
+export function tryOn(agent: string, input: Json, code: Code, bench: TrialEnvironment): Promise<Trial> {
+  return tryRun({ run: madeUp(agent, code, 0, input, bench), steps: [] }, code, bench);
+}
+
 /** A run that began now, on the candidate. */
 function madeUp(agent: string, { tree }: Code, n: number, input: Json, { clock }: TrialEnvironment): RunRecord {
   const now = clock.now();

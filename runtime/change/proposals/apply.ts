@@ -230,7 +230,7 @@ async function applyApproved(world: ApplyWorld, store: ProposalStore, proposal: 
   const { report } = proposal;
   if (report === null || !isOwnReport(world.database, proposal))
     throw await block(store, proposal, "what it was approved on is not a report of this workspace. Propose it again.", ["approved"]);
-  const now = demandsOf(report.widening, trust, policy);
+  const now = demandsOf(report.widening, trust, policy, proposal.asked);
   const question = questionOf(proposal, trust.people.length, now);
   const counted = tally(question, countedOf(proposal, since, last), authority);
   if (counted.decision === null)

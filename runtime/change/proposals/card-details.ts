@@ -26,7 +26,7 @@ const MANY = 50;
 const NAMES: Record<CheckResult["check"], string> = {
   ...{ paths: "paths", config: "config", header: "header", lint: "lint", types: "types", capabilities: "capabilities", states: "states" },
   ...{ policies: "policies", importers: "importers", knowledge: "knowledge", tools: "tools", cases: "cases", dry_run: "dry run" },
-  ...{ invariants: "invariants", backtest: "backtest" },
+  ...{ invariants: "invariants", backtest: "backtest", claims: "claims" },
 };
 /** What a check is called for people. */
 export const checkName = (check: CheckResult["check"]): string => NAMES[check] ?? check;

@@ -35,6 +35,7 @@ const STOPS: Partial<Record<CheckResult["check"], string>> = {
   tools: "a tool of the workspace has an error",
   dry_run: "it fails when it is tried",
   invariants: "the books would be wrong",
+  claims: "it says something of itself that is not so",
 };
 
 /** Checks that execute. */
@@ -74,6 +75,7 @@ export function cardOf(proposal: Proposal, around: CardAround = {}): ProposalCar
     { name: "Money", lines: report?.backtests.flatMap(moneyLines) ?? [] },
     { name: "Not proven", lines: some(doubtful, SHOWN) },
     { name: "May do more", lines: some(more, SHOWN) },
+    ...askedParts(proposal),
     { name: "Needs", lines: needs(proposal) },
   ];
   return {
@@ -81,6 +83,24 @@ export function cardOf(proposal: Proposal, around: CardAround = {}): ProposalCar
     parts: parts.filter(({ lines }) => lines.length > 0),
     details: detailsOf(proposal, around).filter(({ lines }) => lines.length > 0),
   };
+}
+
+/** Of a change that a model wrote: what became of its claims, what it had read, and, below all facts, its own words. */
+function askedParts({ asked = null, report }: Proposal): CardPart[] {
+  if (asked === null) return [];
+  const claims = report?.checks.find(({ check }) => check === "claims");
+  const { request, model, says, outside } = asked;
+  return [
+    { name: "Written by", lines: [`${oneLine(model, 100)}, for request ${request}${claims === undefined ? "" : `: ${claims.says}`}`] },
+    {
+      name: "Read text from outside",
+      lines: some(
+        outside.map((one) => oneLine(one, 120)),
+        SHOWN,
+      ),
+    },
+    { name: "The proposer says", lines: says === "" ? [] : [quoted(says, 600)] },
+  ];
 }
 
 /** `Refund a customer`, `the policy customer_refund`: a file as somebody calls it who does not look into folders. */

@@ -12,7 +12,7 @@ import { composeMessage, parseTrailers } from "../../workspace/git/past.ts";
 import { type Difference, parseCommit } from "../../workspace/git/proposal-refs.ts";
 import type { Objects } from "../../workspace/git/tree.ts";
 import { wrongForm } from "./paths.ts";
-import type { Proposal, ProposalDraft, ProposalState, Report } from "../proposal-types.ts";
+import { type AskedFor, CLAIM_KINDS, type Proposal, type ProposalDraft, type ProposalState, type Report } from "../proposal-types.ts";
 
 const STATES = ["draft", "checking", "ready", "unproven", "blocked", "approved", "rejected", "superseded", "applied", "reverted"] as const;
 const commit = z.string().regex(/^[0-9a-f]{40,64}$/);
@@ -27,6 +27,27 @@ const lifeSchema = z.strictObject({
   reverted: commit.nullable(),
 });
 export type ProposalStatusRecord = z.output<typeof lifeSchema>;
+
+const claimText = z.string().max(300);
+/** A claim as a model hands it in. */
+export const claimSchema = z.strictObject({
+  kind: z.enum(CLAIM_KINDS),
+  subject: claimText,
+  from: claimText.exactOptional(),
+  to: claimText.exactOptional(),
+  count: z.int().min(0).exactOptional(),
+  amount: z
+    .string()
+    .regex(/^-?\d{1,20}(?:\.\d{1,18})?$/)
+    .exactOptional(),
+});
+const askedSchema = z.strictObject({
+  request: z.int().min(1),
+  model: claimText,
+  claims: z.array(claimSchema).max(50),
+  says: z.string().max(2000),
+  outside: z.array(claimText).max(20),
+});
 
 const decisionSchema = z.looseObject({
   card: z.int(),
@@ -124,12 +145,13 @@ const missing = (why: string): ClearedError => new ClearedError("GIT_FAILED", wh
 export const toYaml = (value: unknown): string => writeYaml(JSON.parse(JSON.stringify(value)));
 
 /** The message of the commit that holds a proposal's files. */
-export function changeMessage(id: string, { title, reason, by, despite, from }: ProposalDraft): string {
+export function changeMessage(id: string, { title, reason, by, despite, from, asked }: ProposalDraft): string {
   return composeMessage(`${title}\n\n${reason}`, {
     Proposal: id,
     "Proposed-by": by,
     ...(despite === undefined ? {} : { Despite: despite }),
     ...(from === undefined ? {} : { "Asked-in": JSON.stringify(from) }),
+    ...(asked === undefined ? {} : { "Asked-for": JSON.stringify(asked) }),
   });
 }
 
@@ -173,12 +195,23 @@ export async function readProposal(
     state: "draft",
     why: null,
     despite: trailers["Despite"] ?? null,
+    asked: askedIn(trailers["Asked-for"]),
     report: null,
     decisions: [],
     applied: null,
     reverted: null,
   };
   return refs.state === undefined ? kept : { ...kept, ...(await readLife(objects, refs.state, cache)) };
+}
+
+/** @throws PROPOSAL_UNKNOWN for what is not of our shape: without its claims a change would be believed more than it may */
+function askedIn(trailer: string | undefined): AskedFor | null {
+  if (trailer === undefined) return null;
+  try {
+    return askedSchema.parse(JSON.parse(trailer));
+  } catch {
+    throw unreadable("its trailer Asked-for: is not what a request leaves");
+  }
 }
 
 /** What a state commit says. @throws PROPOSAL_UNKNOWN, GIT_FAILED */

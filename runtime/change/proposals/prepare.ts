@@ -18,12 +18,13 @@ import { AGENTS, agentFile } from "../../workspace/layout.ts";
 import { treeOver } from "../../workspace/git/tree.ts";
 import { type ApplyWorld, conflictOf } from "./apply.ts";
 import { namesOf, stopOf } from "./card.ts";
+import { claimsLooked } from "./claims.ts";
 import { differenceThatMatters, isOwnReport, rememberReport } from "./deciding.ts";
 import { problemsOf } from "./paths.ts";
 import type { Around } from "../widening/program.ts";
-import { type Vouch, proofOf, restsOn } from "./proof.ts";
+import { type Proof, type Vouch, proofOf, restsOn } from "./proof.ts";
 import { OPEN, type ProposalStore, createProposals } from "./store.ts";
-import type { Proposal, Report } from "../proposal-types.ts";
+import type { Proposal, ProposalDraft, ProposedFile, Report } from "../proposal-types.ts";
 import { changesOf, demandsOf, movedIn } from "../widening/widening.ts";
 
 /** What preparing needs of a workspace; the composition root makes it of its host. */
@@ -52,9 +53,9 @@ let coming = 0;
 
 /**
  * Looks at a proposal that is not decided: afterwards it is ready, or blocked with the reason. Whoever asks while it is looked at gets
- * what that comes to. @throws PROPOSAL_UNKNOWN, PROPOSAL_STATE
+ * what that comes to. `made`: what `judge` has just said of it, which holds while HEAD is the same. @throws PROPOSAL_UNKNOWN, PROPOSAL_STATE
  */
-export async function prepare(world: Preparing, id: string | number): Promise<Proposal> {
+export async function prepare(world: Preparing, id: string | number, made?: Report): Promise<Proposal> {
   const store = createProposals(world);
   const began = ++moment;
   coming++;
@@ -63,7 +64,7 @@ export async function prepare(world: Preparing, id: string | number): Promise<Pr
   const known = looks.get(key);
   // A second look would make a new report, and an approval counts for the report it was given on.
   if (known !== undefined && known.ended > began) return known.proposal;
-  const look = { proposal: lookOnce(world, store, proposal), ended: Number.POSITIVE_INFINITY };
+  const look = { proposal: lookOnce(world, store, proposal, made), ended: Number.POSITIVE_INFINITY };
   looks.set(key, look);
   return look.proposal.finally(() => {
     look.ended = ++moment;
@@ -71,11 +72,11 @@ export async function prepare(world: Preparing, id: string | number): Promise<Pr
   });
 }
 
-async function lookOnce(world: Preparing, store: ProposalStore, proposal: Proposal): Promise<Proposal> {
+async function lookOnce(world: Preparing, store: ProposalStore, proposal: Proposal, made?: Report): Promise<Proposal> {
   const from = OPEN.filter((state) => state !== "approved");
   const checking = await store.update(proposal.id, { state: "checking" }, { from });
   try {
-    return await look(world, store, checking);
+    return await look(world, store, checking, made);
   } catch (error) {
     const isOurs = !(error instanceof ClearedError) || error.kind === "internal";
     const why = `It could not be checked: ${isOurs ? `an error of Cleared itself. \`cleared proposals check ${proposal.number}\` tries again.` : error.message}`;
@@ -86,14 +87,37 @@ async function lookOnce(world: Preparing, store: ProposalStore, proposal: Propos
   }
 }
 
-async function look(world: Preparing, store: ProposalStore, proposal: Proposal): Promise<Proposal> {
+/** What the report of this change would be, before there is a proposal of it. @throws PROPOSAL_PATH, PROPOSAL_EMPTY */
+export async function judge(world: Preparing, draft: ProposalDraft, base: string): Promise<Report> {
+  const store = createProposals(world);
+  const on = await world.git.head();
+  const head = world.git.tree(on);
+  const id = await store.idFor(draft, base);
+  const changed = Object.entries(draft.files).map(async ([path, text]): Promise<ProposedFile> => {
+    return { path, change: text === null ? "removed" : (await head.blob(path)) === null ? "added" : "changed" };
+  });
+  const at = world.clock.now();
+  const proposal: Proposal = {
+    ...{ id, number: 0, title: draft.title, reason: draft.reason, by: draft.by, at, since: at, base, commit: base },
+    ...{ files: await Promise.all(changed), state: "draft", why: null, despite: draft.despite ?? null, asked: draft.asked ?? null },
+    ...{ report: null, decisions: [], applied: null, reverted: null },
+  };
+  const tree = treeOver(head, new Map(Object.entries(draft.files)));
+  return reportOf({ ...world, vouch: () => null }, store, proposal, { on, base: head, tree, files: draft.files });
+}
+
+async function look(world: Preparing, store: ProposalStore, proposal: Proposal, known?: Report): Promise<Proposal> {
   const on = await world.git.head();
   const base = world.git.tree(on);
   const conflict = await conflictOf(world, proposal, base);
   if (conflict !== null) return store.update(proposal.id, { state: "blocked", why: conflict }, { from: ["checking"] });
   const files = await textsOf(proposal, world.git.tree(proposal.commit));
   const tree = treeOver(base, new Map(Object.entries(files)));
-  const made = await reportOf(world, store, proposal, { on, base, tree, files });
+  const change = { on, base, tree, files };
+  const made =
+    known?.on === on
+      ? { ...known, ...(await proofFor(world, store, proposal, change, known)) }
+      : await reportOf(world, store, proposal, change);
   // What was said to the report before holds for one that says the same.
   const goesOn = isOwnReport(world.database, proposal) && differenceThatMatters(proposal.report as Report, made) === null;
   const report: Report = goesOn ? { ...made, since: proposal.report?.since ?? proposal.report?.at ?? made.at } : made;
@@ -148,19 +172,14 @@ async function reportOf(world: Preparing, store: ProposalStore, proposal: Propos
       Object.assign(freezes, (await chosen()).files);
     }
   }
-  const isKnown = async (agent: string) =>
-    (await store.list()).some(
-      ({ id, report }) => id !== proposal.id && report?.backtests.some((one) => one.agent === agent && one.runs > 0),
-    );
-  const nameOf = (agent: string) => names[agentFile(agent)] ?? agent;
-  const { backtests, ...proof } = await proofOf({ ...world, isKnown }, proposal, fresh, {
-    base,
-    head: on,
-    moved: await movedIn(base, tree, paths),
-    nameOf,
-  });
+  const { backtests, ...proof } = await proofFor(world, store, proposal, { on, base, tree, files }, { names, backtests: fresh });
   if (compiles)
     checks.push(...(await runChecks(subject, [casesCheck(held), backtestCheck([...new Set([...backtests, ...fresh])], proposal)])));
+  const { asked = null } = proposal;
+  if (compiles && asked !== null) {
+    const judged = { base, tree, paths, changed: { widening, changes }, backtests: fresh };
+    checks.push(...(await runChecks(subject, [{ name: "claims", look: () => claimsLooked(asked, judged, world.around) }])));
+  }
   return {
     on,
     at: world.clock.now(),
@@ -175,8 +194,29 @@ async function reportOf(world: Preparing, store: ProposalStore, proposal: Propos
     dryRun: await dryRunOf(subject, world),
     // Only of what somebody may say yes to.
     freezes: checks.some(({ status }) => status === "failed") ? {} : freezes,
-    ...demandsOf(widening, world.trust, (await world.config(tree)).policy),
+    ...demandsOf(widening, world.trust, (await world.config(tree)).policy, asked),
   };
+}
+
+/** What the backtests are worth for this very proposal. */
+async function proofFor(
+  world: Preparing,
+  store: ProposalStore,
+  proposal: Proposal,
+  { on, base, tree, files }: Change,
+  { names = {}, backtests }: Pick<Report, "names" | "backtests">,
+): Promise<Proof> {
+  const isKnown = async (agent: string) =>
+    (await store.list()).some(
+      ({ id, report }) => id !== proposal.id && report?.backtests.some((one) => one.agent === agent && one.runs > 0),
+    );
+  const moved = await movedIn(base, tree, Object.keys(files));
+  return proofOf({ ...world, isKnown }, proposal, backtests, {
+    base,
+    head: on,
+    moved,
+    nameOf: (agent) => names[agentFile(agent)] ?? agent,
+  });
 }
 
 /** Of a new agent that is proposed only its own: what others do, which its files reach, is not what a person is asked about. */

@@ -12,7 +12,7 @@ import { parseMain } from "../../workspace/books/main-journal.ts";
 import { parsePack } from "../../workspace/settings/policies.ts";
 import { treeOver } from "../../workspace/git/tree.ts";
 import { type Around, type Program, programAt } from "./program.ts";
-import type { Changed, Report, TextChange, Widening } from "../proposal-types.ts";
+import type { AskedFor, Changed, Report, TextChange, Widening } from "../proposal-types.ts";
 import { type Say, codeWidening } from "./widening-code.ts";
 import { headerWidening } from "./widening-header.ts";
 import { policyWidening } from "./widening-policy.ts";
@@ -219,16 +219,22 @@ function once(found: readonly Line[]): Line[] {
   });
 }
 
-/** Who must decide on a change, by trust.yaml `changes:`; `any` counts for every change, also one that widens nothing. */
+/**
+ * Who must decide on a change, by trust.yaml `changes:`; `any` counts for every change, also one that widens nothing, `tainted` for one whose
+ * author, a model, had read text from outside of the business.
+ */
 export function demandsOf(
   widened: readonly Widening[],
   trust: Pick<Trust, "changes">,
   ladder: Ladder,
+  asked: AskedFor | null = null,
 ): Pick<Report, "level" | "levels" | "approvals"> {
   const { levels, approvals, two_people_for } = trust.changes;
   const kinds = new Set(widened.map(({ kind }) => kind));
   const demanded = Object.entries(levels).flatMap(([kind, level]) =>
-    kind === "any" || kinds.has(kind as Widening["kind"]) ? [level] : [],
+    kind === "any" || (kind === "tainted" ? asked !== null && asked.outside.length > 0 : kinds.has(kind as Widening["kind"]))
+      ? [level]
+      : [],
   );
   return { ...strictest(ladder, demanded), approvals: Math.max(approvals, two_people_for.some((kind) => kinds.has(kind)) ? 2 : 1) };
 }

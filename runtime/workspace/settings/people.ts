@@ -44,7 +44,7 @@ const mode = z.union(
 export const approvalsSchema = z.strictObject({ default: mode.default("person"), agents: z.record(z.string(), mode).default({}) });
 
 /** What a proposed change can widen. */
-const WIDENINGS = [
+export const WIDENINGS = [
   "capability",
   "tool",
   "recipient",
@@ -61,7 +61,7 @@ const WIDENINGS = [
 ] as const;
 export type WideningKind = (typeof WIDENINGS)[number];
 export const changesSchema = z.strictObject({
-  levels: z.partialRecord(z.enum([...WIDENINGS, "any"]), word("a rank or role of the ladder").toLowerCase()).default({}),
+  levels: z.partialRecord(z.enum([...WIDENINGS, "tainted", "any"]), word("a rank or role of the ladder").toLowerCase()).default({}),
   approvals: z.int({ error: "write how many people a change needs" }).min(1, "at least 1").max(9, "at most 9").default(1),
   two_people_for: z.array(z.enum(WIDENINGS), { error: `write a list of ${WIDENINGS.join(", ")}` }).default([]),
 });
