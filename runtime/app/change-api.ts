@@ -2,6 +2,7 @@
 import type { BacktestReport } from "../change/evidence/types.ts";
 import type { Backtesting, Bisected, TriedCases } from "./evidence-api.ts";
 import type { CheckedTree } from "./check-api.ts";
+import type { Ask, WatchedAsk } from "./asks.ts";
 import type { Made } from "../change/proposals/make.ts";
 import type { Proposal } from "../change/proposal-types.ts";
 import type { Proposing, RunLines, ShownProposal } from "./proposals-api.ts";
@@ -12,6 +13,16 @@ import type { Undone } from "../change/proposals/undo.ts";
 import type { Host } from "./host.ts";
 
 export interface ChangeApi {
+  /** A request to the meta-agent; it is worked on until it ends, whoever watches. @throws LLM_UNCONFIGURED, USAGE */
+  ask(p: { text: string; by?: string }): Promise<Ask>;
+  /** Answers its question, or goes on where it was cut off. @throws ASK_UNKNOWN, USAGE, LLM_UNCONFIGURED */
+  continueAsk(p: { id?: number; answer?: string }): Promise<Ask>;
+  /** Its rows from one on (the first is 1); with `wait` once there is something new. @throws ASK_UNKNOWN */
+  watchAsk(p: { id: number; from: number; wait: boolean }): Promise<WatchedAsk>;
+  /** Ends it where it stands. @throws ASK_UNKNOWN */
+  stopAsk(p: { id: number }): Promise<Ask>;
+  asks(p: { limit: number }): Promise<(Ask & { cost: string | null })[]>;
+  askPrompt(p: Record<string, never>): Promise<{ version: string; system: string }>;
   /** Which commit changed what a run, or the run that made an entry, would do. @throws RUN_UNKNOWN, RUN_STATUS, JOURNAL_ENTRY_MISSING, USAGE */
   bisect(p: { name: string }): Promise<Bisected>;
   /** What undoing a proposal, a run, "import" or an undo would change. @throws UNDO_REFUSED, PROPOSAL_UNKNOWN, RUN_UNKNOWN */
@@ -46,11 +57,18 @@ export interface ChangeApi {
 // Each is loaded when a command asks for it.
 const proposing = () => import("./proposals-api.ts");
 const undoing = () => import("../change/proposals/undo.ts");
+const asking = () => import("./asks.ts");
 const trying = () => import("./evidence-api.ts");
 
 /** `startedBy`: the caller's person, once trust.yaml names them. */
 export function changeApi(host: Host, startedBy: (by: string | undefined) => { by?: string }): ChangeApi {
   return {
+    ask: async ({ text, by }) => (await asking()).beginAsk(host, { text, ...startedBy(by) }),
+    continueAsk: async (p) => (await asking()).continueAsk(host, p),
+    watchAsk: async (p) => (await asking()).watchAsk(host, p),
+    stopAsk: async (p) => (await asking()).stopAsk(host, p),
+    asks: async (p) => (await asking()).listAsks(host, p),
+    askPrompt: async () => (await asking()).showPrompt(host),
     bisect: async ({ name }) => (await import("./evidence-api.ts")).bisectRun(host, name),
     planUndo: async ({ target }) => (await undoing()).planUndo(host, target),
     async undo({ target, ...how }) {

@@ -8,10 +8,10 @@ import { type Compared, backtest, idsOf } from "../change/evidence/backtest.ts";
 import { codeOver } from "../change/evidence/code.ts";
 import type { RunDifference } from "../change/evidence/types.ts";
 import { type Made, proposeBranch, proposeEdits, proposeFolder } from "../change/proposals/make.ts";
-import { BACKTEST_DAYS, textsOf, type Preparing, prepare } from "../change/proposals/prepare.ts";
+import { BACKTEST_DAYS, textsOf, type Preparing, judge, prepare } from "../change/proposals/prepare.ts";
 import { OPEN, createProposals } from "../change/proposals/store.ts";
 import { type Synced, syncProposals } from "../change/proposals/sync.ts";
-import type { Proposal, ProposalDraft, ProposalState } from "../change/proposal-types.ts";
+import type { Proposal, ProposalDraft, ProposalState, Report } from "../change/proposal-types.ts";
 import { createSideRefs } from "../workspace/git/proposal-refs.ts";
 import type { Host } from "./host.ts";
 import type { Subject } from "../change/checks/pipeline.ts";
@@ -61,11 +61,20 @@ export async function propose(host: Host, { paths, from, branch, by, ...said }: 
   return { ...made, ...(await checkProposal(host, made.proposal.id)) };
 }
 
-/** Records a proposal of these files at HEAD, and checks it. @throws PROPOSAL_* */
-export async function proposeFiles(host: Host, draft: ProposalDraft): Promise<Proposal> {
-  const { proposal } = await createProposals(host).create(draft, await host.git.head());
+/** Records a proposal of these files at HEAD or another commit, and checks it. `report`: what `judgeFiles` has just made of it. @throws PROPOSAL_* */
+export async function proposeFiles(
+  host: Host,
+  draft: ProposalDraft,
+  { base, report }: { base?: string; report?: Report } = {},
+): Promise<Proposal> {
+  const { proposal } = await createProposals(host).create(draft, base ?? (await host.git.head()));
   await supersede(host, proposal);
-  return (await checkProposal(host, proposal.id)).proposal;
+  return prepareProposal(host, proposal.id, report);
+}
+
+/** What the report of such a proposal would be, without one. @throws PROPOSAL_PATH, PROPOSAL_EMPTY */
+export async function judgeFiles(host: Host, draft: ProposalDraft, base: string): Promise<Report> {
+  return withPreparing(host, (world) => judge(world, draft, base));
 }
 
 /** What the same person proposed before by this title, or what was blocked, is replaced where it touches no other files: a mended one leaves no broken one behind. */
@@ -152,9 +161,20 @@ export async function sync(host: Host, remote: string): Promise<Synced> {
 }
 
 /** Checks a proposal on HEAD, in this process: it is ready or blocked afterwards. @throws PROPOSAL_UNKNOWN, PROPOSAL_STATE */
-export async function prepareProposal(host: Host, id: string | number): Promise<Proposal> {
+export async function prepareProposal(host: Host, id: string | number, report?: Report): Promise<Proposal> {
+  return withPreparing(host, async (world, looked) => {
+    const proposal = await prepare(world, id, report);
+    const subject = looked();
+    // Once it is applied its code is known to have passed.
+    if (subject !== null && proposal.report !== null) await noteSubject(host, subject, proposal.report.checks);
+    return proposal;
+  });
+}
+
+/** `looked`: what the checks have looked at by then. */
+async function withPreparing<T>(host: Host, work: (world: Preparing, looked: () => Subject | null) => Promise<T>): Promise<T> {
   const cache = createDiskCache(join(host.dir, CACHE));
-  let looked = null as Subject | null;
+  let looked: Subject | null = null;
   const world: Preparing = {
     ...host,
     around: { sandbox: host.sandbox, registry: host.registry, trust: host.trust, cache, nextTick },
@@ -171,10 +191,7 @@ export async function prepareProposal(host: Host, id: string | number): Promise<
     progress: (done, total) => void (host.progress.tried = { done, total }),
   };
   try {
-    const proposal = await prepare(world, id);
-    // Once it is applied its code is known to have passed.
-    if (looked !== null && proposal.report !== null) await noteSubject(host, looked, proposal.report.checks);
-    return proposal;
+    return await work(world, () => looked);
   } finally {
     delete host.progress.tried;
   }

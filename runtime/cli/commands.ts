@@ -213,6 +213,22 @@ export const COMMANDS: readonly Spec[] = [
     load: () => import("./commands/import.ts"),
   },
   {
+    name: "ask [words...]",
+    about: "ask for a change in your own words, or a question about the books: a model writes, the checks judge, you decide",
+    options: [
+      ["--continue [request]", "answer its question, or go on with one that was cut off; the last one unless told"],
+      ["--show-prompt", "print what the model is told of this workspace"],
+    ],
+    load: () => import("./commands/ask.ts"),
+  },
+  {
+    name: "asks [verb] [request]",
+    words: ["list", "show"],
+    about: "list requests, or show one with everything that happened in it",
+    options: [["--limit <n>", "how many"]],
+    load: async () => ({ run: (await import("./commands/ask.ts")).asks }),
+  },
+  {
     name: "propose [paths...]",
     about: "turn your edits into a proposal and take them out of the working tree",
     options: [

@@ -66,6 +66,12 @@ const MIGRATIONS: readonly string[] = [
    CREATE INDEX model_calls_proposal ON model_calls (proposal) WHERE proposal IS NOT NULL;
    CREATE TABLE model_marks (site TEXT NOT NULL, class TEXT NOT NULL, card INTEGER NOT NULL, confirmed INTEGER NOT NULL, PRIMARY KEY (card, site)) STRICT;
    CREATE INDEX model_marks_site ON model_marks (site, class);`,
+  // Requests to the meta-agent: how each ended (JSON; null: not yet), and what happened in it, a message or a note a row.
+  `CREATE TABLE asks (
+     id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, text TEXT NOT NULL, by TEXT, base TEXT NOT NULL, prompt TEXT NOT NULL,
+     end TEXT, ended_at INTEGER) STRICT;
+   CREATE TABLE ask_rows (
+     ask INTEGER NOT NULL, n INTEGER NOT NULL, at INTEGER NOT NULL, document TEXT NOT NULL, PRIMARY KEY (ask, n)) WITHOUT ROWID, STRICT;`,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -1,0 +1,229 @@
+/**
+ * Requests to the meta-agent on a host: begun, watched, answered, stopped. The conversation runs in the owner of the workspace, whoever
+ * watches; what it is given here can look and try, and proposes where everybody proposes (proposals-api.ts).
+ */
+import { ClearedError, toWire } from "../kernel/errors.ts";
+import { runChecks, STATIC_CHECKS } from "../change/checks/pipeline.ts";
+import { problemsOf } from "../change/proposals/paths.ts";
+import { createProposals } from "../change/proposals/store.ts";
+import type { Llm } from "../kernel/ports.ts";
+import { answered, converse, spenderOf } from "../meta/conversation.ts";
+import { declined } from "../meta/ends.ts";
+import { promptFor } from "../meta/prompt.ts";
+import { type Ask, type AskEnd, type AskRow, type Asks, createAsks } from "../meta/requests.ts";
+import type { Workshop } from "../meta/workshop.ts";
+import { dayIn } from "../scripts/header.ts";
+import { commitNamed } from "../workspace/git/past.ts";
+import { treeOver } from "../workspace/git/tree.ts";
+import { checkFiles, subjectOf, withRecordings } from "./check-api.ts";
+import type { Host } from "./host.ts";
+import { judgeFiles, proposeFiles } from "./proposals-api.ts";
+
+export type { Ask, AskEnd, AskRow } from "../meta/requests.ts";
+
+export interface WatchedAsk {
+  ask: Ask;
+  rows: AskRow[];
+  /** US dollars so far; null where no price is known or nothing was spent. */
+  cost: string | null;
+}
+
+/** What is being worked on by this process, by the store and the number. */
+interface Working {
+  stop: AbortController;
+  over: Promise<void>;
+  /** Resolves when there is something new, and is another promise from then on. */
+  news: PromiseWithResolvers<void>;
+}
+const working = new WeakMap<Host["database"], Map<number, Working>>();
+
+const workingOn = ({ database }: Host): Map<number, Working> => {
+  const known = working.get(database) ?? new Map<number, Working>();
+  working.set(database, known);
+  return known;
+};
+
+const LONGEST_TEXT = 10_000;
+// A watcher asks again after this long, so that a connection is never silent.
+const WATCH_MS = 20_000;
+
+/** Begins a request; it is worked on until it ends, whoever watches. @throws LLM_UNCONFIGURED, USAGE */
+export async function beginAsk(host: Host, { text, by }: { text: string; by?: string }): Promise<Ask> {
+  if (text.trim() === "") throw new ClearedError("USAGE", 'Say what you want: `cleared ask "..."`.');
+  if (text.length > LONGEST_TEXT) throw new ClearedError("USAGE", `A request has at most ${LONGEST_TEXT} characters.`);
+  const llm = await writerOf(host);
+  const asks = asksOf(host);
+  await settleAsks(host);
+  const base = await host.git.head();
+  const { version } = await promptFor(host.git.tree(base), await host.registry.whole());
+  const ask = asks.create({ at: host.clock.now(), text: text.trim(), by: by ?? null, base, prompt: version });
+  const today = dayIn((await host.config()).timezone, ask.at);
+  asks.add(ask.id, { at: ask.at, message: { role: "user", content: `Today is ${today}. The request:\n\n${ask.text}` } });
+  work(host, ask, llm);
+  return ask;
+}
+
+/** Goes on with one that asked or was cut off; without a number the last such one. @throws ASK_UNKNOWN, USAGE, LLM_UNCONFIGURED */
+export async function continueAsk(host: Host, { id, answer }: { id?: number; answer?: string }): Promise<Ask> {
+  const asks = asksOf(host);
+  await settleAsks(host);
+  const mayGoOn = ({ end }: Ask) => end?.kind === "question" || (end?.kind === "decline" && end.open);
+  const ask = id === undefined ? asks.list(50).find(mayGoOn) : asks.get(id);
+  if (ask === null || ask === undefined)
+    throw new ClearedError(
+      "ASK_UNKNOWN",
+      id === undefined ? "No request waits for an answer or was cut off." : `There is no request ${id}.`,
+    );
+  if (workingOn(host).has(ask.id)) throw new ClearedError("ASK_UNKNOWN", `Request ${ask.id} is being worked on.`);
+  if (!mayGoOn(ask)) throw new ClearedError("ASK_UNKNOWN", `Request ${ask.id} has ended; ask anew.`);
+  const asked = ask.end?.kind === "question";
+  if (asked && (answer ?? "").trim() === "")
+    throw new ClearedError("USAGE", `Request ${ask.id} waits for an answer: \`cleared ask --continue ${ask.id} "ANSWER"\`.`);
+  const llm = await writerOf(host);
+  if (asked) {
+    const message = answered(asks.rows(ask.id), (answer ?? "").trim().slice(0, LONGEST_TEXT));
+    if (message !== null) asks.add(ask.id, { at: host.clock.now(), message, note: `answered: ${(answer ?? "").trim().slice(0, 200)}` });
+  }
+  asks.reopen(ask.id);
+  work(host, { ...ask, end: null, endedAt: null }, llm);
+  return asks.get(ask.id) ?? ask;
+}
+
+/** Ends it where it stands, and waits for that. @throws ASK_UNKNOWN */
+export async function stopAsk(host: Host, { id }: { id: number }): Promise<Ask> {
+  const found = workingOn(host).get(id);
+  found?.stop.abort();
+  await found?.over;
+  return askAt(host, id);
+}
+
+/** What is new from row `from` on; waits until there is something, or it has ended. @throws ASK_UNKNOWN */
+export async function watchAsk(host: Host, { id, from, wait }: { id: number; from: number; wait: boolean }): Promise<WatchedAsk> {
+  const asks = asksOf(host);
+  const found = workingOn(host).get(id);
+  if (found === undefined && askAt(host, id).end === null) await settleAsks(host);
+  let rows = asks.rows(id, from);
+  if (wait && found !== undefined && rows.length === 0) {
+    const later = Promise.withResolvers<void>();
+    const timer = setTimeout(later.resolve, WATCH_MS);
+    await Promise.race([found.news.promise, found.over, later.promise]).finally(() => clearTimeout(timer));
+    rows = asks.rows(id, from);
+  }
+  return { ask: askAt(host, id), rows, cost: await costOf(host, id) };
+}
+
+export async function listAsks(host: Host, { limit }: { limit: number }): Promise<(Ask & { cost: string | null })[]> {
+  await settleAsks(host);
+  const costs = await host.models.costs("proposal");
+  return asksOf(host)
+    .list(limit)
+    .map((ask) => ({ ...ask, cost: costs.find(({ name }) => name === spenderOf(ask.id))?.usd ?? null }));
+}
+
+/** The prompt as a request would get it now. */
+export async function showPrompt(host: Host): Promise<{ version: string; system: string }> {
+  return promptFor(host.git.tree(await host.git.head()), await host.registry.whole());
+}
+
+async function costOf(host: Host, id: number): Promise<string | null> {
+  return (await host.models.costs("proposal")).find(({ name }) => name === spenderOf(id))?.usd ?? null;
+}
+
+function askAt(host: Host, id: number): Ask {
+  const ask = asksOf(host).get(id);
+  if (ask === null) throw new ClearedError("ASK_UNKNOWN", `There is no request ${id}. \`cleared asks\` lists them.`);
+  return ask;
+}
+
+/** The store, which tells whoever watches of each new row. */
+function asksOf(host: Host): Asks {
+  const asks = createAsks(host.database);
+  const tell = (id: number) => {
+    const found = workingOn(host).get(id);
+    found?.news.resolve();
+    if (found !== undefined) found.news = Promise.withResolvers();
+  };
+  return {
+    ...asks,
+    add(id, row) {
+      asks.add(id, row);
+      tell(id);
+    },
+  };
+}
+
+/** @throws LLM_UNCONFIGURED before there is a request */
+async function writerOf(host: Host): Promise<Llm> {
+  const llm = host.models.llm(await host.config());
+  await llm.modelOf({ role: "large" });
+  return llm;
+}
+
+function work(host: Host, ask: Ask, llm: Llm): void {
+  const asks = asksOf(host);
+  const stop = new AbortController();
+  const all = workingOn(host);
+  const run = async (): Promise<AskEnd> => {
+    const shop = await workshopAt(host, ask, asks);
+    const { system } = await promptFor(shop.base, await shop.registry());
+    return withRecordings(host, (bench) => converse(ask, { llm, shop: { ...shop, bench }, clock: host.clock, system, stop: stop.signal }));
+  };
+  const over = run()
+    .catch((error: unknown): AskEnd => {
+      const { code, message } = toWire(error);
+      return declined(code === "INTERNAL" ? "An error of Cleared itself ended it." : message, { open: true });
+    })
+    .then((end) => asks.end(ask.id, end, host.clock.now()))
+    // The store is closed, or somebody else owns it: whoever opens it next ends what was cut off.
+    .catch(() => undefined)
+    .finally(() => {
+      all.get(ask.id)?.news.resolve();
+      all.delete(ask.id);
+    });
+  all.set(ask.id, { stop, over, news: Promise.withResolvers() });
+}
+
+async function workshopAt(host: Host, ask: Ask, asks: Asks): Promise<Workshop> {
+  const base = host.git.tree(ask.base);
+  const store = createProposals(host);
+  const by = ask.by ?? "an unidentified user";
+  return {
+    ...{ base, bench: host, asks, registry: () => host.registry.whole() },
+    async treeAt(commit) {
+      const found = await commitNamed(host.dir, ask.base, commit);
+      if (found === null) throw new ClearedError("USAGE", `"${commit.slice(0, 64)}" is not a commit of this branch.`);
+      return host.git.tree(found.commit);
+    },
+    async parse(files, path) {
+      const subject = await subjectOf(host, base, treeOver(base, files), [path]);
+      const results = await runChecks(
+        subject,
+        STATIC_CHECKS.filter(({ name }) => name !== "types" && name !== "capabilities" && name !== "states"),
+      );
+      return results.flatMap(({ findings }) => findings).filter(({ at, remark }) => at.file === path && remark !== true);
+    },
+    check: async (files) => (await checkFiles(host, { files: Object.fromEntries(files), all: false })).checks,
+    problems: (files) => problemsOf(Object.fromEntries(files), { by, head: base }),
+    judge: (draft) => judgeFiles(host, draft, ask.base),
+    propose: (draft, report) => proposeFiles(host, draft, { base: ask.base, report }),
+    proposals: () => store.list(),
+    rejectedOn: (paths) => store.rejectedOn(paths),
+  };
+}
+
+/** What was cut off gets its end: its proposal, if it had come so far, else that it may go on. */
+async function settleAsks(host: Host): Promise<void> {
+  if (host.database.epoch === null) return;
+  const asks = asksOf(host);
+  const open = asks.list(200).filter(({ id, end }) => end === null && !workingOn(host).has(id));
+  if (open.length === 0) return;
+  const proposals = await createProposals(host).list();
+  for (const { id, base } of open) {
+    const made = proposals.find((one) => one.asked?.request === id && one.base === base);
+    const end: AskEnd =
+      made === undefined
+        ? declined("It was cut off: the process that worked on it ended.", { open: true })
+        : { kind: "card", proposal: made.id, number: made.number, title: made.title };
+    asks.end(id, end, host.clock.now());
+  }
+}

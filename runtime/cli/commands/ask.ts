@@ -1,0 +1,168 @@
+/** `cleared ask` and `cleared asks`: a request to the meta-agent, watched as it is worked on; what became of earlier ones. */
+import { createInterface } from "node:readline/promises";
+import { ClearedError, EXIT } from "../../kernel/errors.ts";
+import { oneLine } from "../../kernel/text.ts";
+import type { Api } from "../../app/api.ts";
+import type { Ask, AskEnd, AskRow, WatchedAsk } from "../../app/asks.ts";
+import { withApi } from "../../app/connect.ts";
+import { starterHere } from "../../app/identity.ts";
+import type { Command, Invocation } from "../commands.ts";
+import { type Output, table } from "../output.ts";
+import { proposalLines } from "../proposal-lines.ts";
+import { toCount, when } from "../text.ts";
+
+const SAID = 2000;
+
+export const run: Command = async (at, [words], options) => {
+  const { output } = at;
+  const dir = at.workspace();
+  const said = ((words ?? []) as string[]).join(" ");
+  return withApi(dir, async (api) => {
+    if (options["showPrompt"] === true) {
+      const prompt = await api.askPrompt({});
+      output.result(prompt);
+      output.text(`${prompt.system}\n\nversion ${prompt.version}, ${prompt.system.length} characters`);
+      return 0;
+    }
+    const again = options["continue"];
+    const number = typeof again === "string" && /^\d{1,9}$/.test(again) ? Number(again) : undefined;
+    const answer = [...(typeof again === "string" && number === undefined ? [again] : []), said].filter(Boolean).join(" ");
+    const begun =
+      again === undefined
+        ? await api.ask({ text: said, ...starterHere(dir) })
+        : await api.continueAsk({ ...(number === undefined ? {} : { id: number }), ...(answer === "" ? {} : { answer }) });
+    return tell(at, api, await follow(output, api, begun));
+  });
+};
+
+/** Shows what happens until the request ends; Ctrl-C ends it, a question is asked here where somebody can answer. */
+async function follow(output: Output, api: Api, ask: Ask): Promise<WatchedAsk> {
+  let from = 1;
+  const stop = () => {
+    output.note("Stopping; Ctrl-C again leaves at once.");
+    void api.stopAsk({ id: ask.id }).catch(() => undefined);
+  };
+  output.line(output.dim(`request ${ask.id}`));
+  process.once("SIGINT", stop);
+  try {
+    for (;;) {
+      const watched = await api.watchAsk({ id: ask.id, from, wait: true });
+      for (const row of watched.rows) {
+        from = row.n + 1;
+        if (row.note !== undefined) output.line(`  ${row.note}`);
+      }
+      const { end } = watched.ask;
+      if (end === null) continue;
+      const answer = end.kind === "question" && !output.json ? await answerHere(output, end) : null;
+      if (answer === null) return watched;
+      await api.continueAsk({ id: ask.id, answer });
+    }
+  } finally {
+    process.off("SIGINT", stop);
+  }
+}
+
+/** Null where nobody answers. */
+async function answerHere(output: Output, { question, options }: Extract<AskEnd, { kind: "question" }>): Promise<string | null> {
+  if (process.stdin.isTTY !== true) return null;
+  output.line(output.bold(question));
+  for (const [i, option] of options.entries()) output.line(`  ${i + 1}  ${option}`);
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  const closed = new AbortController();
+  lines.once("SIGINT", () => closed.abort());
+  try {
+    const said = (await lines.question("> ", { signal: closed.signal })).trim();
+    return /^[1-9]$/.test(said) ? (options[Number(said) - 1] ?? said) : said === "" ? null : said;
+  } catch {
+    return null; // Ctrl-C or the end of the input: the question stays open
+  } finally {
+    lines.close();
+  }
+}
+
+/** The end, and the exit code. */
+async function tell({ output }: Invocation, api: Api, { ask, cost }: WatchedAsk): Promise<number> {
+  const { end } = ask;
+  const shown = end?.kind === "card" ? await api.proposal({ id: end.proposal }) : null;
+  output.result({ ...ask, cost, ...(shown === null ? {} : { proposal: shown.proposal }) });
+  if (shown !== null) for (const line of proposalLines(output, shown)) output.line(line);
+  else for (const line of endLines(output, ask)) output.line(line);
+  if (cost !== null) output.line(output.dim(`  ${cost} USD`));
+  return end?.kind === "decline" ? EXIT.policy : 0;
+}
+
+function endLines(output: Output, { id, end }: Ask): string[] {
+  if (end === null) return ["It is being worked on."];
+  if (end.kind === "card") return [`proposal ${end.number}: ${end.title}`];
+  if (end.kind === "question")
+    return [
+      output.bold(end.question),
+      ...end.options.map((one) => `  - ${one}`),
+      output.dim(`  answer: cleared ask --continue ${id} "ANSWER"`),
+    ];
+  if (end.kind === "decline")
+    return [
+      output.yellow(end.reason),
+      ...end.findings.map((one) => `  ${oneLine(one, 400)}`),
+      ...(end.open ? [output.dim(`  go on: cleared ask --continue ${id}`)] : []),
+    ];
+  return [
+    ...end.text.split("\n").map((line) => output.bold(line)),
+    ...end.figures.flatMap(({ label, value, source, entries, proof }) => [
+      `  ${label}: ${value}  (${proof ?? (entries.length > 0 ? `computed by ${source} from ${entries.length} entries, not their sum` : `computed by ${source}`)})`,
+      ...entries.map((one) => output.dim(`    ${one.id}  ${one.date}  ${one.amount}  ${one.description}`)),
+    ]),
+  ];
+}
+
+export const asks: Command = async (at, [verb = "list", number], options) => {
+  const { output } = at;
+  const dir = at.workspace();
+  if (verb !== "list" && verb !== "show") throw new ClearedError("USAGE", `\`cleared asks ${String(verb)}\` is not known: list or show.`);
+  const id = Number(number);
+  if (verb === "show" && !/^\d{1,9}$/.test(String(number ?? "")))
+    throw new ClearedError("USAGE", "Name a request by its number: `cleared asks show 4`; `cleared asks` lists them.");
+  return withApi(dir, async (api) => {
+    if (verb === "show") {
+      const watched = await api.watchAsk({ id, from: 1, wait: false });
+      output.result(watched);
+      for (const line of historyLines(output, watched)) output.line(line);
+      return 0;
+    }
+    const all = await api.asks({ limit: toCount(options["limit"] ?? "20", "--limit") });
+    output.result(all);
+    for (const line of table(all.map((one) => rowOf(output, one)))) output.line(line);
+    if (all.length === 0) output.line('No requests yet. `cleared ask "..."` makes one.');
+    return 0;
+  });
+};
+
+function rowOf(output: Output, { id, at, text, end, cost }: Ask & { cost: string | null }): string[] {
+  const state = end === null ? "working" : end.kind === "card" ? `proposal ${end.number}` : end.kind;
+  return [output.bold(String(id)), when(at), state, cost === null ? "" : `${cost} USD`, oneLine(text, 100)];
+}
+
+/** The request, each thing that happened, and its end. */
+function historyLines(output: Output, { ask, rows, cost }: WatchedAsk): string[] {
+  const { id, at, by, text, base, prompt } = ask;
+  return [
+    `${output.bold(String(id))}  ${oneLine(text, 500)}`,
+    output.dim(`  asked ${when(at)} by ${by ?? "an unidentified user"}, on commit ${base.slice(0, 7)}, prompt ${prompt}`),
+    ...rows.flatMap((row) => rowLines(output, row)),
+    ...endLines(output, ask),
+    ...(cost === null ? [] : [output.dim(`  ${cost} USD`)]),
+  ];
+}
+
+function rowLines(output: Output, { note, message, model, cost }: AskRow): string[] {
+  if (message === undefined) return note === undefined ? [] : [`    ${note}`];
+  if (message.role === "user") return note === undefined ? [] : [`  ${note}`];
+  const parts = typeof message.content === "string" ? [{ type: "text" as const, text: message.content }] : message.content;
+  return [
+    `  ${output.bold(model ?? "the model")}${cost == null ? "" : output.dim(`  ${cost} USD`)}`,
+    ...parts.flatMap((part) => {
+      if (part.type === "text") return part.text.trim() === "" ? [] : [`    says: ${oneLine(part.text, SAID)}`];
+      return part.type === "tool_call" ? [`    ${part.tool} ${oneLine(JSON.stringify(part.params), 300)}`] : [];
+    }),
+  ];
+}

@@ -1,0 +1,187 @@
+/**
+ * One request, from its text to exactly one end: the model is asked, its calls are made, until a call ends it, or time, money or patience do.
+ * Every message is durable before the next step, and where a conversation stands follows from its messages alone: one that was cut off
+ * goes on with the call that has no result yet.
+ */
+import { ClearedError, toWire } from "../kernel/errors.ts";
+import type { Clock, Json, Llm, LlmMessage, LlmPart } from "../kernel/ports.ts";
+import { oneLine } from "../kernel/text.ts";
+import { declined } from "./ends.ts";
+import type { Ask, AskEnd, AskRow } from "./requests.ts";
+import { type Result, callsIn, callsMade } from "./messages.ts";
+import { callTool, toolList } from "./tools.ts";
+import type { Situation, Workshop } from "./workshop.ts";
+
+/** Longer than this a request does not take before it ends or asks. */
+export const WALL_MS = 300_000;
+const TURNS = 60;
+const MAX_TOKENS = 16_000;
+// More than any answer of so many tokens has.
+const LONGEST_ANSWER = 400_000;
+const IDLE = "Make a call: read and write on, or end with submit, answer, ask_user or decline.";
+const CUT = "Your answer was cut off at the limit of tokens, so none of its calls was made. Do less at once.";
+
+export interface Talk {
+  llm: Llm;
+  shop: Workshop;
+  clock: Clock;
+  system: string;
+  /** Somebody stops it. */
+  stop: AbortSignal;
+  wallMs?: number;
+  /** What the model writes, as it comes. */
+  onText?(delta: string): void;
+}
+
+/** Goes on with a request to its end, which is not recorded here. Throws only for a fault of ours. */
+export async function converse(ask: Ask, talk: Talk): Promise<AskEnd> {
+  const { shop, stop } = talk;
+  const limit = AbortSignal.timeout(talk.wallMs ?? WALL_MS);
+  const abort = AbortSignal.any([stop, limit]);
+  let at: Situation | null = null;
+  const over = (reason: string): AskEnd =>
+    declined(reason, { findings: at?.refused.at(-1)?.slice(0, 10) ?? [], files: [...(at?.files.keys() ?? [])], open: true });
+  try {
+    at = await situationOf(ask, await talk.llm.modelOf({ role: "large" }), shop);
+    for (;;) {
+      const rows = shop.asks.rows(ask.id);
+      at.messages = rows.flatMap(({ message }) => message ?? []);
+      const last = rows.findLast(({ message }) => message !== undefined);
+      abort.throwIfAborted();
+      const end =
+        last?.message?.role === "assistant" ? await answerTo(last, last.message, at, talk, abort) : await nextTurn(at, talk, abort);
+      if (end !== null) return end;
+    }
+  } catch (error) {
+    if (stop.aborted) return over("It was stopped.");
+    if (limit.aborted)
+      return over(`It took longer than ${Math.round((talk.wallMs ?? WALL_MS) / 1000)} seconds, which is all the time a request has.`);
+    if (error instanceof ClearedError && error.code.startsWith("LLM_")) return over(toWire(error).message);
+    throw error;
+  }
+}
+
+/** Asks the model; null when it goes on. */
+async function nextTurn(
+  { ask, messages }: Situation,
+  { llm, shop, clock, system, onText }: Talk,
+  abort: AbortSignal,
+): Promise<AskEnd | null> {
+  const answers = messages.filter(({ role }) => role === "assistant");
+  if (answers.length >= TURNS) return declined(`It came to no end in ${TURNS} turns.`, { open: false });
+  if (answers.slice(-2).length === 2 && answers.slice(-2).every((one) => callsIn(one).length === 0))
+    return declined("The model stopped without a proposal, an answer, a question or a reason.");
+  const got = await llm.generate({
+    ...{ role: "large", system, messages: [...messages], tools: toolList(), must_call: true, max_tokens: MAX_TOKENS, abort },
+    spender: { proposal: spenderOf(ask.id) },
+    ...(onText === undefined ? {} : { onText }),
+  });
+  const { content, stop, model, cost } = got;
+  if (JSON.stringify(content).length > LONGEST_ANSWER) return declined(`${model} answered with more than ${LONGEST_ANSWER} characters.`);
+  const said: LlmPart[] = content.length > 0 ? content : [{ type: "text", text: "(nothing)" }];
+  shop.asks.add(ask.id, {
+    at: clock.now(),
+    message: { role: "assistant", content: said },
+    model,
+    cost,
+    ...(stop === "max_tokens" ? { cut: true } : {}),
+  });
+  if (stop === "refusal") return declined(`${model} refuses this request.`);
+  if (stop === "context_exceeded") return declined(`The request does not fit into what ${model} can read at once.`);
+  return null;
+}
+
+/** Makes the calls of an answer; what ends the request comes last, and only the first of its kind counts. */
+async function answerTo(
+  row: AskRow,
+  message: LlmMessage,
+  at: Situation,
+  { shop, clock }: Talk,
+  abort: AbortSignal,
+): Promise<AskEnd | null> {
+  const { ask } = at;
+  const calls = callsIn(message);
+  const reply = (content: LlmMessage["content"]) => shop.asks.add(ask.id, { at: clock.now(), message: { role: "user", content } });
+  if (calls.length === 0) {
+    reply(row.cut === true ? CUT : IDLE);
+    return null;
+  }
+  const results: Result[] = [];
+  let end: AskEnd | null = null;
+  for (const call of calls) {
+    if (row.cut === true || end !== null) {
+      const why = end === null ? CUT : "The request has ended before this call.";
+      results.push({ type: "tool_result", id: call.id, text: why, failed: true });
+      continue;
+    }
+    abort.throwIfAborted();
+    const work = callTool(call.tool, call.params, at, shop);
+    // What proposes is finished once it has begun, so that no proposal is left that nobody told of.
+    const made = await (call.tool === "submit" ? work : orAborted(work, abort));
+    shop.asks.add(ask.id, { at: clock.now(), note: oneLine(made.note, 300) });
+    results.push({
+      type: "tool_result",
+      id: call.id,
+      text: JSON.stringify(made.result),
+      ...(made.failed === true ? { failed: true } : {}),
+    });
+    end = made.end ?? null;
+  }
+  // Of a question the answer becomes the result, once it is there.
+  if (end?.kind !== "question") reply(results);
+  return end;
+}
+
+async function orAborted<T>(work: Promise<T>, abort: AbortSignal): Promise<T> {
+  work.catch(() => undefined);
+  const stopped = Promise.withResolvers<never>();
+  const stop = () => stopped.reject(abort.reason as Error);
+  abort.addEventListener("abort", stop, { once: true });
+  try {
+    return await Promise.race([work, stopped.promise]);
+  } finally {
+    abort.removeEventListener("abort", stop);
+  }
+}
+
+/** By whom the costs of a request are counted. */
+export const spenderOf = (ask: number): string => `request ${ask}`;
+
+/** The draft and what was sent back, from the messages. */
+async function situationOf(ask: Ask, model: string, { asks, base }: Workshop): Promise<Situation> {
+  const messages = asks.rows(ask.id).flatMap(({ message }) => message ?? []);
+  const files = new Map<string, string | null>();
+  const refused: string[][] = [];
+  for (const { call, result } of callsMade(messages)) {
+    const { path, text } = (call.params ?? {}) as { path?: Json; text?: Json };
+    if (result.failed === true && (call.tool === "submit" || call.tool === "answer")) refused.push(findingsIn(result.text));
+    if (result.failed === true) continue;
+    if (call.tool === "write") files.set(String(path), String(text));
+    else if (call.tool === "remove" && (await base.blob(String(path))) === null) files.delete(String(path));
+    else if (call.tool === "remove") files.set(String(path), null);
+  }
+  return { ask, model, files, tried: new Map(), refused: refused.filter((one) => one.length > 0), messages };
+}
+
+function findingsIn(text: string): string[] {
+  try {
+    return (JSON.parse(text) as { findings?: string[] }).findings ?? [];
+  } catch {
+    return [];
+  }
+}
+
+/** The messages that let a request go on: the answer to its question, as the result of the call that asked. */
+export function answered(rows: readonly AskRow[], answer: string): LlmMessage | null {
+  const last = rows.flatMap(({ message }) => message ?? []).at(-1);
+  const calls = last?.role === "assistant" ? callsIn(last) : [];
+  if (!calls.some(({ tool }) => tool === "ask_user")) return null;
+  const told = (tool: string) =>
+    tool === "ask_user" ? JSON.stringify({ the_user_says: answer }) : "This call was not made: the question came first.";
+  return {
+    role: "user",
+    content: calls.map(
+      ({ id, tool }): Result => ({ type: "tool_result", id, text: told(tool), ...(tool === "ask_user" ? {} : { failed: true }) }),
+    ),
+  };
+}

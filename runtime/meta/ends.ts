@@ -1,0 +1,126 @@
+/**
+ * The four ends of a request: a question to the user, an answer, a proposal, or a reason why not. What is handed in is judged like anybody's
+ * change, by the same checks and on all recorded runs; it comes back with the findings three times at most.
+ */
+import { z } from "zod";
+import { claimSchema } from "../change/proposals/document.ts";
+import { formatAt } from "../kernel/errors.ts";
+import { count, oneLine } from "../kernel/text.ts";
+import { figuresOf } from "./answers.ts";
+import { outsideIn } from "./quarantine.ts";
+import type { AskEnd } from "./requests.ts";
+import { type Tool, no, told, tool, words } from "./tool.ts";
+import type { Situation, ToolResult, Workshop } from "./workshop.ts";
+
+// How often what was handed in may come back before the request ends.
+const ROUNDS = 3;
+const SECRET =
+  /\b(?:passwor[dt]|passphrase|passcode|api[ -]?key|secret|private key|access token|bearer token|credentials?|pin code|cvv|cvc|tan|iban|card number|social security)\b/i;
+
+const submission = z.strictObject({
+  title: words(200).describe("what changes, in one line, as somebody would say it who keeps the books"),
+  reason: words(1000).describe("why"),
+  claims: z.array(claimSchema).min(1).max(50),
+  says: z.string().max(1500).describe("what else the person should know, in plain words; shown below the facts as yours"),
+});
+
+export const ENDS: Record<string, Tool> = {
+  ask_user: tool({
+    about:
+      "Ask the user one question that only they can answer, with up to five answers to choose from. It ends your turn. Never ask for a password, key or account number.",
+    params: z.strictObject({ question: words(500), options: z.array(words(100)).max(5).default([]) }),
+    async run({ question, options }) {
+      if (SECRET.test([question, ...options].join(" ")))
+        return no(
+          "Secrets and account numbers are never asked for here: a person stores them with `cleared secrets set NAME`.",
+          "asks for a secret",
+        );
+      return {
+        result: "asked",
+        note: `asks: ${oneLine(question, 120)}`,
+        end: { kind: "question", question: oneLine(question, 500), options: options.map((one) => oneLine(one, 100)) },
+      };
+    },
+  }),
+  answer: tool({
+    about:
+      "End with an answer to a question. Each figure has the source that computed it (try_1, or a recorded run) and the ids of the entries behind it. Numbers in the text must be figures or stand in those results.",
+    params: z.strictObject({
+      text: words(2000),
+      figures: z
+        .array(
+          z.strictObject({
+            label: words(120),
+            value: words(60),
+            source: words(60),
+            entries: z.array(z.string().max(40)).max(5000).default([]),
+          }),
+        )
+        .max(20)
+        .default([]),
+    }),
+    async run({ text, figures }, at, shop) {
+      const { figures: found, wrong } = await figuresOf(text, figures, at, shop);
+      if (wrong.length === 0) return { result: "answered", note: "answers", end: { kind: "answer", text, figures: found } };
+      return sentBack(wrong, at, "answer");
+    },
+  }),
+  submit: tool({
+    about:
+      "End with your draft as a proposal. Everything is checked and tried on all recorded runs; your claims are compared with what is computed. What is found comes back at most three times.",
+    params: submission,
+    run: submit,
+  }),
+  decline: tool({
+    about: "End without a change: why not, or that it is so already, in one sentence.",
+    params: z.strictObject({ reason: words(600) }),
+    run: async ({ reason }, { files }) => ({
+      result: "ended",
+      note: "declines",
+      end: declined(oneLine(reason, 600), { files: [...files.keys()] }),
+    }),
+  }),
+};
+
+type Declined = Extract<AskEnd, { kind: "decline" }>;
+
+export const declined = (
+  reason: string,
+  { findings = [], files = [], open = false }: Partial<Pick<Declined, "findings" | "files" | "open">> = {},
+): Declined => ({ kind: "decline", reason, findings, files, open });
+
+async function submit({ title, reason, claims, says }: z.output<typeof submission>, at: Situation, shop: Workshop): Promise<ToolResult> {
+  const { ask, files, model, messages } = at;
+  if (files.size === 0)
+    return no("Your draft is empty: write what is to change, or end with answer, ask_user or decline.", "submits nothing");
+  const draft = {
+    ...{ title: oneLine(title, 200), reason, by: ask.by ?? "an unidentified user", files: Object.fromEntries(files) },
+    asked: { request: ask.id, model, claims: claims as never, says, outside: outsideIn(messages) },
+  };
+  const problems = await shop.problems(files);
+  if (problems.length > 0) return sentBack(told(problems), at, "submit");
+  const report = await shop.judge(draft);
+  const failed = report.checks.filter(({ status }) => status === "failed");
+  const wrong = failed.flatMap(({ check, says: seen, findings }) => {
+    const stopping = findings.filter(({ remark }) => remark !== true).slice(0, 10);
+    if (stopping.length === 0) return [`${check}: ${seen}`];
+    return stopping.map(({ at: place, code, message }) => `${check}: ${formatAt(place)} ${code}: ${oneLine(message, 700)}`);
+  });
+  if (failed.length > 0) return sentBack(wrong, at, "submit");
+  const { id, number, title: named } = await shop.propose(draft, report);
+  return { result: { proposal: number }, note: `proposal ${number}: ${named}`, end: { kind: "card", proposal: id, number, title: named } };
+}
+
+/** What was handed in comes back with the findings, unless that was the last time or they are those of before: then the request ends. */
+function sentBack(findings: readonly string[], { refused, files }: Situation, what: string): ToolResult {
+  const before = refused.at(-1);
+  const repeats = before !== undefined && before.join("\n") === findings.join("\n");
+  refused.push([...findings]);
+  const note = `${what}: ${count(findings.length, "finding")}`;
+  const result = { findings: [...findings], rounds_left: ROUNDS - refused.length + 1 };
+  if (!repeats && refused.length <= ROUNDS) return { result, note, failed: true };
+  const reason = repeats
+    ? "It did not pass: the same findings came back twice, so another try would not mend them."
+    : `It did not pass after ${ROUNDS} repairs.`;
+  return { result, note, failed: true, end: declined(reason, { findings: findings.slice(0, 10), files: [...files.keys()] }) };
+}

@@ -1,0 +1,74 @@
+/** The prompt of the meta-agent: a file that is versioned by its text, the typings of everything a script may call, and an outline of the workspace. */
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { describe, mayBeAbsent, primitiveTypes } from "../kernel/derive.ts";
+import type { Json, Tree } from "../kernel/ports.ts";
+import type { Primitive } from "../kernel/primitive.ts";
+import type { Registry } from "../kernel/registry.ts";
+import { parseHeader } from "../scripts/header.ts";
+import { AGENTS, CONFIG, IMPORTERS, POLICIES, SCRIPTS } from "../workspace/layout.ts";
+import { loadChart } from "../workspace/books/months.ts";
+import { toWire } from "../kernel/errors.ts";
+
+export interface Prompt {
+  /** By which text it was made: equal for equal prompts, whatever the workspace. */
+  version: string;
+  /** The same for every request at one commit, so that a server can keep it. */
+  system: string;
+}
+
+const own = (name: string): string => readFileSync(new URL(name, import.meta.url), "utf8");
+
+export async function promptFor(tree: Tree, registry: Registry): Promise<Prompt> {
+  const rules = own("prompts/system.md");
+  const header = own("../../docs/HEADER.md").replace(/^<!--.*-->\n/, "");
+  const all = registry.all();
+  const isPure = ({ name }: Primitive) => name.startsWith("compute_");
+  const system = [
+    rules,
+    header,
+    `# Primitives\n\`\`\`ts\n${primitiveTypes(all.filter((one) => !isPure(one)))}\`\`\``,
+    `# Computations\nPure functions; \`search\` in primitives has their full types.\n${all.filter(isPure).map(lineOf).join("\n")}`,
+    await outline(tree),
+  ].join("\n\n");
+  return { version: createHash("sha256").update(rules).digest("hex").slice(0, 12), system };
+}
+
+/** `compute_x({ fee, target, factor? }): what it does` */
+function lineOf({ name, params, summary }: Primitive): string {
+  const keys = Object.entries(params.shape).map(([key, schema]) => {
+    const said = describe(schema as never);
+    return `${key}${mayBeAbsent(schema as never, "in") ? "?" : ""}${said === "" || said.length > 60 ? "" : ` /* ${said} */`}`;
+  });
+  return `- ${name}({ ${keys.join(", ")} }): ${summary}`;
+}
+
+/** What there is in the workspace: agents with their headers, other files by name, accounts, settings. Nothing that a bank or a tool wrote. */
+async function outline(tree: Tree): Promise<string> {
+  const agents = await Promise.all((await tree.list(AGENTS)).map(async ({ path }) => agentLine(path, (await tree.read(path)) ?? "")));
+  const named = async (folder: string) => (await tree.list(folder)).map(({ path }) => path).join(", ") || "none";
+  const { accounts } = await loadChart(tree);
+  return [
+    "# This workspace",
+    `## Agents\n${agents.join("\n")}`,
+    `## Files\nscripts: ${await named(SCRIPTS)}\npolicies: ${await named(POLICIES)}\ndialects of statements: ${await named(IMPORTERS)}`,
+    `## Accounts\n${accounts.map(({ id, name }) => `${id} ${name}`).join("\n")}`,
+    `## ${CONFIG}\n\`\`\`yaml\n${((await tree.read(CONFIG)) ?? "").replace(/^\s*#.*\n/gm, "")}\`\`\``,
+  ].join("\n\n");
+}
+
+function agentLine(path: string, source: string): string {
+  try {
+    const { name, description, trigger, schedule, uses, process, machine } = parseHeader(source, path);
+    const facts: { [key: string]: Json } = {
+      ...{ name, description, trigger },
+      ...(schedule === undefined ? {} : { schedule }),
+      ...(process === undefined ? {} : { process }),
+      ...(machine === null ? {} : { states: machine.states.map(({ state }) => state) }),
+      uses,
+    };
+    return `- ${path}: ${JSON.stringify(facts)}`;
+  } catch (error) {
+    return `- ${path}: its header cannot be read (${toWire(error).code})`;
+  }
+}

@@ -1,0 +1,42 @@
+/**
+ * Text from outside of the business: what banks, tools, tasks and mails wrote. The writer sees it only as results of its tools, each field cut,
+ * and what it has seen is told on the card. Cutting stops no injection; that nothing is believed and nothing acts without a yes does.
+ */
+import type { Json, LlmMessage } from "../kernel/ports.ts";
+import { callsMade } from "./messages.ts";
+
+/** Characters of one field: enough for what a bank writes about a payment, too little for a page of orders. */
+const FIELD = 200;
+const DEPTH = 12;
+const MANY = 200;
+
+/** The value with every text of it cut to a field, and lists to what somebody reads. */
+export function quarantined(value: unknown, depth = 0): Json {
+  if (typeof value === "string") return value.length > FIELD ? `${value.slice(0, FIELD)}…` : value;
+  if (typeof value !== "object" || value === null) return (value ?? null) as Json;
+  if (depth > DEPTH) return "…";
+  if (Array.isArray(value)) {
+    const kept = value.slice(0, MANY).map((one) => quarantined(one, depth + 1));
+    return value.length > MANY ? [...kept, `… and ${value.length - MANY} more`] : kept;
+  }
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key.slice(0, FIELD), quarantined(one, depth + 1)]));
+}
+
+/** Which of its tools showed the writer text from outside, by what they answered. */
+const OUTSIDE: Record<string, (params: Record<string, Json>) => string | null> = {
+  search: ({ in: where }) =>
+    where === "entries" || where === "corrections" ? "bank rows" : where === "runs" ? "results of recorded runs" : null,
+  run: ({ id }) => `the recorded run ${String(id).slice(0, 40)}`,
+  try: ({ agent }) => `what ${String(agent).slice(0, 60)} read when it was tried`,
+  backtest: ({ agent }) => `bank rows in recorded runs of ${String(agent).slice(0, 60)}`,
+  read: ({ path }) => (/^knowledge\//.test(String(path)) ? `the file ${String(path).slice(0, 100)}` : null),
+};
+
+/** Where text from outside stood in a conversation. */
+export function outsideIn(messages: readonly LlmMessage[]): string[] {
+  const found = callsMade(messages).flatMap(({ call: { tool, params }, result }) => {
+    const isFields = typeof params === "object" && params !== null && !Array.isArray(params);
+    return result.failed !== true && isFields && Object.hasOwn(OUTSIDE, tool) ? (OUTSIDE[tool]?.(params) ?? []) : [];
+  });
+  return [...new Set(found)].slice(0, 20);
+}

@@ -1,0 +1,116 @@
+/**
+ * Requests to the meta-agent as the store keeps them: who asked what, every message as it came, what was told meanwhile, and the one end.
+ * Each row is durable before anything follows from it, so that a request that was cut off goes on where it stood.
+ */
+import type { Database } from "../engine/database.ts";
+import type { Json, LlmMessage } from "../kernel/ports.ts";
+
+/** A figure of an answer, with what stands behind it. */
+export interface Figure {
+  label: string;
+  value: string;
+  /** The execution that computed it (`try_1`), or a recorded run whose result has it. */
+  source: string;
+  entries: { id: string; date: string; description: string; amount: string }[];
+  /** How the entries prove it: their sum on an account, or their number; null: a script computed it from them. */
+  proof: string | null;
+}
+
+export type AskEnd =
+  | { kind: "card"; proposal: string; number: number; title: string }
+  | { kind: "answer"; text: string; figures: Figure[] }
+  | { kind: "question"; question: string; options: string[] }
+  /** files: what it had changed by then. findings: what failed. open: it may go on. */
+  | { kind: "decline"; reason: string; findings: string[]; files: string[]; open: boolean };
+
+export interface Ask {
+  id: number;
+  at: number;
+  text: string;
+  /** Whose key asked; null for somebody without one. */
+  by: string | null;
+  /** The commit it works on, and which prompt it was made with. */
+  base: string;
+  prompt: string;
+  /** Null while it is worked on, or was cut off. */
+  end: AskEnd | null;
+  endedAt: number | null;
+}
+
+/** What happened, in order: a message of the conversation, or a line for whoever watches. */
+export interface AskRow {
+  n: number;
+  at: number;
+  note?: string;
+  message?: LlmMessage;
+  /** It was cut off at the limit of tokens. */
+  cut?: true;
+  /** Of an answer: which model gave it, and what it cost in US dollars; null where no price is known. */
+  model?: string;
+  cost?: string | null;
+}
+
+export interface Asks {
+  create(one: Pick<Ask, "at" | "text" | "by" | "base" | "prompt">): Ask;
+  get(id: number): Ask | null;
+  /** Newest first. */
+  list(limit: number): Ask[];
+  /** From row `from` on (the first is 1). */
+  rows(id: number, from?: number): AskRow[];
+  add(id: number, row: Omit<AskRow, "n">): void;
+  end(id: number, end: AskEnd, at: number): void;
+  reopen(id: number): void;
+}
+
+interface Stored {
+  id: number;
+  at: number;
+  text: string;
+  by: string | null;
+  base: string;
+  prompt: string;
+  end: string | null;
+  ended_at: number | null;
+}
+
+const toAsk = ({ ended_at, end, ...row }: Stored): Ask => ({
+  ...row,
+  end: end === null ? null : (JSON.parse(end) as AskEnd),
+  endedAt: ended_at,
+});
+
+export function createAsks(database: Database): Asks {
+  const get = (id: number): Ask | null => {
+    const row = database.get<Stored>("SELECT * FROM asks WHERE id = ?", id);
+    return row === undefined ? null : toAsk(row);
+  };
+  const set = (id: number, end: Json, at: number | null) =>
+    database.write(() =>
+      database.run("UPDATE asks SET end = ?, ended_at = ? WHERE id = ?", end === null ? null : JSON.stringify(end), at, id),
+    );
+  return {
+    get,
+    create: ({ at, text, by, base, prompt }) =>
+      database.write(() => {
+        const sql = "INSERT INTO asks (at, text, by, base, prompt) VALUES (?, ?, ?, ?, ?) RETURNING *";
+        return toAsk(database.get<Stored>(sql, at, text, by, base, prompt) as Stored);
+      }),
+    list: (limit) => database.all<Stored>("SELECT * FROM asks ORDER BY id DESC LIMIT ?", limit).map(toAsk),
+    rows: (id, from = 1) =>
+      database
+        .all<{ n: number; at: number; document: string }>(
+          "SELECT n, at, document FROM ask_rows WHERE ask = ? AND n >= ? ORDER BY n",
+          id,
+          from,
+        )
+        .map(({ n, at, document }) => ({ n, at, ...(JSON.parse(document) as Omit<AskRow, "n" | "at">) })),
+    add: (id, { at, ...row }) =>
+      database.write(() => {
+        const sql =
+          "INSERT INTO ask_rows (ask, n, at, document) VALUES (?1, (SELECT coalesce(max(n), 0) + 1 FROM ask_rows WHERE ask = ?1), ?2, ?3)";
+        database.run(sql, id, at, JSON.stringify(row));
+      }),
+    end: (id, end, at) => set(id, end as unknown as Json, at),
+    reopen: (id) => set(id, null, null),
+  };
+}

@@ -1,0 +1,261 @@
+/**
+ * The tools of the meta-agent: looking, writing a draft, trying it; ends.ts has those that end a request. Each answers data and one line for whoever
+ * watches; a fault of the writer is an answer too. Nothing here changes the workspace but `submit`, which proposes.
+ */
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import type { CheckResult } from "../change/checks/findings.ts";
+import { backtest, idsOf } from "../change/evidence/backtest.ts";
+import { codeOver } from "../change/evidence/code.ts";
+import { effectLines } from "../change/evidence/effects.ts";
+import { tryOn } from "../change/evidence/synthetic.ts";
+import type { BacktestReport } from "../change/evidence/types.ts";
+import { moneyLines } from "../change/evidence/words.ts";
+import { isCase, isProposable } from "../change/proposals/paths.ts";
+import { ClearedError } from "../kernel/errors.ts";
+import type { Json, LlmTool } from "../kernel/ports.ts";
+import { count, oneLine } from "../kernel/text.ts";
+import { MAIN_JOURNAL, agentFile } from "../workspace/layout.ts";
+import { treeOver } from "../workspace/git/tree.ts";
+import { triedView } from "./answers.ts";
+import { ENDS } from "./ends.ts";
+import { PLACES, search } from "./search.ts";
+import { quarantined } from "./quarantine.ts";
+import { type Tool, no, told, tool } from "./tool.ts";
+import type { Situation, ToolResult, Workshop } from "./workshop.ts";
+
+const path = z.string().min(1).max(300);
+const name = z.string().regex(/^[a-z][a-z0-9_-]{0,79}$/, "write the name of an agent, as its file has it");
+
+/** Findings that keep a file out of the draft: nothing could be made of it. */
+const BROKEN = new Set([
+  "SCRIPT_SYNTAX",
+  "SCRIPT_LANGUAGE",
+  "SCRIPT_HEADER",
+  "SCRIPT_TOO_LARGE",
+  "CONFIG_INVALID",
+  "POLICY_INVALID",
+  "COMPUTE_TOOL",
+]);
+const LONGEST_READ = 60_000;
+const STEPS = 60;
+const BACKTEST_DAYS = 90;
+const TOOLS: Record<string, Tool> = {
+  read: tool({
+    about:
+      "The text of a file: agents/, scripts/, policies/, importers/, knowledge/, config.yaml, main.journal; with your draft over it, or as a commit has it. Tells what was refused before about this file.",
+    params: z.strictObject({
+      path,
+      at: z.string().max(64).optional().describe("a commit; leave it out for the file as it is now, with your edits"),
+    }),
+    async run({ path: file, at: commit }, { files }, shop) {
+      const note = `reads ${file}${commit === undefined ? "" : ` at ${commit.slice(0, 10)}`}`;
+      if (!mayRead(file)) return no(`${file} is not a file you may read.`, note);
+      const text = await (commit === undefined ? treeOver(shop.base, files) : await shop.treeAt(commit)).read(file);
+      if (text === null) return no(`There is no ${file}.`, note);
+      const cut = text.length > LONGEST_READ ? { cut_at: LONGEST_READ, of: text.length } : {};
+      return { result: { text: text.slice(0, LONGEST_READ), ...cut, ...(await earlier([file], shop)) }, note };
+    },
+  }),
+  search: tool({
+    about: "Find things: all words of the query must stand in them. Without words: everything of that place, newest first.",
+    params: z.strictObject({ query: z.string().max(200), in: z.enum(PLACES) }),
+    async run({ query, in: where }, { files }, shop) {
+      return {
+        result: await search(query, where, files, shop),
+        note: `searches ${where}${query === "" ? "" : ` for "${oneLine(query, 60)}"`}`,
+      };
+    },
+  }),
+  run: tool({
+    about: "A recorded run in short: how it ended, its error, its calls with what they answered.",
+    params: z.strictObject({ id: z.string().max(60) }),
+    async run({ id }, _, { bench }) {
+      const note = `looks at ${id}`;
+      const run = await bench.engine.get(id);
+      if (run === null) return no(`There is no run ${id}.`, note);
+      const steps = await bench.engine.steps(id);
+      const { agent, status, outcome, error, result, input, pin } = run;
+      const calls = steps
+        .slice(-STEPS)
+        .map((one) => quarantined({ call: one.name, params: one.params, result: one.result ?? null, error: one.error ?? null }));
+      return {
+        result: {
+          ...(quarantined({ agent, status, outcome, error, result, input, commit: pin.commit }) as object),
+          steps: steps.length,
+          calls,
+        },
+        note,
+      };
+    },
+  }),
+  write: tool({
+    about:
+      "Write a whole file into your draft: agents/NAME.ts, scripts/, policies/NAME.yaml, importers/NAME.yaml, knowledge/, config.yaml. A file that cannot be read as what it is is refused with the findings.",
+    params: z.strictObject({ path, text: z.string().max(200_000) }),
+    async run({ path: file, text }, { files }, shop) {
+      const note = `writes ${file} (${count(text.trimEnd().split("\n").length, "line")})`;
+      const next = new Map(files).set(file, text);
+      const bad = await unwritable(file, next, shop);
+      if (bad !== null) return no(bad, note);
+      const findings = await shop.parse(next, file);
+      const broken = findings.filter(({ code }) => BROKEN.has(code));
+      if (broken.length > 0)
+        return {
+          result: { error: "The file is not in your draft: correct it and write all of it again.", findings: told(broken) },
+          note: `${note}: refused`,
+          failed: true,
+        };
+      files.set(file, text);
+      return { result: { written: file, findings: told(findings), ...(await earlier([file], shop)) }, note };
+    },
+  }),
+  remove: tool({
+    about: "Remove a file in your draft.",
+    params: z.strictObject({ path }),
+    async run({ path: file }, { files }, shop) {
+      const bad = await unwritable(file, new Map(files).set(file, null), shop);
+      if (bad !== null) return no(bad, `removes ${file}`);
+      if ((await shop.base.blob(file)) === null) files.delete(file);
+      else files.set(file, null);
+      return { result: { removed: file }, note: `removes ${file}` };
+    },
+  }),
+  check: tool({
+    about: "The checks of your draft: header, names, types, capabilities, states, policies with their cases, a dry run.",
+    params: z.strictObject({}),
+    async run(_, { files }, shop) {
+      const checks = await shop.check(files);
+      const failed = checks.filter(({ status }) => status === "failed");
+      const note =
+        failed.length === 0
+          ? "checks ok"
+          : `checks: ${failed.map(({ check, findings }) => `${check} has ${count(findings.length, "finding")}`).join(", ")}`;
+      return { result: { ok: failed.length === 0, checks: checked(checks) }, note };
+    },
+  }),
+  try: tool({
+    about:
+      "Execute an agent of your draft on an input without acting: its result and what it would do. Reads of the books are real. An agent that only reads can compute an answer; its result is then a source (try_1, try_2, ...).",
+    params: z.strictObject({ agent: name, input: z.json().optional() }),
+    async run({ agent, input = {} }, { files, tried }, shop) {
+      const code = codeOver(shop.base, files);
+      const script = await code.tree.read(agentFile(agent));
+      if (script === null) return no(`There is no ${agentFile(agent)}.`, `tries ${agent}`);
+      const trial = await tryOn(agent, input as Json, code, shop.bench);
+      const key = `try_${tried.size + 1}`;
+      const one = { agent, script, trial };
+      tried.set(key, one);
+      const { error } = trial.effects;
+      const note = `tries ${agent}${error === null ? "" : `: ends with ${error.code}`}`;
+      return { result: quarantined(triedView(key, one, effectLines(trial.effects))), note };
+    },
+  }),
+  backtest: tool({
+    about:
+      "Your draft on recorded runs of an agent, compared with the code in force: two thirds of them, by hash; who judges sees all. Counts, money by account, entries that change, the first difference.",
+    params: z.strictObject({ agent: name, days: z.int().min(1).max(3650).optional() }),
+    async run({ agent, days = BACKTEST_DAYS }, { files }, { base, bench }) {
+      const runs = twoThirds(await idsOf(agent, { days }, bench));
+      const code = codeOver(base, files);
+      if ((await code.tree.blob(agentFile(agent))) === null) return no(`There is no ${agentFile(agent)}.`, `backtest of ${agent}`);
+      const report = await backtest(agent, code, { tree: base, changed: [] }, { runs }, bench, { name: "the draft" });
+      return { result: backtestView(report), note: `backtest of ${agent}: ${backtestWords(report)}` };
+    },
+  }),
+  ...ENDS,
+};
+
+/** As a model is told of them. */
+export const toolList = (): LlmTool[] =>
+  Object.entries(TOOLS).map(([called, { about, params }]) => {
+    const { $schema: _, ...schema } = z.toJSONSchema(params, { io: "input", unrepresentable: "any" }) as Record<string, Json>;
+    return { name: called, description: about, schema };
+  });
+
+/** Makes a call of the writer. What goes wrong by its own fault is an answer. */
+export async function callTool(called: string, params: Json, at: Situation, shop: Workshop): Promise<ToolResult> {
+  const found = Object.hasOwn(TOOLS, called) ? TOOLS[called] : undefined;
+  if (found === undefined)
+    return no(`There is no tool "${called.slice(0, 60)}": ${Object.keys(TOOLS).join(", ")}.`, "calls what there is not");
+  const checkedParams = found.params.safeParse(params);
+  if (!checkedParams.success) return no(oneLine(z.prettifyError(checkedParams.error), 1000), called);
+  try {
+    return await found.run(checkedParams.data, at, shop);
+  } catch (error) {
+    if (!(error instanceof ClearedError) || error.kind === "internal") throw error;
+    return no(`${error.code}: ${error.message}`, called);
+  }
+}
+
+const mayRead = (file: string): boolean => file === MAIN_JOURNAL || (isProposable(file) && !isCase(file));
+
+async function unwritable(file: string, files: ReadonlyMap<string, string | null>, shop: Workshop): Promise<string | null> {
+  // Cases judge the writer: it may not make its own.
+  if (!isProposable(file) || isCase(file))
+    return `${file} is not a file you may write: agents/, scripts/, policies/, importers/, knowledge/ and config.yaml are.`;
+  return (await shop.problems(new Map([[file, files.get(file) ?? null]])))[0]?.message ?? null;
+}
+
+/** What people and checks have said no to about these files, newest first: for whoever tries again. */
+async function earlier(paths: readonly string[], shop: Workshop): Promise<{ [key: string]: Json }> {
+  const rejected = (await shop.rejectedOn(paths))
+    .slice(0, 3)
+    .map(({ title, why }) => `rejected: ${title}${why === null ? "" : ` (${why})`}`);
+  const failed = shop.asks.list(50).flatMap(({ end }) => {
+    if (end?.kind !== "decline" || end.findings.length === 0 || !end.files.some((file) => paths.includes(file))) return [];
+    return [`tried before and failed: ${end.reason} ${end.findings.slice(0, 3).join(" ")}`];
+  });
+  const all = [...rejected, ...failed.slice(0, 3)];
+  return all.length === 0 ? {} : { earlier: quarantined(all) };
+}
+
+function checked(checks: readonly CheckResult[]): Json {
+  return checks.map(({ check, status, says, findings }) => ({
+    check,
+    status,
+    says,
+    ...(findings.length === 0 ? {} : { findings: told(findings) }),
+  }));
+}
+
+/** Two thirds, the same whenever it is asked: what is tuned to them is judged by the rest as well. */
+export function twoThirds(ids: readonly string[]): string[] {
+  const order = (id: string) => createHash("sha256").update(id).digest("hex");
+  const kept = new Set([...ids].sort((a, b) => (order(a) < order(b) ? -1 : 1)).slice(0, Math.ceil((ids.length * 2) / 3)));
+  return ids.filter((id) => kept.has(id));
+}
+
+function backtestView({ runs, counts, money, moves, net, entries, acts = [], harm = [], differences, waiting }: BacktestReport): Json {
+  const first = differences.find(({ divergence }) => divergence !== null);
+  return quarantined({
+    ...{ runs, counts, entries_changed: entries, moves, money: money.slice(0, 20), net, harm },
+    calls_and_notices: acts.map(({ kind, what, was, now, fields }) => ({ kind, what, was, now, fields: fields.slice(0, 3) })),
+    entries: differences
+      .flatMap((one) => one.entries)
+      .slice(0, 20)
+      .map(({ was, now }) => {
+        const shown = (one: typeof was) =>
+          one === null ? null : { status: one.status, legs: one.legs.map(({ account, amount }) => `${account} ${amount}`) };
+        return { date: (now ?? was)?.date, description: (now ?? was)?.description, was: shown(was), now: shown(now) };
+      }),
+    worst: differences.slice(0, 5).map(({ run, class: kind, why }) => ({ run, class: kind, why: why.slice(0, 3) })),
+    first_difference: first?.divergence ?? null,
+    waiting_runs_that_could_not_move: waiting.filter(({ moves: may }) => !may).length,
+  });
+}
+
+function backtestWords(report: BacktestReport): string {
+  const { runs, counts } = report;
+  if (runs === 0) return "no recorded run";
+  const [first] = moneyLines(report);
+  const others = (["worse", "failed", "not_replayable"] as const).flatMap((kind) =>
+    counts[kind] === 0 ? [] : [`${counts[kind]} ${kind.replace("_", " ")}`],
+  );
+  return [
+    ...(first === undefined ? [] : [first]),
+    ...(counts.changed > 0 ? [`${counts.changed} changed`] : []),
+    ...others,
+    `${counts.same} of ${count(runs, "run")} the same`,
+  ].join(", ");
+}

@@ -1,0 +1,62 @@
+/**
+ * What the meta-agent works with, as types: the workspace at one commit with its own edits over it. app/asks.ts builds it; what is here can
+ * look, check and try, and hand a change to the same place as a person does.
+ */
+import type { CheckResult } from "../change/checks/findings.ts";
+import type { TrialEnvironment } from "../change/evidence/trial-environment.ts";
+import type { Trial } from "../change/evidence/types.ts";
+import type { Proposal, ProposalDraft, Report } from "../change/proposal-types.ts";
+import type { Cards, Finding, Json, LlmMessage, Tree } from "../kernel/ports.ts";
+import type { Registry } from "../kernel/registry.ts";
+import type { Ask, AskEnd, Asks } from "./requests.ts";
+
+/** Text by path; null removes. */
+export type Files = ReadonlyMap<string, string | null>;
+
+export interface Workshop {
+  /** The commit that the request works on. */
+  base: Tree;
+  /** The workspace, with its recorded runs. */
+  bench: TrialEnvironment & { cards: Pick<Cards, "list"> };
+  asks: Asks;
+  registry(): Promise<Registry>;
+  /** The tree of a commit of this branch. @throws USAGE */
+  treeAt(commit: string): Promise<Tree>;
+  /** What is wrong with one file as it stands in the draft, without running anything. */
+  parse(files: Files, path: string): Promise<Finding[]>;
+  check(files: Files): Promise<CheckResult[]>;
+  /** What keeps these files from being one proposal. */
+  problems(files: Files): Promise<Finding[]>;
+  judge(draft: ProposalDraft): Promise<Report>;
+  propose(draft: ProposalDraft, report: Report): Promise<Proposal>;
+  proposals(): Promise<Proposal[]>;
+  rejectedOn(paths: readonly string[]): Promise<Proposal[]>;
+}
+
+/** An execution that the writer has seen, by its name. */
+export interface Tried {
+  agent: string;
+  script: string;
+  trial: Trial;
+}
+
+/** Where a conversation stands; all but `tried` follows from its messages. */
+export interface Situation {
+  ask: Ask;
+  model: string;
+  files: Map<string, string | null>;
+  tried: Map<string, Tried>;
+  /** Changes and answers that were handed in and sent back, with what was found. */
+  refused: string[][];
+  messages: readonly LlmMessage[];
+}
+
+/** What a tool comes to. */
+export interface ToolResult {
+  result: Json;
+  /** For whoever watches: `reads agents/ingest.ts`. */
+  note: string;
+  failed?: true;
+  /** It ends the request. */
+  end?: AskEnd;
+}
