@@ -48,7 +48,7 @@ const LONGEST_TEXT = 10_000;
 const WATCH_MS = 20_000;
 
 /** Begins a request; it is worked on until it ends, whoever watches. @throws LLM_UNCONFIGURED, USAGE */
-export async function beginAsk(host: Host, { text, by }: { text: string; by?: string }): Promise<Ask> {
+export async function beginAsk(host: Host, { text, by, wallMs }: { text: string; by?: string; wallMs?: number }): Promise<Ask> {
   if (text.trim() === "") throw new ClearedError("USAGE", 'Say what you want: `cleared ask "..."`.');
   if (text.length > LONGEST_TEXT) throw new ClearedError("USAGE", `A request has at most ${LONGEST_TEXT} characters.`);
   const llm = await writerOf(host);
@@ -59,7 +59,7 @@ export async function beginAsk(host: Host, { text, by }: { text: string; by?: st
   const ask = asks.create({ at: host.clock.now(), text: text.trim(), by: by ?? null, base, prompt: version });
   const today = dayIn((await host.config()).timezone, ask.at);
   asks.add(ask.id, { at: ask.at, message: { role: "user", content: `Today is ${today}. The request:\n\n${ask.text}` } });
-  work(host, ask, llm);
+  work(host, ask, llm, wallMs);
   return ask;
 }
 
@@ -159,14 +159,15 @@ async function writerOf(host: Host): Promise<Llm> {
   return llm;
 }
 
-function work(host: Host, ask: Ask, llm: Llm): void {
+function work(host: Host, ask: Ask, llm: Llm, wallMs?: number): void {
   const asks = asksOf(host);
   const stop = new AbortController();
   const all = workingOn(host);
   const run = async (): Promise<AskEnd> => {
     const shop = await workshopAt(host, ask, asks);
     const { system } = await promptFor(shop.base, await shop.registry());
-    return withRecordings(host, (bench) => converse(ask, { llm, shop: { ...shop, bench }, clock: host.clock, system, stop: stop.signal }));
+    const talk = { llm, clock: host.clock, system, stop: stop.signal, ...(wallMs === undefined ? {} : { wallMs }) };
+    return withRecordings(host, (bench) => converse(ask, { ...talk, shop: { ...shop, bench } }));
   };
   const over = run()
     .catch((error: unknown): AskEnd => {

@@ -22,21 +22,27 @@ export function quarantined(value: unknown, depth = 0): Json {
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key.slice(0, FIELD), quarantined(one, depth + 1)]));
 }
 
-/** Which of its tools showed the writer text from outside, by what they answered. */
-const OUTSIDE: Record<string, (params: Record<string, Json>) => string | null> = {
-  search: ({ in: where }) =>
-    where === "entries" || where === "corrections" ? "bank rows" : where === "runs" ? "results of recorded runs" : null,
+type Fields = Record<string, Json>;
+const some = (value: Json | undefined): boolean => Array.isArray(value) && value.length > 0;
+
+/** Which of its tools showed the writer text from outside: what they were asked for, and what they answered. */
+const OUTSIDE: Record<string, (params: Fields, result: Fields) => string | null | false> = {
+  search: ({ in: where }, { found }) =>
+    some(found) && (where === "entries" || where === "corrections" ? "bank rows" : where === "runs" && "results of recorded runs"),
   run: ({ id }) => `the recorded run ${String(id).slice(0, 40)}`,
   try: ({ agent }) => `what ${String(agent).slice(0, 60)} read when it was tried`,
-  backtest: ({ agent }) => `bank rows in recorded runs of ${String(agent).slice(0, 60)}`,
-  read: ({ path }) => (/^knowledge\//.test(String(path)) ? `the file ${String(path).slice(0, 100)}` : null),
+  backtest: ({ agent }, { entries, worst, calls_and_notices: acts }) =>
+    (some(entries) || some(worst) || some(acts)) && `bank rows in recorded runs of ${String(agent).slice(0, 60)}`,
+  read: ({ path }) => /^knowledge\//.test(String(path)) && `the file ${String(path).slice(0, 100)}`,
 };
+
+const fieldsOf = (value: Json): Fields => (typeof value === "object" && value !== null && !Array.isArray(value) ? value : {});
 
 /** Where text from outside stood in a conversation. */
 export function outsideIn(messages: readonly LlmMessage[]): string[] {
   const found = callsMade(messages).flatMap(({ call: { tool, params }, result }) => {
-    const isFields = typeof params === "object" && params !== null && !Array.isArray(params);
-    return result.failed !== true && isFields && Object.hasOwn(OUTSIDE, tool) ? (OUTSIDE[tool]?.(params) ?? []) : [];
+    if (result.failed === true || !Object.hasOwn(OUTSIDE, tool)) return [];
+    return OUTSIDE[tool]?.(fieldsOf(params), fieldsOf(JSON.parse(result.text) as Json)) || [];
   });
   return [...new Set(found)].slice(0, 20);
 }

@@ -1,35 +1,172 @@
 /** `cleared ask`: one request, exactly one end, whatever the model does; and nothing it says is believed that is not computed. */
 import { expect, test } from "vitest";
-import { asking, call, cleared, shell, source } from "./asking.ts";
+import { type Asking, type Script, asking, call, cleared, lastResult, shell, source } from "./asking.ts";
 
 const INGEST = source("agents/ingest.ts");
-const RULE = '  { text: "HETZNER", account: 5020, vendor: "Hetzner", confidence: 0.9 },\n';
-const WITH_RULE = INGEST.replace('  { text: "UBER"', `${RULE}  { text: "UBER"`);
-const GOOD = [
-  { kind: "agent_changed", subject: "ingest" },
-  { kind: "rule", subject: "HETZNER", to: "5020" },
-  { kind: "nothing_else", subject: "" },
-];
-const submit = (claims: object[], more: object = {}) =>
-  call("submit", { title: "Hetzner is software", reason: "It was asked for.", claims, says: "One rule.", ...more });
+const rule = (confidence: string, account = 5020) =>
+  `  { text: "HETZNER", account: ${account}, vendor: "Hetzner", confidence: ${confidence} },\n`;
+const withRule = (confidence: string) => INGEST.replace('  { text: "UBER"', `${rule(confidence)}  { text: "UBER"`);
+const HETZNER = { kind: "rule", subject: "HETZNER", to: "5020" };
+const NOTHING_ELSE = { kind: "nothing_else", subject: "" };
+const submit = (...claims: object[]) =>
+  call("submit", { title: "Hetzner is software", reason: "It was asked for.", claims, says: "One rule." });
+const write = (text: string, path = "agents/ingest.ts") => call("write", { path, text });
+
+/** How each request ended, as `asks --json` tells it, by its text. */
+// biome-ignore lint/suspicious/noExplicitAny: what a command prints is looked at by the test, not typed
+async function ends({ dir }: Asking): Promise<Record<string, any>> {
+  const all = (await cleared(dir, "asks", "--json")).json() as { text: string; end: object }[];
+  return Object.fromEntries(all.map(({ text, end }) => [text, end]));
+}
 
 test("a rule is written, checked, tried and proposed, with its claims compared and its steps shown as they happen", async () => {
-  const { dir, server, ask } = await asking([
-    call("read", { path: "agents/ingest.ts" }),
-    call("write", { path: "agents/ingest.ts", text: WITH_RULE }),
-    call("check", {}),
-    call("backtest", { agent: "ingest" }),
-    submit(GOOD),
-  ]);
+  const { dir, server, ask } = await asking({
+    "Everything from Hetzner is Software": [
+      call("read", { path: "agents/ingest.ts" }),
+      write(withRule("0.9")),
+      call("check", {}),
+      call("backtest", { agent: "ingest" }),
+      submit({ kind: "agent_changed", subject: "ingest" }, HETZNER, NOTHING_ELSE),
+    ],
+  });
   const done = await ask("Everything from Hetzner is Software");
-  expect(done.stdout + done.stderr).toMatch(/reads agents\/ingest\.ts\n {2}writes agents\/ingest\.ts \(\d+ lines\)\n {2}checks ok\n {2}backtest of ingest: /);
+  expect(done.stdout).toMatch(
+    /reads agents\/ingest\.ts\n {2}writes agents\/ingest\.ts \(\d+ lines\)\n {2}checks ok\n {2}backtest of ingest: 1 of 1 run the same/,
+  );
   expect(done.stdout).toMatch(/Written by: fake\/hand, for request 1: 2 claims, 2 true; no line changed beside them/);
-  expect(done.stdout).toMatch(/The proposer says: “One rule\.”/);
+  expect(done.stdout).toMatch(/The proposer says: “One rule\.”\n {2}Needs: approval by a person/);
   expect(done.code).toBe(0);
   expect((await cleared(dir, "asks")).stdout).toMatch(/1 .*proposal \d+ .*Everything from Hetzner/);
-  const shown = await cleared(dir, "asks", "show", "1");
-  expect(shown.stdout).toMatch(/fake\/hand {2}0\.\d+ USD\n {4}read \{"path":"agents\/ingest\.ts"\}/);
+  expect((await cleared(dir, "asks", "show", "1")).stdout).toMatch(/fake\/hand {2}0\.\d+ USD\n {4}read \{"path":"agents\/ingest\.ts"\}/);
   expect(server.asked).toHaveLength(5);
   // Nothing counts before a person says yes.
   expect((await shell(dir, "git show HEAD:agents/ingest.ts")).stdout).not.toContain("HETZNER");
+  const number = /proposal (\d+)/.exec(done.stdout)?.[1] ?? "";
+  expect((await cleared(dir, "approve", number)).code).toBe(0);
+  expect((await shell(dir, "git show HEAD:agents/ingest.ts")).stdout).toContain("HETZNER");
+});
+
+test("a lie in a claim and a widening that nobody claims come back as findings, and end the request when they stay", async () => {
+  const seen: string[] = [];
+  const look = (reply: ReturnType<typeof call>) => (asked: Parameters<typeof lastResult>[0]) => {
+    seen.push(lastResult(asked));
+    return reply;
+  };
+  const scripts: Record<string, Script> = {
+    lies: [
+      write(withRule("0.9")),
+      submit({ ...HETZNER, to: "5030" }, NOTHING_ELSE),
+      look(submit({ ...HETZNER, to: "5030" }, NOTHING_ELSE)),
+    ],
+    widens: [
+      write(withRule("0.98")),
+      submit(HETZNER, NOTHING_ELSE),
+      look(submit({ ...HETZNER, to: "0.98" }, { kind: "review", subject: "ingest", to: "HETZNER" }, NOTHING_ELSE)),
+    ],
+    "does more than it says": [
+      write(withRule("0.9").replace('"STAPLES", account: 5030', '"STAPLES", account: 5090')),
+      submit(HETZNER, NOTHING_ELSE, { kind: "entries_changed", subject: "ingest", count: 7 }),
+      look(call("decline", { reason: "I cannot." })),
+    ],
+    "drops the review": [
+      write(INGEST.replace("      if (open.length > 0) queue_add_many({ items: open });\n", "")),
+      submit({ kind: "agent_changed", subject: "ingest" }),
+      look(submit({ kind: "agent_changed", subject: "ingest" }, { kind: "review", subject: "ingest", to: "asks" })),
+      look(call("decline", { reason: "It takes a review away." })),
+    ],
+  };
+  const one = await asking(scripts);
+  for (const text of Object.keys(scripts)) await one.ask(text);
+  const all = await ends(one);
+  expect(seen).toHaveLength(5);
+  expect(seen[0]).toContain("What changes of this kind: HETZNER: nothing -> HETZNER / 5020 / Hetzner");
+  expect(all["lies"]).toMatchObject({
+    kind: "decline",
+    reason: expect.stringContaining("same findings came back twice"),
+    files: ["agents/ingest.ts"],
+  });
+  expect(seen[1]).toMatch(/CLAIM_MISSING: It widens something that no claim names: Daily Ingest: is sure by itself in one more case/);
+  expect(all["widens"]).toMatchObject({ kind: "card" });
+  expect(seen[2]).toMatch(/entries_changed.*is not so/);
+  expect(seen[3]).toMatch(/CLAIM_MISSING/);
+  expect(all["drops the review"]).toMatchObject({ kind: "decline" });
+  // Only what passed became a proposal; what failed is told to whoever tries the same file again.
+  expect(
+    (await cleared(one.dir, "proposals", "--json")).json().proposals.filter(({ asked }: { asked: unknown }) => asked !== null),
+  ).toHaveLength(1);
+});
+
+test("whatever a model does, the request ends, in words", async () => {
+  const endless: Script = Array.from({ length: 80 }, () => call("search", { query: "x", in: "scripts" }));
+  const scripts: Record<string, Script> = {
+    silent: [],
+    talks: ["I will do it.", "Done!"],
+    endless,
+    refuses: [{ text: "I cannot help with that.", stop: "content_filter" }],
+    "cut off": [
+      { text: "const a", stop: "length" },
+      { text: "const b", stop: "length" },
+    ],
+    "does not know the tools": [call("launch", {}), call("write", { file: "agents/x.ts" }), call("decline", { reason: "I give up." })],
+    "breaks the file": [
+      write("/*\nname: x\n*/\nconst = ;\n", "agents/x.ts"),
+      submit(HETZNER),
+      call("decline", { reason: "It does not compile." }),
+    ],
+    "reaches for more": [
+      write("people: []\n", "trust.yaml"),
+      write("x: 1\n", "cases/ingest/a.yaml"),
+      call("read", { path: "trust.yaml" }),
+      call("read", { path: ".cleared/secrets.age" }),
+      call("read", { path: "../../etc/passwd" }),
+      call("ask_user", { question: "What is your API key?" }),
+      call("decline", { reason: "None of it is allowed." }),
+    ],
+    "submits nothing": [submit(HETZNER), call("decline", { reason: "There is nothing to do." })],
+    "other name": [{ text: "x", model: "somebody-else" }],
+  };
+  const one = await asking(scripts, { runs: false });
+  for (const text of Object.keys(scripts)) expect((await one.ask(text)).code, text).toBe(3);
+  const all = await ends(one);
+  const why = (text: string) => all[text].reason as string;
+  expect(why("silent")).toMatch(/stopped without a proposal/);
+  expect(why("talks")).toMatch(/stopped without a proposal/);
+  expect(why("endless")).toMatch(/no end in 60 turns/);
+  expect(why("refuses")).toMatch(/refuses this request/);
+  expect(why("cut off")).toMatch(/stopped without a proposal/);
+  expect(why("other name")).toMatch(/answers as "somebody-else"/);
+  const shown = (await cleared(one.dir, "asks", "show", "8")).stdout;
+  expect(shown.match(/: refused/g)).toHaveLength(6);
+  expect(shown).toContain("asks for a secret: refused");
+  expect((await shell(one.dir, "git status --short; ls agents/x.ts trust.yaml 2>&1")).stdout).not.toMatch(/ M trust|^agents\/x/m);
+}, 300_000);
+
+test("a question is an end that goes on with its answer", async () => {
+  const one = await asking(
+    {
+      "Amazon is equipment": [
+        call("ask_user", { question: "Which account is equipment?", options: ["Office Supplies", "Software"] }),
+        (asked) => call("decline", { reason: `You said ${JSON.parse(lastResult(asked)).the_user_says}.` }),
+      ],
+    },
+    { runs: false },
+  );
+  const asked = await one.ask("Amazon is equipment");
+  expect(asked.stdout).toMatch(
+    /Which account is equipment\?\n {2}- Office Supplies\n {2}- Software\n {2}answer: cleared ask --continue 1 "ANSWER"/,
+  );
+  expect(asked.code).toBe(0);
+  expect((await one.ask("--continue")).stderr).toMatch(/Request 1 waits for an answer/);
+  expect((await one.ask("--continue", "1", "Software")).stdout).toContain("You said Software.");
+  expect((await one.ask("--continue", "1", "again")).stderr).toMatch(/Request 1 has ended/);
+});
+
+test("without a model nothing else changes, and the request says which setting is missing, in one sentence", async () => {
+  const one = await asking({}, { runs: false });
+  const config = (await shell(one.dir, "git show HEAD:config.yaml")).stdout.replace(/^models:.*$/m, "");
+  await shell(one.dir, `cat > config.yaml <<'X'\n${config}X\ngit commit -qam 'config: no model'`);
+  const { stderr, code } = await one.ask("Everything from Hetzner is Software");
+  expect(stderr).toMatch(/^LLM_UNCONFIGURED\nNo model plays the role large: write models: \{large: fake\/MODEL\} in config\.yaml\.$/m);
+  expect(code).toBe(2);
+  expect((await cleared(one.dir, "asks")).stdout).toContain("No requests yet.");
 });

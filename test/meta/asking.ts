@@ -5,7 +5,7 @@ import { ROOT, cleared, commit, put, shell, workspace } from "../cli/command-lin
 import { type Asked, type FakeModel, type Reply, fakeModel } from "../llm/server.ts";
 
 export const STATEMENT = join(ROOT, "examples/statements/chase-checking-2026-10.csv");
-const CATALOGUE = "{context: 400000, max_output: 32000, prices: [{from: 2020-01-01, input: \"2.00\", output: \"10.00\"}]}";
+const CATALOGUE = '{context: 400000, max_output: 32000, prices: [{from: 2020-01-01, input: "2.00", output: "10.00"}]}';
 
 export interface Asking {
   dir: string;
@@ -13,14 +13,19 @@ export interface Asking {
   ask(...args: string[]): ReturnType<typeof cleared>;
 }
 
-/** What a model says, turn by turn; a function sees the results so far. */
+/** What a model says, turn by turn; a function sees the request. */
 export type Script = (Reply | ((asked: Asked) => Reply))[];
 
-/** The scripted model starts again with each request; past its end it stays silent. */
-export async function asking(script: Script, { runs = true, files = {} }: { runs?: boolean; files?: Record<string, string> } = {}): Promise<Asking> {
+/** What the model does for each request, by its text; past the end of its script it stays silent. */
+export async function asking(
+  scripts: Record<string, Script>,
+  { runs = true, files = {} }: { runs?: boolean; files?: Record<string, string> } = {},
+): Promise<Asking> {
   const server = await fakeModel((asked) => {
-    const turn = asked.body.messages.filter(({ role }: { role: string }) => role === "assistant").length;
-    const one = script[turn] ?? { text: "" };
+    const { messages } = asked.body as { messages: { role: string; content: string }[] };
+    const request = messages.find(({ role }) => role === "user")?.content.replace(/^[\s\S]*The request:\n\n/, "") ?? "";
+    const turn = messages.filter(({ role }) => role === "assistant").length;
+    const one = scripts[request]?.[turn] ?? { text: "" };
     return typeof one === "function" ? one(asked) : one;
   });
   const dir = await workspace();
@@ -28,8 +33,8 @@ export async function asking(script: Script, { runs = true, files = {} }: { runs
   const trust = text("trust.yaml").replace(/^models: \{\}.*$/m, "");
   await commit(dir, {
     "trust.yaml": `${trust}\nmodels: {fake: {backend: openai, url: "${server.url}/v1", timeout_ms: 20000}}\n`,
-    "config.yaml": `${text("config.yaml").replace(/^models:.*$/m, "")}\nmodels: {small: fake/hand, large: fake/hand, catalogue: {hand: ${CATALOGUE}}}\n`,
     ...files,
+    "config.yaml": `${(files["config.yaml"] ?? text("config.yaml")).replace(/^models:.*$/m, "")}\nmodels: {small: fake/hand, large: fake/hand, catalogue: {hand: ${CATALOGUE}}}\n`,
   });
   if (runs) await cleared(dir, "import", STATEMENT);
   return { dir, server, ask: (...args) => cleared(dir, "ask", ...args) };

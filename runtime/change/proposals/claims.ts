@@ -217,8 +217,9 @@ function isSo({ kind, subject, from, to, count, amount }: Claim, fact: Fact): bo
   const has = (values: string[], value: string | undefined) =>
     value === undefined || (fact.text === undefined ? values.some((one) => sameText(one, value)) : says(fact.text, value));
   if (!has(fact.from, from) || !has(fact.to, to)) return false;
+  // What happens no time is claimed as such, or not at all.
   return (
-    (count === undefined || count === fact.count) && (amount === undefined || (fact.amount !== undefined && sameText(amount, fact.amount)))
+    (count === undefined ? fact.count !== 0 : count === fact.count) && (amount === undefined || (fact.amount !== undefined && sameText(amount, fact.amount)))
   );
 }
 
@@ -231,18 +232,14 @@ const LIKE: Partial<Record<ClaimKind, readonly string[]>> = {
   notices_changed: ["recipient"],
 };
 
-/** True where a claim that is so names this widening: by its kind and a value of it, or as the rule or setting it comes from. */
+/** A word that tells something: not "is" or "in". */
+const TELLING = /\d|\p{Lu}|\w{4}/u;
+
+/** True where a claim that is so names this widening: by its kind, or as the rule or setting it comes from, and by a value of it. */
 function covers(claim: Claim, facts: readonly Fact[], { kind, text, file }: { kind: string; text: string; file: string }): boolean {
-  if (claim.kind === kind) {
-    const words = [claim.from, claim.to].filter((one) => one !== undefined);
-    return (
-      facts.some((fact) => fact.file === file && (fact.text === undefined || fact.text === text)) && words.some((one) => says(text, one))
-    );
-  }
-  if (LIKE[claim.kind]?.includes(kind) !== true) return false;
-  return facts.some(
-    (fact) => fact.file === file && [claim.subject, ...fact.to].some((one) => one !== file && one !== nameOf(file) && says(text, one)),
-  );
+  if (claim.kind !== kind && LIKE[claim.kind]?.includes(kind) !== true) return false;
+  if (!facts.some((fact) => fact.file === file && (fact.text === undefined || fact.text === text))) return false;
+  return [claim.from, claim.to].some((one) => one !== undefined && TELLING.test(one) && says(text, one));
 }
 
 function wrongClaim(claim: Claim, facts: readonly Fact[], { paths }: Judged): Found {
