@@ -15,7 +15,7 @@ import type { Situation, Workshop } from "./workshop.ts";
 /** Longer than this a request does not take before it ends or asks. */
 export const WALL_MS = 300_000;
 const TURNS = 60;
-const MAX_TOKENS = 16_000;
+const MAX_TOKENS = 12_000;
 // More than any answer of so many tokens has.
 const LONGEST_ANSWER = 400_000;
 const IDLE = "Make a call: read and write on, or end with submit, answer, ask_user or decline.";

@@ -219,7 +219,8 @@ function isSo({ kind, subject, from, to, count, amount }: Claim, fact: Fact): bo
   if (!has(fact.from, from) || !has(fact.to, to)) return false;
   // What happens no time is claimed as such, or not at all.
   return (
-    (count === undefined ? fact.count !== 0 : count === fact.count) && (amount === undefined || (fact.amount !== undefined && sameText(amount, fact.amount)))
+    (count === undefined ? fact.count !== 0 : count === fact.count) &&
+    (amount === undefined || (fact.amount !== undefined && sameText(amount, fact.amount)))
   );
 }
 

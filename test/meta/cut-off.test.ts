@@ -1,0 +1,112 @@
+/** A request that is stopped, killed, out of time or out of money: no spending is forgotten, and there is never a second proposal. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { beginAsk, watchAsk } from "../../runtime/app/asks.ts";
+import { openHost } from "../../runtime/app/host.ts";
+import { until } from "../cli/command-line.ts";
+import { type Asking, asking, call, cleared, commit, shell, source } from "./asking.ts";
+
+const INGEST = source("agents/ingest.ts");
+const WITH_RULE = INGEST.replace(
+  '  { text: "UBER"',
+  '  { text: "HETZNER", account: 5020, vendor: "Hetzner", confidence: 0.9 },\n  { text: "UBER"',
+);
+const write = call("write", { path: "agents/ingest.ts", text: WITH_RULE });
+const submit = call("submit", {
+  ...{ title: "Hetzner is software", reason: "It was asked for.", says: "" },
+  claims: [
+    { kind: "rule", subject: "HETZNER", to: "5020" },
+    { kind: "nothing_else", subject: "" },
+  ],
+});
+/** The model does not answer. */
+const HOLD = { by: () => undefined };
+
+/** `cleared ask` in the background. */
+async function begun({ dir }: Asking, text: string): Promise<{ pid: number; over: Promise<{ code: number | null; said: string }> }> {
+  const file = join(dir, ".cleared", "pid");
+  const over = shell(dir, `cleared ask '${text}' 2>&1 & echo $! >.cleared/pid; wait $!`);
+  await until(() => shell(dir, "cat .cleared/pid").then(({ stdout }) => stdout.trim() !== ""));
+  return { pid: Number(readFileSync(file, "utf8")), over: over.then(({ code, stdout }) => ({ code, said: stdout })) };
+}
+
+const proposals = async (dir: string) =>
+  ((await cleared(dir, "proposals", "--json")).json().proposals as { asked: object | null; state: string }[]).filter(
+    ({ asked }) => asked !== null,
+  );
+
+test("killed while the model thinks, it counts what it may have cost, and goes on with what it had written", async () => {
+  const held = [write, HOLD];
+  const scripts = { Hetzner: held };
+  const one = await asking(scripts, { runs: false });
+  const { pid, over } = await begun(one, "Hetzner");
+  await until(() => one.server.asked.length === 2);
+  process.kill(pid, "SIGKILL");
+  await over;
+  expect((await cleared(one.dir, "asks")).stdout).toMatch(/1 .*decline/);
+  expect((await cleared(one.dir, "asks", "show", "1")).stdout).toMatch(/It was cut off: .*\n {2}go on: cleared ask --continue 1/);
+  const [row] = (await cleared(one.dir, "costs", "--by", "proposal", "--json")).json();
+  expect(row).toMatchObject({ name: "request 1", calls: 2, open: 1 });
+  expect(Number(row.usd)).toBeGreaterThan(0.1);
+  scripts.Hetzner = [write, submit];
+  const again = await one.ask("--continue");
+  expect(again.stdout).toMatch(/Written by: fake\/hand, for request 1/);
+  expect(await proposals(one.dir)).toHaveLength(1);
+});
+
+test("killed while it proposes, it has one proposal and says so", async () => {
+  const one = await asking({ Hetzner: [write, submit] }, { runs: false });
+  const { pid, over } = await begun(one, "Hetzner");
+  await until(async () => (await shell(one.dir, "git for-each-ref refs/cleared/proposals")).stdout !== "");
+  process.kill(pid, "SIGKILL");
+  await over;
+  expect((await cleared(one.dir, "asks")).stdout).toMatch(/1 .*proposal \d+/);
+  await one.ask("--continue", "1");
+  const all = await proposals(one.dir);
+  expect(all).toHaveLength(1);
+  expect((await cleared(one.dir, "asks", "--json")).json()[0].end).toMatchObject({ kind: "card" });
+});
+
+test("Ctrl-C ends it in a sentence, and what was written is kept for going on", async () => {
+  const one = await asking({ Hetzner: [write, HOLD] }, { runs: false });
+  const { pid, over } = await begun(one, "Hetzner");
+  await until(() => one.server.asked.length === 2);
+  process.kill(pid, "SIGINT");
+  const { said, code } = await over;
+  expect(said).toMatch(/It was stopped\.\n {2}go on: cleared ask --continue 1/);
+  expect(code).toBe(3);
+});
+
+test("what its budget does not hold is not asked for, and it says so", async () => {
+  const one = await asking({ Hetzner: [write, submit] }, { runs: false });
+  const config = readFileSync(join(one.dir, "config.yaml"), "utf8").replace("models: {", 'models: {budgets: {proposal: {usd: "0.20"}}, ');
+  await commit(one.dir, { "config.yaml": config });
+  const done = await one.ask("Hetzner");
+  expect(done.stdout).toMatch(/The budget for .* is 0\.20.*`cleared costs` shows them/);
+  expect(done.code).toBe(3);
+  const spent = (await cleared(one.dir, "costs", "--by", "proposal", "--json")).json();
+  expect(Number(spent[0]?.usd ?? 0)).toBeLessThanOrEqual(0.2);
+});
+
+test("a request has so much time and no more", async () => {
+  const one = await asking({ Hetzner: [write, HOLD] }, { runs: false });
+  const host = await openHost(one.dir, { mode: "owner" });
+  try {
+    const { id } = await beginAsk(host, { text: "Hetzner", wallMs: 2500 });
+    for (let from = 1; ; ) {
+      const { ask, rows } = await watchAsk(host, { id, from, wait: true });
+      from = (rows.at(-1)?.n ?? from - 1) + 1;
+      if (ask.end === null) continue;
+      expect(ask.end).toMatchObject({
+        kind: "decline",
+        open: true,
+        files: expect.any(Array),
+        reason: expect.stringMatching(/longer than \d seconds/),
+      });
+      break;
+    }
+  } finally {
+    await host.close();
+  }
+});
