@@ -124,8 +124,9 @@ function proofOf(value: string, entries: readonly Entry[]): string | null {
       sums.set(key, plus(sums.get(key) ?? ZERO, toExact(amount)));
     }
   const fitting = [...sums].filter(([, sum]) => compareDecimals(fromExact(sum, 2).replace("-", ""), wanted) === 0).map(([name]) => name);
-  // The account itself says more than what stands above it.
-  const [closest] = fitting.sort((a, b) => b.length - a.length);
+  // What was earned or spent says more than where the money lay, and an account more than what stands above it.
+  const isBank = (name: string) => Number(/^(?:Assets|Liabilities)/.test(name));
+  const [closest] = fitting.sort((a, b) => isBank(a) - isBank(b) || b.length - a.length);
   if (closest !== undefined) return `the sum of ${entries.length === 1 ? "the entry" : `${entries.length} entries`} on ${closest}`;
   return compareDecimals(wanted, String(entries.length)) === 0 ? "the number of the entries" : null;
 }

@@ -1,7 +1,7 @@
 /** A workspace with recorded runs and a model of its own on loopback, for tests of `cleared ask`. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { ROOT, cleared, commit, put, shell, workspace } from "../cli/command-line.ts";
+import { ROOT, cleared, commit, put, shell, statement, workspace } from "../cli/command-line.ts";
 import { type Asked, type FakeModel, type Reply, fakeModel } from "../llm/server.ts";
 
 export const STATEMENT = join(ROOT, "examples/statements/chase-checking-2026-10.csv");
@@ -48,4 +48,4 @@ export function lastResult({ body }: Asked): string {
 }
 
 export const source = (path: string): string => readFileSync(join(ROOT, path), "utf8");
-export { cleared, commit, put, shell };
+export { cleared, commit, put, shell, statement };

@@ -1,0 +1,185 @@
+/**
+ * What a change does, as facts that claims are compared with: files, headers, settings, rows and values of scripts, what widens, and what
+ * becomes of recorded runs. Computed from the two trees and the backtests; nothing is executed here.
+ */
+import type { Json, Tree } from "../../kernel/ports.ts";
+import { plainForm } from "../../scripts/form-marks.ts";
+import { type Header, parseHeader } from "../../scripts/header.ts";
+import { readYaml } from "../../scripts/yaml-text.ts";
+import { AGENTS, CONFIG, SCRIPTS, TOOLS } from "../../workspace/layout.ts";
+import { shortAccount } from "../evidence/partings.ts";
+import type { BacktestReport } from "../evidence/types.ts";
+import { type Given, codeDifference } from "../widening/code-difference.ts";
+import { lastOf } from "../widening/code-names.ts";
+import { leafChanges } from "../widening/leaves.ts";
+import { type Around, type Program, programAt } from "../widening/program.ts";
+import type { Changed, ClaimKind } from "../proposal-types.ts";
+
+/** Something that the change does, as claims may put it. */
+export interface Fact {
+  kind: ClaimKind;
+  file: string;
+  /** What it may be called by. */
+  subjects: string[];
+  /** Values before and now; any of them may be claimed. */
+  from: string[];
+  to: string[];
+  count?: number;
+  amount?: string;
+  /** Where its words are all there is to compare with. */
+  text?: string;
+  lines: number[];
+}
+
+/** The change and what is known of it. */
+export interface Judged {
+  base: Tree;
+  tree: Tree;
+  paths: readonly string[];
+  changed: Changed;
+  backtests: readonly BacktestReport[];
+}
+
+export async function factsOf({ base, tree, paths, changed, backtests }: Judged, around: Around): Promise<Fact[]> {
+  const found: Fact[] = [];
+  for (const path of paths) {
+    const [was, now] = [await base.read(path), await tree.read(path)];
+    if (was === now) continue;
+    found.push(...fileFacts(path, was, now));
+    if (path.startsWith(AGENTS)) found.push(...headerFacts(path, headerIn(was, path), headerIn(now, path), now));
+    if (/\.yaml$/.test(path)) found.push(...settingFacts(path, was, now));
+    if (was !== null && now !== null && path.endsWith(".ts")) found.push(...(await codeFacts(path, base, tree, around)));
+  }
+  for (const { kind, text, at } of [...changed.widening, ...changed.changes.filter((one) => one.kind === "gate")])
+    found.push({
+      kind: kind as ClaimKind,
+      ...about(at?.file ?? ""),
+      from: [],
+      to: [],
+      text,
+      lines: at?.line === undefined ? [] : [at.line],
+    });
+  return [...found, ...backtests.flatMap(runFacts)];
+}
+
+/** `ingest` of agents/ingest.ts. */
+export const nameOf = (path: string): string => path.replace(/^(?:agents|policies|scripts\/tools|scripts|importers)\/|\.(?:ts|yaml)$/g, "");
+const about = (path: string, ...more: string[]): Pick<Fact, "file" | "subjects"> => ({
+  file: path,
+  subjects: [path, nameOf(path), ...more],
+});
+const plainFact = { from: [], to: [], lines: [] };
+
+function fileFacts(path: string, was: string | null, now: string | null): Fact[] {
+  const title = headerIn(now ?? was, path)?.name;
+  const names = about(path, ...(title === undefined ? [] : [title]), ...(path.startsWith(TOOLS) ? [`compute_${nameOf(path)}`] : []));
+  if (path.startsWith(AGENTS))
+    return [{ ...plainFact, ...names, kind: was === null ? "agent_added" : now === null ? "agent_removed" : "agent_changed" }];
+  return was === null && path.startsWith(SCRIPTS) ? [{ ...plainFact, ...names, kind: "tool_added" }] : [];
+}
+
+function headerIn(text: string | null, path: string): Header | null {
+  if (text === null || !path.startsWith(AGENTS)) return null;
+  try {
+    return parseHeader(text, path);
+  } catch {
+    return null; // its own check says what is wrong with it
+  }
+}
+
+function headerFacts(path: string, was: Header | null, now: Header | null, text: string | null): Fact[] {
+  if (now === null) return [];
+  const names = about(path, now.name);
+  const fact = (kind: ClaimKind, from: string | undefined, to: string | undefined): Fact[] =>
+    from === to
+      ? []
+      : [{ kind, ...names, from: from === undefined ? [] : [from], to: to === undefined ? [] : [to], lines: headLines[kind] ?? [] }];
+  const lineOf = (key: string) => placesOf(text, key).slice(0, 1);
+  const headLines: Partial<Record<ClaimKind, number[]>> = {
+    schedule: lineOf("schedule:"),
+    trigger: lineOf("trigger:"),
+    capability: lineOf("uses:"),
+  };
+  const uses = (one: Header | null) => one?.uses ?? [];
+  return [
+    ...fact("schedule", was?.schedule, now.schedule),
+    ...fact("trigger", was?.trigger.join(", "), now.trigger.join(", ")),
+    ...uses(now).flatMap((one) => (uses(was).includes(one) ? [] : fact("capability", undefined, one))),
+    ...uses(was).flatMap((one) => (uses(now).includes(one) ? [] : fact("capability", one, undefined))),
+  ];
+}
+
+function settingFacts(path: string, was: string | null, now: string | null): Fact[] {
+  const read = (text: string | null): Json | undefined =>
+    text === null ? undefined : ((readYaml(text, { file: path, code: "CONFIG_INVALID", maxLength: 262_144 }).value ?? {}) as Json);
+  let changes: ReturnType<typeof leafChanges>;
+  try {
+    changes = leafChanges(read(was) ?? {}, read(now) ?? {});
+  } catch {
+    return []; // its own check says what is wrong with it
+  }
+  const shown = (value: Json | undefined): string[] =>
+    value === undefined ? [] : typeof value === "object" && value !== null && !Array.isArray(value) ? cellsOf(value) : [textOf(value)];
+  return changes.map(({ key, was: from, now: to }) => ({
+    kind: path === CONFIG || !/^rules\b|\[/.test(key) ? "threshold" : "rule",
+    ...about(path, key, `${nameOf(path)}.${key}`, ...(/\[([^\]]+)\]/.exec(key)?.slice(1) ?? [key.split(".").at(-1) ?? key])),
+    from: shown(from),
+    to: shown(to),
+    lines: placesOf(now, key),
+  }));
+}
+
+const textOf = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
+const cellsOf = (cells: object): string[] => [...Object.values(cells).map(textOf), JSON.stringify(cells)];
+
+/** Lines that the last name of a key stands on. */
+function placesOf(text: string | null, key: string): number[] {
+  const word = /\[([^\]]+)\][^[]*$/.exec(key)?.[1] ?? key.split(".").at(-1) ?? key;
+  return (text ?? "").split("\n").flatMap((line, i) => (line.includes(word) ? [i + 1] : []));
+}
+
+async function codeFacts(path: string, base: Tree, tree: Tree, around: Around): Promise<Fact[]> {
+  const [was, now] = await Promise.all([base, tree].map((one) => programAt(one, path, around)));
+  const isRead = (one: typeof was): one is Program => one != null && !("problem" in one);
+  if (!isRead(was) || !isRead(now)) return [];
+  const { rows, values, names } = codeDifference(was, now);
+  const shown = (given: Given | null): string[] => (given === null ? [] : ["literal" in given ? textOf(given.literal) : given.shown]);
+  const own = <T extends { file: string }>(all: readonly T[]) => all.filter(({ file }) => file === path);
+  return [
+    ...own(rows).map(({ near, change, cells, line }): Fact => {
+      const values = cellsOf(cells);
+      return {
+        kind: "rule",
+        ...about(path, near),
+        from: change === "new" ? [] : values,
+        to: change === "gone" ? [] : values,
+        lines: [line],
+      };
+    }),
+    ...own(values).map(({ near, path: at, was: from, now: to, line }): Fact => {
+      const names = [near ?? "", lastOf(plainForm(at)), plainForm(at)].filter((one) => one !== "");
+      return { kind: near === null ? "threshold" : "rule", ...about(path, ...names), from: shown(from), to: shown(to), lines: [line] };
+    }),
+    ...own(names).map(({ name, was: from, now: to, line }): Fact => {
+      const values = [from, to].map((one) => (one === null ? [] : [one])) as [string[], string[]];
+      return { kind: "threshold", ...about(path, name), from: values[0], to: values[1], lines: [line] };
+    }),
+  ];
+}
+
+function runFacts({ agent, entries, moves, acts = [] }: BacktestReport): Fact[] {
+  const file = `${AGENTS}${agent}.ts`;
+  const accounts = (name: string) => [name, shortAccount(name)];
+  return [
+    { kind: "entries_changed", ...about(file), ...plainFact, count: entries },
+    ...moves.map(({ from, to, entries: count, amount }): Fact => {
+      return { kind: "entries_changed", ...about(file), from: accounts(from), to: accounts(to), count, amount, lines: [] };
+    }),
+    ...acts.flatMap(({ kind, what, was, now, differ }): Fact[] => {
+      if (kind !== "call" && kind !== "notice") return [];
+      const count = differ + Math.abs(now.count - was.count);
+      const told = { from: [String(was.count)], to: [String(now.count)], count, ...(now.sum === null ? {} : { amount: now.sum }) };
+      return [{ kind: kind === "call" ? "calls_changed" : "notices_changed", ...about(file, what), ...told, lines: [] }];
+    }),
+  ];
+}

@@ -1,0 +1,104 @@
+/** Questions: a figure is the books' own number with its entries behind it, or it is refused. */
+import { expect, test } from "vitest";
+import { type Script, asking, call, cleared, lastResult } from "./asking.ts";
+
+const question = (body: string, uses = "journal") => `/*\nname: Software spending\nuses: [${uses}]\nmutates: false\n*/\n${body}`;
+const SUM = question(`const found = journal_query({ account: 5020, year: 2026, month: 10 });
+let total = new Decimal(0);
+const entries = [];
+for (const one of found) {
+  total = total.plus(one.amount ?? "0");
+  entries.push(one.entry_id);
+}
+({ total: total.toFixed(2), count: entries.length, entries });
+`);
+const write = (text: string) => call("write", { path: "agents/question.ts", text });
+const TRY = call("try", { agent: "question" });
+
+/** What the last execution came to. */
+const result = (asked: Parameters<typeof lastResult>[0]) =>
+  JSON.parse(lastResult(asked)) as { source: string; result: { total: string; entries: string[] } };
+const answer =
+  (change: (one: { total: string; entries: string[]; source: string }) => object, text = "You spent {total} USD on software in October.") =>
+  (asked: Parameters<typeof lastResult>[0]) => {
+    const { source, result: got } = result(asked);
+    const figure = { label: "Software, October", value: got.total, source, entries: got.entries, ...change({ ...got, source }) };
+    return call("answer", { text: text.replace("{total}", got.total), figures: [figure] });
+  };
+const end = call("decline", { reason: "I cannot answer this." });
+
+test("the figure comes from a script that only read, with the entries whose sum it is", async () => {
+  const { dir, ask } = await asking({ "How much did I spend on software in October?": [write(SUM), TRY, answer(() => ({}))] });
+  const { stdout, code } = await ask("How much did I spend on software in October?");
+  expect(code).toBe(0);
+  expect(stdout).toMatch(
+    /You spent 131\.50 USD on software in October\.\n {2}Software, October: 131\.50 {2}\(the sum of 2 entries on Expenses:Software in USD\)/,
+  );
+  expect(stdout).toMatch(/2610\d\d-\S+ {2}2026-10-02 {2}-?127\.50 USD {2}AWS \*SERVICES/);
+  // The script was only tried: nothing is proposed, nothing is in the workspace.
+  expect((await cleared(dir, "proposals", "--json")).json().proposals.filter(({ asked }: { asked: unknown }) => asked !== null)).toEqual(
+    [],
+  );
+});
+
+test("a figure without a source that computed it is refused, with the reason", async () => {
+  const refusals: Record<string, string> = {};
+  const refused = (text: string, ...script: Script): [string, Script] => [
+    text,
+    [
+      ...script,
+      (asked) => {
+        refusals[text] = lastResult(asked);
+        return end;
+      },
+    ],
+  ];
+  const scripts = Object.fromEntries([
+    refused(
+      "made up",
+      write(SUM),
+      TRY,
+      answer(() => ({ value: "999.99" })),
+    ),
+    refused("no source", call("answer", { text: "It was 131.50.", figures: [] })),
+    refused(
+      "no such source",
+      call("answer", { text: "It was much.", figures: [{ label: "x", value: "131.50", source: "try_9", entries: [] }] }),
+    ),
+    refused(
+      "written into the script",
+      write(question('const total = "131.50";\njournal_query({ account: 5020 });\n({ total, entries: [] });\n')),
+      TRY,
+      answer(() => ({})),
+    ),
+    refused(
+      "entries it has not read",
+      write(SUM),
+      TRY,
+      answer(() => ({ entries: ["261006-aaaaaaaaaa"] })),
+    ),
+    refused(
+      "another number in the text",
+      write(SUM),
+      TRY,
+      answer(() => ({}), "You spent {total} USD, 12 percent more than the 117.00 before."),
+    ),
+    refused(
+      "not read-only",
+      write(
+        `${SUM.replace("mutates: false\n", "").replace("[journal]", "[journal, git]")}`.replace("({ total:", 'git_commit("x");\n({ total:'),
+      ),
+      TRY,
+      answer(() => ({})),
+    ),
+  ]);
+  const { ask } = await asking(scripts);
+  for (const text of Object.keys(scripts)) await ask(text);
+  expect(refusals["made up"]).toContain("is 999.99, and the result of try_1 does not have it");
+  expect(refusals["no source"]).toContain("The text says 131.50, which is in no result");
+  expect(refusals["no such source"]).toContain("which is no execution of yours");
+  expect(refusals["written into the script"]).toContain("has this very figure in its text");
+  expect(refusals["entries it has not read"]).toContain("which try_1 has not read");
+  expect(refusals["another number in the text"]).toMatch(/The text says (12, )?117\.00|The text says .*117\.00/);
+  expect(refusals["not read-only"]).toContain("is not read-only: it calls git_commit");
+}, 300_000);
