@@ -172,7 +172,7 @@ function work(host: Host, ask: Ask, llm: Llm, wallMs?: number): void {
   const over = run()
     .catch((error: unknown): AskEnd => {
       const { code, message } = toWire(error);
-      return declined(code === "INTERNAL" ? "An error of Cleared itself ended it." : message, { open: true });
+      return declined(code === "INTERNAL" ? `An error of Cleared itself ended it: ${message}` : message, { open: true });
     })
     .then((end) => asks.end(ask.id, end, host.clock.now()))
     // The store is closed, or somebody else owns it: whoever opens it next ends what was cut off.

@@ -15,6 +15,7 @@ import { isCase, isProposable } from "../change/proposals/paths.ts";
 import { ClearedError } from "../kernel/errors.ts";
 import type { Json, LlmTool } from "../kernel/ports.ts";
 import { count, oneLine } from "../kernel/text.ts";
+import { PATTERNS } from "../rules/privacy/patterns.ts";
 import { MAIN_JOURNAL, agentFile } from "../workspace/layout.ts";
 import { treeOver } from "../workspace/git/tree.ts";
 import { triedView } from "./answers.ts";
@@ -96,7 +97,7 @@ const TOOLS: Record<string, Tool> = {
     async run({ path: file, text }, { files }, shop) {
       const note = `writes ${file} (${count(text.trimEnd().split("\n").length, "line")})`;
       const next = new Map(files).set(file, text);
-      const bad = await unwritable(file, next, shop);
+      const bad = (await unwritable(file, next, shop)) ?? (await hiddenIn(file, text, shop));
       if (bad !== null) return no(bad, note);
       const findings = await shop.parse(next, file);
       const broken = findings.filter(({ code }) => BROKEN.has(code));
@@ -137,7 +138,7 @@ const TOOLS: Record<string, Tool> = {
   try: tool({
     about:
       "Execute an agent of your draft on an input without acting: its result and what it would do. Reads of the books are real. An agent that only reads can compute an answer; its result is then a source (try_1, try_2, ...).",
-    params: z.strictObject({ agent: name, input: z.json().optional() }),
+    params: z.strictObject({ agent: name, input: z.looseObject({}).optional() }),
     async run({ agent, input = {} }, { files, tried }, shop) {
       const code = codeOver(shop.base, files);
       const script = await code.tree.read(agentFile(agent));
@@ -195,6 +196,15 @@ async function unwritable(file: string, files: ReadonlyMap<string, string | null
   if (!isProposable(file) || isCase(file))
     return `${file} is not a file you may write: agents/, scripts/, policies/, importers/, knowledge/ and config.yaml are.`;
   return (await shop.problems(new Map([[file, files.get(file) ?? null]])))[0]?.message ?? null;
+}
+
+const MARK = new RegExp(`\\[(?:SECRET|${PATTERNS.map(({ kind }) => kind).join("|")})(?::\\w{1,4})?\\]`);
+
+/** A model that may not see a value gets a mark in its place: written back, the mark would be the value. */
+async function hiddenIn(file: string, text: string, { base }: Workshop): Promise<string | null> {
+  const mark = MARK.exec(text)?.[0];
+  if (mark === undefined || (await base.read(file))?.includes(mark) === true) return null;
+  return `${file} holds data that you are not shown (${mark}), so you cannot write the whole of it. Decline, and name the file: trust.yaml says under sends: what a model may see.`;
 }
 
 /** What people and checks have said no to about these files, newest first: for whoever tries again. */
@@ -256,6 +266,6 @@ function backtestWords(report: BacktestReport): string {
     ...(first === undefined ? [] : [first]),
     ...(counts.changed > 0 ? [`${counts.changed} changed`] : []),
     ...others,
-    `${counts.same} of ${count(runs, "run")} the same`,
+    `${counts.same} of ${count(runs, "run")} unchanged`,
   ].join(", ");
 }

@@ -1,5 +1,6 @@
 /** `cleared ask`: one request, exactly one end, whatever the model does; and nothing it says is believed that is not computed. */
 import { expect, test } from "vitest";
+import { start, until } from "../cli/command-line.ts";
 import { type Asking, type Script, asking, call, cleared, lastResult, shell, source } from "./asking.ts";
 
 const INGEST = source("agents/ingest.ts");
@@ -31,7 +32,7 @@ test("a rule is written, checked, tried and proposed, with its claims compared a
   });
   const done = await ask("Everything from Hetzner is Software");
   expect(done.stdout).toMatch(
-    /reads agents\/ingest\.ts\n {2}writes agents\/ingest\.ts \(\d+ lines\)\n {2}checks ok\n {2}backtest of ingest: 1 of 1 run the same/,
+    /reads agents\/ingest\.ts\n {2}writes agents\/ingest\.ts \(\d+ lines\)\n {2}checks ok\n {2}backtest of ingest: 1 of 1 run unchanged/,
   );
   expect(done.stdout).toMatch(/Written by: fake\/hand, for request 1: 2 claims, 2 true; no line changed beside them/);
   expect(done.stdout).toMatch(/The proposer says: “One rule\.”\n {2}Needs: approval by a person/);
@@ -68,6 +69,7 @@ test("a lie in a claim and a widening that nobody claims come back as findings, 
       submit(HETZNER, NOTHING_ELSE, { kind: "entries_changed", subject: "ingest", count: 7 }),
       look(call("decline", { reason: "I cannot." })),
     ],
+    "tries again": [call("read", { path: "agents/ingest.ts" }), look(call("decline", { reason: "It failed before." }))],
     "drops the review": [
       write(INGEST.replace("      if (open.length > 0) queue_add_many({ items: open });\n", "")),
       submit({ kind: "agent_changed", subject: "ingest" }),
@@ -78,7 +80,7 @@ test("a lie in a claim and a widening that nobody claims come back as findings, 
   const one = await asking(scripts);
   for (const text of Object.keys(scripts)) await one.ask(text);
   const all = await ends(one);
-  expect(seen).toHaveLength(5);
+  expect(seen).toHaveLength(6);
   expect(seen[0]).toContain("What changes of this kind: HETZNER: nothing -> HETZNER / 5020 / Hetzner");
   expect(all["lies"]).toMatchObject({
     kind: "decline",
@@ -88,7 +90,8 @@ test("a lie in a claim and a widening that nobody claims come back as findings, 
   expect(seen[1]).toMatch(/CLAIM_MISSING: It widens something that no claim names: Daily Ingest: is sure by itself in one more case/);
   expect(all["widens"]).toMatchObject({ kind: "card" });
   expect(seen[2]).toMatch(/entries_changed.*is not so/);
-  expect(seen[3]).toMatch(/CLAIM_MISSING/);
+  expect(seen[3]).toMatch(/tried before and failed: .*same findings came back twice/);
+  expect(seen[4]).toMatch(/CLAIM_MISSING/);
   expect(all["drops the review"]).toMatchObject({ kind: "decline" });
   // Only what passed became a proposal; what failed is told to whoever tries the same file again.
   expect(
@@ -169,4 +172,72 @@ test("without a model nothing else changes, and the request says which setting i
   expect(stderr).toMatch(/^LLM_UNCONFIGURED\nNo model plays the role large: write models: \{large: fake\/MODEL\} in config\.yaml\.$/m);
   expect(code).toBe(2);
   expect((await cleared(one.dir, "asks")).stdout).toContain("No requests yet.");
+});
+
+const REMINDER = `/*
+name: Review Reminder
+description: Mondays, tell what waits for a review
+trigger: schedule
+schedule: 0 8 * * 1
+uses: [journal, notify]
+*/
+const open = journal_query({ status: "pending-review" });
+if (open.length > 0) notify_send({ to: "owner", subject: \`\${open.length} entries wait for a review\`, text: "Look at the queue." });
+({ waiting: open.length });
+`;
+
+test("a new agent is proposed once each of its rights is claimed; what people said no to is told to the next request", async () => {
+  const seen: string[] = [];
+  const added = [
+    { kind: "agent_added", subject: "review_reminder" },
+    { kind: "schedule", subject: "review_reminder", to: "0 8 * * 1" },
+    { kind: "recipient", subject: "review_reminder", to: "owner" },
+    NOTHING_ELSE,
+  ];
+  const right = (to: string) => ({ kind: "capability", subject: "review_reminder", to });
+  const look = (reply: ReturnType<typeof call>) => (asked: Parameters<typeof lastResult>[0]) => {
+    seen.push(lastResult(asked));
+    return reply;
+  };
+  const agent = write(REMINDER, "agents/review_reminder.ts");
+  const one = await asking(
+    {
+      "Every Monday at 8, tell me what waits": [
+        agent,
+        submit(...added, right("journal")),
+        look(submit(...added, right("journal"), right("notify"))),
+      ],
+      "The same on Tuesdays": [agent, look(call("decline", { reason: "You said no to it." }))],
+      "Mend the payment": [
+        call("read", { path: "scripts/pay.ts" }),
+        (asked) => write(JSON.parse(lastResult(asked)).text as string, "scripts/pay.ts"),
+        look(call("decline", { reason: "I may not see the account." })),
+      ],
+    },
+    { runs: false, files: { "scripts/pay.ts": '({ iban: "DE02120300000000202051" });\n' } },
+  );
+  const proposed = await one.ask("Every Monday at 8, tell me what waits");
+  expect(seen[0]).toMatch(/CLAIM_MISSING: .*may use journal, notify/);
+  expect(proposed.stdout).toMatch(/Review Reminder: starts by itself on a schedule: 0 8 \* \* 1/);
+  const number = /proposal (\d+)/.exec(proposed.stdout)?.[1] ?? "";
+  expect((await cleared(one.dir, "reject", number, "--reason", "Mondays are too early.")).code).toBe(0);
+  await one.ask("The same on Tuesdays");
+  expect(seen[1]).toMatch(/rejected: .*Mondays are too early\./);
+  // What this server may not be sent is not lost by writing the file back.
+  await one.ask("Mend the payment");
+  expect(seen[2]).toMatch(/holds data that you are not shown \(\[IBAN:2051\]\)/);
+  expect(JSON.stringify(one.server.asked)).not.toContain("DE02120300000000202051");
+});
+
+test("a workspace that is served works on requests of its commands, and Ctrl-C in the command ends them there", async () => {
+  const rule = [write(withRule("0.9")), submit(HETZNER, NOTHING_ELSE)];
+  const one = await asking({ Hetzner: rule, held: [write(withRule("0.9")), { by: () => undefined }] }, { runs: false });
+  const served = await start(one.dir, "--no-open");
+  const done = await one.ask("Hetzner");
+  expect(done.stdout).toMatch(/writes agents\/ingest\.ts \(\d+ lines\)\n {2}proposal 1: /);
+  const over = shell(one.dir, "cleared ask held 2>&1 & echo $! >.cleared/pid; wait $!");
+  await until(() => one.server.asked.length === 4);
+  process.kill(Number((await shell(one.dir, "cat .cleared/pid")).stdout), "SIGINT");
+  expect((await over).stdout).toMatch(/It was stopped\./);
+  await served.stop();
 });

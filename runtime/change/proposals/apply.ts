@@ -242,6 +242,7 @@ async function applyApproved(world: ApplyWorld, store: ProposalStore, proposal: 
     trailers: {
       Proposal: proposal.id,
       "Proposed-by": proposal.by,
+      ...(proposal.asked == null ? {} : { "Written-by": proposal.asked.model }),
       "Approved-by": counted.people.join(", "),
       ...(despite.length === 0 ? {} : { Despite: [...new Set(despite)].join("; ") }),
     },

@@ -23,7 +23,12 @@ export async function claimsLooked({ claims }: AskedFor, judged: Judged, around:
   const wrong = plain.filter((claim) => proven.get(claim)?.length === 0).map((claim) => wrongClaim(claim, facts, judged));
   const unnamed = judged.changed.widening.flatMap(({ kind, text, at }): Found[] => {
     const file = at?.file ?? "";
-    if (plain.some((claim) => covers(claim, proven.get(claim) ?? [], { kind, text, file }))) return [];
+    // One line may tell of several rights: each is named.
+    const rights = facts.filter(
+      (fact) => kind === "capability" && fact.kind === kind && fact.file === file && fact.to.some((one) => holds(text, one)),
+    );
+    if (rights.every((one) => named.has(one)) && plain.some((claim) => covers(claim, proven.get(claim) ?? [], { kind, text, file })))
+      return [];
     const message = `It widens something that no claim names: ${oneLine(text, 300).replace(/[‹›]/g, "")}. Claim it as kind "${kind}" with subject "${nameOf(file)}" and a value of it as "to", or leave it out.`;
     return [{ code: "CLAIM_MISSING", at: at ?? { file }, message }];
   });
@@ -40,13 +45,13 @@ const sameText = (a: string, b: string): boolean => {
   return x !== null && y !== null && compareDecimals(x, y) === 0;
 };
 /** The words of a text that stand for themselves: a value is not part of a longer one. */
-const says = (text: string, value: string): boolean =>
+const holds = (text: string, value: string): boolean =>
   value.trim() !== "" && new RegExp(`(?<![\\w.])${RegExp.escape(value.trim())}(?![\\w]|\\.\\d)`, "i").test(text);
 
 function isSo({ kind, subject, from, to, count, amount }: Claim, fact: Fact): boolean {
   if (kind !== fact.kind || !fact.subjects.some((one) => sameText(one, subject))) return false;
   const has = (values: string[], value: string | undefined) =>
-    value === undefined || (fact.text === undefined ? values.some((one) => sameText(one, value)) : says(fact.text, value));
+    value === undefined || (fact.text === undefined ? values.some((one) => sameText(one, value)) : holds(fact.text, value));
   if (!has(fact.from, from) || !has(fact.to, to)) return false;
   // What happens no time is claimed as such, or not at all.
   return (
@@ -71,7 +76,7 @@ const TELLING = /\d|\p{Lu}|\w{4}/u;
 function covers(claim: Claim, facts: readonly Fact[], { kind, text, file }: { kind: string; text: string; file: string }): boolean {
   if (claim.kind !== kind && LIKE[claim.kind]?.includes(kind) !== true) return false;
   if (!facts.some((fact) => fact.file === file && (fact.text === undefined || fact.text === text))) return false;
-  return [claim.from, claim.to].some((one) => one !== undefined && TELLING.test(one) && says(text, one));
+  return [claim.from, claim.to].some((one) => one !== undefined && TELLING.test(one) && holds(text, one));
 }
 
 function wrongClaim(claim: Claim, facts: readonly Fact[], { paths }: Judged): Found {

@@ -88,7 +88,7 @@ async function tell({ output }: Invocation, api: Api, { ask, cost }: WatchedAsk)
   if (shown !== null) for (const line of proposalLines(output, shown)) output.line(line);
   else for (const line of endLines(output, ask)) output.line(line);
   if (cost !== null) output.line(output.dim(`  ${cost} USD`));
-  return end?.kind === "decline" ? EXIT.policy : 0;
+  return end?.kind === "decline" ? EXIT.policy : shown?.proposal.state === "blocked" ? 1 : 0;
 }
 
 function endLines(output: Output, { id, end }: Ask): string[] {
