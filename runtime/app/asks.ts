@@ -178,9 +178,15 @@ function work(host: Host, ask: Ask, llm: Llm, wallMs?: number): void {
     // The store is closed, or somebody else owns it: whoever opens it next ends what was cut off.
     .catch(() => undefined)
     .finally(() => {
+      host.ending.delete(end);
       all.get(ask.id)?.news.resolve();
       all.delete(ask.id);
     });
+  const end = () => {
+    stop.abort();
+    return over;
+  };
+  host.ending.add(end);
   all.set(ask.id, { stop, over, news: Promise.withResolvers() });
 }
 

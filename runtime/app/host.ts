@@ -92,6 +92,8 @@ export interface Host {
   assertTrust(): void;
   /** What the runs of this process have done so far, for progress. */
   progress: Progress;
+  /** What ends its work before this host closes. */
+  ending: Set<() => Promise<void>>;
   close(): Promise<void>;
 }
 
@@ -193,6 +195,7 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
         idle = await working.stop(options.mode === "owner" ? 5000 : 0);
       });
     }
+    opened.push(() => Promise.all([...host.ending].map((end) => end())).then(() => undefined));
     const made = { ...host, close: () => closeAll(opened) };
     if (options.mode === "owner" && factsNamed(database, DECIDING).length > 0)
       await (await import("./decide.ts")).settleDecisions(made, onError);
@@ -372,6 +375,7 @@ function assemble(parts: Parts): Omit<Host, "close"> {
     tidy: async () => tidyImports(folder, git.tree(await git.head())),
     folder,
     progress,
+    ending: new Set(),
     assertTrust: parts.assertTrust,
   };
 }

@@ -239,5 +239,10 @@ test("a workspace that is served works on requests of its commands, and Ctrl-C i
   await until(() => one.server.asked.length === 4);
   process.kill(Number((await shell(one.dir, "cat .cleared/pid")).stdout), "SIGINT");
   expect((await over).stdout).toMatch(/It was stopped\./);
-  await served.stop();
+  // Whoever stops the workspace stops what is worked on; it may go on later.
+  const left = one.ask("held");
+  await until(() => one.server.asked.length === 6);
+  expect(await served.stop()).toBe(0);
+  await left;
+  expect((await cleared(one.dir, "asks", "--json")).json()[0]).toMatchObject({ id: 3, end: { reason: "It was stopped.", open: true } });
 });
