@@ -9,7 +9,7 @@ import { createProposals } from "../change/proposals/store.ts";
 import type { Llm } from "../kernel/ports.ts";
 import { answered, converse, spenderOf } from "../meta/conversation.ts";
 import { declined } from "../meta/ends.ts";
-import { promptFor } from "../meta/prompt.ts";
+import { type Prompt, promptFor } from "../meta/prompt.ts";
 import { type Ask, type AskEnd, type AskRow, type Asks, createAsks } from "../meta/requests.ts";
 import type { Workshop } from "../meta/workshop.ts";
 import { dayIn } from "../scripts/header.ts";
@@ -17,7 +17,7 @@ import { commitNamed } from "../workspace/git/past.ts";
 import { treeOver } from "../workspace/git/tree.ts";
 import { checkFiles, subjectOf, withRecordings } from "./check-api.ts";
 import type { Host } from "./host.ts";
-import { judgeFiles, proposeFiles } from "./proposals-api.ts";
+import { NOBODY, judgeFiles, proposeFiles } from "./proposals-api.ts";
 
 export type { Ask, AskEnd, AskRow } from "../meta/requests.ts";
 
@@ -51,7 +51,7 @@ const WATCH_MS = 20_000;
 export async function beginAsk(host: Host, { text, by, wallMs }: { text: string; by?: string; wallMs?: number }): Promise<Ask> {
   if (text.trim() === "") throw new ClearedError("USAGE", 'Say what you want: `cleared ask "..."`.');
   if (text.length > LONGEST_TEXT) throw new ClearedError("USAGE", `A request has at most ${LONGEST_TEXT} characters.`);
-  const llm = await writerOf(host);
+  const writer = await writerOf(host);
   const asks = asksOf(host);
   await settleAsks(host);
   const base = await host.git.head();
@@ -59,7 +59,7 @@ export async function beginAsk(host: Host, { text, by, wallMs }: { text: string;
   const ask = asks.create({ at: host.clock.now(), text: text.trim(), by: by ?? null, base, prompt: version });
   const today = dayIn((await host.config()).timezone, ask.at);
   asks.add(ask.id, { at: ask.at, message: { role: "user", content: `Today is ${today}. The request:\n\n${ask.text}` } });
-  work(host, ask, llm, wallMs);
+  work(host, ask, writer, wallMs);
   return ask;
 }
 
@@ -79,13 +79,13 @@ export async function continueAsk(host: Host, { id, answer }: { id?: number; ans
   const asked = ask.end?.kind === "question";
   if (asked && (answer ?? "").trim() === "")
     throw new ClearedError("USAGE", `Request ${ask.id} waits for an answer: \`cleared ask --continue ${ask.id} "ANSWER"\`.`);
-  const llm = await writerOf(host);
+  const writer = await writerOf(host);
   if (asked) {
     const message = answered(asks.rows(ask.id), (answer ?? "").trim().slice(0, LONGEST_TEXT));
     if (message !== null) asks.add(ask.id, { at: host.clock.now(), message, note: `answered: ${(answer ?? "").trim().slice(0, 200)}` });
   }
   asks.reopen(ask.id);
-  work(host, { ...ask, end: null, endedAt: null }, llm);
+  work(host, { ...ask, end: null, endedAt: null }, writer);
   return asks.get(ask.id) ?? ask;
 }
 
@@ -121,7 +121,7 @@ export async function listAsks(host: Host, { limit }: { limit: number }): Promis
 }
 
 /** The prompt as a request would get it now. */
-export async function showPrompt(host: Host): Promise<{ version: string; system: string }> {
+export async function showPrompt(host: Host): Promise<Prompt> {
   return promptFor(host.git.tree(await host.git.head()), await host.registry.whole());
 }
 
@@ -153,20 +153,24 @@ function asksOf(host: Host): Asks {
 }
 
 /** @throws LLM_UNCONFIGURED before there is a request */
-async function writerOf(host: Host): Promise<Llm> {
-  const llm = host.models.llm(await host.config());
-  await llm.modelOf({ role: "large" });
-  return llm;
+async function writerOf(host: Host): Promise<Writer> {
+  const config = await host.config();
+  await host.models.llm(config).modelOf({ role: "large" });
+  return (note) => host.models.llm(config, note);
 }
 
-function work(host: Host, ask: Ask, llm: Llm, wallMs?: number): void {
+/** The model, once it is known who hears that a budget is nearly gone. */
+type Writer = (note: (message: string) => void) => Llm;
+
+function work(host: Host, ask: Ask, writer: Writer, wallMs?: number): void {
   const asks = asksOf(host);
+  const llm = writer((note) => asks.add(ask.id, { at: host.clock.now(), note }));
   const stop = new AbortController();
   const all = workingOn(host);
   const run = async (): Promise<AskEnd> => {
     const shop = await workshopAt(host, ask, asks);
-    const { system } = await promptFor(shop.base, await shop.registry());
-    const talk = { llm, clock: host.clock, system, stop: stop.signal, ...(wallMs === undefined ? {} : { wallMs }) };
+    const { system, short } = await promptFor(shop.base, await shop.registry());
+    const talk = { llm, clock: host.clock, system, short, stop: stop.signal, ...(wallMs === undefined ? {} : { wallMs }) };
     return withRecordings(host, (bench) => converse(ask, { ...talk, shop: { ...shop, bench } }));
   };
   const over = run()
@@ -193,9 +197,9 @@ function work(host: Host, ask: Ask, llm: Llm, wallMs?: number): void {
 async function workshopAt(host: Host, ask: Ask, asks: Asks): Promise<Workshop> {
   const base = host.git.tree(ask.base);
   const store = createProposals(host);
-  const by = ask.by ?? "an unidentified user";
+  const by = ask.by ?? NOBODY;
   return {
-    ...{ base, bench: host, asks, registry: () => host.registry.whole() },
+    ...{ base, by, bench: host, asks, registry: () => host.registry.whole() },
     async treeAt(commit) {
       const found = await commitNamed(host.dir, ask.base, commit);
       if (found === null) throw new ClearedError("USAGE", `"${commit.slice(0, 64)}" is not a commit of this branch.`);

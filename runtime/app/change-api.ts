@@ -3,6 +3,7 @@ import type { BacktestReport } from "../change/evidence/types.ts";
 import type { Backtesting, Bisected, TriedCases } from "./evidence-api.ts";
 import type { CheckedTree } from "./check-api.ts";
 import type { Ask, WatchedAsk } from "./asks.ts";
+import type { Prompt } from "../meta/prompt.ts";
 import type { Made } from "../change/proposals/make.ts";
 import type { Proposal } from "../change/proposal-types.ts";
 import type { Proposing, RunLines, ShownProposal } from "./proposals-api.ts";
@@ -22,7 +23,7 @@ export interface ChangeApi {
   /** Ends it where it stands. @throws ASK_UNKNOWN */
   stopAsk(p: { id: number }): Promise<Ask>;
   asks(p: { limit: number }): Promise<(Ask & { cost: string | null })[]>;
-  askPrompt(p: Record<string, never>): Promise<{ version: string; system: string }>;
+  askPrompt(p: Record<string, never>): Promise<Prompt>;
   /** Which commit changed what a run, or the run that made an entry, would do. @throws RUN_UNKNOWN, RUN_STATUS, JOURNAL_ENTRY_MISSING, USAGE */
   bisect(p: { name: string }): Promise<Bisected>;
   /** What undoing a proposal, a run, "import" or an undo would change. @throws UNDO_REFUSED, PROPOSAL_UNKNOWN, RUN_UNKNOWN */

@@ -42,7 +42,7 @@ export interface ShownProposal {
   timezone: string;
 }
 
-const NOBODY = "an unidentified user";
+export const NOBODY = "an unidentified user";
 
 /** Records a proposal and checks it. @throws what runtime/change/proposals/make.ts throws, APPROVAL_IDENTITY, USAGE */
 export async function propose(host: Host, { paths, from, branch, by, ...said }: Proposing): Promise<Made & ShownProposal> {

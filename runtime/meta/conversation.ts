@@ -26,11 +26,11 @@ export interface Talk {
   shop: Workshop;
   clock: Clock;
   system: string;
+  /** What takes its place once the model says that it cannot read so much. */
+  short: string;
   /** Somebody stops it. */
   stop: AbortSignal;
   wallMs?: number;
-  /** What the model writes, as it comes. */
-  onText?(delta: string): void;
 }
 
 /** Goes on with a request to its end, which is not recorded here. Throws only for a fault of ours. */
@@ -62,11 +62,8 @@ export async function converse(ask: Ask, talk: Talk): Promise<AskEnd> {
 }
 
 /** Asks the model; null when it goes on. */
-async function nextTurn(
-  { ask, messages }: Situation,
-  { llm, shop, clock, system, onText }: Talk,
-  abort: AbortSignal,
-): Promise<AskEnd | null> {
+async function nextTurn({ ask, messages }: Situation, talk: Talk, abort: AbortSignal): Promise<AskEnd | null> {
+  const { llm, shop, clock, system, short } = talk;
   const answers = messages.filter(({ role }) => role === "assistant");
   if (answers.length >= TURNS) return declined(`It came to no end in ${TURNS} turns.`, { open: false });
   if (answers.slice(-2).length === 2 && answers.slice(-2).every((one) => callsIn(one).length === 0))
@@ -74,9 +71,12 @@ async function nextTurn(
   const got = await llm.generate({
     ...{ role: "large", system, messages: [...messages], tools: toolList(), must_call: true, max_tokens: MAX_TOKENS, abort },
     spender: { proposal: spenderOf(ask.id) },
-    ...(onText === undefined ? {} : { onText }),
   });
   const { content, stop, model, cost } = got;
+  if (stop === "context_exceeded" && system !== short) {
+    talk.system = short;
+    return null;
+  }
   if (JSON.stringify(content).length > LONGEST_ANSWER) return declined(`${model} answered with more than ${LONGEST_ANSWER} characters.`);
   const said: LlmPart[] = content.length > 0 ? content : [{ type: "text", text: "(nothing)" }];
   shop.asks.add(ask.id, {

@@ -94,7 +94,7 @@ async function submit({ title, reason, claims, says }: z.output<typeof submissio
   if (files.size === 0)
     return no("Your draft is empty: write what is to change, or end with answer, ask_user or decline.", "submits nothing");
   const draft = {
-    ...{ title: oneLine(title, 200), reason, by: ask.by ?? "an unidentified user", files: Object.fromEntries(files) },
+    ...{ title: oneLine(title, 200), reason, by: shop.by, files: Object.fromEntries(files) },
     asked: { request: ask.id, model, claims: claims as never, says, outside: outsideIn(messages) },
   };
   const problems = await shop.problems(files);

@@ -15,6 +15,8 @@ export interface Prompt {
   version: string;
   /** The same for every request at one commit, so that a server can keep it. */
   system: string;
+  /** For a model that cannot read so much: what can be called in a line each; its types are found by searching. */
+  short: string;
 }
 
 const own = (name: string): string => readFileSync(new URL(name, import.meta.url), "utf8");
@@ -24,14 +26,15 @@ export async function promptFor(tree: Tree, registry: Registry): Promise<Prompt>
   const header = own("../../docs/HEADER.md").replace(/^<!--.*-->\n/, "");
   const all = registry.all();
   const isPure = ({ name }: Primitive) => name.startsWith("compute_");
-  const system = [
-    rules,
-    header,
-    `# Primitives\n\`\`\`ts\n${primitiveTypes(all.filter((one) => !isPure(one)))}\`\`\``,
-    `# Computations\nPure functions; \`search\` in primitives has their full types.\n${all.filter(isPure).map(lineOf).join("\n")}`,
-    await outline(tree),
-  ].join("\n\n");
-  return { version: createHash("sha256").update(rules).digest("hex").slice(0, 12), system };
+  const lines = (title: string, some: readonly Primitive[]) =>
+    `# ${title}\nTheir full types are found by \`search\` in primitives.\n${some.map(lineOf).join("\n")}`;
+  const typed = `# Primitives\n\`\`\`ts\n${primitiveTypes(all.filter((one) => !isPure(one)))}\`\`\``;
+  const around = await outline(tree);
+  return {
+    version: createHash("sha256").update(rules).digest("hex").slice(0, 12),
+    system: [rules, header, typed, lines("Computations: pure functions", all.filter(isPure)), around].join("\n\n"),
+    short: [rules, header, lines("Primitives", all), around].join("\n\n"),
+  };
 }
 
 /** `compute_x({ fee, target, factor? }): what it does` */

@@ -16,6 +16,8 @@ export type Files = ReadonlyMap<string, string | null>;
 export interface Workshop {
   /** The commit that the request works on. */
   base: Tree;
+  /** Who proposes: whoever asked. */
+  by: string;
   /** The workspace, with its recorded runs. */
   bench: TrialEnvironment & { cards: Pick<Cards, "list"> };
   asks: Asks;

@@ -1,7 +1,7 @@
 /** `cleared ask`: one request, exactly one end, whatever the model does; and nothing it says is believed that is not computed. */
 import { expect, test } from "vitest";
 import { start, until } from "../cli/command-line.ts";
-import { type Asking, type Script, asking, call, cleared, lastResult, shell, source } from "./asking.ts";
+import { type Asking, type Script, asking, call, cleared, commit, lastResult, shell, source } from "./asking.ts";
 
 const INGEST = source("agents/ingest.ts");
 const rule = (confidence: string, account = 5020) =>
@@ -143,6 +143,22 @@ test("whatever a model does, the request ends, in words", async () => {
   expect(shown).toContain("asks for a secret: refused");
   expect((await shell(one.dir, "git status --short; ls agents/x.ts trust.yaml 2>&1")).stdout).not.toMatch(/ M trust|^agents\/x/m);
 }, 300_000);
+
+test("a model that reads little is told what can be called in a line each, and finds the types by searching", async () => {
+  const one = await asking(
+    {
+      "Who is the owner?": [call("search", { query: "journal_query", in: "primitives" }), call("decline", { reason: "No script knows." })],
+    },
+    { runs: false },
+  );
+  const config = (await shell(one.dir, "git show HEAD:config.yaml")).stdout.replace("context: 400000, max_output: 32000", "context: 32768");
+  await commit(one.dir, { "config.yaml": config });
+  expect((await one.ask("Who is the owner?")).stdout).toContain("No script knows.");
+  const [first, second] = one.server.asked;
+  expect(first?.body.messages[0].content).toMatch(/- journal_query\(\{ .*\}\): Entries of the books/);
+  expect(first?.body.messages[0].content).not.toContain("declare function");
+  expect(lastResult(second as never)).toContain("declare function journal_query");
+});
 
 test("a question is an end that goes on with its answer", async () => {
   const one = await asking(
