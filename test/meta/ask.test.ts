@@ -151,7 +151,7 @@ test("a model that reads little is told what can be called in a line each, and f
     },
     { runs: false },
   );
-  const config = (await shell(one.dir, "git show HEAD:config.yaml")).stdout.replace("context: 400000, max_output: 32000", "context: 32768");
+  const config = (await shell(one.dir, "git show HEAD:config.yaml")).stdout.replace("context: 400000, max_output: 32000", "context: 24000");
   await commit(one.dir, { "config.yaml": config });
   expect((await one.ask("Who is the owner?")).stdout).toContain("No script knows.");
   const [first, second] = one.server.asked;
