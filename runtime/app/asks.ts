@@ -9,9 +9,10 @@ import { createProposals } from "../change/proposals/store.ts";
 import type { Llm } from "../kernel/ports.ts";
 import { answered, converse, spenderOf } from "../meta/conversation.ts";
 import { declined } from "../meta/ends.ts";
-import { type Prompt, promptFor } from "../meta/prompt.ts";
+import { type Prompt, promptFor, promptVersion } from "../meta/prompt.ts";
 import { type Ask, type AskEnd, type AskRow, type Asks, createAsks } from "../meta/requests.ts";
 import type { Workshop } from "../meta/workshop.ts";
+import { redact } from "../rules/privacy/scan.ts";
 import { dayIn } from "../scripts/header.ts";
 import { commitNamed } from "../workspace/git/past.ts";
 import { treeOver } from "../workspace/git/tree.ts";
@@ -55,8 +56,7 @@ export async function beginAsk(host: Host, { text, by, wallMs }: { text: string;
   const asks = asksOf(host);
   await settleAsks(host);
   const base = await host.git.head();
-  const { version } = await promptFor(host.git.tree(base), await host.registry.whole());
-  const ask = asks.create({ at: host.clock.now(), text: text.trim(), by: by ?? null, base, prompt: version });
+  const ask = asks.create({ at: host.clock.now(), text: redact(text.trim()), by: by ?? null, base, prompt: promptVersion() });
   const today = dayIn((await host.config()).timezone, ask.at);
   asks.add(ask.id, { at: ask.at, message: { role: "user", content: `Today is ${today}. The request:\n\n${ask.text}` } });
   work(host, ask, writer, wallMs);
@@ -81,8 +81,9 @@ export async function continueAsk(host: Host, { id, answer }: { id?: number; ans
     throw new ClearedError("USAGE", `Request ${ask.id} waits for an answer: \`cleared ask --continue ${ask.id} "ANSWER"\`.`);
   const writer = await writerOf(host);
   if (asked) {
-    const message = answered(asks.rows(ask.id), (answer ?? "").trim().slice(0, LONGEST_TEXT));
-    if (message !== null) asks.add(ask.id, { at: host.clock.now(), message, note: `answered: ${(answer ?? "").trim().slice(0, 200)}` });
+    const said = redact((answer ?? "").trim().slice(0, LONGEST_TEXT));
+    const message = answered(asks.rows(ask.id), said);
+    if (message !== null) asks.add(ask.id, { at: host.clock.now(), message, note: `answered: ${said.slice(0, 200)}` });
   }
   asks.reopen(ask.id);
   work(host, { ...ask, end: null, endedAt: null }, writer);

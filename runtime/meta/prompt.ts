@@ -21,6 +21,9 @@ export interface Prompt {
 
 const own = (name: string): string => readFileSync(new URL(name, import.meta.url), "utf8");
 
+const digest = (rules: string): string => createHash("sha256").update(rules).digest("hex").slice(0, 12);
+export const promptVersion = (): string => digest(own("prompts/system.md"));
+
 export async function promptFor(tree: Tree, registry: Registry): Promise<Prompt> {
   const rules = own("prompts/system.md");
   const header = own("../../docs/HEADER.md").replace(/^<!--.*-->\n/, "");
@@ -31,7 +34,7 @@ export async function promptFor(tree: Tree, registry: Registry): Promise<Prompt>
   const typed = `# Primitives\n\`\`\`ts\n${primitiveTypes(all.filter((one) => !isPure(one)))}\`\`\``;
   const around = await outline(tree);
   return {
-    version: createHash("sha256").update(rules).digest("hex").slice(0, 12),
+    version: digest(rules),
     system: [rules, header, typed, lines("Computations: pure functions", all.filter(isPure)), around].join("\n\n"),
     short: [rules, header, lines("Primitives", all), around].join("\n\n"),
   };

@@ -126,6 +126,9 @@ test("whatever a model does, the request ends, in words", async () => {
       call("decline", { reason: "None of it is allowed." }),
     ],
     "submits nothing": [submit(HETZNER), call("decline", { reason: "There is nothing to do." })],
+    "half a megabyte": [{ text: "x".repeat(500_000) }],
+    "five megabytes": [{ text: "x".repeat(5_000_000) }],
+    "My key is sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKL": [],
     "other name": [{ text: "x", model: "somebody-else" }],
   };
   const one = await asking(scripts, { runs: false });
@@ -137,6 +140,9 @@ test("whatever a model does, the request ends, in words", async () => {
   expect(why("endless")).toMatch(/no end in 60 turns/);
   expect(why("refuses")).toMatch(/refuses this request/);
   expect(why("cut off")).toMatch(/stopped without a proposal/);
+  expect(why("half a megabyte")).toMatch(/answered with more than 400000 characters/);
+  expect(why("five megabytes")).toMatch(/more than \d+ bytes|too large|longer than/i);
+  expect(JSON.stringify([all, one.server.asked.map(({ wire }) => wire)])).not.toContain("abcdefghijklmnop");
   expect(why("other name")).toMatch(/answers as "somebody-else"/);
   const shown = (await cleared(one.dir, "asks", "show", "8")).stdout;
   expect(shown.match(/: refused/g)).toHaveLength(6);
