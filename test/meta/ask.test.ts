@@ -166,6 +166,29 @@ test("a model that reads little is told what can be called in a line each, and f
   expect(lastResult(second as never)).toContain("declare function journal_query");
 });
 
+test("by Anthropic's protocol a conversation keeps the model's thoughts, and its key is in no message", async () => {
+  const one = await asking(
+    {
+      "Hetzner is software": [
+        { thought: "sig-1", call: { name: "write", input: { path: "agents/ingest.ts", text: withRule("0.9") } } },
+        submit(HETZNER, NOTHING_ELSE),
+      ],
+    },
+    { runs: false },
+  );
+  const trust = (await shell(one.dir, "git show HEAD:trust.yaml")).stdout;
+  await commit(one.dir, {
+    "trust.yaml": trust.replace(`openai, url: "${one.server.url}/v1"`, `anthropic, url: "${one.server.url}", key: "secret:fake"`),
+  });
+  await shell(one.dir, "printf 'key-0123456789' | cleared secrets set fake");
+  expect((await one.ask("Hetzner is software")).stdout).toMatch(/for request 1: 1 claim, 1 true/);
+  const [first, second] = one.server.asked;
+  expect(JSON.stringify(first?.headers)).toContain("key-0123456789");
+  expect(first?.body.system[0].cache_control).toEqual({ type: "ephemeral" });
+  expect(second?.body.messages[1].content[0]).toMatchObject({ type: "thinking", signature: "sig-1" });
+  expect(JSON.stringify(one.server.asked.map(({ body }) => body))).not.toContain("key-0123456789");
+});
+
 test("a question is an end that goes on with its answer", async () => {
   const one = await asking(
     {
