@@ -29,11 +29,11 @@ export interface ProposedFile {
 
 /** What a claim may be about: what a change adds, what it does otherwise to recorded runs, what it widens; or that there is nothing else. */
 export const CLAIM_KINDS = [
-  ...["agent_added", "agent_changed", "agent_removed", "tool_added", "rule", "threshold"],
+  ...["agent_added", "agent_changed", "agent_removed", "tool_added", "rule", "threshold", "run_mended"],
   ...["entries_changed", "calls_changed", "notices_changed", "nothing_else", ...WIDENINGS],
 ] as ClaimKind[];
 export type ClaimKind =
-  | ("agent_added" | "agent_changed" | "agent_removed" | "tool_added" | "rule" | "threshold")
+  | ("agent_added" | "agent_changed" | "agent_removed" | "tool_added" | "rule" | "threshold" | "run_mended")
   | ("entries_changed" | "calls_changed" | "notices_changed" | "nothing_else" | WideningKind);
 
 /** What a proposer says of a change, as data: it is compared with what is computed (proposals/claims.ts). */
@@ -129,6 +129,8 @@ export interface Report {
   dryRun: { agent: string; lines: string[] }[];
   /** Names that the agents of the change have in their headers, by path (card.ts `namesOf`). */
   names?: Record<string, string>;
+  /** Recorded runs that failed and come to a good end on it. */
+  mended?: string[];
   /** Cases that approving it adds: path -> text of the file. */
   freezes: Record<string, string>;
   /** Why no recorded run proves it, a sentence each; a yes to it then says so. */

@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { CheckResult } from "../change/checks/findings.ts";
-import { backtest, idsOf } from "../change/evidence/backtest.ts";
+import { type Compared, backtest, idsOf, isMended } from "../change/evidence/backtest.ts";
 import { codeOver } from "../change/evidence/code.ts";
 import { effectLines } from "../change/evidence/effects.ts";
 import { tryOn } from "../change/evidence/synthetic.ts";
@@ -156,12 +156,18 @@ const TOOLS: Record<string, Tool> = {
     about:
       "Your draft on recorded runs of an agent, compared with the code in force: two thirds of them, by hash; who judges sees all. Counts, money by account, entries that change, the first difference.",
     params: z.strictObject({ agent: name, days: z.int().min(1).max(3650).optional() }),
-    async run({ agent, days = BACKTEST_DAYS }, { files }, { base, bench }) {
-      const runs = twoThirds(await idsOf(agent, { days }, bench));
+    async run({ agent, days = BACKTEST_DAYS }, { ask, files }, { base, bench }) {
+      const all = await idsOf(agent, { days }, bench);
+      const seen = new Set(twoThirds(all));
+      // What the request is about is no secret.
+      const runs = all.filter((id) => seen.has(id) || ask.text.includes(id));
       const code = codeOver(base, files);
       if ((await code.tree.blob(agentFile(agent))) === null) return no(`There is no ${agentFile(agent)}.`, `backtest of ${agent}`);
-      const report = await backtest(agent, code, { tree: base, changed: [] }, { runs }, bench, { name: "the draft" });
-      return { result: backtestView(report), note: `backtest of ${agent}: ${backtestWords(report)}` };
+      const mended: string[] = [];
+      const compared = async (one: Compared) => void (isMended(one) && mended.push(one.recording.run.id));
+      const report = await backtest(agent, code, { tree: base, changed: [] }, { runs }, bench, { name: "the draft", compared });
+      const note = `backtest of ${agent}: ${backtestWords(report)}${mended.length === 0 ? "" : `, ${mended.length} that failed now succeed`}`;
+      return { result: { ...(backtestView(report) as object), runs_that_failed_and_now_succeed: mended }, note };
     },
   }),
   ...ENDS,

@@ -40,6 +40,10 @@ export interface Compared {
   difference: RunDifference;
 }
 
+/** True for a run that had failed and comes to a good end on the code. */
+export const isMended = ({ recording: { run }, trial: { missing, effects } }: Pick<Compared, "recording" | "trial">): boolean =>
+  run.status === "failed" && missing === null && effects.status === "done" && effects.outcome === "completed";
+
 /** Tries `code` on the recorded runs of an agent, against `base`, the code it is to replace. */
 export async function backtest(
   agent: string,

@@ -131,7 +131,9 @@ function changed(proposal: Proposal): string[] {
   const open = proposal.state === "unproven" ? (report.unproven ?? []).slice(0, 1) : [];
   // What is worse and may be approved all the same is never only one line among others.
   const harm = proposal.state === "blocked" ? [] : report.backtests.flatMap((one) => harmOf(one, nameIn(report, one.agent)));
-  const first = [...stop, ...harm.map((one) => `Worse on purpose: ${one}`), ...open, ...runs, ...whole, ...texts];
+  const mended = report.mended ?? [];
+  const good = mended.length === 0 ? [] : [`${count(mended.length, "run")} that failed would succeed (${some(mended, 3).join(", ")})`];
+  const first = [...stop, ...good, ...harm.map((one) => `Worse on purpose: ${one}`), ...open, ...runs, ...whole, ...texts];
   const widens = first.length > 0 ? [] : report.widening.slice(0, 1).map(({ text }) => oneLine(text, LINE));
   const written = (report.changes ?? []).flatMap(({ kind, text }) => (kind === "code" ? [oneLine(text)] : []));
   const rest = [...(nothing.length === 0 ? [] : [`Nothing changes in the recorded runs of ${listed(nothing)}`]), ...written];

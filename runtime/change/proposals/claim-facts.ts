@@ -38,9 +38,10 @@ export interface Judged {
   paths: readonly string[];
   changed: Changed;
   backtests: readonly BacktestReport[];
+  mended: readonly string[];
 }
 
-export async function factsOf({ base, tree, paths, changed, backtests }: Judged, around: Around): Promise<Fact[]> {
+export async function factsOf({ base, tree, paths, changed, backtests, mended }: Judged, around: Around): Promise<Fact[]> {
   const found: Fact[] = [];
   for (const path of paths) {
     const [was, now] = [await base.read(path), await tree.read(path)];
@@ -59,6 +60,7 @@ export async function factsOf({ base, tree, paths, changed, backtests }: Judged,
       text,
       lines: at?.line === undefined ? [] : [at.line],
     });
+  found.push(...mended.map((run): Fact => ({ kind: "run_mended", file: "", subjects: [run], ...plainFact })));
   return [...found, ...backtests.flatMap(runFacts)];
 }
 

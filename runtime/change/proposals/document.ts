@@ -114,6 +114,7 @@ const reportSchema = z.looseObject({
   cases: z.looseObject({ passed: z.int(), failed: z.array(z.string()), open: z.array(z.string()), fixed: z.array(z.string()) }),
   dryRun: z.array(z.looseObject({ agent: z.string(), lines: z.array(z.string()) })),
   freezes: z.record(z.string(), z.string()),
+  mended: z.array(z.string()).optional(),
   changes: z.array(z.looseObject({ kind: z.string(), text: z.string(), at: place.nullable() })).optional(),
   unproven: z.array(z.string()).optional(),
   elsewhere: z.array(z.string()).optional(),

@@ -4,7 +4,7 @@
  */
 import { count } from "../../kernel/text.ts";
 import { type Check, type Looked, STATIC_CHECKS, type Subject, runChecks } from "../checks/pipeline.ts";
-import { backtest } from "../evidence/backtest.ts";
+import { type Compared, backtest, isMended } from "../evidence/backtest.ts";
 import type { TrialEnvironment } from "../evidence/trial-environment.ts";
 import { casesIn, ratchet, type Ratchet } from "../evidence/cases.ts";
 import { createFreezer } from "../evidence/freeze.ts";
@@ -159,6 +159,7 @@ async function reportOf(world: Preparing, store: ProposalStore, proposal: Propos
   let held: Ratchet = { passed: 0, failed: [], open: [], fixed: [], untried: [], results: [] };
   const fresh: BacktestReport[] = [];
   const freezes: Record<string, string> = {};
+  const mended: string[] = [];
   const reached = subject.files.map((path) => ({ path, change: "changed" as const }));
   const names = await namesOf([...proposal.files, ...reached], base, tree);
   if (compiles) {
@@ -166,7 +167,11 @@ async function reportOf(world: Preparing, store: ProposalStore, proposal: Propos
     // As far back as when it was proposed, however long it has waited.
     const days = BACKTEST_DAYS + Math.max(0, Math.ceil((world.clock.now() - proposal.at) / DAY_MS));
     for (const agent of agents) {
-      const { look: compared, chosen } = createFreezer(code, proposal, world);
+      const { look: freeze, chosen } = createFreezer(code, proposal, world);
+      const compared = async (one: Compared) => {
+        if (isMended(one)) mended.push(one.recording.run.id);
+        await freeze(one);
+      };
       const options = { name: proposal.id, progress: world.progress, compared };
       fresh.push(await backtest(agent, code, was, { days }, world, options));
       Object.assign(freezes, (await chosen()).files);
@@ -177,7 +182,7 @@ async function reportOf(world: Preparing, store: ProposalStore, proposal: Propos
     checks.push(...(await runChecks(subject, [casesCheck(held), backtestCheck([...new Set([...backtests, ...fresh])], proposal)])));
   const { asked = null } = proposal;
   if (compiles && asked !== null) {
-    const judged = { base, tree, paths, changed: { widening, changes }, backtests: fresh };
+    const judged = { base, tree, paths, changed: { widening, changes }, backtests: fresh, mended };
     checks.push(...(await runChecks(subject, [{ name: "claims", look: () => claimsLooked(asked, judged, world.around) }])));
   }
   return {
@@ -192,6 +197,7 @@ async function reportOf(world: Preparing, store: ProposalStore, proposal: Propos
     rests: await restsOn(world, agents),
     cases: { passed: held.passed, failed: held.failed, open: held.open, fixed: held.fixed, untried: held.untried },
     dryRun: await dryRunOf(subject, world),
+    ...(mended.length === 0 ? {} : { mended: mended.sort() }),
     // Only of what somebody may say yes to.
     freezes: checks.some(({ status }) => status === "failed") ? {} : freezes,
     ...demandsOf(widening, world.trust, (await world.config(tree)).policy, asked),
