@@ -1,6 +1,7 @@
 /** What the guard finds, what it leaves alone, and that text around a secret changes nothing (section 35, property 10). */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { newRunId } from "../../runtime/engine/ids.ts";
 import { exfiltration, judge } from "../../runtime/rules/privacy/judge.ts";
 import { redact, redactJson, ALL, scan } from "../../runtime/rules/privacy/scan.ts";
 import { vectors, wrongRows } from "../vectors/load.ts";
@@ -26,6 +27,12 @@ describe.each(EXAMPLES)("%s: %s", (kind, text, secret = text) => {
     expect(hidden).toMatch(/\[[A-Z0-9_]+(:[A-Za-z0-9]{4})?\]/);
     expect(redact(hidden, ALL)).toBe(hidden);
   });
+});
+
+it("no id of a run looks like somebody's number, so that what names a run is not hidden from whoever may read of it", () => {
+  const ids = Array.from({ length: 40_000 }, (_, i) => newRunId(Date.UTC(2026, 10, 23) + i * 977));
+  expect(ids.filter((id) => redact(`Why did ${id} fail?`, ALL) !== `Why did ${id} fail?`)).toEqual([]);
+  expect(ids).toEqual([...new Set(ids)].sort());
 });
 
 it("text put around a secret never turns refuse or redact into allow", () => {
