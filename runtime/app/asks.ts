@@ -12,6 +12,7 @@ import { declined } from "../meta/ends.ts";
 import { type Prompt, promptFor, promptVersion } from "../meta/prompt.ts";
 import { type Ask, type AskEnd, type AskRow, type Asks, createAsks } from "../meta/requests.ts";
 import type { Workshop } from "../meta/workshop.ts";
+import { type CostRow, costWords } from "../llm/costs.ts";
 import { redact } from "../rules/privacy/scan.ts";
 import { dayIn } from "../scripts/header.ts";
 import { commitNamed } from "../workspace/git/past.ts";
@@ -25,7 +26,7 @@ export type { Ask, AskEnd, AskRow } from "../meta/requests.ts";
 export interface WatchedAsk {
   ask: Ask;
   rows: AskRow[];
-  /** US dollars so far; null where no price is known or nothing was spent. */
+  /** So far, in words; null where no model was asked. */
   cost: string | null;
 }
 
@@ -110,7 +111,7 @@ export async function watchAsk(host: Host, { id, from, wait }: { id: number; fro
     await Promise.race([found.news.promise, found.over, later.promise]).finally(() => clearTimeout(timer));
     rows = asks.rows(id, from);
   }
-  return { ask: askAt(host, id), rows, cost: await costOf(host, id) };
+  return { ask: askAt(host, id), rows, cost: costIn(await host.models.costs("proposal"), id) };
 }
 
 export async function listAsks(host: Host, { limit }: { limit: number }): Promise<(Ask & { cost: string | null })[]> {
@@ -118,7 +119,7 @@ export async function listAsks(host: Host, { limit }: { limit: number }): Promis
   const costs = await host.models.costs("proposal");
   return asksOf(host)
     .list(limit)
-    .map((ask) => ({ ...ask, cost: costs.find(({ name }) => name === spenderOf(ask.id))?.usd ?? null }));
+    .map((ask) => ({ ...ask, cost: costIn(costs, ask.id) }));
 }
 
 /** The prompt as a request would get it now. */
@@ -126,8 +127,9 @@ export async function showPrompt(host: Host): Promise<Prompt> {
   return promptFor(host.git.tree(await host.git.head()), await host.registry.whole());
 }
 
-async function costOf(host: Host, id: number): Promise<string | null> {
-  return (await host.models.costs("proposal")).find(({ name }) => name === spenderOf(id))?.usd ?? null;
+function costIn(costs: readonly CostRow[], id: number): string | null {
+  const found = costs.find(({ name }) => name === spenderOf(id));
+  return found === undefined ? null : costWords(found);
 }
 
 function askAt(host: Host, id: number): Ask {

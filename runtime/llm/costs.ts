@@ -53,6 +53,10 @@ export interface CostRow {
   unknown: number;
 }
 
+/** "1.20 USD", "unknown", "1.20 USD and 2 of unknown price": a model without a price has not cost nothing. */
+export const costWords = ({ calls, usd, unknown }: CostRow): string =>
+  unknown > 0 && unknown === calls ? "unknown" : `${usd} USD${unknown > 0 ? ` and ${unknown} of unknown price` : ""}`;
+
 type Sum = { cost: string; tokens: number };
 const SUM = "SELECT CAST(coalesce(sum(cost), 0) AS TEXT) AS cost, coalesce(sum(tokens), 0) AS tokens FROM model_calls WHERE";
 

@@ -87,7 +87,7 @@ async function tell({ output }: Invocation, api: Api, { ask, cost }: WatchedAsk)
   output.result({ ...ask, cost, ...(shown === null ? {} : { proposal: shown.proposal }) });
   if (shown !== null) for (const line of proposalLines(output, shown)) output.line(line);
   else for (const line of endLines(output, ask)) output.line(line);
-  if (cost !== null) output.line(output.dim(`  ${cost} USD`));
+  if (cost !== null) output.line(output.dim(`  cost: ${cost}`));
   return end?.kind === "decline" ? EXIT.policy : shown?.proposal.state === "blocked" ? 1 : 0;
 }
 
@@ -139,7 +139,7 @@ export const asks: Command = async (at, [verb = "list", number], options) => {
 
 function rowOf(output: Output, { id, at, text, end, cost }: Ask & { cost: string | null }): string[] {
   const state = end === null ? "working" : end.kind === "card" ? `proposal ${end.number}` : end.kind;
-  return [output.bold(String(id)), when(at), state, cost === null ? "" : `${cost} USD`, oneLine(text, 100)];
+  return [output.bold(String(id)), when(at), state, cost ?? "", oneLine(text, 100)];
 }
 
 /** The request, each thing that happened, and its end. */
@@ -150,7 +150,7 @@ function historyLines(output: Output, { ask, rows, cost }: WatchedAsk): string[]
     output.dim(`  asked ${when(at)} by ${by ?? "an unidentified user"}, on commit ${base.slice(0, 7)}, prompt ${prompt}`),
     ...rows.flatMap((row) => rowLines(output, row)),
     ...endLines(output, ask),
-    ...(cost === null ? [] : [output.dim(`  ${cost} USD`)]),
+    ...(cost === null ? [] : [output.dim(`  cost: ${cost}`)]),
   ];
 }
 

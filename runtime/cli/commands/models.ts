@@ -3,7 +3,8 @@ import { ClearedError } from "../../kernel/errors.ts";
 import { withApi, withLook } from "../../app/connect.ts";
 import { readLocal, sayUnconfirmed } from "../../app/local.ts";
 import { listModels } from "../../app/models.ts";
-import { COSTS_BY } from "../../llm/costs.ts";
+import { count } from "../../kernel/text.ts";
+import { COSTS_BY, costWords } from "../../llm/costs.ts";
 import type { Command } from "../commands.ts";
 import { table } from "../output.ts";
 
@@ -45,11 +46,11 @@ export const costs: Command = async (at, _, options) => {
   if (by === undefined) throw new ClearedError("USAGE", `--by takes one of ${COSTS_BY.join(", ")}.`);
   const rows = await withLook(at.workspace(), (_api, host) => host.models.costs(by));
   output.result(rows);
-  const cell = ({ name, calls, open, input, cached, output: written, usd, unknown }: (typeof rows)[0]): string[] => [
-    output.bold(name === "" ? "(none)" : name),
-    `${unknown === calls ? "unknown" : `${usd} USD`}${unknown > 0 && unknown < calls ? ` and ${unknown} of unknown price` : ""}`,
-    `${calls} ${calls === 1 ? "request" : "requests"}${open > 0 ? `, ${open} of them without an answer, counted in full` : ""}`,
-    `${input} tokens in (${cached} cached), ${written} out`,
+  const cell = (row: (typeof rows)[0]): string[] => [
+    output.bold(row.name === "" ? "(none)" : row.name),
+    costWords(row),
+    `${count(row.calls, "request")}${row.open > 0 ? `, ${row.open} of them without an answer, counted in full` : ""}`,
+    `${row.input} tokens in (${row.cached} cached), ${row.output} out`,
   ];
   for (const line of table(rows.map(cell))) output.line(line);
   if (rows.length === 0) output.line("No model was asked yet.");
