@@ -1,4 +1,5 @@
 /** The paths of A2A 1.0 over HTTP+JSON, and how its errors are told there (A2A 1.0, sections 5.4 and 11). */
+import type { WireError } from "../kernel/errors.ts";
 import type { Json } from "../kernel/ports.ts";
 import { OPERATIONS, type Operation } from "./operations.ts";
 import { REASONS, toRpc } from "./rpc.ts";
@@ -40,7 +41,7 @@ export function routeOf(method: string, path: string, body: Fields): Route | nul
 const NOT_FOUND = [-32001, -32601];
 const MISPLACED = [-32002, -32003, -32004, -32009];
 
-export function restError(error: unknown): { status: number; body: Json } {
+export function restError(error: WireError): { status: number; body: Json } {
   const { code, message, data } = toRpc(error);
   const status = NOT_FOUND.includes(code) ? 404 : code === -32603 ? 500 : 400;
   const name =

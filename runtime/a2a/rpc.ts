@@ -2,7 +2,7 @@
  * JSON-RPC at `POST /`: three generations on one endpoint. The version header decides between 1.0 and 0.3, an absent one is 0.3 (A2A 1.0,
  * 3.6.2); `tasks/send` and what belongs to it is told by its method, or by an id that it was given.
  */
-import { kindOf, toWire } from "../kernel/errors.ts";
+import { kindOf, type WireError } from "../kernel/errors.ts";
 import type { Json } from "../kernel/ports.ts";
 import { OPERATIONS, type Operation } from "./operations.ts";
 import { type Dialect, type Fields, fieldsOf, isFields, wrong } from "./wire.ts";
@@ -92,8 +92,7 @@ export const REASONS: Record<number, string> = {
 };
 
 /** An error as it crosses the wire; what is internal is not told. */
-export function toRpc(error: unknown): { code: number; message: string; data?: Json } {
-  const { code, message, data } = toWire(error);
+export function toRpc({ code, message, data }: WireError): { code: number; message: string; data?: Json } {
   const kind = kindOf(code);
   if (kind === "internal") return { code: -32603, message: "Something went wrong here. The log of `cleared start` has the details." };
   const number = typeof data?.["rpc"] === "number" ? data["rpc"] : kind === "input" ? -32602 : kind === "policy" ? -32600 : -32603;

@@ -4,9 +4,9 @@
  */
 import { createHash } from "node:crypto";
 import type { Caller, Tasks } from "../app/tasks.ts";
-import { ClearedError, kindOf, toWire } from "../kernel/errors.ts";
+import { ClearedError, kindOf, toWire, type WireError } from "../kernel/errors.ts";
 import type { Json } from "../kernel/ports.ts";
-import { type Context, senderOf } from "../outside/http.ts";
+import { type Context, HTTP_STATUS, senderOf } from "../outside/http.ts";
 import { cardOf } from "./card.ts";
 import type { Asked, Operation } from "./operations.ts";
 import { restError, routeOf } from "./rest.ts";
@@ -16,7 +16,7 @@ import { type Dialect, type Fields, isFields, wrong } from "./wire.ts";
 export interface TaskServer {
   serve(context: Context): Promise<Response>;
   /** What the shell itself refuses. */
-  refuse(context: Context, error: unknown, status: number): Response;
+  refuse(context: Context, error: WireError, status: number): Response;
 }
 
 const KEEP_ALIVE_MS = 15_000;
@@ -34,16 +34,21 @@ export function createTaskServer(tasks: Tasks, onError: (error: unknown) => void
   };
 
   const refuse: TaskServer["refuse"] = (context, error, status) => {
-    const { code } = toWire(error);
-    if (kindOf(code) === "internal") onError(error);
+    const { code, data } = error;
     if (code === "TASK_TOKEN") context.header("www-authenticate", 'Bearer realm="cleared"');
     const http = code === "TASK_TOKEN" ? 401 : status;
     if (context.req.path !== "/") {
       const told = restError(error);
       return context.json(told.body as object, (http === 200 ? told.status : http) as 400);
     }
-    const id = (toWire(error).data?.["id"] as RpcId | undefined) ?? null;
+    const id = (data?.["id"] as RpcId | undefined) ?? null;
     return context.json({ jsonrpc: "2.0", id, error: toRpc(error) }, http as 200);
+  };
+
+  const wireOf = (error: unknown): WireError => {
+    const wire = toWire(error);
+    if (kindOf(wire.code) === "internal") onError(error);
+    return wire;
   };
 
   const streamed = (context: Context, events: AsyncIterable<Json>, stop: AbortController, wrap: (event: Json) => Json): Response => {
@@ -116,11 +121,9 @@ export function createTaskServer(tasks: Tasks, onError: (error: unknown) => void
       }
       return "events" in answer ? streamed(context, answer.events, stop, wrap) : context.json(wrap(answer.value) as object);
     } catch (error) {
-      const { code, data } = toWire(error);
-      if (code === "TASK_TOKEN") return refuse(context, error, 401);
-      if (kindOf(code) === "internal") onError(error);
+      const wire = wireOf(error);
       if (id === undefined) return context.body(null, 204);
-      return context.json({ jsonrpc: "2.0", id: (data?.["id"] as RpcId | undefined) ?? id, error: toRpc(error) });
+      return refuse(context, { ...wire, data: { ...(id === null ? {} : { id }), ...wire.data } }, 200);
     }
   };
 
@@ -137,7 +140,7 @@ export function createTaskServer(tasks: Tasks, onError: (error: unknown) => void
       if ("events" in answer) return streamed(context, answer.events, stop, (event) => event);
       return context.body(JSON.stringify(answer.value), 200, { "content-type": "application/a2a+json" });
     } catch (error) {
-      return refuse(context, error, 200);
+      return refuse(context, wireOf(error), 200);
     }
   };
 
@@ -162,7 +165,8 @@ export function createTaskServer(tasks: Tasks, onError: (error: unknown) => void
         if (method !== "POST" && (CARDS.test(path) || path === "/")) return await card(context);
         if (path === "/health") return context.json({ status: "ok", agent: await tasks.business() });
       } catch (error) {
-        return refuse(context, error, kindOf(toWire(error).code) === "policy" ? 403 : 400);
+        const wire = wireOf(error);
+        return refuse(context, wire, HTTP_STATUS[kindOf(wire.code)]);
       }
       return path === "/" ? rpc(context) : rest(context);
     },

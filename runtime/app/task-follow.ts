@@ -82,6 +82,8 @@ export function createFollower({ engine, cards }: Pick<Host, "engine" | "cards">
         }
       } finally {
         abort.removeEventListener("abort", wake);
+        // A timer of a wait that nobody is in any more would hold the end of this process up.
+        wake();
       }
     },
   };

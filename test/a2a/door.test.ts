@@ -1,4 +1,5 @@
 /** What other clients send, right and wrong: every answer is JSON, nothing wrong starts anything, and nobody sees another caller's tasks. */
+import { connect } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { cleared } from "../cli/command-line.ts";
 import { type Any, type Served, messageId, rpc, said, said1, serve, skill } from "./client.ts";
@@ -103,6 +104,15 @@ test("a page in a browser gives no task, and another host name is no way around 
   const body = call("message/send", { message: said("x", skill("echo")) });
   expect(await raw(body, { origin: "http://evil.example" })).toMatchObject({ http: 403, error: { code: -32600 } });
   expect(await raw(body, { origin: site.url })).toMatchObject({ http: 403 });
+  const said403 = await new Promise<string>((done) => {
+    const { port } = new URL(site.url);
+    const socket = connect(Number(port), "127.0.0.1", () =>
+      socket.end(`POST / HTTP/1.1\r\nhost: evil.example\r\ncontent-length: 0\r\n\r\n`),
+    );
+    let text = "";
+    socket.on("data", (chunk) => (text += String(chunk))).on("close", () => done(text));
+  });
+  expect(said403).toMatch(/^HTTP\/1\.1 403 [\s\S]*\{"jsonrpc":"2\.0","id":null,"error":\{"code":-32600,"message":"The address/);
 });
 
 test("a token opens its agents and its own tasks, nothing else, until it is removed", async () => {
