@@ -71,11 +71,13 @@ export function createTaskServer(tasks: Tasks, onError: (error: unknown) => void
       async pull(controller) {
         try {
           const { done, value } = await iterator.next();
+          if (timer === undefined) return; // nobody reads any more
           if (done === true) {
             end();
             controller.close();
           } else controller.enqueue(encoder.encode(`data: ${JSON.stringify(wrap(value))}\n\n`));
         } catch (error) {
+          if (timer === undefined) return;
           end();
           onError(error);
           controller.close();

@@ -114,6 +114,7 @@ test("a stream begins at once, numbers its changes, and can be cut and taken up 
   expect((await again.next()).value).toMatchObject({ kind: "status-update", final: true, status: { state: "canceled" } });
   expect((await again.next()).done).toBe(true);
   expect((await rpc(site, "tasks/cancel", { id })).result).toMatchObject({ status: { state: "canceled" } });
+  expect(site.started.said()).not.toMatch(/Invalid state/);
 });
 
 test("the same message twice is one task, and so is one Idempotency-Key; another message under it is refused", async () => {
