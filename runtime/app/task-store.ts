@@ -38,24 +38,16 @@ export interface Entry extends Said {
 export interface TaskStore {
   find(owner: string, id: string): TaskRow | undefined;
   byAlias(owner: string, alias: string): TaskRow | undefined;
-  /** Of the context, the youngest first; few of them matter, so no more than 50. */
-  inContext(owner: string, context: string): TaskRow[];
+  /** Of the context, those whose run has not ended, the youngest first; no more than 50. */
+  openIn(owner: string, context: string): TaskRow[];
   byKey(key: string): { row: TaskRow; content: string | undefined } | undefined;
   entries(tid: number, from: number): Entry[];
   /** Makes a task with what is said of it. False when the key was used before: then nothing is kept. */
   create(row: Omit<TaskRow, "tid">, said: { key: string | null; first: Said; also: Said | null }): boolean;
   /** `change`: what becomes known with it. */
   say(row: TaskRow, at: number, said: readonly Said[], more?: { key: string | null; draft?: string; run?: string | null }): void;
-  list(query: ListQuery): { rows: (TaskRow & { moved: number })[]; total: number };
-}
-
-export interface ListQuery {
-  owner: string;
-  context?: string | undefined;
-  /** Only tasks that changed at this time or later, ms. */
-  since?: number | undefined;
-  /** Where the last page ended. */
-  before?: { moved: number; tid: number } | undefined;
+  /** Those that changed last come first. `since`: only what changed at this time or later, ms. */
+  list(query: { owner: string; context?: string | undefined; since?: number | undefined }): (TaskRow & { moved: number })[];
 }
 
 // What a run's last change of status was: its end, which stays when its history is moved into the archive, or its last event.
@@ -76,8 +68,12 @@ export function createTaskStore(database: Database): TaskStore {
     find: (owner, id) => database.get<TaskRow>("SELECT * FROM tasks WHERE id = ? AND owner = ?", id, owner),
     byAlias: (owner, alias) =>
       database.get<TaskRow>("SELECT * FROM tasks WHERE owner = ? AND alias = ? ORDER BY tid DESC LIMIT 1", owner, alias),
-    inContext: (owner, context) =>
-      database.all<TaskRow>("SELECT * FROM tasks WHERE owner = ? AND context = ? ORDER BY tid DESC LIMIT 50", owner, context),
+    openIn: (owner, context) =>
+      database.all<TaskRow>(
+        `SELECT t.* FROM tasks t LEFT JOIN runs r ON r.id = t.run WHERE t.owner = ? AND t.context = ? AND r.ended_at IS NULL
+         ORDER BY tid DESC LIMIT 50`,
+        ...[owner, context],
+      ),
     byKey(key) {
       const found = database.get<TaskRow & { body: string }>(
         "SELECT tasks.*, body FROM task_entries JOIN tasks USING (tid) WHERE key = ?",
@@ -115,16 +111,11 @@ export function createTaskStore(database: Database): TaskStore {
         if (draft !== undefined) database.run("UPDATE tasks SET draft = ? WHERE tid = ?", draft, row.tid);
         if (run != null) database.run("UPDATE tasks SET run = ? WHERE tid = ?", run, row.tid);
       }),
-    list({ owner, context, since, before }) {
-      const of = `WITH mine AS (SELECT t.*, ${MOVED} AS moved FROM tasks t LEFT JOIN runs r ON r.id = t.run
-        WHERE t.owner = ? AND t.context = ifnull(?, t.context))`;
-      const values = [owner, context ?? null, since ?? 0] as const;
-      const total = database.get<{ n: number }>(`${of} SELECT count(*) AS n FROM mine WHERE moved >= ?`, ...values)?.n ?? 0;
-      const rows = database.all<TaskRow & { moved: number }>(
-        `${of} SELECT * FROM mine WHERE moved >= ? AND (moved, tid) < (?, ?) ORDER BY moved DESC, tid DESC`,
-        ...[...values, before?.moved ?? Number.MAX_SAFE_INTEGER, before?.tid ?? 0],
-      );
-      return { rows, total };
-    },
+    list: ({ owner, context, since }) =>
+      database.all<TaskRow & { moved: number }>(
+        `SELECT * FROM (SELECT t.*, ${MOVED} AS moved FROM tasks t LEFT JOIN runs r ON r.id = t.run WHERE t.owner = ? AND t.context = ifnull(?, t.context))
+         WHERE moved >= ? ORDER BY moved DESC, tid DESC`,
+        ...[owner, context ?? null, since ?? 0],
+      ),
   };
 }

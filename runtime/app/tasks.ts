@@ -129,8 +129,11 @@ export function createTasks(host: Host): Tasks {
     }
   };
 
-  const messageOf = ({ message: { id, parts, metadata } }: TaskRequest): TaskMessage =>
-    redactJson({ id, role: "user", parts, ...(metadata === undefined ? {} : { metadata }) } as unknown as Json) as unknown as TaskMessage;
+  // Not its id: by that its sender knows it.
+  const messageOf = ({ message: { id, ...said } }: TaskRequest): TaskMessage => ({
+    ...(redactJson(said as unknown as Json) as unknown as Pick<TaskMessage, "parts" | "metadata">),
+    ...{ id, role: "user" },
+  });
 
   const begin = async (caller: Caller, request: TaskRequest, key: string | null, content: string, context: string): Promise<TaskView> => {
     // The same message has the same id after a kill between its run and its row, so that it finds its run again.
@@ -183,7 +186,7 @@ export function createTasks(host: Host): Tasks {
     }
     const same = request.alias === undefined ? undefined : store.byAlias(owner, request.alias);
     const context = same?.context ?? request.context;
-    for (const row of same === undefined ? (context === undefined ? [] : store.inContext(owner, context)) : [same]) {
+    for (const row of same === undefined ? (context === undefined ? [] : store.openIn(owner, context)) : [same]) {
       const view = await viewOf(row);
       const { state } = view.status;
       if (same !== undefined && !hasEnded(state)) return resume(caller, row, view, { ...request, context: row.context }, key, content);
@@ -231,16 +234,15 @@ export function createTasks(host: Host): Tasks {
     },
     get: async (caller, id, alias) => viewOf(need(caller, id, alias)),
     async list({ owner }, { context, state, since, page, limit }) {
-      const { rows, total } = store.list({ owner, context, since, before: page === undefined ? undefined : placeOf(page) });
-      const tasks: TaskView[] = [];
-      let last: (typeof rows)[number] | undefined;
-      for (const row of rows) {
-        if (tasks.length === limit) return { tasks, next: nameOf(last), total };
-        last = row;
-        const view = await viewOf(row);
-        if (state === undefined || view.status.state === state) tasks.push(view);
+      let rows = store.list({ owner, context, since });
+      if (state !== undefined) {
+        const states = await Promise.all(rows.map(async (row) => (await viewOf(row)).status.state));
+        rows = rows.filter((_, i) => states[i] === state);
       }
-      return { tasks, next: "", total: state === undefined ? total : tasks.length };
+      const at = page === undefined ? null : placeOf(page);
+      const rest = at === null ? rows : rows.filter(({ moved, tid }) => moved < at.moved || (moved === at.moved && tid < at.tid));
+      const shown = rest.slice(0, limit);
+      return { tasks: await Promise.all(shown.map(viewOf)), next: rest.length > limit ? nameOf(shown.at(-1)) : "", total: rows.length };
     },
     cancel(caller, id) {
       const row = need(caller, id);

@@ -143,5 +143,8 @@ test("tasks are listed by when they changed, page by page, without artifacts unl
   expect(page).toMatchObject({ totalSize: 3, pageSize: 2, tasks: [{ contextId }, { contextId }] });
   expect(page.tasks[0]).not.toHaveProperty("artifacts");
   const rest = (await rpc(site, "ListTasks", { contextId, pageSize: 2, pageToken: page.nextPageToken, includeArtifacts: true }, V1)).result;
-  expect(rest).toMatchObject({ nextPageToken: "", tasks: [{ artifacts: [{}] }] });
+  expect(rest).toMatchObject({ nextPageToken: "", totalSize: 3, tasks: [{ artifacts: [{}] }] });
+  await rpc(site, "message/send", { message: said("BILL-1", { contextId, ...skill("pay") }) });
+  const waiting = (await rpc(site, "ListTasks", { contextId, status: "TASK_STATE_AUTH_REQUIRED" }, V1)).result;
+  expect(waiting).toMatchObject({ totalSize: 1, nextPageToken: "", tasks: [{ status: { state: "TASK_STATE_AUTH_REQUIRED" } }] });
 });
