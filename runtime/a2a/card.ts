@@ -19,7 +19,6 @@ export interface CardFacts {
 export function cardOf({ business, offers, url }: CardFacts, version: "1.0" | "0.3", extended = false): Fields {
   const skills = offers.slice(0, extended ? offers.length : SKILLS).map(skillOf);
   const root = `${url}/`;
-  const capabilities = { streaming: true, pushNotifications: false, extendedAgentCard: true };
   const card: Fields = {
     name: business,
     description: `Business processes of ${business}, each carried out by a script under its policy; a person approves what the policy does not.`,
@@ -29,7 +28,7 @@ export function cardOf({ business, offers, url }: CardFacts, version: "1.0" | "0
       { url: root, protocolBinding: "JSONRPC", protocolVersion: "0.3" },
     ],
     version: VERSION,
-    capabilities,
+    capabilities: { streaming: true, pushNotifications: false, extendedAgentCard: true },
     defaultInputModes: MODES,
     defaultOutputModes: MODES,
     skills,

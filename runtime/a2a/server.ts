@@ -136,7 +136,7 @@ export function createTaskServer(tasks: Tasks, onError: (error: unknown) => void
       const version = context.req.header("a2a-version") ?? context.req.query("A2A-Version");
       if (version !== undefined && versionOf(version) !== "1.0")
         throw wrong(-32009, "These paths belong to A2A 1.0; 0.3 is spoken at POST /.");
-      const route = routeOf(method, path, method === "POST" ? bodyOf(await context.req.text()) : queryOf(context));
+      const route = routeOf(method, path, method === "POST" ? bodyOf(await context.req.text()) : context.req.query());
       if (route === null) throw wrong(-32601, `There is no ${method} ${path.slice(0, 80)}; the agent card names what is served.`);
       const { answer, stop } = await carryOut(context, { ...route, dialect: "1.0", caller });
       if ("events" in answer) return streamed(context, answer.events, stop, (event) => event);
@@ -189,10 +189,6 @@ function bodyOf(text: string): Fields {
   const value = text.trim() === "" ? {} : parsed(text);
   if (!isFields(value)) throw wrong(-32602, "The body must be a JSON object.");
   return value;
-}
-
-function queryOf(context: Context): Fields {
-  return context.req.query();
 }
 
 /** @throws TASK_REQUEST */

@@ -10,7 +10,7 @@ import { createAdaptorServer } from "@hono/node-server";
 import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { ClearedError, type ErrorKind, toWire, type WireError } from "../kernel/errors.ts";
-import { type Peer, peerOf } from "./peer.ts";
+import { noteArrival, type Peer, peerOf } from "./peer.ts";
 
 export type { Context };
 
@@ -145,6 +145,7 @@ export async function formOf(context: Context): Promise<Record<string, string>> 
 export function listen(app: Hono, port: number): Promise<Listening> {
   const server = createAdaptorServer({ fetch: app.fetch, hostname: LOOPBACK, serverOptions: PATIENCE }) as Server;
   server.maxConnections = CONNECTIONS;
+  server.on("connection", noteArrival);
   return new Promise((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => {
       const busy = error.code === "EADDRINUSE" || error.code === "EACCES";

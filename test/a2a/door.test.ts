@@ -107,7 +107,7 @@ test("a page in a browser gives no task, and another host name is no way around 
   const said403 = await new Promise<string>((done) => {
     const { port } = new URL(site.url);
     const socket = connect(Number(port), "127.0.0.1", () =>
-      socket.end(`POST / HTTP/1.1\r\nhost: evil.example\r\ncontent-length: 0\r\n\r\n`),
+      socket.write("POST / HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"),
     );
     let text = "";
     socket.on("data", (chunk) => (text += String(chunk))).on("close", () => done(text));

@@ -29,9 +29,7 @@ const folder = (): string => join(userState(), "tokens");
 const fileOf = (dir: string): string => join(folder(), `${digest(realpathSync(dir)).slice(0, 32)}.json`);
 
 /** The id that a person's confirmation gave this workspace; a folder that was put in its place has another. */
-function idOf(dir: string): string | null {
-  return readIfThere(join(dir, ID));
-}
+const idOf = (dir: string): string | null => readIfThere(join(dir, ID));
 
 function read(dir: string): Kept[] {
   if (ownFolder(userState()) === null || ownFolder(folder()) === null) return [];
