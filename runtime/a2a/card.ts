@@ -45,12 +45,11 @@ export function cardOf({ business, offers, url }: CardFacts, version: "1.0" | "0
 }
 
 function skillOf({ name, header }: Offer): Json {
-  const tags = [...new Set([header.process ?? name, ...(header.mutates === false ? ["read-only"] : [])])];
   return {
     id: name,
     name: header.name,
     description: header.description === "" ? header.name : header.description,
-    tags,
+    tags: [header.process ?? name, ...(header.mutates === false ? ["read-only"] : [])],
     examples: header.examples.slice(0, 3).map((one) => JSON.stringify(one)),
     inputModes: MODES,
     outputModes: MODES,

@@ -1,11 +1,13 @@
 /**
- * From what a caller wrote to an agent and its input: what is named explicitly, JSON that came as text, a value that looks like the header's
- * example, and nothing that is guessed. What is missing is asked for. Everything a caller writes is untrusted and only ever data.
+ * From what a caller wrote to an agent and its input: what is named explicitly comes first, then JSON that came as text, then what the words
+ * say (free-text.ts), where that is clear. What is missing is asked for. Everything a caller writes is untrusted and only ever data.
  */
 import { ClearedError, didYouMean, toWire } from "../kernel/errors.ts";
 import type { Given, Json } from "../kernel/ports.ts";
 import { type InputField, mismatch, validateInput } from "../scripts/fields.ts";
 import type { Header } from "../scripts/header.ts";
+import { inputOf, taskFor } from "./free-text.ts";
+import type { Host } from "./host.ts";
 import type { TaskPart } from "./task-view.ts";
 
 export interface Offer {
@@ -31,6 +33,8 @@ export const EMPTY: Draft = { input: {}, text: "", given: {} };
 const NAMES = ["skill", "skillId", "skill_id", "agent", "process"];
 // A document longer than this is no rules (as for `run --policy`).
 const POLICY_LIMIT = 262_144;
+// What is longer is a document and no request: what it is about is asked.
+const LONGEST_READ = 65_536;
 
 /** What a message names, or null: an agent of its own starts a process of its own. */
 export function namedIn(parts: readonly TaskPart[], metadata: Json): string | null {
@@ -39,8 +43,32 @@ export function namedIn(parts: readonly TaskPart[], metadata: Json): string | nu
   return null;
 }
 
+/** The agent that words are for; where several share them, the one whose whole input is there. Null where that is not clear. */
+async function agentFor(host: Host, text: string): Promise<string | null> {
+  const found = await taskFor(host, { text }).catch(unread);
+  if (found?.by !== "nobody") return found?.agent ?? null;
+  const fits: string[] = [];
+  for (const agent of found.near) {
+    const said = await inputOf(host, { agent, text }).catch(unread);
+    if (said?.missing.length === 0 && Object.keys(said.input).length > 0) fits.push(agent);
+  }
+  return fits.length === 1 ? (fits[0] ?? null) : null;
+}
+
+/** A model that does not answer, or may not be asked, leaves the question to the caller. */
+function unread(error: unknown): null {
+  if (error instanceof ClearedError && error.kind !== "internal") return null;
+  throw error;
+}
+
 /** @throws TASK_REQUEST for an agent that is not offered, a policy or an address that cannot be one */
-export function takeIn(before: Draft, parts: readonly TaskPart[], metadata: Json, offers: readonly Offer[]): Intake {
+export async function takeIn(
+  before: Draft,
+  parts: readonly TaskPart[],
+  metadata: Json,
+  offers: readonly Offer[],
+  host: Host,
+): Promise<Intake> {
   const draft: Draft = { ...before, input: { ...before.input }, given: { ...before.given } };
   const words: string[] = [];
   const named = namedIn(parts, metadata);
@@ -53,15 +81,18 @@ export function takeIn(before: Draft, parts: readonly TaskPart[], metadata: Json
   if (isObject(metadata) && isObject(metadata["input"])) Object.assign(draft.input, metadata["input"]);
   const text = words.join("\n").trim();
   const told = nameIn(text, offers);
-  const wanted = named ?? before.agent ?? told ?? (offers.length === 1 ? offers[0]?.name : undefined);
   if (text !== "" && (told === null || before.agent !== undefined)) draft.text = before.text === "" ? text : `${before.text}\n${text}`;
+  const readable = draft.text !== "" && draft.text.length <= LONGEST_READ;
+  const only = offers.length === 1 ? offers[0]?.name : undefined;
+  const wanted = named ?? before.agent ?? told ?? only ?? (readable ? await agentFor(host, draft.text) : null);
   const offer = offers.find((one) => one.name === wanted);
   const names = offers.map((one) => one.name);
   if (named !== null && offer === undefined)
     throw request(`There is no skill "${named.slice(0, 80)}".${didYouMean(named, names)} There are: ${names.join(", ") || "none"}.`);
   if (offer === undefined) return { draft, ask: whichSkill(offers) };
   draft.agent = offer.name;
-  fill(draft, offer.header, text, before.asked);
+  const said = readable ? await inputOf(host, { agent: offer.name, text: draft.text }).catch(unread) : null;
+  fill(draft, offer.header, text, said?.input ?? {}, before.asked);
   return completed(draft, offer);
 }
 
@@ -100,38 +131,17 @@ function takeFields(draft: Draft, value: { [key: string]: Json }): void {
   else Object.assign(draft.input, input === undefined ? own : { ...own, input });
 }
 
-/** Fields that words give: the task itself, the answer to the only question, a value of the same form as the header's example. */
-function fill(draft: Draft, header: Header, text: string, asked: string | undefined): void {
+/** Fields that words give: the task itself, what was read from them, the answer to the only question. */
+function fill(draft: Draft, header: Header, text: string, said: Draft["input"], asked: string | undefined): void {
   const { input } = draft;
   const open = (key: string, one: InputField | undefined): one is InputField => one !== undefined && !Object.hasOwn(input, key);
   if (draft.text !== "" && open("task", header.input["task"])) input["task"] = draft.text;
-  for (const [key, one] of Object.entries(header.input)) {
-    if (one.required !== true || !open(key, one)) continue;
-    const found = likeExample(text, header.examples, key);
-    if (found !== null) input[key] = found;
-  }
+  for (const [key, value] of Object.entries(said)) if (open(key, header.input[key])) input[key] = value;
   const one = asked === undefined ? undefined : header.input[asked];
   if (asked === undefined || !open(asked, one) || text === "" || text.length > 200) return;
-  const value = one.type === "string" ? text : typed(text, one);
+  const json = jsonValue(text);
+  const value = json !== undefined && mismatch(json, one) === null ? json : text;
   if (mismatch(value, one) === null) input[asked] = value;
-}
-
-/** The one text that differs from an example only in its digits: `INV-2024-447` for `INV-2023-001`; null for none, and for two. */
-function likeExample(text: string, examples: Header["examples"], key: string): string | null {
-  const forms = examples
-    .flatMap((one) => (isObject(one as Json) ? [(one as { [key: string]: Json })[key]] : []))
-    .filter((one): one is string => typeof one === "string" && /[A-Za-z]/.test(one) && /\d/.test(one) && /^[\w-]{4,60}$/.test(one))
-    .map((one) => one.replace(/\d+/g, "\\d+"));
-  const found = new Set(
-    forms.flatMap((form) => [...text.matchAll(new RegExp(`(?<![\\w-])${form}(?![\\w-])`, "g"))].map(([value]) => value)),
-  );
-  const [first] = found;
-  return found.size === 1 && first !== undefined ? first : null;
-}
-
-function typed(text: string, one: InputField): Json {
-  const value = jsonValue(text);
-  return value !== undefined && mismatch(value, one) === null ? value : text;
 }
 
 /** `policy_doc` and `tools_endpoint`, in words or as JSON. @throws TASK_REQUEST */

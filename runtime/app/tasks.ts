@@ -105,16 +105,11 @@ export function createTasks(host: Host): Tasks {
   /** Takes the words in and starts the run, if nothing is missing: what is to be kept of both. `id`: of the task. */
   const admit = async (caller: Caller, id: string, draft: Draft, request: TaskRequest) => {
     const metadata = { ...objectOf(request.metadata), ...objectOf(request.message.metadata ?? null) };
-    const all = await offers(caller);
-    const intake = takeIn(draft, request.message.parts, metadata, all);
-    const refused = (text: string, state: TaskState = "rejected") => ({
-      run: null,
-      also: { state, parts: [{ text }] },
-      draft: intake.draft,
-    });
+    const refused = (text: string, state: TaskState = "rejected") => ({ run: null, also: { state, parts: [{ text }] }, draft });
     const { privacy } = await host.config();
     const judged = judgeFields(request.message.parts as unknown as Json, { direction: "inbound", policy: privacy });
     if (judged.verdict === "refuse") return refused(`PRIVACY_REFUSED: ${judged.message ?? ""}`);
+    const intake = await takeIn(draft, request.message.parts, metadata, await offers(caller), host);
     if ("ask" in intake) return asks(intake);
     const { agent, input } = intake.start;
     const { given } = intake.draft;
@@ -208,12 +203,9 @@ export function createTasks(host: Host): Tasks {
       const found = token === null ? null : tokenOf(token);
       if (found !== null) return { owner: found.name, agents: found.agents };
       if (token === null && isOwn()) return { owner: LOCAL, agents: null };
-      const why =
-        token === null ? "The kernel does not tell that this request comes from a program of this user" : "This token is not known";
-      throw new ClearedError(
-        "TASK_TOKEN",
-        `${why}. \`cleared tokens add NAME --agents AGENT\` makes one: send it as Authorization: Bearer.`,
-      );
+      const why = token === null ? "The kernel does not tell that this is a program of this user" : "This token is not known";
+      const how = "`cleared tokens add NAME --agents AGENT` makes one: send it as Authorization: Bearer.";
+      throw new ClearedError("TASK_TOKEN", `${why}. ${how}`);
     },
     business: async () => (await host.config()).business.name,
     offers,

@@ -91,6 +91,14 @@ test("without a skill the caller is asked for one, and a name is the answer; a f
   });
 });
 
+test("words that tell the process and its input need no skill", async () => {
+  const waits = (await rpc(site, "message/send", { message: said("Is the bill BILL-0042 to be paid? Please pay it.") })).result;
+  expect(waits.status).toMatchObject({
+    state: "auth-required",
+    message: { parts: [{ text: expect.stringMatching(/^Pay BILL-0042\?/) }, {}] },
+  });
+});
+
 test("a body of 15 MB is taken, one over 16 MB is refused as JSON", { timeout: 60_000 }, async () => {
   const large = (size: number) =>
     call("message/send", {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { cleared, start } from "../cli/command-line.ts";
 import { confirm } from "../confirm.ts";
-import { type Any, messageId, rpc, skill } from "./client.ts";
+import { type Any, messageId, rpc } from "./client.ts";
 
 const here = realpathSync(mkdtempSync(join(tmpdir(), "cleared invoice ")));
 beforeAll(async () => {
@@ -17,7 +17,8 @@ const TEXT = "Acme Corp submitted invoice INV-2024-447 for $52,340.\nThe approve
 const POLICY = JSON.stringify({
   rules: [{ id: "CALLER_LIMIT", condition: "amount > 1000", action: "require_approval", level: "manager" }],
 });
-const metadata = { ...skill("invoice_reconciliation").metadata, session_id: "w1", policy_doc: POLICY };
+// Which process it is, and which invoice, stands in the words.
+const metadata = { session_id: "w1", policy_doc: POLICY };
 
 // the generation, its method and its request, how its gate is called
 test.each<[string, string, Any, string, string]>([
