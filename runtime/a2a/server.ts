@@ -11,7 +11,7 @@ import { cardOf } from "./card.ts";
 import type { Asked, Operation } from "./operations.ts";
 import { restError, routeOf } from "./rest.ts";
 import { type RpcId, readCall, resolve, toRpc, versionOf } from "./rpc.ts";
-import { type Dialect, type Fields, isFields, wrong } from "./wire.ts";
+import { type Fields, isFields, wrong } from "./wire.ts";
 
 export interface TaskServer {
   serve(context: Context): Promise<Response>;
@@ -22,6 +22,7 @@ export interface TaskServer {
 const KEEP_ALIVE_MS = 15_000;
 /** Streams of all callers together; the page and short requests keep the other connections. */
 const STREAMS = 200;
+const DEEPEST = 200;
 const CARDS = /^\/\.well-known\/agent(?:-card)?\.json$/;
 
 export function createTaskServer(tasks: Tasks, onError: (error: unknown) => void): TaskServer {
@@ -89,13 +90,7 @@ export function createTaskServer(tasks: Tasks, onError: (error: unknown) => void
     return context.body(body, 200, { "content-type": "text/event-stream; charset=utf-8" });
   };
 
-  interface Work {
-    operation: Operation;
-    streams: boolean;
-    dialect: Dialect;
-    params: Fields;
-    caller: Caller;
-  }
+  type Work = Pick<Asked, "dialect" | "params" | "caller"> & { operation: Operation; streams: boolean };
   const carryOut = async (context: Context, { operation, streams: opens, ...work }: Work) => {
     if (opens && streams >= STREAMS) throw wrong(-32004, `${STREAMS} streams are open here already. Ask for the task instead (GetTask).`);
     const stop = new AbortController();
@@ -175,13 +170,20 @@ export function createTaskServer(tasks: Tasks, onError: (error: unknown) => void
   };
 }
 
-/** @throws TASK_REQUEST */
+/** @throws TASK_REQUEST, also for what is nested deeper than any walk over it could follow */
 function parsed(text: string): Json {
+  let level: Json[];
   try {
-    return JSON.parse(text) as Json;
+    level = [JSON.parse(text) as Json];
   } catch {
     throw wrong(-32700, "The body is not JSON.");
   }
+  const [value = null] = level;
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > DEEPEST) throw wrong(-32600, `The body is nested deeper than ${DEEPEST} levels.`);
+    level = level.flatMap((one) => (typeof one === "object" && one !== null ? Object.values(one) : []));
+  }
+  return value;
 }
 
 /** @throws TASK_REQUEST */

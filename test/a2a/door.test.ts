@@ -23,6 +23,7 @@ test.each<[string, string, number, unknown]>([
   ["no JSON", "{", -32700, null],
   ["a batch", "[]", -32600, null],
   ["a text", '"x"', -32600, null],
+  ["a million lists in each other", call("tasks/get", {}).replace("{}", `{"id":${"[".repeat(1e6)}${"]".repeat(1e6)}}`), -32600, null],
   ["another protocol", call("tasks/get", {}, { jsonrpc: "1.0" }), -32600, 7],
   ["an id that is an object", call("tasks/get", {}, { id: {} }), -32600, null],
   ["params as a list", call("tasks/get", []), -32602, 7],
