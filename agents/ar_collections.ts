@@ -1,6 +1,7 @@
 /*
 name: AR Collections
 description: Go through overdue customers, remind, give notice or hand over, with a result for each
+trigger: a2a
 process: ar_collections
 risk: medium
 uses: [fsm, mcp, compute, data, policy, approval, script, notify, schedule]

@@ -1,6 +1,7 @@
 /*
 name: Compliance Audit
 description: Compare what each customer must have on file with what is there, weigh the controls, send the risky ones to enhanced due diligence
+trigger: a2a
 process: compliance_audit
 risk: high
 uses: [fsm, mcp, data, document, policy, approval, script, notify]

@@ -1,6 +1,7 @@
 /*
 name: Customer Onboarding
 description: Provision an account for a customer who has signed, name who looks after them, start the project
+trigger: a2a
 process: customer_onboarding
 risk: low
 uses: [fsm, mcp, data, policy, approval, script, notify, schedule]

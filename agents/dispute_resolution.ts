@@ -1,6 +1,7 @@
 /*
 name: Dispute Resolution
 description: Weigh a dispute against the delivery and the contract, credit what is supported, tell the customer
+trigger: a2a
 process: dispute_resolution
 risk: medium
 uses: [fsm, mcp, compute, data, policy, approval, script, notify]

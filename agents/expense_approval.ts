@@ -1,6 +1,7 @@
 /*
 name: Expense Approval
 description: Check an expense claim against the policy, ask who may approve it, and pay it out
+trigger: a2a
 process: expense_approval
 risk: medium
 uses: [fsm, mcp, compute, data, policy, approval, script, notify]

@@ -1,6 +1,7 @@
 /*
 name: General
 description: Look something up for a task, or make one declared call that the policy and a person allow
+trigger: a2a
 process: general
 risk: low
 uses: [fsm, mcp, data, policy, approval, script, llm]

@@ -1,6 +1,7 @@
 /*
 name: HR Offboarding
 description: Take an employee's access away in order, hand over what they own, pay what is owed
+trigger: a2a
 process: hr_offboarding
 risk: high
 uses: [fsm, mcp, compute, policy, approval, script, notify, schedule]

@@ -1,6 +1,7 @@
 /*
 name: Incident Response
 description: Weigh an incident, undo the deployment behind it after the people who must have said yes, and see to its post-mortem
+trigger: a2a
 process: incident_response
 risk: high
 uses: [fsm, mcp, compute, data, policy, approval, script, notify, schedule, document]

@@ -1,6 +1,7 @@
 /*
 name: Invoice Reconciliation
 description: Match a supplier invoice with its order, receipt and vendor; approve it and schedule its payment
+trigger: a2a
 process: invoice_reconciliation
 risk: medium
 uses: [fsm, mcp, compute, data, policy, approval, script]

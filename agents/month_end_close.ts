@@ -1,6 +1,7 @@
 /*
 name: Month-End Close
 description: Check that a month can be closed, post its closing entries and lock it once the CFO has signed
+trigger: a2a
 process: month_end_close
 risk: high
 uses: [fsm, mcp, compute, data, policy, approval, script, notify]

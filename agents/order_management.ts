@@ -1,6 +1,7 @@
 /*
 name: Order Management
 description: Price an order, check stock and credit, reserve, charge and ship it
+trigger: a2a
 process: order_management
 risk: low
 uses: [fsm, mcp, compute, data, policy, approval, script]

@@ -1,6 +1,7 @@
 /*
 name: Payroll
 description: Pay a group for a period - hours to net, year to date, the entry, and a checked file for the bank, which a person sends
+trigger: a2a
 process: payroll
 risk: high
 uses: [fsm, mcp, compute, data, policy, approval, script, notify, payroll]

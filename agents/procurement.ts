@@ -1,6 +1,7 @@
 /*
 name: Procurement
 description: Turn a requisition into a purchase order once who must approve it has
+trigger: a2a
 process: procurement
 risk: medium
 uses: [fsm, mcp, data, policy, approval, script, notify]

@@ -1,6 +1,7 @@
 /*
 name: SLA Breach
 description: Find what a missed service level owes, and apply the credit
+trigger: a2a
 process: sla_breach
 risk: high
 uses: [fsm, mcp, compute, data, policy, approval, script, notify]

@@ -1,6 +1,7 @@
 /*
 name: Subscription Migration
 description: Move a subscription to another plan after five confirmations, the last one before what cannot be undone
+trigger: a2a
 process: subscription_migration
 risk: high
 uses: [fsm, mcp, compute, data, policy, approval, script, notify]

@@ -201,6 +201,7 @@ function triggerWords(header: Header): string[] {
       : []),
     ...(listensTo(header, "file_watch") ? [`watches ${header.watch ?? "import/"}`] : []),
     ...(listensTo(header, "webhook") ? [`POST /hooks/${header.webhook ?? ""}`] : []),
+    ...(listensTo(header, "a2a") ? ["A2A tasks"] : []),
     ...(listensTo(header, "event") ? [`on ${header.on_event ?? ""}`] : []),
     "on demand",
   ];

@@ -295,6 +295,13 @@ export const COMMANDS: readonly Spec[] = [
     load: () => import("./commands/verify.ts"),
   },
   {
+    name: "tokens <verb> [name]",
+    words: ["add", "list", "remove"],
+    about: "who may give tasks to which agents over A2A; a token is shown once",
+    options: [["--agents <names>", "add: the agents it may give tasks to, with commas between"]],
+    load: () => import("./commands/tokens.ts"),
+  },
+  {
     name: "secrets <verb> [name]",
     words: ["set", "list", "remove"],
     about: "set, list or remove what trust.yaml names as secret:NAME",

@@ -72,6 +72,15 @@ const MIGRATIONS: readonly string[] = [
      end TEXT, ended_at INTEGER) STRICT;
    CREATE TABLE ask_rows (
      ask INTEGER NOT NULL, n INTEGER NOT NULL, at INTEGER NOT NULL, document TEXT NOT NULL, PRIMARY KEY (ask, n)) WITHOUT ROWID, STRICT;`,
+  // Tasks of other agents: what was said of each beside the events of its run. after: the number of the run's events it came after.
+  `CREATE TABLE tasks (
+     tid INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, owner TEXT NOT NULL, context TEXT NOT NULL, alias TEXT,
+     draft TEXT NOT NULL, run TEXT, at INTEGER NOT NULL);
+   CREATE INDEX tasks_context ON tasks (owner, context);
+   CREATE INDEX tasks_alias ON tasks (owner, alias) WHERE alias IS NOT NULL;
+   CREATE TABLE task_entries (
+     tid INTEGER NOT NULL, n INTEGER NOT NULL, after INTEGER NOT NULL, key TEXT UNIQUE, at INTEGER NOT NULL, body TEXT NOT NULL,
+     PRIMARY KEY (tid, n)) WITHOUT ROWID;`,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

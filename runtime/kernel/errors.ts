@@ -133,6 +133,12 @@ export const CODES = {
     ],
     CARD_UNKNOWN: ["No open card has that number.", "`cleared queue` lists the open ones."],
     CARD_CLOSED: ["The card has been decided already.", "`cleared queue --all` shows who decided and when."],
+    TASK_UNKNOWN: ["There is no task of that id among the tasks of this caller.", "Ask for a task with the token that it was given with."],
+    TASK_STATUS: ["The task's state does not allow this.", "Read the task; a new message without its id starts another one."],
+    TASK_REQUEST: [
+      "A request over A2A is not one that the protocol allows.",
+      "Correct what the message names; the agent card lists what is served.",
+    ],
     RUN_STATUS: ["The run's status does not allow this.", "`cleared runs show` tells where it stands."],
     RUN_WAITS: [
       "The run waits for something a person does first.",
@@ -360,6 +366,10 @@ export const CODES = {
     APPROVAL_IDENTITY: [
       "The person deciding is not proven by a key this shell holds.",
       "Decide as a person of trust.yaml whose key you hold; `cleared doctor` says where it lies.",
+    ],
+    TASK_TOKEN: [
+      "A task came without a token that is known here, and not from a program of this user.",
+      "Make a token with `cleared tokens add` and send it as `Authorization: Bearer TOKEN`.",
     ],
     WEBHOOK_REFUSED: [
       "A webhook is not signed as trust.yaml says, is too old, or was used before.",

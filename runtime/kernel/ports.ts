@@ -102,7 +102,7 @@ export interface ScriptPin {
 
 /** Why a run exists. `key` makes it unique: the same (kind, agent, key) never starts two runs. */
 export interface Cause {
-  kind: "command" | "watch" | "schedule" | "event" | "webhook" | "exec" | "agent" | "fork" | "migrate";
+  kind: "command" | "watch" | "schedule" | "event" | "webhook" | "a2a" | "exec" | "agent" | "fork" | "migrate";
   key: string;
   detail?: Json;
 }

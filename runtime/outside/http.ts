@@ -1,6 +1,6 @@
 /**
  * The one server shell, and the only door to hono: loopback only and no other user of the machine, Host and Origin checked, only POST acts
- * and only with this process's token (or, below /hooks/, a signature), bodies limited, strict headers. Without the Host check a page elsewhere could rebind its name to 127.0.0.1
+ * and only with this process's token (or a signature below /hooks/, a bearer token for tasks), bodies limited, strict headers. Without the Host check a page elsewhere could rebind its name to 127.0.0.1
  * and read the books; without Origin and token it could approve a payment.
  */
 import { randomBytes, timingSafeEqual } from "node:crypto";
@@ -10,7 +10,7 @@ import { createAdaptorServer } from "@hono/node-server";
 import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { ClearedError, type ErrorKind, toWire, type WireError } from "../kernel/errors.ts";
-import { type Peer, peerOf } from "./peer.ts";
+import { noteArrival, type Peer, peerOf } from "./peer.ts";
 
 export type { Context };
 
@@ -50,9 +50,13 @@ const BODY_LIMIT = 64 * 1024;
 /** Paths below it take what programs elsewhere on this machine sign; everything else is this page's own forms. */
 export const HOOKS = "/hooks/";
 const HOOK_LIMIT = 1024 * 1024;
-// A person's browser opens six connections and sends at once: what waits longer only holds files of this process.
+/** What other agents ask for beside `POST /` (runtime/a2a/): JSON in and out, under its own proof of who asks. */
+const TASKS = /^\/(?:message:(?:send|stream)|tasks(?:[/:].*)?|extendedAgentCard|health|\.well-known\/agent(?:-card)?\.json)$/;
+const OPEN = /^\/(?:health|\.well-known\/.*)$/;
+const TASK_LIMIT = 16 * 1024 * 1024;
+// A person's browser opens six connections and sends at once; other agents hold streams open, of which a2a/server.ts counts fewer than these.
 const PATIENCE = { headersTimeout: 5_000, requestTimeout: 15_000, keepAliveTimeout: 5_000, connectionsCheckingInterval: 1_000 };
-const CONNECTIONS = 256;
+const CONNECTIONS = 512;
 const HEADERS = {
   "content-security-policy":
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -77,19 +81,26 @@ export function createShell(onError: (context: Context, error: WireError, status
     for (const [name, value] of Object.entries(HEADERS)) context.header(name, value);
     const { method } = context.req;
     const host = context.req.header("host") ?? "";
-    if (!isHook(context) && senderOf(context) === "other") refuse("This page is another user's of this machine.");
+    const open = OPEN.test(context.req.path) || (isTask(context) && context.req.header("authorization") !== undefined);
+    if (!isHook(context) && !open && senderOf(context) === "other") refuse("This page is another user's of this machine.");
     if (!isLoopback(host)) refuse("The address in the browser must be 127.0.0.1 or localhost.");
     if (method !== "GET" && method !== "HEAD" && method !== "POST") return context.text("Only GET, HEAD and POST are answered.", 405);
-    if (method === "POST" && !isHook(context) && context.req.header("origin") !== `http://${host}`)
+    if (method === "POST" && !isForeign(context) && context.req.header("origin") !== `http://${host}`)
       refuse("The request did not come from this page. Open the page and decide there.");
     return next();
   });
-  const [forms, hooks] = [BODY_LIMIT, HOOK_LIMIT].map((maxSize) =>
-    bodyLimit({ maxSize, onError: (context) => context.text(`The request is larger than ${maxSize / 1024} KiB.`, 413) }),
-  ) as [MiddlewareHandler, MiddlewareHandler];
-  app.use((context, next) => (isHook(context) ? hooks : forms)(context, next));
+  const [forms, hooks, tasks] = [BODY_LIMIT, HOOK_LIMIT, TASK_LIMIT].map((maxSize) =>
+    bodyLimit({
+      maxSize,
+      onError: (context) => {
+        const message = `The request is larger than ${maxSize / 1024} KiB.`;
+        return isTask(context) ? onError(context, { code: "TASK_REQUEST", message }, 413) : context.text(message, 413);
+      },
+    }),
+  ) as [MiddlewareHandler, MiddlewareHandler, MiddlewareHandler];
+  app.use((context, next) => (isHook(context) ? hooks : isTask(context) ? tasks : forms)(context, next));
   app.use(async (context, next) => {
-    if (context.req.method === "POST" && !isHook(context)) {
+    if (context.req.method === "POST" && !isForeign(context)) {
       const given = (await formOf(context))["token"] ?? "";
       if (!sameText(given, token)) refuse("The page is older than the running program. Load it again, then decide.");
     }
@@ -107,6 +118,18 @@ export function isHook(context: Context): boolean {
   return context.req.path.startsWith(HOOKS);
 }
 
+/** True for what other agents send; a reader of `/` that wants JSON and no page is one. */
+export function isTask({ req }: Context): boolean {
+  if (req.path !== "/") return TASKS.test(req.path);
+  const accept = req.header("accept") ?? "";
+  return req.method === "POST" || (accept.includes("application/json") && !accept.includes("text/html"));
+}
+
+/** Not a form of this page. */
+function isForeign(context: Context): boolean {
+  return isHook(context) || isTask(context);
+}
+
 /** Text fields of a form post; files and repeated fields count as absent. */
 export async function formOf(context: Context): Promise<Record<string, string>> {
   const type = context.req.header("content-type") ?? "";
@@ -122,6 +145,7 @@ export async function formOf(context: Context): Promise<Record<string, string>> 
 export function listen(app: Hono, port: number): Promise<Listening> {
   const server = createAdaptorServer({ fetch: app.fetch, hostname: LOOPBACK, serverOptions: PATIENCE }) as Server;
   server.maxConnections = CONNECTIONS;
+  server.on("connection", noteArrival);
   return new Promise((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => {
       const busy = error.code === "EADDRINUSE" || error.code === "EACCES";

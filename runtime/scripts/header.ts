@@ -10,11 +10,9 @@ import type { DiskCache } from "./disk-cache.ts";
 import { type InputField, field, mismatch } from "./fields.ts";
 import { checkYaml, readYaml, type YamlSource } from "./yaml-text.ts";
 
-export const TRIGGERS = ["schedule", "file_watch", "event", "webhook", "on_demand"] as const;
+export const TRIGGERS = ["schedule", "file_watch", "event", "webhook", "a2a", "on_demand"] as const;
 export type Trigger = (typeof TRIGGERS)[number];
 
-// Read by later versions; a header that asks for them would wait for ever without a word.
-const LATER: Record<string, string> = { a2a: "A2A tasks are not served yet" };
 const HEADER_LENGTH = 16_384;
 const ENDS = ["done", "failed", "waiting", "diverged", "canceled"] as const;
 
@@ -29,9 +27,7 @@ const line = (what: string, max: number) =>
 const trigger = z.string({ error: `write one of ${TRIGGERS.join(", ")}, or a list of them` }).check((context) => {
   const word = context.value;
   if ((TRIGGERS as readonly string[]).includes(word)) return;
-  const message = Object.hasOwn(LATER, word)
-    ? `"${word}" is not possible: ${LATER[word]}. Use one of ${TRIGGERS.join(", ")}.`
-    : `"${word}" is not a known trigger.${didYouMean(word, TRIGGERS)} There are ${TRIGGERS.join(", ")}.`;
+  const message = `"${word}" is not a known trigger.${didYouMean(word, TRIGGERS)} There are ${TRIGGERS.join(", ")}.`;
   context.issues.push({ code: "custom", input: word, message });
 });
 

@@ -162,7 +162,13 @@ ${written.length === 0 ? nothing : fact("Outside", written.join("; "))}${states.
 export function cause(run: RunFact): string {
   const words: Record<RunFact["cause"]["kind"], string> = {
     ...{ command: "a command", agent: "another agent", watch: "a file", schedule: "the schedule", event: "an event" },
-    ...{ webhook: "a webhook", exec: "cleared exec", fork: "a fork of another run", migrate: "a move to other code" },
+    ...{
+      webhook: "a webhook",
+      a2a: "a task of another agent",
+      exec: "cleared exec",
+      fork: "a fork of another run",
+      migrate: "a move to other code",
+    },
   };
   const detail = causeDetail(run.cause);
   return `${words[run.cause.kind]}${detail === "" ? "" : `: ${plain(detail, 200)}`}`;

@@ -59,7 +59,7 @@ test.each<[string, string, string, RegExp]>([
   ["/*\ndescription: x\n*/", "SCRIPT_HEADER", `${FILE}:2:1`, /no name:/],
   ["/*\n*/", "SCRIPT_HEADER", `${FILE}:1:3`, /no name:/],
   ["/*\nname: A\ntrigger: cron\n*/", "SCRIPT_HEADER", `${FILE}:3:1`, /"cron" is not a known trigger/],
-  ["/*\nname: A\ntrigger: [on_demand, a2a]\n*/", "SCRIPT_HEADER", `${FILE}:3:22`, /A2A tasks are not served yet/],
+  ["/*\nname: A\ntrigger: [on_demand, mail]\n*/", "SCRIPT_HEADER", `${FILE}:3:22`, /"mail" is not a known trigger/],
   ["/*\nname: A\ntrigger: webhook\n*/", "HEADER_TRIGGER", `${FILE}:3:1`, /needs the key webhook:/],
   ["/*\nname: A\nstates: [ASSESS, MUTATE]\n*/", "FSM_MACHINE", `${FILE}:3:1`, /MUTATE needs POLICY_CHECK before it/],
   ["/*\nname: A\nstates: [ASESS]\n*/", "SCRIPT_HEADER", `${FILE}:3:1`, /"ASESS" is no state. Did you mean "ASSESS"/],

@@ -87,6 +87,7 @@ const STARTS: [keyof Header, Header["trigger"][number], (one: Header) => string]
   ["watch", "file_watch", (one) => `when a file arrives in ${one.watch ?? "import/"}`],
   ["on_event", "event", (one) => `on the event ${one.on_event ?? ""}`],
   ["webhook", "webhook", (one) => `from outside, by the webhook ${one.webhook ?? ""}`],
+  ["trigger", "a2a", () => "from outside, by tasks of other agents (A2A)"],
 ];
 
 async function starts(

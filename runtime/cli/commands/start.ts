@@ -28,6 +28,7 @@ import { receiptsOf } from "../../app/receipts.ts";
 import { reconcileCards } from "../../app/reconcile.ts";
 import { isPaired, pairingLink } from "../../app/sessions.ts";
 import { serveSocket } from "../../app/socket.ts";
+import { createTasks } from "../../app/tasks.ts";
 import { receiptLines, runLine, toCount } from "../text.ts";
 import { keepUp } from "../../app/upkeep.ts";
 import { wakeWaiting } from "../../app/wake.ts";
@@ -110,7 +111,8 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
       return operation(params);
     });
     closing.push(() => socket.close());
-    const serve = (on: number) => serveWeb(createFacts(host, api), host.clock, on, hooksOf(host));
+    const serve = (on: number) =>
+      serveWeb(createFacts(host, api), host.clock, on, { hooks: hooksOf(host), tasks: createTasks(host), onError: say });
     const web = await serve(port).catch((error: unknown) => {
       const before = host.world.predecessor?.(0) ?? null;
       if (!(error instanceof ClearedError) || error.code !== "PORT_BUSY") throw error;

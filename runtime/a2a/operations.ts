@@ -1,0 +1,164 @@
+/** What A2A can ask for, apart from how it is spelled: the methods of JSON-RPC (rpc.ts) and the paths of REST (rest.ts) both end here. */
+import type { Followed } from "../app/task-follow.ts";
+import type { Caller, Tasks } from "../app/tasks.ts";
+import { type TaskState, type TaskView, hasEnded } from "../app/task-view.ts";
+import type { Json } from "../kernel/ports.ts";
+import { cardOf } from "./card.ts";
+import {
+  type Dialect,
+  type Fields,
+  countOf,
+  eventOf,
+  fieldsOf,
+  firstEvent,
+  closes,
+  isFields,
+  readMessage,
+  readState,
+  rests,
+  taskJson,
+  textOf,
+  wrong,
+} from "./wire.ts";
+
+export interface Asked {
+  tasks: Tasks;
+  caller: Caller;
+  dialect: Dialect;
+  params: Fields;
+  /** Idempotency-Key of the request. */
+  key: string | undefined;
+  /** Where this request has reached us. */
+  url: string;
+  /** Nobody waits for the answer any more. */
+  abort: AbortSignal;
+}
+
+/** One value, or the events of a stream. */
+export type Answer = { value: Json } | { events: AsyncIterable<Json> };
+export type Operation = (asked: Asked) => Promise<Answer>;
+
+/** A request is not held open for longer; whoever wants to know more subscribes, or asks again. */
+const PATIENCE_MS = 120_000;
+const PAGE = 50;
+
+async function deliver({ tasks, caller, dialect, params, key }: Asked): Promise<TaskView> {
+  const metadata = fieldsOf(params["metadata"], "params.metadata");
+  const config = fieldsOf(params["configuration"], "params.configuration");
+  if (
+    ["taskPushNotificationConfig", "pushNotificationConfig", "pushNotification"].some(
+      (name) => isFields(config[name]) || isFields(params[name]),
+    )
+  )
+    throw noPush();
+  const { message, task, context } = readMessage(dialect, params["message"]);
+  const same = { message, metadata, ...(key === undefined ? {} : { key }) };
+  if (dialect !== "0.1") return tasks.send(caller, { ...same, task, context });
+  const alias = textOf(params["id"], "params.id");
+  if (alias === undefined) throw wrong(-32602, "params.id is missing: the id of the task.");
+  const session =
+    textOf(metadata["session_id"], "session_id") ?? textOf(metadata["sessionId"], "sessionId") ?? textOf(params["sessionId"], "sessionId");
+  return tasks.send(caller, {
+    ...same,
+    message: { ...message, id: message.id === "" ? alias : message.id },
+    alias,
+    context: session ?? context,
+  });
+}
+
+/** The task once it has ended, waits for somebody, or the caller's patience is over. */
+async function settled({ tasks, caller, abort }: Asked, view: TaskView): Promise<TaskView> {
+  if (rests(view.status.state)) return view;
+  const over = AbortSignal.any([abort, AbortSignal.timeout(PATIENCE_MS)]);
+  for await (const { view: now } of tasks.changes(caller, view.id, view.generation, over)) if (rests(now.status.state)) break;
+  return tasks.get(caller, view.id);
+}
+
+/** The task as it stands at first, then its changes. */
+async function* eventsOf(
+  { dialect }: Asked,
+  changes: AsyncIterable<Followed>,
+  first: TaskView | null,
+  ends: (state: TaskState) => boolean,
+) {
+  let begun = first !== null;
+  if (first !== null) yield firstEvent(dialect, first);
+  if (first !== null && ends(first.status.state)) return;
+  for await (const { change, view } of changes) {
+    yield begun ? eventOf(dialect, view, change) : firstEvent(dialect, view);
+    begun = true;
+    if ("status" in change && ends(change.status.state)) return;
+  }
+}
+
+const idOf = ({ params }: Asked): string => {
+  const id = textOf(params["id"], "params.id");
+  if (id === undefined) throw wrong(-32602, "params.id is missing: the id of the task.");
+  return id;
+};
+
+/** The task that is meant; in 0.1 by the id its caller gave it. */
+const find = (asked: Asked): Promise<TaskView> => asked.tasks.get(asked.caller, idOf(asked), asked.dialect === "0.1");
+
+export const noPush = () => wrong(-32003, "Push notifications are not sent. Subscribe to the task, or ask for it again.");
+
+export const OPERATIONS = {
+  async send(asked) {
+    const { dialect, params } = asked;
+    const config = fieldsOf(params["configuration"], "params.configuration");
+    const history = countOf(config["historyLength"] ?? params["historyLength"], "historyLength");
+    const view = await deliver(asked);
+    const now = config["returnImmediately"] === true || config["blocking"] === false ? view : await settled(asked, view);
+    const task = taskJson(dialect, now, { history });
+    return { value: dialect === "1.0" ? { task } : task };
+  },
+  async stream(asked) {
+    const view = await deliver(asked);
+    const { tasks, caller, abort } = asked;
+    // From the message on: a run that has ended meanwhile is told change by change, too.
+    return { events: eventsOf(asked, tasks.changes(caller, view.id, view.heard - 1, abort), null, closes) };
+  },
+  async get(asked) {
+    const history = countOf(asked.params["historyLength"], "historyLength");
+    return { value: taskJson(asked.dialect, await find(asked), { history }) };
+  },
+  async list({ tasks, caller, dialect, params }) {
+    const limit = countOf(params["pageSize"], "pageSize", 1, 100) ?? PAGE;
+    const after = textOf(params["statusTimestampAfter"], "statusTimestampAfter");
+    const since = after === undefined ? undefined : Date.parse(after);
+    if (Number.isNaN(since)) throw wrong(-32602, "statusTimestampAfter must be a time such as 2026-11-23T07:00:00Z.");
+    const history = countOf(params["historyLength"], "historyLength") ?? 0;
+    const artifacts = params["includeArtifacts"] === true || params["includeArtifacts"] === "true";
+    const {
+      tasks: found,
+      next,
+      total,
+    } = await tasks.list(caller, {
+      context: textOf(params["contextId"], "contextId"),
+      state: readState(params["status"]),
+      since,
+      page: textOf(params["pageToken"], "pageToken"),
+      limit,
+    });
+    const shown = found.map((view) => taskJson(dialect, view, { history, artifacts }));
+    return { value: { tasks: shown, nextPageToken: next, pageSize: limit, totalSize: total } };
+  },
+  async cancel(asked) {
+    const { id } = await find(asked);
+    return { value: taskJson(asked.dialect, await asked.tasks.cancel(asked.caller, id)) };
+  },
+  async subscribe(asked) {
+    const { tasks, caller, abort, dialect } = asked;
+    const view = await find(asked);
+    if (dialect === "1.0" && hasEnded(view.status.state))
+      throw wrong(-32004, `The task is ${view.status.state}; nothing more will happen to it.`);
+    return { events: eventsOf(asked, tasks.changes(caller, view.id, view.generation, abort), view, hasEnded) };
+  },
+  async push() {
+    throw noPush();
+  },
+  async card({ tasks, caller, dialect, url }) {
+    const facts = { business: await tasks.business(), offers: await tasks.offers(caller), url };
+    return { value: cardOf(facts, dialect === "1.0" ? "1.0" : "0.3", true) };
+  },
+} satisfies Record<string, Operation>;

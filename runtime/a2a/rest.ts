@@ -1,0 +1,51 @@
+/** The paths of A2A 1.0 over HTTP+JSON, and how its errors are told there (A2A 1.0, sections 5.4 and 11). */
+import type { WireError } from "../kernel/errors.ts";
+import type { Json } from "../kernel/ports.ts";
+import { OPERATIONS, type Operation } from "./operations.ts";
+import { REASONS, toRpc } from "./rpc.ts";
+import type { Fields } from "./wire.ts";
+
+export interface Route {
+  operation: Operation;
+  params: Fields;
+  streams: boolean;
+}
+
+type Match = [method: string, path: RegExp, name: keyof typeof OPERATIONS];
+
+const ROUTES: readonly Match[] = [
+  ["POST", /^\/message:send$/, "send"],
+  ["POST", /^\/message:stream$/, "stream"],
+  ["GET", /^\/tasks$/, "list"],
+  ["GET", /^\/tasks\/([^/:]+)$/, "get"],
+  ["POST", /^\/tasks\/([^/:]+):cancel$/, "cancel"],
+  ["GET", /^\/tasks\/([^/:]+):subscribe$/, "subscribe"],
+  ["POST", /^\/tasks\/([^/:]+):subscribe$/, "subscribe"],
+  ["POST", /^\/tasks\/[^/:]+\/pushNotificationConfigs$/, "push"],
+  ["GET", /^\/tasks\/[^/:]+\/pushNotificationConfigs(?:\/[^/:]+)?$/, "push"],
+  ["GET", /^\/extendedAgentCard$/, "card"],
+];
+
+/** Null where there is no such path. `body`: of a POST, else the query. */
+export function routeOf(method: string, path: string, body: Fields): Route | null {
+  for (const [wanted, pattern, name] of ROUTES) {
+    const found = method === wanted ? pattern.exec(path) : null;
+    if (found === null) continue;
+    const [, id] = found;
+    const params = id === undefined ? body : { ...body, id };
+    return { operation: OPERATIONS[name], params, streams: name === "stream" || name === "subscribe" };
+  }
+  return null;
+}
+
+const NOT_FOUND = [-32001, -32601];
+const MISPLACED = [-32002, -32003, -32004, -32009];
+
+export function restError(error: WireError): { status: number; body: Json } {
+  const { code, message, data } = toRpc(error);
+  const status = NOT_FOUND.includes(code) ? 404 : code === -32603 ? 500 : 400;
+  const name =
+    status === 404 ? "NOT_FOUND" : status === 500 ? "INTERNAL" : MISPLACED.includes(code) ? "FAILED_PRECONDITION" : "INVALID_ARGUMENT";
+  const details = Array.isArray(data) && REASONS[code] !== undefined ? { details: data } : {};
+  return { status, body: { error: { code: status, status: name, message, ...details } } };
+}

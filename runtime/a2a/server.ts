@@ -1,0 +1,206 @@
+/**
+ * A2A on the page's own listener. Every answer is JSON or a stream of it, never a page of HTML. Who asks is known before anything is read:
+ * by a bearer token, or because the kernel says that the program is this user's own. A browser is neither, so what has an Origin is refused.
+ */
+import { createHash } from "node:crypto";
+import type { Caller, Tasks } from "../app/tasks.ts";
+import { ClearedError, kindOf, toWire, type WireError } from "../kernel/errors.ts";
+import type { Json } from "../kernel/ports.ts";
+import { type Context, HTTP_STATUS, senderOf } from "../outside/http.ts";
+import { cardOf } from "./card.ts";
+import type { Asked, Operation } from "./operations.ts";
+import { restError, routeOf } from "./rest.ts";
+import { type RpcId, readCall, resolve, toRpc, versionOf } from "./rpc.ts";
+import { type Fields, isFields, wrong } from "./wire.ts";
+
+export interface TaskServer {
+  serve(context: Context): Promise<Response>;
+  /** What the shell itself refuses. */
+  refuse(context: Context, error: WireError, status: number): Response;
+}
+
+const KEEP_ALIVE_MS = 15_000;
+/** Streams of all callers together; the page and short requests keep the other connections. */
+const STREAMS = 200;
+const DEEPEST = 200;
+const CARDS = /^\/\.well-known\/agent(?:-card)?\.json$/;
+
+export function createTaskServer(tasks: Tasks, onError: (error: unknown) => void): TaskServer {
+  let streams = 0;
+
+  const callerOf = (context: Context): Caller => {
+    const header = context.req.header("authorization");
+    const token = header === undefined ? null : (/^Bearer +(\S+)$/i.exec(header)?.[1] ?? "");
+    return tasks.caller(token, () => senderOf(context) === "own");
+  };
+
+  const refuse: TaskServer["refuse"] = (context, error, status) => {
+    const { code, data } = error;
+    if (code === "TASK_TOKEN") context.header("www-authenticate", 'Bearer realm="cleared"');
+    const http = code === "TASK_TOKEN" ? 401 : status;
+    if (context.req.path !== "/") {
+      const told = restError(error);
+      return context.json(told.body as object, (http === 200 ? told.status : http) as 400);
+    }
+    const id = (data?.["id"] as RpcId | undefined) ?? null;
+    return context.json({ jsonrpc: "2.0", id, error: toRpc(error) }, http as 200);
+  };
+
+  const wireOf = (error: unknown): WireError => {
+    const wire = toWire(error);
+    if (kindOf(wire.code) === "internal") onError(error);
+    return wire;
+  };
+
+  const streamed = (context: Context, events: AsyncIterable<Json>, stop: AbortController, wrap: (event: Json) => Json): Response => {
+    const encoder = new TextEncoder();
+    let timer: NodeJS.Timeout | undefined;
+    const iterator = events[Symbol.asyncIterator]();
+    streams++;
+    const end = () => {
+      if (timer === undefined) return;
+      clearInterval(timer);
+      timer = undefined;
+      streams--;
+      stop.abort();
+    };
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        // One line without an empty one behind it: older clients take that for an event and fail.
+        timer = setInterval(() => controller.enqueue(encoder.encode(": keepalive\n")), KEEP_ALIVE_MS);
+      },
+      async pull(controller) {
+        try {
+          const { done, value } = await iterator.next();
+          if (timer === undefined) return; // nobody reads any more
+          if (done === true) {
+            end();
+            controller.close();
+          } else controller.enqueue(encoder.encode(`data: ${JSON.stringify(wrap(value))}\n\n`));
+        } catch (error) {
+          if (timer === undefined) return;
+          end();
+          onError(error);
+          controller.close();
+        }
+      },
+      cancel: end,
+    });
+    context.header("x-accel-buffering", "no");
+    return context.body(body, 200, { "content-type": "text/event-stream; charset=utf-8" });
+  };
+
+  type Work = Pick<Asked, "dialect" | "params" | "caller"> & { operation: Operation; streams: boolean };
+  const carryOut = async (context: Context, { operation, streams: opens, ...work }: Work) => {
+    if (opens && streams >= STREAMS) throw wrong(-32004, `${STREAMS} streams are open here already. Ask for the task instead (GetTask).`);
+    const stop = new AbortController();
+    // A stream outlives its request's handler; whoever waits for one value is gone with the connection.
+    if (!opens) context.req.raw.signal.addEventListener("abort", () => stop.abort(), { once: true });
+    const key = keyOf(context.req.header("idempotency-key"));
+    const asked: Asked = { ...work, tasks, key, url: urlOf(context), abort: stop.signal };
+    return { answer: await operation(asked), stop };
+  };
+
+  const rpc = async (context: Context): Promise<Response> => {
+    let id: RpcId | undefined = null;
+    try {
+      const caller = callerOf(context);
+      const call = readCall(parsed(await context.req.text()));
+      id = call.id;
+      const version = context.req.header("a2a-version") ?? context.req.query("A2A-Version");
+      const isAlias = async (alias: string) => (await tasks.get(caller, alias, true).catch(() => null))?.alias === alias;
+      const found = await resolve(call, version, isAlias);
+      const { answer, stop } = await carryOut(context, { ...found, params: call.params, caller });
+      const wrap = (result: Json): Json => ({ jsonrpc: "2.0", id: id ?? null, result });
+      if (id === undefined) {
+        stop.abort();
+        return context.body(null, 204);
+      }
+      return "events" in answer ? streamed(context, answer.events, stop, wrap) : context.json(wrap(answer.value) as object);
+    } catch (error) {
+      const wire = wireOf(error);
+      if (id === undefined) return context.body(null, 204);
+      return refuse(context, { ...wire, data: { ...(id === null ? {} : { id }), ...wire.data } }, 200);
+    }
+  };
+
+  const rest = async (context: Context): Promise<Response> => {
+    try {
+      const { method, path } = context.req;
+      const caller = callerOf(context);
+      const version = context.req.header("a2a-version") ?? context.req.query("A2A-Version");
+      if (version !== undefined && versionOf(version) !== "1.0")
+        throw wrong(-32009, "These paths belong to A2A 1.0; 0.3 is spoken at POST /.");
+      const route = routeOf(method, path, method === "POST" ? bodyOf(await context.req.text()) : context.req.query());
+      if (route === null) throw wrong(-32601, `There is no ${method} ${path.slice(0, 80)}; the agent card names what is served.`);
+      const { answer, stop } = await carryOut(context, { ...route, dialect: "1.0", caller });
+      if ("events" in answer) return streamed(context, answer.events, stop, (event) => event);
+      return context.body(JSON.stringify(answer.value), 200, { "content-type": "application/a2a+json" });
+    } catch (error) {
+      return refuse(context, wireOf(error), 200);
+    }
+  };
+
+  /** Open to everybody: how to ask, and for what. */
+  const card = async (context: Context): Promise<Response> => {
+    const version = context.req.header("a2a-version") ?? context.req.query("A2A-Version");
+    const facts = { business: await tasks.business(), offers: await tasks.offers(null), url: urlOf(context) };
+    const body = JSON.stringify(cardOf(facts, versionOf(version)));
+    const tag = `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"`;
+    const headers = { etag: tag, "cache-control": "public, max-age=60", vary: "A2A-Version, Accept", "content-type": "application/json" };
+    if (context.req.header("if-none-match") === tag) return context.body(null, 304, headers);
+    return context.body(body, 200, headers);
+  };
+
+  return {
+    refuse,
+    async serve(context) {
+      const { method, path } = context.req;
+      try {
+        if (context.req.header("origin") !== undefined)
+          throw new ClearedError("WEB_REFUSED", "Tasks are not taken from a page in a browser.");
+        if (method !== "POST" && (CARDS.test(path) || path === "/")) return await card(context);
+        if (path === "/health") return context.json({ status: "ok", agent: await tasks.business() });
+      } catch (error) {
+        const wire = wireOf(error);
+        return refuse(context, wire, HTTP_STATUS[kindOf(wire.code)]);
+      }
+      return path === "/" ? rpc(context) : rest(context);
+    },
+  };
+}
+
+/** @throws TASK_REQUEST, also for what is nested deeper than any walk over it could follow */
+function parsed(text: string): Json {
+  let level: Json[];
+  try {
+    level = [JSON.parse(text) as Json];
+  } catch {
+    throw wrong(-32700, "The body is not JSON.");
+  }
+  const [value = null] = level;
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > DEEPEST) throw wrong(-32600, `The body is nested deeper than ${DEEPEST} levels.`);
+    level = level.flatMap((one) => (typeof one === "object" && one !== null ? Object.values(one) : []));
+  }
+  return value;
+}
+
+/** @throws TASK_REQUEST */
+function bodyOf(text: string): Fields {
+  const value = text.trim() === "" ? {} : parsed(text);
+  if (!isFields(value)) throw wrong(-32602, "The body must be a JSON object.");
+  return value;
+}
+
+/** @throws TASK_REQUEST */
+function keyOf(header: string | undefined): string | undefined {
+  if (header === undefined || header === "") return undefined;
+  if (!/^[\x20-\x7e]{1,255}$/.test(header)) throw wrong(-32602, "Idempotency-Key has at most 255 plain characters.");
+  return header;
+}
+
+/** Where the caller has reached us; the shell has checked that it is this machine. */
+function urlOf(context: Context): string {
+  return `http://${context.req.header("host") ?? ""}`;
+}

@@ -1,0 +1,93 @@
+/** Reading a task: as it stands, or change by change as they come. Both feed the same projection with the same lists in the same order. */
+import type { Watch } from "../engine/rows.ts";
+import type { RunEvent } from "../kernel/ports.ts";
+import type { Host } from "./host.ts";
+import type { Entry, TaskRow, TaskStore } from "./task-store.ts";
+import { type TaskChange, type TaskView, createProjection, hasEnded } from "./task-view.ts";
+
+export interface Followed {
+  change: TaskChange;
+  view: TaskView;
+}
+
+export interface Follower {
+  view(row: TaskRow): Promise<TaskView>;
+  /** Changes after number `from`, until the task has ended or nobody listens. `again`: the row as it is now. */
+  changes(again: () => TaskRow, from: number, abort: AbortSignal): AsyncGenerator<Followed>;
+}
+
+// Whoever follows is woken by what happens; this is only for what nobody tells of.
+const LOOK_MS = 30_000;
+
+export function createFollower({ engine, cards }: Pick<Host, "engine" | "cards">, store: TaskStore, watch: Watch): Follower {
+  const facts = { run: (id: string) => engine.get(id), cards: (run: string) => cards.list({ run }) };
+  return {
+    async view(row) {
+      const projection = createProjection(row, facts);
+      // The events first: an entry that is placed behind one of them is there by then.
+      const events = row.run === null ? [] : await Array.fromAsync(engine.events(row.run, 1));
+      const entries = store.entries(row.tid, 0);
+      for (const event of events) {
+        [...projection.entries(before(entries, event))];
+        await projection.event(event);
+      }
+      [...projection.entries(entries)];
+      return projection.view;
+    },
+
+    async *changes(again, from, abort) {
+      let row = again();
+      const projection = createProjection(row, facts);
+      const { view } = projection;
+      const told = function* (changes: Iterable<TaskChange>) {
+        for (const change of changes) if (change.generation > from) yield { change, view };
+      };
+      const entries = () => store.entries(row.tid, 0);
+      const wake = () => watch.changed(row.id);
+      abort.addEventListener("abort", wake, { once: true });
+      let events: AsyncIterator<RunEvent> | null = null;
+      let came: IteratorResult<RunEvent> | { failed: unknown } | null = null;
+      const ask = (from: AsyncIterator<RunEvent>) =>
+        void from.next().then(
+          (next) => {
+            came = next;
+            wake();
+          },
+          (failed: unknown) => {
+            came = { failed };
+            wake();
+          },
+        );
+      try {
+        for (;;) {
+          const changed = watch.next(row.id, LOOK_MS);
+          row = again();
+          if (events === null && row.run !== null) {
+            view.run = row.run;
+            events = engine.events(row.run, 1, { follow: true, abort })[Symbol.asyncIterator]();
+            ask(events);
+          }
+          const next = came as IteratorResult<RunEvent> | { failed: unknown } | null;
+          if (next === null) yield* told(projection.entries(entries()));
+          else if ("failed" in next) throw next.failed;
+          else if (next.done === true) return;
+          else {
+            came = null;
+            yield* told(projection.entries(before(entries(), next.value)));
+            yield* told(await projection.event(next.value));
+            if (events !== null) ask(events);
+          }
+          if (hasEnded(view.status.state) || abort.aborted) return;
+          if (came === null) await changed;
+        }
+      } finally {
+        abort.removeEventListener("abort", wake);
+        // A timer of a wait that nobody is in any more would hold the end of this process up.
+        wake();
+      }
+    },
+  };
+}
+
+/** What was said before the event happened. */
+const before = (entries: readonly Entry[], { seq }: RunEvent): Entry[] => entries.filter((one) => one.after < seq);

@@ -1,0 +1,212 @@
+/**
+ * From what a caller wrote to an agent and its input: what is named explicitly comes first, then JSON that came as text, then what the words
+ * say (free-text.ts), where that is clear. What is missing is asked for. Everything a caller writes is untrusted and only ever data.
+ */
+import { ClearedError, didYouMean, toWire } from "../kernel/errors.ts";
+import type { Given, Json } from "../kernel/ports.ts";
+import { type InputField, mismatch, validateInput } from "../scripts/fields.ts";
+import type { Header } from "../scripts/header.ts";
+import { inputOf, taskFor } from "./free-text.ts";
+import type { Host } from "./host.ts";
+import type { TaskPart } from "./task-view.ts";
+
+export interface Offer {
+  name: string;
+  header: Header;
+}
+
+/** What is known of a task before its run starts; kept with it while its caller is asked. */
+export interface Draft {
+  agent?: string;
+  input: { [field: string]: Json };
+  /** Everything that was written in words. */
+  text: string;
+  given: Given;
+  /** The only field that was asked for: words that come now are its value. */
+  asked?: string;
+}
+
+export type Intake = { draft: Draft } & ({ start: { agent: string; input: Json } } | { ask: TaskPart[] });
+
+export const EMPTY: Draft = { input: {}, text: "", given: {} };
+
+const NAMES = ["skill", "skillId", "skill_id", "agent", "process"];
+// A document longer than this is no rules (as for `run --policy`).
+const POLICY_LIMIT = 262_144;
+// What is longer is a document and no request: what it is about is asked.
+const LONGEST_READ = 65_536;
+
+/** What a message names, or null: an agent of its own starts a process of its own. */
+export function namedIn(parts: readonly TaskPart[], metadata: Json): string | null {
+  const said = [metadata, ...parts.map((part) => ("data" in part ? part.data : jsonIn(part.text)))];
+  for (const one of said) for (const key of NAMES) if (isObject(one) && typeof one[key] === "string") return one[key];
+  return null;
+}
+
+/** The agent that words are for; where several share them, the one whose whole input is there. Null where that is not clear. */
+async function agentFor(host: Host, text: string): Promise<string | null> {
+  const found = await taskFor(host, { text }).catch(unread);
+  if (found?.by !== "nobody") return found?.agent ?? null;
+  const fits: string[] = [];
+  for (const agent of found.near) {
+    const said = await inputOf(host, { agent, text }).catch(unread);
+    if (said?.missing.length === 0 && Object.keys(said.input).length > 0) fits.push(agent);
+  }
+  return fits.length === 1 ? (fits[0] ?? null) : null;
+}
+
+/** A model that does not answer, or may not be asked, leaves the question to the caller. */
+function unread(error: unknown): null {
+  if (error instanceof ClearedError && error.kind !== "internal") return null;
+  throw error;
+}
+
+/** @throws TASK_REQUEST for an agent that is not offered, a policy or an address that cannot be one */
+export async function takeIn(
+  before: Draft,
+  parts: readonly TaskPart[],
+  metadata: Json,
+  offers: readonly Offer[],
+  host: Host,
+): Promise<Intake> {
+  const draft: Draft = { ...before, input: { ...before.input }, given: { ...before.given } };
+  const words: string[] = [];
+  const named = namedIn(parts, metadata);
+  readGiven(draft.given, metadata);
+  for (const part of parts) {
+    const value = "data" in part ? part.data : jsonIn(part.text);
+    if (isObject(value)) takeFields(draft, value);
+    else words.push("data" in part ? JSON.stringify(part.data) : part.text);
+  }
+  if (isObject(metadata) && isObject(metadata["input"])) Object.assign(draft.input, metadata["input"]);
+  const text = words.join("\n").trim();
+  const told = nameIn(text, offers);
+  if (text !== "" && (told === null || before.agent !== undefined)) draft.text = before.text === "" ? text : `${before.text}\n${text}`;
+  const readable = draft.text !== "" && draft.text.length <= LONGEST_READ;
+  const only = offers.length === 1 ? offers[0]?.name : undefined;
+  const wanted = named ?? before.agent ?? told ?? only ?? (readable ? await agentFor(host, draft.text) : null);
+  const offer = offers.find((one) => one.name === wanted);
+  const names = offers.map((one) => one.name);
+  if (named !== null && offer === undefined)
+    throw request(`There is no skill "${named.slice(0, 80)}".${didYouMean(named, names)} There are: ${names.join(", ") || "none"}.`);
+  if (offer === undefined) return { draft, ask: whichSkill(offers) };
+  draft.agent = offer.name;
+  const said = readable ? await inputOf(host, { agent: offer.name, text: draft.text }).catch(unread) : null;
+  fill(draft, offer.header, text, said?.input ?? {}, before.asked);
+  return completed(draft, offer);
+}
+
+function completed(draft: Draft, { name, header }: Offer): Intake {
+  const missing = Object.entries(header.input).filter(([key, one]) => one.required === true && !Object.hasOwn(draft.input, key));
+  delete draft.asked;
+  if (missing.length > 0) {
+    const [only] = missing;
+    if (missing.length === 1 && only !== undefined) draft.asked = only[0];
+    return { draft, ask: whichFields(name, missing) };
+  }
+  try {
+    return { draft, start: { agent: name, input: validateInput(header, draft.input) } };
+  } catch (error) {
+    const { code, message } = toWire(error);
+    if (code !== "RUN_INPUT") throw error;
+    // What was wrong is given anew, and the fields that were right stay.
+    const input = Object.entries(draft.input).filter(([key, value]) => {
+      const one = Object.hasOwn(header.input, key) ? header.input[key] : undefined;
+      return one !== undefined && mismatch(value, one) === null;
+    });
+    const fields = Object.entries(header.input);
+    return {
+      draft: { ...draft, input: Object.fromEntries(input) },
+      ask: [{ text: `${message} Send it again as data.` }, form(name, fields)],
+    };
+  }
+}
+
+/** Fields of an object: `{skill, input}`, or the input's own fields. */
+function takeFields(draft: Draft, value: { [key: string]: Json }): void {
+  readGiven(draft.given, value);
+  const { input, policy_doc: _, tools_endpoint: __, session_id: ___, ...rest } = value;
+  const own = Object.fromEntries(Object.entries(rest).filter(([key, one]) => !(NAMES.includes(key) && typeof one === "string")));
+  if (isObject(input)) Object.assign(draft.input, input);
+  else Object.assign(draft.input, input === undefined ? own : { ...own, input });
+}
+
+/** Fields that words give: the task itself, what was read from them, the answer to the only question. */
+function fill(draft: Draft, header: Header, text: string, said: Draft["input"], asked: string | undefined): void {
+  const { input } = draft;
+  const open = (key: string, one: InputField | undefined): one is InputField => one !== undefined && !Object.hasOwn(input, key);
+  if (draft.text !== "" && open("task", header.input["task"])) input["task"] = draft.text;
+  for (const [key, value] of Object.entries(said)) if (open(key, header.input[key])) input[key] = value;
+  const one = asked === undefined ? undefined : header.input[asked];
+  if (asked === undefined || !open(asked, one) || text === "" || text.length > 200) return;
+  const json = jsonValue(text);
+  const value = json !== undefined && mismatch(json, one) === null ? json : text;
+  if (mismatch(value, one) === null) input[asked] = value;
+}
+
+/** `policy_doc` and `tools_endpoint`, in words or as JSON. @throws TASK_REQUEST */
+function readGiven(given: Given, from: Json): void {
+  if (!isObject(from)) return;
+  const { policy_doc: policy, tools_endpoint: tools } = from;
+  if (policy != null && policy !== "") {
+    const text = typeof policy === "string" ? policy : JSON.stringify(policy);
+    if (text.length > POLICY_LIMIT) throw request(`policy_doc is longer than ${POLICY_LIMIT / 1024} KiB; a policy is a few pages.`);
+    given.policy = text;
+  }
+  if (tools != null && tools !== "") {
+    const url = typeof tools === "string" ? URL.parse(tools) : null;
+    if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "")
+      throw request("tools_endpoint is the http or https address of a tool server, without user name and password.");
+    given.tools = url.href;
+  }
+}
+
+/** A text that is nothing but the name of an agent, however it is spaced. */
+function nameIn(text: string, offers: readonly Offer[]): string | null {
+  const plain = text.toLowerCase().replace(/[.\s_-]+/g, "_");
+  return offers.find(({ name, header }) => plain === name || plain === header.name.toLowerCase().replace(/[.\s_-]+/g, "_"))?.name ?? null;
+}
+
+function whichSkill(offers: readonly Offer[]): TaskPart[] {
+  const skills = offers.map(({ name, header }) => ({ id: name, name: header.name, description: header.description }));
+  const text = offers.map(({ name, header }) => `- ${name}: ${header.description}`).join("\n");
+  return [
+    { text: `Which skill is this for? Answer with its name, or send metadata.skill.\n${text}` },
+    { data: { missing: ["skill"], skills } },
+  ];
+}
+
+function whichFields(agent: string, missing: [string, InputField][]): TaskPart[] {
+  const said = missing.map(([key, one]) => `- ${key} (${one.type}${one.describe === undefined ? "" : `: ${one.describe}`})`).join("\n");
+  const how = missing.length === 1 ? "Answer with it, or with data" : "Answer with data";
+  const example = JSON.stringify(Object.fromEntries(missing.map(([key]) => [key, "..."])));
+  return [{ text: `${agent} needs:\n${said}\n${how} such as ${example}.` }, form(agent, missing)];
+}
+
+/** As in a header's `input:`, so that a program can answer by itself. */
+function form(agent: string, fields: [string, InputField][]): TaskPart {
+  return { data: { skill: agent, missing: fields.map(([key]) => key), fields: Object.fromEntries(fields) as unknown as Json } };
+}
+
+function jsonValue(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return undefined; // words, and not JSON that came as text
+  }
+}
+
+/** A JSON object that came as text. */
+function jsonIn(text: string): Json {
+  const value = /^\s*\{/.test(text) ? jsonValue(text) : undefined;
+  return value !== undefined && isObject(value) ? value : null;
+}
+
+function isObject(value: Json | undefined): value is { [key: string]: Json } {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** -32602 of JSON-RPC. */
+function request(message: string): ClearedError {
+  return new ClearedError("TASK_REQUEST", message, { data: { rpc: -32602 } });
+}

@@ -1,0 +1,121 @@
+/**
+ * Tasks of other agents as the store keeps them: a row for each, and what was said of it beside the events of its run. An entry is placed
+ * behind the number of events its run had at that moment, so that both lists have one order, which never changes.
+ */
+import type { Database } from "../engine/database.ts";
+import type { TaskMessage, TaskPart, TaskState } from "./task-view.ts";
+
+export interface TaskRow {
+  tid: number;
+  id: string;
+  owner: string;
+  context: string;
+  /** The id its caller gave it (tasks/send). */
+  alias: string | null;
+  /** What is known of its input so far, JSON. */
+  draft: string;
+  run: string | null;
+  at: number;
+}
+
+/** A change of a task that is no event of its run. */
+export interface Said {
+  state: TaskState;
+  /** What its caller wrote. */
+  message?: TaskMessage;
+  /** What it is told: the question, or why it ended. */
+  parts?: TaskPart[];
+  /** Hash of what came under this entry's key. */
+  content?: string;
+}
+
+export interface Entry extends Said {
+  n: number;
+  after: number;
+  at: number;
+}
+
+export interface TaskStore {
+  find(owner: string, id: string): TaskRow | undefined;
+  byAlias(owner: string, alias: string): TaskRow | undefined;
+  /** Of the context, those whose run has not ended, the youngest first; no more than 50. */
+  openIn(owner: string, context: string): TaskRow[];
+  byKey(key: string): { row: TaskRow; content: string | undefined } | undefined;
+  entries(tid: number, from: number): Entry[];
+  /** Makes a task with what is said of it. False when the key was used before: then nothing is kept. */
+  create(row: Omit<TaskRow, "tid">, said: { key: string | null; first: Said; also: Said | null }): boolean;
+  /** `change`: what becomes known with it. */
+  say(row: TaskRow, at: number, said: readonly Said[], more?: { key: string | null; draft?: string; run?: string | null }): void;
+  /** Those that changed last come first. `since`: only what changed at this time or later, ms. */
+  list(query: { owner: string; context?: string | undefined; since?: number | undefined }): (TaskRow & { moved: number })[];
+}
+
+// What a run's last change of status was: its end, which stays when its history is moved into the archive, or its last event.
+const MOVED = `max(coalesce(r.ended_at, (SELECT max(at) FROM events WHERE events.rid = r.rid AND type = 'status'), 0),
+  (SELECT max(at) FROM task_entries WHERE task_entries.tid = t.tid))`;
+
+export function createTaskStore(database: Database): TaskStore {
+  const toEntry = ({ body, ...row }: { n: number; after: number; at: number; body: string }): Entry => ({
+    ...row,
+    ...(JSON.parse(body) as Said),
+  });
+  /** Inside the caller's transaction. */
+  const add = (tid: number, after: number, at: number, key: string | null, said: Said): void => {
+    const n = database.get<{ n: number }>("SELECT count(*) AS n FROM task_entries WHERE tid = ?", tid)?.n ?? 0;
+    database.run("INSERT INTO task_entries VALUES (?, ?, ?, ?, ?, ?)", tid, n, after, key, at, JSON.stringify(said));
+  };
+  return {
+    find: (owner, id) => database.get<TaskRow>("SELECT * FROM tasks WHERE id = ? AND owner = ?", id, owner),
+    byAlias: (owner, alias) =>
+      database.get<TaskRow>("SELECT * FROM tasks WHERE owner = ? AND alias = ? ORDER BY tid DESC LIMIT 1", owner, alias),
+    openIn: (owner, context) =>
+      database.all<TaskRow>(
+        `SELECT t.* FROM tasks t LEFT JOIN runs r ON r.id = t.run WHERE t.owner = ? AND t.context = ? AND r.ended_at IS NULL
+         ORDER BY tid DESC LIMIT 50`,
+        ...[owner, context],
+      ),
+    byKey(key) {
+      const found = database.get<TaskRow & { body: string }>(
+        "SELECT tasks.*, body FROM task_entries JOIN tasks USING (tid) WHERE key = ?",
+        key,
+      );
+      if (found === undefined) return undefined;
+      const { body, ...row } = found;
+      return { row, content: (JSON.parse(body) as Said).content };
+    },
+    entries: (tid, from) =>
+      database
+        .all<{ n: number; after: number; at: number; body: string }>(
+          "SELECT n, after, at, body FROM task_entries WHERE tid = ? AND n >= ? ORDER BY n",
+          tid,
+          from,
+        )
+        .map(toEntry),
+    create: ({ id, owner, context, alias, draft, run, at }, { key, first, also }) =>
+      database.write(() => {
+        if (key !== null && database.get("SELECT 1 FROM task_entries WHERE key = ?", key) !== undefined) return false;
+        database.run(
+          "INSERT INTO tasks (id, owner, context, alias, draft, run, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+          ...[id, owner, context, alias, draft, run, at],
+        );
+        const tid = database.get<{ tid: number }>("SELECT tid FROM tasks WHERE id = ?", id)?.tid ?? 0;
+        add(tid, 0, at, key, first);
+        if (also !== null) add(tid, 0, at, null, also);
+        return true;
+      }),
+    say: (row, at, said, { key = null, draft, run } = { key: null }) =>
+      database.write(() => {
+        // With the entry that starts its run nothing of the run has been told yet.
+        const after = row.run === null ? 0 : database.get<{ n: number }>("SELECT events AS n FROM runs WHERE id = ?", row.run)?.n;
+        for (const [i, one] of said.entries()) add(row.tid, after ?? 0, at, i === 0 ? key : null, one);
+        if (draft !== undefined) database.run("UPDATE tasks SET draft = ? WHERE tid = ?", draft, row.tid);
+        if (run != null) database.run("UPDATE tasks SET run = ? WHERE tid = ?", run, row.tid);
+      }),
+    list: ({ owner, context, since }) =>
+      database.all<TaskRow & { moved: number }>(
+        `SELECT * FROM (SELECT t.*, ${MOVED} AS moved FROM tasks t LEFT JOIN runs r ON r.id = t.run WHERE t.owner = ? AND t.context = ifnull(?, t.context))
+         WHERE moved >= ? ORDER BY moved DESC, tid DESC`,
+        ...[owner, context ?? null, since ?? 0],
+      ),
+  };
+}

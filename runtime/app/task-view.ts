@@ -1,0 +1,183 @@
+/**
+ * What its caller sees of a task: a projection of its entries and of the events of its run, never a state of its own. Fed the same lists it
+ * makes the same changes with the same numbers, before and after a restart; one that has ended does not change any more.
+ */
+import { createHash } from "node:crypto";
+import { canonicalJson } from "../kernel/canonical.ts";
+import { CODES } from "../kernel/errors.ts";
+import type { Card, Json, RunEvent, RunRecord, WaitReason } from "../kernel/ports.ts";
+import { rankedAnswer } from "../rules/answers/ranked.ts";
+import { redact } from "../rules/privacy/scan.ts";
+import type { Entry, TaskRow } from "./task-store.ts";
+
+export type TaskState = "submitted" | "working" | "input-required" | "auth-required" | "completed" | "failed" | "canceled" | "rejected";
+
+export type TaskPart = { text: string } | { data: Json };
+
+export interface TaskMessage {
+  id: string;
+  role: "user" | "agent";
+  parts: TaskPart[];
+  metadata?: Json;
+}
+
+export interface TaskStatus {
+  state: TaskState;
+  at: number;
+  message: TaskMessage | null;
+}
+
+export interface TaskArtifact {
+  id: string;
+  name: string;
+  parts: TaskPart[];
+  metadata: Json;
+}
+
+export interface TaskView {
+  id: string;
+  context: string;
+  alias: string | null;
+  run: string | null;
+  /** How many changes there were; each has its number, from 1. */
+  generation: number;
+  /** The change that its caller's last message made. */
+  heard: number;
+  status: TaskStatus;
+  history: TaskMessage[];
+  artifacts: TaskArtifact[];
+}
+
+export type TaskChange = { generation: number } & ({ status: TaskStatus } | { artifact: TaskArtifact });
+
+const ENDED: readonly TaskState[] = ["completed", "failed", "canceled", "rejected"];
+export const hasEnded = (state: TaskState): boolean => ENDED.includes(state);
+/** It waits for an answer, of its caller or of somebody else. */
+export const isParked = (state: TaskState): boolean => state === "input-required" || state === "auth-required";
+
+/** Who has to answer: the caller (a form), or somebody who may approve. What else a run waits for passes by itself. */
+const WAITS: Partial<Record<WaitReason, TaskState>> = {
+  approval: "auth-required",
+  escalation: "auth-required",
+  in_doubt: "auth-required",
+  input: "input-required",
+};
+
+export interface ViewFacts {
+  run(id: string): Promise<RunRecord | null>;
+  cards(run: string): Card[];
+}
+
+export interface Projection {
+  view: TaskView;
+  /** Event number up to which it was fed. */
+  seen: number;
+  /** Entries up to the event it was fed last, one by one; later ones are kept for the next time. Those it has had are left out. */
+  entries(all: readonly Entry[]): Generator<TaskChange, void>;
+  event(event: RunEvent): Promise<TaskChange[]>;
+}
+
+export function createProjection({ id, context, alias, run, at }: TaskRow, facts: ViewFacts): Projection {
+  const status: TaskStatus = { state: "submitted", at, message: null };
+  const view: TaskView = { id, context, alias, run, generation: 0, heard: 0, status, history: [], artifacts: [] };
+  let entries = 0;
+
+  const tell = (state: TaskState, when: number, parts: TaskPart[] | null, asks: boolean): TaskChange => {
+    const generation = ++view.generation;
+    const message: TaskMessage | null = parts === null ? null : { id: `${id}-${generation}`, role: "agent", parts };
+    view.status = { state, at: when, message };
+    // Some clients read the question of a task that waits from its status, others only from its history.
+    if (message !== null && asks) view.history.push(message);
+    return { generation, status: view.status };
+  };
+  const move = (state: TaskState, when: number, parts: TaskPart[] | null): TaskChange[] =>
+    hasEnded(view.status.state) || (state === view.status.state && parts === null) ? [] : [tell(state, when, parts, isParked(state))];
+
+  return {
+    view,
+    seen: 0,
+    *entries(all) {
+      for (const entry of all) {
+        if (entry.n < entries) continue;
+        if (entry.after > this.seen) break;
+        entries = entry.n + 1;
+        if (hasEnded(view.status.state)) continue;
+        if (entry.message !== undefined) {
+          view.history.push(entry.message);
+          view.heard = view.generation + 1;
+        }
+        yield tell(entry.state, entry.at, entry.parts ?? null, isParked(entry.state));
+      }
+    },
+    async event({ seq, type, at: when, body, run: of }) {
+      this.seen = seq;
+      const told = body as { status?: RunRecord["status"]; reason?: WaitReason; waits_for?: string; outcome?: string; code?: string };
+      if (type === "status") {
+        const state = told.status === "waiting" && told.reason !== undefined ? WAITS[told.reason] : undefined;
+        if (state !== undefined) return move(state, when, questionOf(facts.cards(of), told.waits_for ?? "", when));
+        return told.status === "running" || isParked(view.status.state) ? move("working", when, null) : [];
+      }
+      if (type !== "ended" || hasEnded(view.status.state)) return [];
+      const record = await facts.run(of);
+      if (told.status === "canceled") return move("canceled", when, null);
+      if (told.status !== "done") return move("failed", when, [{ text: failureOf(told.code ?? "INTERNAL", record) }]);
+      if (told.outcome !== "completed") return move("rejected", when, refusalOf(told.outcome ?? "rejected", record));
+      const artifact = answerOf(id, record);
+      view.artifacts.push(artifact);
+      return [{ generation: ++view.generation, artifact }, ...move("completed", when, null)];
+    },
+  };
+}
+
+/** The gate's question with what it is about. A message of the caller is no answer to it, and the text says so. */
+function questionOf(cards: readonly Card[], title: string, at: number): TaskPart[] {
+  const card = cards.findLast((one) => one.title === title && one.at <= at);
+  const who = card?.kind === "form" ? "Somebody of this business fills this in" : "Somebody of this business who may approve decides this";
+  const text = `${title}\n${who}${card === undefined ? "" : ` (card ${card.id})`}; the task goes on by itself then. A message here decides nothing.`;
+  if (card === undefined) return [{ text }];
+  const { id, kind, level, expires, calls } = card;
+  const digest = createHash("sha256").update(canonicalJson(calls)).digest("hex");
+  const expiresAt = expires === null ? {} : { expiresAt: new Date(expires).toISOString() };
+  return [{ text }, { data: { reviewId: id, kind, summary: title, level, actionDigest: `sha256:${digest}`, ...expiresAt } }];
+}
+
+/** A failure of ours tells nothing of how things are here. */
+function failureOf(code: string, record: RunRecord | null): string {
+  const row = Object.hasOwn(CODES, code) ? CODES[code as keyof typeof CODES] : null;
+  if (row === null || row.kind === "internal") return `INTERNAL: Something went wrong here. Run ${record?.id ?? ""} has the details.`;
+  return redact(`${code}: ${record?.error?.code === code ? record.error.message : row.means}`);
+}
+
+/** Ended by a policy, a person's no or time: what the run itself tells of it. */
+function refusalOf(outcome: string, record: RunRecord | null): TaskPart[] {
+  const result = record?.result ?? null;
+  // What the runtime noted of a person's no; a script may not have looked at it, and says something else.
+  const summary = field(record?.meta ?? null, "rejected") ?? field(result, "summary") ?? field(result, "reason") ?? "It was not allowed.";
+  return [{ text: `${outcome}: ${summary}` }, ...(typeof result === "object" && result !== null ? [{ data: result }] : [])];
+}
+
+/** The answer stands in one place. A ranked list is its brackets and nothing else; what was measured beside it is metadata. */
+function answerOf(task: string, record: RunRecord | null): TaskArtifact {
+  const result = record?.result ?? null;
+  const list = rankedAnswer(result);
+  const isObject = list === null && typeof result === "object" && result !== null;
+  const parts = [{ text: list ?? (typeof result === "string" ? result : isObject ? lines(result) : JSON.stringify(result)) }];
+  const metadata = { run: record?.id ?? "", agent: record?.agent ?? "", ...(record?.meta == null ? {} : { answer: record.meta }) };
+  return { id: `${task}-answer`, name: record?.agent ?? "answer", parts: isObject ? [...parts, { data: result }] : parts, metadata };
+}
+
+/** The summary, then each field on a line of its own. */
+function lines(result: Json): string {
+  if (Array.isArray(result)) return JSON.stringify(result);
+  const { summary, ...rest } = result as { [key: string]: Json };
+  const told = Object.entries(rest).map(([key, value]) => `${key}: ${typeof value === "string" ? value : JSON.stringify(value)}`);
+  return [
+    ...(typeof summary === "string" ? [summary] : summary === undefined ? [] : [`summary: ${JSON.stringify(summary)}`]),
+    ...told,
+  ].join("\n");
+}
+
+function field(value: Json, name: string): string | null {
+  const found = typeof value === "object" && value !== null && !Array.isArray(value) ? value[name] : null;
+  return typeof found === "string" && found !== "" ? found : null;
+}

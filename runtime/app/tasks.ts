@@ -1,0 +1,284 @@
+/**
+ * Tasks of other agents: given, read, listed, canceled and followed, each only by its owner. A task is a run of an agent with trigger: a2a,
+ * and before that a conversation about its input. Invariants: one message starts one run, whoever sends it twice and whenever this process
+ * dies; nothing a caller writes is an approval; what it sees of a task is a projection (task-view.ts) and never kept.
+ */
+import { createHash, randomUUID } from "node:crypto";
+import { createWatch } from "../engine/rows.ts";
+import { canonicalJson } from "../kernel/canonical.ts";
+import { ClearedError, kindOf, toWire } from "../kernel/errors.ts";
+import type { Json } from "../kernel/ports.ts";
+import { judgeFields } from "../rules/privacy/judge.ts";
+import { redactJson } from "../rules/privacy/scan.ts";
+import { createTokenReader } from "../workspace/settings/tokens.ts";
+import type { Host } from "./host.ts";
+import { type Followed, createFollower } from "./task-follow.ts";
+import { type Draft, EMPTY, type Intake, type Offer, namedIn, takeIn } from "./task-intake.ts";
+import { type Said, type TaskRow, createTaskStore } from "./task-store.ts";
+import { type TaskMessage, type TaskPart, type TaskState, type TaskView, hasEnded, isParked } from "./task-view.ts";
+
+/** Who asks, and which agents they may give tasks to; null: all that take tasks. */
+export interface Caller {
+  owner: string;
+  agents: readonly string[] | null;
+}
+
+export interface TaskRequest {
+  message: { id: string; parts: TaskPart[]; metadata?: Json };
+  /** Beside the message: of the request. */
+  metadata: Json;
+  task?: string | undefined;
+  context?: string | undefined;
+  /** The caller's own id of the task (tasks/send). */
+  alias?: string | undefined;
+  /** Idempotency-Key. */
+  key?: string | undefined;
+}
+
+export interface TaskQuery {
+  context?: string | undefined;
+  state?: TaskState | undefined;
+  since?: number | undefined;
+  /** As `next` of the page before. */
+  page?: string | undefined;
+  limit: number;
+}
+
+export interface Tasks {
+  /** Whose token it is; without a token a program of this user, which is looked up only then. @throws TASK_TOKEN */
+  caller(token: string | null, isOwn: () => boolean): Caller;
+  business(): Promise<string>;
+  offers(caller: Caller | null): Promise<Offer[]>;
+  /** @throws TASK_UNKNOWN, TASK_STATUS, TASK_REQUEST */
+  send(caller: Caller, request: TaskRequest): Promise<TaskView>;
+  /** `id`: the task's, or with `alias` the caller's own. @throws TASK_UNKNOWN */
+  get(caller: Caller, id: string, alias?: boolean): Promise<TaskView>;
+  list(caller: Caller, query: TaskQuery): Promise<{ tasks: TaskView[]; next: string; total: number }>;
+  /** @throws TASK_UNKNOWN, TASK_STATUS */
+  cancel(caller: Caller, id: string): Promise<TaskView>;
+  /** Changes after number `from`, as they come, until the task has ended or nobody listens any more. */
+  changes(caller: Caller, id: string, from: number, abort: AbortSignal): AsyncGenerator<Followed>;
+}
+
+/** The owner of what programs of this user ask for without a token. A token's name cannot be this. */
+const LOCAL = "LOCAL";
+// Test suites and simple clients use one id for many messages; only one that cannot come up twice by chance says "this very message".
+const UNIQUE = /[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}|(?<![0-9A-Z])[0-7][0-9A-HJKMNP-TV-Z]{25}(?![0-9A-Z])/i;
+
+const digest = (...parts: unknown[]): string => createHash("sha256").update(canonicalJson(parts)).digest("hex");
+const unknown = (id: string): ClearedError =>
+  new ClearedError("TASK_UNKNOWN", `There is no task "${id.slice(0, 80)}" here that is yours.`, { data: { rpc: -32001 } });
+const misplaced = (message: string, rpc: number): ClearedError => new ClearedError("TASK_STATUS", message, { data: { rpc } });
+
+export function createTasks(host: Host): Tasks {
+  const { database, engine, clock, dir } = host;
+  const store = createTaskStore(database);
+  const watch = createWatch();
+  const tokenOf = createTokenReader(dir);
+  const { view: viewOf, changes } = createFollower(host, store, watch);
+  const turns = new Map<string, Promise<unknown>>();
+
+  /** What is sent to one conversation is taken in one by one: two answers to one question start one run. */
+  const inTurn = async <T>(place: string, work: () => Promise<T>): Promise<T> => {
+    const mine = (turns.get(place) ?? Promise.resolve()).then(work, work);
+    turns.set(place, mine);
+    try {
+      return await mine;
+    } finally {
+      if (turns.get(place) === mine) turns.delete(place);
+    }
+  };
+
+  const need = ({ owner }: Caller, id: string, alias = false): TaskRow => {
+    const row = (alias ? store.byAlias(owner, id) : undefined) ?? store.find(owner, id);
+    if (row === undefined) throw unknown(id);
+    return row;
+  };
+
+  const offers: Tasks["offers"] = async (caller) =>
+    (await host.agents()).flatMap(({ name, header }) =>
+      header?.trigger.includes("a2a") && (caller === null || caller.agents === null || caller.agents.includes(name))
+        ? [{ name, header }]
+        : [],
+    );
+
+  /** Takes the words in and starts the run, if nothing is missing: what is to be kept of both. `id`: of the task. */
+  const admit = async (caller: Caller, id: string, draft: Draft, request: TaskRequest) => {
+    const metadata = { ...objectOf(request.metadata), ...objectOf(request.message.metadata ?? null) };
+    const refused = (text: string, state: TaskState = "rejected") => ({ run: null, also: { state, parts: [{ text }] }, draft });
+    const { privacy } = await host.config();
+    const judged = judgeFields(request.message.parts as unknown as Json, { direction: "inbound", policy: privacy });
+    if (judged.verdict === "refuse") return refused(`PRIVACY_REFUSED: ${judged.message ?? ""}`);
+    const intake = await takeIn(draft, request.message.parts, metadata, await offers(caller), host);
+    if ("ask" in intake) return asks(intake);
+    const { agent, input } = intake.start;
+    const { given } = intake.draft;
+    try {
+      const cause = { kind: "a2a" as const, key: id, detail: { task: id, owner: caller.owner } };
+      const run = await host.start(agent, { cause, input, ...(Object.keys(given).length === 0 ? {} : { given }) });
+      return { run: run.id, also: null, draft: intake.draft };
+    } catch (error) {
+      const { code, message } = toWire(error);
+      if (kindOf(code) === "internal") throw error;
+      return refused(`${code}: ${message}`, kindOf(code) === "policy" ? "rejected" : "failed");
+    }
+  };
+
+  // Not its id: by that its sender knows it.
+  const messageOf = ({ message: { id, ...said } }: TaskRequest): TaskMessage => ({
+    ...(redactJson(said as unknown as Json) as unknown as Pick<TaskMessage, "parts" | "metadata">),
+    ...{ id, role: "user" },
+  });
+
+  const begin = async (caller: Caller, request: TaskRequest, key: string | null, content: string, context: string): Promise<TaskView> => {
+    // The same message has the same id after a kill between its run and its row, so that it finds its run again.
+    const id = key === null ? randomUUID() : uuidOf(digest("task", key));
+    const { run, also, draft } = await admit(caller, id, EMPTY, request);
+    const at = clock.now();
+    const row = { id, owner: caller.owner, context, alias: request.alias ?? null, draft: kept(draft), run, at };
+    store.create(row, { key, first: { state: "submitted", message: messageOf(request), content }, also });
+    return viewOf(need(caller, id));
+  };
+
+  /** More words for a task whose input is asked for. */
+  const answer = async (caller: Caller, row: TaskRow, request: TaskRequest, key: string | null, content: string): Promise<TaskView> => {
+    const { run, also, draft } = await admit(caller, row.id, JSON.parse(row.draft) as Draft, request);
+    const said: Said[] = [{ state: "working", message: messageOf(request), content }, ...(also === null ? [] : [also])];
+    store.say(row, clock.now(), said, { key, draft: kept(draft), run });
+    watch.changed(row.id);
+    return viewOf(need(caller, row.id));
+  };
+
+  /** Words to a task that somebody else decides: kept, and told that they decide nothing. */
+  const note = async (caller: Caller, row: TaskRow, view: TaskView, request: TaskRequest, key: string | null, content: string) => {
+    const parts = view.status.message?.parts ?? [{ text: "Somebody of this business decides this." }];
+    store.say(row, clock.now(), [{ state: view.status.state, message: messageOf(request), parts, content }], { key });
+    watch.changed(row.id);
+    return viewOf(need(caller, row.id));
+  };
+
+  const resume = async (caller: Caller, row: TaskRow, view: TaskView, request: TaskRequest, key: string | null, content: string) => {
+    const { state } = view.status;
+    if (request.context !== undefined && request.context !== row.context)
+      throw new ClearedError("TASK_REQUEST", `The task "${row.id}" belongs to another context.`, { data: { rpc: -32602 } });
+    if (hasEnded(state))
+      throw misplaced(`The task is ${state}; it takes no more messages. Send one without its id for another task.`, -32004);
+    if (!isParked(state)) throw misplaced("The task is at work; a message can be sent to it when it asks for one.", -32004);
+    return row.run === null ? answer(caller, row, request, key, content) : note(caller, row, view, request, key, content);
+  };
+
+  const deliver = async (caller: Caller, request: TaskRequest, key: string | null, content: string): Promise<TaskView> => {
+    const seen = key === null ? undefined : store.byKey(key);
+    if (seen !== undefined) {
+      if (seen.content !== content)
+        throw new ClearedError("TASK_REQUEST", "This Idempotency-Key came with another message before.", { data: { rpc: -32602 } });
+      return viewOf(seen.row);
+    }
+    const { owner } = caller;
+    if (request.task !== undefined) {
+      const row = need(caller, request.task);
+      return resume(caller, row, await viewOf(row), request, key, content);
+    }
+    const same = request.alias === undefined ? undefined : store.byAlias(owner, request.alias);
+    const context = same?.context ?? request.context;
+    for (const row of same === undefined ? (context === undefined ? [] : store.openIn(owner, context)) : [same]) {
+      const view = await viewOf(row);
+      const { state } = view.status;
+      if (same !== undefined && !hasEnded(state)) return resume(caller, row, view, { ...request, context: row.context }, key, content);
+      if (isParked(state) && !(await isAnother(caller, row, request))) return resume(caller, row, view, request, key, content);
+    }
+    return begin(caller, request, key, content, context ?? randomUUID());
+  };
+
+  /** Names an agent other than the one that waits: a process of its own, beside it. So does one that only reads. */
+  const isAnother = async (caller: Caller, row: TaskRow, { message, metadata }: TaskRequest): Promise<boolean> => {
+    const named = namedIn(message.parts, { ...objectOf(metadata), ...objectOf(message.metadata ?? null) });
+    const draft = JSON.parse(row.draft) as Draft;
+    if (named === null || draft.agent === undefined) return false;
+    return named !== draft.agent || (await offers(caller)).some((one) => one.name === named && one.header.mutates === false);
+  };
+
+  return {
+    caller(token, isOwn) {
+      const found = token === null ? null : tokenOf(token);
+      if (found !== null) return { owner: found.name, agents: found.agents };
+      if (token === null && isOwn()) return { owner: LOCAL, agents: null };
+      const why = token === null ? "The kernel does not tell that this is a program of this user" : "This token is not known";
+      const how = "`cleared tokens add NAME --agents AGENT` makes one: send it as Authorization: Bearer.";
+      throw new ClearedError("TASK_TOKEN", `${why}. ${how}`);
+    },
+    business: async () => (await host.config()).business.name,
+    offers,
+    send(caller, request) {
+      const { message, task, context, alias } = request;
+      const content = digest(message.parts, task ?? null, context ?? null);
+      const key =
+        request.key !== undefined
+          ? digest("key", caller.owner, request.key)
+          : alias !== undefined
+            ? digest("alias", caller.owner, alias, content)
+            : UNIQUE.test(message.id)
+              ? digest("message", caller.owner, message.id, content)
+              : null;
+      const place = task === undefined ? (alias ?? context ?? key) : need(caller, task).context;
+      const work = () => deliver(caller, request, key, content);
+      return place === null ? work() : inTurn(`${caller.owner} ${place}`, work);
+    },
+    get: async (caller, id, alias) => viewOf(need(caller, id, alias)),
+    async list({ owner }, { context, state, since, page, limit }) {
+      let rows = store.list({ owner, context, since });
+      if (state !== undefined) {
+        const states = await Promise.all(rows.map(async (row) => (await viewOf(row)).status.state));
+        rows = rows.filter((_, i) => states[i] === state);
+      }
+      const at = page === undefined ? null : placeOf(page);
+      const rest = at === null ? rows : rows.filter(({ moved, tid }) => moved < at.moved || (moved === at.moved && tid < at.tid));
+      const shown = rest.slice(0, limit);
+      return { tasks: await Promise.all(shown.map(viewOf)), next: rest.length > limit ? nameOf(shown.at(-1)) : "", total: rows.length };
+    },
+    cancel(caller, id) {
+      const row = need(caller, id);
+      return inTurn(`${caller.owner} ${row.context}`, async () => {
+        const now = need(caller, id);
+        const { state } = (await viewOf(now)).status;
+        if (hasEnded(state) && state !== "canceled") throw misplaced(`The task is ${state} already.`, -32002);
+        if (now.run !== null) await engine.cancel(now.run, `${caller.owner === LOCAL ? "its caller" : caller.owner} canceled the task`);
+        else if (state !== "canceled") store.say(now, clock.now(), [{ state: "canceled" }]);
+        watch.changed(id);
+        const view = await viewOf(now);
+        if (view.status.state !== "canceled") throw misplaced(`The task is ${view.status.state} already.`, -32002);
+        return view;
+      });
+    },
+    changes: (caller, id, from, abort) => changes(() => need(caller, id), from, abort),
+  };
+}
+
+function asks({ draft, ask }: Extract<Intake, { ask: TaskPart[] }>): { run: null; also: Said; draft: Draft } {
+  return { run: null, also: { state: "input-required", parts: ask }, draft };
+}
+
+/** Without what nobody may keep. */
+function kept(draft: Draft): string {
+  return JSON.stringify(redactJson(draft as unknown as Json));
+}
+
+function objectOf(value: Json): { [key: string]: Json } {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
+}
+
+/** An id of 36 characters, as A2A's clients store them, out of a hash (RFC 9562, version 8). */
+function uuidOf(hex: string): string {
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}
+
+function nameOf(last: { moved: number; tid: number } | undefined): string {
+  return last === undefined ? "" : Buffer.from(`${last.moved} ${last.tid}`).toString("base64url");
+}
+
+/** @throws TASK_REQUEST for what is no page token */
+function placeOf(page: string): { moved: number; tid: number } {
+  const found = /^(\d+) (\d+)$/.exec(Buffer.from(page, "base64url").toString());
+  if (found === null) throw new ClearedError("TASK_REQUEST", "pageToken is not one of an answer before.", { data: { rpc: -32602 } });
+  return { moved: Number(found[1]), tid: Number(found[2]) };
+}

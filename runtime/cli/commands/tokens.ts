@@ -1,0 +1,53 @@
+/** `cleared tokens add|list|remove`: who may give tasks to which agents (A2A). A token is shown once, when it is made. */
+import { ClearedError, didYouMean } from "../../kernel/errors.ts";
+import { withLook } from "../../app/connect.ts";
+import { addToken, listTokens, removeToken } from "../../workspace/settings/tokens.ts";
+import type { Command } from "../commands.ts";
+import { table } from "../output.ts";
+import { when } from "../text.ts";
+
+export const run: Command = async (at, [verb, name], options) => {
+  const { output } = at;
+  const dir = at.workspace();
+  if (verb === "list") {
+    const tokens = listTokens(dir);
+    output.result(tokens);
+    for (const line of table(tokens.map((one) => [output.bold(one.name), one.agents.join(", "), `made ${when(one.at)}`])))
+      output.line(line);
+    if (tokens.length === 0) output.line("No tokens. Make one with `cleared tokens add NAME --agents AGENT,...`.");
+    return 0;
+  }
+  if ((verb !== "add" && verb !== "remove") || typeof name !== "string")
+    throw new ClearedError(
+      "USAGE",
+      "Write `cleared tokens add NAME --agents AGENT,...`, `cleared tokens list` or `cleared tokens remove NAME`.",
+    );
+  if (verb === "remove") {
+    removeToken(dir, name);
+    output.result({ remove: name });
+    output.line(`${name} is removed: its next request is refused. Tasks it has given go on.`);
+    return 0;
+  }
+  const agents = await offeredOf(dir, String(options["agents"] ?? ""));
+  const token = addToken(dir, { name, agents, at: Date.now() });
+  output.result({ add: name, agents, token });
+  output.line(`${name} may give tasks to ${agents.join(", ")}. Its token, shown this once:`);
+  output.line(token);
+  return 0;
+};
+
+/** @throws USAGE for an agent that takes no tasks */
+async function offeredOf(dir: string, list: string): Promise<string[]> {
+  const wanted = [...new Set(list.split(",").map((one) => one.trim()))].filter((one) => one !== "");
+  const offered = (await withLook(dir, (api) => api.agents({})))
+    .filter((one) => one.header?.trigger.includes("a2a"))
+    .map((one) => one.name);
+  const wrong = wanted.find((one) => !offered.includes(one));
+  if (wrong !== undefined)
+    throw new ClearedError(
+      "USAGE",
+      `"${wrong}" is no agent at HEAD with trigger: a2a.${didYouMean(wrong, offered)} There are: ${offered.join(", ") || "none"}.`,
+    );
+  if (wanted.length === 0) throw new ClearedError("USAGE", `Say which agents: --agents ${offered.slice(0, 2).join(",") || "NAME"}.`);
+  return wanted;
+}

@@ -1,0 +1,93 @@
+/**
+ * Bearer tokens of other agents and programs: who they are, and which agents they may give tasks to. Only a hash of each is kept, in the user's
+ * state folder and for this workspace at this place: neither a clone, a copy nor a script of the workspace can add one.
+ */
+import { createHash, randomBytes } from "node:crypto";
+import { realpathSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { ClearedError, didYouMean } from "../../kernel/errors.ts";
+import { ID } from "../layout.ts";
+import { makeOwnFolder, ownFolder, readIfThere, userState, writePrivate } from "../own-folders.ts";
+
+export interface Token {
+  /** Also the owner of the tasks that come with it. */
+  name: string;
+  agents: string[];
+  /** When it was made, ms. */
+  at: number;
+}
+
+interface Kept extends Token {
+  hash: string;
+}
+
+const NAME = /^[a-z][a-z0-9_-]{0,39}$/;
+const PREFIX = "cleared_";
+
+const digest = (text: string): string => createHash("sha256").update(text).digest("hex");
+const folder = (): string => join(userState(), "tokens");
+const fileOf = (dir: string): string => join(folder(), `${digest(realpathSync(dir)).slice(0, 32)}.json`);
+
+/** The id that a person's confirmation gave this workspace; a folder that was put in its place has another. */
+const idOf = (dir: string): string | null => readIfThere(join(dir, ID));
+
+function read(dir: string): Kept[] {
+  if (ownFolder(userState()) === null || ownFolder(folder()) === null) return [];
+  const text = readIfThere(fileOf(dir));
+  if (text === null) return [];
+  const { id, tokens } = JSON.parse(text) as { id: string; tokens: Kept[] };
+  return id === idOf(dir) ? tokens : [];
+}
+
+function write(dir: string, tokens: Kept[]): void {
+  makeOwnFolder(userState());
+  makeOwnFolder(folder());
+  writePrivate(fileOf(dir), JSON.stringify({ path: realpathSync(dir), id: idOf(dir), tokens }, null, 2));
+}
+
+/** By name; without what would prove them. @throws FOLDER_UNSAFE */
+export function listTokens(dir: string): Token[] {
+  return read(dir)
+    .map(({ name, agents, at }) => ({ name, agents, at }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Makes a token and answers it, this once. @throws USAGE, TRUST_CHANGED, FOLDER_UNSAFE */
+export function addToken(dir: string, { name, agents, at }: Token): string {
+  if (!NAME.test(name))
+    throw new ClearedError("USAGE", `"${name}" cannot name a token: use up to 40 small letters, digits, - and _, a letter first.`);
+  if (idOf(dir) === null)
+    throw new ClearedError("TRUST_CHANGED", "Nobody has confirmed this workspace on this machine. Run `cleared trust` first.");
+  const tokens = read(dir);
+  if (tokens.some((one) => one.name === name))
+    throw new ClearedError("USAGE", `There is a token "${name}" already. \`cleared tokens remove ${name}\` ends it; then add it again.`);
+  const token = PREFIX + randomBytes(32).toString("base64url");
+  // 256 random bits: nothing to guess, so one round of a hash keeps it.
+  write(dir, [...tokens, { name, agents, at, hash: digest(token) }]);
+  return token;
+}
+
+/** @throws USAGE when there is none of that name */
+export function removeToken(dir: string, name: string): void {
+  const tokens = read(dir);
+  const left = tokens.filter((one) => one.name !== name);
+  const names = tokens.map((one) => one.name);
+  if (left.length === tokens.length)
+    throw new ClearedError("USAGE", `There is no token "${name}".${didYouMean(name, names)} There are: ${names.join(", ") || "none"}.`);
+  write(dir, left);
+}
+
+/** Finds whose a token is, by the file as it is now: one that was removed is refused by the next request. */
+export function createTokenReader(dir: string): (token: string) => Token | null {
+  let seen = "";
+  let known = new Map<string, Token>();
+  return (token) => {
+    const found = statSync(fileOf(dir), { throwIfNoEntry: false });
+    const now = found === undefined ? "none" : `${found.ino} ${found.mtimeMs} ${found.size}`;
+    if (now !== seen) {
+      known = new Map(read(dir).map(({ hash, ...one }) => [hash, one]));
+      seen = now;
+    }
+    return known.get(digest(token)) ?? null;
+  };
+}

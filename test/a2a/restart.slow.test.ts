@@ -1,0 +1,63 @@
+/** Kill -9 while a task is asked about, waits for a person, or is at work: whoever asks again finds the same task, and one run of it. */
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { cleared, commit } from "../cli/command-line.ts";
+import { type Any, type Served, again, rpc, said, said1, serve, skill, stream } from "./client.ts";
+
+const SLOW = `/*
+name: Slow
+trigger: a2a
+mutates: false
+uses: [ctx]
+*/
+let sum = 0;
+for (let i = 0; i < 3000; i++) sum += String(ctx_today()).length;
+({ summary: "counted " + sum });
+`;
+
+let site: Served;
+beforeEach(async () => {
+  site = await serve();
+});
+afterEach(() => site.started.stop("SIGKILL"));
+
+const V1 = { version: "1.0" };
+const killed = async (): Promise<void> => {
+  await site.started.stop("SIGKILL");
+  site = await again(site.dir);
+};
+const get = async (id: string): Promise<Any> => (await rpc(site, "GetTask", { id }, V1)).result;
+const runsOf = async (agent: string): Promise<Any[]> => (await cleared(site.dir, "runs", "list", "--agent", agent, "--json")).json();
+
+test("a task that is asked about, then waits for a person, is the same after each kill, and its numbers go on", async () => {
+  const asked = (await rpc(site, "SendMessage", { message: said1("pay", skill("pay")) }, V1)).result.task;
+  await killed();
+  expect(await get(asked.id)).toEqual(asked);
+  const answer = { message: said1("BILL-7 of May", { taskId: asked.id }) };
+  const waits = (await rpc(site, "SendMessage", answer, V1)).result.task;
+  expect(waits.status.state).toBe("TASK_STATE_AUTH_REQUIRED");
+  await killed();
+  expect(await get(asked.id)).toEqual(waits);
+  // Its caller heard nothing of the answer and sends it again.
+  expect((await rpc(site, "SendMessage", answer, V1)).result.task).toEqual(waits);
+  const follower = Array.fromAsync(stream(site, "SubscribeToTask", { id: asked.id }, V1));
+  await cleared(site.dir, "approve", String(waits.status.message.parts[1].data.reviewId));
+  const events = await follower;
+  const numbers = events.map((one) => (one.task ?? one.statusUpdate ?? one.artifactUpdate).metadata.generation);
+  expect(numbers).toEqual(numbers.map((_, i) => numbers[0] + i));
+  const done = await get(asked.id);
+  expect(done).toMatchObject({ status: { state: "TASK_STATE_COMPLETED" }, artifacts: [{}], metadata: { generation: numbers.at(-1) } });
+  await killed();
+  expect(await get(asked.id)).toEqual(done);
+  expect(await runsOf("pay")).toHaveLength(1);
+});
+
+test("a task that was at work goes on, and the same message sent again is the same task", async () => {
+  await commit(site.dir, { "agents/slow.ts": SLOW });
+  const message = said("count", skill("slow"));
+  const first = (await rpc(site, "message/send", { message, configuration: { blocking: false } })).result;
+  expect(first.status.state).toMatch(/submitted|working/);
+  await killed();
+  const done = (await rpc(site, "message/send", { message })).result;
+  expect(done).toMatchObject({ id: first.id, status: { state: "completed" } });
+  expect(await runsOf("slow")).toHaveLength(1);
+});
