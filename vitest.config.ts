@@ -46,8 +46,8 @@ const fast = process.env["CLEARED_FAST"] === "1" ? SLOW : [];
 export default defineConfig({
   test: {
     pool: "forks",
-    // Two cores are what CI has; more workers would only make time-bound tests miss their bounds.
-    maxWorkers: 2,
+    // One more than the two cores of CI: files wait as often as they compute (a kill, a lease, a file that settles).
+    maxWorkers: 3,
     testTimeout: 120_000,
     hookTimeout: 120_000,
     // What only passes the second time is named at the end of the run: a stalled machine is no reason to lose a change, but it is said.
