@@ -23,7 +23,7 @@ export function createAnthropic(door: Door): Backend {
     webhookKey: null,
     maxRetries: 0,
     timeout: 3_600_000,
-    fetch: heldTo(door) as typeof fetch,
+    fetch: heldTo(door, "x-api-key") as typeof fetch,
     openTelemetry: false,
     logLevel: "off",
   });

@@ -63,18 +63,17 @@ export interface Door {
   fetch: Fetch;
 }
 
-// What a request needs. An SDK adds headers that tell of the machine, and takes others from the environment.
-const HEADERS = ["accept", "content-type", "authorization", "x-api-key", "anthropic-version"];
+// What a request needs but its key. An SDK adds headers that tell of the machine, and takes others, keys too, from the environment.
+const HEADERS = ["accept", "content-type", "anthropic-version"];
 
-/** The fetch an SDK gets: no header but these leaves, and one that authorizes only where there is a key. */
-export function heldTo({ fetch, key }: Door): Fetch {
+/** The fetch an SDK gets: no header but these leaves, and of those that authorize only the one of the door's own key. */
+export function heldTo({ fetch, key }: Door, scheme: "x-api-key" | "bearer"): Fetch {
   return (target, init = {}) => {
     const given = new Headers(init.headers);
-    const kept = HEADERS.flatMap((name): [string, string][] => {
-      const value = given.get(name);
-      return value === null || (key === null && (name === "authorization" || name === "x-api-key")) ? [] : [[name, value]];
-    });
-    return fetch(target, { ...init, headers: new Headers(kept) });
+    const headers = new Headers(HEADERS.flatMap((name): [string, string][] => (given.has(name) ? [[name, given.get(name) ?? ""]] : [])));
+    if (key !== null && scheme === "bearer") headers.set("authorization", `Bearer ${key}`);
+    else if (key !== null) headers.set(scheme, key);
+    return fetch(target, { ...init, headers });
   };
 }
 

@@ -16,7 +16,7 @@ export function createOpenai(door: Door): Backend {
     webhookSecret: null,
     maxRetries: 0,
     timeout: 3_600_000,
-    fetch: heldTo(door) as typeof fetch,
+    fetch: heldTo(door, "bearer") as typeof fetch,
     logLevel: "off",
   });
   const own = new URL(door.url).hostname === "api.openai.com";
