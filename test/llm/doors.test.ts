@@ -22,3 +22,18 @@ for (const [name, trust, config] of DOORS) {
     expect([headers["x-api-key"], headers.authorization]).toEqual(name === "anthropic" ? [KEY, undefined] : [undefined, `Bearer ${KEY}`]);
   });
 }
+
+test("a stored secret is hidden in JSON text too, once and twice escaped, and so is what only its key tells", async () => {
+  const server = await fakeModel(() => "ready");
+  const bank = 'pa"ss\\wo\nrd-of-bank';
+  const { llm } = await open(local(server), LOCAL, {}, { bank });
+  const once = JSON.stringify({ note: bank });
+  const nested = JSON.stringify({ params: JSON.stringify({ account_number: "123456789", password: "hunter2-hunter2" }), city: "Berlin" });
+  const twice = JSON.stringify({ once });
+  const cut = JSON.stringify({ result: nested }).slice(0, -9);
+  for (const text of [bank, once, twice, nested, cut])
+    await llm.generate(request({ system: text, messages: [{ role: "user", content: [{ type: "tool_result", id: "c", text }] }] }));
+  const wires = server.asked.map(({ wire }) => wire).join("\n");
+  for (const secret of ["rd-of-bank", "123456789", "hunter2"]) expect(wires).not.toContain(secret);
+  expect(wires).toContain("Berlin");
+});
