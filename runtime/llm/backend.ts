@@ -2,6 +2,7 @@
  * What a backend is: one request to one server, answered or failed. Retries, budgets and privacy are the port's (models.ts); a backend
  * only translates. Its SDK never retries, never reads an environment and sends nothing but what stands here.
  */
+import { z } from "zod";
 import type { LlmMessage, LlmPart, LlmStop, LlmTool, LlmUsage } from "../kernel/ports.ts";
 import type { Fetch } from "../outside/mcp/addresses.ts";
 import type { ModelFacts } from "../workspace/settings/models.ts";
@@ -75,6 +76,17 @@ export function heldTo({ fetch, key }: Door, scheme: "x-api-key" | "bearer"): Fe
     else if (key !== null) headers.set(scheme, key);
     return fetch(target, { ...init, headers });
   };
+}
+
+/** What a server counts, if it can be a count: a sum of them stays exact. */
+export const count = z.int().min(0).max(1e12);
+
+/** What came, in the shape that is read of it. @throws Fault */
+export function shaped<T>(shape: z.ZodType<T>, value: unknown): T {
+  const checked = shape.safeParse(value);
+  if (checked.success) return checked.data;
+  const words = z.prettifyError(checked.error).replace(/\s+/g, " ").slice(0, 200);
+  throw new Fault("answer", `it answered in a shape that its protocol does not have: ${words}`, { billed: true });
 }
 
 /** What an SDK threw, by what is known of the answer. `status`: null where there was none. */

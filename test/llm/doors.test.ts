@@ -1,7 +1,7 @@
 /** What leaves by the doors to models, and what comes in by them, where the environment, a text or a server is not as it is meant to be. */
 import { afterEach, expect, test, vi } from "vitest";
 import { KEY, LOCAL, SECRETS, claude, local, open, request } from "./opened.ts";
-import { fakeModel } from "./server.ts";
+import { type Reply, anthropicEvents, fakeModel } from "./server.ts";
 
 afterEach(() => vi.unstubAllEnvs());
 
@@ -36,4 +36,72 @@ test("a stored secret is hidden in JSON text too, once and twice escaped, and so
   const wires = server.asked.map(({ wire }) => wire).join("\n");
   for (const secret of ["rd-of-bank", "123456789", "hunter2"]) expect(wires).not.toContain(secret);
   expect(wires).toContain("Berlin");
+});
+
+const sse = (chunks: readonly object[]) => chunks.map((one) => `data: ${JSON.stringify(one)}\n\n`).join("");
+const streamed = (text: string): Reply => ({ status: 200, headers: { "content-type": "text/event-stream" }, body: text });
+const chat = (usage: unknown, more: object = {}): Reply => ({
+  status: 200,
+  body: JSON.stringify({ model: "qwen3", choices: [{ message: { content: "ready" }, finish_reason: "stop" }], usage, ...more }),
+});
+const COUNTS: [what: string, tokens: unknown][] = [
+  ["halves", 1.5],
+  ["nothing", null],
+  ["less than nothing", -1_000_000],
+  ["words", "many"],
+  ["more than there is", 1e300],
+];
+
+for (const [name, trust, config] of DOORS) {
+  test.each(COUNTS)(`${name}: a server that counts %s has an answer, and its worst case is counted`, async (_, tokens) => {
+    const events = anthropicEvents("claude-haiku-5-5", { text: "ready" }).join("");
+    const own = streamed(events.replaceAll(/"(input|output)_tokens":\d+/g, `"$1_tokens":${JSON.stringify(tokens)}`));
+    const server = await fakeModel(() => (name === "anthropic" ? own : chat({ prompt_tokens: tokens, completion_tokens: 20 })));
+    const { llm, ledger } = await open(trust(server), config, {}, SECRETS);
+    expect(await llm.generate(request())).toMatchObject({ content: [{ type: "text", text: "ready" }] });
+    const [row] = ledger.report("run");
+    expect(row).toMatchObject({ calls: 1, open: 0, output: 100 });
+    expect(row?.input).toBeGreaterThan(300);
+  });
+}
+
+const choice = (message: object) => chat({}, { choices: [{ message, finish_reason: "stop" }] });
+test.each([
+  ["a number as its model", chat({}, { model: 5 })],
+  ["content in pieces", choice({ content: [{ type: "text", text: "ready" }] })],
+  ["one call that is no list", choice({ tool_calls: { id: "c" } })],
+  ["a name that is none", choice({ tool_calls: [{ id: "c", function: { name: 7 } }] })],
+  ["choices that are none", chat({}, { choices: [null] })],
+])("openai: %s is no answer, and says so", async (_, reply) => {
+  const server = await fakeModel(() => reply);
+  const { llm, ledger } = await open(local(server), LOCAL);
+  await expect(llm.generate(request())).rejects.toMatchObject({ code: "LLM_ANSWER", message: expect.stringContaining("shape") });
+  expect(ledger.report("run")).toMatchObject([{ calls: 1, open: 1 }]);
+});
+
+test("anthropic: a call whose name is none is no answer, and says so", async () => {
+  const events = anthropicEvents("claude-haiku-5-5", { call: { name: "look", input: {} } }).join("");
+  const server = await fakeModel(() => streamed(events.replace('"name":"look"', '"name":7')));
+  const { llm } = await open(claude(server), "", {}, SECRETS);
+  await expect(llm.generate(request())).rejects.toMatchObject({ code: "LLM_ANSWER", message: expect.stringContaining("shape") });
+});
+
+test("openai: calls in a stream are put together by their index, however far apart", async () => {
+  const delta = (index: number, part: object, id?: string) => ({
+    model: "qwen3",
+    choices: [{ delta: { tool_calls: [{ index, id, function: part }] }, finish_reason: null }],
+  });
+  const chunks = [
+    delta(1_000_000_000, { name: "look", arguments: '{"id":' }, "b"),
+    delta(3, { name: "look", arguments: "{}" }, "a"),
+    delta(1_000_000_000, { arguments: '"7"}' }),
+    { model: "qwen3", choices: [{ delta: {}, finish_reason: "tool_calls" }] },
+  ];
+  const server = await fakeModel(() => streamed(`${sse(chunks)}data: [DONE]\n\n`));
+  const { llm } = await open(local(server), LOCAL);
+  const { content } = await llm.generate(request({ onText: () => undefined }));
+  expect(content).toEqual([
+    { type: "tool_call", id: "b", tool: "look", params: { id: "7" } },
+    { type: "tool_call", id: "a", tool: "look", params: {} },
+  ]);
 });
