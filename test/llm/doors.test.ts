@@ -1,5 +1,6 @@
 /** What leaves by the doors to models, and what comes in by them, where the environment, a text or a server is not as it is meant to be. */
 import { afterEach, expect, test, vi } from "vitest";
+import { ClearedError } from "../../runtime/kernel/errors.ts";
 import { KEY, LOCAL, SECRETS, claude, local, open, request } from "./opened.ts";
 import { type Reply, anthropicEvents, fakeModel } from "./server.ts";
 
@@ -104,4 +105,17 @@ test("openai: calls in a stream are put together by their index, however far apa
     { type: "tool_call", id: "b", tool: "look", params: { id: "7" } },
     { type: "tool_call", id: "a", tool: "look", params: {} },
   ]);
+});
+
+test("an answer whose costs the store cannot take stays counted in full", async () => {
+  const server = await fakeModel(() => "ready");
+  const { llm, ledger } = await open(claude(server), "", {}, SECRETS);
+  const { settle } = ledger;
+  ledger.settle = () => {
+    ledger.settle = settle;
+    throw new ClearedError("STORE_FULL", "full.");
+  };
+  await expect(llm.generate(request())).rejects.toMatchObject({ code: "STORE_FULL" });
+  expect(ledger.report("run")).toMatchObject([{ calls: 1, open: 1 }]);
+  expect(ledger.report("run")[0]?.usd).not.toBe("0.00");
 });
