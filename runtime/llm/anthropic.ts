@@ -1,7 +1,8 @@
 /** The one door to @anthropic-ai/sdk: the Messages protocol, always streamed, so that a long answer is no idle connection. */
 import Anthropic, { APIError } from "@anthropic-ai/sdk";
-import type { Json, LlmMessage, LlmPart, LlmStop } from "../kernel/ports.ts";
-import { type Backend, type Door, Fault, faultOf, heldTo } from "./backend.ts";
+import { z } from "zod";
+import type { Json, LlmMessage, LlmStop } from "../kernel/ports.ts";
+import { type Backend, type Door, Fault, count, faultOf, heldTo, shaped } from "./backend.ts";
 
 const STOPS: Record<string, LlmStop> = {
   end_turn: "end",
@@ -15,6 +16,28 @@ const STOPS: Record<string, LlmStop> = {
 // Below this a prompt is not kept by the server (1,024 tokens), and marking it says nothing.
 const CACHE_FROM = 3000;
 
+const block = z.union([
+  z.object({ type: z.literal("text"), text: z.string() }),
+  z
+    .object({ type: z.literal("tool_use"), id: z.string(), name: z.string(), input: z.json().nullish() })
+    .transform(({ id, name, input }) => ({ type: "tool_call" as const, id, tool: name, params: input ?? {} })),
+  z
+    .looseObject({ type: z.string().regex(/^(?!(?:text|tool_use)$)/) })
+    .transform((body) => ({ type: "opaque" as const, body: body as Json })),
+]);
+/** What is used of an answer. Without a usage it is not known. */
+const answerShape = z.object({
+  content: z.array(block),
+  stop_reason: z.string().nullish(),
+  model: z.string(),
+  usage: z
+    .object({
+      ...{ input_tokens: count, output_tokens: count },
+      ...{ cache_read_input_tokens: count.nullish(), cache_creation_input_tokens: count.nullish() },
+    })
+    .catch({ input_tokens: 0, output_tokens: 0 }),
+});
+
 export function createAnthropic(door: Door): Backend {
   // Key and address explicitly, whatever they are: else the SDK takes them from the environment or from a profile on the disk.
   const client = new Anthropic({
@@ -23,7 +46,7 @@ export function createAnthropic(door: Door): Backend {
     webhookKey: null,
     maxRetries: 0,
     timeout: 3_600_000,
-    fetch: heldTo(door) as typeof fetch,
+    fetch: heldTo(door, "x-api-key") as typeof fetch,
     openTelemetry: false,
     logLevel: "off",
   });
@@ -49,18 +72,14 @@ export function createAnthropic(door: Door): Backend {
           { signal },
         );
         if (onText !== null) stream.on("text", (delta) => onText(delta));
-        const { content, stop_reason, usage, model } = await stream.finalMessage();
+        const { content, stop_reason, usage, model } = shaped(answerShape, await stream.finalMessage());
         const stop = STOPS[stop_reason ?? ""];
         // A stream that ends without its end is told as whole by the SDK.
         if (stop === undefined) throw new Fault("lost", "the answer broke off in the middle", { billed: true });
-        const [cache_read, cache_write] = [usage.cache_read_input_tokens ?? 0, usage.cache_creation_input_tokens ?? 0];
-        const input = usage.input_tokens + cache_read + cache_write;
-        return {
-          content: content.map((one) => partOf(one, id)),
-          stop,
-          usage: { input, output: usage.output_tokens, cache_read, cache_write },
-          model,
-        };
+        const { input_tokens, output_tokens, cache_read_input_tokens: read, cache_creation_input_tokens: written } = usage;
+        const [cache_read, cache_write] = [read ?? 0, written ?? 0];
+        const counted = { input: input_tokens + cache_read + cache_write, output: output_tokens, cache_read, cache_write };
+        return { content: content.map((one) => (one.type === "opaque" ? { ...one, model: id } : one)), stop, usage: counted, model };
       } catch (error) {
         const known = error instanceof APIError ? error : null;
         const body = known?.error as { error?: { type?: string }; type?: string } | undefined;
@@ -87,10 +106,4 @@ function contentOf({ content }: LlmMessage, id: string): string | Block[] {
     // Thinking is bound to the model that thought it.
     return part.model === id ? [part.body as unknown as Block] : [];
   });
-}
-
-function partOf(block: Anthropic.Messages.ContentBlock, id: string): LlmPart {
-  if (block.type === "text") return { type: "text", text: block.text };
-  if (block.type === "tool_use") return { type: "tool_call", id: block.id, tool: block.name, params: (block.input ?? {}) as Json };
-  return { type: "opaque", model: id, body: block as unknown as Json };
 }

@@ -2,6 +2,7 @@
  * What a backend is: one request to one server, answered or failed. Retries, budgets and privacy are the port's (models.ts); a backend
  * only translates. Its SDK never retries, never reads an environment and sends nothing but what stands here.
  */
+import { z } from "zod";
 import type { LlmMessage, LlmPart, LlmStop, LlmTool, LlmUsage } from "../kernel/ports.ts";
 import type { Fetch } from "../outside/mcp/addresses.ts";
 import type { ModelFacts } from "../workspace/settings/models.ts";
@@ -63,19 +64,29 @@ export interface Door {
   fetch: Fetch;
 }
 
-// What a request needs. An SDK adds headers that tell of the machine, and takes others from the environment.
-const HEADERS = ["accept", "content-type", "authorization", "x-api-key", "anthropic-version"];
+// What a request needs but its key. An SDK adds headers that tell of the machine, and takes others, keys too, from the environment.
+const HEADERS = ["accept", "content-type", "anthropic-version"];
 
-/** The fetch an SDK gets: no header but these leaves, and one that authorizes only where there is a key. */
-export function heldTo({ fetch, key }: Door): Fetch {
+/** The fetch an SDK gets: no header but these leaves, and of those that authorize only the one of the door's own key. */
+export function heldTo({ fetch, key }: Door, scheme: "x-api-key" | "bearer"): Fetch {
   return (target, init = {}) => {
     const given = new Headers(init.headers);
-    const kept = HEADERS.flatMap((name): [string, string][] => {
-      const value = given.get(name);
-      return value === null || (key === null && (name === "authorization" || name === "x-api-key")) ? [] : [[name, value]];
-    });
-    return fetch(target, { ...init, headers: new Headers(kept) });
+    const headers = new Headers(HEADERS.flatMap((name): [string, string][] => (given.has(name) ? [[name, given.get(name) ?? ""]] : [])));
+    if (key !== null && scheme === "bearer") headers.set("authorization", `Bearer ${key}`);
+    else if (key !== null) headers.set(scheme, key);
+    return fetch(target, { ...init, headers });
   };
+}
+
+/** What a server counts, if it can be a count: a sum of them stays exact. */
+export const count = z.int().min(0).max(1e12);
+
+/** What came, in the shape that is read of it. @throws Fault */
+export function shaped<T>(shape: z.ZodType<T>, value: unknown): T {
+  const checked = shape.safeParse(value);
+  if (checked.success) return checked.data;
+  const words = z.prettifyError(checked.error).replace(/\s+/g, " ").slice(0, 200);
+  throw new Fault("answer", `it answered in a shape that its protocol does not have: ${words}`, { billed: true });
 }
 
 /** What an SDK threw, by what is known of the answer. `status`: null where there was none. */

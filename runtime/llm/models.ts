@@ -127,6 +127,11 @@ export function createModels({ dir, trust, clock, ledger, fetch, cannot = () => 
         const signal = patience === null ? request.abort : AbortSignal.any([request.abort, patience]);
         try {
           leaving();
+        } catch (error) {
+          settle(null, 0n, "unsent");
+          throw error;
+        }
+        try {
           const got = await backend.send({ ...sent, signal });
           // A server that counts nothing has still computed: what it may have been stays counted.
           const counted = got.usage.input + got.usage.output > 0;
@@ -136,10 +141,8 @@ export function createModels({ dir, trust, clock, ledger, fetch, cannot = () => 
             throw new Fault("answer", `it answers as ${JSON.stringify(got.model.slice(0, 100))}; asked was ${sent.id}`);
           return { ...got, attempts, pico };
         } catch (error) {
-          if (!(error instanceof Fault)) {
-            if (error instanceof ClearedError) ledger.settle(id, null, 0n, "unsent");
-            throw error;
-          }
+          // A store that cannot take what it cost keeps the reservation.
+          if (!(error instanceof Fault)) throw error;
           if (!error.billed && error.kind !== "answer") settle(null, 0n, error.kind);
           else if (error.billed) pico = pico === null || worst.cost === null ? null : pico + worst.cost;
           const wait = error.after ?? FIRST_WAIT_MS * 2 ** (attempts - 1);

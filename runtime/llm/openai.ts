@@ -1,7 +1,8 @@
 /** The one door to openai: chat completions, as Ollama, llama.cpp, vLLM, routers and OpenAI itself speak them. */
 import OpenAI, { APIError } from "openai";
+import { z } from "zod";
 import type { Json, LlmMessage, LlmPart, LlmStop } from "../kernel/ports.ts";
-import { type Backend, type Door, Fault, type Got, type Sent, faultOf, heldTo } from "./backend.ts";
+import { type Backend, type Door, Fault, type Got, type Sent, count, faultOf, heldTo, shaped } from "./backend.ts";
 
 type Chat = OpenAI.Chat.Completions.ChatCompletionMessageParam;
 
@@ -16,7 +17,7 @@ export function createOpenai(door: Door): Backend {
     webhookSecret: null,
     maxRetries: 0,
     timeout: 3_600_000,
-    fetch: heldTo(door) as typeof fetch,
+    fetch: heldTo(door, "bearer") as typeof fetch,
     logLevel: "off",
   });
   const own = new URL(door.url).hostname === "api.openai.com";
@@ -76,60 +77,63 @@ function chatOf({ role, content }: LlmMessage): Chat[] {
   return [...results, ...(texts === "" ? [] : [{ role, content: texts }])];
 }
 
-/** What is used of an answer; servers leave out what the SDK's types promise. */
-interface Heard {
-  model?: string;
-  error?: unknown;
-  choices?: {
-    finish_reason?: string | null;
-    message?: {
-      content?: string | null;
-      refusal?: string | null;
-      reasoning_content?: string | null;
-      tool_calls?: { id?: string; function?: { name?: string; arguments?: string } }[];
-    };
-  }[];
-  usage?: { prompt_tokens?: number; completion_tokens?: number; prompt_tokens_details?: { cached_tokens?: number } | null } | null;
-}
+const text = z.string().nullish();
+const said = z.object({
+  ...{ content: text, refusal: text, reasoning_content: text },
+  tool_calls: z
+    .array(z.object({ index: z.int().nullish(), id: text, function: z.object({ name: text, arguments: z.json().optional() }).nullish() }))
+    .nullish(),
+});
+/** What is used of an answer, or of a piece of it; servers leave out what the SDK's types promise. Without a usage it is not known. */
+const heardShape = z.object({
+  model: text,
+  error: z.unknown().optional(),
+  choices: z.array(z.object({ finish_reason: text, message: said.nullish(), delta: said.nullish() })).nullish(),
+  usage: z
+    .object({
+      prompt_tokens: count.default(0),
+      completion_tokens: count.default(0),
+      prompt_tokens_details: z.object({ cached_tokens: count.nullish() }).nullish(),
+    })
+    .nullish()
+    .catch(null),
+});
+type Heard = z.output<typeof heardShape>;
 
 /** A stream put together again; its usage comes last, and one without a reason to end broke off. */
-async function gathered(
-  chunks: AsyncIterable<OpenAI.Chat.Completions.ChatCompletionChunk>,
-  onText: (delta: string) => void,
-): Promise<Heard> {
-  const message: NonNullable<NonNullable<Heard["choices"]>[0]["message"]> & { content: string } = { content: "" };
-  const calls: { id?: string; function: { name: string; arguments: string } }[] = [];
-  const heard: Heard = { choices: [{ message, finish_reason: null }] };
-  for await (const { model, choices, usage } of chunks) {
+async function gathered(chunks: AsyncIterable<unknown>, onText: (delta: string) => void): Promise<unknown> {
+  const message = { content: "", refusal: "", reasoning_content: "" };
+  // By their index, in the order they begin.
+  const calls = new Map<number, { id?: string; function: { name: string; arguments: string } }>();
+  const heard: Heard = {};
+  let finish_reason: string | null = null;
+  for await (const chunk of chunks) {
+    const { model, choices, usage } = shaped(heardShape, chunk);
     if (model) heard.model = model;
-    if (usage) heard.usage = usage as NonNullable<Heard["usage"]>;
+    if (usage) heard.usage = usage;
     const [choice] = choices ?? [];
-    if (choice === undefined) continue;
-    if (choice.finish_reason && heard.choices?.[0]) heard.choices[0].finish_reason = choice.finish_reason;
-    const { content, refusal, tool_calls = [], ...more } = choice.delta;
-    if (content) {
-      message.content += content;
-      onText(content);
-    }
-    if (refusal) message.refusal = (message.refusal ?? "") + refusal;
-    const { reasoning_content: thought } = more as { reasoning_content?: string };
-    if (thought) message.reasoning_content = (message.reasoning_content ?? "") + thought;
-    for (const { index, id, function: part } of tool_calls) {
-      const call = (calls[index] ??= { function: { name: "", arguments: "" } });
+    finish_reason = choice?.finish_reason || finish_reason;
+    const { content, refusal, reasoning_content: thought, tool_calls } = choice?.delta ?? {};
+    if (content) onText(content);
+    message.content += content ?? "";
+    message.refusal += refusal ?? "";
+    message.reasoning_content += thought ?? "";
+    for (const { index, id, function: part } of tool_calls ?? []) {
+      const call = calls.getOrInsert(index ?? 0, { function: { name: "", arguments: "" } });
       if (id) call.id = id;
       call.function.name += part?.name ?? "";
       call.function.arguments += part?.arguments ?? "";
     }
   }
-  if (calls.length > 0) message.tool_calls = calls;
-  if (heard.choices?.[0]?.finish_reason === null) throw new Fault("lost", "the answer broke off in the middle", { billed: true });
-  return heard;
+  if (finish_reason === null) throw new Fault("lost", "the answer broke off in the middle", { billed: true });
+  return { ...heard, choices: [{ message: { ...message, tool_calls: [...calls.values()] }, finish_reason }] };
 }
 
-function gotOf(heard: Heard, id: string): Got {
+function gotOf(answer: unknown, id: string): Got {
+  const heard = shaped(heardShape, answer);
   const [choice] = heard.choices ?? [];
   const { message } = choice ?? {};
-  if (message === undefined || heard.error != null)
+  if (message == null || heard.error != null)
     throw new Fault("answer", `it answered without an answer: ${JSON.stringify(heard.error ?? heard).slice(0, 200)}`, { billed: true });
   const calls = (message.tool_calls ?? []).map((call, i): LlmPart => {
     const params = parsed(call.function?.arguments ?? "");
@@ -157,9 +161,9 @@ function gotOf(heard: Heard, id: string): Got {
 }
 
 /** The text itself where it is no JSON: whoever checks the parameters says so. */
-function parsed(text: string): Json {
+function parsed(text: Json): Json {
   try {
-    return text === "" ? {} : (JSON.parse(text) as Json);
+    return text === "" ? {} : typeof text === "string" ? (JSON.parse(text) as Json) : text;
   } catch {
     return text;
   }

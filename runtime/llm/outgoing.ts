@@ -15,10 +15,17 @@ export function outgoing(
   secrets: readonly string[],
 ): Outgoing {
   const withheld = new Set(GROUPS.filter((group) => !sends.includes(group)));
-  // The longest first: one may stand inside another.
-  const values = [...secrets].sort((a, b) => b.length - a.length);
+  const escaped = (text: string) => JSON.stringify(text).slice(1, -1);
+  // A record holds JSON, and a result of a tool records. The longest first: one may stand inside another.
+  const values = [...new Set(secrets.flatMap((one) => [one, escaped(one), escaped(escaped(one))]))].sort((a, b) => b.length - a.length);
   const without = (text: string) => values.reduce((left, value) => left.replaceAll(value, "[SECRET]"), text);
-  const clean = (text: string) => redact(without(text), withheld);
+  const clean = (text: string) => {
+    const shown = redact(without(text), withheld);
+    // A key of JSON inside JSON stands in escaped quotes.
+    const plain = shown.includes('\\"') ? shown.replace(/\\+"/g, '"') : shown;
+    const seen = redact(plain, withheld);
+    return seen === plain ? shown : seen;
+  };
   const cleanJson = (value: Json): Json => texts(redactJson(texts(value, without), withheld), clean);
   const part = (one: LlmPart): LlmPart => {
     if (one.type === "text" || one.type === "tool_result") return { ...one, text: clean(one.text) };

@@ -11,15 +11,15 @@ const DEPTH = 12;
 const MANY = 200;
 
 /** The value with every text of it cut to a field, and lists to what somebody reads. */
-export function quarantined(value: unknown, depth = 0): Json {
+export function quarantined(value: unknown, many = MANY, depth = 0): Json {
   if (typeof value === "string") return value.length > FIELD ? `${value.slice(0, FIELD)}…` : value;
   if (typeof value !== "object" || value === null) return (value ?? null) as Json;
   if (depth > DEPTH) return "…";
   if (Array.isArray(value)) {
-    const kept = value.slice(0, MANY).map((one) => quarantined(one, depth + 1));
-    return value.length > MANY ? [...kept, `… and ${value.length - MANY} more`] : kept;
+    const kept = value.slice(0, many).map((one) => quarantined(one, many, depth + 1));
+    return value.length > many ? [...kept, `… and ${value.length - many} more`] : kept;
   }
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key.slice(0, FIELD), quarantined(one, depth + 1)]));
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key.slice(0, FIELD), quarantined(one, many, depth + 1)]));
 }
 
 type Fields = Record<string, Json>;

@@ -40,6 +40,8 @@ const BROKEN = new Set([
 ]);
 const LONGEST_READ = 60_000;
 const STEPS = 60;
+// Of a list in one of them: sixty calls with every row of the books are no run in short.
+const ITEMS = 10;
 const BACKTEST_DAYS = 90;
 const TOOLS: Record<string, Tool> = {
   read: tool({
@@ -79,7 +81,9 @@ const TOOLS: Record<string, Tool> = {
       const { agent, status, outcome, error, result, input, pin } = run;
       const calls = steps
         .slice(-STEPS)
-        .map((one) => quarantined({ call: one.name, params: one.params, result: one.result ?? null, error: one.error ?? null }));
+        .map(({ name: call, params, result: said, error: why }) =>
+          quarantined({ call, params: JSON.parse(params), result: JSON.parse(said ?? "null"), error: why }, ITEMS),
+        );
       return {
         result: {
           ...(quarantined({ agent, status, outcome, error, result, input, commit: pin.commit }) as object),

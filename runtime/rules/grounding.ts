@@ -30,12 +30,19 @@ export function groundOf(given: string): Ground {
   return { text, numbers: new Set(numbersIn(text).flatMap(readingsOf)), dates: new Set(datesIn(text).flatMap(({ days }) => days)) };
 }
 
-/** Amounts and counts as they are written; not the digits of an id or a date. */
+// Amounts and counts as they are written; not the digits of an id or a date.
+const NUMBER = /(?<![\p{L}\p{N}_])\d(?:[\d.,' ]{0,30}\d)?(?![\p{L}\p{N}_])/gu;
+
 function numbersIn(text: string): string[] {
-  return [...text.matchAll(/(?<![\p{L}\p{N}_])\d(?:[\d.,' ]{0,30}\d)?(?![\p{L}\p{N}_])/gu)].flatMap(([found]) =>
-    // "3 400" may be one number or two.
-    found.includes(" ") ? [found, ...found.split(" ")] : [found],
-  );
+  return [...text.matchAll(NUMBER)].flatMap(([found]) => (found.includes(" ") ? [found, ...found.split(" "), ...spaced(found)] : [found]));
+}
+
+const GROUPED = /^\d{1,3}(?: \d{3})+(?:[.,]\d+)?$/;
+
+/** "3 400" may be one number or two, and in "2 3 400" it stands behind another: every run of groups. */
+function spaced(found: string): string[] {
+  const parts = found.split(" ");
+  return parts.flatMap((_, i) => parts.slice(i + 1).map((__, n) => parts.slice(i, i + n + 2).join(" "))).filter((run) => GROUPED.test(run));
 }
 
 /** Plain decimals that a written number may mean: "1.200" is 1200 and 1.2. */
@@ -119,8 +126,12 @@ export function ungrounded(said: string, ground: Ground): string[] {
     if (/^\d+(?:st|nd|rd|th)$/.test(id) || hasWords(ground, id)) continue;
     wrong.push(id);
   }
-  for (const number of numbersIn(left))
-    if (!number.includes(" ") && !readingsOf(number).some((one) => ground.numbers.has(one))) wrong.push(number);
+  // Of another script nothing is read: it stands for no figure of the ground.
+  for (const [number] of left.matchAll(/[^\P{Nd}0-9](?:[\p{Nd}.,' ]{0,30}\p{Nd})?/gu)) wrong.push(number);
+  // Groups of three with blanks are one number: its parts alone are others.
+  for (const [found] of left.matchAll(NUMBER))
+    for (const [number] of found.matchAll(/\d{1,3}(?: \d{3})+(?:[.,]\d+)?(?= |$)|[^ ]+/g))
+      if (!readingsOf(number).some((one) => ground.numbers.has(one))) wrong.push(number);
   return [...new Set(wrong)];
 }
 

@@ -1,61 +1,10 @@
 /**
  * The port over both SDKs, spoken to on the wire: what is sent, what each kind of answer becomes, and what a call costs.
- * Size: one table of ends for both protocols.
  */
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
-import { Database } from "../../runtime/engine/database.ts";
-import type { Llm, LlmRequest } from "../../runtime/kernel/ports.ts";
-import { createLedger } from "../../runtime/llm/costs.ts";
-import { createModels } from "../../runtime/llm/models.ts";
-import { createFetch } from "../../runtime/outside/mcp/addresses.ts";
-import { parseConfig, parseTrust } from "../../runtime/workspace/settings/config.ts";
-import { openSecrets } from "../../runtime/workspace/settings/secrets.ts";
-import { anthropicEvents, type FakeModel, fakeModel } from "./server.ts";
+import { expect, test } from "vitest";
+import { KEY, LOCAL, SECRETS, claude, local, open, request } from "./opened.ts";
+import { anthropicEvents, fakeModel } from "./server.ts";
 
-const CONFIG = "business: {name: Acme}\n";
-const KEY = "sk-ant-test-0123456789abcdef";
-
-interface Opened {
-  llm: Llm;
-  ledger: ReturnType<typeof createLedger>;
-  notes: string[];
-}
-
-async function open(trust: string, config = "", env: NodeJS.ProcessEnv = {}, secrets: Record<string, string> = {}): Promise<Opened> {
-  const dir = mkdtempSync(join(tmpdir(), "cleared-llm-"));
-  mkdirSync(join(dir, ".cleared"));
-  for (const [name, value] of Object.entries(secrets)) await openSecrets(dir).set(name, value);
-  const database = new Database(join(dir, ".cleared/store.db"));
-  onTestFinished(() => {
-    database.close();
-    rmSync(dir, { recursive: true, force: true });
-  });
-  const clock = { now: () => Date.parse("2026-11-23T12:00:00Z") };
-  const ledger = createLedger(database, () => clock.now());
-  const fetch = createFetch({ rules: null, maxBytes: 1024 * 1024 });
-  const models = createModels({ dir, trust: parseTrust(trust), clock, ledger, fetch, env, leaving: () => undefined });
-  const notes: string[] = [];
-  return { llm: models.llm(parseConfig(CONFIG + config), (note) => notes.push(note)), ledger, notes };
-}
-
-const claude = (server: FakeModel, more = "") =>
-  `models: {anthropic: {backend: anthropic, url: "${server.url}", key: "secret:anthropic"${more}}}`;
-const local = (server: FakeModel, more = "") => `models: {local: {backend: openai, url: "${server.url}/v1"${more}}}`;
-const LOCAL = "models: {small: local/qwen3, large: local/qwen3-big}\n";
-const SECRETS = { anthropic: KEY };
-
-const request = (more: Partial<LlmRequest> = {}): LlmRequest => ({
-  role: "small",
-  system: "You are exact.",
-  messages: [{ role: "user", content: "Say ready." }],
-  max_tokens: 100,
-  abort: new AbortController().signal,
-  spender: { run: "run_1", agent: "ingest" },
-  ...more,
-});
 const SCHEMA = { type: "object", properties: { n: { type: "integer" } }, required: ["n"], additionalProperties: false };
 const TOOLS = [{ name: "look", description: "Look something up", schema: { type: "object", properties: { id: { type: "string" } } } }];
 
