@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { beginAsk, watchAsk } from "../../runtime/app/asks.ts";
+import { beginAsk, continueAsk, listAsks, stopAsk, watchAsk } from "../../runtime/app/asks.ts";
 import { openHost } from "../../runtime/app/host.ts";
 import { until } from "../cli/command-line.ts";
 import { type Asking, asking, call, cleared, commit, shell, source } from "./asking.ts";
@@ -106,6 +106,24 @@ test("a request has so much time and no more", async () => {
       });
       break;
     }
+  } finally {
+    await host.close();
+  }
+});
+
+test("whoever looks while it begins ends nothing, of two who go on one does, and only whoever asked", async () => {
+  const one = await asking({ Hetzner: [HOLD] }, { runs: false });
+  const host = await openHost(one.dir, { mode: "owner" });
+  try {
+    const looking = { ...host, config: async () => (await listAsks(host, { limit: 9 }), host.config()) };
+    const { id } = await beginAsk(looking, { text: "Hetzner", by: "Pat" });
+    expect((await listAsks(host, { limit: 1 }))[0]?.end).toBeNull();
+    await stopAsk(host, { id });
+    for (const by of [{ by: "Kim" }, {}])
+      await expect(continueAsk(host, { id, ...by })).rejects.toMatchObject({ code: "APPROVAL_IDENTITY" });
+    const both = await Promise.allSettled([continueAsk(host, { id, by: "Pat" }), continueAsk(host, { id, by: "Pat" })]);
+    expect(both.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+    await stopAsk(host, { id });
   } finally {
     await host.close();
   }
