@@ -238,10 +238,10 @@ async function settleAsks(host: Host): Promise<void> {
   const open = asks.list(200).filter(({ id, end }) => end === null && !workingOn(host).has(id));
   if (open.length === 0) return;
   const proposals = await createProposals(host).list();
-  for (const { id, base } of open) {
+  for (const { id, at, base } of open) {
     // Somebody may have gone on with it or ended it meanwhile.
     if (workingOn(host).has(id) || asks.get(id)?.end !== null) continue;
-    const made = proposals.find((one) => one.asked?.request === id && one.base === base);
+    const made = proposals.find((one) => one.asked?.request === id && one.asked.at === at && one.base === base);
     const end: AskEnd =
       made === undefined
         ? declined("It was cut off: the process that worked on it ended.", { open: true })
