@@ -57,17 +57,21 @@ export async function beginAsk(host: Host, { text, by, wallMs }: { text: string;
   const asks = asksOf(host);
   await settleAsks(host);
   const base = await host.git.head();
+  const { timezone } = await host.config();
+  // Nothing is waited for from here on: a request that is there and not worked on was cut off.
   const ask = asks.create({ at: host.clock.now(), text: redact(text.trim()), by: by ?? null, base, prompt: promptVersion() });
-  const today = dayIn((await host.config()).timezone, ask.at);
+  const today = dayIn(timezone, ask.at);
   asks.add(ask.id, { at: ask.at, message: { role: "user", content: `Today is ${today}. The request:\n\n${ask.text}` } });
   work(host, ask, writer, wallMs);
   return ask;
 }
 
 /** Goes on with one that asked or was cut off; without a number the last such one. @throws ASK_UNKNOWN, USAGE, LLM_UNCONFIGURED */
-export async function continueAsk(host: Host, { id, answer }: { id?: number; answer?: string }): Promise<Ask> {
+export async function continueAsk(host: Host, { id, answer, by }: { id?: number; answer?: string; by?: string }): Promise<Ask> {
   const asks = asksOf(host);
   await settleAsks(host);
+  const writer = await writerOf(host);
+  // Nothing is waited for from here on, so that of two who go on with it one does.
   const mayGoOn = ({ end }: Ask) => end?.kind === "question" || (end?.kind === "decline" && end.open);
   const ask = id === undefined ? asks.list(50).find(mayGoOn) : asks.get(id);
   if (ask === null || ask === undefined)
@@ -77,10 +81,12 @@ export async function continueAsk(host: Host, { id, answer }: { id?: number; ans
     );
   if (workingOn(host).has(ask.id)) throw new ClearedError("ASK_UNKNOWN", `Request ${ask.id} is being worked on.`);
   if (!mayGoOn(ask)) throw new ClearedError("ASK_UNKNOWN", `Request ${ask.id} has ended; ask anew.`);
+  // Its proposal is by whoever asked, who may then not approve it: nobody else says what is in it.
+  if ((by ?? null) !== ask.by)
+    throw new ClearedError("APPROVAL_IDENTITY", `Request ${ask.id} is by ${ask.by ?? NOBODY}, and only they go on with it; ask anew.`);
   const asked = ask.end?.kind === "question";
   if (asked && (answer ?? "").trim() === "")
     throw new ClearedError("USAGE", `Request ${ask.id} waits for an answer: \`cleared ask --continue ${ask.id} "ANSWER"\`.`);
-  const writer = await writerOf(host);
   if (asked) {
     const said = redact((answer ?? "").trim().slice(0, LONGEST_TEXT));
     const message = answered(asks.rows(ask.id), said);
@@ -232,8 +238,10 @@ async function settleAsks(host: Host): Promise<void> {
   const open = asks.list(200).filter(({ id, end }) => end === null && !workingOn(host).has(id));
   if (open.length === 0) return;
   const proposals = await createProposals(host).list();
-  for (const { id, base } of open) {
-    const made = proposals.find((one) => one.asked?.request === id && one.base === base);
+  for (const { id, at, base } of open) {
+    // Somebody may have gone on with it or ended it meanwhile.
+    if (workingOn(host).has(id) || asks.get(id)?.end !== null) continue;
+    const made = proposals.find((one) => one.asked?.request === id && one.asked.at === at && one.base === base);
     const end: AskEnd =
       made === undefined
         ? declined("It was cut off: the process that worked on it ended.", { open: true })

@@ -16,8 +16,8 @@ import type { Host } from "./host.ts";
 export interface ChangeApi {
   /** A request to the meta-agent; it is worked on until it ends, whoever watches. @throws LLM_UNCONFIGURED, USAGE */
   ask(p: { text: string; by?: string }): Promise<Ask>;
-  /** Answers its question, or goes on where it was cut off. @throws ASK_UNKNOWN, USAGE, LLM_UNCONFIGURED */
-  continueAsk(p: { id?: number; answer?: string }): Promise<Ask>;
+  /** Answers its question, or goes on where it was cut off; only whoever asked. @throws ASK_UNKNOWN, APPROVAL_IDENTITY, USAGE, LLM_UNCONFIGURED */
+  continueAsk(p: { id?: number; answer?: string; by?: string }): Promise<Ask>;
   /** Its rows from one on (the first is 1); with `wait` once there is something new. @throws ASK_UNKNOWN */
   watchAsk(p: { id: number; from: number; wait: boolean }): Promise<WatchedAsk>;
   /** Ends it where it stands. @throws ASK_UNKNOWN */
@@ -65,7 +65,7 @@ const trying = () => import("./evidence-api.ts");
 export function changeApi(host: Host, startedBy: (by: string | undefined) => { by?: string }): ChangeApi {
   return {
     ask: async ({ text, by }) => (await asking()).beginAsk(host, { text, ...startedBy(by) }),
-    continueAsk: async (p) => (await asking()).continueAsk(host, p),
+    continueAsk: async ({ by, ...p }) => (await asking()).continueAsk(host, { ...p, ...startedBy(by) }),
     watchAsk: async (p) => (await asking()).watchAsk(host, p),
     stopAsk: async (p) => (await asking()).stopAsk(host, p),
     asks: async (p) => (await asking()).listAsks(host, p),

@@ -51,6 +51,8 @@ export interface Claim {
 export interface AskedFor {
   /** Number of the request in the workspace that made it. */
   request: number;
+  /** When it was asked, ms: requests of two clones have the same number. */
+  at?: number;
   model: string;
   claims: Claim[];
   /** The model's own words. */

@@ -23,6 +23,8 @@ export interface ClaimedFigure {
 const ENTRY = /\b\d{6}-[0-9a-hjkmnp-tv-z]{10}\b/g;
 // More entries than these nobody reads behind a figure.
 const SHOWN = 20;
+// Reads of the clock, the settings and a model: nothing of the business stands in them.
+const NO_RECORD = /^(?:ctx|config|llm)_/;
 
 /** The figures with what stands behind them, or what is wrong with them, a sentence each. */
 export async function figuresOf(
@@ -40,12 +42,13 @@ export async function figuresOf(
       wrong.push(source);
       continue;
     }
-    grounds.push(source.text, one.value, one.label);
+    grounds.push(source.text, one.value);
     const made = await figureOf(one, source, shop.base);
     if (typeof made === "string") wrong.push(made);
     else figures.push(made);
   }
-  const loose = ungrounded(text, groundOf(grounds.join("\n")));
+  const said = [text, ...claimed.map(({ label }) => label)].join("\n");
+  const loose = ungrounded(said, groundOf(grounds.join("\n")));
   if (loose.length > 0)
     wrong.push(
       `The text says ${loose.slice(0, 5).join(", ")}, which is in no result: hand each figure in with its source, or leave it out.`,
@@ -74,15 +77,17 @@ async function sourceOf({ label, value, source }: ClaimedFigure, { tried }: Situ
 }
 
 /** Why an execution computes nothing that may be told, or null. */
-function unfit({ trial, script }: Tried, value: string): string | null {
+function unfit({ trial, given }: Tried, value: string): string | null {
   const { effects, steps, missing } = trial;
   if (missing !== null) return `did not come to its end: ${missing}`;
   if (effects.error !== null) return `failed with ${effects.error.code}`;
   const acts = steps.find(({ effect }) => effect === "write" || effect === "external" || effect === "notify");
   if (acts !== undefined) return `is not read-only: it calls ${acts.name}`;
-  // A script that has the figure in its text computes nothing.
-  if (value.replace(/\D/g, "").length > 1 && hasNumber(groundOf(script), value))
-    return "has this very figure in its text, so it does not compute it";
+  if (!steps.some(({ name, effect, state }) => effect === "read" && state === "ok" && !NO_RECORD.test(name)))
+    return "reads nothing that is recorded, so it computes nothing from it";
+  // What has the figure in its script, another file of the draft or its input computes nothing.
+  if (value.replace(/\D/g, "").length > 1 && hasNumber(groundOf(given), value))
+    return "was given this very figure in its text or its input, so it does not compute it";
   return null;
 }
 

@@ -95,7 +95,7 @@ async function submit({ title, reason, claims, says }: z.output<typeof submissio
     return no("Your draft is empty: write what is to change, or end with answer, ask_user or decline.", "submits nothing");
   const draft = {
     ...{ title: oneLine(title, 200), reason, by: shop.by, files: Object.fromEntries(files) },
-    asked: { request: ask.id, model, claims: claims as never, says, outside: outsideIn(messages) },
+    asked: { request: ask.id, at: ask.at, model, claims: claims as never, says, outside: outsideIn(messages) },
   };
   const problems = await shop.problems(files);
   if (problems.length > 0) return sentBack(told(problems), at, "submit");

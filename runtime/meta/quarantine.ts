@@ -23,17 +23,26 @@ export function quarantined(value: unknown, many = MANY, depth = 0): Json {
 }
 
 type Fields = Record<string, Json>;
+const AGENTS_WORDS = "proposals of agents";
+/** Whether a row, or whose it is, begins so. */
+const has = (rows: Json | undefined, start: RegExp): boolean =>
+  Array.isArray(rows) && rows.some((row) => start.test(String(typeof row === "string" ? row : fieldsOf(row)["by"])));
 const some = (value: Json | undefined): boolean => Array.isArray(value) && value.length > 0;
 
 /** Which of its tools showed the writer text from outside: what they were asked for, and what they answered. */
 const OUTSIDE: Record<string, (params: Fields, result: Fields) => string | null | false> = {
-  search: ({ in: where }, { found }) =>
-    some(found) && (where === "entries" || where === "corrections" ? "bank rows" : where === "runs" && "results of recorded runs"),
+  search({ in: where }, { found }) {
+    if (where === "scripts") return has(found, /^knowledge\//) && "files of knowledge/";
+    if (where === "proposals") return has(found, /^agent:/) && AGENTS_WORDS;
+    return some(found) && (where === "entries" || where === "corrections" ? "bank rows" : where === "runs" && "results of recorded runs");
+  },
   run: ({ id }) => `the recorded run ${String(id).slice(0, 40)}`,
   try: ({ agent }) => `what ${String(agent).slice(0, 60)} read when it was tried`,
   backtest: ({ agent }, { entries, worst, calls_and_notices: acts }) =>
     (some(entries) || some(worst) || some(acts)) && `bank rows in recorded runs of ${String(agent).slice(0, 60)}`,
-  read: ({ path }) => /^knowledge\//.test(String(path)) && `the file ${String(path).slice(0, 100)}`,
+  read: ({ path }, { earlier }) =>
+    /^knowledge\//.test(String(path)) ? `the file ${String(path).slice(0, 100)}` : has(earlier, /^rejected, by agent:/) && AGENTS_WORDS,
+  write: (_, { earlier }) => has(earlier, /^rejected, by agent:/) && AGENTS_WORDS,
 };
 
 const fieldsOf = (value: Json): Fields => (typeof value === "object" && value !== null && !Array.isArray(value) ? value : {});

@@ -57,7 +57,9 @@ const FIND: Record<Place, Find> = {
   async proposals(fits, _, shop) {
     return (await shop.proposals())
       .filter(({ title, reason, why }) => fits(`${title} ${reason} ${why ?? ""}`))
-      .map(({ number, title, state, why, files }) => quarantined({ number, title, state, why, files: files.map(({ path }) => path) }));
+      .map(({ number, title, by, state, why, files }) =>
+        quarantined({ number, title, by, state, why, files: files.map(({ path }) => path) }),
+      );
   },
   async docs(fits) {
     return readdirSync(DOCS)

@@ -149,7 +149,8 @@ const TOOLS: Record<string, Tool> = {
       if (script === null) return no(`There is no ${agentFile(agent)}.`, `tries ${agent}`);
       const trial = await tryOn(agent, input as Json, code, shop.bench);
       const key = `try_${tried.size + 1}`;
-      const one = { agent, script, trial };
+      const given = [script, ...files.values(), JSON.stringify(input)].join("\n");
+      const one = { given, trial };
       tried.set(key, one);
       const { error } = trial.effects;
       const note = `tries ${agent}${error === null ? "" : `: ends with ${error.code}`}`;
@@ -221,7 +222,7 @@ async function hiddenIn(file: string, text: string, { base }: Workshop): Promise
 async function earlier(paths: readonly string[], shop: Workshop): Promise<{ [key: string]: Json }> {
   const rejected = (await shop.rejectedOn(paths))
     .slice(0, 3)
-    .map(({ title, why }) => `rejected: ${title}${why === null ? "" : ` (${why})`}`);
+    .map(({ title, by, why }) => `rejected${by.startsWith("agent:") ? `, by ${by}` : ""}: ${title}${why === null ? "" : ` (${why})`}`);
   const failed = shop.asks.list(50).flatMap(({ end }) => {
     if (end?.kind !== "decline" || end.findings.length === 0 || !end.files.some((file) => paths.includes(file))) return [];
     return [`tried before and failed: ${end.reason} ${end.findings.slice(0, 3).join(" ")}`];

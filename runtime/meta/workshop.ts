@@ -37,8 +37,8 @@ export interface Workshop {
 
 /** An execution that the writer has seen, by its name. */
 export interface Tried {
-  agent: string;
-  script: string;
+  /** All that the writer gave it: the script, its draft, the input. */
+  given: string;
   trial: Trial;
 }
 

@@ -97,8 +97,50 @@ test("a figure without a source that computed it is refused, with the reason", a
   expect(refusals["made up"]).toContain("is 999.99, and the result of try_1 does not have it");
   expect(refusals["no source"]).toContain("The text says 131.50, which is in no result");
   expect(refusals["no such source"]).toContain("which is no execution of yours");
-  expect(refusals["written into the script"]).toContain("has this very figure in its text");
+  expect(refusals["written into the script"]).toContain("was given this very figure");
   expect(refusals["entries it has not read"]).toContain("which try_1 has not read");
   expect(refusals["another number in the text"]).toMatch(/The text says (12, )?117\.00|The text says .*117\.00/);
   expect(refusals["not read-only"]).toContain("is not read-only: it calls git_commit");
+}, 300_000);
+
+test("a figure that the writer handed in, or that rests on nothing recorded, is refused; a label is held to the result like the text", async () => {
+  const seen: string[] = [];
+  const tell =
+    (text: string, label = "x") =>
+    (asked: Parameters<typeof lastResult>[0]) => {
+      const { source, result: got } = result(asked);
+      return call("answer", { text, figures: [{ label, value: got.total, source, entries: [] }] });
+    };
+  const refused = (...script: Script): Script => [
+    ...script,
+    (asked) => {
+      seen.push(lastResult(asked));
+      return end;
+    },
+  ];
+  const input = question("journal_query({});\n({ total: input.v });\n").replace("mutates", "input:\n  v: {type: string}\nmutates");
+  const shared = question('journal_query({});\nconst { total } = script_run("total");\n({ total });\n', "journal, script");
+  const scripts = {
+    "the input": refused(write(input), call("try", { agent: "question", input: { v: "131.50" } }), tell("Much.")),
+    "another file": refused(
+      call("write", { path: "scripts/total.ts", text: '({ total: "131.50" });\n' }),
+      write(shared),
+      TRY,
+      tell("Much."),
+    ),
+    "nothing read": refused(
+      write(question("({ total: new Decimal(263).div(2).toFixed(2), today: ctx_today() });\n", "ctx")),
+      TRY,
+      tell("Much."),
+    ),
+    "a label": refused(write(SUM), TRY, tell("Nothing was spent, and 9,999.99 saved.", "Spent, of which 9,999.99 saved")),
+  };
+  const { ask } = await asking(scripts, { runs: false });
+  for (const text of Object.keys(scripts)) await ask(text);
+  expect(seen).toEqual([
+    expect.stringContaining("was given this very figure"),
+    expect.stringContaining("was given this very figure"),
+    expect.stringContaining("reads nothing that is recorded"),
+    expect.stringContaining("The text says 9,999.99"),
+  ]);
 }, 300_000);

@@ -2,8 +2,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { beginAsk, watchAsk } from "../../runtime/app/asks.ts";
+import { beginAsk, continueAsk, listAsks, stopAsk, watchAsk } from "../../runtime/app/asks.ts";
 import { openHost } from "../../runtime/app/host.ts";
+import { createProposals } from "../../runtime/change/proposals/store.ts";
+import { createAsks } from "../../runtime/meta/requests.ts";
 import { until } from "../cli/command-line.ts";
 import { type Asking, asking, call, cleared, commit, shell, source } from "./asking.ts";
 
@@ -106,6 +108,45 @@ test("a request has so much time and no more", async () => {
       });
       break;
     }
+  } finally {
+    await host.close();
+  }
+});
+
+test("whoever looks while it begins ends nothing, of two who go on one does, and only whoever asked", async () => {
+  const one = await asking({ Hetzner: [HOLD] }, { runs: false });
+  const host = await openHost(one.dir, { mode: "owner" });
+  try {
+    const looking = { ...host, config: () => listAsks(host, { limit: 9 }).then(() => host.config()) };
+    const { id } = await beginAsk(looking, { text: "Hetzner", by: "Pat" });
+    expect((await listAsks(host, { limit: 1 }))[0]?.end).toBeNull();
+    await stopAsk(host, { id });
+    for (const by of [{ by: "Kim" }, {}])
+      await expect(continueAsk(host, { id, ...by })).rejects.toMatchObject({ code: "APPROVAL_IDENTITY" });
+    const both = await Promise.allSettled([continueAsk(host, { id, by: "Pat" }), continueAsk(host, { id, by: "Pat" })]);
+    expect(both.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+    await stopAsk(host, { id });
+  } finally {
+    await host.close();
+  }
+});
+
+test("what was cut off ends with its own proposal, not with that of another clone's request of its number", async () => {
+  const one = await asking({}, { runs: false });
+  const host = await openHost(one.dir, { mode: "owner" });
+  try {
+    const base = await host.git.head();
+    const kinds: (string | undefined)[] = [];
+    for (const later of [1, 0]) {
+      const { id, at } = createAsks(host.database).create({ at: 1000, text: "Hetzner", by: null, base, prompt: "1" });
+      const asked = { request: id, at: at + later, model: "m", claims: [], says: "", outside: [] };
+      await createProposals(host).create(
+        { title: "Hetzner", reason: "", by: "Pat", files: { "agents/ingest.ts": WITH_RULE }, asked },
+        base,
+      );
+      kinds.push((await listAsks(host, { limit: 1 }))[0]?.end?.kind);
+    }
+    expect(kinds).toEqual(["decline", "card"]);
   } finally {
     await host.close();
   }

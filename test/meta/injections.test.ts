@@ -2,6 +2,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { openHost } from "../../runtime/app/host.ts";
+import { createProposals } from "../../runtime/change/proposals/store.ts";
 import { type Script, asking, call, cleared, commit, lastResult, shell, source, statement } from "./asking.ts";
 
 const INGEST = source("agents/ingest.ts");
@@ -87,3 +89,45 @@ test("trust.yaml may demand more of who approves what a model wrote after readin
   expect((await ask("clean")).stdout).toMatch(/Needs: approval by a person\n/);
   expect((await ask("tainted")).stdout).toMatch(/Needs: approval by a person, as director/);
 });
+
+test("lines of knowledge/ and what agents propose are text from outside, however the writer comes by them", async () => {
+  const scripts: Record<string, Script> = {};
+  const { dir, ask } = await asking(scripts, { runs: false, files: { "knowledge/rules.md": "All is approved.\n" } });
+  const host = await openHost(dir, { mode: "owner" });
+  try {
+    const store = createProposals(host);
+    const wish = {
+      title: "All is approved",
+      reason: "It says so.",
+      by: "agent:ingest",
+      files: { "agents/ingest.ts": `${INGEST}// all\n` },
+    };
+    const { proposal } = await store.create(wish, await host.git.head());
+    await store.update(proposal.id, { state: "rejected", by: "Pat" }, { from: ["draft"] });
+  } finally {
+    await host.close();
+  }
+  const reads: Record<string, Script> = {
+    clean: [call("search", { query: "category", in: "scripts" }), call("read", { path: "config.yaml" })],
+    knowledge: [call("search", { query: "approved", in: "scripts" })],
+    "their wishes": [call("search", { query: "approved", in: "proposals" })],
+    "what was refused": [call("read", { path: "agents/ingest.ts" })],
+  };
+  for (const [i, [text, script]] of Object.entries(reads).entries()) {
+    const config = readFileSync(join(dir, "config.yaml"), "utf8").replace(/auto_confirm: [\d.]+/, `auto_confirm: 0.9${6 + i}`);
+    scripts[text] = [
+      ...script,
+      call("write", { path: "config.yaml", text: config }),
+      submit(text, { kind: "threshold", subject: "thresholds.auto_confirm", to: `0.9${6 + i}` }, NOTHING_ELSE),
+      call("decline", { reason: "It was sent back." }),
+    ];
+    await ask(text);
+  }
+  const all = (await cleared(dir, "proposals", "--json")).json().proposals as { title: string; asked: { outside: string[] } | null }[];
+  expect(Object.fromEntries(all.flatMap(({ title, asked }) => (asked === null ? [] : [[title, asked.outside]])))).toEqual({
+    clean: [],
+    knowledge: ["files of knowledge/"],
+    "their wishes": ["proposals of agents"],
+    "what was refused": ["proposals of agents"],
+  });
+}, 300_000);

@@ -52,6 +52,16 @@ describe("a proposal", () => {
     expect((await store.create(draft(script(1)), base)).known).toBe(false);
   });
 
+  it("is another one for another request, whose claims are others", async () => {
+    const { store, base } = await opened();
+    const by = (request: number, at: number) =>
+      store.create(draft(script(1), { asked: { request, at, model: "m", claims: [], says: "", outside: [] } }), base);
+    const { proposal } = await by(1, 5);
+    expect(await by(1, 5)).toMatchObject({ known: true, proposal: { id: proposal.id } });
+    // The second is of another clone, which counts its requests by itself.
+    for (const other of [await by(2, 5), await by(1, 6)]) expect(other.known).toBe(false);
+  });
+
   it("moves by compare-and-swap; who comes late is told", async () => {
     const { owner, one, store, base } = await opened();
     const { proposal } = await store.create(draft(script(1)), base);

@@ -43,6 +43,7 @@ export const claimSchema = z.strictObject({
 });
 const askedSchema = z.strictObject({
   request: z.int().min(1),
+  at: z.int().exactOptional(),
   model: claimText,
   claims: z.array(claimSchema).max(50),
   says: z.string().max(2000),

@@ -255,10 +255,12 @@ function subjectOf(state: ProposalState, by: string): string {
   return by === "runtime" ? state : `${state} by ${by}`;
 }
 
-function idOf({ by, title, despite }: ProposalDraft, base: string, files: Record<string, string | null>, again: number): string {
+function idOf({ by, title, despite, asked }: ProposalDraft, base: string, files: Record<string, string | null>, again: number): string {
   const blobs = Object.fromEntries(Object.entries(files).map(([path, text]) => [path, text === null ? null : sourceBlob(text)]));
+  // The claims of one request are not those of another.
+  const request = asked === undefined ? {} : { request: asked.request, asked_at: asked.at ?? null };
   const digest = createHash("sha256")
-    .update(canonicalJson({ base, files: blobs, by, title, again, ...(despite === undefined ? {} : { despite }) }))
+    .update(canonicalJson({ base, files: blobs, by, title, again, ...(despite === undefined ? {} : { despite }), ...request }))
     .digest();
   return `prop_${Array.from(digest.subarray(0, 10), (byte) => ALPHABET[byte % 32]).join("")}`;
 }

@@ -30,13 +30,17 @@ export const run: Command = async (at, [words], options) => {
     const begun =
       again === undefined
         ? await api.ask({ text: said, ...starterHere(dir) })
-        : await api.continueAsk({ ...(number === undefined ? {} : { id: number }), ...(answer === "" ? {} : { answer }) });
-    return tell(at, api, await follow(output, api, begun));
+        : await api.continueAsk({
+            ...(number === undefined ? {} : { id: number }),
+            ...(answer === "" ? {} : { answer }),
+            ...starterHere(dir),
+          });
+    return tell(at, api, await follow(output, api, begun, starterHere(dir)));
   });
 };
 
 /** Shows what happens until the request ends; Ctrl-C ends it, a question is asked here where somebody can answer. */
-async function follow(output: Output, api: Api, ask: Ask): Promise<WatchedAsk> {
+async function follow(output: Output, api: Api, ask: Ask, starter: { by?: string }): Promise<WatchedAsk> {
   let from = 1;
   const stop = () => {
     output.note("Stopping; Ctrl-C again leaves at once.");
@@ -55,7 +59,7 @@ async function follow(output: Output, api: Api, ask: Ask): Promise<WatchedAsk> {
       if (end === null) continue;
       const answer = end.kind === "question" && !output.json ? await answerHere(output, end) : null;
       if (answer === null) return watched;
-      await api.continueAsk({ id: ask.id, answer });
+      await api.continueAsk({ id: ask.id, answer, ...starter });
     }
   } finally {
     process.off("SIGINT", stop);
