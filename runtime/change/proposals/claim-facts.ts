@@ -5,13 +5,13 @@
 import type { Json, Tree } from "../../kernel/ports.ts";
 import { plainForm } from "../../scripts/form-marks.ts";
 import { type Header, parseHeader } from "../../scripts/header.ts";
-import { readYaml } from "../../scripts/yaml-text.ts";
+import { type YamlText, readYaml } from "../../scripts/yaml-text.ts";
 import { AGENTS, CONFIG, SCRIPTS, TOOLS } from "../../workspace/layout.ts";
 import { shortAccount } from "../evidence/partings.ts";
 import type { BacktestReport } from "../evidence/types.ts";
 import { type Given, codeDifference } from "../widening/code-difference.ts";
 import { lastOf } from "../widening/code-names.ts";
-import { leafChanges } from "../widening/leaves.ts";
+import { leafChanges, named } from "../widening/leaves.ts";
 import { type Around, type Program, programAt } from "../widening/program.ts";
 import type { Changed, ClaimKind } from "../proposal-types.ts";
 
@@ -28,7 +28,9 @@ export interface Fact {
   amount?: string;
   /** Where its words are all there is to compare with. */
   text?: string;
+  /** Lines that it stands on now, and that it stood on; undefined where that is not known. */
   lines: number[];
+  gone?: number[] | undefined;
 }
 
 /** The change and what is known of it. */
@@ -47,9 +49,9 @@ export async function factsOf({ base, tree, paths, changed, backtests, mended }:
     const [was, now] = [await base.read(path), await tree.read(path)];
     if (was === now) continue;
     found.push(...fileFacts(path, was, now));
-    if (path.startsWith(AGENTS)) found.push(...headerFacts(path, headerIn(was, path), headerIn(now, path), now));
+    if (path.startsWith(AGENTS)) found.push(...headerFacts(path, headerIn(was, path), headerIn(now, path), [was, now]));
     if (/\.yaml$/.test(path)) found.push(...settingFacts(path, was, now));
-    if (was !== null && now !== null && path.endsWith(".ts")) found.push(...(await codeFacts(path, base, tree, around)));
+    if (was !== null && now !== null && path.endsWith(".ts")) found.push(...(await codeFacts(path, [base, tree], [was, now], around)));
   }
   for (const { kind, text, at } of [...changed.widening, ...changed.changes.filter((one) => one.kind === "gate")])
     found.push({
@@ -89,34 +91,30 @@ function headerIn(text: string | null, path: string): Header | null {
   }
 }
 
-function headerFacts(path: string, was: Header | null, now: Header | null, text: string | null): Fact[] {
+function headerFacts(path: string, was: Header | null, now: Header | null, texts: (string | null)[]): Fact[] {
   if (now === null) return [];
   const names = about(path, now.name);
-  const fact = (kind: ClaimKind, from: string | undefined, to: string | undefined): Fact[] =>
-    from === to
-      ? []
-      : [{ kind, ...names, from: from === undefined ? [] : [from], to: to === undefined ? [] : [to], lines: headLines[kind] ?? [] }];
-  const lineOf = (key: string) => placesOf(text, key).slice(0, 1);
-  const headLines: Partial<Record<ClaimKind, number[]>> = {
-    schedule: lineOf("schedule:"),
-    trigger: lineOf("trigger:"),
-    capability: lineOf("uses:"),
+  const fact = (kind: ClaimKind, key: string, from: string | undefined, to: string | undefined): Fact[] => {
+    if (from === to) return [];
+    const [gone, lines] = texts.map((text) => [(text ?? "").split("\n").findIndex((line) => line.startsWith(key)) + 1]);
+    return [{ kind, ...names, from: from === undefined ? [] : [from], to: to === undefined ? [] : [to], lines: lines ?? [], gone }];
   };
   const uses = (one: Header | null) => one?.uses ?? [];
   return [
-    ...fact("schedule", was?.schedule, now.schedule),
-    ...fact("trigger", was?.trigger.join(", "), now.trigger.join(", ")),
-    ...uses(now).flatMap((one) => (uses(was).includes(one) ? [] : fact("capability", undefined, one))),
-    ...uses(was).flatMap((one) => (uses(now).includes(one) ? [] : fact("capability", one, undefined))),
+    ...fact("schedule", "schedule:", was?.schedule, now.schedule),
+    ...fact("trigger", "trigger:", was?.trigger.join(", "), now.trigger.join(", ")),
+    ...uses(now).flatMap((one) => (uses(was).includes(one) ? [] : fact("capability", "uses:", undefined, one))),
+    ...uses(was).flatMap((one) => (uses(now).includes(one) ? [] : fact("capability", "uses:", one, undefined))),
   ];
 }
 
 function settingFacts(path: string, was: string | null, now: string | null): Fact[] {
-  const read = (text: string | null): Json | undefined =>
-    text === null ? undefined : ((readYaml(text, { file: path, code: "CONFIG_INVALID", maxLength: 262_144 }).value ?? {}) as Json);
+  const read = (text: string | null) => readYaml(text ?? "", { file: path, code: "CONFIG_INVALID", maxLength: 262_144 });
   let changes: ReturnType<typeof leafChanges>;
+  let texts: [YamlText, YamlText];
   try {
-    changes = leafChanges(read(was) ?? {}, read(now) ?? {});
+    texts = [read(was), read(now)];
+    changes = leafChanges((texts[0].value ?? {}) as Json, (texts[1].value ?? {}) as Json);
   } catch {
     return []; // its own check says what is wrong with it
   }
@@ -127,23 +125,49 @@ function settingFacts(path: string, was: string | null, now: string | null): Fac
     ...about(path, key, `${nameOf(path)}.${key}`, ...(/\[([^\]]+)\]/.exec(key)?.slice(1) ?? [key.split(".").at(-1) ?? key])),
     from: shown(from),
     to: shown(to),
-    lines: placesOf(now, key),
+    lines: placesOf(texts[1], key, to),
+    gone: placesOf(texts[0], key, from),
   }));
 }
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
 const cellsOf = (cells: object): string[] => [...Object.values(cells).map(textOf), JSON.stringify(cells)];
 
-/** Lines that the last name of a key stands on. */
-function placesOf(text: string | null, key: string): number[] {
-  const word = /\[([^\]]+)\][^[]*$/.exec(key)?.[1] ?? key.split(".").at(-1) ?? key;
-  return (text ?? "").split("\n").flatMap((line, i) => (line.includes(word) ? [i + 1] : []));
+/** Lines that the value of a key, or word of a list, stands on, as leaves.ts writes keys: itself and what is in it. */
+function placesOf(yaml: YamlText, key: string, value: Json | undefined): number[] {
+  if (value === undefined) return [];
+  let node = yaml.value as Json | undefined;
+  const path: string[] = [];
+  for (const [word, name] of key.matchAll(/\[([^\]]*)\]|[^.[\]]+/g)) {
+    const at = name !== undefined && Array.isArray(node) ? String([...named(node).keys()].indexOf(name)) : word;
+    path.push(at);
+    node = (node as Record<string, Json> | null | undefined)?.[at];
+  }
+  if (Array.isArray(node) && !Array.isArray(value)) path.push(String(node.indexOf(value)));
+  else if (JSON.stringify(node) !== JSON.stringify(value)) return [];
+  const under = (one: Json, at: readonly string[]): (number | undefined)[] => [
+    yaml.at(at).line,
+    ...(typeof one === "object" && one !== null ? Object.entries(one).flatMap(([name, inner]) => under(inner, [...at, name])) : []),
+  ];
+  return under(value, path).filter((line) => line !== undefined);
 }
 
-async function codeFacts(path: string, base: Tree, tree: Tree, around: Around): Promise<Fact[]> {
-  const [was, now] = await Promise.all([base, tree].map((one) => programAt(one, path, around)));
+async function codeFacts(path: string, trees: [Tree, Tree], texts: [string, string], around: Around): Promise<Fact[]> {
+  const [was, now] = await Promise.all(trees.map((one) => programAt(one, path, around)));
   const isRead = (one: typeof was): one is Program => one != null && !("problem" in one);
   if (!isRead(was) || !isRead(now)) return [];
+  // What it was is read the other way round, for the lines that it stood on; what is only moved has the same text.
+  const back = differenceFacts(path, now, was);
+  const [before, after] = texts.map((text) => text.split("\n")) as [string[], string[]];
+  const means = ({ kind, subjects }: Fact, from: string[], to: string[]) => JSON.stringify([kind, subjects[2], from, to]);
+  return differenceFacts(path, was, now).map((fact) => {
+    const twins = back.filter((one) => means(one, one.to, one.from) === means(fact, fact.from, fact.to));
+    const moved = before.indexOf(after[(fact.lines[0] ?? 0) - 1] ?? "") + 1;
+    return { ...fact, gone: twins.length > 0 ? twins.flatMap((one) => one.lines) : moved > 0 ? [moved] : undefined };
+  });
+}
+
+function differenceFacts(path: string, was: Program, now: Program): Fact[] {
   const { rows, values, names } = codeDifference(was, now);
   const shown = (given: Given | null): string[] => (given === null ? [] : ["literal" in given ? textOf(given.literal) : given.shown]);
   const own = <T extends { file: string }>(all: readonly T[]) => all.filter(({ file }) => file === path);

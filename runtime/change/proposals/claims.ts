@@ -5,6 +5,7 @@
 import { compareDecimals } from "../../rules/policy/values.ts";
 import { plainDecimal } from "../../kernel/money.ts";
 import { oneLine } from "../../kernel/text.ts";
+import { AGENTS } from "../../workspace/layout.ts";
 import type { Found } from "../checks/findings.ts";
 import type { Looked } from "../checks/pipeline.ts";
 import type { Around } from "../widening/program.ts";
@@ -19,7 +20,9 @@ export async function claimsLooked({ claims }: AskedFor, judged: Judged, around:
   const facts = await factsOf(judged, around);
   const plain = claims.filter(({ kind }) => kind !== "nothing_else");
   const proven = new Map(plain.map((claim) => [claim, facts.filter((fact) => isSo(claim, fact))]));
-  const named = new Set([...proven.values()].flat());
+  // One claim says one thing: what fits several, such as a file, names none of them.
+  const isOne = (all: Fact[]) => new Set(all.filter(isValue).map(asOne)).size <= 1;
+  const named = new Set([...proven.values()].flatMap((all) => (isOne(all) ? all : all.filter((one) => !isValue(one)))));
   const wrong = plain.filter((claim) => proven.get(claim)?.length === 0).map((claim) => wrongClaim(claim, facts, judged));
   const unnamed = judged.changed.widening.flatMap(({ kind, text, at }): Found[] => {
     const file = at?.file ?? "";
@@ -33,8 +36,12 @@ export async function claimsLooked({ claims }: AskedFor, judged: Judged, around:
     return [{ code: "CLAIM_MISSING", at: at ?? { file }, message }];
   });
   const beside = await linesBeside(judged, named);
-  const rest = claims.some(({ kind }) => kind === "nothing_else") ? othersThan(facts, named, judged, beside) : [];
-  const says = `${plain.length} ${plain.length === 1 ? "claim" : "claims"}, ${plain.length - wrong.length} true; ${beside === 0 ? "no line" : `${beside} ${beside === 1 ? "line" : "lines"}`} changed beside ${plain.length === 1 ? "it" : "them"}`;
+  const others = unnamedOf(facts, named);
+  const rest = claims.some(({ kind }) => kind === "nothing_else") ? othersThan(facts, named, judged, beside, others) : [];
+  const isTrue = new Set([...proven.values()].flatMap((all) => all.map((one) => facts.indexOf(one)).join() || [])).size;
+  const all = isTrue + wrong.length;
+  const more = others.length === 0 ? "" : `; ${others.length} not claimed: ${oneLine(others.map(factWords).join("; "), 300)}`;
+  const says = `${all} ${all === 1 ? "claim" : "claims"}, ${isTrue} true; ${beside === 0 ? "no line" : `${beside} ${beside === 1 ? "line" : "lines"}`} changed beside ${all === 1 ? "it" : "them"}${more}`;
   return { says, findings: [...wrong, ...unnamed, ...rest] };
 }
 
@@ -48,11 +55,33 @@ const sameText = (a: string, b: string): boolean => {
 const holds = (text: string, value: string): boolean =>
   value.trim() !== "" && new RegExp(`(?<![\\w.])${RegExp.escape(value.trim())}(?![\\w]|\\.\\d)`, "i").test(text);
 
+/** A value that is another now, and not a sentence that tells of one. */
+const isValue = ({ kind, text }: Fact): boolean => text === undefined && /^(?:rule|threshold|schedule|trigger|capability)$/.test(kind);
+const asOne = ({ file, from, to, lines }: Fact): string => JSON.stringify([file, from, to, lines]);
+
+/** Values that no claim names, neither as they are nor in a sentence that tells of them. A file that is claimed as new is claimed whole. */
+function unnamedOf(facts: readonly Fact[], named: ReadonlySet<Fact>): Fact[] {
+  const tells = ({ text = "", lines }: Fact, fact: Fact) =>
+    lines.some((line) => fact.lines.includes(line)) &&
+    [fact.from, fact.to].every((values) => values.length === 0 || values.some((one) => holds(text, one)));
+  const names = (one: Fact, fact: Fact) => one.kind === "agent_added" || asOne(one) === asOne(fact) || tells(one, fact);
+  return facts.filter((fact) => isValue(fact) && ![...named].some((one) => one.file === fact.file && names(one, fact)));
+}
+
+/** Where a sentence parts what is now from what was. */
+const PARTS = / instead of |[;,] before[:,] |; it was /;
+const MARKED = /"[^"]*"|‹[^›]*›|\([^)]*\)|(?<=\b(?:is|to|uses?|emits|calls|by|for|in|the|on) )\S+/g;
+/** True for a value of a sentence: what it marks as one, or no plain word of it. */
+const marks = (text: string, value: string): boolean =>
+  holds(text, value) && (/[\d"_/@.:]|\p{Lu}/u.test(value) || [...text.matchAll(MARKED)].some(([one]) => holds(one, value)));
+
 function isSo({ kind, subject, from, to, count, amount }: Claim, fact: Fact): boolean {
-  if (kind !== fact.kind || !fact.subjects.some((one) => sameText(one, subject))) return false;
-  const has = (values: string[], value: string | undefined) =>
-    value === undefined || (fact.text === undefined ? values.some((one) => sameText(one, value)) : holds(fact.text, value));
-  if (!has(fact.from, from) || !has(fact.to, to)) return false;
+  if (kind !== fact.kind || subject.trim() === "" || !fact.subjects.some((one) => sameText(one, subject))) return false;
+  // An agent's name before what is told of it is no value.
+  const [now, was = now] = fact.text?.replace(/^[^:"‹]*: /, (name) => (fact.file.startsWith(AGENTS) ? "" : name)).split(PARTS) ?? [];
+  const has = (values: string[], side: string | undefined, value: string | undefined) =>
+    value === undefined || (side === undefined ? values.some((one) => sameText(one, value)) : marks(side, value));
+  if (!has(fact.from, was, from) || !has(fact.to, now, to)) return false;
   // What happens no time is claimed as such, or not at all.
   return (
     (count === undefined ? fact.count !== 0 : count === fact.count) &&
@@ -99,8 +128,8 @@ function factWords({ subjects, from, to, count, amount, text }: Fact): string {
 }
 
 /** Files and lines that no claim names, and changes of recorded runs. */
-function othersThan(facts: readonly Fact[], named: ReadonlySet<Fact>, { paths }: Judged, beside: number): Found[] {
-  const files = new Set([...named].map(({ file }) => file));
+function othersThan(facts: readonly Fact[], named: ReadonlySet<Fact>, { paths }: Judged, beside: number, others: Fact[]): Found[] {
+  const files = new Set([...named].flatMap(({ count, file }) => (count === undefined ? [file] : [])));
   const found = (file: string, what: string): Found => ({
     ...{ code: "CLAIM_WRONG", at: { file } },
     message: `The claim "nothing_else" is not so: ${what}.`,
@@ -112,6 +141,7 @@ function othersThan(facts: readonly Fact[], named: ReadonlySet<Fact>, { paths }:
   return [
     ...left.map((path) => found(path, `${path} changes, and no claim names it`)),
     ...lines,
+    ...others.slice(0, LISTED).map((fact) => found(fact.file, `${factWords(fact)}, and no claim names it`)),
     ...runs
       .filter((fact) => !claimed(fact))
       .slice(0, LISTED)
@@ -119,30 +149,40 @@ function othersThan(facts: readonly Fact[], named: ReadonlySet<Fact>, { paths }:
   ];
 }
 
-/** Lines that are new or gone where nothing that was claimed stands: of files that are there before and after. */
+/** Lines that are new or gone, in their order, where nothing that was claimed stands or stood; one written differently is one. */
 async function linesBeside({ base, tree, paths }: Judged, named: ReadonlySet<Fact>): Promise<number> {
   let count = 0;
   for (const path of paths) {
     const [was, now] = [await base.read(path), await tree.read(path)];
     const own = [...named].filter(({ file }) => file === path);
-    if (was === null || now === null) {
-      if (own.length === 0) count += (was ?? now ?? "").split("\n").length;
-      continue;
+    if ((was === null || now === null) && own.some(({ kind }) => /^(?:agent|tool)_(?:added|removed)$/.test(kind))) continue;
+    const [places, stood] = [own.flatMap(({ lines }) => lines), own.flatMap(({ gone }) => gone ?? [])];
+    const known = own.flatMap(({ gone, lines }) => (gone === undefined ? [] : lines));
+    for (const { gone, fresh } of blocksOf((was ?? "").split("\n"), (now ?? "").split("\n"))) {
+      // Where it is not known what a line was, it was one of those beside it.
+      const unsure = fresh.filter((line) => places.includes(line) && !known.includes(line)).length;
+      const left = gone.filter((line) => !stood.includes(line)).length - unsure;
+      count += Math.max(fresh.filter((line) => !places.includes(line)).length, left);
     }
-    const places = own.flatMap(({ lines }) => lines);
-    const rest = was.split("\n");
-    let fresh = 0;
-    for (const [i, line] of now.split("\n").entries()) {
-      const known = rest.indexOf(line);
-      if (known >= 0) rest.splice(known, 1);
-      else if (line.trim() !== "") {
-        fresh++;
-        if (!places.includes(i + 1)) count++;
-      }
-    }
-    // A line that is written differently is gone as well: it is counted once. What a claim says is gone stands on no line.
-    const gone = rest.filter((line) => line.trim() !== "").length;
-    count += Math.max(0, gone - fresh - places.filter((line) => line === 0).length);
   }
   return count;
+}
+
+/** Lines, by their number, that are not in the longest common order of two texts, block by block. Blank ones are not told. */
+function blocksOf(was: readonly string[], now: readonly string[]): { gone: number[]; fresh: number[] }[] {
+  const known = was.length * now.length <= 16_000_000; // nobody claims more line by line
+  const common = known ? was.map(() => new Uint16Array(now.length + 1)) : [];
+  const at = (i: number, j: number) => common[i]?.[j] ?? 0;
+  for (const [i, row] of [...common.entries()].reverse())
+    for (let j = now.length - 1; j >= 0; j--) row[j] = was[i] === now[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
+  const blocks = [{ gone: [] as number[], fresh: [] as number[] }];
+  for (let [i, j] = [0, 0]; i < was.length || j < now.length; ) {
+    if (known && was[i] === now[j]) {
+      blocks.push({ gone: [], fresh: [] });
+      [i, j] = [i + 1, j + 1];
+    } else if (j < now.length && (i === was.length || at(i, j + 1) >= at(i + 1, j))) {
+      if (now[j++]?.trim() !== "") blocks.at(-1)?.fresh.push(j);
+    } else if (was[i++]?.trim() !== "") blocks.at(-1)?.gone.push(i);
+  }
+  return blocks;
 }

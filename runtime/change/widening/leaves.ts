@@ -77,7 +77,7 @@ function nameOf(value: Value): string | null {
 }
 
 /** Things by name; those of one name by their number behind it. */
-function named(all: readonly Json[]): Map<string, Json> {
+export function named(all: readonly Json[]): Map<string, Json> {
   const found = new Map<string, Json>();
   for (const [i, one] of all.entries()) {
     const name = nameOf(one) ?? String(i + 1);
