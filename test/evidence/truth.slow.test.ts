@@ -254,7 +254,7 @@ async function course(agent: string, files: Record<string, string>, loose: Recor
 }
 
 // All 200 take two minutes of CPU: `npm run test:long -- truth`. Every run of the tests tries the first quarter of the same ones.
-const share = (of: number): number => Math.ceil((of * (process.env["CLEARED_LONG"] === "1" ? 200 : 30)) / 200);
+const share = (of: number): number => Math.ceil((of * (process.env["CLEARED_LONG"] === "1" ? 200 : 50)) / 200);
 
 const NARROW = /uses: \[.*\]/;
 const USES = "uses: [importer, journal, queue, git, config, ctx, data, audit, notify, accounts, bank, approval]";
