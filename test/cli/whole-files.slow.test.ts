@@ -129,7 +129,7 @@ test("a file that makes the script fail holds back no other, is a card that says
   const cards = async () => (await cleared(dir, "queue", "--json")).json().filter((card: { kind: string }) => card.kind === "row");
   await until(async () => (await cards()).length === 1);
   expect((await cards())[0]).toMatchObject({
-    title: "bad.csv CONFIG_MISSING",
+    title: "bad.csv is not booked",
     body: { about: { message: expect.stringMatching(/^agents\/ingest\.ts:\d+:\d+: .*no\.such\.key/) } },
   });
   expect(await entries(dir)).toBe(9);
