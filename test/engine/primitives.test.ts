@@ -14,6 +14,13 @@ const ENTRY = `const made = journal_add_double({ date: "2026-11-06", description
 const uses = [...new Set(primitives.map((one) => one.domain)), "agent:look"].join(", ");
 const agent = (name: string): string => `x-${name.replaceAll("_", "-")}`;
 
+const MODEL = [
+  { when: ["Say which class"], answer: { class: "Software" } },
+  { when: ["Read fields out"], answer: { fields: [{ name: "invoice_id", value: "INV-7", quote: "Invoice INV-7" }] } },
+  { when: ["Summarize what is given"], answer: "INV-7 is over 84.00." },
+  { when: ["You work on a task"], answer: [{ type: "tool_call", id: "1", tool: "finish", params: { answer: "nobody knows" } }] },
+];
+
 /** What must have happened before the example makes sense. */
 function before(name: string, example: string): string {
   if (example.includes(ID)) return ENTRY;
@@ -37,7 +44,11 @@ beforeAll(async () => {
   files["agents/look.ts"] = "/*\nname: Look\nmutates: false\n*/\n1;\n";
   one = await workspace(files);
   await nameServer(join(one.dir, "trust.yaml"));
-  one.commit({ "trust.yaml": one.read("trust.yaml") });
+  one.commit({
+    "trust.yaml": one.read("trust.yaml").replace(/^models: .*$/m, "models: {script: {backend: scripted, file: models.jsonl}}"),
+    "config.yaml": `${one.read("config.yaml")}\nmodels: {small: script/x, large: script/x}\n`,
+    "models.jsonl": MODEL.map((line) => JSON.stringify(line)).join("\n"),
+  });
   one.write("import/statement.csv", STATEMENT);
   live = await host(one);
   dry = await host(one, { mode: "memory" });
