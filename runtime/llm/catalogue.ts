@@ -70,7 +70,7 @@ function priceFor(prices: readonly Price[], prompt: number, day: string): Price 
 }
 
 /** Millionths of a dollar: "0.125" -> 125000n. */
-export function micro(usd: string): bigint {
+function micro(usd: string): bigint {
   const [whole = "0", fraction = ""] = usd.split(".");
   return BigInt(whole) * 1_000_000n + BigInt(fraction.padEnd(6, "0"));
 }

@@ -13,7 +13,7 @@ import { callTool, toolList } from "./tools.ts";
 import type { Situation, Workshop } from "./workshop.ts";
 
 /** Longer than this a request does not take before it ends or asks. */
-export const WALL_MS = 300_000;
+const WALL_MS = 300_000;
 const TURNS = 60;
 const MAX_TOKENS = 12_000;
 // More than any answer of so many tokens has.

@@ -79,7 +79,7 @@ function datesIn(text: string): { found: string; days: string[] }[] {
 export const hasNumber = ({ numbers }: Ground, written: string): boolean =>
   readingsOf(normalText(written).replace(/^[-+]|^\p{Sc}\s?|\s?(?:\p{Sc}|[a-z]{3})$|%$/gu, "")).some((one) => numbers.has(one));
 
-export const hasDate = ({ dates }: Ground, day: string): boolean => dates.has(day);
+const hasDate = ({ dates }: Ground, day: string): boolean => dates.has(day);
 
 /** A name or an id: word for word, not inside a longer one. */
 export function hasWords({ text }: Ground, words: string): boolean {

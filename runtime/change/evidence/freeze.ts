@@ -135,7 +135,7 @@ export async function recordingFor(recorded: Recorded, id: string): Promise<Reco
 }
 
 /** The commits that a recording stands on: the one it began at, and those it made. */
-export function commitsOf({ pin }: RunRecord, steps: readonly Step[]): string[] {
+function commitsOf({ pin }: RunRecord, steps: readonly Step[]): string[] {
   return [pin.commit, ...steps.flatMap((step) => step.changes.flatMap((change) => (change.op === "committed" ? [change.commit] : [])))];
 }
 

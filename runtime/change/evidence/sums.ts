@@ -175,7 +175,7 @@ export function moneyOf(pairs: readonly Pair[]): MoneyDifference[] {
 }
 
 /** Adds what one run does to the sums of all. */
-export function addMoney(sums: readonly MoneyDifference[], more: readonly MoneyDifference[]): MoneyDifference[] {
+function addMoney(sums: readonly MoneyDifference[], more: readonly MoneyDifference[]): MoneyDifference[] {
   const cells = new Map(sums.map((one) => [keyOf(one), one]));
   for (const one of more) {
     const sum = cells.get(keyOf(one));

@@ -7,7 +7,7 @@ import { GROUPS, type Group } from "../../rules/privacy/patterns.ts";
 import { HIDDEN } from "../../rules/privacy/scan.ts";
 
 /** Groups of data that a model may be sent; keys, card numbers and numbers of people never are. */
-export const SENDABLE = GROUPS.filter((group) => !HIDDEN.has(group)) as [Group, ...Group[]];
+const SENDABLE = GROUPS.filter((group) => !HIDDEN.has(group)) as [Group, ...Group[]];
 
 // Made when a workspace has models: a schema that most do not need costs every process.
 const server = () => {
