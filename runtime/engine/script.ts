@@ -1,8 +1,9 @@
 /** The script of a run: header, compiled form and sub-scripts, read from the tree of the commit the run is pinned to. */
 import { ClearedError, fromWire } from "../kernel/errors.ts";
-import type { Compiled, Finding, Job, RunRecord, Sandbox, Tree } from "../kernel/ports.ts";
+import type { Compiled, Finding, Job, Json, RunRecord, Sandbox, Tree } from "../kernel/ports.ts";
 import type { Primitive } from "../kernel/primitive.ts";
-import { type Header, parseHeader } from "../scripts/header.ts";
+import { validateInput } from "../scripts/fields.ts";
+import { type Header, hasHeader, parseHeader } from "../scripts/header.ts";
 import { TOOLS, scriptFile, toolOf } from "../workspace/layout.ts";
 import type { ToolsAround } from "./tool-scripts.ts";
 
@@ -10,6 +11,8 @@ export interface Script {
   header: Header;
   main: Compiled;
   scripts: Record<string, Compiled>;
+  /** Headers of the sub-scripts that have one, by the name script_run uses. */
+  headers: Record<string, Header>;
   /** Primitives that the commit itself declares, in scripts/tools/. */
   tools: Record<string, Primitive>;
 }
@@ -31,19 +34,22 @@ export async function loadScript(
   const main = await compile(source, file);
   // Without a prototype: a file may be called __proto__.
   const scripts = Object.create(null) as Record<string, Compiled>;
+  const headers = Object.create(null) as Record<string, Header>;
   for (const queue = [...main.scripts]; queue.length > 0; ) {
     const name = queue.pop() ?? "";
     if (Object.hasOwn(scripts, name)) continue;
     const path = scriptFile(name);
-    const sub = await compile(await read(tree, path, file), path);
+    const found = await read(tree, path, file);
+    const sub = await compile(found, path);
     scripts[name] = sub;
+    if (hasHeader(found.text)) headers[name] = parseHeader(found.text, path, around.cache);
     queue.push(...sub.scripts);
   }
-  if (declared === null || declared.length === 0) return { header, main, scripts, tools: {} };
+  if (declared === null || declared.length === 0) return { header, main, scripts, headers, tools: {} };
   const called = new Set([main, ...Object.values(scripts)].flatMap(({ calls }) => calls.map(({ name }) => name)));
   // Loaded where there are tools: it brings all compute functions with it.
   const { toolsFor } = await import("./tool-scripts.ts");
-  return { header, main, scripts, tools: await toolsFor(texts, called, tree, { sandbox, ...around }) };
+  return { header, main, scripts, headers, tools: await toolsFor(texts, called, tree, { sandbox, ...around }) };
 
   async function compile({ text, blob }: { text: string; blob: string }, path: string): Promise<Compiled> {
     texts.push(text);
@@ -74,12 +80,24 @@ export interface Callable {
   primitive(name: string): Promise<Primitive>;
 }
 
-/** The runtime's primitives and those the script's commit declares. */
-export function callableIn(world: Callable, { tools }: Pick<Script, "tools">): Callable {
-  if (Object.keys(tools).length === 0) return world;
+/** The runtime's primitives and those the script's commit declares; sub-scripts take what the `input:` of their header says. */
+export function callableIn(world: Callable, { tools, headers }: Pick<Script, "tools"> & Partial<Pick<Script, "headers">>): Callable {
+  const own = Object.values(tools).map((one) => [one.name, one.bare]);
   return {
-    globals: { ...world.globals, ...Object.fromEntries(Object.values(tools).map((one) => [one.name, one.bare])) },
-    primitive: async (name) => (Object.hasOwn(tools, name) ? (tools[name] as Primitive) : world.primitive(name)),
+    globals: own.length === 0 ? world.globals : { ...world.globals, ...Object.fromEntries(own) },
+    async primitive(name) {
+      if (Object.hasOwn(tools, name)) return tools[name] as Primitive;
+      const primitive = await world.primitive(name);
+      if (name !== "script_run" || headers === undefined) return primitive;
+      const run: Primitive["run"] = (params, ctx) => {
+        const { name: sub, params: input } = params as { name: string; params?: Json };
+        const wrong = (message: string) =>
+          new ClearedError("PARAMS_INVALID", `The input of ${scriptFile(sub)} does not fit its header: ${message}.`);
+        if (Object.hasOwn(headers, sub)) validateInput(headers[sub] as Header, input ?? {}, wrong);
+        return primitive.run(params, ctx);
+      };
+      return { ...primitive, run };
+    },
   };
 }
 

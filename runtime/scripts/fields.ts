@@ -62,14 +62,16 @@ const WANTED: Record<FieldType, string> = {
 
 /**
  * The run's input with defaults filled in. Without `input:` in the header anything passes, and nothing becomes {}.
- * @throws RUN_INPUT naming the field
+ * @throws RUN_INPUT naming the field, or what `wrong` makes of it
  */
-export function validateInput(header: Pick<Header, "name" | "input">, input: Json): Json {
+export function validateInput(
+  header: Pick<Header, "name" | "input">,
+  input: Json,
+  wrong = (message: string) => new ClearedError("RUN_INPUT", `The input of "${header.name}" does not fit its header: ${message}.`),
+): Json {
   const fields = Object.entries(header.input);
   if (fields.length === 0) return input ?? {};
   const given = input ?? {};
-  const wrong = (message: string): ClearedError =>
-    new ClearedError("RUN_INPUT", `The input of "${header.name}" does not fit its header: ${message}.`);
   if (typeof given !== "object" || Array.isArray(given)) throw wrong(`it must be an object with ${fields.map(([key]) => key).join(", ")}`);
   for (const key of Object.keys(given)) {
     const names = fields.map(([name]) => name);

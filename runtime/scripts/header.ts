@@ -218,6 +218,12 @@ export function parseHeader(source: string, file: string, cache?: DiskCache): He
   return header;
 }
 
+/** A sub-script may do without a header: a leading comment that says no `name:` is prose. */
+export function hasHeader(source: string): boolean {
+  const [, comment = ""] = /^\s*\/\*([\s\S]*?)\*\//.exec(source) ?? [];
+  return /^[\s*]*name:/m.test(comment);
+}
+
 /** @throws FSM_MACHINE */
 function machineFrom(given: readonly [string, string][], gate: boolean, where: (message: string) => { message: string; at: At }): Machine {
   const states = given.map(([name, line]) => ({ state: name.replace(/\?$/, "") as State, line, conditional: name.endsWith("?") }));

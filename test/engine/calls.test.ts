@@ -48,6 +48,28 @@ test("what the engine says of a missing value is told in words, with the read th
   expect(error?.message).toMatch(/^The script needs "price" of something that is not there\. Nothing was found by data_read /);
 });
 
+test("a sub-script is only started with what the input: of its header takes, and fills in nothing behind its caller's back", async () => {
+  const days =
+    "/*\nname: Days\ninput: {from: {type: date, required: true}, add: {type: integer}}\n*/\n({ day: input.from, add: input.add ?? 0 });\n";
+  const called = (params: string) => `/*\nname: Calls\nuses: [script]\n*/\nscript_run("days", ${params});\n`;
+  const scripts = { "scripts/days.ts": days, "scripts/free.ts": "({ got: input.any });\n" };
+  one.commit({
+    ...scripts,
+    "agents/fits.ts": called('{ from: "2026-02-28", add: null }'),
+    "agents/free.ts": '/*\nname: Free\nuses: [script]\n*/\nscript_run("free", { any: null });\n',
+    "agents/no_date.ts": called("{ from: null }"),
+    "agents/other_key.ts": called('{ from: "2026-02-28", days: 3 }'),
+  });
+  await open();
+  expect(await run(opened, "fits")).toMatchObject({ status: "done", result: { day: "2026-02-28", add: 0 } });
+  expect(await run(opened, "free")).toMatchObject({ status: "done", result: { got: null } });
+  const refused = { code: "PARAMS_INVALID", at: { file: "agents/no_date.ts", line: 5 } };
+  const noDate = await run(opened, "no_date");
+  expect(noDate).toMatchObject({ status: "failed", error: refused });
+  expect(noDate.error?.message).toContain("The input of scripts/days.ts does not fit its header: from: ");
+  expect((await run(opened, "other_key")).error?.message).toContain('unknown field "days". It has from, add');
+});
+
 describe("approvals", () => {
   test("without one an external call is refused and nothing reaches the bank", async () => {
     one.commit({ "agents/rogue.ts": '/*\nname: Rogue\nuses: [bank]\n*/\nbank_pay({ to: "X", amount: "1" });\n' });

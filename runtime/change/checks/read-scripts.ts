@@ -3,7 +3,7 @@
  * capabilities and states is collected here, and one agent that cannot be read keeps none of the others from being checked.
  */
 import type { Compiled, Finding, Tree } from "../../kernel/ports.ts";
-import type { Header } from "../../scripts/header.ts";
+import { type Header, hasHeader } from "../../scripts/header.ts";
 import { AGENTS, SCRIPTS, agentFile, scriptFile } from "../../workspace/layout.ts";
 import { type Found, findingsIn } from "./findings.ts";
 import { headerOf } from "./reached.ts";
@@ -125,6 +125,7 @@ function compiling({ tree, sandbox, registry }: ScriptSubject, findings: Found[]
     }
     const result = await sandbox.compile(source, { file: path, blob, lint: true, primitives });
     findings.push(...result.findings);
+    if (path.startsWith(SCRIPTS) && hasHeader(source)) readHeader(source, path, findings);
     return result.compiled === null || result.findings.length > 0 ? null : { source, compiled: result.compiled };
   };
   return (path, from) => {
