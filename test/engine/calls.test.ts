@@ -31,8 +31,7 @@ const until = async (what: () => boolean | Promise<boolean>, ms = 5000) => {
   for (const end = Date.now() + ms; Date.now() < end && !(await what()); ) await new Promise((next) => setTimeout(next, 10));
   expect(await what()).toBe(true);
 };
-/** What reached the bank since the test began. */
-let before = 0;
+let before = 0; // what had reached the bank when the test began
 const open = async (options = {}) => {
   before = one.bank().length;
   opened = await host(one, options);
@@ -51,22 +50,21 @@ test("what the engine says of a missing value is told in words, with the read th
 test("a sub-script is only started with what the input: of its header takes, and fills in nothing behind its caller's back", async () => {
   const days =
     "/*\nname: Days\ninput: {from: {type: date, required: true}, add: {type: integer}}\n*/\n({ day: input.from, add: input.add ?? 0 });\n";
-  const called = (params: string) => `/*\nname: Calls\nuses: [script]\n*/\nscript_run("days", ${params});\n`;
-  const scripts = { "scripts/days.ts": days, "scripts/free.ts": "({ got: input.any });\n" };
+  const called = (params: string, sub = "days") => `/*\nname: Calls\nuses: [script]\n*/\nscript_run("${sub}", ${params});\n`;
   one.commit({
-    ...scripts,
+    "scripts/days.ts": days,
+    "scripts/free.ts": "({ got: input.any });\n",
     "agents/fits.ts": called('{ from: "2026-02-28", add: null }'),
-    "agents/free.ts": '/*\nname: Free\nuses: [script]\n*/\nscript_run("free", { any: null });\n',
+    "agents/free.ts": called("{ any: null }", "free"),
     "agents/no_date.ts": called("{ from: null }"),
     "agents/other_key.ts": called('{ from: "2026-02-28", days: 3 }'),
   });
   await open();
-  expect(await run(opened, "fits")).toMatchObject({ status: "done", result: { day: "2026-02-28", add: 0 } });
-  expect(await run(opened, "free")).toMatchObject({ status: "done", result: { got: null } });
-  const refused = { code: "PARAMS_INVALID", at: { file: "agents/no_date.ts", line: 5 } };
-  const noDate = await run(opened, "no_date");
-  expect(noDate).toMatchObject({ status: "failed", error: refused });
-  expect(noDate.error?.message).toContain("The input of scripts/days.ts does not fit its header: from: ");
+  expect((await run(opened, "fits")).result).toEqual({ day: "2026-02-28", add: 0 });
+  expect((await run(opened, "free")).result).toEqual({ got: null });
+  const { status, error } = await run(opened, "no_date");
+  expect([status, error?.code, error?.at?.file, error?.at?.line]).toEqual(["failed", "PARAMS_INVALID", "agents/no_date.ts", 5]);
+  expect(error?.message).toContain("The input of scripts/days.ts does not fit its header: from: ");
   expect((await run(opened, "other_key")).error?.message).toContain('unknown field "days". It has from, add');
 });
 
