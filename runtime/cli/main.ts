@@ -31,7 +31,8 @@ async function main(argv: string[]): Promise<number> {
   // The one that is meant, where it can be seen at once: describing all of them takes 5 ms.
   const meant = COMMANDS.filter((spec) => spec.name.split(" ")[0] === words[0]);
   for (const spec of meant.length === 1 ? meant : COMMANDS) {
-    const command = program.command(spec.name).description(spec.about);
+    const verbs = meant.length === 1 ? spec.words?.join("|") : null;
+    const command = program.command(spec.name.replace("verb", verbs ?? "verb")).description(spec.about);
     command.option("--json", "print one JSON document").option("--dir <dir>", "the workspace, if not this folder");
     for (const [flags, about, many] of spec.options ?? []) {
       const option = new Option(flags, about);
