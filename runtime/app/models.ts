@@ -77,7 +77,7 @@ export async function listModels(dir: string, trust: Trust, config: Config): Pro
     origin,
     backend: server.backend,
     where: "url" in server ? server.url : server.file,
-    sends: "sends" in server ? [...server.sends] : [],
+    sends: "sends" in server ? ["text", ...server.sends] : [],
     key: key === null ? null : "secret" in key ? `secret:${key.secret}` : "ANTHROPIC_API_KEY",
   }));
   const roles = LLM_ROLES.map((role) => {

@@ -149,7 +149,7 @@ async function lookAtModels(dir: string, trust: Trust, config: Config, say: Say)
   try {
     const { servers, roles, ignored } = await listModels(dir, trust, config);
     for (const { name, where, sends, key, origin } of servers)
-      say("model server", `${name}: ${where}${key === null ? "" : `, with ${key}`}; may be sent: ${["text", ...sends].join(", ")}`, origin);
+      say("model server", `${name}: ${where}${key === null ? "" : `, with ${key}`}; may be sent: ${sends.join(", ") || "nothing"}`, origin);
     for (const { role, model, origin } of servers.length === 0 && config.models === undefined ? [] : roles)
       say(`model ${role}`, model ?? origin, model === null ? CONFIG : origin, model !== null || role === "judge");
     if (servers.length === 0) say("models", "none: what needs one says so, everything else works", "default");

@@ -30,7 +30,7 @@ export const run: Command = async (at, [verb = "list"]) => {
     ...models.servers.map(({ name, backend, where, sends, key, origin }) => [
       output.bold(name),
       `${backend} at ${where}${key === null ? "" : `, with ${key}`}`,
-      `may be sent: ${["text", ...sends].join(", ")}`,
+      `may be sent: ${sends.join(", ") || "nothing"}`,
       output.dim(origin),
     ]),
     ...models.roles.map(({ role, model, origin }) => [role, model ?? output.red("none"), "", output.dim(origin)]),

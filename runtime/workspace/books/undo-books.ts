@@ -118,7 +118,7 @@ async function editsOf(head: Tree, nets: ReadonlyMap<string, Net>): Promise<{ ed
   if (refused.length === 0) return { edits, notes };
   throw new ClearedError(
     "UNDO_REFUSED",
-    `${refused.slice(0, 3).join("; ")}${refused.length > 3 ? `; and ${refused.length - 3} more` : ""} by now, which nothing undoes in passing. Void ${refused.length === 1 ? "it" : "them"} with journal_void and write what is right, or revert the commits that changed ${refused.length === 1 ? "it" : "them"} first.`,
+    `${refused.slice(0, 3).join("; ")}${refused.length > 3 ? `; and ${refused.length - 3} more` : ""}; an undo does not take back what was decided or changed since. Void ${refused.length === 1 ? "it" : "them"} with journal_void and write what is right, or revert the commits that changed ${refused.length === 1 ? "it" : "them"} first.`,
   );
 }
 
