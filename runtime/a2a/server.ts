@@ -1,6 +1,7 @@
 /**
- * A2A on the page's own listener. Every answer is JSON or a stream of it, never a page of HTML. Who asks is known before anything is read:
- * by a bearer token, or because the kernel says that the program is this user's own. A browser is neither, so what has an Origin is refused.
+ * A2A on the page's own listener. Every answer is JSON or a stream of it, never a page of HTML. The agent card and /health are open; for all
+ * else it is known who asks before the body is read: by a bearer token, or because the kernel says that the program is this user's own. A
+ * browser is neither, so what has an Origin is refused.
  */
 import { createHash } from "node:crypto";
 import type { Caller, Tasks } from "../app/tasks.ts";

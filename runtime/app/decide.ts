@@ -1,7 +1,7 @@
 /**
  * A person's decision on a card, from the command line and the page alike. The decision is signed; the owner checks the signature
- * against trust.yaml before anything moves. Order: first what the decision does (wake a run, change the books), then the card,
- * so that a crash in between is repaired by deciding again.
+ * against trust.yaml before anything moves. An answer to a gate is stored in one transaction with its card. One that changes the books is
+ * written down first, then carried out, then put on the card, so that the next owner finishes what a crash cut off.
  */
 import { createHash } from "node:crypto";
 import { minuteOf } from "../kernel/day.ts";

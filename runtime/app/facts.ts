@@ -1,4 +1,4 @@
-/** The facts of the status page, from the same operations the commands use. A decision on the page is signed by this workspace's key. */
+/** The facts of the status page, from the same operations the commands use. A decision there is signed by a paired browser's key, or by the user's. */
 import { ableTo } from "../engine/authority.ts";
 import { pauseOf, pauseWords } from "../engine/pauses.ts";
 import { openAlerts } from "../outside/notices/alerts.ts";

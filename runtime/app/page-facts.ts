@@ -1,6 +1,6 @@
 /**
- * What the status page shows and the one thing it can do. facts.ts implements it from Engine, Cards
- * and Books (ports.ts); a test writes one by hand. Everything in it may carry text from banks and scripts: the page escapes it.
+ * What the status page shows, and what a person can do there: pair a browser, decide a card, ask for a correction. facts.ts implements it;
+ * a test writes one by hand. Everything in it may carry text from banks and scripts: the page escapes it.
  */
 import { createHash } from "node:crypto";
 import { canonicalJson } from "../kernel/canonical.ts";
@@ -48,9 +48,9 @@ export interface Facts {
   person(session: string | null): Promise<string | null>;
   /** Takes a code of `cleared pair` once and answers the cookie. @throws APPROVAL_IDENTITY */
   pair(code: string): Promise<string>;
-  /** @throws CARD_UNKNOWN, CARD_CLOSED, APPROVAL_*, RUN_INPUT, USAGE */
   /** Asks where a confirmed entry belongs; answers the card's number. @throws JOURNAL_ENTRY_MISSING, JOURNAL_STATUS */
   correction(entry: string): Promise<number>;
+  /** @throws CARD_UNKNOWN, CARD_CLOSED, APPROVAL_*, RUN_INPUT, USAGE */
   decide(id: number, answer: Answer, session: string | null): Promise<void>;
 }
 

@@ -47,7 +47,7 @@ const CODE: Record<FaultKind, Code> = {
   refused: "LLM_REFUSED",
   answer: "LLM_ANSWER",
 };
-/** How often one of a kind is sent in all. What may have been billed is not sent a third time. */
+/** How often one of a kind is sent in all. An answer that was lost may have been billed: its request is sent once more at most. */
 const ATTEMPTS: Record<FaultKind, number> = { limited: 4, busy: 4, down: 3, lost: 2, refused: 1, answer: 1 };
 const FIRST_WAIT_MS = 400;
 // Longer than that nobody waits in a call; the message says when.

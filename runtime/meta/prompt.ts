@@ -1,4 +1,4 @@
-/** The prompt of the meta-agent: a file that is versioned by its text, the typings of everything a script may call, and an outline of the workspace. */
+/** The prompt of the meta-agent: a file that is versioned by its text, what a script may call (typed; computations in a line each), and an outline of the workspace. */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { describe, mayBeAbsent, primitiveTypes } from "../kernel/derive.ts";
