@@ -55,13 +55,8 @@ export const hasEnded = (state: TaskState): boolean => ENDED.includes(state);
 /** It waits for an answer, of its caller or of somebody else. */
 export const isParked = (state: TaskState): boolean => state === "input-required" || state === "auth-required";
 
-/** Who has to answer: the caller (a form), or somebody who may approve. What else a run waits for passes by itself. */
-const WAITS: Partial<Record<WaitReason, TaskState>> = {
-  approval: "auth-required",
-  escalation: "auth-required",
-  in_doubt: "auth-required",
-  input: "input-required",
-};
+/** A run waits for somebody of the business, and its caller's words are no answer; what else it waits for passes by itself. */
+const ASKS: readonly (WaitReason | undefined)[] = ["approval", "escalation", "in_doubt", "input"];
 
 export interface ViewFacts {
   run(id: string): Promise<RunRecord | null>;
@@ -113,8 +108,8 @@ export function createProjection({ id, context, alias, run, at }: TaskRow, facts
       this.seen = seq;
       const told = body as { status?: RunRecord["status"]; reason?: WaitReason; waits_for?: string; outcome?: string; code?: string };
       if (type === "status") {
-        const state = told.status === "waiting" && told.reason !== undefined ? WAITS[told.reason] : undefined;
-        if (state !== undefined) return move(state, when, questionOf(facts.cards(of), told.waits_for ?? "", when));
+        if (told.status === "waiting" && ASKS.includes(told.reason))
+          return move("auth-required", when, questionOf(facts.cards(of), told.waits_for ?? "", when));
         return told.status === "running" || isParked(view.status.state) ? move("working", when, null) : [];
       }
       if (type !== "ended" || hasEnded(view.status.state)) return [];

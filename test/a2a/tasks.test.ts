@@ -1,6 +1,6 @@
 /** Tasks over HTTP against `cleared start`: three generations of A2A, the same run behind each. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { cleared } from "../cli/command-line.ts";
+import { cleared, commit } from "../cli/command-line.ts";
 import { type Served, rpc, said, said1, serve, skill, stream } from "./client.ts";
 
 let site: Served;
@@ -147,4 +147,17 @@ test("tasks are listed by when they changed, page by page, without artifacts unl
   await rpc(site, "message/send", { message: said("BILL-1", { contextId, ...skill("pay") }) });
   const waiting = (await rpc(site, "ListTasks", { contextId, status: "TASK_STATE_AUTH_REQUIRED" }, V1)).result;
   expect(waiting).toMatchObject({ totalSize: 1, nextPageToken: "", tasks: [{ status: { state: "TASK_STATE_AUTH_REQUIRED" } }] });
+});
+
+test("a form that somebody here fills in is no question to the caller: the task waits for that person", async () => {
+  const taxi = `/*\nname: Taxi\ntrigger: a2a\nuses: [approval]\n*/\napproval_form({ title: "The fare?", fields: { fare: { type: "string", required: true } } });\n`;
+  await commit(site.dir, { "agents/taxi.ts": taxi });
+  const { result } = await rpc(site, "message/send", { message: said("ask", skill("taxi")) });
+  expect(result.status).toMatchObject({
+    state: "auth-required",
+    message: { parts: [{ text: expect.stringContaining("fills this in") }, {}] },
+  });
+  const follower = Array.fromAsync(stream(site, "SubscribeToTask", { id: result.id }, V1));
+  expect((await cleared(site.dir, "answer", String(result.status.message.parts[1].data.reviewId), "fare=12.50")).code).toBe(0);
+  expect(states(await follower)).toEqual(["TASK_STATE_AUTH_REQUIRED", "TASK_STATE_WORKING", "TASK_STATE_COMPLETED"]);
 });
