@@ -128,6 +128,7 @@ const PROBES: Record<ModelTest["parts"][0]["part"], Probe> = {
   },
   streaming: { messages: user("Count from one to five in words.") },
 };
+const WANTED = { text: "a text", json: "a JSON value", tools: "a call of the tool", streaming: "a text that comes in pieces" };
 
 /** Asks each model that plays a role four small things. @throws LLM_UNCONFIGURED when none is there */
 export async function testModels(host: Pick<Host, "dir" | "trust" | "models" | "config" | "database">): Promise<ModelTest[]> {
@@ -156,7 +157,7 @@ export async function testModels(host: Pick<Host, "dir" | "trust" | "models" | "
                 : part === "text"
                   ? content.some((one) => one.type === "text")
                   : deltas > 0;
-          parts.push({ part, ok, says: ok ? "works" : `it stopped with "${stop}" and did not do it` });
+          parts.push({ part, ok, says: ok ? "works" : `it stopped with "${stop}" and its answer is not ${WANTED[part]}` });
         } catch (error) {
           const { code, message } = toWire(error);
           parts.push({ part, ok: false, says: message, code });

@@ -250,6 +250,7 @@ test("what a model cannot do is found once and kept: it is asked another way, or
     ["tools", false],
     ["streaming", true],
   ]);
+  expect(tested?.parts[2]?.says).toBe('it stopped with "end" and its answer is not a call of the tool');
   expect((await run(owner, "sort")).result).toMatchObject({ class: "Software" });
   expect(server.asked.at(-1)?.body.system[0].text).toContain("Answer with one JSON value of this schema");
 });
