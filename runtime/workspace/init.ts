@@ -8,7 +8,7 @@ import { userInfo } from "node:os";
 import { join, relative, resolve } from "node:path";
 import { ClearedError, didYouMean } from "../kernel/errors.ts";
 import { parseConfig, parseTrust } from "./settings/config.ts";
-import { git, tryGit } from "./git/git-process.ts";
+import { tryGit } from "./git/git-process.ts";
 import { keepConfirmation, lookAtTrust } from "./settings/confirmation.ts";
 import { AGENTS, CONFIG, IMPORT, IMPORTERS, MAIN_JOURNAL, SCRIPTS, STATE, TRUST, agentFile, policyFile, scriptFile } from "./layout.ts";
 import { keepKey } from "./own-folders.ts";
@@ -52,14 +52,21 @@ const GITATTRIBUTES = "* text=auto eol=lf\n";
 export async function initWorkspace(dir: string, options: InitOptions): Promise<void> {
   const target = resolve(dir);
   const existed = await assertEmpty(target);
-  const person = options.person?.trim() || (await identity(process.cwd(), "user.name")) || userInfo().username || "owner";
+  const person =
+    options.person?.trim() ||
+    (await tryGit(process.cwd(), ["config", "user.name"])).stdout.toString().trim() ||
+    userInfo().username ||
+    "owner";
   // A wrong name is told before anything is written.
   const files = await fill(options, person);
   await mkdir(target, { recursive: true });
   try {
     await write(target, files, options);
     await options.prepare?.(target);
-    await firstCommit(target, options.name, person);
+    const { branch } = parseConfig(await readFile(join(target, CONFIG), "utf8"));
+    // Read when it is needed: every other command does without it.
+    const { makeRepository } = await import("./git/new-repository.ts");
+    await makeRepository(target, branch, person, `bootstrap: books of ${options.name.replace(/\s+/g, " ").trim()}`);
     keepKey(files.half, files.key);
     // Whoever made it has written its trust.yaml.
     keepConfirmation(target, lookAtTrust(target));
@@ -149,20 +156,6 @@ async function writeLauncher(dir: string, product: string): Promise<void> {
   );
   await chmod(join(dir, "cleared"), 0o755);
   await writeFile(join(dir, "cleared.cmd"), `@echo off\r\nnode "${program.replaceAll("%", "%%")}" %*\r\n`);
-}
-
-async function identity(dir: string, key: "user.name" | "user.email"): Promise<string> {
-  return (await tryGit(dir, ["config", key])).stdout.toString().trim();
-}
-
-async function firstCommit(target: string, name: string, person: string): Promise<void> {
-  const branch = parseConfig(await readFile(join(target, CONFIG), "utf8")).branch;
-  await git(target, ["init", "-q", "-b", branch]);
-  // Kept in this repository, so that the person's own commits work too.
-  if ((await identity(target, "user.name")) === "") await git(target, ["config", "user.name", person]);
-  if ((await identity(target, "user.email")) === "") await git(target, ["config", "user.email", "cleared@localhost"]);
-  await git(target, ["add", "-A"]);
-  await git(target, ["commit", "-q", "--no-gpg-sign", "-m", `bootstrap: books of ${name.replace(/\s+/g, " ").trim()}`]);
 }
 
 /**

@@ -9,7 +9,7 @@ import { isEndless, oddKind } from "../own-folders.ts";
 
 // A commit that is recorded must survive a power cut; git by default syncs nothing (spec/engine.md 7).
 // Hooks and fsmonitor would run the user's programs inside the committer.
-const SETTINGS = [
+export const SETTINGS = [
   ["core.fsync", "all"],
   ["core.fsyncMethod", "batch"],
   // A month of a busy bank is 500 kB of text: level 1 takes a third of the time and git packs it again anyway.
