@@ -35,7 +35,7 @@ export interface StartOptions {
 
 export interface Starts {
   /** Queue a run of the agent at HEAD. @throws AGENT_UNKNOWN, SCRIPT_HEADER, RUN_INPUT, RUN_PAUSED */
-  start(agent: string, options: StartOptions): Promise<{ id: string; created: boolean }>;
+  start(agent: string, options: StartOptions, also?: Parameters<Engine["start"]>[1]): Promise<{ id: string; created: boolean }>;
   schedule: Notices["schedule"];
   childrenOf(parent: RunRecord): Children;
 }
@@ -119,10 +119,10 @@ export function createStarts(world: {
     const told = { ...(by === undefined ? {} : { by }), ...(given === undefined ? {} : { given }) };
     return { agent, pin: { commit, blob, api: API }, input: checked, cause, mode, ...more, ...told };
   };
-  const start = async (agent: string, options: StartOptions) => {
+  const start: Starts["start"] = async (agent, options, also) => {
     const pause = options.mode === "dry" ? null : paused(agent);
     if (pause !== null) throw new ClearedError("RUN_PAUSED", `${pauseWords(pause)}. Nothing was started.`);
-    return engine.start(await toSpec(agent, options));
+    return engine.start(await toSpec(agent, options), also);
   };
 
   /** A run that a script asked for: it starts by itself, later, with the rights of its own header. */

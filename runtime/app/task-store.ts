@@ -42,8 +42,8 @@ export interface TaskStore {
   openIn(owner: string, context: string): TaskRow[];
   byKey(key: string): { row: TaskRow; content: string | undefined } | undefined;
   entries(tid: number, from: number): Entry[];
-  /** Makes a task with what is said of it. False when the key was used before: then nothing is kept. */
-  create(row: Omit<TaskRow, "tid">, said: { key: string | null; first: Said; also: Said | null }): boolean;
+  /** Makes a task with what is said of it. */
+  create(row: Omit<TaskRow, "tid">, said: { key: string | null; first: Said; also: Said | null }): void;
   /** `change`: what becomes known with it. */
   say(row: TaskRow, at: number, said: readonly Said[], more?: { key: string | null; draft?: string; run?: string | null }): void;
   /** Those that changed last come first. `since`: only what changed at this time or later, ms. */
@@ -93,7 +93,6 @@ export function createTaskStore(database: Database): TaskStore {
         .map(toEntry),
     create: ({ id, owner, context, alias, draft, run, at }, { key, first, also }) =>
       database.write(() => {
-        if (key !== null && database.get("SELECT 1 FROM task_entries WHERE key = ?", key) !== undefined) return false;
         database.run(
           "INSERT INTO tasks (id, owner, context, alias, draft, run, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
           ...[id, owner, context, alias, draft, run, at],
@@ -101,7 +100,6 @@ export function createTaskStore(database: Database): TaskStore {
         const tid = database.get<{ tid: number }>("SELECT tid FROM tasks WHERE id = ?", id)?.tid ?? 0;
         add(tid, 0, at, key, first);
         if (also !== null) add(tid, 0, at, null, also);
-        return true;
       }),
     say: (row, at, said, { key = null, draft, run } = { key: null }) =>
       database.write(() => {

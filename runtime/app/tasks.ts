@@ -13,7 +13,7 @@ import { redactJson } from "../rules/privacy/scan.ts";
 import { createTokenReader } from "../workspace/settings/tokens.ts";
 import type { Host } from "./host.ts";
 import { type Followed, createFollower } from "./task-follow.ts";
-import { type Draft, EMPTY, type Intake, type Offer, namedIn, takeIn } from "./task-intake.ts";
+import { type Draft, EMPTY, type Offer, namedIn, takeIn } from "./task-intake.ts";
 import { type Said, type TaskRow, createTaskStore } from "./task-store.ts";
 import { type TaskMessage, type TaskPart, type TaskState, type TaskView, hasEnded, isParked } from "./task-view.ts";
 
@@ -65,6 +65,13 @@ const LOCAL = "LOCAL";
 // Test suites and simple clients use one id for many messages; only one that cannot come up twice by chance says "this very message".
 const UNIQUE = /[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}|(?<![0-9A-Z])[0-7][0-9A-HJKMNP-TV-Z]{25}(?![0-9A-Z])/i;
 
+/** What a message has come to: its run, or why there is none yet. */
+interface Admitted {
+  run: string | null;
+  also: Said | null;
+  draft: string;
+}
+
 const digest = (...parts: unknown[]): string => createHash("sha256").update(canonicalJson(parts)).digest("hex");
 const unknown = (id: string): ClearedError =>
   new ClearedError("TASK_UNKNOWN", `There is no task "${id.slice(0, 80)}" here that is yours.`, { data: { rpc: -32001 } });
@@ -102,25 +109,30 @@ export function createTasks(host: Host): Tasks {
         : [],
     );
 
-  /** Takes the words in and starts the run, if nothing is missing: what is to be kept of both. `id`: of the task. */
-  const admit = async (caller: Caller, id: string, draft: Draft, request: TaskRequest) => {
+  /** Takes the words in and starts the run, if nothing is missing. `keep` stores both: a run in one transaction with its task. */
+  const admit = async (caller: Caller, id: string, draft: Draft, request: TaskRequest, keep: (told: Admitted) => void): Promise<void> => {
     const metadata = { ...objectOf(request.metadata), ...objectOf(request.message.metadata ?? null) };
-    const refused = (text: string, state: TaskState = "rejected") => ({ run: null, also: { state, parts: [{ text }] }, draft });
+    const refused = (text: string, state: TaskState = "rejected") =>
+      keep({ run: null, also: { state, parts: [{ text }] }, draft: kept(draft) });
     const { privacy } = await host.config();
     const judged = judgeFields(request.message.parts as unknown as Json, { direction: "inbound", policy: privacy });
     if (judged.verdict === "refuse") return refused(`PRIVACY_REFUSED: ${judged.message ?? ""}`);
     const intake = await takeIn(draft, request.message.parts, metadata, await offers(caller), host);
-    if ("ask" in intake) return asks(intake);
+    const known = kept(intake.draft);
+    if ("ask" in intake) return keep({ run: null, also: { state: "input-required", parts: intake.ask }, draft: known });
     const { agent, input } = intake.start;
     const { given } = intake.draft;
+    let told = false;
     try {
       const cause = { kind: "a2a" as const, key: id, detail: { task: id, owner: caller.owner } };
-      const run = await host.start(agent, { cause, input, ...(Object.keys(given).length === 0 ? {} : { given }) });
-      return { run: run.id, also: null, draft: intake.draft };
+      await host.start(agent, { cause, input, ...(Object.keys(given).length === 0 ? {} : { given }) }, (run) => {
+        told = true;
+        keep({ run, also: null, draft: known });
+      });
     } catch (error) {
       const { code, message } = toWire(error);
-      if (kindOf(code) === "internal") throw error;
-      return refused(`${code}: ${message}`, kindOf(code) === "policy" ? "rejected" : "failed");
+      if (told || kindOf(code) === "internal") throw error;
+      refused(`${code}: ${message}`, kindOf(code) === "policy" ? "rejected" : "failed");
     }
   };
 
@@ -131,20 +143,21 @@ export function createTasks(host: Host): Tasks {
   });
 
   const begin = async (caller: Caller, request: TaskRequest, key: string | null, content: string, context: string): Promise<TaskView> => {
-    // The same message has the same id after a kill between its run and its row, so that it finds its run again.
-    const id = key === null ? randomUUID() : uuidOf(digest("task", key));
-    const { run, also, draft } = await admit(caller, id, EMPTY, request);
-    const at = clock.now();
-    const row = { id, owner: caller.owner, context, alias: request.alias ?? null, draft: kept(draft), run, at };
-    store.create(row, { key, first: { state: "submitted", message: messageOf(request), content }, also });
+    const id = randomUUID();
+    const row = { id, owner: caller.owner, context, alias: request.alias ?? null };
+    const first: Said = { state: "submitted", message: messageOf(request), content };
+    await admit(caller, id, EMPTY, request, ({ run, also, draft }) =>
+      store.create({ ...row, draft, run, at: clock.now() }, { key, first, also }),
+    );
     return viewOf(need(caller, id));
   };
 
   /** More words for a task whose input is asked for. */
   const answer = async (caller: Caller, row: TaskRow, request: TaskRequest, key: string | null, content: string): Promise<TaskView> => {
-    const { run, also, draft } = await admit(caller, row.id, JSON.parse(row.draft) as Draft, request);
-    const said: Said[] = [{ state: "working", message: messageOf(request), content }, ...(also === null ? [] : [also])];
-    store.say(row, clock.now(), said, { key, draft: kept(draft), run });
+    const said: Said = { state: "working", message: messageOf(request), content };
+    await admit(caller, row.id, JSON.parse(row.draft) as Draft, request, ({ run, also, draft }) =>
+      store.say(row, clock.now(), also === null ? [said] : [said, also], { key, draft, run }),
+    );
     watch.changed(row.id);
     return viewOf(need(caller, row.id));
   };
@@ -222,7 +235,9 @@ export function createTasks(host: Host): Tasks {
               : null;
       const place = task === undefined ? (alias ?? context ?? key) : need(caller, task).context;
       const work = () => deliver(caller, request, key, content);
-      return place === null ? work() : inTurn(`${caller.owner} ${place}`, work);
+      const turn = () => (place === null ? work() : inTurn(`${caller.owner} ${place}`, work));
+      // One key may come with several contexts at once.
+      return request.key === undefined ? turn() : inTurn(`key ${key}`, turn);
     },
     get: async (caller, id, alias) => viewOf(need(caller, id, alias)),
     async list({ owner }, { context, state, since, page, limit }) {
@@ -254,10 +269,6 @@ export function createTasks(host: Host): Tasks {
   };
 }
 
-function asks({ draft, ask }: Extract<Intake, { ask: TaskPart[] }>): { run: null; also: Said; draft: Draft } {
-  return { run: null, also: { state: "input-required", parts: ask }, draft };
-}
-
 /** Without what nobody may keep. */
 function kept(draft: Draft): string {
   return JSON.stringify(redactJson(draft as unknown as Json));
@@ -265,11 +276,6 @@ function kept(draft: Draft): string {
 
 function objectOf(value: Json): { [key: string]: Json } {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
-}
-
-/** An id of 36 characters, as A2A's clients store them, out of a hash (RFC 9562, version 8). */
-function uuidOf(hex: string): string {
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 
 function nameOf(last: { moved: number; tid: number } | undefined): string {

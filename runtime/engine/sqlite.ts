@@ -58,29 +58,27 @@ export function createEngine(
   const record = async (row: RunRow): Promise<RunRecord> => toRecord(await histories.whole(row));
 
   return {
-    async start(spec) {
-      const id = newRunId(clock.now());
-      const created = database.write(() => {
-        if (insert(spec, id) === 0) return false;
-        addEvent(database, need(id).rid, "created", clock.now(), {
-          agent: spec.agent,
-          cause: { kind: spec.cause.kind, key: spec.cause.key },
-          commit: spec.pin.commit,
-          mode: spec.mode,
-        });
-        return true;
+    async start(spec, also) {
+      const fresh = newRunId(clock.now());
+      const { kind, key } = spec.cause;
+      const [id, created] = database.write((): [string, boolean] => {
+        const isNew = insert(spec, fresh) > 0;
+        const sql = "SELECT id FROM runs WHERE cause_kind = ? AND agent = ? AND cause_key = ?";
+        const run = isNew ? fresh : (database.get<{ id: string }>(sql, kind, spec.agent, key)?.id ?? fresh);
+        if (isNew)
+          addEvent(database, need(run).rid, "created", clock.now(), {
+            agent: spec.agent,
+            cause: { kind, key },
+            commit: spec.pin.commit,
+            mode: spec.mode,
+          });
+        also?.(run);
+        return [run, isNew];
       }, true);
       if (created) worker.wake();
       // Many that start at once share one sync; whoever learns of a run knows that it stays.
       await database.synced();
-      if (created) return { id, created };
-      const existing = database.get<{ id: string }>(
-        "SELECT id FROM runs WHERE cause_kind = ? AND agent = ? AND cause_key = ?",
-        spec.cause.kind,
-        spec.agent,
-        spec.cause.key,
-      );
-      return { id: existing?.id ?? id, created };
+      return { id, created };
     },
 
     async signal(run, gate, payload, key, settle) {

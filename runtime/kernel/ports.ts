@@ -206,7 +206,8 @@ export interface Working {
 }
 
 export interface Engine {
-  start(spec: RunSpec): Promise<{ id: string; created: boolean }>;
+  /** `also`: what is stored in the same transaction, told the run's id. */
+  start(spec: RunSpec, also?: (run: string) => void): Promise<{ id: string; created: boolean }>;
   /** The signal list of a gate is append-only and unique by key; it may be filled before the run waits. Closed: the gate is decided or the run over. */
   signal(
     run: string,

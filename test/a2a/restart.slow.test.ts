@@ -61,3 +61,24 @@ test("a task that was at work goes on, and the same message sent again is the sa
   expect(done).toMatchObject({ id: first.id, status: { state: "completed" } });
   expect(await runsOf("slow")).toHaveLength(1);
 });
+
+test("a kill while messages come in leaves no run without its task", async () => {
+  let [answered, over] = [0, false];
+  const sender = async (): Promise<void> => {
+    // An id that says nothing: what is lost here is not sent again as the same message.
+    const message = { messageId: "a", role: "user", parts: [{ data: { bill_id: "B-1" } }], ...skill("pay") };
+    while (!over) {
+      await rpc(site, "message/send", { message, configuration: { blocking: false } }).catch(() => (over = true));
+      answered++;
+    }
+  };
+  const senders = Array.from({ length: 12 }, sender);
+  while (answered < 40) await new Promise((done) => setTimeout(done, 5));
+  await site.started.stop("SIGKILL");
+  over = true;
+  await Promise.all(senders);
+  site = await again(site.dir);
+  const runs = (await cleared(site.dir, "runs", "list", "--limit", "500", "--json")).json() as Any[];
+  const { tasks } = (await rpc(site, "ListTasks", { pageSize: 100 }, V1)).result;
+  expect(tasks.map((one: Any) => one.metadata.run).sort()).toEqual(runs.map(({ id }) => id).sort());
+});
