@@ -142,13 +142,14 @@ export function createTaskServer(tasks: Tasks, onError: (error: unknown) => void
     }
   };
 
-  /** Open to everybody: how to ask, and for what. */
+  /** Open to everybody: how to ask, and for what; to who comes with a token, for what it may be used. */
   const card = async (context: Context): Promise<Response> => {
     const version = context.req.header("a2a-version") ?? context.req.query("A2A-Version");
-    const facts = { business: await tasks.business(), offers: await tasks.offers(null), url: urlOf(context) };
+    const caller = context.req.header("authorization") === undefined ? null : callerOf(context);
+    const facts = { business: await tasks.business(), offers: await tasks.offers(caller), url: urlOf(context) };
     const body = JSON.stringify(cardOf(facts, versionOf(version)));
     const tag = `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"`;
-    const headers = { etag: tag, "cache-control": "public, max-age=60", vary: "A2A-Version, Accept", "content-type": "application/json" };
+    const headers = { etag: tag, "cache-control": "public, max-age=60", vary: "A2A-Version, Accept, Authorization", "content-type": "application/json" };
     if (context.req.header("if-none-match") === tag) return context.body(null, 304, headers);
     return context.body(body, 200, headers);
   };
@@ -158,7 +159,8 @@ export function createTaskServer(tasks: Tasks, onError: (error: unknown) => void
     async serve(context) {
       const { method, path } = context.req;
       try {
-        if (context.req.header("origin") !== undefined)
+        // An image or a link of another page sends no Origin, and says where it stands.
+        if (context.req.header("origin") !== undefined || /-site$/.test(context.req.header("sec-fetch-site") ?? ""))
           throw new ClearedError("WEB_REFUSED", "Tasks are not taken from a page in a browser.");
         if (method !== "POST" && (CARDS.test(path) || path === "/")) return await card(context);
         if (path === "/health") return context.json({ status: "ok", agent: await tasks.business() });

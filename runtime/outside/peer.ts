@@ -94,11 +94,16 @@ function isOfToolServer(pid: number): boolean {
   return toolServers.has(pid) || (pid > 1 && isOfToolServer(Number(/\) \S (\d+)/.exec(readOr(`/proc/${pid}/stat`))?.[1] ?? 0)));
 }
 
-/** Not in a jail: what runs in one has our user, and is kept from our key. */
+/**
+ * Not in a jail: what runs in one has our user, and is kept from our key. Nothing sheds the mark that each jail leaves, bubblewrap or not:
+ * what a tool server has started and left is no descendant of it any more, and still bears it.
+ */
 function isFree(pid: number): boolean {
   const space = linkOf(`/proc/${pid}/ns/pid`);
-  return space !== null && space === linkOf("/proc/self/ns/pid");
+  return space !== null && space === linkOf("/proc/self/ns/pid") && (!isMarked(pid) || isMarked("self"));
 }
+
+const isMarked = (pid: number | "self"): boolean => !/^NoNewPrivs:\t0$/m.test(readOr(`/proc/${pid}/status`));
 
 function readOr(path: string): string {
   try {

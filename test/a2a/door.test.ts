@@ -1,7 +1,7 @@
 /** What other clients send, right and wrong: every answer is JSON, nothing wrong starts anything, and nobody sees another caller's tasks. */
 import { connect } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { cleared } from "../cli/command-line.ts";
+import { cleared, shell } from "../cli/command-line.ts";
 import { type Any, type Served, messageId, rpc, said, said1, serve, skill } from "./client.ts";
 
 let site: Served;
@@ -124,12 +124,24 @@ test("a page in a browser gives no task, and another host name is no way around 
   expect(said403).toMatch(/^HTTP\/1\.1 403 [\s\S]*\{"jsonrpc":"2\.0","id":null,"error":\{"code":-32600,"message":"The address/);
 });
 
+test("what a jail has let out is no program of this user, and a page on another port of this machine is none either", async () => {
+  const script = `fetch(${JSON.stringify(`${site.url}/tasks`)}).then((answer) => console.log(answer.status))`;
+  const by = (before: string) => shell(site.dir, `${before} '${process.execPath}' -e '${script}'`);
+  expect([(await by("")).stdout, (await by("setpriv --no-new-privs")).stdout]).toEqual(["200\n", "401\n"]);
+  const body = call("message/send", { message: said("x", skill("echo")) });
+  // A link or an image of such a page sends no Origin.
+  for (const headers of [{ "sec-fetch-site": "same-site" }, { "sec-fetch-site": "cross-site" }])
+    expect([(await fetch(`${site.url}/tasks`, { headers })).status, (await raw(body, headers)).http]).toEqual([403, 403]);
+});
+
 test("a token opens its agents and its own tasks, nothing else, until it is removed", async () => {
   const made = await cleared(site.dir, "tokens", "add", "partner", "--agents", "echo", "--json");
   const { token } = made.json();
   expect((await cleared(site.dir, "tokens", "list", "--json")).json()).toMatchObject([{ name: "partner", agents: ["echo"] }]);
   expect((await cleared(site.dir, "tokens", "list")).stdout).not.toContain(token);
   const other = (await cleared(site.dir, "tokens", "add", "other", "--agents", "echo,pay", "--json")).json().token as string;
+  const card = await fetch(`${site.url}/.well-known/agent-card.json`, { headers: { authorization: `Bearer ${token}` } });
+  expect(((await card.json()) as Any).skills.map(({ id }: Any) => id)).toEqual(["echo"]);
   const contextId = "shared";
   const mine = (await rpc(site, "message/send", { message: said("mine", { contextId }) }, { token })).result;
   expect(mine.artifacts[0].parts[0].text).toBe("said mine\nwords: 1");
