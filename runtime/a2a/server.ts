@@ -20,14 +20,17 @@ export interface TaskServer {
   refuse(context: Context, error: WireError, status: number): Response;
 }
 
+type Wrap = (event: Json, error?: WireError) => Json;
+
 const KEEP_ALIVE_MS = 15_000;
-/** Streams of all callers together; the page and short requests keep the other connections. */
-const STREAMS = 200;
+/** Streams of one caller, and of all together; the page and short requests keep the other connections. */
+const [STREAMS, ALL_STREAMS] = [200, 400];
 const DEEPEST = 200;
 const CARDS = /^\/\.well-known\/agent(?:-card)?\.json$/;
 
 export function createTaskServer(tasks: Tasks, onError: (error: unknown) => void): TaskServer {
-  let streams = 0;
+  const streams = new Map<string, number>();
+  const count = (owner: string, by: number) => streams.set(owner, (streams.get(owner) ?? 0) + by);
 
   const callerOf = (context: Context): Caller => {
     const header = context.req.header("authorization");
@@ -53,16 +56,17 @@ export function createTaskServer(tasks: Tasks, onError: (error: unknown) => void
     return wire;
   };
 
-  const streamed = (context: Context, events: AsyncIterable<Json>, stop: AbortController, wrap: (event: Json) => Json): Response => {
+  /** `wrap`: an event, or what has ended the stream, as this way of asking tells it. */
+  const streamed = (context: Context, events: AsyncIterable<Json>, stop: AbortController, wrap: Wrap): Response => {
     const encoder = new TextEncoder();
+    const tell = (to: ReadableStreamDefaultController<Uint8Array>, event: Json) =>
+      to.enqueue(encoder.encode(`data: ${JSON.stringify(event)}\n\n`));
     let timer: NodeJS.Timeout | undefined;
     const iterator = events[Symbol.asyncIterator]();
-    streams++;
     const end = () => {
       if (timer === undefined) return;
       clearInterval(timer);
       timer = undefined;
-      streams--;
       stop.abort();
     };
     const body = new ReadableStream<Uint8Array>({
@@ -77,11 +81,11 @@ export function createTaskServer(tasks: Tasks, onError: (error: unknown) => void
           if (done === true) {
             end();
             controller.close();
-          } else controller.enqueue(encoder.encode(`data: ${JSON.stringify(wrap(value))}\n\n`));
+          } else tell(controller, wrap(value));
         } catch (error) {
           if (timer === undefined) return;
           end();
-          onError(error);
+          tell(controller, wrap(null, wireOf(error)));
           controller.close();
         }
       },
@@ -93,13 +97,25 @@ export function createTaskServer(tasks: Tasks, onError: (error: unknown) => void
 
   type Work = Pick<Asked, "dialect" | "params" | "caller"> & { operation: Operation; streams: boolean };
   const carryOut = async (context: Context, { operation, streams: opens, ...work }: Work) => {
-    if (opens && streams >= STREAMS) throw wrong(-32004, `${STREAMS} streams are open here already. Ask for the task instead (GetTask).`);
+    const { owner } = work.caller;
+    const mine = streams.get(owner) ?? 0;
+    if (opens && (mine >= STREAMS || [...streams.values()].reduce((a, b) => a + b, 0) >= ALL_STREAMS))
+      throw wrong(-32004, `Too many streams are open here, ${mine} of them yours. Ask for the task instead (GetTask).`);
     const stop = new AbortController();
+    if (opens) {
+      count(owner, 1);
+      stop.signal.addEventListener("abort", () => count(owner, -1));
+    }
     // A stream outlives its request's handler; whoever waits for one value is gone with the connection.
     if (!opens) context.req.raw.signal.addEventListener("abort", () => stop.abort(), { once: true });
     const key = keyOf(context.req.header("idempotency-key"));
     const asked: Asked = { ...work, tasks, key, url: urlOf(context), abort: stop.signal };
-    return { answer: await operation(asked), stop };
+    try {
+      return { answer: await operation(asked), stop };
+    } catch (error) {
+      stop.abort();
+      throw error;
+    }
   };
 
   const rpc = async (context: Context): Promise<Response> => {
@@ -112,7 +128,11 @@ export function createTaskServer(tasks: Tasks, onError: (error: unknown) => void
       const isAlias = async (alias: string) => (await tasks.get(caller, alias, true).catch(() => null))?.alias === alias;
       const found = await resolve(call, version, isAlias);
       const { answer, stop } = await carryOut(context, { ...found, params: call.params, caller });
-      const wrap = (result: Json): Json => ({ jsonrpc: "2.0", id: id ?? null, result });
+      const wrap: Wrap = (result, error) => ({
+        jsonrpc: "2.0",
+        id: id ?? null,
+        ...(error === undefined ? { result } : { error: toRpc(error) }),
+      });
       if (id === undefined) {
         stop.abort();
         return context.body(null, 204);
@@ -135,7 +155,8 @@ export function createTaskServer(tasks: Tasks, onError: (error: unknown) => void
       const route = routeOf(method, path, method === "POST" ? bodyOf(await context.req.text()) : context.req.query());
       if (route === null) throw wrong(-32601, `There is no ${method} ${path.slice(0, 80)}; the agent card names what is served.`);
       const { answer, stop } = await carryOut(context, { ...route, dialect: "1.0", caller });
-      if ("events" in answer) return streamed(context, answer.events, stop, (event) => event);
+      if ("events" in answer)
+        return streamed(context, answer.events, stop, (event, error) => (error === undefined ? event : restError(error).body));
       return context.body(JSON.stringify(answer.value), 200, { "content-type": "application/a2a+json" });
     } catch (error) {
       return refuse(context, wireOf(error), 200);
@@ -149,7 +170,12 @@ export function createTaskServer(tasks: Tasks, onError: (error: unknown) => void
     const facts = { business: await tasks.business(), offers: await tasks.offers(caller), url: urlOf(context) };
     const body = JSON.stringify(cardOf(facts, versionOf(version)));
     const tag = `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"`;
-    const headers = { etag: tag, "cache-control": "public, max-age=60", vary: "A2A-Version, Accept, Authorization", "content-type": "application/json" };
+    const headers = {
+      etag: tag,
+      "cache-control": "public, max-age=60",
+      vary: "A2A-Version, Accept, Authorization",
+      "content-type": "application/json",
+    };
     if (context.req.header("if-none-match") === tag) return context.body(null, 304, headers);
     return context.body(body, 200, headers);
   };

@@ -43,8 +43,10 @@ export function createFollower({ engine, cards }: Pick<Host, "engine" | "cards">
         for (const change of changes) if (change.generation > from) yield { change, view };
       };
       const entries = () => store.entries(row.tid, 0);
-      const wake = () => watch.changed(row.id);
-      abort.addEventListener("abort", wake, { once: true });
+      // Of this follower alone: of hundreds at one task each would wake all the others with every event.
+      let wake = (): void => undefined;
+      const stop = () => wake();
+      abort.addEventListener("abort", stop, { once: true });
       let events: AsyncIterator<RunEvent> | null = null;
       let came: IteratorResult<RunEvent> | { failed: unknown } | null = null;
       const ask = (from: AsyncIterator<RunEvent>) =>
@@ -60,7 +62,7 @@ export function createFollower({ engine, cards }: Pick<Host, "engine" | "cards">
         );
       try {
         for (;;) {
-          const changed = watch.next(row.id, LOOK_MS);
+          const changed = watch.next(row.id, LOOK_MS, (done) => (wake = done));
           row = again();
           if (events === null && row.run !== null) {
             view.run = row.run;
@@ -81,7 +83,7 @@ export function createFollower({ engine, cards }: Pick<Host, "engine" | "cards">
           if (came === null) await changed;
         }
       } finally {
-        abort.removeEventListener("abort", wake);
+        abort.removeEventListener("abort", stop);
         // A timer of a wait that nobody is in any more would hold the end of this process up.
         wake();
       }

@@ -30,11 +30,17 @@ export type Intake = { draft: Draft } & ({ start: { agent: string; input: Json }
 
 export const EMPTY: Draft = { input: {}, text: "", given: {} };
 
+const GIVEN = ["policy_doc", "tools_endpoint", "input"];
 const NAMES = ["skill", "skillId", "skill_id", "agent", "process"];
 // A document longer than this is no rules (as for `run --policy`).
 const POLICY_LIMIT = 262_144;
 // What is longer is a document and no request: what it is about is asked.
 const LONGEST_READ = 65_536;
+
+/** What of the metadata says what is asked for: the same words for another agent or under other rules are another message. */
+export function askedBy(metadata: { [key: string]: Json }): Json {
+  return Object.fromEntries(Object.entries(metadata).filter(([key]) => NAMES.includes(key) || GIVEN.includes(key)));
+}
 
 /** What a message names, or null: an agent of its own starts a process of its own. */
 export function namedIn(parts: readonly TaskPart[], metadata: Json): string | null {
@@ -81,10 +87,12 @@ export async function takeIn(
   if (isObject(metadata) && isObject(metadata["input"])) Object.assign(draft.input, metadata["input"]);
   const text = words.join("\n").trim();
   const told = nameIn(text, offers);
-  if (text !== "" && (told === null || before.agent !== undefined)) draft.text = before.text === "" ? text : `${before.text}\n${text}`;
+  // It may have been deleted since, or its caller be allowed fewer.
+  const begun = offers.find((one) => one.name === before.agent)?.name;
+  if (text !== "" && (told === null || begun !== undefined)) draft.text = before.text === "" ? text : `${before.text}\n${text}`;
   const readable = draft.text !== "" && draft.text.length <= LONGEST_READ;
-  const only = offers.length === 1 ? offers[0]?.name : undefined;
-  const wanted = named ?? before.agent ?? told ?? only ?? (readable ? await agentFor(host, draft.text) : null);
+  const only = offers.length === 1 && before.agent === undefined ? offers[0]?.name : undefined;
+  const wanted = named ?? begun ?? told ?? only ?? (readable ? await agentFor(host, draft.text) : null);
   const offer = offers.find((one) => one.name === wanted);
   const names = offers.map((one) => one.name);
   if (named !== null && offer === undefined)

@@ -13,7 +13,7 @@ import { redactJson } from "../rules/privacy/scan.ts";
 import { createTokenReader } from "../workspace/settings/tokens.ts";
 import type { Host } from "./host.ts";
 import { type Followed, createFollower } from "./task-follow.ts";
-import { type Draft, EMPTY, type Offer, namedIn, takeIn } from "./task-intake.ts";
+import { type Draft, EMPTY, type Offer, askedBy, namedIn, takeIn } from "./task-intake.ts";
 import { type Said, type TaskRow, createTaskStore } from "./task-store.ts";
 import { type TaskMessage, type TaskPart, type TaskState, type TaskView, hasEnded, isParked } from "./task-view.ts";
 
@@ -21,6 +21,8 @@ import { type TaskMessage, type TaskPart, type TaskState, type TaskView, hasEnde
 export interface Caller {
   owner: string;
   agents: readonly string[] | null;
+  /** Proves it; null for a program of this user. */
+  token: string | null;
 }
 
 export interface TaskRequest {
@@ -111,7 +113,7 @@ export function createTasks(host: Host): Tasks {
 
   /** Takes the words in and starts the run, if nothing is missing. `keep` stores both: a run in one transaction with its task. */
   const admit = async (caller: Caller, id: string, draft: Draft, request: TaskRequest, keep: (told: Admitted) => void): Promise<void> => {
-    const metadata = { ...objectOf(request.metadata), ...objectOf(request.message.metadata ?? null) };
+    const metadata = metadataOf(request);
     const refused = (text: string, state: TaskState = "rejected") =>
       keep({ run: null, also: { state, parts: [{ text }] }, draft: kept(draft) });
     const { privacy } = await host.config();
@@ -204,8 +206,8 @@ export function createTasks(host: Host): Tasks {
   };
 
   /** Names an agent other than the one that waits: a process of its own, beside it. So does one that only reads. */
-  const isAnother = async (caller: Caller, row: TaskRow, { message, metadata }: TaskRequest): Promise<boolean> => {
-    const named = namedIn(message.parts, { ...objectOf(metadata), ...objectOf(message.metadata ?? null) });
+  const isAnother = async (caller: Caller, row: TaskRow, request: TaskRequest): Promise<boolean> => {
+    const named = namedIn(request.message.parts, metadataOf(request));
     const draft = JSON.parse(row.draft) as Draft;
     if (named === null || draft.agent === undefined) return false;
     return named !== draft.agent || (await offers(caller)).some((one) => one.name === named && one.header.mutates === false);
@@ -214,8 +216,8 @@ export function createTasks(host: Host): Tasks {
   return {
     caller(token, isOwn) {
       const found = token === null ? null : tokenOf(token);
-      if (found !== null) return { owner: found.name, agents: found.agents };
-      if (token === null && isOwn()) return { owner: LOCAL, agents: null };
+      if (found !== null) return { owner: found.name, agents: found.agents, token };
+      if (token === null && isOwn()) return { owner: LOCAL, agents: null, token };
       const why = token === null ? "The kernel does not tell that this is a program of this user" : "This token is not known";
       const how = "`cleared tokens add NAME --agents AGENT` makes one: send it as Authorization: Bearer.";
       throw new ClearedError("TASK_TOKEN", `${why}. ${how}`);
@@ -224,7 +226,7 @@ export function createTasks(host: Host): Tasks {
     offers,
     send(caller, request) {
       const { message, task, context, alias } = request;
-      const content = digest(message.parts, task ?? null, context ?? null);
+      const content = digest(message.parts, askedBy(metadataOf(request)), task ?? null, context ?? null);
       const key =
         request.key !== undefined
           ? digest("key", caller.owner, request.key)
@@ -265,13 +267,22 @@ export function createTasks(host: Host): Tasks {
         return view;
       });
     },
-    changes: (caller, id, from, abort) => changes(() => need(caller, id), from, abort),
+    changes(caller, id, from, abort) {
+      // A stream may be open for days: with its token it ends.
+      const again = () => need(caller.token === null ? caller : this.caller(caller.token, () => false), id);
+      return changes(again, from, abort);
+    },
   };
 }
 
 /** Without what nobody may keep. */
 function kept(draft: Draft): string {
   return JSON.stringify(redactJson(draft as unknown as Json));
+}
+
+/** The message's own says more than the request's. */
+function metadataOf({ metadata, message }: TaskRequest): { [key: string]: Json } {
+  return { ...objectOf(metadata), ...objectOf(message.metadata ?? null) };
 }
 
 function objectOf(value: Json): { [key: string]: Json } {

@@ -79,8 +79,8 @@ export function toRecord(row: RunRow): RunRecord {
 /** Wakes whoever waits for a run to change. */
 export interface Watch {
   changed(id: string): void;
-  /** The next change of the run, or the end of the time. Whoever stops waiting leaves nothing behind. */
-  next(id: string, withinMs: number): Promise<void>;
+  /** The next change of the run, or the end of the time. `own`: given what ends this wait and no other. Whoever stops waiting leaves nothing behind. */
+  next(id: string, withinMs: number, own?: (wake: () => void) => void): Promise<void>;
 }
 
 // setTimeout takes no more.
@@ -94,7 +94,7 @@ export function createWatch(): Watch {
       waiting.delete(id);
       for (const done of wake ?? []) done();
     },
-    next(id, withinMs) {
+    next(id, withinMs, own) {
       return new Promise((resolve) => {
         const set = waiting.get(id) ?? new Set();
         const done = () => {
@@ -104,6 +104,7 @@ export function createWatch(): Watch {
         };
         const timer = setTimeout(done, Math.min(withinMs, LONGEST_MS));
         waiting.set(id, set.add(done));
+        own?.(done);
       });
     },
   };

@@ -2,7 +2,7 @@
 import { connect } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { cleared, shell } from "../cli/command-line.ts";
-import { type Any, type Served, messageId, rpc, said, said1, serve, skill } from "./client.ts";
+import { type Any, type Served, messageId, rpc, said, said1, serve, skill, stream } from "./client.ts";
 
 let site: Served;
 beforeAll(async () => {
@@ -168,6 +168,59 @@ test("a token opens its agents and its own tasks, nothing else, until it is remo
   expect([refused.status, refused.headers.get("www-authenticate")]).toEqual([401, 'Bearer realm="cleared"']);
   expect(await refused.json()).toMatchObject({ error: { message: expect.stringContaining("cleared tokens add") } });
   expect((await cleared(site.dir, "tokens", "add", "x", "--agents", "hidden")).stderr).toMatch(/no agent at HEAD with trigger: a2a/);
+});
+
+test("a token that is removed ends its streams before they tell more, and one with fewer agents is asked anew", async () => {
+  const made = async (agents: string): Promise<string> =>
+    (await cleared(site.dir, "tokens", "add", "short", "--agents", agents, "--json")).json().token;
+  const token = await made("echo,pay");
+  const asked = (await rpc(site, "message/send", { message: said("pay", skill("pay")) }, { token })).result;
+  const waits = (await rpc(site, "message/send", { message: said("BILL-9", skill("pay")) }, { token })).result;
+  const body = call("tasks/resubscribe", { id: waits.id });
+  const open = await fetch(`${site.url}/`, { method: "POST", body, headers: { authorization: `Bearer ${token}` } });
+  const held = fetch(`${site.url}/`, { method: "POST", body, headers: { authorization: `Bearer ${token}` } });
+  await cleared(site.dir, "tokens", "remove", "short");
+  await cleared(site.dir, "approve", String(waits.status.message.parts[1].data.reviewId));
+  for (const answer of [open, await held]) {
+    const events = (await answer.text()).split("\n\n").filter((one) => one.startsWith("data: "));
+    expect(events.map((one) => JSON.parse(one.slice(6)))).toMatchObject([
+      { id: 7, result: { status: { state: "auth-required" } } },
+      { id: 7, error: { code: -32600, message: expect.stringContaining("cleared tokens add") } },
+    ]);
+  }
+  const narrow = await made("echo");
+  const again = await rpc(site, "message/send", { message: said("BILL-10", { taskId: asked.id }) }, { token: narrow });
+  expect(again.result.status).toMatchObject({
+    state: "input-required",
+    message: { parts: [{ text: expect.stringMatching(/^Which skill/) }, {}] },
+  });
+  const told = await rpc(site, "message/send", { message: said("echo", { taskId: asked.id }) }, { token: narrow });
+  expect(told.result.status).toMatchObject({ state: "completed" });
+});
+
+test("one caller's streams leave room for another's, and each that is cut makes room again", async () => {
+  const made = async (name: string): Promise<string> =>
+    (await cleared(site.dir, "tokens", "add", name, "--agents", "pay", "--json")).json().token;
+  const token = await made("many");
+  const waits = (await rpc(site, "message/send", { message: said("BILL-77", skill("pay")) }, { token })).result;
+  const cut = new AbortController();
+  const ask = async (signal: AbortSignal): Promise<string> => {
+    const headers = { authorization: `Bearer ${token}` };
+    const answer = await fetch(`${site.url}/`, { method: "POST", body: call("tasks/resubscribe", { id: waits.id }), headers, signal });
+    return answer.headers.get("content-type") ?? "";
+  };
+  const kinds = await Promise.all(Array.from({ length: 203 }, () => ask(cut.signal)));
+  expect(kinds.filter((one) => one.startsWith("text/event-stream"))).toHaveLength(200);
+  const other = await made("third");
+  const theirs = (await rpc(site, "message/send", { message: said("BILL-78", skill("pay")) }, { token: other })).result;
+  const following = stream(site, "tasks/resubscribe", { id: theirs.id }, { token: other });
+  expect((await following.next()).value).toMatchObject({ id: theirs.id });
+  await rpc(site, "tasks/cancel", { id: theirs.id }, { token: other });
+  expect((await following.next()).value).toMatchObject({ final: true });
+  cut.abort();
+  const last = new AbortController();
+  await expect.poll(() => ask(last.signal), { timeout: 60_000 }).toMatch(/^text.event-stream/);
+  last.abort();
 });
 
 test("the card has both forms and both paths; a reader of JSON gets it at the root, a browser the page", async () => {

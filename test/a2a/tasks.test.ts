@@ -126,6 +126,10 @@ test("the same message twice is one task, and so is one Idempotency-Key; another
   const first = await rpc(site, "message/send", { message: plain }, options);
   expect((await rpc(site, "message/send", { message: { ...plain, messageId: "b" } }, options)).result.id).toBe(first.result.id);
   expect((await rpc(site, "message/send", { message: said("other", skill("echo")) }, options)).error).toMatchObject({ code: -32602 });
+  // The same words under other rules, or for another agent, are another message.
+  expect((await rpc(site, "message/send", { message: { ...plain, ...skill("pay") } }, options)).error).toMatchObject({ code: -32602 });
+  const ruled = await rpc(site, "message/send", { message, metadata: { policy_doc: "never" } });
+  expect(ruled.result.id).not.toBe(one.result.id);
 });
 
 test("a hundred tasks at once end as a hundred tasks", { timeout: 180_000 }, async () => {
