@@ -129,19 +129,10 @@ export const OPERATIONS = {
     if (Number.isNaN(since)) throw wrong(-32602, "statusTimestampAfter must be a time such as 2026-11-23T07:00:00Z.");
     const history = countOf(params["historyLength"], "historyLength") ?? 0;
     const artifacts = params["includeArtifacts"] === true || params["includeArtifacts"] === "true";
-    const {
-      tasks: found,
-      next,
-      total,
-    } = await tasks.list(caller, {
-      context: textOf(params["contextId"], "contextId"),
-      state: readState(params["status"]),
-      since,
-      page: textOf(params["pageToken"], "pageToken"),
-      limit,
-    });
-    const shown = found.map((view) => taskJson(dialect, view, { history, artifacts }));
-    return { value: { tasks: shown, nextPageToken: next, pageSize: limit, totalSize: total } };
+    const [context, page] = [textOf(params["contextId"], "contextId"), textOf(params["pageToken"], "pageToken")];
+    const query = { context, state: readState(params["status"]), since, page, limit };
+    const found = await tasks.list(caller, query, (view) => taskJson(dialect, view, { history, artifacts }));
+    return { value: { tasks: found.tasks, nextPageToken: found.next, pageSize: limit, totalSize: found.total } };
   },
   async cancel(asked) {
     const { id } = await find(asked);

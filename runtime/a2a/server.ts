@@ -102,20 +102,17 @@ export function createTaskServer(tasks: Tasks, onError: (error: unknown) => void
     if (opens && (mine >= STREAMS || [...streams.values()].reduce((a, b) => a + b, 0) >= ALL_STREAMS))
       throw wrong(-32004, `Too many streams are open here, ${mine} of them yours. Ask for the task instead (GetTask).`);
     const stop = new AbortController();
-    if (opens) {
-      count(owner, 1);
-      stop.signal.addEventListener("abort", () => count(owner, -1));
-    }
+    if (opens) count(owner, 1);
+    if (opens) stop.signal.addEventListener("abort", () => count(owner, -1));
     // A stream outlives its request's handler; whoever waits for one value is gone with the connection.
     if (!opens) context.req.raw.signal.addEventListener("abort", () => stop.abort(), { once: true });
     const key = keyOf(context.req.header("idempotency-key"));
     const asked: Asked = { ...work, tasks, key, url: urlOf(context), abort: stop.signal };
-    try {
-      return { answer: await operation(asked), stop };
-    } catch (error) {
+    const failed = (error: unknown) => {
       stop.abort();
       throw error;
-    }
+    };
+    return { answer: await operation(asked).catch(failed), stop };
   };
 
   const rpc = async (context: Context): Promise<Response> => {
@@ -128,11 +125,7 @@ export function createTaskServer(tasks: Tasks, onError: (error: unknown) => void
       const isAlias = async (alias: string) => (await tasks.get(caller, alias, true).catch(() => null))?.alias === alias;
       const found = await resolve(call, version, isAlias);
       const { answer, stop } = await carryOut(context, { ...found, params: call.params, caller });
-      const wrap: Wrap = (result, error) => ({
-        jsonrpc: "2.0",
-        id: id ?? null,
-        ...(error === undefined ? { result } : { error: toRpc(error) }),
-      });
+      const wrap: Wrap = (result, error) => ({ jsonrpc: "2.0", id: id ?? null, ...(error ? { error: toRpc(error) } : { result }) });
       if (id === undefined) {
         stop.abort();
         return context.body(null, 204);
@@ -170,12 +163,8 @@ export function createTaskServer(tasks: Tasks, onError: (error: unknown) => void
     const facts = { business: await tasks.business(), offers: await tasks.offers(caller), url: urlOf(context) };
     const body = JSON.stringify(cardOf(facts, versionOf(version)));
     const tag = `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"`;
-    const headers = {
-      etag: tag,
-      "cache-control": "public, max-age=60",
-      vary: "A2A-Version, Accept, Authorization",
-      "content-type": "application/json",
-    };
+    const vary = "A2A-Version, Accept, Authorization";
+    const headers = { etag: tag, "cache-control": "public, max-age=60", vary, "content-type": "application/json" };
     if (context.req.header("if-none-match") === tag) return context.body(null, 304, headers);
     return context.body(body, 200, headers);
   };

@@ -10,6 +10,9 @@ import type { Json } from "../kernel/ports.ts";
 export type Dialect = "1.0" | "0.3" | "0.1";
 export type Fields = { [key: string]: Json };
 
+/** Each is read and judged by itself. */
+const MOST_PARTS = 1000;
+
 export interface Shown {
   /** How many of the last messages; undefined: all. */
   history?: number | undefined;
@@ -65,6 +68,8 @@ export function readMessage(dialect: Dialect, value: Json | undefined): Received
   const roles = dialect === "0.1" ? [undefined, "", user] : ["", "ROLE_UNSPECIFIED", user];
   if (!roles.includes(role as string | undefined)) throw invalid(`message.role must be "${user}".`);
   if (!Array.isArray(parts) || parts.length === 0) throw invalid("message.parts must be a list with at least one part.");
+  if (parts.length > MOST_PARTS)
+    throw invalid(`message.parts has ${parts.length} parts; ${MOST_PARTS} are taken. Join texts, and put data in one list.`);
   const id = textOf(value["messageId"], "message.messageId");
   if (id === undefined && dialect !== "0.1") throw invalid("message.messageId is missing.");
   const [task, context] = [textOf(value["taskId"], "message.taskId"), textOf(value["contextId"], "message.contextId")];

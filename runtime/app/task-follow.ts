@@ -1,5 +1,6 @@
 /** Reading a task: as it stands, or change by change as they come. Both feed the same projection with the same lists in the same order. */
 import type { Watch } from "../engine/rows.ts";
+import { toWire } from "../kernel/errors.ts";
 import type { RunEvent } from "../kernel/ports.ts";
 import type { Host } from "./host.ts";
 import type { Entry, TaskRow, TaskStore } from "./task-store.ts";
@@ -21,11 +22,23 @@ const LOOK_MS = 30_000;
 
 export function createFollower({ engine, cards }: Pick<Host, "engine" | "cards">, store: TaskStore, watch: Watch): Follower {
   const facts = { run: (id: string) => engine.get(id), cards: (run: string) => cards.list({ run }) };
+  /** Of a history that is not kept any more how it ended, which its row knows. */
+  const eventsOf = async (run: string): Promise<RunEvent[]> => {
+    try {
+      return await Array.fromAsync(engine.events(run, 1));
+    } catch (error) {
+      const record = toWire(error).code === "HISTORY_GONE" ? await engine.get(run) : null;
+      if (record === null) throw error;
+      const { status, outcome, endedAt, createdAt, error: why } = record;
+      const body = { status, outcome, code: why?.code ?? "HISTORY_GONE" };
+      return [{ run, seq: Number.MAX_SAFE_INTEGER, type: "ended", at: endedAt ?? createdAt, body }];
+    }
+  };
   return {
     async view(row) {
       const projection = createProjection(row, facts);
       // The events first: an entry that is placed behind one of them is there by then.
-      const events = row.run === null ? [] : await Array.fromAsync(engine.events(row.run, 1));
+      const events = row.run === null ? [] : await eventsOf(row.run);
       const entries = store.entries(row.tid, 0);
       for (const event of events) {
         [...projection.entries(before(entries, event))];

@@ -47,7 +47,7 @@ export interface TaskStore {
   /** `change`: what becomes known with it. */
   say(row: TaskRow, at: number, said: readonly Said[], more?: { key: string | null; draft?: string; run?: string | null }): void;
   /** Those that changed last come first. `since`: only what changed at this time or later, ms. */
-  list(query: { owner: string; context?: string | undefined; since?: number | undefined }): (TaskRow & { moved: number })[];
+  list(query: { owner: string; context?: string | undefined; since?: number | undefined }): { tid: number; id: string; moved: number }[];
 }
 
 // What a run's last change of status was: its end, which stays when its history is moved into the archive, or its last event.
@@ -110,8 +110,8 @@ export function createTaskStore(database: Database): TaskStore {
         if (run != null) database.run("UPDATE tasks SET run = ? WHERE tid = ?", run, row.tid);
       }),
     list: ({ owner, context, since }) =>
-      database.all<TaskRow & { moved: number }>(
-        `SELECT * FROM (SELECT t.*, ${MOVED} AS moved FROM tasks t LEFT JOIN runs r ON r.id = t.run WHERE t.owner = ? AND t.context = ifnull(?, t.context))
+      database.all<{ tid: number; id: string; moved: number }>(
+        `SELECT * FROM (SELECT t.tid, t.id, ${MOVED} AS moved FROM tasks t LEFT JOIN runs r ON r.id = t.run WHERE t.owner = ? AND t.context = ifnull(?, t.context))
          WHERE moved >= ? ORDER BY moved DESC, tid DESC`,
         ...[owner, context ?? null, since ?? 0],
       ),

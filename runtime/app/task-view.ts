@@ -153,7 +153,8 @@ function refusalOf(outcome: string, record: RunRecord | null): TaskPart[] {
 
 /** The answer stands in one place. A ranked list is its brackets and nothing else; what was measured beside it is metadata. */
 function answerOf(task: string, record: RunRecord | null): TaskArtifact {
-  const result = record?.result ?? null;
+  const result =
+    record?.dropped === true ? "The answer is not kept any more; what the run has committed is in git." : (record?.result ?? null);
   const list = rankedAnswer(result);
   const isObject = list === null && typeof result === "object" && result !== null;
   const parts = [{ text: list ?? (typeof result === "string" ? result : isObject ? lines(result) : JSON.stringify(result)) }];

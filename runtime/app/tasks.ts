@@ -13,6 +13,7 @@ import { redactJson } from "../rules/privacy/scan.ts";
 import { createTokenReader } from "../workspace/settings/tokens.ts";
 import type { Host } from "./host.ts";
 import { type Followed, createFollower } from "./task-follow.ts";
+import { type List, createList } from "./task-list.ts";
 import { type Draft, EMPTY, type Offer, askedBy, namedIn, takeIn } from "./task-intake.ts";
 import { type Said, type TaskRow, createTaskStore } from "./task-store.ts";
 import { type TaskMessage, type TaskPart, type TaskState, type TaskView, hasEnded, isParked } from "./task-view.ts";
@@ -37,15 +38,6 @@ export interface TaskRequest {
   key?: string | undefined;
 }
 
-export interface TaskQuery {
-  context?: string | undefined;
-  state?: TaskState | undefined;
-  since?: number | undefined;
-  /** As `next` of the page before. */
-  page?: string | undefined;
-  limit: number;
-}
-
 export interface Tasks {
   /** Whose token it is; without a token a program of this user, which is looked up only then. @throws TASK_TOKEN */
   caller(token: string | null, isOwn: () => boolean): Caller;
@@ -55,7 +47,7 @@ export interface Tasks {
   send(caller: Caller, request: TaskRequest): Promise<TaskView>;
   /** `id`: the task's, or with `alias` the caller's own. @throws TASK_UNKNOWN */
   get(caller: Caller, id: string, alias?: boolean): Promise<TaskView>;
-  list(caller: Caller, query: TaskQuery): Promise<{ tasks: TaskView[]; next: string; total: number }>;
+  list: List;
   /** @throws TASK_UNKNOWN, TASK_STATUS */
   cancel(caller: Caller, id: string): Promise<TaskView>;
   /** Changes after number `from`, as they come, until the task has ended or nobody listens any more. */
@@ -64,15 +56,13 @@ export interface Tasks {
 
 /** The owner of what programs of this user ask for without a token. A token's name cannot be this. */
 const LOCAL = "LOCAL";
+/** Messages of one task; whoever reads it reads them all. */
+const LONGEST = 200;
 // Test suites and simple clients use one id for many messages; only one that cannot come up twice by chance says "this very message".
 const UNIQUE = /[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}|(?<![0-9A-Z])[0-7][0-9A-HJKMNP-TV-Z]{25}(?![0-9A-Z])/i;
 
 /** What a message has come to: its run, or why there is none yet. */
-interface Admitted {
-  run: string | null;
-  also: Said | null;
-  draft: string;
-}
+type Admitted = { run: string | null; also: Said | null; draft: string };
 
 const digest = (...parts: unknown[]): string => createHash("sha256").update(canonicalJson(parts)).digest("hex");
 const unknown = (id: string): ClearedError =>
@@ -85,6 +75,7 @@ export function createTasks(host: Host): Tasks {
   const watch = createWatch();
   const tokenOf = createTokenReader(dir);
   const { view: viewOf, changes } = createFollower(host, store, watch);
+  const list = createList(store, viewOf);
   const turns = new Map<string, Promise<unknown>>();
 
   /** What is sent to one conversation is taken in one by one: two answers to one question start one run. */
@@ -178,6 +169,8 @@ export function createTasks(host: Host): Tasks {
       throw new ClearedError("TASK_REQUEST", `The task "${row.id}" belongs to another context.`, { data: { rpc: -32602 } });
     if (hasEnded(state))
       throw misplaced(`The task is ${state}; it takes no more messages. Send one without its id for another task.`, -32004);
+    if (view.history.length >= LONGEST)
+      throw misplaced(`The task has ${LONGEST} messages already. Begin another one, or cancel it.`, -32004);
     if (!isParked(state)) throw misplaced("The task is at work; a message can be sent to it when it asks for one.", -32004);
     return row.run === null ? answer(caller, row, request, key, content) : note(caller, row, view, request, key, content);
   };
@@ -242,17 +235,7 @@ export function createTasks(host: Host): Tasks {
       return request.key === undefined ? turn() : inTurn(`key ${key}`, turn);
     },
     get: async (caller, id, alias) => viewOf(need(caller, id, alias)),
-    async list({ owner }, { context, state, since, page, limit }) {
-      let rows = store.list({ owner, context, since });
-      if (state !== undefined) {
-        const states = await Promise.all(rows.map(async (row) => (await viewOf(row)).status.state));
-        rows = rows.filter((_, i) => states[i] === state);
-      }
-      const at = page === undefined ? null : placeOf(page);
-      const rest = at === null ? rows : rows.filter(({ moved, tid }) => moved < at.moved || (moved === at.moved && tid < at.tid));
-      const shown = rest.slice(0, limit);
-      return { tasks: await Promise.all(shown.map(viewOf)), next: rest.length > limit ? nameOf(shown.at(-1)) : "", total: rows.length };
-    },
+    list,
     cancel(caller, id) {
       const row = need(caller, id);
       return inTurn(`${caller.owner} ${row.context}`, async () => {
@@ -287,15 +270,4 @@ function metadataOf({ metadata, message }: TaskRequest): { [key: string]: Json }
 
 function objectOf(value: Json): { [key: string]: Json } {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
-}
-
-function nameOf(last: { moved: number; tid: number } | undefined): string {
-  return last === undefined ? "" : Buffer.from(`${last.moved} ${last.tid}`).toString("base64url");
-}
-
-/** @throws TASK_REQUEST for what is no page token */
-function placeOf(page: string): { moved: number; tid: number } {
-  const found = /^(\d+) (\d+)$/.exec(Buffer.from(page, "base64url").toString());
-  if (found === null) throw new ClearedError("TASK_REQUEST", "pageToken is not one of an answer before.", { data: { rpc: -32602 } });
-  return { moved: Number(found[1]), tid: Number(found[2]) };
 }

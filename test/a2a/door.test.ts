@@ -31,6 +31,7 @@ test.each<[string, string, number, unknown]>([
   ["a name of 1.0 without a version", call("SendMessage", { message: said1("x") }), -32601, 7],
   ["no message", call("message/send", {}), -32602, 7],
   ["no parts", call("message/send", { message: { messageId: "a", role: "user", parts: [] } }), -32602, 7],
+  ["too many parts", call("message/send", { message: said("x", { parts: Array(1001).fill({ text: "x" }) }) }), -32602, 7],
   ["an empty part", call("message/send", { message: { messageId: "a", role: "user", parts: [{}] } }), -32602, 7],
   ["no message id", call("message/send", { message: { role: "user", parts: [{ text: "x" }] } }), -32602, 7],
   ["the agent's role", call("message/send", { message: said("x", { role: "agent" }) }), -32602, 7],
@@ -204,9 +205,12 @@ test("one caller's streams leave room for another's, and each that is cut makes 
   const token = await made("many");
   const waits = (await rpc(site, "message/send", { message: said("BILL-77", skill("pay")) }, { token })).result;
   const cut = new AbortController();
+  // Kept: a client cuts the stream of an answer that nobody can read any more.
+  const answers: Response[] = [];
   const ask = async (signal: AbortSignal): Promise<string> => {
     const headers = { authorization: `Bearer ${token}` };
     const answer = await fetch(`${site.url}/`, { method: "POST", body: call("tasks/resubscribe", { id: waits.id }), headers, signal });
+    answers.push(answer);
     return answer.headers.get("content-type") ?? "";
   };
   const kinds = await Promise.all(Array.from({ length: 203 }, () => ask(cut.signal)));
@@ -221,6 +225,17 @@ test("one caller's streams leave room for another's, and each that is cut makes 
   const last = new AbortController();
   await expect.poll(() => ask(last.signal), { timeout: 60_000 }).toMatch(/^text.event-stream/);
   last.abort();
+});
+
+test("a task takes two hundred messages and no more", async () => {
+  const { id } = (await rpc(site, "message/send", { message: said("BILL-79", skill("pay")) })).result;
+  const note = () => rpc(site, "message/send", { message: said("and now?", { taskId: id }), configuration: { historyLength: 1 } });
+  const answers = await Promise.all(Array.from({ length: 120 }, note));
+  // Each is answered with the question, which stands in the history, too.
+  const refused = answers.filter(({ error }) => error !== undefined);
+  expect(refused).toHaveLength(21);
+  expect(refused[0].error).toMatchObject({ code: -32004, message: expect.stringContaining("200 messages") });
+  expect((await rpc(site, "tasks/cancel", { id })).result).toMatchObject({ status: { state: "canceled" } });
 });
 
 test("the card has both forms and both paths; a reader of JSON gets it at the root, a browser the page", async () => {

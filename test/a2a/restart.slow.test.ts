@@ -1,4 +1,6 @@
 /** Kill -9 while a task is asked about, waits for a person, or is at work: whoever asks again finds the same task, and one run of it. */
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { cleared, commit } from "../cli/command-line.ts";
 import { type Any, type Served, again, rpc, said, said1, serve, skill, stream } from "./client.ts";
@@ -81,4 +83,24 @@ test("a kill while messages come in leaves no run without its task", async () =>
   const runs = (await cleared(site.dir, "runs", "list", "--limit", "500", "--json")).json() as Any[];
   const { tasks } = (await rpc(site, "ListTasks", { pageSize: 100 }, V1)).result;
   expect(tasks.map((one: Any) => one.metadata.run).sort()).toEqual(runs.map(({ id }) => id).sort());
+});
+
+test("a task whose history is not kept any more still says how it ended, and hides no other from a list", async () => {
+  const ended = (await rpc(site, "SendMessage", { message: said1("old", skill("echo")) }, V1)).result.task;
+  const waits = (await rpc(site, "SendMessage", { message: said1("BILL-7", skill("pay")) }, V1)).result.task;
+  await site.started.stop();
+  // As years later, when config.yaml says that histories are not kept (test/cli/upkeep.test.ts).
+  const store = new DatabaseSync(join(site.dir, ".cleared/store.db"));
+  store.exec(`DELETE FROM events WHERE rid = (SELECT rid FROM runs WHERE id = '${ended.metadata.run}')`);
+  store.exec(`UPDATE runs SET bundle = 0, input = '', result = NULL WHERE id = '${ended.metadata.run}'`);
+  store.close();
+  site = await again(site.dir);
+  expect(await get(ended.id)).toMatchObject({
+    status: { state: "TASK_STATE_COMPLETED" },
+    artifacts: [{ parts: [{ text: expect.stringContaining("not kept any more") }] }],
+  });
+  const listed = async (more: Any) => (await rpc(site, "ListTasks", more, V1)).result.tasks.map(({ id }: Any) => id);
+  expect((await listed({})).sort()).toEqual([ended.id, waits.id].sort());
+  for (const _ of "12") expect(await listed({ status: "TASK_STATE_COMPLETED" })).toEqual([ended.id]);
+  expect(await listed({ status: "TASK_STATE_AUTH_REQUIRED" })).toEqual([waits.id]);
 });
