@@ -60,18 +60,13 @@ export function createEngine(
   return {
     async start(spec, also) {
       const fresh = newRunId(clock.now());
-      const { kind, key } = spec.cause;
+      const { agent, cause, pin, mode } = spec;
+      const { kind, key } = cause;
       const [id, created] = database.write((): [string, boolean] => {
         const isNew = insert(spec, fresh) > 0;
         const sql = "SELECT id FROM runs WHERE cause_kind = ? AND agent = ? AND cause_key = ?";
-        const run = isNew ? fresh : (database.get<{ id: string }>(sql, kind, spec.agent, key)?.id ?? fresh);
-        if (isNew)
-          addEvent(database, need(run).rid, "created", clock.now(), {
-            agent: spec.agent,
-            cause: { kind, key },
-            commit: spec.pin.commit,
-            mode: spec.mode,
-          });
+        const run = isNew ? fresh : (database.get<{ id: string }>(sql, kind, agent, key)?.id ?? fresh);
+        if (isNew) addEvent(database, need(run).rid, "created", clock.now(), { agent, cause: { kind, key }, commit: pin.commit, mode });
         also?.(run);
         return [run, isNew];
       }, true);
