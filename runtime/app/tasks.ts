@@ -242,6 +242,12 @@ export function createTasks(host: Host): Tasks {
         const now = need(caller, id);
         const { state } = (await viewOf(now)).status;
         if (hasEnded(state) && state !== "canceled") throw misplaced(`The task is ${state} already.`, -32002);
+        const steps = state !== "working" || now.run === null ? [] : await engine.steps(now.run);
+        if (steps.at(-1)?.state === "intent")
+          throw misplaced(
+            "An act outside has begun and cannot be taken back. Ask for the task, and cancel it then if it still works.",
+            -32002,
+          );
         if (now.run !== null) await engine.cancel(now.run, `${caller.owner === LOCAL ? "its caller" : caller.owner} canceled the task`);
         else if (state !== "canceled") store.say(now, clock.now(), [{ state: "canceled" }]);
         watch.changed(id);
