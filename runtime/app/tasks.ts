@@ -169,8 +169,7 @@ export function createTasks(host: Host): Tasks {
       throw new ClearedError("TASK_REQUEST", `The task "${row.id}" belongs to another context.`, { data: { rpc: -32602 } });
     if (hasEnded(state))
       throw misplaced(`The task is ${state}; it takes no more messages. Send one without its id for another task.`, -32004);
-    if (view.history.length >= LONGEST)
-      throw misplaced(`The task has ${LONGEST} messages already. Begin another one, or cancel it.`, -32004);
+    if (view.history.length >= LONGEST) throw misplaced(`The task has ${LONGEST} messages already. Begin another one.`, -32004);
     if (!isParked(state)) throw misplaced("The task is at work; a message can be sent to it when it asks for one.", -32004);
     return row.run === null ? answer(caller, row, request, key, content) : note(caller, row, view, request, key, content);
   };

@@ -25,9 +25,7 @@ export const run: Command = async (at, [verb, name], options) => {
   if (verb === "remove") {
     removeToken(dir, name);
     output.result({ remove: name });
-    output.line(
-      `${name} is removed: its next request is refused, and its streams end. Tasks it has given go on; a new token of this name would see them.`,
-    );
+    output.line(`${name} is removed: requests are refused, streams end. Its tasks go on; a new token of this name sees them.`);
     return 0;
   }
   const agents = await offeredOf(dir, String(options["agents"] ?? ""));
