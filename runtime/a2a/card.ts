@@ -28,7 +28,7 @@ export function cardOf({ business, offers, url }: CardFacts, version: "1.0" | "0
       { url: root, protocolBinding: "JSONRPC", protocolVersion: "0.3" },
     ],
     version: VERSION,
-    capabilities: { streaming: true, pushNotifications: false, extendedAgentCard: true },
+    capabilities: { streaming: true, pushNotifications: true, extendedAgentCard: true },
     defaultInputModes: MODES,
     defaultOutputModes: MODES,
     skills,

@@ -4,6 +4,7 @@ import type { Caller, Tasks } from "../app/tasks.ts";
 import { type TaskState, type TaskView, hasEnded } from "../app/task-view.ts";
 import type { Json } from "../kernel/ports.ts";
 import { cardOf } from "./card.ts";
+import { PUSH_OPERATIONS, pushWish } from "./push.ts";
 import {
   type Dialect,
   type Fields,
@@ -12,7 +13,6 @@ import {
   fieldsOf,
   firstEvent,
   closes,
-  isFields,
   readMessage,
   readState,
   rests,
@@ -45,25 +45,22 @@ const PAGE = 50;
 async function deliver({ tasks, caller, dialect, params, key }: Asked): Promise<TaskView> {
   const metadata = fieldsOf(params["metadata"], "params.metadata");
   const config = fieldsOf(params["configuration"], "params.configuration");
-  if (
-    ["taskPushNotificationConfig", "pushNotificationConfig", "pushNotification"].some(
-      (name) => isFields(config[name]) || isFields(params[name]),
-    )
-  )
-    throw noPush();
+  const wish = pushWish(params, config);
+  if (wish !== null) await tasks.pushes.admit(wish);
+  // Told from the change that this message makes.
+  const told = (view: TaskView): TaskView => {
+    if (wish !== null) tasks.pushes.set(tasks.row(caller, view.id), dialect, wish, view.heard - 1);
+    return view;
+  };
   const { message, task, context } = readMessage(dialect, params["message"]);
   const same = { message, metadata, ...(key === undefined ? {} : { key }) };
-  if (dialect !== "0.1") return tasks.send(caller, { ...same, task, context });
+  if (dialect !== "0.1") return told(await tasks.send(caller, { ...same, task, context }));
   const alias = textOf(params["id"], "params.id");
   if (alias === undefined) throw wrong(-32602, "params.id is missing: the id of the task.");
   const session =
     textOf(metadata["session_id"], "session_id") ?? textOf(metadata["sessionId"], "sessionId") ?? textOf(params["sessionId"], "sessionId");
-  return tasks.send(caller, {
-    ...same,
-    message: { ...message, id: message.id === "" ? alias : message.id },
-    alias,
-    context: session ?? context,
-  });
+  const own = { ...message, id: message.id === "" ? alias : message.id };
+  return told(await tasks.send(caller, { ...same, message: own, alias, context: session ?? context }));
 }
 
 /** The task once it has ended, waits for somebody, or the caller's patience is over. */
@@ -99,8 +96,6 @@ const idOf = ({ params }: Asked): string => {
 
 /** The task that is meant; in 0.1 by the id its caller gave it. */
 const find = (asked: Asked): Promise<TaskView> => asked.tasks.get(asked.caller, idOf(asked), asked.dialect === "0.1");
-
-export const noPush = () => wrong(-32003, "Push notifications are not sent. Subscribe to the task, or ask for it again.");
 
 export const OPERATIONS = {
   async send(asked) {
@@ -145,9 +140,7 @@ export const OPERATIONS = {
       throw wrong(-32004, `The task is ${view.status.state}; nothing more will happen to it.`);
     return { events: eventsOf(asked, tasks.changes(caller, view.id, view.generation, abort), view, hasEnded) };
   },
-  async push() {
-    throw noPush();
-  },
+  ...PUSH_OPERATIONS,
   async card({ tasks, caller, dialect, url }) {
     const facts = { business: await tasks.business(), offers: await tasks.offers(caller), url };
     return { value: cardOf(facts, dialect === "1.0" ? "1.0" : "0.3", true) };

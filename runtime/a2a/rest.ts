@@ -21,8 +21,10 @@ const ROUTES: readonly Match[] = [
   ["POST", /^\/tasks\/([^/:]+):cancel$/, "cancel"],
   ["GET", /^\/tasks\/([^/:]+):subscribe$/, "subscribe"],
   ["POST", /^\/tasks\/([^/:]+):subscribe$/, "subscribe"],
-  ["POST", /^\/tasks\/[^/:]+\/pushNotificationConfigs$/, "push"],
-  ["GET", /^\/tasks\/[^/:]+\/pushNotificationConfigs(?:\/[^/:]+)?$/, "push"],
+  ["POST", /^\/tasks\/([^/:]+)\/pushNotificationConfigs$/, "pushSet"],
+  ["GET", /^\/tasks\/([^/:]+)\/pushNotificationConfigs$/, "pushList"],
+  ["GET", /^\/tasks\/([^/:]+)\/pushNotificationConfigs\/([^/:]+)$/, "pushGet"],
+  ["DELETE", /^\/tasks\/([^/:]+)\/pushNotificationConfigs\/([^/:]+)$/, "pushDelete"],
   ["GET", /^\/extendedAgentCard$/, "card"],
 ];
 
@@ -31,11 +33,21 @@ export function routeOf(method: string, path: string, body: Fields): Route | nul
   for (const [wanted, pattern, name] of ROUTES) {
     const found = method === wanted ? pattern.exec(path) : null;
     if (found === null) continue;
-    const [, id] = found;
-    const params = id === undefined ? body : { ...body, id };
+    const [, id, inner] = found.map(plain);
+    const own = name.startsWith("push") ? { taskId: id, id: inner ?? body["id"] } : { id };
+    const params = Object.assign({}, body, id === undefined ? {} : own) as Fields;
     return { operation: OPERATIONS[name], params, streams: name === "stream" || name === "subscribe" };
   }
   return null;
+}
+
+/** Of a path, as its caller means it. */
+function plain(part: string | undefined): string | undefined {
+  try {
+    return part === undefined ? undefined : decodeURIComponent(part);
+  } catch {
+    return part; // a % that encodes nothing
+  }
 }
 
 const NOT_FOUND = [-32001, -32601];

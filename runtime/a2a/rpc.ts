@@ -7,7 +7,7 @@ import type { Json } from "../kernel/ports.ts";
 import { OPERATIONS, type Operation } from "./operations.ts";
 import { type Dialect, type Fields, fieldsOf, isFields, wrong } from "./wire.ts";
 
-/** The methods of each operation by generation, with blanks between. */
+/** The method of each operation by generation. */
 const NAMES: Record<keyof typeof OPERATIONS, Record<Dialect, string>> = {
   send: { "1.0": "SendMessage", "0.3": "message/send", "0.1": "tasks/send" },
   stream: { "1.0": "SendStreamingMessage", "0.3": "message/stream", "0.1": "tasks/sendSubscribe" },
@@ -15,17 +15,20 @@ const NAMES: Record<keyof typeof OPERATIONS, Record<Dialect, string>> = {
   list: { "1.0": "ListTasks", "0.3": "tasks/list", "0.1": "" },
   cancel: { "1.0": "CancelTask", "0.3": "tasks/cancel", "0.1": "tasks/cancel" },
   subscribe: { "1.0": "SubscribeToTask", "0.3": "tasks/resubscribe", "0.1": "tasks/resubscribe" },
-  push: {
-    "1.0": "Create Get List Delete".replaceAll(/\w+/g, "$&TaskPushNotificationConfig"),
-    "0.3": "set get list delete".replaceAll(/\w+/g, "tasks/pushNotificationConfig/$&"),
-    "0.1": "set get".replaceAll(/\w+/g, "tasks/pushNotification/$&"),
+  pushSet: {
+    "1.0": "CreateTaskPushNotificationConfig",
+    "0.3": "tasks/pushNotificationConfig/set",
+    "0.1": "tasks/pushNotification/set",
   },
+  pushGet: { "1.0": "GetTaskPushNotificationConfig", "0.3": "tasks/pushNotificationConfig/get", "0.1": "tasks/pushNotification/get" },
+  pushList: { "1.0": "ListTaskPushNotificationConfigs", "0.3": "tasks/pushNotificationConfig/list", "0.1": "" },
+  pushDelete: { "1.0": "DeleteTaskPushNotificationConfig", "0.3": "tasks/pushNotificationConfig/delete", "0.1": "" },
   card: { "1.0": "GetExtendedAgentCard", "0.3": "agent/getAuthenticatedExtendedCard", "0.1": "" },
 };
 
 function named(dialect: Dialect, method: string): keyof typeof OPERATIONS | undefined {
   const names = Object.keys(NAMES) as (keyof typeof OPERATIONS)[];
-  return names.find((name) => NAMES[name][dialect].split(" ").includes(method));
+  return names.find((name) => NAMES[name][dialect] === method);
 }
 
 export type RpcId = string | number | null;

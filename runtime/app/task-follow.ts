@@ -13,6 +13,8 @@ export interface Followed {
 
 export interface Follower {
   view(row: TaskRow): Promise<TaskView>;
+  /** Every change so far, each with the task as it stood after it. */
+  past(row: TaskRow): AsyncGenerator<Followed, TaskView>;
   /** Changes after number `from`, until the task has ended or nobody listens. `again`: the row as it is now. */
   changes(again: () => TaskRow, from: number, abort: AbortSignal): AsyncGenerator<Followed>;
 }
@@ -34,18 +36,27 @@ export function createFollower({ engine, cards }: Pick<Host, "engine" | "cards">
       return [{ run, seq: Number.MAX_SAFE_INTEGER, type: "ended", at: endedAt ?? createdAt, body }];
     }
   };
+  const past: Follower["past"] = async function* (row) {
+    const projection = createProjection(row, facts);
+    const { view } = projection;
+    // The events first: an entry that is placed behind one of them is there by then.
+    const events = row.run === null ? [] : await eventsOf(row.run);
+    const entries = store.entries(row.tid, 0);
+    for (const event of events) {
+      for (const change of projection.entries(before(entries, event))) yield { change, view };
+      for (const change of await projection.event(event)) yield { change, view };
+    }
+    for (const change of projection.entries(entries)) yield { change, view };
+    return view;
+  };
   return {
+    past,
     async view(row) {
-      const projection = createProjection(row, facts);
-      // The events first: an entry that is placed behind one of them is there by then.
-      const events = row.run === null ? [] : await eventsOf(row.run);
-      const entries = store.entries(row.tid, 0);
-      for (const event of events) {
-        [...projection.entries(before(entries, event))];
-        await projection.event(event);
+      const changes = past(row);
+      for (;;) {
+        const next = await changes.next();
+        if (next.done === true) return next.value;
       }
-      [...projection.entries(entries)];
-      return projection.view;
     },
 
     async *changes(again, from, abort) {

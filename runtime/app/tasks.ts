@@ -15,6 +15,7 @@ import type { Host } from "./host.ts";
 import { type Followed, createFollower } from "./task-follow.ts";
 import { type List, createList } from "./task-list.ts";
 import { type Draft, EMPTY, type Offer, askedBy, namedIn, takeIn } from "./task-intake.ts";
+import { type Pushes, createPushes } from "./task-push.ts";
 import { type Said, type TaskRow, createTaskStore } from "./task-store.ts";
 import { type TaskMessage, type TaskPart, type TaskState, type TaskView, hasEnded, isParked } from "./task-view.ts";
 
@@ -50,6 +51,9 @@ export interface Tasks {
   list: List;
   /** @throws TASK_UNKNOWN, TASK_STATUS */
   cancel(caller: Caller, id: string): Promise<TaskView>;
+  /** @throws TASK_UNKNOWN */
+  row(caller: Caller, id: string): TaskRow;
+  pushes: Pushes;
   /** Changes after number `from`, as they come, until the task has ended or nobody listens any more. */
   changes(caller: Caller, id: string, from: number, abort: AbortSignal): AsyncGenerator<Followed>;
 }
@@ -74,7 +78,8 @@ export function createTasks(host: Host): Tasks {
   const store = createTaskStore(database);
   const watch = createWatch();
   const tokenOf = createTokenReader(dir);
-  const { view: viewOf, changes } = createFollower(host, store, watch);
+  const follower = createFollower(host, store, watch);
+  const { view: viewOf, changes } = follower;
   const list = createList(store, viewOf);
   const turns = new Map<string, Promise<unknown>>();
 
@@ -255,6 +260,8 @@ export function createTasks(host: Host): Tasks {
         return view;
       });
     },
+    row: (caller, id) => need(caller, id),
+    pushes: createPushes(host, follower),
     changes(caller, id, from, abort) {
       // A stream may be open for days: with its token it ends.
       const again = () => need(caller.token === null ? caller : this.caller(caller.token, () => false), id);

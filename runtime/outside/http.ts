@@ -84,7 +84,9 @@ export function createShell(onError: (context: Context, error: WireError, status
     const open = OPEN.test(context.req.path) || (isTask(context) && context.req.header("authorization") !== undefined);
     if (!isHook(context) && !open && senderOf(context) === "other") refuse("This page is another user's of this machine.");
     if (!isLoopback(host)) refuse("The address in the browser must be 127.0.0.1 or localhost.");
-    if (method !== "GET" && method !== "HEAD" && method !== "POST") return context.text("Only GET, HEAD and POST are answered.", 405);
+    const deletes = method === "DELETE" && isTask(context);
+    if (method !== "GET" && method !== "HEAD" && method !== "POST" && !deletes)
+      return context.text("Only GET, HEAD and POST are answered.", 405);
     if (method === "POST" && !isForeign(context) && context.req.header("origin") !== `http://${host}`)
       refuse("The request did not come from this page. Open the page and decide there.");
     return next();

@@ -48,10 +48,10 @@ export interface Served {
 }
 
 /** A workspace with nothing but these agents, served by a process of its own. */
-export async function serve(): Promise<Served> {
+export async function serve(more: Record<string, string> = {}): Promise<Served> {
   const dir = await workspace();
   await cleared(dir, "add"); // what `add` lists is not there: the agents below are all that take tasks
-  await commit(dir, AGENTS);
+  await commit(dir, { ...AGENTS, ...more });
   return again(dir);
 }
 

@@ -40,9 +40,9 @@ test.each<[string, string, number, unknown]>([
   ["an unknown skill", call("message/send", { message: said("x", skill("hidden")) }), -32602, 7],
   ["an unknown task", call("tasks/get", { id: "x" }), -32001, 7],
   [
-    "a push address",
-    call("message/send", { message: said("x"), configuration: { pushNotificationConfig: { url: "http://x" } } }),
-    -32003,
+    "a push address inside this machine",
+    call("message/send", { message: said("x"), configuration: { pushNotificationConfig: { url: "http://127.0.0.1:1" } } }),
+    -32602,
     7,
   ],
   [

@@ -10,6 +10,8 @@ import { openPauses, pauseOf } from "../../engine/pauses.ts";
 import { ClearedError, toWire } from "../../kernel/errors.ts";
 import type { RunRecord } from "../../kernel/ports.ts";
 import { type Triggers, startTriggers } from "../../outside/triggers/index.ts";
+import { keepPushing } from "../../a2a/push.ts";
+import { createFetch } from "../../outside/mcp/addresses.ts";
 import { serveWeb } from "../../web/serve.ts";
 import { keepConfirmation, lookAtTrust } from "../../workspace/settings/confirmation.ts";
 import { CONFIG, STORE } from "../../workspace/layout.ts";
@@ -111,8 +113,8 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
       return operation(params);
     });
     closing.push(() => socket.close());
-    const serve = (on: number) =>
-      serveWeb(createFacts(host, api), host.clock, on, { hooks: hooksOf(host), tasks: createTasks(host), onError: say });
+    const tasks = createTasks(host);
+    const serve = (on: number) => serveWeb(createFacts(host, api), host.clock, on, { hooks: hooksOf(host), tasks, onError: say });
     const web = await serve(port).catch((error: unknown) => {
       const before = host.world.predecessor?.(0) ?? null;
       if (!(error instanceof ClearedError) || error.code !== "PORT_BUSY") throw error;
@@ -124,6 +126,16 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
     closing.push(() => web.close());
     const sending = keepSending(host, web.url, (message) => output.note(message), say);
     closing.push(() => sending.stop());
+    const pushing = keepPushing(tasks, {
+      fetch: createFetch({ rules: host.trust.addresses, maxBytes: 65_536 }),
+      may: () => {
+        host.assertTrust();
+        host.world.guard();
+      },
+      note: (message) => output.note(message),
+      onError: say,
+    });
+    closing.push(() => pushing.stop());
     const guard = (guarding = keepGuarding(host, (message) => output.note(message), say));
     closing.push(() => guard.stop());
     const started = startTriggers({

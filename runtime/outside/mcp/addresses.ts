@@ -86,6 +86,15 @@ export function createJudge(rules: AddressRules): (host: string, addresses: Addr
   };
 }
 
+/** Asked before anything is sent there; createFetch asks again with each connection. @throws TOOL_REFUSED */
+export async function assertMayReach(url: string, rules: AddressRules, resolve = systemResolve): Promise<void> {
+  const host = new URL(url).hostname.replace(/^\[(.*)\]$/, "$1");
+  const judge = createJudge(rules);
+  if (isIP(host) !== 0) return judge(host, [{ address: host, family: isIP(host) }]);
+  // A name that cannot be looked up now may be later: then the list of hosts decides.
+  judge(host, await resolve(host).catch(() => [{ address: "1.1.1.1", family: 4 }]));
+}
+
 /**
  * A fetch over one connection per request: a call is never lost on a kept socket that the other side has just closed.
  * @throws TOOL_REFUSED (address), TOOL_DOWN (no connection: nothing was sent), TOOL_ANSWER (too long); what breaks later is the system's own error
