@@ -7,6 +7,7 @@ risk: high
 uses: [fsm, mcp, compute, policy, approval, script, notify, schedule]
 input:
   employee_id: {type: string, required: true}
+  revoke: {type: string, enum: [now, last day], describe: "when access ends, in words"}
   revoke_on: {type: date, describe: "a termination: today; else the last day, unless told; today revokes now, and asks"}
 states:
   ASSESS: read the employee, their access in the order it is revoked, equipment, what they own
@@ -29,7 +30,7 @@ const owned = mcp_fetch_all({ tool: "erp/list_owned_items", params: { owner_id: 
 const paid = mcp_call({ tool: "erp/get_final_pay", params: { employee_id } });
 const systems = grants.sort((a, b) => a.revoke_order - b.revoke_order).map((grant) => grant.system);
 const payout = script_run("hourly_share", { pay_type: employee.pay_type, pay_rate: employee.pay_rate, hours: employee.pto_hours });
-const revoke_on = input.revoke_on ?? (reason === "termination" ? today : last_day);
+const revoke_on = input.revoke_on ?? (reason === "termination" || input.revoke === "now" ? today : last_day);
 fsm_enter("POLICY_CHECK");
 const at_once = revoke_on <= today;
 const gone = reason === "termination" || last_day <= today;

@@ -65,6 +65,24 @@ export const ctx_today = definePrimitive({
   run: (_, ctx) => ctx.today,
 });
 
+export const ctx_session = definePrimitive({
+  name: "ctx_session",
+  effect: "read",
+  remote: true,
+  // What somebody said is no source of an amount.
+  access: "model",
+  summary: "What was said before in the session of this task, and its runs; empty for a run that is no task of a session.",
+  params: z.object({}),
+  returns: z.object({
+    turns: z.array(z.object({ role: z.enum(["user", "agent"]), text: z.string() })).describe("of a long session the last ones"),
+    earlier: z.string().describe("of a long session: the sentences of older turns that hold a figure, an id or a name"),
+    runs: z.array(z.object({ run: z.string(), agent: z.string(), input: json, status: z.string(), outcome: z.string().nullable() })),
+  }),
+  errors: [],
+  example: "ctx_session()",
+  run: (_, ctx) => ctx.ports.session(),
+});
+
 export const ctx_now = definePrimitive({
   name: "ctx_now",
   effect: "read",

@@ -8,7 +8,7 @@ import { compute_find } from "./compute/find.ts";
 import { computePrimitives } from "./compute/index.ts";
 import { compute_facts_from_text } from "./compute/precompute.ts";
 import { config_get } from "./config.ts";
-import { ctx_dry_run, ctx_emit, ctx_log, ctx_now, ctx_today } from "./ctx.ts";
+import { ctx_dry_run, ctx_emit, ctx_log, ctx_now, ctx_session, ctx_today } from "./ctx.ts";
 import { data_dedupe, data_first, data_group_by, data_read, data_sum, data_write } from "./data.ts";
 import { fsm_enter } from "./fsm.ts";
 import { document_approval_brief, document_build, document_format, document_post_mortem, document_sprint_plan } from "./document.ts";
@@ -43,7 +43,7 @@ export const primitives: readonly Primitive[] = [
   ...[queue_add_review, queue_add_many, queue_pending],
   ...[propose_change],
   ...[config_get],
-  ...[ctx_log, ctx_emit, ctx_dry_run, ctx_today, ctx_now],
+  ...[ctx_log, ctx_emit, ctx_dry_run, ctx_today, ctx_now, ctx_session],
   ...[script_run],
   ...[data_read, data_write, data_group_by, data_sum, data_dedupe, data_first],
   ...[mcp_call, mcp_try, mcp_list, mcp_find, mcp_fetch_all, mcp_record],

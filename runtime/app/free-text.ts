@@ -22,8 +22,8 @@ export interface TaskFor {
   near: string[];
 }
 
-/** Which agent a text is for. `agent`: what came with it says so. @throws AGENT_UNKNOWN for a name that none has, LLM_* */
-export async function taskFor(host: Host, task: { text: string; agent?: string; abort?: AbortSignal }): Promise<TaskFor> {
+/** Which agent a text is for. `agent`: what came with it says so. `model` false, here and below: by words alone. @throws AGENT_UNKNOWN for a name that none has, LLM_* */
+export async function taskFor(host: Host, task: { text: string; agent?: string; model?: false; abort?: AbortSignal }): Promise<TaskFor> {
   const agents = (await host.agents()).flatMap(({ name, header }) => (header === null ? [] : [{ name, header }]));
   if (task.agent !== undefined) {
     const named = agents.find(({ name, header }) => name === task.agent || header.process === task.agent);
@@ -49,7 +49,7 @@ export async function taskFor(host: Host, task: { text: string; agent?: string; 
     .slice(0, 3);
   if (first !== undefined && first.confidence >= SURE) return { agent: first.name, confidence: first.confidence, by: "words", near };
   const nobody: TaskFor = { agent: null, confidence: first?.confidence ?? 0, by: "nobody", near };
-  if (known.length === 0 || !(await hasModel(host))) return nobody;
+  if (known.length === 0 || task.model === false || !(await hasModel(host))) return nobody;
   const classes = known.map(({ name, header }) => ({ name, description: `${header.name}: ${header.description}`.slice(0, 300) }));
   const instruction = "The text is a task for a business. Say which process carries it out, or none.";
   const answer = (await ask(host, "llm_classify", { text: task.text, classes, instruction, samples: 3 }, task.abort)) as {
@@ -79,7 +79,7 @@ export interface TaskInput {
 const READABLE = ["string", "number", "integer", "boolean", "money", "date"];
 
 /** What a text says of an agent's `input:`. @throws AGENT_UNKNOWN, LLM_* */
-export async function inputOf(host: Host, task: { agent: string; text: string; abort?: AbortSignal }): Promise<TaskInput> {
+export async function inputOf(host: Host, task: { agent: string; text: string; model?: false; abort?: AbortSignal }): Promise<TaskInput> {
   const header = (await host.agents()).find(({ name }) => name === task.agent)?.header;
   if (header == null) throw new ClearedError("AGENT_UNKNOWN", `There is no agent "${task.agent.slice(0, 80)}".`);
   const [input, quotes]: [Record<string, Json>, Record<string, string>] = [{}, {}];
@@ -93,7 +93,7 @@ export async function inputOf(host: Host, task: { agent: string; text: string; a
   }
   const open = fields.filter(([field, one]) => !Object.hasOwn(input, field) && READABLE.includes(one.type));
   let unsupported: string[] = [];
-  if (open.length > 0 && (await hasModel(host))) {
+  if (open.length > 0 && task.model !== false && (await hasModel(host))) {
     const schema = Object.fromEntries(
       open.map(([field, { type, describe, enum: options }]) => {
         const about = [

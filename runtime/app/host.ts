@@ -300,6 +300,7 @@ function assemble(parts: Parts): Omit<Host, "close"> {
       notices: { ...createOutbox(database, trust.notices, settings), schedule: starts.schedule },
       children: starts.childrenOf(run),
       llm: models.forRun(run, log, settings),
+      session: async () => (await import("./session.ts")).sessionOf({ database, engine, cards: parts.cards }, run),
       tools: tools.forRun({ run: run.id, given: run.given?.tools, note: (message) => log.event("log", { level: "warn", message }) }),
     });
     return {

@@ -7,7 +7,9 @@ import type { Given, Json } from "../kernel/ports.ts";
 import { type InputField, mismatch, validateInput } from "../scripts/fields.ts";
 import type { Header } from "../scripts/header.ts";
 import { inputOf, taskFor } from "./free-text.ts";
+import { isAssent } from "../rules/session-words.ts";
 import type { Host } from "./host.ts";
+import type { Said } from "./task-store.ts";
 import type { TaskPart } from "./task-view.ts";
 
 export interface Offer {
@@ -26,7 +28,16 @@ export interface Draft {
   asked?: string;
 }
 
-export type Intake = { draft: Draft } & ({ start: { agent: string; input: Json } } | { ask: TaskPart[] });
+export type Intake = { draft: Draft; continued?: { run: string; fields: Draft["input"] } } & (
+  | { start: { agent: string; input: Json } }
+  | { ask: TaskPart[] }
+);
+
+/** What its caller did not say again, and is told. */
+export function goesOn(agent: string, { run, fields }: NonNullable<Intake["continued"]>): Said {
+  const said = Object.entries(fields).map(([key, value]) => `${key} ${typeof value === "string" ? value : JSON.stringify(value)}`);
+  return { state: "working", parts: [{ text: `${agent} goes on from ${run} of this session: ${said.join(", ")}.` }] };
+}
 
 export const EMPTY: Draft = { input: {}, text: "", given: {} };
 
@@ -49,17 +60,45 @@ export function namedIn(parts: readonly TaskPart[], metadata: Json): string | nu
   return null;
 }
 
-/** The agent that words are for; where several share them, the one whose whole input is there. Null where that is not clear. */
-async function agentFor(host: Host, text: string): Promise<string | null> {
+/** A run of the same session before: its process goes on where words alone do not tell another. */
+export interface Earlier {
+  run: string;
+  agent: string;
+  input: { [field: string]: Json };
+}
+
+/** The agent whose words and whole input a text has, by its words alone; null for anything less. */
+export async function clearlyFor(host: Host, text: string, offers: readonly Offer[]): Promise<Offer | null> {
+  if (text === "" || text.length > LONGEST_READ) return null;
+  const found = await taskFor(host, { text, model: false });
+  const offer = offers.find(({ name }) => name === found.agent);
+  if (offer === undefined) return null;
+  const said = await inputOf(host, { agent: offer.name, text, model: false });
+  return said.missing.length === 0 && Object.keys(said.input).length > 0 ? offer : null;
+}
+
+/**
+ * The agent that words are for; where several share them, the one whose whole input is there, then one that this session had before. Null
+ * where that is not clear.
+ */
+async function agentFor(host: Host, text: string, earlier: readonly Earlier[]): Promise<string | null> {
   const found = await taskFor(host, { text }).catch(unread);
-  if (found?.by !== "nobody") return found?.agent ?? null;
+  if (found !== null && found.by !== "nobody" && found.agent !== null) return found.agent;
   const fits: string[] = [];
-  for (const agent of found.near) {
+  for (const agent of found?.near ?? []) {
     const said = await inputOf(host, { agent, text }).catch(unread);
     if (said?.missing.length === 0 && Object.keys(said.input).length > 0) fits.push(agent);
   }
-  return fits.length === 1 ? (fits[0] ?? null) : null;
+  if (fits.length === 1) return fits[0] ?? null;
+  // A yes asks for nothing, and starts nothing a second time.
+  if (fits.length > 0 || isAssent(text)) return null;
+  const about = ({ agent, input }: Earlier) =>
+    found?.near.includes(agent) === true || Object.values(input).some((one) => typeof one === "string" && isNamed(one, text));
+  return earlier.find(about)?.agent ?? null;
 }
+
+/** An id such as E-2291. */
+const isNamed = (value: string, text: string): boolean => /^(?=.*\d)[\w.-]{4,40}$/.test(value) && text.split(/[^\w.-]+/).includes(value);
 
 /** A model that does not answer, or may not be asked, leaves the question to the caller. */
 function unread(error: unknown): null {
@@ -74,6 +113,7 @@ export async function takeIn(
   metadata: Json,
   offers: readonly Offer[],
   host: Host,
+  earlier: readonly Earlier[] = [],
 ): Promise<Intake> {
   const draft: Draft = { ...before, input: { ...before.input }, given: { ...before.given } };
   const words: string[] = [];
@@ -92,7 +132,7 @@ export async function takeIn(
   if (text !== "" && (told === null || begun !== undefined)) draft.text = before.text === "" ? text : `${before.text}\n${text}`;
   const readable = draft.text !== "" && draft.text.length <= LONGEST_READ;
   const only = offers.length === 1 && before.agent === undefined ? offers[0]?.name : undefined;
-  const wanted = named ?? begun ?? told ?? only ?? (readable ? await agentFor(host, draft.text) : null);
+  const wanted = named ?? begun ?? told ?? only ?? (readable ? await agentFor(host, draft.text, earlier) : null);
   const offer = offers.find((one) => one.name === wanted);
   const names = offers.map((one) => one.name);
   if (named !== null && offer === undefined)
@@ -101,7 +141,21 @@ export async function takeIn(
   draft.agent = offer.name;
   const said = readable ? await inputOf(host, { agent: offer.name, text: draft.text }).catch(unread) : null;
   fill(draft, offer.header, text, said?.input ?? {}, before.asked);
-  return completed(draft, offer);
+  const continued = goOn(draft, offer, earlier);
+  const intake = completed(draft, offer);
+  if (continued !== null) intake.continued = continued;
+  return intake;
+}
+
+/** Words that name none of the fields its process needs mean those it had before: told, so that a wrong one is seen. */
+function goOn(draft: Draft, { name, header }: Offer, earlier: readonly Earlier[]): NonNullable<Intake["continued"]> | null {
+  const needed = Object.entries(header.input).flatMap(([key, one]) => (one.required === true ? [key] : []));
+  const before = earlier.find(({ agent }) => agent === name);
+  if (before === undefined || needed.length === 0 || needed.some((key) => Object.hasOwn(draft.input, key))) return null;
+  const fields = Object.fromEntries(needed.flatMap((key) => (Object.hasOwn(before.input, key) ? [[key, before.input[key] ?? null]] : [])));
+  if (Object.keys(fields).length === 0) return null;
+  Object.assign(draft.input, fields);
+  return { run: before.run, fields };
 }
 
 function completed(draft: Draft, { name, header }: Offer): Intake {

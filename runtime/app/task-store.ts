@@ -40,6 +40,10 @@ export interface TaskStore {
   byAlias(owner: string, alias: string): TaskRow | undefined;
   /** Of the context, those whose run has not ended, the youngest first; no more than 50. */
   openIn(owner: string, context: string): TaskRow[];
+  /** Of the context, the last ones, the oldest of them first. */
+  inContext(owner: string, context: string, most: number): TaskRow[];
+  /** The last runs of the context, the youngest first. */
+  runsIn(owner: string, context: string): { run: string; agent: string; input: string }[];
   byKey(key: string): { row: TaskRow; content: string | undefined } | undefined;
   entries(tid: number, from: number): Entry[];
   /** Makes a task with what is said of it. */
@@ -72,6 +76,15 @@ export function createTaskStore(database: Database): TaskStore {
       database.all<TaskRow>(
         `SELECT t.* FROM tasks t LEFT JOIN runs r ON r.id = t.run WHERE t.owner = ? AND t.context = ? AND r.ended_at IS NULL
          ORDER BY tid DESC LIMIT 50`,
+        ...[owner, context],
+      ),
+    inContext: (owner, context, most) =>
+      database
+        .all<TaskRow>("SELECT * FROM tasks WHERE owner = ? AND context = ? ORDER BY tid DESC LIMIT ?", owner, context, most)
+        .reverse(),
+    runsIn: (owner, context) =>
+      database.all(
+        "SELECT r.id AS run, r.agent, r.input FROM tasks t JOIN runs r ON r.id = t.run WHERE t.owner = ? AND t.context = ? ORDER BY tid DESC LIMIT 8",
         ...[owner, context],
       ),
     byKey(key) {

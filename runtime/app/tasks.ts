@@ -14,7 +14,7 @@ import { createTokenReader } from "../workspace/settings/tokens.ts";
 import type { Host } from "./host.ts";
 import { type Followed, createFollower } from "./task-follow.ts";
 import { type List, createList } from "./task-list.ts";
-import { type Draft, EMPTY, type Offer, askedBy, namedIn, takeIn } from "./task-intake.ts";
+import { type Draft, EMPTY, type Offer, askedBy, clearlyFor, goesOn, namedIn, takeIn } from "./task-intake.ts";
 import { type Pushes, createPushes } from "./task-push.ts";
 import { type Said, type TaskRow, createTaskStore } from "./task-store.ts";
 import { type TaskMessage, type TaskPart, type TaskState, type TaskView, hasEnded, isParked } from "./task-view.ts";
@@ -66,6 +66,7 @@ const LONGEST = 200;
 const UNIQUE = /[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}|(?<![0-9A-Z])[0-7][0-9A-HJKMNP-TV-Z]{25}(?![0-9A-Z])/i;
 
 /** What a message has come to: its run, or why there is none yet. */
+type Place = Pick<TaskRow, "id" | "context">;
 type Admitted = { run: string | null; also: Said | null; draft: string };
 
 const digest = (...parts: unknown[]): string => createHash("sha256").update(canonicalJson(parts)).digest("hex");
@@ -108,24 +109,29 @@ export function createTasks(host: Host): Tasks {
     );
 
   /** Takes the words in and starts the run, if nothing is missing. `keep` stores both: a run in one transaction with its task. */
-  const admit = async (caller: Caller, id: string, draft: Draft, request: TaskRequest, keep: (told: Admitted) => void): Promise<void> => {
+  const admit = async (caller: Caller, place: Place, draft: Draft, request: TaskRequest, keep: (told: Admitted) => void): Promise<void> => {
     const metadata = metadataOf(request);
     const refused = (text: string, state: TaskState = "rejected") =>
       keep({ run: null, also: { state, parts: [{ text }] }, draft: kept(draft) });
     const { privacy } = await host.config();
     const judged = judgeFields(request.message.parts as unknown as Json, { direction: "inbound", policy: privacy });
     if (judged.verdict === "refuse") return refused(`PRIVACY_REFUSED: ${judged.message ?? ""}`);
-    const intake = await takeIn(draft, request.message.parts, metadata, await offers(caller), host);
+    const earlier = store.runsIn(caller.owner, place.context).map((one) => ({ ...one, input: objectOf(JSON.parse(one.input) as Json) }));
+    const intake = await takeIn(draft, request.message.parts, metadata, await offers(caller), host, earlier);
     const known = kept(intake.draft);
     if ("ask" in intake) return keep({ run: null, also: { state: "input-required", parts: intake.ask }, draft: known });
     const { agent, input } = intake.start;
     const { given } = intake.draft;
     let told = false;
     try {
-      const cause = { kind: "a2a" as const, key: id, detail: { task: id, owner: caller.owner } };
+      const { continued } = intake;
+      const after = continued === undefined ? {} : { continues: continued.run };
+      const also = continued === undefined ? null : goesOn(agent, continued);
+      const detail = { task: place.id, owner: caller.owner, context: place.context, ...after };
+      const cause = { kind: "a2a" as const, key: place.id, detail };
       await host.start(agent, { cause, input, ...(Object.keys(given).length === 0 ? {} : { given }) }, (run) => {
         told = true;
-        keep({ run, also: null, draft: known });
+        keep({ run, also, draft: known });
       });
     } catch (error) {
       const { code, message } = toWire(error);
@@ -144,7 +150,7 @@ export function createTasks(host: Host): Tasks {
     const id = randomUUID();
     const row = { id, owner: caller.owner, context, alias: request.alias ?? null };
     const first: Said = { state: "submitted", message: messageOf(request), content };
-    await admit(caller, id, EMPTY, request, ({ run, also, draft }) =>
+    await admit(caller, row, EMPTY, request, ({ run, also, draft }) =>
       store.create({ ...row, draft, run, at: clock.now() }, { key, first, also }),
     );
     return viewOf(need(caller, id));
@@ -153,7 +159,7 @@ export function createTasks(host: Host): Tasks {
   /** More words for a task whose input is asked for. */
   const answer = async (caller: Caller, row: TaskRow, request: TaskRequest, key: string | null, content: string): Promise<TaskView> => {
     const said: Said = { state: "working", message: messageOf(request), content };
-    await admit(caller, row.id, JSON.parse(row.draft) as Draft, request, ({ run, also, draft }) =>
+    await admit(caller, row, JSON.parse(row.draft) as Draft, request, ({ run, also, draft }) =>
       store.say(row, clock.now(), also === null ? [said] : [said, also], { key, draft, run }),
     );
     watch.changed(row.id);
@@ -202,12 +208,16 @@ export function createTasks(host: Host): Tasks {
     return begin(caller, request, key, content, context ?? randomUUID());
   };
 
-  /** Names an agent other than the one that waits: a process of its own, beside it. So does one that only reads. */
+  /** Names, or clearly is for, an agent other than the one that waits: a process of its own, beside it. So does one that only reads. */
   const isAnother = async (caller: Caller, row: TaskRow, request: TaskRequest): Promise<boolean> => {
     const named = namedIn(request.message.parts, metadataOf(request));
     const draft = JSON.parse(row.draft) as Draft;
-    if (named === null || draft.agent === undefined) return false;
-    return named !== draft.agent || (await offers(caller)).some((one) => one.name === named && one.header.mutates === false);
+    if (draft.agent === undefined) return false;
+    const words = request.message.parts.flatMap((part) => ("text" in part ? part.text : [])).join("\n");
+    const offered = await offers(caller);
+    const clear = named ?? (await clearlyFor(host, words, offered))?.name ?? null;
+    if (clear === null) return false;
+    return clear !== draft.agent || offered.some((one) => one.name === named && one.header.mutates === false);
   };
 
   return {

@@ -506,6 +506,14 @@ export interface Llm {
   generate(request: LlmRequest): Promise<LlmAnswer>;
 }
 
+/** What was said in the session of a task before it, and its runs, the oldest first. */
+export interface Session {
+  turns: { role: "user" | "agent"; text: string }[];
+  /** Of longer sessions: the sentences of older turns that hold a figure, an id or a name. */
+  earlier: string;
+  runs: { run: string; agent: string; input: Json; status: RunStatus; outcome: Outcome | null }[];
+}
+
 /** Models as a run may ask them, and what people have made of their answers so far. */
 export interface RunLlm extends Llm {
   /** How often people decided about a class that this site gave, and how often they left it as it was. */
@@ -981,6 +989,7 @@ export interface PrimitivePorts {
   policies: Policies;
   children: Children;
   llm: RunLlm;
+  session(): Promise<Session>;
 }
 
 /** The view the engine keeps for one execution of a run. */

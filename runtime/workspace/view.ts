@@ -64,6 +64,7 @@ export interface ViewOptions {
   tools: Tools;
   children: Children;
   llm: RunLlm;
+  session: WorkspaceView["ports"]["session"];
 }
 
 // Loaded by the first verdict: it takes as much as the rest of the view.
@@ -124,6 +125,7 @@ export function createView(options: ViewOptions): WorkspaceView {
       notices: options.notices,
       tools: options.tools,
       llm: options.llm,
+      session: options.session,
       children: options.children,
       audit: createAudit(overlay),
     },

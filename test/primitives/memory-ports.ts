@@ -128,6 +128,7 @@ export function memory(options: { mode?: "live" | "dry"; decision?: Partial<Deci
       fetchAll: async () => ({ records: [{ id: "1" }], complete: true, pages: 1, duplicates: 0, reason: null }),
       readBack: async () => null,
     },
+    session: async () => ({ turns: [], earlier: "", runs: [] }),
     children: {
       readOnly: async () => false,
       run: async () => ({ run: "run_2", ended: { status: "done", outcome: "completed", result: null, error: null } }),

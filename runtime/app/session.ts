@@ -1,0 +1,52 @@
+/**
+ * What a caller and we have said to each other under one contextId (the seeds' session_id), for a run that is one of its tasks. Only tasks of
+ * the same owner count, whatever name another one gives its session; nothing is kept beside the tasks, so nothing is forgotten by time.
+ */
+import { Kept } from "../kernel/kept.ts";
+import type { RunRecord, Session } from "../kernel/ports.ts";
+import { digestOf } from "../kernel/canonical.ts";
+import { type Shortened, shortened, type Turn } from "../rules/session-words.ts";
+import type { Host } from "./host.ts";
+import { createFollower } from "./task-follow.ts";
+import { createTaskStore } from "./task-store.ts";
+import type { TaskPart, TaskView } from "./task-view.ts";
+import { createWatch } from "../engine/rows.ts";
+
+const NOTHING: Session = { turns: [], earlier: "", runs: [] };
+/** Tasks that are read again. */
+const TASKS = 200;
+const RUNS = 20;
+/** What is longer is a text that stands among the turns. */
+const INPUT = 2000;
+const short = new Kept<string, Shortened>(50);
+
+/** Before this run's own task. */
+export async function sessionOf(host: Pick<Host, "database" | "engine" | "cards">, { cause }: RunRecord): Promise<Session> {
+  const { owner, context, task } = (cause.detail ?? {}) as { owner?: string; context?: string; task?: string };
+  if (cause.kind !== "a2a" || owner === undefined || context === undefined) return NOTHING;
+  const store = createTaskStore(host.database);
+  const rows = store.inContext(owner, context, TASKS).filter(({ id }) => id !== task);
+  const follower = createFollower(host, store, createWatch());
+  const turns: Turn[] = [];
+  const runs: Session["runs"] = [];
+  for (const row of rows) {
+    const view = await follower.view(row);
+    turns.push(...turnsOf(view));
+    const run = row.run === null ? null : await host.engine.get(row.run);
+    if (run === null) continue;
+    const { id, agent, input, status, outcome } = run;
+    runs.push({ run: id, agent, input: JSON.stringify(input).length > INPUT ? null : input, status, outcome });
+  }
+  return { ...short.of(digestOf(turns), () => shortened(turns)), runs: runs.slice(-RUNS) };
+}
+
+function turnsOf({ history, status, artifacts }: TaskView): Turn[] {
+  const answer = artifacts.flatMap(({ parts }) => textOf(parts));
+  const end = status.message === null || history.at(-1)?.id === status.message.id ? [] : [textOf(status.message.parts)];
+  return [
+    ...history.map(({ role, parts }) => ({ role, text: textOf(parts) })),
+    ...[...answer, ...end].map((text) => ({ role: "agent" as const, text })),
+  ].filter(({ text }) => text !== "");
+}
+
+const textOf = (parts: readonly TaskPart[]): string => parts.flatMap((part) => ("text" in part ? part.text : [])).join("\n");

@@ -1,0 +1,51 @@
+/**
+ * A conversation, short enough to be read again: the last turns as they were said, of those before only the sentences that hold something, a
+ * figure, an id, a day, a name. Pure, without a model: what is left out says nothing that a later turn could rest on.
+ */
+export interface Turn {
+  role: "user" | "agent";
+  text: string;
+}
+
+/** Up to this many are left as they are, and this many of a longer conversation. */
+const WHOLE = 20;
+const LAST = 6;
+/** Of one turn; what is longer is a document. */
+const LONGEST = 16_384;
+const ALL = 65_536;
+
+export interface Shortened {
+  /** Sentences of the turns before, the oldest first; empty where nothing was left out. */
+  earlier: string;
+  turns: Turn[];
+}
+
+export function shortened(all: readonly Turn[]): Shortened {
+  const [before, last] = all.length > WHOLE ? [all.slice(0, -LAST), all.slice(-LAST)] : [[], all];
+  const lines = new Set(before.flatMap(({ role, text }) => factsOf(text.slice(0, LONGEST)).map((one) => `${role}: ${one}`)));
+  const earlier = [...lines].join("\n");
+  const cut = earlier.length - ALL;
+  return {
+    earlier: cut > 0 ? `(${cut} characters of older turns are left out)\n${earlier.slice(cut)}` : earlier,
+    turns: last.map(({ role, text }) => ({ role, text: text.length > LONGEST ? `${text.slice(0, LONGEST)} ...` : text })),
+  };
+}
+
+// A sentence ends at a mark with a blank behind it, so 52,340.00 and 2.2 % stay whole.
+const ENDS = /(?<=[.!?;])\s+|\n+/;
+// A figure, an id, an amount, or a name or weekday: a capital that does not begin the sentence.
+const HOLDS = /[\d$€£]|(?<=\p{L}[\p{L},'’-]*\s+["'(]?)\p{Lu}\p{L}/u;
+
+function factsOf(text: string): string[] {
+  return text
+    .split(ENDS)
+    .map((one) => one.trim())
+    .filter((one) => HOLDS.test(one));
+}
+
+/** Says yes, and asks for nothing: no process goes on because of it. */
+export function isAssent(text: string): boolean {
+  return /^\W*(?:yes|yep|ok|okay|sure|fine|agreed|approved|confirmed|accepted|go ahead|(?:i|we)\s+(?:hereby\s+|do\s+)?(?:approve|accept|agree|confirm))\b/i.test(
+    text,
+  );
+}
