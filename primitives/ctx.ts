@@ -69,8 +69,8 @@ export const ctx_session = definePrimitive({
   name: "ctx_session",
   effect: "read",
   remote: true,
-  // What somebody said is no source of an amount.
-  access: "model",
+  access: "context",
+  stated: true,
   summary: "What was said before in the session of this task, and its runs; empty for a run that is no task of a session.",
   params: z.object({}),
   returns: z.object({

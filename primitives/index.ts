@@ -1,5 +1,6 @@
 /** The list of built-in primitives, in the order of docs/PRIMITIVES.md. A new domain is one import and one line here. */
 import type { Primitive } from "../runtime/kernel/primitive.ts";
+import { a2a_call } from "./a2a.ts";
 import { accounts_by_type, accounts_exists, accounts_get, accounts_list } from "./accounts.ts";
 import { agent_call } from "./agent.ts";
 import { approval_form, approval_wait } from "./approval.ts";
@@ -50,7 +51,7 @@ export const primitives: readonly Primitive[] = [
   ...[llm_classify, llm_extract, llm_summarize, llm_next, llm_ready],
   ...[policy_evaluate],
   ...[approval_wait, approval_form],
-  ...[agent_call],
+  ...[agent_call, a2a_call],
   ...[fsm_enter],
   ...[document_build, document_format, document_approval_brief, document_post_mortem, document_sprint_plan],
   ...[privacy_scan],

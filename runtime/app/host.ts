@@ -15,6 +15,7 @@ import { type Packing, adoptBundles, isEmpty } from "../engine/packing.ts";
 import { createEngine } from "../engine/sqlite.ts";
 import { type ClearedError, toWire } from "../kernel/errors.ts";
 import type { Cards, Clock, Engine, Git, RunLog, RunRecord, Sandbox, Tools, Tree, WorkspaceView } from "../kernel/ports.ts";
+import type { AgentPool } from "../outside/a2a/agents.ts";
 import type { ToolPool } from "../outside/mcp/tools.ts";
 import { Suspend } from "../kernel/primitive.ts";
 import { redact } from "../rules/privacy/scan.ts";
@@ -43,7 +44,7 @@ import { type WorkspaceModels, createWorkspaceModels } from "./models.ts";
 import { createPins } from "./pins.ts";
 import { receiptsOf, settleRows, startedFor } from "./receipts.ts";
 import { createStanding } from "./standing.ts";
-import { createToolPool } from "./run-tools.ts";
+import { createAgentPool, createToolPool } from "./run-tools.ts";
 import { execSource, type Starts, createStarts } from "./starts.ts";
 
 /** Counts since this process began. */
@@ -83,6 +84,8 @@ export interface Host {
   models: WorkspaceModels;
   /** The tools as this run sees them. */
   toolsFor(run: RunRecord): Tools;
+  /** Agents elsewhere. */
+  afar: AgentPool;
   emitted(): Emitted[];
   takeEmitted(key: string): void;
   /** Statements whose import is complete move to import/processed/. */
@@ -154,6 +157,7 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
     };
     const tools = createToolPool({ trust, dir, mayStart: () => assertTrust(true) });
     opened.push(() => tools.close());
+    const afar = createAgentPool({ trust, database, clock, dir });
     const host = assemble({
       dir,
       local,
@@ -169,6 +173,7 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
       packing,
       lease,
       tools,
+      afar,
       assertTrust: () => assertTrust(false),
     });
     const pins = createPins(database, git);
@@ -230,6 +235,7 @@ interface Parts
   cache: DiskCache;
   lease: Lease | null;
   tools: ToolPool;
+  afar: AgentPool;
   assertTrust: Host["assertTrust"];
 }
 
@@ -300,6 +306,7 @@ function assemble(parts: Parts): Omit<Host, "close"> {
       notices: { ...createOutbox(database, trust.notices, settings), schedule: starts.schedule },
       children: starts.childrenOf(run),
       llm: models.forRun(run, log, settings),
+      agents: parts.afar.forRun(run.id),
       session: async () => (await import("./session.ts")).sessionOf({ database, engine, cards: parts.cards }, run),
       tools: tools.forRun({ run: run.id, given: run.given?.tools, note: (message) => log.event("log", { level: "warn", message }) }),
     });
@@ -370,6 +377,7 @@ function assemble(parts: Parts): Omit<Host, "close"> {
     viewAt,
     world,
     toolsFor,
+    afar: parts.afar,
     models,
     emitted: () => openEmitted(database),
     takeEmitted: (key) => takeEmitted(database, key),

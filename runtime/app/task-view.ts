@@ -56,7 +56,7 @@ export const hasEnded = (state: TaskState): boolean => ENDED.includes(state);
 export const isParked = (state: TaskState): boolean => state === "input-required" || state === "auth-required";
 
 /** A run waits for somebody of the business, and its caller's words are no answer; what else it waits for passes by itself. */
-const ASKS: readonly (WaitReason | undefined)[] = ["approval", "escalation", "in_doubt", "input"];
+const ASKS: readonly (WaitReason | undefined)[] = ["approval", "escalation", "in_doubt", "input", "remote_gate"];
 
 export interface ViewFacts {
   run(id: string): Promise<RunRecord | null>;
@@ -109,7 +109,11 @@ export function createProjection({ id, context, alias, run, at }: TaskRow, facts
       const told = body as { status?: RunRecord["status"]; reason?: WaitReason; waits_for?: string; outcome?: string; code?: string };
       if (type === "status") {
         if (told.status === "waiting" && ASKS.includes(told.reason))
-          return move("auth-required", when, questionOf(facts.cards(of), told.waits_for ?? "", when));
+          return move(
+            "auth-required",
+            when,
+            questionOf(told.reason === "remote_gate" ? null : facts.cards(of), told.waits_for ?? "", when),
+          );
         return told.status === "running" || isParked(view.status.state) ? move("working", when, null) : [];
       }
       if (type !== "ended" || hasEnded(view.status.state)) return [];
@@ -124,8 +128,9 @@ export function createProjection({ id, context, alias, run, at }: TaskRow, facts
   };
 }
 
-/** The gate's question with what it is about. A message of the caller is no answer to it, and the text says so. */
-function questionOf(cards: readonly Card[], title: string, at: number): TaskPart[] {
+/** The gate's question with what it is about; `cards` null: one elsewhere. A message of the caller is no answer to it, and the text says so. */
+function questionOf(cards: readonly Card[] | null, title: string, at: number): TaskPart[] {
+  if (cards === null) return [{ text: `${title}\nThe task goes on by itself then. A message here decides nothing.` }];
   const card = cards.findLast((one) => one.title === title && one.at <= at);
   const who = card?.kind === "form" ? "Somebody of this business fills this in" : "Somebody of this business who may approve decides this";
   const text = `${title}\n${who}${card === undefined ? "" : ` (card ${card.id})`}; the task goes on by itself then. A message here decides nothing.`;

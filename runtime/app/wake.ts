@@ -11,12 +11,15 @@ const PEOPLE = "people of trust.yaml";
 /** Runs that were tried again while what they wait for did not change: how long until the next time, ms. */
 const tried = new Map<string, { due: number; wait: number }>();
 const FIRST_WAIT_MS = 500;
+let looking = false;
 const LONGEST_WAIT_MS = 60_000;
 
 /** Queues again the runs whose obstacle is gone, and finishes approvals. One that comes back at once is tried at growing intervals. */
 export async function wakeWaiting(host: Host): Promise<void> {
   if (approvalsHere(host.database).size > 0) await (await import("../change/proposals/apply.ts")).settleApproved(host);
   await askAnew(host);
+  // Not waited for: a server elsewhere that hangs must not hold schedules and files up.
+  if (!looking) void lookAfar(host);
   const waiting = await host.engine.list({ status: ["waiting"], reason: "user_edit", limit: 100 });
   if (waiting.length === 0) tried.clear();
   if (waiting.length === 0 || (await host.git.blockedBy()) !== null) return;
@@ -30,6 +33,22 @@ export async function wakeWaiting(host: Host): Promise<void> {
     const wait = before === undefined ? FIRST_WAIT_MS : Math.min(LONGEST_WAIT_MS, 2 * before.wait);
     tried.set(obstacle, { due: performance.now() + wait, wait });
     await host.engine.retry(one.id);
+  }
+}
+
+/** Runs whose task elsewhere has moved on, and tasks elsewhere whose run has ended. */
+async function lookAfar({ database, engine, afar }: Host): Promise<void> {
+  looking = true;
+  try {
+    if (database.get("SELECT 1 FROM a2a_calls LIMIT 1") === undefined) return;
+    await afar.tidy();
+    for (const reason of ["remote", "remote_gate"] as const)
+      for (const { id } of await engine.list({ status: ["waiting"], reason, limit: 1000 }))
+        if (await afar.moved(id)) await engine.retry(id);
+  } catch {
+    // A run that was canceled meanwhile, a store that is being closed: in half a second it is looked at again.
+  } finally {
+    looking = false;
   }
 }
 

@@ -85,10 +85,11 @@ function callOf(primitive: Primitive, params: Record<string, unknown>): Call {
  */
 export function applyStep(state: RunState, step: Step, primitive: Primitive | undefined): void {
   const { process } = state;
-  // What a model states is no source of an amount.
-  const assessed = step.effect === "read" && process?.current === "ASSESS" && primitive?.access !== "model";
+  // What a model or somebody elsewhere states is no source of an amount.
+  const stated = primitive?.access === "model" || primitive?.stated === true;
+  const assessed = step.effect === "read" && process?.current === "ASSESS" && !stated;
   if (process !== null && step.error === null && (step.effect === "pure" || assessed)) state.figures.unread.push(step);
-  if (process !== null && step.effect === "read" && primitive?.access !== "model") state.texts.push(step.result ?? "");
+  if (process !== null && step.effect === "read" && !stated) state.texts.push(step.result ?? "");
   for (const change of step.changes) {
     if (change.op === "decided") {
       // A no takes back what an earlier yes has left open.
@@ -161,8 +162,9 @@ export function covers(changes: readonly Change[], call: Call): boolean {
 
 /** "yes", "ask" when a person has to agree to exactly this call first, or the error the script gets. */
 export function allowed(primitive: Primitive, act: Act, state: RunState): "yes" | "ask" | ClearedError {
-  const capability = primitive.capability?.(act.params) ?? primitive.domain;
-  if (!state.uses.includes(capability)) {
+  const needed = [primitive.capability?.(act.params) ?? primitive.domain, ...(primitive.needs?.(act.params) ?? [])];
+  const capability = needed.find((one) => !state.uses.includes(one));
+  if (capability !== undefined) {
     return new ClearedError(
       "SCRIPT_CAPABILITY",
       `${primitive.name} is in the domain "${capability}", which the header does not name. Write uses: [${[...state.uses, capability].join(", ")}].`,

@@ -88,6 +88,10 @@ const MIGRATIONS: readonly string[] = [
      sent INTEGER NOT NULL, due_at INTEGER NOT NULL, attempts INTEGER NOT NULL, events INTEGER NOT NULL, entries INTEGER NOT NULL,
      last_error TEXT, PRIMARY KEY (tid, pid));
    CREATE INDEX task_pushes_state ON task_pushes (state, due_at);`,
+  // Which task of an agent elsewhere belongs to a call (run/step) that has not come to its end.
+  `CREATE TABLE a2a_calls (
+     key TEXT PRIMARY KEY, run TEXT NOT NULL, agent TEXT NOT NULL, task TEXT NOT NULL, state TEXT NOT NULL, at INTEGER NOT NULL,
+     timeout INTEGER NOT NULL, answered TEXT) STRICT;`,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

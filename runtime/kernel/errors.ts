@@ -273,6 +273,10 @@ export const CODES = {
       "Correct what the message names; docs/ARCHITECTURE.md shows the order of the states.",
     ],
     RECORD_UNKNOWN: ["A tool knows no record of that id.", "Use the id the message suggests, or correct the record that names it."],
+    REMOTE_UNKNOWN: [
+      "trust.yaml names no agent elsewhere of that name.",
+      "Use the name the message suggests, or add it under a2a: in trust.yaml.",
+    ],
     TOOL_UNKNOWN: ["No tool of that name is offered.", "Use the name the message suggests; mcp_list shows what each server offers."],
     TOOL_ARGUMENTS: [
       "The arguments of a tool call do not fit the tool's schema; nothing was sent.",
@@ -381,6 +385,18 @@ export const CODES = {
     ],
   }),
   ...rows("external", {
+    REMOTE_DOWN: [
+      "An agent elsewhere cannot be reached, or answers that it is broken; it was given nothing.",
+      "Run it again later, correct its entry under a2a: in trust.yaml, or name a fallback.",
+    ],
+    REMOTE_TIMEOUT: [
+      "An agent elsewhere did not come to an end in time.",
+      "Give it more time (timeout, or timeout_ms in trust.yaml), or name a fallback; the message says whether it may still be at it.",
+    ],
+    REMOTE_REFUSED: [
+      "An agent elsewhere does not take the request.",
+      "The message carries its words; look at its token and address under a2a: in trust.yaml.",
+    ],
     TOOL_FAILED: ["A tool answered with an error.", "The message carries the tool's own words."],
     LLM_DOWN: [
       "A model's server cannot be reached, or was too busy each time it was asked.",

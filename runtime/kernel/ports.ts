@@ -89,7 +89,19 @@ export interface Git {
 // ---------------------------------------------------------------- runs
 
 export type RunStatus = "queued" | "running" | "waiting" | "done" | "failed" | "diverged" | "canceled";
-export type WaitReason = "approval" | "input" | "escalation" | "timer" | "child" | "in_doubt" | "slow_call" | "user_edit" | "paused";
+export type WaitReason =
+  | "approval"
+  | "input"
+  | "escalation"
+  | "timer"
+  | "child"
+  | "in_doubt"
+  | "slow_call"
+  | "user_edit"
+  | "paused"
+  // A task elsewhere: it is at work, or waits for its own people.
+  | "remote"
+  | "remote_gate";
 export type Outcome = "completed" | "rejected" | "expired" | "blocked";
 export type RunMode = "live" | "dry" | "backtest";
 
@@ -504,6 +516,38 @@ export interface Llm {
   modelOf(asked: { role: LlmRole } | { model: string }): Promise<string>;
   /** @throws LLM_* (runtime/kernel/errors.ts): nothing configured, budget used up, server gone, answer that is none */
   generate(request: LlmRequest): Promise<LlmAnswer>;
+}
+
+/** What a run gives to an agent elsewhere. */
+export interface RemoteCall {
+  agent: string;
+  text?: string | undefined;
+  data?: Json | undefined;
+  skill?: string | undefined;
+  timeoutMs?: number | undefined;
+}
+
+/** Where a remote task stands: over, waiting, asking something, given up before, or nobody knows whether it was ever taken. */
+export type RemoteStep =
+  | { is: "ended"; task: string; state: string; text: string; data: Json }
+  | { is: "waits"; parked: boolean; title: string }
+  | { is: "asks"; id: string; text: string; data: Json }
+  | { is: "given_up" }
+  | { is: "unknown" };
+
+/** Agents elsewhere, as trust.yaml names them. */
+export interface RemoteAgents {
+  /** @throws REMOTE_UNKNOWN */
+  classOf(agent: string, skill?: string): Promise<"read" | "mutate">;
+  /** Gives the task, once for a key, or joins it again, and follows it for a while. @throws REMOTE_* */
+  follow(
+    call: RemoteCall,
+    options: { key: string; inDoubt: boolean; abort: AbortSignal; leaving?: (() => void) | undefined },
+  ): Promise<RemoteStep>;
+  /** Answers its question; a repeat is the same message. @throws REMOTE_* */
+  answer(call: RemoteCall, options: { key: string; question: string; values: Record<string, Json>; abort: AbortSignal }): Promise<void>;
+  /** From here on another does it, whatever becomes of the remote task. */
+  giveUp(agent: string, key: string): Promise<void>;
 }
 
 /** What was said in the session of a task before it, and its runs, the oldest first. */
@@ -990,6 +1034,7 @@ export interface PrimitivePorts {
   children: Children;
   llm: RunLlm;
   session(): Promise<Session>;
+  agents: RemoteAgents;
 }
 
 /** The view the engine keeps for one execution of a run. */

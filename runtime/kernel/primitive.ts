@@ -99,6 +99,10 @@ export interface Declaration<P extends z.ZodObject, R extends z.ZodType> {
   classify?(params: z.output<P>, ctx: StepContext): Promise<{ effect: Effect; access: Access }>;
   /** What `uses:` must name for this call, where it is not the domain: `agent:NAME`. Pure. */
   capability?(params: z.output<P>): string;
+  /** What `uses:` must name beside that. Pure. */
+  needs?(params: z.output<P>): string[];
+  /** It answers what somebody says: no source of an amount. */
+  stated?: true;
   /** The call as approvals and cards name it; `{tool: name, params}` unless told. Pure. */
   call?(params: z.output<P>): Call;
   run(params: z.output<P>, ctx: StepContext): z.input<R> | Promise<z.input<R>>;

@@ -22,6 +22,8 @@ const WAITING: Record<NonNullable<RunFact["reason"]>, string> = {
   child: "waits for another run",
   in_doubt: "waits: did it happen?",
   slow_call: "waits for a slow call",
+  remote: "waits for an agent elsewhere",
+  remote_gate: "waits for people elsewhere",
   user_edit: "waits for your edit",
   paused: "paused",
 };

@@ -65,6 +65,7 @@ export interface ViewOptions {
   children: Children;
   llm: RunLlm;
   session: WorkspaceView["ports"]["session"];
+  agents: WorkspaceView["ports"]["agents"];
 }
 
 // Loaded by the first verdict: it takes as much as the rest of the view.
@@ -126,6 +127,7 @@ export function createView(options: ViewOptions): WorkspaceView {
       tools: options.tools,
       llm: options.llm,
       session: options.session,
+      agents: options.agents,
       children: options.children,
       audit: createAudit(overlay),
     },

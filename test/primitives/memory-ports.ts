@@ -128,6 +128,12 @@ export function memory(options: { mode?: "live" | "dry"; decision?: Partial<Deci
       fetchAll: async () => ({ records: [{ id: "1" }], complete: true, pages: 1, duplicates: 0, reason: null }),
       readBack: async () => null,
     },
+    agents: {
+      classOf: async () => "mutate",
+      follow: async () => ({ is: "ended", task: "1", state: "completed", text: "", data: null }),
+      answer: async () => undefined,
+      giveUp: async () => undefined,
+    },
     session: async () => ({ turns: [], earlier: "", runs: [] }),
     children: {
       readOnly: async () => false,

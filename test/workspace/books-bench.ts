@@ -82,6 +82,7 @@ export async function viewOf(workspace: Workspace, run: string, words: { rows?: 
       schedule: async ({ at }) => ({ run: "", at, created: true }),
     },
     llm: memory().ctx.ports.llm,
+    agents: memory().ctx.ports.agents,
     session: memory().ctx.ports.session,
     children: { readOnly: async () => false, run: async () => Promise.reject(new Error("the books call no agents")) },
     tools: createToolPool({ trust: { mcp: {}, addresses: { allow: [], loopback: false } }, dir: workspace.dir }).forRun({ run }),

@@ -140,6 +140,7 @@ export function trialView(
     tools: recordedTools(recorded, trust, unclear),
     llm: recordedLlm(view),
     children: recordedChildren(recorded),
+    agents: recordedAgents(recorded),
   };
   return {
     get ports() {
@@ -200,6 +201,14 @@ function recordedLlm({ ports: { llm } }: WorkspaceView): WorkspaceView["ports"][
     throw missing("a model's answer would be asked anew");
   };
   return { ...llm, generate };
+}
+
+function recordedAgents(recorded: Recorded): WorkspaceView["ports"]["agents"] {
+  const unasked = async ({ agent }: { agent: string }): Promise<never> => {
+    throw missing(`what ${agent}, an agent elsewhere, answers is in no recording`);
+  };
+  const classOf = async (agent: string) => (recorded.effectOf("agent", agent) === "read" ? ("read" as const) : ("mutate" as const));
+  return { classOf, follow: unasked, answer: unasked, giveUp: async () => undefined };
 }
 
 function recordedChildren(recorded: Recorded): WorkspaceView["ports"]["children"] {

@@ -192,6 +192,22 @@ const trustSchema = z.strictObject({
   notices: noticeChannels.default({ webhooks: {} }),
   webhooks: z.record(named("a webhook's name"), z.strictObject({ secret })).default({}),
   mcp: z.record(named("a server's name"), toolServer).default({}),
+  a2a: z
+    .record(
+      named("an agent's name"),
+      z.lazy(() => {
+        const kind = z.enum(["read", "mutate"], { error: "write read or mutate" });
+        return z.strictObject({
+          url,
+          token: secret.optional(),
+          class: kind.default("mutate"),
+          skills: z.record(z.string(), kind).default({}),
+          idempotent: z.boolean({ error: "write true or false" }).default(false),
+          timeout_ms: size("milliseconds", 1000, 604_800_000).default(3_600_000),
+        });
+      }),
+    )
+    .default({}),
   addresses: z
     .lazy(() =>
       z.strictObject({

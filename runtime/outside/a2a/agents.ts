@@ -1,0 +1,254 @@
+/**
+ * Tasks that runs give to agents elsewhere. Which remote task belongs to a call is kept in the run store, so that a run that goes on after
+ * anything finds its own again: the message has an id that follows from run and step, and is sent a second time only where that is harmless.
+ */
+import { createHash } from "node:crypto";
+import type { Database } from "../../engine/database.ts";
+import { ClearedError, didYouMean } from "../../kernel/errors.ts";
+import type { Clock, RemoteAgents, RemoteCall, RemoteStep } from "../../kernel/ports.ts";
+import type { Trust } from "../../workspace/settings/config.ts";
+import { createFetch } from "../mcp/addresses.ts";
+import { ANSWER_BYTES, createRedactor, forPeople } from "../mcp/answer.ts";
+import type { Remote, RemoteTask } from "./remote.ts";
+
+export interface AgentPool {
+  forRun(run: string): RemoteAgents;
+  /** Whether what this waiting run waits for has moved on; asks at growing intervals. */
+  moved(run: string): Promise<boolean>;
+  /** Tasks of runs that have ended are canceled there, and forgotten. */
+  tidy(): Promise<void>;
+}
+
+interface Link {
+  key: string;
+  run: string;
+  agent: string;
+  task: string;
+  /** How it stood when it was looked at last; `given_up`: no more is asked of it. */
+  state: "working" | "auth-required" | "input-required" | "given_up";
+  /** Since when it is at work, ms: while it waits for its own people no time passes. */
+  at: number;
+  /** How long it may be, ms. */
+  timeout: number;
+  /** The question that was answered last. */
+  answered: string | null;
+}
+
+/** Followed this long within one call; after that the run waits, and is woken. */
+const FOLLOW_MS = 20_000;
+const FIRST_LOOK_MS = 1000;
+const LONGEST_LOOK_MS = 60_000;
+const LOOK_PATIENCE_MS = 5000;
+const SENDS = 3;
+const ENDED = ["completed", "failed", "canceled", "rejected"];
+
+export function createAgents(options: {
+  trust: Pick<Trust, "a2a">;
+  database: Database;
+  clock: Clock;
+  secrets(): Promise<(name: string) => string>;
+}): AgentPool {
+  const { trust, database, clock, secrets } = options;
+  const redactor = createRedactor();
+  const fetch = createFetch({ rules: null, maxBytes: ANSWER_BYTES });
+  const remotes = new Map<string, Promise<Remote>>();
+  const looks = new Map<string, { due: number; wait: number }>();
+  const quiet = new AbortController().signal;
+
+  const specOf = (name: string) => {
+    const spec = Object.hasOwn(trust.a2a, name) ? trust.a2a[name] : undefined;
+    if (spec !== undefined) return spec;
+    const names = Object.keys(trust.a2a);
+    const there = `${didYouMean(name, names)} It names ${names.join(", ") || "none"}`;
+    throw new ClearedError(
+      "REMOTE_UNKNOWN",
+      `There is no agent "${name}" under a2a: in trust.yaml.${there}; add a2a: {${name}: {url: ADDRESS}}.`,
+    );
+  };
+  const remoteOf = async (name: string): Promise<Remote> => {
+    const { url, token } = specOf(name);
+    const secret = async () => {
+      if (token === undefined) return null;
+      const value = (await secrets())(token.slice("secret:".length));
+      redactor.add(token.slice("secret:".length), value);
+      return value;
+    };
+    const make = () => import("./remote.ts").then(({ createRemote }) => createRemote({ name, url, fetch, token: secret }));
+    const found = remotes.get(name) ?? make();
+    remotes.set(name, found);
+    return found;
+  };
+
+  const linkOf = (key: string) => database.get<Link>("SELECT * FROM a2a_calls WHERE key = ?", key);
+  const keep = (link: Link): Link => {
+    const { key, run, agent, task, state, at, timeout, answered } = link;
+    database.write(() =>
+      database.run(
+        "INSERT OR REPLACE INTO a2a_calls VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        ...[key, run, agent, task, state, at, timeout, answered],
+      ),
+    );
+    return link;
+  };
+  const ended = ({ id, state, text, data }: RemoteTask): RemoteStep => ({
+    is: "ended",
+    task: id,
+    state,
+    text: redactor.text(text),
+    data: redactor.json(data),
+  });
+
+  /** Null where nobody can tell whether it was taken. */
+  const give = async (remote: Remote, call: RemoteCall, key: string, harmless: boolean, abort: AbortSignal): Promise<RemoteTask | null> => {
+    const { text, data, skill } = call;
+    for (let tries = 1; ; tries++) {
+      try {
+        return await remote.send({ id: uuidOf("message", key), context: uuidOf("context", key), text, data, skill }, abort);
+      } catch (error) {
+        if (abort.aborted || (error instanceof ClearedError && error.code === "REMOTE_REFUSED")) throw error;
+        const never = error instanceof ClearedError && error.code === "REMOTE_DOWN";
+        const found = never ? null : await remote.find(uuidOf("context", key), abort);
+        if (found !== null) return found;
+        if (!never && !harmless) return null;
+        if (tries >= SENDS)
+          throw never ? error : new ClearedError("REMOTE_DOWN", `${call.agent} does not answer: ${forPeople((error as Error).message)}`);
+        await new Promise((done) => setTimeout(done, 200 * 2 ** tries));
+      }
+    }
+  };
+
+  /** Its time is over: canceled there where that works, so that nobody does it twice. */
+  const giveUp = async (remote: Remote, link: Link, timeoutMs: number, reads: boolean): Promise<RemoteStep> => {
+    const end = await remote.cancel(link.task, quiet).catch(() => remote.get(link.task, quiet).catch(() => null));
+    if (end !== null && ENDED.includes(end.state) && end.state !== "canceled") return ended(end);
+    const stopped = reads || end?.state === "canceled";
+    if (stopped) keep({ ...link, state: "given_up" });
+    const left = stopped ? "It was canceled there" : `It may still be at it as task ${link.task}, and could not be canceled: look there`;
+    throw new ClearedError("REMOTE_TIMEOUT", `${link.agent} did not come to an end within ${timeoutMs / 1000} s. ${left}.`, {
+      data: { open: !stopped },
+    });
+  };
+
+  const classOf = (agent: string, skill?: string): "read" | "mutate" => {
+    const { class: kind, skills } = specOf(agent);
+    return skill !== undefined && Object.hasOwn(skills, skill) ? (skills[skill] ?? kind) : kind;
+  };
+
+  const safe = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      throw error instanceof ClearedError ? redactor.error(error) : error;
+    }
+  };
+
+  const forRun = (run: string): RemoteAgents => ({
+    classOf: async (agent, skill) => classOf(agent, skill),
+    follow: (call, { key, inDoubt, abort, leaving }) =>
+      safe(async () => {
+        const { agent } = call;
+        const spec = specOf(agent);
+        const reads = classOf(agent, call.skill) === "read";
+        const timeoutMs = call.timeoutMs ?? spec.timeout_ms;
+        const remote = await remoteOf(agent);
+        let link = linkOf(key);
+        if (link?.state === "given_up") return { is: "given_up" };
+        let task: RemoteTask | null = null;
+        if (link === undefined) {
+          const harmless = reads || spec.idempotent;
+          if (inDoubt && !harmless) task = await remote.find(uuidOf("context", key), abort);
+          else {
+            leaving?.();
+            task = await give(remote, call, key, harmless, abort);
+          }
+          if (task === null) return { is: "unknown" };
+          if (task.id === "") return ended(task);
+          link = keep({ key, run, agent, task: task.id, state: "working", at: clock.now(), timeout: timeoutMs, answered: null });
+        }
+        const until = performance.now() + FOLLOW_MS;
+        for (;;) {
+          // That it cannot be reached now says nothing about its task.
+          task ??= await remote.get(link.task, abort).catch((error: unknown) => {
+            if (error instanceof ClearedError && error.code === "REMOTE_REFUSED") throw error;
+            return null;
+          });
+          const { question = null, state = link.state } = task ?? {};
+          if (task !== null && ENDED.includes(task.state)) return ended(task);
+          if (question !== null && question.id !== link.answered) {
+            if (link.state !== "input-required") link = keep({ ...link, state: "input-required", at: clock.now() });
+            return { is: "asks", id: question.id, text: redactor.text(question.text), data: redactor.json(question.data) };
+          }
+          if (state === "auth-required") {
+            keep({ ...link, state, at: clock.now() });
+            const said = forPeople(redactor.text(task?.text ?? ""));
+            return {
+              is: "waits",
+              parked: true,
+              title: `${agent} waits for somebody there who may approve${said === "" ? "" : `: ${said}`}`,
+            };
+          }
+          if (link.state !== "working") link = keep({ ...link, state: "working", at: clock.now() });
+          if (clock.now() - link.at >= timeoutMs) return giveUp(remote, link, timeoutMs, reads);
+          if (performance.now() >= until || abort.aborted) return { is: "waits", parked: false, title: `${agent} works on it` };
+          await remote.moved(link.task, Math.min(FOLLOW_MS, Math.max(50, link.at + timeoutMs - clock.now())), abort);
+          task = null;
+        }
+      }),
+    answer: ({ agent }, { key, question, values, abort }) =>
+      safe(async () => {
+        const link = linkOf(key);
+        if (link === undefined) return;
+        const { answer, ...rest } = values;
+        const said = typeof answer === "string" && Object.keys(rest).length === 0 ? { text: answer } : { data: values };
+        const remote = await remoteOf(agent);
+        const message = { id: uuidOf(question, key), context: uuidOf("context", key), task: link.task, ...said };
+        await remote.send(message, abort).catch(async (error: unknown) => {
+          // An answer of before may have arrived already.
+          if ((await remote.get(link.task, abort)).question?.id === question) throw error;
+        });
+        keep({ ...link, state: "working", at: clock.now(), answered: question });
+      }),
+    giveUp: async (agent, key) => void keep({ key, run, agent, task: "", state: "given_up", at: clock.now(), timeout: 0, answered: null }),
+  });
+
+  return {
+    forRun,
+    async moved(run) {
+      const link = database.get<Link>(
+        "SELECT * FROM a2a_calls WHERE run = ? AND state IN ('working', 'auth-required') ORDER BY at DESC LIMIT 1",
+        run,
+      );
+      // Without a task there is nothing to wait for.
+      if (link === undefined) return true;
+      const { due, wait } = looks.get(link.key) ?? { due: 0, wait: FIRST_LOOK_MS / 2 };
+      if (performance.now() < due) return false;
+      looks.set(link.key, { due: performance.now() + 2 * wait, wait: Math.min(LONGEST_LOOK_MS / 2, wait * 1.5) });
+      const task = await remoteOf(link.agent)
+        .then((remote) => remote.get(link.task, AbortSignal.timeout(LOOK_PATIENCE_MS)))
+        .catch((error: unknown) => (error instanceof ClearedError && error.code === "REMOTE_UNKNOWN" ? undefined : null));
+      if (task === undefined) return true; // trust.yaml names it no more: the run is told
+      const late = link.state === "working" && clock.now() - link.at >= link.timeout;
+      const moved = late || (task !== null && task.state !== link.state);
+      if (moved) looks.delete(link.key);
+      return moved;
+    },
+    async tidy() {
+      const over = database.all<Link>("SELECT c.* FROM a2a_calls c JOIN runs r ON r.id = c.run WHERE r.ended_at IS NOT NULL LIMIT 50");
+      for (const link of over) {
+        looks.delete(link.key);
+        // It may have ended long ago, which is as good.
+        if (link.task !== "" && link.state !== "given_up")
+          await remoteOf(link.agent)
+            .then((remote) => remote.cancel(link.task, AbortSignal.timeout(LOOK_PATIENCE_MS)))
+            .catch(() => null);
+        database.write(() => database.run("DELETE FROM a2a_calls WHERE key = ?", link.key));
+      }
+    },
+  };
+}
+
+/** The same for the same call, and in the form by which others tell that a message is this very one (RFC 9562, version 8). */
+function uuidOf(...parts: string[]): string {
+  const hex = createHash("sha256").update(parts.join("\n")).digest("hex");
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}

@@ -1,0 +1,184 @@
+/**
+ * One agent elsewhere, spoken to over A2A 1.0 or 0.3, whichever its card offers; the only door to the SDK. What it sends is untrusted: cut to
+ * text, data and a question. Its card decides nothing about where requests go: everything stays at the origin that trust.yaml names.
+ */
+import { createHash } from "node:crypto";
+import { SendMessageRequest, type Message, type Part, type Task, TaskState } from "@a2a-js/sdk";
+import { type Client, ClientFactory, DefaultAgentCardResolver, JsonRpcTransportFactory, RestTransportFactory } from "@a2a-js/sdk/client";
+import { ClearedError } from "../../kernel/errors.ts";
+import type { Json } from "../../kernel/ports.ts";
+import type { Fetch } from "../mcp/addresses.ts";
+import { forPeople, mustBeShallow, parseJson } from "../mcp/answer.ts";
+
+export type RemoteState = "working" | "input-required" | "auth-required" | "completed" | "failed" | "canceled" | "rejected";
+
+export interface RemoteTask {
+  /** Empty where it answered at once and made no task. */
+  id: string;
+  state: RemoteState;
+  text: string;
+  /** The data of its answer; a list where there are several. */
+  data: Json;
+  /** What it asks for, while it asks. */
+  question: { id: string; text: string; data: Json } | null;
+}
+
+export interface Message1 {
+  id: string;
+  context: string;
+  task?: string;
+  text?: string | undefined;
+  data?: Json | undefined;
+  skill?: string | undefined;
+}
+
+/** @throws REMOTE_DOWN: surely not taken; REMOTE_REFUSED: it says no; anything else: nobody can tell */
+export interface Remote {
+  send(message: Message1, abort: AbortSignal): Promise<RemoteTask>;
+  get(task: string, abort: AbortSignal): Promise<RemoteTask>;
+  /** The task of a context, where it can be asked for that; null where there is none, or nobody can tell. */
+  find(context: string, abort: AbortSignal): Promise<RemoteTask | null>;
+  cancel(task: string, abort: AbortSignal): Promise<RemoteTask>;
+  /** Until something has happened to it, or a moment has passed. */
+  moved(task: string, withinMs: number, abort: AbortSignal): Promise<void>;
+}
+
+const STATES: Partial<Record<TaskState, RemoteState>> = {
+  [TaskState.TASK_STATE_COMPLETED]: "completed",
+  [TaskState.TASK_STATE_FAILED]: "failed",
+  [TaskState.TASK_STATE_CANCELED]: "canceled",
+  [TaskState.TASK_STATE_REJECTED]: "rejected",
+  [TaskState.TASK_STATE_INPUT_REQUIRED]: "input-required",
+  [TaskState.TASK_STATE_AUTH_REQUIRED]: "auth-required",
+};
+/** Of one request; a task itself takes as long as it takes. */
+const PATIENCE_MS = 60_000;
+
+export function createRemote(options: { name: string; url: string; fetch: Fetch; token(): Promise<string | null> }): Remote {
+  const { name, url, token } = options;
+  const { origin } = new URL(url);
+  const down = (why: string) => new ClearedError("REMOTE_DOWN", `${name} cannot be reached: ${why}. Nothing was given to it.`);
+
+  const ask: typeof fetch = async (target, init = {}) => {
+    const to = new URL(String(target));
+    if (to.origin !== origin)
+      throw new ClearedError("REMOTE_REFUSED", `The card of ${name} names ${to.origin}, and trust.yaml ${origin}. Correct one of them.`);
+    const secret = await token();
+    const headers = new Headers(init.headers);
+    if (secret !== null) headers.set("authorization", `Bearer ${secret}`);
+    const sent: RequestInit = { ...init, headers };
+    const answer = await options.fetch(to, sent).catch((error: unknown) => {
+      throw error instanceof ClearedError && error.code === "TOOL_DOWN" ? down(forPeople(error.message)) : error;
+    });
+    if (answer.status >= 500 || answer.status === 429) throw down(`it answers ${answer.status}`);
+    if (answer.status >= 400 || (answer.status >= 300 && answer.status < 400))
+      throw new ClearedError(
+        "REMOTE_REFUSED",
+        `${name} refuses the request with ${answer.status}. Look at its token and address in trust.yaml.`,
+      );
+    // No digit of an amount is lost on the way.
+    return Object.defineProperty(answer, "json", { value: async () => mustBeShallow(parseJson(await answer.text())) });
+  };
+
+  let made: Promise<Client> | null = null;
+  const client = (): Promise<Client> => {
+    const shared = { fetchImpl: ask, legacyCompat: { enabled: true } };
+    const factory = new ClientFactory({
+      transports: [new JsonRpcTransportFactory(shared), new RestTransportFactory(shared)],
+      cardResolver: new DefaultAgentCardResolver(shared),
+    });
+    const card = url.endsWith(".json") ? url : `${url.replace(/\/+$/, "")}/.well-known/agent-card.json`;
+    return (made ??= factory.createFromUrl(card, "").catch((error: unknown) => {
+      made = null;
+      throw error instanceof ClearedError ? error : down(`its card cannot be read: ${forPeople((error as Error).message)}`);
+    }));
+  };
+  /** A refusal of the protocol is one; whatever else went wrong keeps its own error. */
+  const asking = async <T>(abort: AbortSignal, work: (client: Client, signal: AbortSignal) => Promise<T>): Promise<T> => {
+    const one = await client();
+    try {
+      return await work(one, AbortSignal.any([abort, AbortSignal.timeout(PATIENCE_MS)]));
+    } catch (error) {
+      // Where it is now may stand in its card.
+      made = null;
+      if (error instanceof ClearedError || !isRefusal(error)) throw error;
+      throw new ClearedError("REMOTE_REFUSED", `${name} refuses the request: ${forPeople((error as Error).message)}`);
+    }
+  };
+  const fromTask = ({ id, status, artifacts }: Task): RemoteTask => {
+    const state = STATES[status?.state ?? TaskState.TASK_STATE_UNSPECIFIED] ?? "working";
+    const said = status?.message;
+    const parts = [...artifacts.flatMap((one) => one.parts), ...(said?.parts ?? [])];
+    const text = textOf(parts);
+    const question = { id: said?.messageId || digest(text), text: textOf(said?.parts ?? []), data: dataOf(said?.parts ?? []) };
+    return { id, state, text, data: dataOf(parts), question: state === "input-required" ? question : null };
+  };
+
+  return {
+    send: ({ id, context, task, text, data, skill }, abort) =>
+      asking(abort, async (one, signal) => {
+        const parts = [...(text === undefined ? [] : [{ text }]), ...(data === undefined ? [] : [{ data }])];
+        const metadata = skill === undefined ? {} : { metadata: { skill } };
+        const own = {
+          messageId: id,
+          contextId: context,
+          role: "ROLE_USER",
+          parts,
+          ...(task === undefined ? {} : { taskId: task }),
+          ...metadata,
+        };
+        const configuration = { returnImmediately: true, acceptedOutputModes: ["text/plain", "application/json"] };
+        const answer = await one.sendMessage(SendMessageRequest.fromJSON({ message: own, configuration }), { signal });
+        return isTask(answer) ? fromTask(answer) : atOnce(answer);
+      }),
+    get: (id, abort) => asking(abort, async (one, signal) => fromTask(await one.getTask({ tenant: "", id, historyLength: 1 }, { signal }))),
+    find: (context, abort) =>
+      asking(abort, async (one, signal) => {
+        if (one.protocolVersion !== "1.0") return null;
+        const query = { tenant: "", contextId: context, status: 0, pageSize: 1, pageToken: "", statusTimestampAfter: undefined };
+        const { tasks } = await one.listTasks({ ...query, historyLength: 1, includeArtifacts: true }, { signal });
+        const [found] = tasks.filter((task) => task.contextId === context);
+        return found === undefined ? null : fromTask(found);
+      }).catch(() => null),
+    cancel: (id, abort) =>
+      asking(abort, async (one, signal) => fromTask(await one.cancelTask({ tenant: "", id, metadata: undefined }, { signal }))),
+    async moved(id, withinMs, abort) {
+      const stop = new AbortController();
+      const over = AbortSignal.any([abort, stop.signal, AbortSignal.timeout(withinMs)]);
+      const begun = performance.now();
+      try {
+        for await (const { payload } of (await client()).resubscribeTask({ tenant: "", id }, { signal: over })) {
+          const status = payload?.$case === "task" || payload?.$case === "statusUpdate" ? payload.value.status : undefined;
+          if (status !== undefined && STATES[status.state] !== undefined) return;
+        }
+      } catch {
+        // It has no streams, or this one broke: it is asked again in a moment.
+      } finally {
+        stop.abort();
+      }
+      const rest = Math.min(1000, withinMs) - (performance.now() - begun);
+      if (rest > 0 && !abort.aborted) await new Promise((done) => setTimeout(done, rest));
+    },
+  };
+}
+
+const isTask = (answer: Task | Message): answer is Task => "artifacts" in answer;
+/** An error of JSON-RPC or A2A that says no; an internal one of theirs, or an answer that is none, leaves open what has happened. */
+function isRefusal(error: unknown): boolean {
+  const { envelopeCode: code } = error as { envelopeCode?: unknown };
+  return typeof code === "number" && code !== -32603;
+}
+const digest = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 32);
+
+function atOnce({ parts }: Message): RemoteTask {
+  return { id: "", state: "completed", text: textOf(parts), data: dataOf(parts), question: null };
+}
+
+function textOf(parts: readonly Part[]): string {
+  return parts.flatMap(({ content }) => (content?.$case === "text" ? content.value : [])).join("\n");
+}
+
+function dataOf(parts: readonly Part[]): Json {
+  const all = parts.flatMap(({ content }) => (content?.$case === "data" ? [content.value as Json] : []));
+  return all.length > 1 ? all : (all[0] ?? null);
+}
