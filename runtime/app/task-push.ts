@@ -73,7 +73,12 @@ interface PushRow extends TaskRow {
   entries: number;
 }
 
-export function createPushes(host: Pick<Host, "database" | "clock" | "trust">, follower: Follower): Pushes {
+/** `isKnown`: whose token was removed hears nothing until there is one of that name again. */
+export function createPushes(
+  host: Pick<Host, "database" | "clock" | "trust">,
+  follower: Follower,
+  isKnown: (owner: string) => boolean,
+): Pushes {
   const { clock, trust } = host;
   const database: Database = host.database;
   const toConfig = ({ pid, url, token, authentication }: PushRow): PushConfig => ({
@@ -133,6 +138,7 @@ export function createPushes(host: Pick<Host, "database" | "clock" | "trust">, f
            WHERE events <> now_events OR entries <> now_entries ORDER BY due_at`,
           now,
         )
+        .filter(({ owner }) => isKnown(owner))
         .map((one) => {
           const { tid, id, owner, context, alias, draft, run, at, dialect, sent, attempts, now_events: events, now_entries: entries } = one;
           return { ...toConfig(one), row: { tid, id, owner, context, alias, draft, run, at }, dialect, sent, attempts, events, entries };

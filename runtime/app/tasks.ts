@@ -10,7 +10,7 @@ import { ClearedError, kindOf, toWire } from "../kernel/errors.ts";
 import type { Json } from "../kernel/ports.ts";
 import { judgeFields } from "../rules/privacy/judge.ts";
 import { redactJson } from "../rules/privacy/scan.ts";
-import { createTokenReader } from "../workspace/settings/tokens.ts";
+import { createTokenReader, listTokens } from "../workspace/settings/tokens.ts";
 import type { Host } from "./host.ts";
 import { type Followed, createFollower } from "./task-follow.ts";
 import { type List, createList } from "./task-list.ts";
@@ -271,7 +271,7 @@ export function createTasks(host: Host): Tasks {
       });
     },
     row: (caller, id) => need(caller, id),
-    pushes: createPushes(host, follower),
+    pushes: createPushes(host, follower, (owner) => owner === LOCAL || listTokens(dir).some(({ name }) => name === owner)),
     changes(caller, id, from, abort) {
       // A stream may be open for days: with its token it ends.
       const again = () => need(caller.token === null ? caller : this.caller(caller.token, () => false), id);

@@ -115,6 +115,18 @@ test("an address is set, read, listed and deleted by the task's owner alone, in 
     expect((await rpc(site, method, params, { token })).error).toMatchObject({ code: -32001 });
   expect((await rpc(site, "tasks/pushNotificationConfig/delete", { id, pushNotificationConfigId: "mine" })).result).toBe(null);
   expect((await rpc(site, "tasks/pushNotificationConfig/list", { id })).result).toEqual([]);
+  // Whose token is removed hears nothing more of its tasks.
+  const theirs = await receiver();
+  const waits = (await rpc(site, "message/send", { message: said("BILL-181", skill("pay")) }, { token })).result;
+  const own = { taskId: waits.id, pushNotificationConfig: { url: theirs.url } };
+  expect(await rpc(site, "tasks/pushNotificationConfig/set", own, { token })).toHaveProperty("result");
+  await cleared(site.dir, "tokens", "remove", "partner");
+  const { url: witness } = await receiver();
+  await rpc(site, "tasks/pushNotificationConfig/set", { taskId: id, pushNotificationConfig: { id: "witness", url: witness } });
+  await cleared(site.dir, "approve", String(waits.status.message.parts[1].data.reviewId));
+  await rpc(site, "tasks/cancel", { id });
+  await until(() => receivers.at(-1)?.got.length === 1);
+  expect(theirs.got).toEqual([]);
   const alias = { id: "old-1", message: { role: "user", parts: [{ text: "BILL-19" }] }, metadata: { skill: "pay" } };
   await rpc(site, "tasks/send", { ...alias, pushNotification: { url } });
   expect((await rpc(site, "tasks/pushNotification/get", { id: "old-1" })).result).toMatchObject({
