@@ -124,6 +124,7 @@ export async function takeIn(
     if (isObject(value)) takeFields(draft, value);
     else words.push("data" in part ? JSON.stringify(part.data) : part.text);
   }
+  await assertAllowed(host, "tools_endpoint", draft.given.tools);
   if (isObject(metadata) && isObject(metadata["input"])) Object.assign(draft.input, metadata["input"]);
   const text = words.join("\n").trim();
   const told = nameIn(text, offers);
@@ -266,6 +267,15 @@ function jsonIn(text: string): Json {
 
 function isObject(value: Json | undefined): value is { [key: string]: Json } {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** An address that a caller names, before anything is started for it. @throws TASK_REQUEST */
+export async function assertAllowed({ trust }: Pick<Host, "trust">, name: string, url: string | undefined): Promise<void> {
+  if (url === undefined) return;
+  const { assertMayReach } = await import("../outside/mcp/addresses.ts");
+  await assertMayReach(url, trust.addresses).catch((error: Error) => {
+    throw request(`${name} cannot be used: ${error.message}`);
+  });
 }
 
 /** -32602 of JSON-RPC. */

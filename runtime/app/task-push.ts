@@ -6,6 +6,7 @@ import { createHash } from "node:crypto";
 import type { Database } from "../engine/database.ts";
 import { ClearedError } from "../kernel/errors.ts";
 import type { Host } from "./host.ts";
+import { assertAllowed } from "./task-intake.ts";
 import type { Followed, Follower } from "./task-follow.ts";
 import type { TaskRow } from "./task-store.ts";
 import { type TaskView, hasEnded } from "./task-view.ts";
@@ -79,7 +80,7 @@ export function createPushes(
   follower: Follower,
   isKnown: (owner: string) => boolean,
 ): Pushes {
-  const { clock, trust } = host;
+  const { clock } = host;
   const database: Database = host.database;
   const toConfig = ({ pid, url, token, authentication }: PushRow): PushConfig => ({
     id: pid,
@@ -91,12 +92,7 @@ export function createPushes(
     void database.write(() => database.run(`UPDATE task_pushes SET ${set} WHERE tid = ? AND pid = ?`, ...values, push.row.tid, push.id));
 
   return {
-    async admit({ url }) {
-      const { assertMayReach } = await import("../outside/mcp/addresses.ts");
-      await assertMayReach(url, trust.addresses).catch((error: Error) => {
-        throw refused(`The push address cannot be used: ${error.message}`);
-      });
-    },
+    admit: ({ url }) => assertAllowed(host, "The push address", url),
     set(row, dialect, { id, url, token, authentication }, from) {
       const pid =
         id === ""

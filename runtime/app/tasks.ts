@@ -82,6 +82,8 @@ export function createTasks(host: Host): Tasks {
   const follower = createFollower(host, store, watch);
   const { view: viewOf, changes } = follower;
   const list = createList(store, viewOf);
+  // Only tokens have owners in small letters.
+  const isKnown = (owner: string): boolean => !/^[a-z]/.test(owner) || listTokens(dir).some(({ name }) => name === owner);
   const turns = new Map<string, Promise<unknown>>();
 
   /** What is sent to one conversation is taken in one by one: two answers to one question start one run. */
@@ -271,7 +273,7 @@ export function createTasks(host: Host): Tasks {
       });
     },
     row: (caller, id) => need(caller, id),
-    pushes: createPushes(host, follower, (owner) => owner === LOCAL || listTokens(dir).some(({ name }) => name === owner)),
+    pushes: createPushes(host, follower, isKnown),
     changes(caller, id, from, abort) {
       // A stream may be open for days: with its token it ends.
       const again = () => need(caller.token === null ? caller : this.caller(caller.token, () => false), id);

@@ -46,6 +46,12 @@ test.each<[string, string, number, unknown]>([
     7,
   ],
   [
+    "a tool address inside this machine",
+    call("message/send", { message: said("x", skill("echo")), metadata: { tools_endpoint: "http://127.0.0.1:1" } }),
+    -32602,
+    7,
+  ],
+  [
     "a tool address that is a file",
     call("message/send", { message: said("x", skill("echo")), metadata: { tools_endpoint: "file:///x" } }),
     -32602,
