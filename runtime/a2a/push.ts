@@ -122,10 +122,10 @@ export function keepPushing(
 
   /** Null when it was taken, else why not. */
   const post = async (push: Push, view: TaskView, change: TaskChange): Promise<{ why: string; never: boolean } | null> => {
-    const { authentication, token } = push;
+    const { url, authentication, token } = push.config;
     try {
       may();
-      const answer = await fetch(push.url, {
+      const answer = await fetch(url, {
         method: "POST",
         headers: {
           "content-type": push.dialect === "1.0" ? "application/a2a+json" : "application/json",
@@ -158,7 +158,7 @@ export function keepPushing(
       if (ending.signal.aborted) return;
       if (failure !== null) {
         if (pushes.failed(push, failure.why, failure.never))
-          note(`Push notifications of task ${view.id} to ${new URL(push.url).host} are given up: ${failure.why}.`);
+          note(`Push notifications of task ${view.id} to ${new URL(push.config.url).host} are given up: ${failure.why}.`);
         return;
       }
       pushes.sent(push, change.generation);
@@ -168,8 +168,8 @@ export function keepPushing(
   const look = (): void => {
     if (ending.signal.aborted) return;
     for (const push of pushes.due()) {
-      const key = `${push.row.tid} ${push.id}`;
-      const lane = `${push.row.owner} ${new URL(push.url).origin}`;
+      const key = `${push.tid} ${push.pid}`;
+      const lane = `${push.owner} ${new URL(push.config.url).origin}`;
       const busy = lanes.get(lane) ?? 0;
       if (underway.has(key) || busy >= LANE || underway.size >= LANES) continue;
       lanes.set(lane, busy + 1);

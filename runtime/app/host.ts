@@ -15,7 +15,7 @@ import { type Packing, adoptBundles, isEmpty } from "../engine/packing.ts";
 import { createEngine } from "../engine/sqlite.ts";
 import { type ClearedError, toWire } from "../kernel/errors.ts";
 import type { Cards, Clock, Engine, Git, RunLog, RunRecord, Sandbox, Tools, Tree, WorkspaceView } from "../kernel/ports.ts";
-import type { AgentPool } from "../outside/a2a/agents.ts";
+import { type AgentPool, createRemoteAgents } from "../outside/a2a/agents.ts";
 import type { ToolPool } from "../outside/mcp/tools.ts";
 import { Suspend } from "../kernel/primitive.ts";
 import { redact } from "../rules/privacy/scan.ts";
@@ -24,6 +24,7 @@ import { type DiskCache, createDiskCache } from "../scripts/disk-cache.ts";
 import { createSandbox } from "../sandbox/pool.ts";
 import { createOutbox } from "../outside/notices/outbox.ts";
 import { type Config, type Trust, parseConfig } from "../workspace/settings/config.ts";
+import { readSecrets } from "../workspace/settings/secrets.ts";
 import { limitsFor } from "../workspace/settings/limits.ts";
 import { createArchive } from "../workspace/git/run-archive.ts";
 import { createGit } from "../workspace/git/git.ts";
@@ -44,7 +45,7 @@ import { type WorkspaceModels, createWorkspaceModels } from "./models.ts";
 import { createPins } from "./pins.ts";
 import { receiptsOf, settleRows, startedFor } from "./receipts.ts";
 import { createStanding } from "./standing.ts";
-import { createAgentPool, createToolPool } from "./run-tools.ts";
+import { createToolPool } from "./run-tools.ts";
 import { execSource, type Starts, createStarts } from "./starts.ts";
 
 /** Counts since this process began. */
@@ -157,7 +158,7 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
     };
     const tools = createToolPool({ trust, dir, mayStart: () => assertTrust(true) });
     opened.push(() => tools.close());
-    const afar = createAgentPool({ trust, database, clock, dir });
+    const afar = createRemoteAgents({ trust, database, clock, secrets: () => readSecrets(dir) });
     const host = assemble({
       dir,
       local,

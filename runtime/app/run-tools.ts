@@ -1,8 +1,4 @@
-/** The tools of a workspace, and agents elsewhere, for its runs. Nothing of it is loaded, and no server started, before a run first asks. */
-import type { Database } from "../engine/database.ts";
-import type { Clock, RemoteAgents } from "../kernel/ports.ts";
-import type { AgentPool } from "../outside/a2a/agents.ts";
-import type { Trust } from "../workspace/settings/config.ts";
+/** The tools of a workspace for its runs. Nothing of it is loaded, and no server started, before a run first asks. */
 import type { ToolPool, ToolsOptions } from "../outside/mcp/tools.ts";
 import type { Tools } from "../kernel/ports.ts";
 import { readSecrets } from "../workspace/settings/secrets.ts";
@@ -27,27 +23,5 @@ export function createToolPool(options: Omit<ToolsOptions, "secrets">): ToolPool
       };
     },
     close: async () => (await pool)?.close(),
-  };
-}
-
-export function createAgentPool(options: { trust: Trust; database: Database; clock: Clock; dir: string }): AgentPool {
-  let pool: Promise<AgentPool> | null = null;
-  const use = () =>
-    (pool ??= import("../outside/a2a/agents.ts").then(({ createAgents }) =>
-      createAgents({ ...options, secrets: () => readSecrets(options.dir) }),
-    ));
-  return {
-    forRun: (run) => {
-      let agents: Promise<RemoteAgents> | null = null;
-      const its = () => (agents ??= use().then((one) => one.forRun(run)));
-      return {
-        classOf: async (agent, skill) => (await its()).classOf(agent, skill),
-        follow: async (call, asked) => (await its()).follow(call, asked),
-        answer: async (call, asked) => (await its()).answer(call, asked),
-        giveUp: async (agent, key) => (await its()).giveUp(agent, key),
-      };
-    },
-    moved: async (run) => (await use()).moved(run),
-    tidy: async () => (await use()).tidy(),
   };
 }

@@ -2,8 +2,7 @@
  * Where callers want to be told of their tasks. There is no list of what is still to be sent: a task's changes are numbered for good, so the
  * number that was delivered last is enough, and it survives every kill. Each address is told at least once of each change, in order.
  */
-import { createHash } from "node:crypto";
-import type { Database } from "../engine/database.ts";
+import { digestOf } from "../kernel/canonical.ts";
 import { ClearedError } from "../kernel/errors.ts";
 import type { Host } from "./host.ts";
 import { assertAllowed } from "./task-intake.ts";
@@ -21,14 +20,15 @@ export interface PushConfig {
 }
 
 /** A task with changes that an address was not told of. */
-export interface Push extends PushConfig {
-  row: TaskRow;
+export interface Push extends TaskRow {
+  pid: string;
   /** The generation of A2A that its caller speaks. */
   dialect: string;
+  config: PushConfig;
   /** Number of the change that was delivered last. */
   sent: number;
   attempts: number;
-  /** How much of the task was looked at: with this, what has come since is found without reading it. */
+  /** How much of the task there is: with what was looked at before, what has come since is found without reading it. */
   events: number;
   entries: number;
 }
@@ -62,98 +62,71 @@ const KEPT_MS = 86_400_000;
 
 const refused = (message: string): ClearedError => new ClearedError("TASK_REQUEST", message, { data: { rpc: -32602 } });
 
-interface PushRow extends TaskRow {
-  pid: string;
-  dialect: string;
-  url: string;
-  token: string | null;
-  authentication: string | null;
-  sent: number;
-  attempts: number;
-  events: number;
-  entries: number;
-}
-
-/** `isKnown`: whose token was removed hears nothing until there is one of that name again. */
+/** `owners`: whose token was removed hears nothing until there is one of that name again. */
 export function createPushes(
   host: Pick<Host, "database" | "clock" | "trust">,
   follower: Follower,
-  isKnown: (owner: string) => boolean,
+  owners: () => (owner: string) => boolean,
 ): Pushes {
-  const { clock } = host;
-  const database: Database = host.database;
-  const toConfig = ({ pid, url, token, authentication }: PushRow): PushConfig => ({
-    id: pid,
-    url,
-    token,
-    authentication: authentication === null ? null : (JSON.parse(authentication) as PushConfig["authentication"]),
-  });
-  const update = (push: Push, set: string, ...values: (string | number | null)[]): void =>
-    void database.write(() => database.run(`UPDATE task_pushes SET ${set} WHERE tid = ? AND pid = ?`, ...values, push.row.tid, push.id));
+  const { clock, database } = host;
+  const update = ({ tid, pid }: Push, set: string, ...values: (string | number)[]): void =>
+    void database.write(() => database.run(`UPDATE task_pushes SET ${set} WHERE tid = ? AND pid = ?`, ...values, tid, pid));
+  const count = (where: string, value: string | number): number =>
+    database.get<{ n: number }>(`SELECT count(*) AS n FROM task_pushes JOIN tasks USING (tid) WHERE ${where}`, value)?.n ?? 0;
 
   return {
     admit: ({ url }) => assertAllowed(host, "The push address", url),
-    set(row, dialect, { id, url, token, authentication }, from) {
-      const pid =
-        id === ""
-          ? `push-${createHash("sha256")
-              .update(JSON.stringify([url, token]))
-              .digest("hex")
-              .slice(0, 16)}`
-          : id;
-      const auth = authentication === null ? null : JSON.stringify(authentication);
+    set({ tid, owner }, dialect, given, from) {
+      const id = given.id === "" ? `push-${digestOf([given.url, given.token])}` : given.id;
+      const config = { ...given, id };
       database.write(() => {
-        const before = database.get<{ url: string }>("SELECT url FROM task_pushes WHERE tid = ? AND pid = ?", row.tid, pid);
-        const count = (where: string, value: string | number) =>
-          database.get<{ n: number }>(`SELECT count(*) AS n FROM task_pushes JOIN tasks USING (tid) WHERE ${where}`, value)?.n ?? 0;
-        if (before === undefined && count("tid = ?", row.tid) >= MOST_OF_A_TASK)
+        const known = database.get("SELECT 1 FROM task_pushes WHERE tid = ? AND pid = ?", tid, id) !== undefined;
+        if (!known && count("tid = ?", tid) >= MOST_OF_A_TASK)
           throw refused(`The task has ${MOST_OF_A_TASK} push addresses already. Delete one of them first.`);
-        if (before === undefined && count("state = 'open' AND owner = ?", row.owner) >= MOST_OF_AN_OWNER)
+        if (!known && count("state = 'open' AND owner = ?", owner) >= MOST_OF_AN_OWNER)
           throw refused(`${MOST_OF_AN_OWNER} push addresses are in use already. Subscribe to the task, or ask for it again.`);
         database.run(
-          `INSERT INTO task_pushes VALUES (?, ?, ?, ?, ?, ?, 'open', ?, ?, 0, -1, -1, NULL) ON CONFLICT (tid, pid) DO UPDATE SET
-             dialect = excluded.dialect, url = excluded.url, token = excluded.token, authentication = excluded.authentication,
-             state = 'open', due_at = excluded.due_at, attempts = 0, entries = -1`,
-          ...[row.tid, pid, dialect, url, token, auth, from, clock.now()],
+          `INSERT INTO task_pushes VALUES (?, ?, ?, ?, 'open', ?, ?, 0, -1, -1, NULL) ON CONFLICT (tid, pid) DO UPDATE SET
+             dialect = excluded.dialect, config = excluded.config, state = 'open', due_at = excluded.due_at, attempts = 0, entries = -1`,
+          ...[tid, id, dialect, JSON.stringify(config), from, clock.now()],
         );
       });
-      return { id: pid, url, token, authentication };
+      return config;
     },
-    list: ({ tid }) => database.all<PushRow>("SELECT * FROM task_pushes WHERE tid = ? ORDER BY rowid", tid).map(toConfig),
+    list: ({ tid }) =>
+      database
+        .all<{ config: string }>("SELECT config FROM task_pushes WHERE tid = ? ORDER BY rowid", tid)
+        .map(({ config }) => JSON.parse(config) as PushConfig),
     delete: ({ tid }, id) => void database.write(() => database.run("DELETE FROM task_pushes WHERE tid = ? AND pid = ?", tid, id)),
     due() {
       const now = clock.now();
-      const old = now - KEPT_MS;
-      if (database.get("SELECT 1 FROM task_pushes WHERE state <> 'open' AND due_at < ?", old) !== undefined)
-        database.write(() => database.run("DELETE FROM task_pushes WHERE state <> 'open' AND due_at < ?", old));
-      return database
-        .all<PushRow & { now_events: number; now_entries: number }>(
-          `SELECT * FROM (
-             SELECT t.*, p.*, coalesce(r.events, 0) AS now_events, (SELECT count(*) FROM task_entries e WHERE e.tid = p.tid) AS now_entries
-             FROM task_pushes p JOIN tasks t USING (tid) LEFT JOIN runs r ON r.id = t.run WHERE p.state = 'open' AND p.due_at <= ?)
-           WHERE events <> now_events OR entries <> now_entries ORDER BY due_at`,
-          now,
-        )
-        .filter(({ owner }) => isKnown(owner))
-        .map((one) => {
-          const { tid, id, owner, context, alias, draft, run, at, dialect, sent, attempts, now_events: events, now_entries: entries } = one;
-          return { ...toConfig(one), row: { tid, id, owner, context, alias, draft, run, at }, dialect, sent, attempts, events, entries };
-        });
+      const old = "FROM task_pushes WHERE state <> 'open' AND due_at < ?";
+      if (database.get(`SELECT 1 ${old}`, now - KEPT_MS) !== undefined) database.write(() => database.run(`DELETE ${old}`, now - KEPT_MS));
+      const found = database.all<Omit<Push, "config"> & { config: string }>(
+        `SELECT * FROM (
+           SELECT t.*, p.pid, p.dialect, p.config, p.sent, p.attempts, p.due_at, p.events AS seen_events, p.entries AS seen_entries,
+             coalesce(r.events, 0) AS events, (SELECT count(*) FROM task_entries e WHERE e.tid = p.tid) AS entries
+           FROM task_pushes p JOIN tasks t USING (tid) LEFT JOIN runs r ON r.id = t.run WHERE p.state = 'open' AND p.due_at <= ?)
+         WHERE events <> seen_events OR entries <> seen_entries ORDER BY due_at`,
+        now,
+      );
+      const isKnown = found.length === 0 ? null : owners();
+      return found.flatMap((one) => (isKnown?.(one.owner) ? [{ ...one, config: JSON.parse(one.config) as PushConfig }] : []));
     },
-    async *changes({ row, sent }) {
-      const past = follower.past(row);
+    async *changes(push) {
+      const past = follower.past(push);
       for (;;) {
         const next = await past.next();
         if (next.done === true) return next.value;
-        if (next.value.change.generation > sent) yield next.value;
+        if (next.value.change.generation > push.sent) yield next.value;
       }
     },
     sent(push, generation) {
       push.attempts = 0;
       update(push, "sent = ?, attempts = 0, last_error = NULL", generation);
     },
-    done(push, view) {
-      const state = hasEnded(view.status.state) ? "done" : "open";
+    done(push, { status }) {
+      const state = hasEnded(status.state) ? "done" : "open";
       update(push, "state = ?, events = ?, entries = ?, due_at = ?", state, push.events, push.entries, clock.now());
     },
     failed(push, why, never) {

@@ -83,7 +83,10 @@ export function createTasks(host: Host): Tasks {
   const { view: viewOf, changes } = follower;
   const list = createList(store, viewOf);
   // Only tokens have owners in small letters.
-  const isKnown = (owner: string): boolean => !/^[a-z]/.test(owner) || listTokens(dir).some(({ name }) => name === owner);
+  const owners = () => {
+    const names = new Set(listTokens(dir).map(({ name }) => name));
+    return (owner: string) => !/^[a-z]/.test(owner) || names.has(owner);
+  };
   const turns = new Map<string, Promise<unknown>>();
 
   /** What is sent to one conversation is taken in one by one: two answers to one question start one run. */
@@ -273,7 +276,7 @@ export function createTasks(host: Host): Tasks {
       });
     },
     row: (caller, id) => need(caller, id),
-    pushes: createPushes(host, follower, isKnown),
+    pushes: createPushes(host, follower, owners),
     changes(caller, id, from, abort) {
       // A stream may be open for days: with its token it ends.
       const again = () => need(caller.token === null ? caller : this.caller(caller.token, () => false), id);

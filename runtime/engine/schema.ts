@@ -84,8 +84,8 @@ const MIGRATIONS: readonly string[] = [
   // Where a caller wants to be told of its task. sent: the number of the change that was delivered last; events, entries: how much of the task
   // had been looked at by then.
   `CREATE TABLE task_pushes (
-     tid INTEGER NOT NULL, pid TEXT NOT NULL, dialect TEXT NOT NULL, url TEXT NOT NULL, token TEXT, authentication TEXT, state TEXT NOT NULL,
-     sent INTEGER NOT NULL, due_at INTEGER NOT NULL, attempts INTEGER NOT NULL, events INTEGER NOT NULL, entries INTEGER NOT NULL,
+     tid INTEGER NOT NULL, pid TEXT NOT NULL, dialect TEXT NOT NULL, config TEXT NOT NULL, state TEXT NOT NULL, sent INTEGER NOT NULL,
+     due_at INTEGER NOT NULL, attempts INTEGER NOT NULL, events INTEGER NOT NULL, entries INTEGER NOT NULL,
      last_error TEXT, PRIMARY KEY (tid, pid));
    CREATE INDEX task_pushes_state ON task_pushes (state, due_at);`,
   // Which task of an agent elsewhere belongs to a call (run/step) that has not come to its end.

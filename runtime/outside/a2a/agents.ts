@@ -42,7 +42,7 @@ const LOOK_PATIENCE_MS = 5000;
 const SENDS = 3;
 const ENDED = ["completed", "failed", "canceled", "rejected"];
 
-export function createAgents(options: {
+export function createRemoteAgents(options: {
   trust: Pick<Trust, "a2a">;
   database: Database;
   clock: Clock;

@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { SendMessageRequest, type Message, type Part, type Task, TaskState } from "@a2a-js/sdk";
 import { type Client, ClientFactory, DefaultAgentCardResolver, JsonRpcTransportFactory, RestTransportFactory } from "@a2a-js/sdk/client";
 import { ClearedError } from "../../kernel/errors.ts";
-import type { Json } from "../../kernel/ports.ts";
+import type { Json, RemoteCall } from "../../kernel/ports.ts";
 import type { Fetch } from "../mcp/addresses.ts";
 import { forPeople, mustBeShallow, parseJson } from "../mcp/answer.ts";
 
@@ -23,18 +23,11 @@ export interface RemoteTask {
   question: { id: string; text: string; data: Json } | null;
 }
 
-export interface Message1 {
-  id: string;
-  context: string;
-  task?: string;
-  text?: string | undefined;
-  data?: Json | undefined;
-  skill?: string | undefined;
-}
+type Given = Pick<RemoteCall, "text" | "data" | "skill"> & { id: string; context: string; task?: string };
 
 /** @throws REMOTE_DOWN: surely not taken; REMOTE_REFUSED: it says no; anything else: nobody can tell */
 export interface Remote {
-  send(message: Message1, abort: AbortSignal): Promise<RemoteTask>;
+  send(message: Given, abort: AbortSignal): Promise<RemoteTask>;
   get(task: string, abort: AbortSignal): Promise<RemoteTask>;
   /** The task of a context, where it can be asked for that; null where there is none, or nobody can tell. */
   find(context: string, abort: AbortSignal): Promise<RemoteTask | null>;
