@@ -3,6 +3,7 @@ import { z } from "zod";
 import { ClearedError } from "../runtime/kernel/errors.ts";
 import type { Json, RemoteCall } from "../runtime/kernel/ports.ts";
 import { type StepContext, Suspend, definePrimitive } from "../runtime/kernel/primitive.ts";
+import { oneLine } from "../runtime/kernel/text.ts";
 import { redactJson } from "../runtime/rules/privacy/scan.ts";
 import { isObject } from "../runtime/rules/tools/shape.ts";
 import { json, record, text } from "./_shapes.ts";
@@ -95,7 +96,7 @@ async function answer(
   ctx: StepContext,
 ): Promise<void> {
   const fields = fieldsIn(data);
-  const title = `${call.agent} asks: ${asked}`.slice(0, 300);
+  const title = oneLine(`${call.agent} asks: ${asked}`, 300);
   const card = { kind: "form" as const, title, body: { question: asked, id }, calls: [], fields, level: null, expires: null };
   const { decision, by, result } = await ctx.gate({ reason: "input", card });
   if (decision === "rejected") throw new ClearedError("REMOTE_REFUSED", `${by} gave no answer to what ${call.agent} asks.`);

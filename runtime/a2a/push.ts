@@ -71,7 +71,7 @@ export const PUSH_OPERATIONS = {
   async pushSet(asked) {
     const config = readConfig(asked.params);
     await asked.tasks.pushes.admit(config);
-    const { view } = await found({ ...asked, params: { ...asked.params, pushNotificationConfigId: "" } });
+    const { view } = await found(asked);
     const set = asked.tasks.pushes.set(rowOf(asked, view), asked.dialect, config, view.generation);
     return { value: configJson(asked.dialect, view, set) };
   },

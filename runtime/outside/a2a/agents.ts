@@ -7,7 +7,6 @@ import type { Database } from "../../engine/database.ts";
 import { ClearedError, didYouMean } from "../../kernel/errors.ts";
 import type { Clock, RemoteAgents, RemoteCall, RemoteStep } from "../../kernel/ports.ts";
 import type { Trust } from "../../workspace/settings/config.ts";
-import { createFetch } from "../mcp/addresses.ts";
 import { ANSWER_BYTES, createRedactor, forPeople } from "../mcp/answer.ts";
 import type { Remote, RemoteTask } from "./remote.ts";
 
@@ -50,7 +49,6 @@ export function createRemoteAgents(options: {
 }): AgentPool {
   const { trust, database, clock, secrets } = options;
   const redactor = createRedactor();
-  const fetch = createFetch({ rules: null, maxBytes: ANSWER_BYTES });
   const remotes = new Map<string, Promise<Remote>>();
   const looks = new Map<string, { due: number; wait: number }>();
   const quiet = new AbortController().signal;
@@ -73,7 +71,10 @@ export function createRemoteAgents(options: {
       redactor.add(token.slice("secret:".length), value);
       return value;
     };
-    const make = () => import("./remote.ts").then(({ createRemote }) => createRemote({ name, url, fetch, token: secret }));
+    const make = async () => {
+      const [{ createRemote }, { createFetch }] = await Promise.all([import("./remote.ts"), import("../mcp/addresses.ts")]);
+      return createRemote({ name, url, fetch: createFetch({ rules: null, maxBytes: ANSWER_BYTES }), token: secret });
+    };
     const found = remotes.get(name) ?? make();
     remotes.set(name, found);
     return found;
