@@ -6,7 +6,8 @@ import { createHash } from "node:crypto";
 import { minuteOf } from "../kernel/day.ts";
 import { ClearedError, type WireError } from "../kernel/errors.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
-import type { Card, CardDraft, CardKind, Cards, Change, Decision, Json, Released, RunRecord } from "../kernel/ports.ts";
+import type { Card, CardDraft, CardKind, Cards, Change, Decision, Json, Released, RunRecord, Step } from "../kernel/ports.ts";
+import { standing } from "../rules/answers/mutations.ts";
 import type { Database } from "./database.ts";
 
 // A proposal in another state waits for its checks or its proposer, not for a person's decision.
@@ -172,6 +173,27 @@ export function crashCards(run: RunRecord, { code, message }: WireError): Releas
 
 /** Cards whose key begins so are about a run that crashed. */
 export const CRASH = "crash:";
+
+/** What a run did outside before it was canceled, by whomever: it goes on with none of it, so a person of the business hears of it. */
+export function leftCards(
+  run: Pick<RunRecord, "id" | "agent" | "mode" | "reason">,
+  steps: readonly Step[],
+  why: string,
+): [string, CardDraft][] {
+  // One that waits for a run it called has done nothing by that: the other tells for itself.
+  const isAct = ({ effect, state }: Step) => effect === "external" && (state === "ok" || (state === "intent" && run.reason !== "child"));
+  const acts = run.mode === "live" ? steps.filter(isAct) : [];
+  if (acts.length === 0) return [];
+  const written = ({ changes }: Step) => changes.flatMap((one) => (one.op === "verified" ? [one.write] : []));
+  const { stands, not_verified } = standing(acts.flatMap(written));
+  const unseen = acts.filter((step) => written(step).length === 0);
+  const told = unseen.map(
+    ({ name, params, state }) => `${name} ${params.slice(0, 300)}${state === "ok" ? "" : ": nobody knows whether it happened"}`,
+  );
+  const title = `${run.agent} was canceled after it had acted outside. Look whether what stands there is to stay.`;
+  const body = { about: { why, stands, not_verified: [...not_verified, ...told] } };
+  return [[`left:${run.id}`, { ...NOTHING_ASKED, kind: "note", title, body, run: run.id }]];
+}
 
 export interface Emitted {
   key: string;

@@ -5,8 +5,9 @@
 import { ClearedError } from "../kernel/errors.ts";
 import type { Archive, Clock, Engine, Json, RunQuery, RunRecord, RunSpec, RunStatus, ScriptPin } from "../kernel/ports.ts";
 import { createHistories } from "./archive.ts";
+import { leftCards, openCard } from "./cards.ts";
 import type { Database } from "./database.ts";
-import { addEvent, closeGates, forgetFailure, isDecided, queueRun, readSignals, storeStep, wakeParent } from "./history.ts";
+import { addEvent, closeGates, forgetFailure, isDecided, queueRun, readSignals, readSteps, storeStep, wakeParent } from "./history.ts";
 import { newRunId } from "./ids.ts";
 import { OPEN, type RunRow, WRONG, createWatch, toRecord } from "./rows.ts";
 import { createWorker } from "./worker.ts";
@@ -114,6 +115,7 @@ export function createEngine(
           row.rid,
         );
         closeGates(database, run, clock.now(), "the run was canceled");
+        for (const [key, card] of leftCards(row, readSteps(database, row.rid), reason)) openCard(database, key, card, clock.now());
         wakeParent(database, run, clock.now());
         addEvent(database, row.rid, "ended", clock.now(), { status: "canceled", reason });
         return true;

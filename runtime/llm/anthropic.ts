@@ -2,7 +2,7 @@
 import Anthropic, { APIError } from "@anthropic-ai/sdk";
 import { z } from "zod";
 import type { Json, LlmMessage, LlmStop } from "../kernel/ports.ts";
-import { type Backend, type Door, Fault, count, faultOf, heldTo, shaped } from "./backend.ts";
+import { type Backend, type Door, Fault, count, faultOf, heldTo, keyless, shaped } from "./backend.ts";
 
 const STOPS: Record<string, LlmStop> = {
   end_turn: "end",
@@ -50,7 +50,7 @@ export function createAnthropic(door: Door): Backend {
     openTelemetry: false,
     logLevel: "off",
   });
-  return {
+  return keyless(door, {
     async send({ id, facts, system, messages, tools, schema, must_call, brief, max_tokens, signal, onText }) {
       const config = { ...(schema === null ? {} : { format: { type: "json_schema" as const, schema } }) };
       const effort = brief && facts.effort ? { effort: "low" as const } : {};
@@ -91,7 +91,7 @@ export function createAnthropic(door: Door): Backend {
         });
       }
     },
-  };
+  });
 }
 
 type Block = Anthropic.Messages.ContentBlockParam;

@@ -3,8 +3,9 @@
  * only translates. Its SDK never retries, never reads an environment and sends nothing but what stands here.
  */
 import { z } from "zod";
-import type { LlmMessage, LlmPart, LlmStop, LlmTool, LlmUsage } from "../kernel/ports.ts";
+import type { Json, LlmMessage, LlmPart, LlmStop, LlmTool, LlmUsage } from "../kernel/ports.ts";
 import type { Fetch } from "../outside/mcp/addresses.ts";
+import { createRedactor } from "../outside/mcp/answer.ts";
 import type { ModelFacts } from "../workspace/settings/models.ts";
 
 export interface Sent {
@@ -75,6 +76,22 @@ export function heldTo({ fetch, key }: Door, scheme: "x-api-key" | "bearer"): Fe
     if (key !== null && scheme === "bearer") headers.set("authorization", `Bearer ${key}`);
     else if (key !== null) headers.set(scheme, key);
     return fetch(target, { ...init, headers });
+  };
+}
+
+/** What comes back names no key: a server may echo the one it was sent, in an answer or in a refusal. A piece of a streamed text is as it came. */
+export function keyless({ key }: Door, { send }: Backend): Backend {
+  const redactor = createRedactor();
+  if (key !== null) redactor.add("key", key);
+  return {
+    async send(request) {
+      try {
+        const { content, model, ...got } = await send(request);
+        return { ...got, content: redactor.json(content as unknown as Json) as unknown as LlmPart[], model: redactor.text(model) };
+      } catch (error) {
+        throw error instanceof Fault ? new Fault(error.kind, redactor.words(error.message), error) : error;
+      }
+    },
   };
 }
 

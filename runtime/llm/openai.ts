@@ -2,7 +2,7 @@
 import OpenAI, { APIError } from "openai";
 import { z } from "zod";
 import type { Json, LlmMessage, LlmPart, LlmStop } from "../kernel/ports.ts";
-import { type Backend, type Door, Fault, type Got, type Sent, count, faultOf, heldTo, shaped } from "./backend.ts";
+import { type Backend, type Door, Fault, type Got, type Sent, count, faultOf, heldTo, keyless, shaped } from "./backend.ts";
 
 type Chat = OpenAI.Chat.Completions.ChatCompletionMessageParam;
 
@@ -21,7 +21,7 @@ export function createOpenai(door: Door): Backend {
     logLevel: "off",
   });
   const own = new URL(door.url).hostname === "api.openai.com";
-  return {
+  return keyless(door, {
     async send(request) {
       const { signal, onText } = request;
       try {
@@ -39,7 +39,7 @@ export function createOpenai(door: Door): Backend {
         throw faultOf(error, { status: known?.status ?? null, headers: known?.headers ?? null, aborted: signal.aborted });
       }
     },
-  };
+  });
 }
 
 function bodyOf({ id, facts, system, messages, tools, schema, must_call, max_tokens }: Sent, own: boolean) {

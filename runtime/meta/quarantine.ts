@@ -28,21 +28,31 @@ const AGENTS_WORDS = "proposals of agents";
 const has = (rows: Json | undefined, start: RegExp): boolean =>
   Array.isArray(rows) && rows.some((row) => start.test(String(typeof row === "string" ? row : fieldsOf(row)["by"])));
 const some = (value: Json | undefined): boolean => Array.isArray(value) && value.length > 0;
+// What is found when recorded runs are tried is told in their words: rows of banks, answers of tools.
+const TRIED = /(?:^|\s)(?:dry_run|invariants|cases|backtest): /;
+const TRIED_WORDS = "what recorded runs did with its draft";
+const EARLIER_WORDS = "what recorded runs did with earlier changes";
+const earlierOf = (rows: Json | undefined) => (has(rows, /^rejected, by agent:/) ? AGENTS_WORDS : has(rows, TRIED) && EARLIER_WORDS);
 
 /** Which of its tools showed the writer text from outside: what they were asked for, and what they answered. */
 const OUTSIDE: Record<string, (params: Fields, result: Fields) => string | null | false> = {
   search({ in: where }, { found }) {
     if (where === "scripts") return has(found, /^knowledge\//) && "files of knowledge/";
-    if (where === "proposals") return has(found, /^agent:/) && AGENTS_WORDS;
+    if (where === "proposals" && has(found, /^agent:/)) return AGENTS_WORDS;
+    if (where === "proposals") return /"why":"[^"]*\brun_\w{12}/.test(JSON.stringify(found)) && EARLIER_WORDS;
     return some(found) && (where === "entries" || where === "corrections" ? "bank rows" : where === "runs" && "results of recorded runs");
   },
   run: ({ id }) => `the recorded run ${String(id).slice(0, 40)}`,
   try: ({ agent }) => `what ${String(agent).slice(0, 60)} read when it was tried`,
   backtest: ({ agent }, { entries, worst, calls_and_notices: acts }) =>
     (some(entries) || some(worst) || some(acts)) && `bank rows in recorded runs of ${String(agent).slice(0, 60)}`,
-  read: ({ path }, { earlier }) =>
-    /^knowledge\//.test(String(path)) ? `the file ${String(path).slice(0, 100)}` : has(earlier, /^rejected, by agent:/) && AGENTS_WORDS,
-  write: (_, { earlier }) => has(earlier, /^rejected, by agent:/) && AGENTS_WORDS,
+  read: ({ path }, { earlier }) => (/^knowledge\//.test(String(path)) ? `the file ${String(path).slice(0, 100)}` : earlierOf(earlier)),
+  write: (_, { earlier }) => earlierOf(earlier),
+  check: (_, { checks }) =>
+    Array.isArray(checks) &&
+    checks.map(fieldsOf).some((one) => TRIED.test(`${String(one["check"])}: `) && some(one["findings"])) &&
+    TRIED_WORDS,
+  submit: (_, { findings }) => has(findings, TRIED) && TRIED_WORDS,
 };
 
 const fieldsOf = (value: Json): Fields => (typeof value === "object" && value !== null && !Array.isArray(value) ? value : {});
@@ -50,7 +60,8 @@ const fieldsOf = (value: Json): Fields => (typeof value === "object" && value !=
 /** Where text from outside stood in a conversation. */
 export function outsideIn(messages: readonly LlmMessage[]): string[] {
   const found = callsMade(messages).flatMap(({ call: { tool, params }, result }) => {
-    if (result.failed === true || !Object.hasOwn(OUTSIDE, tool)) return [];
+    // What is handed in and sent back has failed, and has been read.
+    if ((result.failed === true && tool !== "submit") || !Object.hasOwn(OUTSIDE, tool) || !result.text.startsWith("{")) return [];
     return OUTSIDE[tool]?.(fieldsOf(params), fieldsOf(JSON.parse(result.text) as Json)) || [];
   });
   return [...new Set(found)].slice(0, 20);

@@ -24,6 +24,24 @@ for (const [name, trust, config] of DOORS) {
   });
 }
 
+for (const [name, trust, config] of DOORS) {
+  const refused = JSON.stringify({ type: "error", error: { type: "authentication_error", message: `no such key: ${KEY}` } });
+  test.each<[what: string, reply: Reply]>([
+    ["an answer", `your key is ${KEY}`],
+    ["a call", { call: { name: "note", input: { key: KEY, [KEY]: btoa(KEY) } } }],
+    ["the name of its model", { text: "ready", model: KEY }],
+    ["a refusal", { status: 401, body: refused }],
+    ["a refusal that is cut off inside of it", { status: 401, body: refused.replace("no such key", "no ".repeat(70)) }],
+  ])(`${name}: a server that tells its key back in %s tells nobody`, async (_, reply) => {
+    const server = await fakeModel(() => reply);
+    const { llm } = await open(trust(server, name === "openai" ? ', key: "secret:anthropic"' : ""), config, {}, SECRETS);
+    const tools = [{ name: "note", description: "Keeps a note", schema: { type: "object" } }];
+    const said = JSON.stringify(await llm.generate(request({ tools })).catch(({ message, data }: ClearedError) => ({ message, data })));
+    expect(said).toContain("[secret:key]");
+    for (const one of [KEY, KEY.slice(0, 12), btoa(KEY)]) expect(said).not.toContain(one);
+  });
+}
+
 test("a stored secret is hidden in JSON text too, once and twice escaped, and so is what only its key tells", async () => {
   const server = await fakeModel(() => "ready");
   const bank = 'pa"ss\\wo\nrd-of-bank';

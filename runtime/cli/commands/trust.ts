@@ -80,7 +80,7 @@ function wordsOf(dir: string, { trust, code }: Pick<Seen, "trust" | "code">): st
   const profiles: [string, Trust["approvals"]["default"]][] = [["every agent", approvals.default], ...Object.entries(approvals.agents)];
   return [
     ...plugins.map((one) => `runs plugin ${pluginName(one)}, with all your rights`),
-    ...Object.entries(mcp).map(([name, server]) => {
+    ...Object.entries(mcp).flatMap(([name, server]) => {
       const way =
         server.command === undefined
           ? `asks tools at ${server.url ?? server.plain}`
@@ -88,7 +88,15 @@ function wordsOf(dir: string, { trust, code }: Pick<Seen, "trust" | "code">): st
       const secrets = [...new Set(JSON.stringify([server.env, server.headers, server.oauth]).match(/secret:[\w-]+/g) ?? [])];
       const gets =
         Object.keys(server.env).length + secrets.length === 0 ? "" : `, gives it ${[...Object.keys(server.env), ...secrets].join(", ")}`;
-      return `${way} as tool server ${name}${server.trusted ? ", trusted: what it says of its tools is believed" : ""}${gets}`;
+      const from = server.oauth === undefined ? "" : `, with access by ${JSON.stringify(server.oauth)}`;
+      const free = (kind?: string) => (kind === "read" || kind === "compute" ? ", so nobody is asked before a call of it" : "");
+      return [
+        `${way} as tool server ${name}${server.trusted ? ", trusted: what it says of its tools is believed" : ""}${gets}${from}`,
+        ...Object.entries(server.tools).map(([tool, of]) => `believes of the tool ${name}/${tool}: ${JSON.stringify(of)}${free(of.class)}`),
+        ...Object.entries(server.aliases).map(
+          ([tool, others]) => `answers reads of ${name}/${tool}, once it is gone, by ${others.join(", ")}`,
+        ),
+      ];
     }),
     ...Object.entries(trust.models).map(([name, one]) =>
       one.backend === "scripted"
@@ -98,7 +106,7 @@ function wordsOf(dir: string, { trust, code }: Pick<Seen, "trust" | "code">): st
     ...Object.entries(code).map(([path, hash]) => `code ${path} ${hash.slice(0, 16)}`),
     ...people.map(
       (one) =>
-        `${one.name} may decide${one.roles.length === 0 ? "" : ` as ${one.roles.join(", ")}`}, by the key ...${one.key.slice(-12)}${mine.includes(one) ? " (yours)" : ""}`,
+        `${one.name} may decide${one.roles.length === 0 ? "" : ` as ${one.roles.join(", ")}`}, by the key ...${one.key.slice(-12)}${mine.includes(one) ? " (yours)" : ""}${one.ids === undefined ? "" : `, known to tool servers as ${JSON.stringify(one.ids)}`}${one.email === undefined ? "" : `, mail to ${one.email}`}`,
     ),
     ...profiles.flatMap(([agent, mode]) =>
       mode === "person" ? [] : [`gates of ${agent} up to ${mode.up_to} ${mode.currency} are answered by ${mode.mode}, without a person`],
@@ -108,7 +116,11 @@ function wordsOf(dir: string, { trust, code }: Pick<Seen, "trust" | "code">): st
       : []),
     ...(addresses.loopback ? ["whoever starts a run may name tool servers on this machine"] : []),
     ...addresses.allow.map((one) => `whoever starts a run may name tool servers at ${one}`),
-    ...(notices.smtp === undefined ? [] : [`sends mail through ${notices.smtp.host}:${notices.smtp.port} from ${notices.smtp.from}`]),
+    ...(notices.smtp === undefined
+      ? []
+      : [
+          `sends mail through ${notices.smtp.host}:${notices.smtp.port} from ${notices.smtp.from}${notices.smtp.password === undefined ? "" : `, with ${notices.smtp.password}`}`,
+        ]),
     ...Object.entries(notices.webhooks).map(([name, { url }]) => `sends notices ${name} to ${url}`),
     ...Object.keys(webhooks).map((name) => `signed requests to /hooks/${name} start agents`),
     ...Object.entries(trust.limits.agents).map(([agent, limits]) => `limits of ${agent}: ${JSON.stringify(limits)}`),

@@ -56,6 +56,8 @@ export const forPeople = (text: string): string => oneLine(text, 500);
 export interface Redactor {
   add(name: string, value: string): void;
   text(text: string): string;
+  /** A message that was cut and had its blanks joined: what is left of a secret then is hidden too. */
+  words(text: string): string;
   json(value: Json): Json;
   /** The same error with a message and data that name no secret. */
   error(error: ClearedError): ClearedError;
@@ -67,7 +69,6 @@ const PIECE = 8;
 export function createRedactor(): Redactor {
   const known = new Map<string, string>();
   const pieces = new Map<string, string>();
-  /** Messages are cut and their blanks are joined before they come here: what is left of a secret then is hidden too. */
   const words = (from: string): string => {
     const whole = text(from);
     let to = "";
@@ -103,6 +104,7 @@ export function createRedactor(): Redactor {
       for (let at = 0; at + PIECE <= joined.length; at++) pieces.set(joined.slice(at, at + PIECE), name);
     },
     text,
+    words,
     json: (value) => (known.size === 0 ? value : json(value)),
     error: (error) =>
       new ClearedError(error.code, words(error.message), {
