@@ -91,7 +91,6 @@ export function createView(options: ViewOptions): WorkspaceView {
   let policies: Promise<ReturnType<Awaited<ReturnType<typeof loadPolicies>>["createPolicies"]>> | null = null;
 
   const landing = async (head: Tree) => landingOn(overlay, head, await closed(head));
-  const build = async (head: Tree): Promise<Map<string, string | null>> => (await landing(head))();
 
   return {
     today,
@@ -141,7 +140,8 @@ export function createView(options: ViewOptions): WorkspaceView {
     check: async () => {
       await landing(git.tree(await git.head()));
     },
-    commit: async (message, trailers, guard): Promise<CommitResult> => git.commit({ message, trailers, build, guard }),
+    commit: async (message, trailers, guard): Promise<CommitResult> =>
+      git.commit({ message, trailers, build: async (head) => (await landing(head))(), guard }),
     committed: () => {
       landed = true;
       wished = 0;
@@ -180,14 +180,12 @@ function closedThrough({ config, base, cache }: ViewOptions): (head: Tree) => Pr
   };
 }
 
+type Files = Map<string, string | null>;
+
 /** What a commit on `head` would write, once it is sure that it may. @throws JOURNAL_*, ACCOUNT_UNKNOWN, WORKSPACE_CONFLICT */
-async function landingOn(
-  overlay: Overlay,
-  head: Tree,
-  closed_through: string | undefined,
-): Promise<() => Promise<Map<string, string | null>>> {
+async function landingOn(overlay: Overlay, head: Tree, closed_through: string | undefined): Promise<() => Promise<Files>> {
   const applied = await applyEdits(head, overlay.edits(), { closed_through });
-  const own = new Map<string, string | null>();
+  const own: Files = new Map();
   for (const [path, { text, base }] of overlay.files) {
     const now = await head.blob(path);
     if (now !== base && (await head.read(path)) !== text) {

@@ -47,7 +47,7 @@ async function legsAt(head: Tree, file: string, account: string, currency: strin
     text = briefly(legsIn(await readEntries(head, file), account, currency));
     if (text.length > LARGE / 4) head.kept?.put(text, "legs", name);
   }
-  const legs = (JSON.parse(text) as [Partial<Entry>, string, string | null][]).map(([entry, amount, assertion]): Leg => {
+  const legs = (JSON.parse(text) as [Pick<Entry, "id" | "date">, string, string | null][]).map(([entry, amount, assertion]): Leg => {
     return { entry: { ...BRIEF, ...entry }, amount: toExact(amount), assertion: assertion === null ? null : toExact(assertion) };
   });
   keptLegs.set(name, legs);
@@ -79,8 +79,5 @@ function briefly(legs: readonly Leg[]): string {
   return JSON.stringify(rows);
 }
 
-// Its status is asked of none of them.
-const BRIEF: Entry = Object.freeze({
-  ...{ id: "", date: "", status: "auto-confirmed" as const, counterparty: "", description: "" },
-  ...{ tags: Object.freeze({}), postings: [] },
-});
+// The status is asked of none of them.
+const BRIEF = { status: "auto-confirmed" as const, counterparty: "", description: "", tags: Object.freeze({}), postings: [] };

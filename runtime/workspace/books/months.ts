@@ -67,10 +67,9 @@ function digested(month: Month | null, blob: string, tree: Tree): Digest {
   if (month === null) return NOTHING;
   const name = `${month.file}@${blob}`;
   return digests.of(name, () => {
-    const { entries, totals, text } = month;
-    const sums = [...totals].map(([account, row]) => [account, [...row].map(([unit, value]) => [unit, fromExact(value, value.scale)])]);
-    const kept = JSON.stringify([entries.map(({ id }) => id), sums]);
-    if (text.length > LARGE) tree.kept?.put(kept, "digest", name);
+    const sums = [...month.totals].map(([account, row]) => [account, [...row].map(([unit, sum]) => [unit, fromExact(sum, sum.scale)])]);
+    const kept = JSON.stringify([month.entries.map(({ id }) => id), sums]);
+    if (month.text.length > LARGE) tree.kept?.put(kept, "digest", name);
     return fromText(kept);
   });
 }
