@@ -36,7 +36,7 @@ const order = erp_order(invoice.po);
 fsm_enter("COMPUTE");
 const check = compute_variance_check({ invoiced: invoice.amount, po_amount: order.amount, threshold_pct: 2 });
 fsm_enter("POLICY_CHECK");
-const verdict = policy_evaluate({ policy: "reconcile", facts: { variance_pct: check.pct, vendor_status: order.vendor_status } });
+const verdict = policy_evaluate({ policy: "reconcile", facts: { variance_pct: check.pct, vendor_status: order.vendor_status, amount: invoice.amount } });
 fsm_enter("MUTATE");
 if (input.book) journal_add_double({ date: "2026-11-06", description: "Invoice " + input.id, debit_account: 5030, credit_account: 2100, amount: invoice.amount, key: input.id, status: "auto-confirmed" });
 const paid = erp_pay({ id: input.id, amount: invoice.amount }).paid;
@@ -44,7 +44,7 @@ const paid = erp_pay({ id: input.id, amount: invoice.amount }).paid;
 `;
 const POLICY = `process: reconcile
 source: bench
-facts: {variance_pct: decimal, vendor_status: text}
+facts: {variance_pct: decimal, vendor_status: text, amount: decimal}
 thresholds: {variance: 2}
 rules:
   - {id: OVER, when: "variance_pct > threshold.variance", action: require_approval, level: manager, description: over the tolerance}

@@ -34,7 +34,7 @@ const order = erp_order(invoice.po);
 fsm_enter("COMPUTE");
 const check = compute_variance_check({ invoiced: invoice.amount, po_amount: order.amount, threshold_pct: 2 });
 fsm_enter("POLICY_CHECK");
-const verdict = policy_evaluate({ policy: "reconcile", facts: { variance_pct: check.pct, vendor_status: order.vendor_status } });
+const verdict = policy_evaluate({ policy: "reconcile", facts: { variance_pct: check.pct, vendor_status: order.vendor_status, amount: invoice.amount } });
 const pay = { id: input.id, amount: invoice.amount };
 ${approval ? 'fsm_enter("APPROVAL_GATE");\napproval_wait({ title: "Pay?", calls: [{ tool: "erp_pay", params: pay }] });\n' : ""}fsm_enter("MUTATE");
 const paid = erp_pay(pay).paid;
@@ -42,7 +42,7 @@ const paid = erp_pay(pay).paid;
 `;
 const POLICY = `process: reconcile
 source: bench
-facts: {variance_pct: decimal, vendor_status: text}
+facts: {variance_pct: decimal, vendor_status: text, amount: decimal}
 thresholds: {variance: 2}
 rules:
   - {id: OVER, when: "variance_pct > threshold.variance", action: require_approval, level: manager, description: over the tolerance}

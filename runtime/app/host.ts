@@ -136,7 +136,7 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
       opened.push(() => lease?.release(idle));
     }
     const registry = await openRegistry(cache, options.mode === "look" ? [] : await loadPlugins(dir, trust.plugins));
-    const git = await createGit(dir, { branch: () => local.config.branch });
+    const git = await createGit(dir, { branch: () => local.config.branch, kept: cache });
     opened.push(() => git.close());
     const sandbox = createSandbox({
       slots: trust.sandbox.slots,

@@ -30,6 +30,8 @@ export interface Tree {
   list(folder: string): Promise<TreeEntry[]>;
   /** Any entry at a path with git's mode, also folders (40000), links (120000) and submodules (160000); a tree that is no commit cannot tell. */
   item?(path: string): Promise<{ mode: string; oid: string } | null>;
+  /** Texts made of its files, kept for the next process. */
+  kept?: { get(...key: string[]): string | null; put(text: string, ...key: string[]): void };
 }
 
 export interface CommitRequest {

@@ -1,19 +1,19 @@
 /**
- * Runs inside the isolate, in each fresh context, before any script: captures the intrinsics, removes what is not deterministic or could
- * make code, and leaves the globals a script may use. Everything below uses captured functions only, because the script that runs later
- * may change any prototype. `__door` is the one way out: text and numbers in, text out.
+ * Runs inside the isolate, in each fresh context or in the snapshot it is made of, before any script: captures the intrinsics, removes what is
+ * not deterministic or could make code, and leaves the globals a script may use. Everything below uses captured functions only, because the
+ * script that runs later may change any prototype. The door that `__enter` is given is the one way out: text and numbers in, text out.
  * Size: one closure, because what it captures must be reachable from nowhere else.
  */
 (function () {
   "use strict";
   const global = globalThis;
-  const door = global.__door;
+  let door = null;
   const { freeze, keys, create, hasOwn, getPrototypeOf, defineProperty, getOwnPropertyNames, getOwnPropertyDescriptor } = Object;
   const uncurry = Function.prototype.bind.bind(Function.prototype.call);
   const RealError = Error;
   const RealDate = Date;
   const { isArray } = Array;
-  const isError = Error.isError;
+  let isError = Error.isError;
   const { stringify, parse } = JSON;
   const ObjectProto = Object.prototype;
   const FunctionProto = Function.prototype;
@@ -64,7 +64,7 @@
     }
     return "";
   };
-  lock(RealError, "prepareStackTrace", (error, sites) => {
+  const stackText = (error, sites) => {
     let text = "";
     for (let i = 0; i < sites.length; i++) {
       const site = sites[i];
@@ -80,9 +80,8 @@
     if (locating) return text;
     const message = plainText(error, "message");
     return plainText(error, "name") + (message === "" ? "" : `: ${message}`) + text;
-  });
+  };
   lock(RealError, "captureStackTrace", () => undefined);
-  lock(RealError, "stackTraceLimit", 10);
   const here = () => {
     locating = true;
     try {
@@ -316,7 +315,6 @@
       throw raise("SCRIPT_ERROR", `Date.${name} depends on the machine; use .toISOString().slice(0, 10) or ctx_today().`);
     });
   }
-  delete DateProto.toTemporalInstant;
   let s0 = 1,
     s1 = 2,
     s2 = 3,
@@ -519,7 +517,21 @@
   ];
   const kept = { __proto__: null };
   for (const name of allowed) kept[name] = true;
-  for (const name of getOwnPropertyNames(global)) if (kept[name] !== true) delete global[name];
+  // V8 makes some builtins only in the context itself, not in the snapshot: it must find two globals there for them, and they come once more.
+  const sweep = (spared) => {
+    for (const name of getOwnPropertyNames(global)) if (kept[name] !== true && spared[name] !== true) delete global[name];
+  };
+  sweep({ __proto__: null, Atomics: true, Uint8Array: true });
+  for (const name of ["Date", "Decimal", "__run"]) kept[name] = true;
+  replace(global, "__enter", (way) => {
+    door = way;
+    sweep({ __proto__: null });
+    delete DateProto.toTemporalInstant;
+    ({ isError } = RealError);
+    lock(RealError, "stackTraceLimit", 10);
+    // Last: a script sees the order of keys, which is to be the same in every context.
+    lock(RealError, "prepareStackTrace", stackText);
+  });
   lock(global, "Date", Clock);
   lock(global, "Decimal", Decimal);
 

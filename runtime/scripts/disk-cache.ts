@@ -68,8 +68,10 @@ function codeVersion(): string {
   const here = dirname(fileURLToPath(import.meta.url));
   const hash = createHash("sha256").update(process.version);
   const extension = extname(fileURLToPath(import.meta.url));
-  // kernel/text.ts says what the language lint refuses; compile-child.ts what is done with a source.
-  const names = [...readdirSync(here).sort(), ...["kernel/text", "sandbox/compile-child"].map((name) => `../${name}${extension}`)];
+  // kernel/text.ts says what the language lint refuses; compile-child.ts what is done with a source; the books read a month's entries.
+  const books = ["amounts", "journal-text", "months", "account-legs"].map((name) => `workspace/books/${name}`);
+  const others = ["kernel/text", "sandbox/compile-child", ...books].map((name) => `../${name}${extension}`);
+  const names = [...readdirSync(here).sort(), ...others];
   for (const name of names) hash.update(name).update(readFileSync(join(here, name)));
   hash.update(readFileSync(join(here, "../../package.json")));
   version = hash.digest("hex");

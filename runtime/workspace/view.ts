@@ -92,7 +92,7 @@ export function createView(options: ViewOptions): WorkspaceView {
 
   let policies: Promise<ReturnType<Awaited<ReturnType<typeof loadPolicies>>["createPolicies"]>> | null = null;
 
-  const build = async (head: Tree): Promise<Map<string, string | null>> => filesOf(overlay, head, await closed(head));
+  const landing = async (head: Tree) => landingOn(overlay, head, await closed(head));
 
   return {
     today,
@@ -142,9 +142,10 @@ export function createView(options: ViewOptions): WorkspaceView {
     takeChanges: (): Change[] => overlay.takeChanges(),
     dirty: () => overlay.dirty(),
     check: async () => {
-      await build(git.tree(await git.head()));
+      await landing(git.tree(await git.head()));
     },
-    commit: async (message, trailers, guard): Promise<CommitResult> => git.commit({ message, trailers, build, guard }),
+    commit: async (message, trailers, guard): Promise<CommitResult> =>
+      git.commit({ message, trailers, build: async (head) => (await landing(head))(), guard }),
     committed: () => {
       landed = true;
       wished = 0;
@@ -183,9 +184,12 @@ function closedThrough({ config, base, cache }: ViewOptions): (head: Tree) => Pr
   };
 }
 
-/** What a commit on `head` would write. @throws JOURNAL_*, ACCOUNT_UNKNOWN, WORKSPACE_CONFLICT */
-async function filesOf(overlay: Overlay, head: Tree, closed_through: string | undefined): Promise<Map<string, string | null>> {
-  const { files, dropped } = await applyEdits(head, overlay.edits(), { closed_through });
+type Files = Map<string, string | null>;
+
+/** What a commit on `head` would write, once it is sure that it may. @throws JOURNAL_*, ACCOUNT_UNKNOWN, WORKSPACE_CONFLICT */
+async function landingOn(overlay: Overlay, head: Tree, closed_through: string | undefined): Promise<() => Promise<Files>> {
+  const applied = await applyEdits(head, overlay.edits(), { closed_through });
+  const own: Files = new Map();
   for (const [path, { text, base }] of overlay.files) {
     const now = await head.blob(path);
     if (now !== base && (await head.read(path)) !== text) {
@@ -195,14 +199,14 @@ async function filesOf(overlay: Overlay, head: Tree, closed_through: string | un
         { at: { file: path } },
       );
     }
-    files.set(path, text);
+    own.set(path, text);
   }
-  for (const [id, gap] of dropped) {
+  for (const [id, gap] of applied.dropped) {
     // The books moved between the import and its commit, so its closing balance does not tie any more: the receipt says so.
     const hash = overlay.mine.get(id)?.tags["key"]?.split(":").at(-1) ?? "";
-    const path = [...overlay.files.keys()].find((one) => one.startsWith(RECEIPTS + hash)) ?? "";
-    const text = files.get(path);
-    if (typeof text === "string") files.set(path, receiptToYaml({ ...receiptFromYaml(text, path), gap }));
+    const path = [...own.keys()].find((one) => one.startsWith(RECEIPTS + hash)) ?? "";
+    const text = own.get(path);
+    if (typeof text === "string") own.set(path, receiptToYaml({ ...receiptFromYaml(text, path), gap }));
   }
-  return files;
+  return async () => new Map([...(await applied.files()), ...own]);
 }

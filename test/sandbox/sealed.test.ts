@@ -52,6 +52,19 @@ test("everything that two calls can reach is frozen", async () => {
   }
 });
 
+test("a context of a snapshot is what one made by itself is, to the last builtin", async () => {
+  const source = `${PROBE.slice(0, PROBE.indexOf("const [first, second]"))}
+const flags = (one, key) => { const { writable, enumerable, configurable } = Object.getOwnPropertyDescriptor(one, key); return String(key) + [writable, enumerable, configurable].map(Number).join("") };
+[...walk([make(), Object, Array, Math, JSON, RegExp, Date, Decimal, console, echo])].map(([path, one]) => path + " " + Object.isExtensible(one) + " " + (typeof one === "function" ? one.length : "") + " " + keysOf(one).map((key) => flags(one, key)))`;
+  const afresh = createSandbox({ slots: 1 });
+  const all: unknown[] = [];
+  for (let n = 0; n < 16; n++) all.push((await runScript(afresh, source)).result);
+  await afresh.close();
+  expect(all[0]).toHaveLength((all.at(-1) as unknown[]).length);
+  for (const one of all) expect(one).toEqual(all[0]);
+  expect((all[0] as unknown[]).length).toBeGreaterThan(700);
+});
+
 test("what one call writes where it can, the next does not find", async () => {
   const source = `${SYMBOL}const error = new Error("x");
 const { get, set } = Object.getOwnPropertyDescriptor(error, "stack");

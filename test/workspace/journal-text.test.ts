@@ -134,7 +134,8 @@ describe("the journal's text", () => {
       }),
     );
     const files = new Map([["main.journal", MAIN]]);
-    const after = withChanges(files, (await applyEdits(memoryTree(files), { ...noEdits(), add: entries }, {})).files);
+    const applied = await applyEdits(memoryTree(files), { ...noEdits(), add: entries }, {});
+    const after = withChanges(files, await applied.files());
     await expectSound(after);
     const read = parseJournal(after.get("journal/2026/11.journal") ?? "", "f").entries;
     const words = read.map((e) => (e.counterparty === "" ? e.description : `${e.counterparty} | ${e.description}`));

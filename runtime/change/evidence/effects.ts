@@ -104,7 +104,8 @@ const isCommit = ({ changes }: Step): boolean => changes.some((change) => change
 /** An entry as effects tell it. */
 function entryEffect({ id, date, status, description, counterparty, tags, postings }: Entry): EntryEffect {
   const legs = postings.map(({ account, amount, currency }) => ({ account, amount, currency }));
-  const telling = Object.fromEntries(Object.entries(tags).filter(([name]) => !SILENT.has(name)));
+  const telling: EntryEffect["tags"] = {};
+  for (const name of Object.keys(tags)) if (!SILENT.has(name)) telling[name] = tags[name] ?? "";
   return { id, date, status, description, evidence: tags["ev"] ?? "", counterparty: counterparty ?? "", tags: telling, legs };
 }
 

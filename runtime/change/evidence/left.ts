@@ -30,8 +30,7 @@ export function leftOf(run: string, books: Tree, cards: Pick<Cards, "list">): Le
     async entries(ids) {
       const found = new Map<string, LeftEntry | null>();
       if (ids.length === 0) return found;
-      const reversed = await once(books, "voids", () => namedBy("voids", books));
-      const corrected = await once(books, "corrects", () => namedBy("corrects", books));
+      const { voids: reversed, corrects: corrected } = await once(books, "named", () => namedIn(books));
       for (const [file, of] of Map.groupBy(new Set(ids), monthOfId)) {
         const decisions = await once(books, file, async () => decidedIn((await books.read(file)) ?? ""));
         for (const id of of) {
@@ -67,11 +66,11 @@ async function leftBy(id: string, books: Tree): Promise<LeftEntry | null> {
 }
 
 /** Ids of the entries that others reverse or correct. */
-async function namedBy(tag: "voids" | "corrects", books: Tree): Promise<Set<string>> {
-  const ids = new Set<string>();
+async function namedIn(books: Tree): Promise<Record<"voids" | "corrects", Set<string>>> {
+  const ids = { voids: new Set<string>(), corrects: new Set<string>() };
   for (const file of await monthFiles(books))
-    for (const [, id = ""] of ((await books.read(file)) ?? "").matchAll(new RegExp(`^ {4}; ${tag}: (\\S+)`, "gm")))
-      ids.add(Buffer.from(id).toString());
+    for (const [, tag = "", id = ""] of ((await books.read(file)) ?? "").matchAll(/^ {4}; (voids|corrects): (\S+)/gm))
+      ids[tag as keyof typeof ids].add(Buffer.from(id).toString());
   return ids;
 }
 

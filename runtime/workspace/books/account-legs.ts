@@ -4,10 +4,11 @@
  */
 import type { Entry, Tree } from "../../kernel/ports.ts";
 import { Kept } from "../../kernel/kept.ts";
-import { toExact } from "./amounts.ts";
+import { fromExact, toExact } from "./amounts.ts";
 import type { Leg } from "./bank-balances.ts";
 import { ownKind } from "./entry-id.ts";
-import { readEntries } from "./months.ts";
+import { plain } from "./ledger.ts";
+import { LARGE, readEntries } from "./months.ts";
 import type { Overlay } from "../overlay.ts";
 
 // An import looks at the legs of its account a few times, and the books are long.
@@ -41,7 +42,14 @@ async function legsAt(head: Tree, file: string, account: string, currency: strin
   const name = `${await head.blob(file)} ${account} ${currency}`;
   const known = keptLegs.get(name);
   if (known !== undefined) return known;
-  const legs = briefly(legsIn(await readEntries(head, file), account, currency));
+  let text = head.kept?.get("legs", name) ?? null;
+  if (text === null) {
+    text = briefly(legsIn(await readEntries(head, file), account, currency));
+    if (text.length > LARGE / 4) head.kept?.put(text, "legs", name);
+  }
+  const legs = (JSON.parse(text) as [Pick<Entry, "id" | "date">, string, string | null][]).map(([entry, amount, assertion]): Leg => {
+    return { entry: { ...BRIEF, ...entry }, amount: toExact(amount), assertion: assertion === null ? null : toExact(assertion) };
+  });
   keptLegs.set(name, legs);
   return legs;
 }
@@ -57,23 +65,19 @@ function legsIn(entries: readonly Entry[], account: string, currency: string): L
 }
 
 /**
- * Of entries that say nothing of a balance only what sums need, in texts of their own: a part of a text keeps all of it in memory. The key of
- * one that is a row of its own tells no more than its id.
+ * Of entries that say nothing of a balance only what sums need. The key of one that is a row of its own tells no more than its id. As text: it is
+ * kept on the disk, and what is read of it holds no part of the month's text in memory.
  */
-function briefly(legs: readonly Leg[]): Leg[] {
-  const days = new Map<string, string>();
-  return legs.map((leg): Leg => {
-    const { id, date, status, tags } = leg.entry;
+function briefly(legs: readonly Leg[]): string {
+  const rows = legs.map(({ entry, amount, assertion }) => {
+    const { id, date, tags } = entry;
     const { key = "" } = tags;
-    if (leg.assertion !== null || ownKind(leg.entry) !== null || key.endsWith(":gap")) return leg;
-    const day = days.get(date) ?? copied(date);
-    days.set(day, day);
-    const kept = key.includes("#") ? { key: copied(key) } : NO_TAGS;
-    const entry = { id: copied(id), date: day, status, description: "", counterparty: "", tags: kept, postings: NO_POSTINGS };
-    return { entry, amount: leg.amount, assertion: null };
+    const isWhole = assertion !== null || ownKind(entry) !== null || key.endsWith(":gap");
+    const kept = isWhole ? plain(entry) : key.includes("#") ? { id, date, tags: { key } } : { id, date };
+    return [kept, fromExact(amount, amount.scale), assertion === null ? null : fromExact(assertion, assertion.scale)];
   });
+  return JSON.stringify(rows);
 }
 
-const NO_TAGS: Entry["tags"] = Object.freeze({});
-const NO_POSTINGS: Entry["postings"] = [];
-const copied = (text: string): string => Buffer.from(text).toString();
+// The status is asked of none of them.
+const BRIEF = { status: "auto-confirmed" as const, counterparty: "", description: "", tags: Object.freeze({}), postings: [] };

@@ -91,7 +91,7 @@ export async function correctEntry(
   const { closed_through } = rules;
   for (let date = closed_through !== undefined && entry.date <= closed_through ? dayAfter(closed_through) : entry.date; ; ) {
     try {
-      return (await applyEdits(head, { ...noEdits(), add: [on(date)] }, rules)).files;
+      return await (await applyEdits(head, { ...noEdits(), add: [on(date)] }, rules)).files();
     } catch (error) {
       if (!(error instanceof ClearedError) || error.code !== "JOURNAL_ASSERTION") throw error;
       // Of an account of one's own that a bank states as well: its balances stay true, and what comes after them is corrected.

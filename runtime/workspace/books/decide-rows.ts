@@ -192,7 +192,7 @@ function keep(receipt: KeptReceipt, overlay: Overlay): void {
 }
 
 async function filesOf(head: Tree, overlay: Overlay, config: Config, replace: Map<string, Entry>): Promise<Files> {
-  const { files } = await applyEdits(head, { ...overlay.edits(), replace }, config);
+  const files = await (await applyEdits(head, { ...overlay.edits(), replace }, config)).files();
   for (const [path, { text }] of overlay.files) files.set(path, text);
   return files;
 }

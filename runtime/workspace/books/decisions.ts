@@ -62,7 +62,7 @@ export async function confirmEntry(
     );
   }
   const decided = decide(plain(entry), decision, target, chart);
-  const { files } = await applyEdits(head, { ...noEdits(), replace: new Map([[id, decided]]) }, rules);
+  const files = await (await applyEdits(head, { ...noEdits(), replace: new Map([[id, decided]]) }, rules)).files();
   return files;
 }
 

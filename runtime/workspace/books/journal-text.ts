@@ -77,15 +77,18 @@ function decodeKey(text: string): string {
   }
 }
 
-/** The entry as it reads after being written: untrusted text made harmless, empty tags dropped. */
+const cleaned = new WeakSet<Entry>();
+
+/** The entry as it reads after being written: untrusted text made harmless, empty tags dropped. One that is so already is itself. */
 export function cleanEntry(entry: Entry): Entry {
+  if (cleaned.has(entry)) return entry;
   const tags: Record<string, string> = {};
   for (const name of keysInOrder(entry.tags)) {
     const raw = entry.tags[name] ?? "";
     const value = name === "key" ? raw.toWellFormed() : tagText(raw);
     if (value !== "") tags[name] = value;
   }
-  return {
+  const clean = {
     id: entry.id,
     date: entry.date,
     status: entry.status,
@@ -94,6 +97,8 @@ export function cleanEntry(entry: Entry): Entry {
     tags,
     postings: entry.postings,
   };
+  cleaned.add(clean);
+  return clean;
 }
 
 /** Canonical text of an entry that `cleanEntry` or the parser gave; ends with a line feed. */

@@ -31,8 +31,8 @@ export function noEdits(): Edits {
 }
 
 export interface Applied {
-  /** New text by path; null removes the file. */
-  files: Map<string, string | null>;
+  /** New text by path; null removes the file. Printed when it is asked for: who only asks whether the edits hold never does. */
+  files(): Promise<Map<string, string | null>>;
   /** Soft assertions that were left out: id -> what the assertion says minus what the books say. */
   dropped: Map<string, string>;
   /** Ids that exist already and were skipped. */
@@ -61,7 +61,7 @@ export async function applyEdits(head: Tree, edits: Edits, rules: BookRules): Pr
         { data: { entry: hard.id, account: hard.account, difference: hard.difference } },
       );
     }
-    if (soft.length === 0) return { files: await toFiles(head, changes, add, chart), dropped, known };
+    if (soft.length === 0) return { files: () => toFiles(head, changes, add, chart), dropped, known };
     for (const { id, difference } of soft) dropped.set(id, difference);
     add = add.filter((entry) => !dropped.has(entry.id));
   }

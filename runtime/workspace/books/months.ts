@@ -5,7 +5,7 @@
 import { Kept } from "../../kernel/kept.ts";
 import { ClearedError, formatAt } from "../../kernel/errors.ts";
 import type { Entry, Finding, Tree } from "../../kernel/ports.ts";
-import { addTo, toExact, type Totals } from "./amounts.ts";
+import { addTo, fromExact, toExact, type Totals } from "./amounts.ts";
 import { dayOfId } from "./entry-id.ts";
 import { type ParsedEntry, parseJournal } from "./journal-text.ts";
 import { JOURNAL, MAIN_JOURNAL, monthFile } from "../layout.ts";
@@ -46,18 +46,38 @@ export interface Digest {
   totals: Totals;
 }
 
+/** Characters of a month's text that take longer to read than what is kept of them on the disk. */
+export const LARGE = 65_536;
+
 const NOTHING: Digest = { ids: new Set(), totals: new Map() };
 const digests = new Kept<string, Digest>(200_000, ({ ids }) => 1 + ids.size);
 
 /** Ids and sums of the month. @throws JOURNAL_FORM when an entry cannot be read: its row would be booked again, a sum would be wrong */
 export async function digestOf(tree: Tree, file: string): Promise<Digest> {
   const blob = await tree.blob(file);
-  return blob === null ? NOTHING : (digests.get(`${file}@${blob}`) ?? digested(await wholeMonth(tree, file), blob));
+  if (blob === null) return NOTHING;
+  const name = `${file}@${blob}`;
+  const known = digests.get(name);
+  if (known !== undefined) return known;
+  const kept = tree.kept?.get("digest", name) ?? null;
+  return kept === null ? digested(await wholeMonth(tree, file), blob, tree) : digests.of(name, () => fromText(kept));
 }
 
-function digested(month: Month | null, blob: string): Digest {
+function digested(month: Month | null, blob: string, tree: Tree): Digest {
   if (month === null) return NOTHING;
-  return digests.of(`${month.file}@${blob}`, () => ({ ids: new Set(month.entries.map(({ id }) => id)), totals: month.totals }));
+  const name = `${month.file}@${blob}`;
+  return digests.of(name, () => {
+    const sums = [...month.totals].map(([account, row]) => [account, [...row].map(([unit, sum]) => [unit, fromExact(sum, sum.scale)])]);
+    const kept = JSON.stringify([month.entries.map(({ id }) => id), sums]);
+    if (month.text.length > LARGE) tree.kept?.put(kept, "digest", name);
+    return fromText(kept);
+  });
+}
+
+function fromText(text: string): Digest {
+  const [ids, sums] = JSON.parse(text) as [string[], [string, [string, string][]][]];
+  const rowOf = (row: [string, string][]) => new Map(row.map(([unit, amount]) => [unit, toExact(amount)]));
+  return { ids: new Set(ids), totals: new Map(sums.map(([account, row]) => [account, rowOf(row)])) };
 }
 
 export function toMonth(file: string, text: string): Month {
@@ -102,7 +122,7 @@ export async function readEntries(tree: Tree, file: string): Promise<readonly En
   const month = cache.get(`${file}@${blob}`) ?? toMonth(file, (await tree.read(file)) ?? "");
   if (month.unread !== null) throw notWhole(month.unread);
   // The next question is what is in it.
-  if (blob !== null) digested(month, blob);
+  if (blob !== null) digested(month, blob, tree);
   return month.entries;
 }
 
@@ -157,9 +177,15 @@ export async function monthFiles(tree: Tree): Promise<string[]> {
     .sort();
 }
 
+// A long history is asked for a million ids, of a few hundred months.
+const fileOfMonth = new Map<string, string>();
+
 /** The only month's file that may hold this id: two digits of a year from 1970 to 2069. */
 export function monthOfId(id: string): string {
-  return monthFile(dayOfId(id));
+  const month = id.slice(0, 4);
+  const file = fileOfMonth.get(month) ?? monthFile(dayOfId(id));
+  fileOfMonth.set(month, file);
+  return file;
 }
 
 /** The entry of that id, or null. @throws JOURNAL_FORM when it may be one that cannot be read */

@@ -49,7 +49,7 @@ export async function undoBooks(
 ): Promise<BooksUndone> {
   const { edits, notes } = await editsOf(head, await netOf(commits));
   try {
-    const { files } = await applyEdits(head, edits, rules);
+    const files = await (await applyEdits(head, edits, rules)).files();
     const put = edits.add.length;
     return {
       files,
@@ -151,7 +151,7 @@ async function reverse(
       edits.add.push(was);
     } else kept.push(id);
   }
-  const { files } = await applyEdits(head, edits, rules);
+  const files = await (await applyEdits(head, edits, rules)).files();
   const stays =
     kept.length === 0 ? [] : [`${kept.join(", ")} ${kept.length === 1 ? "stays" : "stay"}: stated by the bank, or in a closed period.`];
   return {

@@ -5,7 +5,7 @@
 import { existsSync, lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { ClearedError } from "../../kernel/errors.ts";
-import type { Git } from "../../kernel/ports.ts";
+import type { Git, Tree } from "../../kernel/ports.ts";
 import { createCommitter, type Stage } from "./commit.ts";
 import { standingLock, sweepLeftovers, writing, sweepScratch } from "./leftovers.ts";
 import { createIndexLock } from "./index-lock.ts";
@@ -17,6 +17,8 @@ import { createWorktree } from "./worktree.ts";
 export interface GitOptions {
   /** The configured branch; asked anew each time, because config.yaml may change. */
   branch: () => string;
+  /** Where texts made of files are kept. */
+  kept?: NonNullable<Tree["kept"]>;
   /** Author and committer of a run's commits. */
   author?: string;
   /** For the crash tests: called at each stage of a commit. */
@@ -98,7 +100,7 @@ export async function findGitDir(dir: string): Promise<string> {
 export async function createGit(dir: string, options: GitOptions): Promise<Git> {
   const gitDir = await findGitDir(dir);
   const ref = (): string => `refs/heads/${options.branch()}`;
-  const objects = createObjects(dir);
+  const objects = createObjects(dir, options.kept);
   const lock = createIndexLock(gitDir);
   const worktree = createWorktree(dir, gitDir);
 

@@ -72,7 +72,7 @@ function parseTree(bytes: Buffer, oidBytes: number): Map<string, Item> {
   return items;
 }
 
-export function createObjects(dir: string): Objects {
+export function createObjects(dir: string, kept?: NonNullable<Tree["kept"]>): Objects {
   const reader = new KeptGit(dir, ["cat-file", "--batch"]);
   const trees = new Kept<string, Map<string, Item>>(TREE_COUNT, ({ size }) => 1 + Math.floor(size / 50));
   const blobs = new Kept<string, string>(BLOB_BYTES, ({ length }) => length + 100);
@@ -137,6 +137,7 @@ export function createObjects(dir: string): Objects {
     }
     return {
       commit,
+      ...(kept === undefined ? {} : { kept }),
       item,
       async read(path) {
         const found = await item(path);
@@ -170,6 +171,7 @@ export function sourceBlob(text: string): string {
 export function treeOver(tree: Tree, files: ReadonlyMap<string, string | null>): Tree {
   return {
     commit: tree.commit,
+    ...(tree.kept === undefined ? {} : { kept: tree.kept }),
     read: async (path) => (files.has(path) ? (files.get(path) ?? null) : tree.read(path)),
     blob: async (path) => {
       const text = files.get(path);

@@ -59,14 +59,15 @@ async function settleBefore(
   sorted: SortedRows,
 ): Promise<void> {
   const same = new Map(receipts.flatMap(({ record }) => Object.entries(record.same)));
-  const booked = new Set(receipts.flatMap(({ record }) => [...Object.keys(record.booked), ...record.left_out]));
+  const leftOut = new Set(receipts.flatMap(({ record }) => record.left_out));
+  const isBooked = (id: string): boolean => leftOut.has(id) || receipts.some(({ record }) => Object.hasOwn(record.booked, id));
   const there = await overlay.existing(unknown.flatMap(({ row }) => same.get(row.id) ?? []));
   for (const { row } of unknown) {
     const entry = same.get(row.id);
     if (entry !== undefined && there.has(entry)) {
       sorted.known.set(row.id, entry);
       sorted.same.set(row.id, entry);
-    } else if (entry !== undefined || booked.has(row.id)) sorted.removed.set(row.id, entry ?? row.id);
+    } else if (entry !== undefined || isBooked(row.id)) sorted.removed.set(row.id, entry ?? row.id);
   }
 }
 
