@@ -6,7 +6,7 @@ process: ar_collections
 risk: medium
 uses: [fsm, mcp, compute, data, policy, approval, script, notify, schedule]
 input:
-  customers: {type: list, default: [], describe: ids; everyone who is overdue without}
+  customers: {type: list, default: [], describe: ids; without it everyone who is overdue}
   agency: {type: string, default: Fairway Collections}
 states:
   ASSESS: read overdue invoices, the customers, what was sent to them

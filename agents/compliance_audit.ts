@@ -7,7 +7,7 @@ risk: high
 uses: [fsm, mcp, data, document, policy, approval, script, notify]
 input:
   audit_id: {type: string, required: true}
-  customers: {type: list, default: [], describe: ids; all without}
+  customers: {type: list, default: [], describe: ids; without it all}
 states:
   ASSESS: read the audit, customers, required and held documents, the country list
   COMPUTE: gaps with their age, score of the controls, who is risky

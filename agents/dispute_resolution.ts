@@ -41,7 +41,7 @@ const reason = `${dispute.reason}: ${supported} of ${claimed} is supported${evid
 const close = { tool: "erp/resolve_dispute", params: { dispute_id, outcome, decided_credit: credit } as object };
 const memo = { tool: "erp/issue_credit_memo", params: { dispute_id, ar_invoice_id, amount: credit, reason: dispute.reason } };
 const calls = outcome === "declined" ? [close] : [memo, close];
-// A no to a credit declines the dispute; one to declining it leaves it as it is.
+// Rejecting a credit declines the dispute; rejecting the decline leaves it as it is.
 const declined = { ...close.params, outcome: "declined", decided_credit: script_run("total", { amounts: ["0.00"] }) };
 const otherwise = outcome === "declined" ? {} : { otherwise: [{ ...close, params: declined }] };
 const title = `${customer.name}, ${dispute_id}: ${outcome}, ${credit} of ${claimed}?`;

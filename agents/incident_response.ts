@@ -1,6 +1,6 @@
 /*
 name: Incident Response
-description: Weigh an incident, undo the deployment behind it after the people who must have said yes, and see to its post-mortem
+description: Weigh an incident, undo the deployment behind it once those who must have approved it, and see to its post-mortem
 trigger: a2a
 process: incident_response
 risk: high

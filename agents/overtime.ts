@@ -5,7 +5,7 @@ uses: [mcp, compute, data, script]
 input:
   employee: {type: string, required: true, describe: name or id}
   week_start: {type: date, required: true, describe: first day of the workweek}
-  hourly_rate: {type: money, describe: of the employee unless told}
+  hourly_rate: {type: money, describe: the employee's if not given}
 output:
   pay: {type: money}
   hours: {type: string}

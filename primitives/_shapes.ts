@@ -132,7 +132,7 @@ export const currency = checked<string>((value) => typeof value === "string" && 
 
 /** `YYMMDD-` and ten letters of base32. */
 export const entryId = checked<string>((value) => typeof value === "string" && /^\d{6}-[0-9a-z]{10}$/.test(value), {
-  says: (value) => `${shown(value)} is not an entry's id; journal_add_double and journal_query answer them`,
+  says: (value) => `${shown(value)} is not an entry's id; journal_add_double and journal_query return them`,
   ts: "string",
   json: { type: "string", pattern: "^\\d{6}-[0-9a-z]{10}$" },
 });

@@ -14,7 +14,7 @@ export const agent_call = definePrimitive({
   access: "external",
   idempotent: "key",
   summary:
-    "Run another agent and wait for its end; needs `agent:NAME` in `uses:`. What this run wrote is committed first. An agent with `mutates: false` counts as a read.",
+    "Run another agent and wait until it ends; needs `agent:NAME` in `uses:`. What this run wrote is committed first. An agent with `mutates: false` counts as a read.",
   params: z.object({ agent: name.describe("name of a file in agents/"), input: record.optional().describe("the child's input") }),
   returns: z.object({
     run: z.string(),

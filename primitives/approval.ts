@@ -40,13 +40,13 @@ function expiryOf(expires: string | undefined, now: number): number | null {
 function reminderOf(remind: string | undefined): { remind?: number } {
   if (remind === undefined) return {};
   const every = durationOf(remind);
-  if (every === null) throw new ClearedError("PARAMS_INVALID", `remind: ${shown(remind)} is no duration; write "1d", "4h" or "30m".`);
+  if (every === null) throw new ClearedError("PARAMS_INVALID", `remind: ${shown(remind)} is not a duration; write "1d", "4h" or "30m".`);
   return { remind: every };
 }
 
 const waiting = {
   expires: text.optional().describe('"3d", "12h" or an ISO date-time; then the run ends as expired'),
-  remind: text.optional().describe('"1d": while nobody has answered, those who may are reminded this often'),
+  remind: text.optional().describe('"1d": until someone answers, those who may are reminded this often'),
 };
 
 export const approval_wait = definePrimitive({
@@ -57,9 +57,9 @@ export const approval_wait = definePrimitive({
   params: z.object({
     title: text.describe("the question, in words"),
     calls: z.array(call).max(1000).describe("the external calls this covers"),
-    otherwise: z.array(call).max(1000).optional().describe("what a no covers instead; the run goes on with that alone, ending as rejected"),
-    fixed: z.boolean().optional().describe("the calls belong together: nobody may change one before the yes"),
-    level: text.optional().describe("rank or role of the ladder, beside what the policy demands"),
+    otherwise: z.array(call).max(1000).optional().describe("what a rejection allows instead; the run goes on with these alone"),
+    fixed: z.boolean().optional().describe("the calls belong together: none may be changed before approval"),
+    level: text.optional().describe("rank or role of the ladder, in addition to what the policy demands"),
     ...waiting,
     details: json.optional().describe("facts shown to the person"),
   }),

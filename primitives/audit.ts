@@ -7,7 +7,7 @@ export const audit_add = definePrimitive({
   name: "audit_add",
   effect: "write",
   access: "notify",
-  summary: "Add a line to the audit record; it lands with the run's commit.",
+  summary: "Add a line to the audit record; it is part of the run's commit.",
   params: z.object({
     subject: text.describe("what it is about, one line"),
     text: text.describe("what was done, and why"),

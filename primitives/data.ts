@@ -37,7 +37,7 @@ export const data_write = definePrimitive({
   name: "data_write",
   effect: "write",
   access: "write",
-  summary: "Write a file below data/; it lands with the run's commit.",
+  summary: "Write a file below data/; it is part of the run's commit.",
   params: z.object({ path, text: z.string().describe("the whole file") }),
   returns: z.object({ path: z.string(), bytes: z.number() }),
   errors: ["FILE_INVALID", "FILE_TOO_LARGE", "WORKSPACE_CONFLICT"],
@@ -60,8 +60,8 @@ const records = checked<Given>((value) => isList(value) || (isRecord(value) && i
     isRecord(value) && value["complete"] === false
       ? `is incomplete (${shown(value["reason"] ?? "no reason given")}); narrow the fetch, or pass its .records to work on a part on purpose`
       : Array.isArray(value)
-        ? `item ${value.findIndex((one) => !isRecord(one))} is no record; pass a list of objects`
-        : `${shown(value)} is no list of records`,
+        ? `item ${value.findIndex((one) => !isRecord(one))} is not a record; pass a list of objects`
+        : `${shown(value)} is not a list of records`,
   ts: "Record<string, unknown>[] | { records: unknown[]; complete: boolean }",
   json: { type: ["array", "object"] },
 });
@@ -91,8 +91,8 @@ export const data_first = definePrimitive({
   name: "data_first",
   effect: "pure",
   access: "pure",
-  summary: "The first record whose fields equal these. Where there is none the run ends with an input error that names the nearest.",
-  params: z.object({ records, where: record, missing: text.optional().describe("what is missing then, in words") }),
+  summary: "The first record whose fields equal these. If there is none, the run ends with an input error that names the nearest.",
+  params: z.object({ records, where: record, missing: text.optional().describe("what is then missing, in words") }),
   returns: json,
   errors: ["PARAMS_INVALID", "RECORD_UNKNOWN"],
   example: `data_first({ records: [{ plan: "PRO", price: "499.00" }], where: { plan: "PRO" } })`,
@@ -123,7 +123,7 @@ export const data_sum = definePrimitive({
   effect: "pure",
   access: "pure",
   summary:
-    "Exact sum of a field of records. Null and missing count as nothing; a value that is no decimal is an error that names its rows.",
+    "Exact sum of a field of records. Null and missing count as nothing; a value that is not a decimal is an error that names its rows.",
   params: z.object({ records, field: text }),
   returns: z.object({ sum: z.string().describe("decimal text"), count: z.number().describe("records that have the field") }),
   errors: ["PARAMS_INVALID"],
@@ -142,7 +142,7 @@ export const data_sum = definePrimitive({
       const more = wrong.length > rows.length ? ` and ${wrong.length - rows.length} more` : "";
       throw new ClearedError(
         "PARAMS_INVALID",
-        `data_sum: ${p.field} is no decimal in ${rows.join(", ")}${more}. Write amounts as "1205.00".`,
+        `data_sum: ${p.field} is not a decimal in ${rows.join(", ")}${more}. Write amounts as "1205.00".`,
       );
     }
     const texts = values.flatMap((value) => plainDecimal(value) ?? []);

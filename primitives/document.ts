@@ -45,7 +45,7 @@ export const document_build = definePrimitive({
     if (doubtful !== null)
       throw new ClearedError(
         "LLM_UNSUPPORTED",
-        `document_build: the text "${doubtful}..." has figures that nobody gave the model that wrote it.`,
+        `document_build: the text "${doubtful}..." has figures that the model that wrote it was not given.`,
       );
     return buildDocument(p.type, p.sections, p.metadata ?? {}, ctx.now);
   },
@@ -57,7 +57,7 @@ export const document_format = definePrimitive({
   access: "context",
   summary: "A document as markdown.",
   params: z.object({
-    document: z.object({ type, created_at: z.string(), metadata: record, sections: record }).describe("as document_build answers it"),
+    document: z.object({ type, created_at: z.string(), metadata: record, sections: record }).describe("as document_build returns it"),
   }),
   returns: z.string(),
   errors: [],
@@ -83,7 +83,7 @@ export const document_approval_brief = definePrimitive({
         indeterminate: z.array(z.object({ rule: z.string(), missing: z.array(z.string()) })),
       })
       .optional()
-      .describe("as policy_evaluate answers it; without it the brief says NOT EVALUATED"),
+      .describe("as policy_evaluate returns it; without it the brief says NOT EVALUATED"),
     level: text.optional().describe("who must approve"),
     risk: z.enum(["low", "medium", "high", "critical"]).optional(),
     amounts: z.record(z.string(), money).default({}).describe("name -> amount"),

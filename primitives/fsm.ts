@@ -11,7 +11,7 @@ export const fsm_enter = definePrimitive({
   effect: "control",
   access: "context",
   summary:
-    "Enter the next state of the agent's `states:`. A blocked verdict ends the run here; a verdict that escalates waits here for a person and goes on at APPROVAL_GATE; FAILED after a no ends it as rejected.",
+    "Enter the next state of the agent's `states:`. A blocked verdict ends the run here; a verdict that escalates waits here for a person and goes on at APPROVAL_GATE; FAILED after a rejection ends it as rejected.",
   params: z.object({
     state: z.enum(STATES).describe("one of the header's states, or ESCALATE, FAILED"),
     reason: text.optional().describe("why, for the person who reads it; for ESCALATE and FAILED"),

@@ -81,7 +81,7 @@ export const importer_parse = definePrimitive({
   summary:
     "The rows of a statement that are not in the books yet, in the order of the file; of a large one the first 10,000, the next run gets more.",
   params: z.object({
-    name: fileName.describe("as importer_scan gives it"),
+    name: fileName.describe("as importer_scan returns it"),
     all: z.boolean().default(false).describe("true: also rows that are in the books"),
   }),
   returns: z.array(row),
@@ -95,7 +95,7 @@ export const importer_mark_processed = definePrimitive({
   effect: "write",
   access: "write",
   summary: "Write the statement's receipt; the file moves to import/processed/ after the commit, once no row is open.",
-  params: z.object({ name: fileName.describe("as importer_scan gives it") }),
+  params: z.object({ name: fileName.describe("as importer_scan returns it") }),
   returns: receipt,
   errors: ["FILE_MISSING", "FILE_INVALID", "FILE_UNFINISHED"],
   example: `importer_mark_processed("statement.csv")`,

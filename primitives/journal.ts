@@ -235,7 +235,7 @@ export const journal_query = definePrimitive({
     account: account.optional().describe("number or name; sub-accounts count"),
     id: entryId.optional(),
     text: text.optional().describe("part of description or counterparty"),
-    limit: z.int().min(1).max(100_000).optional().describe("at most so many"),
+    limit: z.int().min(1).max(100_000).optional().describe("at most this many"),
   }),
   returns: z.array(found),
   errors: ["ACCOUNT_UNKNOWN", "JOURNAL_FORM"],

@@ -70,9 +70,9 @@ async function failed({ tool, params, diff }: VerifiedWrite, says: string, ctx: 
   const undone = ends ? await takeBack(ctx, ctx.writes ?? []) : [];
   const take_back = undone.length === 0 ? {} : { take_back: undone };
   if (changed || ends) ctx.ports.review({ title, body: { params, answer: says, diff, stands, ...take_back }, entry: null });
-  const before = stands.length === 0 ? ". Nothing was written before it" : `. Written before it, and standing: ${stands.join("; ")}`;
+  const before = stands.length === 0 ? ". Nothing was written before it" : `. Written before it, and not undone: ${stands.join("; ")}`;
   const left = [before, ...undone].join(". ");
-  const message = changed ? `${says}. Its record has changed all the same: look at it before this is sent again` : says;
+  const message = changed ? `${says}. Its record has changed nevertheless: look at it before sending this again` : says;
   return new ClearedError("TOOL_FAILED", `${tool}: ${message}${ends ? left : ""}`, { data: { tool, changed } });
 }
 
@@ -118,7 +118,7 @@ export const mcp_try = definePrimitive({
   ...mcp_call,
   name: "mcp_try",
   summary:
-    "An mcp_call for one of many: what the tool refuses is an answer, so that the others still get their turn. Approvals cover it alike.",
+    "An mcp_call for one of many: what the tool refuses is an answer, so that the others still get their turn. Approvals cover it in the same way.",
   returns: z.discriminatedUnion("ok", [
     z.object({ ok: z.literal(true), result: json }),
     z.object({ ok: z.literal(false), code: z.string(), message: z.string() }),
@@ -162,7 +162,7 @@ export const mcp_find = definePrimitive({
   effect: "read",
   remote: true,
   access: "read",
-  summary: "Tools nearest to a wish in words, best first.",
+  summary: "Tools nearest to a request in words, best first.",
   params: z.object({ wish: text, limit: z.int().min(1).max(50).default(5) }),
   returns: z.array(listed),
   errors: ["TOOL_DOWN", "TOOL_TIMEOUT", "TOOL_ANSWER"],
@@ -175,14 +175,14 @@ export const mcp_record = definePrimitive({
   effect: "read",
   remote: true,
   access: "read",
-  summary: "The one record that a reading tool answers. Where there is none the run ends with an input error that names the nearest id.",
+  summary: "The one record that a reading tool answers. If there is none, the run ends with an input error that names the nearest id.",
   params: z.object({ tool, params }),
   returns: json,
   errors: [...READ_ERRORS, "PARAMS_INVALID", "RECORD_UNKNOWN"],
   example: `mcp_record({ tool: "erp/get_invoice", params: { invoice_id: "INV-2024-447" } })`,
   run: async ({ tool, params }, ctx) => {
     const { class: kind, why } = await ctx.ports.tools.get(tool);
-    if (kind === "mutate") throw new ClearedError("PARAMS_INVALID", `mcp_record: ${tool} is no reading tool (${why}); use mcp_call.`);
+    if (kind === "mutate") throw new ClearedError("PARAMS_INVALID", `mcp_record: ${tool} is not a reading tool (${why}); use mcp_call.`);
     const answer = await called({ tool, params }, ctx).catch((error: unknown) => {
       if (error instanceof ClearedError && error.code === "TOOL_FAILED" && ABSENT.test(error.message)) return null;
       throw error;
@@ -192,7 +192,7 @@ export const mcp_record = definePrimitive({
     const near = await nearestIds(tool, params, ctx).catch(() => "");
     throw new ClearedError(
       "RECORD_UNKNOWN",
-      `${tool} knows no ${asked.join(", ")}.${near} Correct it in the input, or in the record that names it.`,
+      `${tool} has no record of ${asked.join(", ")}.${near} Correct it in the input, or in the record that names it.`,
     );
   },
 });
@@ -221,7 +221,7 @@ export const mcp_fetch_all = definePrimitive({
   effect: "read",
   remote: true,
   access: "read",
-  summary: "All pages of a reading tool. Look at complete before adding up: data_sum and its kin refuse an incomplete answer.",
+  summary: "All pages of a reading tool. Check complete before adding up: data_sum and its kin refuse an incomplete answer.",
   params: z.object({ tool, params, where: record.optional().describe("only records whose fields equal these") }),
   returns: z.object({
     records: z.array(json),
@@ -237,7 +237,7 @@ export const mcp_fetch_all = definePrimitive({
     if (kind === "mutate") {
       throw new ClearedError(
         "PARAMS_INVALID",
-        `mcp_fetch_all: ${p.tool} is no reading tool (${why}). Set its class in trust.yaml if it only reads.`,
+        `mcp_fetch_all: ${p.tool} is not a reading tool (${why}). Set its class in trust.yaml if it only reads.`,
       );
     }
     const where = p.where === undefined ? {} : { where: p.where };

@@ -8,9 +8,9 @@ const params = z.object({
   to: line("a mail address, or what the channel calls its reader; where a record has none, the notice is left on the page").nullable(),
   subject: line("one line"),
   text: text.describe("the words; a link may open a page, never act"),
-  channel: text.optional().describe("page, smtp or a webhook of trust.yaml; config.yaml notify.default unless told"),
+  channel: text.optional().describe("page, smtp or a webhook of trust.yaml; default: notify.default of config.yaml"),
   urgent: z.boolean().optional().describe("quiet hours do not hold it back"),
-  key: text.optional().describe("told once for each key of this agent; each call is its own unless told"),
+  key: text.optional().describe("sent once for each key of this agent; without one, each call is sent"),
 });
 
 /** A line break in a subject or an address would be another header of the mail. */
@@ -29,7 +29,7 @@ async function send(p: z.output<typeof params>, ctx: StepContext, live: boolean)
   // Whatever the script says: who is told of an act is told that it is not verified.
   const { not_verified: open } = standing(ctx.writes ?? []);
   const words = [p.text, ...(open.length === 0 ? [] : ["", "Not verified:", ...open])].join("\n");
-  const to = p.to === null ? { to: "nobody: no address is known", channel: "page" } : { to: p.to };
+  const to = p.to === null ? { to: "no one: no address is known", channel: "page" } : { to: p.to };
   const { due, ...sent } = await ctx.ports.notices.send({ ...p, ...to, text: words, key, run, agent }, { now: ctx.now, live });
   const at = new Date(due).toISOString();
   if (due > ctx.now) ctx.ports.log(`Quiet hours: "${p.subject}" to ${to.to} goes out at ${at}.`);
@@ -41,7 +41,7 @@ export const notify_send = definePrimitive({
   effect: "notify",
   access: "notify",
   idempotent: "key",
-  summary: "Tell somebody by mail, webhook or on the page; quiet hours move what is not urgent.",
+  summary: "Notify a person by mail, webhook or on the page; quiet hours delay what is not urgent.",
   params,
   returns: z.object({ notice: z.string(), channel: z.string(), state: z.string(), due: z.string() }),
   errors: ["NOTICE_CHANNEL", "NOTICE_ADDRESS"],

@@ -40,7 +40,7 @@ function ibanOf({ name, iban }: Account): string {
   const plain = (iban ?? "").replaceAll(" ", "").toUpperCase();
   return plain !== "" && ibanLength(plain) === plain.length
     ? plain
-    : refuse(name, `${shown(iban ?? "")} is no IBAN (length and check digits)`);
+    : refuse(name, `${shown(iban ?? "")} is not an IBAN (length and check digits)`);
 }
 
 /** Refuses what a bank could not read or tell apart. @throws PAYROLL_ACCOUNT */
@@ -56,8 +56,8 @@ function mustBeReadable(p: Params): void {
 }
 
 function usAccount({ name, routing_number: routing, account_number: number }: Account): { routing: string; number: string } {
-  if (!isRouting(routing ?? "")) refuse(name, `${shown(routing ?? "")} is no routing number (nine digits with the check digit)`);
-  if (!/^[A-Za-z0-9-]{1,17}$/.test(number ?? "")) refuse(name, `${shown(number ?? "")} is no account number of 1 to 17 letters or digits`);
+  if (!isRouting(routing ?? "")) refuse(name, `${shown(routing ?? "")} is not a routing number (nine digits with the check digit)`);
+  if (!/^[A-Za-z0-9-]{1,17}$/.test(number ?? "")) refuse(name, `${shown(number ?? "")} is not an account number of 1 to 17 characters`);
   return { routing: routing ?? "", number: number ?? "" };
 }
 
@@ -121,7 +121,7 @@ const yymmdd = (date: string): string => date.slice(2).replaceAll("-", "");
 function nacha(p: Params, cents: readonly bigint[]): { text: string; hash: string } {
   const from = usAccount(p.payer);
   const company = p.payer.ach_company_id ?? "";
-  if (!/^\w{10}$/.test(company)) refuse(p.payer.name, `${shown(company)} is no company id of ten characters (ach_company_id)`);
+  if (!/^\w{10}$/.test(company)) refuse(p.payer.name, `${shown(company)} is not a company id of ten characters (ach_company_id)`);
   const bank = from.routing.slice(0, 8);
   const entries = p.payments.map((one, i) => {
     const { routing, number } = usAccount(one);
@@ -167,7 +167,7 @@ export const payroll_bank_file = definePrimitive({
   run(p) {
     const ids = new Set<string>();
     const twice = p.payments.find(({ id }) => ids.size === ids.add(id).size);
-    if (twice !== undefined) refuse(twice.name, `${twice.id} stands in it twice`);
+    if (twice !== undefined) refuse(twice.name, `${twice.id} is in it twice`);
     if (p.format === "nacha" && p.currency !== "USD") refuse(p.payer.name, `a NACHA file is in USD, not ${p.currency}`);
     mustBeReadable(p);
     const cents = centsOf(p);

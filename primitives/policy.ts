@@ -17,7 +17,7 @@ export const policy_evaluate = definePrimitive({
     facts: record.describe("values of the facts the policy declares; money as text or Decimal"),
     policy: text
       .optional()
-      .describe("name of a file in policies/ that judges beside the agent's own, which is named by `process:` or the agent"),
+      .describe("name of a file in policies/ that judges in addition to the agent's own, which is named by `process:` or the agent"),
     about: record.optional().describe("what the answer says of the case where the run ends here or at its gate: amount, vendor, who"),
   }),
   returns: z.object({

@@ -9,7 +9,7 @@ const item = z.strictObject({
     .union([entryId, z.literal("pending")], { error: 'is neither an entry\'s id nor "pending"' })
     .meta({ ts: "string" })
     .optional()
-    .describe('an id that journal_add* answered, or "pending" for the entry added last'),
+    .describe('an id that journal_add* returned, or "pending" for the entry added last'),
   description: text.describe("what the person reads"),
   confidence: confidence.optional().describe("how sure the classification is, 0 to 1"),
 });

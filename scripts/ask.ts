@@ -1,15 +1,15 @@
 /*
 name: Ask
-description: Gets a yes to exactly these calls where one is needed, and enters MUTATE
+description: Gets approval for exactly these calls where it is needed, and enters MUTATE
 input:
   title: {type: string, required: true, describe: the question for whoever decides}
   calls: {type: list, required: true, describe: "{tool, params} each; amounts computed or read before"}
   ask: {type: boolean, required: true, describe: the verdict has not passed or the gate is fixed}
-  otherwise: {type: list, describe: "what is called after a no; without it a no ends the run"}
+  otherwise: {type: list, describe: "what is called after a rejection; without it a rejection ends the run"}
   fixed: {type: boolean, default: false, describe: the calls belong together and are approved as they are}
   details: {type: object, describe: facts for the card}
 */
-// Answers {by, no, calls}: who decided, why not (null for a yes), and what may be called now.
+// Answers {by, no, calls}: who decided, why not (null when approved), and what may be called now.
 const { title, otherwise, fixed, details } = input;
 let by = "policy";
 let no: string | null = null;

@@ -1,13 +1,13 @@
 /*
 name: Carry out
-description: Asks for a yes where one is needed, then makes the calls in their order, each verified; the first failure ends the run
+description: Asks for approval where it is needed, then makes the calls in their order, each verified; the first failure ends the run
 input:
   title: {type: string, required: true}
   calls: {type: list, required: true}
   ask: {type: boolean, required: true}
   otherwise: {type: list}
   fixed: {type: boolean, default: false}
-  each: {type: boolean, default: false, describe: what a tool refuses does not keep the others back}
+  each: {type: boolean, default: false, describe: a call that a tool refuses does not stop the others}
   details: {type: object}
 */
 // Answers {by, no, calls, answers, made}: who said yes, the calls as approved, what each answered, and their params by tool. What is told

@@ -1,6 +1,6 @@
 /*
 name: Days
-description: Calendar days from one day to another, or the day so many days later
+description: Calendar days from one day to another, or the day that many days later
 input: {from: {type: date, required: true}, to: {type: date}, add: {type: integer}}
 */
 // From an agent: script_run("days", { from, to }).days and script_run("days", { from, add: 30 }).day.

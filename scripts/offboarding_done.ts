@@ -6,7 +6,7 @@ input: {employee: {type: object, required: true}, at_once: {type: boolean, requi
 const { employee, at_once, planned, made, by } = input;
 const { name } = employee;
 const of = (tool: string) => made[`erp/${tool}`] ?? [];
-// A last day that was moved with the yes moves the day access ends, where that day was the last one.
+// A last day that was moved with the approval moves the day access ends, where that day was the last one.
 const last_day = of("update_employee_status")[0]?.last_day ?? employee.last_day;
 const on = !at_once && planned.revoke_on === employee.last_day ? last_day : planned.revoke_on;
 const revoked = at_once ? of("revoke_access").map((one: any) => one.system) : planned.systems;

@@ -10,7 +10,7 @@ const banded = (income: Money) => compute_tax_bands({ country, year, income }).r
 const rate = (pct: string) => compute_tax_withholding({ amount: gross, withholding_rate: country === "GB" ? 0 : pct }).tax_withheld;
 let contributions = "0.00";
 if (country === "US") {
-  // Up to a base of the year: what it owes by now, less what it owed before this pay.
+  // Up to a base of the year: what it owes so far, less what it owed before this pay.
   const so_far = script_run("total", { amounts: [profile.ytd_gross, gross] });
   contributions = script_run("total", { amounts: [banded(so_far), `-${banded(profile.ytd_gross)}`] });
 } else if (country === "GB") {

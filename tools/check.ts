@@ -1,5 +1,5 @@
 /**
- * `npm run check`: types, lint, layers, sizes, generated docs. Each runs even when an earlier one fails, so that one run shows
+ * `npm run check`: types, lint, layers, sizes, words, generated docs. Each runs even when an earlier one fails, so that one run shows
  * everything; the exit code is 1 when any failed.
  */
 import { spawnSync } from "node:child_process";
@@ -13,6 +13,7 @@ const CHECKS: { name: string; command: string; args: string[] }[] = [
   { name: "lint", command: program("biome"), args: ["check", "--error-on-warnings", "."] },
   { name: "layers", command: process.execPath, args: ["tools/check-layers.ts"] },
   { name: "sizes", command: process.execPath, args: ["tools/check-size.ts"] },
+  { name: "words", command: process.execPath, args: ["tools/check-words.ts"] },
   { name: "generated docs", command: process.execPath, args: ["tools/gen-docs.ts", "--check"] },
 ];
 

@@ -136,7 +136,7 @@ ${keys({
 const KINDS: Record<ErrorKind, string> = {
   script: "The agent script is wrong.",
   input: "What the caller or a file gave is wrong.",
-  policy: "A rule, a state or a person said no.",
+  policy: "A rule, a state or a person refused it.",
   external: "Something outside failed.",
   divergence: "History and script disagree; a person decides.",
   internal: "A bug in Cleared.",

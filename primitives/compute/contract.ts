@@ -140,7 +140,7 @@ export const compute_net_price_delta = defineCompute({
 function totals(list: string, items: readonly z.output<typeof item>[], places: number) {
   const byId = new Map<string, { price: bigint; quantity: bigint; total: bigint }>();
   for (const { id, ...given } of items) {
-    if (byId.has(id)) refuse("duplicate_id", `${list}: "${id}" stands there twice; add up its quantities.`);
+    if (byId.has(id)) refuse("duplicate_id", `${list}: "${id}" is listed twice; add up its quantities.`);
     const [price, quantity] = [exact(given.price), exact(given.quantity)];
     byId.set(id, { price, quantity, total: round(times(price, quantity), places) });
   }

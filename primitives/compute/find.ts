@@ -200,7 +200,7 @@ export const compute_find = definePrimitive({
   summary: "The compute functions that fit a description in words, best first; an empty list when none does.",
   params: z.object({
     description: taskText.describe("what is to be computed, in English"),
-    limit: count(1, 50).default(3).describe("at most so many"),
+    limit: count(1, 50).default(3).describe("at most this many"),
   }),
   returns: z.array(
     z.object({

@@ -126,7 +126,7 @@ export const compute_ops_penalty = defineCompute({
     contract_value: nonNegativeMoney.describe("value of the contract"),
     days_late: figure({ from: "-100000", to: "100000" }).describe("days late; 0 or below: no penalty"),
     daily_penalty_rate: figure({ from: "0", to: "1" }).describe("part of the value for each day: 0.001 is 0.1 %"),
-    max_penalty_pct: figure({ from: "0", to: "1" }).describe("cap as a part of the value: 0.1 is 10 %, in spite of its name"),
+    max_penalty_pct: figure({ from: "0", to: "1" }).describe("cap as a part of the value: 0.1 is 10 %, despite its name"),
     ...inCurrency,
   }),
   returns: z.object({

@@ -20,7 +20,7 @@ export const compute_sc_eoq = defineCompute({
   returns: z.object({
     result: z.number().describe("units of one order"),
     ...fields(z.number(), "eoq", "reorder_point", "safety_stock", "orders_per_year"),
-    total_annual_cost: z.number().describe("ordering and holding; an estimate, no amount to book"),
+    total_annual_cost: z.number().describe("ordering and holding; an estimate, not an amount to book"),
   }),
   example:
     "compute_sc_eoq({ annual_demand: 36500, ordering_cost: 75, holding_cost_per_unit: 3, lead_time_days: 10, daily_demand_stddev: 12 })",

@@ -139,7 +139,7 @@ function tablesFor(country: string, year: number, scheme: string | undefined): T
   if (now.length === 0) refuse("year_unknown", noYear, "COMPUTE_TAX_TABLE");
   const chosen = now.filter((table) => (scheme === undefined ? table.payer === "employee" : table.scheme === scheme));
   if (chosen.length === 0)
-    refuse("scheme_unknown", `scheme: ${shown(scheme)} is none of ${now.map((table) => table.scheme).join(", ")}.`, "COMPUTE_TAX_TABLE");
+    refuse("scheme_unknown", `scheme: ${shown(scheme)} is not one of ${now.map((table) => table.scheme).join(", ")}.`, "COMPUTE_TAX_TABLE");
   return chosen;
 }
 

@@ -9,7 +9,7 @@ export const ERRORS = ["LLM_UNCONFIGURED", "LLM_BUDGET", "LLM_DOWN", "LLM_LIMITE
 export const MODEL = { effect: "read", access: "model", remote: true, errors: ERRORS } as const;
 
 export const given = checked<string>((value) => typeof value === "string" && value.trim() !== "" && value.length <= 200_000, {
-  says: (value) => `${shown(value)} is no text of at most 200,000 characters`,
+  says: (value) => `${shown(value)} is not text of at most 200,000 characters`,
   ts: "string",
   json: { type: "string", maxLength: 200_000 },
 });

@@ -39,7 +39,7 @@ export const llm_next = definePrimitive({
     tools: z
       .array(z.object({ tool: text, description: z.string().optional(), input_schema: json.optional() }).loose())
       .max(200)
-      .describe("as mcp_list answers them"),
+      .describe("as mcp_list returns them"),
     done: z
       .array(z.object({ tool: text, params: json, answer: json }))
       .max(50)

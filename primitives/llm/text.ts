@@ -75,13 +75,13 @@ export const llm_classify = definePrimitive({
 const FIELD = z.object({
   type: z.enum(["string", "number", "integer", "boolean", "money", "date"]),
   describe: text.optional(),
-  enum: z.array(text).min(1).max(100).optional().describe("one of these is chosen; it need not stand in the text word for word"),
+  enum: z.array(text).min(1).max(100).optional().describe("one of these is chosen; it need not be in the text word for word"),
 });
 
 export const llm_extract = definePrimitive({
   ...MODEL,
   name: "llm_extract",
-  summary: "Fields of a text, by a model. What does not stand in the text is null and told under unsupported.",
+  summary: "Fields of a text, by a model. What is not in the text is null and listed under unsupported.",
   params: z.object({
     text: given,
     schema: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,59}$/, "a field's name has letters, digits and _"), FIELD),

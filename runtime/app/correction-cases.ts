@@ -54,7 +54,7 @@ async function teachEdits(host: Teaching, id: string): Promise<boolean> {
   if (first === undefined || (await host.git.find(id, first.seq, run.pin.commit)) !== null) return true;
   const by = [...new Set(edits.map((one) => one.by))].join(", ");
   const calls = edits.flatMap((one) => one.calls);
-  const why = `${by} edited ${[...new Set(calls.map((call) => call.tool))].join(" and ")} before saying yes.`;
+  const why = `${by} edited ${[...new Set(calls.map((call) => call.tool))].join(" and ")} before approving.`;
   const result = await host.git.commit({
     message: `learn: an edited call of ${run.agent} is a case`,
     trailers: { Run: id, Step: String(first.seq), Agent: `${run.agent}@${run.pin.blob.slice(0, 12)}` },

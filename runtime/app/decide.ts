@@ -178,7 +178,7 @@ async function decideGate(host: Host, opened: Card, id: string, decision: Decisi
   if (taken === "closed") {
     const now = host.cards.get(card.id)?.decision;
     if (now != null && now.by !== "runtime") throw closed(card.id, now);
-    throw new ClearedError("CARD_CLOSED", `The run of card ${card.id} has ended already; \`cleared runs show ${id}\` tells how.`);
+    throw new ClearedError("CARD_CLOSED", `The run of card ${card.id} has ended already; \`cleared runs show ${id}\` shows how.`);
   }
   const counted = count(await host.engine.signals(id, gate));
   if (counted.decision === null) {

@@ -98,7 +98,7 @@ export async function caseOfRun(host: Host, { run: id, why }: { run: string; why
   return withRecordings(host, async (bench) => {
     if ((await bench.engine.get(id)) === null) throw new ClearedError("RUN_UNKNOWN", `There is no run "${id.slice(0, 40)}".`);
     const recording = await recordingFor(bench, id);
-    const refuse = (reason: string) => new ClearedError("CASE_IMPOSSIBLE", `No case can be made of ${id.slice(0, 40)}: ${reason}.`);
+    const refuse = (reason: string) => new ClearedError("CASE_IMPOSSIBLE", `No case can be made from ${id.slice(0, 40)}: ${reason}.`);
     if ("why" in recording) throw refuse(recording.why);
     const { run, steps } = recording;
     const file = caseFile(run.agent, run.id);

@@ -38,17 +38,17 @@ export function holderHere(dir: string, trust: Trust, by?: string): Holder {
   if (found !== undefined) return found;
   const named = process.env["CLEARED_KEY"];
   if (named !== undefined && readIfThere(named) === null)
-    throw new ClearedError("APPROVAL_IDENTITY", `There is no key in ${named}, which CLEARED_KEY names, so nobody can decide from here.`);
+    throw new ClearedError("APPROVAL_IDENTITY", `There is no key in ${named}, which CLEARED_KEY names, so you cannot decide from here.`);
   if (here.length === 0)
     throw new ClearedError(
       "APPROVAL_IDENTITY",
       named === undefined
-        ? "You hold no key of a person of trust.yaml, so nobody can decide from here. `cleared init` makes one, and CLEARED_KEY names another file."
-        : `The key in ${named} belongs to nobody in trust.yaml.`,
+        ? "You have no key of a person in trust.yaml, so you cannot decide from here. `cleared init` makes a key; CLEARED_KEY can name another key file."
+        : `The key in ${named} belongs to no person in trust.yaml.`,
     );
   throw new ClearedError(
     "APPROVAL_IDENTITY",
-    `You hold the key of ${here.map(({ person }) => person.name).join(", ")}, not of ${by}. --by only picks a person whose key is here; CLEARED_KEY names another key file.`,
+    `You have the key of ${here.map(({ person }) => person.name).join(", ")}, not of ${by}. --by only picks a person whose key is here; CLEARED_KEY names another key file.`,
   );
 }
 

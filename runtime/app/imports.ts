@@ -189,7 +189,7 @@ function place(dir: string, path: string, bytes: Buffer): string {
     for (const name of namesLike(basename(path))) {
       if (moved(part, join(folder, name))) return name;
     }
-    throw new ClearedError("FILE_INVALID", `${IMPORT} has too many files that are called ${basename(path)}.`);
+    throw new ClearedError("FILE_INVALID", `${IMPORT} has too many files named ${basename(path)}.`);
   } finally {
     rmSync(part, { force: true });
   }

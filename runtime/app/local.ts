@@ -54,13 +54,13 @@ export function assertConfirmed({ unconfirmed }: Pick<Local, "unconfirmed">): vo
 export function notConfirmed(unconfirmed: "never" | "changed"): ClearedError {
   return new ClearedError(
     "TRUST_CHANGED",
-    `${WHY[unconfirmed]}, so nothing runs or is decided here. \`cleared trust\` shows what would count and asks.`,
+    `${WHY[unconfirmed]}, so nothing runs or is decided here. \`cleared trust\` shows what would take effect and asks.`,
   );
 }
 
 export const WHY = {
-  never: "Nobody has confirmed this workspace's trust.yaml on this machine",
-  changed: "trust.yaml, or code that it names, is not what a person last confirmed here",
+  never: "This workspace's trust.yaml has not been confirmed on this machine",
+  changed: "trust.yaml, or code that it names, has changed since a person last confirmed it here",
 };
 
 let said = false;
@@ -70,6 +70,6 @@ export function sayUnconfirmed({ unconfirmed }: Pick<Local, "unconfirmed">): voi
   if (unconfirmed === null || said) return;
   said = true;
   process.stderr.write(
-    `${WHY[unconfirmed]}: this goes on without its plugins, tool servers and people. \`cleared trust\` shows what would count and asks.\n`,
+    `${WHY[unconfirmed]}: this command goes on without its plugins, tool servers and people. \`cleared trust\` shows what would take effect and asks.\n`,
   );
 }

@@ -54,7 +54,7 @@ export function createWorkspaceModels({ dir, trust, clock, database, leaving }: 
       return {
         modelOf: asked.modelOf,
         generate: async (request) => {
-          if (run.mode !== "live") throw new ClearedError("INTERNAL", "A run that is only tried asked a model.");
+          if (run.mode !== "live") throw new ClearedError("INTERNAL", "A trial run asked a model.");
           return asked.generate(request);
         },
         decided: async (site, name) => markedFor(database, site, name),

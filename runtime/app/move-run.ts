@@ -38,7 +38,7 @@ export interface Proof {
 export async function migrateRun(host: Host, moving: Moving & { to?: string | undefined; dryRun: boolean }): Promise<Proof> {
   const run = await needRun(host, moving.run);
   if (run.status === "done" || run.status === "canceled")
-    throw new ClearedError("RUN_STATUS", `${run.id} is ${run.status}; only a run that has not come to its end can move to other code.`);
+    throw new ClearedError("RUN_STATUS", `${run.id} is ${run.status}; only a run that has not ended can move to other code.`);
   if (run.status === "running") throw new ClearedError("RUN_STATUS", `${run.id} is executing now. Try again when it waits or has failed.`);
   const pin = await pinAt(host, run, moving.to);
   const proof = await prove(host, run, toServe(run, await host.engine.steps(run.id)), pin);
@@ -57,7 +57,7 @@ export async function forkRun(host: Host, moving: Moving & { at?: number | undef
   const steps = (await host.engine.steps(run.id)).filter((step) => step.state !== "intent");
   const kept = moving.at ?? steps.length;
   if (kept > steps.length)
-    throw new ClearedError("RUN_STATUS", `${run.id} has ${steps.length} answered steps; --at takes a number up to that, not ${kept}.`);
+    throw new ClearedError("RUN_STATUS", `${run.id} has ${steps.length} answered steps; --at takes at most that number, not ${kept}.`);
   const pin = moving.head ? await pinAt(host, run, undefined) : run.pin;
   const proof = await prove(host, run, steps.slice(0, kept), pin);
   const id = await host.engine.fork(run.id, kept, pin);
@@ -81,7 +81,7 @@ async function prove(host: Host, run: RunRecord, steps: readonly Step[], pin: Sc
   if (findings.length === 0) return proof;
   throw new ClearedError(
     "HISTORY_DIVERGED",
-    `${run.id} cannot go on with the code of ${proof.to}: ${findings.map((one) => one.slice(0, 500)).join("; ")}. It stays on ${proof.from}; make the new code call the same up to here, or cancel the run and start it again.`,
+    `${run.id} cannot go on with the code of ${proof.to}: ${findings.map((one) => one.slice(0, 500)).join("; ")}. It stays on ${proof.from}; change the new code to make the same calls up to here, or cancel the run and start it again.`,
     { data: { findings } },
   );
 }
@@ -112,7 +112,7 @@ async function needRun(host: Host, id: string): Promise<RunRecord> {
 
 function note(host: Host, run: string, { by, reason }: Moving, what: string): void {
   const row = host.database.get<{ rid: number }>("SELECT rid FROM runs WHERE id = ?", run);
-  const message = `${by ?? "Somebody without a key"} ${what}${reason === "" ? "" : `: ${reason}`}`;
+  const message = `${by ?? "An unidentified user"} ${what}${reason === "" ? "" : `: ${reason}`}`;
   if (row !== undefined)
     host.database.write(() => addEvent(host.database, row.rid, "log", host.clock.now(), { level: "info", message, by, reason }));
 }

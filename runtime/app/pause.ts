@@ -39,7 +39,7 @@ export async function resumeAgents(host: Named, { agent, by }: { agent: string |
   const all = open.find((one) => one.agent === null);
   if (agent !== null && !open.some((one) => one.agent === agent)) {
     await needAgent(host, agent);
-    if (all !== undefined) throw new ClearedError("RUN_PAUSED", `${agent} is not paused by itself. ${pauseWords(all)}.`);
+    if (all !== undefined) throw new ClearedError("RUN_PAUSED", `${agent} is not paused individually. ${pauseWords(all)}.`);
   }
   const { ended, runs } = endPauses(host.database, agent, by, host.clock.now());
   // They were queued in the store alone; asking for the first wakes who executes them.

@@ -47,7 +47,7 @@ export const NOBODY = "an unidentified user";
 /** Records a proposal and checks it. @throws what runtime/change/proposals/make.ts throws, APPROVAL_IDENTITY, USAGE */
 export async function propose(host: Host, { paths, from, branch, by, ...said }: Proposing): Promise<Made & ShownProposal> {
   if (said.despite !== undefined && by === undefined)
-    throw new ClearedError("APPROVAL_IDENTITY", "Only a person whose key lies here can say that a change is worse on purpose (--despite).");
+    throw new ClearedError("APPROVAL_IDENTITY", "Only a person whose key is here can say that a change is worse on purpose (--despite).");
   if ([...(from === undefined ? [] : [1]), ...(branch === undefined ? [] : [1]), ...(paths.length === 0 ? [] : [1])].length > 1)
     throw new ClearedError("USAGE", "Take a proposal from one place: --from DIR, --branch NAME, or the paths that are edited here.");
   const wording = { ...said, by: by ?? NOBODY };
@@ -147,7 +147,7 @@ export async function withdrawProposal(host: Host, id: string | number, by: stri
   if (proposal.by !== (by ?? NOBODY))
     throw new ClearedError(
       "APPROVAL_IDENTITY",
-      `Proposal ${proposal.number} is by ${proposal.by}, and only who proposed it withdraws it. \`cleared reject ${proposal.number} --reason ...\` says no to it.`,
+      `Proposal ${proposal.number} is by ${proposal.by}, and only its proposer can withdraw it. \`cleared reject ${proposal.number} --reason ...\` rejects it.`,
     );
   const from = OPEN.filter((state) => state !== "approved");
   const why = reason === "" ? `Withdrawn by ${proposal.by}.` : `Withdrawn by ${proposal.by}: ${reason}`;

@@ -148,7 +148,7 @@ export async function goneFindings(git: Git, head: Tree): Promise<Finding[]> {
     const shown = ids.slice(0, SHOWN).map((id) => `${id}${past.has(id) ? ` "${excerpt(past.get(id)?.description ?? "")}"` : ""}`);
     const name = /^[\w.-]+$/.test(file) ? file : hash.slice(0, 12);
     const one = ids.length === 1;
-    const message = `${ids.length} ${one ? "row" : "rows"} of statement ${excerpt(file)} ${one ? "is" : "are"} no longer in the books: ${shown.join(", ")}${ids.length > SHOWN ? " and others" : ""}. \`cleared revive ${name}\` books ${one ? "it" : "them"} again, with --leave-out ${one ? "it stays" : "they stay"} away.`;
+    const message = `${ids.length} ${one ? "row" : "rows"} of statement ${excerpt(file)} ${one ? "is" : "are"} no longer in the books: ${shown.join(", ")}${ids.length > SHOWN ? " and others" : ""}. \`cleared revive ${name}\` books ${one ? "it" : "them"} again, with --leave-out ${one ? "it stays" : "they stay"} out.`;
     findings.push({ code: "JOURNAL_ROW_GONE", at: { file: receiptFile(hash) }, message });
   }
   return findings;
@@ -190,8 +190,8 @@ async function idsOf(head: Tree, names: readonly string[]): Promise<string[]> {
       throw new ClearedError(
         "USAGE",
         isEntryId(name) || own.length > 0
-          ? `Nothing of ${name} is gone: its entries are in the books.`
-          : `"${name.slice(0, 60)}" is neither the id of an entry nor a statement that was imported. \`cleared verify\` names what is gone.`,
+          ? `Nothing of ${name} is missing: its entries are in the books.`
+          : `"${name.slice(0, 60)}" is neither the id of an entry nor a statement that was imported. \`cleared verify\` names what is missing.`,
       );
     for (const id of gone) found.add(id);
   }

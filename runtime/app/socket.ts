@@ -128,12 +128,12 @@ export async function connectSocket(dir: string): Promise<Connection | null> {
       const callers = [...waiting.values()];
       waiting.clear();
       socket.destroy();
-      const message = `The process that owns this workspace ${words}. Look with \`cleared runs\`; runs go on by themselves.`;
+      const message = `The process that owns this workspace ${words}. Check with \`cleared runs\`; runs go on by themselves.`;
       for (const caller of callers) caller.reject(fromWire({ code: "OWNER_BUSY", message }));
     };
     const pinging = whileAwake(PING_MS, (passed) => {
       silent += passed;
-      if (silent > LEASE_MS) return end("stands still while it works on this command");
+      if (silent > LEASE_MS) return end("stopped responding while it worked on this command");
       ask(PING, null).catch(() => undefined);
     });
     const unanswered = afterAwake(ANSWER_MS, () => end("does not answer"));

@@ -54,7 +54,7 @@ export function createStanding({ database, trust, clock, config, tools }: Around
       if (approved === true && action_hash === hash) return { ...yes, at: clock.now() };
       note(`${tool} did not approve exactly these calls; a person is asked.`);
     } catch (error) {
-      note(`The approval system could not be asked (${toWire(error).message}); a person is.`);
+      note(`The approval system could not be asked (${toWire(error).message}); a person is asked instead.`);
     }
     return null;
   };

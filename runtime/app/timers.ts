@@ -98,7 +98,7 @@ function wordsOf({ id, title, kind, at, expires }: Card): { subject: string; tex
   const how = kind === "form" ? `\`cleared answer ${id} name=value\`` : `\`cleared approve ${id}\` or \`cleared reject ${id}\``;
   return {
     subject: `Waits for you: ${visible(oneLine(title, 180))}`,
-    text: `${visible(oneLine(title))}\n\nCard ${id} waits since ${minuteOf(at)}.${until} Decide on the status page, or with ${how}.`,
+    text: `${visible(oneLine(title))}\n\nCard ${id} has waited since ${minuteOf(at)}.${until} Decide on the status page, or with ${how}.`,
   };
 }
 

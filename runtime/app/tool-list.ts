@@ -44,7 +44,7 @@ export async function listTools(
   const wanted = names.length === 0 ? known : names.map((name) => toolFile(name.replace(/^.*\/|\.ts$/g, "")));
   const lost = wanted.find((file) => !known.includes(file));
   if (lost !== undefined)
-    throw new ClearedError("FILE_MISSING", `There is no ${lost}.${didYouMean(lost, known)} \`cleared tools\` lists what there is.`);
+    throw new ClearedError("FILE_MISSING", `There is no ${lost}.${didYouMean(lost, known)} \`cleared tools\` lists them.`);
   const callers = await callersOf(Object.keys(read.tools), tree);
   const tools = Object.values(read.tools)
     .filter(({ header }) => wanted.includes(header.file))

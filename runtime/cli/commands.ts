@@ -33,7 +33,7 @@ export const COMMANDS: readonly Spec[] = [
     options: [
       ["--name <name>", "the business"],
       ["--person <name>", "who decides"],
-      ["--hooks", "check commits first; also in a workspace that is there"],
+      ["--hooks", "check commits before they are made; also in an existing workspace"],
     ],
     load: () => import("./commands/init.ts"),
   },
@@ -53,8 +53,8 @@ export const COMMANDS: readonly Spec[] = [
     name: "start",
     about: "serve the workspace: triggers, runs, status page",
     options: [
-      ["--port <port>", "of the status page"],
-      ["--accept-trust", "confirm trust.yaml as it is, in a script"],
+      ["--port <port>", "port of the status page"],
+      ["--accept-trust", "confirm trust.yaml as it is, without asking (for scripts)"],
       ["--no-open", "do not open the page in a browser"],
     ],
     load: () => import("./commands/start.ts"),
@@ -62,7 +62,7 @@ export const COMMANDS: readonly Spec[] = [
   {
     name: "trust",
     about: "show what trust.yaml lets run and who may decide; confirm it for this machine",
-    options: [["--accept-trust", "confirm without being asked, in a script"]],
+    options: [["--accept-trust", "confirm without asking (for scripts)"]],
     load: () => import("./commands/trust.ts"),
   },
   {
@@ -73,9 +73,9 @@ export const COMMANDS: readonly Spec[] = [
       ["--dry-run", "simulate every write and effect"],
       ["--key <key>", "start only one run for this key"],
       ["--read-only", "it may read and compute, nothing else"],
-      ["--policy <file>", "rules (JSON) or prose that hold for this run as well"],
+      ["--policy <file>", "further rules for this run: JSON, or prose"],
       ["--tools <url>", "a tool endpoint for this run, if trust.yaml allows its address"],
-      ["--no-wait", "do not wait for its end"],
+      ["--no-wait", "do not wait until it ends"],
     ],
     load: () => import("./commands/run.ts"),
   },
@@ -92,7 +92,7 @@ export const COMMANDS: readonly Spec[] = [
   {
     name: "call [primitive] [params]",
     about: "try a primitive, dry",
-    options: [["--batch <file>", "one {name, params} a line"]],
+    options: [["--batch <file>", "one {name, params} per line"]],
     load: async () => ({ run: (await import("./commands/run.ts")).call }),
   },
   { name: "agents [verb] [agent]", words: ["list", "show"], about: "list agents, show one", load: () => import("./commands/agents.ts") },
@@ -101,9 +101,9 @@ export const COMMANDS: readonly Spec[] = [
     words: ["list", "show", "resume", "cancel", "replay", "fork", "migrate"],
     about: "list, show, resume, cancel, replay, fork or migrate runs",
     options: [
-      ["--at <commit>", "resume on the script of this commit; fork: after so many steps"],
-      ["--head", "fork: on the script of HEAD"],
-      ["--to <commit>", "migrate: HEAD unless told"],
+      ["--at <commit>", "resume: with the script of this commit; fork: after this many steps"],
+      ["--head", "fork: with the script of HEAD"],
+      ["--to <commit>", "migrate: to this commit, else HEAD"],
       ["--all", "migrate: every run that waits on older code and can move"],
       ["--dry-run", "migrate: only prove that it could"],
       ["--reason <text>", "for cancel, fork and migrate"],
@@ -135,7 +135,7 @@ export const COMMANDS: readonly Spec[] = [
     about: "what waits for a person; show N: a card with everything it says",
     options: [
       ["--all", "the last ones, decided or not"],
-      ["--limit <n>", "with --all: how many, 200 unless told"],
+      ["--limit <n>", "with --all: how many, else 200"],
     ],
     load: () => import("./commands/queue.ts"),
   },
@@ -174,7 +174,7 @@ export const COMMANDS: readonly Spec[] = [
   {
     name: "undo <what>",
     words: ["import"],
-    about: "take back a proposal (its number), a run (its id), the last import (the word import) or an undo (its commit)",
+    about: "undo a proposal (its number), a run (its id), the last import (the word import) or an undo (its commit)",
     options: [
       ["--yes", "without asking"],
       ["--dry-run", "only show what would change back"],
@@ -216,8 +216,8 @@ export const COMMANDS: readonly Spec[] = [
     name: "ask [words...]",
     about: "ask for a change in your own words, or a question about the books: a model writes, the checks judge, you decide",
     options: [
-      ["--continue [request]", "answer its question, or go on with one that was cut off; the last one unless told"],
-      ["--show-prompt", "print what the model is told of this workspace"],
+      ["--continue [request]", "answer its question, or go on with one that was cut off; the last one if none is named"],
+      ["--show-prompt", "print what the model is told about this workspace"],
     ],
     load: () => import("./commands/ask.ts"),
   },
@@ -245,7 +245,7 @@ export const COMMANDS: readonly Spec[] = [
     words: ["list", "show", "diff", "withdraw", "check", "sync"],
     about: "list, show, diff, withdraw, check or sync proposals",
     options: [
-      ["--details", "for show: checks, recorded runs, what the files say differently"],
+      ["--details", "for show: checks, recorded runs, how the files differ"],
       ["--all", "for show: every recorded run that would change, with every entry"],
       ["--reason <text>", "for withdraw"],
     ],
@@ -260,7 +260,7 @@ export const COMMANDS: readonly Spec[] = [
   {
     name: "cases [verb] [names...]",
     words: ["list", "show", "run", "add"],
-    about: "list, show or run the cases that must stay right; add a recorded run as one",
+    about: "list, show or run the cases that must keep holding; add a recorded run as one",
     options: [["--why <text>", "add: what is right about it"]],
     load: () => import("./commands/cases.ts"),
   },
@@ -316,10 +316,10 @@ export const COMMANDS: readonly Spec[] = [
   {
     name: "costs",
     about: "what was spent on models",
-    options: [["--by <what>", "run, agent (unless told), model, proposal or day"]],
+    options: [["--by <what>", "run, agent (the default), model, proposal or day"]],
     load: async () => ({ run: (await import("./commands/models.ts")).costs }),
   },
-  { name: "doctor", about: "each key in force, plugins, and what is missing", load: () => import("./commands/doctor.ts") },
+  { name: "doctor", about: "show the keys in force, the plugins, and what is missing", load: () => import("./commands/doctor.ts") },
   {
     name: "process <verb> [name]",
     words: ["new"],

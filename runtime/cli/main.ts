@@ -10,7 +10,7 @@ import { createOutput, reportError } from "./output.ts";
 
 const VERSION = (JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string }).version;
 
-const EXITS = `Exit codes: 0 done; 1 the script is wrong; 2 the input, a file or the command line is wrong; 3 a rule or a person said no;
+const EXITS = `Exit codes: 0 done; 1 the script is wrong; 2 the input, a file or the command line is wrong; 3 refused by a rule or a person;
 4 something outside failed; 5 script and history disagree; 69 no Node for this machine; 70 a bug in Cleared.`;
 
 async function main(argv: string[]): Promise<number> {

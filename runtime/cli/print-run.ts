@@ -26,7 +26,7 @@ export function gateLines({ steps, cards }: RunDetail): string[] {
   return cards
     .filter((card) => card.decision === null && card.gate !== null)
     .flatMap((card) => {
-      const who = (card.levels ?? [card.level ?? "anybody who may approve"]).join(" and ");
+      const who = (card.levels ?? [card.level ?? "anyone who may approve"]).join(" and ");
       const waits = `waits for: ${who}; card ${card.id}${card.brief === undefined ? "" : ", brief attached"}`;
       return said.length === 0 ? [waits] : [said.join("; "), `-> ${waits}`];
     });

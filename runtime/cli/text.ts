@@ -128,7 +128,7 @@ export function receiptLines(output: Output, receipt: Receipt): string[] {
       ? `${output.bold(receipt.file)}  not read`
       : `${output.bold(receipt.file)}  ${receipt.dialect}  account ${receipt.account || "not known"}`,
     `  ${rows === 1 ? "1 row" : `${rows} rows`}${parts.length === 0 ? "" : `: ${parts.join(", ")}`}${receipt.account === "" ? "" : `; ${tie}`}`,
-    ...(receipt.earlier === undefined ? [] : ["  begins with a statement that was imported before: its file was written on"]),
+    ...(receipt.earlier === undefined ? [] : ["  begins with a statement that was imported before: its file was extended"]),
     ...(receipt.asked.length === 0
       ? []
       : [
@@ -138,7 +138,7 @@ export function receiptLines(output: Output, receipt: Receipt): string[] {
         ]),
     ...receipt.removed
       .slice(0, SHOWN)
-      .map((id) => output.yellow(`  ${id} was deleted from the books and is not booked again; \`cleared revive ${id}\` does`)),
+      .map((id) => output.yellow(`  ${id} was deleted from the books and is not booked again; \`cleared revive ${id}\` books it again`)),
     ...receipt.refused
       .slice(0, SHOWN)
       .map((row) => output.red(`  ${row.line === 0 ? "" : `line ${row.line} `}${row.code}: ${row.message}`)),

@@ -129,7 +129,7 @@ export function applyStep(state: RunState, step: Step, primitive: Primitive | un
       if (change.machine !== process.machine.hash)
         throw new ClearedError(
           "FSM_MACHINE",
-          `Step ${step.seq} moved in another machine than the script's states: make. Migrate the run to code with the same states.`,
+          `Step ${step.seq} belongs to another state machine than the script's states: define. Migrate the run to code with the same states.`,
         );
       entered(process, change.state, change.why);
     }
@@ -187,7 +187,7 @@ export function allowed(primitive: Primitive, act: Act, state: RunState): "yes" 
   if (doubtful !== undefined)
     return new ClearedError(
       "LLM_UNSUPPORTED",
-      `${act.call.tool}: the text "${doubtful}..." was written by a model, with figures that nobody gave it. Look at what llm_summarize lists under unsupported, and use only a text without any.`,
+      `${act.call.tool}: the text "${doubtful}..." was written by a model, with figures it was not given. Look at what llm_summarize lists under unsupported, and use only a text without any.`,
     );
   if (act.effect === "external" && state.approved.includes(canonical(act.call))) return "yes";
   const hole = process !== null && act.effect === "external" ? findHole([act.call], state) : null;
@@ -195,7 +195,7 @@ export function allowed(primitive: Primitive, act: Act, state: RunState): "yes" 
   if (process !== null && state.rejected !== null && (act.access === "write" || act.effect === "external"))
     return new ClearedError(
       "APPROVAL_REQUIRED",
-      `${state.rejected.why}. Only what was named under otherwise: may be called after it, as it is.`,
+      `${state.rejected.why}. After that only the calls named under otherwise: may be made, unchanged.`,
     );
   // In a copy of a run, whose gate was answered for another: what it writes needs a yes of its own.
   if (act.access === "write" && process !== null && gateDemanded(process) && process.answered !== "approved") return "ask";

@@ -149,7 +149,7 @@ function filledIn(value: Json, asked: Json | undefined, words: Words): Json {
 /** Nobody was asked for a call that leaves open who decides, and nothing has filled it in. @throws PARAMS_INVALID */
 export function assertFilledIn({ tool, params }: Call): void {
   if (![...scalarsOf([{ tool, params }]).values()].some((one) => one === "@approver" || one === "@reason")) return;
-  const next = "Ask with approval_wait, and make the calls it answers: they have them filled in";
+  const next = "Ask with approval_wait, and make the calls it returns, which have them filled in";
   throw new ClearedError("PARAMS_INVALID", `${tool} still says "@approver" or "@reason". ${next}.`);
 }
 
@@ -255,7 +255,7 @@ export async function settleDoubt(
       kind: "in_doubt",
       title: `Did ${primitive.name} happen?`,
       body: {
-        question: `${step.error === null ? "The computer stopped while this call was under way." : "Nobody knows whether this call happened."} Look outside: approve if it happened, reject if it did not (then it is made now). A process of Cleared that stands still here may have begun it: let it go on, or end it, before you say that it did not.`,
+        question: `${step.error === null ? "The computer stopped while this call was under way." : "Nobody knows whether this call happened."} Look outside: approve if it happened, reject if it did not (then it is made now). A suspended Cleared process on this machine may have begun it: resume or end that process before you reject.`,
         ...(step.error === null ? {} : { said: step.error.message }),
         key: ctx.key,
         attempt: step.attempts,

@@ -36,7 +36,7 @@ export const questionIn = (card: Card): string => (card.gate === null ? `card/${
 /** The card, which a signed answer was shown with: rows of the store could be moved. @throws APPROVAL_IDENTITY */
 export function shownIn(card: Card, { by, gate, shown }: Decision): Card {
   if (gate === questionIn(card) && shown === shownOf(card)) return card;
-  throw new ClearedError("APPROVAL_IDENTITY", `${by} was shown something else than "${card.title}". Look at the card again and answer it.`);
+  throw new ClearedError("APPROVAL_IDENTITY", `${by} was shown something other than "${card.title}". Look at the card again, then decide.`);
 }
 
 /** The roles and ranks a card asks for. */
@@ -69,13 +69,13 @@ export function createAuthority(people: readonly Person[], ladder: Ladder): Auth
         if (card.gate !== null && decision.gate !== `${card.run}/${card.gate}`)
           throw new ClearedError("APPROVAL_IDENTITY", `${decision.by}'s signature is for another question than "${card.title}".`);
         if (decision.shown !== undefined && decision.shown !== shownOf(card))
-          throw new ClearedError("APPROVAL_IDENTITY", `${decision.by} was shown something else than "${card.title}" and its calls.`);
+          throw new ClearedError("APPROVAL_IDENTITY", `${decision.by} was shown something other than "${card.title}" and its calls.`);
         assertAble(card, decision, people, ladder);
         if (decision.decision === "edited") assertEdit(card, decision);
         if (card.kind === "form" && decision.decision !== "rejected") assertAnswer(card, decision);
         return null;
       } catch (error) {
-        return error instanceof ClearedError ? error : new ClearedError("APPROVAL_IDENTITY", `It is no decision: ${toWire(error).message}`);
+        return error instanceof ClearedError ? error : new ClearedError("APPROVAL_IDENTITY", `Not a decision: ${toWire(error).message}`);
       }
     },
     idAt: (server, name) => people.find((one) => one.name === name)?.ids?.[server] ?? name,
@@ -94,7 +94,7 @@ function assertAble(card: CardDraft, { by }: Decision, people: readonly Person[]
   const others =
     able.length > 0
       ? `It can be decided by ${able.join(", ")}.`
-      : `Nobody in trust.yaml can: give somebody${levels === "" ? " else a key" : ` else the role ${levels}`} there, under people:.`;
+      : `No one in trust.yaml can: give another person ${levels === "" ? "a key" : `the role ${levels}`} there, under people:.`;
   if (by === card.not_by)
     throw new ClearedError(
       "APPROVAL_SELF",

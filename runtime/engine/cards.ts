@@ -165,7 +165,7 @@ function questionOf({
 /** A person looks at a run that lost one sandbox process after the other: a yes lets it go on from its last recorded step. */
 export function crashCards(run: RunRecord, { code, message }: WireError): Released[] {
   if (code !== "SANDBOX_CRASHED" || run.mode !== "live") return [];
-  const title = `${run.agent} lost its sandbox process again and again. Approve to let the run go on, reject to leave it.`;
+  const title = `${run.agent} lost its sandbox process repeatedly. Approve to let the run go on, reject to leave it.`;
   return [
     { kind: "card", key: `${CRASH}${run.id}`, card: { kind: "note", title, body: { about: { message } }, run: run.id, ...NOTHING_ASKED } },
   ];

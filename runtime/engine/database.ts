@@ -48,7 +48,7 @@ export class Database {
       migrate(this.db);
       const own = this.db.prepare("SELECT type || ' ' || name AS what FROM sqlite_schema WHERE type IN ('trigger', 'view')").get();
       if (own !== undefined)
-        throw new ClearedError("STORE_CORRUPT", `${path} has the ${own["what"]}, which is not of Cleared. Move it aside.`);
+        throw new ClearedError("STORE_CORRUPT", `${path} has the ${own["what"]}, which Cleared did not create. Move the file aside.`);
     } catch (error) {
       this.db.close();
       throw translate(error, path);
@@ -158,7 +158,7 @@ export class Database {
     if (held?.epoch !== this.epoch) {
       throw new ClearedError(
         "OWNER_FENCED",
-        "Another process took this workspace over while this one stood still; it goes on with the runs. Nothing was written here.",
+        "Another process took this workspace over while this one was suspended; it goes on with the runs. Nothing was written here.",
       );
     }
   }

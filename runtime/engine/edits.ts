@@ -87,7 +87,7 @@ export function editCalls(calls: readonly Call[], sets: Readonly<Record<string, 
       const names = [...known.keys()].map((one) => (calls.length === 1 ? one.replace("calls.0.params.", "") : one));
       throw new ClearedError(
         "USAGE",
-        `"${given}" is nothing that can be set.${didYouMean(given, names)} There are ${names.slice(0, 20).join(", ") || "none"}.`,
+        `"${given}" cannot be set.${didYouMean(given, names)} There are ${names.slice(0, 20).join(", ") || "none"}.`,
       );
     }
     said.add(path);

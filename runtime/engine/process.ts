@@ -148,10 +148,10 @@ export async function settleWrites(ctx: StepContext, { process, open, writes }: 
   const [first] = asked;
   if (first === undefined) return;
   const { stands, not_verified } = standing(writes);
-  const what = first.status === "MISMATCH" ? "says it wrote, its record says otherwise" : "wrote, and nobody could look up what";
+  const what = first.status === "MISMATCH" ? "says it wrote, its record says otherwise" : "wrote, and it could not be looked up what";
   const undo = writes.flatMap((one) => (one.undo === undefined ? [] : [{ tool: one.tool, ...one.undo }]));
-  const rest = undo.length === 0 ? "what stands is not taken back" : "what takes writes back is asked for next, each by itself";
-  const question = `Look at each record outside and mend what is wrong there. Approve to go on as it stands; reject to end ${ctx.run.agent} here: ${rest}.`;
+  const rest = undo.length === 0 ? "what was written stays" : "each undo is then asked for separately";
+  const question = `Look at each record outside and correct what is wrong there. Approve to go on as it is; reject to end ${ctx.run.agent} here: ${rest}.`;
   const undoing = undo.length === 0 ? {} : { take_back: undo as unknown as Json };
   const body = {
     question,

@@ -36,7 +36,7 @@ export async function provenStep(
           : change;
     if (proven !== null) changes.push(proven);
     if (proven === null || canonicalJson(proven) !== canonicalJson(change))
-      log.event("log", { level: "warn", message: `What step ${step.seq} says ${saidIn(change)} is not what counts now.` });
+      log.event("log", { level: "warn", message: `What step ${step.seq} records ${saidIn(change)} no longer counts as recorded.` });
   }
   return { ...step, changes };
 }

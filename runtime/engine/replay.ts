@@ -84,7 +84,7 @@ export async function obstaclesTo(run: RunRecord, steps: readonly Step[], world:
   const entered = steps.flatMap((step) => step.changes).findLast((change) => change.op === "entered");
   if (entered === undefined || entered.machine === machine?.hash) return findings;
   const now = machine?.states.map((one) => `${one.state}${one.conditional ? "?" : ""}`).join(", ") ?? "none";
-  return [`it has entered ${entered.state} of another list of states than the one now: ${now}`, ...findings];
+  return [`it has entered ${entered.state} of another list of states than today's: ${now}`, ...findings];
 }
 
 type Call = Pick<Step, "name" | "params">;

@@ -106,7 +106,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
       const doubt = log.steps[call.seq];
       if (log.abort.aborted) return stopScript("canceled");
       if (call.seq !== log.steps.length && doubt?.state !== "intent")
-        throw new ClearedError("SANDBOX_CRASHED", `The sandbox asked for step ${call.seq}, but the history stands at ${log.steps.length}.`);
+        throw new ClearedError("SANDBOX_CRASHED", `The sandbox asked for step ${call.seq}, but the history has ${log.steps.length}.`);
       if (doubt !== undefined && !sameCall(doubt, call)) return stopScript({ diverged: divergence(run, call.seq, doubt, call, call.at) });
       now = Math.max(now, world.clock.now());
       const acting = act(call, doubt);

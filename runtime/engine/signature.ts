@@ -38,7 +38,7 @@ export function verifyDecision(decision: Decision, people: readonly { name: stri
   if (session !== undefined && !isSigned(sessionText(session.key, decision.by, session.until), session.signature, person.key))
     throw new ClearedError("APPROVAL_IDENTITY", `The browser that decided was not paired by ${decision.by}.`);
   if (session !== undefined && decision.at >= session.until)
-    throw new ClearedError("APPROVAL_IDENTITY", `The browser's pairing by ${decision.by} is over. Pair it again with \`cleared pair\`.`);
+    throw new ClearedError("APPROVAL_IDENTITY", `The browser's pairing by ${decision.by} expired. Pair it again with \`cleared pair\`.`);
   if (!isSigned(document, signature, session?.key ?? person.key))
     throw new ClearedError("APPROVAL_IDENTITY", `The decision is not signed by the key that trust.yaml gives for ${decision.by}.`);
 }

@@ -248,7 +248,7 @@ export function createEngine(
       database.write(() => {
         const row = need(run);
         if (row.status === "done" || row.status === "canceled")
-          throw new ClearedError("RUN_STATUS", `${run} is ${row.status}; only a run that has not come to its end can move to other code.`);
+          throw new ClearedError("RUN_STATUS", `${run} is ${row.status}; only a run that has not ended can move to other code.`);
         if (isUnderWay(row)) throw new ClearedError("RUN_STATUS", `${run} is executing now. Try again when it waits or has failed.`);
         histories.reopen(row, history);
         if (row.status === "failed") forgetFailure(database, row.rid);

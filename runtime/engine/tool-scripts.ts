@@ -206,7 +206,7 @@ async function prepareTool(
     if (callee === undefined) continue;
     const way = [...above, `compute_${tool}`];
     if (way.includes(name) || way.length > MAX_LEVEL) {
-      const message = way.includes(name) ? "calls itself" : `is the call of a tool in a tool, deeper than ${MAX_LEVEL}`;
+      const message = way.includes(name) ? "calls itself" : `is a call of tools within tools, deeper than ${MAX_LEVEL}`;
       throw new ClearedError(
         "COMPUTE_TOOL",
         `${formatAt(at)} ${name} ${message}: ${[...way, name].join(" -> ")}. Put what they share into one tool.`,
@@ -224,7 +224,7 @@ function impure(finding: Finding, source: string, { primitives }: ToolsAround): 
   const { line = 1, col = 1 } = finding.at;
   const [name = ""] = /^\w+/.exec(source.split("\n")[line - 1]?.slice(col - 1) ?? "") ?? [];
   if (finding.code !== "SCRIPT_UNKNOWN_NAME" || !primitives.includes(name)) return finding;
-  const message = `${name} is not for tools: a tool computes from its parameters and may call pure functions only. Let the script that calls the tool call ${name}, and pass what it answers.`;
+  const message = `${name} is not for tools: a tool computes from its parameters and may call pure functions only. Let the script that calls the tool call ${name}, and pass what it returns.`;
   return toolFinding(finding.at, message);
 }
 

@@ -58,11 +58,11 @@ export const CODES = {
     ],
     SCRIPT_PLANNED: [
       "After a gate the script uses an amount as it planned it, which a person may have changed.",
-      "Take the amount from the calls that approval_wait, or the script that asks, answers.",
+      "Take the amount from the calls that approval_wait, or the script that asks, returns.",
     ],
     CHECK_HIDDEN_BRANCH: [
       "An action depends on a date or value that test runs are unlikely to reach.",
-      "Ask a person there with approval_wait, or keep the value in config.yaml `settings:`; a remark needs nothing but a look.",
+      "Ask a person there with approval_wait, or keep the value in config.yaml `settings:`; a remark only needs to be read.",
     ],
     SCRIPT_TYPES: ["The type checker found an error in the script.", "Correct the line that is shown."],
     SCRIPT_HEADER: [
@@ -72,7 +72,7 @@ export const CODES = {
     SCRIPT_TOO_LARGE: ["The script is larger than the limit.", "Split shared logic into scripts/ and call script_run."],
     SCRIPT_ERROR: [
       "The script threw an error while running.",
-      "Look at the line that is shown; `cleared runs show` has the steps before it.",
+      "Look at the line that is shown; `cleared runs show` lists the steps before it.",
     ],
     SCRIPT_RESULT: [
       "The script's result or a call's parameter is not plain JSON.",
@@ -101,7 +101,7 @@ export const CODES = {
     ],
     LIMIT_DEPTH: ["The script recursed too deep or built data nested too deep.", "Use a loop, or flatten the data."],
     COMPUTE_TOOL: [
-      "A tool of scripts/tools/ is not one, or failed where it should compute.",
+      "A file in scripts/tools/ is not a valid tool, or the tool failed while computing.",
       "Correct the line that is shown; `cleared tools test` tries the tool with its cases.",
     ],
     SANDBOX_CRASHED: [
@@ -125,7 +125,7 @@ export const CODES = {
       "No agent of that name exists at HEAD of the configured branch.",
       "`cleared agents` lists them; a new file counts once it is committed.",
     ],
-    AGENT_DEPTH: ["Agents call each other too deep.", "Let one agent call the others, or start them by an event."],
+    AGENT_DEPTH: ["Agents call each other too deeply.", "Let one agent call the others, or start them by an event."],
     RUN_UNKNOWN: ["No run has that id.", "`cleared runs` lists them."],
     HISTORY_GONE: [
       "The history of the run is not kept any more, or this repository does not have it.",
@@ -133,15 +133,15 @@ export const CODES = {
     ],
     CARD_UNKNOWN: ["No open card has that number.", "`cleared queue` lists the open ones."],
     CARD_CLOSED: ["The card has been decided already.", "`cleared queue --all` shows who decided and when."],
-    TASK_UNKNOWN: ["There is no task of that id among the tasks of this caller.", "Ask for a task with the token that it was given with."],
+    TASK_UNKNOWN: ["There is no task of that id among the tasks of this caller.", "Ask for a task with the token that it was sent with."],
     TASK_STATUS: ["The task's state does not allow this.", "Read the task; a new message without its id starts another one."],
     TASK_REQUEST: [
       "A request over A2A is not one that the protocol allows.",
       "Correct what the message names; the agent card lists what is served.",
     ],
-    RUN_STATUS: ["The run's status does not allow this.", "`cleared runs show` tells where it stands."],
+    RUN_STATUS: ["The run's status does not allow this.", "`cleared runs show` shows its status."],
     RUN_WAITS: [
-      "The run waits for something a person does first.",
+      "The run waits for a person to do something first.",
       "Do what the message names; the run goes on by itself under `cleared start`, else with the next command.",
     ],
     WORKSPACE_MISSING: ["This folder is not a workspace.", "Make one with `cleared init DIR`, or change into one."],
@@ -169,7 +169,7 @@ export const CODES = {
       "Correct the row in a fresh export, or decide its card.",
     ],
     STATEMENT_BALANCE: [
-      "The balances of a statement do not tie with its rows.",
+      "The balances of a statement do not agree with its rows.",
       "Compare it with the bank's page; a row is missing, doubled or read with the wrong sign.",
     ],
     STATEMENT_ACCOUNT: [
@@ -202,30 +202,27 @@ export const CODES = {
     ],
     JOURNAL_ROW_GONE: [
       "Rows that a statement's receipt says are booked are not in the books.",
-      "`cleared revive` with the statement's name books them again; with --leave-out they stay away.",
+      "`cleared revive` with the statement's name books them again; with --leave-out they stay out.",
     ],
     JOURNAL_DUPLICATE: ["Two entries carry the same id.", "Remove the copy; `cleared verify` shows both lines."],
     ACCOUNT_UNKNOWN: ["No account has that number or name.", "Use the account the message suggests, or add it to main.journal."],
     CASE_INVALID: ["Invalid case file.", "Restore the line that is shown from git; a case is written by `cleared cases add`, not by hand."],
     CASE_UNKNOWN: ["No case has that name.", "`cleared cases` lists them."],
-    CASE_IMPOSSIBLE: ["No case can be made of this run.", "Choose another run that shows the same; the message says what is missing."],
+    CASE_IMPOSSIBLE: ["No case can be made from this run.", "Choose another run that shows the same; the message says what is missing."],
     CASE_BROKEN: [
-      "The new code does not keep what a case keeps, or does worse on its run.",
+      "The new code breaks what a case protects, or does worse on its run.",
       "Correct the script; if the case is no longer right, retire it in a proposal of its own, with a reason.",
     ],
     CASE_UNTRIED: [
-      "Nobody can tell whether a case holds: its recording is not here, or does not answer what the new code asks.",
+      "It cannot be determined whether a case holds: its recording is not here, or does not answer what the new code asks.",
       "Fetch the recorded runs, or try the change where they were made; else decide without this case.",
     ],
     BACKTEST_WORSE: [
-      "A recorded run comes out worse, or fails, on the new code.",
+      "A recorded run does worse, or fails, with the new code.",
       "Look at the run and the first different step; correct the script, or propose with --despite and the reason.",
     ],
-    CLAIM_WRONG: [
-      "A change says something of itself that is not so.",
-      "Correct the claim, or the change; what was computed stands in the message.",
-    ],
-    CLAIM_MISSING: ["A change widens something and does not say so.", "Claim it, or leave it out of the change."],
+    CLAIM_WRONG: ["A claim about a change is not true.", "Correct the claim, or the change; the message shows what was computed."],
+    CLAIM_MISSING: ["A change widens something that none of its claims names.", "Claim it, or leave it out of the change."],
     PROPOSAL_PATH: [
       "A proposal touches a path that proposals may not change.",
       "Leave it out; agents/, scripts/, policies/, importers/, knowledge/, cases/ and config.yaml are changed by proposals, the rest by plain git.",
@@ -236,9 +233,9 @@ export const CODES = {
     ],
     ASK_UNKNOWN: ["There is no request with this number, or it cannot go on.", "`cleared asks` lists them."],
     PROPOSAL_UNKNOWN: ["No readable proposal has that number or id.", "`cleared proposals` lists them."],
-    PROPOSAL_STATE: ["The proposal's state does not allow this.", "`cleared proposals show` tells where it stands."],
+    PROPOSAL_STATE: ["The proposal's state does not allow this.", "`cleared proposals show` shows its state."],
     UNDO_REFUSED: [
-      "It cannot be taken back as it stands, and nothing was changed.",
+      "It cannot be undone in its present state; nothing was changed.",
       "Do what the message names first, or revert single commits with plain git.",
     ],
     GIT_STATE: [
@@ -246,7 +243,7 @@ export const CODES = {
       "Finish or abort what git is doing, or check out the configured branch.",
     ],
     WORKSPACE_CONFLICT: [
-      "A file the run changed was changed by somebody else since the run read it.",
+      "A file the run changed was changed by someone else since the run read it.",
       "Start the run again; it will read the new content.",
     ],
     PLUGIN_INVALID: ["A plugin cannot be loaded.", "Correct the file the message names; `cleared doctor` lists plugins."],
@@ -269,7 +266,7 @@ export const CODES = {
       "Use one the message names; primitives/compute/tax-tables.ts has them with their sources.",
     ],
     FSM_MACHINE: [
-      "The agent's `states:` make no state machine.",
+      "The agent's `states:` do not form a valid state machine.",
       "Correct what the message names; docs/ARCHITECTURE.md shows the order of the states.",
     ],
     RECORD_UNKNOWN: ["A tool knows no record of that id.", "Use the id the message suggests, or correct the record that names it."],
@@ -282,27 +279,24 @@ export const CODES = {
       "The arguments of a tool call do not fit the tool's schema; nothing was sent.",
       "Correct the field the message names; mcp_list shows each tool's schema.",
     ],
-    SECRET_MISSING: ["A secret is not there, or cannot be read.", "Store it with `cleared secrets set NAME`."],
+    SECRET_MISSING: ["A secret is missing, or cannot be read.", "Store it with `cleared secrets set NAME`."],
     NOTICE_CHANNEL: ["A notice names a channel that does not exist.", "Use page, smtp or a webhook named in trust.yaml under notices:."],
-    NOTICE_ADDRESS: ["A notice goes by mail to something that is not a mail address.", "Write one address, such as ann@example.com."],
+    NOTICE_ADDRESS: ["The recipient of a notice by mail is not a mail address.", "Write one address, such as ann@example.com."],
     POLICY_INVALID: [
       "A policy has a wrong key, condition, action or level.",
       "Correct the line that is shown; `cleared policy test` checks it before it is committed.",
     ],
     POLICY_UNKNOWN: ["No policy of that name exists in policies/.", "Use the name the message suggests, or add the file and commit it."],
-    POLICY_CASE: [
-      "A case that is written beside the rules of a policy does not hold.",
-      "Correct the rule, or the case; `cleared policy test` shows both.",
-    ],
+    POLICY_CASE: ["A test case of a policy does not hold.", "Correct the rule, or the case; `cleared policy test` shows both."],
     HEADER_TRIGGER: ["The agent's trigger is incomplete.", "Add the key the message names to the header."],
   }),
   ...rows("policy", {
     LLM_UNSUPPORTED: [
-      "A text that a model wrote names figures nobody gave it, and was to be filed, sent or written.",
-      "Use the text only where llm_summarize answers an empty `unsupported`.",
+      "A text that a model wrote contains figures it was not given, and the script tried to file, send or write it.",
+      "Use the text only where llm_summarize returns an empty `unsupported`.",
     ],
     LLM_BUDGET: [
-      "What may be spent on models is used up, or would be by this call.",
+      "The budget for models is used up, or this call would exceed it.",
       "Wait for the next day, or raise models.budgets in config.yaml; `cleared costs` shows what was spent.",
     ],
     TOOL_REFUSED: [
@@ -310,39 +304,42 @@ export const CODES = {
       "Allow it in trust.yaml under addresses:, or name the server under mcp:.",
     ],
     TRUST_CHANGED: [
-      "Nobody has confirmed trust.yaml, and the code it names, as they are on this machine now.",
+      "trust.yaml, or code that it names, has not been confirmed on this machine as it is now.",
       "Read what `cleared trust` shows, and confirm it there; in a script: `cleared trust --accept-trust`.",
     ],
     FOLDER_UNSAFE: [
-      "A folder whose content is believed could have been written by somebody else.",
+      "A folder whose content must be trusted can be written by another user.",
       "Do what the message says to the folder it names, then try again.",
     ],
     JOURNAL_CLOSED: ["The entry lies in a closed period.", "Date the entry after the day in config.yaml `closed_through`."],
     RUN_PAUSED: [
       "A person has paused the agent, or all of them.",
-      "Let it go on with `cleared resume`; what came meanwhile starts then. `cleared run --dry-run` works all the same.",
+      "Resume it with `cleared resume`; what arrived in the meantime starts then. `cleared run --dry-run` still works.",
     ],
     APPROVAL_REQUIRED: [
       "An external call is not covered by a decided approval.",
       "Ask for it first: approval_wait({ title, calls: [{ tool, params }] }).",
     ],
     PRIVACY_REFUSED: [
-      "A task asks for secrets to be given away, or a text holds what config.yaml `privacy:` does not let through.",
-      "Leave it out; secrets of tools stand in `cleared secrets` and are never shown.",
+      "A task asks for secrets, or a text contains data that config.yaml `privacy:` does not allow.",
+      "Leave it out; secrets of tools are kept by `cleared secrets` and are never shown.",
     ],
     FSM_EDGE: [
       "The script asks for a state that does not follow the one it is in.",
       "Enter the state the message names; `cleared agents show NAME` draws the machine.",
     ],
     FSM_GATE: [
-      "The script would act before the policy and a person have said yes.",
+      "The script would act before the policy and a person have allowed it.",
       "Evaluate the policy and pass the gate the message names.",
     ],
     FSM_STATE: [
       "A call is not allowed in the state the run is in.",
       "Enter the state the message names first; `cleared agents show NAME` lists what each allows.",
     ],
-    FSM_READ_ONLY: ["The run may only read, and the script would do more.", "Start it without --read-only, or let the script end before."],
+    FSM_READ_ONLY: [
+      "The run may only read, and the script would do more.",
+      "Start it without --read-only, or end the script before that call.",
+    ],
     AMOUNT_UNTRACED: [
       "An amount that would be written was neither computed nor read.",
       "Compute it with a compute_* call, or read it in ASSESS; amounts never come from input or text alone.",
@@ -356,27 +353,27 @@ export const CODES = {
       "Fill in the record that the message names, or let the script say what it does without it.",
     ],
     OUTPUT_INCOMPLETE: [
-      "The agent's answer lacks fields its header or process declares, or its sums do not come out.",
+      "The agent's answer lacks fields its header or process declares, or its sums do not add up.",
       "Return what the message names.",
     ],
     APPROVAL_LEVEL: [
-      "The person deciding does not hold what the card asks for.",
-      "Let one of those decide whom the message names; roles stand in trust.yaml under people:.",
+      "The person deciding does not hold the role the card requires.",
+      "One of the people the message names must decide; roles are set in trust.yaml under people:.",
     ],
     APPROVAL_SELF: [
-      "The person deciding has started the run, and may not approve it.",
-      "Let somebody else decide; the message names who could.",
+      "The person deciding started the run and may not approve it.",
+      "Another person must decide; the message names who can.",
     ],
     APPROVAL_IDENTITY: [
-      "The person deciding is not proven by a key this shell holds.",
-      "Decide as a person of trust.yaml whose key you hold; `cleared doctor` says where it lies.",
+      "No key in this shell proves who is deciding.",
+      "Decide as a person of trust.yaml whose key you have; `cleared doctor` says where it is.",
     ],
     TASK_TOKEN: [
-      "A task came without a token that is known here, and not from a program of this user.",
+      "A task has no token known here, and does not come from a program of this user.",
       "Make a token with `cleared tokens add` and send it as `Authorization: Bearer TOKEN`.",
     ],
     WEBHOOK_REFUSED: [
-      "A webhook is not signed as trust.yaml says, is too old, or was used before.",
+      "A webhook is not signed as trust.yaml says, is too old, or was sent before.",
       "Sign `t.body` with the webhook's secret and send it at once, in X-Cleared-Signature.",
     ],
     WEB_REFUSED: [
@@ -436,7 +433,7 @@ export const CODES = {
       "Choose another port (web.port, or `cleared start --port N`), or stop the program that uses this one.",
     ],
     OWNER_BUSY: ["Another process owns this workspace.", "Talk to it (commands do this by themselves) or stop it first."],
-    OWNER_FENCED: ["This process lost the workspace to another one.", "Nothing is needed: the other process goes on with its runs."],
+    OWNER_FENCED: ["This process lost the workspace to another one.", "Nothing to do: the other process continues its runs."],
   }),
   ...rows("divergence", {
     HISTORY_DIVERGED: ["Script and history disagree at a step.", "Resume the run on its own version, or cancel it."],
@@ -493,7 +490,7 @@ export function toWire(error: unknown): WireError {
   if (typeof path === "string" && REFUSED.test(String(code)))
     return {
       code: "FILE_INVALID",
-      message: `${path} cannot be used (${String(code)}). Give this user the right to it, or move away what lies there.`,
+      message: `${path} cannot be used (${String(code)}). Give this user access to it, or move it away.`,
     };
   return { code: "INTERNAL", message: error instanceof Error ? error.message : String(error) };
 }

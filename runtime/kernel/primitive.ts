@@ -209,7 +209,7 @@ export async function callPrimitive(primitive: Primitive, raw: Json, ctx: StepCo
   const checked = primitive.returns.safeParse(value);
   if (!checked.success) {
     const where = primitive.plugin === null ? "INTERNAL" : "PLUGIN_FAILED";
-    throw new ClearedError(where, `${primitive.name} answered something else than it declares: ${z.prettifyError(checked.error)}`);
+    throw new ClearedError(where, `${primitive.name} returned something other than it declares: ${z.prettifyError(checked.error)}`);
   }
   return checked.data as Json;
 }

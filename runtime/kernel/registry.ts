@@ -29,7 +29,7 @@ export function createRegistry(builtin: readonly Primitive[], plugins: readonly 
   for (const primitive of [...builtin, ...plugins]) {
     const taken = byName.get(primitive.name);
     if (taken !== undefined) {
-      const owner = taken.plugin === null ? "a built-in primitive has that name" : `${taken.plugin} has that name, too`;
+      const owner = taken.plugin === null ? "a built-in primitive has that name" : `${taken.plugin} also has that name`;
       throw new ClearedError(
         "PLUGIN_INVALID",
         `${primitive.plugin ?? "A built-in file"} exports ${primitive.name}, but ${owner}. Rename it.`,
@@ -117,7 +117,7 @@ export function codeBelow(root: string, folder: string, deep = folder !== ""): C
       if (found.length > MOST_FILES)
         throw new ClearedError(
           "PLUGIN_INVALID",
-          `${folder || "The workspace"} holds more than ${MOST_FILES} files of code, too many for a person to confirm. Move what is not needed here out of it.`,
+          `${folder || "The workspace"} holds more than ${MOST_FILES} files of code, too many for a person to confirm. Move what is not needed here elsewhere.`,
         );
     }
   };
@@ -133,7 +133,7 @@ const isProgram = (path: string): boolean => ((lstatSync(path, { throwIfNoEntry:
 function codeFile(root: string, path: string): CodeFile {
   const at = join(root, path);
   const found = lstatSync(at);
-  if (!found.isSymbolicLink() && !found.isFile()) throw new ClearedError("PLUGIN_INVALID", `${path} is no file. Remove it.`);
+  if (!found.isSymbolicLink() && !found.isFile()) throw new ClearedError("PLUGIN_INVALID", `${path} is not a file. Remove it.`);
   if (found.size > 2 ** 28)
     throw new ClearedError("PLUGIN_INVALID", `${path} is larger than 256 MiB, too much to confirm. Move it elsewhere.`);
   const content = found.isSymbolicLink() ? `-> ${readlinkSync(at)}` : readFileSync(at);

@@ -76,7 +76,7 @@ export function machineProblems(states: readonly MachineState[], demands: { gate
   const problems: string[] = [];
   const names = states.map((one) => one.state);
   const twice = names.find((name, i) => names.indexOf(name) !== i);
-  if (twice !== undefined) problems.push(`${twice} stands twice`);
+  if (twice !== undefined) problems.push(`${twice} is listed twice`);
   const stray = names.find((name) => name === "ESCALATE" || name === "FAILED");
   if (stray !== undefined) problems.push(`${stray} is not listed: every state may lead to it`);
   const places = names.map((name) => ORDER.indexOf(name as (typeof ORDER)[number]));
@@ -158,7 +158,7 @@ export type Move = "enter" | "escalate" | { end: "blocked" | "rejected"; why: st
 export function move(process: ProcessState, to: State): Move {
   const { current, machine, verdict } = process;
   if (current === "COMPLETE" || current === "FAILED")
-    return edge(`${current} is the end of this run's states; ${to} cannot follow it. Let the script end here.`, process, to);
+    return edge(`${current} is the end of this run's states; ${to} cannot follow it. End the script here.`, process, to);
   if (to === current) return edge(`The run is in ${to} already. Drop this call.`, process, to);
   if (to === "FAILED") return process.refusal === null ? "enter" : { end: "rejected", ...process.refusal };
   if (verdict?.blocked === true) return { end: "blocked", why: verdict.summary };
@@ -167,7 +167,7 @@ export function move(process: ProcessState, to: State): Move {
   if (current === "ESCALATE")
     return to === "APPROVAL_GATE" && list.includes("MUTATE")
       ? "escalate"
-      : edge("ESCALATE is left by a person's decision: to APPROVAL_GATE, or to FAILED.", process, to);
+      : edge("Only a person's decision leaves ESCALATE: to APPROVAL_GATE, or to FAILED.", process, to);
   const back = current === "MUTATE" && to === "APPROVAL_GATE";
   const inserted = to === "APPROVAL_GATE" && list[list.indexOf(current) + 1] === "MUTATE";
   if (!back && !inserted && !follows(process, to)) {
@@ -191,7 +191,7 @@ function toMutate(process: ProcessState): Move {
   }
   return process.answered === "approved"
     ? "enter"
-    : gateError("Nobody has been asked at this gate: call approval_wait({ title, calls }) before MUTATE.");
+    : gateError("No approval has been requested at this gate: call approval_wait({ title, calls }) before MUTATE.");
 }
 
 /** Where in the list the next state stands; a gate that was inserted stands right before MUTATE. */
@@ -211,7 +211,7 @@ function edge(message: string, process: ProcessState, to: State): ClearedError {
   if (process.machine.readOnly === true)
     return new ClearedError(
       "FSM_READ_ONLY",
-      `This run may only look, so it ends before ${to}. Start it without --read-only, or ask in words for what is to be done.`,
+      `This run may only read, so it ends before ${to}. Start it without --read-only, or say in the task what is to be done.`,
       { data: { from: process.current, to } },
     );
   return new ClearedError("FSM_EDGE", message, { data: { from: process.current, to } });

@@ -61,14 +61,14 @@ function* mixedWordsIn(text: string): Generator<{ index: number; word: string }>
 /** What stands in a text that a reviewer would not see, or would read as something else: where, and what to do about it. */
 export function* hiddenIn(text: string): Generator<{ index: number; message: string }> {
   for (const { index, sign } of unseenIn(text)) {
-    const what = /[\r\u2028\u2029\u0085]/.test(sign) ? "ends a line for the computer and not for the reader" : "is not seen by a reader";
+    const what = /[\r\u2028\u2029\u0085]/.test(sign) ? "ends a line for a program but not for a reader" : "is invisible to a reader";
     yield { index, message: `The character ${codeOf(sign)} ${what}. Delete it, or write it as "${escaped(sign)}".` };
   }
   for (const { index, word } of mixedWordsIn(text)) {
     const other = [...word].filter((one) => ALL_LOOKALIKES.test(one) && !/\d|[_$]/.test(one)).map((one) => `${one} (${codeOf(one)})`);
     yield {
       index,
-      message: `"${word.slice(0, 60)}" mixes Latin letters with ${[...new Set(other)].slice(0, 5).join(", ")}, which look like them. Write it in one script.`,
+      message: `"${word.slice(0, 60)}" mixes Latin letters with ${[...new Set(other)].slice(0, 5).join(", ")}, which look like them. Write it in one alphabet.`,
     };
   }
 }

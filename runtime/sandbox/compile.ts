@@ -73,7 +73,7 @@ async function askOnce(source: string, options: CompileOptions): Promise<Compile
 async function ask(source: string, options: CompileOptions): Promise<CompileResult> {
   const answer = await persist(() => askOnce(source, options));
   if (!isLost(answer)) return answer;
-  const how = answer.killed ? "was killed again and again while it read the script" : "died on the script. Look for very deep nesting";
+  const how = answer.killed ? "was killed repeatedly while it read the script" : "died on the script. Look for very deep nesting";
   return failed(options, "SANDBOX_CRASHED", `The parser ${how}.`);
 }
 

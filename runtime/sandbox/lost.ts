@@ -70,6 +70,6 @@ export async function untilEnded(job: Job, once: (job: Job) => Promise<JobEnd | 
 
 function crashed({ main }: Job, calls: number, { killed }: Lost) {
   const how = killed ? "was killed, stopped or left without a core" : "died";
-  const message = `The sandbox process of ${main.file} ${how} again and again after call ${calls}. What was recorded up to there stands.`;
+  const message = `The sandbox process of ${main.file} ${how} repeatedly after call ${calls}. What was recorded up to there is kept.`;
   return { code: "SANDBOX_CRASHED", message, at: { file: main.file } };
 }

@@ -164,7 +164,7 @@ export function converse(child: Child, job: Job): Promise<JobEnd | Lost> {
       if (answering) return killed("SANDBOX_CRASHED", "The sandbox process spoke before its call was answered.");
       if (frame.kind === FRAME.CALL) return void onCall(frame);
       const end = frame.kind === FRAME.END ? readEnd(frame, job, calls, decided) : null;
-      if (end === null) return killed("SANDBOX_CRASHED", "The sandbox process sent what nobody asked for.");
+      if (end === null) return killed("SANDBOX_CRASHED", "The sandbox process sent what was not asked for.");
       // A failure that the host has given, now or recorded, is not the child's to have met late.
       const own = decided === null && end.kind === "failed" && !job.history[end.calls - 1]?.error;
       if (own && watch.starved(end.error.code)) return lost();

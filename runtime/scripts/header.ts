@@ -44,7 +44,7 @@ const statesField = z
       context.issues.push({
         code: "custom",
         input: name,
-        message: `"${name}" is no state.${didYouMean(state, ALL_STATES)} There are ${ALL_STATES.join(", ")}`,
+        message: `"${name}" is not a known state.${didYouMean(state, ALL_STATES)} There are ${ALL_STATES.join(", ")}`,
       });
     }
   });
@@ -77,7 +77,7 @@ const schema = z.strictObject({
   missed: z
     .enum(["run-once", "run-all", "skip"], { error: "write run-once, run-all or skip" })
     .default("run-once")
-    .describe("what becomes of ticks that were missed while nothing ran"),
+    .describe("what happens to starts that were missed while nothing ran"),
   uses: z
     .array(
       z.string().regex(/^(?:[a-z][a-z0-9_]*|agent:[a-z][a-z0-9_-]*)$/, "write the domain of a primitive, such as journal, or agent:NAME"),

@@ -239,7 +239,7 @@ export function lintLanguage(
       }
       case "LabeledStatement":
         if (!LOOPS.has((node["body"] as Node).type))
-          report(node, "A label stands only before a loop. For an object as the result write ({ ... }) or return { ... }.");
+          report(node, "A label is allowed only before a loop. For an object as the result write ({ ... }) or return { ... }.");
         return visit(node["body"] as Node, scope);
       case "BreakStatement":
       case "ContinueStatement":
@@ -257,7 +257,7 @@ export function lintLanguage(
       case "AwaitExpression": {
         let inner = node["argument"] as Node;
         while (AROUND_CALLS.has(inner.type)) inner = inner["expression"] as Node;
-        if (inner.type !== "CallExpression") report(node, "await stands only before a call, where it does nothing. Drop it.");
+        if (inner.type !== "CallExpression") report(node, "await is allowed only before a call, where it does nothing. Drop it.");
         break;
       }
       case "NewExpression": {

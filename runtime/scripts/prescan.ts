@@ -58,7 +58,7 @@ export function prescan(source: string, file: string, maxBytes = SOURCE_BYTES): 
     if ("!~+-?:=&|*<>".includes(c)) operators++;
     else if (!/\s/.test(c)) operators = 0;
     if (operators > MAX_OPERATORS)
-      return { code: "LIMIT_DEPTH", at, message: `More than ${MAX_OPERATORS} operators stand in a row. Write the expression in steps.` };
+      return { code: "LIMIT_DEPTH", at, message: `More than ${MAX_OPERATORS} operators in a row. Write the expression in steps.` };
   }
   return null;
 }

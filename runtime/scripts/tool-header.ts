@@ -98,7 +98,7 @@ const schema = z.strictObject({
     .max(40),
   description: z.string({ error: "write in one sentence what it computes" }).trim().min(10, "write a whole sentence").max(300),
   params: z.record(key, field),
-  returns: z.record(key, field).refine((all) => Object.keys(all).length > 0, "names what the tool answers"),
+  returns: z.record(key, field).refine((all) => Object.keys(all).length > 0, "names what the tool returns"),
   cases: z.array(toolCase, { error: "write a list of cases" }).min(3, "needs at least three").max(200),
   properties: z.array(property, { error: "write a list of properties" }).min(1, "needs at least one").max(20),
   source: z.string({ error: "write where the rule comes from" }).trim().min(3, "write where the rule comes from").max(500),
@@ -136,7 +136,7 @@ export function parseTool(source: string, file: string, cache?: DiskCache): Tool
           if (figure === null)
             wrong(
               ["properties", i],
-              `"${word}" is no figure it ${known === value.params ? "takes" : "answers"}.${didYouMean(word, Object.keys(known))}`,
+              `"${word}" is not a figure it ${known === value.params ? "takes" : "returns"}.${didYouMean(word, Object.keys(known))}`,
             );
         }
       });

@@ -104,7 +104,7 @@ function parseYaml(text: string, source: YamlSource): YamlText {
       for (const { key } of map.items) {
         const name = isScalar(key) ? key.value : key;
         if (keys.has(name))
-          fault(`Not valid YAML: the key "${String(name).slice(0, 60)}" stands here twice.`, isNode(key) ? key.range?.[0] : undefined);
+          fault(`Not valid YAML: the key "${String(name).slice(0, 60)}" appears here twice.`, isNode(key) ? key.range?.[0] : undefined);
         keys.add(name);
       }
     },

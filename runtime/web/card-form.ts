@@ -16,7 +16,7 @@ export function editFields(card: Card): Html {
   });
   if (fields.length === 0) return nothing;
   const twice = equalAmounts(card.calls).map(
-    (paths) => html`<p class="lead">The same amount stands in ${paths.length} places: change it in each.</p>`,
+    (paths) => html`<p class="lead">The same amount appears in ${paths.length} places: change it in each.</p>`,
   );
   return html`<details class="brief"><summary>Change it first</summary>${twice}<div class="fields">${fields
     .slice(0, FIELDS)

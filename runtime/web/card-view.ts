@@ -61,7 +61,7 @@ ${rules !== null ? facts(rules.said) : entry !== undefined ? entryView(entry, ca
 ${card.calls.length > 0 ? callList(card) : nothing}
 ${card.state === undefined ? nothing : html`<p class="faint">${plain(card.state, 300)}</p>`}
 ${briefView(card)}
-${others?.has(card.id) === true ? html`<p class="faint">Somebody else must decide this.</p>` : decisionForm(card, token, accounts)}
+${others?.has(card.id) === true ? html`<p class="faint">Another person must decide this.</p>` : decisionForm(card, token, accounts)}
 <p class="when">since ${times.at(card.at)}${card.expires === null ? nothing : html` · expires ${times.at(card.expires)}`}${card.run === null ? nothing : html` · <a href="/runs/${encodeURIComponent(card.run)}">the run</a>`}</p>
 </article></li>`;
 }

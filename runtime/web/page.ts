@@ -35,7 +35,7 @@ export function statusPage(page: StatusPage): Html {
   const { state, waiting, times, now } = page;
   const mine = waiting - page.others.size;
   const waits = mine === 0 ? "Nothing waits for you" : `${mine} ${mine === 1 ? "question waits" : "questions wait"} for you`;
-  const others = page.others.size === 0 ? "" : `, ${page.others.size} for somebody else`;
+  const others = page.others.size === 0 ? "" : `, ${page.others.size} for someone else`;
   const open = page.proposals.filter(({ state: is }) => ASKING.includes(is)).length;
   const failed = page.runs.filter(({ status }) => status === "failed" || status === "diverged").length;
   return layout({
@@ -44,7 +44,7 @@ export function statusPage(page: StatusPage): Html {
 <p class="sub">${waits}${others}. ${failed === 0 ? nothing : html`<a href="#runs">${failed} ${failed === 1 ? "run" : "runs"} failed</a>. `}${page.proposals.length === 0 ? nothing : html`<a href="/proposals">${open === 0 ? "Proposals" : open === 1 ? "1 open proposal" : `${open} open proposals`}</a>. `}Updated ${times.at(now)} (${plain(state.timezone, 60)}). <a href="/">Refresh</a></p></header>
 <main id="main">
 <div class="wide">
-${page.person === null ? html`<section class="notices" aria-label="Pairing"><p>Nobody can decide here yet: open the link that <code>cleared start</code> printed, or run <code>cleared pair</code>.</p></section>` : nothing}
+${page.person === null ? html`<section class="notices" aria-label="Pairing"><p>This browser cannot decide yet: open the link that <code>cleared start</code> printed, or run <code>cleared pair</code>.</p></section>` : nothing}
 ${notices(state)}
 <section aria-labelledby="cards"><h2 id="cards">For you</h2>
 ${page.decided === null ? nothing : decidedView(page.decided, page.token, times)}

@@ -32,7 +32,7 @@ const stateOf = ({ state }: Pick<Proposal, "state">): Html => badge({ word: stat
 export function proposalsPage(proposals: readonly Proposal[], times: Times): Html {
   return frame(
     "Proposals",
-    html`${proposals.length === 0 ? "Nobody has proposed a change yet." : "What was proposed, and what became of it."}`,
+    html`${proposals.length === 0 ? "No change has been proposed yet." : "What was proposed, and the outcome."}`,
     html`<ol class="runs">${proposals.map(
       (one) =>
         html`<li><a class="row" href="/proposals/${one.number}"><span class="number">${one.number}</span> ${stateOf(one)} <span class="name"><bdi>${plain(one.title, 200)}</bdi></span> <span class="when">${plain(one.by, 60)} · ${times.at(one.at)}</span></a></li>`,
@@ -111,7 +111,7 @@ function checks(all: readonly CheckResult[], excerpts: ProposalFact["excerpts"])
 
 function decision(card: Card, token: string, { decisions }: Proposal): Html {
   const said = decisions.filter((one) => one.decision === "approved").map((one) => plain(one.by, 60));
-  return html`<section aria-labelledby="decide"><h2 id="decide">Decide</h2><p class="faint">${said.length === 0 ? nothing : `Approved so far by ${said.join(", ")}. `}A yes makes one commit; runs that wait stay on the code they began with.</p>${decisionForm(card, token)}<p><a href="/">Later</a></p></section>`;
+  return html`<section aria-labelledby="decide"><h2 id="decide">Decide</h2><p class="faint">${said.length === 0 ? nothing : `Approved so far by ${said.join(", ")}. `}Approval makes one commit; waiting runs stay on the code they began with.</p>${decisionForm(card, token)}<p><a href="/">Later</a></p></section>`;
 }
 
 /** The change as git writes it, each line escaped; added and removed ones by their first sign. */
@@ -174,7 +174,7 @@ function differenceView({ run, class: kind, why, divergence, entries, supposed }
 ${why.length > 1 ? html`<ul>${why.slice(1, 20).map((line) => html`<li>${plain(line, 400)}</li>`)}</ul>` : nothing}
 ${parts === null ? nothing : html`<p>First difference: ${plain(partingLine(parts), 400)}</p><div class="calls">${callView("recorded", parts.recorded)}${callView("now", parts.now)}</div>`}
 ${(entries as RunDifference["entries"]).slice(0, ENTRIES).map(({ was, now }) => html`<div class="calls"><p class="faint">${was === null ? "new" : now === null ? "gone" : "changed"}</p>${entryView("was", was)}${entryView("now", now)}</div>`)}
-${(supposed ?? []).slice(0, 10).map((line) => html`<p class="faint">Supposed: ${plain(line, 400)}</p>`)}</div></details>`;
+${(supposed ?? []).slice(0, 10).map((line) => html`<p class="faint">Assumed: ${plain(line, 400)}</p>`)}</div></details>`;
 }
 
 function callView(word: string, call: Call | null): Html {

@@ -124,8 +124,8 @@ export function rowAnswers({ body }: Pick<Card, "body">): { approve: string; rej
   return {
     approve:
       about?.dialect === undefined
-        ? "it is dealt with: it is not booked, and nobody is asked again"
+        ? "it is dealt with: it is not booked, and not asked about again"
         : "files like this are read by the dialect shown here from now on",
-    reject: "it stays out of the books, and nobody is asked again",
+    reject: "it stays out of the books, and is not asked about again",
   };
 }

@@ -14,13 +14,13 @@ import { STATE } from "./layout.ts";
 const WINDOWS = process.platform === "win32";
 
 const unsafe = (path: string, why: string, todo: string): ClearedError =>
-  new ClearedError("FOLDER_UNSAFE", `${path} ${why}, so what lies there cannot be believed. ${todo}`);
+  new ClearedError("FOLDER_UNSAFE", `${path} ${why}, so its content cannot be trusted. ${todo}`);
 
 /** A folder that is this user's and closed to everybody else; null when there is none. @throws FOLDER_UNSAFE */
 export function ownFolder(path: string): string | null {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined) return null;
-  if (!found.isDirectory()) throw unsafe(path, "is a link or a file", "Remove it; a folder is made in its place.");
+  if (!found.isDirectory()) throw unsafe(path, "is a link or a file", "Remove it; a folder is created in its place.");
   if (WINDOWS) return path;
   if (found.uid !== process.getuid?.()) throw unsafe(path, `belongs to the user with the id ${found.uid}`, "That user must remove it.");
   if ((found.mode & 0o077) !== 0)

@@ -174,7 +174,7 @@ test("a token opens its agents and its own tasks, nothing else, until it is remo
   });
   expect([refused.status, refused.headers.get("www-authenticate")]).toEqual([401, 'Bearer realm="cleared"']);
   expect(await refused.json()).toMatchObject({ error: { message: expect.stringContaining("cleared tokens add") } });
-  expect((await cleared(site.dir, "tokens", "add", "x", "--agents", "hidden")).stderr).toMatch(/no agent at HEAD with trigger: a2a/);
+  expect((await cleared(site.dir, "tokens", "add", "x", "--agents", "hidden")).stderr).toMatch(/not an agent at HEAD with trigger: a2a/);
 });
 
 test("a token that is removed ends its streams before they tell more, and one with fewer agents is asked anew", async () => {

@@ -72,12 +72,12 @@ test("a pain.001 is well formed, in the letters every bank takes, and its contro
 });
 
 const WRONG: [string, () => Promise<File>, RegExp][] = [
-  ["an IBAN with other check digits", () => pain([eu("E-1", "1.00", { iban: "DE88370400440532013000" })]), /Name E-1.*no IBAN/],
-  ["an IBAN that is too long", () => pain([eu("E-1", "1.00", { iban: "DE893704004405320130000" })]), /no IBAN/],
-  ["no IBAN at all", () => pain([eu("E-1", "1.00", { iban: null })]), /no IBAN/],
-  ["a routing number with another check digit", () => nacha([us("E-1", "1.00", { routing_number: "021000022" })]), /no routing number/],
-  ["an account number with blanks", () => nacha([us("E-1", "1.00", { account_number: "12 34" })]), /no account number/],
-  ["an account number with a line break", () => nacha([us("E-1", "1.00", { account_number: "12\n34" })]), /no account number/],
+  ["an IBAN with other check digits", () => pain([eu("E-1", "1.00", { iban: "DE88370400440532013000" })]), /Name E-1.*not an IBAN/],
+  ["an IBAN that is too long", () => pain([eu("E-1", "1.00", { iban: "DE893704004405320130000" })]), /not an IBAN/],
+  ["no IBAN at all", () => pain([eu("E-1", "1.00", { iban: null })]), /not an IBAN/],
+  ["a routing number with another check digit", () => nacha([us("E-1", "1.00", { routing_number: "021000022" })]), /not a routing number/],
+  ["an account number with blanks", () => nacha([us("E-1", "1.00", { account_number: "12 34" })]), /not an account number/],
+  ["an account number with a line break", () => nacha([us("E-1", "1.00", { account_number: "12\n34" })]), /not an account number/],
   ["a payer without a company id", () => nacha([us("E-1", "1.00")], { payer: { ...PAYER, ach_company_id: null } }), /company id/],
   ["nothing to pay", () => nacha([us("E-1", "0.00")]), /not above 0/],
   ["less than nothing", () => pain([eu("E-1", "-1.00")]), /not above 0/],

@@ -160,7 +160,7 @@ test("the same after a write that fails in the middle; a no leaves what stands",
   databases++;
   behave("refusing", "create_shipment");
   const end = await answer(at, await run(at, "order_management", PROCESSES["order_management"] ?? {}));
-  expect([end.status, end.error?.message]).toEqual(["failed", expect.stringContaining("Written before it, and standing")]);
+  expect([end.status, end.error?.message]).toEqual(["failed", expect.stringContaining("Written before it, and not undone")]);
   const undo = await undoing(end.error?.message ?? "");
   expect(at.host.cards.list({ open: true, run: end.id })).toEqual([expect.objectContaining({ body: { about: expect.objectContaining({ take_back: [expect.stringContaining(undo.id)] }) } })]);
   expect(await answer(at, undo, "rejected")).toMatchObject({ outcome: "rejected" });

@@ -33,7 +33,7 @@ describe("the dry run", () => {
       },
     });
     expect(dryRun.map(({ agent, lines }) => [agent, lines])).toEqual([
-      ["pay", expect.arrayContaining(["  asks: Pay ACME 120.00 USD?", `  calls bank_pay {"to":"ACME","amount":"120.00"} after a yes`])],
+      ["pay", expect.arrayContaining(["  asks: Pay ACME 120.00 USD?", `  calls bank_pay {"to":"ACME","amount":"120.00"} after approval`])],
       ["quick", [expect.stringMatching(/^run_\w+:$/), `  answers {"n":7}`]],
     ]);
     expect(one.bank()).toEqual(bank);

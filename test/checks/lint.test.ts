@@ -65,7 +65,7 @@ it("a sub-script is checked without capabilities: its caller's count", () => {
 it("a capability nobody has is found with the nearest one", () => {
   expect(lintUses({ uses: ["journal_void"] }, file, registry)[0]?.message).toContain('Write its domain, "journal".');
   expect(lintUses({ uses: ["journals", "git"] }, file, registry).map((one) => one.message)).toEqual([
-    expect.stringContaining('uses: names "journals", which is no domain. Did you mean "journal"?'),
+    expect.stringContaining('uses: names "journals", which is not a known domain. Did you mean "journal"?'),
   ]);
 });
 

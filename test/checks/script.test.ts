@@ -30,7 +30,9 @@ afterAll(() => sandbox.close());
 it("findings of all checks come in source order, each thing once", async () => {
   const found = await checkScript({ tree: treeOver(nothing, new Map([[file, source]])), registry, trust: parseTrust(""), sandbox }, file);
   expect(found.map(formatFinding)).toEqual([
-    expect.stringMatching(/^agents\/pay\.ts SCRIPT_CAPABILITY uses: names "jornal", which is no domain\. Did you mean "journal"\?/),
+    expect.stringMatching(
+      /^agents\/pay\.ts SCRIPT_CAPABILITY uses: names "jornal", which is not a known domain\. Did you mean "journal"\?/,
+    ),
     expect.stringMatching(/^agents\/pay\.ts:6:1 SCRIPT_UNKNOWN_KEY ctx_log has no key "mesage"\. Did you mean "message"\?/),
     expect.stringMatching(/^agents\/pay\.ts:7:5 SCRIPT_MONEY The operator > /),
     expect.stringMatching(/^agents\/pay\.ts:7:26 SCRIPT_CAPABILITY journal_void needs "journal"/),

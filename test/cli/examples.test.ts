@@ -38,7 +38,7 @@ test("examples/pay asks, pays once after a yes and not at all after a no", async
     "user.email=ann@localhost",
     "commit",
     "-qm",
-    "agent: pay, after a yes",
+    "agent: pay, after an approval",
   ]);
   confirm(workspace);
   host = await openHost(workspace, { mode: "owner" });

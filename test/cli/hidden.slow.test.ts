@@ -30,7 +30,7 @@ test("check refuses them, and no diff, list or card shows them raw", { timeout: 
     put(dir, { [file]: before.replace(from, to("\u202e")) });
     const { code, stdout, stderr } = await cleared(dir, "check");
     expect([code === 0, `${stdout}${stderr}`.match(RAW)], what).toEqual([false, null]);
-    expect(`${stdout}${stderr}`, what).toMatch(/The character U\+202E is not seen by a reader/);
+    expect(`${stdout}${stderr}`, what).toMatch(/The character U\+202E is invisible to a reader/);
     put(dir, { [file]: before });
     // Without settings that can be read, no command goes further.
     if (file !== "config.yaml") edited.set(file, (edited.get(file) ?? before).replace(from, to(SIGNS.join("a"))));
@@ -59,6 +59,6 @@ test("what is committed past all checks is shown as it is, and does not run", { 
   await shell(dir, "git add -A agents && git commit -qm 'pay\u202e'");
   const ran = await cleared(dir, "run", "pay");
   expect(ran.code).not.toBe(0);
-  expect(ran.stderr).toMatch(/U\+2028 ends a line for the computer and not for the reader/);
+  expect(ran.stderr).toMatch(/U\+2028 ends a line for a program but not for a reader/);
   expect(`${ran.stdout}${ran.stderr}`).not.toMatch(RAW);
 });

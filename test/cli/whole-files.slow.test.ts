@@ -61,7 +61,7 @@ test("what is written on after it has moved to processed/ comes back and is book
   await until(() => isThere(dir, "import/processed/grows.csv"));
   // As a program of another user does, whose open files nobody sees.
   appendFileSync(join(dir, "import/processed/grows.csv"), rows(76, 200));
-  await running.says(/import\/grows\.csv was written on after it was booked/, 30_000);
+  await running.says(/import\/grows\.csv was extended after it was booked/, 30_000);
   await running.says(/200 rows: 124 new, 76 already in the books/);
   await until(() => isThere(dir, "import/processed/grows.csv"));
   await running.stop();

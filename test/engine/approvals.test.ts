@@ -94,7 +94,7 @@ describe("who may decide", () => {
     await say("Ann", opened, own.id, "approved", { self: true });
     expect(await ended(opened, own.id)).toMatchObject({ outcome: "completed", meta: { approvals: [{ by: "Ann", self: true }] } });
     const other = await begin(opened, "asks", { kind: "other" }, "Ann");
-    await expect(say("Ann", opened, other.id)).rejects.toMatchObject(refused("APPROVAL_SELF", /Nobody in trust.yaml can/));
+    await expect(say("Ann", opened, other.id)).rejects.toMatchObject(refused("APPROVAL_SELF", /No one in trust.yaml can/));
   });
 
   test("what lies in the store is not believed: no forged, moved, borrowed or unable signal closes a gate", async () => {
@@ -208,7 +208,7 @@ describe("edit, then approve", () => {
     await expect(edit([...card.calls, ...card.calls])).rejects.toMatchObject({ code: "USAGE" });
     await expect(edit([{ tool: "bank_wire", params: card.calls[0]?.params }])).rejects.toMatchObject({ code: "USAGE" });
     for (const wrong of ["calls.0.tool", "calls.7.params.amount", "to.x", "calls.0.params.__proto__", "calls.0.params.to.x"])
-      expect(() => agreed(card, { [wrong]: "1" }), wrong).toThrow(/nothing that can be set/);
+      expect(() => agreed(card, { [wrong]: "1" }), wrong).toThrow(/cannot be set/);
     expect(() => agreed(card, { ammount: "1" })).toThrow(/Did you mean "amount"/);
     expect(agreed(card, { "calls.0.params.memo": "x" }).calls?.[0]?.params).toMatchObject({ memo: "x", amount: "120.00" });
   });

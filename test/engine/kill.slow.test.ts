@@ -147,7 +147,7 @@ test.each([
     clearInterval(crashing);
     expect(failed).toMatchObject({ status: "failed", error: { code: "SANDBOX_CRASHED" } });
     const card = opened.cards.list({ open: true, run: id }).find((found) => found.kind === "note");
-    expect(card?.title).toMatch(/lost its sandbox process again and again/);
+    expect(card?.title).toMatch(/lost its sandbox process repeatedly/);
     const yes = signAs(one.dir, opened.trust, { ...asked(card as Card), decision: "approved", at: Date.now() });
     if (killed) {
       setFact(opened.database, `${DECIDING}${yes.card}`, JSON.stringify(yes));

@@ -144,7 +144,7 @@ test("a pause of all holds what is not paused by itself; a resume of all ends bo
   expect([pauseOf(opened.database, "quick")?.agent, pauseOf(opened.database, "gate")?.agent]).toEqual(["quick", null]);
   await expect(resume(opened, "gate")).rejects.toMatchObject({
     code: "RUN_PAUSED",
-    message: expect.stringMatching(/not paused by itself/),
+    message: expect.stringMatching(/not paused individually/),
   });
   await expect(pause(opened, "quikc")).rejects.toMatchObject({ code: "AGENT_UNKNOWN", message: expect.stringMatching(/quick/) });
   expect(openAlerts(opened.database, Date.now())).toHaveLength(2);

@@ -94,8 +94,8 @@ const HOSTILE: [what: string, text: string, line: number | null, says: RegExp][]
   ["code of its own", TEXT.replace("books:", `over: {agents/ingest.ts: "${SHA}"}\nbooks:`), 4, /agents\/ingest\.ts/],
   ["a way out of policies/", TEXT.replace("books:", `over: {'policies\\..\\trust.yaml': "${SHA}"}\nbooks:`), 4, /over/],
   ["a text of its own", TEXT.replace("books:", "over: {config.yaml: 'currency: EUR'}\nbooks:"), 4, /full object id/],
-  ["nothing kept", TEXT.slice(0, TEXT.indexOf("books:")), null, /keeps nothing/],
-  ["another agent's", TEXT.replace("agent: ingest", "agent: pay"), null, /belongs into cases\/pay\//],
+  ["nothing kept", TEXT.slice(0, TEXT.indexOf("books:")), null, /checks nothing/],
+  ["another agent's", TEXT.replace("agent: ingest", "agent: pay"), null, /belongs in cases\/pay\//],
   ["a bomb of references", `a: &a [x,x,x,x]\nb: &b [*a,*a,*a,*a]\nc: [*b,*b,*b,*b]\n${TEXT}`, 1, /references/],
   ["nesting without end", `${TEXT}answers: {a: ${nested(5000)}}\n`, 9, /Not valid YAML|nested/],
   ["nesting beyond 24", `${TEXT}answers: {a: ${nested(40)}}\n`, 9, /nested deeper/],
@@ -127,7 +127,7 @@ test("a case lies where its agent and its name say", () => {
     "cases/ingest/a b.yaml",
     "agents/ingest/run_1.yaml",
   ])
-    expect(() => parseCase(TEXT, path), path).toThrow("A case lies at cases/<agent>/<name>.yaml");
+    expect(() => parseCase(TEXT, path), path).toThrow("A case is stored at cases/<agent>/<name>.yaml");
   expect(parseCase(TEXT, "cases/ingest/a-name.yaml").agent).toBe("ingest");
 });
 

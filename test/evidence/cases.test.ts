@@ -140,7 +140,7 @@ test("a case refers to its recording: a command without the lease has it, a clon
     db.exec('UPDATE steps SET result = \'{"entry_id":"261106-aaaaaaaaaa","known":false}\' WHERE name = \'journal_add_double\''),
   );
   const again = await host(one);
-  expect((await tryCases(again, [])).results[0]?.why[0]).toMatch(/is not the one that the case was made of/);
+  expect((await tryCases(again, [])).results[0]?.why[0]).toMatch(/is not the one that the case was made from/);
 });
 
 test("a rewrite that does not compile, or that is gone, fails the case with the reason", async () => {

@@ -113,21 +113,21 @@ export const BAD: [what: string, change: Change, says: RegExp, unmet?: RegExp][]
     [[INGEST, "const out = row.amount", 'if (row.description.startsWith("AMZN")) continue;\n        const out = row.amount']],
     /AMZN.*(gone|not booked)/,
   ],
-  ["asks later", [[PACK, /limit: \d+/, "limit: 100000"]], /without a person's yes|had ended at a person's no/],
+  ["asks later", [[PACK, /limit: \d+/, "limit: 100000"]], /without a person's approval|had ended at a person's rejection/],
   [
     "tells the policy another amount",
     [[PAY, "facts: { amount, to", 'facts: { amount: "1.00", to']],
-    /without a person's yes|had ended at a person's no/,
+    /without a person's approval|had ended at a person's rejection/,
   ],
   ["tells the policy another name", [[PAY, "to: input.to } });", 'to: "ACME" } });']], /had ended at a policy that blocked it/],
-  ["asks for a little less than was refused", [[PAY, 'pct: "100"', 'pct: "99"']], /had ended at a person's no/],
+  ["asks for a little less than was refused", [[PAY, 'pct: "100"', 'pct: "99"']], /had ended at a person's rejection/],
   [
     "does so, and asks something new afterwards",
     [
       [PAY, 'pct: "100"', 'pct: "99"'],
       [PAY, "const { ref } = bank_pay(payment);", 'const { ref } = bank_pay(payment);\nbank_rate({ day: "never", failures: 0 });'],
     ],
-    /had ended at a person's no/,
+    /had ended at a person's rejection/,
   ],
   ["pays twice", [[PAY, "const { ref } = bank_pay(payment);", "bank_pay(payment);\nconst { ref } = bank_pay(payment);"]], /made 2 times/],
   [

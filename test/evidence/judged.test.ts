@@ -57,7 +57,10 @@ const paid = answer.decision === "approved" ? bank_pay(payment).ref : "";
     expect(why(found)).toContain(`bank_pay: amount "120.00" -> "1200.00"`);
     expect(found).toMatchObject({
       class: "changed",
-      supposed: [`a yes to "Pay?", which the recorded run did not ask`, expect.stringMatching(/^bank_pay\(.*1200.00.*\) answers .*dry/)],
+      supposed: [
+        `an approval of "Pay?", which the recorded run did not ask for`,
+        expect.stringMatching(/^bank_pay\(.*1200.00.*\) answers .*dry/),
+      ],
     });
     expect(one.bank()).toEqual(["pay"]);
   });
@@ -88,7 +91,7 @@ bank_pay(payment);
       `${header("approval, ctx")}${title === "" ? "" : `approval_wait({ title: "${title}", calls: [] });\n`}ctx_log("on");\n1;\n`;
     await recorded("approved", asking("Close the month?"));
     const dropped = await only(opened, "payer", { "agents/payer.ts": asking("") });
-    expect(why(dropped).slice(0, 2)).toEqual(["worse", '"Close the month?" is no longer asked of anybody']);
+    expect(why(dropped).slice(0, 2)).toEqual(["worse", '"Close the month?" is no longer asked']);
     expect(why(await only(opened, "payer", { "agents/payer.ts": asking("Shall we close?") }))[0]).toBe("changed");
   });
 
@@ -103,7 +106,7 @@ approval_form({ title: "Which?", fields: { ${field}: { type: "string", required:
     expect(await only(opened, "asker", { "agents/asker.ts": `${form("account")}// reviewed\n` })).toBe("same");
     expect(why(await only(opened, "asker", { "agents/asker.ts": form("name") }))).toEqual([
       "not_replayable",
-      `"Which?" asks a person for data, which the recorded run did not`,
+      `"Which?" asks a person for data, which the recorded run did not do`,
     ]);
   });
 
@@ -139,7 +142,7 @@ fsm_enter("MUTATE");
       const raised = await only(opened, "payer", { "policies/payer.yaml": limit(1000) });
       expect(why(raised).slice(0, 2)).toEqual([
         "worse",
-        expect.stringMatching(/^bank_pay\(.*\) is made without a person's yes, which it had$/),
+        expect.stringMatching(/^bank_pay\(.*\) is made without a person's approval, which it had$/),
       ]);
       expect(raised).toMatchObject({ divergence: { recorded: { tool: "fsm_enter", params: { state: "APPROVAL_GATE" } } } });
       one.commit({ "policies/payer.yaml": limit(1000) });
@@ -243,7 +246,7 @@ limit;
     rmSync(join(one.dir, "import/processed/october.csv"));
     expect(why(await only(opened, "ingest", other))).toEqual([
       "not_replayable",
-      "the change says otherwise how statements are read, and october.csv lies neither in import/ nor in import/processed/ any more",
+      "the change alters how statements are read, and october.csv is no longer in import/ or import/processed/",
     ]);
   });
 

@@ -142,10 +142,7 @@ test("a machine that is too slow says nothing of the code", async () => {
   };
   const busy = edited("rates", "const first", "for (let n = 0; n < 2e6; n += 1) Math.sqrt(n);\nconst first");
   const found = await only(slow, "rates", busy);
-  expect(found === "same" ? found : [found.class, found.why]).toEqual([
-    "not_replayable",
-    ["it did not come to its end in time on this machine"],
-  ]);
+  expect(found === "same" ? found : [found.class, found.why]).toEqual(["not_replayable", ["it did not end in time on this machine"]]);
 });
 
 test("a bare read is a read: of a tool whose name says nothing only its trusted server could tell, and no trial asks it", async () => {

@@ -81,7 +81,7 @@ describe("a run that had ended without acting acts outside, whatever else change
     const outcome = await end(await rests("payer"));
     expect(["rejected", "blocked", "expired"]).toContain(outcome);
     const after = expect.stringMatching(
-      /^bank_pay\(.*\) is made, where the run had ended at (?:a person's no|a question that nobody answered in time|a policy that blocked it)$/,
+      /^bank_pay\(.*\) is made, where the run had ended at (?:a person's rejection|a question that nobody answered in time|a policy that blocked it)$/,
     );
     const rewrites: Record<string, string>[] = [
       { "policies/payer.yaml": limits(action, 1000) },
@@ -130,7 +130,7 @@ const paid = answer.decision === "approved" ? bank_pay(payment).ref : "";
     await decide(opened, await rests("payer"), "rejected");
     expect(why(await only(opened, "payer", { "agents/payer.ts": ask("119.00") })).slice(0, 2)).toEqual([
       "worse",
-      expect.stringMatching(/^bank_pay\(.*119.00.*\) is made, where the run had ended at a person's no$/),
+      expect.stringMatching(/^bank_pay\(.*119.00.*\) is made, where the run had ended at a person's rejection$/),
     ]);
     expect(await only(opened, "payer", { "agents/payer.ts": `${ask("120.00")}// reviewed\n` })).toBe("same");
   });
@@ -218,7 +218,7 @@ test("the very call that had a yes is worse without one, although its tool is ca
   const of = (calls: Effects["calls"]) => differenceOf({ id: "run_1" } as RunRecord, was, trial(calls), NOBODY);
   expect(await of([call("1000.00", false), call("5.00", false)])).toMatchObject({
     class: "worse",
-    why: [expect.stringMatching(/without a person's yes, which it had/), expect.anything()],
+    why: [expect.stringMatching(/without a person's approval, which it had/), expect.anything()],
   });
   expect(await of([call("1000.00", true), call("6.00", false)])).toMatchObject({ class: "changed" });
 });
@@ -248,7 +248,7 @@ for (const amount of pays) bank_pay({ to: "ACME", amount });
   await decide(opened, id, "approved").catch(() => undefined);
   expect((await opened.engine.get(id))?.outcome).toBe("completed");
   const [kind, first] = why(await only(opened, "payer", { "agents/payer.ts": amounts("99.00", "26.00") }));
-  expect([kind, first]).toEqual(["worse", expect.stringMatching(/is made without a person's yes/)]);
+  expect([kind, first]).toEqual(["worse", expect.stringMatching(/is made without a person's approval/)]);
 });
 
 test("facts of a verdict that are computed otherwise are told with both values and the runs they touch, though the verdict is the same", async () => {
@@ -258,7 +258,7 @@ test("facts of a verdict that are computed otherwise are told with both values a
   expect(report.counts).toMatchObject({ changed: 2 });
   expect(report.differences[0]?.why).toContain('fact amount: "120.00" -> "0.00"');
   expect(report.facts).toEqual([{ name: "amount", was: "120.00", now: "0.00", runs: 2, run: expect.stringMatching(`${first}|${second}`) }]);
-  expect(lines(report)[1]).toBe('  a policy is told otherwise: fact amount: "120.00" -> "0.00" (RUN and 1 more)');
+  expect(lines(report)[1]).toBe('  a policy gets other facts: fact amount: "120.00" -> "0.00" (RUN and 1 more)');
 });
 
 test("who was paid, tags and how sure the code was are part of what is compared", async () => {

@@ -96,7 +96,7 @@ describe.concurrent("an owner that stands still", () => {
     const frozen = owner(day.pid());
     signal(frozen, "SIGSTOP");
     const second = await open(one);
-    expect(second.said()).toMatch(/stands still and holds port/);
+    expect(second.said()).toMatch(/is suspended and holds port/);
     signal(frozen, "SIGCONT");
     await sleep(4000);
     expect(await second.call("progress", {})).toBeDefined();

@@ -65,7 +65,7 @@ test("a model's answer is recorded, replayed, resumed, tried and dry-run without
   const report = await tried(CLASSIFY.replace("ctx_log(String(found.class));", 'ctx_log("was " + found.class);'));
   expect(report).toMatchObject({ runs: 1 });
   const reworded = await tried(CLASSIFY.replace("classes: [", 'instruction: "Be exact.", classes: ['));
-  expect(JSON.stringify(reworded)).toContain("a model's answer would be asked anew");
+  expect(JSON.stringify(reworded)).toContain("a model would have to be asked again");
   // The same question to another model is another question.
   one.write("config.yaml", `${one.read("config.yaml")}\nmodels: {small: claude-sonnet-5-5}\n`);
   expect(JSON.stringify(await tried(CLASSIFY))).toContain("the role small is anthropic/claude-sonnet-5-5 now");
@@ -214,7 +214,7 @@ test("without a model everything else works, and the run says which setting is m
   });
   await close(owner);
   expect(await cleared(one.dir, "models")).toMatchObject({ code: 0, stdout: expect.stringContaining("store a key with") });
-  expect(await cleared(one.dir, "costs")).toMatchObject({ code: 0, stdout: "No model was asked yet.\n" });
+  expect(await cleared(one.dir, "costs")).toMatchObject({ code: 0, stdout: "No model has been asked yet.\n" });
   expect(await cleared(one.dir, "models", "test")).toMatchObject({ code: 2 });
 });
 

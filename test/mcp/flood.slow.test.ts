@@ -24,11 +24,11 @@ const MODES: [mode: string, code: string, says: RegExp, args?: string[]][] = [
   ["half", "TOOL_DOWN", /ended before it answered/],
   ["half", "TOOL_DOWN", /ended before it answered/, ["detached"]],
   ["flood-line", "TOOL_ANSWER", /longer than 8 MiB/],
-  ["flood-lines", "TOOL_ANSWER", /prints without end and does not answer/],
-  ["flood-stderr", "TOOL_ANSWER", /prints without end and does not answer/],
-  ["flood-messages", "TOOL_ANSWER", /prints without end and does not answer/],
-  ["flood-progress", "TOOL_ANSWER", /prints without end and does not answer/],
-  ["deaf", "TOOL_ANSWER", /does not read what it is told|prints without end/],
+  ["flood-lines", "TOOL_ANSWER", /prints endlessly and does not answer/],
+  ["flood-stderr", "TOOL_ANSWER", /prints endlessly and does not answer/],
+  ["flood-messages", "TOOL_ANSWER", /prints endlessly and does not answer/],
+  ["flood-progress", "TOOL_ANSWER", /prints endlessly and does not answer/],
+  ["deaf", "TOOL_ANSWER", /does not read its input|prints endlessly/],
   ["flood-at-start", "TOOL_DOWN", /longer than 8 MiB/],
 ];
 

@@ -139,7 +139,7 @@ test("refuses: the run fails, a card says what stands, and the next run pays", a
   const end = await run(at.opened, "pays_two");
   expect(end).toMatchObject({
     status: "failed",
-    error: { code: "TOOL_FAILED", message: expect.stringContaining("standing: VERIFIED bank/pay_invoice") },
+    error: { code: "TOOL_FAILED", message: expect.stringContaining("not undone: VERIFIED bank/pay_invoice") },
   });
   const titles = at.opened.cards.list({ open: true, run: end.id }).map((one) => one.title);
   expect(titles).toEqual(["pays_two stopped: bank/pay_invoice failed"]);

@@ -89,7 +89,7 @@ test("a lie in a claim and a widening that nobody claims come back as findings, 
   });
   expect(seen[1]).toMatch(/CLAIM_MISSING: It widens something that no claim names: Daily Ingest: is sure by itself in one more case/);
   expect(all["widens"]).toMatchObject({ kind: "card" });
-  expect(seen[2]).toMatch(/entries_changed.*is not so/);
+  expect(seen[2]).toMatch(/entries_changed.*is not true/);
   expect(seen[3]).toMatch(/tried before and failed: .*same findings came back twice/);
   expect(seen[4]).toMatch(/CLAIM_MISSING/);
   expect(all["drops the review"]).toMatchObject({ kind: "decline" });

@@ -38,7 +38,7 @@ test("the run that failed must succeed in the evidence, and the card says that i
   ];
   scripts["lies"] = [write(WORSE), submit, look(call("decline", { reason: "I could not mend it." }))];
   await one.ask("lies");
-  expect(seen[0]).toMatch(/run_mended.*is not so/);
+  expect(seen[0]).toMatch(/run_mended.*is not true/);
   const { stdout } = await one.ask(`Why did ${id} fail, and mend it`);
   // Its calls are fields, not text: what is hidden by its key is found, and each field is cut by itself.
   expect(seen[1]).toContain('{"call":"journal_query","params":{"text":"RENT"},"result":[]');

@@ -125,7 +125,7 @@ it.each([
   [rule("due > 2026-02-01 && due < 2026-01-01"), "can never be true"],
   [rule("(amount > 5 || hold) && amount <= 5 && !hold"), "can never be true"],
   [rule("false"), "can never be true"],
-  [rule("amount > 5").replace("NEXT", "LARGE"), "The id LARGE stands twice; give each rule its own."],
+  [rule("amount > 5").replace("NEXT", "LARGE"), "The id LARGE is used twice; give each rule its own."],
   [rule("amount > 5", "action: block, level: manager, approvals: 0"), "rules.1.approvals:"],
 ])("refuses %#: %s", (text, says) => {
   expect(refusal(text)).toContain(says);
@@ -234,7 +234,7 @@ it.each([
   [given([{ action: "log" }]), "GIVEN_1", "its condition cannot be read: ``"],
   [JSON.stringify({ rules: [null] }), "GIVEN_1", "its condition cannot be read"],
   [given([{ id: "G", condition: "true", action: "quarantine" }]), "G", ""],
-  [given([], []), "GIVEN_UNREADABLE", 'its "context" is no object'],
+  [given([], []), "GIVEN_UNREADABLE", 'its "context" is not an object'],
 ])("asks a person when %s is given", async (document, id, says) => {
   const verdict = await evaluate({ amount: "1.00" }, document);
   expect(verdict).toMatchObject({ verdict: "require_approval", requires_approval: true, approvals: 1, passed: false });
@@ -269,7 +269,7 @@ it("config.yaml may name another ladder", async () => {
   const found = await createPolicies({ base: tree({ "policies/pay.yaml": pack }), config: own }).evaluate("pay", { amount: "900.00" });
   expect(found.level).toBe("partner");
   expect(() => parseConfig("business: {name: Acme}\npolicy: {ladder: [clerk, clerk]}")).toThrow(
-    "config.yaml:2: policy: a level stands twice",
+    "config.yaml:2: policy: a level occurs twice",
   );
   await expect(createPolicies({ base: tree({ "policies/pay.yaml": PACK }), config: own }).evaluate("pay", {})).rejects.toThrow(
     'no level is called "manager". There are: clerk, owner, partner, auditor',

@@ -78,7 +78,7 @@ it("a name that a built-in primitive or another plugin has is refused", async ()
   await put("b.ts", declare("pay_now", "run: () => 1"));
   await put("c.ts", declare("pay_now", "run: () => 1"));
   const twice = await loadPlugins(dir, ["b.ts", "c.ts"]);
-  expect(() => createRegistry(primitives, twice)).toThrow("c.ts exports pay_now, but b.ts has that name, too");
+  expect(() => createRegistry(primitives, twice)).toThrow("c.ts exports pay_now, but b.ts also has that name");
 });
 
 it("a plugin that throws, answers rubbish or hangs fails its call and nothing else", async () => {

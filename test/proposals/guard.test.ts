@@ -155,7 +155,7 @@ describe("the change is judged, and not the weather", () => {
     const proposal = await applied(owner, rough("worse", "if (input.n > 1) journal_query({ limit: 5 }).nothing.at(1);\n"));
     for (const n of [100, 2, 3, 100]) await run(owner, "hello", { n });
     expect(await createGuard(owner).look()).toEqual([
-      expect.stringMatching(/4 failed runs in 4 runs .*; the code before does not do so on the same runs/),
+      expect.stringMatching(/4 failed runs in 4 runs .*; the code before it does not, on the same runs/),
     ]);
     expect(await stateOf(owner, proposal)).toMatchObject({ state: "reverted" });
   });

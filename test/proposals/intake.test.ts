@@ -61,11 +61,11 @@ describe("propose_change", () => {
     });
     expect(prepared).toEqual([made?.id]);
     expect(owner.cards.list({ kind: "proposal" })).toHaveLength(1);
-    expect(await ask(owner, "AWS is 5020")).toEqual({ accepted: true, proposal: made?.id, reason: "It is proposed already, as number 1." });
+    expect(await ask(owner, "AWS is 5020")).toEqual({ accepted: true, proposal: made?.id, reason: "It is already proposed, as number 1." });
     await settle();
     expect(owner.cards.list({ kind: "proposal" }).map(({ decision }) => decision?.reason ?? null)).toEqual([
       null,
-      "It is proposed already, as number 1.",
+      "It is already proposed, as number 1.",
     ]);
     expect(await createProposals(owner).list()).toHaveLength(1);
   });

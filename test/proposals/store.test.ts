@@ -240,7 +240,7 @@ describe("refs that are not ours", () => {
     expect(found[d]).toMatch(/does not carry its trailers/);
     expect(found[e]).toMatch(/does not carry its trailers/);
     expect(found[f]).toMatch(/not exactly one parent/);
-    expect(found[h]).toMatch(/no plain file/);
+    expect(found[h]).toMatch(/not a plain file/);
     expect(found[l]).toMatch(/references/);
     expect(found[m]).toMatch(/state/);
     await expect(store.get(d)).rejects.toMatchObject({ code: "PROPOSAL_UNKNOWN", message: expect.stringMatching(/unreadable/) });

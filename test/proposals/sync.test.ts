@@ -63,7 +63,7 @@ describe("two clones", () => {
     const second = await ready(b, { [HELLO]: script(1) });
     expect([first.id, first.commit === second.commit]).toEqual([second.id, false]);
     await sync(a);
-    expect(await sync(b)).toMatchObject({ told: ["“Say it better” was proposed here and there alike; the earlier of the two stands."] });
+    expect(await sync(b)).toMatchObject({ told: ["“Say it better” was proposed in both clones; the earlier proposal counts."] });
     await sync(a);
     for (const owner of [a, b])
       expect(await createProposals(owner).list()).toMatchObject([{ id: first.id, commit: first.commit, state: "ready" }]);
@@ -137,8 +137,8 @@ describe("a remote that is not believed", () => {
     bareGit("update-ref", "refs/cleared/proposals/nonsense/state", bareGit("rev-parse", "main"));
     const { refused } = await sync(a);
     expect(Object.fromEntries(refused.map(({ id, why }) => [id, why]))).toEqual({
-      [forged.id]: "it says it is approved, and nobody of trust.yaml has signed that",
-      [unsigned.id]: "it says it is rejected, and nobody of trust.yaml has signed that",
+      [forged.id]: "it says it is approved, and no person of trust.yaml has signed that",
+      [unsigned.id]: "it says it is rejected, and no person of trust.yaml has signed that",
       [mine.id]: "its change does not carry its trailers Proposal: and Proposed-by:",
       prop_0000000000: "its change is not a commit of this repository",
       nonsense: "its name is not that of a proposal",

@@ -24,11 +24,11 @@ describe("refusals", () => {
     ["/(a+)+$/.test('a')", "agents/a.ts:1:1 SCRIPT_LANGUAGE A repetition inside a repetition"],
     [
       "const a = 'x\u202E';\na",
-      'agents/a.ts:1:13 SCRIPT_LANGUAGE The character U+202E is not seen by a reader. Delete it, or write it as "\\u202e".',
+      'agents/a.ts:1:13 SCRIPT_LANGUAGE The character U+202E is invisible to a reader. Delete it, or write it as "\\u202e".',
     ],
     ["enum A { B }", "agents/a.ts:1:1 SCRIPT_LANGUAGE enum is not part"],
-    ["result: { echo(1) }", "agents/a.ts:1:1 SCRIPT_LANGUAGE A label stands only before a loop"],
-    ["await 5", "agents/a.ts:1:1 SCRIPT_LANGUAGE await stands only before a call"],
+    ["result: { echo(1) }", "agents/a.ts:1:1 SCRIPT_LANGUAGE A label is allowed only before a loop"],
+    ["await 5", "agents/a.ts:1:1 SCRIPT_LANGUAGE await is allowed only before a call"],
     ["const n = 'a';\nscript_run(n, {})", "agents/a.ts:2:12 SCRIPT_LANGUAGE script_run needs the name"],
     ["const x = ;", "agents/a.ts:1:11 SCRIPT_SYNTAX"],
     ["import fs from 'node:fs'", "import is not part of the language: primitives are globals"],
@@ -92,14 +92,14 @@ describe("__proto__", () => {
 
 describe("what a reviewer cannot see", () => {
   const rows: [string, string][] = [
-    ["// pay\rjournal_add({})", "1:7 SCRIPT_LANGUAGE The character U+000D ends a line for the computer and not for the reader"],
+    ["// pay\rjournal_add({})", "1:7 SCRIPT_LANGUAGE The character U+000D ends a line for a program but not for a reader"],
     ["// pay\u2028journal_add({})", "1:7 SCRIPT_LANGUAGE The character U+2028 ends a line"],
     ["// pay\u2029journal_add({})", "1:7 SCRIPT_LANGUAGE The character U+2029 ends a line"],
-    ["const a = 'x\u3164';\na", "1:13 SCRIPT_LANGUAGE The character U+3164 is not seen by a reader"],
+    ["const a = 'x\u3164';\na", "1:13 SCRIPT_LANGUAGE The character U+3164 is invisible to a reader"],
     ["const a\u115f = 1;\na\u115f", "1:8 SCRIPT_LANGUAGE The character U+115F"],
     [
       "const a = 'x\u{e0041}';\na",
-      '1:13 SCRIPT_LANGUAGE The character U+E0041 is not seen by a reader. Delete it, or write it as "\\udb40\\udc41".',
+      '1:13 SCRIPT_LANGUAGE The character U+E0041 is invisible to a reader. Delete it, or write it as "\\udb40\\udc41".',
     ],
     ["const a = 'x\ufe0f';\na", "1:13 SCRIPT_LANGUAGE The character U+FE0F"],
     ["const a = 'x\u00ad';\na", "1:13 SCRIPT_LANGUAGE The character U+00AD"],

@@ -62,7 +62,7 @@ test.each<[string, string, string, RegExp]>([
   ["/*\nname: A\ntrigger: [on_demand, mail]\n*/", "SCRIPT_HEADER", `${FILE}:3:22`, /"mail" is not a known trigger/],
   ["/*\nname: A\ntrigger: webhook\n*/", "HEADER_TRIGGER", `${FILE}:3:1`, /needs the key webhook:/],
   ["/*\nname: A\nstates: [ASSESS, MUTATE]\n*/", "FSM_MACHINE", `${FILE}:3:1`, /MUTATE needs POLICY_CHECK before it/],
-  ["/*\nname: A\nstates: [ASESS]\n*/", "SCRIPT_HEADER", `${FILE}:3:1`, /"ASESS" is no state. Did you mean "ASSESS"/],
+  ["/*\nname: A\nstates: [ASESS]\n*/", "SCRIPT_HEADER", `${FILE}:3:1`, /"ASESS" is not a known state. Did you mean "ASSESS"/],
   ["/*\nname: A\nrisk: high\nstates: [POLICY_CHECK, MUTATE]\n*/", "FSM_MACHINE", `${FILE}:4:1`, /APPROVAL_GATE right before MUTATE/],
   ["/*\nname: A\ntrigger: schedule\n*/", "HEADER_TRIGGER", `${FILE}:3:1`, /needs the key schedule:/],
   ["/*\nname: A\ntrigger: event\n*/", "HEADER_TRIGGER", `${FILE}:3:1`, /needs the key on_event:/],

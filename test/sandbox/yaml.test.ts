@@ -76,7 +76,7 @@ for (const [file, text] of Object.entries(SMALL)) {
   test(`${file} with a character that nobody sees is refused at its place, with what to write instead`, () => {
     for (const sign of HIDDEN) {
       const says = `${file}: U+${sign.codePointAt(0)?.toString(16)}`;
-      expect(() => READERS[file]?.(text(sign)), says).toThrow(/: The character U\+[0-9A-F]+ (?:is not seen by a reader|ends a line)/);
+      expect(() => READERS[file]?.(text(sign)), says).toThrow(/: The character U\+[0-9A-F]+ (?:is invisible to a reader|ends a line)/);
     }
     expect(() => READERS[file]?.(text("а")), file).toThrow(/"AаB" mixes Latin letters with а \(U\+0430\), which look like them/);
   });

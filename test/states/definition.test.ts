@@ -53,7 +53,7 @@ it("the fallback has a gate right before the act, and no fault", () => {
 const LIST = ["DECOMPOSE", "ASSESS", "POLICY_CHECK", "MUTATE", "COMPLETE"];
 
 it.each([
-  ["twice the same state", { states: ["ASSESS", "ASSESS"] }, undefined, /ASSESS stands twice/],
+  ["twice the same state", { states: ["ASSESS", "ASSESS"] }, undefined, /ASSESS is listed twice/],
   ["an act before the policy", { states: ["ASSESS", "MUTATE"] }, undefined, /MUTATE needs POLICY_CHECK/],
   ["a computation before the look", { states: ["COMPUTE", "ASSESS"] }, undefined, /in the order/],
   ["high risk without a gate", { states: LIST, risk_level: "high" }, undefined, /needs APPROVAL_GATE right before MUTATE/],

@@ -80,7 +80,7 @@ it.each([
     "a property of an unknown parameter",
     toolWith("t", MONEY, { properties: "  - zero: {param: xx, result: result}" }),
     "t",
-    [/COMPUTE_TOOL properties\.0: "xx" is no figure it takes\. Did you mean "x"\?/],
+    [/COMPUTE_TOOL properties\.0: "xx" is not a figure it takes\. Did you mean "x"\?/],
   ],
   ["a call of a writer", toolWith("t", `data_write("data/x", "1");\n${MONEY}`), "t", [/:16 COMPUTE_TOOL data_write is not for tools/]],
   ["a writer under another name", toolWith("t", `const f = data_write;\n${MONEY}`), "t", [/COMPUTE_TOOL data_write is not for tools/]],
@@ -128,7 +128,7 @@ it.each([
     "an unknown code in a case",
     toolWith("t", MONEY).replace('result: {result: "1.00"}', "error: COMPUTE_RANG"),
     "t",
-    [/"COMPUTE_RANG" is no code of an error\. Did you mean "COMPUTE_RANGE"\?/],
+    [/"COMPUTE_RANG" is not an error code\. Did you mean "COMPUTE_RANGE"\?/],
   ],
   ["no header", MONEY, "t", [/:1 COMPUTE_TOOL .*There is no header comment/]],
 ])("finds %s", async (_, text, name, expected) => {

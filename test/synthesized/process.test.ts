@@ -44,7 +44,7 @@ it("each machine passes the checks and runs to its end", async () => {
 
 it("a wrong definition is refused with everything that is wrong with it", () => {
   expect(() => newProcess("other", text(["MUTATE", "COMPUTE", "COMPUTE"], { risk_level: "high" }), "d.json")).toThrow(
-    /^d\.json: COMPUTE stands twice; .*MUTATE needs POLICY_CHECK before it; .*needs APPROVAL_GATE right before MUTATE\. These states would do: DECOMPOSE, ASSESS/,
+    /^d\.json: COMPUTE is listed twice; .*MUTATE needs POLICY_CHECK before it; .*needs APPROVAL_GATE right before MUTATE\. These states would do: DECOMPOSE, ASSESS/,
   );
   expect(() => newProcess("other", JSON.stringify({ states: ["COMPUTE", "POLICY_CHECK"] }), "d.json")).toThrow(
     /state_instructions has no line for COMPUTE, POLICY_CHECK; COMPUTE needs ASSESS before it/,

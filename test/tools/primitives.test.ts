@@ -71,7 +71,7 @@ describe("mcp_call", () => {
     const run = running({ result: { error: "timeout" }, write: { ...PAID, status: "WRITE_FAILED", diff } });
     await expect(callPrimitive(mcp_try, pay, run.ctx)).rejects.toMatchObject({
       code: "TOOL_FAILED",
-      message: expect.stringContaining("has changed all the same"),
+      message: expect.stringContaining("has changed nevertheless"),
     });
     expect(run.reviews).toEqual([expect.objectContaining({ title: "s/pay_invoice says it failed, but its record has changed" })]);
     const refused = running({ result: { error: "frozen" }, write: { ...PAID, status: "WRITE_FAILED" } });
@@ -106,7 +106,7 @@ describe("mcp_call", () => {
 it("mcp_fetch_all refuses a tool that writes", async () => {
   const run = running({});
   await expect(callPrimitive(mcp_fetch_all, { tool: "s/cancel_orders" }, run.ctx)).rejects.toThrow(
-    's/cancel_orders is no reading tool (its name begins with "cancel")',
+    's/cancel_orders is not a reading tool (its name begins with "cancel")',
   );
   expect(await callPrimitive(mcp_fetch_all, { tool: "s/list_orders" }, run.ctx)).toMatchObject({ complete: true });
 });
@@ -139,7 +139,7 @@ describe("lists of records", () => {
   it("refuses what is no decimal and names the rows", async () => {
     const wrong = [{ a: "1" }, { a: "$1,200.00" }, { a: true }, { a: "" }];
     await expect(run(data_sum, { records: wrong, field: "a" })).rejects.toThrow(
-      'data_sum: a is no decimal in records[1] "$1,200.00", records[2] true, records[3] "".',
+      'data_sum: a is not a decimal in records[1] "$1,200.00", records[2] true, records[3] "".',
     );
   });
 
@@ -167,6 +167,6 @@ describe("lists of records", () => {
     await expect(run(primitive, { records: { ...fetched, complete: false, reason: "error on page 2" }, [field]: "a" })).rejects.toThrow(
       'is incomplete ("error on page 2")',
     );
-    await expect(run(primitive, { records: fetched, [field]: "a" })).rejects.toThrow("is no list of records");
+    await expect(run(primitive, { records: fetched, [field]: "a" })).rejects.toThrow("is not a list of records");
   });
 });

@@ -119,7 +119,7 @@ test("a form is filled in and a call is edited on the page; the run goes on with
     ...{ "set.calls.0.params.amount": "120.00", "set.calls.0.params.lines.0.n": "2", ...more },
   });
   expect((await post(`/cards/${card.id}`, as({ "set.calls.0.params.lines.0.n": "two" }))).text).toContain("write another number");
-  expect((await post(`/cards/${card.id}`, as({ seen: "another" }))).text).toContain("asks for something else since this page was loaded");
+  expect((await post(`/cards/${card.id}`, as({ seen: "another" }))).text).toContain("has changed since this page was loaded");
   expect((await post(`/cards/${card.id}`, as({ "set.calls.0.params.amount": "50.00" }))).status).toBe(303);
   expect(await result(id)).toEqual({
     told: { amount: "12.50", urgent: true },
@@ -139,7 +139,7 @@ test("with two people nobody decides before the browser is paired, then as the p
   const bob = await bobJoins();
   const { id } = await run(opened, "gate");
   const card = openCard(opened, id);
-  expect(await page()).toContain("Nobody can decide here yet");
+  expect(await page()).toContain("This browser cannot decide yet");
   expect((await post(`/cards/${card.id}`, { decision: "approved" })).text).toContain("APPROVAL_IDENTITY");
   const { code } = codeOf(bob);
   const paired = await post("/pair", { code: `${code.slice(0, 4)}-${code.slice(4).toUpperCase()}` });
@@ -202,7 +202,7 @@ test("a proposal is on the start page and on its own, with its text; a stale pag
       .replaceAll("&lt;", "<")
       .replaceAll("&gt;", ">")
       .replace(/\s+/g, " "),
-  ).toMatch(/! capability: Asks <b>much<\/b>: may use ctx, which it might not before \(agents\/ask\.ts:3\)/);
+  ).toMatch(/! capability: Asks <b>much<\/b>: may use ctx, which it could not before \(agents\/ask\.ts:3\)/);
   expect(own).toContain("+ctx_log(&quot;&lt;script&gt;&quot;);");
   expect(own).not.toMatch(/<script|<i>|<b>/);
   const fields = { decision: "approved", seen: value(own, "seen") };

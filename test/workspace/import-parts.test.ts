@@ -54,7 +54,7 @@ describe("an import", () => {
     [
       "a payment under other words on another day",
       "2026-11-06,B,10.00",
-      /1 of its rows stands in the books with the same amount at most 5 days apart .*in the books 2026-11-02 "A".*Without them the balance holds/,
+      /1 of its rows is in the books with the same amount at most 5 days apart .*in the books 2026-11-02 "A".*Without them the balance holds/,
     ],
     ["one row too many", "2026-11-03,X,7.00\n2026-11-03,Y,8.00", /A statement in between may be missing/],
     ["the whole difference", "2026-11-03,X,7.00", /The row 2026-11-03 "X" 7.00 alone is the whole difference/],

@@ -133,7 +133,7 @@ describe("what a person writes", () => {
   });
 
   test.each([
-    ["amounts are aligned", (text: string) => text.replace("Software  10.00", "Software    10.00"), 5, "two blanks"],
+    ["amounts are aligned", (text: string) => text.replace("Software  10.00", "Software    10.00"), 5, "two spaces"],
     ["a blank ends a line", (text: string) => text.replace("pending-review\n", "pending-review \n"), 4, "; status: pending-review"],
     [
       "tags are in another order",
@@ -143,7 +143,7 @@ describe("what a person writes", () => {
     ],
     ["lines end as on Windows", (text: string) => text.replaceAll("\n", "\r\n"), 1, "line feed"],
     ["the id is left out", (text: string) => text.replace(/\(\S+\) /, ""), 1, "(261106-"],
-    ["the second amount is left out", (text: string) => text.replace(/Checking .*/, "Checking"), 6, "two blanks"],
+    ["the second amount is left out", (text: string) => text.replace(/Checking .*/, "Checking"), 6, "two spaces"],
     ["a comment stands between entries", (text: string) => `; mine\n\n${text}`, 1, "note:"],
   ])("in another form is found at its line with what to write: %s", async (_, edit, line, words) => {
     await add(draft("a"));

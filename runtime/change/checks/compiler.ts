@@ -65,7 +65,7 @@ export function withProject<T>(
     const answer = await persist(() => useOnce(files, use));
     if (!isLost(answer)) return answer;
     if (!answer.killed) return new CompilerGone("stopped");
-    throw new ClearedError("SANDBOX_CRASHED", "The type checker was killed again and again: nothing is known of the types. Check again.");
+    throw new ClearedError("SANDBOX_CRASHED", "The type checker was killed repeatedly, so the types are not checked. Check again.");
   });
   tail = turn.catch(() => undefined);
   return turn;

@@ -37,7 +37,7 @@ export function lintReadOnly(calls: readonly FoundCall[], registry: Registry, to
     const { rows, why } = accessOf(registry.get(call.name), call.given, toolClass);
     if (!rows.every((row) => ACTS.has(row))) return [];
     const what = why === "" ? call.name : `${call.name} (${why})`;
-    const message = `The header says mutates: false, and ${what} does more than look. Drop the call, or the line of the header.`;
+    const message = `The header says mutates: false, and ${what} does more than read. Drop the call, or the line of the header.`;
     return [{ code: "FSM_READ_ONLY", at: call.at, message }];
   });
 }
@@ -101,7 +101,7 @@ export function lintPlanned(planned: NonNullable<Compiled["planned"]>): Found[] 
       code: "SCRIPT_PLANNED",
       at,
       remark: true as const,
-      message: `${name} is what was planned for the call; whoever approved may have changed it. Take it from the calls that the gate answers: calls[0].params.${key}.`,
+      message: `${name} is the planned value; whoever approved may have changed it. Take it from the calls that the gate returns: calls[0].params.${key}.`,
     }));
 }
 
@@ -115,7 +115,7 @@ export function lintUses(header: LintedHeader, file: string, registry: Registry,
       return {
         code: "SCRIPT_CAPABILITY",
         at: { file },
-        message: `uses: names "${one}", which is no domain.${hint} There are ${registry.domains().join(", ")}.`,
+        message: `uses: names "${one}", which is not a known domain.${hint} There are ${registry.domains().join(", ")}.`,
       };
     });
 }

@@ -136,7 +136,7 @@ function compiling({ tree, sandbox, registry }: ScriptSubject, findings: Found[]
 }
 
 /**
- * What a machine owes the process it stands for, beyond its own order (runtime/kernel/states.ts): figures rest on what was read, what cannot be
+ * What a machine owes the process it stands for, beyond its own order (runtime/kernel/states.ts): figures are based on what was read, what cannot be
  * taken back has a gate, and a process with a risk says what happens in each state. Source: spec/worker.md 5 (R).
  * Findings FSM_MACHINE about an agent that its header alone does not show.
  */
@@ -152,7 +152,7 @@ function lintMachine(
   const names = machine.states.map(({ state }) => state);
   const problems: string[] = [];
   if (names.includes("COMPUTE") && !names.includes("ASSESS"))
-    problems.push("COMPUTE needs ASSESS before it: figures rest on what was read. Add ASSESS");
+    problems.push("COMPUTE needs ASSESS before it: figures are based on what was read. Add ASSESS");
   const silent = machine.states.filter(({ state, line }) => line === "" && state !== "DECOMPOSE" && state !== "COMPLETE");
   if (risk !== undefined && silent.length > 0)
     problems.push(
@@ -160,9 +160,7 @@ function lintMachine(
     );
   const final = names.includes("MUTATE") && !names.includes("APPROVAL_GATE") ? irreversible(scripts, registry, trust) : null;
   if (final !== null)
-    problems.push(
-      `${final} cannot be taken back or looked up, so a person is asked first. Add APPROVAL_GATE or APPROVAL_GATE? before MUTATE`,
-    );
+    problems.push(`${final} cannot be undone or read back, so a person is asked first. Add APPROVAL_GATE or APPROVAL_GATE? before MUTATE`);
   return problems.map((problem) => ({ code: "FSM_MACHINE", at: { file }, message: `states: ${problem}.` }));
 }
 

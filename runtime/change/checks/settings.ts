@@ -137,7 +137,7 @@ export async function lookAtKnowledge({ tree, paths }: Subject): Promise<Looked>
       findings.push({
         code: "FILE_INVALID",
         at: { file, line: line + 1 },
-        message: `${file} holds something that is not text (a control character, or one that nobody sees). Write plain text.`,
+        message: `${file} holds something that is not text (a control character, or an invisible one). Write plain text.`,
       });
   }
   return { says: files.length === 0 ? "none is touched" : `${files.length} read`, findings };

@@ -123,7 +123,7 @@ export function lintStates(
     if (word === undefined) return join(...STATES.map((state) => enter(points, state).next));
     const to = STATES.find((state) => state === word);
     if (to === undefined) {
-      if (report) tell(call, "FSM_EDGE", `"${word}" is no state.${didYouMean(word, STATES)} There are ${STATES.join(", ")}.`);
+      if (report) tell(call, "FSM_EDGE", `"${word}" is not a known state.${didYouMean(word, STATES)} There are ${STATES.join(", ")}.`);
       return points;
     }
     const { next, refusal } = enter(points, to);

@@ -172,7 +172,7 @@ const isFault = ({ code }: { code: string }): boolean => code.startsWith("COMPUT
 
 function failureOf(one: ToolHeader["cases"][number], answer: Answer, header: ToolHeader): string | null {
   if (one.error !== undefined) {
-    if (!Object.hasOwn(CODES, one.error)) return `"${one.error}" is no code of an error.${didYouMean(one.error, Object.keys(CODES))}`;
+    if (!Object.hasOwn(CODES, one.error)) return `"${one.error}" is not an error code.${didYouMean(one.error, Object.keys(CODES))}`;
     if ("value" in answer) return `it answers ${shown(answer.value)}, and the case says that it fails with ${one.error}`;
     return answer.code.split(" ")[0] === one.error
       ? null

@@ -172,7 +172,7 @@ function payments(was: string, now: string): string[] | null {
   const found = [
     ...told("go to another account", "account"),
     ...told("be of another amount", "amount"),
-    ...told("name somebody else", "name"),
+    ...told("name another payee", "name"),
     ...told("go to an account at another bank", "bank"),
     ...unpaired("not there before", fresh),
     ...unpaired("no longer there", gone),

@@ -104,7 +104,7 @@ export async function bisect(
   if (before.class !== "same")
     return answer("unproven", {
       ...{ commits, difference: before },
-      why: `the code before ${commits[0]?.commit.slice(0, 7)} does not do what was recorded either: the branch was rewritten, or the recording does not come out again`,
+      why: `the code before ${commits[0]?.commit.slice(0, 7)} does not do what was recorded either: the branch was rewritten, or the recording cannot be reproduced`,
     });
   return answer(commits.length === 1 ? "found" : "between", { commits, difference });
 }

@@ -64,7 +64,7 @@ const schema = z.strictObject({
   }),
   // Never code: a case that brings its own script along would pass whatever is proposed.
   over: z
-    .record(z.string().regex(/^(?:config\.yaml|(?:policies|importers|knowledge)\/[^\\]+)$/, "lies not over a run's commit"), sha.nullable())
+    .record(z.string().regex(/^(?:config\.yaml|(?:policies|importers|knowledge)\/[^\\]+)$/, "may not replace a run's file"), sha.nullable())
     .default({}),
   books: z.array(z.strictObject({ id: line(40), about: line(1000), legs: z.array(leg).max(1000) })).default([]),
   asks: z.array(call).default([]),
@@ -95,9 +95,9 @@ export function parseCase(text: string, file: string): Case {
 function toCase({ agent, why, from, over, ...keeps }: z.output<typeof schema>, file: string): Case {
   const wrong = (message: string) => new ClearedError("CASE_INVALID", `${file}: ${message}`, { at: { file } });
   const place = casePath(file);
-  if (place === null) throw wrong(`A case lies at ${CASES}<agent>/<name>.yaml; its name has letters, digits, "-" and "_".`);
-  if (agent !== place.agent) throw wrong(`It is a case of ${agent}, so it belongs into ${CASES}${agent}/.`);
-  if (keepsNothing(keeps as Kept)) throw wrong("It keeps nothing: write what must come of the run again, such as books: or asks:.");
+  if (place === null) throw wrong(`A case is stored at ${CASES}<agent>/<name>.yaml; its name has letters, digits, "-" and "_".`);
+  if (agent !== place.agent) throw wrong(`It is a case of ${agent}, so it belongs in ${CASES}${agent}/.`);
+  if (keepsNothing(keeps as Kept)) throw wrong("It checks nothing: write what the run must produce again, such as books: or asks:.");
   return { agent, why, from, over, keeps } as Case & { keeps: { asks: Call[] } };
 }
 

@@ -160,9 +160,9 @@ async function recordedOf({ agent, from }: Case, bench: TrialEnvironment): Promi
   const gone = (why: string) => new ClearedError("RUN_UNKNOWN", `The recording of ${from.run} ${why}.`);
   if ((await bench.engine.get(from.run)) === null) throw gone("is not here; a clone has only those that were fetched with it");
   const recording = await recordingOf(from.run, bench);
-  if (recording === null) throw gone("has not come to its end");
+  if (recording === null) throw gone("has not ended");
   if (recording.run.agent !== agent) throw gone(`is one of ${recording.run.agent}`);
-  if (recordingHash(recording.steps) !== from.recording) throw gone("is not the one that the case was made of");
+  if (recordingHash(recording.steps) !== from.recording) throw gone("is not the one that the case was made from");
   return recording;
 }
 

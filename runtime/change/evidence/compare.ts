@@ -77,7 +77,7 @@ export async function compareEffects(was: Effects, { effects: now, missing }: Tr
       harm(
         known.get(id) == null ? "unasked" : "undecided",
         description,
-        `${date} ${description}: still waits for a person, and no card asks one any more`,
+        `${date} ${description}: still waits for a person, but no card asks for it any more`,
       ),
     ),
   ];
@@ -142,12 +142,12 @@ function ungated(was: Effects, now: Effects): Harm[] {
     .filter((call) => !call.approved && had(call))
     .map((call) => {
       const which = calls.has(whole(call)) || tools.has(call.tool) ? "it had" : "a call had before";
-      return harm("without_yes", call.tool, `${nameOf(call)} is made without a person's yes, which ${which}`);
+      return harm("without_yes", call.tool, `${nameOf(call)} is made without a person's approval, which ${which}`);
     });
 }
 
 const ENDS: Partial<Record<Outcome, string>> = {
-  rejected: "a person's no",
+  rejected: "a person's rejection",
   expired: "a question that nobody answered in time",
   blocked: "a policy that blocked it",
 };
@@ -177,9 +177,7 @@ function unasked(was: Effects, now: Effects): Harm[] {
   const plain = ({ gates }: Effects) => gates.filter(({ calls, form }) => calls.length === 0 && form !== true).map(({ title }) => title);
   const [before, after] = [plain(was), plain(now)];
   if (now.status !== "done" || after.length >= before.length) return [];
-  return before
-    .filter((title) => !after.includes(title))
-    .map((title) => harm("unasked", title, `${clip(title)} is no longer asked of anybody`));
+  return before.filter((title) => !after.includes(title)).map((title) => harm("unasked", title, `${clip(title)} is no longer asked`));
 }
 
 /** What an entry that comes out differently means, with what a person said of it since. `unlooked`: ids that no card is about any more. */

@@ -95,7 +95,7 @@ function calls(was: Effects, now: Effects): string[] {
     if (twin < 0) return `new call ${nameOf(call)}`;
     const [before] = gone.splice(twin, 1) as [CallEffect];
     return before.approved !== call.approved && symbolic(before.params) === symbolic(call.params)
-      ? `${call.tool} is made ${call.approved ? "with" : "without"} a person's yes, was ${before.approved ? "with" : "without"}`
+      ? `${call.tool} is made ${call.approved ? "with" : "without"} a person's approval, was ${before.approved ? "with" : "without"}`
       : `${call.tool}: ${firstDifference(before.params, call.params)}`;
   });
   return [...lines, ...gone.map((call) => `no more call ${nameOf(call)}`)];

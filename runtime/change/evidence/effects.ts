@@ -154,7 +154,7 @@ export function effectLines(effects: Effects): string[] {
     ...some(Object.entries(changed), ([id, status]) => `entry ${id} becomes ${status}`),
     ...some(reviews, ({ title }) => `asks for a review: ${title}`),
     ...some(gates, ({ title }) => `asks: ${title}`),
-    ...some(calls, ({ tool, params, approved }) => `calls ${tool} ${shortJson(params, 160)}${approved ? " after a yes" : ""}`),
+    ...some(calls, ({ tool, params, approved }) => `calls ${tool} ${shortJson(params, 160)}${approved ? " after approval" : ""}`),
     ...some(notices, ({ to, subject }) => `tells ${to}: ${subject}`),
     ...some(events, ({ event }) => `emits ${event}`),
     ...some(Object.entries(files), ([path, text]) => `${text === null ? "removes" : "writes"} ${path}`),

@@ -127,9 +127,9 @@ export type CorrectionCase = { file: string; text: string } | { why: string };
 export async function recordingFor(recorded: Recorded, id: string): Promise<Recording | { why: string }> {
   const run = await recorded.engine.get(id);
   if (run === null) return { why: `the history of ${id} is gone` };
-  if (run.status !== "done" && run.status !== "failed") return { why: `${id} has not come to its end` };
+  if (run.status !== "done" && run.status !== "failed") return { why: `${id} has not ended` };
   const recording = await recordingOf(id, recorded);
-  if (recording === null) return { why: `${id} is no recorded run of an agent` };
+  if (recording === null) return { why: `${id} is not a recorded run of an agent` };
   const why = await unsafe(id, commitsOf(run, recording.steps), recorded.git);
   return why === null ? recording : { why };
 }
@@ -142,7 +142,7 @@ function commitsOf({ pin }: RunRecord, steps: readonly Step[]): string[] {
 /** Why a run could not be tried for ever, or null: what it stands on could get lost. */
 export async function unsafe(run: string, commits: readonly string[], git: Recorded["git"]): Promise<string | null> {
   for (const commit of commits)
-    if (!(await git.isOnBranch(commit))) return `commit ${commit.slice(0, 7)}, which ${run} stands on, is not on the branch`;
+    if (!(await git.isOnBranch(commit))) return `commit ${commit.slice(0, 7)}, which ${run} is based on, is not on the branch`;
   return null;
 }
 
@@ -181,7 +181,7 @@ export async function correctionCaseOf(
   const file = caseFile(recording.run.agent, recording.run.id);
   const text = await head.read(file);
   const known = text === null ? caseOf(recording, { why, correction: by, keeps }) : readCase(text, file);
-  if (known === null) return { why: `${file} is there already and cannot be read` };
+  if (known === null) return { why: `${file} already exists and cannot be read` };
   const { from } = known;
   const people = from.correction === undefined || from.correction.includes(by) ? (from.correction ?? by) : `${from.correction}, ${by}`;
   const written = caseText({

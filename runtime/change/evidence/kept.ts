@@ -217,6 +217,6 @@ const shown = (legs: readonly string[]): string => (legs.length === 0 ? "not boo
 /** A person edited what they were asked for, or said yes to it; the script asks for that by itself. */
 function askedInstead(wanted: Call, asked: readonly Call[]): string {
   const instead = asked.filter(({ tool }) => tool === wanted.tool).map(({ params }) => JSON.stringify(params));
-  const now = instead.length === 0 ? "nobody is asked for it" : `it asks for ${instead.slice(0, 3).join(" and ")}`;
-  return `${wanted.tool}: a person said yes to ${JSON.stringify(wanted.params)}; ${now}.`;
+  const now = instead.length === 0 ? "it is no longer asked for" : `it asks for ${instead.slice(0, 3).join(" and ")}`;
+  return `${wanted.tool}: a person approved ${JSON.stringify(wanted.params)}; ${now}.`;
 }

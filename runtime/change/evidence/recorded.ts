@@ -184,7 +184,7 @@ export function withRecordedAnswers(primitive: Primitive, around: Around): Primi
         `it asks ${askedIn(params) ?? primitive.name} something it never asked before: ${primitive.name}(${shortJson(params, 200)})`,
       );
     around.supposed.push(
-      `${primitive.name}(${shortJson(params, 200)}) answers what it did before, though the recorded run did not ask it so often`,
+      `${primitive.name}(${shortJson(params, 200)}) answers what it did before, though the recorded run did not ask it that often`,
     );
     return answerOf(again, ctx, around);
   };
@@ -208,7 +208,7 @@ export function withRecordedAnswers(primitive: Primitive, around: Around): Primi
 
 /** A model's answer holds for the very question and the model that gave it. @throws Suspend where it would be asked anew */
 async function sameModel(twin: Step | null, name: string, params: unknown, { ports }: StepContext): Promise<void> {
-  const anew = (why: string) => missing(`a model's answer would be asked anew: ${name} ${why}`);
+  const anew = (why: string) => missing(`a model would have to be asked again: ${name} ${why}`);
   if (twin === null) throw anew(`with ${shortJson(params, 200)}`);
   const asked = twin.changes.find((change) => change.op === "asked");
   const { role } = params as { role: LlmRole };

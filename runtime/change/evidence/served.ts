@@ -108,9 +108,7 @@ async function rereads({ run, steps }: Recording, code: Code, bench: TrialEnviro
     const path = lying.get(hash);
     if (path === undefined) {
       await rm(place, { recursive: true });
-      throw missing(
-        `the change says otherwise how statements are read, and ${name} lies neither in ${IMPORT} nor in ${PROCESSED} any more`,
-      );
+      throw missing(`the change alters how statements are read, and ${name} is no longer in ${IMPORT} or ${PROCESSED}`);
     }
     await copyFile(path, join(place, IMPORT, name));
   }

@@ -198,7 +198,7 @@ function recordedTools(recorded: Recorded, trust: Trust, unclear: Set<string>): 
 /** Which model would be asked is told; none ever is. */
 function recordedLlm({ ports: { llm } }: WorkspaceView): WorkspaceView["ports"]["llm"] {
   const generate = async (): Promise<never> => {
-    throw missing("a model's answer would be asked anew");
+    throw missing("a model would have to be asked again");
   };
   return { ...llm, generate };
 }

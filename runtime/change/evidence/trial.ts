@@ -202,7 +202,7 @@ async function execute(
 /** Why a failure says nothing of the code: it is the machine's, or only a server could tell whether the call was a read. Null for any other. */
 function untoldBy({ ended, steps }: Attempt, unclear: ReadonlySet<string>): string | null {
   if (ended?.status !== "failed") return null;
-  if (ended.error.code === "LIMIT_WALL") return "it did not come to its end in time on this machine";
+  if (ended.error.code === "LIMIT_WALL") return "it did not end in time on this machine";
   if (kindOf(ended.error.code) !== "policy") return null;
   const { tool } = JSON.parse(steps.at(-1)?.params ?? "{}") as { tool?: Json };
   return typeof tool === "string" && unclear.has(tool) ? `whether ${tool} reads or writes only its server can tell` : null;
@@ -247,7 +247,7 @@ function answered(gate: Gate, { run, refused }: Recording, recorded: Recorded, i
     const { reason, by } = (run.result ?? {}) as { reason?: string; by?: string };
     throw new End(run.outcome, reason ?? "", { by: by ?? null });
   }
-  if (kind === "form") throw missing(`"${title}" asks a person for data, which the recorded run did not`);
-  supposed.push(`a yes to "${title}", which the recorded run did not ask`);
+  if (kind === "form") throw missing(`"${title}" asks a person for data, which the recorded run did not do`);
+  supposed.push(`an approval of "${title}", which the recorded run did not ask for`);
   return { card: 0, decision: "approved", by: recorded.decider, at: recorded.now() };
 }

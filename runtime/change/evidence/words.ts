@@ -36,7 +36,7 @@ function moveLines({ moves, net }: BacktestReport): string[] {
 function factLines({ facts = [] }: BacktestReport): string[] {
   return facts.map((fact) => {
     const more = fact.runs === 1 ? "" : ` and ${fact.runs - 1} more`;
-    return `  a policy is told otherwise: ${factLine(fact)} (${fact.run}${more})`;
+    return `  a policy gets other facts: ${factLine(fact)} (${fact.run}${more})`;
   });
 }
 
@@ -85,7 +85,7 @@ export function changeOf({ differences, counts, runs, entries: all, acts = [], f
     .map(({ path, kind, says }) =>
       kind === "bank file" ? `${name}, bank file: ${says.join("; ")}` : `${name}, file ${shortPath(path)}: ${says.join("; ")}`,
     );
-  const judged = facts.map((fact) => `${name} would tell its policy something else: ${factLine(fact)} (${count(fact.runs, "run")})`);
+  const judged = facts.map((fact) => `${name} would give its policy other facts: ${factLine(fact)} (${count(fact.runs, "run")})`);
   const told = [...booked, ...judged, ...acts.map((one) => `${name} ${actWords(one)}`), ...files];
   // What only the runs' own answers or ends tell.
   return told.length > 0 ? told : [...new Set(changed.flatMap(({ why }) => why))].slice(0, FIRST).map((line) => `${name}: ${line}`);
@@ -141,7 +141,7 @@ const HARM: Record<Harm["kind"], (n: number, about: string, name: string) => str
   again: (n, about, name) => `${name} would do ${n === 1 ? "something" : `${n} things`} twice (${about})`,
   undecided: (n, about) => `${count(n, "question")} you decided would no longer be asked (${about})`,
   unseen: (n, about) => `${count(n, "entry", "entries")} would be confirmed without a person (${about})`,
-  unasked: (n, about) => `${count(n, "question")} would no longer be asked of anybody (${about})`,
+  unasked: (n, about) => `${count(n, "question")} would no longer be asked at all (${about})`,
   fails: (n, about, name) => `${name} would fail in ${count(n, "recorded run")} (${about})`,
 };
 /** From the gravest. */

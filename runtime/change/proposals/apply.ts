@@ -87,7 +87,7 @@ export async function decideProposal(world: ApplyWorld, card: Card, decision: De
     const question = questionOf(proposal, world.trust.people.length);
     const count = (now: Proposal) => tally(question, countedOf(now, since, decision.signature ?? "", decision), authority);
     if (count(proposal).decision === null) {
-      const change = { state: proposal.state, by: decision.by, says: `${decision.by} said yes` };
+      const change = { state: proposal.state, by: decision.by, says: `${decision.by} approved` };
       const known = proposal.decisions.some((one) => one.by === decision.by && one.at >= since);
       if (!known) proposal = await store.update(id, { ...change, decisions: [decision] }, { from: ASKING });
       const open = count(proposal);
@@ -147,7 +147,7 @@ function assertReady(proposal: Proposal, { despite = "" }: Decision): void {
   if (ASKING.includes(state) && report !== null) return;
   const what =
     state === "superseded"
-      ? "has made room for another, or was withdrawn"
+      ? "was replaced by another, or withdrawn"
       : state === "blocked"
         ? `is blocked${why === null ? "" : `: ${why}`}`
         : state === "checking"
@@ -210,7 +210,7 @@ export async function conflictOf({ dir, git }: ApplyWorld, proposal: Proposal, h
         ? "since it was proposed"
         : `by ${short(by.commit)} "${by.subject.slice(0, 60)}"${by.trailers["Proposal"] === undefined ? "" : ` (proposal ${by.trailers["Proposal"]})`}`;
     return now === (await target.blob(path))
-      ? `${path} is on the branch as proposed already, put there ${who}. Propose again what is still missing.`
+      ? `${path} is already on the branch as proposed, put there ${who}. Propose again what is still missing.`
       : `${path} was changed on the branch ${who}. Propose again on top of it: "git show ${short(proposal.commit)}" has this change.`;
   }
   return null;
@@ -234,7 +234,7 @@ async function applyApproved(world: ApplyWorld, store: ProposalStore, proposal: 
   const question = questionOf(proposal, trust.people.length, now);
   const counted = tally(question, countedOf(proposal, since, last), authority);
   if (counted.decision === null)
-    throw await block(store, proposal, "not enough of its yeses count by what trust.yaml says now. Propose it again.", ["approved"]);
+    throw await block(store, proposal, "not enough of its approvals count under the present trust.yaml. Propose it again.", ["approved"]);
   const despite = proposal.decisions.flatMap((one) => (counted.people.includes(one.by) ? (one.despite ?? []) : []));
   let conflict: string | null = null;
   const done = await git.commit({
@@ -263,7 +263,7 @@ async function applyApproved(world: ApplyWorld, store: ProposalStore, proposal: 
   if (done.status === "user_edit") throw waits(`${done.paths.join(", ")} has uncommitted edits of yours. Commit or undo them.`);
   if (done.status === "blocked") throw waits(done.reason);
   const commit = done.status === "committed" ? done.commit : (await store.get(proposal.id)).applied;
-  if (commit === null) throw await block(store, proposal, "its files are on the branch as proposed already.", ["approved"]);
+  if (commit === null) throw await block(store, proposal, "its files are already on the branch as proposed.", ["approved"]);
   const applied = await store.update(proposal.id, { state: "applied", applied: commit }, { from: ["approved", "applied"] });
   forgetApproval(world.database, applied);
   return applied;

@@ -35,7 +35,7 @@ const STOPS: Partial<Record<CheckResult["check"], string>> = {
   tools: "a tool of the workspace has an error",
   dry_run: "it fails when it is tried",
   invariants: "the books would be wrong",
-  claims: "it says something of itself that is not so",
+  claims: "a claim about it is not true",
 };
 
 /** Checks that execute. */
@@ -219,7 +219,7 @@ function needs(proposal: Proposal): string[] {
     return [`a new proposal without this${isWorse ? "; if it is meant, propose it again with --despite REASON" : ""}`];
   }
   if (!ASKING.includes(state) || report === null) return why === null ? [] : [oneLine(why, 400)];
-  return [`${neededFor(report)}${state === "unproven" ? ", who says why although it is unproven" : ""}`];
+  return [`${neededFor(report)}${state === "unproven" ? ", who says why despite the missing proof" : ""}`];
 }
 
 /** Who must decide, in words. */

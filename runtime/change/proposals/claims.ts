@@ -116,7 +116,7 @@ function wrongClaim(claim: Claim, facts: readonly Fact[], { paths }: Judged): Fo
   return {
     code: "CLAIM_WRONG",
     at: { file },
-    message: `The claim ${oneLine(JSON.stringify(claim), 400)} is not so. ${told.length === 0 ? `Nothing of the kind "${claim.kind}" changes.` : `What changes of this kind: ${told.join("; ")}.`}`,
+    message: `The claim ${oneLine(JSON.stringify(claim), 400)} is not true. ${told.length === 0 ? `Nothing of the kind "${claim.kind}" changes.` : `What changes of this kind: ${told.join("; ")}.`}`,
   };
 }
 
@@ -132,7 +132,7 @@ function othersThan(facts: readonly Fact[], named: ReadonlySet<Fact>, { paths }:
   const files = new Set([...named].flatMap(({ count, file }) => (count === undefined ? [file] : [])));
   const found = (file: string, what: string): Found => ({
     ...{ code: "CLAIM_WRONG", at: { file } },
-    message: `The claim "nothing_else" is not so: ${what}.`,
+    message: `The claim "nothing_else" is not true: ${what}.`,
   });
   const runs = facts.filter((fact) => /^(?:entries|calls|notices)_changed$/.test(fact.kind) && (fact.count ?? 0) > 0);
   const claimed = (fact: Fact) => [...named].some((one) => one.kind === fact.kind && one.file === fact.file);

@@ -182,7 +182,7 @@ export async function readProposal(
   const changed = differences.get(refs.change);
   if (changed === undefined) throw missing("its change cannot be compared with its parent");
   const odd = changed.find(({ path, now }) => wrongForm(path) !== null || (now !== null && now.mode !== "100644" && now.mode !== "100755"));
-  if (odd !== undefined) throw unreadable(`its change holds "${odd.path.slice(0, 200)}", which is no plain file of a workspace`);
+  if (odd !== undefined) throw unreadable(`its change holds "${odd.path.slice(0, 200)}", which is not a plain file of a workspace`);
   const [title = "", ...rest] = change.message.trimEnd().split(/\n{2,}/);
   const kept: Kept = {
     id,

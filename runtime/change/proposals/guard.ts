@@ -118,7 +118,7 @@ export function createGuard(world: GuardWorld): Guard {
       const seen = `${applied} ${agent} ${after[0]?.id}`;
       if (alarm === null || weather.has(seen)) continue;
       const { was, now } = await onCodeBefore(world, proposal, applied, after);
-      if (judge(measure(agent, was), now) !== null) return `${alarm.reason}; the code before does not do so on the same runs`;
+      if (judge(measure(agent, was), now) !== null) return `${alarm.reason}; the code before it does not, on the same runs`;
       weather.add(seen);
     }
     return books(applied, sideOf(""));

@@ -62,7 +62,7 @@ export async function admit(
   try {
     const known = await store.find(draft, base);
     const id = await store.idFor(draft, base);
-    if (known?.id === id) return { accepted: true, proposal: id, reason: `It is proposed already, as number ${known.number}.` };
+    if (known?.id === id) return { accepted: true, proposal: id, reason: `It is already proposed, as number ${known.number}.` };
     const now = card?.at ?? world.clock.now();
     const earlier = waitingDrafts(world).filter((one) => card === undefined || one.card.id < card.id);
     const asked = [
@@ -125,7 +125,7 @@ export async function settleDrafts(
       continue;
     }
     const { proposal, known } = await createProposals(world).create(waiting.draft, waiting.base, card.id);
-    if (known && proposal.number !== card.id) close(`It is proposed already, as number ${proposal.number}.`);
+    if (known && proposal.number !== card.id) close(`It is already proposed, as number ${proposal.number}.`);
     if (!known) made.push(proposal);
   }
   // Also those of a process that was killed while it looked at one, whoever proposed it.

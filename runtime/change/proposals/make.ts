@@ -151,7 +151,7 @@ async function filesBelow(folder: string): Promise<string[]> {
       if (entry.isDirectory()) await look(path);
       else found.push(path);
       if (found.length > MAX_FILES)
-        throw new ClearedError("PROPOSAL_PATH", `${folder} holds more than ${MAX_FILES} files. Name a folder with those to propose only.`);
+        throw new ClearedError("PROPOSAL_PATH", `${folder} holds more than ${MAX_FILES} files. Name a folder of those to propose only.`);
     }
   };
   await look("");

@@ -21,7 +21,7 @@ export function newProcess(name: string, text: string, file: string): Record<str
     "problems" in read ? read.problems : silent.length === 0 ? [] : [`state_instructions has no line for ${silent.join(", ")}`];
   const states = "definition" in read ? read.definition.states : (read.instead ?? []);
   if (states.includes("COMPUTE") && !states.includes("ASSESS"))
-    problems.push("COMPUTE needs ASSESS before it: figures rest on what was read");
+    problems.push("COMPUTE needs ASSESS before it: figures are based on what was read");
   if ("problems" in read || problems.length > 0) {
     const instead = "problems" in read && read.instead !== null ? ` These states would do: ${read.instead.join(", ")}.` : "";
     throw new ClearedError("FSM_MACHINE", `${file}: ${problems.join("; ")}.${instead}`, { at: { file }, data: { problems } });

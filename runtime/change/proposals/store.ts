@@ -236,7 +236,7 @@ function assemble(world: ProposalWorld): ProposalStore {
 }
 
 const moving = (): ClearedError =>
-  new ClearedError("PROPOSAL_STATE", `The proposal was changed by somebody else each of the ${TRIES} times this was tried. Try again.`);
+  new ClearedError("PROPOSAL_STATE", `The proposal was changed by another process each of the ${TRIES} times this was tried. Try again.`);
 
 /** What somebody is told who comes too late for a proposal. */
 function otherState(now: Proposal, from: readonly ProposalState[]): ClearedError {

@@ -119,7 +119,7 @@ async function takeOne(id: string, mine: Side | null, there: Side, at: Taking): 
   if (mine === null || kept.commit !== mine.refs.change)
     moves.push({ ref: `${REFS}${id}/change`, from: mine?.refs.change ?? null, to: kept.commit });
   if (mine !== null && mine.kept.commit !== there.kept.commit)
-    done.told.push(`“${kept.title}” was proposed here and there alike; the earlier of the two stands.`);
+    done.told.push(`“${kept.title}” was proposed in both clones; the earlier proposal counts.`);
   const [own, other] = [mine?.refs.state ?? null, there.refs.state ?? null];
   if (other !== null && other !== own) {
     if (own === null || (await refs.isAncestor(own, other))) {
@@ -171,7 +171,7 @@ function believed(kept: Kept, there: Kept, people: People): void {
   const needs = there.state === "rejected" ? "rejected" : "approved";
   if (!["approved", "rejected"].includes(there.state)) return;
   if (!valid.some(({ decision }) => (decision === "rejected") === (needs === "rejected")))
-    throw new ClearedError("PROPOSAL_STATE", `it says it is ${there.state}, and nobody of trust.yaml has signed that`);
+    throw new ClearedError("PROPOSAL_STATE", `it says it is ${there.state}, and no person of trust.yaml has signed that`);
 }
 
 /** The one that knows of the most recorded runs; the first of equal ones. */

@@ -68,8 +68,8 @@ export async function targetOf(world: PlanWorld, name: string, proposal: Proposa
   throw new ClearedError(
     "USAGE",
     named === null
-      ? `"${name.slice(0, 60)}" is no proposal's number, no run and no undo on the branch. Write a number of \`cleared proposals\`, a run of \`cleared runs\`, or "import" for the last one.`
-      : `${short(named.commit)} is no commit of an undo. Write the run or the proposal it belongs to, or use "git revert ${short(named.commit)}".`,
+      ? `"${name.slice(0, 60)}" is not a proposal's number, a run or an undo on the branch. Write a number of \`cleared proposals\`, a run of \`cleared runs\`, or "import" for the last one.`
+      : `${short(named.commit)} is not the commit of an undo. Write the run or the proposal it belongs to, or use "git revert ${short(named.commit)}".`,
   );
 }
 
@@ -77,7 +77,7 @@ async function proposalTarget(world: PlanWorld, head: string, proposal: Proposal
   const { id, number, title, applied, reverted, state } = proposal;
   const words = `proposal ${number} "${title}"`;
   if (applied === null)
-    throw gone(`${words} is ${state}; only one that was applied can be undone. \`cleared reject ${number}\` says no to it.`);
+    throw gone(`${words} is ${state}; only one that was applied can be undone. \`cleared reject ${number}\` rejects it.`);
   const commit = await commitNamed(world.dir, head, applied);
   const by = commit === null ? null : await revertOf(world.dir, head, commit.commit);
   if (commit === null || by !== null) throw undone(words, by?.commit ?? reverted, by);

@@ -68,7 +68,7 @@ export async function undo(world: UndoWorld, name: string, { by, reason = "", se
         if (plan.seen !== expected)
           throw new ClearedError(
             "UNDO_REFUSED",
-            `${target.title} would be taken back differently by now than was shown. Look again, then decide.`,
+            `What undoing ${target.title} changes is no longer what was shown. Look again, then decide.`,
           );
         return plan.texts;
       },

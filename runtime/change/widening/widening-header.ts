@@ -32,7 +32,7 @@ const LOOSENS: Partial<Record<keyof Header, (was: Header, now: Header) => Loosen
   process: (was, now) => was.process !== undefined && ["policy", `is judged by ${policyOf(now)} instead of ${policyOf(was)}`],
   risk: ({ risk: was }, { risk: now }) =>
     was !== undefined &&
-    (now === undefined || RISKS.indexOf(now) < RISKS.indexOf(was)) && ["gate", `its risk is ${now ?? "no longer told"}; it was ${was}`],
+    (now === undefined || RISKS.indexOf(now) < RISKS.indexOf(was)) && ["gate", `its risk is ${now ?? "no longer given"}; it was ${was}`],
   missed: (_, now) => now.missed === "run-all" && ["schedule", "makes up for every start it missed (missed: run-all)"],
   timezone: (was, now) => now.schedule !== undefined && ["schedule", `starts at other times: in ${zoneOf(now)} instead of ${zoneOf(was)}`],
 };
@@ -51,7 +51,7 @@ function leaves(key: keyof Header, was: Header, now: Header): Line[] {
 function uses({ uses: was }: Header, { uses: now }: Header): Line[] {
   const [added, gone] = [now.filter((one) => !was.includes(one)), was.filter((one) => !now.includes(one))];
   return [
-    ...(added.length === 0 ? [] : widen("capability", `may use ${added.join(", ")}, which it might not before`)),
+    ...(added.length === 0 ? [] : widen("capability", `may use ${added.join(", ")}, which it could not before`)),
     ...(gone.length === 0 ? [] : tell("header", `may no longer use ${gone.join(", ")}`)),
   ];
 }

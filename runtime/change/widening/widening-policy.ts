@@ -111,7 +111,7 @@ function milder(was: Rule, now: Rule, ladder: Ladder): string[] {
   if (STRICTNESS.indexOf(now.action) < STRICTNESS.indexOf(was.action))
     found.push(`only ${SAYS[now.action]}; before, it ${SAYS[was.action]}`);
   if (was.level !== null && (now.level === null || !meetsLevel(ladder, [now.level], was.level)))
-    found.push(`asks for ${now.level ?? "nobody in particular"} instead of ${was.level}`);
+    found.push(`asks for ${now.level ?? "no particular level"} instead of ${was.level}`);
   if (now.approvals < was.approvals) found.push(`asks ${now.approvals} instead of ${was.approvals} people`);
   if (was.distinct_from_requester && !now.distinct_from_requester) found.push("may be approved by whoever started the run");
   return found;

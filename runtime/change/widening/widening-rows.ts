@@ -45,7 +45,7 @@ const DECIDES: [RegExp, WideningKind, string][] = [
   [/^status$/, "review", "which status an entry gets"],
   [/^(?:reviews .*|confidence|items)$/, "review", "which entries a person sees"],
   [/^(?:acts .*|params of .*|tool)$/, "tool", "what is done outside"],
-  [PAYEE, "recipient", "who is told or paid"],
+  [PAYEE, "recipient", "who is notified or paid"],
 ];
 const decidedBy = (reaches: readonly string[]) => DECIDES.find(([what]) => reaches.some((one) => what.test(one)));
 /** Told as widening where the name reaches what matters. */
@@ -101,7 +101,7 @@ export const NAMES: Row<NameChange>[] = [
 
 /** more: told as widening when it happens in more places, else when in fewer. */
 const ROLES: Record<CallChange["role"], { kind: WideningKind; more: boolean; says: string }> = {
-  acts: { kind: "tool", more: true, says: "acts outside or notifies somebody" },
+  acts: { kind: "tool", more: true, says: "acts outside or notifies someone" },
   writes: { kind: "tool", more: true, says: "writes" },
   puts: { kind: "tool", more: true, says: "collects" },
   asks: { kind: "gate", more: false, says: "asks a person" },

@@ -33,7 +33,7 @@ const CONFIG_ROWS: Row[] = [
   [/^thresholds\./, wasSet],
   [/^privacy\./, ({ was, now }) => WORDS.indexOf(String(now)) < WORDS.indexOf(String(was)), ": more may pass"],
   [/^closed_through$/, ({ was, now = "" }) => was !== undefined && String(now) < String(was), ": entries of that time may change again"],
-  [/^policy\./, always, ": who stands above whom"],
+  [/^policy\./, always, ": who ranks above whom"],
   [/^notify\.quiet_hours/, wasSet],
   [/^notify\.default$/, always, ": where notices go", "recipient"],
   [/^models\.(?:small|large|judge)$/, always, ": what a model is sent goes there"],

@@ -153,7 +153,7 @@ async function script(base: Tree, tree: Tree, path: string, asked: Asked, moved:
           },
         ];
   if ("problem" in now)
-    return [widening("command", `${path} cannot be read, so nobody knows what it may do: ${now.problem.slice(0, 200)}`, path)];
+    return [widening("command", `${path} cannot be read, so it is not known what it may do: ${now.problem.slice(0, 200)}`, path)];
   const found: Line[] = [];
   if (from !== undefined && was !== null)
     found.push({ kind: "code", widens: false, text: `${was.title} moves from ${from} to ${path}`, at: { file: path } });

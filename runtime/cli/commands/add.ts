@@ -34,7 +34,7 @@ export const run: Command = async (at, [given]) => {
   const other = files.filter((path) => here(path) !== null && here(path) !== read(path));
   const clash = other.find((path) => names.some((name) => path === agentFile(name)));
   if (clash !== undefined)
-    throw new ClearedError("FILE_INVALID", `${clash} is there already, and is not the one that Cleared brings. Rename yours first.`, {
+    throw new ClearedError("FILE_INVALID", `${clash} already exists, and differs from the one that Cleared brings. Rename yours first.`, {
       at: { file: clash },
     });
   const written = files.filter((path) => here(path) === null);
@@ -46,9 +46,9 @@ export const run: Command = async (at, [given]) => {
   output.result({ written, kept: other, tools, trust: specs });
   for (const path of written) output.line(path);
   for (const path of other)
-    output.line(output.yellow(`${path} is yours and is left as it is: see that it does what ${names.join(", ")} expects`));
+    output.line(output.yellow(`${path} is yours and was left as it is: make sure that it does what ${names.join(", ")} expects`));
   if (tools.length > 0) output.line(`Calls ${tools.join(", ")}`);
-  if (specs.length > 0) output.text(`To be put into ${TRUST} by a person, for the tools that change something:\n${specs.join("\n")}`);
+  if (specs.length > 0) output.text(`Add to ${TRUST} yourself, for the tools that change something:\n${specs.join("\n")}`);
   output.line(`Then \`cleared check\`, and commit them, or \`cleared propose -m "Add ${names.join(", ")}"\`.`);
   return 0;
 };

@@ -61,7 +61,7 @@ function printAgent(output: Output, found: AgentFact, detail: AgentDetail): void
   if (found.paused !== null) output.line(output.yellow(`${pauseWords(found.paused)}.`));
   for (const problem of detail.problems) output.line(output.red(problem));
   const mark = markWords(found.checked);
-  if (mark !== null) output.line(output.yellow(`${mark}: \`cleared check --all\` tells more`));
+  if (mark !== null) output.line(output.yellow(`${mark}: \`cleared check --all\` shows more`));
   if (header !== null) {
     if (header.description !== "") output.line(header.description);
     const { schedule, watch, on_event, webhook, trigger, risk, mutates } = header;

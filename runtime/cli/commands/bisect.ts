@@ -23,7 +23,7 @@ function linesOf(output: Output, found: Bisected): string[] {
   const what = `${run} (${agent})${entry === null ? "" : `, which made ${entry},`}`;
   const looked = `${candidates} ${candidates === 1 ? "commit" : "commits"} from ${short(from)} to ${short(head)} touch what it reads; ${trials} tried.`;
   const skipped = found.skipped.map((one) => output.dim(`  passed over ${short(one.commit)} "${one.subject}": ${one.why}`));
-  if (verdict === "same") return [output.green(`${what} comes out as recorded with the code of HEAD.`), looked, ...skipped];
+  if (verdict === "same") return [output.green(`${what} has the recorded result with the code of HEAD.`), looked, ...skipped];
   const applied = proposal === null ? "" : `  (proposal ${proposal.number ?? proposal.id})`;
   const told: Record<Exclude<Bisected["verdict"], "same">, string[]> = {
     found: [`${what} changed its result with this commit:`, ...commits.map((one) => `  ${commitLine(output, one)}${applied}`)],
@@ -31,7 +31,7 @@ function linesOf(output: Output, found: Bisected): string[] {
       `${what} changed its result with one of these commits; those in between cannot be tried:`,
       ...commits.map((one) => `  ${commitLine(output, one)}`),
     ],
-    unproven: [output.yellow(`${what}: it cannot be told which commit: ${why}.`)],
+    unproven: [output.yellow(`${what}: the commit could not be determined: ${why}.`)],
   };
   return [...told[verdict], ...(difference === null ? [] : differenceOf(found, difference)), looked, ...skipped];
 }

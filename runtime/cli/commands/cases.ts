@@ -63,7 +63,7 @@ const VERBS: Record<string, (told: Told) => number | Promise<number>> = {
       output.line(`${paint[status](status)}  ${name}`);
       for (const line of why) output.line(`    ${line}`);
     }
-    const open = tried.open.length === 0 ? "" : `, ${tried.open.length} open: HEAD does not do it either`;
+    const open = tried.open.length === 0 ? "" : `, ${tried.open.length} open: HEAD does not keep them either`;
     const untried = tried.untried.length === 0 ? "" : `, ${tried.untried.length} could not be tried`;
     output.line(`${tried.passed}/${tried.total}${open}${untried}`);
     return tried.failed.length > 0 ? 1 : 0;
@@ -74,7 +74,7 @@ const VERBS: Record<string, (told: Told) => number | Promise<number>> = {
     const why = String(options["why"] ?? "This is right as it is.");
     const { file, text } = await withAnyApi(dir, (api) => api.caseOfRun({ run: id, why }));
     if (existsSync(join(dir, file)) && read(dir, file) !== text)
-      throw new ClearedError("CASE_IMPOSSIBLE", `${file} is there already, with other content. Look at it, or remove it and try again.`);
+      throw new ClearedError("CASE_IMPOSSIBLE", `${file} already exists, with other content. Look at it, or remove it and try again.`);
     makePlainFolder(dir, dirname(file));
     if (!existsSync(join(dir, file))) writeFileSync(join(dir, file), text, { flag: "wx" });
     output.result({ file });
@@ -120,7 +120,7 @@ function inWords({ agent, why, from, keeps: { books, asks, makes, ends, answers 
   return [
     `${output.bold(`${agent}/${from.run}`)}  ${why}`,
     `  recorded on ${from.day}, on commit ${from.commit.slice(0, 7)}${by.join("")}; \`cleared runs show ${from.run}\` has the recording`,
-    output.bold("  must come of it"),
+    output.bold("  must hold"),
     ...books.map(({ about, legs }) => `    ${about}: ${legs.length === 0 ? "not booked" : legs.join(", ")}`),
     ...asks.map(({ tool, params }) => `    a person is asked for ${tool} ${JSON.stringify(params)}`),
     ...makes.map(

@@ -49,7 +49,7 @@ function changesOf(dir: string, staged: boolean): Promise<Changes> {
 
 function print(output: Output, { checks, agents, dryRun }: CheckedTree, changed: readonly string[], dir: string): void {
   const what = changed.length === 0 ? "nothing has changed against HEAD" : changed.join(", ");
-  output.line(`${what}; ${agents.length === 0 ? "no agent is reached" : agents.join(", ")}`);
+  output.line(`${what}; ${agents.length === 0 ? "no agent is affected" : agents.join(", ")}`);
   for (const line of checkLines(output, checks)) output.line(line);
   for (const { agent, lines } of dryRun) {
     output.line(`${output.bold(agent)}  would, dry run`);

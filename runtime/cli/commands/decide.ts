@@ -75,9 +75,9 @@ function tell(output: Output, one: Decided & { movable: ReturnType<typeof movabl
   for (const { agent, runs } of one.movable)
     output.line(`      ${runs} waiting ${runs === 1 ? "run" : "runs"} could move: \`cleared runs migrate --agent ${agent}\``);
   if (one.proposal !== null)
-    output.line(`      proposal ${one.proposal} says so in config.yaml; \`cleared approve ${one.proposal}\` applies it`);
+    output.line(`      proposal ${one.proposal} adds this to config.yaml; \`cleared approve ${one.proposal}\` applies it`);
   if (one.case !== null) output.line(`      case ${one.case}`);
-  if (one.noCase !== null) output.line(`      no case is made of it: ${one.noCase}`);
+  if (one.noCase !== null) output.line(`      no case was made of it: ${one.noCase}`);
   if (one.run !== null && one.card.gate !== null) output.line(`      ${runLine(output, one.run).join("  ").trimEnd()}`);
 }
 

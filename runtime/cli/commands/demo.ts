@@ -22,7 +22,7 @@ export const run: Command = async (at, [what, dir], options) => {
   if (existsSync(join(path, CONFIG)))
     throw new ClearedError(
       "WORKSPACE_EXISTS",
-      `${path} is a workspace already. Use it (cd into it), name another folder (\`cleared demo erp DIR\`), or delete it first.`,
+      `${path} is already a workspace. Use it (cd into it), name another folder (\`cleared demo erp DIR\`), or delete it first.`,
     );
   const person = options["person"] as string | undefined;
   await initWorkspace(path, {

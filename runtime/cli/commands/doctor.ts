@@ -93,12 +93,12 @@ export const run: Command = async (at) => {
     const found = spawnSync(tool, ["--version"], { encoding: "utf8", timeout: 5000 });
     say(
       tool,
-      found.status === 0 ? (found.stdout.split("\n")[0] ?? "") : "not installed: `cleared verify --independent` goes without it",
+      found.status === 0 ? (found.stdout.split("\n")[0] ?? "") : "not installed: `cleared verify --independent` runs without it",
       "PATH",
     );
   }
   const owner = await connectSocket(dir);
-  say("owner", owner === null ? "nobody: `cleared start` runs triggers and the status page" : "a running `cleared start`", "socket");
+  say("owner", owner === null ? "none: `cleared start` runs triggers and the status page" : "a running `cleared start`", "socket");
   owner?.close();
 
   output.result(lines);

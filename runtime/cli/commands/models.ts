@@ -53,6 +53,6 @@ export const costs: Command = async (at, _, options) => {
     `${row.input} tokens in (${row.cached} cached), ${row.output} out`,
   ];
   for (const line of table(rows.map(cell))) output.line(line);
-  if (rows.length === 0) output.line("No model was asked yet.");
+  if (rows.length === 0) output.line("No model has been asked yet.");
   return 0;
 };

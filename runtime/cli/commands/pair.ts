@@ -15,7 +15,7 @@ export const run: Command = async (at, _, options) => {
   if (options["revoke"] === true) {
     const ended = await withApi(dir, (api) => api.unpair({ by }));
     output.result({ by, ended });
-    output.line(`${ended} paired ${ended === 1 ? "browser" : "browsers"} of ${by} can decide no more.`);
+    output.line(`${ended} paired ${ended === 1 ? "browser" : "browsers"} of ${by} can no longer decide.`);
     return 0;
   }
   const { code, ...kept } = newPairing(dir, trust, Date.now());

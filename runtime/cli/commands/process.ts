@@ -15,13 +15,13 @@ export const run: Command = async (at, [verb, given], options) => {
     throw new ClearedError("USAGE", "Write `cleared process new NAME --from definition.json`.");
   const name = processName(given);
   if (name === null)
-    throw new ClearedError("USAGE", `"${given}" makes no process's name: write at least three letters, such as parking_permits.`);
+    throw new ClearedError("USAGE", `"${given}" is not a usable process name: write at least three letters, such as parking_permits.`);
   const text = readNamed(from);
   const dir = at.workspace();
   const files = newProcess(name, text, from);
   const there = Object.keys(files).find((path) => existsSync(join(dir, path)));
   if (there !== undefined)
-    throw new ClearedError("FILE_INVALID", `${there} is there already. Choose another name, or edit that process.`, {
+    throw new ClearedError("FILE_INVALID", `${there} already exists. Choose another name, or edit that process.`, {
       at: { file: there },
     });
   for (const [path, content] of Object.entries(files)) {

@@ -29,10 +29,10 @@ export const run: Command = async (at, [paths], options) => {
     ),
   );
   output.result(made);
-  if (made.known) output.line(output.dim("This is proposed already:"));
+  if (made.known) output.line(output.dim("This is already proposed:"));
   for (const line of proposalLines(output, made)) output.line(line);
   if (made.kept.length > 0)
-    output.line(`  ${made.kept.join(", ")}: edited again meanwhile; that edit is still in the file and not in the proposal.`);
+    output.line(`  ${made.kept.join(", ")}: edited again in the meantime; that edit is still in the file and not in the proposal.`);
   if (made.left.length > 0) output.line(output.dim(`  left as edited: ${some(made.left)}`));
   return made.proposal.state === "blocked" ? 1 : 0;
 };

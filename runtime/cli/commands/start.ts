@@ -72,7 +72,7 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
     onTrustChanged: (error) => ended.reject(error),
     onError: say,
     onLost: () =>
-      ended.reject(new ClearedError("OWNER_FENCED", "Another process has taken this workspace over while this one stood still.")),
+      ended.reject(new ClearedError("OWNER_FENCED", "Another process has taken this workspace over while this one was suspended.")),
     onRest: (record) => {
       triggers?.rested();
       guarding?.rested();
@@ -120,7 +120,7 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
       if (!(error instanceof ClearedError) || error.code !== "PORT_BUSY") throw error;
       if (before === null)
         throw new ClearedError("PORT_BUSY", `${error.message} web.port is set in ${join(dir, CONFIG)}.`, { cause: error });
-      output.note(`Process ${before} stands still and holds port ${port}; the page has another one until the next start.`);
+      output.note(`Process ${before} is suspended and holds port ${port}; the page uses another port until the next start.`);
       return serve(0);
     });
     closing.push(() => web.close());

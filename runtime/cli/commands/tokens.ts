@@ -46,7 +46,7 @@ async function offeredOf(dir: string, list: string): Promise<string[]> {
   if (wrong !== undefined)
     throw new ClearedError(
       "USAGE",
-      `"${wrong}" is no agent at HEAD with trigger: a2a.${didYouMean(wrong, offered)} There are: ${offered.join(", ") || "none"}.`,
+      `"${wrong}" is not an agent at HEAD with trigger: a2a.${didYouMean(wrong, offered)} There are: ${offered.join(", ") || "none"}.`,
     );
   if (wanted.length === 0) throw new ClearedError("USAGE", `Say which agents: --agents ${offered.slice(0, 2).join(",") || "NAME"}.`);
   return wanted;

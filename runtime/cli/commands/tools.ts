@@ -42,7 +42,7 @@ async function changesOf(dir: string): Promise<Record<string, string | null>> {
 }
 
 const callersOf = ({ callers }: ToolFact): string =>
-  callers.length === 0 ? "nobody calls it" : callers.map(({ file, line }) => `${file}:${line}`).join(", ");
+  callers.length === 0 ? "nothing calls it" : callers.map(({ file, line }) => `${file}:${line}`).join(", ");
 
 function show(output: Output, one: ToolFact): void {
   output.line(`${output.bold(one.name)}  ${one.description}  ${output.dim(one.file)}`);

@@ -28,7 +28,7 @@ export const run: Command = async (at, _, options) => {
     ...(then ?? []).filter((line) => !now.includes(line)).map((line) => `- ${line}`),
   ];
   for (const line of says) output.line(line.startsWith("+") ? output.green(line) : line.startsWith("-") ? output.red(line) : line);
-  if (now.length === 0) output.line("  It names no code, nobody and nothing outside.");
+  if (now.length === 0) output.line("  It names no code, no people and nothing outside.");
   if ("trust" in found) output.line("This is what a person has confirmed here.");
   else {
     const brought = before === null ? await unfinishedRuns(dir) : 0;
@@ -41,7 +41,7 @@ export const run: Command = async (at, _, options) => {
         { data: { says: now } },
       );
     keepConfirmation(dir, seen);
-    output.line("Confirmed for this folder on this machine. It is asked again when trust.yaml or this code changes.");
+    output.line("Confirmed for this folder on this machine. You are asked again when trust.yaml or this code changes.");
   }
   const moved = moveKeys(dir, seen.trust);
   for (const line of moved) output.line(line);
@@ -67,7 +67,7 @@ async function asks(): Promise<boolean> {
   if (!process.stdin.isTTY) return false;
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    return /^y(?:es)?$/i.test((await lines.question("Shall all of this count here? [y/N] ")).trim());
+    return /^y(?:es)?$/i.test((await lines.question("Should all of this take effect here? [y/N] ")).trim());
   } finally {
     lines.close();
   }

@@ -29,7 +29,7 @@ export const run: Command = async (at, [given], options) => {
     return 0;
   }
   if (options["yes"] !== true && !(await isWanted(output)))
-    throw new ClearedError("USAGE", "Nothing was undone: it is done after a y here, or with --yes. --dry-run only shows it.");
+    throw new ClearedError("USAGE", "Nothing was undone: answer y here, or use --yes. --dry-run only shows it.");
   const done = await withApi(dir, (api) => api.undo({ target, by, seen: plan.seen, ...reason }));
   output.result(done);
   output.line(`Undone: commit ${done.commit.slice(0, 7)}. \`cleared undo ${done.commit.slice(0, 7)}\` brings it back.`);
@@ -68,7 +68,7 @@ function planLines(output: Output, { title, commits, files, money, entries, stat
     ...(sums.length > SHOWN ? [`  and ${sums.length - SHOWN} more sums`] : []),
     ...statements.map(
       ({ file }) =>
-        `  ${printable(file)} comes back to import/: \`cleared import\`, or the next run over that folder, books it anew; move it away if it shall not be`,
+        `  ${printable(file)} comes back to import/: \`cleared import\`, or the next run over that folder, books it again; move it away to prevent that`,
     ),
     ...notes.map((note) => output.yellow(`  ${printable(note)}`)),
   ];

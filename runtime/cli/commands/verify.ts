@@ -30,7 +30,7 @@ export const run: Command = async (at, _, options) => {
       independent: opinions,
     });
     for (const finding of books.findings) output.text(`${formatAt(finding.at)} ${finding.code}\n  ${finding.message}`);
-    for (const path of edited) output.line(output.yellow(`${path} has uncommitted edits; the books are what ${config.branch} says`));
+    for (const path of edited) output.line(output.yellow(`${path} has uncommitted edits; checked is what ${config.branch} has`));
     if (!books.whole) output.line(output.yellow("No balances are shown: they would lack what cannot be read."));
     const rows = Object.entries(books.whole ? books.balances : {}).map(([account, amounts]) => [
       `  ${account}`,
@@ -40,7 +40,7 @@ export const run: Command = async (at, _, options) => {
     ]);
     for (const line of table(rows)) output.line(line);
     for (const opinion of opinions) output.line(`${opinion.tool} ${opinion.status}${opinion.message === "" ? "" : `: ${opinion.message}`}`);
-    if (options["independent"] === true && !asks) output.line("hledger and Ledger are asked once our own check finds nothing.");
+    if (options["independent"] === true && !asks) output.line("hledger and Ledger run once our own check has no findings.");
     const wrong = books.findings.length > 0 || opinions.some((opinion) => opinion.status === "differs" || opinion.status === "refuses");
     output.line(
       wrong

@@ -54,7 +54,7 @@ function answerOf(result: { content?: { type: string }[]; structuredContent?: un
   const parts = result.content ?? [];
   const texts = parts.filter((part): part is { type: "text"; text: string } => part.type === "text").map((part) => part.text);
   if (result.isError === true)
-    throw new ClearedError("TOOL_FAILED", texts.join("\n") || "The tool failed without a word.", {
+    throw new ClearedError("TOOL_FAILED", texts.join("\n") || "The tool failed without a message.", {
       data: fieldsOf(result.structuredContent),
     });
   const page = texts.length === 1 ? ERROR_PAGE.exec(texts[0]?.slice(0, 4000) ?? "") : null;
@@ -98,7 +98,7 @@ export function errorOf(error: unknown, { ended, stdio }: { ended: boolean; stdi
   if (text === "Not connected") return new ClearedError("TOOL_DOWN", `The server has ended.${saidBy(stdio)}`);
   const kinds = [name, error instanceof Error ? Object.getPrototypeOf(error.constructor)?.name : ""];
   if (kinds.some((kind) => kind === "OAuthError" || kind === "UnauthorizedError") || text.startsWith("OAuth ")) {
-    return new ClearedError("TOOL_DOWN", `It did not let us in: ${text}`);
+    return new ClearedError("TOOL_DOWN", `It refused access: ${text}`);
   }
   return new ClearedError("TOOL_LOST", `The connection broke: ${text}.${saidBy(stdio)}`);
 }

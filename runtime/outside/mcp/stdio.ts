@@ -102,7 +102,7 @@ export function createStdio(options: StdioOptions): Stdio {
       for (const one of [server.stdin, server.stdio[3]]) one?.on("error", () => undefined);
       const count = (chunk: Buffer | string) => {
         printed += chunk.length;
-        const why = "The server prints without end and does not answer.";
+        const why = "The server prints endlessly and does not answer.";
         if (printed > MAX_PRINTED || messages > MAX_MESSAGES) broken(server, new ClearedError("TOOL_ANSWER", why));
       };
       server.stderr?.setEncoding("utf8").on("data", hear).on("data", count);
@@ -118,7 +118,7 @@ export function createStdio(options: StdioOptions): Stdio {
     send: async (message) => {
       const stdin = child?.stdin;
       if (!child || !stdin?.writable) throw new ClearedError("TOOL_DOWN", "The server has ended.");
-      if (stdin.writableLength > MAX_UNREAD) broken(child, new ClearedError("TOOL_ANSWER", "The server does not read what it is told."));
+      if (stdin.writableLength > MAX_UNREAD) broken(child, new ClearedError("TOOL_ANSWER", "The server does not read its input."));
       // An answer to what it asks itself is no reason to let it print more.
       if ("method" in message) [printed, messages] = [0, 0];
       // A broken pipe is a server that ends: its close says so, with its last words.

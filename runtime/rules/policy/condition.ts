@@ -53,7 +53,7 @@ const MISTAKES: [RegExp, string][] = [
   [/^-?\.?\d/, "this is not a plain decimal; write digits with at most one point, and dates as YYYY-MM-DD"],
   [/^=>/, "write >= for at least"],
   [/^=/, "write == to compare"],
-  [/^[<>]{2}|^[<>!]/, "this is no comparison; write ==, !=, >, >=, < or <="],
+  [/^[<>]{2}|^[<>!]/, "this is not a comparison; write ==, !=, >, >=, < or <="],
   [/^[&|]/, "write && or ||"],
   [/^["']/, "the quotation mark is not closed"],
 ];
@@ -97,7 +97,7 @@ export function parseCondition(source: string): Condition {
   const peek = (): Token => list[next] as Token;
   const fail = (wanted: string): never => {
     const { kind, text, at } = peek();
-    return refuse(source, at, `${wanted}, but ${kind === "end" ? "the condition ends" : `${JSON.stringify(text)} stands`} here`);
+    return refuse(source, at, `${wanted}, but ${kind === "end" ? "the condition ends" : `${JSON.stringify(text)} is`} here`);
   };
   const accept = (...signs: string[]): string | null =>
     peek().kind === "sign" && signs.includes(peek().text) ? (list[next++] as Token).text : null;

@@ -36,7 +36,7 @@ export function readGiven(text: string | undefined): RuleSet | null {
   const { rules, context = {} } = document as { rules?: unknown; context?: unknown };
   if (!Array.isArray(rules)) return unreadable('it has no list "rules"');
   if (rules.length > MAX_RULES) return unreadable(`it has more than ${MAX_RULES} rules`);
-  if (typeof context !== "object" || context === null || Array.isArray(context)) return unreadable('its "context" is no object');
+  if (typeof context !== "object" || context === null || Array.isArray(context)) return unreadable('its "context" is not an object');
   return set(
     rules.map((rule, index) => readRule(rule, index + 1)),
     context as Record<string, Json>,

@@ -23,7 +23,7 @@ export const ladderSchema = z
       .default([["supervisor"], ["manager"], ["director"], ["vp"], ["cfo", "ciso"], ["ceo"], ["board"]]),
     roles: z.array(name, { error: "write a list of roles" }).default(["hr", "finance", "committee", "legal"]),
   })
-  .refine(({ ladder, roles }) => new Set([...ladder.flat(), ...roles]).size === ladder.flat().length + roles.length, "a level stands twice")
+  .refine(({ ladder, roles }) => new Set([...ladder.flat(), ...roles]).size === ladder.flat().length + roles.length, "a level occurs twice")
   .transform(({ ladder, roles }): Ladder => ({ ranks: ladder, roles }));
 
 // Of seven ranks. Only for naming one of several demands: a role is above or below nobody.

@@ -37,7 +37,7 @@ export function lintRules(rules: readonly Rule[], scope: Scope, ladder: Ladder):
     if (found.every(({ path }) => path[1] !== index) && isImpossible(rule.when, scope))
       say(at, `\`${print(rule.when)}\` can never be true, so ${rule.id} would never apply. Correct one of its comparisons.`);
     const twin = rules.findIndex((other) => other.id === rule.id);
-    if (twin < index) say(["rules", index, "id"], `The id ${rule.id} stands twice; give each rule its own.`);
+    if (twin < index) say(["rules", index, "id"], `The id ${rule.id} is used twice; give each rule its own.`);
   }
   for (const name of Object.keys(scope.thresholds))
     if (!used.has(`threshold.${name}`)) say(["thresholds", name], `No rule uses threshold.${name}, so changing it changes nothing.`, true);

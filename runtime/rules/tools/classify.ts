@@ -87,7 +87,7 @@ export function assertClass(declared: Declared, { tool, server, name }: Pick<Too
   if (why !== null)
     throw new ClearedError(
       "TOOL_REFUSED",
-      `${tool} cannot be called: ${why}. A person writes it into trust.yaml: mcp: {${server}: {tools: {${name}: {class: read}}}}, or compute, or mutate.`,
+      `${tool} cannot be called: ${why}. A person must add it to trust.yaml: mcp: {${server}: {tools: {${name}: {class: read}}}}, or compute, or mutate.`,
     );
 }
 

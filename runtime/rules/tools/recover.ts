@@ -48,7 +48,7 @@ export async function recoveredRead(options: {
 }): Promise<{ answer: Json; notes: string[] }> {
   const { call, listed, spec, read } = options;
   const known = listed.find((one) => one.tool === call.tool);
-  if (known?.class === "mutate") throw new ClearedError("INTERNAL", `${call.tool} is no reading tool and was read.`);
+  if (known?.class === "mutate") throw new ClearedError("INTERNAL", `${call.tool} is not a reading tool and was read.`);
   if (known === undefined) {
     const other = standIn(call.tool, listed, spec);
     // Nothing stands in for it: `read` says that it is unknown.

@@ -179,7 +179,7 @@ export function parseJournal(text: string, file: string): { entries: ParsedEntry
         if (bad >= 0)
           wrong(
             first + bad,
-            `Write "${(lines[bad] ?? "").slice(0, 200)}" here: tags stand in the order of the alphabet, with single blanks and plain characters.`,
+            `Write "${(lines[bad] ?? "").slice(0, 200)}" here: tags are in alphabetical order, with single spaces and plain characters.`,
           );
       }
       entries.push(parsed);
@@ -233,7 +233,7 @@ function parseEntry(header: string, body: string[], wrong: (offset: number, mess
   const head = HEADER.exec(header);
   if (head === null) {
     const how = REMARK.test(header)
-      ? 'A remark belongs into the entry it is about, as the tag "    ; note: TEXT"'
+      ? 'A remark belongs in the entry it is about, as the tag "    ; note: TEXT"'
       : 'Write DATE MARK (ID) Description, such as "2026-11-06 * (261106-0000000000) Stamps"; with a line "    ; key: ..." below, `cleared verify` names the right id';
     wrong(0, `"${header.slice(0, 60)}" is not the first line of an entry. ${how}.`);
     return null;
@@ -248,7 +248,7 @@ function parseEntry(header: string, body: string[], wrong: (offset: number, mess
       const [, name = "", written = ""] = tag;
       // A blank nobody sees is found by comparing with the canonical form, below.
       const value = written.trimEnd();
-      if (Object.hasOwn(tags, name)) wrong(index + 1, `The tag "${name}" stands twice.`);
+      if (Object.hasOwn(tags, name)) wrong(index + 1, `The tag "${name}" appears twice.`);
       tags[name] = name === "key" ? decodeKey(value) : value;
       continue;
     }
@@ -256,7 +256,7 @@ function parseEntry(header: string, body: string[], wrong: (offset: number, mess
     if (posting === null) {
       wrong(
         index + 1,
-        `"${text.slice(0, 60)}" is neither a tag nor a posting. Write four blanks, the account, two blanks, amount and currency.`,
+        `"${text.slice(0, 60)}" is neither a tag nor a posting. Write four spaces, the account, two spaces, amount and currency.`,
       );
       return null;
     }

@@ -75,7 +75,7 @@ function readAccount(chart: Chart, name: string, lines: string[], i: number, wro
   const facts = /^ {4}; type: ([A-Z]), id: (\S+)$/.exec(lines[i + 1] ?? "");
   // What either tool would read as a comment, a virtual posting or the end of the name.
   if (!/^[^\s;()[\]*!"|-][^;\t]*$/.test(name) || / {2}| $/.test(name)) {
-    wrong(i, `"${name}" is not a name of an account both tools read.`);
+    wrong(i, `"${name}" is not an account name that both tools read.`);
     return facts === null ? 0 : 1;
   }
   const type = TYPES[facts?.[1] ?? ""];
@@ -85,7 +85,7 @@ function readAccount(chart: Chart, name: string, lines: string[], i: number, wro
     return facts === null ? 0 : 1;
   }
   if (chart.byWord.has(id) || chart.byWord.has(name)) {
-    wrong(i, `The account ${chart.byWord.has(id) ? id : name} stands twice.`);
+    wrong(i, `The account ${chart.byWord.has(id) ? id : name} is declared twice.`);
     return 1;
   }
   const account: Account = { id, name, type };

@@ -60,7 +60,7 @@ export async function undoBooks(
     };
   } catch (error) {
     if (!(error instanceof ClearedError) || (error.code !== "JOURNAL_ASSERTION" && error.code !== "JOURNAL_CLOSED")) throw error;
-    const because = error.code === "JOURNAL_CLOSED" ? "the period is closed" : "a balance that was stated later stands on them";
+    const because = error.code === "JOURNAL_CLOSED" ? "the period is closed" : "a balance that was stated later depends on them";
     try {
       return await reverse(head, edits, rules, { ...context, because, notes });
     } catch (cause) {

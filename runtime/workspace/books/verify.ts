@@ -66,10 +66,10 @@ export async function verifyBooks(tree: Tree, config: NamedAccounts = {}): Promi
       if (monthFile(entry.date) !== file)
         found.push({ code: "JOURNAL_DATE", at, message: `${entry.date} lies outside this file's month.` });
       if (entry.date < day)
-        found.push({ code: "JOURNAL_FORM", at, message: `${entry.date} stands after ${day}; entries are sorted by day.` });
+        found.push({ code: "JOURNAL_FORM", at, message: `${entry.date} comes after ${day}; entries are sorted by day.` });
       day = entry.date;
       const twin = places.get(entry.id);
-      if (twin !== undefined) found.push({ code: "JOURNAL_DUPLICATE", at, message: `The id ${entry.id} stands here and at ${twin}.` });
+      if (twin !== undefined) found.push({ code: "JOURNAL_DUPLICATE", at, message: `The id ${entry.id} is used here and at ${twin}.` });
       else places.set(entry.id, `${file}:${entry.line}`);
       found.push(...assertionFindings(entry, totals, at));
     }

@@ -166,7 +166,7 @@ export function gitFailed(what: string, how: string | Pick<GitOutput, "stderr" |
     );
   return new ClearedError(
     "GIT_FAILED",
-    `${what} failed: ${said === "" ? "it ended without a word" : said}`,
+    `${what} failed: ${said === "" ? "it ended without a message" : said}`,
     killed ? { data: { killed } } : {},
   );
 }

@@ -100,7 +100,7 @@ export function createIndexLock(gitDir: string): IndexLock {
     assertHeld() {
       if (readOr(lock, "").trim() === token) return;
       held = false;
-      throw new ClearedError("OWNER_FENCED", "Another process went on with this commit while this one stood still.");
+      throw new ClearedError("OWNER_FENCED", "Another process took this commit over while this one was suspended.");
     },
     release() {
       if (!held) return;

@@ -187,7 +187,7 @@ export async function assertUntracked(dir: string, installed = false): Promise<v
   const folder = (path.startsWith(own) ? own : INSTALLED.exec(path)?.[1]) ?? path;
   throw new ClearedError(
     "FOLDER_UNSAFE",
-    `This repository contains ${path}, so what lies in ${folder} may come from somebody else. Take it out (git rm -r --cached ${folder}), commit, and delete or restore the folder.`,
+    `This repository contains ${path}, so what lies in ${folder} may come from someone else. Take it out (git rm -r --cached ${folder}), commit, and delete or restore the folder.`,
   );
 }
 

@@ -57,10 +57,10 @@ export function addToken(dir: string, { name, agents, at }: Token): string {
   if (!NAME.test(name))
     throw new ClearedError("USAGE", `"${name}" cannot name a token: use up to 40 small letters, digits, - and _, a letter first.`);
   if (idOf(dir) === null)
-    throw new ClearedError("TRUST_CHANGED", "Nobody has confirmed this workspace on this machine. Run `cleared trust` first.");
+    throw new ClearedError("TRUST_CHANGED", "This workspace is not confirmed on this machine. Run `cleared trust` first.");
   const tokens = read(dir);
   if (tokens.some((one) => one.name === name))
-    throw new ClearedError("USAGE", `There is a token "${name}" already. \`cleared tokens remove ${name}\` ends it; then add it again.`);
+    throw new ClearedError("USAGE", `There already is a token "${name}". \`cleared tokens remove ${name}\` ends it; then add it again.`);
   const token = PREFIX + randomBytes(32).toString("base64url");
   // 256 random bits: nothing to guess, so one round of a hash keeps it.
   write(dir, [...tokens, { name, agents, at, hash: digest(token) }]);

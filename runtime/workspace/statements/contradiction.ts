@@ -134,7 +134,7 @@ function matched(rows: readonly Movement[], booked: Movement[]): [row: Movement,
   });
 }
 
-const count = ({ length }: { length: number }): string => `${length} of its rows ${length === 1 ? "stands" : "stand"}`;
+const count = ({ length }: { length: number }): string => `${length} of its rows ${length === 1 ? "is" : "are"}`;
 const words = ({ date, amount, text }: Movement): string => `${date} "${excerpt(text)}" ${amount}`;
 const example = ([first]: [Movement, Movement][]): string =>
   first === undefined ? "" : ` (${words(first[0])}, in the books ${first[1].date} "${excerpt(first[1].text)}")`;

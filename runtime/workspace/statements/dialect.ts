@@ -19,7 +19,7 @@ const column = z.union([z.string().min(1), z.int().min(1).max(500)], { error: "w
 const words = z.array(z.string().min(1), { error: "write a list of words" }).min(1);
 
 const match = z.strictObject({
-  header: words.optional().describe("column names that must all stand in the header line"),
+  header: words.optional().describe("column names that must all be in the header line"),
   columns: z
     .union([z.int().min(1).max(500), z.array(z.int().min(1).max(500)).min(1)], { error: "write a number of cells, or a list of numbers" })
     .optional()
@@ -30,7 +30,7 @@ const match = z.strictObject({
       z.union([z.enum(["date", "amount", "digits"]), words], { error: "write date, amount, digits or a list of words" }),
     )
     .optional()
-    .describe("what stands in which column (by number) of a file without header"),
+    .describe("what each column (by number) holds in a file without a header"),
 });
 
 const columns = z.strictObject({
@@ -52,7 +52,7 @@ const columns = z.strictObject({
 const amount = z.strictObject({
   decimal: z.enum([".", ","]).default(".").describe("the decimal mark"),
   thousands: z.enum(["", ".", ",", "'", " "]).default("").describe("the mark between thousands"),
-  sign: z.string().max(4).default("").describe("currency sign that may stand at the amount"),
+  sign: z.string().max(4).default("").describe("currency sign that may be next to the amount"),
   parentheses: z.boolean().default(false).describe("(12.00) means -12.00"),
 });
 
@@ -79,9 +79,9 @@ const fields = {
     )
     .optional()
     .describe(
-      "lines before the header, with {account} {opening} {closing} {closing_date} {from} {to} where these stand and {} for anything else",
+      "lines before the header, with {account} {opening} {closing} {closing_date} {from} {to} where these appear and {} for anything else",
     ),
-  columns: columns.describe("what stands in which column"),
+  columns: columns.describe("which column holds what"),
   date: z
     .string()
     .refine((form) => datePattern(form) !== null, "write a form such as MM/DD/YYYY, DD.MM.YYYY, D MMM YYYY, YYYYMMDD or ofx")
@@ -89,7 +89,7 @@ const fields = {
   amount: amount.default({ decimal: ".", thousands: "", sign: "", parentheses: false }).describe("how amounts are written"),
   sign: z.enum(["signed", "inverted"]).default("signed").describe("inverted: spending is positive, as on some credit cards"),
   direction: z
-    .strictObject({ column: column.describe("where the word stands"), out: words, in: words })
+    .strictObject({ column: column.describe("the column with the word"), out: words, in: words })
     .optional()
     .describe("a column whose word says the direction of an unsigned amount"),
   currency: z
@@ -97,7 +97,7 @@ const fields = {
     .refine(isCurrency, "write three capitals such as USD")
     .optional()
     .describe("of the statement; without it that of the workspace"),
-  skip: z.array(skip).default([]).describe("rows that are no transactions; each names one of `is`, `starts` or `empty`"),
+  skip: z.array(skip).default([]).describe("rows that are not transactions; each names one of `is`, `starts` or `empty`"),
 };
 
 const dialectSchema = z

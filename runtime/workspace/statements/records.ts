@@ -50,7 +50,7 @@ export function readRecords(text: string, delimiter: string, limit: number): Csv
     if (fault === null) return { records, more: parsed.meta.truncated };
     if (parsed.meta.truncated || left <= 0) return { records, more: true };
     line += lineEnds(piece);
-    records.push({ cells: [], line, broken: "A quotation mark is opened and not closed, or stands inside a quoted cell." });
+    records.push({ cells: [], line, broken: "A quotation mark is opened and not closed, or is inside a quoted cell." });
     line += lineEnds(plain.slice(fault.start, fault.next));
     at = fault.next;
   }

@@ -114,7 +114,7 @@ async function comeBack({ dir, keep }: ImportFolder, path: string, { name, hash,
   const { bytes } = await readWhole(path, name).catch(() => ({ bytes: Buffer.alloc(0) }));
   if (sha256(bytes.subarray(0, size)) === hash) await keep(bytes.subarray(0, size));
   const back = await moveTo(path, makePlainFolder(dir, IMPORT), name);
-  return `${IMPORT}${parse(back).base} was written on after it was booked: it is imported again as a new statement, whose known rows are known.`;
+  return `${IMPORT}${parse(back).base} was extended after it was booked: it is imported again as a new statement; rows already in the books are recognised.`;
 }
 
 async function isInProcessed(dir: string, { file, hash }: Receipt): Promise<boolean> {

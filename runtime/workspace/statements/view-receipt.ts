@@ -219,7 +219,7 @@ function noteGap({ file, account, gap, closing, removed }: KeptReceipt, overlay:
   const hint =
     removed.length > 0
       ? "Rows of these days were deleted from the books."
-      : "A statement in between may be missing, or a row stands in the books twice.";
+      : "A statement in between may be missing, or a row is in the books twice.";
   const body = { file: `${IMPORT}${file}`, account, hint };
   overlay.record({ op: "review", title: `${file}: ${said} ${by} than the books`, body, entry: null });
 }

@@ -16,7 +16,7 @@ test("each bad row is refused at its line and the good ones stay", () => {
       [6, "The row has 4 cells instead of 7: a column is missing."],
       [7, '"-1.005" has more decimals than USD, which has 2.'],
       [8, '"1e3" is not an amount with decimal mark "." and no thousands mark.'],
-      [9, "A quotation mark is opened and not closed, or stands inside a quoted cell."],
+      [9, "A quotation mark is opened and not closed, or is inside a quoted cell."],
     ].map(([line, message]) => ({ line, code: "STATEMENT_ROW", message })),
   );
 });
