@@ -8,7 +8,7 @@ uses: [fsm, mcp, compute, policy, approval, script, notify, schedule]
 input:
   employee_id: {type: string, required: true}
   revoke: {type: string, enum: [now, last day], describe: "when access ends, in words"}
-  revoke_on: {type: date, describe: "a termination: today; else the last day, unless told; today revokes now, and asks"}
+  revoke_on: {type: date, describe: "a termination: today; otherwise the last day; today given here revokes now, and asks"}
 states:
   ASSESS: read the employee, their access in the order it is revoked, equipment, what they own
   POLICY_CHECK: termination now, resignation on the last day, agreements on file

@@ -18,7 +18,7 @@ const params = z.object({
     .min(1)
     .max(604_800)
     .optional()
-    .describe("seconds at work, waiting for people not counted; timeout_ms of trust.yaml unless told"),
+    .describe("seconds at work, waiting for people not counted; default: timeout_ms of trust.yaml"),
   fallback: z
     .strictObject({ agent: text, input: record.default({}) })
     .optional()

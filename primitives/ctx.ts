@@ -71,7 +71,7 @@ export const ctx_session = definePrimitive({
   remote: true,
   access: "context",
   stated: true,
-  summary: "What was said before in the session of this task, and its runs; empty for a run that is no task of a session.",
+  summary: "What was said before in the session of this task, and its runs; empty for a run that is not a task of a session.",
   params: z.object({}),
   returns: z.object({
     turns: z.array(z.object({ role: z.enum(["user", "agent"]), text: z.string() })).describe("of a long session the last ones"),

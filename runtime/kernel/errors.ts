@@ -269,7 +269,7 @@ export const CODES = {
       "The agent's `states:` do not form a valid state machine.",
       "Correct what the message names; docs/ARCHITECTURE.md shows the order of the states.",
     ],
-    RECORD_UNKNOWN: ["A tool knows no record of that id.", "Use the id the message suggests, or correct the record that names it."],
+    RECORD_UNKNOWN: ["A tool has no record with that id.", "Use the id the message suggests, or correct the record that names it."],
     REMOTE_UNKNOWN: [
       "trust.yaml names no agent elsewhere of that name.",
       "Use the name the message suggests, or add it under a2a: in trust.yaml.",

@@ -91,7 +91,7 @@ function wordsOf(dir: string, { trust, code }: Pick<Seen, "trust" | "code">): st
       const from = server.oauth === undefined ? "" : `, with access by ${JSON.stringify(server.oauth)}`;
       const free = (kind?: string) => (kind === "read" || kind === "compute" ? ", so nobody is asked before a call of it" : "");
       return [
-        `${way} as tool server ${name}${server.trusted ? ", trusted: what it says of its tools is believed" : ""}${gets}${from}`,
+        `${way} as tool server ${name}${server.trusted ? ", trusted: what it says about its tools is believed" : ""}${gets}${from}`,
         ...Object.entries(server.tools).map(([tool, of]) => `believes of the tool ${name}/${tool}: ${JSON.stringify(of)}${free(of.class)}`),
         ...Object.entries(server.aliases).map(
           ([tool, others]) => `answers reads of ${name}/${tool}, once it is gone, by ${others.join(", ")}`,
