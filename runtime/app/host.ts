@@ -284,7 +284,7 @@ function assemble(parts: Parts): Omit<Host, "close"> {
     const view = createView({
       dir,
       // Somewhere else nobody writes.
-      folder: place.dir === undefined ? folder : createImportFolder(place.dir, { settleMs: () => 0 }),
+      folder: place.dir === undefined ? folder : createImportFolder(place.dir, { settleMs: () => 0, writersOf: () => new Map() }),
       ...place,
       config: settings,
       cache,

@@ -2,7 +2,6 @@
  * What differs between two sets of effects, in words: entries by id, calls by tool and parameters, whatever their order. Names of commits and
  * runs are symbols: that they differ means nothing.
  */
-import { isDeepStrictEqual } from "node:util";
 import type { Call, Json } from "../../kernel/ports.ts";
 import { filesOf } from "./acts.ts";
 import { legLines } from "./effects.ts";
@@ -138,7 +137,7 @@ export function counted(all: readonly unknown[]): Map<string, number> {
 }
 
 /** Most values are equal to the letter, which is told much sooner. */
-const isSame = (was: unknown, now: unknown): boolean => isDeepStrictEqual(was, now) || symbolic(was) === symbolic(now);
+const isSame = (was: unknown, now: unknown): boolean => JSON.stringify(was) === JSON.stringify(now) || symbolic(was) === symbolic(now);
 
 export const legsOf = (legs: EntryEffect["legs"]): string => legLines(legs).sort().join("\n");
 export const shown = ({ legs }: Pick<EntryEffect, "legs">): string => legLines(legs).join(", ");

@@ -65,6 +65,8 @@ export interface ImportFolder {
 export interface FolderOptions {
   /** How long a file must stand before it is whole. */
   settleMs(): Promise<number> | number;
+  /** Who may still write to them; to a folder that only this process knows nobody does. */
+  writersOf?: typeof writersOf;
   /** A clock that only goes forward, ms. */
   now?(): number;
 }
@@ -120,7 +122,7 @@ export function createImportFolder(dir: string, options: FolderOptions): ImportF
       else standing.push({ name, stat, stoodMs });
     }
     for (const path of seen.keys()) if (path.startsWith(join(dir, folder)) && !here.has(path)) seen.delete(path);
-    const writers = writersOf(standing.map(({ stat }) => stat));
+    const writers = (options.writersOf ?? writersOf)(standing.map(({ stat }) => stat));
     for (const { name, stat, stoodMs } of standing) {
       const writer = writers.get(inodeOf(stat));
       if (writer !== undefined) {
