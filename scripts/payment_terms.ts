@@ -5,7 +5,7 @@ input: {invoice: {type: object, required: true}, vendor: {type: object, required
 */
 const { invoice, vendor, today } = input;
 const early = vendor.early_discount_days > 0 ? `${vendor.early_discount_pct}/${vendor.early_discount_days} ` : "";
-const last = script_run("days", { from: invoice.invoice_date, add: vendor.early_discount_days }).day;
+const last = script_run("days", { from: invoice.invoice_date, add: Number(vendor.early_discount_days) }).day;
 const saves = vendor.early_discount_days > 0 && today <= last;
 const discount = compute_percent_of({ amount: invoice.amount, pct: saves ? vendor.early_discount_pct : 0 });
 ({
