@@ -86,7 +86,9 @@ export async function inputOf(host: Host, task: { agent: string; text: string; m
   const fields = Object.entries(header.input);
   const examples = (field: string) => header.examples.flatMap((one) => (isRecord(one) && one[field] !== undefined ? [one[field]] : []));
   for (const [field, one] of fields) {
-    const found = byPattern(task.text, one, examples(field));
+    // By its name a field for the text itself: no model is asked what it says.
+    const found =
+      field === "task" && one.type === "string" ? { value: task.text, quote: task.text } : byPattern(task.text, one, examples(field));
     if (found === null || mismatch(found.value, one) !== null) continue;
     input[field] = found.value;
     quotes[field] = found.quote;

@@ -59,7 +59,8 @@ async function foreigner() {
       if (words.startsWith("lost") && first) return request.socket.destroy();
       if (words.startsWith("broken")) return json({ oops: true }, 503);
       if (words.startsWith("slow")) return result(task("working"));
-      if (method === "tasks/get") return result(task("working"));
+      if (method === "tasks/get") return result(task(params.id === "task-soon" ? "completed" : "working"));
+      if (words.startsWith("soon")) return result({ ...task("working"), id: "task-soon" });
       if (method === "tasks/cancel") return result(task("canceled"));
       if (method !== "message/send") return json({ jsonrpc: "2.0", id, error: { code: -32601, message: "no such method" } });
       return result({
@@ -187,6 +188,13 @@ test("an agent of 0.3 that answers at once is understood", { timeout: 120_000 },
     method: "message/send",
     params: { message: { role: "user", contextId: expect.any(String) } },
   });
+});
+
+test("a task that came to its end is not canceled when its run ends", { timeout: 120_000 }, async () => {
+  const done = await send("reader", "x", { metadata: { skill: "reader", input: { task: "soon done", agent: "foreign" } } });
+  expect(dataOf(done)).toMatchObject({ task: "task-soon", state: "completed" });
+  await new Promise((look) => setTimeout(look, 1500));
+  expect(foreign.got.filter(({ method }) => method === "tasks/cancel")).toEqual([]);
 });
 
 test("one that is broken or too late is given up, canceled there, and ours does it", { timeout: 120_000 }, async () => {

@@ -19,6 +19,8 @@ const call = (method: string, params: unknown, more = {}) => JSON.stringify({ js
 const counted = async () => ((await cleared(site.dir, "runs", "list", "--json")).json() as unknown[]).length;
 
 // what it is, the body, the error's number, the id it is answered under
+const withPush = (url: string) => call("message/send", { message: said("x"), configuration: { pushNotificationConfig: { url } } });
+const withTools = (tools_endpoint: string) => call("message/send", { message: said("x", skill("echo")), metadata: { tools_endpoint } });
 test.each<[string, string, number, unknown]>([
   ["no JSON", "{", -32700, null],
   ["a batch", "[]", -32600, null],
@@ -39,24 +41,9 @@ test.each<[string, string, number, unknown]>([
   ["a negative history", call("message/send", { message: said("x"), configuration: { historyLength: -1 } }), -32602, 7],
   ["an unknown skill", call("message/send", { message: said("x", skill("hidden")) }), -32602, 7],
   ["an unknown task", call("tasks/get", { id: "x" }), -32001, 7],
-  [
-    "a push address inside this machine",
-    call("message/send", { message: said("x"), configuration: { pushNotificationConfig: { url: "http://127.0.0.1:1" } } }),
-    -32602,
-    7,
-  ],
-  [
-    "a tool address inside this machine",
-    call("message/send", { message: said("x", skill("echo")), metadata: { tools_endpoint: "http://127.0.0.1:1" } }),
-    -32602,
-    7,
-  ],
-  [
-    "a tool address that is a file",
-    call("message/send", { message: said("x", skill("echo")), metadata: { tools_endpoint: "file:///x" } }),
-    -32602,
-    7,
-  ],
+  ["a push address inside this machine", withPush("http://127.0.0.1:1"), -32602, 7],
+  ["a tool address inside this machine", withTools("http://127.0.0.1:1"), -32602, 7],
+  ["a tool address that is a file", withTools("file:///x"), -32602, 7],
 ])("%s is refused as JSON-RPC says", async (_, body, code, id) => {
   expect(await raw(body)).toMatchObject({ http: 200, jsonrpc: "2.0", id, error: { code, message: expect.any(String) } });
 });

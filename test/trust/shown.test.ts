@@ -23,3 +23,15 @@ test("what `cleared trust` shows names each right that trust.yaml gives, and a c
   expect(again).toMatch(/^\+ .*erp\/pay.*"read".*nobody is asked/m);
   expect(again).toMatch(/^- .*erp\/pay.*"mutate"/m);
 });
+
+test("an agent elsewhere is shown with its address, its token, and the skills nobody is asked about", async () => {
+  const dir = await workspace();
+  const trust = readFileSync(join(dir, "trust.yaml"), "utf8").replace(/^a2a: \{\}.*$/m, "");
+  const agent = (more: string) => `\na2a: {treasury: {url: "https://treasury.example", token: "secret:treasury"${more}}}\n`;
+  put(dir, { "trust.yaml": trust + agent("") });
+  const first = (await cleared(dir, "trust", "--accept-trust")).stdout;
+  expect(first).toMatch(/gives tasks to the agent treasury at https:\/\/treasury\.example, with secret:treasury$/m);
+  put(dir, { "trust.yaml": trust + agent(", skills: {pay: read}, idempotent: true") });
+  const again = (await cleared(dir, "trust", "--accept-trust")).stdout;
+  expect(again).toMatch(/^\+ .*treasury.*skills pay .*nobody is asked before a call; a message is sent to it again/m);
+});

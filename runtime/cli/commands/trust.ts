@@ -98,6 +98,14 @@ function wordsOf(dir: string, { trust, code }: Pick<Seen, "trust" | "code">): st
         ),
       ];
     }),
+    ...Object.entries(trust.a2a).map(([name, one]) => {
+      const free = Object.keys(one.skills).filter((skill) => one.skills[skill] === "read");
+      const kept = Object.keys(one.skills).filter((skill) => one.skills[skill] === "mutate");
+      const reads = one.class === "read" ? `all${kept.length === 0 ? "" : ` but ${kept.join(", ")}`}` : free.join(", ");
+      const unasked = reads === "" ? "" : `; of its skills ${reads} are taken to only read, so nobody is asked before a call`;
+      const again = one.idempotent ? "; a message is sent to it again when its answer was lost" : "";
+      return `gives tasks to the agent ${name} at ${one.url}${one.token === undefined ? "" : `, with ${one.token}`}${unasked}${again}`;
+    }),
     ...Object.entries(trust.models).map(([name, one]) =>
       one.backend === "scripted"
         ? `answers as model ${name} come from ${one.file}`
@@ -114,8 +122,8 @@ function wordsOf(dir: string, { trust, code }: Pick<Seen, "trust" | "code">): st
     ...(changes.approvals > 1 || changes.two_people_for.length > 0 || Object.keys(changes.levels).length > 0
       ? [`changes of code need: ${JSON.stringify(changes)}`]
       : []),
-    ...(addresses.loopback ? ["whoever starts a run may name tool servers on this machine"] : []),
-    ...addresses.allow.map((one) => `whoever starts a run may name tool servers at ${one}`),
+    ...(addresses.loopback ? ["whoever starts a run may name tool servers and push addresses on this machine"] : []),
+    ...addresses.allow.map((one) => `whoever starts a run may name tool servers and push addresses at ${one}`),
     ...(notices.smtp === undefined
       ? []
       : [

@@ -23,8 +23,8 @@ interface Link {
   run: string;
   agent: string;
   task: string;
-  /** How it stood when it was looked at last; `given_up`: no more is asked of it. */
-  state: "working" | "auth-required" | "input-required" | "given_up";
+  /** How it stood when it was looked at last; one that has ended is not canceled with its run, of one `given_up` no more is asked. */
+  state: "working" | "auth-required" | "input-required" | "ended" | "given_up";
   /** Since when it is at work, ms: while it waits for its own people no time passes. */
   at: number;
   /** How long it may be, ms. */
@@ -174,7 +174,10 @@ export function createRemoteAgents(options: {
             return null;
           });
           const { question = null, state = link.state } = task ?? {};
-          if (task !== null && ENDED.includes(task.state)) return ended(task);
+          if (task !== null && ENDED.includes(task.state)) {
+            keep({ ...link, state: "ended" });
+            return ended(task);
+          }
           if (question !== null && question.id !== link.answered) {
             if (link.state !== "input-required") link = keep({ ...link, state: "input-required", at: clock.now() });
             return { is: "asks", id: question.id, text: redactor.text(question.text), data: redactor.json(question.data) };
@@ -238,7 +241,7 @@ export function createRemoteAgents(options: {
       for (const link of over) {
         looks.delete(link.key);
         // It may have ended long ago, which is as good.
-        if (link.task !== "" && link.state !== "given_up")
+        if (!["ended", "given_up"].includes(link.state))
           await remoteOf(link.agent)
             .then((remote) => remote.cancel(link.task, AbortSignal.timeout(LOOK_PATIENCE_MS)))
             .catch(() => null);

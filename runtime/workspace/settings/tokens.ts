@@ -79,10 +79,11 @@ export function removeToken(dir: string, name: string): void {
 
 /** Finds whose a token is, by the file as it is now: one that was removed is refused by the next request. */
 export function createTokenReader(dir: string): (token: string) => Token | null {
+  const file = fileOf(dir);
   let seen = "";
   let known = new Map<string, Token>();
   return (token) => {
-    const found = statSync(fileOf(dir), { throwIfNoEntry: false });
+    const found = statSync(file, { throwIfNoEntry: false });
     const now = found === undefined ? "none" : `${found.ino} ${found.mtimeMs} ${found.size}`;
     if (now !== seen) {
       known = new Map(read(dir).map(({ hash, ...one }) => [hash, one]));
