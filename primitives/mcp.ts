@@ -95,7 +95,8 @@ export const mcp_call = definePrimitive({
     // Live it is the answer of a write that a person says has happened: its server may be gone, and is not called again.
     if (ctx.run.mode === "live") {
       const answer = "a person says that it happened";
-      ctx.changed({ op: "verified", write: { ...NOT_READ, tool: p.tool, params: p.params, status: "UNVERIFIABLE", answer } });
+      const write = { ...NOT_READ, tool: p.tool, params: p.params, status: "UNVERIFIABLE", answer } as const;
+      ctx.changed({ op: "verified", write: await ctx.ports.tools.undoable(write) });
       ctx.changed({ op: "accepted", by: answer });
       return { confirmed: true, tool: p.tool };
     }
@@ -106,7 +107,7 @@ export const mcp_call = definePrimitive({
     const seen = await ctx.ports.tools.readBack({ tool, params }, { abort: ctx.abort });
     if (seen !== true) return seen === null ? null : { happened: false, ...(seen === "harmless" ? { harmless: true } : {}) };
     const answer = "its record shows it; the answer was lost when the run was interrupted";
-    ctx.changed({ op: "verified", write: { ...NOT_READ, tool, params, status: "VERIFIED", answer } });
+    ctx.changed({ op: "verified", write: await ctx.ports.tools.undoable({ ...NOT_READ, tool, params, status: "VERIFIED", answer }) });
     return { happened: true, result: { read_back: true, tool } };
   },
 });

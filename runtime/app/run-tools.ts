@@ -20,6 +20,7 @@ export function createToolPool(options: Omit<ToolsOptions, "secrets">): ToolPool
         call: async (call, asked) => (await its()).call(call, asked),
         fetchAll: async (call, asked) => (await its()).fetchAll(call, asked),
         readBack: async (call, asked) => (await its()).readBack(call, asked),
+        undoable: async (write) => (await its()).undoable(write),
       };
     },
     close: async () => (await pool)?.close(),

@@ -34,6 +34,14 @@ export function createEngine(
     if (row === undefined) throw new ClearedError("RUN_UNKNOWN", `There is no run "${id}". \`cleared runs\` lists them.`);
     return row;
   };
+  /** @throws RUN_STATUS where a run takes back what this one wrote (rules/tools/undo.ts): it must not go on as if that stood */
+  const assertStands = (run: string): void => {
+    const open = "status <> 'canceled' AND (outcome IS NULL OR outcome = 'completed')";
+    const back = database.get<RunRow>(`SELECT * FROM runs WHERE cause_key LIKE 'once undo ' || ? || '/%' AND ${open}`, run);
+    if (back === undefined) return;
+    const says = `${back.id} (${back.agent}, ${back.status}) takes back what it wrote. Reject that if it waits and is not meant; else`;
+    throw new ClearedError("RUN_STATUS", `${run} cannot go on: ${says} start a new run.`);
+  };
   const insert = (spec: RunSpec, id: string): number =>
     database.run(
       `INSERT INTO runs (id, agent, cause_kind, cause_key, cause_detail, mode, pin_commit, pin_blob, pin_api, input, parent, priority, not_before, given, started_by, status, attempt, events, created_at)
@@ -141,6 +149,7 @@ export function createEngine(
             `${run} is ${row.status}; only failed, diverged and waiting runs can be resumed. Start a new one with \`cleared run ${row.agent}\`.`,
           );
         }
+        assertStands(run);
         histories.reopen(row, history);
         if (row.status === "failed") forgetFailure(database, row.rid);
         queue(row, "resume");
@@ -210,6 +219,7 @@ export function createEngine(
       const [source, steps] = [await record(need(run)), await histories.steps(need(run))];
       database.write(() => {
         const row = need(run);
+        assertStands(run);
         insert(
           {
             ...source,
@@ -250,6 +260,7 @@ export function createEngine(
         if (row.status === "done" || row.status === "canceled")
           throw new ClearedError("RUN_STATUS", `${run} is ${row.status}; only a run that has not ended can move to other code.`);
         if (isUnderWay(row)) throw new ClearedError("RUN_STATUS", `${run} is executing now. Try again when it waits or has failed.`);
+        assertStands(run);
         histories.reopen(row, history);
         if (row.status === "failed") forgetFailure(database, row.rid);
         database.run("UPDATE runs SET pin_commit = ?, pin_blob = ?, pin_api = ? WHERE rid = ?", pin.commit, pin.blob, pin.api, row.rid);

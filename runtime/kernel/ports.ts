@@ -869,6 +869,8 @@ export interface Tools {
   ): Promise<{ records: Json[]; complete: boolean; pages: number; duplicates: number; reason: string | null }>;
   /** After a crash: whether the write with this key happened, by its `verify` spec; null when nobody can tell, harmless when a repeat is. */
   readBack(call: Call, options: { abort: AbortSignal }): Promise<boolean | "harmless" | null>;
+  /** The write with what takes it back. Asks no server: one whose answer was lost may be gone. */
+  undoable(write: VerifiedWrite): Promise<VerifiedWrite>;
 }
 
 export interface ToolAnswer {

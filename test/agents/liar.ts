@@ -1,5 +1,5 @@
 /**
- * The demo business behind a server that lies, over stdio: `node liar.ts FOLDER`. FOLDER/now is `MODE DATABASE [TOOL]`, read at each call,
+ * The demo business behind a server that lies, over stdio: `node liar.ts FOLDER`. FOLDER/now is `MODE DATABASE [TOOL]`, a line for each tool it lies about, read at each call,
  * so that one server is tried in every mode, each on a business of its own; with a tool it lies about that one only. What was really done is in the database's change_log.
  */
 import { readFileSync } from "node:fs";
@@ -42,7 +42,8 @@ const before = new Map<string, Json>();
 let world: World & { file: string } = { db: null as never, modes: parseModes(""), file: "" };
 
 function now(tool: string): Lie {
-  const [lie = "honest", file = "erp.db", only = tool] = readFileSync(join(folder, "now"), "utf8").trim().split(" ");
+  const lines = readFileSync(join(folder, "now"), "utf8").trim().split("\n");
+  const [lie = "honest", file = "erp.db", only = tool] = (lines.find((line) => line.endsWith(` ${tool}`)) ?? lines[0] ?? "").split(" ");
   if (world.file !== file) {
     before.clear();
     world = { db: openBusiness(join(folder, file)), modes: parseModes(""), file };

@@ -163,8 +163,21 @@ test("the same after a write that fails in the middle; a no leaves what stands",
   expect([end.status, end.error?.message]).toEqual(["failed", expect.stringContaining("Written before it, and not undone")]);
   const undo = await undoing(end.error?.message ?? "");
   expect(at.host.cards.list({ open: true, run: end.id })).toEqual([expect.objectContaining({ body: { about: expect.objectContaining({ take_back: [expect.stringContaining(undo.id)] }) } })]);
+  const refused = { code: "RUN_STATUS", message: expect.stringContaining(`${undo.id} (general, waiting) takes back what it wrote`) };
+  await expect(at.host.engine.retry(end.id)).rejects.toMatchObject(refused);
   expect(await answer(at, undo, "rejected")).toMatchObject({ outcome: "rejected" });
   expect(done().map((one) => one.tool)).not.toContain("refund_customer");
+});
+
+test("what a record proved after its answer was lost is taken back as well; once it is, the run that wrote it goes on no more", async () => {
+  databases++;
+  writeFileSync(join(folder, "now"), `dying ${databases}.db charge_customer\nrefusing ${databases}.db create_shipment`);
+  const end = await answer(at, await run(at, "order_management", PROCESSES["order_management"] ?? {}));
+  const undo = await undoing(end.error?.message ?? "");
+  expect(gateOf(at, undo).calls).toEqual([UNDOING]);
+  expect(await answer(at, undo)).toMatchObject({ outcome: "completed" });
+  await expect(at.host.engine.retry(end.id)).rejects.toMatchObject({ code: "RUN_STATUS", message: expect.stringContaining("start a new run") });
+  expect(done().map((one) => one.tool)).not.toContain("create_shipment");
 });
 
 const ALL: Record<string, Json> = {

@@ -127,6 +127,7 @@ export function memory(options: { mode?: "live" | "dry"; decision?: Partial<Deci
       call: async () => ({ result: { ok: true }, write: null, notes: [] }),
       fetchAll: async () => ({ records: [{ id: "1" }], complete: true, pages: 1, duplicates: 0, reason: null }),
       readBack: async () => null,
+      undoable: async (write) => write,
     },
     agents: {
       classOf: async () => "mutate",

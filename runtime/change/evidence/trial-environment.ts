@@ -192,6 +192,7 @@ function recordedTools(recorded: Recorded, trust: Trust, unclear: Set<string>): 
     call: silent("a tool's answer"),
     fetchAll: silent("a tool's answer"),
     readBack: silent("a tool's answer"),
+    undoable: async (write) => write,
   };
 }
 

@@ -205,6 +205,7 @@ export function createTools({ trust, dir, secrets, resolve, mayStart }: ToolsOpt
 
     return {
       list,
+      undoable: async (write) => withUndo(trust.mcp, write),
       find: async (wish, limit) => findTools(await list(), wish, limit),
       get: (tool) => safe(() => get(tool)),
       call: (call, { key, abort, leaving, writes = [] }) =>
@@ -228,7 +229,7 @@ export function createTools({ trust, dir, secrets, resolve, mayStart }: ToolsOpt
               return sent.result;
             },
           });
-          return { result: answer, write: withUndo(declared?.undo, write), notes };
+          return { result: answer, write: withUndo(trust.mcp, write), notes };
         }),
       fetchAll: (call, { where, abort }) =>
         safe(async () => {
@@ -248,7 +249,6 @@ export function createTools({ trust, dir, secrets, resolve, mayStart }: ToolsOpt
           const info = await get(call.tool, abort);
           const { declared, spec } = await declaredFor(info, abort);
           const seen = await happened(call, spec, reader(abort));
-          // The server knows the key again: a repeat is harmless.
           return seen !== true && declared?.idempotency_key !== undefined ? "harmless" : seen;
         }),
     };

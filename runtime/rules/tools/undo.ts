@@ -9,9 +9,12 @@ import { hasChanged } from "./compare.ts";
 import { fieldNamed, isObject } from "./shape.ts";
 
 type Undo = NonNullable<VerifiedWrite["undo"]>;
+type Servers = Readonly<Record<string, { tools: Readonly<Record<string, { undo?: Undo | undefined }>> }>>;
 
 /** A write with how it is taken back, where it may have happened: a value `$x` is field x of the record as it was read back, else parameter x of the call. */
-export function withUndo(undo: Undo | undefined, write: VerifiedWrite): VerifiedWrite {
+export function withUndo(servers: Servers, write: VerifiedWrite): VerifiedWrite {
+  const slash = write.tool.indexOf("/");
+  const undo = servers[write.tool.slice(0, slash)]?.tools[write.tool.slice(slash + 1)]?.undo;
   const records = [write.before, write.after].map((one) => (isObject(one) ? one : null));
   const nothing = write.status === "MISMATCH" && !hasChanged(records[0] ?? null, records[1] ?? null);
   if (undo === undefined || write.status === "WRITE_FAILED" || nothing) return write;
