@@ -19,6 +19,7 @@ import { findEntry, loadChart, loadMonth, monthOfId } from "../workspace/books/m
 import { nameOf, sameQuestions, likelyAccount } from "../workspace/statements/questions.ts";
 import { type KeptReceipt, receiptFromYaml, receiptToYaml } from "../workspace/statements/receipt.ts";
 import { excerpt } from "../workspace/statements/cells.ts";
+import { spelledOut } from "../kernel/text.ts";
 import { withItem } from "../scripts/yaml-text.ts";
 import { monthsOf } from "../workspace/books/reversals.ts";
 import type { Host } from "./host.ts";
@@ -78,7 +79,7 @@ export async function proposeAccount(host: Host, card: Card, { account: given, b
         : `${account.name} is neither an asset nor a liability, so no bank has statements of it. Name another`;
     throw new ClearedError("USAGE", `${why}: \`cleared approve ${card.id} --account NUMBER\`, one of ${own.join(", ")}.`);
   }
-  const conditions = Object.entries(match).map(([key, value]) => `${key}: ${JSON.stringify(value)}`);
+  const conditions = Object.entries(match).map(([key, value]) => `${key}: ${spelledOut(JSON.stringify(value))}`);
   const item = `{match: {${conditions.join(", ")}}, account: ${account.id}}`;
   const text = withItem((await head.read(CONFIG)) ?? "", "statements", item);
   parseConfig(text);

@@ -47,8 +47,10 @@ export const shortJson = (value: unknown, most: number): string => clip(JSON.str
 export const count = (n: number, one: string, many = `${one}s`): string => `${n} ${n === 1 ? one : many}`;
 
 // Cyrillic and Greek letters that most fonts draw like a Latin one (Unicode confusables.txt, those of one letter).
-const LOOKALIKES = "аеорсухіјѕһԁԛԝАВЕКМНОРСТУХІЈЅԌ" + "ονρυΑΒΕΖΗΙΚΜΝΟΡΤΥΧ";
-const MIXED_WORD = new RegExp(`^(?=.*\\p{Script=Latin})(?=.*[${LOOKALIKES}])`, "u");
+const LOOKALIKES = "аеорсухіјѕһԁԛԝАВЕКМНОРСТУХІЈЅԌ" + "ονρυΑΒΕΖΗΙΚΜΝΟΡΤΥΧ" + "ɑɡօոսհ";
+// Letters in another form (full width, mathematical), and scripts of whose letters many are drawn like Latin ones; alone they are their own.
+const FORMS = "\\p{Script=Cherokee}\\p{Script=Lisu}\\p{Script=Coptic}Ａ-Ｚａ-ｚ\\u{1d400}-\\u{1d7ff}";
+const MIXED_WORD = new RegExp(`^(?=.*\\p{Script=Latin})(?=.*[${LOOKALIKES}])|^(?=.*[A-Za-z])(?=.*[${FORMS}])`, "u");
 const ALL_LOOKALIKES = new RegExp(`^[${LOOKALIKES}\\d_$]*[${LOOKALIKES}][${LOOKALIKES}\\d_$]*$`, "u");
 const ASCII = /^[\0-\x7f]*$/;
 
@@ -58,6 +60,9 @@ function* mixedWordsIn(text: string): Generator<{ index: number; word: string }>
   for (const { 0: word, index } of text.matchAll(/[\p{L}\p{M}\p{N}_$]+/gu)) if (MIXED_WORD.test(word)) yield { index, word };
 }
 
+// A character that is compared as another than the space it looks like; code so far to the right that it is on nobody's screen.
+const ODD_BLANKS = /(?! )\p{Zs}|[ \t]{80,}(?=\S)/gu;
+
 /** What stands in a text that a reviewer would not see, or would read as something else: where, and what to do about it. */
 export function* hiddenIn(text: string): Generator<{ index: number; message: string }> {
   for (const { index, sign } of unseenIn(text)) {
@@ -65,13 +70,20 @@ export function* hiddenIn(text: string): Generator<{ index: number; message: str
     yield { index, message: `The character ${codeOf(sign)} ${what}. Delete it, or write it as "${escaped(sign)}".` };
   }
   for (const { index, word } of mixedWordsIn(text)) {
-    const other = [...word].filter((one) => ALL_LOOKALIKES.test(one) && !/\d|[_$]/.test(one)).map((one) => `${one} (${codeOf(one)})`);
+    const other = [...word].filter((one) => MIXED_WORD.test(`a${one}`)).map((one) => `${one} (${codeOf(one)})`);
     yield {
       index,
       message: `"${word.slice(0, 60)}" mixes Latin letters with ${[...new Set(other)].slice(0, 5).join(", ")}, which look like them. Write it in one alphabet.`,
     };
   }
+  for (const { 0: sign, index } of text.matchAll(ODD_BLANKS)) {
+    const far = `Text follows after ${sign.length} spaces or tabs, where a reader does not see it. Write it on a line of its own.`;
+    yield { index, message: sign.length > 1 ? far : `The character ${codeOf(sign)} looks like a space. Write one, or "${escaped(sign)}".` };
+  }
 }
+
+/** Quoted text (JSON) that is written into what people review: all of it that is not ASCII escaped where something in it would be refused. */
+export const spelledOut = (json: string): string => (hiddenIn(json).next().done === true ? json : json.replace(/[^\0-\x7f]/gu, escaped));
 
 const codeOf = (sign: string): string => `U+${(sign.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
 
@@ -85,6 +97,7 @@ let profiles: RegExp[] | null = null;
 /** Why a name in code may be read as another one; null when it cannot. */
 export function misleadingName(name: string): string | null {
   if (ASCII.test(name)) return null;
+  if (/[ǀ-ǃꞏ]|(?![々ゝゞーヽヾ])\p{Lm}|\w[ー一丨丶丿ノ]\w/u.test(name)) return "has a letter that looks like an operator";
   if (name !== name.normalize("NFKC")) return "has letters in a form that is drawn like another";
   profiles ??= [...ALONE, ...TOGETHER].map((scripts) => {
     const letters = scripts.split(" ").map((one) => `\\p{Script=${one}}`);

@@ -94,21 +94,22 @@ describe("what a reviewer cannot see", () => {
   const rows: [string, string][] = [
     ["// pay\rjournal_add({})", "1:7 SCRIPT_LANGUAGE The character U+000D ends a line for a program but not for a reader"],
     ["// pay\u2028journal_add({})", "1:7 SCRIPT_LANGUAGE The character U+2028 ends a line"],
-    ["// pay\u2029journal_add({})", "1:7 SCRIPT_LANGUAGE The character U+2029 ends a line"],
     ["const a = 'x\u3164';\na", "1:13 SCRIPT_LANGUAGE The character U+3164 is invisible to a reader"],
     ["const a\u115f = 1;\na\u115f", "1:8 SCRIPT_LANGUAGE The character U+115F"],
     [
       "const a = 'x\u{e0041}';\na",
       '1:13 SCRIPT_LANGUAGE The character U+E0041 is invisible to a reader. Delete it, or write it as "\\udb40\\udc41".',
     ],
-    ["const a = 'x\ufe0f';\na", "1:13 SCRIPT_LANGUAGE The character U+FE0F"],
-    ["const a = 'x\u00ad';\na", "1:13 SCRIPT_LANGUAGE The character U+00AD"],
-    ["const a = 'x\u0007';\na", "1:13 SCRIPT_LANGUAGE The character U+0007"],
     ["const pаy = 1;\npаy", '1:7 SCRIPT_LANGUAGE The name "pаy" mixes letters of several scripts'],
     ["const сору = 1;\nсору", '1:7 SCRIPT_LANGUAGE The name "сору" is made of letters that look like Latin ones'],
     ["const ﬁt = 1;\nﬁt", '1:7 SCRIPT_LANGUAGE The name "ﬁt" has letters in a form that is drawn like another'],
     ["const o = { tоtal: 1 };\no", '1:13 SCRIPT_LANGUAGE The name "tоtal" mixes'],
     ["echo('bank/pаy')", '1:12 SCRIPT_LANGUAGE "pаy" mixes Latin letters with а (U+0430), which look like them'],
+    ["echo('p\uff41id')", '1:7 SCRIPT_LANGUAGE "pａid" mixes Latin letters with ａ (U+FF41)'],
+    ["let ok\u01c3 = 1;\nok\u01c3", '1:5 SCRIPT_LANGUAGE The name "okǃ" has a letter that looks like an operator'],
+    ["const o = { a\u30fcb: 1 };\no", '1:13 SCRIPT_LANGUAGE The name "aーb" has a letter that looks like an operator'],
+    ["const a = 'x\u00a0y';\na", '1:13 SCRIPT_LANGUAGE The character U+00A0 looks like a space. Write one, or "\\u00a0".'],
+    [`const a = 1;${" ".repeat(80)}echo(2);\na`, "1:13 SCRIPT_LANGUAGE Text follows after 80 spaces or tabs"],
     ["// аpprove\n1", '1:4 SCRIPT_LANGUAGE "аpprove" mixes Latin letters'],
   ];
   for (const [source, wanted] of rows) {

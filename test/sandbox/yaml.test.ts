@@ -78,6 +78,7 @@ for (const [file, text] of Object.entries(SMALL)) {
       const says = `${file}: U+${sign.codePointAt(0)?.toString(16)}`;
       expect(() => READERS[file]?.(text(sign)), says).toThrow(/: The character U\+[0-9A-F]+ (?:is invisible to a reader|ends a line)/);
     }
+    expect(() => READERS[file]?.(text("\u00a0")), file).toThrow(/U\+00A0 looks like a space/);
     expect(() => READERS[file]?.(text("а")), file).toThrow(/"AаB" mixes Latin letters with а \(U\+0430\), which look like them/);
   });
 }
