@@ -2,6 +2,8 @@
 import { ClearedError } from "../../kernel/errors.ts";
 import { factLines } from "../card-facts.ts";
 import { withStore } from "../../app/look.ts";
+import { tryGit } from "../../workspace/git/git-process.ts";
+import { JOURNAL } from "../../workspace/layout.ts";
 import type { Command, Invocation } from "../commands.ts";
 import { cardLines, toCount } from "../text.ts";
 
@@ -16,7 +18,12 @@ export const run: Command = async (at, [verb, number], options) => {
   output.result(cards);
   for (const card of cards)
     for (const line of [...cardLines(output, card), ...(card.decision === null ? factLines(output, card, false) : [])]) output.line(line);
-  if (cards.length === 0) output.line("Nothing waits for a person.");
+  // What moved by plain git, or lies in a new clone, asks once there is an owner that sees it.
+  const pending = await tryGit(dir, ["grep", "-h", "^ *; status: pending-review$", "HEAD", "--", JOURNAL]);
+  const unasked = pending.stdout.toString().split("\n").length - 1 - cards.filter(({ kind }) => kind === "entry").length;
+  if (last === null && unasked > 0)
+    output.line(`Pending entries of the books without a card here: ${unasked}. \`cleared start\` asks about them.`);
+  else if (cards.length === 0) output.line("Nothing waits for a person.");
   return 0;
 };
 

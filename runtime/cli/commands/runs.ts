@@ -68,7 +68,9 @@ const ACTIONS: Record<string, (act: Act) => Promise<number>> = {
   async cancel({ output, dir, id, options }) {
     const canceled = await acting(dir, (api) => api.cancel({ run: id, reason: String(options["reason"] ?? "canceled by hand") }));
     output.result({ canceled });
-    output.line(canceled ? `${id} is canceled.` : `${id} had ended already.`);
+    const wrote = (await withStore(dir, (look) => look.show(id))).steps.some(({ changes }) => changes.some(({ op }) => op === "verified"));
+    const stands = wrote ? ` What it wrote outside stands: \`cleared runs show ${id}\` lists it.` : "";
+    output.line(canceled ? `${id} is canceled.${stands}` : `${id} had ended already.`);
     return 0;
   },
   async fork({ output, dir, id, options }) {
