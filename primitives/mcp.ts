@@ -95,8 +95,7 @@ export const mcp_call = definePrimitive({
     // Live it is the answer of a write that a person says has happened: its server may be gone, and is not called again.
     if (ctx.run.mode === "live") {
       const answer = "a person says that it happened";
-      const write = { ...NOT_READ, tool: p.tool, params: p.params, status: "UNVERIFIABLE", answer } as const;
-      ctx.changed({ op: "verified", write: await ctx.ports.tools.undoable(write) });
+      ctx.changed({ op: "verified", write: await ctx.ports.tools.undoable({ ...NOT_READ, ...p, status: "UNVERIFIABLE", answer }) });
       ctx.changed({ op: "accepted", by: answer });
       return { confirmed: true, tool: p.tool };
     }

@@ -31,7 +31,8 @@ export async function takeBack({ ports, run, now }: Pick<StepContext, "ports" | 
     if (undo === undefined) continue;
     const once = { ...undo, at: now, key: `undo ${run.id}/${i}`, by: run.id };
     const asked = ports.notices.schedule(once, { live: run.mode === "live" });
-    const found = (one: { run: string }) => `${one.run} (${undo.agent}) asks to take back ${tool}`;
+    const asks = (created: boolean) => (created ? "asks" : "was asked before");
+    const found = (one: { run: string; created: boolean }) => `${one.run} (${undo.agent}) ${asks(one.created)} to take back ${tool}`;
     told.push(await asked.then(found, (error) => `${undo.agent} could not be started to take back ${tool}: ${toWire(error).message}`));
   }
   return told;
