@@ -183,7 +183,6 @@ export function leftCards(
   // One that waits for a run it called has done nothing by that: the other tells for itself.
   const isAct = ({ effect, state }: Step) => effect === "external" && (state === "ok" || (state === "intent" && run.reason !== "child"));
   const acts = run.mode === "live" ? steps.filter(isAct) : [];
-  if (acts.length === 0) return [];
   const written = ({ changes }: Step) => changes.flatMap((one) => (one.op === "verified" ? [one.write] : []));
   const { stands, not_verified } = standing(acts.flatMap(written));
   const unseen = acts.filter((step) => written(step).length === 0);
@@ -192,7 +191,7 @@ export function leftCards(
   );
   const title = `${run.agent} was canceled after it had acted outside. Look whether what stands there is to stay.`;
   const body = { about: { why, stands, not_verified: [...not_verified, ...told] } };
-  return [[`left:${run.id}`, { ...NOTHING_ASKED, kind: "note", title, body, run: run.id }]];
+  return acts.length === 0 ? [] : [[`left:${run.id}`, { ...NOTHING_ASKED, kind: "note", title, body, run: run.id }]];
 }
 
 export interface Emitted {

@@ -75,7 +75,16 @@ async function asks(): Promise<boolean> {
 
 /** A line for each thing that would count, most dangerous first. Text of the file is untrusted. */
 function wordsOf(dir: string, { trust, code }: Pick<Seen, "trust" | "code">): string[] {
-  const { plugins, mcp, people, approvals, notices, webhooks, addresses, changes } = trust;
+  const {
+    plugins,
+    mcp,
+    people,
+    approvals,
+    notices: { smtp, webhooks: posts },
+    webhooks,
+    addresses,
+    changes,
+  } = trust;
   const mine = holdersHere(dir, trust).map(({ person }) => person);
   const profiles: [string, Trust["approvals"]["default"]][] = [["every agent", approvals.default], ...Object.entries(approvals.agents)];
   return [
@@ -116,12 +125,10 @@ function wordsOf(dir: string, { trust, code }: Pick<Seen, "trust" | "code">): st
       : []),
     ...(addresses.loopback ? ["whoever starts a run may name tool servers on this machine"] : []),
     ...addresses.allow.map((one) => `whoever starts a run may name tool servers at ${one}`),
-    ...(notices.smtp === undefined
+    ...(smtp === undefined
       ? []
-      : [
-          `sends mail through ${notices.smtp.host}:${notices.smtp.port} from ${notices.smtp.from}${notices.smtp.password === undefined ? "" : `, with ${notices.smtp.password}`}`,
-        ]),
-    ...Object.entries(notices.webhooks).map(([name, { url }]) => `sends notices ${name} to ${url}`),
+      : [`sends mail through ${smtp.host}:${smtp.port} from ${smtp.from}, with ${smtp.password ?? "no password"}`]),
+    ...Object.entries(posts).map(([name, { url }]) => `sends notices ${name} to ${url}`),
     ...Object.keys(webhooks).map((name) => `signed requests to /hooks/${name} start agents`),
     ...Object.entries(trust.limits.agents).map(([agent, limits]) => `limits of ${agent}: ${JSON.stringify(limits)}`),
     ...(trust.sandbox.jit ? ["scripts run with a just-in-time compiler"] : []),
