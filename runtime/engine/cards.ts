@@ -174,18 +174,16 @@ export function crashCards(run: RunRecord, { code, message }: WireError): Releas
 /** Cards whose key begins so are about a run that crashed. */
 export const CRASH = "crash:";
 
-type Canceled = Pick<RunRecord, "id" | "agent" | "mode" | "reason">;
 /** What a run did outside before it was canceled, by whomever, as a card for the business and in words; null: nothing. Nobody goes on with it. */
-export function leftBy(run: Canceled, steps: readonly Step[], why: string): { key: string; card: CardDraft; says: string } | null {
+export function leftBy(run: Pick<RunRecord, "id" | "agent" | "mode" | "reason">, steps: readonly Step[], why: string) {
   // One that waits for a run it called has done nothing by that: the other tells for itself.
   const isAct = ({ effect, state }: Step) => effect === "external" && (state === "ok" || (state === "intent" && run.reason !== "child"));
   const acts = run.mode === "live" ? steps.filter(isAct) : [];
   const written = ({ changes }: Step) => changes.flatMap((one) => (one.op === "verified" ? [one.write] : []));
   const { stands, not_verified: wrong } = standing(acts.flatMap(written));
-  const unseen = acts.filter((step) => written(step).length === 0);
   const told = ({ name, params, state }: Step) =>
     `${name} ${params.slice(0, 300)}${state === "ok" ? "" : ": nobody knows whether it happened"}`;
-  const not_verified = [...wrong, ...unseen.map(told)];
+  const not_verified = [...wrong, ...acts.filter((step) => written(step).length === 0).map(told)];
   const title = `${run.agent} was canceled after it had acted outside. Look whether what stands there is to stay.`;
   const card: CardDraft = { ...NOTHING_ASKED, kind: "note", title, body: { about: { why, stands, not_verified } }, run: run.id };
   const says = `${why}. Before, it had acted outside: ${[...stands, ...not_verified].join("; ")}`;

@@ -75,16 +75,8 @@ async function asks(): Promise<boolean> {
 
 /** A line for each thing that would count, most dangerous first. Text of the file is untrusted. */
 function wordsOf(dir: string, { trust, code }: Pick<Seen, "trust" | "code">): string[] {
-  const {
-    plugins,
-    mcp,
-    people,
-    approvals,
-    notices: { smtp, webhooks: posts },
-    webhooks,
-    addresses,
-    changes,
-  } = trust;
+  const { plugins, mcp, people, approvals, notices, webhooks, addresses, changes } = trust;
+  const { smtp } = notices;
   const mine = holdersHere(dir, trust).map(({ person }) => person);
   const profiles: [string, Trust["approvals"]["default"]][] = [["every agent", approvals.default], ...Object.entries(approvals.agents)];
   return [
@@ -102,9 +94,7 @@ function wordsOf(dir: string, { trust, code }: Pick<Seen, "trust" | "code">): st
       return [
         `${way} as tool server ${name}${server.trusted ? ", trusted: what it says about its tools is believed" : ""}${gets}${from}`,
         ...Object.entries(server.tools).map(([tool, of]) => `believes of the tool ${name}/${tool}: ${JSON.stringify(of)}${free(of.class)}`),
-        ...Object.entries(server.aliases).map(
-          ([tool, others]) => `answers reads of ${name}/${tool}, once it is gone, by ${others.join(", ")}`,
-        ),
+        ...Object.entries(server.aliases).map(([tool, others]) => `answers reads of a lost ${name}/${tool} by ${others.join(", ")}`),
       ];
     }),
     ...Object.entries(trust.models).map(([name, one]) =>
@@ -128,7 +118,7 @@ function wordsOf(dir: string, { trust, code }: Pick<Seen, "trust" | "code">): st
     ...(smtp === undefined
       ? []
       : [`sends mail through ${smtp.host}:${smtp.port} from ${smtp.from}, with ${smtp.password ?? "no password"}`]),
-    ...Object.entries(posts).map(([name, { url }]) => `sends notices ${name} to ${url}`),
+    ...Object.entries(notices.webhooks).map(([name, { url }]) => `sends notices ${name} to ${url}`),
     ...Object.keys(webhooks).map((name) => `signed requests to /hooks/${name} start agents`),
     ...Object.entries(trust.limits.agents).map(([agent, limits]) => `limits of ${agent}: ${JSON.stringify(limits)}`),
     ...(trust.sandbox.jit ? ["scripts run with a just-in-time compiler"] : []),
