@@ -186,7 +186,7 @@ export function leftBy(run: Pick<RunRecord, "id" | "agent" | "mode" | "reason">,
   const not_verified = [...wrong, ...acts.filter((step) => written(step).length === 0).map(told)];
   const title = `${run.agent} was canceled after it had acted outside. Look whether what stands there is to stay.`;
   const card: CardDraft = { ...NOTHING_ASKED, kind: "note", title, body: { about: { why, stands, not_verified } }, run: run.id };
-  const says = `${why}. Before, it had acted outside: ${[...stands, ...not_verified].join("; ")}`;
+  const says = `${why}. It had acted outside: ${[...stands, ...not_verified].join("; ")}`;
   return acts.length === 0 ? null : { key: `left:${run.id}`, card, says };
 }
 

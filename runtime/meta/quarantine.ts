@@ -39,7 +39,7 @@ const OUTSIDE: Record<string, (params: Fields, result: Fields) => string | null 
   search({ in: where }, { found }) {
     if (where === "scripts") return has(found, /^knowledge\//) && "files of knowledge/";
     if (where === "proposals")
-      return has(found, /^agent:/) ? AGENTS_WORDS : /"why":"[^"]*\brun_\w{12}/.test(JSON.stringify(found)) && EARLIER_WORDS;
+      return has(found, /^agent:/) ? AGENTS_WORDS : /"why":"[^"]*\brun_/.test(JSON.stringify(found)) && EARLIER_WORDS;
     return some(found) && (where === "entries" || where === "corrections" ? "bank rows" : where === "runs" && "results of recorded runs");
   },
   run: ({ id }) => `the recorded run ${String(id).slice(0, 40)}`,

@@ -82,10 +82,8 @@ function wordsOf(dir: string, { trust, code }: Pick<Seen, "trust" | "code">): st
   return [
     ...plugins.map((one) => `runs plugin ${pluginName(one)}, with all your rights`),
     ...Object.entries(mcp).flatMap(([name, server]) => {
-      const way =
-        server.command === undefined
-          ? `asks tools at ${server.url ?? server.plain}`
-          : `starts ${[server.command, ...server.args].join(" ")}`;
+      const { command, args } = server;
+      const way = command === undefined ? `asks tools at ${server.url ?? server.plain}` : `starts ${[command, ...args].join(" ")}`;
       const secrets = [...new Set(JSON.stringify([server.env, server.headers, server.oauth]).match(/secret:[\w-]+/g) ?? [])];
       const gets =
         Object.keys(server.env).length + secrets.length === 0 ? "" : `, gives it ${[...Object.keys(server.env), ...secrets].join(", ")}`;

@@ -79,7 +79,8 @@ export function createTools({ trust, dir, secrets, resolve, mayStart }: ToolsOpt
       };
     };
     if (spec.plain !== undefined) return connectPlain({ ...spec, name, url: spec.plain, filled, fetch });
-    return later(async () => (await import("./client.ts")).connectMcp({ name, spec, filled, dir, fetch }));
+    const issued = (token: string) => redactor.add(`${name}'s token`, token);
+    return later(async () => (await import("./client.ts")).connectMcp({ name, spec, filled, dir, fetch, issued }));
   };
   const fill = async (values: Record<string, string>): Promise<Record<string, string>> => {
     if (!Object.values(values).some((value) => value.includes("secret:"))) return values;
