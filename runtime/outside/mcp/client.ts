@@ -26,7 +26,7 @@ export interface McpOptions {
   dir: string;
   fetch: Fetch;
   /** Hears each token that its credentials get, before it is used. */
-  issued?(token: string): void;
+  issued?(server: string, token: string): void;
 }
 
 interface Session {
@@ -63,7 +63,7 @@ export function connectMcp({ name, spec, filled, dir, fetch, issued }: McpOption
     const { command, args, url } = spec;
     const way = () => (spec.trusted ? Promise.resolve(null) : wayOfServer(dir, privatePlaces(dir)));
     const stdio = command === undefined ? null : createStdio({ command, args, env, cwd: dir, maxBytes: ANSWER_BYTES, way });
-    const transport = stdio ?? createHttpTransport({ url, headers, oauth }, fetch, context, issued);
+    const transport = stdio ?? createHttpTransport({ url, headers, oauth }, fetch, context, (token) => issued?.(name, token));
     const client = new Client({ name: "cleared", version: "1" }, { capabilities: {} });
     const session: Session = {
       client,
