@@ -174,25 +174,20 @@ export function crashCards(run: RunRecord, { code, message }: WireError): Releas
 /** Cards whose key begins so are about a run that crashed. */
 export const CRASH = "crash:";
 
-/** What a run did outside before it was canceled, by whomever: it goes on with none of it, so a person of the business hears of it. */
-export function leftCards(
-  run: Pick<RunRecord, "id" | "agent" | "mode" | "reason">,
-  steps: readonly Step[],
-  why: string,
-): [string, CardDraft][] {
+/** What a run did outside before it was canceled, by whomever, as a card for the business and in words; null: nothing. Nobody goes on with it. */
+export function leftBy(run: Pick<RunRecord, "id" | "agent" | "mode" | "reason">, steps: readonly Step[], why: string) {
   // One that waits for a run it called has done nothing by that: the other tells for itself.
   const isAct = ({ effect, state }: Step) => effect === "external" && (state === "ok" || (state === "intent" && run.reason !== "child"));
   const acts = run.mode === "live" ? steps.filter(isAct) : [];
-  if (acts.length === 0) return [];
   const written = ({ changes }: Step) => changes.flatMap((one) => (one.op === "verified" ? [one.write] : []));
-  const { stands, not_verified } = standing(acts.flatMap(written));
-  const unseen = acts.filter((step) => written(step).length === 0);
-  const told = unseen.map(
-    ({ name, params, state }) => `${name} ${params.slice(0, 300)}${state === "ok" ? "" : ": nobody knows whether it happened"}`,
-  );
+  const { stands, not_verified: wrong } = standing(acts.flatMap(written));
+  const told = ({ name, params, state }: Step) =>
+    `${name} ${params.slice(0, 300)}${state === "ok" ? "" : ": nobody knows whether it happened"}`;
+  const not_verified = [...wrong, ...acts.filter((step) => written(step).length === 0).map(told)];
   const title = `${run.agent} was canceled after it had acted outside. Look whether what stands there is to stay.`;
-  const body = { about: { why, stands, not_verified: [...not_verified, ...told] } };
-  return [[`left:${run.id}`, { ...NOTHING_ASKED, kind: "note", title, body, run: run.id }]];
+  const card: CardDraft = { ...NOTHING_ASKED, kind: "note", title, body: { about: { why, stands, not_verified } }, run: run.id };
+  const says = `${why}. It had acted outside: ${[...stands, ...not_verified].join("; ")}`;
+  return acts.length === 0 ? null : { key: `left:${run.id}`, card, says };
 }
 
 export interface Emitted {

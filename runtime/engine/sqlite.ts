@@ -5,7 +5,7 @@
 import { ClearedError } from "../kernel/errors.ts";
 import type { Archive, Clock, Engine, Json, RunQuery, RunRecord, RunSpec, RunStatus, ScriptPin } from "../kernel/ports.ts";
 import { createHistories } from "./archive.ts";
-import { leftCards, openCard } from "./cards.ts";
+import { leftBy, openCard } from "./cards.ts";
 import type { Database } from "./database.ts";
 import { addEvent, closeGates, forgetFailure, isDecided, queueRun, readSignals, readSteps, storeStep, wakeParent } from "./history.ts";
 import { newRunId } from "./ids.ts";
@@ -123,9 +123,10 @@ export function createEngine(
           row.rid,
         );
         closeGates(database, run, clock.now(), "the run was canceled");
-        for (const [key, card] of leftCards(row, readSteps(database, row.rid), reason)) openCard(database, key, card, clock.now());
+        const left = leftBy(row, readSteps(database, row.rid), reason);
+        if (left !== null) openCard(database, left.key, left.card, clock.now());
         wakeParent(database, run, clock.now());
-        addEvent(database, row.rid, "ended", clock.now(), { status: "canceled", reason });
+        addEvent(database, row.rid, "ended", clock.now(), { status: "canceled", reason: left?.says ?? reason });
         return true;
       });
       worker.abort(run);

@@ -38,8 +38,8 @@ const earlierOf = (rows: Json | undefined) => (has(rows, /^rejected, by agent:/)
 const OUTSIDE: Record<string, (params: Fields, result: Fields) => string | null | false> = {
   search({ in: where }, { found }) {
     if (where === "scripts") return has(found, /^knowledge\//) && "files of knowledge/";
-    if (where === "proposals" && has(found, /^agent:/)) return AGENTS_WORDS;
-    if (where === "proposals") return /"why":"[^"]*\brun_\w{12}/.test(JSON.stringify(found)) && EARLIER_WORDS;
+    if (where === "proposals")
+      return has(found, /^agent:/) ? AGENTS_WORDS : /"why":"[^"]*\brun_/.test(JSON.stringify(found)) && EARLIER_WORDS;
     return some(found) && (where === "entries" || where === "corrections" ? "bank rows" : where === "runs" && "results of recorded runs");
   },
   run: ({ id }) => `the recorded run ${String(id).slice(0, 40)}`,
@@ -48,10 +48,7 @@ const OUTSIDE: Record<string, (params: Fields, result: Fields) => string | null 
     (some(entries) || some(worst) || some(acts)) && `bank rows in recorded runs of ${String(agent).slice(0, 60)}`,
   read: ({ path }, { earlier }) => (/^knowledge\//.test(String(path)) ? `the file ${String(path).slice(0, 100)}` : earlierOf(earlier)),
   write: (_, { earlier }) => earlierOf(earlier),
-  check: (_, { checks }) =>
-    Array.isArray(checks) &&
-    checks.map(fieldsOf).some((one) => TRIED.test(`${String(one["check"])}: `) && some(one["findings"])) &&
-    TRIED_WORDS,
+  check: (_, { checks }) => /"check":"(?:dry_run|invariants)"[^}]*"findings"/.test(JSON.stringify(checks)) && TRIED_WORDS,
   submit: (_, { findings }) => has(findings, TRIED) && TRIED_WORDS,
 };
 

@@ -48,6 +48,8 @@ test.each<[what: string, tool: string, mood: Mood, says: object]>([
   const [left, ...more] = notes(opened, id);
   expect([left, more]).toMatchObject([{ body: { about: { why: "bot canceled the task", ...says } }, decision: null }, []]);
   expect(opened.cards.list({ run: id, open: true })).toEqual([left]);
+  const [ended] = (await Array.fromAsync(opened.engine.events(id, 1))).filter(({ type }) => type === "ended");
+  expect(ended?.body).toMatchObject({ reason: expect.stringMatching(/^bot canceled the task\. It had acted outside: .*I-1/) });
   if (left !== undefined) await decideCard(opened, signAs(opened.dir, opened.trust, { ...asked(left), decision: "approved", at: 1 }));
   expect(opened.cards.list({ run: id, open: true })).toEqual([]);
 });

@@ -123,7 +123,8 @@ test("a bearer token and an OAuth client of trust.yaml go to their server, and t
     { secrets: { crm: "hunter2hunter2", client: "s3cr3ts3cr3t" } },
   );
   expect((await call("one/get_x", {})).result).toEqual({ told: "Bearer [secret:crm]" });
-  expect((await call("two/get_x", {})).result).toEqual({ told: "Bearer token-of-the-issuer" });
+  expect((await call("two/get_x", {})).result).toEqual({ told: "Bearer [secret:two]" });
+  expect(seen).toContain("Bearer token-of-the-issuer");
   expect(issued).toEqual([`/oauth/token Basic ${btoa("me:s3cr3ts3cr3t")} grant_type=client_credentials`]);
   await expect(call("bad/get_x", {})).rejects.toMatchObject({ code: "TOOL_DOWN", message: expect.stringContaining("401") });
 });

@@ -218,6 +218,14 @@ test.each([
   expect(rows()).toMatchObject([{ state, attempts: 1, last_error: `it answered ${status}` }]);
 });
 
+test("a mail server that tells the password back tells nobody", async () => {
+  const sink = await mailSink({ user: "books", password: "another" });
+  const { send, sender, rows } = setup(smtp(sink.port, { user: "books", password: "secret:mail" }));
+  await send();
+  await sender().deliver();
+  expect(rows()).toMatchObject([{ last_error: expect.stringMatching(/\[secret:password\] is wrong/) }]);
+});
+
 test("a secret that is not there and a channel that is gone lose nothing", async () => {
   const receiver = await hookReceiver();
   const { send, sender, rows } = setup(ops(receiver.url));

@@ -36,7 +36,7 @@ export async function mailSink(
     allowInsecureAuth: true,
     logger: false,
     onAuth: ({ username, password }, _, done) =>
-      username === options.user && password === options.password ? done(null, { user: username }) : done(new Error("wrong password")),
+      username === options.user && password === options.password ? done(null, { user: username }) : done(new Error(`${password} is wrong`)),
     onData(stream, session, done) {
       let text = "";
       stream.on("data", (chunk: Buffer) => (text += chunk.toString("utf8")));

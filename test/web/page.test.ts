@@ -51,6 +51,7 @@ describe.skipIf(CHROMIUM === null)("in a browser", () => {
       colorScheme: options.dark ? "dark" : "light",
       bypassCSP: true,
     });
+    await context.addCookies([{ name: "cleared", value: "x".repeat(43), url: site.url }]); // paired
     page = await context.newPage();
     await page.goto(`${site.url}${path}`);
     return page;

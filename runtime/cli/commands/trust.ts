@@ -76,15 +76,14 @@ async function asks(): Promise<boolean> {
 /** A line for each thing that would count, most dangerous first. Text of the file is untrusted. */
 function wordsOf(dir: string, { trust, code }: Pick<Seen, "trust" | "code">): string[] {
   const { plugins, mcp, people, approvals, notices, webhooks, addresses, changes } = trust;
+  const { smtp } = notices;
   const mine = holdersHere(dir, trust).map(({ person }) => person);
   const profiles: [string, Trust["approvals"]["default"]][] = [["every agent", approvals.default], ...Object.entries(approvals.agents)];
   return [
     ...plugins.map((one) => `runs plugin ${pluginName(one)}, with all your rights`),
     ...Object.entries(mcp).flatMap(([name, server]) => {
-      const way =
-        server.command === undefined
-          ? `asks tools at ${server.url ?? server.plain}`
-          : `starts ${[server.command, ...server.args].join(" ")}`;
+      const { command, args } = server;
+      const way = command === undefined ? `asks tools at ${server.url ?? server.plain}` : `starts ${[command, ...args].join(" ")}`;
       const secrets = [...new Set(JSON.stringify([server.env, server.headers, server.oauth]).match(/secret:[\w-]+/g) ?? [])];
       const gets =
         Object.keys(server.env).length + secrets.length === 0 ? "" : `, gives it ${[...Object.keys(server.env), ...secrets].join(", ")}`;
@@ -93,9 +92,7 @@ function wordsOf(dir: string, { trust, code }: Pick<Seen, "trust" | "code">): st
       return [
         `${way} as tool server ${name}${server.trusted ? ", trusted: what it says about its tools is believed" : ""}${gets}${from}`,
         ...Object.entries(server.tools).map(([tool, of]) => `believes of the tool ${name}/${tool}: ${JSON.stringify(of)}${free(of.class)}`),
-        ...Object.entries(server.aliases).map(
-          ([tool, others]) => `answers reads of ${name}/${tool}, once it is gone, by ${others.join(", ")}`,
-        ),
+        ...Object.entries(server.aliases).map(([tool, others]) => `answers reads of a lost ${name}/${tool} by ${others.join(", ")}`),
       ];
     }),
     ...Object.entries(trust.a2a).map(([name, one]) => {
@@ -124,11 +121,9 @@ function wordsOf(dir: string, { trust, code }: Pick<Seen, "trust" | "code">): st
       : []),
     ...(addresses.loopback ? ["whoever starts a run may name tool servers and push addresses on this machine"] : []),
     ...addresses.allow.map((one) => `whoever starts a run may name tool servers and push addresses at ${one}`),
-    ...(notices.smtp === undefined
+    ...(smtp === undefined
       ? []
-      : [
-          `sends mail through ${notices.smtp.host}:${notices.smtp.port} from ${notices.smtp.from}${notices.smtp.password === undefined ? "" : `, with ${notices.smtp.password}`}`,
-        ]),
+      : [`sends mail through ${smtp.host}:${smtp.port} from ${smtp.from}, with ${smtp.password ?? "no password"}`]),
     ...Object.entries(notices.webhooks).map(([name, { url }]) => `sends notices ${name} to ${url}`),
     ...Object.keys(webhooks).map((name) => `signed requests to /hooks/${name} start agents`),
     ...Object.entries(trust.limits.agents).map(([agent, limits]) => `limits of ${agent}: ${JSON.stringify(limits)}`),

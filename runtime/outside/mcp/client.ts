@@ -25,6 +25,8 @@ export interface McpOptions {
   /** The folder a command runs in. */
   dir: string;
   fetch: Fetch;
+  /** Hears each token that its credentials get, before it is used. */
+  issued?(server: string, token: string): void;
 }
 
 interface Session {
@@ -50,7 +52,7 @@ const PING_MS = 5_000;
 const TAIL_MS = 500;
 const FOREVER_MS = 2_147_483_647;
 
-export function connectMcp({ name, spec, filled, dir, fetch }: McpOptions): Connection {
+export function connectMcp({ name, spec, filled, dir, fetch, issued }: McpOptions): Connection {
   let current: Promise<Session> | null = null;
   const slots = createSlots(spec.concurrency);
   const closing = new AbortController();
@@ -61,7 +63,7 @@ export function connectMcp({ name, spec, filled, dir, fetch }: McpOptions): Conn
     const { command, args, url } = spec;
     const way = () => (spec.trusted ? Promise.resolve(null) : wayOfServer(dir, privatePlaces(dir)));
     const stdio = command === undefined ? null : createStdio({ command, args, env, cwd: dir, maxBytes: ANSWER_BYTES, way });
-    const transport = stdio ?? createHttpTransport({ url, headers, oauth }, fetch, context);
+    const transport = stdio ?? createHttpTransport({ url, headers, oauth }, fetch, context, (token) => issued?.(name, token));
     const client = new Client({ name: "cleared", version: "1" }, { capabilities: {} });
     const session: Session = {
       client,

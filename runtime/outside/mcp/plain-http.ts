@@ -143,10 +143,11 @@ export function createHttpTransport(
   spec: Pick<ToolServer, "url" | "headers" | "oauth">,
   fetch: Fetch,
   context: AsyncLocalStorage<RequestContext>,
+  issued?: (token: string) => void,
 ): Transport {
   const url = new URL(spec.url ?? "");
   const transport = new StreamableHTTPClientTransport(url, {
-    ...(spec.oauth === undefined ? {} : { authProvider: credentials(url, spec.oauth) }),
+    ...(spec.oauth === undefined ? {} : { authProvider: credentials(url, spec.oauth, issued) }),
     fetch: async (target, init) => {
       const headers = new Headers(init?.headers);
       // Never to the server that issues tokens, which may be somebody else's.
@@ -164,22 +165,18 @@ export function createHttpTransport(
   return transport as Transport;
 }
 
-/** Client credentials are only ever presented to the issuer that is named: the server cannot redirect them to another. */
-function credentials(url: URL, oauth: NonNullable<ToolServer["oauth"]>): ClientCredentialsProvider {
+/** Client credentials are only ever presented to the issuer that is named: the server cannot redirect them to another. `issued` hears each token. */
+function credentials(url: URL, oauth: NonNullable<ToolServer["oauth"]>, issued?: (token: string) => void): ClientCredentialsProvider {
   const { client_id: clientId, client_secret: clientSecret, scope, token_url } = oauth;
   const issuer = oauth.issuer ?? new URL(token_url ?? url).origin;
-  const provider = new ClientCredentialsProvider({
-    clientId,
-    clientSecret,
-    expectedIssuer: issuer,
-    ...(scope === undefined ? {} : { scope }),
-  });
-  if (token_url === undefined) return provider;
-  const authorizationServerMetadata = {
-    issuer,
-    token_endpoint: token_url,
-    authorization_endpoint: token_url,
-    response_types_supported: [],
+  const scoped = scope === undefined ? {} : { scope };
+  const provider = new ClientCredentialsProvider({ clientId, clientSecret, expectedIssuer: issuer, ...scoped });
+  const save = provider.saveTokens.bind(provider);
+  provider.saveTokens = (tokens) => {
+    issued?.(tokens.access_token);
+    save(tokens);
   };
-  return Object.assign(provider, { discoveryState: () => ({ authorizationServerUrl: issuer, authorizationServerMetadata }) });
+  if (token_url === undefined) return provider;
+  const server = { issuer, token_endpoint: token_url, authorization_endpoint: token_url, response_types_supported: [] };
+  return Object.assign(provider, { discoveryState: () => ({ authorizationServerUrl: issuer, authorizationServerMetadata: server }) });
 }

@@ -79,7 +79,7 @@ export function createTools({ trust, dir, secrets, resolve, mayStart }: ToolsOpt
       };
     };
     if (spec.plain !== undefined) return connectPlain({ ...spec, name, url: spec.plain, filled, fetch });
-    return later(async () => (await import("./client.ts")).connectMcp({ name, spec, filled, dir, fetch }));
+    return later(async () => (await import("./client.ts")).connectMcp({ name, spec, filled, dir, fetch, issued: redactor.add }));
   };
   const fill = async (values: Record<string, string>): Promise<Record<string, string>> => {
     if (!Object.values(values).some((value) => value.includes("secret:"))) return values;

@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
 import type { NoticeChannels } from "../../workspace/settings/config.ts";
+import { createRedactor } from "../mcp/answer.ts";
 import { type Delivered, type Letter, whyOf } from "./delivery.ts";
 
 const PATIENCE = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000, dnsTimeout: 10_000 };
@@ -64,9 +65,12 @@ export async function mailNotice(
   } catch (error) {
     connection.close();
     const { responseCode } = error as { responseCode?: number };
+    // A server may tell back what it was sent, as it was sent.
+    const redactor = createRedactor();
+    for (const one of password === null ? [] : [password, `\0${server.user}\0${password}`]) redactor.add("password", one);
+    const why = redactor.words(whyOf(error));
     // 4xx and 5xx are the server's own no: RFC 5321 4.2.1, transient and permanent.
-    if (responseCode !== undefined && responseCode >= 400) return { status: responseCode >= 500 ? "never" : "retry", why: whyOf(error) };
-    if (left) return { status: "unknown", why: whyOf(error) };
-    return { status: "retry", why: whyOf(error) };
+    if (responseCode !== undefined && responseCode >= 400) return { status: responseCode >= 500 ? "never" : "retry", why };
+    return { status: left ? "unknown" : "retry", why };
   }
 }
