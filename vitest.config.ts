@@ -16,7 +16,7 @@ process.once("exit", () => rmSync(place, { recursive: true, force: true }));
 /** Left out by `npm test -- --fast`: what starts many processes or a browser, kills on purpose, or took over 5 s of CPU time. */
 const SLOW = [
   "test/**/*.slow.test.ts",
-  "test/{a2a,agents,bin,cli,erp,evidence,gate,hostile,kill,legal,meta,proposals,trust,web}/**",
+  "test/{a2a,agents,mcp-server,bin,cli,erp,evidence,gate,hostile,kill,legal,meta,proposals,trust,web}/**",
   "test/checks/{dry-run,hostile,pipeline,typecheck}.test.ts",
   "test/engine/!(answers|states).test.ts",
   "test/mcp/{hostile,secrets,servers}.test.ts",

@@ -31,6 +31,7 @@ const LAYERS = [
   "runtime/learning/",
   "runtime/app/",
   "runtime/a2a/",
+  "runtime/mcp-server/",
   "runtime/web/",
   "runtime/cli/",
 ];

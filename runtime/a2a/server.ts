@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import type { Caller, Tasks } from "../app/tasks.ts";
 import { ClearedError, kindOf, toWire, type WireError } from "../kernel/errors.ts";
 import type { Json } from "../kernel/ports.ts";
-import { type Context, HTTP_STATUS, senderOf } from "../outside/http.ts";
+import { bearerOf, type Context, HTTP_STATUS, senderOf } from "../outside/http.ts";
 import { cardOf } from "./card.ts";
 import type { Asked, Operation } from "./operations.ts";
 import { restError, routeOf } from "./rest.ts";
@@ -32,11 +32,7 @@ export function createTaskServer(tasks: Tasks, onError: (error: unknown) => void
   const streams = new Map<string, number>();
   const count = (owner: string, by: number) => streams.set(owner, (streams.get(owner) ?? 0) + by);
 
-  const callerOf = (context: Context): Caller => {
-    const header = context.req.header("authorization");
-    const token = header === undefined ? null : (/^Bearer +(\S+)$/i.exec(header)?.[1] ?? "");
-    return tasks.caller(token, () => senderOf(context) === "own");
-  };
+  const callerOf = (context: Context): Caller => tasks.caller(bearerOf(context), () => senderOf(context) === "own");
 
   const refuse: TaskServer["refuse"] = (context, error, status) => {
     const { code, data } = error;

@@ -15,6 +15,7 @@ import { type Decided, decideCard } from "./decide.ts";
 import type { AgentAtHead } from "./agents-at-head.ts";
 import { type ChangeApi, changeApi } from "./change-api.ts";
 import type { Host, Progress } from "./host.ts";
+import type { McpApi } from "./mcp-api.ts";
 import type { ModelTest } from "./models.ts";
 import { type Mark, marksOf } from "./marks.ts";
 import type { Pairing } from "./sessions.ts";
@@ -75,6 +76,8 @@ export interface Api extends ChangeApi {
   testModels(p: Record<string, never>): Promise<ModelTest[]>;
   balances(p: Record<string, never>): Promise<{ account: Account; balance: Record<string, string> }[]>;
   progress(p: Record<string, never>): Promise<Progress>;
+  /** What callers over MCP may ask for: an operation of McpApi by its name. */
+  mcp(p: { name: keyof McpApi; params: never }): Promise<unknown>;
 }
 
 // What few commands ask for is loaded when they do.
@@ -83,6 +86,7 @@ const moving = () => import("./move-run.ts");
 /** The methods of the API on a host. */
 export function createApi(host: Host): Api {
   const { engine, git } = host;
+  let mcp: Promise<McpApi> | undefined;
 
   const settled = async (id: string, wait: boolean): Promise<RunRecord> => {
     const record = wait ? await engine.result(id) : await engine.get(id);
@@ -243,6 +247,11 @@ export function createApi(host: Host): Api {
     },
 
     progress: async () => ({ ...host.progress }),
+    async mcp({ name, params }) {
+      const operations = await (mcp ??= import("./mcp-api.ts").then((found) => found.createMcpApi(host)));
+      if (!Object.hasOwn(operations, name)) throw new ClearedError("USAGE", `MCP has no operation "${name}" here.`);
+      return operations[name](params);
+    },
     ...changeApi(host, startedBy),
   };
 }

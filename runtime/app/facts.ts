@@ -199,6 +199,7 @@ function triggerWords(header: Header): string[] {
     ...(listensTo(header, "file_watch") ? [`watches ${header.watch ?? "import/"}`] : []),
     ...(listensTo(header, "webhook") ? [`POST /hooks/${header.webhook ?? ""}`] : []),
     ...(listensTo(header, "a2a") ? ["A2A tasks"] : []),
+    ...(listensTo(header, "a2a") || listensTo(header, "mcp") ? ["MCP tools"] : []),
     ...(listensTo(header, "event") ? [`on ${header.on_event ?? ""}`] : []),
     "on demand",
   ];

@@ -96,6 +96,8 @@ export interface Host {
   assertTrust(): void;
   /** What the runs of this process have done so far, for progress. */
   progress: Progress;
+  /** Where this process serves the page; null where it does not. */
+  page: string | null;
   /** What ends its work before this host closes. */
   ending: Set<() => Promise<void>>;
   close(): Promise<void>;
@@ -385,6 +387,7 @@ function assemble(parts: Parts): Omit<Host, "close"> {
     tidy: async () => tidyImports(folder, git.tree(await git.head())),
     folder,
     progress,
+    page: null,
     ending: new Set(),
     assertTrust: parts.assertTrust,
   };

@@ -142,14 +142,14 @@ function questionOf(cards: readonly Card[] | null, title: string, at: number): T
 }
 
 /** A failure of ours tells nothing of how things are here. */
-function failureOf(code: string, record: RunRecord | null): string {
+export function failureOf(code: string, record: RunRecord | null): string {
   const row = Object.hasOwn(CODES, code) ? CODES[code as keyof typeof CODES] : null;
   if (row === null || row.kind === "internal") return `INTERNAL: Something went wrong here. Run ${record?.id ?? ""} has the details.`;
   return redact(`${code}: ${record?.error?.code === code ? record.error.message : row.means}`);
 }
 
 /** Ended by a policy, a person's no or time: what the run itself tells of it. */
-function refusalOf(outcome: string, record: RunRecord | null): TaskPart[] {
+export function refusalOf(outcome: string, record: RunRecord | null): TaskPart[] {
   const result = record?.result ?? null;
   // What the runtime noted of a person's no; a script may not have looked at it, and says something else.
   const summary = field(record?.meta ?? null, "rejected") ?? field(result, "summary") ?? field(result, "reason") ?? "It was not allowed.";

@@ -12,6 +12,7 @@ import { judgeFields } from "../rules/privacy/judge.ts";
 import { redactJson } from "../rules/privacy/scan.ts";
 import { createTokenReader, listTokens } from "../workspace/settings/tokens.ts";
 import type { Host } from "./host.ts";
+import { starter } from "./identity.ts";
 import { type Followed, createFollower } from "./task-follow.ts";
 import { type List, createList } from "./task-list.ts";
 import { type Draft, EMPTY, type Offer, askedBy, clearlyFor, goesOn, namedIn, takeIn } from "./task-intake.ts";
@@ -25,6 +26,8 @@ export interface Caller {
   agents: readonly string[] | null;
   /** Proves it; null for a program of this user. */
   token: string | null;
+  /** By tools, and not by tasks: agents with trigger: mcp are offered as well. */
+  via?: "mcp";
 }
 
 export interface TaskRequest {
@@ -59,7 +62,7 @@ export interface Tasks {
 }
 
 /** The owner of what programs of this user ask for without a token. A token's name cannot be this. */
-const LOCAL = "LOCAL";
+export const LOCAL = "LOCAL";
 /** Messages of one task; whoever reads it reads them all. */
 const LONGEST = 200;
 // Test suites and simple clients use one id for many messages; only one that cannot come up twice by chance says "this very message".
@@ -108,7 +111,8 @@ export function createTasks(host: Host): Tasks {
 
   const offers: Tasks["offers"] = async (caller) =>
     (await host.agents()).flatMap(({ name, header }) =>
-      header?.trigger.includes("a2a") && (caller === null || caller.agents === null || caller.agents.includes(name))
+      (header?.trigger.includes("a2a") || (caller?.via !== undefined && header?.trigger.includes(caller.via))) &&
+      (caller === null || caller.agents === null || caller.agents.includes(name))
         ? [{ name, header }]
         : [],
     );
@@ -133,8 +137,10 @@ export function createTasks(host: Host): Tasks {
       const after = continued === undefined ? {} : { continues: continued.run };
       const also = continued === undefined ? null : goesOn(agent, continued);
       const detail = { task: place.id, owner: caller.owner, context: place.context, ...after };
-      const cause = { kind: "a2a" as const, key: place.id, detail };
-      await host.start(agent, { cause, input, ...(Object.keys(given).length === 0 ? {} : { given }) }, (run) => {
+      const cause = { kind: caller.via ?? ("a2a" as const), key: place.id, detail };
+      // Whoever starts a run by a program of their own has started it, as by a command: where two must agree, they are not the second.
+      const by = caller.owner === LOCAL ? starter(dir, host.trust) : {};
+      await host.start(agent, { cause, input, ...by, ...(Object.keys(given).length === 0 ? {} : { given }) }, (run) => {
         told = true;
         keep({ run, also, draft: known });
       });

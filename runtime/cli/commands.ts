@@ -297,9 +297,14 @@ export const COMMANDS: readonly Spec[] = [
   {
     name: "tokens <verb> [name]",
     words: ["add", "list", "remove"],
-    about: "who may give tasks to which agents over A2A; a token is shown once",
+    about: "who may give tasks to which agents over A2A and MCP; a token is shown once",
     options: [["--agents <names>", "add: the agents it may give tasks to, with commas between"]],
     load: () => import("./commands/tokens.ts"),
+  },
+  {
+    name: "mcp",
+    about: "serve agents, runs and cards as MCP tools on standard input and output, for a chat client",
+    load: () => import("./commands/mcp.ts"),
   },
   {
     name: "secrets <verb> [name]",

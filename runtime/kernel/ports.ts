@@ -116,7 +116,7 @@ export interface ScriptPin {
 
 /** Why a run exists. `key` makes it unique: the same (kind, agent, key) never starts two runs. */
 export interface Cause {
-  kind: "command" | "watch" | "schedule" | "event" | "webhook" | "a2a" | "exec" | "agent" | "fork" | "migrate";
+  kind: "command" | "watch" | "schedule" | "event" | "webhook" | "a2a" | "mcp" | "exec" | "agent" | "fork" | "migrate";
   key: string;
   detail?: Json;
 }

@@ -50,6 +50,9 @@ const BODY_LIMIT = 64 * 1024;
 /** Paths below it take what programs elsewhere on this machine sign; everything else is this page's own forms. */
 export const HOOKS = "/hooks/";
 const HOOK_LIMIT = 1024 * 1024;
+/** Where chat clients ask (runtime/mcp-server/). */
+export const MCP = "/mcp";
+const MCP_PATHS = /^(?:\/\.well-known\/oauth-protected-resource)?\/mcp$/;
 /** What other agents ask for beside `POST /` (runtime/a2a/): JSON in and out, under its own proof of who asks. */
 const TASKS = /^\/(?:message:(?:send|stream)|tasks(?:[/:].*)?|extendedAgentCard|health|\.well-known\/agent(?:-card)?\.json)$/;
 const OPEN = /^\/(?:health|\.well-known\/.*)$/;
@@ -120,9 +123,11 @@ export function isHook(context: Context): boolean {
   return context.req.path.startsWith(HOOKS);
 }
 
-/** True for what other agents send; a reader of `/` that wants JSON and no page is one. */
+export const isMcp = ({ req }: Context): boolean => MCP_PATHS.test(req.path);
+
+/** True for what other agents and chat clients send; a reader of `/` that wants JSON and no page is one. */
 export function isTask({ req }: Context): boolean {
-  if (req.path !== "/") return TASKS.test(req.path);
+  if (req.path !== "/") return TASKS.test(req.path) || MCP_PATHS.test(req.path);
   const accept = req.header("accept") ?? "";
   return req.method === "POST" || (accept.includes("application/json") && !accept.includes("text/html"));
 }
@@ -130,6 +135,12 @@ export function isTask({ req }: Context): boolean {
 /** Not a form of this page. */
 function isForeign(context: Context): boolean {
   return isHook(context) || isTask(context);
+}
+
+/** The token of a request; "" for a header that has none, null without one. */
+export function bearerOf({ req }: Context): string | null {
+  const header = req.header("authorization");
+  return header === undefined ? null : (/^Bearer +(\S+)$/i.exec(header)?.[1] ?? "");
 }
 
 /** Text fields of a form post; files and repeated fields count as absent. */

@@ -10,7 +10,7 @@ import type { DiskCache } from "./disk-cache.ts";
 import { type InputField, field, mismatch } from "./fields.ts";
 import { checkYaml, readYaml, type YamlSource } from "./yaml-text.ts";
 
-export const TRIGGERS = ["schedule", "file_watch", "event", "webhook", "a2a", "on_demand"] as const;
+export const TRIGGERS = ["schedule", "file_watch", "event", "webhook", "a2a", "mcp", "on_demand"] as const;
 export type Trigger = (typeof TRIGGERS)[number];
 
 const HEADER_LENGTH = 16_384;

@@ -167,6 +167,7 @@ export function cause(run: RunFact): string {
     ...{
       webhook: "a webhook",
       a2a: "a task of another agent",
+      mcp: "a chat client",
       exec: "cleared exec",
       fork: "a fork of another run",
       migrate: "a move to other code",

@@ -1,8 +1,10 @@
-/** Serves the status page of a workspace, and tasks of other agents, on the loopback address. */
+/** Serves the status page of a workspace, tasks of other agents, and tools for chat clients, on the loopback address. */
 import { createTaskServer } from "../a2a/server.ts";
+import type { McpApi } from "../app/mcp-api.ts";
 import type { Tasks } from "../app/tasks.ts";
 import { type Listening, listen } from "../outside/http.ts";
 import type { Clock } from "../kernel/ports.ts";
+import { createMcpServer } from "../mcp-server/http.ts";
 import { createStatusApp } from "./app.ts";
 import type { Facts, Hooks } from "../app/page-facts.ts";
 
@@ -11,7 +13,9 @@ export function serveWeb(
   facts: Facts,
   clock: Clock,
   port: number,
-  { hooks, tasks, onError }: { hooks?: Hooks; tasks?: Tasks; onError: (error: unknown) => void },
+  { hooks, tasks, mcp, onError }: { hooks?: Hooks; tasks?: Tasks; mcp?: McpApi; onError: (error: unknown) => void },
 ): Promise<Listening> {
-  return listen(createStatusApp(facts, clock, hooks, tasks === undefined ? undefined : createTaskServer(tasks, onError)), port);
+  const others = tasks === undefined ? undefined : createTaskServer(tasks, onError);
+  const clients = tasks === undefined || mcp === undefined ? undefined : createMcpServer(tasks, mcp, onError);
+  return listen(createStatusApp(facts, clock, hooks, others, clients), port);
 }

@@ -13,10 +13,10 @@ import { madeOnce } from "../made-once.ts";
 
 export const ROOT = join(import.meta.dirname, "../..");
 const NODE = realpathSync(process.execPath);
-const MAIN = [NODE, ...NODE_FLAGS, "--import", join(ROOT, "bin", "follow.js"), join(ROOT, "runtime", "cli", "main.ts")];
+export const MAIN = [NODE, ...NODE_FLAGS, "--import", join(ROOT, "bin", "follow.js"), join(ROOT, "runtime", "cli", "main.ts")];
 const home = mkdtempSync(join(tmpdir(), "cleared-cli-"));
 const bin = join(home, "bin");
-const ENV = {
+export const ENV = {
   PATH: `${bin}:${dirname(NODE)}:${process.env["PATH"]}`,
   HOME: home,
   XDG_STATE_HOME: process.env["XDG_STATE_HOME"],

@@ -88,6 +88,7 @@ const STARTS: [keyof Header, Header["trigger"][number], (one: Header) => string]
   ["on_event", "event", (one) => `on the event ${one.on_event ?? ""}`],
   ["webhook", "webhook", (one) => `from outside, by the webhook ${one.webhook ?? ""}`],
   ["trigger", "a2a", () => "from outside, by tasks of other agents (A2A)"],
+  ["trigger", "mcp", () => "from outside, by tools of chat clients (MCP)"],
 ];
 
 async function starts(

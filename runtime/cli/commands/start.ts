@@ -22,6 +22,7 @@ import { createFacts } from "../../app/facts.ts";
 import { keepGuarding, hooksOf, keepSending } from "../../app/timers.ts";
 import type { Host } from "../../app/host.ts";
 import { readLocal } from "../../app/local.ts";
+import { mcpOver } from "../../app/mcp-api.ts";
 import { keepChecking } from "../../app/marks.ts";
 import { filePorts, importing, inTurn } from "../../app/file-ports.ts";
 import type { Command, Invocation } from "../commands.ts";
@@ -114,7 +115,8 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
     });
     closing.push(() => socket.close());
     const tasks = createTasks(host);
-    const serve = (on: number) => serveWeb(createFacts(host, api), host.clock, on, { hooks: hooksOf(host), tasks, onError: say });
+    const serve = (on: number) =>
+      serveWeb(createFacts(host, api), host.clock, on, { hooks: hooksOf(host), tasks, mcp: mcpOver(api.mcp), onError: say });
     const web = await serve(port).catch((error: unknown) => {
       const before = host.world.predecessor?.(0) ?? null;
       if (!(error instanceof ClearedError) || error.code !== "PORT_BUSY") throw error;
@@ -123,6 +125,7 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
       output.note(`Process ${before} is suspended and holds port ${port}; the page uses another port until the next start.`);
       return serve(0);
     });
+    host.page = web.url;
     closing.push(() => web.close());
     const sending = keepSending(host, web.url, (message) => output.note(message), say);
     closing.push(() => sending.stop());

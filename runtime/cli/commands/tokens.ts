@@ -1,4 +1,4 @@
-/** `cleared tokens add|list|remove`: who may give tasks to which agents (A2A). A token is shown once, when it is made. */
+/** `cleared tokens add|list|remove`: who may give tasks to which agents (A2A, MCP). A token is shown once, when it is made. */
 import { ClearedError, didYouMean } from "../../kernel/errors.ts";
 import { withLook } from "../../app/connect.ts";
 import { addToken, listTokens, removeToken } from "../../workspace/settings/tokens.ts";
@@ -40,13 +40,13 @@ export const run: Command = async (at, [verb, name], options) => {
 async function offeredOf(dir: string, list: string): Promise<string[]> {
   const wanted = [...new Set(list.split(",").map((one) => one.trim()))].filter((one) => one !== "");
   const offered = (await withLook(dir, (api) => api.agents({})))
-    .filter((one) => one.header?.trigger.includes("a2a"))
+    .filter((one) => one.header?.trigger.some((word) => word === "a2a" || word === "mcp"))
     .map((one) => one.name);
   const wrong = wanted.find((one) => !offered.includes(one));
   if (wrong !== undefined)
     throw new ClearedError(
       "USAGE",
-      `"${wrong}" is not an agent at HEAD with trigger: a2a.${didYouMean(wrong, offered)} There are: ${offered.join(", ") || "none"}.`,
+      `"${wrong}" is not an agent at HEAD with trigger: a2a or mcp.${didYouMean(wrong, offered)} There are: ${offered.join(", ") || "none"}.`,
     );
   if (wanted.length === 0) throw new ClearedError("USAGE", `Say which agents: --agents ${offered.slice(0, 2).join(",") || "NAME"}.`);
   return wanted;

@@ -1,0 +1,234 @@
+/**
+ * What callers over MCP may ask for: runs of agents that take them, how those stand, what waits for a person, where an entry comes from. A
+ * call is a task (tasks.ts), so that owners, privacy and one run for one message hold here as there; who sees a run is decided in one place
+ * (`seen`). Nothing here decides a card: what waits is answered with the place where a person does.
+ */
+import { createHash, randomUUID } from "node:crypto";
+import { canonicalJson } from "../kernel/canonical.ts";
+import { ClearedError, didYouMean } from "../kernel/errors.ts";
+import type { Card, Json, RunRecord } from "../kernel/ports.ts";
+import { validateInput } from "../scripts/fields.ts";
+import { isEntryId } from "../workspace/books/entry-id.ts";
+import { plain } from "../workspace/books/ledger.ts";
+import { findEntry } from "../workspace/books/months.ts";
+import type { Api } from "./api.ts";
+import type { Host } from "./host.ts";
+import { starter } from "./identity.ts";
+import { stepsOf } from "./look.ts";
+import { toStepFact } from "./page-facts.ts";
+import { type TaskPart, failureOf, hasEnded, refusalOf } from "./task-view.ts";
+import { type Caller, LOCAL, createTasks } from "./tasks.ts";
+
+/** A run as its caller is told of it. */
+export interface ToldRun {
+  /** Null where none was started: `message` says why. */
+  run: string | null;
+  agent: string;
+  status: RunRecord["status"] | "refused";
+  outcome?: string;
+  /** What it waits for, or why it ended. */
+  message?: string;
+  answer?: Json;
+  /** What was measured beside the answer: policy, writes that were read back, who approved. */
+  facts?: Json;
+  card?: number;
+  review_url?: string;
+  /** The same call came before, and this is its run. */
+  repeated?: true;
+}
+
+type Of = { caller: Caller };
+export type McpApi = ReturnType<typeof createMcpApi>;
+
+/** The operations where only calls by name reach: over the socket, or in a host that is opened for each. */
+export function mcpOver(call: Api["mcp"]): McpApi {
+  return new Proxy({} as McpApi, { get: (_, name) => (params: never) => call({ name: name as keyof McpApi, params }) });
+}
+
+const STEPS = 100;
+
+export function createMcpApi(host: Host) {
+  const { engine, cards, clock } = host;
+  const tasks = createTasks(host);
+  const turns = new Map<string, Promise<unknown>>();
+
+  const isLocal = ({ owner }: Caller): boolean => owner === LOCAL;
+  const assertLocal = (caller: Caller): void => {
+    if (isLocal(caller)) return;
+    throw new ClearedError("TASK_TOKEN", "Only programs of the user of this workspace ask for this; a token has its own runs.");
+  };
+  const link = (path: string): { review_url?: string } => (host.page === null ? {} : { review_url: `${host.page}${path}` });
+
+  const seen = async (caller: Caller, id: string): Promise<RunRecord> => {
+    const run = await engine.get(id);
+    if (run !== null && (isLocal(caller) || ownerOf(run) === caller.owner)) return run;
+    throw new ClearedError("RUN_UNKNOWN", `There is no run "${id.slice(0, 60)}" that is yours.`);
+  };
+
+  const told = (run: RunRecord): ToldRun => {
+    const { id, agent, status, outcome, result, meta } = run;
+    const known = { run: id, agent, status, ...(outcome === null ? {} : { outcome }), ...link(`/runs/${id}`) };
+    const card = status === "waiting" ? cards.list({ run: id }).findLast((one) => one.decision === null) : undefined;
+    if (card !== undefined) {
+      const where = host.page === null ? `\`cleared approve ${card.id}\`` : "review_url";
+      const message = `Waits: ${run.waitsFor ?? card.title}. A person decides card ${card.id} (${where}); no tool does.`;
+      return { ...known, message, card: card.id, ...link(`/#card-${card.id}`) };
+    }
+    if (status === "waiting") return { ...known, message: `Waits: ${run.waitsFor ?? run.reason}.` };
+    if (status === "failed" || status === "diverged") return { ...known, message: failureOf(run.error?.code ?? "INTERNAL", run) };
+    if (status !== "done") return known;
+    const message = outcome === "completed" ? undefined : textOf(refusalOf(outcome ?? "rejected", run));
+    return {
+      ...known,
+      ...(message === undefined ? {} : { message }),
+      ...(result === null ? {} : { answer: result }),
+      ...(meta === null ? {} : { facts: meta }),
+    };
+  };
+
+  /** With where it comes from, and every call it made. */
+  const whole = async (run: RunRecord) => ({
+    ...told(run),
+    started: run.cause.kind,
+    script: { commit: run.pin.commit, blob: run.pin.blob },
+    steps: (await stepsOf(engine, run.id)).slice(-STEPS).map(toStepFact),
+  });
+
+  const toldCard = (caller: Caller, { id: card, kind, title, run, level, expires, calls, edited, decision }: Card) => ({
+    ...{ card, kind, title, run, level, expires: expires === null ? null : timeOf(expires) },
+    decided: decision && { decision: decision.decision, by: decision.by, at: timeOf(decision.at), reason: decision.reason ?? null },
+    ...(isLocal(caller) && calls.length > 0 ? { calls: edited ?? calls } : {}),
+    ...link(`/#card-${card}`),
+  });
+
+  /** Of a card that is about a run: those who see the run; of any other: the user. */
+  const sees = async (caller: Caller, { run }: Card): Promise<boolean> =>
+    isLocal(caller) || (run !== null && ownerOf(await engine.get(run)) === caller.owner);
+
+  /** The run of a call, or what is told where there is none. */
+  const begin = async (caller: Caller, agent: string, input: Json, key: string | undefined): Promise<ToldRun | string> => {
+    const content = createHash("sha256").update(canonicalJson([agent, input, key ?? null]));
+    const context = `mcp-${content.digest("hex").slice(0, 32)}`;
+    // The same words while their run is open are the same wish: of a client that has lost an answer, or a model that asks again.
+    const { tasks: before } = key === undefined ? await tasks.list(caller, { context, limit: 1 }) : { tasks: [] };
+    const open = before.find((one) => one.run !== null && !hasEnded(one.status.state));
+    if (open !== undefined) return { ...told(await seen(caller, open.run ?? "")), repeated: true };
+    const message = { id: randomUUID(), parts: [{ data: { input } }] };
+    const task = await tasks.send(caller, { message, metadata: { skill: agent }, context, key });
+    return task.run ?? { run: null, agent, status: "refused", message: textOf(task.status.message?.parts ?? []) };
+  };
+
+  return {
+    /** The agents that are tools for this caller. */
+    async agents({ caller }: Of) {
+      const offers = await tasks.offers({ ...caller, via: "mcp" });
+      return offers.map(({ name, header }) => {
+        return { name, title: header.name, description: header.description, input: header.input, readOnly: header.mutates === false };
+      });
+    },
+
+    /** Starts a run and waits for at most `waitMs`. @throws AGENT_UNKNOWN, RUN_INPUT, TASK_REQUEST for a key that came with another input */
+    async call({ caller, agent, input, key, waitMs }: Of & { agent: string; input: Json; key?: string | undefined; waitMs: number }) {
+      const mine: Caller = { ...caller, via: "mcp" };
+      const offers = await tasks.offers(mine);
+      const offer = offers.find(({ name }) => name === agent);
+      const names = offers.map(({ name }) => name);
+      if (offer === undefined)
+        throw new ClearedError("AGENT_UNKNOWN", `There is no agent "${agent.slice(0, 80)}" for you here.${didYouMean(agent, names)}`);
+      const checked = validateInput(offer.header, input);
+      // One after the other, so that two equal calls at once are one run.
+      const place = `${caller.owner} ${agent}`;
+      const turn = (turns.get(place) ?? Promise.resolve()).catch(() => undefined).then(() => begin(mine, agent, checked, key));
+      turns.set(place, turn);
+      const begun = await turn.finally(() => turns.get(place) === turn && turns.delete(place));
+      return typeof begun === "string" ? told(await engine.result(begun, { timeoutMs: waitMs })) : begun;
+    },
+
+    /** @throws RUN_UNKNOWN, also for a run of somebody else, here and below */
+    async run({ caller, run, waitMs }: Of & { run: string; waitMs: number }) {
+      const { id } = await seen(caller, run);
+      return told(await engine.result(id, { timeoutMs: waitMs }));
+    },
+
+    /** The last ones, newest first. */
+    async runs({ caller, limit }: Of & { limit: number }) {
+      if (isLocal(caller)) return (await engine.list({ limit })).map(told);
+      const { tasks: own } = await tasks.list(caller, { limit });
+      return Promise.all(own.flatMap(({ run }) => (run === null ? [] : [seen(caller, run).then(told)])));
+    },
+
+    /** @throws RUN_UNKNOWN, RUN_STATUS */
+    async cancel({ caller, run }: Of & { run: string }) {
+      const { id } = await seen(caller, run);
+      if (!(await engine.cancel(id, `${isLocal(caller) ? "its caller" : caller.owner} canceled it over MCP`)))
+        throw new ClearedError("RUN_STATUS", `The run ${id} has ended already.`);
+      return told(await seen(caller, id));
+    },
+
+    /** Those that are open. */
+    async cards({ caller }: Of) {
+      const open = cards.list({ open: true });
+      const mine = await Promise.all(open.map((one) => sees(caller, one)));
+      return open.filter((_, i) => mine[i]).map((one) => toldCard(caller, one));
+    },
+
+    /** @throws CARD_UNKNOWN */
+    async card({ caller, card }: Of & { card: number }) {
+      const found = cards.get(card);
+      if (found !== null && (await sees(caller, found))) return toldCard(caller, found);
+      throw new ClearedError("CARD_UNKNOWN", `There is no card ${card} that is yours.`);
+    },
+
+    /** A run with its calls. @throws RUN_UNKNOWN, TASK_TOKEN for a caller with a token, here and below */
+    async why({ caller, run }: Of & { run: string }) {
+      assertLocal(caller);
+      return whole(await seen(caller, run));
+    },
+
+    /** An entry of the books with its run and who decided about it. @throws JOURNAL_ENTRY_MISSING */
+    async entry({ caller, entry }: Of & { entry: string }) {
+      assertLocal(caller);
+      const found = isEntryId(entry) ? await findEntry(host.git.tree(await host.git.head()), entry) : null;
+      if (found === null) throw new ClearedError("JOURNAL_ENTRY_MISSING", `No entry of the books has the id "${entry.slice(0, 40)}".`);
+      const run = await engine.get(found.tags["run"] ?? "");
+      const decided = run === null ? [] : cards.list({ run: run.id }).filter((one) => one.decision !== null && isAbout(one, entry));
+      return {
+        entry: plain(found),
+        run: run === null ? null : await whole(run),
+        decisions: decided.map((one) => toldCard(caller, one)),
+      };
+    },
+
+    /** Begins a request to the meta-agent, answers its question, or looks how it stands. @throws LLM_UNCONFIGURED, ASK_UNKNOWN, USAGE */
+    async ask({ caller, text, request, waitMs }: Of & { text?: string | undefined; request?: number | undefined; waitMs: number }) {
+      assertLocal(caller);
+      const { beginAsk, continueAsk, watchAsk } = await import("./asks.ts");
+      // Whoever asks is who proposes, and may not be the one who approves where two must.
+      const by = starter(host.dir, host.trust);
+      const id = request ?? (await beginAsk(host, { text: text ?? "", ...by })).id;
+      if (request !== undefined && text !== undefined) await continueAsk(host, { id, answer: text, ...by });
+      const until = clock.now() + waitMs;
+      for (let from = 1; ; ) {
+        const { ask, rows, cost } = await watchAsk(host, { id, from, wait: clock.now() < until });
+        from = (rows.at(-1)?.n ?? from - 1) + 1;
+        const { end } = ask;
+        if (end === null && clock.now() < until) continue;
+        const place = end?.kind === "card" ? link(`/proposals/${end.number}`) : {};
+        return { request: id, status: end?.kind ?? "working", end, cost, ...place };
+      }
+    },
+  };
+}
+
+/** Whose task it is, by what its start recorded; null for what nobody asked for from outside. */
+function ownerOf(run: RunRecord | null): string | null {
+  const { kind, detail } = run?.cause ?? {};
+  return kind === "a2a" || kind === "mcp" ? String((detail as { owner?: string } | undefined)?.owner) : null;
+}
+
+function isAbout({ kind, body }: Card, entry: string): boolean {
+  return kind !== "entry" || (body as { entry?: string } | null)?.entry === entry;
+}
+
+const textOf = (parts: readonly TaskPart[]): string => parts.flatMap((one) => ("text" in one ? [one.text] : [])).join("\n");
+const timeOf = (at: number): string => new Date(at).toISOString();

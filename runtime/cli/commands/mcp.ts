@@ -1,0 +1,67 @@
+/**
+ * `cleared mcp`: tools for a chat client on standard input and output. It asks the running `cleared start`; without one it owns the workspace
+ * itself, but only while it is asked something or a run that it began is at work, so that other commands get their turn.
+ */
+import { Writable } from "node:stream";
+import type { Api } from "../../app/api.ts";
+import { withApi } from "../../app/connect.ts";
+import { type ToldRun, mcpOver } from "../../app/mcp-api.ts";
+import { LOCAL } from "../../app/tasks.ts";
+import { toWire } from "../../kernel/errors.ts";
+import { serveOverStdio } from "../../mcp-server/server.ts";
+import type { Command } from "../commands.ts";
+
+// A request to the meta-agent has five minutes of its own.
+const LONGEST_ASK_MS = 600_000;
+
+export const run: Command = async (at) => {
+  const say = (error: unknown) => at.output.note(toWire(error).message);
+  const write = process.stdout.write.bind(process.stdout);
+  // A plugin that prints would end up between the messages.
+  process.stdout.write = process.stderr.write.bind(process.stderr) as typeof process.stdout.write;
+  process.stdout.on("error", () => process.exit(0)); // nobody reads any more
+  const { use, idle } = createTurns(at.workspace());
+  const api = mcpOver(async (p) => {
+    const value = await use((one) => one.mcp(p));
+    const { run, status, request, end } = value as Partial<ToldRun> & { request?: number; end?: unknown };
+    const goesOn = typeof run === "string" && (status === "queued" || status === "running");
+    if (goesOn) use((one) => one.status({ run, wait: true })).catch(say);
+    const params = { caller: { owner: LOCAL, agents: null }, request, waitMs: LONGEST_ASK_MS } as never;
+    if (end === null) use((one) => one.mcp({ name: "ask", params })).catch(say);
+    return value;
+  });
+  await serveOverStdio(api, new Writable({ write: (chunk, _, done) => void write(chunk, () => done()) }), say);
+  await idle();
+  return 0;
+};
+
+/** Calls share one way to the workspace, which is given back when none of them goes on. */
+function createTurns(dir: string): { use<T>(work: (api: Api) => Promise<T>): Promise<T>; idle(): Promise<void> } {
+  let last: Promise<unknown> = Promise.resolve();
+  const begin = () => {
+    // In a box: what takes calls by name would be asked for `then`.
+    const [ready, free] = [Promise.withResolvers<{ api: Api }>(), Promise.withResolvers<void>()];
+    const own = (api: Api) => {
+      ready.resolve({ api });
+      return free.promise;
+    };
+    last = last.then(() => withApi(dir, own)).catch(ready.reject);
+    return { ready: ready.promise, users: 0, free: free.resolve };
+  };
+  let open: ReturnType<typeof begin> | null = null;
+  return {
+    async use(work) {
+      const mine = (open ??= begin());
+      mine.users++;
+      try {
+        return await work((await mine.ready).api);
+      } finally {
+        if (--mine.users === 0) {
+          if (open === mine) open = null;
+          mine.free();
+        }
+      }
+    },
+    idle: async () => void (await last),
+  };
+}

@@ -1,0 +1,53 @@
+/**
+ * MCP at `/mcp` of the page's listener. Who asks is known before anything is read, as for tasks: by a bearer token, or because the kernel says
+ * that the program is this user's own. A browser is neither, so what has an Origin is refused. Tokens are handed out by a person (`cleared
+ * tokens add`) and there is no authorization server, which the metadata of RFC 9728 says by naming none.
+ */
+import type { McpApi } from "../app/mcp-api.ts";
+import type { Tasks } from "../app/tasks.ts";
+import { ClearedError, kindOf, toWire } from "../kernel/errors.ts";
+import { bearerOf, type Context, HTTP_STATUS, MCP, senderOf } from "../outside/http.ts";
+
+const METADATA = `/.well-known/oauth-protected-resource${MCP}`;
+
+/** Answers what is asked of `/mcp`, and where a client reads how to prove who it is. */
+export function createMcpServer(
+  tasks: Pick<Tasks, "caller" | "business">,
+  api: McpApi,
+  onError: (error: unknown) => void,
+): (context: Context) => Promise<Response> {
+  // The SDK takes 10 MB, which a workspace that no chat client asks does not need.
+  let loading: ReturnType<typeof load> | undefined;
+  const load = async () => (await import("./server.ts")).createHttpHandler(api, onError);
+  const refuse = (context: Context, error: unknown): Response => {
+    const { code, message } = toWire(error);
+    const internal = kindOf(code) === "internal";
+    if (internal) onError(error);
+    if (code === "TASK_TOKEN")
+      context.header("www-authenticate", `Bearer realm="cleared", resource_metadata="${urlOf(context)}${METADATA}"`);
+    const told = { code: -32600, message: internal ? "Something went wrong here." : message };
+    return context.json({ jsonrpc: "2.0", id: null, error: told }, code === "TASK_TOKEN" ? 401 : HTTP_STATUS[kindOf(code)]);
+  };
+  return async (context) => {
+    const { req } = context;
+    try {
+      if (req.header("origin") !== undefined) throw new ClearedError("WEB_REFUSED", "Tools are not called from a page in a browser.");
+      if (req.path !== MCP) {
+        const resource = {
+          resource: `${urlOf(context)}${MCP}`,
+          resource_name: await tasks.business(),
+          bearer_methods_supported: ["header"],
+        };
+        return context.json(resource);
+      }
+      const caller = tasks.caller(bearerOf(context), () => senderOf(context) === "own");
+      const authInfo = { token: "", clientId: caller.owner, scopes: [], extra: { caller } };
+      const answer = await (await (loading ??= load())).fetch(req.raw, { authInfo });
+      return context.newResponse(answer.body, answer);
+    } catch (error) {
+      return refuse(context, error);
+    }
+  };
+}
+
+const urlOf = (context: Context): string => `http://${context.req.header("host") ?? ""}`;
