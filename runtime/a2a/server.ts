@@ -5,6 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import type { Caller, Tasks } from "../app/tasks.ts";
+import type { Figures } from "../app/figures.ts";
 import { ClearedError, kindOf, toWire, type WireError } from "../kernel/errors.ts";
 import type { Json } from "../kernel/ports.ts";
 import { bearerOf, type Context, HTTP_STATUS, senderOf } from "../outside/http.ts";
@@ -28,9 +29,14 @@ const [STREAMS, ALL_STREAMS] = [200, 400];
 const DEEPEST = 200;
 const CARDS = /^\/\.well-known\/agent(?:-card)?\.json$/;
 
-export function createTaskServer(tasks: Tasks, onError: (error: unknown) => void): TaskServer {
+/** `cardUrl`: where callers reach this, if not where they say. */
+export function createTaskServer(
+  tasks: Tasks,
+  { figures, cardUrl, onError }: { figures: () => Figures; cardUrl?: string | undefined; onError: (error: unknown) => void },
+): TaskServer {
   const streams = new Map<string, number>();
   const count = (owner: string, by: number) => streams.set(owner, (streams.get(owner) ?? 0) + by);
+  const urlOf = (context: Context): string => cardUrl ?? `http://${context.req.header("host") ?? ""}`;
 
   const callerOf = (context: Context): Caller => tasks.caller(bearerOf(context), () => senderOf(context) === "own");
 
@@ -175,6 +181,10 @@ export function createTaskServer(tasks: Tasks, onError: (error: unknown) => void
           throw new ClearedError("WEB_REFUSED", "Tasks are not taken from a page in a browser.");
         if (method !== "POST" && (CARDS.test(path) || path === "/")) return await card(context);
         if (path === "/health") return context.json({ status: "ok", agent: await tasks.business() });
+        if (path === "/metrics" || path === "/rl/status") {
+          callerOf(context);
+          return path === "/metrics" ? context.text(figures().metrics) : context.json(figures().status);
+        }
       } catch (error) {
         const wire = wireOf(error);
         return refuse(context, wire, HTTP_STATUS[kindOf(wire.code)]);
@@ -212,9 +222,4 @@ function keyOf(header: string | undefined): string | undefined {
   if (header === undefined || header === "") return undefined;
   if (!/^[\x20-\x7e]{1,255}$/.test(header)) throw wrong(-32602, "Idempotency-Key has at most 255 plain characters.");
   return header;
-}
-
-/** Where the caller has reached us; the shell has checked that it is this machine. */
-function urlOf(context: Context): string {
-  return `http://${context.req.header("host") ?? ""}`;
 }

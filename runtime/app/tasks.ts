@@ -11,6 +11,7 @@ import type { Json } from "../kernel/ports.ts";
 import { judgeFields } from "../rules/privacy/judge.ts";
 import { redactJson } from "../rules/privacy/scan.ts";
 import { createTokenReader, listTokens } from "../workspace/settings/tokens.ts";
+import { variables } from "../workspace/settings/variables.ts";
 import type { Host } from "./host.ts";
 import { starter } from "./identity.ts";
 import { type Followed, createFollower } from "./task-follow.ts";
@@ -63,6 +64,7 @@ export interface Tasks {
 
 /** The owner of what programs of this user ask for without a token. A token's name cannot be this. */
 export const LOCAL = "LOCAL";
+const ANYBODY = "ANYBODY";
 /** Messages of one task; whoever reads it reads them all. */
 const LONGEST = 200;
 // Test suites and simple clients use one id for many messages; only one that cannot come up twice by chance says "this very message".
@@ -130,7 +132,8 @@ export function createTasks(host: Host): Tasks {
     const known = kept(intake.draft);
     if ("ask" in intake) return keep({ run: null, also: { state: "input-required", parts: intake.ask }, draft: known });
     const { agent, input } = intake.start;
-    const { given } = intake.draft;
+    const { tools } = variables();
+    const given = { ...(tools === null ? {} : { tools }), ...intake.draft.given };
     let told = false;
     try {
       const { continued } = intake;
@@ -236,6 +239,7 @@ export function createTasks(host: Host): Tasks {
       const found = token === null ? null : tokenOf(token);
       if (found !== null) return { owner: found.name, agents: found.agents, token };
       if (token === null && isOwn()) return { owner: LOCAL, agents: null, token };
+      if (token === null && host.trust.anonymous.length > 0) return { owner: ANYBODY, agents: host.trust.anonymous, token };
       const why = token === null ? "The kernel does not tell that this is a program of this user" : "This token is not known";
       const how = "`cleared tokens add NAME --agents AGENT` makes one: send it as Authorization: Bearer.";
       throw new ClearedError("TASK_TOKEN", `${why}. ${how}`);

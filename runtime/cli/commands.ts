@@ -53,7 +53,9 @@ export const COMMANDS: readonly Spec[] = [
     name: "start",
     about: "serve the workspace: triggers, runs, status page",
     options: [
-      ["--port <port>", "port of the status page"],
+      ["--port <port>", "port of the status page; else PORT, else web.port of config.yaml"],
+      ["--host <address>", "address to listen on, for tasks of other machines; 127.0.0.1 by default"],
+      ["--card-url <url>", "address that the agent card tells"],
       ["--accept-trust", "confirm trust.yaml as it is, without asking (for scripts)"],
       ["--no-open", "do not open the page in a browser"],
     ],

@@ -1,5 +1,5 @@
 /**
- * The one server shell, and the only door to hono: loopback only and no other user of the machine, Host and Origin checked, only POST acts
+ * The one server shell, and the only door to hono: loopback only, but for tasks where `--host` says so, and no other user of the machine, Host and Origin checked, only POST acts
  * and only with this process's token (or a signature below /hooks/, a bearer token for tasks), bodies limited, strict headers. Without the Host check a page elsewhere could rebind its name to 127.0.0.1
  * and read the books; without Origin and token it could approve a payment.
  */
@@ -54,7 +54,8 @@ const HOOK_LIMIT = 1024 * 1024;
 export const MCP = "/mcp";
 const MCP_PATHS = /^(?:\/\.well-known\/oauth-protected-resource)?\/mcp$/;
 /** What other agents ask for beside `POST /` (runtime/a2a/): JSON in and out, under its own proof of who asks. */
-const TASKS = /^\/(?:message:(?:send|stream)|tasks(?:[/:].*)?|extendedAgentCard|health|\.well-known\/agent(?:-card)?\.json)$/;
+const TASKS =
+  /^\/(?:message:(?:send|stream)|tasks(?:[/:].*)?|extendedAgentCard|health|metrics|rl\/status|\.well-known\/agent(?:-card)?\.json)$/;
 const OPEN = /^\/(?:health|\.well-known\/.*)$/;
 const TASK_LIMIT = 16 * 1024 * 1024;
 // A person's browser opens six connections and sends at once; other agents hold streams open, of which a2a/server.ts counts fewer than these.
@@ -85,8 +86,11 @@ export function createShell(onError: (context: Context, error: WireError, status
     const { method } = context.req;
     const host = context.req.header("host") ?? "";
     const open = OPEN.test(context.req.path) || (isTask(context) && context.req.header("authorization") !== undefined);
-    if (!isHook(context) && !open && senderOf(context) === "other") refuse("This page is another user's of this machine.");
-    if (!isLoopback(host)) refuse("The address in the browser must be 127.0.0.1 or localhost.");
+    const far = isFar(context);
+    if (far && (!isTask(context) || isMcp(context)))
+      refuse("From other machines only tasks are taken (A2A). Decide on the machine itself.");
+    if (!far && !isHook(context) && !open && senderOf(context) === "other") refuse("This page is another user's of this machine.");
+    if (!far && !isLoopback(host)) refuse("The address in the browser must be 127.0.0.1 or localhost.");
     const deletes = method === "DELETE" && isTask(context);
     if (method !== "GET" && method !== "HEAD" && method !== "POST" && !deletes)
       return context.text("Only GET, HEAD and POST are answered.", 405);
@@ -151,24 +155,34 @@ export async function formOf(context: Context): Promise<Record<string, string>> 
   return Object.fromEntries(Object.entries(body).filter((field): field is [string, string] => typeof field[1] === "string"));
 }
 
+/** Reached by another address of this machine than loopback: nobody but `--host` lets that happen. */
+function isFar(context: Context): boolean {
+  const { incoming } = (context.env ?? {}) as { incoming?: { socket: Socket } };
+  const here = incoming?.socket.localAddress?.replace(/^::ffff:/, "");
+  return here !== undefined && here !== "::1" && !isLoopback(here);
+}
+
 /**
- * Serves on 127.0.0.1; port 0 takes any free one.
- * @throws PORT_BUSY
+ * Port 0 takes any free one. `url` is how this machine reaches it.
+ * @throws PORT_BUSY, USAGE for an address that is not of this machine
  */
-export function listen(app: Hono, port: number): Promise<Listening> {
-  const server = createAdaptorServer({ fetch: app.fetch, hostname: LOOPBACK, serverOptions: PATIENCE }) as Server;
+export function listen(app: Hono, port: number, host = LOOPBACK): Promise<Listening> {
+  const server = createAdaptorServer({ fetch: app.fetch, hostname: host, serverOptions: PATIENCE }) as Server;
   server.maxConnections = CONNECTIONS;
   server.on("connection", noteArrival);
   return new Promise((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => {
       const busy = error.code === "EADDRINUSE" || error.code === "EACCES";
       const words = `Port ${port} is ${error.code === "EACCES" ? "not allowed for this user" : "in use by another program"}.`;
-      reject(busy ? new ClearedError("PORT_BUSY", words, { cause: error }) : error);
+      const nowhere = error.code === "EADDRNOTAVAIL" || error.code === "ENOTFOUND";
+      if (nowhere) reject(new ClearedError("USAGE", `--host ${host} is no address of this machine.`, { cause: error }));
+      else reject(busy ? new ClearedError("PORT_BUSY", words, { cause: error }) : error);
     });
-    server.listen(port, LOOPBACK, () => {
+    server.listen(port, host, () => {
       const address = server.address();
       const bound = typeof address === "object" && address !== null ? address.port : port;
-      resolve({ url: `http://${LOOPBACK}:${bound}`, port: bound, close });
+      const near = isLoopback(host) || host === "0.0.0.0" || host === "::" ? LOOPBACK : host.includes(":") ? `[${host}]` : host;
+      resolve({ url: `http://${near}:${bound}`, port: bound, close });
     });
     const close = (): Promise<void> =>
       new Promise((done) => {
@@ -179,7 +193,7 @@ export function listen(app: Hono, port: number): Promise<Listening> {
 }
 
 /** True for `localhost`, 127.0.0.0/8 and `[::1]`, with or without a port. */
-function isLoopback(host: string): boolean {
+export function isLoopback(host: string): boolean {
   return /^(?:localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])(?::\d{1,5})?$/i.test(host);
 }
 

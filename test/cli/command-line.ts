@@ -120,9 +120,13 @@ export interface Started {
 }
 
 /** `cleared start`, once it watches. */
-export async function start(dir: string, ...args: string[]): Promise<Started> {
+export const start = (dir: string, ...args: string[]): Promise<Started> => startWith(dir, {}, ...args);
+
+/** With variables of the environment. */
+export async function startWith(dir: string, variables: Record<string, string>, ...args: string[]): Promise<Started> {
   const [node = "", ...rest] = MAIN;
-  const child = spawn(node, [...rest, "start", ...args], { cwd: dir, env: ENV, stdio: ["ignore", "pipe", "pipe"], detached: true });
+  const env = { ...ENV, ...variables };
+  const child = spawn(node, [...rest, "start", ...args], { cwd: dir, env, stdio: ["ignore", "pipe", "pipe"], detached: true });
   let text = "";
   child.stdout.on("data", (chunk) => (text += chunk));
   child.stderr.on("data", (chunk) => (text += chunk));

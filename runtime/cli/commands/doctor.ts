@@ -17,6 +17,7 @@ import { createImportFolder } from "../../workspace/statements/import-folder.ts"
 import { CONFIG, IMPORT, KEY, TRUST } from "../../workspace/layout.ts";
 import { privatePlaces, userState } from "../../workspace/own-folders.ts";
 import { openSecrets } from "../../workspace/settings/secrets.ts";
+import { variables } from "../../workspace/settings/variables.ts";
 import { createAgents } from "../../app/agents-at-head.ts";
 import { findingsOf } from "../../app/check-source.ts";
 import { holdersHere } from "../../app/identity.ts";
@@ -78,6 +79,7 @@ export const run: Command = async (at) => {
   }
   await lookAtSecrets(dir, trust, say);
   await lookAtModels(dir, trust, config, say);
+  lookAtVariables(config, say);
   await withGit(dir, config.branch, async (git) => {
     say("head", `${config.branch} ${(await git.head()).slice(0, 12)}`, "git");
     const blocked = await git.blockedBy();
@@ -128,6 +130,19 @@ async function lookAtWalls(dir: string, trust: Trust, say: Say): Promise<void> {
     const way = command === undefined || trusted ? null : await wayOfServer(dir, privatePlaces(dir));
     const how = way === null ? "" : way.filter === null ? `; untrusted, ${way.says}: it can read .cleared` : `; untrusted, in ${way.says}`;
     say("tool server", `${name}: ${url ?? plain ?? command}${how}`, TRUST);
+  }
+}
+
+/** What the environment gives beside the models. */
+function lookAtVariables(config: Config, say: Say): void {
+  try {
+    const { tools, toolTimeoutMs, port } = variables();
+    const from = (name: string, fallback: string) => (process.env[name] ? name : fallback);
+    say("port", port ?? config.web.port, from("PORT", CONFIG));
+    say("tool timeout", `${toolTimeoutMs / 1000} s, where ${TRUST} does not say`, from("TOOL_TIMEOUT", "default"));
+    if (tools !== null) say("tools of tasks", tools, "GREEN_AGENT_MCP_URL");
+  } catch (error) {
+    say("environment", toWire(error).message, "environment", false);
   }
 }
 

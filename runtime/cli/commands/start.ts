@@ -12,13 +12,17 @@ import type { RunRecord } from "../../kernel/ports.ts";
 import { type Triggers, startTriggers } from "../../outside/triggers/index.ts";
 import { keepPushing } from "../../a2a/push.ts";
 import { createFetch } from "../../outside/mcp/addresses.ts";
+import { isLoopback } from "../../outside/http.ts";
 import { serveWeb } from "../../web/serve.ts";
 import { keepConfirmation, lookAtTrust } from "../../workspace/settings/confirmation.ts";
+import { listTokens } from "../../workspace/settings/tokens.ts";
+import { variables } from "../../workspace/settings/variables.ts";
 import { CONFIG, STORE } from "../../workspace/layout.ts";
 import { tellAlerts } from "../alerts.ts";
 import { createApi } from "../../app/api.ts";
 import { openOwner } from "../../app/connect.ts";
 import { createFacts } from "../../app/facts.ts";
+import { figuresOf } from "../../app/figures.ts";
 import { keepGuarding, hooksOf, keepSending } from "../../app/timers.ts";
 import type { Host } from "../../app/host.ts";
 import { readLocal } from "../../app/local.ts";
@@ -60,8 +64,9 @@ export const run: Command = async (at, _, options) => {
 async function own(at: Invocation, options: Record<string, unknown>, wanted: { stop: boolean }): Promise<number> {
   const { output } = at;
   const dir = at.workspace();
-  const { config } = readLocal(dir);
-  const port = options["port"] === undefined ? config.web.port : toCount(options["port"], "--port", 65_535);
+  const { config, trust } = readLocal(dir);
+  const port = options["port"] === undefined ? (variables().port ?? config.web.port) : toCount(options["port"], "--port", 65_535);
+  const { bind, cardUrl } = addressesOf(dir, options, trust.anonymous.length > 0);
   const ended = Promise.withResolvers<number>();
   const say = (error: unknown) => output.note(toWire(error).message);
   // It may be lost before it is waited for.
@@ -116,7 +121,10 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
     closing.push(() => socket.close());
     const tasks = createTasks(host);
     const serve = (on: number) =>
-      serveWeb(createFacts(host, api), host.clock, on, { hooks: hooksOf(host), tasks, mcp: mcpOver(api.mcp), onError: say });
+      serveWeb(createFacts(host, api), host.clock, on, {
+        ...{ host: bind, cardUrl, hooks: hooksOf(host), tasks, mcp: mcpOver(api.mcp) },
+        ...{ figures: () => figuresOf(host), onError: say },
+      });
     const web = await serve(port).catch((error: unknown) => {
       const before = host.world.predecessor?.(0) ?? null;
       if (!(error instanceof ClearedError) || error.code !== "PORT_BUSY") throw error;
@@ -125,7 +133,7 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
       output.note(`Process ${before} is suspended and holds port ${port}; the page uses another port until the next start.`);
       return serve(0);
     });
-    host.page = web.url;
+    host.page = isLoopback(new URL(web.url).host) ? web.url : null;
     closing.push(() => web.close());
     const sending = keepSending(host, web.url, (message) => output.note(message), say);
     closing.push(() => sending.stop());
@@ -195,6 +203,20 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
     for (const signal of SIGNALS) process.off(signal, stop);
     if (triggers !== undefined) output.line("Stopped.");
   }
+}
+
+/** @throws USAGE for an address that others reach while nothing says who may give tasks there */
+function addressesOf(dir: string, options: Record<string, unknown>, anybody: boolean): { bind: string; cardUrl: string | undefined } {
+  const bind = options["host"] === undefined ? "127.0.0.1" : String(options["host"]);
+  const card = options["cardUrl"] === undefined ? null : URL.parse(String(options["cardUrl"]));
+  if (options["cardUrl"] !== undefined && !/^https?:$/.test(card?.protocol ?? ""))
+    throw new ClearedError("USAGE", "--card-url must be the http or https address that callers use, such as https://worker.example.com.");
+  if (!isLoopback(bind) && !anybody && listTokens(dir).length === 0)
+    throw new ClearedError(
+      "USAGE",
+      `--host ${bind} is reached from other machines, and nobody has a token: make one with \`cleared tokens add NAME --agents AGENT\`, or name agents under anonymous: in trust.yaml.`,
+    );
+  return { bind, cardUrl: card?.href.replace(/\/+$/, "") };
 }
 
 function isFenced(error: unknown): boolean {

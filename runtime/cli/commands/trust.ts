@@ -75,7 +75,7 @@ async function asks(): Promise<boolean> {
 
 /** A line for each thing that would count, most dangerous first. Text of the file is untrusted. */
 function wordsOf(dir: string, { trust, code }: Pick<Seen, "trust" | "code">): string[] {
-  const { plugins, mcp, people, approvals, notices, webhooks, addresses, changes } = trust;
+  const { plugins, mcp, people, approvals, notices, webhooks, addresses, changes, anonymous } = trust;
   const { smtp } = notices;
   const mine = holdersHere(dir, trust).map(({ person }) => person);
   const profiles: [string, Trust["approvals"]["default"]][] = [["every agent", approvals.default], ...Object.entries(approvals.agents)];
@@ -119,6 +119,7 @@ function wordsOf(dir: string, { trust, code }: Pick<Seen, "trust" | "code">): st
     ...(changes.approvals > 1 || changes.two_people_for.length > 0 || Object.keys(changes.levels).length > 0
       ? [`changes of code need: ${JSON.stringify(changes)}`]
       : []),
+    ...anonymous.map((agent) => `anybody who reaches its address may give tasks to ${agent}, without a token`),
     ...(addresses.loopback ? ["whoever starts a run may name tool servers and push addresses on this machine"] : []),
     ...addresses.allow.map((one) => `whoever starts a run may name tool servers and push addresses at ${one}`),
     ...(smtp === undefined

@@ -1,6 +1,7 @@
 /** Endpoints that come with a run: found out to be MCP or plain, untrusted, and reached only where the address rules allow it. */
 import { ClearedError } from "../../kernel/errors.ts";
 import type { ToolServer } from "../../workspace/settings/config.ts";
+import { variables } from "../../workspace/settings/variables.ts";
 import type { Fetch } from "./addresses.ts";
 import type { Connection } from "./connection.ts";
 import { connectPlain } from "./plain-http.ts";
@@ -10,7 +11,7 @@ export const GIVEN = "given";
 
 /** What trust.yaml would say of it by default. */
 export const UNDECLARED: Pick<ToolServer, "timeout_ms" | "concurrency" | "trusted" | "tools" | "aliases"> = {
-  timeout_ms: 20_000,
+  timeout_ms: variables().toolTimeoutMs,
   concurrency: 4,
   trusted: false,
   tools: {},

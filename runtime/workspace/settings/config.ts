@@ -10,6 +10,7 @@ import { checkYaml, readYaml, type YamlSource } from "../../scripts/yaml-text.ts
 import { changeLimitsSchema, size } from "./change-limits.ts";
 import { CONFIG, TRUST } from "../layout.ts";
 import { limitsSchema } from "./limits.ts";
+import { variables } from "./variables.ts";
 import { modelRolesSchema, modelServersSchema } from "./models.ts";
 import { pluginsSchema } from "./plugin-sources.ts";
 import { approvalsSchema, changesSchema, mailAddress, peopleSchema } from "./people.ts";
@@ -142,7 +143,7 @@ const toolServer = z.lazy(() =>
         })
         .optional(),
       trusted: z.boolean({ error: "write true or false" }).default(false),
-      timeout_ms: size("milliseconds", 100, 600_000).default(20_000),
+      timeout_ms: size("milliseconds", 100, 600_000).default(() => variables().toolTimeoutMs),
       concurrency: size("a number of calls", 1, 64).default(4),
       tools: z.record(z.string(), toolSettings).default({}),
       aliases: z.record(z.string(), z.array(text("the name of a tool"))).default({}),
@@ -191,6 +192,7 @@ const trustSchema = z.strictObject({
   changes: changesSchema.prefault({}),
   notices: noticeChannels.default({ webhooks: {} }),
   webhooks: z.record(named("a webhook's name"), z.strictObject({ secret })).default({}),
+  anonymous: z.array(text("the name of an agent")).max(100).default([]),
   mcp: z.record(named("a server's name"), toolServer).default({}),
   a2a: z
     .record(
