@@ -29,11 +29,14 @@ const [STREAMS, ALL_STREAMS] = [200, 400];
 const DEEPEST = 200;
 const CARDS = /^\/\.well-known\/agent(?:-card)?\.json$/;
 
-/** `cardUrl`: where callers reach this, if not where they say. */
-export function createTaskServer(
-  tasks: Tasks,
-  { figures, cardUrl, onError }: { figures: () => Figures; cardUrl?: string | undefined; onError: (error: unknown) => void },
-): TaskServer {
+export interface TaskServing {
+  figures: () => Figures;
+  /** Where callers reach this, if not where they say. */
+  cardUrl: string | undefined;
+  onError: (error: unknown) => void;
+}
+
+export function createTaskServer(tasks: Tasks, { figures, cardUrl, onError }: TaskServing): TaskServer {
   const streams = new Map<string, number>();
   const count = (owner: string, by: number) => streams.set(owner, (streams.get(owner) ?? 0) + by);
   const urlOf = (context: Context): string => cardUrl ?? `http://${context.req.header("host") ?? ""}`;

@@ -1,12 +1,9 @@
 /** What a workspace has and this process has done, counted and never estimated: `/metrics` for Prometheus, `/rl/status` as the seeds name it. */
 import type { Host } from "./host.ts";
 
-export interface Figures {
-  metrics: string;
-  status: { status: "ok"; total_cases: number; case_log: { total: number; successes: number; failures: number } };
-}
+export type Figures = ReturnType<typeof figuresOf>;
 
-export function figuresOf({ database, cards, progress }: Pick<Host, "database" | "cards" | "progress">): Figures {
+export function figuresOf({ database, cards, progress }: Pick<Host, "database" | "cards" | "progress">) {
   const runs = database.all<{ status: string; outcome: string | null; n: number }>(
     "SELECT status, outcome, count(*) AS n FROM runs GROUP BY status, outcome ORDER BY status, outcome",
   );

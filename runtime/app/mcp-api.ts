@@ -19,24 +19,6 @@ import { toStepFact } from "./page-facts.ts";
 import { type TaskPart, failureOf, hasEnded, refusalOf } from "./task-view.ts";
 import { type Caller, LOCAL, createTasks } from "./tasks.ts";
 
-/** A run as its caller is told of it. */
-export interface ToldRun {
-  /** Null where none was started: `message` says why. */
-  run: string | null;
-  agent: string;
-  status: RunRecord["status"] | "refused";
-  outcome?: string;
-  /** What it waits for, or why it ended. */
-  message?: string;
-  answer?: Json;
-  /** What was measured beside the answer: policy, writes that were read back, who approved. */
-  facts?: Json;
-  card?: number;
-  review_url?: string;
-  /** The same call came before, and this is its run. */
-  repeated?: true;
-}
-
 type Of = { caller: Caller };
 export type McpApi = ReturnType<typeof createMcpApi>;
 
@@ -57,7 +39,7 @@ export function createMcpApi(host: Host) {
     if (isLocal(caller)) return;
     throw new ClearedError("TASK_TOKEN", "Only programs of the user of this workspace ask for this; a token has its own runs.");
   };
-  const link = (path: string): { review_url?: string } => (host.page === null ? {} : { review_url: `${host.page}${path}` });
+  const link = (path: string): string | undefined => (host.page === null ? undefined : `${host.page}${path}`);
 
   const seen = async (caller: Caller, id: string): Promise<RunRecord> => {
     const run = await engine.get(id);
@@ -65,25 +47,24 @@ export function createMcpApi(host: Host) {
     throw new ClearedError("RUN_UNKNOWN", `There is no run "${id.slice(0, 60)}" that is yours.`);
   };
 
-  const told = (run: RunRecord): ToldRun => {
+  /** A run as its caller is told of it; what does not apply is left out. */
+  const told = (run: RunRecord) => {
     const { id, agent, status, outcome, result, meta } = run;
-    const known = { run: id, agent, status, ...(outcome === null ? {} : { outcome }), ...link(`/runs/${id}`) };
     const card = status === "waiting" ? cards.list({ run: id }).findLast((one) => one.decision === null) : undefined;
-    if (card !== undefined) {
-      const where = host.page === null ? `\`cleared approve ${card.id}\`` : "review_url";
-      const message = `Waits: ${run.waitsFor ?? card.title}. A person decides card ${card.id} (${where}); no tool does.`;
-      return { ...known, message, card: card.id, ...link(`/#card-${card.id}`) };
-    }
-    if (status === "waiting") return { ...known, message: `Waits: ${run.waitsFor ?? run.reason}.` };
-    if (status === "failed" || status === "diverged") return { ...known, message: failureOf(run.error?.code ?? "INTERNAL", run) };
-    if (status !== "done") return known;
-    const message = outcome === "completed" ? undefined : textOf(refusalOf(outcome ?? "rejected", run));
-    return {
-      ...known,
-      ...(message === undefined ? {} : { message }),
-      ...(result === null ? {} : { answer: result }),
-      ...(meta === null ? {} : { facts: meta }),
-    };
+    const where = host.page === null ? `\`cleared approve ${card?.id}\`` : "review_url";
+    const message =
+      card !== undefined
+        ? `Waits: ${run.waitsFor ?? card.title}. A person decides card ${card.id} (${where}); no tool does.`
+        : status === "waiting"
+          ? `Waits: ${run.waitsFor ?? run.reason}.`
+          : status === "failed" || status === "diverged"
+            ? failureOf(run.error?.code ?? "INTERNAL", run)
+            : outcome !== null && outcome !== "completed"
+              ? textOf(refusalOf(outcome, run))
+              : undefined;
+    const review_url = link(card === undefined ? `/runs/${id}` : `/#card-${card.id}`);
+    const ended = status === "done" ? { outcome, answer: result, facts: meta ?? undefined } : {};
+    return { run: id, agent, status, message, card: card?.id, review_url, ...ended };
   };
 
   /** With where it comes from, and every call it made. */
@@ -94,11 +75,11 @@ export function createMcpApi(host: Host) {
     steps: (await stepsOf(engine, run.id)).slice(-STEPS).map(toStepFact),
   });
 
-  const toldCard = (caller: Caller, { id: card, kind, title, run, level, expires, calls, edited, decision }: Card) => ({
+  const toldCard = (caller: Caller, { id: card, kind, title, body, run, level, expires, calls, edited, decision }: Card) => ({
     ...{ card, kind, title, run, level, expires: expires === null ? null : timeOf(expires) },
     decided: decision && { decision: decision.decision, by: decision.by, at: timeOf(decision.at), reason: decision.reason ?? null },
-    ...(isLocal(caller) && calls.length > 0 ? { calls: edited ?? calls } : {}),
-    ...link(`/#card-${card}`),
+    ...(isLocal(caller) ? { about: body, calls: edited ?? calls } : {}),
+    review_url: link(`/#card-${card}`),
   });
 
   /** Of a card that is about a run: those who see the run; of any other: the user. */
@@ -106,7 +87,7 @@ export function createMcpApi(host: Host) {
     isLocal(caller) || (run !== null && ownerOf(await engine.get(run)) === caller.owner);
 
   /** The run of a call, or what is told where there is none. */
-  const begin = async (caller: Caller, agent: string, input: Json, key: string | undefined): Promise<ToldRun | string> => {
+  const begin = async (caller: Caller, agent: string, input: Json, key: string | undefined) => {
     const content = createHash("sha256").update(canonicalJson([agent, input, key ?? null]));
     const context = `mcp-${content.digest("hex").slice(0, 32)}`;
     // The same words while their run is open are the same wish: of a client that has lost an answer, or a model that asks again.
@@ -115,7 +96,7 @@ export function createMcpApi(host: Host) {
     if (open !== undefined) return { ...told(await seen(caller, open.run ?? "")), repeated: true };
     const message = { id: randomUUID(), parts: [{ data: { input } }] };
     const task = await tasks.send(caller, { message, metadata: { skill: agent }, context, key });
-    return task.run ?? { run: null, agent, status: "refused", message: textOf(task.status.message?.parts ?? []) };
+    return task.run ?? { run: null, agent, status: "refused" as const, message: textOf(task.status.message?.parts ?? []) };
   };
 
   return {
@@ -132,9 +113,14 @@ export function createMcpApi(host: Host) {
       const mine: Caller = { ...caller, via: "mcp" };
       const offers = await tasks.offers(mine);
       const offer = offers.find(({ name }) => name === agent);
-      const names = offers.map(({ name }) => name);
       if (offer === undefined)
-        throw new ClearedError("AGENT_UNKNOWN", `There is no agent "${agent.slice(0, 80)}" for you here.${didYouMean(agent, names)}`);
+        throw new ClearedError(
+          "AGENT_UNKNOWN",
+          `There is no agent "${agent.slice(0, 80)}" for you here.${didYouMean(
+            agent,
+            offers.map(({ name }) => name),
+          )}`,
+        );
       const checked = validateInput(offer.header, input);
       // One after the other, so that two equal calls at once are one run.
       const place = `${caller.owner} ${agent}`;
@@ -191,7 +177,8 @@ export function createMcpApi(host: Host) {
       const found = isEntryId(entry) ? await findEntry(host.git.tree(await host.git.head()), entry) : null;
       if (found === null) throw new ClearedError("JOURNAL_ENTRY_MISSING", `No entry of the books has the id "${entry.slice(0, 40)}".`);
       const run = await engine.get(found.tags["run"] ?? "");
-      const decided = run === null ? [] : cards.list({ run: run.id }).filter((one) => one.decision !== null && isAbout(one, entry));
+      const isAbout = ({ kind, body }: Card) => kind !== "entry" || (body as { entry?: string } | null)?.entry === entry;
+      const decided = run === null ? [] : cards.list({ run: run.id }).filter((one) => one.decision !== null && isAbout(one));
       return {
         entry: plain(found),
         run: run === null ? null : await whole(run),
@@ -213,8 +200,13 @@ export function createMcpApi(host: Host) {
         from = (rows.at(-1)?.n ?? from - 1) + 1;
         const { end } = ask;
         if (end === null && clock.now() < until) continue;
-        const place = end?.kind === "card" ? link(`/proposals/${end.number}`) : {};
-        return { request: id, status: end?.kind ?? "working", end, cost, ...place };
+        return {
+          request: id,
+          status: end?.kind ?? "working",
+          end,
+          cost,
+          review_url: end?.kind === "card" ? link(`/proposals/${end.number}`) : undefined,
+        };
       }
     },
   };
@@ -224,10 +216,6 @@ export function createMcpApi(host: Host) {
 function ownerOf(run: RunRecord | null): string | null {
   const { kind, detail } = run?.cause ?? {};
   return kind === "a2a" || kind === "mcp" ? String((detail as { owner?: string } | undefined)?.owner) : null;
-}
-
-function isAbout({ kind, body }: Card, entry: string): boolean {
-  return kind !== "entry" || (body as { entry?: string } | null)?.entry === entry;
 }
 
 const textOf = (parts: readonly TaskPart[]): string => parts.flatMap((one) => ("text" in one ? [one.text] : [])).join("\n");

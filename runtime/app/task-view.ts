@@ -118,7 +118,8 @@ export function createProjection({ id, context, alias, run, at }: TaskRow, facts
       }
       if (type !== "ended" || hasEnded(view.status.state)) return [];
       const record = await facts.run(of);
-      if (told.status === "canceled") return move("canceled", when, null);
+      if (told.status === "canceled")
+        return move("canceled", when, told.reason === undefined ? null : [{ text: `It was canceled: ${redact(told.reason)}` }]);
       if (told.status !== "done") return move("failed", when, [{ text: failureOf(told.code ?? "INTERNAL", record) }]);
       if (told.outcome !== "completed") return move("rejected", when, refusalOf(told.outcome ?? "rejected", record));
       const artifact = answerOf(id, record);

@@ -8,6 +8,8 @@ import type { Hooks } from "./page-facts.ts";
 import { acceptHook } from "../outside/triggers/webhook.ts";
 import type { Host } from "./host.ts";
 import { minuteOf } from "../kernel/day.ts";
+import { whileAwake } from "../kernel/processes.ts";
+import { variables } from "../workspace/settings/variables.ts";
 import { ableTo } from "../engine/authority.ts";
 import { REMINDING } from "../outside/notices/alerts.ts";
 import { createOutbox, noticeId } from "../outside/notices/outbox.ts";
@@ -100,6 +102,26 @@ function wordsOf({ id, title, kind, at, expires }: Card): { subject: string; tex
     subject: `Waits for you: ${visible(oneLine(title, 180))}`,
     text: `${visible(oneLine(title))}\n\nCard ${id} has waited since ${minuteOf(at)}.${until} Decide on the status page, or with ${how}.`,
   };
+}
+
+// Those that have ended are not told apart from those that wait; counting anew gives a task more time, never less.
+const MANY = 10_000;
+/** Whose work is over when it takes longer: what others have asked for, is not waiting, and has not begun to act outside. */
+const AT_WORK = `cause_kind IN ('a2a', 'mcp') AND (status = 'running' OR (status = 'waiting' AND reason = 'slow_call'))
+  AND NOT EXISTS (SELECT 1 FROM steps WHERE steps.rid = runs.rid AND effect IN ('external', 'notify'))`;
+
+/** Ends tasks that have been at work for longer than TASK_TIMEOUT, while this process was awake; ended by clearInterval. */
+export function keepTaskTime({ database, engine }: Host, onError: (error: unknown) => void): NodeJS.Timeout {
+  const { taskTimeoutMs } = variables();
+  const worked = new Map<string, number>();
+  return whileAwake(EVERY_MS, (passed) => {
+    if (worked.size > MANY) worked.clear();
+    for (const { id } of database.all<{ id: string }>(`SELECT id FROM runs WHERE ${AT_WORK}`)) {
+      const ms = (worked.get(id) ?? 0) + passed;
+      worked.set(id, ms);
+      if (ms > taskTimeoutMs) engine.cancel(id, `it was at work for ${taskTimeoutMs / 1000} s (TASK_TIMEOUT)`).catch(onError);
+    }
+  });
 }
 
 const LOOK_EVERY_MS = 60_000;

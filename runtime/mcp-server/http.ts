@@ -11,11 +11,7 @@ import { bearerOf, type Context, HTTP_STATUS, MCP, senderOf } from "../outside/h
 const METADATA = `/.well-known/oauth-protected-resource${MCP}`;
 
 /** Answers what is asked of `/mcp`, and where a client reads how to prove who it is. */
-export function createMcpServer(
-  tasks: Pick<Tasks, "caller" | "business">,
-  api: McpApi,
-  onError: (error: unknown) => void,
-): (context: Context) => Promise<Response> {
+export function createMcpServer(tasks: Pick<Tasks, "caller" | "business">, api: McpApi, onError: (error: unknown) => void) {
   // The SDK takes 10 MB, which a workspace that no chat client asks does not need.
   let loading: ReturnType<typeof load> | undefined;
   const load = async () => (await import("./server.ts")).createHttpHandler(api, onError);
@@ -28,17 +24,13 @@ export function createMcpServer(
     const told = { code: -32600, message: internal ? "Something went wrong here." : message };
     return context.json({ jsonrpc: "2.0", id: null, error: told }, code === "TASK_TOKEN" ? 401 : HTTP_STATUS[kindOf(code)]);
   };
-  return async (context) => {
+  return async (context: Context): Promise<Response> => {
     const { req } = context;
     try {
       if (req.header("origin") !== undefined) throw new ClearedError("WEB_REFUSED", "Tools are not called from a page in a browser.");
       if (req.path !== MCP) {
-        const resource = {
-          resource: `${urlOf(context)}${MCP}`,
-          resource_name: await tasks.business(),
-          bearer_methods_supported: ["header"],
-        };
-        return context.json(resource);
+        const names = { resource: `${urlOf(context)}${MCP}`, resource_name: await tasks.business() };
+        return context.json({ ...names, bearer_methods_supported: ["header"] });
       }
       const caller = tasks.caller(bearerOf(context), () => senderOf(context) === "own");
       const authInfo = { token: "", clientId: caller.owner, scopes: [], extra: { caller } };

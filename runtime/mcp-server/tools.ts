@@ -1,6 +1,6 @@
 /** The tools of the MCP server: one for each agent that is offered, and those beside them; how each is described, and what a call of it does. */
 import { z } from "zod";
-import type { McpApi, ToldRun } from "../app/mcp-api.ts";
+import type { McpApi } from "../app/mcp-api.ts";
 import { type Caller, LOCAL } from "../app/tasks.ts";
 import { ClearedError } from "../kernel/errors.ts";
 import { AMOUNT_PATTERN } from "../kernel/money.ts";
@@ -14,6 +14,7 @@ type Agent = Awaited<ReturnType<McpApi["agents"]>>[number];
 const PATIENCE_MS = 20_000;
 const RUNS = 20;
 const KEY = "idempotency_key";
+const TOLD = { type: "object", properties: { run: { type: ["string", "null"] }, status: { type: "string" } }, required: ["run", "status"] };
 const BAD = ["failed", "diverged", "canceled", "refused"];
 
 interface Own<P> {
@@ -83,12 +84,7 @@ export async function listTools(api: McpApi, caller: Caller) {
   return [
     ...agents.map((agent) => ({
       ...{ name: nameOf(agent), title: agent.title, description: descriptionOf(agent), inputSchema: schemaOf(agent) },
-      outputSchema: {
-        type: "object",
-        properties: { run: { type: ["string", "null"] }, status: { type: "string" } },
-        required: ["run", "status"],
-      },
-      annotations: hints(agent.readOnly, true),
+      ...{ outputSchema: TOLD, annotations: hints(agent.readOnly, true) },
     })),
     ...mine(caller).map(({ name, title, about, params, readOnly }) => {
       const { $schema: _, ...schema } = z.toJSONSchema(params, { io: "input" });
@@ -98,12 +94,7 @@ export async function listTools(api: McpApi, caller: Caller) {
 }
 
 /** Null for a tool that this caller does not have. `failed`: what was wanted did not happen. @throws what the operation throws, RUN_INPUT */
-export async function callTool(
-  api: McpApi,
-  caller: Caller,
-  name: string,
-  args: Fields,
-): Promise<{ value: unknown; failed: boolean } | null> {
+export async function callTool(api: McpApi, caller: Caller, name: string, args: Fields) {
   const found = mine(caller).find((one) => one.name === name);
   if (found !== undefined) {
     const params = found.params.safeParse(args);
@@ -117,8 +108,8 @@ export async function callTool(
   if (keyed && key !== undefined && (typeof key !== "string" || !/^.{1,255}$/.test(key)))
     throw new ClearedError("RUN_INPUT", `${KEY} must be a text of 1 to 255 characters.`);
   const wanted = keyed ? { input: rest, key: key as string | undefined } : { input: args };
-  const told: ToldRun = await api.call({ caller, agent: agent.name, ...wanted, waitMs: PATIENCE_MS });
-  return { value: told, failed: BAD.includes(told.status) || (told.status === "done" && told.outcome !== "completed") };
+  const told = await api.call({ caller, agent: agent.name, ...wanted, waitMs: PATIENCE_MS });
+  return { value: told, failed: BAD.includes(told.status) || ("outcome" in told && told.outcome !== "completed") };
 }
 
 function descriptionOf({ description, title, readOnly }: Agent): string {

@@ -28,10 +28,12 @@ export interface Listening {
   close(): Promise<void>;
 }
 
+const socketOf = ({ env }: Context): Socket | undefined => (env as { incoming?: { socket: Socket } } | undefined)?.incoming?.socket;
+
 /** Who sent the request; "unknown" where the kernel does not tell. */
 export function senderOf(context: Context): Peer {
-  const { incoming } = (context.env ?? {}) as { incoming?: { socket: Socket } };
-  return incoming === undefined ? "unknown" : peerOf(incoming.socket);
+  const socket = socketOf(context);
+  return socket === undefined ? "unknown" : peerOf(socket);
 }
 
 /** HTTP status of each kind of error (STYLE.md section 8). */
@@ -44,7 +46,7 @@ export const HTTP_STATUS = {
   internal: 500,
 } as const satisfies Record<ErrorKind, number>;
 
-const LOOPBACK = "127.0.0.1";
+export const LOOPBACK = "127.0.0.1";
 // A form has a reason of at most 500 characters; 64 KiB leaves room and fills no memory.
 const BODY_LIMIT = 64 * 1024;
 /** Paths below it take what programs elsewhere on this machine sign; everything else is this page's own forms. */
@@ -157,8 +159,7 @@ export async function formOf(context: Context): Promise<Record<string, string>> 
 
 /** Reached by another address of this machine than loopback: nobody but `--host` lets that happen. */
 function isFar(context: Context): boolean {
-  const { incoming } = (context.env ?? {}) as { incoming?: { socket: Socket } };
-  const here = incoming?.socket.localAddress?.replace(/^::ffff:/, "");
+  const here = socketOf(context)?.localAddress?.replace(/^::ffff:/, "");
   return here !== undefined && here !== "::1" && !isLoopback(here);
 }
 

@@ -7,12 +7,11 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TaskServer } from "../a2a/server.ts";
 import { ClearedError, kindOf, toWire, type WireError } from "../kernel/errors.ts";
-import { type Context, HOOKS, HTTP_STATUS, createShell, isHook, isMcp, formOf, isTask, senderOf, type Shell } from "../outside/http.ts";
+import { type Context, HOOKS, HTTP_STATUS, createShell, isHook, formOf, isTask, senderOf, type Shell } from "../outside/http.ts";
 import { KEY_HEADER, SIGNATURE_HEADER } from "../outside/notices/webhook.ts";
 import type { Clock, Entry } from "../kernel/ports.ts";
 import { type Facts, type Hooks, type RunFact, SESSION_MS, type StepFact } from "../app/page-facts.ts";
 import { entryOf } from "./card-view.ts";
-import type { createMcpServer } from "../mcp-server/http.ts";
 import { createTimes, type Html, html, layout } from "./html.ts";
 import { statusPage } from "./page.ts";
 import { proposalPage, proposalsPage } from "./proposal-view.ts";
@@ -31,14 +30,11 @@ const WITHOUT_PAIRING = /^\/(?:pair|style\.css|icon\.svg)$/;
 const STYLE = readFileSync(join(import.meta.dirname, "style.css"), "utf8");
 const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><circle cx="16" cy="16" r="14" fill="#1d6b57"/><path d="M9 16.5l5 5 9-11" fill="none" stroke="#fff" stroke-width="3.4" stroke-linecap="round" stroke-linejoin="round"/></svg>`;
 
-type McpServer = ReturnType<typeof createMcpServer>;
-
 /** The app to hand to `listen` of http.ts. */
-export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks, tasks?: TaskServer, mcp?: McpServer): Shell["app"] {
+export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks, tasks?: TaskServer): Shell["app"] {
   const { app, token } = createShell((context, error, status) =>
     tasks !== undefined && isTask(context) ? tasks.refuse(context, error, status) : errorPage(context, error, status),
   );
-  if (mcp !== undefined) app.use((context, next) => (isMcp(context) ? mcp(context) : next()));
   if (tasks !== undefined) app.use((context, next) => (isTask(context) ? tasks.serve(context) : next()));
   // Whoever reaches the loopback address could read the books: a program in a jail, or where the kernel does not tell users apart, anybody's.
   app.use(async (context, next) => {

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { type Any, rpc, said, skill } from "../a2a/client.ts";
-import { commit, shell, startWith, workspace } from "./command-line.ts";
+import { commit, shell, startWith, until, workspace } from "./command-line.ts";
 
 const LOOK = `/*
 name: Look
@@ -80,6 +80,7 @@ test("doctor tells each with where it comes from, and what is wrong with one is 
   for (const [variable, words] of [
     ["PORT=many", "PORT must be a port"],
     ["TOOL_TIMEOUT=0", "TOOL_TIMEOUT must be seconds"],
+    ["TASK_TIMEOUT=soon", "TASK_TIMEOUT must be seconds"],
     ["GREEN_AGENT_MCP_URL=file:///etc", "GREEN_AGENT_MCP_URL must be an http"],
   ]) {
     const refused = await shell(dir, `${variable} cleared start --no-open`);
@@ -88,4 +89,51 @@ test("doctor tells each with where it comes from, and what is wrong with one is 
   }
   expect((await shell(dir, "cleared start --no-open --card-url worker")).code).toBe(2);
   expect((await shell(dir, "cleared start --no-open --host 203.0.113.7")).stderr).toContain("cleared tokens add");
+});
+
+const BANK = `import { definePrimitive, z } from "cleared";
+export const bank_wire = definePrimitive({
+  name: "bank_wire", effect: "external", access: "external", summary: "Pay, slowly.", params: z.object({ to: z.string() }),
+  returns: z.object({ paid: z.boolean() }), errors: [], example: 'bank_wire({ to: "ACME" })', idempotent: "key",
+  run: async () => { await new Promise((done) => setTimeout(done, 18_000)); return { paid: true }; },
+  dryRun: () => ({ paid: false }),
+});
+`;
+const WIRE = `/*
+name: Wire
+trigger: a2a
+uses: [approval, bank]
+input:
+  to: {type: string, required: true}
+*/
+approval_wait({ title: "Pay " + input.to + "?", calls: [{ tool: "bank_wire", params: { to: input.to } }] });
+const { paid } = bank_wire({ to: input.to });
+({ summary: input.to + " paid: " + paid });
+`;
+
+test("TASK_TIMEOUT ends a task that is at work for longer, not one that waits for a person or has begun to act outside", async () => {
+  const url = await address;
+  slow = 60_000;
+  const dir = await workspace({ "agents/look.ts": LOOK, "agents/wire.ts": WIRE });
+  const trust = readFileSync(join(dir, "trust.yaml"), "utf8")
+    .replace("loopback: false", "loopback: true")
+    .replace(/^plugins:.*/m, "plugins: [plugins/bank.ts]");
+  await commit(dir, { "plugins/bank.ts": BANK, "trust.yaml": trust });
+  const site = await startWith(dir, { GREEN_AGENT_MCP_URL: url, TOOL_TIMEOUT: "50", TASK_TIMEOUT: "12", PORT: "0" }, "--no-open");
+  const served: Any = { dir, url: /http:\/\/127\.0\.0\.1:\d+/.exec(site.said())?.[0] ?? "", started: site };
+  const wire = await rpc(served, "message/send", { message: said('{"to": "ACME"}', skill("wire")) });
+  expect(wire.result.status.state).toBe("auth-required");
+  const look = await rpc(served, "message/send", { message: said("the price", skill("look")) });
+  expect(look.result).toMatchObject({
+    status: { state: "canceled", message: { parts: [{ text: expect.stringContaining("TASK_TIMEOUT") }] } },
+  });
+  await shell(dir, `cleared approve ${wire.result.status.message.parts[1].data.reviewId}`);
+  await until(async () =>
+    /^(completed|failed|canceled)$/.test((await rpc(served, "tasks/get", { id: wire.result.id })).result.status.state),
+  );
+  expect((await rpc(served, "tasks/get", { id: wire.result.id })).result).toMatchObject({
+    status: { state: "completed" },
+    artifacts: [{ parts: [{ text: "ACME paid: true" }, {}] }],
+  });
+  await site.stop();
 });

@@ -143,11 +143,13 @@ test("without `cleared start` the workspace is free between calls, also after ki
   await begun(second, "slow");
   stop.abort("enough");
   await expect(call).rejects.toThrow();
+  let run: Any;
   await until(
-    async () => (await runsOf(dir, "slow"))[0]?.status === "done",
-    60_000,
-    () => "slow did not end",
+    async () => !["queued", "running"].includes((run = (await runsOf(dir, "slow"))[0]).status),
+    100_000,
+    () => `slow did not end: ${JSON.stringify(run)}`,
   );
+  expect(run).toMatchObject({ status: "done", outcome: "completed" });
   await second.close();
 });
 

@@ -79,7 +79,16 @@ export const run: Command = async (at) => {
   }
   await lookAtSecrets(dir, trust, say);
   await lookAtModels(dir, trust, config, say);
-  lookAtVariables(config, say);
+  try {
+    const { tools, toolTimeoutMs, taskTimeoutMs, port } = variables();
+    const from = (name: string, otherwise: string) => (process.env[name] ? name : otherwise);
+    say("port", port ?? config.web.port, from("PORT", CONFIG));
+    say("tool timeout", `${toolTimeoutMs / 1000} s, where ${TRUST} does not say`, from("TOOL_TIMEOUT", "default"));
+    say("task timeout", `${taskTimeoutMs / 1000} s at work`, from("TASK_TIMEOUT", "default"));
+    if (tools !== null) say("tools of tasks", tools, "GREEN_AGENT_MCP_URL");
+  } catch (error) {
+    say("environment", toWire(error).message, "environment", false);
+  }
   await withGit(dir, config.branch, async (git) => {
     say("head", `${config.branch} ${(await git.head()).slice(0, 12)}`, "git");
     const blocked = await git.blockedBy();
@@ -130,19 +139,6 @@ async function lookAtWalls(dir: string, trust: Trust, say: Say): Promise<void> {
     const way = command === undefined || trusted ? null : await wayOfServer(dir, privatePlaces(dir));
     const how = way === null ? "" : way.filter === null ? `; untrusted, ${way.says}: it can read .cleared` : `; untrusted, in ${way.says}`;
     say("tool server", `${name}: ${url ?? plain ?? command}${how}`, TRUST);
-  }
-}
-
-/** What the environment gives beside the models. */
-function lookAtVariables(config: Config, say: Say): void {
-  try {
-    const { tools, toolTimeoutMs, port } = variables();
-    const from = (name: string, fallback: string) => (process.env[name] ? name : fallback);
-    say("port", port ?? config.web.port, from("PORT", CONFIG));
-    say("tool timeout", `${toolTimeoutMs / 1000} s, where ${TRUST} does not say`, from("TOOL_TIMEOUT", "default"));
-    if (tools !== null) say("tools of tasks", tools, "GREEN_AGENT_MCP_URL");
-  } catch (error) {
-    say("environment", toWire(error).message, "environment", false);
   }
 }
 

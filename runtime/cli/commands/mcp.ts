@@ -5,14 +5,14 @@
 import { Writable } from "node:stream";
 import type { Api } from "../../app/api.ts";
 import { withApi } from "../../app/connect.ts";
-import { type ToldRun, mcpOver } from "../../app/mcp-api.ts";
+import { mcpOver } from "../../app/mcp-api.ts";
 import { LOCAL } from "../../app/tasks.ts";
 import { toWire } from "../../kernel/errors.ts";
 import { serveOverStdio } from "../../mcp-server/server.ts";
 import type { Command } from "../commands.ts";
 
 // A request to the meta-agent has five minutes of its own.
-const LONGEST_ASK_MS = 600_000;
+const LONG = { caller: { owner: LOCAL, agents: null }, waitMs: 600_000 };
 
 export const run: Command = async (at) => {
   const say = (error: unknown) => at.output.note(toWire(error).message);
@@ -21,15 +21,16 @@ export const run: Command = async (at) => {
   process.stdout.write = process.stderr.write.bind(process.stderr) as typeof process.stdout.write;
   process.stdout.on("error", () => process.exit(0)); // nobody reads any more
   const { use, idle } = createTurns(at.workspace());
-  const api = mcpOver(async (p) => {
-    const value = await use((one) => one.mcp(p));
-    const { run, status, request, end } = value as Partial<ToldRun> & { request?: number; end?: unknown };
-    const goesOn = typeof run === "string" && (status === "queued" || status === "running");
-    if (goesOn) use((one) => one.status({ run, wait: true })).catch(say);
-    const params = { caller: { owner: LOCAL, agents: null }, request, waitMs: LONGEST_ASK_MS } as never;
-    if (end === null) use((one) => one.mcp({ name: "ask", params })).catch(say);
-    return value;
-  });
+  const api = mcpOver((p) =>
+    use(async (one) => {
+      const value = await one.mcp(p);
+      const { run, status, request, end } = value as Record<string, unknown>;
+      // What goes on is held before this call lets go.
+      if (status === "queued" || status === "running") use(() => one.status({ run: String(run), wait: true })).catch(say);
+      if (end === null) use(() => one.mcp({ name: "ask", params: { ...LONG, request } as never })).catch(say);
+      return value;
+    }),
+  );
   await serveOverStdio(api, new Writable({ write: (chunk, _, done) => void write(chunk, () => done()) }), say);
   await idle();
   return 0;

@@ -12,7 +12,7 @@ import type { RunRecord } from "../../kernel/ports.ts";
 import { type Triggers, startTriggers } from "../../outside/triggers/index.ts";
 import { keepPushing } from "../../a2a/push.ts";
 import { createFetch } from "../../outside/mcp/addresses.ts";
-import { isLoopback } from "../../outside/http.ts";
+import { isLoopback, LOOPBACK } from "../../outside/http.ts";
 import { serveWeb } from "../../web/serve.ts";
 import { keepConfirmation, lookAtTrust } from "../../workspace/settings/confirmation.ts";
 import { listTokens } from "../../workspace/settings/tokens.ts";
@@ -23,7 +23,7 @@ import { createApi } from "../../app/api.ts";
 import { openOwner } from "../../app/connect.ts";
 import { createFacts } from "../../app/facts.ts";
 import { figuresOf } from "../../app/figures.ts";
-import { keepGuarding, hooksOf, keepSending } from "../../app/timers.ts";
+import { keepGuarding, hooksOf, keepSending, keepTaskTime } from "../../app/timers.ts";
 import type { Host } from "../../app/host.ts";
 import { readLocal } from "../../app/local.ts";
 import { mcpOver } from "../../app/mcp-api.ts";
@@ -66,7 +66,7 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
   const dir = at.workspace();
   const { config, trust } = readLocal(dir);
   const port = options["port"] === undefined ? (variables().port ?? config.web.port) : toCount(options["port"], "--port", 65_535);
-  const { bind, cardUrl } = addressesOf(dir, options, trust.anonymous.length > 0);
+  const addresses = addressesOf(dir, options, trust.anonymous.length > 0);
   const ended = Promise.withResolvers<number>();
   const say = (error: unknown) => output.note(toWire(error).message);
   // It may be lost before it is waited for.
@@ -122,7 +122,7 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
     const tasks = createTasks(host);
     const serve = (on: number) =>
       serveWeb(createFacts(host, api), host.clock, on, {
-        ...{ host: bind, cardUrl, hooks: hooksOf(host), tasks, mcp: mcpOver(api.mcp) },
+        ...{ ...addresses, hooks: hooksOf(host), tasks, mcp: mcpOver(api.mcp) },
         ...{ figures: () => figuresOf(host), onError: say },
       });
     const web = await serve(port).catch((error: unknown) => {
@@ -147,6 +147,8 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
       onError: say,
     });
     closing.push(() => pushing.stop());
+    const timing = keepTaskTime(host, say);
+    closing.push(async () => clearInterval(timing));
     const guard = (guarding = keepGuarding(host, (message) => output.note(message), say));
     closing.push(() => guard.stop());
     const started = startTriggers({
@@ -205,18 +207,17 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
   }
 }
 
-/** @throws USAGE for an address that others reach while nothing says who may give tasks there */
-function addressesOf(dir: string, options: Record<string, unknown>, anybody: boolean): { bind: string; cardUrl: string | undefined } {
-  const bind = options["host"] === undefined ? "127.0.0.1" : String(options["host"]);
-  const card = options["cardUrl"] === undefined ? null : URL.parse(String(options["cardUrl"]));
-  if (options["cardUrl"] !== undefined && !/^https?:$/.test(card?.protocol ?? ""))
+/** Where to listen, and the card's address. @throws USAGE for one that others reach while nothing says who may give tasks there */
+function addressesOf(dir: string, { host: bind = LOOPBACK, cardUrl }: Record<string, unknown>, anybody: boolean) {
+  const card = cardUrl === undefined ? undefined : URL.parse(String(cardUrl));
+  if (card !== undefined && !/^https?:$/.test(card?.protocol ?? ""))
     throw new ClearedError("USAGE", "--card-url must be the http or https address that callers use, such as https://worker.example.com.");
-  if (!isLoopback(bind) && !anybody && listTokens(dir).length === 0)
+  if (!isLoopback(String(bind)) && !anybody && listTokens(dir).length === 0)
     throw new ClearedError(
       "USAGE",
       `--host ${bind} is reached from other machines, and nobody has a token: make one with \`cleared tokens add NAME --agents AGENT\`, or name agents under anonymous: in trust.yaml.`,
     );
-  return { bind, cardUrl: card?.href.replace(/\/+$/, "") };
+  return { host: String(bind), cardUrl: card?.href.replace(/\/+$/, "") };
 }
 
 function isFenced(error: unknown): boolean {

@@ -4,24 +4,20 @@
  */
 import { ClearedError } from "../../kernel/errors.ts";
 
-export interface Variables {
-  /** Of tasks that name no tools. */
-  tools: string | null;
-  toolTimeoutMs: number;
-  port: number | null;
-}
-
-const TOOL_TIMEOUT_S = 10;
-
-/** @throws USAGE naming the variable */
-export function variables({ GREEN_AGENT_MCP_URL: tools, TOOL_TIMEOUT: seconds, PORT: port }: NodeJS.ProcessEnv = process.env): Variables {
+/** `tools`: of tasks that name none. `taskTimeoutMs`: how long a task may be at work. @throws USAGE naming the variable */
+export function variables(env: NodeJS.ProcessEnv = process.env) {
+  const { GREEN_AGENT_MCP_URL: tools, PORT: port } = env;
   const wrong = (name: string, what: string) =>
     new ClearedError("USAGE", `The environment variable ${name} must be ${what}; correct it, or unset it.`);
+  const timeout = (name: string, otherwise: number, most: number): number => {
+    const seconds = Number(env[name] || otherwise);
+    if (!(seconds >= 0.1 && seconds <= most)) throw wrong(name, `seconds from 0.1 to ${most}`);
+    return Math.round(seconds * 1000);
+  };
   const url = tools ? URL.parse(tools) : null;
   if (tools && !(url !== null && /^https?:$/.test(url.protocol) && `${url.username}${url.password}` === ""))
     throw wrong("GREEN_AGENT_MCP_URL", "an http or https address without user name and password");
-  const timeout = seconds ? Number(seconds) : TOOL_TIMEOUT_S;
-  if (!(timeout >= 0.1 && timeout <= 600)) throw wrong("TOOL_TIMEOUT", "seconds from 0.1 to 600");
   if (port && !(/^\d{1,5}$/.test(port) && Number(port) <= 65_535)) throw wrong("PORT", "a port from 0 to 65535");
-  return { tools: tools || null, toolTimeoutMs: Math.round(timeout * 1000), port: port ? Number(port) : null };
+  const timeouts = { toolTimeoutMs: timeout("TOOL_TIMEOUT", 10, 600), taskTimeoutMs: timeout("TASK_TIMEOUT", 120, 86_400) };
+  return { ...timeouts, tools: tools || null, port: port ? Number(port) : null };
 }
