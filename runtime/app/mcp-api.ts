@@ -27,8 +27,6 @@ export function mcpOver(call: Api["mcp"]): McpApi {
   return new Proxy({} as McpApi, { get: (_, name) => (params: never) => call({ name: name as keyof McpApi, params }) });
 }
 
-const STEPS = 100;
-
 export function createMcpApi(host: Host) {
   const { engine, cards, clock } = host;
   const tasks = createTasks(host);
@@ -67,12 +65,12 @@ export function createMcpApi(host: Host) {
     return { run: id, agent, status, message, card: card?.id, review_url, ...ended };
   };
 
-  /** With where it comes from, and every call it made. */
+  /** With where it comes from, and the last hundred calls it made. */
   const whole = async (run: RunRecord) => ({
     ...told(run),
     started: run.cause.kind,
     script: { commit: run.pin.commit, blob: run.pin.blob },
-    steps: (await stepsOf(engine, run.id)).slice(-STEPS).map(toStepFact),
+    steps: (await stepsOf(engine, run.id)).slice(-100).map(toStepFact),
   });
 
   const toldCard = (caller: Caller, { id: card, kind, title, body, run, level, expires, calls, edited, decision }: Card) => ({
@@ -113,14 +111,9 @@ export function createMcpApi(host: Host) {
       const mine: Caller = { ...caller, via: "mcp" };
       const offers = await tasks.offers(mine);
       const offer = offers.find(({ name }) => name === agent);
+      const names = offers.map(({ name }) => name);
       if (offer === undefined)
-        throw new ClearedError(
-          "AGENT_UNKNOWN",
-          `There is no agent "${agent.slice(0, 80)}" for you here.${didYouMean(
-            agent,
-            offers.map(({ name }) => name),
-          )}`,
-        );
+        throw new ClearedError("AGENT_UNKNOWN", `There is no agent "${agent.slice(0, 80)}" for you here.${didYouMean(agent, names)}`);
       const checked = validateInput(offer.header, input);
       // One after the other, so that two equal calls at once are one run.
       const place = `${caller.owner} ${agent}`;

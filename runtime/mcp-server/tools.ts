@@ -58,7 +58,7 @@ const OWN: readonly Own<unknown>[] = [
   }),
   own({
     ...{ name: "why", title: "Why a run or an entry is as it is", readOnly: true, local: true },
-    about: "A run with every call it made, or an entry of the books with the run that made it and who decided about it.",
+    about: "A run with its calls (the last 100), or an entry of the books with the run that made it and who decided about it.",
     params: z.union([z.strictObject({ run }), z.strictObject({ entry: z.string().max(40).describe("such as 250118-hv6g7yz9cr") })]),
     call: (api, caller, p): Promise<unknown> => ("entry" in p ? api.entry({ caller, ...p }) : api.why({ caller, ...p })),
   }),
