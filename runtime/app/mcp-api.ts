@@ -16,7 +16,7 @@ import type { Host } from "./host.ts";
 import { starter } from "./identity.ts";
 import { stepsOf } from "./look.ts";
 import { toStepFact } from "./page-facts.ts";
-import { type TaskPart, failureOf, hasEnded, refusalOf } from "./task-view.ts";
+import { type TaskPart, type TaskView, failureOf, hasEnded, refusalOf } from "./task-view.ts";
 import { type Caller, LOCAL, createTasks } from "./tasks.ts";
 
 type Of = { caller: Caller };
@@ -89,9 +89,9 @@ export function createMcpApi(host: Host) {
     const content = createHash("sha256").update(canonicalJson([agent, input, key ?? null]));
     const context = `mcp-${content.digest("hex").slice(0, 32)}`;
     // The same words while their run is open are the same wish: of a client that has lost an answer, or a model that asks again.
-    const { tasks: before } = key === undefined ? await tasks.list(caller, { context, limit: 1 }) : { tasks: [] };
-    const open = before.find((one) => one.run !== null && !hasEnded(one.status.state));
-    if (open !== undefined) return { ...told(await seen(caller, open.run ?? "")), repeated: true };
+    const openRun = ({ run, status }: TaskView) => (hasEnded(status.state) ? null : run);
+    const [open = null] = key === undefined ? (await tasks.list(caller, { context, limit: 1 }, openRun)).tasks : [];
+    if (open !== null) return { ...told(await seen(caller, open)), repeated: true };
     const message = { id: randomUUID(), parts: [{ data: { input } }] };
     const task = await tasks.send(caller, { message, metadata: { skill: agent }, context, key });
     return task.run ?? { run: null, agent, status: "refused" as const, message: textOf(task.status.message?.parts ?? []) };
@@ -132,16 +132,16 @@ export function createMcpApi(host: Host) {
     /** The last ones, newest first. */
     async runs({ caller, limit }: Of & { limit: number }) {
       if (isLocal(caller)) return (await engine.list({ limit })).map(told);
-      const { tasks: own } = await tasks.list(caller, { limit });
-      return Promise.all(own.flatMap(({ run }) => (run === null ? [] : [seen(caller, run).then(told)])));
+      const { tasks: own } = await tasks.list(caller, { limit }, ({ run }) => run);
+      return Promise.all(own.flatMap((run) => (run === null ? [] : [seen(caller, run).then(told)])));
     },
 
-    /** @throws RUN_UNKNOWN, RUN_STATUS */
+    /** @throws RUN_UNKNOWN, RUN_STATUS, TASK_STATUS, also where an act outside has begun */
     async cancel({ caller, run }: Of & { run: string }) {
-      const { id } = await seen(caller, run);
-      if (!(await engine.cancel(id, `${isLocal(caller) ? "its caller" : caller.owner} canceled it over MCP`)))
-        throw new ClearedError("RUN_STATUS", `The run ${id} has ended already.`);
-      return told(await seen(caller, id));
+      const found = await seen(caller, run);
+      if (ownerOf(found) === caller.owner) await tasks.cancel(caller, found.cause.key);
+      else if (!(await engine.cancel(run, "canceled over MCP"))) throw new ClearedError("RUN_STATUS", `The run ${run} has ended already.`);
+      return told(await seen(caller, run));
     },
 
     /** Those that are open. */

@@ -87,7 +87,7 @@ export function createHttpHandler(api: McpApi, onError: (error: unknown) => void
 export async function serveOverStdio(api: McpApi, out: Writable, onError: (error: unknown) => void): Promise<void> {
   const transport = new StdioServerTransport(process.stdin, out, { maxBufferSize: BODY_LIMIT });
   const { promise, resolve } = Promise.withResolvers<void>();
-  serveStdio(() => createServer(api, { owner: LOCAL, agents: null }, onError), {
+  serveStdio(() => createServer(api, { owner: LOCAL, agents: null, token: null }, onError), {
     transport,
     onerror: (error) =>
       onError(new ClearedError("USAGE", `A line on standard input is not a message of MCP: ${error.message.slice(0, 200)}`)),

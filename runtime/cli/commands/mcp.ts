@@ -12,7 +12,7 @@ import { serveOverStdio } from "../../mcp-server/server.ts";
 import type { Command } from "../commands.ts";
 
 // A request to the meta-agent has five minutes of its own.
-const LONG = { caller: { owner: LOCAL, agents: null }, waitMs: 600_000 };
+const LONG = { caller: { owner: LOCAL, agents: null, token: null }, waitMs: 600_000 };
 
 export const run: Command = async (at) => {
   const say = (error: unknown) => at.output.note(toWire(error).message);
