@@ -12,8 +12,9 @@ import { AgentEvent, DefaultRequestHandler, InMemoryTaskStore, JsonRpcTransportH
 import { createTaskServer } from "../runtime/a2a/server.ts";
 import { createApi } from "../runtime/app/api.ts";
 import { createFacts } from "../runtime/app/facts.ts";
+import { figuresOf } from "../runtime/app/figures.ts";
 import { type Host, openHost } from "../runtime/app/host.ts";
-import { createTasks } from "../runtime/app/tasks.ts";
+import { tasksOf } from "../runtime/app/tasks.ts";
 import { createStatusApp } from "../runtime/web/app.ts";
 import { git } from "../runtime/workspace/git/git-process.ts";
 import { initWorkspace } from "../runtime/workspace/init.ts";
@@ -49,7 +50,12 @@ const request = (method: string, params: object) => ({ jsonrpc: "2.0", id: n, me
 
 function servedBy(host: Host, token: string) {
   const onError = (error: unknown) => console.error(error);
-  const app = createStatusApp(createFacts(host, createApi(host)), host.clock, undefined, createTaskServer(createTasks(host), onError));
+  const app = createStatusApp(
+    createFacts(host, createApi(host)),
+    host.clock,
+    undefined,
+    createTaskServer(tasksOf(host), { onError, cardUrl: undefined, figures: () => figuresOf(host) }),
+  );
   const headers = { host: "127.0.0.1", authorization: `Bearer ${token}`, "a2a-version": "1.0" };
   return async (method: string, params: object) =>
     app.fetch(new Request("http://127.0.0.1/", { method: "POST", headers, body: JSON.stringify(request(method, params)) }));

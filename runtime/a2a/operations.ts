@@ -1,6 +1,7 @@
 /** What A2A can ask for, apart from how it is spelled: the methods of JSON-RPC (rpc.ts) and the paths of REST (rest.ts) both end here. */
 import type { Followed } from "../app/task-follow.ts";
-import type { Caller, Tasks } from "../app/tasks.ts";
+import type { Caller } from "../app/callers.ts";
+import type { Tasks } from "../app/tasks.ts";
 import { type TaskState, type TaskView, hasEnded } from "../app/task-view.ts";
 import type { Json } from "../kernel/ports.ts";
 import { cardOf } from "./card.ts";

@@ -4,7 +4,8 @@
  * browser is neither, so what has an Origin is refused.
  */
 import { createHash } from "node:crypto";
-import type { Caller, Tasks } from "../app/tasks.ts";
+import type { Caller } from "../app/callers.ts";
+import type { Tasks } from "../app/tasks.ts";
 import type { Figures } from "../app/figures.ts";
 import { ClearedError, kindOf, toWire, type WireError } from "../kernel/errors.ts";
 import type { Json } from "../kernel/ports.ts";

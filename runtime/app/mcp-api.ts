@@ -12,12 +12,13 @@ import { isEntryId } from "../workspace/books/entry-id.ts";
 import { plain } from "../workspace/books/ledger.ts";
 import { findEntry } from "../workspace/books/months.ts";
 import type { Api } from "./api.ts";
+import { type Caller, LOCAL } from "./callers.ts";
 import type { Host } from "./host.ts";
 import { starter } from "./identity.ts";
 import { stepsOf } from "./look.ts";
 import { toStepFact } from "./page-facts.ts";
 import { type TaskPart, type TaskView, failureOf, hasEnded, refusalOf } from "./task-view.ts";
-import { type Caller, LOCAL, createTasks } from "./tasks.ts";
+import { tasksOf } from "./tasks.ts";
 
 type Of = { caller: Caller };
 export type McpApi = ReturnType<typeof createMcpApi>;
@@ -29,7 +30,7 @@ export function mcpOver(call: Api["mcp"]): McpApi {
 
 export function createMcpApi(host: Host) {
   const { engine, cards, clock } = host;
-  const tasks = createTasks(host);
+  const tasks = tasksOf(host);
   const turns = new Map<string, Promise<unknown>>();
 
   const isLocal = ({ owner }: Caller): boolean => owner === LOCAL;

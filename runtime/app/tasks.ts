@@ -10,8 +10,8 @@ import { ClearedError, kindOf, toWire } from "../kernel/errors.ts";
 import type { Json } from "../kernel/ports.ts";
 import { judgeFields } from "../rules/privacy/judge.ts";
 import { redactJson } from "../rules/privacy/scan.ts";
-import { createTokenReader, listTokens } from "../workspace/settings/tokens.ts";
 import { variables } from "../workspace/settings/variables.ts";
+import { type Caller, LOCAL, createCallers } from "./callers.ts";
 import type { Host } from "./host.ts";
 import { starter } from "./identity.ts";
 import { type Followed, createFollower } from "./task-follow.ts";
@@ -20,16 +20,6 @@ import { type Draft, EMPTY, type Offer, askedBy, clearlyFor, goesOn, namedIn, ta
 import { type Pushes, createPushes } from "./task-push.ts";
 import { type Said, type TaskRow, createTaskStore } from "./task-store.ts";
 import { type TaskMessage, type TaskPart, type TaskState, type TaskView, hasEnded, isParked } from "./task-view.ts";
-
-/** Who asks, and which agents they may give tasks to; null: all that take tasks. */
-export interface Caller {
-  owner: string;
-  agents: readonly string[] | null;
-  /** Proves it; null for a program of this user. */
-  token: string | null;
-  /** By tools, and not by tasks: agents with trigger: mcp are offered as well. */
-  via?: "mcp";
-}
 
 export interface TaskRequest {
   message: { id: string; parts: TaskPart[]; metadata?: Json };
@@ -62,9 +52,6 @@ export interface Tasks {
   changes(caller: Caller, id: string, from: number, abort: AbortSignal): AsyncGenerator<Followed>;
 }
 
-/** The owner of what programs of this user ask for without a token. A token's name cannot be this. */
-export const LOCAL = "LOCAL";
-const ANYBODY = "ANYBODY";
 /** Messages of one task; whoever reads it reads them all. */
 const LONGEST = 200;
 // Test suites and simple clients use one id for many messages; only one that cannot come up twice by chance says "this very message".
@@ -79,19 +66,23 @@ const unknown = (id: string): ClearedError =>
   new ClearedError("TASK_UNKNOWN", `There is no task "${id.slice(0, 80)}" here that is yours.`, { data: { rpc: -32001 } });
 const misplaced = (message: string, rpc: number): ClearedError => new ClearedError("TASK_STATUS", message, { data: { rpc } });
 
-export function createTasks(host: Host): Tasks {
+const shared = new WeakMap<Host, Tasks>();
+
+/** Those of a host: whoever follows a task hears of what is said to it, wherever that came in. */
+export function tasksOf(host: Host): Tasks {
+  const found = shared.get(host) ?? createTasks(host);
+  shared.set(host, found);
+  return found;
+}
+
+function createTasks(host: Host): Tasks {
   const { database, engine, clock, dir } = host;
   const store = createTaskStore(database);
   const watch = createWatch();
-  const tokenOf = createTokenReader(dir);
+  const { caller, owners } = createCallers(host);
   const follower = createFollower(host, store, watch);
   const { view: viewOf, changes } = follower;
   const list = createList(store, viewOf);
-  // Only tokens have owners in small letters.
-  const owners = () => {
-    const names = new Set(listTokens(dir).map(({ name }) => name));
-    return (owner: string) => !/^[a-z]/.test(owner) || names.has(owner);
-  };
   const turns = new Map<string, Promise<unknown>>();
 
   /** What is sent to one conversation is taken in one by one: two answers to one question start one run. */
@@ -235,15 +226,7 @@ export function createTasks(host: Host): Tasks {
   };
 
   return {
-    caller(token, isOwn) {
-      const found = token === null ? null : tokenOf(token);
-      if (found !== null) return { owner: found.name, agents: found.agents, token };
-      if (token === null && isOwn()) return { owner: LOCAL, agents: null, token };
-      if (token === null && host.trust.anonymous.length > 0) return { owner: ANYBODY, agents: host.trust.anonymous, token };
-      const why = token === null ? "The kernel does not tell that this is a program of this user" : "This token is not known";
-      const how = "`cleared tokens add NAME --agents AGENT` makes one: send it as Authorization: Bearer.";
-      throw new ClearedError("TASK_TOKEN", `${why}. ${how}`);
-    },
+    caller,
     business: async () => (await host.config()).business.name,
     offers,
     send(caller, request) {
@@ -287,9 +270,9 @@ export function createTasks(host: Host): Tasks {
     },
     row: (caller, id) => need(caller, id),
     pushes: createPushes(host, follower, owners),
-    changes(caller, id, from, abort) {
+    changes(asking, id, from, abort) {
       // A stream may be open for days: with its token it ends.
-      const again = () => need(caller.token === null ? caller : this.caller(caller.token, () => false), id);
+      const again = () => need(asking.token === null ? asking : caller(asking.token, () => false), id);
       return changes(again, from, abort);
     },
   };

@@ -7,7 +7,7 @@ import type { Writable } from "node:stream";
 import { createMcpHandler, type McpHttpHandler, ProtocolError, ProtocolErrorCode, Server } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import type { McpApi } from "../app/mcp-api.ts";
-import { type Caller, LOCAL } from "../app/tasks.ts";
+import { type Caller, LOCAL } from "../app/callers.ts";
 import { ClearedError, kindOf, toWire } from "../kernel/errors.ts";
 import { visible } from "../kernel/text.ts";
 import { callTool, type Fields, listTools } from "./tools.ts";

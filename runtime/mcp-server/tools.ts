@@ -1,7 +1,7 @@
 /** The tools of the MCP server: one for each agent that is offered, and those beside them; how each is described, and what a call of it does. */
 import { z } from "zod";
 import type { McpApi } from "../app/mcp-api.ts";
-import { type Caller, LOCAL } from "../app/tasks.ts";
+import { type Caller, LOCAL } from "../app/callers.ts";
 import { ClearedError } from "../kernel/errors.ts";
 import { AMOUNT_PATTERN } from "../kernel/money.ts";
 import type { Json } from "../kernel/ports.ts";

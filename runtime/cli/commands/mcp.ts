@@ -6,7 +6,7 @@ import { Writable } from "node:stream";
 import type { Api } from "../../app/api.ts";
 import { withApi } from "../../app/connect.ts";
 import { mcpOver } from "../../app/mcp-api.ts";
-import { LOCAL } from "../../app/tasks.ts";
+import { LOCAL } from "../../app/callers.ts";
 import { toWire } from "../../kernel/errors.ts";
 import { serveOverStdio } from "../../mcp-server/server.ts";
 import type { Command } from "../commands.ts";

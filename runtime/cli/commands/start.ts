@@ -35,7 +35,7 @@ import { receiptsOf } from "../../app/receipts.ts";
 import { reconcileCards } from "../../app/reconcile.ts";
 import { isPaired, pairingLink } from "../../app/sessions.ts";
 import { serveSocket } from "../../app/socket.ts";
-import { createTasks } from "../../app/tasks.ts";
+import { tasksOf } from "../../app/tasks.ts";
 import { receiptLines, runLine, toCount } from "../text.ts";
 import { keepUp } from "../../app/upkeep.ts";
 import { wakeWaiting } from "../../app/wake.ts";
@@ -119,7 +119,7 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
       return operation(params);
     });
     closing.push(() => socket.close());
-    const tasks = createTasks(host);
+    const tasks = tasksOf(host);
     const serve = (on: number) =>
       serveWeb(createFacts(host, api), host.clock, on, {
         ...{ ...addresses, hooks: hooksOf(host), tasks, mcp: mcpOver(api.mcp) },
