@@ -30,12 +30,8 @@ const [STREAMS, ALL_STREAMS] = [200, 400];
 const DEEPEST = 200;
 const CARDS = /^\/\.well-known\/agent(?:-card)?\.json$/;
 
-export interface TaskServing {
-  figures: () => Figures;
-  /** Where callers reach this, if not where they say. */
-  cardUrl: string | undefined;
-  onError: (error: unknown) => void;
-}
+/** `cardUrl`: where callers reach this, if not where they say. */
+export type TaskServing = { figures: () => Figures; cardUrl: string | undefined; onError: (error: unknown) => void };
 
 export function createTaskServer(tasks: Tasks, { figures, cardUrl, onError }: TaskServing): TaskServer {
   const streams = new Map<string, number>();

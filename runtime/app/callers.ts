@@ -13,9 +13,8 @@ export interface Caller {
   via?: "mcp";
 }
 
-/** The owner of what programs of this user ask for without a token. A token's name cannot be this, nor the next. */
+/** The owner of what programs of this user ask for without a token. A token's name has small letters. */
 export const LOCAL = "LOCAL";
-const ANYBODY = "ANYBODY";
 
 export function createCallers({ dir, trust }: Pick<Host, "dir" | "trust">) {
   const tokenOf = createTokenReader(dir);
@@ -25,7 +24,7 @@ export function createCallers({ dir, trust }: Pick<Host, "dir" | "trust">) {
       const found = token === null ? null : tokenOf(token);
       if (found !== null) return { owner: found.name, agents: found.agents, token };
       if (token === null && isOwn()) return { owner: LOCAL, agents: null, token };
-      if (token === null && trust.anonymous.length > 0) return { owner: ANYBODY, agents: trust.anonymous, token };
+      if (token === null && trust.anonymous.length > 0) return { owner: "ANYBODY", agents: trust.anonymous, token };
       const why = token === null ? "The kernel does not tell that this is a program of this user" : "This token is not known";
       const how = "`cleared tokens add NAME --agents AGENT` makes one: send it as Authorization: Bearer.";
       throw new ClearedError("TASK_TOKEN", `${why}. ${how}`);

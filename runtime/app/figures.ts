@@ -8,10 +8,8 @@ export function figuresOf({ database, cards, progress }: Pick<Host, "database" |
     "SELECT status, outcome, count(*) AS n FROM runs GROUP BY status, outcome ORDER BY status, outcome",
   );
   const sum = (counts: (one: (typeof runs)[number]) => boolean) => runs.filter(counts).reduce((all, { n }) => all + n, 0);
-  const [successes, failures] = [
-    sum(({ outcome }) => outcome === "completed"),
-    sum(({ status }) => status === "failed" || status === "diverged"),
-  ];
+  const successes = sum(({ outcome }) => outcome === "completed");
+  const failures = sum(({ status }) => status === "failed" || status === "diverged");
   const total = sum(({ status }) => status !== "queued" && status !== "running" && status !== "waiting");
   const metrics = [
     "# HELP cleared_runs Runs by where they stand.\n# TYPE cleared_runs gauge",

@@ -69,11 +69,7 @@ const misplaced = (message: string, rpc: number): ClearedError => new ClearedErr
 const shared = new WeakMap<Host, Tasks>();
 
 /** Those of a host: whoever follows a task hears of what is said to it, wherever that came in. */
-export function tasksOf(host: Host): Tasks {
-  const found = shared.get(host) ?? createTasks(host);
-  shared.set(host, found);
-  return found;
-}
+export const tasksOf = (host: Host): Tasks => shared.getOrInsertComputed(host, createTasks);
 
 function createTasks(host: Host): Tasks {
   const { database, engine, clock, dir } = host;

@@ -104,8 +104,6 @@ function wordsOf({ id, title, kind, at, expires }: Card): { subject: string; tex
   };
 }
 
-// Those that have ended are not told apart from those that wait; counting anew gives a task more time, never less.
-const MANY = 10_000;
 /** Whose work is over when it takes longer: what others have asked for, is not waiting, and has not begun to act outside. */
 const AT_WORK = `cause_kind IN ('a2a', 'mcp') AND (status = 'running' OR (status = 'waiting' AND reason = 'slow_call'))
   AND NOT EXISTS (SELECT 1 FROM steps WHERE steps.rid = runs.rid AND effect IN ('external', 'notify'))`;
@@ -115,7 +113,7 @@ export function keepTaskTime({ database, engine }: Host, onError: (error: unknow
   const { taskTimeoutMs } = variables();
   const worked = new Map<string, number>();
   return whileAwake(EVERY_MS, (passed) => {
-    if (worked.size > MANY) worked.clear();
+    if (worked.size > 10_000) worked.clear(); // counting anew gives a task more time, never less
     for (const { id } of database.all<{ id: string }>(`SELECT id FROM runs WHERE ${AT_WORK}`)) {
       const ms = (worked.get(id) ?? 0) + passed;
       worked.set(id, ms);

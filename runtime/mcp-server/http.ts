@@ -8,6 +8,7 @@ import type { Tasks } from "../app/tasks.ts";
 import { ClearedError, kindOf, toWire } from "../kernel/errors.ts";
 import { bearerOf, type Context, HTTP_STATUS, MCP, senderOf } from "../outside/http.ts";
 
+const urlOf = (context: Context): string => `http://${context.req.header("host") ?? ""}`;
 const METADATA = `/.well-known/oauth-protected-resource${MCP}`;
 
 /** Answers what is asked of `/mcp`, and where a client reads how to prove who it is. */
@@ -41,5 +42,3 @@ export function createMcpServer(tasks: Pick<Tasks, "caller" | "business">, api: 
     }
   };
 }
-
-const urlOf = (context: Context): string => `http://${context.req.header("host") ?? ""}`;

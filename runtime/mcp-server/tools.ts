@@ -17,10 +17,7 @@ const KEY = "idempotency_key";
 const TOLD = { type: "object", properties: { run: { type: ["string", "null"] }, status: { type: "string" } }, required: ["run", "status"] };
 const BAD = ["failed", "diverged", "canceled", "refused"];
 
-interface Own<P> {
-  name: string;
-  title: string;
-  about: string;
+interface Own<P> extends Record<"name" | "title" | "about", string> {
   params: z.ZodType<P>;
   readOnly: boolean;
   /** For the user's own programs, and not for tokens. */
@@ -128,16 +125,12 @@ function schemaOf({ input }: Agent): Fields {
 
 function fieldSchema({ type, describe: description, enum: values, default: fallback }: InputField): Fields {
   const told = { ...(description && { description }), ...(values && { enum: values }) };
-  return { ...FORMS[type], ...told, ...(fallback === undefined ? {} : { default: fallback as Json }) };
+  return { ...(FORMS[type] ?? { type }), ...told, ...(fallback === undefined ? {} : { default: fallback as Json }) };
 }
 
-const FORMS: Record<InputField["type"], Fields> = {
-  string: { type: "string" },
-  number: { type: "number" },
-  integer: { type: "integer" },
-  boolean: { type: "boolean" },
+/** Those that JSON Schema knows by another name. */
+const FORMS: Partial<Record<InputField["type"], Fields>> = {
   money: { type: "string", pattern: AMOUNT_PATTERN.source, description: 'an amount as text, such as "42.99"' },
   date: { type: "string", format: "date", description: "YYYY-MM-DD" },
   list: { type: "array" },
-  object: { type: "object" },
 };

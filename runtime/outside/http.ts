@@ -89,8 +89,7 @@ export function createShell(onError: (context: Context, error: WireError, status
     const host = context.req.header("host") ?? "";
     const open = OPEN.test(context.req.path) || (isTask(context) && context.req.header("authorization") !== undefined);
     const far = isFar(context);
-    if (far && (!isTask(context) || isMcp(context)))
-      refuse("From other machines only tasks are taken (A2A). Decide on the machine itself.");
+    if (far && (!isTask(context) || isMcp(context))) refuse("From other machines only tasks are taken (A2A). Decide on this one.");
     if (!far && !isHook(context) && !open && senderOf(context) === "other") refuse("This page is another user's of this machine.");
     if (!far && !isLoopback(host)) refuse("The address in the browser must be 127.0.0.1 or localhost.");
     const deletes = method === "DELETE" && isTask(context);

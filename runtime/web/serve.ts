@@ -14,9 +14,6 @@ type Served = TaskServing & { hooks: Hooks; tasks: Tasks; mcp: McpApi; host: str
 export function serveWeb(facts: Facts, clock: Clock, port: number, { hooks, tasks, mcp, host, ...more }: Served): Promise<Listening> {
   const others = createTaskServer(tasks, more);
   const clients = createMcpServer(tasks, mcp, more.onError);
-  const served = {
-    ...others,
-    serve: (context: Context) => (isMcp(context) ? clients(context) : others.serve(context)),
-  };
-  return listen(createStatusApp(facts, clock, hooks, served), port, host);
+  const serve = (context: Context) => (isMcp(context) ? clients(context) : others.serve(context));
+  return listen(createStatusApp(facts, clock, hooks, { ...others, serve }), port, host);
 }
