@@ -175,7 +175,7 @@ export function listen(app: Hono, port: number, host = LOOPBACK): Promise<Listen
       const busy = error.code === "EADDRINUSE" || error.code === "EACCES";
       const words = `Port ${port} is ${error.code === "EACCES" ? "not allowed for this user" : "in use by another program"}.`;
       const nowhere = error.code === "EADDRNOTAVAIL" || error.code === "ENOTFOUND";
-      if (nowhere) reject(new ClearedError("USAGE", `--host ${host} is no address of this machine.`, { cause: error }));
+      if (nowhere) reject(new ClearedError("USAGE", `--host ${host} is not an address of this machine.`, { cause: error }));
       else reject(busy ? new ClearedError("PORT_BUSY", words, { cause: error }) : error);
     });
     server.listen(port, host, () => {
