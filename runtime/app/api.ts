@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import { type Pause, pauseOf } from "../engine/pauses.ts";
 import { type At, ClearedError, type WireError, toWire } from "../kernel/errors.ts";
 import type { Given, Account, Card, Decision, Json, Receipt, RunRecord, RunStatus } from "../kernel/ports.ts";
-import { API, type StepContext, callPrimitive } from "../kernel/primitive.ts";
+import { API, callPrimitive, contextAlone } from "../kernel/primitive.ts";
 import { listensTo } from "../outside/triggers/events.ts";
 import { totalsOf } from "../workspace/books/assertions.ts";
 import { loadChart } from "../workspace/books/months.ts";
@@ -138,20 +138,12 @@ export function createApi(host: Host): Api {
       const answers: ({ result: Json } | { error: WireError })[] = [];
       const callable = await host.callableAt(git.tree(commit), new Set(calls.map(({ name }) => name)));
       for (const { name, params } of calls) {
-        const ctx: StepContext = {
-          ports: view.ports,
-          run: { id: run.id, agent: run.agent, mode: "dry" },
-          key: `${run.id}/${answers.length}`,
-          now: host.clock.now(),
-          today: view.today(host.clock.now()),
-          inDoubt: false,
-          abort: log.abort,
+        const ctx = contextAlone({
+          ...{ ports: view.ports, run: { id: run.id, agent: run.agent, mode: "dry" }, key: `${run.id}/${answers.length}` },
+          ...{ now: host.clock.now(), today: view.today(host.clock.now()), abort: log.abort },
           gate: async () => ({ card: 0, decision: "approved", by: "dry run", at: host.clock.now() }),
           commit: async () => view.check().then(() => null),
-          process: null,
-          escalate: async () => undefined,
-          changed: () => undefined,
-        };
+        });
         try {
           const primitive = await callable.primitive(name);
           const given =
