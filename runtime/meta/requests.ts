@@ -19,9 +19,14 @@ export interface Figure {
 export type AskEnd =
   | { kind: "card"; proposal: string; number: number; title: string }
   | { kind: "answer"; text: string; figures: Figure[] }
-  | { kind: "question"; question: string; options: string[] }
+  /** outside: where text from outside stood that was read before it was asked. */
+  | { kind: "question"; question: string; options: string[]; outside?: string[] }
   /** files: what it had changed by then. findings: what failed. open: it may go on. */
   | { kind: "decline"; reason: string; findings: string[]; files: string[]; open: boolean };
+
+/** What whoever is asked should know of the question: an order in such a text may be behind it. */
+export const askedAfter = (outside: readonly string[]): string =>
+  `Asked after reading text from outside (${outside.join(", ")}): answer only what you would tell a stranger.`;
 
 export interface Ask {
   id: number;

@@ -20,9 +20,9 @@ import { MAIN_JOURNAL, agentFile } from "../workspace/layout.ts";
 import { treeOver } from "../workspace/git/tree.ts";
 import { triedView } from "./answers.ts";
 import { ENDS } from "./ends.ts";
-import { callsMade } from "./messages.ts";
 import { PLACES, search } from "./search.ts";
 import { quarantined } from "./quarantine.ts";
+import { wordsOf } from "./telling.ts";
 import { type Tool, no, told, tool } from "./tool.ts";
 import type { Situation, ToolResult, Workshop } from "./workshop.ts";
 
@@ -249,10 +249,9 @@ function checked(checks: readonly CheckResult[]): Json {
  * Which runs of an agent judge the writer: of those that ended well a third, by their ids alone, so that neither other days nor later runs
  * move one. It sees neither what they did nor how its draft does on them. What the user names is no secret, and few runs are all shown.
  */
-async function judges(agent: string, { ask, messages }: Situation, { engine }: Workshop["bench"]) {
+async function judges(agent: string, at: Situation, { engine }: Workshop["bench"]) {
   const few = (await engine.list({ agent, status: ["done"], limit: FEW })).length < FEW;
-  const answers = callsMade(messages).flatMap(({ call, result }) => (call.tool === "ask_user" ? [result.text] : []));
-  const named = [ask.text, ...answers].join("\n");
+  const named = wordsOf(at);
   return ({ id, status }: Pick<RunRecord, "id" | "status">): boolean =>
     !few && status === "done" && !named.includes(id) && (createHash("sha256").update(id).digest()[0] ?? 0) % 3 === 0;
 }
