@@ -59,7 +59,8 @@ export interface Api extends ChangeApi {
   resumeAgents(p: { agent: string | null; by: string | null }): Promise<Resumed>;
   replay(p: { run: string }): Promise<{ same: boolean; findings: string[]; steps: number }>;
   /** The decision is signed by the caller's key; the owner checks it against trust.yaml. */
-  decide(p: { decision: Decision }): Promise<Decided>;
+  /** offer: the card that was opened to make a rule of a correction, and to move what is alike. */
+  decide(p: { decision: Decision }): Promise<Decided & { offer: Card | null }>;
   /** Keeps a code of `cleared pair`. @throws APPROVAL_IDENTITY */
   pair(p: { name: string; pairing: Pairing }): Promise<null>;
   /** Ends a person's pairings; answers how many. */
@@ -211,7 +212,13 @@ export function createApi(host: Host): Api {
       return (await import("../engine/replay.ts")).replayRun(record, await engine.steps(run), host.world);
     },
 
-    decide: ({ decision }) => decideCard(host, decision),
+    async decide({ decision }) {
+      const done = await decideCard(host, decision);
+      const { entry } = (done.card.body ?? {}) as { entry?: string };
+      const moved = entry !== undefined && decision.account !== undefined && done.commit !== null;
+      const offer = moved ? await (await import("./learn.ts")).offerRule(host, entry) : null;
+      return { ...done, offer };
+    },
     async pair({ name, pairing }) {
       host.assertTrust();
       (await import("./sessions.ts")).keepPairing(host.database, host.trust, host.clock.now(), name, pairing);

@@ -146,6 +146,10 @@ export function createFacts(host: Host, api: Api): Facts {
     },
     pair: async (code) => redeem(database, code, clock.now()),
     correction: async (entry) => (await api.correction({ entry })).id,
+    async rule(entry) {
+      const made = await api.rule({ entry, ...starter(dir, trust) });
+      return "ask" in made ? { ask: made.ask.id } : { card: made.card.id };
+    },
     async decide(id, { set = {}, seen, ...answer }, session) {
       const card = cards.get(id);
       if (card === null) throw new ClearedError("CARD_UNKNOWN", `There is no card ${id}.`);

@@ -50,6 +50,8 @@ export interface Facts {
   pair(code: string): Promise<string>;
   /** Asks where a confirmed entry belongs; answers the card's number. @throws JOURNAL_ENTRY_MISSING, JOURNAL_STATUS */
   correction(entry: string): Promise<number>;
+  /** Where a rule of a moved entry is offered: a card, or a request. @throws USAGE */
+  rule(entry: string): Promise<{ card: number } | { ask: number }>;
   /** @throws CARD_UNKNOWN, CARD_CLOSED, APPROVAL_*, RUN_INPUT, USAGE */
   decide(id: number, answer: Answer, session: string | null): Promise<void>;
 }

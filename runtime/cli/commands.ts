@@ -172,6 +172,12 @@ export const COMMANDS: readonly Spec[] = [
     load: async () => ({ run: (await import("./commands/decide.ts")).correct }),
   },
   {
+    name: "rule <entry>",
+    about:
+      "make a rule of an entry that was moved to another account: a card, which also moves what is alike; a model where words alone do not tell",
+    load: async () => ({ run: (await import("./commands/ask.ts")).rule }),
+  },
+  {
     name: "undo <what>",
     words: ["import"],
     about: "undo a proposal (its number), a run (its id), the last import (the word import) or an undo (its commit)",

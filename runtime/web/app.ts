@@ -130,6 +130,12 @@ export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks, tasks
     return context.redirect(`/#card-${await facts.correction(context.req.param("id"))}`, 303);
   });
 
+  app.post("/entries/:id/rule", async (context) => {
+    await formOf(context);
+    const made = await facts.rule(context.req.param("id"));
+    return context.redirect("ask" in made ? `/asks/${made.ask}` : `/#card-${made.card}`, 303);
+  });
+
   app.get("/pair", (context) => context.html(pairPage(token, context.req.query("code") ?? "")));
   app.post("/pair", async (context) => {
     const secret = await facts.pair((await formOf(context))["code"] ?? "");

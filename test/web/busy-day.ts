@@ -185,6 +185,7 @@ export function createFacts(): Facts & { answers: [number, Answer][]; empty: boo
     person: async () => "Ada",
     pair: async () => "x".repeat(43),
     correction: async () => 1,
+    rule: async () => ({ card: 1 }),
     decide: async (id: number, answer: Answer) => {
       const found = cards.find((each) => each.id === id);
       if (found === undefined) throw new ClearedError("CARD_UNKNOWN", `There is no card ${id}.`);

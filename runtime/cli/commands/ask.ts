@@ -10,7 +10,7 @@ import { askedAfter } from "../../meta/requests.ts";
 import type { Command, Invocation } from "../commands.ts";
 import { type Output, table } from "../output.ts";
 import { proposalLines } from "../proposal-lines.ts";
-import { toCount, when } from "../text.ts";
+import { cardLines, toCount, when } from "../text.ts";
 
 const SAID = 2000;
 
@@ -37,6 +37,19 @@ export const run: Command = async (at, [words], options) => {
             ...starterHere(dir),
           });
     return tell(at, api, await follow(output, api, begun, starterHere(dir)));
+  });
+};
+
+/** `cleared rule`: the card that offers it, or the request that looks for it. */
+export const rule: Command = async (at, [entry]) => {
+  const { output } = at;
+  const starter = starterHere(at.workspace());
+  return withApi(at.workspace(), async (api) => {
+    const made = await api.rule({ entry: String(entry), ...starter });
+    if ("ask" in made) return tell(at, api, await follow(output, api, made.ask, starter));
+    output.result(made);
+    for (const line of cardLines(output, made.card)) output.line(line);
+    return 0;
   });
 };
 
