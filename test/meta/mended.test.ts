@@ -86,3 +86,20 @@ test("runs that judge the draft are neither tried nor read one by one, whatever 
   await one.ask(named);
   expect(seen).toMatchObject([{ agent: "rent" }, { runs: 25 - refused.length }]);
 }, 120_000);
+
+test("a run that was refused a call for want of a right is mended by the right", async () => {
+  const asks =
+    '/*\nname: Look\nmutates: false\nuses: [accounts]\n*/\n({ ok: accounts_exists("5020"), at: config_get("thresholds.auto_confirm") });\n';
+  const scripts: Record<string, Script> = {};
+  const one = await asking(scripts, { runs: false, files: { "agents/look.ts": asks } });
+  const { id } = (await cleared(one.dir, "run", "look", "--json")).json() as { id: string };
+  const claims = [
+    { kind: "capability", subject: "look", to: "config" },
+    { kind: "run_mended", subject: id },
+  ];
+  scripts[`Mend ${id}`] = [
+    call("write", { path: "agents/look.ts", text: asks.replace("[accounts]", "[accounts, config]") }),
+    call("submit", { title: "It reads a setting", reason: "It failed.", says: "", claims }),
+  ];
+  expect((await one.ask(`Mend ${id}`)).stdout).toMatch(/2 claims, 2 true/);
+});
