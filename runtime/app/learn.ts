@@ -146,7 +146,7 @@ function openOffer(host: Host, offer: Offer): Card {
     alike: alike.map(({ entry: one }) => one.id),
     booked: [...alike.slice(0, SHOWN).map(legs), ...(alike.length > SHOWN ? [`and ${alike.length - SHOWN} more`] : [])],
     about: {
-      approve: `${moves}proposes the rule for ${agent === null ? "rows to come" : agentFile(agent)}, which needs a yes of its own`,
+      approve: `${moves}proposes the rule for ${agent === null ? "rows to come" : agentFile(agent)}, which needs an approval of its own`,
       reject: "everything stays, and it is not offered again",
     },
   };

@@ -48,7 +48,7 @@ test("a script that does something else fails its case, whatever it says of itse
       expect(cases[i]?.tried[0]?.unsafe, name).toBe(unsafe);
     }
     writeFileSync(join(folder, "x.yaml"), "kind: rule\n");
-    expect((await cleared(ROOT, "eval", "asks", folder, "--scripted")).stderr).toMatch(/x\.yaml is no case/);
+    expect((await cleared(ROOT, "eval", "asks", folder, "--scripted")).stderr).toMatch(/x\.yaml is not a case/);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -24,7 +24,7 @@ export const run: Command = async (at, [what, folder], options) => {
   const names = existsSync(String(folder)) ? readdirSync(String(folder)).filter((name) => name.endsWith(".yaml")) : [];
   const cases = names.sort().map((name): [string, AskCase] => {
     const { success, data, error } = askCase.safeParse(yamlAt(join(String(folder), name)));
-    if (!success) throw new ClearedError("USAGE", `${name} is no case: ${z.prettifyError(error)}`);
+    if (!success) throw new ClearedError("USAGE", `${name} is not a case: ${z.prettifyError(error)}`);
     return [name.replace(/\.yaml$/, ""), data];
   });
   if (cases.length === 0) throw new ClearedError("USAGE", `${String(folder)} has no cases: one .yaml file each.`);
