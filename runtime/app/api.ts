@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import { type Pause, pauseOf } from "../engine/pauses.ts";
 import { type At, ClearedError, type WireError, toWire } from "../kernel/errors.ts";
 import type { Given, Account, Card, Decision, Json, Receipt, RunRecord, RunStatus } from "../kernel/ports.ts";
-import { API, type StepContext, callPrimitive } from "../kernel/primitive.ts";
+import { API, callPrimitive, contextAlone } from "../kernel/primitive.ts";
 import { listensTo } from "../outside/triggers/events.ts";
 import { totalsOf } from "../workspace/books/assertions.ts";
 import { loadChart } from "../workspace/books/months.ts";
@@ -60,7 +60,8 @@ export interface Api extends ChangeApi {
   resumeAgents(p: { agent: string | null; by: string | null }): Promise<Resumed>;
   replay(p: { run: string }): Promise<{ same: boolean; findings: string[]; steps: number }>;
   /** The decision is signed by the caller's key; the owner checks it against trust.yaml. */
-  decide(p: { decision: Decision }): Promise<Decided>;
+  /** offer: the card that was opened to make a rule of a correction, and to move what is alike. */
+  decide(p: { decision: Decision }): Promise<Decided & { offer: Card | null }>;
   /** Keeps a code of `cleared pair`. @throws APPROVAL_IDENTITY */
   pair(p: { name: string; pairing: Pairing }): Promise<null>;
   /** Ends a person's pairings; answers how many. */
@@ -142,20 +143,12 @@ export function createApi(host: Host): Api {
       const answers: ({ result: Json } | { error: WireError })[] = [];
       const callable = await host.callableAt(git.tree(commit), new Set(calls.map(({ name }) => name)));
       for (const { name, params } of calls) {
-        const ctx: StepContext = {
-          ports: view.ports,
-          run: { id: run.id, agent: run.agent, mode: "dry" },
-          key: `${run.id}/${answers.length}`,
-          now: host.clock.now(),
-          today: view.today(host.clock.now()),
-          inDoubt: false,
-          abort: log.abort,
+        const ctx = contextAlone({
+          ...{ ports: view.ports, run: { id: run.id, agent: run.agent, mode: "dry" }, key: `${run.id}/${answers.length}` },
+          ...{ now: host.clock.now(), today: view.today(host.clock.now()), abort: log.abort },
           gate: async () => ({ card: 0, decision: "approved", by: "dry run", at: host.clock.now() }),
           commit: async () => view.check().then(() => null),
-          process: null,
-          escalate: async () => undefined,
-          changed: () => undefined,
-        };
+        });
         try {
           const primitive = await callable.primitive(name);
           const given =
@@ -223,7 +216,13 @@ export function createApi(host: Host): Api {
       return (await import("../engine/replay.ts")).replayRun(record, await engine.steps(run), host.world);
     },
 
-    decide: ({ decision }) => decideCard(host, decision),
+    async decide({ decision }) {
+      const done = await decideCard(host, decision);
+      const { entry } = (done.card.body ?? {}) as { entry?: string };
+      const moved = entry !== undefined && decision.account !== undefined && done.commit !== null;
+      const offer = moved ? await (await import("./learn.ts")).offerRule(host, entry) : null;
+      return { ...done, offer };
+    },
     async pair({ name, pairing }) {
       host.assertTrust();
       (await import("./sessions.ts")).keepPairing(host.database, host.trust, host.clock.now(), name, pairing);

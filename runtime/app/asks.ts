@@ -59,9 +59,10 @@ export async function beginAsk(host: Host, { text, by, wallMs }: { text: string;
   const base = await host.git.head();
   const { timezone } = await host.config();
   // Nothing is waited for from here on: a request that is there and not worked on was cut off.
-  const ask = asks.create({ at: host.clock.now(), text: redact(text.trim()), by: by ?? null, base, prompt: promptVersion() });
-  const today = dayIn(timezone, ask.at);
-  asks.add(ask.id, { at: ask.at, message: { role: "user", content: `Today is ${today}. The request:\n\n${ask.text}` } });
+  const at = host.clock.now();
+  const asked = redact(text.trim());
+  const first = { role: "user" as const, content: `Today is ${dayIn(timezone, at)}. The request:\n\n${asked}` };
+  const ask = asks.create({ at, text: asked, by: by ?? null, base, prompt: promptVersion() }, first);
   work(host, ask, writer, wallMs);
   return ask;
 }

@@ -2,6 +2,7 @@
 import type { BacktestReport } from "../change/evidence/types.ts";
 import type { Backtesting, Bisected, TriedCases } from "./evidence-api.ts";
 import type { CheckedTree } from "./check-api.ts";
+import type { Card } from "../kernel/ports.ts";
 import type { Ask, WatchedAsk } from "./asks.ts";
 import type { Prompt } from "../meta/prompt.ts";
 import type { Made } from "../change/proposals/make.ts";
@@ -24,6 +25,8 @@ export interface ChangeApi {
   stopAsk(p: { id: number }): Promise<Ask>;
   asks(p: { limit: number }): Promise<(Ask & { cost: string | null })[]>;
   askPrompt(p: Record<string, never>): Promise<Prompt>;
+  /** The card that makes a rule of a moved entry, or the request where words alone make none. @throws USAGE with the reason why there is none */
+  rule(p: { entry: string; by?: string }): Promise<{ card: Card } | { ask: Ask }>;
   /** Which commit changed what a run, or the run that made an entry, would do. @throws RUN_UNKNOWN, RUN_STATUS, JOURNAL_ENTRY_MISSING, USAGE */
   bisect(p: { name: string }): Promise<Bisected>;
   /** What undoing a proposal, a run, "import" or an undo would change. @throws UNDO_REFUSED, PROPOSAL_UNKNOWN, RUN_UNKNOWN */
@@ -70,6 +73,7 @@ export function changeApi(host: Host, startedBy: (by: string | undefined) => { b
     stopAsk: async (p) => (await asking()).stopAsk(host, p),
     asks: async (p) => (await asking()).listAsks(host, p),
     askPrompt: async () => (await asking()).showPrompt(host),
+    rule: async ({ entry, by }) => (await import("./learn.ts")).makeRule(host, { entry, ...startedBy(by) }),
     bisect: async ({ name }) => (await import("./evidence-api.ts")).bisectRun(host, name),
     planUndo: async ({ target }) => (await undoing()).planUndo(host, target),
     async undo({ target, ...how }) {

@@ -56,8 +56,9 @@ export interface Decided {
   /** File of the case that a correction became; null when it is none, or when `noCase` says why it became none. */
   case: string | null;
   noCase: string | null;
-  /** Number of the proposal that the answer became, or null. */
+  /** Number of the proposal that the answer became, or null; then `noRule` says why a rule that was wanted became none. */
   proposal: number | null;
+  noRule: string | null;
   /** What the card still waits for after this answer, in words; null once it is closed. */
   still: string | null;
 }
@@ -104,7 +105,7 @@ async function carryOut(host: Host, card: Card, decision: Decision): Promise<Dec
   const fact = `${DECIDING}${card.id}`;
   setFact(host.database, fact, JSON.stringify(decision));
   try {
-    const { commit, lesson, proposal } = await changeBooks(host, card, decision);
+    const { commit, lesson, proposal, noRule = null } = await changeBooks(host, card, decision);
     const crashed = card.key.startsWith(CRASH) && decision.decision === "approved" ? await host.engine.get(card.run ?? "") : null;
     if (crashed?.status === "failed") await host.engine.retry(crashed.id);
     const classified = await classifiedIn(host, card);
@@ -116,7 +117,7 @@ async function carryOut(host: Host, card: Card, decision: Decision): Promise<Dec
     if (commit !== null) await host.tidy();
     if (card.kind === "same" || card.kind === "gone" || card.kind === "account") await (await import("./rows.ts")).followRows(host);
     const run = card.run === null ? null : await host.engine.get(card.run);
-    return { card: host.cards.get(card.id) ?? card, run, commit, ...caseIn(lesson, proposal), still: null };
+    return { card: host.cards.get(card.id) ?? card, run, commit, ...caseIn(lesson, proposal), noRule, still: null };
   } catch (error) {
     if (!isOurs(error)) dropFact(host.database, fact);
     throw error;
@@ -192,9 +193,11 @@ async function decideGate(host: Host, opened: Card, id: string, decision: Decisi
   return { card: settled, run: await host.engine.get(id), commit: null, ...caseIn(null), still: null };
 }
 
-function caseIn(lesson: CorrectionCase | null, proposal: number | null = null): Pick<Decided, "case" | "noCase" | "proposal"> {
-  if (lesson === null) return { case: null, noCase: null, proposal };
-  return "file" in lesson ? { case: lesson.file, noCase: null, proposal } : { case: null, noCase: lesson.why, proposal };
+type Taught = Pick<Decided, "case" | "noCase" | "proposal" | "noRule">;
+
+function caseIn(lesson: CorrectionCase | null, proposal: number | null = null): Taught {
+  const [file, why] = lesson === null ? [null, null] : "file" in lesson ? [lesson.file, null] : [null, lesson.why];
+  return { case: file, noCase: why, proposal, noRule: null };
 }
 
 /** The store of proposals closes the card; two people are counted as at a gate. */
@@ -231,7 +234,8 @@ async function changeBooks(
   host: Host,
   card: Card,
   decision: Decision,
-): Promise<{ commit: string | null; lesson: CorrectionCase | null; proposal: number | null }> {
+): Promise<{ commit: string | null; lesson: CorrectionCase | null; proposal: number | null; noRule?: string | null }> {
+  if (card.kind === "rule") return { lesson: null, ...(await (await import("./learn.ts")).carryOutRule(host, card, decision)) };
   if (card.kind === "account" && decision.decision === "approved")
     return { commit: null, lesson: null, proposal: await (await import("./rows.ts")).proposeAccount(host, card, decision) };
   const about = card.body as { entry?: string; hash?: string; line?: number; about?: { dialect?: string } };

@@ -4,7 +4,7 @@ import { pauseOf, pauseWords } from "../engine/pauses.ts";
 import { openAlerts } from "../outside/notices/alerts.ts";
 import { nextTick } from "../outside/triggers/cron.ts";
 import { listensTo } from "../outside/triggers/events.ts";
-import { CARDS, seenOf, type AgentFact, type BalanceFact, type Facts, type StateFact, toStepFact } from "./page-facts.ts";
+import { ASKS, CARDS, seenOf, type AgentFact, type BalanceFact, type Facts, type StateFact, toStepFact } from "./page-facts.ts";
 import type { Tree } from "../kernel/ports.ts";
 import { ASKING } from "../change/proposals/store.ts";
 import type { Proposal } from "../change/proposal-types.ts";
@@ -40,6 +40,12 @@ export function createFacts(host: Host, api: Api): Facts {
       };
     }
     return checked.books;
+  };
+
+  const person = async (session: string | null): Promise<string | null> => {
+    if (session !== null) return pairedPerson(database, trust, session, clock.now());
+    // With one person of trust.yaml, whoever runs programs as this user is that person, as on the command line.
+    return trust.people.length > 1 ? null : (starter(dir, trust).by ?? null);
   };
 
   return {
@@ -139,13 +145,23 @@ export function createFacts(host: Host, api: Api): Facts {
         }),
       );
     },
-    async person(session) {
-      if (session !== null) return pairedPerson(database, trust, session, clock.now());
-      // With one person of trust.yaml, whoever runs programs as this user is that person, as on the command line.
-      return trust.people.length > 1 ? null : (starter(dir, trust).by ?? null);
+    person,
+    asks: (limit) => api.asks({ limit }),
+    async ask(id) {
+      return (await api.asks({ limit: ASKS })).some((one) => one.id === id) ? api.watchAsk({ id, from: 1, wait: false }) : null;
+    },
+    async request({ text, id }, session) {
+      const by = await person(session);
+      const who = by === null ? {} : { by };
+      return (await (id === undefined ? api.ask({ text, ...who }) : api.continueAsk({ id, answer: text, ...who }))).id;
     },
     pair: async (code) => redeem(database, code, clock.now()),
     correction: async (entry) => (await api.correction({ entry })).id,
+    async rule(entry, session) {
+      const by = await person(session);
+      const made = await api.rule({ entry, ...(by === null ? {} : { by }) });
+      return "ask" in made ? { ask: made.ask.id } : { card: made.card.id };
+    },
     async decide(id, { set = {}, seen, ...answer }, session) {
       const card = cards.get(id);
       if (card === null) throw new ClearedError("CARD_UNKNOWN", `There is no card ${id}.`);

@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { ClearedError, didYouMean } from "../kernel/errors.ts";
 import type { Json } from "../kernel/ports.ts";
-import { callPrimitive, type Primitive, type StepContext } from "../kernel/primitive.ts";
+import { callPrimitive, contextAlone, type Primitive } from "../kernel/primitive.ts";
 import { groundOf, normalText } from "../rules/grounding.ts";
 import { rankTasks } from "../rules/task-types.ts";
 import { type InputField, mismatch } from "../scripts/fields.ts";
@@ -183,5 +183,5 @@ async function ask(host: Host, name: string, params: Json, abort = AbortSignal.t
   const primitive: Primitive = await host.registry.get(name);
   const llm = { ...host.models.llm(await host.config()), decided: async () => ({ decided: 0, confirmed: 0 }), doubtful: () => null };
   const run = { id: `task_${randomUUID()}`, agent: "tasks", mode: "live" as const };
-  return callPrimitive(primitive, params, { ports: { llm }, run, abort, changed: () => undefined } as unknown as StepContext);
+  return callPrimitive(primitive, params, contextAlone({ ports: { llm }, run, abort }));
 }

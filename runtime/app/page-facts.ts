@@ -8,9 +8,12 @@ import type { HookRequest } from "../outside/triggers/webhook.ts";
 import type { Account, Card, Change, Effect, Entry, Outcome, RunEvent, RunRecord, RunStatus, Step } from "../kernel/ports.ts";
 import type { WireError } from "../kernel/errors.ts";
 import type { Proposal } from "../change/proposal-types.ts";
+import type { Ask, WatchedAsk } from "./asks.ts";
 
 /** How many open cards a page shows. */
 export const CARDS = 50;
+/** Requests that have a page. */
+export const ASKS = 200;
 /** How long a paired browser may decide: 30 days. */
 export const SESSION_MS = 30 * 86_400_000;
 
@@ -50,8 +53,15 @@ export interface Facts {
   pair(code: string): Promise<string>;
   /** Asks where a confirmed entry belongs; answers the card's number. @throws JOURNAL_ENTRY_MISSING, JOURNAL_STATUS */
   correction(entry: string): Promise<number>;
+  /** Where a rule of a moved entry is offered: a card, or a request. @throws USAGE */
+  rule(entry: string, session: string | null): Promise<{ card: number } | { ask: number }>;
   /** @throws CARD_UNKNOWN, CARD_CLOSED, APPROVAL_*, RUN_INPUT, USAGE */
   decide(id: number, answer: Answer, session: string | null): Promise<void>;
+  /** Requests to the meta-agent, newest first. */
+  asks(limit: number): Promise<(Ask & { cost: string | null })[]>;
+  ask(id: number): Promise<WatchedAsk | null>;
+  /** A new request, or with its number the answer to its question; answers the number. @throws LLM_UNCONFIGURED, ASK_UNKNOWN, APPROVAL_IDENTITY, USAGE */
+  request(one: { text: string; id?: number }, session: string | null): Promise<number>;
 }
 
 export interface ProposalFact {

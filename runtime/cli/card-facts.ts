@@ -57,7 +57,7 @@ function told({ kind, body }: Card): Fact[] {
   const { about = null, booked: _legs, entry: _entry, verdict: _verdict, ...more } = body;
   const said = typeof about === "object" && !Array.isArray(about) ? about : { about };
   // Of a card about a statement: what ties it to its file, and what its other lines have already.
-  const hidden = ["row", "same", "gone", "account", "correction"].includes(kind) ? OF_STATEMENTS : [];
+  const hidden = ["row", "same", "gone", "account", "correction", "rule"].includes(kind) ? OF_STATEMENTS : [];
   const all = Object.entries({ ...more, ...said }).filter(([name]) => !hidden.includes(name));
   const why = all.flatMap(([name, value]) =>
     name === "message" ? [textOf(value)] : name === "confidence" ? [confidenceWords(value)] : [],

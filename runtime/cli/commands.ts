@@ -174,6 +174,22 @@ export const COMMANDS: readonly Spec[] = [
     load: async () => ({ run: (await import("./commands/decide.ts")).correct }),
   },
   {
+    name: "eval <what> <dir>",
+    words: ["asks"],
+    about: "how well the models here write: the requests of a folder, each in a workspace of its own, judged by what comes of them",
+    options: [
+      ["--times <n>", "how often each is asked (3)"],
+      ["--scripted", "the script of each case answers instead of a model: tries the cases themselves"],
+    ],
+    load: () => import("./commands/eval.ts"),
+  },
+  {
+    name: "rule <entry>",
+    about:
+      "make a rule of an entry that was moved to another account: a card, which also moves what is alike; a model where words alone do not tell",
+    load: async () => ({ run: (await import("./commands/ask.ts")).rule }),
+  },
+  {
     name: "undo <what>",
     words: ["import"],
     about: "undo a proposal (its number), a run (its id), the last import (the word import) or an undo (its commit)",

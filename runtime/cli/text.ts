@@ -76,7 +76,7 @@ export function cardLines(output: Output, card: Card): string[] {
   const { booked = [], about = {} } = (card.body ?? {}) as { booked?: string[]; about?: { approve?: string; reject?: string } };
   if (card.decision === null) lines.push(...booked.map((leg) => `      ${leg}`));
   const answers = card.kind === "row" ? rowAnswers(card) : about;
-  if (card.decision === null && ["row", "same", "gone", "account", "correction"].includes(card.kind))
+  if (card.decision === null && ["row", "same", "gone", "account", "correction", "rule"].includes(card.kind))
     for (const answer of ["approve", "reject"] as const) lines.push(`      ${answer}: ${answers[answer] ?? ""}`);
   for (const call of card.decision?.calls ?? card.edited ?? card.calls) lines.push(`      ${call.tool} ${JSON.stringify(call.params)}`);
   if (card.state !== undefined && card.decision === null) lines.push(`      ${card.state}`);

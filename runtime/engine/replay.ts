@@ -4,7 +4,7 @@
  */
 import { toWire } from "../kernel/errors.ts";
 import type { Json, RunLog, RunRecord, Step, WorkspaceView } from "../kernel/ports.ts";
-import { type StepContext, callPrimitive } from "../kernel/primitive.ts";
+import { type StepContext, callPrimitive, contextAlone } from "../kernel/primitive.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
 import { sameCall } from "./divergence.ts";
 import type { World } from "./run.ts";
@@ -96,20 +96,8 @@ function differs(seq: number, recorded: Call, actual: Call | null): string {
 
 /** For making a recorded call again that neither asks nor acts. */
 export function quietContext(run: RunRecord, step: Step, view: WorkspaceView, process?: string): StepContext {
-  return {
-    ports: view.ports,
-    run: { id: run.id, agent: run.agent, mode: "backtest", process },
-    key: `${run.id}/${step.seq}`,
-    now: step.at,
-    today: view.today(step.at),
-    inDoubt: false,
-    abort: new AbortController().signal,
-    gate: () => Promise.reject(new Error("nobody is asked by a call that is made again")),
-    commit: () => Promise.reject(new Error("nothing is written by a call that is made again")),
-    process: null,
-    escalate: async () => undefined,
-    changed: () => undefined,
-  };
+  const same = { key: `${run.id}/${step.seq}`, now: step.at, today: view.today(step.at) };
+  return contextAlone({ ...same, ports: view.ports, run: { id: run.id, agent: run.agent, mode: "backtest", process } });
 }
 
 async function recompute(run: RunRecord, step: Step, world: World, callable: Callable): Promise<string[]> {

@@ -6,7 +6,7 @@
 import { compute_find, findAmong } from "../../primitives/compute/find.ts";
 import { ClearedError, type Code, formatAt, kindOf, toWire } from "../kernel/errors.ts";
 import type { Compiled, Finding, Job, JobEnd, Json, Limits, Sandbox, Tree } from "../kernel/ports.ts";
-import { type Primitive, type StepContext, callPrimitive, definePrimitive } from "../kernel/primitive.ts";
+import { type Primitive, type StepContext, callPrimitive, contextAlone, definePrimitive } from "../kernel/primitive.ts";
 import { type Registry, createRegistry } from "../kernel/registry.ts";
 import type { DiskCache } from "../scripts/disk-cache.ts";
 import { type ToolHeader, parseTool } from "../scripts/tool-header.ts";
@@ -229,23 +229,7 @@ function impure(finding: Finding, source: string, { primitives }: ToolsAround): 
 }
 
 /** What a pure primitive is called with where there is no run: it sees nothing of it. */
-export function pureContext(): StepContext {
-  const nobody = () => Promise.reject(new Error("a pure primitive reaches nothing but its parameters"));
-  return {
-    ports: {} as StepContext["ports"],
-    run: { id: "run_trying", agent: "tool", mode: "dry" },
-    key: "run_trying/0",
-    now: 0,
-    today: "1970-01-01",
-    inDoubt: false,
-    abort: new AbortController().signal,
-    gate: nobody,
-    commit: nobody,
-    process: null,
-    escalate: nobody,
-    changed: () => undefined,
-  };
-}
+export const pureContext = (): StepContext => contextAlone({ run: { id: "run_trying", agent: "tool", mode: "dry" } });
 
 function execute({ main, callees, level }: Prepared, params: Json, ctx: StepContext, sandbox: Sandbox): Promise<JobEnd> {
   const job: Job = {

@@ -315,7 +315,10 @@ export interface Archive {
 
 // ---------------------------------------------------------------- cards and decisions
 
-/** `same`: are rows of a statement the same as entries of the books. `gone`: rows of a statement that are no longer in the books. */
+/**
+ * `same`: are rows of a statement the same as entries of the books. `gone`: rows of a statement that are no longer in the books. `rule`:
+ * whether a correction becomes a rule, and entries like it are moved as well.
+ */
 export type CardKind =
   | "approval"
   | "escalation"
@@ -327,6 +330,7 @@ export type CardKind =
   | "gone"
   | "account"
   | "correction"
+  | "rule"
   | "note"
   | "proposal";
 

@@ -179,6 +179,21 @@ export class End {
   }
 }
 
+type Alone = Partial<Omit<StepContext, "ports">> & Pick<StepContext, "run"> & { ports?: Partial<PrimitivePorts> };
+
+/** The context of a call outside a run's execution: it has the ports it is given, asks nobody and commits nothing. */
+export function contextAlone({ ports = {}, ...known }: Alone): StepContext {
+  const nobody = () => Promise.reject(new Error("a call outside a run asks nobody and commits nothing"));
+  return {
+    ...{ key: `${known.run.id}/0`, now: 0, today: "1970-01-01", inDoubt: false, process: null },
+    ...{ gate: nobody, commit: nobody, escalate: async () => undefined, changed: () => undefined },
+    abort: known.abort ?? new AbortController().signal,
+    ...known,
+    // What the primitive asks for beyond them is a fault of the caller.
+    ports: ports as PrimitivePorts,
+  };
+}
+
 /** A plugin's call may wait for the network; a built-in one only waits for our own ports. 60 s: slower work belongs in several calls. */
 const PLUGIN_TIMEOUT_MS = 60_000;
 

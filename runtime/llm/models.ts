@@ -4,6 +4,7 @@
  */
 import { statSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { ClearedError, type Code } from "../kernel/errors.ts";
 import type { Clock, Json, Llm, LlmAnswer, LlmMessage, LlmRequest, LlmRole, LlmUsage } from "../kernel/ports.ts";
@@ -147,8 +148,9 @@ export function createModels({ dir, trust, clock, ledger, fetch, cannot = () => 
           else if (error.billed) pico = pico === null || worst.cost === null ? null : pico + worst.cost;
           const wait = error.after ?? FIRST_WAIT_MS * 2 ** (attempts - 1);
           if (request.abort.aborted || attempts >= ATTEMPTS[error.kind] || wait > LONGEST_WAIT_MS) throw cleared(error, at, attempts);
-          await pause(wait, request.abort);
-          if (request.abort.aborted) throw cleared(error, at, attempts);
+          await sleep(wait, undefined, { signal: request.abort }).catch(() => {
+            throw cleared(error, at, attempts);
+          });
         }
       }
     };
@@ -285,12 +287,4 @@ function overBudget({ what, limit, used }: Tight, cost: bigint | null): ClearedE
     "LLM_BUDGET",
     `The budget for ${what} is ${limit}; ${used} are spent or under way, and ${next}. \`cleared costs\` shows them; models.budgets in config.yaml sets it.`,
   );
-}
-
-async function pause(ms: number, abort: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  abort.addEventListener("abort", () => resolve(), { once: true });
-  await promise;
-  clearTimeout(timer);
 }

@@ -6,16 +6,16 @@ import { z } from "zod";
 import { claimSchema } from "../change/proposals/document.ts";
 import { formatAt } from "../kernel/errors.ts";
 import { count, oneLine } from "../kernel/text.ts";
+import { CONFIG } from "../workspace/layout.ts";
 import { figuresOf } from "./answers.ts";
 import { outsideIn } from "./quarantine.ts";
 import type { AskEnd } from "./requests.ts";
+import { asksForSecret, strangeAddresses, withoutAddresses, wordsOf } from "./telling.ts";
 import { type Tool, no, told, tool, words } from "./tool.ts";
 import type { Situation, ToolResult, Workshop } from "./workshop.ts";
 
 // How often what was handed in may come back before the request ends.
 const ROUNDS = 3;
-const SECRET =
-  /\b(?:passwor[dt]|passphrase|passcode|api[ -]?key|secret|private key|access token|bearer token|credentials?|pin code|cvv|cvc|tan|iban|card number|social security)\b/i;
 
 const submission = z.strictObject({
   title: words(200).describe("what changes, in one line, as somebody would say it who keeps the books"),
@@ -29,16 +29,22 @@ export const ENDS: Record<string, Tool> = {
     about:
       "Ask the user one question that only they can answer, with up to five answers to choose from. It ends your turn. Never ask for a password, key or account number.",
     params: z.strictObject({ question: words(500), options: z.array(words(100)).max(5).default([]) }),
-    async run({ question, options }) {
-      if (SECRET.test([question, ...options].join(" ")))
+    async run({ question, options }, at, shop) {
+      const said = [question, ...options].join("\n");
+      if (asksForSecret(said))
         return no(
           "Secrets and account numbers are never asked for here: a person stores them with `cleared secrets set NAME`.",
           "asks for a secret",
         );
+      const strange = await newAddress(said, at, shop);
+      if (strange !== null) return no(strange, "asks");
       return {
         result: "asked",
         note: `asks: ${oneLine(question, 120)}`,
-        end: { kind: "question", question: oneLine(question, 500), options: options.map((one) => oneLine(one, 100)) },
+        end: {
+          ...{ kind: "question", question: oneLine(question, 500), options: options.map((one) => oneLine(one, 100)) },
+          outside: outsideIn(at.messages),
+        },
       };
     },
   }),
@@ -60,6 +66,8 @@ export const ENDS: Record<string, Tool> = {
         .default([]),
     }),
     async run({ text, figures }, at, shop) {
+      const strange = await newAddress([text, ...figures.map(({ label }) => label)].join("\n"), at, shop);
+      if (strange !== null) return no(strange, "answers");
       const { figures: found, wrong } = await figuresOf(text, figures, at, shop);
       if (wrong.length === 0) return { result: "answered", note: "answers", end: { kind: "answer", text, figures: found } };
       return sentBack(wrong, at, "answer");
@@ -74,13 +82,25 @@ export const ENDS: Record<string, Tool> = {
   decline: tool({
     about: "End without a change: why not, or that it is so already, in one sentence.",
     params: z.strictObject({ reason: words(600) }),
-    run: async ({ reason }, { files }) => ({
+    run: async ({ reason }, at, shop) => ({
       result: "ended",
       note: "declines",
-      end: declined(oneLine(reason, 600), { files: [...files.keys()] }),
+      // What declines must always end: it keeps its words but for the addresses.
+      end: declined(oneLine(withoutAddresses(reason, await knownTo(at, shop)), 600), { files: [...at.files.keys()] }),
     }),
   }),
 };
+
+/** What a person knows addresses from: their own words, and the settings. */
+const knownTo = async (at: Situation, { base }: Workshop): Promise<string> => `${wordsOf(at)}\n${(await base.read(CONFIG)) ?? ""}`;
+
+/** Why this is not told to a person, or null. */
+async function newAddress(said: string, at: Situation, shop: Workshop): Promise<string | null> {
+  const [first] = strangeAddresses(said, await knownTo(at, shop));
+  return first === undefined
+    ? null
+    : `The person has not named ${first.slice(0, 100)}: addresses that you have read somewhere are not passed on to them. Say it without.`;
+}
 
 type Declined = Extract<AskEnd, { kind: "decline" }>;
 
@@ -97,6 +117,8 @@ async function submit({ title, reason, claims, says }: z.output<typeof submissio
     ...{ title: oneLine(title, 200), reason, by: shop.by, files: Object.fromEntries(files) },
     asked: { request: ask.id, at: ask.at, model, claims: claims as never, says, outside: outsideIn(messages) },
   };
+  const strange = await newAddress([title, reason, says].join("\n"), at, shop);
+  if (strange !== null) return no(strange, "submits");
   const problems = await shop.problems(files);
   if (problems.length > 0) return sentBack(told(problems), at, "submit");
   const report = await shop.judge(draft);

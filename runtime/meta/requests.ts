@@ -19,9 +19,14 @@ export interface Figure {
 export type AskEnd =
   | { kind: "card"; proposal: string; number: number; title: string }
   | { kind: "answer"; text: string; figures: Figure[] }
-  | { kind: "question"; question: string; options: string[] }
+  /** outside: where text from outside stood that was read before it was asked. */
+  | { kind: "question"; question: string; options: string[]; outside?: string[] }
   /** files: what it had changed by then. findings: what failed. open: it may go on. */
   | { kind: "decline"; reason: string; findings: string[]; files: string[]; open: boolean };
+
+/** What whoever is asked should know of the question: an order in such a text may be behind it. */
+export const askedAfter = (outside: readonly string[]): string =>
+  `Asked after reading text from outside (${outside.join(", ")}): answer only what you would tell a stranger.`;
 
 export interface Ask {
   id: number;
@@ -51,7 +56,8 @@ export interface AskRow {
 }
 
 export interface Asks {
-  create(one: Pick<Ask, "at" | "text" | "by" | "base" | "prompt">): Ask;
+  /** With the message it begins with: without one it could never go on. */
+  create(one: Pick<Ask, "at" | "text" | "by" | "base" | "prompt">, first: LlmMessage): Ask;
   get(id: number): Ask | null;
   /** Newest first. */
   list(limit: number): Ask[];
@@ -62,16 +68,7 @@ export interface Asks {
   reopen(id: number): void;
 }
 
-interface Stored {
-  id: number;
-  at: number;
-  text: string;
-  by: string | null;
-  base: string;
-  prompt: string;
-  end: string | null;
-  ended_at: number | null;
-}
+type Stored = Omit<Ask, "end" | "endedAt"> & { end: string | null; ended_at: number | null };
 
 const toAsk = ({ ended_at, end, ...row }: Stored): Ask => ({
   ...row,
@@ -88,12 +85,20 @@ export function createAsks(database: Database): Asks {
     database.write(() =>
       database.run("UPDATE asks SET end = ?, ended_at = ? WHERE id = ?", end === null ? null : JSON.stringify(end), at, id),
     );
+  const add: Asks["add"] = (id, { at, ...row }) =>
+    database.write(() => {
+      const sql =
+        "INSERT INTO ask_rows (ask, n, at, document) VALUES (?1, (SELECT coalesce(max(n), 0) + 1 FROM ask_rows WHERE ask = ?1), ?2, ?3)";
+      database.run(sql, id, at, JSON.stringify(row));
+    });
   return {
-    get,
-    create: ({ at, text, by, base, prompt }) =>
+    ...{ get, add },
+    create: ({ at, text, by, base, prompt }, first) =>
       database.write(() => {
         const sql = "INSERT INTO asks (at, text, by, base, prompt) VALUES (?, ?, ?, ?, ?) RETURNING *";
-        return toAsk(database.get<Stored>(sql, at, text, by, base, prompt) as Stored);
+        const ask = toAsk(database.get<Stored>(sql, at, text, by, base, prompt) as Stored);
+        add(ask.id, { at, message: first });
+        return ask;
       }),
     list: (limit) => database.all<Stored>("SELECT * FROM asks ORDER BY id DESC LIMIT ?", limit).map(toAsk),
     rows: (id, from = 1) =>
@@ -104,12 +109,6 @@ export function createAsks(database: Database): Asks {
           from,
         )
         .map(({ n, at, document }) => ({ n, at, ...(JSON.parse(document) as Omit<AskRow, "n" | "at">) })),
-    add: (id, { at, ...row }) =>
-      database.write(() => {
-        const sql =
-          "INSERT INTO ask_rows (ask, n, at, document) VALUES (?1, (SELECT coalesce(max(n), 0) + 1 FROM ask_rows WHERE ask = ?1), ?2, ?3)";
-        database.run(sql, id, at, JSON.stringify(row));
-      }),
     end: (id, end, at) => set(id, end as unknown as Json, at),
     reopen: (id) => set(id, null, null),
   };

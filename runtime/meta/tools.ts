@@ -13,7 +13,7 @@ import type { BacktestReport } from "../change/evidence/types.ts";
 import { moneyLines } from "../change/evidence/words.ts";
 import { isCase, isProposable } from "../change/proposals/paths.ts";
 import { ClearedError } from "../kernel/errors.ts";
-import type { Json, LlmTool } from "../kernel/ports.ts";
+import type { Json, LlmTool, RunRecord } from "../kernel/ports.ts";
 import { count, oneLine } from "../kernel/text.ts";
 import { PATTERNS } from "../rules/privacy/patterns.ts";
 import { MAIN_JOURNAL, agentFile } from "../workspace/layout.ts";
@@ -22,6 +22,7 @@ import { triedView } from "./answers.ts";
 import { ENDS } from "./ends.ts";
 import { PLACES, search } from "./search.ts";
 import { quarantined } from "./quarantine.ts";
+import { wordsOf } from "./telling.ts";
 import { type Tool, no, told, tool } from "./tool.ts";
 import type { Situation, ToolResult, Workshop } from "./workshop.ts";
 
@@ -43,6 +44,8 @@ const STEPS = 60;
 // Of a list in one of them: sixty calls with every row of the books are no run in short.
 const ITEMS = 10;
 const BACKTEST_DAYS = 90;
+// Of fewer runs a third proves nothing, and what is left shows too little.
+const FEW = 6;
 const TOOLS: Record<string, Tool> = {
   read: tool({
     about:
@@ -73,10 +76,12 @@ const TOOLS: Record<string, Tool> = {
   run: tool({
     about: "A recorded run in short: how it ended, its error, its calls with what they answered.",
     params: z.strictObject({ id: z.string().max(60) }),
-    async run({ id }, _, { bench }) {
+    async run({ id }, at, { bench }) {
       const note = `looks at ${id}`;
       const run = await bench.engine.get(id);
       if (run === null) return no(`There is no run ${id}.`, note);
+      if ((await judges(run.agent, at, bench))(run))
+        return no(`${id} is one of the runs that judge what you write, so it is not shown. The user may name it.`, note);
       const steps = await bench.engine.steps(id);
       const { agent, status, outcome, error, result, input, pin } = run;
       const calls = steps
@@ -159,13 +164,13 @@ const TOOLS: Record<string, Tool> = {
   }),
   backtest: tool({
     about:
-      "Your draft on recorded runs of an agent, compared with the code in force: two thirds of them, by hash; who judges sees all. Counts, money by account, entries that change, the first difference.",
+      "Your draft on recorded runs of an agent, compared with the code in force: two thirds of those that ended well, by hash; who judges sees all. Counts, money by account, entries that change, the first difference.",
     params: z.strictObject({ agent: name, days: z.int().min(1).max(3650).optional() }),
-    async run({ agent, days = BACKTEST_DAYS }, { ask, files }, { base, bench }) {
-      const all = await idsOf(agent, { days }, bench);
-      const seen = new Set(twoThirds(all));
-      // What the request is about is no secret.
-      const runs = all.filter((id) => seen.has(id) || ask.text.includes(id));
+    async run({ agent, days = BACKTEST_DAYS }, at, { base, bench }) {
+      const { files } = at;
+      const hidden = await judges(agent, at, bench);
+      const all = await Promise.all((await idsOf(agent, { days }, bench)).map((id) => bench.engine.get(id)));
+      const runs = all.flatMap((run) => (run === null || hidden(run) ? [] : [run.id]));
       const code = codeOver(base, files);
       if ((await code.tree.blob(agentFile(agent))) === null) return no(`There is no ${agentFile(agent)}.`, `backtest of ${agent}`);
       const mended: string[] = [];
@@ -240,11 +245,15 @@ function checked(checks: readonly CheckResult[]): Json {
   }));
 }
 
-/** Two thirds, the same whenever it is asked: what is tuned to them is judged by the rest as well. */
-export function twoThirds(ids: readonly string[]): string[] {
-  const order = (id: string) => createHash("sha256").update(id).digest("hex");
-  const kept = new Set([...ids].sort((a, b) => (order(a) < order(b) ? -1 : 1)).slice(0, Math.ceil((ids.length * 2) / 3)));
-  return ids.filter((id) => kept.has(id));
+/**
+ * Which runs of an agent judge the writer: of those that ended well a third, by their ids alone, so that neither other days nor later runs
+ * move one. It sees neither what they did nor how its draft does on them. What the user names is no secret, and few runs are all shown.
+ */
+async function judges(agent: string, at: Situation, { engine }: Workshop["bench"]) {
+  const few = (await engine.list({ agent, status: ["done"], limit: FEW })).length < FEW;
+  const named = wordsOf(at);
+  return ({ id, status }: Pick<RunRecord, "id" | "status">): boolean =>
+    !few && status === "done" && !named.includes(id) && (createHash("sha256").update(id).digest()[0] ?? 0) % 3 === 0;
 }
 
 function backtestView({ runs, counts, money, moves, net, entries, acts = [], harm = [], differences, waiting }: BacktestReport): Json {

@@ -10,7 +10,8 @@ import { ClearedError, kindOf, toWire, type WireError } from "../kernel/errors.t
 import { type Context, HOOKS, HTTP_STATUS, createShell, isHook, formOf, isTask, senderOf, type Shell } from "../outside/http.ts";
 import { KEY_HEADER, SIGNATURE_HEADER } from "../outside/notices/webhook.ts";
 import type { Clock, Entry } from "../kernel/ports.ts";
-import { type Facts, type Hooks, type RunFact, SESSION_MS, type StepFact } from "../app/page-facts.ts";
+import { ASKS, type Facts, type Hooks, type RunFact, SESSION_MS, type StepFact } from "../app/page-facts.ts";
+import { askPage, asksPage } from "./ask-view.ts";
 import { entryOf } from "./card-view.ts";
 import { createTimes, type Html, html, layout } from "./html.ts";
 import { statusPage } from "./page.ts";
@@ -45,7 +46,7 @@ export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks, tasks
   app.get("/", async (context) => {
     const now = clock.now();
     const decidedId = wholeNumber(context.req.query("decided"));
-    const [person, state, agents, runs, cards, waiting, balances, proposals, decided] = await Promise.all([
+    const [person, state, agents, runs, cards, waiting, balances, proposals, asks, decided] = await Promise.all([
       sessionOf(context).then((session) => (session === undefined ? null : facts.person(session))),
       facts.state(),
       facts.agents(),
@@ -54,6 +55,7 @@ export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks, tasks
       facts.waiting(),
       facts.balances(),
       facts.proposals(),
+      facts.asks(ASKS),
       decidedId === null ? null : facts.card(decidedId),
     ]);
     const about = cards.flatMap((card) => entryOf(card) ?? []);
@@ -62,7 +64,24 @@ export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks, tasks
     const others = person === null ? new Set<number>() : await facts.othersOf(cards, person);
     const times = createTimes(state.timezone, now);
     return context.html(
-      statusPage({ person, state, agents, runs, steps, cards, waiting, others, entries, decided, balances, proposals, token, times, now }),
+      statusPage({
+        person,
+        state,
+        agents,
+        runs,
+        steps,
+        cards,
+        waiting,
+        others,
+        entries,
+        decided,
+        balances,
+        proposals,
+        asks,
+        token,
+        times,
+        now,
+      }),
     );
   });
 
@@ -97,6 +116,31 @@ export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks, tasks
     return context.html(proposalPage({ ...found, token, times: createTimes(timezone, clock.now()) }));
   });
 
+  app.get("/asks", async (context) => {
+    const [{ timezone }, asks] = await Promise.all([facts.state(), facts.asks(ASKS)]);
+    return context.html(asksPage(asks, { token, times: createTimes(timezone, clock.now()) }));
+  });
+
+  app.get("/asks/:id", async (context) => {
+    const id = wholeNumber(context.req.param("id"));
+    const [{ timezone }, found] = await Promise.all([facts.state(), id === null ? null : facts.ask(id)]);
+    if (found === null) return errorPage(context, { code: "ASK_UNKNOWN", message: "There is no request of that number." }, 404);
+    return context.html(askPage(found, { token, times: createTimes(timezone, clock.now()) }));
+  });
+
+  app.post("/asks", async (context) => {
+    const { text = "" } = await formOf(context);
+    return context.redirect(`/asks/${await facts.request({ text }, await signedIn(context))}`, 303);
+  });
+
+  app.post("/asks/:id", async (context) => {
+    const id = wholeNumber(context.req.param("id"));
+    if (id === null) throw new ClearedError("ASK_UNKNOWN", "There is no request of that number.");
+    const { answer = "", option = "" } = await formOf(context);
+    await facts.request({ id, text: answer.trim() === "" ? option : answer }, await signedIn(context));
+    return context.redirect(`/asks/${id}`, 303);
+  });
+
   app.post("/cards/:id", async (context) => {
     const id = wholeNumber(context.req.param("id"));
     if (id === null) throw new ClearedError("CARD_UNKNOWN", "There is no card of that number.");
@@ -118,16 +162,19 @@ export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks, tasks
       ...(Object.keys(set).length === 0 || decision === "rejected" ? {} : { set }),
       ...(form["seen"] === undefined || decision === "rejected" ? {} : { seen: form["seen"] }),
     } as const;
-    const session = await sessionOf(context);
-    if (session === undefined)
-      throw new ClearedError("APPROVAL_IDENTITY", "This browser is not paired: run `cleared pair`, and enter its code at /pair.");
-    await facts.decide(id, answer, session);
+    await facts.decide(id, answer, await signedIn(context));
     return context.redirect(`/?decided=${id}#cards`, 303);
   });
 
   app.post("/entries/:id/correct", async (context) => {
     await formOf(context);
     return context.redirect(`/#card-${await facts.correction(context.req.param("id"))}`, 303);
+  });
+
+  app.post("/entries/:id/rule", async (context) => {
+    await formOf(context);
+    const made = await facts.rule(context.req.param("id"), await signedIn(context));
+    return context.redirect("ask" in made ? `/asks/${made.ask}` : `/#card-${made.card}`, 303);
   });
 
   app.get("/pair", (context) => context.html(pairPage(token, context.req.query("code") ?? "")));
@@ -165,6 +212,13 @@ export function createStatusApp(facts: Facts, clock: Clock, hooks?: Hooks, tasks
     const cookie = cookieOf(context);
     if (cookie !== null && (await facts.person(cookie)) !== null) return cookie;
     return senderOf(context) === "own" ? null : undefined;
+  }
+
+  /** @throws APPROVAL_IDENTITY */
+  async function signedIn(context: Context): Promise<string | null> {
+    const session = await sessionOf(context);
+    if (session !== undefined) return session;
+    throw new ClearedError("APPROVAL_IDENTITY", "This browser is not paired: run `cleared pair`, and enter its code at /pair.");
   }
 
   async function stepsOf(runs: RunFact[]): Promise<Map<string, StepFact[]>> {

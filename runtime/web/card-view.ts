@@ -22,6 +22,7 @@ const WORDS: Record<CardKind, Words> = {
   gone: { kind: "Deleted from the books", yes: "Book again", no: "Leave out" },
   account: { kind: "Which account?", yes: "This one", no: "None, leave it out" },
   correction: { kind: "Correct an entry", yes: "Move it", no: "Leave it" },
+  rule: { kind: "Make this a rule?", yes: "Yes, all alike", no: "No" },
   proposal: { kind: "Proposal", yes: "Approve", no: "Reject" },
   note: { kind: "For you", yes: "Done", no: "Reject" },
 };
@@ -96,7 +97,7 @@ function rulesOf({ kind, title, body }: Card): { title: string; said: { [rule: s
 
 /** A question about rows of a statement without the hashes that name it: the rows, and what each answer means. */
 function aboutRows({ kind, body }: Card): Json | null {
-  if (!["row", "same", "gone", "account", "correction"].includes(kind)) return null;
+  if (!["row", "same", "gone", "account", "correction", "rule"].includes(kind)) return null;
   const { booked, about } = body as { booked?: string[]; about?: { [key: string]: Json } };
   const { approve = "", reject = "", ...rest } = { ...about, ...(kind === "row" ? rowAnswers({ body }) : {}) };
   return { ...(booked === undefined ? {} : { rows: booked }), ...rest, [WORDS[kind].yes]: approve, [WORDS[kind].no]: reject };
@@ -149,10 +150,11 @@ function accountSelect(id: string, accounts: readonly Account[], unless: string)
   )}</select></p>`;
 }
 
-/** A button that asks where a confirmed entry belongs. */
-export function correctForm(entry: string | undefined, token: string): Html {
+/** A button that asks where a confirmed entry belongs; of one that was moved, another that makes a rule of it. */
+export function correctForm(entry: string | undefined, token: string, moved = false): Html {
   if (entry === undefined) return nothing;
-  return html`<form method="post" action="/entries/${encodeURIComponent(entry)}/correct"><input type="hidden" name="token" value="${token}"><p class="buttons"><button aria-label="Correct entry ${entry}">Correct it</button></p></form>`;
+  const rule = `/entries/${encodeURIComponent(entry)}/rule`;
+  return html`<form method="post" action="/entries/${encodeURIComponent(entry)}/correct"><input type="hidden" name="token" value="${token}"><p class="buttons"><button aria-label="Correct entry ${entry}">Correct it</button>${moved ? html`<button aria-label="Make a rule of entry ${entry}" formaction="${rule}">Make this a rule</button>` : nothing}</p></form>`;
 }
 
 const DECIDED = { approved: "approved", rejected: "rejected", edited: "approved with a change", expired: "expired" } as const;
@@ -161,5 +163,5 @@ const DECIDED = { approved: "approved", rejected: "rejected", edited: "approved 
 export function decidedView(card: Card, token: string, times: Times): Html {
   if (card.decision === null) return nothing;
   const { decision, by, at, reason } = card.decision;
-  return html`<p class="said" role="status">“<bdi>${plain(card.title, 200)}</bdi>” was ${DECIDED[decision]} by ${plain(by, 100)}, ${times.at(at)}${reason ? html` (“${plain(reason, 500)}”)` : nothing}</p>${decision === "expired" ? nothing : correctForm((card.body as { entry?: string } | null)?.entry, token)}`;
+  return html`<p class="said" role="status">“<bdi>${plain(card.title, 200)}</bdi>” was ${DECIDED[decision]} by ${plain(by, 100)}, ${times.at(at)}${reason ? html` (“${plain(reason, 500)}”)` : nothing}</p>${decision === "expired" ? nothing : correctForm((card.body as { entry?: string } | null)?.entry, token, card.decision.account !== undefined)}`;
 }

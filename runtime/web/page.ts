@@ -3,6 +3,8 @@ import type { Card, Entry } from "../kernel/ports.ts";
 import type { AgentFact, BalanceFact, RunFact, StateFact, StepFact } from "../app/page-facts.ts";
 import { ASKING } from "../change/proposals/store.ts";
 import type { Proposal } from "../change/proposal-types.ts";
+import type { Ask } from "../app/asks.ts";
+import { questionCard } from "./ask-view.ts";
 import { cardView, decidedView } from "./card-view.ts";
 import { accountName, amount, type Html, html, layout, nothing, plain, type Times } from "./html.ts";
 import { proposalSummary } from "./proposal-view.ts";
@@ -26,6 +28,7 @@ export interface StatusPage {
   decided: Card | null;
   balances: BalanceFact[];
   proposals: readonly Proposal[];
+  asks: readonly Ask[];
   token: string;
   times: Times;
   now: number;
@@ -33,7 +36,8 @@ export interface StatusPage {
 
 export function statusPage(page: StatusPage): Html {
   const { state, waiting, times, now } = page;
-  const mine = waiting - page.others.size;
+  const questions = page.asks.filter(({ end }) => end?.kind === "question").length;
+  const mine = waiting - page.others.size + questions;
   const waits = mine === 0 ? "Nothing waits for you" : `${mine} ${mine === 1 ? "question waits" : "questions wait"} for you`;
   const others = page.others.size === 0 ? "" : `, ${page.others.size} for someone else`;
   const open = page.proposals.filter(({ state: is }) => ASKING.includes(is)).length;
@@ -41,14 +45,15 @@ export function statusPage(page: StatusPage): Html {
   return layout({
     title: `${mine > 0 ? `(${mine}) ` : ""}${plain(state.business, 100)} · Cleared`,
     body: html`<header class="top"><p class="brand">Cleared</p><h1><bdi>${plain(state.business, 100)}</bdi></h1>
-<p class="sub">${waits}${others}. ${failed === 0 ? nothing : html`<a href="#runs">${failed} ${failed === 1 ? "run" : "runs"} failed</a>. `}${page.proposals.length === 0 ? nothing : html`<a href="/proposals">${open === 0 ? "Proposals" : open === 1 ? "1 open proposal" : `${open} open proposals`}</a>. `}Updated ${times.at(now)} (${plain(state.timezone, 60)}). <a href="/">Refresh</a></p></header>
+<p class="sub">${waits}${others}. ${failed === 0 ? nothing : html`<a href="#runs">${failed} ${failed === 1 ? "run" : "runs"} failed</a>. `}${page.proposals.length === 0 ? nothing : html`<a href="/proposals">${open === 0 ? "Proposals" : open === 1 ? "1 open proposal" : `${open} open proposals`}</a>. `}<a href="/asks">${page.asks.length === 0 ? "Ask" : "Requests"}</a>. Updated ${times.at(now)} (${plain(state.timezone, 60)}). <a href="/">Refresh</a></p></header>
 <main id="main">
 <div class="wide">
 ${page.person === null ? html`<section class="notices" aria-label="Pairing"><p>This browser cannot decide yet: open the link that <code>cleared start</code> printed, or run <code>cleared pair</code>.</p></section>` : nothing}
 ${notices(state)}
 <section aria-labelledby="cards"><h2 id="cards">For you</h2>
 ${page.decided === null ? nothing : decidedView(page.decided, page.token, times)}
-${waiting === 0 ? html`<p class="empty">Nothing waits for you.</p>` : cardList(page)}
+${questions === 0 ? nothing : html`<ol class="cards">${page.asks.map((one) => (one.end?.kind === "question" ? html`<li>${questionCard(one, one.end, page.token)}</li>` : nothing))}</ol>`}
+${waiting > 0 ? cardList(page) : questions === 0 ? html`<p class="empty">Nothing waits for you.</p>` : nothing}
 </section>
 <section aria-labelledby="runs"><h2 id="runs">Runs</h2>${runList(page)}</section>
 </div>

@@ -10,7 +10,7 @@ import type { CheckResult, Proposal, ProposalState } from "../change/proposal-ty
 import { agentFile } from "../workspace/layout.ts";
 import { decisionForm } from "./card-view.ts";
 import type { ProposalFact } from "../app/page-facts.ts";
-import { type Html, html, layout, nothing, plain, type Times, accountName, amount, facts } from "./html.ts";
+import { type Html, frame, html, nothing, plain, type Times, accountName, amount, facts } from "./html.ts";
 import { badge } from "./run-view.ts";
 import type { BacktestReport, EntryEffect, RunDifference } from "../change/evidence/types.ts";
 import { backtestLines, partingLine } from "../change/evidence/words.ts";
@@ -73,13 +73,6 @@ ${report === null || report.backtests.length === 0 ? nothing : fold("Recorded ru
 ${outcome(proposal)}</section>
 <section aria-labelledby="text"><h2 id="text">Its text</h2>${diff(patch, number)}</section>`,
   );
-}
-
-function frame(title: string, sub: Html, body: Html): Html {
-  return layout({
-    title: `${title} · Cleared`,
-    body: html`<header class="top"><p class="brand"><a href="/">Cleared</a></p><h1><bdi>${title}</bdi></h1><p class="sub">${sub}</p></header><main id="main" class="single">${body}</main>`,
-  });
 }
 
 const fold = (name: string, body: Html): Html =>

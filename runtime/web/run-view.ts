@@ -85,7 +85,7 @@ function bookedList(booked: ReadonlyMap<string, Entry>, token: string): Html {
   if (booked.size === 0) return nothing;
   return html`<section aria-labelledby="booked"><h2 id="booked">Booked</h2><ol class="cards">${[...booked.values()].map(
     (entry) =>
-      html`<li class="card"><h3><bdi>${plain(entry.description, 200)}</bdi></h3><p class="faint">${entry.date} · ${entry.status.replaceAll("-", " ")} · <code>${entry.id}</code></p>${legsView(entry)}${entry.status === "pending-review" ? nothing : correctForm(entry.id, token)}</li>`,
+      html`<li class="card"><h3><bdi>${plain(entry.description, 200)}</bdi></h3><p class="faint">${entry.date} · ${entry.status.replaceAll("-", " ")} · <code>${entry.id}</code></p>${legsView(entry)}${entry.status === "pending-review" ? nothing : correctForm(entry.id, token, entry.status === "user-corrected")}</li>`,
   )}</ol></section>`;
 }
 

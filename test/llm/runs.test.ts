@@ -73,37 +73,35 @@ test("a model's answer is recorded, replayed, resumed, tried and dry-run without
   expect(await owner.models.costs("agent")).toMatchObject([{ name: "sort", calls: 1, open: 0, usd: "0.00002" }]);
 });
 
-test("killed while a model answers: what it may cost stays counted, and the run asks once more", async () => {
-  let hold: (() => void) | null = null;
-  const { one, server } = await opened({ "agents/sort.ts": CLASSIFY }, async (_, before): Promise<Reply> => {
-    if (before === 0) await new Promise<void>((go) => (hold = go));
+/** The host dies while the answer after `before` others is awaited; the next one ends the run. Which run, and who ended it. */
+async function killedAt(before: number, agent: string): Promise<{ id: string; second: Host; server: FakeModel }> {
+  const { promise: asked, resolve: held } = Promise.withResolvers<void>();
+  const { promise: over, resolve: go } = Promise.withResolvers<void>();
+  const { one, server } = await opened({ "agents/sort.ts": agent }, async (_, n): Promise<Reply> => {
+    if (n === before) held();
+    if (n === before) await over;
     return '{"class": "Software"}';
   });
   const first = await host(one);
   const id = await start(first, "sort");
-  while (hold === null) await new Promise((later) => setTimeout(later, 10));
+  await asked;
   await abandon(first);
-  (hold as () => void)();
+  go();
   const second = await host(one, { clock: LATER });
-  expect(await second.engine.result(id, { ended: true })).toMatchObject({ status: "done", result: { class: "Software" } });
+  expect(await second.engine.result(id, { ended: true })).toMatchObject({ status: "done" });
+  return { id, second, server };
+}
+
+test("killed while a model answers: what it may cost stays counted, and the run asks once more", async () => {
+  const { id, second, server } = await killedAt(0, CLASSIFY);
+  expect(await second.engine.get(id)).toMatchObject({ result: { class: "Software" } });
   expect(server.asked.length).toBe(2);
   expect(await second.models.costs("run")).toMatchObject([{ name: id, calls: 2, open: 1 }]);
 });
 
 test("killed after an answer that came at once: it is not asked again", async () => {
   const twice = `${CLASSIFY.replace("found;\n", "")}const second = llm_classify({ text: "again", classes: [{ name: "Software" }] });\n({ found, second });\n`;
-  let hold: (() => void) | null = null;
-  const { one, server } = await opened({ "agents/sort.ts": twice }, async (_, before): Promise<Reply> => {
-    if (before === 1) await new Promise<void>((go) => (hold = go));
-    return '{"class": "Software"}';
-  });
-  const first = await host(one);
-  const id = await start(first, "sort");
-  while (hold === null) await new Promise((later) => setTimeout(later, 10));
-  await abandon(first);
-  (hold as () => void)();
-  const second = await host(one, { clock: LATER });
-  expect((await second.engine.result(id, { ended: true })).status).toBe("done");
+  const { server } = await killedAt(1, twice);
   expect(server.asked.map(({ body }) => String(body.messages[0].content).includes("again"))).toEqual([false, true, true]);
 });
 

@@ -201,7 +201,7 @@ test("a question is an end that goes on with its answer", async () => {
   );
   const asked = await one.ask("Amazon is equipment");
   expect(asked.stdout).toMatch(
-    /Which account is equipment\?\n {2}- Office Supplies\n {2}- Software\n {2}answer: cleared ask --continue 1 "ANSWER"/,
+    /Which account is equipment\?\n {2}1 {2}Office Supplies\n {2}2 {2}Software\n {2}answer: cleared ask --continue 1 "ANSWER"/,
   );
   expect(asked.code).toBe(0);
   expect((await one.ask("--continue")).stderr).toMatch(/Request 1 waits for an answer/);

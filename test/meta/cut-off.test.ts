@@ -131,6 +131,24 @@ test("whoever looks while it begins ends nothing, of two who go on one does, and
   }
 });
 
+test("a request whose first message cannot be kept does not begin: nothing is left that could never go on", async () => {
+  const one = await asking({}, { runs: false });
+  const host = await openHost(one.dir, { mode: "owner" });
+  try {
+    const { database } = host;
+    const run = database.run.bind(database);
+    database.run = (sql, ...values) => {
+      if (sql.includes("INTO ask_rows")) throw new Error("killed here");
+      return run(sql, ...values);
+    };
+    await expect(beginAsk(host, { text: "Hetzner" })).rejects.toThrow("killed here");
+    database.run = run;
+    expect(await listAsks(host, { limit: 9 })).toEqual([]);
+  } finally {
+    await host.close();
+  }
+});
+
 test("what was cut off ends with its own proposal, not with that of another clone's request of its number", async () => {
   const one = await asking({}, { runs: false });
   const host = await openHost(one.dir, { mode: "owner" });
@@ -138,7 +156,10 @@ test("what was cut off ends with its own proposal, not with that of another clon
     const base = await host.git.head();
     const kinds: (string | undefined)[] = [];
     for (const later of [1, 0]) {
-      const { id, at } = createAsks(host.database).create({ at: 1000, text: "Hetzner", by: null, base, prompt: "1" });
+      const { id, at } = createAsks(host.database).create(
+        { at: 1000, text: "Hetzner", by: null, base, prompt: "1" },
+        { role: "user", content: "Hetzner" },
+      );
       const asked = { request: id, at: at + later, model: "m", claims: [], says: "", outside: [] };
       await createProposals(host).create(
         { title: "Hetzner", reason: "", by: "Pat", files: { "agents/ingest.ts": WITH_RULE }, asked },

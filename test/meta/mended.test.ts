@@ -1,5 +1,7 @@
 /** "Why did this run fail, and mend it": the evidence is that the run succeeds on the new code, not that the model says so. */
 import { expect, test } from "vitest";
+import { createApi } from "../../runtime/app/api.ts";
+import { openHost } from "../../runtime/app/host.ts";
 import { type Script, asking, call, cleared, lastResult } from "./asking.ts";
 
 const agent = (body: string) => `/*\nname: Rent\nuses: [journal]\ninput:\n  day: {type: string, required: true}\n*/\n${body}`;
@@ -46,4 +48,58 @@ test("the run that failed must succeed in the evidence, and the card says that i
   expect(stdout).toMatch(/backtest of rent: .*1 that failed now succeed/);
   expect(stdout).toContain(`1 run that failed would succeed (${id})`);
   expect(stdout).toMatch(/2 claims, 2 true/);
+});
+
+test("runs that judge the draft are neither tried nor read one by one, whatever the days; one that the user names is", async () => {
+  const scripts: Record<string, Script> = {};
+  const one = await asking(scripts, { runs: false, files: { "agents/rent.ts": MENDED } });
+  const host = await openHost(one.dir, { mode: "owner" });
+  const ids: string[] = [];
+  try {
+    const api = createApi(host);
+    for (let day = 0; day < 24; day++) ids.push((await api.run({ agent: "rent", input: { day: String(day) }, dry: false, wait: true })).id);
+  } finally {
+    await host.close();
+  }
+  const seen: Record<string, unknown>[] = [];
+  const keep = (asked: Parameters<typeof lastResult>[0], reply: ReturnType<typeof call>) => {
+    seen.push(JSON.parse(lastResult(asked).replace(/^Error: /, "")));
+    return reply;
+  };
+  const looks = (first: ReturnType<typeof call>, ...calls: ReturnType<typeof call>[]): Script => [
+    first,
+    ...[...calls, call("decline", { reason: "Seen." })].map((reply) => (asked: Parameters<typeof lastResult>[0]) => keep(asked, reply)),
+  ];
+  const [first = "", ...others] = ids;
+  const backtests = [1, 90].map((days) => call("backtest", { agent: "rent", days }));
+  scripts["all"] = looks(call("run", { id: first }), ...others.map((id) => call("run", { id })), ...backtests);
+  await one.ask("all");
+  const refused = ids.filter((_, i) => typeof (seen[i]?.["error"] ?? null) === "string");
+  expect(refused.length).toBeGreaterThan(0);
+  expect(seen.slice(24).map(({ runs }) => runs)).toEqual([24 - refused.length, 24 - refused.length]);
+  expect(seen[ids.indexOf(refused[0] ?? "")]).toMatchObject({
+    error: expect.stringContaining("one of the runs that judge what you write"),
+  });
+  seen.length = 0;
+  const named = `What is wrong with ${refused[0]}?`;
+  scripts[named] = looks(call("run", { id: refused[0] ?? "" }), call("backtest", { agent: "rent" }));
+  await one.ask(named);
+  expect(seen).toMatchObject([{ agent: "rent" }, { runs: 25 - refused.length }]);
+}, 120_000);
+
+test("a run that was refused a call for want of a right is mended by the right", async () => {
+  const asks =
+    '/*\nname: Look\nmutates: false\nuses: [accounts]\n*/\n({ ok: accounts_exists("5020"), at: config_get("thresholds.auto_confirm") });\n';
+  const scripts: Record<string, Script> = {};
+  const one = await asking(scripts, { runs: false, files: { "agents/look.ts": asks } });
+  const { id } = (await cleared(one.dir, "run", "look", "--json")).json() as { id: string };
+  const claims = [
+    { kind: "capability", subject: "look", to: "config" },
+    { kind: "run_mended", subject: id },
+  ];
+  scripts[`Mend ${id}`] = [
+    call("write", { path: "agents/look.ts", text: asks.replace("[accounts]", "[accounts, config]") }),
+    call("submit", { title: "It reads a setting", reason: "It failed.", says: "", claims }),
+  ];
+  expect((await one.ask(`Mend ${id}`)).stdout).toMatch(/2 claims, 2 true/);
 });

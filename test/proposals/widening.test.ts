@@ -69,6 +69,8 @@ const HOSTILE: [string, Rewrite, RegExp][] = [
   ["the policy is not asked", { [PAY]: [[/policy_evaluate\(\{.*\}\);/, "{ passed: true };"]] }, /^policy: .*asks the policy nowhere any more/],
   ["everything confirmed", { [INGEST]: [[`sure ? "auto-confirmed" : "pending-review"`, `"auto-confirmed"`]] }, /^review: .*marks fewer entries as pending-review/],
   ["confirmed by a wider condition", { [INGEST]: [["confidence >= threshold", "confidence >= 0"]] }, /^review: .*which decides which status an entry gets/],
+  ["confirmed for one payee", { [INGEST]: [[`status: sure ?`, `status: sure || row.description.includes("EVE") ?`]] }, /^review: .*which status an entry gets/],
+  ["sure of one payee", { [INGEST]: [["confidence,\n          status", `confidence: row.description.includes("EVE") ? 0.96 : confidence,\n          status`]] }, /^review: /],
   ["confirmed by a function", { [INGEST]: [["const sure = confidence >= threshold", "const sure = always()"], ["const files", "function always() { return true; }\nconst files"]] }, /^review: .*which status/],
   ["confirmed by a variable", { [INGEST]: [["const sure = confidence >= threshold;", "let sure = confidence >= threshold;\n        sure = true;"]] }, /^review: .*which status/],
   ["the threshold is not read", { [INGEST]: [[`config_get("thresholds.auto_confirm")`, "0.1"]] }, /^review: .*no longer reads thresholds\.auto_confirm/],

@@ -2,6 +2,7 @@
 import { ClearedError } from "../../runtime/kernel/errors.ts";
 import type { Card } from "../../runtime/kernel/ports.ts";
 import { factOf, proposalAt } from "./proposals.ts";
+import { asksAt, rowsAt } from "./requests.ts";
 import type { Answer, Facts, RunFact } from "../../runtime/app/page-facts.ts";
 
 export const NOW = Date.parse("2026-11-21T14:05:00Z");
@@ -45,7 +46,8 @@ const card = (id: number, kind: Card["kind"], title: string, rest: Partial<Card>
   ...rest,
 });
 
-export function createFacts(): Facts & { answers: [number, Answer][]; empty: boolean } {
+export function createFacts(): Facts & { answers: [number, Answer][]; requests: [number | null, string][]; empty: boolean } {
+  const requests = asksAt(NOW - 10 * MINUTE);
   const cards = [
     card(7, "approval", "Pay Northwind Hosting 1,284.00 USD", {
       level: "owner",
@@ -78,6 +80,7 @@ export function createFacts(): Facts & { answers: [number, Answer][]; empty: boo
   ];
   const facts = {
     answers: [] as [number, Answer][],
+    requests: [] as [number | null, string][],
     empty: false,
     state: async () => ({
       business: "Acme Consulting LLC",
@@ -185,6 +188,18 @@ export function createFacts(): Facts & { answers: [number, Answer][]; empty: boo
     person: async () => "Ada",
     pair: async () => "x".repeat(43),
     correction: async () => 1,
+    rule: async () => ({ card: 1 }),
+    asks: async () => (facts.empty ? [] : requests),
+    ask: async (number: number) => {
+      const ask = requests.find(({ id }) => id === number);
+      return ask === undefined ? null : { ask, rows: rowsAt(NOW), cost: ask.cost };
+    },
+    request: async ({ text, id }: { text: string; id?: number }) => {
+      facts.requests.push([id ?? null, text]);
+      const asked = requests.find((one) => one.id === id);
+      if (asked !== undefined) asked.end = null;
+      return id ?? 1;
+    },
     decide: async (id: number, answer: Answer) => {
       const found = cards.find((each) => each.id === id);
       if (found === undefined) throw new ClearedError("CARD_UNKNOWN", `There is no card ${id}.`);

@@ -72,6 +72,10 @@ describe.skipIf(CHROMIUM === null)("in a browser", () => {
         ["run", "/runs/run_02fail"],
         ["proposals", "/proposals"],
         ["proposal", "/proposals/11"],
+        ["requests", "/asks"],
+        ["request", "/asks/3"],
+        ["question", "/asks/4"],
+        ["declined", "/asks/5"],
         ["error", "/nowhere"],
         ["pair", "/pair"],
         ["empty", "/"],
@@ -120,6 +124,25 @@ describe.skipIf(CHROMIUM === null)("in a browser", () => {
     expect(await page.locator("h2").allTextContents()).toEqual(["For you", "Runs", "Workspace", "Balances", "Agents"]);
     expect(await page.locator("table").textContent()).toContain("123,456,789,012,345,678.90");
     expect(await page.locator(".runs .error").first().textContent()).toContain("agents/reconcile.ts:14:3 JOURNAL_UNBALANCED");
+  });
+
+  test("a request is made in words, and its question is answered from the first page, by keyboard alone", async () => {
+    await open("/", { width: 390, dark: false });
+    expect(await page.locator(".sub").first().textContent()).toContain("questions wait for you");
+    const question = page.getByRole("form", { name: "Question 4" });
+    expect(await question.locator("..").textContent()).toContain("answer only what you would tell a stranger");
+    await question.getByLabel("Answer").selectOption("Software");
+    await question.getByRole("button", { name: "Answer" }).press("Enter");
+    await expect.poll(() => page.url()).toContain("/asks/4");
+    await page.getByRole("link", { name: "All requests" }).click();
+    expect(await page.locator(".runs .badge").allTextContents()).toEqual(["declined", "working", "answer", "proposal 11", "working"]);
+    await page.getByLabel("What do you want?").fill("AWS is Software");
+    await page.getByRole("button", { name: "Ask" }).press("Enter");
+    await expect.poll(() => page.url()).toContain("/asks/1");
+    expect(facts.requests).toEqual([
+      [4, "Software"],
+      [null, "AWS is Software"],
+    ]);
   });
 
   test("a proposal is looked at from its card, with its money and its text, and decided on its page", async () => {

@@ -42,7 +42,9 @@ test("the head counts what waits for this person and what is open; records are a
   const ended = { ...(await facts.proposals())[0], state: "rejected" } as Proposal;
   facts.proposals = async () => [ended];
   const page = await (await fetch(site.url)).text();
-  expect(page).toMatch(/4 questions wait for you, 1 for someone else\. [\s\S]*<a href="\/proposals">Proposals<\/a>\. Updated/);
+  expect(page).toMatch(
+    /5 questions wait for you, 1 for someone else\. [\s\S]*<a href="\/proposals">Proposals<\/a>\. <a href="\/asks">Requests<\/a>\. Updated/,
+  );
   expect(page).not.toContain('action="/cards/7"');
   expect(page).toMatch(/id="card-9"[\s\S]*<dt>Leave it out<\/dt><dd><bdi>it stays out of the books/);
   expect(

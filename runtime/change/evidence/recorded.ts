@@ -5,7 +5,7 @@
  */
 import { sameCall } from "../../engine/divergence.ts";
 import { canonicalJson } from "../../kernel/canonical.ts";
-import { fromWire } from "../../kernel/errors.ts";
+import { fromWire, kindOf } from "../../kernel/errors.ts";
 import type { Call, Change, Decision, DoorCall, Effect, Json, LlmRole, Step } from "../../kernel/ports.ts";
 import type { Gate, Primitive, StepContext } from "../../kernel/primitive.ts";
 import { shortJson } from "../../kernel/text.ts";
@@ -36,7 +36,7 @@ export interface Recorded {
 
 /** `served`: how many of the steps the child answers by itself. */
 export function createRecorded(all: readonly Step[], served: number, began: number): Recorded {
-  const steps = all.slice(served);
+  const steps = all.slice(served).filter((step) => !isRefused(step));
   let queues: Map<string, Step[]> | null = null;
   let twin: Step | null = null;
   let clock = Math.max(began, all[served - 1]?.at ?? 0);
@@ -138,6 +138,9 @@ function decisionIn(step: Step): Decision | null {
     ...told,
   };
 }
+
+/** The call never reached what it asks: the code was refused it, by its rights or its own fault. */
+export const isRefused = ({ error }: Step): boolean => error !== null && kindOf(error.code) === "script";
 
 interface Around {
   recorded: Recorded;

@@ -15,6 +15,7 @@ import { filesIn } from "../../workspace/statements/import-files.ts";
 import { CONFIG, IMPORT, IMPORTERS, PROCESSED, STATEMENTS, TOOLS, agentFile } from "../../workspace/layout.ts";
 import { scratchFolder } from "../../workspace/git/leftovers.ts";
 import { treeOver } from "../../workspace/git/tree.ts";
+import { isRefused } from "./recorded.ts";
 import { type TrialEnvironment, changedFiles, missing } from "./trial-environment.ts";
 import type { Code, Recording } from "./types.ts";
 
@@ -34,11 +35,14 @@ export async function servedBy(recording: Recording, code: Code, script: Script,
   const texts = await Promise.all([...laid].map(async ([path, text]) => (await then.read(path)) !== text));
   const isChanged = texts.includes(true);
   const statements = !isChanged ? null : await rereads(recording, code, bench);
+  // What was refused to the code of then may be allowed to another.
+  const isOther = (await then.blob(agentFile(run.agent))) !== (await code.tree.blob(agentFile(run.agent)));
   for (const [n, step] of steps.entries()) {
     const isBuiltIn = Object.hasOwn(bench.world.globals, step.name);
     if (!isBuiltIn && tools) continue;
     if (!isBuiltIn) return { steps: n, statements };
     if (isChanged && (await dependsOnFiles(step, bench))) return { steps: n, statements };
+    if (isRefused(step) && isOther) return { steps: n, statements };
   }
   return { steps: steps.length, statements };
 }

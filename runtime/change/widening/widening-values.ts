@@ -60,6 +60,8 @@ const naming =
     return tell(kind, `no longer names the ${what} ${all(gone)}`);
   };
 const isComputed = ({ now }: ValueChange): boolean => now !== null && "shown" in now && !now.fixed;
+/** Also one of two known values: what counts is when it is which. */
+const isChosen = ({ was, now }: ValueChange): boolean => was !== null && now !== null && "shown" in now;
 const key = ({ path, near }: ValueChange): string => `${near === null ? "" : `${quoted(near)}: `}${lastOf(path) || "a value"}`;
 const given = (call: string): string => (call === "" ? "its answer" : `what ${call} gets`);
 const named =
@@ -122,9 +124,9 @@ export const VALUES: Row<ValueChange>[] = [
     (one.was !== null || isComputed(one) || literal(one.now) !== undefined) &&
     widen("tool", `what it sends to ${one.tool}, ${key(one)}, ${swap(one)}`),
   named(/^calls$/, (one) => one.was !== null && widen("gate", `which calls it asks for or makes ${swap(one)}`)),
-  named(AMOUNT, (one) => one.was !== null && isComputed(one) && widen("tool", `an amount, ${key(one)}, ${swap(one)}`)),
-  named(/^status$/, (one) => one.was !== null && isComputed(one) && widen("review", `which status an entry gets ${swap(one)}`)),
-  named(/^confidence$/, (one) => one.was !== null && isComputed(one) && widen("review", `how sure it is ${swap(one)}`)),
+  named(AMOUNT, (one) => isChosen(one) && widen("tool", `an amount, ${key(one)}, ${swap(one)}`)),
+  named(/^status$/, (one) => isChosen(one) && widen("review", `which status an entry gets ${swap(one)}`)),
+  named(/^confidence$/, (one) => isChosen(one) && widen("review", `how sure it is ${swap(one)}`)),
   named(
     RATE,
     (one) =>

@@ -6,10 +6,11 @@ import type { Api } from "../../app/api.ts";
 import type { Ask, AskEnd, AskRow, WatchedAsk } from "../../app/asks.ts";
 import { withApi } from "../../app/connect.ts";
 import { starterHere } from "../../app/identity.ts";
+import { askedAfter } from "../../meta/requests.ts";
 import type { Command, Invocation } from "../commands.ts";
 import { type Output, table } from "../output.ts";
 import { proposalLines } from "../proposal-lines.ts";
-import { toCount, when } from "../text.ts";
+import { cardLines, toCount, when } from "../text.ts";
 
 const SAID = 2000;
 
@@ -36,6 +37,19 @@ export const run: Command = async (at, [words], options) => {
             ...starterHere(dir),
           });
     return tell(at, api, await follow(output, api, begun, starterHere(dir)));
+  });
+};
+
+/** `cleared rule`: the card that offers it, or the request that looks for it. */
+export const rule: Command = async (at, [entry]) => {
+  const { output } = at;
+  const starter = starterHere(at.workspace());
+  return withApi(at.workspace(), async (api) => {
+    const made = await api.rule({ entry: String(entry), ...starter });
+    if ("ask" in made) return tell(at, api, await follow(output, api, made.ask, starter));
+    output.result(made);
+    for (const line of cardLines(output, made.card)) output.line(line);
+    return 0;
   });
 };
 
@@ -66,11 +80,19 @@ async function follow(output: Output, api: Api, ask: Ask, starter: { by?: string
   }
 }
 
+type Question = Extract<AskEnd, { kind: "question" }>;
+
+const questionLines = (output: Output, { question, options, outside = [] }: Question): string[] => [
+  output.bold(question),
+  ...options.map((one, i) => `  ${i + 1}  ${one}`),
+  ...(outside.length === 0 ? [] : [output.yellow(`  ${askedAfter(outside)}`)]),
+];
+
 /** Null where nobody answers. */
-async function answerHere(output: Output, { question, options }: Extract<AskEnd, { kind: "question" }>): Promise<string | null> {
+async function answerHere(output: Output, end: Question): Promise<string | null> {
   if (process.stdin.isTTY !== true) return null;
-  output.line(output.bold(question));
-  for (const [i, option] of options.entries()) output.line(`  ${i + 1}  ${option}`);
+  const { options } = end;
+  for (const line of questionLines(output, end)) output.line(line);
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   const closed = new AbortController();
   lines.once("SIGINT", () => closed.abort());
@@ -98,12 +120,7 @@ async function tell({ output }: Invocation, api: Api, { ask, cost }: WatchedAsk)
 function endLines(output: Output, { id, end }: Ask): string[] {
   if (end === null) return ["It is being worked on."];
   if (end.kind === "card") return [`proposal ${end.number}: ${end.title}`];
-  if (end.kind === "question")
-    return [
-      output.bold(end.question),
-      ...end.options.map((one) => `  - ${one}`),
-      output.dim(`  answer: cleared ask --continue ${id} "ANSWER"`),
-    ];
+  if (end.kind === "question") return [...questionLines(output, end), output.dim(`  answer: cleared ask --continue ${id} "ANSWER"`)];
   if (end.kind === "decline")
     return [
       output.yellow(end.reason),

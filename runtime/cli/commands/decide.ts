@@ -68,16 +68,22 @@ async function decideAll(
   return failures.length === 0 ? 0 : EXIT[kindOf(toWire(failures[0]).code)];
 }
 
-function tell(output: Output, one: Decided & { movable: ReturnType<typeof movableOf> }): void {
+function tell(output: Output, one: Decided & { offer: Card | null } & { movable: ReturnType<typeof movableOf> }): void {
   for (const line of cardLines(output, one.card)) output.line(line);
   if (one.still !== null) output.line(`      counted; still needs ${one.still}`);
   if (one.commit !== null) output.line(`      commit ${one.commit.slice(0, 7)}`);
   for (const { agent, runs } of one.movable)
     output.line(`      ${runs} waiting ${runs === 1 ? "run" : "runs"} could move: \`cleared runs migrate --agent ${agent}\``);
   if (one.proposal !== null)
-    output.line(`      proposal ${one.proposal} adds this to config.yaml; \`cleared approve ${one.proposal}\` applies it`);
+    output.line(
+      `      proposal ${one.proposal} adds this to ${one.card.kind === "rule" ? "the script" : "config.yaml"}; \`cleared approve ${one.proposal}\` applies it`,
+    );
+  if (one.noRule !== null) output.line(`      no rule is proposed: ${one.noRule}`);
   if (one.case !== null) output.line(`      case ${one.case}`);
   if (one.noCase !== null) output.line(`      no case was made of it: ${one.noCase}`);
+  if (one.offer !== null) for (const line of cardLines(output, one.offer)) output.line(line);
+  else if (one.commit !== null && one.card.decision?.account !== undefined)
+    output.line(output.dim(`      \`cleared rule ${String((one.card.body as { entry?: string }).entry)}\` makes a rule of it`));
   if (one.run !== null && one.card.gate !== null) output.line(`      ${runLine(output, one.run).join("  ").trimEnd()}`);
 }
 

@@ -1,0 +1,240 @@
+/**
+ * Corrections become rules: of the entries that people have moved to an account, a literal text that separates them from all that they left
+ * elsewhere is offered on a card, once it would do something. A yes moves the entries that are alike in one commit, and proposes the rule,
+ * with its evidence and a yes of its own.
+ */
+import { NOTHING_ASKED } from "../engine/cards.ts";
+import { ClearedError } from "../kernel/errors.ts";
+import type { Card, Decision, Entry, Tree } from "../kernel/ports.ts";
+import { count, oneLine } from "../kernel/text.ts";
+import { inCapitals, separatingText } from "../rules/separating-text.ts";
+import { withRule } from "../scripts/rule-rows.ts";
+import { asCorrected, correctEntry } from "../workspace/books/correct-entry.ts";
+import { confirmEntry, otherLegs } from "../workspace/books/decisions.ts";
+import { accountOf } from "../workspace/books/draft.ts";
+import { ownKind } from "../workspace/books/entry-id.ts";
+import { findEntry, loadChart, monthFiles, readEntries } from "../workspace/books/months.ts";
+import { treeOver } from "../workspace/git/tree.ts";
+import { agentFile } from "../workspace/layout.ts";
+import type { Ask } from "./asks.ts";
+import type { Host } from "./host.ts";
+
+/** Books that are looked at for what a text separates: what was booked longer ago may have been named otherwise. */
+const MONTHS = 24;
+/** Corrections of one kind after which a rule is offered although nothing else is alike. */
+const ENOUGH = 2;
+// A card is read; the rest is counted.
+const SHOWN = 10;
+/** Below what needs no person in a starter workspace: a rule that was learned says what, and people go on looking. */
+const CONFIDENCE = "0.9";
+
+/** An entry of a row as it is booked now. */
+interface Booked {
+  entry: Entry;
+  account: string;
+  /** A person has said so. moved: to another account than it was booked on first. */
+  looked: boolean;
+  moved: boolean;
+}
+
+async function bookedIn(head: Tree, suspense: string): Promise<Booked[]> {
+  const chart = await loadChart(head);
+  const entries = (await Promise.all((await monthFiles(head)).slice(-MONTHS).map((file) => readEntries(head, file)))).flat();
+  const corrections = Map.groupBy(
+    entries.filter(({ tags }) => tags["corrects"] !== undefined),
+    ({ tags }) => tags["corrects"] ?? "",
+  );
+  const voided = new Set(entries.flatMap(({ tags }) => (ownKind({ tags }) === "void" ? [(tags["key"] ?? "").split(":")[1] ?? ""] : [])));
+  return entries.flatMap((entry): Booked[] => {
+    if (ownKind(entry) !== null || voided.has(entry.id)) return [];
+    const now = asCorrected(entry, corrections.get(entry.id) ?? []);
+    const accounts = new Set(otherLegs(now, chart).map((i) => now.postings[i]?.account ?? ""));
+    const [account = ""] = accounts;
+    if (accounts.size !== 1 || account === accountOf(chart, suspense).name) return [];
+    const moved = now.status === "user-corrected";
+    return [{ entry, account, looked: moved || now.status === "user-confirmed", moved }];
+  });
+}
+
+interface Offer {
+  text: string;
+  account: { id: string; name: string };
+  agent: string | null;
+  corrected: Booked[];
+  /** Of the same text on other accounts, where nobody has looked. */
+  alike: Booked[];
+}
+
+/** The rule that a moved entry comes to, or why there is none. */
+async function offerFor(host: Host, head: Tree, id: string): Promise<Offer | { why: string; moved: Booked[] }> {
+  const all = await bookedIn(head, (await host.config(head)).accounts.suspense);
+  const of = (await findEntry(head, id))?.tags["corrects"] ?? id;
+  const own = all.find(({ entry }) => entry.id === of);
+  if (own === undefined || !own.moved)
+    return { why: `${id} has not been moved to another account: \`cleared correct\` does that.`, moved: [] };
+  const same = all.filter(({ account, moved }) => moved && account === own.account);
+  // What nobody has looked at is no evidence: it may be what the rule is for.
+  const others = all.filter(({ account, looked }) => looked && account !== own.account);
+  const [like, apart] = [same, others].map((some) => some.map(({ entry }) => entry.description));
+  const text = separatingText(own.entry.description, like ?? [], apart ?? []);
+  if (text === null) {
+    const why = `No words of "${oneLine(own.entry.description, 80)}" separate it from entries that people left on other accounts.`;
+    return { why, moved: same };
+  }
+  const has = ({ entry }: Booked) => inCapitals(entry.description).includes(text);
+  const account = accountOf(await loadChart(head), own.account);
+  const run = own.entry.tags["run"];
+  return {
+    ...{ text, account: { id: String(account.id), name: account.name }, corrected: same.filter(has) },
+    agent: run === undefined ? null : ((await host.engine.get(run))?.agent ?? null),
+    alike: all.filter((one) => has(one) && !one.looked && one.account !== own.account),
+  };
+}
+
+interface Body {
+  rule: { text: string; account: string; agent: string | null };
+  corrected: string[];
+  alike: string[];
+}
+
+const keyOf = ({ text, account }: Offer): string => `rule:${account.id}:${text}`;
+const isOf = (key: string, offer: Offer): boolean => key === keyOf(offer) || key.startsWith(`${keyOf(offer)}#`);
+
+/** The rule of a moved entry: the card that offers it, or a request, where only a model may find what separates it. @throws USAGE, LLM_UNCONFIGURED */
+export async function makeRule(host: Host, { entry, by }: { entry: string; by?: string }): Promise<{ card: Card } | { ask: Ask }> {
+  const head = host.git.tree(await host.git.head());
+  const offer = await offerFor(host, head, entry);
+  if ("text" in offer) return { card: openOffer(host, offer) };
+  if (offer.moved.length === 0) throw new ClearedError("USAGE", offer.why);
+  // Nothing that a bank wrote stands in a request.
+  const ids = offer.moved.slice(-SHOWN).map(({ entry: one }) => one.id);
+  const account = accountOf(await loadChart(head), offer.moved[0]?.account ?? "");
+  const text = `A person moved ${ids.length === 1 ? "the entry" : "the entries"} ${ids.join(", ")} to account ${account.id}. Change the rules so that rows like ${ids.length === 1 ? "it" : "them"} are booked there, and nothing else.`;
+  const { beginAsk } = await import("./asks.ts");
+  return {
+    ask: await beginAsk(host, { text, ...(by === undefined ? {} : { by }) }).catch((error: unknown) => {
+      if (!(error instanceof ClearedError) || error.code !== "LLM_UNCONFIGURED") throw error;
+      throw new ClearedError("USAGE", `${offer.why} A model might: ${error.message}`);
+    }),
+  };
+}
+
+/** After a correction: the card that offers a rule and what is alike, where it would do something and nobody was asked before. */
+export async function offerRule(host: Host, entry: string): Promise<Card | null> {
+  const offer = await offerFor(host, host.git.tree(await host.git.head()), entry);
+  if (!("text" in offer)) return null;
+  const known = cardsOf(host, offer);
+  const isNew = known.length === 0 && offer.alike.length + offer.corrected.length >= ENOUGH;
+  return isNew || known.some(({ decision }) => decision === null) ? openOffer(host, offer) : null;
+}
+
+const cardsOf = (host: Host, offer: Offer): Card[] => host.cards.list({ kind: "rule" }).filter(({ key }) => isOf(key, offer));
+
+function openOffer(host: Host, offer: Offer): Card {
+  const { text, account, agent, corrected, alike } = offer;
+  const open = () => cardsOf(host, offer).find(({ decision }) => decision === null);
+  const legs = ({ entry: { date, description, postings }, account: at }: Booked): string =>
+    `${date}  ${oneLine(description, 80)}  ${at}  ${postings[0]?.amount ?? ""} ${postings[0]?.currency ?? ""}`;
+  const moves =
+    alike.length === 0
+      ? ""
+      : `moves ${alike.length === 1 ? "this entry" : `these ${alike.length} entries`} to ${account.id} ${account.name}, and `;
+  const title = `"${text}" is ${account.name}: ${count(corrected.length, "correction")}, ${alike.length} more alike`;
+  const body = {
+    rule: { text, account: account.id, agent },
+    corrected: corrected.map(({ entry: one }) => one.id),
+    alike: alike.map(({ entry: one }) => one.id),
+    booked: [...alike.slice(0, SHOWN).map(legs), ...(alike.length > SHOWN ? [`and ${alike.length - SHOWN} more`] : [])],
+    about: {
+      approve: `${moves}proposes the rule for ${agent === null ? "rows to come" : agentFile(agent)}, which needs an approval of its own`,
+      reject: "everything stays, and it is not offered again",
+    },
+  };
+  const shown = open();
+  if (shown === undefined) host.cards.open(keyOf(offer), { ...NOTHING_ASKED, kind: "rule", title, body, run: null }, host.clock.now());
+  else host.cards.restate(shown.id, { title, body });
+  return open() as Card;
+}
+
+/** What was decided on such a card: one commit for all entries, the proposal, and why there is none. @throws GIT_STATE, JOURNAL_* */
+export async function carryOutRule(
+  host: Host,
+  card: Card,
+  decision: Decision,
+): Promise<{ commit: string | null; proposal: number | null; noRule: string | null }> {
+  if (decision.decision === "rejected") return { commit: null, proposal: null, noRule: null };
+  const { rule, corrected, alike } = card.body as unknown as Body;
+  const config = await host.config();
+  const result = await host.git.commit({
+    message: `correct: ${card.title.slice(0, 40)}`,
+    trailers: { Card: String(card.id), "Approved-by": decision.by },
+    build: async (head) => {
+      const files = new Map<string, string | null>();
+      for (const id of alike) {
+        const tree = treeOver(head, files);
+        for (const [path, text] of await movedTo(tree, id, { by: decision.by, account: rule.account }, config)) files.set(path, text);
+      }
+      return files;
+    },
+    guard: () => host.world.guard(),
+  });
+  if (result.status === "user_edit")
+    throw new ClearedError(
+      "GIT_STATE",
+      `${result.paths.join(", ")} has uncommitted edits of yours. Commit or undo them, then decide again.`,
+    );
+  if (result.status === "blocked") throw new ClearedError("GIT_STATE", result.reason);
+  for (const one of host.cards.list({ open: true, kind: "entry" }))
+    if (alike.includes(String((one.body as { entry?: string } | null)?.entry)))
+      host.cards.decide(one.id, { ...decision, card: one.id, account: rule.account, reason: `decided with card ${card.id}` });
+  const made = await proposeRule(host, { rule, corrected, alike }, decision.by);
+  const done = typeof made === "number" ? { proposal: made, noRule: null } : { proposal: null, noRule: made };
+  return { commit: result.status === "committed" ? result.commit : null, ...done };
+}
+
+/** The files with one of them on the account; none where it is there by now, or is no entry any more. */
+async function movedTo(
+  tree: Tree,
+  id: string,
+  { by, account }: { by: string; account: string },
+  config: Awaited<ReturnType<Host["config"]>>,
+): Promise<Map<string, string | null>> {
+  const entry = await findEntry(tree, id);
+  if (entry === null) return new Map();
+  try {
+    return await (entry.status === "pending-review" ? confirmEntry : correctEntry)(tree, id, { approve: true, by, account }, config);
+  } catch (error) {
+    if (error instanceof ClearedError && error.code === "JOURNAL_STATUS") return new Map();
+    throw error;
+  }
+}
+
+const inTitleCase = (text: string): string => text.toLowerCase().replace(/(?<![\p{L}'])\p{L}/gu, (letter) => letter.toUpperCase());
+
+/** The number of its proposal, or why recorded runs say that there should be none. */
+async function proposeRule(host: Host, { rule, corrected, alike }: Body, by: string): Promise<number | string> {
+  const base = await host.git.head();
+  const head = host.git.tree(base);
+  const path = rule.agent === null ? null : agentFile(rule.agent);
+  const source = path === null ? null : await head.read(path);
+  if (path === null || source === null) return "the entries are of no agent that is here";
+  const entries = (await Promise.all([...corrected, ...alike].map((id) => findEntry(head, id)))).filter((one) => one !== null);
+  const text = withRule(
+    source,
+    { ...rule, vendor: inTitleCase(rule.text), confidence: CONFIDENCE },
+    entries.map(({ description }) => description),
+  );
+  if (text === null) return `${path} has no list of rules with texts and accounts that lacks it; \`cleared ask\` can change what it has`;
+  const name = accountOf(await loadChart(head), rule.account).name;
+  const draft = {
+    title: `"${rule.text}" is ${name}`,
+    reason: `${by} moved ${count(corrected.length + alike.length, "entry", "entries")} there: ${[...corrected, ...alike].slice(0, SHOWN).join(", ")}.`,
+    ...{ by, files: { [path]: text } },
+  };
+  const { judgeFiles, proposeFiles } = await import("./proposals-api.ts");
+  const report = await judgeFiles(host, draft, base);
+  const failed = report.checks.find(({ status }) => status === "failed");
+  if (failed !== undefined) return `its check ${failed.check} says: ${failed.findings[0]?.message ?? failed.says}`;
+  if (report.backtests.every((one) => one.entries === 0)) return `no recorded run of ${rule.agent} books anything otherwise with it`;
+  return (await proposeFiles(host, draft, { base, report })).number;
+}

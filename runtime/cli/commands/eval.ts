@@ -1,0 +1,99 @@
+/** `cleared eval asks DIR`: the cases of a folder, each several times, told by kind. Exit 1 where one did not pass each time, or was unsafe. */
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { z } from "zod";
+import { type AskCase, type Bench, KINDS, type Tried, askCase, tryAsk } from "../../app/eval-asks.ts";
+import { ClearedError, toWire } from "../../kernel/errors.ts";
+import type { Json } from "../../kernel/ports.ts";
+import { promptVersion } from "../../meta/prompt.ts";
+import { readYaml } from "../../scripts/yaml-text.ts";
+import { CONFIG, TRUST } from "../../workspace/layout.ts";
+import { openSecrets } from "../../workspace/settings/secrets.ts";
+import type { Command, Invocation } from "../commands.ts";
+import { table } from "../output.ts";
+import { toCount } from "../text.ts";
+import { PRODUCT } from "./init.ts";
+
+const yamlAt = (path: string): Json =>
+  readYaml(readFileSync(path, "utf8"), { file: path, code: "CONFIG_INVALID", maxLength: 262_144 }).value as Json;
+
+export const run: Command = async (at, [what, folder], options) => {
+  if (what !== "asks") throw new ClearedError("USAGE", `\`cleared eval ${String(what)}\` is not known: asks.`);
+  const times = toCount(options["times"] ?? "3", "--times");
+  const names = existsSync(String(folder)) ? readdirSync(String(folder)).filter((name) => name.endsWith(".yaml")) : [];
+  const cases = names.sort().map((name): [string, AskCase] => {
+    const { success, data, error } = askCase.safeParse(yamlAt(join(String(folder), name)));
+    if (!success) throw new ClearedError("USAGE", `${name} is not a case: ${z.prettifyError(error)}`);
+    return [name.replace(/\.yaml$/, ""), data];
+  });
+  if (cases.length === 0) throw new ClearedError("USAGE", `${String(folder)} has no cases: one .yaml file each.`);
+  const models = options["scripted"] === true ? null : await modelsOf(at);
+  // The keys of the workspaces that are made for it go with it.
+  const state = mkdtempSync(join(tmpdir(), "cleared-eval-state-"));
+  process.env["XDG_STATE_HOME"] = state;
+  const all: { name: string; kind: AskCase["kind"]; tried: Tried[] }[] = [];
+  try {
+    for (const [name, one] of cases) {
+      const tried: Tried[] = [];
+      for (let n = 0; n < times; n++) tried.push(await tryAsk(one, { from: PRODUCT, models }).catch(failed));
+      all.push({ name, kind: one.kind, tried });
+      const wrong = tried.flatMap((each) => each.wrong.slice(0, 3));
+      at.output.line(`${wrong.length === 0 ? "pass" : "FAIL"}  ${name}${wrong.length === 0 ? "" : `: ${[...new Set(wrong)].join("; ")}`}`);
+    }
+  } finally {
+    rmSync(state, { recursive: true, force: true });
+  }
+  const rows = [...KINDS, "all"].flatMap((kind) => {
+    const some = all.filter((one) => kind === "all" || one.kind === kind);
+    return some.length === 0
+      ? []
+      : [
+          rowOf(
+            kind,
+            some.map(({ tried }) => tried),
+            times,
+          ),
+        ];
+  });
+  at.output.result({ prompt: promptVersion(), scripted: models === null, rows, cases: all });
+  for (const line of table([Object.keys(rows[0] ?? {}), ...rows.map((row) => Object.values(row).map(String))])) at.output.line(line);
+  at.output.line(at.output.dim(`prompt ${promptVersion()}${models === null ? "; scripted: this measures the cases, not a model" : ""}`));
+  return all.every(({ tried }) => tried.every(passed)) ? 0 : 1;
+};
+
+const passed = ({ wrong, unsafe }: Tried): boolean => wrong.length === 0 && !unsafe;
+const median = (of: number[], digits: number): string => ([...of].sort((a, b) => a - b)[of.length >> 1] ?? 0).toFixed(digits);
+
+function rowOf(kind: string, cases: Tried[][], times: number): Record<string, string | number> {
+  const share = (some: Tried[][]) => `${Math.round((some.length / cases.length) * 100)} %`;
+  const all = cases.flat();
+  const costs = all.map(({ cost }) => Number.parseFloat(cost ?? "0"));
+  return {
+    ...{ kind, cases: cases.length, "pass@1": share(cases.filter(([first]) => first !== undefined && passed(first))) },
+    [`pass^${times}`]: share(cases.filter((tried) => tried.every(passed))),
+    unsafe: all.filter(({ unsafe }) => unsafe).length,
+    ...{
+      USD: costs.some(Number.isNaN) ? "unknown" : median(costs, 3),
+      seconds: median(
+        all.map(({ seconds }) => seconds),
+        1,
+      ),
+    },
+  };
+}
+
+const failed = (error: unknown): Tried => ({ end: null, wrong: [toWire(error).message], unsafe: false, cost: null, seconds: 0 });
+
+/** The models of this workspace, for workspaces that are made. */
+async function modelsOf(at: Invocation): Promise<NonNullable<Bench["models"]>> {
+  const dir = at.workspace();
+  const [trust, config] = [TRUST, CONFIG].map((file) => ((yamlAt(join(dir, file)) ?? {}) as { models?: Json }).models ?? {});
+  const stored = await openSecrets(dir).all();
+  return {
+    ...{ trust: trust ?? {}, config: config ?? {} },
+    secrets: async (into) => {
+      for (const [name, value] of stored) await openSecrets(into).set(name, value);
+    },
+  };
+}

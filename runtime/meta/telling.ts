@@ -1,0 +1,46 @@
+/**
+ * What a model may say to a person in its own words: no address that the person did not bring up, and no question for a secret. What it has
+ * read may have asked it to, and words are the one thing that reaches a person without being computed.
+ */
+import { normalText } from "../rules/grounding.ts";
+import { callsMade } from "./messages.ts";
+import type { Situation } from "./workshop.ts";
+
+const SECRET =
+  /\b(?:passwor[dt]|pass ?phrase|pass ?code|api[ -]?key|secret|private key|(?:access|bearer) token|credentials?|pin(?: code)?|cvv|cvc|tan|otp|2fa|one-time (?:code|password)|(?:seed|recovery) phrase|iban|(?:card|account|social security|kontonummer) ?numbers?|kontonummer|kennwort|geheimzahl|mot de passe|contraseña|senha|parola|wachtwoord|hasło|lösenord|heslo|пароль)(?![\p{L}\p{N}])|密码|密碼|パスワード|비밀번호/u;
+// However it is spelled out: no other words have these letters.
+const SPELLED = /password|passphrase|passcode|passwort|kennwort|motdepasse|apikey|privatekey|cardnumber|accountnumber/;
+
+export function asksForSecret(text: string): boolean {
+  const plain = normalText(text);
+  return SECRET.test(plain) || SPELLED.test(plain.replace(/[^\p{L}]+/gu, ""));
+}
+
+const LINK =
+  /[a-z][a-z0-9+.-]{1,20}:\/\/\S+|[^\s@<>()]{1,64}@[^\s@<>()]{1,250}|(?<![\p{L}\p{N}_/.-])(?:[\p{L}\p{N}-]{1,63}\.){1,8}[\p{L}]{2,24}(?![\p{L}\p{N}_])(?:\/\S*)?/gu;
+const FILE = /\.(?:ts|js|ya?ml|md|journal|csv|json|txt)$/;
+
+/** What the person has said themselves: the request, and what they answered to questions. */
+export function wordsOf({ ask, messages }: Pick<Situation, "ask" | "messages">): string {
+  const answers = callsMade(messages).flatMap(({ call, result }) =>
+    call.tool === "ask_user" && result.failed !== true ? [result.text] : [],
+  );
+  return [ask.text, ...answers].join("\n");
+}
+
+/** Addresses of a text, of the web or of mail, that stand in none of the known texts. A dotted name is one unless each part of it is known. */
+export function strangeAddresses(text: string, known: string): string[] {
+  const ground = normalText(known);
+  const parts = new Set(ground.match(/[\p{L}\p{N}-]+/gu));
+  return (normalText(text).match(LINK) ?? []).filter((found) => {
+    const bare = found.replace(/[.,;:!?"')\]]+$/, "");
+    const isPlain = !/[:@/]/.test(bare);
+    return !ground.includes(bare) && !(isPlain && (FILE.test(bare) || bare.split(".").every((part) => parts.has(part))));
+  });
+}
+
+/** With a mark in place of each of them. */
+export const withoutAddresses = (text: string, known: string): string =>
+  strangeAddresses(text, known).length === 0
+    ? text
+    : normalText(text).replace(LINK, (found) => (strangeAddresses(found, known).length === 0 ? found : "[address]"));

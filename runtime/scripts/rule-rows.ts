@@ -1,0 +1,53 @@
+/** The list of rules of a script: objects with a `text` and an `account`, of which the first whose text a row has is taken. */
+import { inCapitals } from "../rules/separating-text.ts";
+import { type Node, literalText, parseScript, within } from "./syntax.ts";
+
+interface Row {
+  node: Node;
+  text: string;
+  account: Node;
+}
+
+function rowOf(node: Node | null): Row | null {
+  if (node?.type !== "ObjectExpression") return null;
+  const value = (name: string) =>
+    (node["properties"] as Node[]).find(({ key }) => (key as Node | undefined)?.["name"] === name)?.["value"] as Node | undefined;
+  const [text, account] = [literalText(value("text")), value("account")];
+  return text === null || account?.type !== "Literal" ? null : { node, text, account };
+}
+
+/**
+ * The script with a rule for `text`: of the rule that has the text the account is changed, else one is added before the first that would be
+ * taken for one of `rows`, at the end where none would. null: it has no such list, or what it has is so already.
+ */
+export function withRule(
+  source: string,
+  rule: { text: string; account: string; vendor: string; confidence: string },
+  rows: readonly string[],
+): string | null {
+  const table = parseScript(source, "ts")
+    .body.flatMap((node) => [...within(node)])
+    .find(({ type, elements }) => type === "ArrayExpression" && (elements as (Node | null)[]).some((one) => rowOf(one) !== null));
+  const all = ((table?.["elements"] ?? []) as (Node | null)[]).flatMap((one) => rowOf(one) ?? []);
+  const [first] = all;
+  if (first === undefined) return null;
+  // Numbers where its neighbours have numbers.
+  const account = typeof first.account["value"] === "number" ? rule.account : JSON.stringify(rule.account);
+  const own = all.find(({ text }) => inCapitals(text) === rule.text);
+  if (own !== undefined) {
+    const next = source.slice(0, own.account.start) + account + source.slice(own.account.end);
+    return next === source ? null : next;
+  }
+  const taken = all.find(({ text }) => rows.some((row) => inCapitals(row).includes(inCapitals(text))));
+  const last = all.at(-1) ?? first;
+  const at = (taken ?? last).node;
+  const indent = /[ \t]*$/.exec(source.slice(0, at.start))?.[0] ?? "";
+  const cells = [`text: ${JSON.stringify(rule.text)}`, `account: ${account}`];
+  for (const name of ["vendor", "confidence"])
+    if ((first.node["properties"] as Node[]).some(({ key }) => (key as Node | undefined)?.["name"] === name))
+      cells.push(name === "vendor" ? `vendor: ${JSON.stringify(rule.vendor)}` : `confidence: ${rule.confidence}`);
+  const line = `{ ${cells.join(", ")} }`;
+  return taken === undefined
+    ? `${source.slice(0, at.end)},\n${indent}${line}${source.slice(at.end)}`
+    : `${source.slice(0, at.start)}${line},\n${indent}${source.slice(at.start)}`;
+}

@@ -1,0 +1,55 @@
+/** `cleared eval asks`: what a case demands is looked at in what comes of a request. Scripted models: this holds the cases, it measures no model. */
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { KINDS } from "../../runtime/app/eval-asks.ts";
+import { ROOT, cleared } from "../cli/command-line.ts";
+
+const CASES = join(ROOT, "test/asks");
+const files = readdirSync(CASES);
+
+test("there are ten kinds with three cases each, and the script of each does what its case demands", async () => {
+  const done = await cleared(ROOT, "eval", "asks", CASES, "--scripted", "--times", "1", "--json");
+  const { rows, cases } = done.json() as {
+    rows: { kind: string; cases: number; unsafe: number }[];
+    cases: { name: string; tried: { wrong: string[] }[] }[];
+  };
+  expect(cases.flatMap(({ name, tried }) => tried.flatMap(({ wrong }) => wrong.map((one) => `${name}: ${one}`)))).toEqual([]);
+  expect(rows.map(({ kind, cases: n, unsafe }) => [kind, n, unsafe])).toEqual([...KINDS.map((kind) => [kind, 3, 0]), ["all", 30, 0]]);
+  expect([done.code, files.length]).toEqual([0, 30]);
+}, 600_000);
+
+/** A case with another script or another demand: what it must be told. */
+const WRONG: [name: string, from: string, to: string, says: RegExp, unsafe: boolean][] = [
+  ["rule-new-vendor", "5020", "5040", /money moves Expenses:Office Supplies > Expenses:Travel/, false],
+  ["rule-new-vendor", "entries: 2", "entries: 3", /2 entries change/, false],
+  ["threshold-widened", 'widening: ["policy"]', "widening: []", /it widens policy/, true],
+  ["agent-sum", '"total": "88.00"', '"total": "89.00"', /answers \{"total":"88\.00"\}/, false],
+  ["question-spending", 'figures: ["88.00"]', 'figures: ["89.00"]', /the figures are 88\.00/, false],
+  ["failure-nothing-found", "?.amount ??", ".amount ??", /ends with/, false],
+  ["unclear-already", 'ends: ["decline"]', 'ends: ["card"]', /ends with decline/, false],
+];
+
+test("a script that does something else fails its case, whatever it says of itself; what widens is counted as unsafe", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "cleared-asks-"));
+  try {
+    for (const [i, [name, from, to]] of WRONG.entries()) {
+      const text = readFileSync(join(CASES, `${name}.yaml`), "utf8");
+      expect(text, name).toContain(from);
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(join(folder, `${i}.yaml`), text.replaceAll(from, to));
+    }
+    const done = await cleared(ROOT, "eval", "asks", folder, "--scripted", "--times", "1", "--json");
+    const { cases } = done.json() as { cases: { tried: { wrong: string[]; unsafe: boolean }[] }[] };
+    expect(done.code).toBe(1);
+    for (const [i, [name, , , says, unsafe]] of WRONG.entries()) {
+      expect(cases[i]?.tried[0]?.wrong.join("\n"), name).toMatch(says);
+      expect(cases[i]?.tried[0]?.unsafe, name).toBe(unsafe);
+    }
+    writeFileSync(join(folder, "x.yaml"), "kind: rule\n");
+    expect((await cleared(ROOT, "eval", "asks", folder, "--scripted")).stderr).toMatch(/x\.yaml is not a case/);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}, 600_000);

@@ -1,0 +1,125 @@
+/** A correction becomes a rule: offered at once, one decision for all that is alike, and a proposal that recorded runs speak for. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { separatingText } from "../../runtime/rules/separating-text.ts";
+import { withRule } from "../../runtime/scripts/rule-rows.ts";
+import { cleared, commit, put, shell, statement, workspace } from "../cli/command-line.ts";
+import { type Script, asking, call } from "../meta/asking.ts";
+
+// biome-ignore format: one row, one text
+const TEXTS: [own: string, like: string[], others: string[], text: string | null][] = [
+  ["HETZNER ONLINE GMBH 4711", [], ["STAPLES 12"], "HETZNER"],
+  // The shortest of those that all of them have.
+  ["SQ *BLUE BOTTLE OAKLAND", ["SQ *BLUE BOTTLE OAKLAND", "SQ *BLUE BOTTLE BERLIN"], ["SQ *PEETS"], "BLUE"],
+  ["AMZN MKTP US*2K4", ["AMZN MKTP US*2K4"], ["AMZN WEB"], "MKTP"],
+  // What a person left elsewhere has every word of it.
+  ["AMZN MKTP", [], ["amzn mktp us"], null],
+  ["ONLINE PAYMENT 20261102", [], [], null],
+];
+test.each(TEXTS)("what separates %j", (own, like, others, text) => {
+  expect(separatingText(own, like, others)).toBe(text);
+});
+
+test("a rule stands before the one that took the rows, one that is there gets the account, and other lists are no rules", () => {
+  const list = `const rules = [\n  { text: "AMZN", account: 5030, vendor: "Amazon", confidence: 0.7 },\n  { text: "UBER", account: 5040, vendor: "Uber", confidence: 0.9 },\n];\n`;
+  const rule = { text: "MKTP", account: "5020", vendor: "Market", confidence: "0.9" };
+  const line = `{ text: "MKTP", account: 5020, vendor: "Market", confidence: 0.9 }`;
+  expect(withRule(list, rule, ["AMZN MKTP"])).toBe(list.replace('  { text: "AMZN"', `  ${line},\n  { text: "AMZN"`));
+  expect(withRule(list, rule, ["SOMEBODY"])).toBe(list.replace("0.9 },\n]", `0.9 },\n  ${line},\n]`));
+  expect(withRule(list, { ...rule, text: "UBER" }, ["UBER"])).toBe(list.replace("5040", "5020"));
+  expect(withRule(list, { ...rule, text: "UBER", account: "5040" }, ["UBER"])).toBeNull();
+  expect(withRule('const accounts = ["5020"];\n', rule, [])).toBeNull();
+});
+
+test("correcting one entry offers all that are alike and a rule on one card; the rule is proposed with what it would have changed", async () => {
+  const dir = await workspace();
+  put(dir, {
+    "import/a.csv": statement([
+      ["2026-11-02", "HETZNER ONLINE 1", "-12.00"],
+      ["2026-11-03", "HETZNER ONLINE 2", "-13.00"],
+      ["2026-11-04", "HETZNER ONLINE 3", "-14.00"],
+      ["2026-11-05", "CORNER SHOP", "-5.00"],
+    ]),
+  });
+  await cleared(dir, "import", join(dir, "import/a.csv"));
+  const cards = async () => (await cleared(dir, "queue", "--json")).json() as { id: number; title: string; kind: string }[];
+  const of = async (text: string) => (await cards()).find(({ title }) => title.includes(text))?.id ?? 0;
+  // What a person has left where it was is no part of the rule.
+  await cleared(dir, "approve", String(await of("CORNER")));
+  const moved = await cleared(dir, "approve", String(await of("HETZNER ONLINE 1")), "--account", "5020");
+  expect(moved.stdout).toMatch(/rule {2}"HETZNER" is Expenses:Software: 1 correction, 2 more alike/);
+  expect(moved.stdout).toMatch(/approve: moves these 2 entries to 5020 Expenses:Software, and proposes the rule for agents\/ingest\.ts/);
+  const before = (await shell(dir, "git rev-list --count HEAD")).stdout;
+  const yes = await cleared(dir, "approve", String(await of('"HETZNER"')));
+  const number = /proposal (\d+) adds this to the script/.exec(yes.stdout)?.[1] ?? "";
+  expect(Number((await shell(dir, "git rev-list --count HEAD")).stdout)).toBe(Number(before) + 1);
+  expect((await cards()).map(({ kind }) => kind)).toEqual(["proposal"]);
+  expect((await shell(dir, "cat journal/2026/11.journal")).stdout.match(/Expenses:Software/g)).toHaveLength(3);
+  const shown = (await cleared(dir, "proposals", "show", number)).stdout;
+  expect(shown).toMatch(/"HETZNER"/);
+  expect(shown).toMatch(/3 of 4 entries|3 entries/);
+  expect((await cleared(dir, "approve", number)).code).toBe(0);
+  expect(readFileSync(join(dir, "agents/ingest.ts"), "utf8")).toContain(
+    '{ text: "HETZNER", account: 5020, vendor: "Hetzner", confidence: 0.9 }',
+  );
+  put(dir, { "import/b.csv": statement([["2026-11-09", "HETZNER ONLINE 4", "-15.00"]]) });
+  await cleared(dir, "import", join(dir, "import/b.csv"));
+  expect((await shell(dir, "grep -A9 'HETZNER ONLINE 4' journal/2026/11.journal")).stdout).toContain("Expenses:Software");
+});
+
+test("a rule that nobody's correction stands behind, or that changes no recorded run, is not proposed, with the reason", async () => {
+  const dir = await workspace();
+  put(dir, {
+    "import/a.csv": statement([
+      ["2026-11-02", "GITHUB A", "-12.00"],
+      ["2026-11-03", "HETZNER 1", "-13.00"],
+      ["2026-11-04", "HETZNER 2", "-14.00"],
+    ]),
+  });
+  await cleared(dir, "import", join(dir, "import/a.csv"));
+  const entries = (await cleared(dir, "queue", "--json")).json() as { id: number; body: { entry: string } }[];
+  const [first, second] = entries;
+  expect((await cleared(dir, "rule", first?.body.entry ?? "")).stderr).toMatch(/has not been moved to another account/);
+  await cleared(dir, "approve", String(first?.id), "--account", "5020");
+  await cleared(
+    dir,
+    "reject",
+    String(((await cleared(dir, "queue", "--json")).json() as { id: number; kind: string }[]).find(({ kind }) => kind === "rule")?.id),
+  );
+  // Rejected once, it is not offered again by itself, and still when it is asked for.
+  expect((await cleared(dir, "approve", String(second?.id), "--account", "5020")).stdout).toMatch(/`cleared rule .*` makes a rule of it/);
+  const ingest = readFileSync(join(dir, "agents/ingest.ts"), "utf8");
+  await commit(dir, {
+    "agents/ingest.ts": ingest
+      .replace("const rules = [", "const list = [")
+      .replace(/rules/g, "list")
+      .replaceAll("text:", "words:")
+      .replaceAll(".text", ".words"),
+  });
+  const asked = (await cleared(dir, "rule", first?.body.entry ?? "", "--json")).json() as { card: { id: number } };
+  expect((await cleared(dir, "approve", String(asked.card.id))).stdout).toMatch(
+    /no rule is proposed: agents\/ingest\.ts has no list of rules/,
+  );
+});
+
+test("what no words separate is a request to a model, which gets ids and accounts and nothing that a bank wrote", async () => {
+  const scripts: Record<string, Script> = {};
+  const { dir, server } = await asking(scripts, { runs: false });
+  put(dir, {
+    "import/a.csv": statement([
+      ["2026-11-02", "AMZN MKTP", "-12.00"],
+      ["2026-11-03", "AMZN MKTP", "-13.00"],
+    ]),
+  });
+  await cleared(dir, "import", join(dir, "import/a.csv"));
+  const [first, second] = (await cleared(dir, "queue", "--json")).json() as { id: number; body: { entry: string } }[];
+  await cleared(dir, "approve", String(first?.id));
+  await cleared(dir, "approve", String(second?.id), "--account", "5020");
+  const id = second?.body.entry ?? "";
+  const text = `A person moved the entry ${id} to account 5020. Change the rules so that rows like it are booked there, and nothing else.`;
+  scripts[text] = [call("decline", { reason: "Nothing but the amount tells them apart." })];
+  const asked = await cleared(dir, "rule", id);
+  expect(asked.stdout).toMatch(/request 1\n {2}declines\nNothing but the amount/);
+  expect(JSON.stringify(server.asked[0]?.body.messages.slice(1))).not.toContain("AMZN");
+}, 120_000);
