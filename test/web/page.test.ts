@@ -51,7 +51,6 @@ describe.skipIf(CHROMIUM === null)("in a browser", () => {
       colorScheme: options.dark ? "dark" : "light",
       bypassCSP: true,
     });
-    await context.addCookies([{ name: "cleared", value: "x".repeat(43), url: site.url }]); // paired
     // A paired browser, as people have it: some mark their own processes like those of a jail, and are nobody without it.
     await context.addCookies([{ name: "cleared", value: "x".repeat(43), url: site.url }]);
     page = await context.newPage();
