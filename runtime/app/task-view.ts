@@ -133,7 +133,7 @@ export function createProjection({ id, context, alias, run, at }: TaskRow, facts
 function questionOf(cards: readonly Card[] | null, title: string, at: number): TaskPart[] {
   if (cards === null) return [{ text: `${title}\nThe task goes on by itself then. A message here decides nothing.` }];
   const card = cards.findLast((one) => one.title === title && one.at <= at);
-  const who = card?.kind === "form" ? "Somebody of this business fills this in" : "Somebody of this business who may approve decides this";
+  const who = card?.kind === "form" ? "A person of this business fills this in" : "A person of this business who may approve decides this";
   const text = `${title}\n${who}${card === undefined ? "" : ` (card ${card.id})`}; the task goes on by itself then. A message here decides nothing.`;
   if (card === undefined) return [{ text }];
   const { id, kind, level, expires, calls } = card;

@@ -169,7 +169,7 @@ function createTasks(host: Host): Tasks {
 
   /** Words to a task that somebody else decides: kept, and told that they decide nothing. */
   const note = async (caller: Caller, row: TaskRow, view: TaskView, request: TaskRequest, key: string | null, content: string) => {
-    const parts = view.status.message?.parts ?? [{ text: "Somebody of this business decides this." }];
+    const parts = view.status.message?.parts ?? [{ text: "A person of this business decides this." }];
     store.say(row, clock.now(), [{ state: view.status.state, message: messageOf(request), parts, content }], { key });
     watch.changed(row.id);
     return viewOf(need(caller, row.id));

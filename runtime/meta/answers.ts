@@ -72,14 +72,14 @@ async function sourceOf({ label, value, source }: ClaimedFigure, { tried }: Situ
     return { text: JSON.stringify(trial.effects.result), read: idsIn(trial.steps.map(({ result }) => result ?? "")) };
   }
   const run = /^run_[0-9A-Za-z]{1,40}$/.test(source) ? await bench.engine.get(source) : null;
-  if (run === null) return `${name} has the source "${source}", which is no execution of yours (try_1, ...) and no recorded run.`;
+  if (run === null) return `${name} has the source "${source}", which is neither an execution of yours (try_1, ...) nor a recorded run.`;
   return { text: JSON.stringify(run.result), read: idsIn((await bench.engine.steps(run.id)).map(({ result }) => result ?? "")) };
 }
 
 /** Why an execution computes nothing that may be told, or null. */
 function unfit({ trial, given }: Tried, value: string): string | null {
   const { effects, steps, missing } = trial;
-  if (missing !== null) return `did not come to its end: ${missing}`;
+  if (missing !== null) return `did not end: ${missing}`;
   if (effects.error !== null) return `failed with ${effects.error.code}`;
   const acts = steps.find(({ effect }) => effect === "write" || effect === "external" || effect === "notify");
   if (acts !== undefined) return `is not read-only: it calls ${acts.name}`;

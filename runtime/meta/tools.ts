@@ -194,7 +194,7 @@ export const toolList = (): LlmTool[] =>
 export async function callTool(called: string, params: Json, at: Situation, shop: Workshop): Promise<ToolResult> {
   const found = Object.hasOwn(TOOLS, called) ? TOOLS[called] : undefined;
   if (found === undefined)
-    return no(`There is no tool "${called.slice(0, 60)}": ${Object.keys(TOOLS).join(", ")}.`, "calls what there is not");
+    return no(`There is no tool "${called.slice(0, 60)}": ${Object.keys(TOOLS).join(", ")}.`, "calls an unknown tool");
   const checkedParams = found.params.safeParse(params);
   if (!checkedParams.success) return no(oneLine(z.prettifyError(checkedParams.error), 1000), called);
   try {

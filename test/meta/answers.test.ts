@@ -96,7 +96,7 @@ test("a figure without a source that computed it is refused, with the reason", a
   for (const text of Object.keys(scripts)) await ask(text);
   expect(refusals["made up"]).toContain("is 999.99, and the result of try_1 does not have it");
   expect(refusals["no source"]).toContain("The text says 131.50, which is in no result");
-  expect(refusals["no such source"]).toContain("which is no execution of yours");
+  expect(refusals["no such source"]).toContain("which is neither an execution of yours");
   expect(refusals["written into the script"]).toContain("was given this very figure");
   expect(refusals["entries it has not read"]).toContain("which try_1 has not read");
   expect(refusals["another number in the text"]).toMatch(/The text says (12, )?117\.00|The text says .*117\.00/);

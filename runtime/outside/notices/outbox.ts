@@ -41,7 +41,7 @@ export function createOutbox(database: Database, channels: NoticeChannels, confi
       if (barred !== undefined)
         throw new ClearedError(
           "PRIVACY_REFUSED",
-          `The notice holds ${barred.kind}, which config.yaml privacy: does not let out. Leave it out.`,
+          `The notice holds ${barred.kind}, which config.yaml privacy: does not let be sent. Leave it out.`,
         );
       const hidden = groupsOf(["redact"], "outbound", config.privacy);
       const notice = { ...given, subject: redact(given.subject, hidden), text: redact(given.text, hidden) };
