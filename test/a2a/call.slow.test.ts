@@ -172,7 +172,7 @@ test("its question goes to a person here, whose answer it gets; a canceled task 
   const asked = await send("orderer", "pay the bill");
   await cleared(mine.dir, "approve", String(asked.status.message.parts[1].data.reviewId));
   const asks = await reaches(asked.id, "auth-required");
-  expect(asks.status.message.parts[0].text).toMatch(/^other asks: pay needs:[\s\S]*bill_id[\s\S]*Somebody of this business fills this in/);
+  expect(asks.status.message.parts[0].text).toMatch(/^other asks: pay needs:[\s\S]*bill_id[\s\S]*A person of this business fills this in/);
   expect((await cleared(mine.dir, "answer", String(asks.status.message.parts[1].data.reviewId), "bill_id=BILL-902")).code).toBe(0);
   const waits = await reaches(asked.id, "auth-required");
   expect(waits.status.message.parts[0].text).toContain("Pay BILL-902?");
