@@ -78,7 +78,7 @@ async function called(p: Asked, ctx: StepContext) {
       if (step.is === "given_up") return await instead(p, ctx);
       if (step.is === "waits") throw new Suspend(step.parked ? "remote_gate" : "remote", step.title);
       if (step.is === "asks") await answer(call, step, ctx);
-      else if ((await happened(p, ctx)) === "no") inDoubt = false;
+      else if ((await happened(p, step.sent, ctx)) === "no") inDoubt = false;
     }
   } catch (error) {
     const late = error instanceof ClearedError && ["REMOTE_DOWN", "REMOTE_TIMEOUT"].includes(error.code) && error.data?.["open"] !== true;
@@ -116,7 +116,7 @@ function fieldsIn(data: Json): Json {
 }
 
 /** Only a person can tell whether it was given the task. */
-async function happened(p: Asked, ctx: StepContext): Promise<"no"> {
+async function happened(p: Asked, sent: number, ctx: StepContext): Promise<"no"> {
   const { decision, result } = await ctx.gate({
     reason: "in_doubt",
     card: {
@@ -125,6 +125,7 @@ async function happened(p: Asked, ctx: StepContext): Promise<"no"> {
       body: {
         question: `Nobody knows whether it was taken. Look there: approve if it was, reject if it was not (then it is sent now).`,
         key: ctx.key,
+        ...(sent > 1 ? { sent } : {}),
       },
       calls: [{ tool: "a2a_call", params: p as unknown as Json }],
       level: null,

@@ -91,7 +91,7 @@ const MIGRATIONS: readonly string[] = [
   // Which task of an agent elsewhere belongs to a call (run/step) that has not come to its end.
   `CREATE TABLE a2a_calls (
      key TEXT PRIMARY KEY, run TEXT NOT NULL, agent TEXT NOT NULL, task TEXT NOT NULL, state TEXT NOT NULL, at INTEGER NOT NULL,
-     timeout INTEGER NOT NULL, answered TEXT) STRICT;`,
+     timeout INTEGER NOT NULL, answered TEXT, sent INTEGER NOT NULL) STRICT;`,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

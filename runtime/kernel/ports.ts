@@ -539,7 +539,7 @@ export type RemoteStep =
   | { is: "waits"; parked: boolean; title: string }
   | { is: "asks"; id: string; text: string; data: Json }
   | { is: "given_up" }
-  | { is: "unknown" };
+  | { is: "unknown"; sent: number };
 
 /** Agents elsewhere, as trust.yaml names them. */
 export interface RemoteAgents {

@@ -56,7 +56,8 @@ async function foreigner() {
       const result = (value: unknown) => json({ jsonrpc: "2.0", id, result: value });
       const task = (state: string) => ({ kind: "task", id: params.id ?? "task-1", contextId: "its-own", status: { state } });
       const first = got.filter((one) => one.params.message?.parts[0].text === words).length === 1;
-      if (words.startsWith("lost") && first) return request.socket.destroy();
+      if (words.startsWith("lost always") || (words.startsWith("lost") && first)) return request.socket.destroy();
+      if (words.startsWith("gateway")) return json({ oops: true }, 502);
       if (words.startsWith("broken")) return json({ oops: true }, 503);
       if (words.startsWith("slow")) return result(task("working"));
       if (method === "tasks/get") return result(task(params.id === "task-soon" ? "completed" : "working"));
@@ -219,6 +220,30 @@ test("a task that may have been taken is given again only when a person says tha
   expect((await reaches(asked.id, "completed")).artifacts[0].parts[0].text).toBe("completed: heard lost on the way");
   expect(new Set(given().map(({ params }) => params.message.messageId)).size).toBe(1);
 });
+
+test.each(["lost always", "gateway lost it"])(
+  "%s: each word of a person sends it once, and no more",
+  { timeout: 120_000 },
+  async (words) => {
+    const asked = await send("orderer", "x", { metadata: { skill: "orderer", input: { task: words, agent: "careless" } } });
+    await cleared(mine.dir, "approve", String(asked.status.message.parts[1].data.reviewId));
+    const given = () => foreign.got.filter(({ params }) => params.message?.parts[0].text === words).length;
+    const asksAgain = (not: string) =>
+      until(async () => {
+        const { status } = await read(asked.id);
+        const id = String(status.message?.parts[1]?.data?.reviewId);
+        return JSON.stringify(status.message ?? "").includes("Did careless get this task?") && id !== not && id;
+      });
+    const first = await asksAgain("");
+    expect(given()).toBe(1);
+    await cleared(mine.dir, "reject", first);
+    const second = await asksAgain(first);
+    expect(given()).toBe(2);
+    await cleared(mine.dir, "approve", second);
+    await until(async () => (await read(asked.id)).status.state === "failed");
+    expect(given()).toBe(2);
+  },
+);
 
 test("who is down, unknown, or has a card that leads elsewhere, is told as what it is", { timeout: 120_000 }, async () => {
   const told = async (agent: string): Promise<string> => {

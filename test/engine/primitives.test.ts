@@ -1,4 +1,6 @@
 /** Every built-in primitive's example in a real run: live in a workspace, dry to the same shape, and the same again on replay. */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { primitives } from "../../primitives/index.ts";
@@ -20,6 +22,19 @@ const MODEL = [
   { when: ["Summarize what is given"], answer: "INV-7 is over 84.00." },
   { when: ["You work on a task"], answer: [{ type: "tool_call", id: "1", tool: "finish", params: { answer: "nobody knows" } }] },
 ];
+
+/** An agent of A2A 0.3 that answers everything at once. */
+const treasury = createServer((request, response) => {
+  const json = (body: unknown) => response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
+  const skills = { defaultInputModes: ["text"], defaultOutputModes: ["text"], skills: [], capabilities: {} };
+  const card = { name: "Treasury", description: "", version: "1", protocolVersion: "0.3.0", preferredTransport: "JSONRPC", ...skills };
+  if (request.method === "GET") return void json({ ...card, url: urlOf(treasury) });
+  let text = "";
+  request.on("data", (chunk) => (text += String(chunk)));
+  const result = { kind: "message", messageId: "m", role: "agent", parts: [{ kind: "text", text: "12,000.00 is open." }] };
+  request.on("end", () => json({ jsonrpc: "2.0", id: JSON.parse(text).id, result }));
+});
+const urlOf = (server: typeof treasury) => `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
 
 /** What must have happened before the example makes sense. */
 function before(name: string, example: string): string {
@@ -44,8 +59,12 @@ beforeAll(async () => {
   files["agents/look.ts"] = "/*\nname: Look\nmutates: false\n*/\n1;\n";
   one = await workspace(files);
   await nameServer(join(one.dir, "trust.yaml"));
+  await new Promise<void>((listening) => treasury.listen(0, "127.0.0.1", listening));
   one.commit({
-    "trust.yaml": one.read("trust.yaml").replace(/^models: .*$/m, "models: {script: {backend: scripted, file: models.jsonl}}"),
+    "trust.yaml": one
+      .read("trust.yaml")
+      .replace(/^models: .*$/m, "models: {script: {backend: scripted, file: models.jsonl}}")
+      .replace(/^a2a: .*$/m, `a2a: {treasury: {url: "${urlOf(treasury)}", class: read}}`),
     "config.yaml": `${one.read("config.yaml")}\nmodels: {small: script/x, large: script/x}\n`,
     "models.jsonl": MODEL.map((line) => JSON.stringify(line)).join("\n"),
   });
@@ -54,6 +73,7 @@ beforeAll(async () => {
   dry = await host(one, { mode: "memory" });
 });
 afterAll(async () => {
+  treasury.close();
   await close(dry);
   await removeAll();
 });

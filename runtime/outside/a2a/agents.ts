@@ -23,14 +23,16 @@ interface Link {
   run: string;
   agent: string;
   task: string;
-  /** How it stood when it was looked at last; one that has ended is not canceled with its run, of one `given_up` no more is asked. */
-  state: "working" | "auth-required" | "input-required" | "ended" | "given_up";
+  /** How it stood when it was looked at last; one that has ended is not canceled with its run, of one `given_up` no more is asked. `sent`: no task is known. */
+  state: "sent" | "working" | "auth-required" | "input-required" | "ended" | "given_up";
   /** Since when it is at work, ms: while it waits for its own people no time passes. */
   at: number;
   /** How long it may be, ms. */
   timeout: number;
   /** The question that was answered last. */
   answered: string | null;
+  /** How often the task was given: each time that its answer was lost is a question of its own. */
+  sent: number;
 }
 
 /** Followed this long within one call; after that the run waits, and is woken. */
@@ -82,11 +84,11 @@ export function createRemoteAgents(options: {
 
   const linkOf = (key: string) => database.get<Link>("SELECT * FROM a2a_calls WHERE key = ?", key);
   const keep = (link: Link): Link => {
-    const { key, run, agent, task, state, at, timeout, answered } = link;
+    const { key, run, agent, task, state, at, timeout, answered, sent } = link;
     database.write(() =>
       database.run(
-        "INSERT OR REPLACE INTO a2a_calls VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        ...[key, run, agent, task, state, at, timeout, answered],
+        "INSERT OR REPLACE INTO a2a_calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        ...[key, run, agent, task, state, at, timeout, answered, sent],
       ),
     );
     return link;
@@ -99,8 +101,12 @@ export function createRemoteAgents(options: {
     data: redactor.json(data),
   });
 
+  /** `open`: it may still do what it was given. */
+  const lost = (agent: string, error: unknown, open: boolean) =>
+    new ClearedError("REMOTE_DOWN", `${agent} does not answer: ${forPeople((error as Error).message)}`, { data: { open } });
+
   /** Null where nobody can tell whether it was taken. */
-  const give = async (remote: Remote, call: RemoteCall, key: string, harmless: boolean, abort: AbortSignal): Promise<RemoteTask | null> => {
+  const give = async (remote: Remote, call: RemoteCall, key: string, reads: boolean, harmless: boolean, abort: AbortSignal) => {
     const { text, data, skill } = call;
     for (let tries = 1; ; tries++) {
       try {
@@ -111,8 +117,7 @@ export function createRemoteAgents(options: {
         const found = never ? null : await remote.find(uuidOf("context", key), abort);
         if (found !== null) return found;
         if (!never && !harmless) return null;
-        if (tries >= SENDS)
-          throw never ? error : new ClearedError("REMOTE_DOWN", `${call.agent} does not answer: ${forPeople((error as Error).message)}`);
+        if (tries >= SENDS) throw never ? error : lost(call.agent, error, !reads);
         await new Promise((done) => setTimeout(done, 200 * 2 ** tries));
       }
     }
@@ -155,16 +160,18 @@ export function createRemoteAgents(options: {
         let link = linkOf(key);
         if (link?.state === "given_up") return { is: "given_up" };
         let task: RemoteTask | null = null;
-        if (link === undefined) {
+        if (link === undefined || link.state === "sent") {
           const harmless = reads || spec.idempotent;
+          let sent = link?.sent ?? 0;
           if (inDoubt && !harmless) task = await remote.find(uuidOf("context", key), abort);
           else {
             leaving?.();
-            task = await give(remote, call, key, harmless, abort);
+            keep({ key, run, agent, task: "", state: "sent", at: clock.now(), timeout: timeoutMs, answered: null, sent: ++sent });
+            task = await give(remote, call, key, reads, harmless, abort);
           }
-          if (task === null) return { is: "unknown" };
+          if (task === null) return { is: "unknown", sent };
           if (task.id === "") return ended(task);
-          link = keep({ key, run, agent, task: task.id, state: "working", at: clock.now(), timeout: timeoutMs, answered: null });
+          link = keep({ key, run, agent, task: task.id, state: "working", at: clock.now(), timeout: timeoutMs, answered: null, sent });
         }
         const until = performance.now() + FOLLOW_MS;
         for (;;) {
@@ -208,11 +215,13 @@ export function createRemoteAgents(options: {
         const message = { id: uuidOf(question, key), context: uuidOf("context", key), task: link.task, ...said };
         await remote.send(message, abort).catch(async (error: unknown) => {
           // An answer of before may have arrived already.
-          if ((await remote.get(link.task, abort)).question?.id === question) throw error;
+          if ((await remote.get(link.task, abort)).question?.id !== question) return;
+          throw error instanceof ClearedError ? error : lost(agent, error, true);
         });
         keep({ ...link, state: "working", at: clock.now(), answered: question });
       }),
-    giveUp: async (agent, key) => void keep({ key, run, agent, task: "", state: "given_up", at: clock.now(), timeout: 0, answered: null }),
+    giveUp: async (agent, key) =>
+      void keep({ key, run, agent, task: "", state: "given_up", at: clock.now(), timeout: 0, answered: null, sent: 0 }),
   });
 
   return {
@@ -241,7 +250,7 @@ export function createRemoteAgents(options: {
       for (const link of over) {
         looks.delete(link.key);
         // It may have ended long ago, which is as good.
-        if (!["ended", "given_up"].includes(link.state))
+        if (!["ended", "given_up", "sent"].includes(link.state))
           await remoteOf(link.agent)
             .then((remote) => remote.cancel(link.task, AbortSignal.timeout(LOOK_PATIENCE_MS)))
             .catch(() => null);

@@ -63,7 +63,9 @@ export function createRemote(options: { name: string; url: string; fetch: Fetch;
     const answer = await options.fetch(to, sent).catch((error: unknown) => {
       throw error instanceof ClearedError && error.code === "TOOL_DOWN" ? down(forPeople(error.message)) : error;
     });
-    if (answer.status >= 500 || answer.status === 429) throw down(`it answers ${answer.status}`);
+    // What a server or a gateway answers so late may have been taken; only these two say that it was not (RFC 9110 15.6.4, RFC 6585 4).
+    if (answer.status === 503 || answer.status === 429) throw down(`it answers ${answer.status}`);
+    if (answer.status >= 500) throw new Error(`it answers ${answer.status}`);
     if (answer.status >= 400 || (answer.status >= 300 && answer.status < 400))
       throw new ClearedError(
         "REMOTE_REFUSED",
