@@ -114,11 +114,6 @@ export const BAD: [what: string, change: Change, says: RegExp, unmet?: RegExp][]
     /AMZN.*(gone|not booked)/,
   ],
   ["asks later", [[PACK, /limit: \d+/, "limit: 100000"]], /without a person's approval|had ended at a person's rejection/],
-  [
-    "tells the policy another amount",
-    [[PAY, "facts: { amount, to", 'facts: { amount: "1.00", to']],
-    /without a person's approval|had ended at a person's rejection/,
-  ],
   ["tells the policy another name", [[PAY, "to: input.to } });", 'to: "ACME" } });']], /had ended at a policy that blocked it/],
   ["asks for a little less than was refused", [[PAY, 'pct: "100"', 'pct: "99"']], /had ended at a person's rejection/],
   [
@@ -174,3 +169,6 @@ export const GOOD: [what: string, change: Change][] = [
     ],
   ],
 ];
+
+/** The policy would let everything pass; as it did not judge what is paid, a person is asked for each payment. */
+export const UNJUDGED: Change = [[PAY, "facts: { amount, to", 'facts: { amount: "1.00", to']];

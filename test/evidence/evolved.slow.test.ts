@@ -16,7 +16,7 @@ import { createGuard } from "../../runtime/change/proposals/guard.ts";
 import type { Proposal } from "../../runtime/change/proposal-types.ts";
 import { share } from "../share.ts";
 import { type Workspace, close, copyOf, decide, host, removeAll, run, workspace } from "../engine/harness.ts";
-import { BAD, type Change, GOOD, INGEST, PACK, PAY, PAYER, POLICY, STATEMENT, TEN } from "./evolved-changes.ts";
+import { BAD, type Change, GOOD, INGEST, PACK, PAY, PAYER, POLICY, STATEMENT, TEN, UNJUDGED } from "./evolved-changes.ts";
 
 let made = 0;
 async function proposed(owner: Host, title: string, change: Change): Promise<Proposal> {
@@ -105,6 +105,12 @@ function tried(name: string): void {
       120_000,
     );
   });
+  it(`${name}, a policy that is told another amount lets nothing pass, and the card says so`, async () => {
+    const { report, state } = await proposed(owner, "another amount", UNJUDGED);
+    expect(state).toBe("ready");
+    expect(report?.widening.map(({ text }) => text).join("\n")).toContain('a fact for the policy, amount, is "1.00" instead of');
+    expect(JSON.stringify(report?.backtests)).toContain("Allow bank_pay?");
+  }, 120_000);
   describe(`${name}, what is good is ready`, () => {
     it.each(share(GOOD, 4, ([what]) => name + what))(
       "%s",
