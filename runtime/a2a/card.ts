@@ -1,12 +1,12 @@
 /** The agent card: who serves here, how it is reached, and one skill for each agent with trigger: a2a. Read by clients of every generation. */
 import type { Offer } from "../app/task-intake.ts";
 import type { Json } from "../kernel/ports.ts";
+import { VERSION } from "../kernel/version.ts";
 import type { Fields } from "./wire.ts";
 
 /** More of them have broken clients; the extended card has all. */
 const SKILLS = 40;
 const MODES = ["text/plain", "application/json"];
-const VERSION = "0.1.0";
 
 export interface CardFacts {
   business: string;

@@ -1,14 +1,12 @@
 /**
  * The command `cleared`. Each command is a file of commands/, loaded when it is asked for, so that starting stays cheap.
  */
-import { readFileSync } from "node:fs";
 import { Command, CommanderError, Option } from "commander";
 import { ClearedError } from "../kernel/errors.ts";
+import { VERSION } from "../kernel/version.ts";
 import { findWorkspace } from "../app/find.ts";
 import { COMMANDS, type Invocation, type Options } from "./commands.ts";
 import { createOutput, reportError } from "./output.ts";
-
-const VERSION = (JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string }).version;
 
 const EXITS = `Exit codes: 0 done; 1 the script is wrong; 2 the input, a file or the command line is wrong; 3 refused by a rule or a person;
 4 something outside failed; 5 script and history disagree; 69 no Node for this machine; 70 a bug in Cleared.`;

@@ -383,7 +383,7 @@ export const CODES = {
   }),
   ...rows("external", {
     REMOTE_DOWN: [
-      "An agent elsewhere cannot be reached, or answers that it is broken; it was given nothing.",
+      "An agent elsewhere cannot be reached or does not answer; the message says whether it may have the task.",
       "Run it again later, correct its entry under a2a: in trust.yaml, or name a fallback.",
     ],
     REMOTE_TIMEOUT: [

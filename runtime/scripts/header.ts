@@ -220,8 +220,11 @@ export function parseHeader(source: string, file: string, cache?: DiskCache): He
 
 /** A sub-script may do without a header: a leading comment that says no `name:` is prose. */
 export function hasHeader(source: string): boolean {
-  const [, comment = ""] = /^\s*\/\*([\s\S]*?)\*\//.exec(source) ?? [];
-  return /^[\s*]*name:/m.test(comment);
+  try {
+    return /^\s*name:/m.test(cut(source, "").text);
+  } catch {
+    return false; // no comment, or one that does not end
+  }
 }
 
 /** @throws FSM_MACHINE */

@@ -46,13 +46,13 @@ it("the header of a sub-script is read like an agent's; without a name: its comm
     nothing,
     new Map([
       [file, calls],
-      ["scripts/a.ts", "/*\nname: A\ninput: {day: {type: dat}}\n*/\n(1)"],
+      ["scripts/a.ts", "// Ours.\n/**\n * name: A\n * input: {day: {type: dat}}\n */\n(1)"],
       ["scripts/b.ts", "/* Adds: nothing, up: to anything */\n(1)"],
       ["scripts/c.ts", "/*\nname: C\ninput: {day: {type: date}}\n*/\n(1)"],
     ]),
   );
   const found = await checkScript({ tree, registry, trust: parseTrust(""), sandbox }, file);
-  expect(found.map(formatFinding)).toEqual([expect.stringMatching(/^scripts\/a\.ts:3:\d+ SCRIPT_HEADER .*dat/)]);
+  expect(found.map(formatFinding)).toEqual([expect.stringMatching(/^scripts\/a\.ts:4:\d+ SCRIPT_HEADER .*dat/)]);
 });
 
 it("the type of input follows the header: required, defaulted, optional, enumerated", () => {

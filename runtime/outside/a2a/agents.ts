@@ -103,7 +103,11 @@ export function createRemoteAgents(options: {
 
   /** `open`: it may still do what it was given. */
   const lost = (agent: string, error: unknown, open: boolean) =>
-    new ClearedError("REMOTE_DOWN", `${agent} does not answer: ${forPeople((error as Error).message)}`, { data: { open } });
+    new ClearedError(
+      "REMOTE_DOWN",
+      `${agent} does not answer: ${forPeople((error as Error).message)}.${open ? " It may still do what it was given: look there." : ""}`,
+      { data: { open } },
+    );
 
   /** Null where nobody can tell whether it was taken. */
   const give = async (remote: Remote, call: RemoteCall, key: string, reads: boolean, harmless: boolean, abort: AbortSignal) => {
