@@ -7,7 +7,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { checkFiles } from "../runtime/app/check-api.ts";
-import { openHost } from "../runtime/app/host.ts";
+import { openHost } from "../runtime/app/open-host.ts";
 import { CLEARED, median, spread } from "./measure.ts";
 
 const FIRST = 5;

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { openHost } from "../runtime/app/host.ts";
+import { openHost } from "../runtime/app/open-host.ts";
 import { initWorkspace } from "../runtime/workspace/init.ts";
 import { CLEARED, cpuOf, family, median, memoryOf, spread } from "./measure.ts";
 

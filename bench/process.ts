@@ -6,7 +6,7 @@ import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openHost } from "../runtime/app/host.ts";
+import { openHost } from "../runtime/app/open-host.ts";
 import { keepConfirmation, lookAtTrust } from "../runtime/workspace/settings/confirmation.ts";
 import { initWorkspace } from "../runtime/workspace/init.ts";
 import { CLEARED, cpuOf, family, median, spread } from "./measure.ts";

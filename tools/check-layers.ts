@@ -1,6 +1,7 @@
 /**
  * Who may import whom (STYLE.md section 3): a file imports its own folder or anything further left in LAYERS; `import type`
- * from ports.ts is allowed everywhere; primitives see no Node and no package but zod; each package has one door file.
+ * from ports.ts is allowed everywhere; primitives see no Node and no package but zod; each package has one door file; no file
+ * leads back to itself, by types or when it runs.
  * Prints how many imports it saw and fails on zero: a check that looks at nothing must not pass.
  */
 import { builtinModules } from "node:module";
@@ -51,6 +52,7 @@ const findings: string[] = [];
 const doors = new Map<string, Set<string>>();
 const files = sourceFiles(["runtime", "primitives"], [".ts", ".js"]);
 const known = new Set(files.map((file) => file.path));
+const reached = new Map(files.map(({ path }) => [path, new Set<string>()]));
 let seen = 0;
 
 for (const file of files) {
@@ -65,6 +67,8 @@ for (const [specifier, importers] of doors) {
       `${specifier} has ${importers.size} doors (${[...importers].sort().join(", ")}). Keep one file that imports it, and import that.`,
     );
 }
+for (const circle of circles())
+  findings.push(`${circle.join(" -> ")}: these files import each other. Move what both need into the lower one.`);
 if (seen === 0) findings.push("no import was seen: the check looked at nothing");
 
 for (const finding of findings) console.error(finding);
@@ -78,6 +82,7 @@ function checkImport(found: Import): void {
     return;
   }
   const target = posix.normalize(posix.join(posix.dirname(from.path), specifier));
+  reached.get(from.path)?.add(target);
   if (typeOnly && target === "runtime/kernel/ports.ts") return;
   const [mine, theirs] = [layerOf(from.path), layerOf(target)];
   if (mine === -1) report(found, `this file is in no layer. Put it in one, or add it to LAYERS in tools/check-layers.ts.`);
@@ -100,6 +105,24 @@ function checkPackage(found: Import): void {
   if (builtin || typeOnly || OPEN_PACKAGES.has(specifier)) return;
   const importers = doors.get(specifier) ?? new Set();
   doors.set(specifier, importers.add(from.path));
+}
+
+/** One circle for each file that closes one, as a path that ends where it begins. */
+function circles(): string[][] {
+  const found: string[][] = [];
+  const done = new Set<string>();
+  const path: string[] = [];
+  const visit = (file: string): void => {
+    const open = path.indexOf(file);
+    if (open >= 0) found.push([...path.slice(open), file]);
+    if (open >= 0 || done.has(file)) return;
+    path.push(file);
+    for (const next of reached.get(file) ?? []) visit(next);
+    path.pop();
+    done.add(file);
+  };
+  for (const file of reached.keys()) visit(file);
+  return found;
 }
 
 function layerOf(path: string): number {

@@ -1,43 +1,11 @@
 /** What A2A can ask for, apart from how it is spelled: the methods of JSON-RPC (rpc.ts) and the paths of REST (rest.ts) both end here. */
+import type { Asked, Operation } from "./request.ts";
 import type { Followed } from "../app/task-follow.ts";
-import type { Caller } from "../app/callers.ts";
-import type { Tasks } from "../app/tasks.ts";
-import { type TaskState, type TaskView, hasEnded } from "../app/task-view.ts";
-import type { Json } from "../kernel/ports.ts";
+import { type TaskView, hasEnded } from "../app/task-view.ts";
+import type { TaskState } from "../app/task-store.ts";
 import { cardOf } from "./card.ts";
 import { PUSH_OPERATIONS, pushWish } from "./push.ts";
-import {
-  type Dialect,
-  type Fields,
-  countOf,
-  eventOf,
-  fieldsOf,
-  firstEvent,
-  closes,
-  readMessage,
-  readState,
-  rests,
-  taskJson,
-  textOf,
-  wrong,
-} from "./wire.ts";
-
-export interface Asked {
-  tasks: Tasks;
-  caller: Caller;
-  dialect: Dialect;
-  params: Fields;
-  /** Idempotency-Key of the request. */
-  key: string | undefined;
-  /** Where this request has reached us. */
-  url: string;
-  /** Nobody waits for the answer any more. */
-  abort: AbortSignal;
-}
-
-/** One value, or the events of a stream. */
-export type Answer = { value: Json } | { events: AsyncIterable<Json> };
-export type Operation = (asked: Asked) => Promise<Answer>;
+import { countOf, eventOf, fieldsOf, firstEvent, closes, readMessage, readState, rests, taskJson, textOf, wrong } from "./wire.ts";
 
 /** A request is not held open for longer; whoever wants to know more subscribes, or asks again. */
 const PATIENCE_MS = 120_000;

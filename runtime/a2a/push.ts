@@ -9,7 +9,7 @@ import { toWire } from "../kernel/errors.ts";
 import type { Json } from "../kernel/ports.ts";
 import { oneLine } from "../kernel/text.ts";
 import type { Fetch } from "../outside/mcp/addresses.ts";
-import type { Asked, Operation } from "./operations.ts";
+import type { Asked, Operation } from "./request.ts";
 import { type Dialect, type Fields, eventOf, fieldsOf, firstEvent, isFields, taskJson, textOf, wrong } from "./wire.ts";
 
 // Names a message brings its wish under: 1.0, 0.3, and `tasks/send`.

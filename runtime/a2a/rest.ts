@@ -1,7 +1,8 @@
 /** The paths of A2A 1.0 over HTTP+JSON, and how its errors are told there (A2A 1.0, sections 5.4 and 11). */
 import type { WireError } from "../kernel/errors.ts";
 import type { Json } from "../kernel/ports.ts";
-import { OPERATIONS, type Operation } from "./operations.ts";
+import { OPERATIONS } from "./operations.ts";
+import type { Operation } from "./request.ts";
 import { REASONS, toRpc } from "./rpc.ts";
 import type { Fields } from "./wire.ts";
 

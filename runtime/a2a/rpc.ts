@@ -4,7 +4,8 @@
  */
 import { kindOf, type WireError } from "../kernel/errors.ts";
 import type { Json } from "../kernel/ports.ts";
-import { OPERATIONS, type Operation } from "./operations.ts";
+import { OPERATIONS } from "./operations.ts";
+import type { Operation } from "./request.ts";
 import { type Dialect, type Fields, fieldsOf, isFields, wrong } from "./wire.ts";
 
 /** The method of each operation by generation. */

@@ -11,7 +11,7 @@ import { ClearedError, kindOf, toWire, type WireError } from "../kernel/errors.t
 import type { Json } from "../kernel/ports.ts";
 import { bearerOf, type Context, HTTP_STATUS, senderOf } from "../outside/http.ts";
 import { cardOf } from "./card.ts";
-import type { Asked, Operation } from "./operations.ts";
+import type { Asked, Operation } from "./request.ts";
 import { restError, routeOf } from "./rest.ts";
 import { type RpcId, readCall, resolve, toRpc, versionOf } from "./rpc.ts";
 import { type Fields, isFields, wrong } from "./wire.ts";

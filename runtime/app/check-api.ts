@@ -2,7 +2,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { CheckResult } from "../change/checks/findings.ts";
-import { type Check, STATIC_CHECKS, type Subject, runChecks } from "../change/checks/pipeline.ts";
+import { type Check, STATIC_CHECKS, runChecks } from "../change/checks/pipeline.ts";
+import type { Subject } from "../change/checks/subject.ts";
 import { warmCompiler } from "../change/checks/compiler.ts";
 import { agentFiles, closuresOf, reachedFiles } from "../change/checks/reached.ts";
 import { createCards } from "../engine/cards.ts";

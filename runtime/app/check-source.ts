@@ -1,6 +1,6 @@
 /** What is checked about a script before it runs on a person's word: language, names, capabilities, states, types and money, with its sub-scripts. */
 import { checkScript } from "../change/checks/pipeline.ts";
-import { findingError } from "../engine/script.ts";
+import { findingError } from "../kernel/errors.ts";
 import { withTools } from "../engine/tool-scripts.ts";
 import type { Finding, Sandbox, Tree } from "../kernel/ports.ts";
 import type { Trust } from "../workspace/settings/config.ts";

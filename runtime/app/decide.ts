@@ -12,16 +12,14 @@ import { isOurs } from "../engine/attempt.ts";
 import { CRASH, DECIDING, closed, dropFact, factsNamed, getFact, setFact } from "../engine/cards.ts";
 import { changesIn, editCalls, readForm } from "../engine/edits.ts";
 import { asAskedNow } from "../engine/process.ts";
-import { signDecision, verifyDecision } from "../engine/signature.ts";
+import { verifyDecision } from "../engine/signature.ts";
 import { ClearedError } from "../kernel/errors.ts";
 import type { CorrectionCase } from "../change/evidence/freeze.ts";
 import type { Card, CardDraft, CommitResult, Decision, Json, RunRecord, Signal, Tree } from "../kernel/ports.ts";
 import { gateOf, questionOf } from "../change/proposals/deciding.ts";
-import type { Trust } from "../workspace/settings/config.ts";
 import { correctEntry } from "../workspace/books/correct-entry.ts";
 import { addDialect, closeRow, confirmEntry } from "../workspace/books/decisions.ts";
 import type { Host } from "./host.ts";
-import { holderHere } from "./identity.ts";
 import { classifiedIn, markDecision } from "./model-marks.ts";
 import { expectCorrectionCase, correctionCaseFor } from "./correction-cases.ts";
 
@@ -41,12 +39,6 @@ export function agreed(card: Card, set: Readonly<Record<string, string>>): Pick<
   if (card.kind === "form") return { decision: "approved", result: readForm(card.fields ?? {}, set) };
   const calls = editCalls(card.edited ?? card.calls, set);
   return changesIn(card.edited ?? card.calls, calls).length === 0 ? { decision: "approved" } : { decision: "edited", calls };
-}
-
-/** The decision of the person whose key this shell holds. @throws APPROVAL_IDENTITY */
-export function signAs(dir: string, trust: Trust, decision: Omit<Decision, "by" | "signature">, by?: string): Decision {
-  const { person, key } = holderHere(dir, trust, by);
-  return signDecision({ ...decision, by: person.name, ...(trust.people.length === 1 ? { self: true } : {}) }, key);
 }
 
 export interface Decided {

@@ -18,7 +18,8 @@ import { initWorkspace } from "../workspace/init.ts";
 import { agentFile } from "../workspace/layout.ts";
 import { createApi } from "./api.ts";
 import { type AskEnd, beginAsk, continueAsk, listAsks, watchAsk } from "./asks.ts";
-import { type Host, openHost } from "./host.ts";
+import type { Host } from "./host.ts";
+import { openHost } from "./open-host.ts";
 import { importFiles } from "./imports.ts";
 
 export const KINDS = ["rule", "threshold", "agent", "failure", "gate", "notices", "computation", "question", "unclear", "hostile"] as const;

@@ -16,7 +16,8 @@ import { loadChart, loadMonth, monthFiles, monthOfId } from "../workspace/books/
 import { verifyBooks } from "../workspace/books/verify.ts";
 import { ClearedError, formatAt } from "../kernel/errors.ts";
 import type { Api } from "./api.ts";
-import { agreed, asked, signAs } from "./decide.ts";
+import { agreed, asked } from "./decide.ts";
+import { signAs } from "./identity.ts";
 import type { Host } from "./host.ts";
 import { markWords, marksOf } from "./marks.ts";
 import { starter } from "./identity.ts";

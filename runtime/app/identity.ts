@@ -3,8 +3,9 @@
  * .cleared/person.key of older versions. Nothing here proves more than that whoever runs the command can read that file.
  */
 import { join } from "node:path";
-import { isSigned, signText } from "../engine/signature.ts";
+import { isSigned, signDecision, signText } from "../engine/signature.ts";
 import { ClearedError } from "../kernel/errors.ts";
+import type { Decision } from "../kernel/ports.ts";
 import type { Trust } from "../workspace/settings/config.ts";
 import { readLocal } from "./local.ts";
 import { KEY } from "../workspace/layout.ts";
@@ -50,6 +51,12 @@ export function holderHere(dir: string, trust: Trust, by?: string): Holder {
     "APPROVAL_IDENTITY",
     `You have the key of ${here.map(({ person }) => person.name).join(", ")}, not of ${by}. --by only picks a person whose key is here; CLEARED_KEY names another key file.`,
   );
+}
+
+/** The decision of the person whose key this shell holds. @throws APPROVAL_IDENTITY */
+export function signAs(dir: string, trust: Trust, decision: Omit<Decision, "by" | "signature">, by?: string): Decision {
+  const { person, key } = holderHere(dir, trust, by);
+  return signDecision({ ...decision, by: person.name, ...(trust.people.length === 1 ? { self: true } : {}) }, key);
 }
 
 /** Who a run is started by: `{by}`, or nothing where no key lies here. */

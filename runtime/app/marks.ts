@@ -6,11 +6,10 @@ import { join } from "node:path";
 import type { CheckResult } from "../change/checks/findings.ts";
 import { stampsOf } from "../change/checks/stamp.ts";
 import { type WireError, toWire } from "../kernel/errors.ts";
-import type { Tree } from "../kernel/ports.ts";
+import type { Git, Tree } from "../kernel/ports.ts";
 import { createDiskCache } from "../scripts/disk-cache.ts";
 import { AGENTS, CACHE } from "../workspace/layout.ts";
 import { withGit } from "../workspace/git/git.ts";
-import type { Host } from "./host.ts";
 import { readLocal } from "./local.ts";
 
 /** What the checks of one agent's code came to; null: nobody has checked it. */
@@ -66,19 +65,23 @@ export function markWords(mark: Mark | undefined): string | null {
 
 const LOOK_MS = 5000;
 
-/** Checks what nobody has checked, after the start and whenever HEAD has moved, one agent after the other; runs come first. */
-export function keepChecking(host: Host, onError: (error: unknown) => void, everyMs = LOOK_MS): { stop(): Promise<void> } {
+/** Has `check` look at each agent that nobody has checked, after the start and whenever HEAD has moved, one after the other; runs come first. */
+export function keepChecking(
+  { dir, git }: { dir: string; git: Git },
+  check: (agent: string) => Promise<void>,
+  onError: (error: unknown) => void,
+  everyMs = LOOK_MS,
+): { stop(): Promise<void> } {
   let head = "";
   let stopped = false;
   let busy: Promise<void> = Promise.resolve();
   const look = async () => {
-    const now = await host.git.head();
+    const now = await git.head();
     if (stopped || now === head) return;
     head = now;
-    const unknown = [...(await marksOf(host.dir, host.git.tree(now)))].flatMap(([name, mark]) => (mark === null ? [name] : []));
+    const unknown = [...(await marksOf(dir, git.tree(now)))].flatMap(([name, mark]) => (mark === null ? [name] : []));
     if (unknown.length === 0) return;
-    const { checkAgent } = await import("./check-api.ts");
-    for (const name of unknown) if (!stopped) await checkAgent(host, name);
+    for (const name of unknown) if (!stopped) await check(name);
   };
   let failure = "";
   const turn = () => {

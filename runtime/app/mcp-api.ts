@@ -11,20 +11,20 @@ import { validateInput } from "../scripts/fields.ts";
 import { isEntryId } from "../workspace/books/entry-id.ts";
 import { plain } from "../workspace/books/ledger.ts";
 import { findEntry } from "../workspace/books/months.ts";
-import type { Api } from "./api.ts";
 import { type Caller, LOCAL } from "./callers.ts";
 import type { Host } from "./host.ts";
 import { starter } from "./identity.ts";
 import { stepsOf } from "./look.ts";
 import { toStepFact } from "./page-facts.ts";
-import { type TaskPart, type TaskView, failureOf, hasEnded, refusalOf } from "./task-view.ts";
+import { type TaskView, failureOf, hasEnded, refusalOf } from "./task-view.ts";
+import type { TaskPart } from "./task-store.ts";
 import { tasksOf } from "./tasks.ts";
 
 type Of = { caller: Caller };
 export type McpApi = ReturnType<typeof createMcpApi>;
 
 /** The operations where only calls by name reach: over the socket, or in a host that is opened for each. */
-export function mcpOver(call: Api["mcp"]): McpApi {
+export function mcpOver(call: (p: { name: keyof McpApi; params: never }) => Promise<unknown>): McpApi {
   return new Proxy({} as McpApi, { get: (_, name) => (params: never) => call({ name: name as keyof McpApi, params }) });
 }
 

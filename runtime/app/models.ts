@@ -10,7 +10,6 @@ import { markedFor } from "./model-marks.ts";
 import type { Config, Trust } from "../workspace/settings/config.ts";
 import { modelRolesOf } from "../workspace/settings/models.ts";
 import { openSecrets } from "../workspace/settings/secrets.ts";
-import type { Host } from "./host.ts";
 
 export interface WorkspaceModels {
   /** As one run may ask them: never in a run that is only tried. */
@@ -131,7 +130,13 @@ const PROBES: Record<ModelTest["parts"][0]["part"], Probe> = {
 const WANTED = { text: "a text", json: "a JSON value", tools: "a call of the tool", streaming: "a text that comes in pieces" };
 
 /** Asks each model that plays a role four small things. @throws LLM_UNCONFIGURED when none is there */
-export async function testModels(host: Pick<Host, "dir" | "trust" | "models" | "config" | "database">): Promise<ModelTest[]> {
+export async function testModels(host: {
+  dir: string;
+  trust: Trust;
+  models: WorkspaceModels;
+  config(): Promise<Config>;
+  database: Database;
+}): Promise<ModelTest[]> {
   const config = await host.config();
   const { roles } = await listModels(host.dir, host.trust, config);
   const named = roles.flatMap(({ model }) => (model === null ? [] : [model]));

@@ -14,12 +14,12 @@ import { type Synced, syncProposals } from "../change/proposals/sync.ts";
 import type { Proposal, ProposalDraft, ProposalState, Report } from "../change/proposal-types.ts";
 import { createSideRefs } from "../workspace/git/proposal-refs.ts";
 import type { Host } from "./host.ts";
-import type { Subject } from "../change/checks/pipeline.ts";
+import type { Subject } from "../change/checks/subject.ts";
 import { createDiskCache } from "../scripts/disk-cache.ts";
 import { nextTick } from "../outside/triggers/cron.ts";
 import { CACHE } from "../workspace/layout.ts";
 import { noteSubject, subjectOf } from "./check-api.ts";
-import { signAs } from "./decide.ts";
+import { signAs } from "./identity.ts";
 import { type IntakeRules, admit, settleDrafts } from "../change/proposals/intake.ts";
 import { problemsOf } from "../change/proposals/paths.ts";
 import type { ProposalRequest, RunRecord, Tree } from "../kernel/ports.ts";
@@ -219,7 +219,6 @@ export async function admitWish(
 
 /** What runs have let out becomes proposals, which are checked; `note` is told of each. One call at a time. */
 export async function settleProposals(host: Host, note: (message: string) => void): Promise<void> {
-  const { prepareProposal } = await import("./proposals-api.ts");
   const made = await settleDrafts(
     host,
     () => rulesOf(host),

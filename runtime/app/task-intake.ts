@@ -10,7 +10,7 @@ import { inputOf, taskFor } from "./free-text.ts";
 import { isAssent } from "../rules/session-words.ts";
 import type { Host } from "./host.ts";
 import type { Said } from "./task-store.ts";
-import type { TaskPart } from "./task-view.ts";
+import type { TaskPart } from "./task-store.ts";
 
 export interface Offer {
   name: string;

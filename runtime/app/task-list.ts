@@ -2,7 +2,8 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { ClearedError } from "../kernel/errors.ts";
 import type { TaskRow, TaskStore } from "./task-store.ts";
-import type { TaskState, TaskView } from "./task-view.ts";
+import type { TaskView } from "./task-view.ts";
+import type { TaskState } from "./task-store.ts";
 
 export interface TaskQuery {
   context?: string | undefined;

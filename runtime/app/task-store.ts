@@ -3,7 +3,18 @@
  * behind the number of events its run had at that moment, so that both lists have one order, which never changes.
  */
 import type { Database } from "../engine/database.ts";
-import type { TaskMessage, TaskPart, TaskState } from "./task-view.ts";
+import type { Json } from "../kernel/ports.ts";
+
+export type TaskState = "submitted" | "working" | "input-required" | "auth-required" | "completed" | "failed" | "canceled" | "rejected";
+
+export type TaskPart = { text: string } | { data: Json };
+
+export interface TaskMessage {
+  id: string;
+  role: "user" | "agent";
+  parts: TaskPart[];
+  metadata?: Json;
+}
 
 export interface TaskRow {
   tid: number;

@@ -8,18 +8,7 @@ import { CODES } from "../kernel/errors.ts";
 import type { Card, Json, RunEvent, RunRecord, WaitReason } from "../kernel/ports.ts";
 import { rankedAnswer } from "../rules/answers/ranked.ts";
 import { redact } from "../rules/privacy/scan.ts";
-import type { Entry, TaskRow } from "./task-store.ts";
-
-export type TaskState = "submitted" | "working" | "input-required" | "auth-required" | "completed" | "failed" | "canceled" | "rejected";
-
-export type TaskPart = { text: string } | { data: Json };
-
-export interface TaskMessage {
-  id: string;
-  role: "user" | "agent";
-  parts: TaskPart[];
-  metadata?: Json;
-}
+import type { Entry, TaskMessage, TaskPart, TaskRow, TaskState } from "./task-store.ts";
 
 export interface TaskStatus {
   state: TaskState;

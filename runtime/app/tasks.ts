@@ -19,7 +19,8 @@ import { type List, createList } from "./task-list.ts";
 import { type Draft, EMPTY, type Offer, askedBy, clearlyFor, goesOn, namedIn, takeIn } from "./task-intake.ts";
 import { type Pushes, createPushes } from "./task-push.ts";
 import { type Said, type TaskRow, createTaskStore } from "./task-store.ts";
-import { type TaskMessage, type TaskPart, type TaskState, type TaskView, hasEnded, isParked } from "./task-view.ts";
+import { type TaskView, hasEnded, isParked } from "./task-view.ts";
+import type { TaskMessage, TaskPart, TaskState } from "./task-store.ts";
 
 export interface TaskRequest {
   message: { id: string; parts: TaskPart[]; metadata?: Json };

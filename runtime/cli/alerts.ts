@@ -7,7 +7,7 @@ import { openAlerts } from "../outside/notices/alerts.ts";
 import { assertUntracked } from "../workspace/git/working-edits.ts";
 import { STORE } from "../workspace/layout.ts";
 import { findWorkspace } from "../app/find.ts";
-import type { Invocation } from "./commands.ts";
+import type { Invocation } from "./invocation.ts";
 
 /** A command that is not about a workspace, or whose store cannot be read, has said so itself. */
 export async function tellAlerts({ dir, output }: Invocation): Promise<void> {

@@ -1,32 +1,8 @@
 /** Every command: how it is called, what it does, and its file in commands/, loaded when it is asked for. Size: one table, a row a command. */
-import type { Output } from "./output.ts";
-
-/** What every command gets: where to speak, and which workspace it means. */
-export interface Invocation {
-  output: Output;
-  /** --dir, unless the command runs in the folder it means. */
-  dir: string | undefined;
-  /** That one's folder. @throws WORKSPACE_MISSING, FOLDER_UNSAFE */
-  workspace(): string;
-}
-
-/** What commander found of the options of a command. */
-export type Options = Record<string, string | boolean | string[] | undefined>;
-/** Answers the exit code. */
-export type Command = (at: Invocation, args: (string | string[] | undefined)[], options: Options) => Promise<number>;
-
-interface Spec {
-  name: string;
-  about: string;
-  /** What may be written for its first argument, where that is one of a few words. */
-  words?: readonly string[];
-  /** many: given more than once, each counts. */
-  options?: [flags: string, about: string, many?: "many"][];
-  load(): Promise<{ run: Command }>;
-}
+import type { CommandSpec } from "./invocation.ts";
 
 // name with arguments, what it does, its options, its file
-export const COMMANDS: readonly Spec[] = [
+export const COMMANDS: readonly CommandSpec[] = [
   {
     name: "init [dir]",
     about: "make a workspace",

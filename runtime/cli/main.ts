@@ -5,7 +5,8 @@ import { Command, CommanderError, Option } from "commander";
 import { ClearedError } from "../kernel/errors.ts";
 import { VERSION } from "../kernel/version.ts";
 import { findWorkspace } from "../app/find.ts";
-import { COMMANDS, type Invocation, type Options } from "./commands.ts";
+import { COMMANDS } from "./commands.ts";
+import type { Invocation, Options } from "./invocation.ts";
 import { createOutput, reportError } from "./output.ts";
 
 const EXITS = `Exit codes: 0 done; 1 the script is wrong; 2 the input, a file or the command line is wrong; 3 refused by a rule or a person;
@@ -39,7 +40,7 @@ async function main(argv: string[]): Promise<number> {
     command.action(async (...all: unknown[]) => {
       const options = all.at(-2) as Options;
       const dir = (options["dir"] ?? program.opts<Options>()["dir"]) as string | undefined;
-      const at: Invocation = { output: createOutput(json), dir, workspace: () => findWorkspace(dir) };
+      const at: Invocation = { output: createOutput(json), dir, workspace: () => findWorkspace(dir), commands: COMMANDS };
       try {
         exit = await (await spec.load()).run(at, all.slice(0, -2) as string[], options);
       } catch (error) {

@@ -9,7 +9,7 @@ import { recount } from "./approval.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
 import { mayStandIn, whoMay } from "./process.ts";
 import { detachedLog, quietContext } from "./replay.ts";
-import type { World } from "./run.ts";
+import type { World } from "./world.ts";
 import type { Header } from "../scripts/header.ts";
 import type { Callable } from "./script.ts";
 

@@ -7,7 +7,7 @@ import type { Json, RunLog, RunRecord, Step, WorkspaceView } from "../kernel/por
 import { type StepContext, callPrimitive, contextAlone } from "../kernel/primitive.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
 import { sameCall } from "./divergence.ts";
-import type { World } from "./run.ts";
+import type { World } from "./world.ts";
 import { type Callable, callableIn, jobOf } from "./script.ts";
 
 /** A log that keeps nothing: for looking, trying and comparing. */

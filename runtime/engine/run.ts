@@ -3,59 +3,21 @@
  * end every call comes here: allow, act, record, answer. What cannot be answered yet drops the script, and it starts again when it can.
  * Invariant: an answer is recorded before the script sees it, and an act outside has a durable intent before it happens.
  */
+import type { World } from "./world.ts";
 import { ClearedError, toWire } from "../kernel/errors.ts";
-import type {
-  Change,
-  Decision,
-  DoorAnswer,
-  DoorCall,
-  Git,
-  JobEnd,
-  Json,
-  Limits,
-  Outcome,
-  Released,
-  RunLog,
-  RunRecord,
-  Sandbox,
-  Served,
-  Step,
-  WorkspaceView,
-} from "../kernel/ports.ts";
-import { End, type Gate, type Primitive, type StepContext, Suspend, callPrimitive } from "../kernel/primitive.ts";
+import type { Change, DoorAnswer, DoorCall, JobEnd, Json, Outcome, Released, RunLog, Served, Step } from "../kernel/ports.ts";
+import { End, type Primitive, type StepContext, Suspend, callPrimitive } from "../kernel/primitive.ts";
 import { redact } from "../rules/privacy/scan.ts";
 import { readOnlyMachine } from "../kernel/states.ts";
 import { actOf, allowed, approversOf, covers, applyStep, newRunState } from "./access.ts";
-import { type Authority, type Settling, type Standing, decidedChange, passGate, settleDoubt, spoken, dryRunApproval } from "./approval.ts";
+import { decidedChange, passGate, settleDoubt, spoken, dryRunApproval } from "./approval.ts";
 import { committedOrSuspended, isOurs, mayBeSlow, retryLostCall, detachIfSlow, toText, withRetries } from "./attempt.ts";
 import { toReleased } from "./cards.ts";
 import { divergence, sameCall } from "./divergence.ts";
 import { answerOf, askFor, demandsOf, endedBy, inWords, mayStandIn, metaOf, resolveEscalation, settleWrites } from "./process.ts";
 import { provenStep } from "./proven.ts";
-import { type Callable, type Script, callableIn, jobOf, knownPrimitive } from "./script.ts";
+import { callableIn, jobOf, knownPrimitive } from "./script.ts";
 import type { Execution } from "./worker.ts";
-
-/** What an execution needs of the world around it; built by the composition root. */
-export interface World extends Callable, Settling {
-  sandbox: Sandbox;
-  git: Git;
-  script(run: RunRecord): Promise<Script>;
-  view(run: RunRecord, log: RunLog, now: () => number): Promise<WorkspaceView>;
-  limits(run: RunRecord): Promise<Limits>;
-  /** Who may decide this run's cards. */
-  authority(run: RunRecord): Promise<Authority>;
-  /** What an approval profile of trust.yaml answers at a gate without asking anybody. */
-  standing: Standing;
-  /** In a backtest, where nobody is asked and nothing is committed: what a gate is told, and what a commit is called. */
-  suppose?(seq: number, gate: Gate): Decision | null;
-  supposeCommit?(): string;
-  /** Called before a run acts outside or commits. @throws Suspend while the agent is paused */
-  mayAct(run: RunRecord): void;
-  /** People trust.yaml names: with two or more, nobody approves what they started. */
-  people: number;
-  /** @throws OWNER_FENCED */
-  guard(): void;
-}
 
 const SUSPEND: DoorAnswer = { kind: "suspend" };
 

@@ -1,6 +1,6 @@
 /** The script of a run: header, compiled form and sub-scripts, read from the tree of the commit the run is pinned to. */
-import { ClearedError, fromWire } from "../kernel/errors.ts";
-import type { Compiled, Finding, Job, Json, RunRecord, Sandbox, Tree } from "../kernel/ports.ts";
+import { ClearedError, findingError } from "../kernel/errors.ts";
+import type { Compiled, Job, Json, RunRecord, Sandbox, Tree } from "../kernel/ports.ts";
 import type { Primitive } from "../kernel/primitive.ts";
 import { validateInput } from "../scripts/fields.ts";
 import { type Header, hasHeader, parseHeader } from "../scripts/header.ts";
@@ -104,14 +104,6 @@ export function callableIn(world: Callable, { tools, headers }: Pick<Script, "to
 /** What a sandbox is told of a run, whether it is executed or replayed. */
 export function jobOf(run: RunRecord, { main, scripts }: Script): Pick<Job, "main" | "scripts" | "input" | "seed" | "startedAt"> {
   return { main, scripts, input: JSON.stringify(run.input), seed: run.id, startedAt: run.createdAt };
-}
-
-/** The first finding as an error that carries all of them. */
-export function findingError(findings: readonly Finding[], file: string): ClearedError {
-  const [first] = findings;
-  if (first === undefined) return new ClearedError("SCRIPT_SYNTAX", `${file} could not be compiled.`, { at: { file } });
-  const error = fromWire({ code: first.code, message: first.message, at: first.at });
-  return new ClearedError(error.code, first.message, { at: first.at, ...(findings.length > 1 ? { data: { findings } } : {}) });
 }
 
 export async function knownPrimitive(callable: Callable, name: string): Promise<Primitive | undefined> {

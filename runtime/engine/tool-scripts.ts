@@ -4,14 +4,13 @@
  * runs, at a level above the tools it calls itself: no call can wait for its own slot.
  */
 import { compute_find, findAmong } from "../../primitives/compute/find.ts";
-import { ClearedError, type Code, formatAt, kindOf, toWire } from "../kernel/errors.ts";
+import { ClearedError, type Code, findingError, formatAt, kindOf, toWire } from "../kernel/errors.ts";
 import type { Compiled, Finding, Job, JobEnd, Json, Limits, Sandbox, Tree } from "../kernel/ports.ts";
 import { type Primitive, type StepContext, callPrimitive, contextAlone, definePrimitive } from "../kernel/primitive.ts";
 import { type Registry, createRegistry } from "../kernel/registry.ts";
 import type { DiskCache } from "../scripts/disk-cache.ts";
 import { type ToolHeader, parseTool } from "../scripts/tool-header.ts";
 import { TOOLS, toolFile, toolOf } from "../workspace/layout.ts";
-import { findingError } from "./script.ts";
 import { objectOf } from "./tool-fields.ts";
 
 export interface Tool {

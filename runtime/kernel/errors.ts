@@ -504,6 +504,14 @@ export function fromWire(wire: WireError): ClearedError {
   });
 }
 
+/** The first finding as an error that carries all of them. */
+export function findingError(findings: readonly { code: string; message: string; at: At }[], file: string): ClearedError {
+  const [first] = findings;
+  if (first === undefined) return new ClearedError("SCRIPT_SYNTAX", `${file} could not be compiled.`, { at: { file } });
+  const error = fromWire({ code: first.code, message: first.message, at: first.at });
+  return new ClearedError(error.code, first.message, { at: first.at, ...(findings.length > 1 ? { data: { findings } } : {}) });
+}
+
 /** `agents/x.ts:6:11`, `agents/x.ts:6` or `agents/x.ts`. */
 export function formatAt(at: At): string {
   return [at.file, at.line, at.line === undefined ? undefined : at.col].filter((part) => part !== undefined).join(":");

@@ -7,7 +7,6 @@ import { isDay } from "../kernel/day.ts";
 import { ClearedError, didYouMean } from "../kernel/errors.ts";
 import { AMOUNT_PATTERN } from "../kernel/money.ts";
 import type { Json } from "../kernel/ports.ts";
-import type { Header } from "./header.ts";
 
 const FIELD_TYPES = ["string", "number", "integer", "boolean", "money", "date", "list", "object"] as const;
 
@@ -65,7 +64,7 @@ const WANTED: Record<FieldType, string> = {
  * @throws RUN_INPUT naming the field, or what `wrong` makes of it
  */
 export function validateInput(
-  header: Pick<Header, "name" | "input">,
+  header: { name: string; input: Record<string, InputField> },
   input: Json,
   wrong = (message: string) => new ClearedError("RUN_INPUT", `The input of "${header.name}" does not fit its header: ${message}.`),
 ): Json {

@@ -10,8 +10,10 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect } from "vitest";
 import { run as demo } from "../../runtime/cli/commands/demo.ts";
-import { asked, decideCard, signAs } from "../../runtime/app/decide.ts";
-import { type Host, openHost } from "../../runtime/app/host.ts";
+import { asked, decideCard } from "../../runtime/app/decide.ts";
+import { signAs } from "../../runtime/app/identity.ts";
+import type { Host } from "../../runtime/app/host.ts";
+import { openHost } from "../../runtime/app/open-host.ts";
 import { editCalls } from "../../runtime/engine/edits.ts";
 import type { Card, Json, RunRecord, VerifiedWrite } from "../../runtime/kernel/ports.ts";
 import { confirm } from "../confirm.ts";
@@ -37,7 +39,7 @@ export interface Business {
 /** A workspace of its own, made by the command, with the people and whatever else a test puts into trust.yaml. */
 export async function business(change: (trust: string) => string = (trust) => trust): Promise<Business> {
   const dir = join(root, `demo ${++keys}`);
-  expect(await demo({ output: SILENT, dir: undefined, workspace: () => dir }, ["erp", dir], { person: "Pat" })).toBe(0);
+  expect(await demo({ output: SILENT, dir: undefined, workspace: () => dir, commands: [] }, ["erp", dir], { person: "Pat" })).toBe(0);
   const lines = PEOPLE.map((name) => {
     const pair = generateKeyPairSync("ed25519");
     writeFileSync(join(dir, `.cleared/${name}.key`), pair.privateKey.export({ type: "pkcs8", format: "pem" }));

@@ -1,6 +1,7 @@
 /** Run by faults.slow.test.ts in a process of its own: owns the workspace, reconciles an invoice, decides as its person, and waits to be killed. */
-import { asked, decideCard, signAs } from "../../runtime/app/decide.ts";
-import { openHost } from "../../runtime/app/host.ts";
+import { asked, decideCard } from "../../runtime/app/decide.ts";
+import { signAs } from "../../runtime/app/identity.ts";
+import { openHost } from "../../runtime/app/open-host.ts";
 import { confirm } from "../confirm.ts";
 
 const [dir = ""] = process.argv.slice(2);

@@ -1,6 +1,6 @@
 /** Sources that want to hang, crash or flood the checks, and code whose checks are remembered. */
 import { afterAll, describe, expect, test, vi } from "vitest";
-import { checkFiles } from "../../runtime/app/check-api.ts";
+import { checkAgent, checkFiles } from "../../runtime/app/check-api.ts";
 import { createApi } from "../../runtime/app/api.ts";
 import { keepChecking } from "../../runtime/app/marks.ts";
 import { removeAll } from "../engine/harness.ts";
@@ -62,7 +62,12 @@ test("the owner checks what nobody has checked, after the start and after each c
       interval: 200,
     });
   const failures: unknown[] = [];
-  const checking = keepChecking(at, (error) => failures.push(error), 50);
+  const checking = keepChecking(
+    at,
+    (agent) => checkAgent(at, agent),
+    (error) => failures.push(error),
+    50,
+  );
   try {
     await found({ findings: 0, first: null });
     one.commit({ "agents/quick.ts": `${header("ctx")}ctx_log(1)` });

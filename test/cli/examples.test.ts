@@ -5,8 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { createApi } from "../../runtime/app/api.ts";
-import { asked, signAs } from "../../runtime/app/decide.ts";
-import { type Host, openHost } from "../../runtime/app/host.ts";
+import { asked } from "../../runtime/app/decide.ts";
+import { signAs } from "../../runtime/app/identity.ts";
+import type { Host } from "../../runtime/app/host.ts";
+import { openHost } from "../../runtime/app/open-host.ts";
 import { initWorkspace } from "../../runtime/workspace/init.ts";
 import { confirm } from "../confirm.ts";
 

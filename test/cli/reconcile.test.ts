@@ -5,9 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { createApi } from "../../runtime/app/api.ts";
-import { asked, signAs } from "../../runtime/app/decide.ts";
+import { asked } from "../../runtime/app/decide.ts";
+import { signAs } from "../../runtime/app/identity.ts";
 import type { Card } from "../../runtime/kernel/ports.ts";
-import { type Host, openHost } from "../../runtime/app/host.ts";
+import type { Host } from "../../runtime/app/host.ts";
+import { openHost } from "../../runtime/app/open-host.ts";
 import { reconcileCards } from "../../runtime/app/reconcile.ts";
 import { initWorkspace } from "../../runtime/workspace/init.ts";
 

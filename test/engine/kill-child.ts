@@ -1,6 +1,7 @@
 /** Run by kill.test.ts in a process of its own: owns the workspace, starts the agent once, decides as the person, and prints the run. */
-import { asked, decideCard, signAs } from "../../runtime/app/decide.ts";
-import { openHost } from "../../runtime/app/host.ts";
+import { asked, decideCard } from "../../runtime/app/decide.ts";
+import { signAs } from "../../runtime/app/identity.ts";
+import { openHost } from "../../runtime/app/open-host.ts";
 import { confirm } from "../confirm.ts";
 
 const [dir = "", agent = "", stopAt = ""] = process.argv.slice(2);

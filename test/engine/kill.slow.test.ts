@@ -2,7 +2,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { asked, decideCard, settleDecisions, signAs } from "../../runtime/app/decide.ts";
+import { asked, decideCard, settleDecisions } from "../../runtime/app/decide.ts";
+import { signAs } from "../../runtime/app/identity.ts";
 import { DECIDING, setFact } from "../../runtime/engine/cards.ts";
 import type { Card, Json } from "../../runtime/kernel/ports.ts";
 import { below, commandOf, expectGone, seeded, signal } from "../kill/processes.ts";

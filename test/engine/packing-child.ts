@@ -1,5 +1,5 @@
 /** Run by archive.test.ts in a process of its own: owns the workspace, moves (or drops) histories, and is killed at a stage: "kept:2" is the second time. */
-import { openHost } from "../../runtime/app/host.ts";
+import { openHost } from "../../runtime/app/open-host.ts";
 import { confirm } from "../confirm.ts";
 import { dropClosed, packClosed } from "../../runtime/engine/packing.ts";
 

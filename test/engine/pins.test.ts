@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { createApi } from "../../runtime/app/api.ts";
-import { type Host, openHost } from "../../runtime/app/host.ts";
+import type { Host } from "../../runtime/app/host.ts";
+import { openHost } from "../../runtime/app/open-host.ts";
 import { setFact } from "../../runtime/engine/cards.ts";
 import { initWorkspace } from "../../runtime/workspace/init.ts";
 

@@ -2,7 +2,8 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
-import { asked, decideCard, signAs } from "../../runtime/app/decide.ts";
+import { asked, decideCard } from "../../runtime/app/decide.ts";
+import { signAs } from "../../runtime/app/identity.ts";
 import type { Host } from "../../runtime/app/host.ts";
 import type { Decision } from "../../runtime/kernel/ports.ts";
 import { type Workspace, closeAll, decide, host, removeAll, run, start, workspace } from "../engine/harness.ts";

@@ -3,7 +3,8 @@
  * outside; what a person decided and code now decides otherwise; and facts of a verdict that are computed otherwise.
  */
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
-import { asked, decideCard, signAs } from "../../runtime/app/decide.ts";
+import { asked, decideCard } from "../../runtime/app/decide.ts";
+import { signAs } from "../../runtime/app/identity.ts";
 import type { Host } from "../../runtime/app/host.ts";
 import { differenceOf } from "../../runtime/change/evidence/compare.ts";
 import { NOBODY } from "../../runtime/change/evidence/left.ts";

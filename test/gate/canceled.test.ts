@@ -1,7 +1,8 @@
 /** A run that is canceled, by whomever, leaves what it did outside: a person of the business hears what stands, and what nobody knows. */
 import { afterAll, afterEach, expect, test } from "vitest";
 import type { Host } from "../../runtime/app/host.ts";
-import { asked, decideCard, signAs } from "../../runtime/app/decide.ts";
+import { asked, decideCard } from "../../runtime/app/decide.ts";
+import { signAs } from "../../runtime/app/identity.ts";
 import { close, closeAll, decide, host, openCard, removeAll, start, workspace } from "../engine/harness.ts";
 import { header, type Mood, shop } from "./shop.ts";
 

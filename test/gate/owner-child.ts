@@ -1,6 +1,7 @@
 /** Run by lost.slow.test.ts in a process of its own: owns the workspace, starts an agent once, says yes to its gates, prints the run. */
-import { asked, decideCard, signAs } from "../../runtime/app/decide.ts";
-import { openHost } from "../../runtime/app/host.ts";
+import { asked, decideCard } from "../../runtime/app/decide.ts";
+import { signAs } from "../../runtime/app/identity.ts";
+import { openHost } from "../../runtime/app/open-host.ts";
 import { confirm } from "../confirm.ts";
 
 const [dir = "", agent = "", input = "{}"] = process.argv.slice(2);

@@ -5,7 +5,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { asked, signAs } from "../../runtime/app/decide.ts";
+import { asked } from "../../runtime/app/decide.ts";
+import { signAs } from "../../runtime/app/identity.ts";
 import { readLocal } from "../../runtime/app/local.ts";
 import { withStore } from "../../runtime/app/look.ts";
 import { connectSocket } from "../../runtime/app/socket.ts";

@@ -110,7 +110,7 @@ function owning(one: Workspace, then: string): ChildProcess {
   const from = (path: string) => JSON.stringify(join(import.meta.dirname, "../../runtime", path));
   const file = join(one.dir, ".cleared/owning.ts");
   confirm(one.dir);
-  const code = `import { openHost } from ${from("app/host.ts")};\nimport { createGit } from ${from("workspace/git/git.ts")};
+  const code = `import { openHost } from ${from("app/open-host.ts")};\nimport { createGit } from ${from("workspace/git/git.ts")};
 const one = ${JSON.stringify(one.dir)};\nconst opened = await openHost(one, { mode: "owner" });\n${then}\n`;
   writeFileSync(file, code);
   const child = spawn(process.execPath, [file], {

@@ -184,7 +184,8 @@ found;
   const { one } = await opened({ "agents/guess.ts": agent }, () => '{"class": "5020"}');
   const owner = await host(one);
   const decideOpen = async (account?: string) => {
-    const { asked, decideCard, signAs } = await import("../../runtime/app/decide.ts");
+    const { asked, decideCard } = await import("../../runtime/app/decide.ts");
+    const { signAs } = await import("../../runtime/app/identity.ts");
     for (const card of owner.cards.list({ open: true, kind: "entry" })) {
       const decision = { ...asked(card), decision: "approved" as const, at: Date.now(), ...(account === undefined ? {} : { account }) };
       await decideCard(owner, signAs(owner.dir, owner.trust, decision));

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { beginAsk, continueAsk, listAsks, stopAsk, watchAsk } from "../../runtime/app/asks.ts";
-import { openHost } from "../../runtime/app/host.ts";
+import { openHost } from "../../runtime/app/open-host.ts";
 import { createProposals } from "../../runtime/change/proposals/store.ts";
 import { createAsks } from "../../runtime/meta/requests.ts";
 import { until } from "../cli/command-line.ts";

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { openHost } from "../../runtime/app/host.ts";
+import { openHost } from "../../runtime/app/open-host.ts";
 import { createProposals } from "../../runtime/change/proposals/store.ts";
 import { type Script, asking, call, cleared, commit, lastResult, shell, source, statement } from "./asking.ts";
 

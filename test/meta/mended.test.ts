@@ -1,7 +1,7 @@
 /** "Why did this run fail, and mend it": the evidence is that the run succeeds on the new code, not that the model says so. */
 import { expect, test } from "vitest";
 import { createApi } from "../../runtime/app/api.ts";
-import { openHost } from "../../runtime/app/host.ts";
+import { openHost } from "../../runtime/app/open-host.ts";
 import { type Script, asking, call, cleared, lastResult } from "./asking.ts";
 
 const agent = (body: string) => `/*\nname: Rent\nuses: [journal]\ninput:\n  day: {type: string, required: true}\n*/\n${body}`;

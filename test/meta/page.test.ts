@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { createApi } from "../../runtime/app/api.ts";
 import { createFacts } from "../../runtime/app/facts.ts";
-import { openHost } from "../../runtime/app/host.ts";
+import { openHost } from "../../runtime/app/open-host.ts";
 import { listen } from "../../runtime/outside/http.ts";
 import { createStatusApp } from "../../runtime/web/app.ts";
 import { until } from "../cli/command-line.ts";

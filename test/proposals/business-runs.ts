@@ -5,7 +5,8 @@
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type Decided, asked, decideCard, signAs } from "../../runtime/app/decide.ts";
+import { type Decided, asked, decideCard } from "../../runtime/app/decide.ts";
+import { signAs } from "../../runtime/app/identity.ts";
 import { importFiles } from "../../runtime/app/imports.ts";
 import { propose } from "../../runtime/app/proposals-api.ts";
 import { cardOf } from "../../runtime/change/proposals/card.ts";

@@ -60,7 +60,8 @@ describe("approve", { timeout: 60_000 }, () => {
     await decide(owner, await ready(owner, { [HELLO]: asks(1) }));
     const card = owner.cards.list({ open: true, run: waiting.id })[0];
     if (card === undefined) throw new Error("no card");
-    const { asked, signAs } = await import("../../runtime/app/decide.ts");
+    const { asked } = await import("../../runtime/app/decide.ts");
+    const { signAs } = await import("../../runtime/app/identity.ts");
     await decideCard(owner, signAs(owner.dir, owner.trust, { ...asked(card), decision: "approved", at: 1 }));
     expect(await owner.engine.result(waiting.id)).toMatchObject({ status: "done", result: 0 });
     expect((await run(owner, "hello")).pin.commit).not.toBe(waiting.pin.commit);

@@ -5,7 +5,8 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { asked, decideCard, signAs } from "../../runtime/app/decide.ts";
+import { asked, decideCard } from "../../runtime/app/decide.ts";
+import { signAs } from "../../runtime/app/identity.ts";
 import type { Host } from "../../runtime/app/host.ts";
 import { importFiles } from "../../runtime/app/imports.ts";
 import { propose } from "../../runtime/app/proposals-api.ts";

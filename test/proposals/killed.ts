@@ -1,5 +1,5 @@
 /** Run by killed.slow.test.ts in a process of its own: approves or undoes a proposal, or undoes the last import, and kills itself at a stage. */
-import { openHost } from "../../runtime/app/host.ts";
+import { openHost } from "../../runtime/app/open-host.ts";
 import { undo } from "../../runtime/change/proposals/undo.ts";
 import { createProposals } from "../../runtime/change/proposals/store.ts";
 import { createGit } from "../../runtime/workspace/git/git.ts";

@@ -3,7 +3,8 @@
  * yes that says so, and a report is looked at again when anything it rests on has moved.
  */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { asked, decideCard, signAs } from "../../runtime/app/decide.ts";
+import { asked, decideCard } from "../../runtime/app/decide.ts";
+import { signAs } from "../../runtime/app/identity.ts";
 import { checkProposal } from "../../runtime/app/proposals-api.ts";
 import { gateOf } from "../../runtime/change/proposals/deciding.ts";
 import { createProposals } from "../../runtime/change/proposals/store.ts";

@@ -1,6 +1,7 @@
 /** Proposals that passed their checks, for the tests of what comes after: decide, apply, undo. */
 import type { Host } from "../../runtime/app/host.ts";
-import { asked, signAs } from "../../runtime/app/decide.ts";
+import { asked } from "../../runtime/app/decide.ts";
+import { signAs } from "../../runtime/app/identity.ts";
 import { type DecidedProposal, type Prepare, decideProposal } from "../../runtime/change/proposals/apply.ts";
 import { rememberReport } from "../../runtime/change/proposals/deciding.ts";
 import { createProposals } from "../../runtime/change/proposals/store.ts";

@@ -5,7 +5,8 @@
  */
 import { generateKeyPairSync } from "node:crypto";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import { asked, decideCard, signAs } from "../../runtime/app/decide.ts";
+import { asked, decideCard } from "../../runtime/app/decide.ts";
+import { signAs } from "../../runtime/app/identity.ts";
 import { senderOf } from "../../runtime/app/timers.ts";
 import { openSecrets } from "../../runtime/workspace/settings/secrets.ts";
 import { hookReceiver } from "../notices/receivers.ts";

@@ -2,7 +2,8 @@
 import { join } from "node:path";
 import { afterAll, afterEach, expect, it } from "vitest";
 import { createApi } from "../../runtime/app/api.ts";
-import { asked, decideCard, signAs } from "../../runtime/app/decide.ts";
+import { asked, decideCard } from "../../runtime/app/decide.ts";
+import { signAs } from "../../runtime/app/identity.ts";
 import { createFacts } from "../../runtime/app/facts.ts";
 import type { Host } from "../../runtime/app/host.ts";
 import { importFiles } from "../../runtime/app/imports.ts";

@@ -8,7 +8,7 @@ import { AGENTS, SCRIPTS, agentFile, scriptFile } from "../../workspace/layout.t
 import { type Found, findingsIn } from "./findings.ts";
 import { headerOf } from "./reached.ts";
 import { lintCalls, lintPlanned } from "./lint.ts";
-import type { Subject } from "./pipeline.ts";
+import type { Subject } from "./subject.ts";
 import { type ScriptToCheck, lintScripts } from "./script.ts";
 import { toolClassIn, type StateScript, type ToolClassOf, accessOf } from "./states.ts";
 import type { Registry } from "../../kernel/registry.ts";

@@ -13,7 +13,7 @@ import type { ToolField, ToolHeader } from "../../scripts/tool-header.ts";
 import { AGENTS, SCRIPTS, TOOLS, toolFile, toolOf } from "../../workspace/layout.ts";
 import { findingsIn } from "./findings.ts";
 import { inOrder } from "./lint.ts";
-import type { Looked, Subject } from "./pipeline.ts";
+import type { Looked, Subject } from "./subject.ts";
 import { readScripts } from "./read-scripts.ts";
 import { typesOf } from "./script.ts";
 import { INPUTS, inputsFor, shown, tryProperty } from "./tool-properties.ts";

@@ -7,9 +7,8 @@ import { sameCall } from "../../engine/divergence.ts";
 import { canonicalJson } from "../../kernel/canonical.ts";
 import { fromWire, kindOf } from "../../kernel/errors.ts";
 import type { Call, Change, Decision, DoorCall, Effect, Json, LlmRole, Step } from "../../kernel/ports.ts";
-import type { Gate, Primitive, StepContext } from "../../kernel/primitive.ts";
+import { type Gate, type Primitive, type StepContext, Suspend } from "../../kernel/primitive.ts";
 import { shortJson } from "../../kernel/text.ts";
-import { missing } from "./trial-environment.ts";
 
 export interface Recorded {
   /** The call that is under way: its recorded twin is taken, if there is one. */
@@ -32,6 +31,11 @@ export interface Recorded {
   follows(acts: boolean): boolean;
   /** Names of recorded commits, in order, then made up ones. */
   commit(): string;
+}
+
+/** Ends the trial: what it needs now is in no recording. */
+export function missing(sentence: string): Suspend {
+  return new Suspend("in_doubt", sentence);
 }
 
 /** `served`: how many of the steps the child answers by itself. */

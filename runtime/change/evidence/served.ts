@@ -16,7 +16,8 @@ import { CONFIG, IMPORT, IMPORTERS, PROCESSED, STATEMENTS, TOOLS, agentFile } fr
 import { scratchFolder } from "../../workspace/git/leftovers.ts";
 import { treeOver } from "../../workspace/git/tree.ts";
 import { isRefused } from "./recorded.ts";
-import { type TrialEnvironment, changedFiles, missing } from "./trial-environment.ts";
+import { type TrialEnvironment, changedFiles } from "./trial-environment.ts";
+import { missing } from "./recorded.ts";
 import type { Code, Recording } from "./types.ts";
 
 export interface Served {

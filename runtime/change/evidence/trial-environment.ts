@@ -3,7 +3,7 @@
  * that reach outside answer from the recording or end the trial. Nothing here writes, whatever the code does.
  */
 import { toolClassIn } from "../checks/states.ts";
-import type { World } from "../../engine/run.ts";
+import type { World } from "../../engine/world.ts";
 import type { Script } from "../../engine/script.ts";
 import { ClearedError } from "../../kernel/errors.ts";
 import type {
@@ -21,12 +21,11 @@ import type {
   Tree,
   WorkspaceView,
 } from "../../kernel/ports.ts";
-import { Suspend } from "../../kernel/primitive.ts";
 import { WRITE_VERBS, nameWords } from "../../rules/tools/classify.ts";
 import type { Config, Trust } from "../../workspace/settings/config.ts";
 import { treeOver } from "../../workspace/git/tree.ts";
 import { SETTINGS, isIn } from "./code.ts";
-import type { Recorded } from "./recorded.ts";
+import { type Recorded, missing } from "./recorded.ts";
 import type { Code } from "./types.ts";
 
 /** What trials need of a workspace; the host satisfies it. */
@@ -42,11 +41,6 @@ export interface TrialEnvironment {
   /** @throws SCRIPT_*, the first finding of the language lint */
   scriptIn(tree: Tree, agent: string): Promise<Script>;
   viewAt(run: RunRecord, log: RunLog, now: () => number, place: { git: Git; base: Tree; dir?: string }): Promise<WorkspaceView>;
-}
-
-/** Ends the trial: what it needs now is in no recording. */
-export function missing(sentence: string): Suspend {
-  return new Suspend("in_doubt", sentence);
 }
 
 /** Texts of the files that the change lays over a run's own commit. */

@@ -7,7 +7,7 @@ import { plainDecimal } from "../../kernel/money.ts";
 import { oneLine } from "../../kernel/text.ts";
 import { AGENTS } from "../../workspace/layout.ts";
 import type { Found } from "../checks/findings.ts";
-import type { Looked } from "../checks/pipeline.ts";
+import type { Looked } from "../checks/subject.ts";
 import type { Around } from "../widening/program.ts";
 import { type Fact, type Judged, factsOf, nameOf } from "./claim-facts.ts";
 import type { AskedFor, Claim, ClaimKind } from "../proposal-types.ts";

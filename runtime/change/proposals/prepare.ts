@@ -3,7 +3,8 @@
  * recorded runs of each agent it reaches. Made on HEAD as it is now; nothing is written but the proposal's own report and state.
  */
 import { count } from "../../kernel/text.ts";
-import { type Check, type Looked, STATIC_CHECKS, type Subject, runChecks } from "../checks/pipeline.ts";
+import { type Check, STATIC_CHECKS, runChecks } from "../checks/pipeline.ts";
+import type { Looked, Subject } from "../checks/subject.ts";
 import { type Compared, backtest, isMended } from "../evidence/backtest.ts";
 import type { TrialEnvironment } from "../evidence/trial-environment.ts";
 import { casesIn, ratchet, type Ratchet } from "../evidence/cases.ts";

@@ -10,7 +10,7 @@ import { parseTrust } from "../../workspace/settings/config.ts";
 import { TRUST, agentFile } from "../../workspace/layout.ts";
 import { partsOf, starterAgents } from "../../workspace/init.ts";
 import { readIfThere } from "../../workspace/own-folders.ts";
-import type { Command } from "../commands.ts";
+import type { Command } from "../invocation.ts";
 import { table } from "../output.ts";
 import { PRODUCT } from "./init.ts";
 

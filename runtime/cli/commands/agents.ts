@@ -4,7 +4,7 @@ import { ClearedError, didYouMean } from "../../kernel/errors.ts";
 import { type AgentDetail, agentDetail, drawMachine, fieldRows } from "../agent-detail.ts";
 import type { AgentFact } from "../../app/api.ts";
 import { withLook } from "../../app/connect.ts";
-import type { Command } from "../commands.ts";
+import type { Command } from "../invocation.ts";
 import { type Output, table } from "../output.ts";
 import { markWords } from "../../app/marks.ts";
 import { pasted } from "../../app/starts.ts";

@@ -7,7 +7,7 @@ import type { Ask, AskEnd, AskRow, WatchedAsk } from "../../app/asks.ts";
 import { withApi } from "../../app/connect.ts";
 import { starterHere } from "../../app/identity.ts";
 import { askedAfter } from "../../meta/requests.ts";
-import type { Command, Invocation } from "../commands.ts";
+import type { Command, Invocation } from "../invocation.ts";
 import { type Output, table } from "../output.ts";
 import { proposalLines } from "../proposal-lines.ts";
 import { cardLines, toCount, when } from "../text.ts";

@@ -5,7 +5,7 @@ import type { Which } from "../../change/evidence/types.ts";
 import { backtestLines } from "../../change/evidence/words.ts";
 import type { Backtesting } from "../../app/evidence-api.ts";
 import { withAnyApi } from "../../app/connect.ts";
-import type { Command } from "../commands.ts";
+import type { Command } from "../invocation.ts";
 import { withProgress } from "../progress.ts";
 
 export const run: Command = async (at, [file], options) => {

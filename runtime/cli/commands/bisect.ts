@@ -4,7 +4,7 @@ import type { LogEntry } from "../../kernel/ports.ts";
 import { partingLine } from "../../change/evidence/words.ts";
 import type { Bisected } from "../../app/evidence-api.ts";
 import { withAnyApi } from "../../app/connect.ts";
-import type { Command } from "../commands.ts";
+import type { Command } from "../invocation.ts";
 import type { Output } from "../output.ts";
 import { withProgress } from "../progress.ts";
 

@@ -8,7 +8,7 @@ import { CASES } from "../../workspace/layout.ts";
 import { makePlainFolder, readIfThere } from "../../workspace/own-folders.ts";
 import { pickCases } from "../../app/evidence-api.ts";
 import { withAnyApi } from "../../app/connect.ts";
-import type { Command } from "../commands.ts";
+import type { Command } from "../invocation.ts";
 import { type Output, table } from "../output.ts";
 import { withProgress } from "../progress.ts";
 

@@ -7,7 +7,7 @@ import type { CheckFinding, CheckResult } from "../../change/checks/findings.ts"
 import type { CheckedTree } from "../../app/check-api.ts";
 import { withAnyApi } from "../../app/connect.ts";
 import { readLocal } from "../../app/local.ts";
-import type { Command } from "../commands.ts";
+import type { Command } from "../invocation.ts";
 import { type Output, formatError, table } from "../output.ts";
 import { socketPath } from "../../app/socket.ts";
 import { type Changes, stagedChanges, workChanges } from "../../app/work-tree.ts";

@@ -1,6 +1,6 @@
 /** `cleared completions bash|zsh|fish`: prints what completes commands, their words and options, and the names of agents, in that shell. */
 import { ClearedError } from "../../kernel/errors.ts";
-import { COMMANDS, type Command } from "../commands.ts";
+import type { Command, CommandSpec } from "../invocation.ts";
 
 const SHELLS = { bash, zsh, fish };
 /** Where the next word is an agent: its file in agents/ of the folder, whose name the shell must not read as anything more. */
@@ -20,13 +20,13 @@ export const run: Command = async (at, [shell]) => {
   const write = Object.hasOwn(SHELLS, String(shell)) ? SHELLS[String(shell) as keyof typeof SHELLS] : undefined;
   if (write === undefined)
     throw new ClearedError("USAGE", `\`cleared completions ${String(shell)}\` is not known: ${Object.keys(SHELLS).join(", ")}.`);
-  const text = write(COMMANDS.map(wordsOf));
+  const text = write(at.commands.map(wordsOf));
   at.output.result({ shell, text });
   at.output.text(text);
   return 0;
 };
 
-function wordsOf({ name, about, words = [], options = [] }: (typeof COMMANDS)[number]): Words {
+function wordsOf({ name, about, words = [], options = [] }: CommandSpec): Words {
   const common: typeof options = [
     ["--json", "print one JSON document"],
     ["--dir <dir>", "the workspace, if not this folder"],

@@ -5,10 +5,11 @@ import type { Card, Decision, Json } from "../../kernel/ports.ts";
 import type { Report } from "../../change/proposal-types.ts";
 import type { Api } from "../../app/api.ts";
 import { withApi } from "../../app/connect.ts";
-import { type Decided, asked, signAs, agreed } from "../../app/decide.ts";
+import { type Decided, asked, agreed } from "../../app/decide.ts";
+import { signAs } from "../../app/identity.ts";
 import { assertConfirmed, readLocal } from "../../app/local.ts";
 import { withStore } from "../../app/look.ts";
-import type { Invocation, Command } from "../commands.ts";
+import type { Invocation, Command } from "../invocation.ts";
 import { type Output, formatError } from "../output.ts";
 import { cardLines, parseJson, runLine } from "../text.ts";
 

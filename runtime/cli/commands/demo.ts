@@ -8,7 +8,7 @@ import { ClearedError } from "../../kernel/errors.ts";
 import { parseTrust } from "../../workspace/settings/config.ts";
 import { initWorkspace } from "../../workspace/init.ts";
 import { CONFIG, TRUST } from "../../workspace/layout.ts";
-import type { Command } from "../commands.ts";
+import type { Command } from "../invocation.ts";
 import { noteStarter } from "../../app/marks.ts";
 import { PRODUCT } from "./init.ts";
 import { quoted } from "../../kernel/text.ts";

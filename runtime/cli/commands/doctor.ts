@@ -23,7 +23,7 @@ import { findingsOf } from "../../app/check-source.ts";
 import { holdersHere } from "../../app/identity.ts";
 import { WHY, readLocal } from "../../app/local.ts";
 import { listModels } from "../../app/models.ts";
-import type { Command } from "../commands.ts";
+import type { Command } from "../invocation.ts";
 import { table } from "../output.ts";
 import { connectSocket } from "../../app/socket.ts";
 

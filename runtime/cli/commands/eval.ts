@@ -10,7 +10,7 @@ import { promptVersion } from "../../meta/prompt.ts";
 import { readYaml } from "../../scripts/yaml-text.ts";
 import { CONFIG, TRUST } from "../../workspace/layout.ts";
 import { openSecrets } from "../../workspace/settings/secrets.ts";
-import type { Command, Invocation } from "../commands.ts";
+import type { Command, Invocation } from "../invocation.ts";
 import { table } from "../output.ts";
 import { toCount } from "../text.ts";
 import { PRODUCT } from "./init.ts";

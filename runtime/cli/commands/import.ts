@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import { withApi, withDryApi } from "../../app/connect.ts";
 import { starterHere } from "../../app/identity.ts";
-import type { Command } from "../commands.ts";
+import type { Command } from "../invocation.ts";
 import { withProgress } from "../progress.ts";
 import { receiptLines } from "../text.ts";
 

@@ -9,7 +9,7 @@ import { installHook } from "../../workspace/git/hooks.ts";
 import { initWorkspace } from "../../workspace/init.ts";
 import { CONFIG } from "../../workspace/layout.ts";
 import { findWorkspace } from "../../app/find.ts";
-import type { Command, Invocation } from "../commands.ts";
+import type { Command, Invocation } from "../invocation.ts";
 import { noteStarter } from "../../app/marks.ts";
 import { quoted } from "../../kernel/text.ts";
 

@@ -9,7 +9,7 @@ import { mcpOver } from "../../app/mcp-api.ts";
 import { LOCAL } from "../../app/callers.ts";
 import { toWire } from "../../kernel/errors.ts";
 import { serveOverStdio } from "../../mcp-server/server.ts";
-import type { Command } from "../commands.ts";
+import type { Command } from "../invocation.ts";
 
 // A request to the meta-agent has five minutes of its own.
 const LONG = { caller: { owner: LOCAL, agents: null, token: null }, waitMs: 600_000 };

@@ -5,7 +5,7 @@ import { readLocal, sayUnconfirmed } from "../../app/local.ts";
 import { listModels } from "../../app/models.ts";
 import { count } from "../../kernel/text.ts";
 import { COSTS_BY, costWords } from "../../llm/costs.ts";
-import type { Command } from "../commands.ts";
+import type { Command } from "../invocation.ts";
 import { table } from "../output.ts";
 
 export const run: Command = async (at, [verb = "list"]) => {

@@ -2,7 +2,7 @@
 import { withApi } from "../../app/connect.ts";
 import { holderHere } from "../../app/identity.ts";
 import { assertConfirmed, readLocal } from "../../app/local.ts";
-import type { Command } from "../commands.ts";
+import type { Command } from "../invocation.ts";
 import { newPairing } from "../../app/sessions.ts";
 
 export const run: Command = async (at, _, options) => {

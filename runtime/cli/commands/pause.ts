@@ -2,7 +2,7 @@
 import { pauseWords } from "../../engine/pauses.ts";
 import { withLook, withApi } from "../../app/connect.ts";
 import { starterHere } from "../../app/identity.ts";
-import type { Command } from "../commands.ts";
+import type { Command } from "../invocation.ts";
 import { pauseAgents } from "../../app/pause.ts";
 import type { RunRecord } from "../../kernel/ports.ts";
 import { table } from "../output.ts";

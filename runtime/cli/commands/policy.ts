@@ -9,7 +9,7 @@ import { readIfThere } from "../../workspace/own-folders.ts";
 import { type Pack, failureOf, parsePack } from "../../workspace/settings/policies.ts";
 import { findWorkspace } from "../../app/find.ts";
 import { readLocal } from "../../app/local.ts";
-import type { Command } from "../commands.ts";
+import type { Command } from "../invocation.ts";
 
 const ACTS: Record<Rule["action"], string> = {
   inform: "adds a note",

@@ -5,7 +5,7 @@ import { processName } from "../../rules/definition.ts";
 import { ClearedError } from "../../kernel/errors.ts";
 import { newProcess } from "../../change/proposals/new-process.ts";
 import { makePlainFolder } from "../../workspace/own-folders.ts";
-import type { Command } from "../commands.ts";
+import type { Command } from "../invocation.ts";
 import { readNamed } from "../text.ts";
 
 export const run: Command = async (at, [verb, given], options) => {

@@ -3,7 +3,7 @@ import { ClearedError } from "../../kernel/errors.ts";
 import type { Api } from "../../app/api.ts";
 import { withApi } from "../../app/connect.ts";
 import { starterHere } from "../../app/identity.ts";
-import type { Command } from "../commands.ts";
+import type { Command } from "../invocation.ts";
 import { type Output, table } from "../output.ts";
 import { withProgress } from "../progress.ts";
 import type { RunLines } from "../../app/proposals-api.ts";

@@ -3,7 +3,7 @@ import { relative, resolve } from "node:path";
 import { ClearedError } from "../../kernel/errors.ts";
 import { withApi } from "../../app/connect.ts";
 import { starterHere } from "../../app/identity.ts";
-import type { Command } from "../commands.ts";
+import type { Command } from "../invocation.ts";
 import { withProgress } from "../progress.ts";
 import { proposalLines } from "../proposal-lines.ts";
 

@@ -4,7 +4,7 @@ import { factLines } from "../card-facts.ts";
 import { withStore } from "../../app/look.ts";
 import { tryGit } from "../../workspace/git/git-process.ts";
 import { JOURNAL } from "../../workspace/layout.ts";
-import type { Command, Invocation } from "../commands.ts";
+import type { Command, Invocation } from "../invocation.ts";
 import { cardLines, toCount } from "../text.ts";
 
 export const run: Command = async (at, [verb, number], options) => {

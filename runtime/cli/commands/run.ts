@@ -4,7 +4,7 @@ import type { Given, Json } from "../../kernel/ports.ts";
 import type { AgentFact } from "../../app/api.ts";
 import { withApi, withDryApi } from "../../app/connect.ts";
 import { starterHere } from "../../app/identity.ts";
-import type { Command } from "../commands.ts";
+import type { Command } from "../invocation.ts";
 import { withStore } from "../../app/look.ts";
 import { gateLines, printRun } from "../print-run.ts";
 import { withProgress } from "../progress.ts";

@@ -2,7 +2,7 @@
 import { ClearedError, EXIT } from "../../kernel/errors.ts";
 import type { Api } from "../../app/api.ts";
 import { withStore } from "../../app/look.ts";
-import type { Command } from "../commands.ts";
+import type { Command } from "../invocation.ts";
 import type { Movable } from "../../app/move-run.ts";
 import { type Output, table } from "../output.ts";
 import { printDetail, printRun } from "../print-run.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { ClearedError } from "../../kernel/errors.ts";
 import { STATE } from "../../workspace/layout.ts";
 import { openSecrets } from "../../workspace/settings/secrets.ts";
-import type { Command } from "../commands.ts";
+import type { Command } from "../invocation.ts";
 
 export const run: Command = async (at, [verb, name]) => {
   const { output } = at;

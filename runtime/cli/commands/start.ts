@@ -29,7 +29,7 @@ import { readLocal } from "../../app/local.ts";
 import { mcpOver } from "../../app/mcp-api.ts";
 import { keepChecking } from "../../app/marks.ts";
 import { filePorts, importing, inTurn } from "../../app/file-ports.ts";
-import type { Command, Invocation } from "../commands.ts";
+import type { Command, Invocation } from "../invocation.ts";
 import type { Output } from "../output.ts";
 import { receiptsOf } from "../../app/receipts.ts";
 import { reconcileCards } from "../../app/reconcile.ts";
@@ -179,7 +179,7 @@ async function own(at: Invocation, options: Record<string, unknown>, wanted: { s
     closing.push(() => settled);
     settle(host);
     closing.push(() => started.stop());
-    const checking = keepChecking(host, say);
+    const checking = keepChecking(host, async (agent) => (await import("../../app/check-api.ts")).checkAgent(host, agent), say);
     closing.push(() => checking.stop());
     const keeping = (upkeep = keepUp(host, say));
     closing.push(() => keeping.stop());

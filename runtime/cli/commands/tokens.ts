@@ -2,7 +2,7 @@
 import { ClearedError, didYouMean } from "../../kernel/errors.ts";
 import { withLook } from "../../app/connect.ts";
 import { addToken, listTokens, removeToken } from "../../workspace/settings/tokens.ts";
-import type { Command } from "../commands.ts";
+import type { Command } from "../invocation.ts";
 import { table } from "../output.ts";
 import { when } from "../text.ts";
 

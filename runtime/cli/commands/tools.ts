@@ -4,7 +4,7 @@ import { withGit } from "../../workspace/git/git.ts";
 import { withAnyApi } from "../../app/connect.ts";
 import { findWorkspace } from "../../app/find.ts";
 import { readLocal } from "../../app/local.ts";
-import type { Command } from "../commands.ts";
+import type { Command } from "../invocation.ts";
 import { type Output, formatError, table } from "../output.ts";
 import type { ToolFact } from "../../app/tool-list.ts";
 import { workChanges } from "../../app/work-tree.ts";

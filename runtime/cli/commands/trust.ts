@@ -10,7 +10,7 @@ import { assertUntracked } from "../../workspace/git/working-edits.ts";
 import { KEY } from "../../workspace/layout.ts";
 import { keepKey } from "../../workspace/own-folders.ts";
 import { holdersHere } from "../../app/identity.ts";
-import type { Command } from "../commands.ts";
+import type { Command } from "../invocation.ts";
 import { withStore } from "../../app/look.ts";
 import { printable } from "../../kernel/text.ts";
 

@@ -6,7 +6,7 @@ import { createRegistry, loadPlugins } from "../../kernel/registry.ts";
 import { treeOver } from "../../workspace/git/tree.ts";
 import { withLook } from "../../app/connect.ts";
 import { readLocal } from "../../app/local.ts";
-import type { Command } from "../commands.ts";
+import type { Command } from "../invocation.ts";
 import { workChanges } from "../../app/work-tree.ts";
 
 export const run: Command = async (at) => {

@@ -8,7 +8,7 @@ import type { UndoPlan } from "../../change/proposals/undo-plan.ts";
 import { RECEIPTS } from "../../workspace/layout.ts";
 import { withApi } from "../../app/connect.ts";
 import { starterHere } from "../../app/identity.ts";
-import type { Command } from "../commands.ts";
+import type { Command } from "../invocation.ts";
 import { printable } from "../../kernel/text.ts";
 import { type Output, table } from "../output.ts";
 

@@ -7,7 +7,7 @@ import { secondOpinion } from "../../workspace/books/verify-independent.ts";
 import { verifyBooks } from "../../workspace/books/verify.ts";
 import { readLocal } from "../../app/local.ts";
 import { goneFindings } from "../../app/rows.ts";
-import type { Command } from "../commands.ts";
+import type { Command } from "../invocation.ts";
 import { table } from "../output.ts";
 
 export const run: Command = async (at, _, options) => {

@@ -5,7 +5,22 @@
 import type { Entry } from "../../kernel/ports.ts";
 import { type Exact, fromExact, minus, plus, toExact, ZERO } from "./amounts.ts";
 import { entryId, ownKind } from "./entry-id.ts";
-import type { Stated } from "./view-balances.ts";
+
+/** One account's part of a statement, as far as balances go. */
+export interface Stated {
+  /** Account number. */
+  account: string;
+  currency: string;
+  /** First and last day covered, null when there are no rows. */
+  from: string | null;
+  to: string | null;
+  /** Day of the oldest row that is not in the closed period, or null when there is none. */
+  first: string | null;
+  /** Amounts of that day's rows, in the bank's order. */
+  morning: string[];
+  opening: string | null;
+  closing: { date: string; amount: string } | null;
+}
 
 /** Every leg on one account in one currency, in the order of the books. */
 export interface Leg {

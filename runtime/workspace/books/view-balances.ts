@@ -15,6 +15,7 @@ import {
   isListed,
   isProven,
   type Leg,
+  type Stated,
   sumOf,
   through,
   unexplained,
@@ -28,22 +29,6 @@ import { plain } from "./ledger.ts";
 import { placesOf } from "./main-journal.ts";
 import { loadChart } from "./months.ts";
 import type { Overlay } from "../overlay.ts";
-
-/** One account's part of a statement, as far as balances go. */
-export interface Stated {
-  /** Account number. */
-  account: string;
-  currency: string;
-  /** First and last day covered, null when there are no rows. */
-  from: string | null;
-  to: string | null;
-  /** Day of the oldest row that is not in the closed period, or null when there is none. */
-  first: string | null;
-  /** Amounts of that day's rows, in the bank's order. */
-  morning: string[];
-  opening: string | null;
-  closing: { date: string; amount: string } | null;
-}
 
 /** A statement beside the books that its balances are written into. */
 export interface StatedContext {

@@ -4,10 +4,21 @@
  */
 import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { CommitterParts } from "./commit.ts";
 import { lockedBy, tryGit } from "./git-process.ts";
-import { assertPath, type Touched } from "./worktree.ts";
+import type { IndexLock } from "./index-lock.ts";
+import type { Objects } from "./tree.ts";
+import { assertPath, type Touched, type Worktree } from "./worktree.ts";
 import { STATE } from "../layout.ts";
+
+export interface RecordParts {
+  dir: string;
+  objects: Objects;
+  worktree: Worktree;
+  lock: IndexLock;
+  /** Id of the branch's newest commit. @throws GIT_STATE */
+  head(): Promise<string>;
+  blockedBy(): Promise<string | null>;
+}
 
 export interface Intent {
   commit: string;
@@ -24,7 +35,7 @@ export interface CommitRecord {
 
 const LOCK_WAIT_MS = 2000;
 
-export function createRecord({ dir, objects, worktree, lock, head: headOf, blockedBy }: CommitterParts): CommitRecord {
+export function createRecord({ dir, objects, worktree, lock, head: headOf, blockedBy }: RecordParts): CommitRecord {
   const recordFile = join(dir, STATE, "refresh.json");
   const drop = () => rm(recordFile, { force: true });
 

@@ -8,26 +8,18 @@ import { join } from "node:path";
 import { ClearedError } from "../../kernel/errors.ts";
 import type { CommitRequest, CommitResult } from "../../kernel/ports.ts";
 import { keepNote, writing } from "./leftovers.ts";
-import type { IndexLock } from "./index-lock.ts";
 import { composeMessage } from "./past.ts";
 import { gitFailed, KeptGit, lockedBy, type Take } from "./git-process.ts";
-import { createRecord } from "./commit-record.ts";
-import { blobId, isFile, type FileTree, type Objects } from "./tree.ts";
-import { assertPath, type Touched, type Worktree } from "./worktree.ts";
+import { type RecordParts, createRecord } from "./commit-record.ts";
+import { blobId, isFile, type FileTree } from "./tree.ts";
+import { assertPath, type Touched } from "./worktree.ts";
 
 export type Stage = "objects" | "draft" | "locked" | "recorded" | "moved" | "index" | "files";
 
-export interface CommitterParts {
-  dir: string;
+export interface CommitterParts extends RecordParts {
   gitDir: string;
   branch(): string;
   author: string;
-  objects: Objects;
-  worktree: Worktree;
-  lock: IndexLock;
-  /** Id of the branch's newest commit. @throws GIT_STATE */
-  head(): Promise<string>;
-  blockedBy(): Promise<string | null>;
   /** Called when a stage has been reached; the crash tests kill the process here. */
   reached(stage: Stage): void;
 }

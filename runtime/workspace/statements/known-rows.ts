@@ -12,7 +12,8 @@ import { monthFile } from "../layout.ts";
 import type { Overlay } from "../overlay.ts";
 import { factsOfKey, type KeyedRow } from "./identity.ts";
 import { type PairRow, pairsOf } from "./pairs.ts";
-import { type Stated, tiesWith } from "../books/view-balances.ts";
+import { tiesWith } from "../books/view-balances.ts";
+import type { Stated } from "../books/bank-balances.ts";
 
 export interface SortedRows {
   /** Ids of the entries that rows are: row id -> entry id. */

@@ -8,7 +8,7 @@ import { checkYaml, readYaml, writeYaml } from "../../scripts/yaml-text.ts";
 import { entryId, isEntryId } from "../books/entry-id.ts";
 import { AGENTS, CONFIG, IMPORTERS, JOURNAL, SCRIPTS, TRUST } from "../layout.ts";
 import { factsOfKey } from "./identity.ts";
-import type { Stated } from "../books/view-balances.ts";
+import type { Stated } from "../books/bank-balances.ts";
 
 /** The line of a card that stands for every refused row of its statement. */
 export const ALL_ROWS = -1;

@@ -1,0 +1,22 @@
+/** What a caller asks for, and what it is answered, apart from how either is spelled. */
+import type { Caller } from "../app/callers.ts";
+import type { Tasks } from "../app/tasks.ts";
+import type { Json } from "../kernel/ports.ts";
+import type { Dialect, Fields } from "./wire.ts";
+
+export interface Asked {
+  tasks: Tasks;
+  caller: Caller;
+  dialect: Dialect;
+  params: Fields;
+  /** Idempotency-Key of the request. */
+  key: string | undefined;
+  /** Where this request has reached us. */
+  url: string;
+  /** Nobody waits for the answer any more. */
+  abort: AbortSignal;
+}
+
+/** One value, or the events of a stream. */
+export type Answer = { value: Json } | { events: AsyncIterable<Json> };
+export type Operation = (asked: Asked) => Promise<Answer>;

@@ -1,0 +1,342 @@
+/**
+ * The composition root of a workspace: builds the real ports and hands them to the core. A host either owns the workspace
+ * (lease, store, runs) or is a workshop of its own in memory for dry runs. Everything a command does goes through api.ts on top of it.
+ * Size: the one place where ports are built and handed to each other.
+ */
+import { basename, join } from "node:path";
+import { createAuthority } from "../engine/authority.ts";
+import { DECIDING, createCards, factsNamed, openEmitted, takeEmitted } from "../engine/cards.ts";
+import { Database } from "../engine/database.ts";
+import { type Lease, takeLease } from "../engine/lease.ts";
+import { pauseOf, pauseWords } from "../engine/pauses.ts";
+import { executeRun } from "../engine/run.ts";
+import type { World } from "../engine/world.ts";
+import { type Script, callableIn, loadScript } from "../engine/script.ts";
+import { type Packing, adoptBundles, isEmpty } from "../engine/packing.ts";
+import { createEngine } from "../engine/sqlite.ts";
+import { type ClearedError, toWire } from "../kernel/errors.ts";
+import type { Clock, RunRecord, Tree } from "../kernel/ports.ts";
+import { type AgentPool, createRemoteAgents } from "../outside/a2a/agents.ts";
+import type { ToolPool } from "../outside/mcp/tools.ts";
+import { Suspend } from "../kernel/primitive.ts";
+import { redact } from "../rules/privacy/scan.ts";
+import { loadPlugins } from "../kernel/registry.ts";
+import { type DiskCache, createDiskCache } from "../scripts/disk-cache.ts";
+import { createSandbox } from "../sandbox/pool.ts";
+import { createOutbox } from "../outside/notices/outbox.ts";
+import { type Config, parseConfig } from "../workspace/settings/config.ts";
+import { readSecrets } from "../workspace/settings/secrets.ts";
+import { limitsFor } from "../workspace/settings/limits.ts";
+import { createArchive } from "../workspace/git/run-archive.ts";
+import { createGit } from "../workspace/git/git.ts";
+import { assertUntracked } from "../workspace/git/working-edits.ts";
+import { CACHE, CONFIG, STATE, STORE, agentFile } from "../workspace/layout.ts";
+import { createImportFolder } from "../workspace/statements/import-folder.ts";
+import { makeOwnFolder } from "../workspace/own-folders.ts";
+import { tidyImports } from "../workspace/statements/tidy.ts";
+import { treeOver } from "../workspace/git/tree.ts";
+import { createView } from "../workspace/view.ts";
+import { createAgents } from "./agents-at-head.ts";
+import { openRegistry } from "./lazy-registry.ts";
+import { type Local, assertConfirmed, notConfirmed, readLocal, sayUnconfirmed, trustTextOf } from "./local.ts";
+import { settleCorrectionCases } from "./correction-cases.ts";
+import { Kept } from "../kernel/kept.ts";
+import { printable } from "../kernel/text.ts";
+import { createWorkspaceModels } from "./models.ts";
+import { createPins } from "./pins.ts";
+import { receiptsOf, settleRows, startedFor } from "./receipts.ts";
+import { createStanding } from "./standing.ts";
+import { createToolPool } from "./run-tools.ts";
+import { execSource, createStarts } from "./starts.ts";
+
+import type { Host, Progress } from "./host.ts";
+
+export interface HostOptions {
+  clock?: Clock;
+  /** `owner`: take the lease and execute runs. `look`: the store as it is, nothing is executed. `memory`: a private store for dry runs. */
+  mode: "owner" | "look" | "memory";
+  onError?: (error: unknown) => void;
+  onLost?: () => void;
+  /** An execution is over: the run has ended, or waits. */
+  onRest?: (run: RunRecord) => void;
+  /** trust.yaml is no longer what this host goes by. Then nothing acts or commits and no decision counts; without it, nobody looks again. */
+  onTrustChanged?: (error: ClearedError) => void;
+}
+
+/** @throws WORKSPACE_MISSING, CONFIG_INVALID, FOLDER_UNSAFE, TRUST_CHANGED as owner, OWNER_BUSY, STORE_* */
+export async function openHost(dir: string, options: HostOptions): Promise<Host> {
+  const clock = options.clock ?? { now: () => Date.now() };
+  const onError = options.onError ?? ((error) => void process.stderr.write(`${printable(toWire(error).message)}\n`));
+  const cache = createDiskCache(join(dir, CACHE));
+  const local = readLocal(dir);
+  const { trust } = local;
+  // Nothing of an unconfirmed trust.yaml is in `trust`: what only looks goes on without it.
+  if (options.mode === "owner") assertConfirmed(local);
+  else sayUnconfirmed(local);
+  const brought = Object.values(trust.mcp).some(({ command }) => command !== undefined) || trust.plugins.length > 0;
+  await assertUntracked(dir, brought);
+  makeOwnFolder(join(dir, STATE).slice(0, -1));
+  const database = new Database(options.mode === "memory" ? ":memory:" : join(dir, STORE));
+  let lease: Lease | null = null;
+  let idle = true;
+  const opened: (() => Promise<void> | void)[] = [() => database.close()];
+  try {
+    if (options.mode === "owner") {
+      lease = takeLease(database, clock, () => options.onLost?.());
+      opened.push(() => lease?.release(idle));
+    }
+    const registry = await openRegistry(cache, options.mode === "look" ? [] : await loadPlugins(dir, trust.plugins));
+    const git = await createGit(dir, { branch: () => local.config.branch, kept: cache });
+    opened.push(() => git.close());
+    const sandbox = createSandbox({
+      slots: trust.sandbox.slots,
+      jit: trust.sandbox.jit,
+      ahead: options.mode !== "look",
+      cache,
+      sourceBytes: (file) => limitsFor(trust, basename(file, ".ts")).source_bytes,
+    });
+    opened.push(() => sandbox.close());
+    const archive = createArchive(dir, () => local.config.branch);
+    const packing: Packing = { database, archive, guard: () => lease?.check() };
+    const engine = createEngine(database, clock, onError, archive);
+    const assertTrust = (code: boolean): void => {
+      const same = () => trustTextOf(dir) === local.trustText && (!code || readLocal(dir).unconfirmed === local.unconfirmed);
+      if ((!code && options.onTrustChanged === undefined) || same()) return;
+      const error = notConfirmed("changed");
+      options.onTrustChanged?.(error);
+      throw error;
+    };
+    const tools = createToolPool({ trust, dir, mayStart: () => assertTrust(true) });
+    opened.push(() => tools.close());
+    const afar = createRemoteAgents({ trust, database, clock, secrets: () => readSecrets(dir) });
+    const host = assemble({
+      dir,
+      local,
+      cache,
+      clock,
+      git,
+      engine,
+      cards: createCards(database),
+      sandbox,
+      registry,
+      trust,
+      database,
+      packing,
+      lease,
+      tools,
+      afar,
+      assertTrust: () => assertTrust(false),
+    });
+    const pins = createPins(database, git);
+    if (options.mode === "owner") {
+      // A store that was lost, or a clone's first: what git has of closed runs is known again.
+      if (isEmpty(database)) await adoptBundles(packing).then(sayAdopted, onError);
+      await pins.sweep();
+      await settleCorrectionCases(host).catch(onError);
+    }
+    if (options.mode !== "look") {
+      const working = engine.work(
+        async (log) => {
+          const execution = await executeRun(log, host.world);
+          await pins.note(log.run);
+          await settleRows(host, log.run, log.steps);
+          if (log.run.mode === "live" && receiptsOf(log.steps).length > 0) await (await import("./rows.ts")).followRows(host);
+          await settleCorrectionCases(host).catch(onError);
+          options.onRest?.(log.run);
+          return execution;
+        },
+        { concurrency: trust.sandbox.slots },
+      );
+      opened.push(async () => {
+        idle = await working.stop(options.mode === "owner" ? 5000 : 0);
+      });
+    }
+    opened.push(() => Promise.all([...host.ending].map((end) => end())).then(() => undefined));
+    const made = { ...host, close: () => closeAll(opened) };
+    if (options.mode === "owner" && factsNamed(database, DECIDING).length > 0)
+      await (await import("./decide.ts")).settleDecisions(made, onError);
+    return made;
+  } catch (error) {
+    await closeAll(opened);
+    throw error;
+  }
+}
+
+/** The last that was opened first, and all of them; throws what broke first. */
+async function closeAll(opened: (() => Promise<void> | void)[]): Promise<void> {
+  const failures: unknown[] = [];
+  for (const close of opened.reverse()) {
+    try {
+      await close();
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
+}
+
+function sayAdopted(runs: number): void {
+  if (runs > 0)
+    process.stderr.write(`The run store is new here: ${runs} closed runs that git has below refs/cleared/runs/ are listed in it.\n`);
+}
+
+interface Parts
+  extends Pick<Host, "dir" | "clock" | "git" | "engine" | "cards" | "sandbox" | "registry" | "trust" | "database" | "packing"> {
+  local: Local;
+  cache: DiskCache;
+  lease: Lease | null;
+  tools: ToolPool;
+  afar: AgentPool;
+  assertTrust: Host["assertTrust"];
+}
+
+function assemble(parts: Parts): Omit<Host, "close"> {
+  const { dir, cache, clock, git, engine, sandbox, registry, trust, database, tools } = parts;
+  const configs = new Map<string, Config>();
+  const { globals } = registry;
+  const names = Object.keys(globals);
+
+  const config = async (tree?: Tree): Promise<Config> => {
+    const at = tree ?? git.tree(await git.head());
+    const key = (await at.blob(CONFIG)) ?? "";
+    let found = configs.get(key);
+    if (found === undefined) {
+      const text = (await at.read(CONFIG)) ?? "";
+      configs.set(key, (found = text === parts.local.configText ? parts.local.config : parseConfig(text, cache)));
+    }
+    return found;
+  };
+
+  const agents = createAgents(git);
+  const starts = createStarts({ git, engine, agents, config, cache, paused: (agent) => pauseOf(database, agent) });
+  const scripts = new Kept<string, Promise<Script>>(200);
+
+  const scriptIn = (tree: Tree, agent: string): Promise<Script> =>
+    loadScript(tree, agentFile(agent), sandbox, { lint: true, primitives: names, primitive: registry.get, cache });
+  const script = async (run: RunRecord): Promise<Script> => {
+    const tree = git.tree(run.pin.commit);
+    const source = execSource(run.cause);
+    if (source === null) {
+      return scripts.of(`${run.pin.commit}\n${run.agent}`, () => scriptIn(tree, run.agent));
+    }
+    return loadScript(treeOver(tree, new Map([[source.file, source.text]])), source.file, sandbox, {
+      lint: source.lint,
+      primitives: names,
+      primitive: registry.get,
+      cache,
+    });
+  };
+
+  const folder = createImportFolder(dir, { settleMs: async () => (await config()).import.settle_seconds * 1000 });
+  const progress: Progress = { calls: 0, files: 0 };
+  const viewAt: Host["viewAt"] = async (run, log, now, place) => {
+    const settings = await config(place.base);
+    const view = createView({
+      dir,
+      // Somewhere else nobody writes.
+      folder: place.dir === undefined ? folder : createImportFolder(place.dir, { settleMs: () => 0, writersOf: () => new Map() }),
+      ...place,
+      config: settings,
+      cache,
+      run: run.id,
+      ...startedFor(run.cause),
+      given: run.given?.policy,
+      now,
+      pending: () => parts.cards.list({ open: true }),
+      wishes: {
+        by: `agent:${run.agent}`,
+        admit: async (wish, own) =>
+          (await import("./proposals-api.ts")).admitWish(
+            { dir, clock, git, database, cards: parts.cards, config },
+            { run, ...place },
+            wish,
+            own,
+          ),
+      },
+      log: (message) => log.event("log", { level: "info", message: redact(message) }),
+      notices: { ...createOutbox(database, trust.notices, settings), schedule: starts.schedule },
+      children: starts.childrenOf(run),
+      llm: models.forRun(run, log, settings),
+      agents: parts.afar.forRun(run.id),
+      session: async () => (await import("./session.ts")).sessionOf({ database, engine, cards: parts.cards }, run),
+      tools: tools.forRun({ run: run.id, given: run.given?.tools, note: (message) => log.event("log", { level: "warn", message }) }),
+    });
+    return {
+      ...view,
+      takeChanges() {
+        const changes = view.takeChanges();
+        for (const change of changes) if (change.op === "processed") progress.files++;
+        return changes;
+      },
+    };
+  };
+
+  const models = createWorkspaceModels({
+    ...{ dir, trust, database },
+    clock: parts.clock,
+    leaving() {
+      parts.assertTrust();
+      parts.lease?.check();
+    },
+  });
+  const toolsFor = (run: RunRecord) => tools.forRun({ run: run.id, given: run.given?.tools });
+  const world: World = {
+    clock,
+    sandbox,
+    git,
+    primitive: (name) => {
+      progress.calls++;
+      return registry.get(name);
+    },
+    globals,
+    script,
+    view: (run, log, now) => viewAt(run, log, now, { git, base: git.tree(run.pin.commit) }),
+    limits: async (run) => limitsFor(trust, run.agent),
+    authority: async (run) => createAuthority(trust.people, (await config(git.tree(run.pin.commit))).policy),
+    standing: createStanding({ database, trust, clock, config: (run) => config(git.tree(run.pin.commit)), tools: toolsFor }),
+    people: trust.people.length,
+    mayAct(run) {
+      parts.assertTrust();
+      const pause = pauseOf(database, run.agent);
+      if (pause !== null) throw new Suspend("paused", pauseWords(pause));
+    },
+    guard: () => parts.lease?.check(),
+    predecessor: (at) => parts.lease?.predecessor(at) ?? null,
+  };
+
+  return {
+    dir,
+    clock,
+    git,
+    engine,
+    cards: parts.cards,
+    sandbox,
+    registry,
+    trust,
+    database,
+    packing: parts.packing,
+    config,
+    agents,
+    start: starts.start,
+    script,
+    scriptIn,
+    callableAt: async (tree, called) => {
+      const around = { sandbox, primitives: names, primitive: registry.get, cache };
+      const tools = await (await import("../engine/tool-scripts.ts")).toolsFor([...called], called, tree, around);
+      return callableIn(world, { tools });
+    },
+    viewAt,
+    world,
+    toolsFor,
+    afar: parts.afar,
+    models,
+    emitted: () => openEmitted(database),
+    takeEmitted: (key) => takeEmitted(database, key),
+    tidy: async () => tidyImports(folder, git.tree(await git.head())),
+    folder,
+    progress,
+    page: null,
+    ending: new Set(),
+    assertTrust: parts.assertTrust,
+  };
+}
