@@ -73,6 +73,10 @@ export const approval_wait = definePrimitive({
   example: `approval_wait({ title: "Pay ACME 120.00 USD?", calls: [{ tool: "bank_pay", params: { to: "ACME", amount: "120.00" } }], expires: "3d" })`,
   // No dryRun: a dry run passes the gate too, or the calls it covers would be refused.
   run: async (p, ctx) => {
+    // Said at the escalation: what `otherwise` names was not on that card, so nothing of it may be called.
+    const no = ctx.process?.answered === "rejected" ? ctx.process.refusal : null;
+    if (no !== null && p.otherwise?.length !== 0) throw new End("rejected", no.why, no);
+    if (no !== null) return { decision: "rejected", by: no.by, ...(no.reason === undefined ? {} : { reason: no.reason }), calls: [] };
     const decided = await ctx.gate({
       reason: "approval",
       card: {

@@ -11,7 +11,7 @@ export const fsm_enter = definePrimitive({
   effect: "control",
   access: "context",
   summary:
-    "Enter the next state of the agent's `states:`. A blocked verdict ends the run here; a verdict that escalates waits here for a person and goes on at APPROVAL_GATE; FAILED after a rejection ends it as rejected.",
+    "Enter the next state of the agent's `states:`. A blocked verdict ends the run here; a verdict that escalates waits here for a person and goes on at APPROVAL_GATE, where approval_wait knows what they said; FAILED after a rejection ends it as rejected.",
   params: z.object({
     state: z.enum(STATES).describe("one of the header's states, or ESCALATE, FAILED"),
     reason: text.optional().describe("why, for the person who reads it; for ESCALATE and FAILED"),
@@ -35,7 +35,9 @@ export const fsm_enter = definePrimitive({
       enter(p.state);
       return { state: p.state, line: process.machine.states.find((one) => one.state === p.state)?.line ?? "" };
     }
-    await ctx.escalate(p.reason);
+    const no = await ctx.escalate(p.reason);
+    // At its gate the script may still tell whoever asked; anywhere else it would go on as after a yes.
+    if (no !== null && p.state !== "APPROVAL_GATE") throw no;
     if (process.current !== "ESCALATE") enter("ESCALATE");
     enter("APPROVAL_GATE");
     return { state: "APPROVAL_GATE", line: "" };

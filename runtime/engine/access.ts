@@ -152,7 +152,7 @@ export const beginning = (text: string): string => JSON.stringify(text.slice(0, 
 
 function refusalIn({ by, given }: Extract<Change, { op: "decided" }>): Refusal {
   const reason = given?.signed.findLast((one) => one.decision === "rejected")?.reason;
-  return { by, why: `${by} said no${reason === undefined ? "" : `: ${reason}`}` };
+  return { by, why: `${by} said no${reason === undefined ? "" : `: ${reason}`}`, ...(reason === undefined ? {} : { reason }) };
 }
 
 /** True when a decision among these changes says yes to exactly this call. */

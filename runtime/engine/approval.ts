@@ -46,7 +46,8 @@ export function decidedChange(card: Pick<Gate["card"], "kind" | "calls" | "other
       decision: decision.decision,
       by: decision.by,
       calls,
-      ...(no && card.otherwise !== undefined ? { instead: true as const } : {}),
+      // After a no to an escalation nothing is left to call, and its gate need not ask again.
+      ...(no && (card.otherwise !== undefined || card.kind === "escalation") ? { instead: true as const } : {}),
       ...(people === undefined ? {} : { people }),
       ...(self === undefined ? {} : { self }),
       ...(given === undefined ? {} : { given }),

@@ -132,11 +132,11 @@ export async function askFor(call: Call, ctx: StepContext, state: RunState): Pro
 const lookedAt = (ctx: StepContext, title: string, body: Json): Promise<Decision> =>
   ctx.gate({ reason: "escalation", card: { kind: "escalation", title, body, calls: [], level: null, expires: null } });
 
-/** A person looks at what the policy or the script could not settle. @throws Suspend, End when they stop it */
-export async function resolveEscalation(ctx: StepContext, process: ProcessState, why?: string): Promise<void> {
+/** A person looks at what the policy or the script could not settle. Answers what the run ends with when they stop it. @throws Suspend */
+export async function resolveEscalation(ctx: StepContext, process: ProcessState, why?: string): Promise<End | null> {
   const title = why ?? process.why ?? process.verdict?.summary ?? `${ctx.run.agent} needs a person`;
   const { decision, by, reason } = await lookedAt(ctx, title, { verdict: process.verdict as unknown as Json });
-  if (decision === "rejected") throw new End("rejected", `${by} said no: ${reason ?? "it was stopped after the escalation"}`, { by });
+  return decision === "rejected" ? new End("rejected", `${by} said no: ${reason ?? "it was stopped after the escalation"}`, { by }) : null;
 }
 
 /**

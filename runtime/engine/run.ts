@@ -159,7 +159,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
         process: state.process,
         writes: state.writes,
         async escalate(why) {
-          if (state.process !== null) await resolveEscalation(this, state.process, why);
+          return state.process === null ? null : resolveEscalation(this, state.process, why);
         },
         changed: (change) => void decided.push(change),
       };
@@ -206,7 +206,8 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
       const doubt = log.steps.at(-1);
       if (doubt?.state === "intent") return log.end({ status: "diverged", error: toWire(divergence(run, doubt.seq, doubt, null)) });
       const last = () => context(log.steps.length, false, [], log.openedAt(log.steps.length));
-      if (state.process?.current === "ESCALATE") await last().escalate();
+      const stopped = state.process?.current === "ESCALATE" ? await last().escalate() : null;
+      if (stopped !== null) return finishEarly(stopped);
       const answer = answerOf(JSON.parse(ended.json) as Json, state, run, header);
       if (answer.outcome === "completed" && state.open.length > 0) await settleWrites(last(), state, true);
       await finish(answer.outcome, answer.result);

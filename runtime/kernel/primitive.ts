@@ -49,8 +49,8 @@ export interface StepContext {
   commit(message: string): Promise<string | null>;
   /** Where the run's state machine stands; null for an agent without `states:`. */
   process: ProcessState | null;
-  /** Ask a person to look at what the process could not settle; ends the run when they stop it. */
-  escalate(why?: string): Promise<void>;
+  /** Ask a person to look at what the process could not settle; what the run ends with when they stop it, else null. */
+  escalate(why?: string): Promise<End | null>;
   /** What this run has written outside before this call. */
   writes?: readonly VerifiedWrite[];
   /** What a control call changed in the run itself; recorded with the step. */
@@ -186,7 +186,7 @@ export function contextAlone({ ports = {}, ...known }: Alone): StepContext {
   const nobody = () => Promise.reject(new Error("a call outside a run asks nobody and commits nothing"));
   return {
     ...{ key: `${known.run.id}/0`, now: 0, today: "1970-01-01", inDoubt: false, process: null },
-    ...{ gate: nobody, commit: nobody, escalate: async () => undefined, changed: () => undefined },
+    ...{ gate: nobody, commit: nobody, escalate: async () => null, changed: () => undefined },
     abort: known.abort ?? new AbortController().signal,
     ...known,
     // What the primitive asks for beyond them is a fault of the caller.

@@ -98,6 +98,7 @@ export function machineProblems(states: readonly MachineState[], demands: { gate
 export interface Refusal {
   by: string;
   why: string;
+  reason?: string;
 }
 
 /** Where a run's machine stands; rebuilt from the history, so it survives a kill. */
@@ -127,11 +128,13 @@ export function startOf(machine: Machine): ProcessState {
 export function entered(process: ProcessState, state: State, why: string | null = null): void {
   if (why !== null) process.why = why;
   process.before.push(process.current);
-  if (process.current === "ESCALATE" && state === "APPROVAL_GATE") process.escalated = true;
+  const looked = process.current === "ESCALATE" && state === "APPROVAL_GATE";
+  if (looked) process.escalated = true;
   process.current = state;
   if (state !== "APPROVAL_GATE") return;
   process.gates += 1;
-  process.answered = null;
+  // A no to the escalation is the answer of its gate too; a yes is not.
+  if (!looked || process.answered !== "rejected") process.answered = null;
 }
 
 /** A later verdict never softens an earlier one that still counts: the stricter stands. */

@@ -151,3 +151,22 @@ test("a question that nobody answers in time ends each process as expired, with 
   }
   expect(changes(at)).toEqual([]);
 }, 240_000);
+
+test.each([
+  ["customer_onboarding", { customer_id: "C-311" }, "update customers set pep = 1 where customer_id = 'C-311'", /@cleared\.example/],
+  ["sla_breach", { contract_id: "CTR-502", period: "2024-09" }, "update contracts set strategic = 1 where contract_id = 'CTR-502'", /@cleared\.example/],
+  ["procurement", { requisition_id: "REQ-34" }, "update budgets set amount = committed", /@cleared\.example/],
+])("a no at the escalation of %s %j ends it as rejected; who asked is told with the reason, and nothing is done", async (agent, input, above, hears) => {
+  change(at, above);
+  const before = changes(at);
+  const waiting = await run(at, agent, input);
+  expect(waiting).toMatchObject({ status: "waiting", reason: "escalation" });
+  const end = await answer(at, waiting, "rejected", "Mo", {}, "too dear");
+  expect([end.error, end.outcome]).toEqual([null, "rejected"]);
+  expect(end.result).toMatchObject({ decision: "rejected" });
+  expect(JSON.stringify(end.result)).toMatch(/Mo.*too dear/);
+  const told = (await at.host.engine.steps(end.id)).filter((step) => step.name === "notify_send").map((step) => step.params);
+  expect(told).toEqual([expect.stringMatching(hears)]);
+  expect(told[0]).toContain("too dear");
+  expect(changes(at)).toEqual(before);
+});

@@ -171,7 +171,7 @@ export function memory(options: { mode?: "live" | "dry"; decision?: Partial<Deci
     },
     commit: async () => "b".repeat(40),
     process: startOf(machineOf(ORDER.map((state) => ({ state, line: "", conditional: false })))),
-    escalate: async () => undefined,
+    escalate: async () => null,
     changed: () => undefined,
   };
   return { ...kept, ctx };
