@@ -58,9 +58,10 @@ export function cardView(card: Card, { token, accounts, entries, summaries, othe
   return html`<li><article class="card ${card.kind}" id="${id}" aria-labelledby="${id}-title">
 <p class="eyebrow">${words.kind} <span class="number">${card.id}</span>${needed(card)}</p>
 <h3 id="${id}-title"><bdi>${plain(rules?.title ?? card.title, 300)}</bdi></h3>
-${rules !== null ? facts(rules.said) : entry !== undefined ? entryView(entry, card.body) : summary !== undefined ? summary : card.body === null ? nothing : facts(aboutRows(card) ?? card.body)}
+${rules !== null ? facts(rules.said) : entry !== undefined ? entryView(entry, card.body) : summary !== undefined ? summary : card.body === null ? nothing : facts(aboutRows(card) ?? card.body, { all: true })}
 ${card.calls.length > 0 ? callList(card) : nothing}
 ${card.state === undefined ? nothing : html`<p class="faint">${plain(card.state, 300)}</p>`}
+${card.started_by === undefined ? nothing : html`<p class="faint">Started by <bdi>${plain(card.started_by, 500)}</bdi></p>`}
 ${briefView(card)}
 ${others?.has(card.id) === true ? html`<p class="faint">Another person must decide this.</p>` : decisionForm(card, token, accounts)}
 <p class="when">since ${times.at(card.at)}${card.expires === null ? nothing : html` · expires ${times.at(card.expires)}`}${card.run === null ? nothing : html` · <a href="/runs/${encodeURIComponent(card.run)}">the run</a>`}</p>
@@ -116,13 +117,13 @@ function needed({ kind, level, levels, approvals = 1, said = [], not_by }: Card)
 /** The approval brief. */
 function briefView({ brief }: Card): Html {
   const sections = typeof brief === "object" && brief !== null && !Array.isArray(brief) ? (brief["sections"] ?? brief) : null;
-  return html`${sections === null ? nothing : html`<details class="brief"><summary>Brief</summary>${facts(sections)}</details>`}`;
+  return html`${sections === null ? nothing : html`<details class="brief"><summary>Brief</summary>${facts(sections, { all: true })}</details>`}`;
 }
 
 /** What is booked now, leg by leg, and what the script said about it. */
 function entryView(entry: Entry, body: Json): Html {
   const about = typeof body === "object" && body !== null && !Array.isArray(body) ? (body["about"] ?? null) : null;
-  return html`<dl class="facts"><div><dt>date</dt><dd>${plain(entry.date, 10)}</dd></div></dl>${legsView(entry)}${about === null ? nothing : facts(about)}`;
+  return html`<dl class="facts"><div><dt>date</dt><dd>${plain(entry.date, 10)}</dd></div></dl>${legsView(entry)}${about === null ? nothing : facts(about, { all: true })}`;
 }
 
 /** The accounts of an entry with their amounts. */
@@ -141,7 +142,7 @@ function callList(card: Card): Html {
       : card.calls.length === 1
         ? "Allows exactly this call"
         : `Allows exactly these ${card.calls.length} calls`;
-  return html`<div class="calls"><p class="lead">${lead}</p>${(card.edited ?? card.calls).map((call) => html`<div class="call"><code>${plain(call.tool, 120)}</code>${facts(call.params)}</div>`)}</div>`;
+  return html`<div class="calls"><p class="lead">${lead}</p>${(card.edited ?? card.calls).map((call) => html`<div class="call"><code>${plain(call.tool)}</code>${facts(call.params, { all: true })}</div>`)}</div>`;
 }
 
 function accountSelect(id: string, accounts: readonly Account[], unless: string): Html {
@@ -163,5 +164,5 @@ const DECIDED = { approved: "approved", rejected: "rejected", edited: "approved 
 export function decidedView(card: Card, token: string, times: Times): Html {
   if (card.decision === null) return nothing;
   const { decision, by, at, reason } = card.decision;
-  return html`<p class="said" role="status">“<bdi>${plain(card.title, 200)}</bdi>” was ${DECIDED[decision]} by ${plain(by, 100)}, ${times.at(at)}${reason ? html` (“${plain(reason, 500)}”)` : nothing}</p>${decision === "expired" ? nothing : correctForm((card.body as { entry?: string } | null)?.entry, token, card.decision.account !== undefined)}`;
+  return html`<p class="said" role="status">“<bdi>${plain(card.title, 200)}</bdi>” was ${by === "runtime" ? "closed without a decision" : `${DECIDED[decision]} by ${plain(by, 100)}`}, ${times.at(at)}${reason ? html` (“${plain(reason, 500)}”)` : nothing}</p>${decision === "expired" ? nothing : correctForm((card.body as { entry?: string } | null)?.entry, token, card.decision.account !== undefined)}`;
 }

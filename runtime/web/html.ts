@@ -72,22 +72,44 @@ function label(key: string): string {
   return plain(key.replaceAll("_", " "), 60);
 }
 
+/** Untrusted text of which nothing may be hidden: its beginning, and the rest one tap away. */
+export function whole(text: string, limit = 2000): Html {
+  const seen = visible(text);
+  if (seen.length <= limit) return html`<bdi>${seen}</bdi>`;
+  return html`<bdi>${seen.slice(0, limit)}</bdi>${rest(`${seen.length - limit} more characters`, html`<bdi>${seen.slice(limit)}</bdi>`)}`;
+}
+
+const rest = (words: string, body: Html): Html => html`<details class="rest"><summary>${words}</summary>${body}</details>`;
+
 // What is nested deeper than this is no longer read by anybody.
 const DEEPEST = 4;
 const ROWS = 50;
 const COLUMNS = 8;
 
+interface Shown {
+  /** Everything is there, the rest of what is long behind a tap: what a person decides. Else it is cut, with a count. */
+  all?: boolean;
+  depth?: number;
+}
+
 /** Untrusted data as a reader wants it: facts as a list of pairs, lists as lists, lists of records as a table, what is deeper as JSON. */
-export function facts(value: Json, depth = 0): Html {
+export function facts(value: Json, { all = false, depth = 0 }: Shown = {}): Html {
+  const text = (one: string): Html => (all ? whole(one) : html`<bdi>${plain(one)}</bdi>`);
+  const inner = (one: Json): Html => facts(one, { all, depth: depth + 1 });
+  const more = (count: number, others: () => Json): Html =>
+    count <= 0 ? nothing : all ? rest(`${count} more`, facts(others(), { all, depth })) : html`<p class="faint">and ${count} more</p>`;
   if (value === null || value === "") return html`<span class="faint">none</span>`;
-  if (typeof value !== "object") return html`<bdi>${plain(String(value))}</bdi>`;
-  if (depth > DEEPEST) return html`<code>${plain(JSON.stringify(value))}</code>`;
+  if (typeof value !== "object") return text(String(value));
+  if (depth > DEEPEST) return html`<code>${text(JSON.stringify(value))}</code>`;
   if (Array.isArray(value) && value.length === 0) return html`<span class="faint">none</span>`;
-  if (Array.isArray(value) && value.length > 1 && value.every(isRecord)) return recordTable(value);
-  if (Array.isArray(value))
-    return html`<ul>${value.slice(0, 50).map((each) => html`<li>${facts(each, depth + 1)}</li>`)}${more(value.length - 50)}</ul>`;
+  const left = (Array.isArray(value) ? value.length : Object.keys(value).length) - ROWS;
+  if (Array.isArray(value)) {
+    const shown = value.slice(0, ROWS);
+    const table = value.length > 1 && isTable(value) ? recordTable(shown as FlatRecord[], text) : null;
+    return html`${table ?? html`<ul>${shown.map((each) => html`<li>${inner(each)}</li>`)}</ul>`}${more(left, () => value.slice(ROWS))}`;
+  }
   const pairs = Object.entries(value);
-  return html`<dl class="facts">${pairs.slice(0, 50).map(([key, each]) => html`<div><dt>${label(key)}</dt><dd>${facts(each, depth + 1)}</dd></div>`)}</dl>`;
+  return html`<dl class="facts">${pairs.slice(0, ROWS).map(([key, each]) => html`<div><dt>${all ? plain(key.replaceAll("_", " ")) : label(key)}</dt><dd>${inner(each)}</dd></div>`)}</dl>${more(left, () => Object.fromEntries(pairs.slice(ROWS)))}`;
 }
 
 type FlatRecord = { [key: string]: string | number | boolean | null };
@@ -96,21 +118,18 @@ const isRecord = (value: Json): value is FlatRecord =>
   typeof value === "object" &&
   value !== null &&
   !Array.isArray(value) &&
-  Object.values(value).every((each) => each === null || typeof each !== "object") &&
-  Object.keys(value).length <= COLUMNS;
+  Object.values(value).every((each) => each === null || typeof each !== "object");
 
-function recordTable(rows: readonly FlatRecord[]): Html {
-  const keys = [...new Set(rows.flatMap((row) => Object.keys(row)))].slice(0, COLUMNS);
-  const cell = (value: FlatRecord[string] | undefined) => (value === undefined || value === null ? "" : plain(String(value)));
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="Table"><table class="records"><thead><tr>${keys.map((key) => html`<th scope="col">${label(key)}</th>`)}</tr></thead><tbody>${rows
-    .slice(0, ROWS)
-    .map(
-      (row) => html`<tr>${keys.map((key) => html`<td><bdi>${cell(row[key])}</bdi></td>`)}</tr>`,
-    )}</tbody></table>${rows.length > ROWS ? html`<p class="faint">and ${rows.length - ROWS} more</p>` : nothing}</div>`;
-}
+/** Records of few fields in all: a table has a column for each. */
+const isTable = (rows: readonly Json[]): boolean =>
+  rows.every(isRecord) && new Set(rows.flatMap((row) => Object.keys(row as FlatRecord))).size <= COLUMNS;
 
-function more(count: number): Html {
-  return count > 0 ? html`<li class="faint">and ${count} more</li>` : nothing;
+function recordTable(rows: readonly FlatRecord[], text: (one: string) => Html): Html {
+  const keys = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  const cell = (value: FlatRecord[string] | undefined) => (value === undefined || value === null ? nothing : text(String(value)));
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="Table"><table class="records"><thead><tr>${keys.map((key) => html`<th scope="col">${label(key)}</th>`)}</tr></thead><tbody>${rows.map(
+    (row) => html`<tr>${keys.map((key) => html`<td>${cell(row[key])}</td>`)}</tr>`,
+  )}</tbody></table></div>`;
 }
 
 /** The name of an account, which may break after each colon: "Expenses:Office Supplies" is wide on a phone. */

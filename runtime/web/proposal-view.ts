@@ -3,6 +3,7 @@
  * Everything in it comes from proposers, banks and scripts, perhaps by another clone: it is escaped and cut, and no script runs.
  */
 import { formatAt } from "../kernel/errors.ts";
+import { visible } from "../kernel/text.ts";
 import type { Card, Call } from "../kernel/ports.ts";
 import { type ProposalCard, cardOf } from "../change/proposals/card.ts";
 import { type CardPart, checkName } from "../change/proposals/card-details.ts";
@@ -10,7 +11,7 @@ import type { CheckResult, Proposal, ProposalState } from "../change/proposal-ty
 import { agentFile } from "../workspace/layout.ts";
 import { decisionForm } from "./card-view.ts";
 import type { ProposalFact } from "../app/page-facts.ts";
-import { type Html, frame, html, nothing, plain, type Times, accountName, amount, facts } from "./html.ts";
+import { type Html, frame, html, nothing, plain, type Times, accountName, amount, facts, whole } from "./html.ts";
 import { badge } from "./run-view.ts";
 import type { BacktestReport, EntryEffect, RunDifference } from "../change/evidence/types.ts";
 import { backtestLines, partingLine } from "../change/evidence/words.ts";
@@ -21,8 +22,9 @@ const TONES: Record<ProposalState, string> = {
 };
 const CHECKS = { ok: "good", failed: "bad", skipped: "quiet" } as const;
 const FINDINGS = 20;
-// Larger changes are read with `cleared proposals diff`.
+// Larger changes are read with `cleared proposals diff`; no line is shown in part.
 const DIFF_LINES = 1500;
+const DIFF_CHARS = 1_000_000;
 const LONGEST = 500;
 const DOUBTS = new Set(["Not proven", "May do more"]);
 
@@ -52,9 +54,9 @@ export function proposalSummary(proposal: Proposal, timezone: string): Html {
 
 /** The card of change/proposals/card.ts: what changes, then each part. */
 function cardView({ headline, parts }: ProposalCard): Html {
-  return html`<p class="headline"><bdi>${plain(headline, LONGEST)}</bdi></p><dl class="facts">${parts.map(
+  return html`<div class="headline">${whole(headline, LONGEST)}</div><dl class="facts">${parts.map(
     ({ name, lines }) =>
-      html`<div><dt>${name}</dt><dd>${lines.map((line) => html`<div${DOUBTS.has(name) ? html` class="attention-text"` : nothing}><bdi>${plain(line, LONGEST)}</bdi></div>`)}</dd></div>`,
+      html`<div><dt>${name}</dt><dd>${lines.map((line) => html`<div${DOUBTS.has(name) ? html` class="attention-text"` : nothing}>${whole(line, LONGEST)}</div>`)}</dd></div>`,
   )}</dl>`;
 }
 
@@ -81,7 +83,7 @@ const fold = (name: string, body: Html): Html =>
 const detail = ({ name, lines }: CardPart): Html =>
   fold(
     name,
-    html`<ul class="list">${lines.map((line) => html`<li class="${line.startsWith("! ") ? "attention-text" : ""}"><bdi>${plain(line, LONGEST)}</bdi></li>`)}</ul>`,
+    html`<ul class="list">${lines.map((line) => html`<li class="${line.startsWith("! ") ? "attention-text" : ""}">${whole(line, LONGEST)}</li>`)}</ul>`,
   );
 
 /** The commits it has become. */
@@ -110,6 +112,8 @@ function decision(card: Card, token: string, { decisions }: Proposal): Html {
 /** The change as git writes it, each line escaped; added and removed ones by their first sign. */
 function diff(patch: string, number: number): Html {
   const lines = patch.trimEnd().split("\n");
+  let size = 0;
+  const shown = lines.slice(0, DIFF_LINES).filter((line) => (size += line.length) <= DIFF_CHARS);
   const tone = (line: string) =>
     /^(?:\+\+\+|---|diff |index )/.test(line)
       ? "head"
@@ -120,12 +124,10 @@ function diff(patch: string, number: number): Html {
           : line.startsWith("@@")
             ? "head"
             : "";
-  return html`<details class="brief"><summary>${lines.length} lines</summary><pre class="diff" tabindex="0" role="region" aria-label="The change">${lines
-    .slice(0, DIFF_LINES)
-    .map(
-      (line) => html`<span class="${tone(line)}">${plain(line, 2000)}
+  return html`<details class="brief"><summary>${lines.length} lines</summary><pre class="diff" tabindex="0" role="region" aria-label="The change">${shown.map(
+    (line) => html`<span class="${tone(line)}">${visible(line)}
 </span>`,
-    )}</pre>${lines.length > DIFF_LINES ? html`<p class="faint">and ${lines.length - DIFF_LINES} more: <code>cleared proposals diff ${number}</code></p>` : nothing}</details>`;
+  )}</pre>${lines.length > shown.length ? html`<p class="faint">and ${lines.length - shown.length} more: <code>cleared proposals diff ${number}</code></p>` : nothing}</details>`;
 }
 
 const RUNS = 30;

@@ -213,3 +213,32 @@ test("a proposal is on the start page and on its own, with its text; a stale pag
   expect(await page("/proposals")).toMatch(/applied<\/span> <span class="name"><bdi>Say more/);
   expect(await page(`/proposals/${proposal.number}`)).not.toContain("<form");
 });
+
+test("nothing of what is approved is hidden: long texts, long lists, rows with many fields and long lines of a change are there in whole", async () => {
+  const params = {
+    note: `${"long ".repeat(900)}END-OF-NOTE`,
+    slips: Array.from({ length: 130 }, (_, i) => ({ to: `PAYEE-${i}`, amount: "1.00" })),
+    rows: Array.from({ length: 12 }, (_, i) => ({ [`field_${i}`]: `VALUE-${i}` })),
+    deep: { a: { b: { c: { d: { e: { f: "x".repeat(2500), g: "END-OF-DEPTH" } } } } } },
+    ...Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`key_${i}`, `KEYED-${i}.`])),
+  };
+  one.write(
+    "agents/long.ts",
+    `/*\nname: Long\ndescription: test\nuses: [approval]\n*/\napproval_wait({ title: "Pay?", calls: [{ tool: "bank_pay", params: ${JSON.stringify(params)} }] });\n`,
+  );
+  one.git("add", "agents/long.ts");
+  one.git("commit", "-qm", "agents: long");
+  await run(opened, "long");
+  const shown = await page();
+  const all = [
+    /END-OF-NOTE/,
+    /END-OF-DEPTH/,
+    ...params.slips.map(({ to }) => new RegExp(`${to}<`)),
+    ...params.rows.map((_, i) => new RegExp(`VALUE-${i}<`)),
+    /KEYED-59\./,
+  ];
+  expect(all.filter((one) => !one.test(shown))).toEqual([]);
+  one.write("agents/ask.ts", `${ASK}// ${"wide ".repeat(900)}END-OF-LINE\n`);
+  const { proposal } = await createApi(opened).propose({ title: "A long line", reason: "", paths: ["agents/ask.ts"] });
+  expect(await page(`/proposals/${proposal.number}`)).toContain("END-OF-LINE");
+});
