@@ -1,5 +1,6 @@
 /** What a run starts from: the agent at HEAD, its header, its checked input. One place for commands, triggers, schedules and calling agents. */
 import { type Pause, pauseWords } from "../engine/pauses.ts";
+import { startedBy } from "../engine/process.ts";
 import { ClearedError, didYouMean, toWire } from "../kernel/errors.ts";
 import type { Cause, Children, Engine, Git, Given, Json, Notices, RunMode, RunRecord, RunSpec, Tree } from "../kernel/ports.ts";
 import { API } from "../kernel/primitive.ts";
@@ -104,20 +105,22 @@ export function createStarts(world: {
     const blob = source === null ? ((await tree.blob(file)) ?? "") : sourceBlob(text);
     return { commit, blob, header: headers.of(`${file}\n${text}`, () => parseHeader(text, file, cache)) };
   };
-  /** Who started the run behind an event or a run for later: they are its requester too, or a detour would lift the bar on approving it. */
-  const starterOf = async ({ kind, detail }: Cause): Promise<string | undefined> => {
+  /** The run behind an event or a run for later: who started it is their requester too, or a detour would lift the bar on approving it. */
+  const behind = async ({ kind, detail }: Cause): Promise<RunRecord | null> => {
     const { run, by } = (detail ?? {}) as { run?: Json; by?: Json };
-    const behind = kind === "event" ? run : kind === "schedule" ? by : undefined;
-    return typeof behind === "string" ? (await engine.get(behind))?.by : undefined;
+    const id = kind === "event" ? run : kind === "schedule" ? by : undefined;
+    return typeof id === "string" ? engine.get(id) : null;
   };
   const toSpec = async (agent: string, { cause, input, mode = "live", ...more }: StartOptions): Promise<RunSpec> => {
     const { commit, blob, header } = await read(agent, cause);
     const admitted = header.process === undefined ? input : guarded(agent, input, (await config(git.tree(commit))).privacy);
     const checked = inputFor(header, admitted, execSource(cause) === null ? `run ${agent}` : `exec ${execSource(cause)?.file}`);
     const given = header.process !== undefined && onlyAsks(checked) ? { ...more.given, readOnly: true } : more.given;
-    const by = more.by ?? (await starterOf(cause));
+    const origin = await behind(cause);
+    const by = more.by ?? origin?.by;
     const told = { ...(by === undefined ? {} : { by }), ...(given === undefined ? {} : { given }) };
-    return { agent, pin: { commit, blob, api: API }, input: checked, cause, mode, ...more, ...told };
+    const known = origin === null ? cause : { ...cause, detail: { ...(cause.detail as object), ...fromRun(origin) } };
+    return { agent, pin: { commit, blob, api: API }, input: checked, cause: known, mode, ...more, ...told };
   };
   const start: Starts["start"] = async (agent, options, also) => {
     const pause = options.mode === "dry" ? null : paused(agent);
@@ -170,7 +173,7 @@ export function createStarts(world: {
     const given: Given = { ...(policy === undefined ? {} : { policy }), ...(readOnly === true || looks ? { readOnly: true } : {}) };
     // Paused or not: its caller waits for it as long as the pause lasts.
     const spec = await toSpec(agent, {
-      cause: { kind: "agent", key },
+      cause: { kind: "agent", key, detail: fromRun(parent) },
       input,
       mode: parent.mode,
       parent: parent.id,
@@ -182,6 +185,9 @@ export function createStarts(world: {
 
   return { start, schedule, childrenOf };
 }
+
+/** Which agent gave a run to be done, and who asked that one: what its cards tell (engine/process.ts). */
+const fromRun = (run: RunRecord) => ({ from: { agent: run.agent, asked: startedBy(run) } });
 
 /** `name=value` of --input. */
 export const IS_PAIR = /^[A-Za-z_][A-Za-z0-9_]*=/;

@@ -80,6 +80,7 @@ export function cardLines(output: Output, card: Card): string[] {
     for (const answer of ["approve", "reject"] as const) lines.push(`      ${answer}: ${answers[answer] ?? ""}`);
   for (const call of card.decision?.calls ?? card.edited ?? card.calls) lines.push(`      ${call.tool} ${JSON.stringify(call.params)}`);
   if (card.state !== undefined && card.decision === null) lines.push(`      ${card.state}`);
+  if (card.started_by !== undefined && card.decision === null) lines.push(`      started by ${card.started_by}`);
   const needs = neededFor(card);
   if (needs !== "" && card.decision === null) lines.push(`      needs ${needs}`);
   if (card.decision === null && (card.said?.length ?? 0) > 0) lines.push(`      yes so far: ${card.said?.join(", ")}`);
@@ -88,7 +89,7 @@ export function cardLines(output: Output, card: Card): string[] {
   if (card.expires !== null && card.decision === null) lines.push(`      expires ${when(card.expires)}`);
   if (card.decision !== null)
     lines.push(
-      `      by ${card.decision.by} ${when(card.decision.at)}${card.decision.reason === undefined ? "" : `: ${card.decision.reason}`}`,
+      `      ${card.decision.by === "runtime" ? "without a decision" : `by ${card.decision.by}`} ${when(card.decision.at)}${card.decision.reason === undefined ? "" : `: ${card.decision.reason}`}`,
     );
   return lines;
 }

@@ -63,8 +63,12 @@ export function isOvertaken(database: Database, run: string, gate: string | null
   return gate !== null && database.get(`SELECT 1 FROM runs WHERE id = ? AND (${since})`, run, gate, seen) !== undefined;
 }
 
-export function closed(card: number, { decision, by, at }: Decision): ClearedError {
-  return new ClearedError("CARD_CLOSED", `Card ${card} was ${decision} by ${by} on ${minuteOf(at)}.`);
+export function closed(card: number, { decision, by, at, reason }: Decision): ClearedError {
+  const said =
+    by === "runtime"
+      ? `is closed since ${minuteOf(at)} without a decision: ${reason ?? "nothing waits for it"}`
+      : `was ${decision} by ${by} on ${minuteOf(at)}`;
+  return new ClearedError("CARD_CLOSED", `Card ${card} ${said.replace(/\.$/, "")}.`);
 }
 
 export function createCards(database: Database): Cards {

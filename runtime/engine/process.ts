@@ -28,7 +28,8 @@ export function demandsOf(
   people: number,
   now: number,
 ): Partial<Demands> {
-  if (card.kind === "in_doubt" || card.kind === "form") return {};
+  const started_by = startedBy(run);
+  if (card.kind === "in_doubt" || card.kind === "form") return { started_by };
   // A no ends the process: what was refused is not asked for once more.
   if (state.process !== null && state.rejected !== null && card.calls.length > 0)
     throw new End("rejected", state.rejected.why, state.rejected);
@@ -42,6 +43,7 @@ export function demandsOf(
   const asked = whoMay(card, state, run, people);
   return {
     ...asked,
+    started_by,
     ...(state.process === null
       ? {}
       : {
@@ -60,6 +62,21 @@ export function demandsOf(
           }) as unknown as Json,
         }),
   };
+}
+
+/** Who or what gave a run to be done, in words. `from` of a cause: the run behind it, as app/starts.ts wrote it down. */
+export function startedBy({ by, cause: { kind, detail } }: Pick<RunRecord, "by" | "cause">): string {
+  const { owner, webhook, from } = (detail ?? {}) as { owner?: string; webhook?: string; from?: { agent: string; asked: string } };
+  // Owners in capitals are no token's name: a program of this user, or anybody.
+  const whose = owner === undefined || /^[A-Z]/.test(owner) ? "" : ` of ${owner}`;
+  const words: Record<RunRecord["cause"]["kind"], string> = {
+    ...{ command: "a command", exec: "cleared exec", watch: "a file", webhook: `the webhook ${webhook ?? ""}`, agent: "another agent" },
+    ...{ a2a: `a task${whose}`, mcp: `a chat client${whose}`, fork: "a fork of another run", migrate: "a move to other code" },
+    ...{ schedule: "the schedule", event: "an event" },
+  };
+  if (from !== undefined) return `the agent ${from.agent}${kind === "agent" ? "" : `, by ${words[kind]}`}; asked by ${from.asked}`;
+  if (by === undefined) return words[kind];
+  return kind === "command" ? by : `${by}, by ${words[kind]}`;
 }
 
 /** The card as its run would ask it now: with several people nobody decides what they have started, also where it was opened before they came. */

@@ -353,6 +353,8 @@ export interface CardDraft {
   approvals?: number;
   /** Who may not decide: the person the run was started by, where the policy or the number of people bars them. */
   not_by?: string;
+  /** Who gave the run to be done, in words: a person, another agent and who asked that one, the owner of a task. */
+  started_by?: string;
   /** Where the run's machine stands, with the line its header gives that state: `APPROVAL_GATE: a manager looks`. */
   state?: string;
   /** The approval brief, as document_build makes it. */

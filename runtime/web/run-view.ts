@@ -1,6 +1,7 @@
 /** How a run looks, on the status page and on its own: its status in a person's words, its steps, its error. */
 import { correctForm, legsView } from "./card-view.ts";
 import type { RunMetadata } from "../rules/answers/mutations.ts";
+import { startedBy } from "../engine/process.ts";
 import { formatAt, kindOf, type WireError } from "../kernel/errors.ts";
 import type { Card, Entry, Json, RunEvent } from "../kernel/ports.ts";
 import type { RunFact, StepFact } from "../app/page-facts.ts";
@@ -119,7 +120,7 @@ export function runPage({ run, token, booked, steps, cards, events, next, times,
 ${run.error ? errorView(run.error) : nothing}
 ${run.waitsFor ? html`<p class="attention-text">Waits for: ${plain(run.waitsFor)}</p>` : nothing}
 <dl class="facts">
-<div><dt>Started by</dt><dd>${cause(run)}${run.by === undefined ? "" : html` (<bdi>${plain(run.by, 100)}</bdi>)`}</dd></div>
+<div><dt>Started by</dt><dd><bdi>${cause(run)}</bdi></dd></div>
 <div><dt>Code</dt><dd><code>agents/${plain(run.agent)}.ts</code> at <code>${plain(run.pin.commit.slice(0, 9))}</code></dd></div>
 <div><dt>Created</dt><dd>${times.at(run.createdAt)}</dd></div>
 ${run.endedAt === null ? nothing : html`<div><dt>Ended</dt><dd>${times.at(run.endedAt)}, after ${took(run, now)}</dd></div>`}
@@ -162,17 +163,6 @@ ${written.length === 0 ? nothing : fact("Outside", written.join("; "))}${states.
 }
 
 export function cause(run: RunFact): string {
-  const words: Record<RunFact["cause"]["kind"], string> = {
-    ...{ command: "a command", agent: "another agent", watch: "a file", schedule: "the schedule", event: "an event" },
-    ...{
-      webhook: "a webhook",
-      a2a: "a task of another agent",
-      mcp: "a chat client",
-      exec: "cleared exec",
-      fork: "a fork of another run",
-      migrate: "a move to other code",
-    },
-  };
   const detail = causeDetail(run.cause);
-  return `${words[run.cause.kind]}${detail === "" ? "" : `: ${plain(detail, 200)}`}`;
+  return `${plain(startedBy(run), 500)}${detail === "" ? "" : `: ${plain(detail, 200)}`}`;
 }

@@ -147,7 +147,7 @@ function assertReady(proposal: Proposal, { despite = "" }: Decision): void {
   if (ASKING.includes(state) && report !== null) return;
   const what =
     state === "superseded"
-      ? "was replaced by another, or withdrawn"
+      ? `is closed without a decision${why === null ? "" : `: ${why.replace(/\.$/, "")};`}`
       : state === "blocked"
         ? `is blocked${why === null ? "" : `: ${why}`}`
         : state === "checking"

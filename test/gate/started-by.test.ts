@@ -1,0 +1,56 @@
+/** A card says who gave the run to be done: a person, the owner of a task, another agent and who asked that one. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Host } from "../../runtime/app/host.ts";
+import type { Cause } from "../../runtime/kernel/ports.ts";
+import { closeAll, decide, host, openCard, removeAll } from "../engine/harness.ts";
+import { header, shop, STATES } from "./shop.ts";
+
+const asks = (title: string, call: string, uses = ""): string => `${header(`fsm, mcp, policy, approval${uses}`, STATES)}fsm_enter("ASSESS");
+fsm_enter("COMPUTE");
+fsm_enter("POLICY_CHECK");
+policy_evaluate({ policy: "pay", facts: { amount: "500.00", kind: "x" } });
+fsm_enter("APPROVAL_GATE");
+approval_wait({ title: "${title}", calls: [${call}] });
+fsm_enter("MUTATE");
+`;
+const FILES = {
+  "agents/pays.ts": `${asks("Pay?", `{ tool: "shop/pay_blind", params: { invoice_id: "I-1" } }`)}1;`,
+  "agents/hands.ts": `${asks("Hand it over?", `{ tool: "agent_call", params: { agent: "pays" } }`, ", agent:pays")}agent_call({ agent: "pays" });`,
+};
+
+let opened: Host;
+beforeAll(async () => {
+  opened = await host(await shop(FILES));
+});
+afterAll(async () => {
+  await closeAll();
+  await removeAll();
+});
+
+async function start(cause: Cause, agent = "pays", by?: string): Promise<string> {
+  const { id } = await opened.start(agent, { cause, input: {}, ...(by === undefined ? {} : { by }) });
+  await opened.engine.result(id, { timeoutMs: 100_000 });
+  return id;
+}
+
+test.each<[string, Cause, string | undefined, string]>([
+  ["a person", { kind: "command", key: "1" }, "Ann", "Ann"],
+  [
+    "the owner of a task",
+    { kind: "a2a", key: "2", detail: { owner: "billing-bot", task: "t", context: "c" } },
+    undefined,
+    "a task of billing-bot",
+  ],
+  ["a chat client of a person", { kind: "mcp", key: "3", detail: { owner: "LOCAL" } }, "Ann", "Ann, by a chat client"],
+  ["a schedule", { kind: "schedule", key: "4", detail: { tick: "x" } }, undefined, "the schedule"],
+])("%s", async (_, cause, by, says) => {
+  expect(openCard(opened, await start(cause, "pays", by)).started_by).toBe(says);
+});
+
+test("another agent, and who asked that one", async () => {
+  const parent = await start({ kind: "a2a", key: "5", detail: { owner: "billing-bot" } }, "hands");
+  expect(await decide(opened, parent, "approved")).toMatchObject({ status: "waiting", reason: "child" });
+  const child = (await opened.engine.list({ agent: "pays" })).find((one) => one.parent === parent);
+  await opened.engine.result(child!.id, { timeoutMs: 100_000 });
+  expect(openCard(opened, child!.id).started_by).toBe("the agent hands; asked by a task of billing-bot");
+});
