@@ -13,8 +13,12 @@ export const namesIn = (form: string): string[] => [...form.matchAll(NAMES)].map
 export const renamed = (form: string, to: (name: string, whole: string) => string): string =>
   form.replace(NAMES, (whole, name: string) => to(name, whole));
 
-/** Equal for forms that differ in their literals only. */
-export const withoutLiterals = (form: string): string => form.replace(LITERALS, LITERAL);
+const withoutLiterals = (form: string): string => form.replace(LITERALS, LITERAL);
+const literalsOf = (form: string): string => (form.match(LITERALS) ?? []).sort().join();
+
+/** True for forms that differ in which literals they have, and in nothing else; the same ones in other places are another form. */
+export const differInLiterals = (one: string, other: string): boolean =>
+  withoutLiterals(one) === withoutLiterals(other) && literalsOf(one) !== literalsOf(other);
 
 /** The name a path begins with, or null. */
 export const headOf = (path: string): string | null => HEAD.exec(path)?.[1] ?? null;

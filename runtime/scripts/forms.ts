@@ -4,6 +4,7 @@
  */
 import { bare, isFunction } from "./flow.ts";
 import { LITERAL, NAME, STEP } from "./form-marks.ts";
+import { listsIn, markElements, markIndex, markSteps, notEqual, number } from "./same-forms.ts";
 import { type Node, children, literalText, within } from "./syntax.ts";
 
 /** Name to id, by scope. */
@@ -91,14 +92,18 @@ export function textIn(node: Node, valuesOf: ValuesOf): string | null {
   return literalText(plain) ?? (only === undefined || others.length > 0 ? null : literalText(bare(only)));
 }
 
-const number = (node: Node): boolean => node.type === "Literal" && typeof node["value"] === "number";
-
 export interface Forms {
   /** The id of a binding identifier. */
   idOf(binding: Node): string;
   /** The scope inside a list of statements, a function, or a loop's head. */
   inside(scope: Scope, ...what: readonly (Node | null | undefined)[]): Scope;
   form(node: Node | null | undefined, scope: Scope): string;
+  /** The elements of a list as it is written, with those that stand above it under a name of their own. */
+  elements(list: Node): (Node | null)[];
+  /** True for a const that is nothing but such an element. */
+  isElement(init: Node): boolean;
+  /** The list that a loop goes through by an index and nothing else, or null. */
+  listOf(loop: Node): Node | null;
   /** True for the width of a step through a list: how many are taken at a time decides nothing. */
   isStep(node: Node): boolean;
 }
@@ -111,6 +116,7 @@ export function formsOf(body: readonly Node[]): Forms {
   const uses = new Map<string, number>();
   const numbers = new Map<string, Node>();
   const loops: Node[] = [];
+  const assigned = new Set<string>();
   const bind = (pattern: Node): void => {
     for (const { node } of boundIn(pattern)) {
       const name = node["name"] as string;
@@ -123,6 +129,8 @@ export function formsOf(body: readonly Node[]): Forms {
     if (node.type === "VariableDeclarator" || (node.type === "FunctionDeclaration" && node["id"])) bind(node["id"] as Node);
     if (isFunction(node)) for (const one of node["params"] as Node[]) bind(one);
     if (node.type === "ForStatement") loops.push(node);
+    if (node.type === "AssignmentExpression" || node.type === "UpdateExpression")
+      for (const { node: set } of boundIn(bare((node["left"] ?? node["argument"]) as Node))) assigned.add(set["name"] as string);
     if (node.type === "Identifier") uses.set(node["name"] as string, (uses.get(node["name"] as string) ?? 0) + 1);
     const init = node.type === "VariableDeclarator" ? (node["init"] as Node | null) : null;
     if (init !== null && number(init) && (node["id"] as Node).type === "Identifier")
@@ -134,6 +142,19 @@ export function formsOf(body: readonly Node[]): Forms {
     const taken = [...steps.keys()].filter((node) => node["name"] === name).length;
     if (taken > 0 && taken === (uses.get(name) ?? 0) - 1) steps.set(init, init["value"] as number);
   }
+  const indexed = new Map<Node, Node>();
+  const taken = new Map<Node, Node>();
+  for (const loop of loops) markIndex(loop, indexed, taken);
+  const elements = new Map<string, Node>();
+  const isUsedOnce = (name: string) => seen.get(name) === 1 && uses.get(name) === 2;
+  for (const statements of listsIn(body)) markElements(statements, isUsedOnce, (name) => assigned.has(name), elements);
+  const elementsOf: Forms["elements"] = (list) =>
+    (list["elements"] as (Node | null)[]).flatMap((one) => {
+      const plain = one && bare(one.type === "SpreadElement" ? (one["argument"] as Node) : one);
+      const meant = plain?.type === "Identifier" ? elements.get(plain["name"] as string) : undefined;
+      if (meant === undefined) return [one];
+      return one?.type === "SpreadElement" ? elementsOf(meant) : [meant];
+    });
   const widths = [...new Set(steps.values())];
   for (const [node, width] of steps) steps.set(node, widths.indexOf(width));
 
@@ -164,6 +185,8 @@ export function formsOf(body: readonly Node[]): Forms {
     const all = (nodes: readonly (Node | null)[], inner = scope) => nodes.map((one) => form(one, inner)).join();
     const step = steps.get(plain);
     if (step !== undefined) return `${STEP}${step}${STEP}`;
+    const index = taken.get(plain);
+    if (index !== undefined) return form(index, scope);
     switch (plain.type) {
       case "Identifier": {
         const id = scope.get(plain["name"] as string);
@@ -177,6 +200,8 @@ export function formsOf(body: readonly Node[]): Forms {
       case "TemplateElement":
         return `${LITERAL}${JSON.stringify((plain["value"] as { cooked: string | null }).cooked)}${LITERAL}`;
       case "UnaryExpression": {
+        const opposite = plain["operator"] === "!" ? notEqual(bare(plain["argument"] as Node)) : null;
+        if (opposite !== null) return form(opposite, scope);
         const empty = of("argument");
         return `${plain["operator"] === "!" && empty.endsWith(".length") ? "Binaryempty(," : `Unary${String(plain["operator"])}(`}${empty})`;
       }
@@ -186,6 +211,14 @@ export function formsOf(body: readonly Node[]): Forms {
         if (parts !== null) return `text(${all(parts)})`;
         const [left, operator, right] = compared(plain);
         return `Binary${operator}(${left === null ? "" : form(left, scope)},${form(right, scope)})`;
+      }
+      case "ConditionalExpression": {
+        // `!a ? x : y` is `a ? y : x`.
+        const test = bare(plain["test"] as Node);
+        const turned = test.type === "UnaryExpression" && test["operator"] === "!" ? (test["argument"] as Node) : null;
+        const equal = test.type === "BinaryExpression" && /^!==?$/.test(String(test["operator"])) ? notEqual(test) : null;
+        if (turned === null && equal === null) return `Conditional(${of("test")},${of("consequent")},${of("alternate")})`;
+        return form({ ...plain, test: turned ?? equal, consequent: plain["alternate"], alternate: plain["consequent"] } as Node, scope);
       }
       case "MemberExpression":
         return `${of("object")}${plain["optional"] === true ? "?" : ""}.${plain["computed"] === true ? `[${of("property")}]` : String((plain["property"] as Node)["name"])}`;
@@ -202,7 +235,7 @@ export function formsOf(body: readonly Node[]): Forms {
           .join()}}`;
       case "ArrayExpression":
         // So are the rows of a table.
-        return `[${[...new Set((plain["elements"] as (Node | null)[]).map((one, i) => (one !== null && bare(one).type === "ObjectExpression" ? form(one, scope) : `${i}:${form(one, scope)}`)))].join()}]`;
+        return `[${[...new Set(elementsOf(plain).map((one, i) => (one !== null && bare(one).type === "ObjectExpression" ? form(one, scope) : `${i}:${form(one, scope)}`)))].join()}]`;
       case "ArrowFunctionExpression":
       case "FunctionExpression":
       case "FunctionDeclaration": {
@@ -225,7 +258,10 @@ export function formsOf(body: readonly Node[]): Forms {
         return `${plain.type.replace(/(?:Expression|Statement)$/, "")}${String(plain["operator"] ?? "")}(${all([...children(plain)])})`;
     }
   };
-  return { idOf: (binding) => ids.get(binding) ?? "", inside, form, isStep: (node) => steps.has(bare(node)) };
+  const isElement: Forms["isElement"] = (init) => [...elements.values()].includes(bare(init));
+  const listOf: Forms["listOf"] = (loop) => indexed.get(loop) ?? null;
+  const idOf: Forms["idOf"] = (binding) => ids.get(binding) ?? "";
+  return { idOf, inside, form, elements: elementsOf, isElement, listOf, isStep: (node) => steps.has(bare(node)) };
 }
 
 /** What is joined to a text, by `+` or in a template; null for anything else. */
@@ -261,22 +297,4 @@ export function resultOf(node: Node): Node | null {
   if (code.type !== "BlockStatement") return code;
   const [only, ...more] = code["body"] as Node[];
   return only?.type === "ReturnStatement" && more.length === 0 ? (only["argument"] as Node | null) : null;
-}
-
-/** `for (let start = 0; …; start += 1000) … rows.slice(start, start + 1000)`: equal widths, wherever they stand. */
-function markSteps(loop: Node, numbers: ReadonlyMap<string, Node>, steps: Map<Node, number>): void {
-  const update = loop["update"] as Node | null;
-  if (update?.type !== "AssignmentExpression" || update["operator"] !== "+=") return;
-  const widthOf = (node: Node): number | null => {
-    const found = number(node) ? node : node.type === "Identifier" ? numbers.get(node["name"] as string) : undefined;
-    return found === undefined ? null : (found["value"] as number);
-  };
-  const counter = (update["left"] as Node)["name"];
-  const width = bare(update["right"] as Node);
-  const taken = [...within(loop["body"] as Node)].flatMap((node) => {
-    if (node.type !== "BinaryExpression" || node["operator"] !== "+" || (node["left"] as Node)["name"] !== counter) return [];
-    const right = bare(node["right"] as Node);
-    return widthOf(right) !== null && widthOf(right) === widthOf(width) ? [right] : [];
-  });
-  if (taken.length > 0) for (const node of [width, ...taken]) steps.set(node, widthOf(node) ?? 0);
 }

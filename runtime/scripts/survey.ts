@@ -59,7 +59,7 @@ const COMMENTED = /("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`)|\/\*[
 export function surveyOf(body: readonly Node[], { text, sites, line, primitives }: SurveyOptions): Survey {
   const isPrimitive = new Set(primitives);
   const survey: Survey = { literals: [], names: {}, fields: [], puts: [], built: [], when: [] };
-  const { idOf, inside, form, isStep } = formsOf(body);
+  const { idOf, inside, form, isStep, elements, isElement, listOf } = formsOf(body);
   const given = new Map<string, Node[]>();
   const elementsOf = new Map<string, Node>();
   const callers = new Map<string, Around[]>();
@@ -175,6 +175,12 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
       case "ForOfStatement": {
         const start = (node["left"] ?? node["init"]) as Node | null;
         const within = { ...around, scope: inside(scope, start) };
+        const list = listOf(node);
+        if (list !== null && start !== null) {
+          const [only] = start["declarations"] as [Node];
+          bindings(only["id"] as Node, list, `each ${form(list, scope)}`);
+          return visit(node["body"] as Node, under(within, test(list, scope, "each")));
+        }
         const range = node["right"] as Node | undefined;
         if (start?.type === "VariableDeclaration" && range !== undefined)
           for (const one of start["declarations"] as Node[]) bindings(one["id"] as Node, range, `each ${form(range, scope)}`);
@@ -197,7 +203,7 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
       case "VariableDeclarator": {
         const { id, init } = node as unknown as { id: Node; init: Node | null };
         const isName = id.type === "Identifier";
-        if (init === null) return;
+        if (init === null || isElement(init)) return;
         if (isName && isFunction(bare(init))) return named(bare(init), id, around);
         if (!(isStep(init) && isName)) bindings(id, init, form(init, scope));
         visit(id, around);
@@ -222,7 +228,8 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
         return;
       }
       case "ArrayExpression":
-        for (const one of children(node)) visit(one, bare(one).type === "ObjectExpression" ? { ...around, row: ++rows } : around);
+        for (const one of elements(node))
+          if (one !== null) visit(one, bare(one).type === "ObjectExpression" ? { ...around, row: ++rows } : around);
         return;
       case "BinaryExpression":
         for (const one of children(node)) visit(one, COMPARES.test(String(node["operator"])) ? { ...around, compared: true } : around);

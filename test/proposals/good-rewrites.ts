@@ -14,6 +14,13 @@ const PACK = "policies/invoice_reconciliation.yaml";
 const CONFIG = "config.yaml";
 const LOOP = "for (let i = 0; i < rules.length; i++) if (text.includes(rules[i].text)) return rules[i];\n  return undefined;";
 
+const CALLS = `const calls = [
+  { tool: "erp/approve_invoice", params: { invoice_id, approved_by: "@approver" } },
+  { tool: "erp/schedule_payment", params: { invoice_id, ...pay } },
+];`;
+const APPROVE_AND_PAY = `const approve = { tool: "erp/approve_invoice", params: { invoice_id, approved_by: "@approver" } };
+const payment = { tool: "erp/schedule_payment", params: { invoice_id, ...pay } };`;
+
 const row = (name: string, says: RegExp | null, change: Rewrite): Good => ({ name, says, change });
 
 // biome-ignore-start lint/suspicious/noTemplateCurlyInString: texts of scripts
@@ -62,6 +69,13 @@ export const GOOD: readonly Good[] = [
   row("a choice becomes two statements", null, { "scripts/carry_out.ts": [["for (const call of calls) answers.push(each ? trial(call) : mcp_call(call));", "for (const call of calls) {\n  if (each) answers.push(trial(call));\n  else answers.push(mcp_call(call));\n}"]] }),
   row("a batch gets a name", null, { [INGEST]: [["for (const row of rows.slice(start, start + 1000)) {", "const batch = rows.slice(start, start + 1000);\n      for (const row of batch) {"]] }),
   row("an expression becomes a function", null, { [INGEST]: [["const files = importer_scan();", "const sizeOf = (row: any, out: boolean) => (out ? row.amount.slice(1) : row.amount);\nconst files = importer_scan();"], ["amount: out ? row.amount.slice(1) : row.amount,", "amount: sizeOf(row, out),"]] }),
+  row("the calls of a list get names", null, { [PAY]: [[CALLS, APPROVE_AND_PAY], ["const title", "const calls = [approve, payment];\nconst title"]] }),
+  row("a list is spread into another", null, { [PAY]: [[CALLS, 'const first = [{ tool: "erp/approve_invoice", params: { invoice_id, approved_by: "@approver" } }];\nconst calls = [...first, { tool: "erp/schedule_payment", params: { invoice_id, ...pay } }];']] }),
+  row("a tool's name gets a name", null, { [PAY]: [["const { invoice_id } = input;", 'const GET = "erp/get_invoice";\nconst { invoice_id } = input;'], ['tool: "erp/get_invoice"', "tool: GET"]] }),
+  row("calls by an index", null, { "scripts/carry_out.ts": [["for (const call of calls) answers.push(each ? trial(call) : mcp_call(call));", "for (let i = 0; i < calls.length; i++) answers.push(each ? trial(calls[i]) : mcp_call(calls[i]));"]] }),
+  row("rows by an index", null, { [INGEST]: [["for (const row of rows.slice(start, start + 1000)) {", "const part = rows.slice(start, start + 1000);\n      for (let i = 0; i < part.length; i++) {\n        const row = part[i];"]] }),
+  row("a choice is turned around", null, { [INGEST]: [['status: sure ? "auto-confirmed" : "pending-review"', 'status: !sure ? "pending-review" : "auto-confirmed"']] }),
+  row("not equal, said in another way", null, { [PAY]: [["found.invoiced !== null", "!(found.invoiced === null)"]] }),
   // what is better
   row("a vendor nobody has confirmed goes elsewhere", /would book 1 entry differently \(AWS .*Software to Office Supplies\)/, { [INGEST]: [['"AWS", account: 5020', '"AWS", account: 5030']] }),
   row("a rule it is not sure of", /BLUE BOTTLE|adds "BLUE/, { [INGEST]: [["const rules = [", 'const rules = [\n  { text: "BLUE BOTTLE", account: 5040, vendor: "Blue Bottle", confidence: 0.8 },']] }),

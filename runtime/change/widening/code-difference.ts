@@ -3,7 +3,7 @@
  * where its definition is, so that renaming one, taking an expression out into a constant or putting it back in is no difference.
  */
 import type { SurveyTest } from "../../kernel/ports.ts";
-import { headOf, NAME, namesIn, plainForm, withoutLiterals } from "../../scripts/form-marks.ts";
+import { differInLiterals, headOf, LITERAL, NAME, namesIn, plainForm } from "../../scripts/form-marks.ts";
 import { type Canonical, type Reach, answerIn, apart, lastOf, matchNames, reachOf } from "./code-names.ts";
 import type { Program, Role } from "./program.ts";
 
@@ -13,6 +13,8 @@ export interface Place {
   line: number;
 }
 
+/** Texts that nobody acts on. */
+export const SILENT = /^(?:ctx_log|git_commit)\b/;
 export type Literal = Program["literals"][number]["value"];
 
 /** A value of a key, before or now: a literal, or what computes it as the text has it. */
@@ -108,7 +110,10 @@ function statedIn({ literals, fields }: Program, write: Canonical): Stated[] {
     // What stands deeper in a row is a part of it.
     if (one.path !== "" && folder.length < (tables.get(rowOf(one)) ?? one.path).length) tables.set(rowOf(one), folder);
   }
-  const uses = new Map(fields.map(({ path, form }) => [form, path]));
+  const all = Map.groupBy(fields, ({ form }) => form);
+  // Where a name stands in what is logged as well, it is told where it matters.
+  const uses = new Map([...all].map(([form, some]) => [form, (some.find(({ path }) => !SILENT.test(path)) ?? some[0])?.path]));
+  const isLiteral = (form: string) => new RegExp(`^${LITERAL}[^${LITERAL}]*${LITERAL}$`).test(form);
   /** A name that only one of the two has stands for the key that is given it, else it is left out of a path. */
   const pathOf = (path: string, above: readonly string[] = []): string => {
     const head = headOf(path);
@@ -121,6 +126,8 @@ function statedIn({ literals, fields }: Program, write: Canonical): Stated[] {
     // An object that has a name is told by what stands in it, as one without.
     ...fields.flatMap(({ path, form, fixed, shown, tool, file, line }) => {
       if (headOf(form) !== null && write(form).startsWith("{")) return [];
+      // So is a literal, where its name is used for nothing else.
+      if (headOf(form)?.length === form.length - 2 && isLiteral(write(form)) && all.get(form)?.length === 1) return [];
       const given = { given: { shown, fixed }, means: write(form), compared: false };
       return { ...given, path: pathOf(path), head: headOf(path), near: null, table: "", tool, file, line };
     }),
@@ -172,7 +179,7 @@ function valuesOf(
       same.find((other) => !fresh.some((some) => place(some) === place(other) && isLiteral(some) === isLiteral(other)));
     gone = gone.filter((other) => other !== twin);
     // Where only a literal in it differs, that is told.
-    if (twin !== undefined && !isLiteral(one) && withoutLiterals(twin.means) === withoutLiterals(one.means)) continue;
+    if (twin !== undefined && !isLiteral(one) && differInLiterals(twin.means, one.means)) continue;
     change(one, twin?.given ?? null, one.given);
   }
   // What went with its call or object is told with that.

@@ -2,7 +2,7 @@
  * The names of two versions of a program: which of the one is which of the other, by what they are given and not by what they are called; and
  * what a name reaches, through all that is made of it.
  */
-import { headOf, LITERAL, NAME, namesIn, plainForm, renamed, withoutLiterals } from "../../scripts/form-marks.ts";
+import { differInLiterals, headOf, LITERAL, NAME, namesIn, plainForm, renamed } from "../../scripts/form-marks.ts";
 import { SCRIPTS } from "../../workspace/layout.ts";
 import type { Program } from "./program.ts";
 
@@ -90,9 +90,7 @@ export function matchNames(was: Names, now: Names) {
     );
     const [then, next] = [gone[0] ?? null, fresh[0] ?? null];
     // Where only values differ, those are told.
-    const isTold =
-      gone.length === fresh.length &&
-      gone.every((one, i) => withoutLiterals(before(one.form)) === withoutLiterals(after(fresh[i]?.form ?? "")));
+    const isTold = gone.length === fresh.length && gone.every((one, i) => differInLiterals(before(one.form), after(fresh[i]?.form ?? "")));
     if (isTold) return [];
     const at = { file: id.slice(0, id.lastIndexOf(":")), line: (next ?? now.get(id)?.[0])?.line ?? 0 };
     const shown = { was: then?.shown ?? null, now: next?.shown ?? null, body: (next ?? then)?.body === true };

@@ -1,5 +1,5 @@
 /** What a program does that the one before did not, in lines: its difference (code-difference.ts) judged by rows, and the tools it names. */
-import { codeDifference, type Place, type ValueChange } from "./code-difference.ts";
+import { SILENT, codeDifference, type Place, type ValueChange } from "./code-difference.ts";
 import { type Program, classIn } from "./program.ts";
 import type { Written } from "./leaves.ts";
 import type { ChangeKind } from "../proposal-types.ts";
@@ -9,8 +9,6 @@ import { VALUES } from "./widening-values.ts";
 /** Tells one change at its place. */
 export type Say = (kind: ChangeKind, widens: boolean, text: string, at: { file: string; line?: number }) => void;
 
-/** Texts that nobody acts on. */
-const SILENT = /^(?:ctx_log|git_commit)\b/;
 /** The line of the first row that fits. */
 function firstLine<T>(rows: readonly Row<T>[], one: T, asked: Asked): Line | null {
   for (const row of rows) {

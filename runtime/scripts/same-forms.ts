@@ -1,0 +1,107 @@
+/**
+ * What is written in several ways and means one thing, for forms (forms.ts): widths of steps, loops by an index, things of a list that have a
+ * name of their own, a comparison and its opposite. Each only where nothing else could be meant.
+ */
+import { bare } from "./flow.ts";
+import { type Node, within } from "./syntax.ts";
+
+/** True for a number as it is written. */
+export const number = (node: Node): boolean => node.type === "Literal" && typeof node["value"] === "number";
+
+const EQUALITY: Record<string, string> = { "===": "!==", "!==": "===", "==": "!=", "!=": "==" };
+
+/** `a !== b` for `a === b` and the other way round; null for anything else. */
+export function notEqual(node: Node): Node | null {
+  const operator = node.type === "BinaryExpression" ? EQUALITY[String(node["operator"])] : undefined;
+  return operator === undefined ? null : ({ ...node, operator } as Node);
+}
+
+/** The lists of statements in these. */
+export function* listsIn(body: readonly Node[]): Generator<readonly Node[]> {
+  yield body;
+  for (const node of body.flatMap((one) => [...within(one)])) if (node.type === "BlockStatement") yield node["body"] as Node[];
+}
+
+const DOES = /Call|New|Function|Assignment|Update/;
+
+/**
+ * `const a = {...}; const list = [a]`: an object without calls, or a list, that nothing else uses stands where it is used. Only within one
+ * list of statements, where every name in it means the same; `isSet`: a name that is given something else later.
+ */
+export function markElements(
+  statements: readonly Node[],
+  isUsedOnce: (name: string) => boolean,
+  isSet: (name: string) => boolean,
+  found: Map<string, Node>,
+): void {
+  const consts = statements.flatMap((one) =>
+    one.type === "VariableDeclaration" && one["kind"] === "const" ? (one["declarations"] as Node[]) : [],
+  );
+  const known = new Map<string, Node>();
+  for (const { id, init } of consts as unknown as { id: Node; init: Node | null }[]) {
+    if (init === null) continue;
+    const value = bare(init);
+    const isList = value.type === "ArrayExpression";
+    for (const one of isList ? (value["elements"] as (Node | null)[]) : []) {
+      const inner = one && bare(one.type === "SpreadElement" ? (one["argument"] as Node) : one);
+      const meant = inner?.type === "Identifier" ? known.get(inner["name"] as string) : undefined;
+      if (meant !== undefined && (meant.type === "ArrayExpression") === (one?.type === "SpreadElement"))
+        found.set(inner?.["name"] as string, meant);
+    }
+    const isPlain =
+      (isList || value.type === "ObjectExpression") &&
+      ![...within(value)].some((one) => DOES.test(one.type) || (one.type === "Identifier" && isSet(one["name"] as string)));
+    if (isPlain && id.type === "Identifier" && isUsedOnce(id["name"] as string)) known.set(id["name"] as string, value);
+  }
+}
+
+/** `for (let i = 0; i < list.length; i++) … list[i]`, where i is used for nothing else: each of the list. */
+export function markIndex(loop: Node, indexed: Map<Node, Node>, taken: Map<Node, Node>): void {
+  const { init, test, update } = loop as unknown as Record<string, Node | null>;
+  const [only, ...more] = init?.type === "VariableDeclaration" ? (init["declarations"] as Node[]) : [];
+  const index = only?.["id"] as Node | undefined;
+  const name = index?.["name"];
+  const isIndex = (node: unknown) => (node as Node | undefined)?.type === "Identifier" && (node as Node)["name"] === name;
+  const length =
+    test?.type === "BinaryExpression" && test["operator"] === "<" && isIndex(test["left"]) ? bare(test["right"] as Node) : null;
+  const list =
+    length?.type === "MemberExpression" && (length["property"] as Node)["name"] === "length" ? bare(length["object"] as Node) : null;
+  const begins = only !== undefined && (only["init"] as Node | null)?.["value"] === 0 && more.length === 0;
+  const steps = update?.type === "UpdateExpression" && update["operator"] === "++" && isIndex(update["argument"]);
+  if (!begins || !steps || index === undefined || list?.type !== "Identifier") return;
+  const inside = [...within(loop["body"] as Node)];
+  const items = inside.filter(
+    (node) =>
+      node.type === "MemberExpression" &&
+      node["computed"] === true &&
+      isIndex(node["property"]) &&
+      (node["object"] as Node)["name"] === list["name"],
+  );
+  if (inside.filter(isIndex).length !== items.length || items.length === 0) return;
+  // A list that is changed on the way, or an item that is set, is not gone through from one end to the other.
+  const named = inside.filter((node) => node.type === "Identifier" && node["name"] === list["name"]).length;
+  const isSet = inside.some(
+    (node) => /^(?:Assignment|Update)Expression$/.test(node.type) && items.includes(bare((node["left"] ?? node["argument"]) as Node)),
+  );
+  if (named !== items.length || isSet) return;
+  indexed.set(loop, list);
+  for (const item of items) taken.set(item, index);
+}
+
+/** `for (let start = 0; …; start += 1000) … rows.slice(start, start + 1000)`: equal widths, wherever they stand. */
+export function markSteps(loop: Node, numbers: ReadonlyMap<string, Node>, steps: Map<Node, number>): void {
+  const update = loop["update"] as Node | null;
+  if (update?.type !== "AssignmentExpression" || update["operator"] !== "+=") return;
+  const widthOf = (node: Node): number | null => {
+    const found = number(node) ? node : node.type === "Identifier" ? numbers.get(node["name"] as string) : undefined;
+    return found === undefined ? null : (found["value"] as number);
+  };
+  const counter = (update["left"] as Node)["name"];
+  const width = bare(update["right"] as Node);
+  const taken = [...within(loop["body"] as Node)].flatMap((node) => {
+    if (node.type !== "BinaryExpression" || node["operator"] !== "+" || (node["left"] as Node)["name"] !== counter) return [];
+    const right = bare(node["right"] as Node);
+    return widthOf(right) !== null && widthOf(right) === widthOf(width) ? [right] : [];
+  });
+  if (taken.length > 0) for (const node of [width, ...taken]) steps.set(node, widthOf(node) ?? 0);
+}
