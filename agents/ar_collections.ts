@@ -15,8 +15,7 @@ states:
   APPROVAL_GATE?: a person looks at agency, disputes and silence
   MUTATE: take each customer's step; one that is refused does not keep the others back
   SCHEDULE_NOTIFY: tell collections, look again in five days
-examples:
-  - {customers: [C-8821, C-301]}
+examples: [{customers: [C-8821, C-301]}]
 */
 fsm_enter("ASSESS");
 const today = mcp_call("erp/get_business_date");

@@ -15,8 +15,7 @@ states:
   APPROVAL_GATE?: a manager looks at what is open
   MUTATE: account, success manager, project
   SCHEDULE_NOTIFY: welcome, kickoff, and a look after 30, 60 and 90 days
-examples:
-  - {customer_id: C-310}
+examples: [{customer_id: C-310}]
 */
 fsm_enter("ASSESS");
 const { customer_id, plan_id } = input;

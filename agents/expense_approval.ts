@@ -5,8 +5,7 @@ trigger: a2a
 process: expense_approval
 risk: medium
 uses: [fsm, mcp, compute, data, policy, approval, script, notify]
-input:
-  expense_id: {type: string, required: true}
+input: {expense_id: {type: string, required: true}}
 states:
   ASSESS: read the claim, who filed it, the category's limits, the budget, earlier claims
   COMPUTE: age, deductible part, claims of the year with this one
@@ -14,8 +13,7 @@ states:
   APPROVAL_GATE: a person approves; how senior, the total decides
   MUTATE: record the approval, pay the claim out
   SCHEDULE_NOTIFY: tell who filed it
-examples:
-  - {expense_id: EXP-703}
+examples: [{expense_id: EXP-703}]
 */
 fsm_enter("ASSESS");
 const { expense_id } = input;

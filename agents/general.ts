@@ -18,8 +18,7 @@ states:
   APPROVAL_GATE?: a person looks at the call
   MUTATE: make it
   SCHEDULE_NOTIFY: nothing unless the task needs it
-examples:
-  - {task: how is invoice INV-2024-447, tool: erp/get_invoice, params: {invoice_id: INV-2024-447}}
+examples: [{task: how is invoice INV-2024-447, tool: erp/get_invoice, params: {invoice_id: INV-2024-447}}]
 */
 fsm_enter("ASSESS");
 const { task, tool, params } = input;

@@ -15,8 +15,7 @@ states:
   APPROVAL_GATE?: what is revoked at once or cannot be undone is approved
   MUTATE: revoke access in order, hand over, record the final pay
   SCHEDULE_NOTIFY: tell the manager; come again on the last day
-examples:
-  - {employee_id: E-2290}
+examples: [{employee_id: E-2290}]
 */
 fsm_enter("ASSESS");
 const { employee_id } = input;

@@ -5,9 +5,7 @@ trigger: a2a
 process: incident_response
 risk: high
 uses: [fsm, mcp, compute, data, policy, approval, script, notify, schedule, document]
-input:
-  incident_id: {type: string, required: true}
-  root_cause: {type: string, default: under investigation}
+input: {incident_id: {type: string, required: true}, root_cause: {type: string, default: under investigation}}
 states:
   ASSESS: read the incident, its service, deployments, customers, earlier incidents, who is on call
   COMPUTE: impact, revenue at risk
@@ -15,8 +13,7 @@ states:
   APPROVAL_GATE: a person decides; two in a P1 and where cardholder data is touched
   MUTATE: roll back, mark as mitigated, ticket, post-mortem
   SCHEDULE_NOTIFY: tell who is on call, post-mortem on the next day
-examples:
-  - {incident_id: INC-501}
+examples: [{incident_id: INC-501}]
 */
 fsm_enter("ASSESS");
 const { incident_id, root_cause } = input;

@@ -5,18 +5,15 @@ trigger: a2a
 process: order_management
 risk: low
 uses: [fsm, mcp, compute, data, policy, approval, script]
-input:
-  order_id: {type: string, required: true}
-  carrier: {type: string, default: Umbrella Freight}
-  changes: {type: list, default: [], describe: "{sku, by}: change the order by so many pieces instead of fulfilling it"}
+input: {order_id: {type: string, required: true}, carrier: {type: string, default: Umbrella Freight},
+  changes: {type: list, default: [], describe: "{sku, by}: change the order by so many pieces instead of fulfilling it"}}
 states:
   ASSESS: read the order, customer, stock, shipping rates, tax
   COMPUTE: lines, discount, tax, shipping by weight and zone
   POLICY_CHECK: above 10,000, credit hold, stock to be allocated
   APPROVAL_GATE: who may approves the order
   MUTATE: change the order; or reserve, charge, ship
-examples:
-  - {order_id: ORD-5592}
+examples: [{order_id: ORD-5592}]
 */
 fsm_enter("ASSESS");
 const { order_id, carrier } = input;

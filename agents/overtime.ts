@@ -11,8 +11,7 @@ output:
   hours: {type: string}
   rule: {type: string}
   summary: {type: string}
-examples:
-  - {employee: Sarah Chen, week_start: "2024-10-07"}
+examples: [{employee: Sarah Chen, week_start: "2024-10-07"}]
 */
 const { employee: asked, week_start } = input;
 const team = mcp_fetch_all({ tool: "erp/list_employees", params: {} }).records;

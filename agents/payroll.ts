@@ -17,8 +17,7 @@ states:
   APPROVAL_GATE: the payroll director
   MUTATE: pay run, year to date, entry, bank file
   SCHEDULE_NOTIFY: tell the payroll director where the file lies
-examples:
-  - {pay_group: US-BIWEEKLY, period_start: "2024-10-07", period_end: "2024-10-20", pay_date: "2024-10-25"}
+examples: [{pay_group: US-BIWEEKLY, period_start: "2024-10-07", period_end: "2024-10-20", pay_date: "2024-10-25"}]
 */
 fsm_enter("ASSESS");
 const { pay_group, period_start, period_end, pay_date } = input;

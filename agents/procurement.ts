@@ -5,8 +5,7 @@ trigger: a2a
 process: procurement
 risk: medium
 uses: [fsm, mcp, data, policy, approval, script, notify]
-input:
-  requisition_id: {type: string, required: true}
+input: {requisition_id: {type: string, required: true}}
 states:
   ASSESS: read the requisition, the vendor, the budget, what was bought before
   COMPUTE: total with tax and shipping, what is left of the budget, cost over three years
@@ -14,8 +13,7 @@ states:
   APPROVAL_GATE: manager, vice president or CFO
   MUTATE: order, which commits the budget; a ticket for the delivery
   SCHEDULE_NOTIFY: tell who asked, look again when it is due
-examples:
-  - {requisition_id: REQ-31}
+examples: [{requisition_id: REQ-31}]
 */
 fsm_enter("ASSESS");
 const { requisition_id } = input;

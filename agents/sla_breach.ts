@@ -5,9 +5,7 @@ trigger: a2a
 process: sla_breach
 risk: high
 uses: [fsm, mcp, compute, data, policy, approval, script, notify]
-input:
-  contract_id: {type: string, required: true}
-  period: {type: string, required: true, describe: YYYY-MM}
+input: {contract_id: {type: string, required: true}, period: {type: string, required: true, describe: YYYY-MM}}
 states:
   ASSESS: read the contract with its tiers, the measured uptime, earlier breaches and credits
   COMPUTE: downtime against what is allowed, the credit of the tier, the quarter
@@ -15,27 +13,21 @@ states:
   APPROVAL_GATE?: a person looks at what is outside the policy
   MUTATE: apply the credit
   SCHEDULE_NOTIFY: tell the owner of the contract, in open hours
-examples:
-  - {contract_id: CTR-441, period: 2024-09}
+examples: [{contract_id: CTR-441, period: 2024-09}]
 */
 fsm_enter("ASSESS");
 const { contract_id, period } = input;
-const contract = mcp_record({ tool: "erp/get_contract", params: { contract_id } });
-const uptime = mcp_record({ tool: "erp/get_uptime", params: { service_id: contract.service_id, period } });
-const service = mcp_record({ tool: "erp/get_service", params: { service_id: contract.service_id } });
-const owner = mcp_record({ tool: "erp/get_employee", params: { employee_id: service.on_call } });
-const before = mcp_call({ tool: "erp/get_credit", params: { contract_id, period } });
-const breaches = mcp_fetch_all({ tool: "erp/list_sla_breaches", params: { contract_id } });
+const { contract, uptime, owner, before, breaches } = script_run("sla_records", { contract_id, period });
 fsm_enter("COMPUTE");
 const { credit, ...breach } = script_run("sla_figures", { contract, uptime });
 const owed = !new Decimal(credit).isZero() && before.found === false;
-const quarterOf = (month: string) => `${month.slice(0, 4)}-${Math.ceil(Number(month.slice(5, 7)) / 3)}`;
-const earlier = breaches.records.filter((one) => quarterOf(one.period) === quarterOf(period) && one.period !== period);
-const quarterWith = (own: string) => script_run("total", { amounts: [own, ...earlier.map((one) => one.credit)] });
+const { earlier } = script_run("sla_quarter", { period, breaches: breaches.records });
+const quarterWith = (own: string) => script_run("total", { amounts: [own, ...earlier.map((one: any) => one.credit)] });
 fsm_enter("POLICY_CHECK");
 const breaches_in_quarter = breaches.complete ? earlier.length + (owed ? 1 : 0) : null;
 const { strategic, disputed, account_current } = contract;
-const verdict = policy_evaluate({ about: { contract_id, credit, customer: contract.party_id, breach }, facts: { credit, strategic, breaches_in_quarter, disputed, account_current } });
+const facts = { credit, strategic, breaches_in_quarter, disputed, account_current };
+const verdict = policy_evaluate({ facts, about: { contract_id, credit, customer: contract.party_id, breach } });
 const reason = `${breach.downtime_minutes} minutes down in ${period}, ${breach.allowed_minutes} allowed`;
 const calls = owed ? [{ tool: "erp/apply_credit", params: { contract_id, period, amount: credit, reason } }] : [];
 const title = `Credit ${credit} on ${contract_id} for ${period}? ${reason}`;

@@ -5,9 +5,7 @@ trigger: a2a
 process: subscription_migration
 risk: high
 uses: [fsm, mcp, compute, data, policy, approval, script, notify]
-input:
-  subscription_id: {type: string, required: true}
-  plan_id: {type: string, required: true}
+input: {subscription_id: {type: string, required: true}, plan_id: {type: string, required: true}}
 states:
   ASSESS: read the subscription with its features and usage, both plans, the customer
   COMPUTE: credit for unused days, new cost, termination fee, what is lost
@@ -15,30 +13,19 @@ states:
   APPROVAL_GATE: "five times: the change, the features lost, the data deleted, the bill, and all of it"
   MUTATE: only after the fifth yes - plan, bill, features
   SCHEDULE_NOTIFY: tell the customer
-examples:
-  - {subscription_id: SUB-77, plan_id: ENTERPRISE}
+examples: [{subscription_id: SUB-77, plan_id: ENTERPRISE}]
 */
 fsm_enter("ASSESS");
 const { subscription_id, plan_id } = input;
-const today = mcp_call("erp/get_business_date");
-const subscription = mcp_record({ tool: "erp/get_subscription", params: { subscription_id } });
-const { customer_id } = subscription;
-const customer = mcp_record({ tool: "erp/get_customer", params: { customer_id } });
-const from = mcp_record({ tool: "erp/get_plan", params: { plan_id: subscription.plan_id } });
-const to = mcp_record({ tool: "erp/get_plan", params: { plan_id } });
+const { today, subscription, customer, from, to } = script_run("migration_records", { subscription_id, plan_id });
 fsm_enter("COMPUTE");
 const { net, lost, gained, deleted, ...bill } = script_run("migration_figures", { subscription, from, to, today });
 fsm_enter("POLICY_CHECK");
 const eligible = subscription.status === "active" && subscription.plan_id !== plan_id;
-policy_evaluate({ about: { subscription_id, plan: to.name, billing: { ...bill, net }, customer: customer.name }, facts: { eligible, balance: subscription.balance_due, deletes_data: deleted.length > 0 } });
+const facts = { eligible, balance: subscription.balance_due, deletes_data: deleted.length > 0 };
+policy_evaluate({ facts, about: { subscription_id, plan: to.name, billing: { ...bill, net }, customer: customer.name } });
 const calls = script_run("migration_calls", { subscription, plan_id, today, net, lost, gained });
-const names = (list: any[]) => list.map((one) => `${one.feature} (${one.stored_gb} GB)`).join(", ") || "none";
-const questions = [
-  `${customer.name}: from ${from.name} to ${to.name} on ${today}? New: ${gained.join(", ") || "nothing"}`,
-  `Features lost: ${names(lost)}?`,
-  `Data deleted for good: ${names(deleted)}?`,
-  `Bill ${net}: ${bill.cost} new, ${bill.fee} fee, ${bill.credit} credit?`,
-];
+const questions = script_run("migration_questions", { customer, from, to, today, lost, gained, deleted, bill, net });
 const stays = { to: customer.email, subject: `Your plan stays ${from.name}`, what: `${subscription_id} is not moved to ${to.name}.` };
 for (const title of questions) {
   const said = script_run("ask", { title, calls: [], otherwise: [], ask: true, details: { bill } });
@@ -49,7 +36,7 @@ const { by, no, made } = script_run("carry_out", { title, calls, otherwise: [], 
 if (no !== null) script_run("refused", { ...stays, by, no });
 fsm_enter("SCHEDULE_NOTIFY");
 const told = script_run("migration_done", { made, subscription, planned: { plan_id, net, bill } });
-const summary = `${subscription_id} is on ${told.plan} from ${told.effective}; billed ${told.billing.net}; features lost: ${names(told.lost)}; confirmed five times, last by ${by}`;
+const change = `${subscription_id} is on ${told.plan} from ${told.effective}; billed ${told.billing.net}`;
+const summary = `${change}; features lost: ${told.names}; confirmed five times, last by ${by}`;
 notify_send({ to: customer.email, subject: `Your plan is ${told.plan}`, text: summary, key: `${subscription_id} ${plan_id}` });
-const features_lost = told.lost.map((one: any) => one.feature);
-({ plan: told.plan, billing: told.billing, effective: told.effective, features_lost, features_added: told.added, approved_by: by, summary });
+({ ...told.answer, approved_by: by, summary });

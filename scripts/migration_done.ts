@@ -14,4 +14,6 @@ const billing = new Decimal(billed).eq(planned.net) && changed.plan_id === plann
 const gone = [...of("provision_feature").filter((one: any) => !one.enabled), ...of("deprovision_feature")];
 const lost = gone.map(({ feature }: any) => ({ feature, stored_gb: subscription.features.find((one: any) => one.feature === feature)?.stored_gb ?? 0 }));
 const added = of("provision_feature").flatMap((one: any) => (one.enabled ? [one.feature] : []));
-({ plan, billing, added, effective: changed.effective_on, lost });
+const [effective, features_lost] = [changed.effective_on, lost.map((one) => one.feature)];
+const names = script_run("feature_names", { features: lost });
+({ plan, billing, effective, names, answer: { plan, billing, effective, features_lost, features_added: added } });

@@ -1,0 +1,13 @@
+/*
+name: SLA records
+description: What a breach of a contract in a period is judged by
+input: {contract_id: {type: string, required: true}, period: {type: string, required: true}}
+*/
+const { contract_id, period } = input;
+const contract = mcp_record({ tool: "erp/get_contract", params: { contract_id } });
+const uptime = mcp_record({ tool: "erp/get_uptime", params: { service_id: contract.service_id, period } });
+const service = mcp_record({ tool: "erp/get_service", params: { service_id: contract.service_id } });
+const owner = mcp_record({ tool: "erp/get_employee", params: { employee_id: service.on_call } });
+const before = mcp_call({ tool: "erp/get_credit", params: { contract_id, period } });
+const breaches = mcp_fetch_all({ tool: "erp/list_sla_breaches", params: { contract_id } });
+({ contract, uptime, owner, before, breaches });
