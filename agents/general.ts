@@ -5,12 +5,9 @@ trigger: a2a
 process: general
 risk: low
 uses: [fsm, mcp, data, policy, approval, script, llm, ctx]
-input:
-  task: {type: string, required: true}
-  tool: {type: string, describe: "SERVER/TOOL; without it the tools that fit the task are named"}
-  params: {type: object, default: {}}
-  amount: {type: money, describe: "money that moves; else the sum of the amounts in params"}
-  irreversible: {type: boolean, default: true}
+input: {task: {type: string, required: true}, params: {type: object, default: {}}, irreversible: {type: boolean, default: true},
+  tool: {type: string, describe: "SERVER/TOOL; without it the tools that fit the task are named"},
+  amount: {type: money, describe: "money that moves; else the sum of the amounts in params"}}
 states:
   ASSESS: find the tool, read what it says
   COMPUTE: take over the amounts that were given with the task
@@ -24,31 +21,29 @@ fsm_enter("ASSESS");
 const { task, tool, params } = input;
 const found = mcp_find({ wish: task, limit: 20 });
 const fitting = found.slice(0, 5).map((one) => one.tool);
-const meant = tool === undefined ? undefined : mcp_list({ server: tool.split("/")[0] }).find((one) => one.tool === tool);
+const isRead = tool !== undefined && mcp_list({ server: tool.split("/")[0] }).find((one) => one.tool === tool)?.class !== "mutate";
 // In words only: a model works on it where one is there, by reading; what it would change is asked for below.
-const worked = tool === undefined && llm_ready("large").ready ? script_run("task", { goal: script_run("in_session", { task }).goal, tools: found }) : null;
-const wanted = worked?.call ?? { tool, params };
-let key_entity = Object.values(wanted.params).find((value) => typeof value === "string") ?? tool ?? "none";
+const works = tool === undefined && llm_ready("large").ready;
+const worked = works ? script_run("task", { goal: script_run("in_session", { task }).goal, tools: found }) : null;
+const call = worked === null ? (tool === undefined || isRead ? null : { tool, params }) : worked.call;
+const textIn = (given: object) => Object.values(given).find((value) => typeof value === "string");
+let key_entity = textIn(call?.params ?? params) ?? tool ?? "none";
 let done = { decision_or_status: "found", action_taken: `named tools that fit: ${fitting.join(", ")}`, result: null as unknown };
-if (worked !== null && worked.call === null) {
-  const read = worked.done.map((one: any) => one.tool).join(", ");
-  if (worked.result !== null) done = { decision_or_status: "found", action_taken: `read ${read === "" ? "nothing" : read}, and a model said what that comes to`, result: worked.result };
-} else if (tool !== undefined && meant?.class !== "mutate") {
+if (isRead) {
   // A tool that is not on offer is told as an error here.
   done = { decision_or_status: "read", action_taken: `read ${tool}`, result: mcp_record({ tool, params }) };
-} else if (wanted.tool !== undefined) {
+} else if (worked?.result != null) {
+  const read = worked.done.map((one: any) => one.tool).join(", ") || "nothing";
+  done = { ...done, action_taken: `read ${read}, and a model said what that comes to`, result: worked.result };
+} else if (call !== null) {
   fsm_enter("COMPUTE");
-  const isMoney = (key: string, value: string) => value.includes(".") || /(?:amount|total|price|cost|fee|credit|debit|balance|pay|salary|rent|tax|net|gross)$/.test(key);
-  const numbers = [...JSON.stringify(wanted.params).matchAll(/"(\w*)":"?(-?\d+(?:\.\d+)?)"?(?=[,}])/g)];
-  const stated = numbers.filter(([, key, value]) => isMoney(key, value)).map(([, , value]) => value);
-  // Given by whoever asks, and shown at the gate: this is where these amounts come from. A model's count for the policy, and have to stand in what was read.
-  const given = worked === null ? stated.map((value) => script_run("total", { amounts: [value] })) : stated;
-  const amount = input.amount ?? (worked === null ? script_run("total", { amounts: ["0.00", ...given] }) : given.reduce((sum, one) => sum.plus(one), new Decimal("0.00")));
+  const stated = script_run("stated_amount", { params: call.params, by_person: worked === null });
+  const amount = input.amount ?? stated;
   fsm_enter("POLICY_CHECK");
   policy_evaluate({ facts: { amount, irreversible: input.irreversible }, about: { key_entity } });
   // A person, whatever the policy says: nobody has written down what this call is for.
-  const { by, calls, answers } = script_run("carry_out", { title: `${task}: call ${wanted.tool}?`, calls: [wanted], ask: true });
-  key_entity = Object.values(calls[0].params).find((value) => typeof value === "string") ?? key_entity;
-  done = { decision_or_status: "done", action_taken: `${wanted.tool} called, approved by ${by}`, result: answers[0] };
+  const { by, calls, answers } = script_run("carry_out", { title: `${task}: call ${call.tool}?`, calls: [call], ask: true });
+  key_entity = textIn(calls[0].params) ?? key_entity;
+  done = { decision_or_status: "done", action_taken: `${call.tool} called, approved by ${by}`, result: answers[0] };
 }
 ({ ...done, key_entity, tools: fitting, summary: `${task}: ${done.action_taken}` });

@@ -17,42 +17,29 @@ examples: [{requisition_id: REQ-31}]
 */
 fsm_enter("ASSESS");
 const { requisition_id } = input;
-const today = mcp_call("erp/get_business_date");
-const asked = mcp_record({ tool: "erp/get_requisition", params: { requisition_id } });
-const { vendor_id, department_id, description } = asked;
-const vendor = mcp_record({ tool: "erp/get_vendor", params: { vendor_id } });
-const requester = mcp_record({ tool: "erp/get_employee", params: { employee_id: asked.requester_id } });
-const budget = mcp_record({ tool: "erp/get_budget", params: { department_id, period: today.slice(0, 4) } });
-const before = mcp_fetch_all({ tool: "erp/list_purchase_orders", params: { vendor_id } });
+const { asked, vendor, requester, budget, before } = script_run("procurement_records", { requisition_id });
 fsm_enter("COMPUTE");
 const amount = script_run("total", { amounts: [asked.net_amount, asked.tax, asked.shipping] });
 const budget_left = script_run("total", { amounts: [budget.amount, `-${budget.committed}`, `-${budget.spent}`] });
-const leftAfter = (spent: string) => script_run("total", { amounts: [budget_left, `-${spent}`] });
-const running = asked.running_cost_year;
-const threeYears = (spent: string) => script_run("total", { amounts: [spent, running, running, running] });
+const figuresOf = (spent: string) => script_run("procurement_figures", { asked, budget_left, spent });
 fsm_enter("POLICY_CHECK");
 const vendor_status = vendor.approved && vendor.status === "active" ? "approved" : vendor.status;
 const conflict_of_interest = vendor.conflict_with === asked.requester_id;
 const about = { requisition_id, amount, vendor: vendor.name, requester: requester.name };
 const facts = { requisition_status: asked.status, total: amount, budget_left, vendor_status, conflict_of_interest };
 const verdict = policy_evaluate({ facts, about });
-const order = { requisition_id, vendor_id, department_id, description, amount, delivery_on: asked.needed_on };
-const ticket = { reference: requisition_id, subject: `Receive ${description}`, assignee: asked.requester_id, priority: "normal" };
-const calls = [
-  { tool: "erp/create_purchase_order", params: order },
-  { tool: "erp/create_ticket", params: ticket },
-];
-const details = { three_years: threeYears(amount), budget_left, budget_left_after: leftAfter(amount), orders_before: before.records.length };
-const title = `Order ${description} from ${vendor.name} for ${amount}?`;
+const { calls, order } = script_run("procurement_calls", { asked, amount });
+const details = { ...figuresOf(amount), budget_left, orders_before: before.records.length };
+const title = `Order ${asked.description} from ${vendor.name} for ${amount}?`;
 const { by, no, made } = script_run("carry_out", { title, calls, otherwise: [], ask: true, details });
 const ordered = made["erp/create_purchase_order"]?.[0] ?? order;
 fsm_enter("SCHEDULE_NOTIFY");
-const po_id = no === null ? mcp_record({ tool: "erp/get_purchase_order", params: { requisition_id: ordered.requisition_id } }).po_id : null;
-const seller = mcp_record({ tool: "erp/get_vendor", params: { vendor_id: ordered.vendor_id } }).name;
+const { po_number, seller } = script_run("procurement_done", { ordered, approved: no === null });
 const decision = no === null ? "approved" : "rejected";
-const what = `${po_id ?? requisition_id}: ${ordered.description} from ${seller} for ${ordered.amount}, due ${ordered.delivery_on}`;
+const what = `${po_number ?? requisition_id}: ${ordered.description} from ${seller} for ${ordered.amount}, due ${ordered.delivery_on}`;
 const summary = `${what}, ${decision} by ${by}${no === null ? "" : `: ${no}`}`;
-notify_send({ to: requester.email, subject: `${requisition_id} is ${no === null ? "ordered" : decision}`, text: summary, key: requisition_id });
-const left = no === null ? leftAfter(ordered.amount) : budget_left;
-const told = { decision, approval: `${decision} by ${by}: ${no ?? verdict.summary}`, delivery: ordered.delivery_on, budget_left: left };
-({ po_number: po_id, vendor: seller, amount: ordered.amount, ...told, three_years: threeYears(ordered.amount), summary });
+const subject = `${requisition_id} is ${no === null ? "ordered" : decision}`;
+notify_send({ to: requester.email, subject, text: summary, key: requisition_id });
+const { three_years, budget_left_after } = figuresOf(ordered.amount);
+const told = { decision, approval: `${decision} by ${by}: ${no ?? verdict.summary}`, delivery: ordered.delivery_on, three_years };
+({ po_number, vendor: seller, amount: ordered.amount, ...told, budget_left: no === null ? budget_left_after : budget_left, summary });

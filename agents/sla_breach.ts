@@ -17,14 +17,13 @@ examples: [{contract_id: CTR-441, period: 2024-09}]
 */
 fsm_enter("ASSESS");
 const { contract_id, period } = input;
-const { contract, uptime, owner, before, breaches } = script_run("sla_records", { contract_id, period });
+const { contract, uptime, owner, before, earlier, all_known } = script_run("sla_records", { contract_id, period });
 fsm_enter("COMPUTE");
 const { credit, ...breach } = script_run("sla_figures", { contract, uptime });
 const owed = !new Decimal(credit).isZero() && before.found === false;
-const { earlier } = script_run("sla_quarter", { period, breaches: breaches.records });
 const quarterWith = (own: string) => script_run("total", { amounts: [own, ...earlier.map((one: any) => one.credit)] });
 fsm_enter("POLICY_CHECK");
-const breaches_in_quarter = breaches.complete ? earlier.length + (owed ? 1 : 0) : null;
+const breaches_in_quarter = all_known ? earlier.length + (owed ? 1 : 0) : null;
 const { strategic, disputed, account_current } = contract;
 const facts = { credit, strategic, breaches_in_quarter, disputed, account_current };
 const verdict = policy_evaluate({ facts, about: { contract_id, credit, customer: contract.party_id, breach } });

@@ -15,5 +15,5 @@ const gone = [...of("provision_feature").filter((one: any) => !one.enabled), ...
 const lost = gone.map(({ feature }: any) => ({ feature, stored_gb: subscription.features.find((one: any) => one.feature === feature)?.stored_gb ?? 0 }));
 const added = of("provision_feature").flatMap((one: any) => (one.enabled ? [one.feature] : []));
 const [effective, features_lost] = [changed.effective_on, lost.map((one) => one.feature)];
-const names = script_run("feature_names", { features: lost });
+const names = lost.map((one) => `${one.feature} (${one.stored_gb} GB)`).join(", ") || "none";
 ({ plan, billing, effective, names, answer: { plan, billing, effective, features_lost, features_added: added } });

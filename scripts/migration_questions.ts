@@ -6,7 +6,7 @@ input: {customer: {type: object, required: true}, from: {type: object, required:
   deleted: {type: list, required: true}, bill: {type: object, required: true}, net: {type: money, required: true}}
 */
 const { customer, from, to, today, lost, gained, deleted, bill, net } = input;
-const names = (features: any[]) => script_run("feature_names", { features });
+const names = (features: any[]) => features.map((one) => `${one.feature} (${one.stored_gb} GB)`).join(", ") || "none";
 [
   `${customer.name}: from ${from.name} to ${to.name} on ${today}? New: ${gained.join(", ") || "nothing"}`,
   `Features lost: ${names(lost)}?`,

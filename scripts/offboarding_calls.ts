@@ -1,14 +1,9 @@
 /*
 name: Offboarding calls
-description: What is done in order - status; access by its order and what is owned once access ends; the final pay once the work has ended
-input:
-  employee: {type: object, required: true}
-  at_once: {type: boolean, required: true}
-  gone: {type: boolean, required: true, describe: the work has ended}
-  systems: {type: list, required: true}
-  owned: {type: list, required: true}
-  payout: {type: money, required: true}
-  paid: {type: boolean, required: true}
+description: What is done in order - status; access by its order and what is owned once access ends; the final pay once the work has ended; `final`, what cannot be undone
+input: {employee: {type: object, required: true}, at_once: {type: boolean, required: true},
+  gone: {type: boolean, required: true, describe: the work has ended}, systems: {type: list, required: true},
+  owned: {type: list, required: true}, payout: {type: money, required: true}, paid: {type: boolean, required: true}}
 */
 const { employee, at_once, gone, systems, owned, payout, paid } = input;
 const { employee_id, last_day, manager_id, pto_hours } = employee;
@@ -23,4 +18,7 @@ if (gone) {
   const final = { employee_id, pto_hours, amount: payout, pay_date: last_day };
   if (!paid && !new Decimal(payout).isZero()) calls.push({ tool: "erp/record_final_pay", params: final });
 }
-calls;
+// No tool gives access back or takes a final pay back.
+const isFinal = ({ tool }: any) => tool === "erp/revoke_access" || tool === "erp/record_final_pay";
+const final = calls.filter(isFinal).map(({ tool, params }: any) => `${tool} ${params.system ?? params.amount}`);
+({ calls, final });
