@@ -241,14 +241,11 @@ async function changeBooks(
       lesson = (await teach?.(head, files)) ?? null;
       return lesson !== null && "file" in lesson ? new Map([...files, [lesson.file, lesson.text]]) : files;
     } catch (error) {
-      // The import was undone since: there is nothing left to refuse, and the card may go.
-      if (
-        decision.decision === "rejected" &&
-        error instanceof ClearedError &&
-        (error.code === "JOURNAL_ENTRY_MISSING" || error.code === "FILE_MISSING")
-      )
-        return new Map();
-      throw error;
+      const isGone = error instanceof ClearedError && (error.code === "JOURNAL_ENTRY_MISSING" || error.code === "FILE_MISSING");
+      // There is nothing left to refuse, and the card may go.
+      if (isGone && decision.decision === "rejected") return new Map();
+      const why = `What card ${card.id} asks about is not in the books at HEAD any more: its import was undone, or the branch was moved.`;
+      throw isGone ? new ClearedError(error.code, `${why} Import the statement again, then decide; rejecting it closes the card.`) : error;
     }
   };
   const change = async (head: Tree): Promise<Map<string, string | null>> => {

@@ -141,3 +141,18 @@ it("an entry that was deleted together with its correction comes back corrected"
   expect((await month(owner)).map(({ id, tags }) => [id, tags["corrects"] ?? ""])).toEqual(before);
   expect((await verifyBooks(owner.git.tree(await owner.git.head()), await owner.config())).findings).toEqual([]);
 });
+
+it("a card whose entry went with a moved branch says what became of it; the statement brings it back, and a rejection closes it", async () => {
+  const { one, owner } = await booked();
+  const card = owner.cards.list({ open: true, kind: "entry" })[0];
+  const decide = (decision: "approved" | "rejected") =>
+    decideCard(owner, signAs(owner.dir, owner.trust, { ...asked(card as never), decision, at: owner.clock.now() }));
+  one.git("reset", "-q", "--hard", "HEAD~1");
+  const told = await failure(decide("approved"));
+  expect(told).toMatchObject({ code: "JOURNAL_ENTRY_MISSING", message: expect.stringMatching(/card \d+ .*branch was moved.*Import the statement again/) });
+  one.write("import/october.csv", OCTOBER);
+  await importFiles(owner, { files: [join(one.dir, "import/october.csv")], dryRun: false, again: false });
+  expect(await decide("approved")).toMatchObject({ commit: expect.any(String) });
+  one.git("reset", "-q", "--hard", "HEAD~2");
+  await assertSound(owner);
+});
