@@ -69,7 +69,12 @@ export async function proposeFiles(
 ): Promise<Proposal> {
   const { proposal } = await createProposals(host).create(draft, base ?? (await host.git.head()));
   await supersede(host, proposal);
-  return prepareProposal(host, proposal.id, report);
+  return prepareProposal(host, proposal.id, report).catch(async (error: unknown) => {
+    // Withdrawn while it was looked at: whoever made it is told so, and does not make it again.
+    const now = await createProposals(host).get(proposal.id);
+    if (toWire(error).code === "PROPOSAL_STATE" && now.state === "superseded") return now;
+    throw error;
+  });
 }
 
 /** What the report of such a proposal would be, without one. @throws PROPOSAL_PATH, PROPOSAL_EMPTY */

@@ -149,7 +149,10 @@ it("a card whose entry went with a moved branch says what became of it; the stat
     decideCard(owner, signAs(owner.dir, owner.trust, { ...asked(card as never), decision, at: owner.clock.now() }));
   one.git("reset", "-q", "--hard", "HEAD~1");
   const told = await failure(decide("approved"));
-  expect(told).toMatchObject({ code: "JOURNAL_ENTRY_MISSING", message: expect.stringMatching(/card \d+ .*branch was moved.*Import the statement again/) });
+  expect(told).toMatchObject({
+    code: "JOURNAL_ENTRY_MISSING",
+    message: expect.stringMatching(/card \d+ .*branch was moved.*Import the statement again/),
+  });
   one.write("import/october.csv", OCTOBER);
   await importFiles(owner, { files: [join(one.dir, "import/october.csv")], dryRun: false, again: false });
   expect(await decide("approved")).toMatchObject({ commit: expect.any(String) });
