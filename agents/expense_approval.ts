@@ -17,29 +17,18 @@ examples: [{expense_id: EXP-703}]
 */
 fsm_enter("ASSESS");
 const { expense_id } = input;
-const today = mcp_call("erp/get_business_date");
-const expense = mcp_record({ tool: "erp/get_expense", params: { expense_id } });
-const { employee_id, department_id, category, amount } = expense;
-const employee = mcp_record({ tool: "erp/get_employee", params: { employee_id } });
-const rules = mcp_record({ tool: "erp/get_expense_policy", params: { category } });
-const budget = mcp_record({ tool: "erp/get_budget", params: { department_id, period: today.slice(0, 4) } });
-const year = mcp_fetch_all({ tool: "erp/list_expenses", params: { employee_id, status: "approved", from: `${today.slice(0, 4)}-01-01` } });
+const { today, expense, employee, rules, budget, so_far } = script_run("expense_records", { expense_id });
+const { category, amount } = expense;
 fsm_enter("COMPUTE");
 const { days: age_days } = script_run("days", { from: expense.incurred_on, to: expense.submitted_on });
-const so_far = data_sum({ records: year, field: "amount" }).sum;
-const figuresOf = (paid: any) => ({
-  deductible: compute_percent_of({ amount: paid, pct: rules.deductible_pct }).result,
-  year_to_date: script_run("total", { amounts: [paid, so_far] }),
-  budget_left: script_run("total", { amounts: [budget.amount, `-${budget.committed}`, `-${budget.spent}`, `-${paid}`] }),
-});
+const figuresOf = (paid: string) => script_run("expense_figures", { paid, so_far, budget, deductible_pct: rules.deductible_pct });
 const receipt_attached = expense.receipt || new Decimal(amount).lte(rules.receipt_above);
 const limit = compute_sub_limit({ claimed: employee.single_expense_limit, sub_limit: rules.limit_single });
 const pay_date = script_run("days", { from: today, add: 14 }).day;
 fsm_enter("POLICY_CHECK");
-const verdict = policy_evaluate({
-  about: { expense_id, amount, requester: employee.name },
-  facts: { claim_status: expense.status, total: amount, limit, category: rules.allowed ? category : `${category}, which is not allowed`, receipt_attached, age_days },
-});
+const judged = rules.allowed ? category : `${category}, which is not allowed`;
+const facts = { claim_status: expense.status, total: amount, limit, category: judged, receipt_attached, age_days };
+const verdict = policy_evaluate({ facts, about: { expense_id, amount, requester: employee.name } });
 const calls = [
   { tool: "erp/record_expense_approval", params: { expense_id, approved_amount: amount, approved_by: "@approver" } },
   { tool: "erp/reimburse_expense", params: { expense_id, amount, pay_date } },
@@ -52,5 +41,5 @@ fsm_enter("SCHEDULE_NOTIFY");
 const decision = no === null ? "approved" : "rejected";
 const summary = `${expense_id}: ${paid.amount} ${decision} by ${by}${no === null ? `, paid out on ${paid.pay_date}` : `: ${no}`}`;
 notify_send({ to: employee.email, subject: `Your claim ${expense_id} is ${decision}`, text: summary, key: expense_id });
-const figures = figuresOf(no === null ? paid.amount : "0.00");
-({ decision, amount: paid.amount, requester: employee.name, reason: no ?? verdict.summary, by, pay_date: paid.pay_date, ...figures, summary });
+const told = { decision, amount: paid.amount, requester: employee.name, reason: no ?? verdict.summary, by, pay_date: paid.pay_date };
+({ ...told, ...figuresOf(no === null ? paid.amount : "0.00"), summary });

@@ -5,8 +5,8 @@ trigger: a2a
 process: general
 risk: low
 uses: [fsm, mcp, data, policy, approval, script, llm, ctx]
-input: {task: {type: string, required: true}, params: {type: object, default: {}}, irreversible: {type: boolean, default: true},
-  tool: {type: string, describe: "SERVER/TOOL; without it the tools that fit the task are named"},
+input: {task: {type: string, required: true}, tool: {type: string, describe: "SERVER/TOOL; else the tools that fit are named"},
+  params: {type: object, default: {}}, irreversible: {type: boolean, default: true},
   amount: {type: money, describe: "money that moves; else the sum of the amounts in params"}}
 states:
   ASSESS: find the tool, read what it says
