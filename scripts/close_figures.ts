@@ -1,15 +1,11 @@
 /*
 name: Close figures
 description: The result of a month by department, and the entries that close it - depreciation, revenue earned, late charges, income tax
-input:
-  period: {type: string, required: true}
-  reconciliations: {type: list, required: true}
-  assets: {type: list, required: true, describe: bought in the month}
-  deferred: {type: list, required: true, describe: contracts paid ahead}
-  invoices: {type: list, required: true, describe: open ones to customers}
-  company: {type: object, required: true}
-  trial: {type: object, required: true}
-  types: {type: list, required: true}
+input: {period: {type: string, required: true}, reconciliations: {type: list, required: true},
+  assets: {type: list, required: true, describe: bought in the month},
+  deferred: {type: list, required: true, describe: contracts paid ahead},
+  invoices: {type: list, required: true, describe: open ones to customers}, company: {type: object, required: true},
+  trial: {type: object, required: true}, types: {type: list, required: true}}
 */
 const { period, reconciliations, assets, deferred, invoices, company, trial, types } = input;
 const open = reconciliations.filter((one: any) => one.explained === null).map((one: any) => one.difference.replace("-", ""));

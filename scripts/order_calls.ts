@@ -1,15 +1,9 @@
 /*
 name: Order calls
 description: What is done to an order - its articles changed, or its stock reserved, and where all is there, charged and shipped
-input:
-  order_id: {type: string, required: true}
-  customer_id: {type: string, required: true}
-  carrier: {type: string, required: true}
-  today: {type: date, required: true}
-  changing: {type: boolean, required: true}
-  ships: {type: boolean, required: true}
-  lines: {type: list, required: true}
-  total: {type: money, required: true}
+input: {order_id: {type: string, required: true}, customer_id: {type: string, required: true}, carrier: {type: string, required: true},
+  today: {type: date, required: true}, changing: {type: boolean, required: true}, ships: {type: boolean, required: true},
+  lines: {type: list, required: true}, total: {type: money, required: true}}
 */
 const { order_id, customer_id, carrier, today, changing, ships, lines, total } = input;
 const items = lines.map(({ sku, quantity }) => ({ sku, quantity }));

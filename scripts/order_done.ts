@@ -1,13 +1,10 @@
 /*
 name: Order done
 description: What became of an order - articles, total, tax, shipment - told from the calls as approved
-input:
-  made: {type: object, required: true}
-  order: {type: object, required: true}
-  figures: {type: object, required: true, describe: as they were planned}
-  missing: {type: list, required: true, describe: articles that were short}
-  tax: {type: object, required: true}
-  rates: {type: list, required: true}
+input: {made: {type: object, required: true}, order: {type: object, required: true},
+  figures: {type: object, required: true, describe: as they were planned},
+  missing: {type: list, required: true, describe: articles that were short}, tax: {type: object, required: true},
+  rates: {type: list, required: true}}
 */
 const { made, order, figures, missing, tax, rates } = input;
 const of = (tool: string) => made[`erp/${tool}`] ?? [];

@@ -1,16 +1,9 @@
 /*
 name: Pay calls
 description: What a payroll writes - the run, each employee's year to date, the entry
-input:
-  pay_group: {type: string, required: true}
-  period_start: {type: date, required: true}
-  period_end: {type: date, required: true}
-  pay_date: {type: date, required: true}
-  reference: {type: string, required: true}
-  gross: {type: money, required: true}
-  net: {type: money, required: true}
-  deductions: {type: money, required: true}
-  slips: {type: list, required: true}
+input: {pay_group: {type: string, required: true}, period_start: {type: date, required: true}, period_end: {type: date, required: true},
+  pay_date: {type: date, required: true}, reference: {type: string, required: true}, gross: {type: money, required: true},
+  net: {type: money, required: true}, deductions: {type: money, required: true}, slips: {type: list, required: true}}
 */
 const { pay_group, period_start, period_end, pay_date, reference, gross, net, deductions, slips } = input;
 const line = (account: string, debit: string, credit: string) => ({ account, debit, credit });

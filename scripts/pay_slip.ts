@@ -1,13 +1,9 @@
 /*
 name: Pay slip
 description: Gross, deductions and net of one employee for a period; overtime by the day where the state has it, else by the week
-input:
-  employee: {type: object, required: true}
-  profile: {type: object, required: true}
-  hours: {type: list, required: true}
-  period_start: {type: date, required: true, describe: first day of a workweek}
-  period_end: {type: date, required: true}
-  pay_date: {type: date, required: true}
+input: {employee: {type: object, required: true}, profile: {type: object, required: true}, hours: {type: list, required: true},
+  period_start: {type: date, required: true, describe: first day of a workweek}, period_end: {type: date, required: true},
+  pay_date: {type: date, required: true}}
 */
 const { employee, profile, hours, period_start, period_end, pay_date } = input;
 const weeks = [];

@@ -1,10 +1,8 @@
 /*
 name: Task
 description: Works on a task step by step with a model that chooses tools; reads are made here, the first call that changes something is answered to be asked for
-input:
-  goal: {type: string, required: true}
-  tools: {type: list, required: true, describe: as mcp_find and mcp_list answer them}
-  output: {type: object, describe: "fields of the result, each with its type; else {answer}"}
+input: {goal: {type: string, required: true}, tools: {type: list, required: true, describe: as mcp_find and mcp_list answer them},
+  output: {type: object, describe: "fields of the result, each with its type; else {answer}"}}
 */
 // Answers {result, call, done}: what came of it, or the call that a person has to look at; neither when it was not done in time.
 const { goal, tools, output } = input;
