@@ -4,7 +4,7 @@ description: Look something up for a task, or make one declared call that the po
 trigger: a2a
 process: general
 risk: low
-uses: [fsm, mcp, data, policy, approval, script, llm, ctx]
+uses: [fsm, mcp, data, policy, approval, script, llm, ctx, privacy, compute, document]
 input:
   task: {type: string, required: true}
   tool: {type: string, describe: "SERVER/TOOL; without it the tools that fit the task are named"}
@@ -23,11 +23,12 @@ examples:
 */
 fsm_enter("ASSESS");
 const { task, tool, params } = input;
+const primed = script_run("prime", { task });
 const found = mcp_find({ wish: task, limit: 20 });
 const fitting = found.slice(0, 5).map((one) => one.tool);
 const meant = tool === undefined ? undefined : mcp_list({ server: tool.split("/")[0] }).find((one) => one.tool === tool);
 // In words only: a model works on it where one is there, by reading; what it would change is asked for below.
-const worked = tool === undefined && llm_ready("large").ready ? script_run("task", { goal: script_run("in_session", { task }).goal, tools: found }) : null;
+const worked = tool === undefined && llm_ready("large").ready ? script_run("solve", { goal: primed.goal, tools: found }) : null;
 const wanted = worked?.call ?? { tool, params };
 let key_entity = Object.values(wanted.params).find((value) => typeof value === "string") ?? tool ?? "none";
 let done = { decision_or_status: "found", action_taken: `named tools that fit: ${fitting.join(", ")}`, result: null as unknown };
@@ -52,4 +53,8 @@ if (worked !== null && worked.call === null) {
   key_entity = Object.values(calls[0].params).find((value) => typeof value === "string") ?? key_entity;
   done = { decision_or_status: "done", action_taken: `${wanted.tool} called, approved by ${by}`, result: answers[0] };
 }
-({ ...done, key_entity, tools: fitting, summary: `${task}: ${done.action_taken}` });
+const facts = primed.facts.length === 0 ? {} : { facts: primed.facts };
+script_run("reflect", {
+  answer: { ...done, key_entity, tools: fitting, ...facts, summary: `${task}: ${done.action_taken}` },
+  unsupported: worked?.unsupported ?? [],
+});
