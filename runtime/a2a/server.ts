@@ -4,13 +4,14 @@
  * browser is neither, so what has an Origin is refused.
  */
 import { createHash } from "node:crypto";
-import type { Caller } from "../app/callers.ts";
+import { type Caller, full } from "../app/callers.ts";
 import type { Tasks } from "../app/tasks.ts";
 import type { Figures } from "../app/figures.ts";
 import { ClearedError, kindOf, toWire, type WireError } from "../kernel/errors.ts";
 import type { Json } from "../kernel/ports.ts";
 import { bearerOf, type Context, HTTP_STATUS, senderOf } from "../outside/http.ts";
 import { cardOf } from "./card.ts";
+import { OPERATIONS } from "./operations.ts";
 import type { Asked, Operation } from "./request.ts";
 import { restError, routeOf } from "./rest.ts";
 import { type RpcId, readCall, resolve, toRpc, versionOf } from "./rpc.ts";
@@ -25,8 +26,8 @@ export interface TaskServer {
 type Wrap = (event: Json, error?: WireError) => Json;
 
 const KEEP_ALIVE_MS = 15_000;
-/** Streams of one caller, and of all together; the page and short requests keep the other connections. */
-const [STREAMS, ALL_STREAMS] = [200, 400];
+/** Streams and messages under way of all callers together; the page and short requests keep the other connections. */
+const ALL_OPEN = 400;
 const DEEPEST = 200;
 const CARDS = /^\/\.well-known\/agent(?:-card)?\.json$/;
 
@@ -34,8 +35,12 @@ const CARDS = /^\/\.well-known\/agent(?:-card)?\.json$/;
 export type TaskServing = { figures: () => Figures; cardUrl: string | undefined; onError: (error: unknown) => void };
 
 export function createTaskServer(tasks: Tasks, { figures, cardUrl, onError }: TaskServing): TaskServer {
-  const streams = new Map<string, number>();
-  const count = (owner: string, by: number) => streams.set(owner, (streams.get(owner) ?? 0) + by);
+  const open = new Map<string, number>();
+  const count = (owner: string, by: number) => {
+    const now = (open.get(owner) ?? 0) + by;
+    if (now === 0) open.delete(owner);
+    else open.set(owner, now);
+  };
   const urlOf = (context: Context): string => cardUrl ?? `http://${context.req.header("host") ?? ""}`;
 
   const callerOf = (context: Context): Caller => tasks.caller(bearerOf(context), () => senderOf(context) === "own");
@@ -43,7 +48,8 @@ export function createTaskServer(tasks: Tasks, { figures, cardUrl, onError }: Ta
   const refuse: TaskServer["refuse"] = (context, error, status) => {
     const { code, data } = error;
     if (code === "TASK_TOKEN") context.header("www-authenticate", 'Bearer realm="cleared"');
-    const http = code === "TASK_TOKEN" ? 401 : status;
+    if (code === "TASK_LIMIT") context.header("retry-after", String(data?.["retry_after"] ?? 60));
+    const http = code === "TASK_TOKEN" ? 401 : code === "TASK_LIMIT" ? 429 : status;
     if (context.req.path !== "/") {
       const told = restError(error);
       return context.json(told.body as object, (http === 200 ? told.status : http) as 400);
@@ -100,12 +106,15 @@ export function createTaskServer(tasks: Tasks, { figures, cardUrl, onError }: Ta
   type Work = Pick<Asked, "dialect" | "params" | "caller"> & { operation: Operation; streams: boolean };
   const carryOut = async (context: Context, { operation, streams: opens, ...work }: Work) => {
     const { owner } = work.caller;
-    const mine = streams.get(owner) ?? 0;
-    if (opens && (mine >= STREAMS || [...streams.values()].reduce((a, b) => a + b, 0) >= ALL_STREAMS))
-      throw wrong(-32004, `Too many streams are open here, ${mine} of them yours. Ask for the task instead (GetTask).`);
+    // Both hold a connection: until the end of the task or of the caller's patience.
+    const holds = opens || operation === OPERATIONS.send;
+    const most = holds ? (await tasks.limits()).open : 0;
+    const mine = open.get(owner) ?? 0;
+    if (holds && (mine >= most || [...open.values()].reduce((a, b) => a + b, 0) >= ALL_OPEN))
+      throw full(`Too many requests wait for an answer here, ${mine} of them yours, of ${most}. Ask for the task instead (GetTask).`, 5);
     const stop = new AbortController();
-    if (opens) count(owner, 1);
-    if (opens) stop.signal.addEventListener("abort", () => count(owner, -1));
+    if (holds) count(owner, 1);
+    if (holds) stop.signal.addEventListener("abort", () => count(owner, -1), { once: true });
     // A stream outlives its request's handler; whoever waits for one value is gone with the connection.
     if (!opens) context.req.raw.signal.addEventListener("abort", () => stop.abort(), { once: true });
     const key = keyOf(context.req.header("idempotency-key"));
@@ -114,7 +123,9 @@ export function createTaskServer(tasks: Tasks, { figures, cardUrl, onError }: Ta
       stop.abort();
       throw error;
     };
-    return { answer: await operation(asked).catch(failed), stop };
+    const answer = await operation(asked).catch(failed);
+    if (!opens) stop.abort();
+    return { answer, stop };
   };
 
   const rpc = async (context: Context): Promise<Response> => {

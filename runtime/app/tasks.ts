@@ -11,7 +11,7 @@ import type { Json } from "../kernel/ports.ts";
 import { judgeFields } from "../rules/privacy/judge.ts";
 import { redactJson } from "../rules/privacy/scan.ts";
 import { variables } from "../workspace/settings/variables.ts";
-import { type Caller, LOCAL, createCallers } from "./callers.ts";
+import { type Caller, type Limits, LOCAL, createCallers } from "./callers.ts";
 import type { Host } from "./host.ts";
 import { starter } from "./identity.ts";
 import { type Followed, createFollower } from "./task-follow.ts";
@@ -38,6 +38,8 @@ export interface Tasks {
   /** Whose token it is; without a token a program of this user, which is looked up only then. @throws TASK_TOKEN */
   caller(token: string | null, isOwn: () => boolean): Caller;
   business(): Promise<string>;
+  /** What one caller may have. */
+  limits(): Promise<Limits>;
   offers(caller: Caller | null): Promise<Offer[]>;
   /** @throws TASK_UNKNOWN, TASK_STATUS, TASK_REQUEST */
   send(caller: Caller, request: TaskRequest): Promise<TaskView>;
@@ -63,8 +65,8 @@ type Place = Pick<TaskRow, "id" | "context">;
 type Admitted = { run: string | null; also: Said | null; draft: string };
 
 const digest = (...parts: unknown[]): string => createHash("sha256").update(canonicalJson(parts)).digest("hex");
-const unknown = (id: string): ClearedError =>
-  new ClearedError("TASK_UNKNOWN", `There is no task "${id.slice(0, 80)}" here that is yours.`, { data: { rpc: -32001 } });
+const gone = (message: string): ClearedError => new ClearedError("TASK_UNKNOWN", message, { data: { rpc: -32001 } });
+const unknown = (id: string): ClearedError => gone(`There is no task "${id.slice(0, 80)}" here that is yours.`);
 const misplaced = (message: string, rpc: number): ClearedError => new ClearedError("TASK_STATUS", message, { data: { rpc } });
 
 const shared = new WeakMap<Host, Tasks>();
@@ -76,7 +78,7 @@ function createTasks(host: Host): Tasks {
   const { database, engine, clock, dir } = host;
   const store = createTaskStore(database);
   const watch = createWatch();
-  const { caller, owners } = createCallers(host);
+  const { caller, owners, limits, room } = createCallers(host);
   const follower = createFollower(host, store, watch);
   const { view: viewOf, changes } = follower;
   const list = createList(store, viewOf);
@@ -189,10 +191,15 @@ function createTasks(host: Host): Tasks {
 
   const deliver = async (caller: Caller, request: TaskRequest, key: string | null, content: string): Promise<TaskView> => {
     const seen = key === null ? undefined : store.byKey(key);
+    if (seen === undefined) await room(store.stored(caller.owner));
     if (seen !== undefined) {
       if (seen.content !== content)
         throw new ClearedError("TASK_REQUEST", "This Idempotency-Key came with another message before.", { data: { rpc: -32602 } });
-      return viewOf(seen.row);
+      if (seen.row.removed === null) return viewOf(seen.row);
+      const { id } = seen.row;
+      throw gone(
+        `This message came before, as task ${id}, which has ended and is not kept any more. Send it under a new id to have it done again.`,
+      );
     }
     const { owner } = caller;
     if (request.task !== undefined) {
@@ -224,6 +231,7 @@ function createTasks(host: Host): Tasks {
 
   return {
     caller,
+    limits,
     business: async () => (await host.config()).business.name,
     offers,
     send(caller, request) {
