@@ -10,6 +10,7 @@ import type { Figures } from "../app/figures.ts";
 import { ClearedError, kindOf, toWire, type WireError } from "../kernel/errors.ts";
 import type { Json } from "../kernel/ports.ts";
 import { bearerOf, type Context, HTTP_STATUS, senderOf } from "../outside/http.ts";
+import { type Body, readBody } from "./body.ts";
 import { cardOf } from "./card.ts";
 import { OPERATIONS } from "./operations.ts";
 import type { Asked, Operation } from "./request.ts";
@@ -28,7 +29,6 @@ type Wrap = (event: Json, error?: WireError) => Json;
 const KEEP_ALIVE_MS = 15_000;
 /** Streams and messages under way of all callers together; the page and short requests keep the other connections. */
 const ALL_OPEN = 400;
-const DEEPEST = 200;
 const CARDS = /^\/\.well-known\/agent(?:-card)?\.json$/;
 
 /** `cardUrl`: where callers reach this, if not where they say. */
@@ -103,7 +103,7 @@ export function createTaskServer(tasks: Tasks, { figures, cardUrl, onError }: Ta
     return context.body(body, 200, { "content-type": "text/event-stream; charset=utf-8" });
   };
 
-  type Work = Pick<Asked, "dialect" | "params" | "caller"> & { operation: Operation; streams: boolean };
+  type Work = Pick<Asked, "dialect" | "params" | "caller" | "large"> & { operation: Operation; streams: boolean };
   const carryOut = async (context: Context, { operation, streams: opens, ...work }: Work) => {
     const { owner } = work.caller;
     // Both hold a connection: until the end of the task or of the caller's patience.
@@ -128,16 +128,24 @@ export function createTaskServer(tasks: Tasks, { figures, cardUrl, onError }: Ta
     return { answer, stop };
   };
 
+  /** Without one in REST: an object without fields. */
+  const bodyOf = async (context: Context): Promise<Body> => {
+    const bytes = await context.req.arrayBuffer();
+    if (bytes.byteLength === 0 && context.req.path !== "/") return { value: {}, large: null };
+    return readBody(bytes, (await tasks.limits()).message_kb * 1024);
+  };
+
   const rpc = async (context: Context): Promise<Response> => {
     let id: RpcId | undefined = null;
     try {
       const caller = callerOf(context);
-      const call = readCall(parsed(await context.req.text()));
+      const { value, large } = await bodyOf(context);
+      const call = readCall(value);
       id = call.id;
       const version = context.req.header("a2a-version") ?? context.req.query("A2A-Version");
       const isAlias = async (alias: string) => (await tasks.get(caller, alias, true).catch(() => null))?.alias === alias;
       const found = await resolve(call, version, isAlias);
-      const { answer, stop } = await carryOut(context, { ...found, params: call.params, caller });
+      const { answer, stop } = await carryOut(context, { ...found, params: call.params, caller, large });
       const wrap: Wrap = (result, error) => ({ jsonrpc: "2.0", id: id ?? null, ...(error ? { error: toRpc(error) } : { result }) });
       if (id === undefined) {
         stop.abort();
@@ -158,9 +166,10 @@ export function createTaskServer(tasks: Tasks, { figures, cardUrl, onError }: Ta
       const version = context.req.header("a2a-version") ?? context.req.query("A2A-Version");
       if (version !== undefined && versionOf(version) !== "1.0")
         throw wrong(-32009, "These paths belong to A2A 1.0; 0.3 is spoken at POST /.");
-      const route = routeOf(method, path, method === "POST" ? bodyOf(await context.req.text()) : context.req.query());
+      const { value, large } = method === "POST" ? await bodyOf(context) : { value: context.req.query(), large: null };
+      const route = routeOf(method, path, fieldsOfBody(value));
       if (route === null) throw wrong(-32601, `There is no ${method} ${path.slice(0, 80)}; the agent card names what is served.`);
-      const { answer, stop } = await carryOut(context, { ...route, dialect: "1.0", caller });
+      const { answer, stop } = await carryOut(context, { ...route, dialect: "1.0", caller, large });
       if ("events" in answer)
         return streamed(context, answer.events, stop, (event, error) => (error === undefined ? event : restError(error).body));
       return context.body(JSON.stringify(answer.value), 200, { "content-type": "application/a2a+json" });
@@ -205,25 +214,8 @@ export function createTaskServer(tasks: Tasks, { figures, cardUrl, onError }: Ta
   };
 }
 
-/** @throws TASK_REQUEST, also for what is nested deeper than any walk over it could follow */
-function parsed(text: string): Json {
-  let level: Json[];
-  try {
-    level = [JSON.parse(text) as Json];
-  } catch {
-    throw wrong(-32700, "The body is not JSON.");
-  }
-  const [value = null] = level;
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > DEEPEST) throw wrong(-32600, `The body is nested deeper than ${DEEPEST} levels.`);
-    level = level.flatMap((one) => (typeof one === "object" && one !== null ? Object.values(one) : []));
-  }
-  return value;
-}
-
 /** @throws TASK_REQUEST */
-function bodyOf(text: string): Fields {
-  const value = text.trim() === "" ? {} : parsed(text);
+function fieldsOfBody(value: Json): Fields {
   if (!isFields(value)) throw wrong(-32602, "The body must be a JSON object.");
   return value;
 }

@@ -3,9 +3,8 @@
  * and before that a conversation about its input. Invariants: one message starts one run, whoever sends it twice and whenever this process
  * dies; nothing a caller writes is an approval; what it sees of a task is a projection (task-view.ts) and never kept.
  */
-import { createHash, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { createWatch } from "../engine/rows.ts";
-import { canonicalJson } from "../kernel/canonical.ts";
 import { ClearedError, kindOf, toWire } from "../kernel/errors.ts";
 import type { Json } from "../kernel/ports.ts";
 import { judgeFields } from "../rules/privacy/judge.ts";
@@ -16,23 +15,13 @@ import type { Host } from "./host.ts";
 import { starter } from "./identity.ts";
 import { type Followed, createFollower } from "./task-follow.ts";
 import { type List, createList } from "./task-list.ts";
-import { type Draft, EMPTY, type Offer, askedBy, clearlyFor, goesOn, namedIn, takeIn } from "./task-intake.ts";
+import { type Draft, EMPTY, type Offer, askedBy, clearlyFor, goesOn, namedIn, takeIn, tooLarge } from "./task-intake.ts";
+import { type TaskRequest, sameMessage } from "./task-key.ts";
 import { type Pushes, createPushes } from "./task-push.ts";
 import { type Said, type TaskRow, createTaskStore } from "./task-store.ts";
 import { type TaskView, hasEnded, isParked } from "./task-view.ts";
-import type { TaskMessage, TaskPart, TaskState } from "./task-store.ts";
+import type { TaskMessage, TaskState } from "./task-store.ts";
 
-export interface TaskRequest {
-  message: { id: string; parts: TaskPart[]; metadata?: Json };
-  /** Beside the message: of the request. */
-  metadata: Json;
-  task?: string | undefined;
-  context?: string | undefined;
-  /** The caller's own id of the task (tasks/send). */
-  alias?: string | undefined;
-  /** Idempotency-Key. */
-  key?: string | undefined;
-}
 
 export interface Tasks {
   /** Whose token it is; without a token a program of this user, which is looked up only then. @throws TASK_TOKEN */
@@ -57,14 +46,10 @@ export interface Tasks {
 
 /** Messages of one task; whoever reads it reads them all. */
 const LONGEST = 200;
-// Test suites and simple clients use one id for many messages; only one that cannot come up twice by chance says "this very message".
-const UNIQUE = /[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}|(?<![0-9A-Z])[0-7][0-9A-HJKMNP-TV-Z]{25}(?![0-9A-Z])/i;
-
 /** What a message has come to: its run, or why there is none yet. */
 type Place = Pick<TaskRow, "id" | "context">;
 type Admitted = { run: string | null; also: Said | null; draft: string };
 
-const digest = (...parts: unknown[]): string => createHash("sha256").update(canonicalJson(parts)).digest("hex");
 const gone = (message: string): ClearedError => new ClearedError("TASK_UNKNOWN", message, { data: { rpc: -32001 } });
 const unknown = (id: string): ClearedError => gone(`There is no task "${id.slice(0, 80)}" here that is yours.`);
 const misplaced = (message: string, rpc: number): ClearedError => new ClearedError("TASK_STATUS", message, { data: { rpc } });
@@ -111,6 +96,7 @@ function createTasks(host: Host): Tasks {
 
   /** Takes the words in and starts the run, if nothing is missing. `keep` stores both: a run in one transaction with its task. */
   const admit = async (caller: Caller, place: Place, draft: Draft, request: TaskRequest, keep: (told: Admitted) => void): Promise<void> => {
+    if (request.large != null) return keep({ run: null, also: tooLarge(request.large), draft: kept(draft) });
     const metadata = metadataOf(request);
     const refused = (text: string, state: TaskState = "rejected") =>
       keep({ run: null, also: { state, parts: [{ text }] }, draft: kept(draft) });
@@ -119,7 +105,8 @@ function createTasks(host: Host): Tasks {
     if (judged.verdict === "refuse") return refused(`PRIVACY_REFUSED: ${judged.message ?? ""}`);
     const earlier = store.runsIn(caller.owner, place.context).map((one) => ({ ...one, input: objectOf(JSON.parse(one.input) as Json) }));
     const intake = await takeIn(draft, request.message.parts, metadata, await offers(caller), host, earlier);
-    const known = kept(intake.draft);
+    // A run has what it needs.
+    const known = kept("ask" in intake ? intake.draft : { ...EMPTY, agent: intake.start.agent });
     if ("ask" in intake) return keep({ run: null, also: { state: "input-required", parts: intake.ask }, draft: known });
     const { agent, input } = intake.start;
     const { tools } = variables();
@@ -235,16 +222,8 @@ function createTasks(host: Host): Tasks {
     business: async () => (await host.config()).business.name,
     offers,
     send(caller, request) {
-      const { message, task, context, alias } = request;
-      const content = digest(message.parts, askedBy(metadataOf(request)), task ?? null, context ?? null);
-      const key =
-        request.key !== undefined
-          ? digest("key", caller.owner, request.key)
-          : alias !== undefined
-            ? digest("alias", caller.owner, alias, content)
-            : UNIQUE.test(message.id)
-              ? digest("message", caller.owner, message.id, content)
-              : null;
+      const { task, context, alias } = request;
+      const { content, key } = sameMessage(caller.owner, request, askedBy(metadataOf(request)));
       const place = task === undefined ? (alias ?? context ?? key) : need(caller, task).context;
       const work = () => deliver(caller, request, key, content);
       const turn = () => (place === null ? work() : inTurn(`${caller.owner} ${place}`, work));

@@ -41,9 +41,11 @@ test("more streams and waiting messages than a caller may hold are told when to 
 
 test("a caller whose tasks take up what they may is told so; the same message twice is still one task", async () => {
   const [token, other] = [await made("large"), await made("small")];
-  const message = said("x ".repeat(300_000), skill("pay"));
+  const message = said("x ".repeat(100_000), skill("pay"));
   const [, { result }] = await post({ message }, token);
   expect(result.status.state).toBe("input-required");
+  // Kept as it came, and as what is known so far.
+  for (let i = 0; i < 2; i++) await post({ message: said(`${i} `.repeat(100_000), skill("pay")) }, token);
   const [refused, { error }] = await post({ message: said("x", skill("echo")) }, token);
   expect([refused.status, refused.headers.get("retry-after"), error.message]).toEqual([
     429,

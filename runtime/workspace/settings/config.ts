@@ -93,6 +93,7 @@ const configSchema = z.strictObject({
   callers: z
     .strictObject({
       open: size("a number of requests", 1, 400).default(200),
+      message_kb: size("a number of kilobytes", 64, 16_384).default(256),
       stored_mb: size("a number of megabytes", 1, 1_000_000).default(1024),
       keep_days: size("a number of days", 1, 36_500).default(90),
     })
