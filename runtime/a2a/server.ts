@@ -28,7 +28,7 @@ type Wrap = (event: Json, error?: WireError) => Json;
 
 const KEEP_ALIVE_MS = 15_000;
 /** Streams and messages under way of all callers together; the page and short requests keep the other connections. */
-const ALL_OPEN = 400;
+const ALL_OPEN = 450;
 const CARDS = /^\/\.well-known\/agent(?:-card)?\.json$/;
 
 /** `cardUrl`: where callers reach this, if not where they say. */
@@ -36,10 +36,10 @@ export type TaskServing = { figures: () => Figures; cardUrl: string | undefined;
 
 export function createTaskServer(tasks: Tasks, { figures, cardUrl, onError }: TaskServing): TaskServer {
   const open = new Map<string, number>();
-  const count = (owner: string, by: number) => {
-    const now = (open.get(owner) ?? 0) + by;
-    if (now === 0) open.delete(owner);
-    else open.set(owner, now);
+  const count = (place: string, by: number) => {
+    const now = (open.get(place) ?? 0) + by;
+    if (now === 0) open.delete(place);
+    else open.set(place, now);
   };
   const urlOf = (context: Context): string => cardUrl ?? `http://${context.req.header("host") ?? ""}`;
 
@@ -105,16 +105,16 @@ export function createTaskServer(tasks: Tasks, { figures, cardUrl, onError }: Ta
 
   type Work = Pick<Asked, "dialect" | "params" | "caller" | "large"> & { operation: Operation; streams: boolean };
   const carryOut = async (context: Context, { operation, streams: opens, ...work }: Work) => {
-    const { owner } = work.caller;
     // Both hold a connection: until the end of the task or of the caller's patience.
-    const holds = opens || operation === OPERATIONS.send;
-    const most = holds ? (await tasks.limits()).open : 0;
-    const mine = open.get(owner) ?? 0;
-    if (holds && (mine >= most || [...open.values()].reduce((a, b) => a + b, 0) >= ALL_OPEN))
-      throw full(`Too many requests wait for an answer here, ${mine} of them yours, of ${most}. Ask for the task instead (GetTask).`, 5);
+    const holds = opens ? "streams" : operation === OPERATIONS.send ? "messages" : null;
+    const place = `${work.caller.owner} ${holds}`;
+    const most = holds === null ? 0 : (await tasks.limits()).open;
+    const mine = open.get(place) ?? 0;
+    if (holds !== null && (mine >= most || [...open.values()].reduce((a, b) => a + b, 0) >= ALL_OPEN))
+      throw full(`Too many ${holds} wait here, ${mine} of them yours, of ${most}. Ask for the task instead (GetTask).`, 5);
     const stop = new AbortController();
-    if (holds) count(owner, 1);
-    if (holds) stop.signal.addEventListener("abort", () => count(owner, -1), { once: true });
+    if (holds !== null) count(place, 1);
+    if (holds !== null) stop.signal.addEventListener("abort", () => count(place, -1), { once: true });
     // A stream outlives its request's handler; whoever waits for one value is gone with the connection.
     if (!opens) context.req.raw.signal.addEventListener("abort", () => stop.abort(), { once: true });
     const key = keyOf(context.req.header("idempotency-key"));

@@ -26,17 +26,24 @@ test("more streams and waiting messages than a caller may hold are told when to 
   const cut = new AbortController();
   const streams = Array.from({ length: 3 }, () => stream(site, "tasks/resubscribe", { id }, { token, signal: cut.signal }));
   for (const one of streams) await one.next();
-  const [refused, { error }] = await post({ message: said("x", skill("echo")) }, token);
-  expect([refused.status, refused.headers.get("retry-after"), error.code]).toEqual([429, "5", -32029]);
-  expect(error.message).toMatch(/3 of them yours, of 3/);
-  const rest = await post({ message: { messageId: messageId(), role: "ROLE_USER", parts: [{ text: "x" }] } }, token, "/message:send");
-  expect([rest[0].status, rest[1].error.status]).toEqual([429, "RESOURCE_EXHAUSTED"]);
+  const { error } = await rpc(site, "tasks/resubscribe", { id }, { token });
+  expect(error).toMatchObject({ code: -32029, message: expect.stringMatching(/3 of them yours, of 3/) });
+  const [rest, told] = await post({}, token, `/tasks/${id}:subscribe`);
+  expect([rest.status, rest.headers.get("retry-after"), told.error.status]).toEqual([429, "5", "RESOURCE_EXHAUSTED"]);
   // What answers at once needs no room, and another caller has its own.
   expect((await rpc(site, "tasks/get", { id }, { token })).result.id).toBe(id);
+  const many = (of: string) => Promise.all(Array.from({ length: 30 }, () => post({ message: said("x", skill("echo")) }, of)));
+  const answers = await many(token);
+  const taken = answers.filter(([{ status }]) => status === 200);
+  expect(taken.length).toBeGreaterThan(2);
+  expect(answers.filter(([{ status }]) => status === 429)).toHaveLength(30 - taken.length);
+  expect(taken.length).toBeLessThan(30);
+  expect((await rpc(site, "ListTasks", {}, { version: "1.0", token })).result.totalSize).toBe(1 + taken.length);
   expect((await post({ message: said("x", skill("echo")) }, other))[1].result.status.state).toBe("completed");
   cut.abort();
-  await expect.poll(async () => (await post({ message: said("x", skill("echo")) }, token))[0].status, { timeout: 20_000 }).toBe(200);
-  expect((await rpc(site, "ListTasks", {}, { version: "1.0", token })).result.totalSize).toBe(2);
+  await expect
+    .poll(() => stream(site, "tasks/resubscribe", { id }, { token }).next(), { timeout: 20_000 })
+    .toMatchObject({ value: { id } });
 });
 
 test("a caller whose tasks take up what they may is told so; the same message twice is still one task", async () => {
