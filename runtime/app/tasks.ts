@@ -22,7 +22,6 @@ import { type Said, type TaskRow, createTaskStore } from "./task-store.ts";
 import { type TaskView, hasEnded, isParked } from "./task-view.ts";
 import type { TaskMessage, TaskState } from "./task-store.ts";
 
-
 export interface Tasks {
   /** Whose token it is; without a token a program of this user, which is looked up only then. @throws TASK_TOKEN */
   caller(token: string | null, isOwn: () => boolean): Caller;

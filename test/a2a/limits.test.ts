@@ -1,6 +1,7 @@
 /** What one caller may hold open and leave here, and what becomes of tasks that have ended long ago. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Host, openHost } from "../../runtime/app/host.ts";
+import type { Host } from "../../runtime/app/host.ts";
+import { openHost } from "../../runtime/app/open-host.ts";
 import { upkeepNow } from "../../runtime/app/upkeep.ts";
 import { type Tasks, tasksOf } from "../../runtime/app/tasks.ts";
 import { cleared, commit, workspace } from "../cli/command-line.ts";
