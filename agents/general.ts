@@ -4,7 +4,7 @@ description: Look something up for a task, or make one declared call that the po
 trigger: a2a
 process: general
 risk: low
-uses: [fsm, mcp, data, policy, approval, script, llm, ctx]
+uses: [fsm, mcp, data, policy, approval, script, llm, ctx, privacy, compute, document]
 input: {task: {type: string, required: true}, tool: {type: string, describe: "SERVER/TOOL; else the tools that fit are named"},
   params: {type: object, default: {}}, irreversible: {type: boolean, default: true},
   amount: {type: money, describe: "money that moves; else the sum of the amounts in params"}}
@@ -19,12 +19,13 @@ examples: [{task: how is invoice INV-2024-447, tool: erp/get_invoice, params: {i
 */
 fsm_enter("ASSESS");
 const { task, tool, params } = input;
+const primed = script_run("prime", { task });
 const found = mcp_find({ wish: task, limit: 20 });
 const fitting = found.slice(0, 5).map((one) => one.tool);
 const isRead = tool !== undefined && mcp_list({ server: tool.split("/")[0] }).find((one) => one.tool === tool)?.class !== "mutate";
 // In words only: a model works on it where one is there, by reading; what it would change is asked for below.
 const works = tool === undefined && llm_ready("large").ready;
-const worked = works ? script_run("task", { goal: script_run("in_session", { task }).goal, tools: found }) : null;
+const worked = works ? script_run("solve", { goal: primed.goal, tools: found }) : null;
 const call = worked === null ? (tool === undefined || isRead ? null : { tool, params }) : worked.call;
 const textIn = (given: object) => Object.values(given).find((value) => typeof value === "string");
 let key_entity = textIn(call?.params ?? params) ?? tool ?? "none";
@@ -46,4 +47,8 @@ if (isRead) {
   key_entity = textIn(calls[0].params) ?? key_entity;
   done = { decision_or_status: "done", action_taken: `${call.tool} called, approved by ${by}`, result: answers[0] };
 }
-({ ...done, key_entity, tools: fitting, summary: `${task}: ${done.action_taken}` });
+const facts = primed.facts.length === 0 ? {} : { facts: primed.facts };
+script_run("reflect", {
+  answer: { ...done, key_entity, tools: fitting, ...facts, summary: `${task}: ${done.action_taken}` },
+  unsupported: worked?.unsupported ?? [],
+});

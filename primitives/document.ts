@@ -9,6 +9,7 @@ import {
   sprintPlan,
   TEMPLATES,
 } from "../runtime/rules/answers/documents.ts";
+import { assertWhole } from "../runtime/rules/answers/required.ts";
 import { ClearedError } from "../runtime/kernel/errors.ts";
 import { definePrimitive } from "../runtime/kernel/primitive.ts";
 import { currency, json, money, record, text } from "./_shapes.ts";
@@ -147,4 +148,20 @@ export const document_sprint_plan = definePrimitive({
   errors: [],
   example: `document_sprint_plan({ sprint: 3, goal: "Refunds in a day", stories: [{ id: "S1", title: "Queue", points: 5 }], capacity: { total: 10 } })`,
   run: (p, ctx) => sprintPlan(p, ctx.now),
+});
+
+export const document_check = definePrimitive({
+  name: "document_check",
+  effect: "read",
+  from: "run",
+  access: "context",
+  summary: "Look at an answer as the end of the run will: the fields its process needs are there, and its sums come out.",
+  params: z.object({ answer: record.describe("what the script's last expression will be") }),
+  returns: z.null(),
+  errors: ["OUTPUT_INCOMPLETE"],
+  example: `document_check({ answer: { summary: "INV-7 is paid", decision_or_status: "paid", action_taken: "read", key_entity: "INV-7" } })`,
+  run(p, ctx) {
+    assertWhole(p.answer, { process: ctx.run.process ?? null, output: {}, sums: ctx.process !== null });
+    return null;
+  },
 });

@@ -12,7 +12,14 @@ import { config_get } from "./config.ts";
 import { ctx_dry_run, ctx_emit, ctx_log, ctx_now, ctx_session, ctx_today } from "./ctx.ts";
 import { data_dedupe, data_first, data_group_by, data_read, data_sum, data_write } from "./data.ts";
 import { fsm_enter } from "./fsm.ts";
-import { document_approval_brief, document_build, document_format, document_post_mortem, document_sprint_plan } from "./document.ts";
+import {
+  document_approval_brief,
+  document_build,
+  document_check,
+  document_format,
+  document_post_mortem,
+  document_sprint_plan,
+} from "./document.ts";
 import { git_commit, git_log } from "./git.ts";
 import { importer_deduplicate, importer_mark_processed, importer_parse, importer_scan } from "./importer.ts";
 import {
@@ -53,7 +60,7 @@ export const primitives: readonly Primitive[] = [
   ...[approval_wait, approval_form],
   ...[agent_call, a2a_call],
   ...[fsm_enter],
-  ...[document_build, document_format, document_approval_brief, document_post_mortem, document_sprint_plan],
+  ...[document_build, document_format, document_approval_brief, document_post_mortem, document_sprint_plan, document_check],
   ...[privacy_scan],
   ...[notify_send, schedule_run, audit_add],
   ...[compute_find, compute_facts_from_text],

@@ -174,7 +174,7 @@ export const compute_facts_from_text = definePrimitive({
   summary: "Figures of finance found in a task's text and computed exactly; what the text does not say is named as missing, never assumed.",
   params: z.object({
     text: taskText.describe("the task, in English"),
-    process: z.string().max(100).describe("process type: decides which facts are looked for"),
+    process: z.string().max(100).describe("process type: decides which facts are looked for; general: all"),
     facts: z
       .object({
         ...Object.fromEntries(FIGURES.map((name) => [name, from(shapeOf(name))])),
@@ -206,7 +206,10 @@ export const compute_facts_from_text = definePrimitive({
   errors: ["COMPUTE_RANGE"],
   example: `compute_facts_from_text({ text: "Invoice INV-7 over $52,340.00, purchase order $51,200.00", process: "invoice_reconciliation", facts: { threshold_pct: { value: "2", source: "policies/invoice_reconciliation.yaml" } } })`,
   run({ text, process, facts }) {
-    const wanted = (Object.keys(FACTS) as Fact[]).filter((fact) => (FACTS[fact] as readonly string[]).includes(process));
+    // What belongs to no process may hold any of them.
+    const wanted = (Object.keys(FACTS) as Fact[]).filter(
+      (fact) => process === "general" || (FACTS[fact] as readonly string[]).includes(process),
+    );
     return wanted
       .map((fact) => solve(fact, text, facts as Parameters<typeof solve>[2]))
       .filter((one) => one.inputs.some(({ name }) => TELLING[one.fact].includes(name)));

@@ -1,8 +1,9 @@
 /** The next step of a task, by a model; and whether a model is there at all. */
 import { z } from "zod";
 import { ClearedError } from "../../runtime/kernel/errors.ts";
-import { LLM_ROLES } from "../../runtime/kernel/ports.ts";
+import { type Json, LLM_ROLES } from "../../runtime/kernel/ports.ts";
 import { definePrimitive } from "../../runtime/kernel/primitive.ts";
+import { type Ground, groundOf, ungrounded } from "../../runtime/rules/grounding.ts";
 import { json, record, text } from "../_shapes.ts";
 import { ask, closed, DATA, fenced, given, MODEL } from "./ask.ts";
 
@@ -33,7 +34,8 @@ const LONGEST = 4000;
 export const llm_next = definePrimitive({
   ...MODEL,
   name: "llm_next",
-  summary: "The next step towards a goal, by a model: one call of a tool that is on offer, or the result. The script makes the call.",
+  summary:
+    "The next step towards a goal, by a model: one call of a tool that is on offer, or the result. The script makes the call. Figures of the result that nothing gave are listed, and no document or notice takes them.",
   params: z.object({
     goal: given,
     tools: z
@@ -48,9 +50,15 @@ export const llm_next = definePrimitive({
     output: record.optional().describe('fields of the result, each with its type: {status: "string"}'),
     role: z.enum(LLM_ROLES).default("large"),
   }),
-  returns: z.union([z.object({ call: z.object({ tool: z.string(), params: record }) }), z.object({ result: json })]),
+  returns: z.union([
+    z.object({ call: z.object({ tool: z.string(), params: record }) }),
+    z.object({
+      result: json,
+      unsupported: z.array(z.string()).describe("numbers, dates and ids that stand neither in the goal nor in an answer"),
+    }),
+  ]),
   example: `llm_next({ goal: "is INV-7 paid?", tools: mcp_list({ server: "erp" }), done: [] })`,
-  dryRun: () => ({ result: null }),
+  dryRun: () => ({ result: null, unsupported: [] }),
   async run(p, ctx) {
     // Names as models may write them; two tools never get the same one.
     const named = new Map(p.tools.map((one, i) => [`${one.tool.replace(/[^A-Za-z0-9_-]+/g, "__").slice(0, 55)}_${i}`, one]));
@@ -76,20 +84,44 @@ export const llm_next = definePrimitive({
       fenced("answer", `${i + 1}. ${one.tool} ${JSON.stringify(one.params)}\n${JSON.stringify(one.answer).slice(0, LONGEST)}`),
     );
     const content = [fenced("task", p.goal), ...before, "What is next?"].join("\n\n");
-    for (let repairs = 0; ; repairs++) {
-      const wrong = repairs === 0 ? "" : "\n\nCall exactly one of the tools, with an object of its parameters.";
+    let ground: Ground | null = null;
+    for (let [repairs, wrong] = [0, ""]; ; repairs++) {
       const answer = await ask(ctx, {
         ...{ role: p.role, system, tools, must_call: true as const, max_tokens: 8000 },
-        messages: [{ role: "user", content: content + wrong }],
+        messages: [{ role: "user", content: wrong === "" ? content : `${content}\n\n${wrong}` }],
       });
       const called = answer.content.find((part) => part.type === "tool_call");
       const params = called?.params;
       if (called !== undefined && typeof params === "object" && params !== null && !Array.isArray(params)) {
         const tool = named.get(called.tool);
-        if (called.tool === FINISH) return { result: params };
-        if (tool !== undefined) return { call: { tool: tool.tool, params } };
+        if (called.tool !== FINISH && tool !== undefined) return { call: { tool: tool.tool, params } };
+        if (called.tool === FINISH) {
+          const said = fields.map(([name]) => wordsOf(params[name] ?? null)).join("\n");
+          ground ??= groundOf([p.goal, ...p.done.map((one) => JSON.stringify([one.params, one.answer]))].join("\n"));
+          const unsupported = ungrounded(said, ground);
+          const missing = fields.map(([name]) => name).filter((name) => wordsOf(params[name] ?? null).trim() === "");
+          if (repairs === 2 || unsupported.length + missing.length === 0) {
+            if (unsupported.length > 0) ctx.changed({ op: "doubtful", text: said });
+            return { result: params, unsupported };
+          }
+          wrong = [
+            ...(missing.length === 0 ? [] : [`The result lacks ${missing.join(", ")}.`]),
+            ...(unsupported.length === 0
+              ? []
+              : [`These stand neither in the task nor in an answer: ${unsupported.slice(0, 20).join(", ")}.`]),
+            "Finish with what was read, or say that it could not be found.",
+          ].join(" ");
+          continue;
+        }
       }
+      wrong = "Call exactly one of the tools, with an object of its parameters.";
       if (repairs === 2) throw new ClearedError("LLM_ANSWER", `${answer.model} called no tool that is on offer, three times.`);
     }
   },
 });
+
+/** Each text and figure of a value, without the marks of JSON between them. */
+function wordsOf(value: Json): string {
+  if (typeof value !== "object" || value === null) return value === null ? "" : String(value);
+  return Object.values(value).map(wordsOf).join("\n");
+}

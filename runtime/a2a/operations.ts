@@ -11,7 +11,7 @@ import { countOf, eventOf, fieldsOf, firstEvent, closes, readMessage, readState,
 const PATIENCE_MS = 120_000;
 const PAGE = 50;
 
-async function deliver({ tasks, caller, dialect, params, key }: Asked): Promise<TaskView> {
+async function deliver({ tasks, caller, dialect, params, key, large }: Asked): Promise<TaskView> {
   const metadata = fieldsOf(params["metadata"], "params.metadata");
   const config = fieldsOf(params["configuration"], "params.configuration");
   const wish = pushWish(params, config);
@@ -22,7 +22,7 @@ async function deliver({ tasks, caller, dialect, params, key }: Asked): Promise<
     return view;
   };
   const { message, task, context } = readMessage(dialect, params["message"]);
-  const same = { message, metadata, ...(key === undefined ? {} : { key }) };
+  const same = { message, metadata, large, ...(key === undefined ? {} : { key }) };
   if (dialect !== "0.1") return told(await tasks.send(caller, { ...same, task, context }));
   const alias = textOf(params["id"], "params.id");
   if (alias === undefined) throw wrong(-32602, "params.id is missing: the id of the task.");

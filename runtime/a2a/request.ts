@@ -1,5 +1,6 @@
 /** What a caller asks for, and what it is answered, apart from how either is spelled. */
 import type { Caller } from "../app/callers.ts";
+import type { Large } from "../app/task-intake.ts";
 import type { Tasks } from "../app/tasks.ts";
 import type { Json } from "../kernel/ports.ts";
 import type { Dialect, Fields } from "./wire.ts";
@@ -11,6 +12,8 @@ export interface Asked {
   params: Fields;
   /** Idempotency-Key of the request. */
   key: string | undefined;
+  /** The message is not here as it came. */
+  large: Large | null;
   /** Where this request has reached us. */
   url: string;
   /** Nobody waits for the answer any more. */

@@ -54,11 +54,12 @@ function plain(part: string | undefined): string | undefined {
 const NOT_FOUND = [-32001, -32601];
 const MISPLACED = [-32002, -32003, -32004, -32009];
 
+const NAMES: Record<number, string> = { 404: "NOT_FOUND", 429: "RESOURCE_EXHAUSTED", 500: "INTERNAL" };
+
 export function restError(error: WireError): { status: number; body: Json } {
   const { code, message, data } = toRpc(error);
-  const status = NOT_FOUND.includes(code) ? 404 : code === -32603 ? 500 : 400;
-  const name =
-    status === 404 ? "NOT_FOUND" : status === 500 ? "INTERNAL" : MISPLACED.includes(code) ? "FAILED_PRECONDITION" : "INVALID_ARGUMENT";
+  const status = NOT_FOUND.includes(code) ? 404 : code === -32603 ? 500 : code === -32029 ? 429 : 400;
+  const name = NAMES[status] ?? (MISPLACED.includes(code) ? "FAILED_PRECONDITION" : "INVALID_ARGUMENT");
   const details = Array.isArray(data) && REASONS[code] !== undefined ? { details: data } : {};
   return { status, body: { error: { code: status, status: name, message, ...details } } };
 }

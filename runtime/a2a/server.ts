@@ -4,13 +4,15 @@
  * browser is neither, so what has an Origin is refused.
  */
 import { createHash } from "node:crypto";
-import type { Caller } from "../app/callers.ts";
+import { type Caller, full } from "../app/callers.ts";
 import type { Tasks } from "../app/tasks.ts";
 import type { Figures } from "../app/figures.ts";
 import { ClearedError, kindOf, toWire, type WireError } from "../kernel/errors.ts";
 import type { Json } from "../kernel/ports.ts";
 import { bearerOf, type Context, HTTP_STATUS, senderOf } from "../outside/http.ts";
+import { type Body, readBody } from "./body.ts";
 import { cardOf } from "./card.ts";
+import { OPERATIONS } from "./operations.ts";
 import type { Asked, Operation } from "./request.ts";
 import { restError, routeOf } from "./rest.ts";
 import { type RpcId, readCall, resolve, toRpc, versionOf } from "./rpc.ts";
@@ -25,17 +27,20 @@ export interface TaskServer {
 type Wrap = (event: Json, error?: WireError) => Json;
 
 const KEEP_ALIVE_MS = 15_000;
-/** Streams of one caller, and of all together; the page and short requests keep the other connections. */
-const [STREAMS, ALL_STREAMS] = [200, 400];
-const DEEPEST = 200;
+/** Streams and messages under way of all callers together; the page and short requests keep the other connections. */
+const ALL_OPEN = 450;
 const CARDS = /^\/\.well-known\/agent(?:-card)?\.json$/;
 
 /** `cardUrl`: where callers reach this, if not where they say. */
 export type TaskServing = { figures: () => Figures; cardUrl: string | undefined; onError: (error: unknown) => void };
 
 export function createTaskServer(tasks: Tasks, { figures, cardUrl, onError }: TaskServing): TaskServer {
-  const streams = new Map<string, number>();
-  const count = (owner: string, by: number) => streams.set(owner, (streams.get(owner) ?? 0) + by);
+  const open = new Map<string, number>();
+  const count = (place: string, by: number) => {
+    const now = (open.get(place) ?? 0) + by;
+    if (now === 0) open.delete(place);
+    else open.set(place, now);
+  };
   const urlOf = (context: Context): string => cardUrl ?? `http://${context.req.header("host") ?? ""}`;
 
   const callerOf = (context: Context): Caller => tasks.caller(bearerOf(context), () => senderOf(context) === "own");
@@ -43,7 +48,8 @@ export function createTaskServer(tasks: Tasks, { figures, cardUrl, onError }: Ta
   const refuse: TaskServer["refuse"] = (context, error, status) => {
     const { code, data } = error;
     if (code === "TASK_TOKEN") context.header("www-authenticate", 'Bearer realm="cleared"');
-    const http = code === "TASK_TOKEN" ? 401 : status;
+    if (code === "TASK_LIMIT") context.header("retry-after", String(data?.["retry_after"] ?? 60));
+    const http = code === "TASK_TOKEN" ? 401 : code === "TASK_LIMIT" ? 429 : status;
     if (context.req.path !== "/") {
       const told = restError(error);
       return context.json(told.body as object, (http === 200 ? told.status : http) as 400);
@@ -97,15 +103,18 @@ export function createTaskServer(tasks: Tasks, { figures, cardUrl, onError }: Ta
     return context.body(body, 200, { "content-type": "text/event-stream; charset=utf-8" });
   };
 
-  type Work = Pick<Asked, "dialect" | "params" | "caller"> & { operation: Operation; streams: boolean };
+  type Work = Pick<Asked, "dialect" | "params" | "caller" | "large"> & { operation: Operation; streams: boolean };
   const carryOut = async (context: Context, { operation, streams: opens, ...work }: Work) => {
-    const { owner } = work.caller;
-    const mine = streams.get(owner) ?? 0;
-    if (opens && (mine >= STREAMS || [...streams.values()].reduce((a, b) => a + b, 0) >= ALL_STREAMS))
-      throw wrong(-32004, `Too many streams are open here, ${mine} of them yours. Ask for the task instead (GetTask).`);
+    // Both hold a connection: until the end of the task or of the caller's patience.
+    const holds = opens ? "streams" : operation === OPERATIONS.send ? "messages" : null;
+    const place = `${work.caller.owner} ${holds}`;
+    const most = holds === null ? 0 : (await tasks.limits()).open;
+    const mine = open.get(place) ?? 0;
+    if (holds !== null && (mine >= most || [...open.values()].reduce((a, b) => a + b, 0) >= ALL_OPEN))
+      throw full(`Too many ${holds} wait here, ${mine} of them yours, of ${most}. Ask for the task instead (GetTask).`, 5);
     const stop = new AbortController();
-    if (opens) count(owner, 1);
-    if (opens) stop.signal.addEventListener("abort", () => count(owner, -1));
+    if (holds !== null) count(place, 1);
+    if (holds !== null) stop.signal.addEventListener("abort", () => count(place, -1), { once: true });
     // A stream outlives its request's handler; whoever waits for one value is gone with the connection.
     if (!opens) context.req.raw.signal.addEventListener("abort", () => stop.abort(), { once: true });
     const key = keyOf(context.req.header("idempotency-key"));
@@ -114,19 +123,29 @@ export function createTaskServer(tasks: Tasks, { figures, cardUrl, onError }: Ta
       stop.abort();
       throw error;
     };
-    return { answer: await operation(asked).catch(failed), stop };
+    const answer = await operation(asked).catch(failed);
+    if (!opens) stop.abort();
+    return { answer, stop };
+  };
+
+  /** Without one in REST: an object without fields. */
+  const bodyOf = async (context: Context): Promise<Body> => {
+    const bytes = await context.req.arrayBuffer();
+    if (bytes.byteLength === 0 && context.req.path !== "/") return { value: {}, large: null };
+    return readBody(bytes, (await tasks.limits()).message_kb * 1024);
   };
 
   const rpc = async (context: Context): Promise<Response> => {
     let id: RpcId | undefined = null;
     try {
       const caller = callerOf(context);
-      const call = readCall(parsed(await context.req.text()));
+      const { value, large } = await bodyOf(context);
+      const call = readCall(value);
       id = call.id;
       const version = context.req.header("a2a-version") ?? context.req.query("A2A-Version");
       const isAlias = async (alias: string) => (await tasks.get(caller, alias, true).catch(() => null))?.alias === alias;
       const found = await resolve(call, version, isAlias);
-      const { answer, stop } = await carryOut(context, { ...found, params: call.params, caller });
+      const { answer, stop } = await carryOut(context, { ...found, params: call.params, caller, large });
       const wrap: Wrap = (result, error) => ({ jsonrpc: "2.0", id: id ?? null, ...(error ? { error: toRpc(error) } : { result }) });
       if (id === undefined) {
         stop.abort();
@@ -147,9 +166,10 @@ export function createTaskServer(tasks: Tasks, { figures, cardUrl, onError }: Ta
       const version = context.req.header("a2a-version") ?? context.req.query("A2A-Version");
       if (version !== undefined && versionOf(version) !== "1.0")
         throw wrong(-32009, "These paths belong to A2A 1.0; 0.3 is spoken at POST /.");
-      const route = routeOf(method, path, method === "POST" ? bodyOf(await context.req.text()) : context.req.query());
+      const { value, large } = method === "POST" ? await bodyOf(context) : { value: context.req.query(), large: null };
+      const route = routeOf(method, path, fieldsOfBody(value));
       if (route === null) throw wrong(-32601, `There is no ${method} ${path.slice(0, 80)}; the agent card names what is served.`);
-      const { answer, stop } = await carryOut(context, { ...route, dialect: "1.0", caller });
+      const { answer, stop } = await carryOut(context, { ...route, dialect: "1.0", caller, large });
       if ("events" in answer)
         return streamed(context, answer.events, stop, (event, error) => (error === undefined ? event : restError(error).body));
       return context.body(JSON.stringify(answer.value), 200, { "content-type": "application/a2a+json" });
@@ -194,25 +214,8 @@ export function createTaskServer(tasks: Tasks, { figures, cardUrl, onError }: Ta
   };
 }
 
-/** @throws TASK_REQUEST, also for what is nested deeper than any walk over it could follow */
-function parsed(text: string): Json {
-  let level: Json[];
-  try {
-    level = [JSON.parse(text) as Json];
-  } catch {
-    throw wrong(-32700, "The body is not JSON.");
-  }
-  const [value = null] = level;
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > DEEPEST) throw wrong(-32600, `The body is nested deeper than ${DEEPEST} levels.`);
-    level = level.flatMap((one) => (typeof one === "object" && one !== null ? Object.values(one) : []));
-  }
-  return value;
-}
-
 /** @throws TASK_REQUEST */
-function bodyOf(text: string): Fields {
-  const value = text.trim() === "" ? {} : parsed(text);
+function fieldsOfBody(value: Json): Fields {
   if (!isFields(value)) throw wrong(-32602, "The body must be a JSON object.");
   return value;
 }

@@ -1,5 +1,6 @@
-/** Who asks over A2A and MCP: a token's owner, a program of this user, or anybody, where trust.yaml lets anybody ask. */
+/** Who asks over A2A and MCP: a token's owner, a program of this user, or anybody, where trust.yaml lets anybody ask; and how much each may have. */
 import { ClearedError } from "../kernel/errors.ts";
+import type { Config } from "../workspace/settings/config.ts";
 import { createTokenReader, listTokens } from "../workspace/settings/tokens.ts";
 import type { Host } from "./host.ts";
 
@@ -16,7 +17,13 @@ export interface Caller {
 /** The owner of what programs of this user ask for without a token. A token's name has small letters. */
 export const LOCAL = "LOCAL";
 
-export function createCallers({ dir, trust }: Pick<Host, "dir" | "trust">) {
+export type Limits = Config["callers"];
+
+/** `after`: seconds. */
+export const full = (message: string, after: number): ClearedError =>
+  new ClearedError("TASK_LIMIT", message, { data: { rpc: -32029, retry_after: after } });
+
+export function createCallers({ dir, trust, config }: Pick<Host, "dir" | "trust" | "config">) {
   const tokenOf = createTokenReader(dir);
   return {
     /** `isOwn` is looked up only without a token. @throws TASK_TOKEN */
@@ -28,6 +35,14 @@ export function createCallers({ dir, trust }: Pick<Host, "dir" | "trust">) {
       const why = token === null ? "The kernel does not tell that this is a program of this user" : "This token is not known";
       const how = "`cleared tokens add NAME --agents AGENT` makes one: send it as Authorization: Bearer.";
       throw new ClearedError("TASK_TOKEN", `${why}. ${how}`);
+    },
+    limits: async (): Promise<Limits> => (await config()).callers,
+    /** Before something is kept of an owner who has so many bytes here. @throws TASK_LIMIT */
+    async room(stored: number): Promise<void> {
+      const { stored_mb: most, keep_days: days } = (await config()).callers;
+      if (stored < most * 1_000_000) return;
+      const how = `Those that have ended are removed after ${days} days; cancel those that wait for you.`;
+      throw full(`Your tasks take up the ${most} MB that they may here. ${how}`, 3600);
     },
     /** Whether an owner may still be told of their tasks; only tokens have owners in small letters. */
     owners() {

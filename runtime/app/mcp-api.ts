@@ -16,7 +16,7 @@ import type { Host } from "./host.ts";
 import { starter } from "./identity.ts";
 import { stepsOf } from "./look.ts";
 import { toStepFact } from "./page-facts.ts";
-import { type TaskView, failureOf, hasEnded, refusalOf } from "./task-view.ts";
+import { type TaskView, failureOf, hasEnded, leftParts, refusalOf } from "./task-view.ts";
 import type { TaskPart } from "./task-store.ts";
 import { tasksOf } from "./tasks.ts";
 
@@ -57,7 +57,7 @@ export function createMcpApi(host: Host) {
         : status === "waiting"
           ? `Waits: ${run.waitsFor ?? run.reason}.`
           : status === "failed" || status === "diverged"
-            ? failureOf(run.error?.code ?? "INTERNAL", run)
+            ? textOf([{ text: failureOf(run.error?.code ?? "INTERNAL", run) }, ...leftParts(run)])
             : outcome !== null && outcome !== "completed"
               ? textOf(refusalOf(outcome, run))
               : undefined;

@@ -48,6 +48,21 @@ const POLICY_LIMIT = 262_144;
 // What is longer is a document and no request: what it is about is asked.
 const LONGEST_READ = 65_536;
 
+/** A message of so many characters and values, of which `most` characters are taken; `digest` of all of it. */
+export interface Large {
+  size: number;
+  count: number;
+  most: number;
+  digest: string;
+}
+
+/** Nothing is done of which only the beginning was read. */
+export function tooLarge({ size, count, most }: Large): Said {
+  const taken = `At most ${most} characters in ${most / 64} values are taken (config.yaml callers.message_kb).`;
+  const text = `The message has ${size} characters in ${count} values: only its beginning was read, and nothing was started. ${taken} Send what the task needs.`;
+  return { state: "input-required", parts: [{ text }, { data: { size, count, most } }] };
+}
+
 /** What of the metadata says what is asked for: the same words for another agent or under other rules are another message. */
 export function askedBy(metadata: { [key: string]: Json }): Json {
   return Object.fromEntries(Object.entries(metadata).filter(([key]) => NAMES.includes(key) || GIVEN.includes(key)));

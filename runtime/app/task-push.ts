@@ -5,6 +5,7 @@
 import { digestOf } from "../kernel/canonical.ts";
 import { ClearedError } from "../kernel/errors.ts";
 import type { Host } from "./host.ts";
+import { full } from "./callers.ts";
 import { assertAllowed } from "./task-intake.ts";
 import type { Followed, Follower } from "./task-follow.ts";
 import type { TaskRow } from "./task-store.ts";
@@ -84,7 +85,7 @@ export function createPushes(
         if (!known && count("tid = ?", tid) >= MOST_OF_A_TASK)
           throw refused(`The task has ${MOST_OF_A_TASK} push addresses already. Delete one of them first.`);
         if (!known && count("state = 'open' AND owner = ?", owner) >= MOST_OF_AN_OWNER)
-          throw refused(`${MOST_OF_AN_OWNER} push addresses are in use already. Subscribe to the task, or ask for it again.`);
+          throw full(`${MOST_OF_AN_OWNER} push addresses are in use already. Subscribe to the task, or ask for it again.`, 60);
         database.run(
           `INSERT INTO task_pushes VALUES (?, ?, ?, ?, 'open', ?, ?, 0, -1, -1, NULL) ON CONFLICT (tid, pid) DO UPDATE SET
              dialect = excluded.dialect, config = excluded.config, state = 'open', due_at = excluded.due_at, attempts = 0, entries = -1`,

@@ -27,6 +27,8 @@ export interface TaskRow {
   draft: string;
   run: string | null;
   at: number;
+  /** When what was said of it was let go. */
+  removed: number | null;
 }
 
 /** A change of a task that is no event of its run. */
@@ -57,8 +59,12 @@ export interface TaskStore {
   runsIn(owner: string, context: string): { run: string; agent: string; input: string }[];
   byKey(key: string): { row: TaskRow; content: string | undefined } | undefined;
   entries(tid: number, from: number): Entry[];
+  /** Bytes that the tasks of an owner take up. */
+  stored(owner: string): number;
+  /** Lets go of what was said of tasks that have ended before `before`; answers how many, no more than `most`. Their keys stay. */
+  removeEnded(before: number, most: number): number;
   /** Makes a task with what is said of it. */
-  create(row: Omit<TaskRow, "tid">, said: { key: string | null; first: Said; also: Said | null }): void;
+  create(row: Omit<TaskRow, "tid" | "removed">, said: { key: string | null; first: Said; also: Said | null }): void;
   /** `change`: what becomes known with it. */
   say(row: TaskRow, at: number, said: readonly Said[], more?: { key: string | null; draft?: string; run?: string | null }): void;
   /** Those that changed last come first. `since`: only what changed at this time or later, ms. */
@@ -69,33 +75,61 @@ export interface TaskStore {
 const MOVED = `max(coalesce(r.ended_at, (SELECT max(at) FROM events WHERE events.rid = r.rid AND type = 'status'), 0),
   (SELECT max(at) FROM task_entries WHERE task_entries.tid = t.tid))`;
 
+/** Bytes by owner, as far as somebody has asked; one count for all who write to a store. */
+const STORED = new WeakMap<Database, Map<string, number>>();
+
+// Of tasks that nobody can hear of any more: their run is over or there never was one, no address waits to be told, and no run of their session goes on.
+const OVER = `SELECT t.tid, t.owner FROM tasks t LEFT JOIN runs r ON r.id = t.run WHERE t.removed IS NULL AND t.at < ?1 AND
+  CASE WHEN t.run IS NOT NULL THEN coalesce(r.ended_at, 0) < ?1 AND (r.id IS NULL OR r.ended_at IS NOT NULL)
+    ELSE (SELECT at < ?1 AND json_extract(body, '$.state') IN ('completed', 'failed', 'canceled', 'rejected')
+      FROM task_entries e WHERE e.tid = t.tid ORDER BY n DESC LIMIT 1) END
+  AND NOT EXISTS (SELECT 1 FROM task_pushes p WHERE p.tid = t.tid AND p.state = 'open')
+  AND NOT EXISTS (SELECT 1 FROM tasks o JOIN runs s ON s.id = o.run WHERE o.owner = t.owner AND o.context = t.context AND s.ended_at IS NULL)
+  ORDER BY t.tid LIMIT ?2`;
+
 export function createTaskStore(database: Database): TaskStore {
+  const stored = STORED.getOrInsertComputed(database, () => new Map<string, number>());
+  const grow = (owner: string, by: number): void => {
+    const known = stored.get(owner);
+    if (known !== undefined) stored.set(owner, known + by);
+  };
   const toEntry = ({ body, ...row }: { n: number; after: number; at: number; body: string }): Entry => ({
     ...row,
     ...(JSON.parse(body) as Said),
   });
   /** Inside the caller's transaction. */
-  const add = (tid: number, after: number, at: number, key: string | null, said: Said): void => {
+  const add = (tid: number, after: number, at: number, key: string | null, said: Said): number => {
     const n = database.get<{ n: number }>("SELECT count(*) AS n FROM task_entries WHERE tid = ?", tid)?.n ?? 0;
-    database.run("INSERT INTO task_entries VALUES (?, ?, ?, ?, ?, ?)", tid, n, after, key, at, JSON.stringify(said));
+    const body = JSON.stringify(said);
+    database.run("INSERT INTO task_entries VALUES (?, ?, ?, ?, ?, ?)", tid, n, after, key, at, body);
+    return Buffer.byteLength(body);
   };
   return {
-    find: (owner, id) => database.get<TaskRow>("SELECT * FROM tasks WHERE id = ? AND owner = ?", id, owner),
+    find: (owner, id) => database.get<TaskRow>("SELECT * FROM tasks WHERE id = ? AND owner = ? AND removed IS NULL", id, owner),
     byAlias: (owner, alias) =>
-      database.get<TaskRow>("SELECT * FROM tasks WHERE owner = ? AND alias = ? ORDER BY tid DESC LIMIT 1", owner, alias),
+      database.get<TaskRow>(
+        "SELECT * FROM tasks WHERE owner = ? AND alias = ? AND removed IS NULL ORDER BY tid DESC LIMIT 1",
+        owner,
+        alias,
+      ),
     openIn: (owner, context) =>
       database.all<TaskRow>(
-        `SELECT t.* FROM tasks t LEFT JOIN runs r ON r.id = t.run WHERE t.owner = ? AND t.context = ? AND r.ended_at IS NULL
+        `SELECT t.* FROM tasks t LEFT JOIN runs r ON r.id = t.run WHERE t.owner = ? AND t.context = ? AND t.removed IS NULL AND r.ended_at IS NULL
          ORDER BY tid DESC LIMIT 50`,
         ...[owner, context],
       ),
     inContext: (owner, context, most) =>
       database
-        .all<TaskRow>("SELECT * FROM tasks WHERE owner = ? AND context = ? ORDER BY tid DESC LIMIT ?", owner, context, most)
+        .all<TaskRow>(
+          "SELECT * FROM tasks WHERE owner = ? AND context = ? AND removed IS NULL ORDER BY tid DESC LIMIT ?",
+          owner,
+          context,
+          most,
+        )
         .reverse(),
     runsIn: (owner, context) =>
       database.all(
-        "SELECT r.id AS run, r.agent, r.input FROM tasks t JOIN runs r ON r.id = t.run WHERE t.owner = ? AND t.context = ? ORDER BY tid DESC LIMIT 8",
+        "SELECT r.id AS run, r.agent, r.input FROM tasks t JOIN runs r ON r.id = t.run WHERE t.owner = ? AND t.context = ? AND t.removed IS NULL ORDER BY tid DESC LIMIT 8",
         ...[owner, context],
       ),
     byKey(key) {
@@ -122,20 +156,42 @@ export function createTaskStore(database: Database): TaskStore {
           ...[id, owner, context, alias, draft, run, at],
         );
         const tid = database.get<{ tid: number }>("SELECT tid FROM tasks WHERE id = ?", id)?.tid ?? 0;
-        add(tid, 0, at, key, first);
-        if (also !== null) add(tid, 0, at, null, also);
+        grow(owner, Buffer.byteLength(draft) + add(tid, 0, at, key, first) + (also === null ? 0 : add(tid, 0, at, null, also)));
       }),
     say: (row, at, said, { key = null, draft, run } = { key: null }) =>
       database.write(() => {
         // With the entry that starts its run nothing of the run has been told yet.
         const after = row.run === null ? 0 : database.get<{ n: number }>("SELECT events AS n FROM runs WHERE id = ?", row.run)?.n;
-        for (const [i, one] of said.entries()) add(row.tid, after ?? 0, at, i === 0 ? key : null, one);
-        if (draft !== undefined) database.run("UPDATE tasks SET draft = ? WHERE tid = ?", draft, row.tid);
+        for (const [i, one] of said.entries()) grow(row.owner, add(row.tid, after ?? 0, at, i === 0 ? key : null, one));
+        if (draft !== undefined) {
+          database.run("UPDATE tasks SET draft = ? WHERE tid = ?", draft, row.tid);
+          grow(row.owner, Buffer.byteLength(draft) - Buffer.byteLength(row.draft));
+        }
         if (run != null) database.run("UPDATE tasks SET run = ? WHERE tid = ?", run, row.tid);
+      }),
+    stored: (owner) =>
+      stored.getOrInsertComputed(owner, () => {
+        const entries = "(SELECT coalesce(sum(octet_length(body)), 0) FROM task_entries e WHERE e.tid = t.tid)";
+        const all = `SELECT coalesce(sum(octet_length(draft) + ${entries}), 0) AS n FROM tasks t WHERE owner = ? AND removed IS NULL`;
+        return database.get<{ n: number }>(all, owner)?.n ?? 0;
+      }),
+    removeEnded: (before, most) =>
+      database.write(() => {
+        const over = database.all<{ tid: number; owner: string }>(OVER, before, most);
+        for (const { tid, owner } of over) {
+          database.run("DELETE FROM task_pushes WHERE tid = ?", tid);
+          database.run("DELETE FROM task_entries WHERE tid = ? AND key IS NULL", tid);
+          // Which words came under the key still counts.
+          const left = "json_object('state', json_extract(body, '$.state'), 'content', json_extract(body, '$.content'))";
+          database.run(`UPDATE task_entries SET body = ${left} WHERE tid = ?`, tid);
+          database.run("UPDATE tasks SET draft = '', removed = ? WHERE tid = ?", before, tid);
+          stored.delete(owner);
+        }
+        return over.length;
       }),
     list: ({ owner, context, since }) =>
       database.all<{ tid: number; id: string; moved: number }>(
-        `SELECT * FROM (SELECT t.tid, t.id, ${MOVED} AS moved FROM tasks t LEFT JOIN runs r ON r.id = t.run WHERE t.owner = ? AND t.context = ifnull(?, t.context))
+        `SELECT * FROM (SELECT t.tid, t.id, ${MOVED} AS moved FROM tasks t LEFT JOIN runs r ON r.id = t.run WHERE t.owner = ? AND t.context = ifnull(?, t.context) AND t.removed IS NULL)
          WHERE moved >= ? ORDER BY moved DESC, tid DESC`,
         ...[owner, context ?? null, since ?? 0],
       ),

@@ -109,7 +109,7 @@ export function createProjection({ id, context, alias, run, at }: TaskRow, facts
       const record = await facts.run(of);
       if (told.status === "canceled")
         return move("canceled", when, told.reason === undefined ? null : [{ text: `It was canceled: ${redact(told.reason)}` }]);
-      if (told.status !== "done") return move("failed", when, [{ text: failureOf(told.code ?? "INTERNAL", record) }]);
+      if (told.status !== "done") return move("failed", when, [{ text: failureOf(told.code ?? "INTERNAL", record) }, ...leftParts(record)]);
       if (told.outcome !== "completed") return move("rejected", when, refusalOf(told.outcome ?? "rejected", record));
       const artifact = answerOf(id, record);
       view.artifacts.push(artifact);
@@ -143,7 +143,19 @@ export function refusalOf(outcome: string, record: RunRecord | null): TaskPart[]
   const result = record?.result ?? null;
   // What the runtime noted of a person's no; a script may not have looked at it, and says something else.
   const summary = field(record?.meta ?? null, "rejected") ?? field(result, "summary") ?? field(result, "reason") ?? "It was not allowed.";
-  return [{ text: `${outcome}: ${summary}` }, ...(typeof result === "object" && result !== null ? [{ data: result }] : [])];
+  return [
+    { text: `${outcome}: ${summary}` },
+    ...leftParts(record),
+    ...(typeof result === "object" && result !== null ? [{ data: result }] : []),
+  ];
+}
+
+/** What a run that did not come to its end has done outside before: whoever gave the task may have to look at it. */
+export function leftParts(record: RunRecord | null): TaskPart[] {
+  const left = (record?.meta as { left?: { stands: string[]; not_verified: string[] } } | null)?.left;
+  if (left === undefined) return [];
+  const told = { stands: left.stands.map((one) => redact(one)), not_verified: left.not_verified.map((one) => redact(one)) };
+  return [{ text: `It had acted outside before: ${[...told.stands, ...told.not_verified].join("; ")}` }, { data: { left: told } }];
 }
 
 /** The answer stands in one place. A ranked list is its brackets and nothing else; what was measured beside it is metadata. */

@@ -3,41 +3,31 @@
  * and before that a conversation about its input. Invariants: one message starts one run, whoever sends it twice and whenever this process
  * dies; nothing a caller writes is an approval; what it sees of a task is a projection (task-view.ts) and never kept.
  */
-import { createHash, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { createWatch } from "../engine/rows.ts";
-import { canonicalJson } from "../kernel/canonical.ts";
 import { ClearedError, kindOf, toWire } from "../kernel/errors.ts";
 import type { Json } from "../kernel/ports.ts";
 import { judgeFields } from "../rules/privacy/judge.ts";
 import { redactJson } from "../rules/privacy/scan.ts";
 import { variables } from "../workspace/settings/variables.ts";
-import { type Caller, LOCAL, createCallers } from "./callers.ts";
+import { type Caller, type Limits, LOCAL, createCallers } from "./callers.ts";
 import type { Host } from "./host.ts";
 import { starter } from "./identity.ts";
 import { type Followed, createFollower } from "./task-follow.ts";
 import { type List, createList } from "./task-list.ts";
-import { type Draft, EMPTY, type Offer, askedBy, clearlyFor, goesOn, namedIn, takeIn } from "./task-intake.ts";
+import { type Draft, EMPTY, type Offer, askedBy, clearlyFor, goesOn, namedIn, takeIn, tooLarge } from "./task-intake.ts";
+import { type TaskRequest, sameMessage } from "./task-key.ts";
 import { type Pushes, createPushes } from "./task-push.ts";
 import { type Said, type TaskRow, createTaskStore } from "./task-store.ts";
 import { type TaskView, hasEnded, isParked } from "./task-view.ts";
-import type { TaskMessage, TaskPart, TaskState } from "./task-store.ts";
-
-export interface TaskRequest {
-  message: { id: string; parts: TaskPart[]; metadata?: Json };
-  /** Beside the message: of the request. */
-  metadata: Json;
-  task?: string | undefined;
-  context?: string | undefined;
-  /** The caller's own id of the task (tasks/send). */
-  alias?: string | undefined;
-  /** Idempotency-Key. */
-  key?: string | undefined;
-}
+import type { TaskMessage, TaskState } from "./task-store.ts";
 
 export interface Tasks {
   /** Whose token it is; without a token a program of this user, which is looked up only then. @throws TASK_TOKEN */
   caller(token: string | null, isOwn: () => boolean): Caller;
   business(): Promise<string>;
+  /** What one caller may have. */
+  limits(): Promise<Limits>;
   offers(caller: Caller | null): Promise<Offer[]>;
   /** @throws TASK_UNKNOWN, TASK_STATUS, TASK_REQUEST */
   send(caller: Caller, request: TaskRequest): Promise<TaskView>;
@@ -55,16 +45,12 @@ export interface Tasks {
 
 /** Messages of one task; whoever reads it reads them all. */
 const LONGEST = 200;
-// Test suites and simple clients use one id for many messages; only one that cannot come up twice by chance says "this very message".
-const UNIQUE = /[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}|(?<![0-9A-Z])[0-7][0-9A-HJKMNP-TV-Z]{25}(?![0-9A-Z])/i;
-
 /** What a message has come to: its run, or why there is none yet. */
 type Place = Pick<TaskRow, "id" | "context">;
 type Admitted = { run: string | null; also: Said | null; draft: string };
 
-const digest = (...parts: unknown[]): string => createHash("sha256").update(canonicalJson(parts)).digest("hex");
-const unknown = (id: string): ClearedError =>
-  new ClearedError("TASK_UNKNOWN", `There is no task "${id.slice(0, 80)}" here that is yours.`, { data: { rpc: -32001 } });
+const gone = (message: string): ClearedError => new ClearedError("TASK_UNKNOWN", message, { data: { rpc: -32001 } });
+const unknown = (id: string): ClearedError => gone(`There is no task "${id.slice(0, 80)}" here that is yours.`);
 const misplaced = (message: string, rpc: number): ClearedError => new ClearedError("TASK_STATUS", message, { data: { rpc } });
 
 const shared = new WeakMap<Host, Tasks>();
@@ -76,7 +62,7 @@ function createTasks(host: Host): Tasks {
   const { database, engine, clock, dir } = host;
   const store = createTaskStore(database);
   const watch = createWatch();
-  const { caller, owners } = createCallers(host);
+  const { caller, owners, limits, room } = createCallers(host);
   const follower = createFollower(host, store, watch);
   const { view: viewOf, changes } = follower;
   const list = createList(store, viewOf);
@@ -109,6 +95,7 @@ function createTasks(host: Host): Tasks {
 
   /** Takes the words in and starts the run, if nothing is missing. `keep` stores both: a run in one transaction with its task. */
   const admit = async (caller: Caller, place: Place, draft: Draft, request: TaskRequest, keep: (told: Admitted) => void): Promise<void> => {
+    if (request.large != null) return keep({ run: null, also: tooLarge(request.large), draft: kept(draft) });
     const metadata = metadataOf(request);
     const refused = (text: string, state: TaskState = "rejected") =>
       keep({ run: null, also: { state, parts: [{ text }] }, draft: kept(draft) });
@@ -117,7 +104,8 @@ function createTasks(host: Host): Tasks {
     if (judged.verdict === "refuse") return refused(`PRIVACY_REFUSED: ${judged.message ?? ""}`);
     const earlier = store.runsIn(caller.owner, place.context).map((one) => ({ ...one, input: objectOf(JSON.parse(one.input) as Json) }));
     const intake = await takeIn(draft, request.message.parts, metadata, await offers(caller), host, earlier);
-    const known = kept(intake.draft);
+    // A run has what it needs.
+    const known = kept("ask" in intake ? intake.draft : { ...EMPTY, agent: intake.start.agent });
     if ("ask" in intake) return keep({ run: null, also: { state: "input-required", parts: intake.ask }, draft: known });
     const { agent, input } = intake.start;
     const { tools } = variables();
@@ -189,10 +177,15 @@ function createTasks(host: Host): Tasks {
 
   const deliver = async (caller: Caller, request: TaskRequest, key: string | null, content: string): Promise<TaskView> => {
     const seen = key === null ? undefined : store.byKey(key);
+    if (seen === undefined) await room(store.stored(caller.owner));
     if (seen !== undefined) {
       if (seen.content !== content)
         throw new ClearedError("TASK_REQUEST", "This Idempotency-Key came with another message before.", { data: { rpc: -32602 } });
-      return viewOf(seen.row);
+      if (seen.row.removed === null) return viewOf(seen.row);
+      const { id } = seen.row;
+      throw gone(
+        `This message came before, as task ${id}, which has ended and is not kept any more. Send it under a new id to have it done again.`,
+      );
     }
     const { owner } = caller;
     if (request.task !== undefined) {
@@ -224,19 +217,12 @@ function createTasks(host: Host): Tasks {
 
   return {
     caller,
+    limits,
     business: async () => (await host.config()).business.name,
     offers,
     send(caller, request) {
-      const { message, task, context, alias } = request;
-      const content = digest(message.parts, askedBy(metadataOf(request)), task ?? null, context ?? null);
-      const key =
-        request.key !== undefined
-          ? digest("key", caller.owner, request.key)
-          : alias !== undefined
-            ? digest("alias", caller.owner, alias, content)
-            : UNIQUE.test(message.id)
-              ? digest("message", caller.owner, message.id, content)
-              : null;
+      const { task, context, alias } = request;
+      const { content, key } = sameMessage(caller.owner, request, askedBy(metadataOf(request)));
       const place = task === undefined ? (alias ?? context ?? key) : need(caller, task).context;
       const work = () => deliver(caller, request, key, content);
       const turn = () => (place === null ? work() : inTurn(`${caller.owner} ${place}`, work));

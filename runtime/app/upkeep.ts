@@ -9,6 +9,7 @@ import { toWire } from "../kernel/errors.ts";
 import { type GitUpkeep, createGitUpkeep } from "../workspace/git/repack.ts";
 import { findGitDir } from "../workspace/git/git.ts";
 import type { Host } from "./host.ts";
+import { createTaskStore } from "./task-store.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -66,6 +67,12 @@ async function work(
   if (days !== undefined && (await goOn()) && dueSince("upkeep:drop", DAY_MS)) {
     if ((await dropClosed(packing, clock.now() - days * DAY_MS, await git.namedRuns())) > 0) worked = true;
     done("upkeep:drop");
+  }
+  const ended = clock.now() - (await host.config()).callers.keep_days * DAY_MS;
+  if ((await goOn()) && dueSince("upkeep:tasks", DAY_MS)) {
+    const tasks = createTaskStore(database);
+    while (!stop.aborted && (await goOn()) && tasks.removeEnded(ended, 100) > 0) worked = true;
+    done("upkeep:tasks");
   }
   if ((await goOn()) && database.shrink()) worked = true;
   if (stop.aborted || !(await goOn())) return worked;

@@ -33,6 +33,8 @@ export interface RunState {
   calls: { planned: string[]; executed: string[]; declined: string[] };
   /** What a run that ends before its script says of its case. */
   about: { [field: string]: Json };
+  /** The way of working of the scripts it called; null where none names one. */
+  strategy: string | null;
   judged: Judged;
   /** How texts begin that a model wrote with figures nobody gave it. */
   doubtful: string[];
@@ -53,7 +55,7 @@ export function newRunState(uses: readonly string[], machine: Machine | null, re
   const figures = { known: new Map<string, number>(), unread: [] };
   const judged = { figures: new Map<string, number>(), currencies: new Set<string>(), facts: [] };
   const calls = { planned: [], executed: [], declined: [] };
-  const answered = { approved: [], rejected: null, approvals: [], about: {}, doubtful: [] };
+  const answered = { approved: [], rejected: null, approvals: [], about: {}, strategy: null, doubtful: [] };
   return { uses, process, readOnly, ...answered, figures, texts: [JSON.stringify(input)], judged, writes: [], open: [], calls };
 }
 
@@ -117,6 +119,7 @@ export function applyStep(state: RunState, step: Step, primitive: Primitive | un
       if (change.write.status === "MISMATCH" || change.write.status === "UNVERIFIABLE") state.open.push(change.write);
     } else if (change.op === "accepted") state.open = [];
     else if (change.op === "about") state.about = change.about;
+    else if (change.op === "strategy") state.strategy = change.strategy;
     else if (change.op === "doubtful") state.doubtful.push(beginning(change.text));
     else if (process === null) continue;
     else if (change.op === "verdict") {

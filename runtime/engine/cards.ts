@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { minuteOf } from "../kernel/day.ts";
 import { ClearedError, type WireError } from "../kernel/errors.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
-import type { Card, CardDraft, CardKind, Cards, Change, Decision, Json, Released, RunRecord, Step } from "../kernel/ports.ts";
+import type { Card, CardDraft, CardKind, Cards, Change, Decision, Json, Outcome, Released, RunRecord, Step } from "../kernel/ports.ts";
 import { standing } from "../rules/answers/mutations.ts";
 import type { Database } from "./database.ts";
 
@@ -178,20 +178,34 @@ export function crashCards(run: RunRecord, { code, message }: WireError): Releas
 /** Cards whose key begins so are about a run that crashed. */
 export const CRASH = "crash:";
 
-/** What a run did outside before it was canceled, by whomever, as a card for the business and in words; null: nothing. Nobody goes on with it. */
-export function leftBy(run: Pick<RunRecord, "id" | "agent" | "mode" | "reason">, steps: readonly Step[], why: string) {
+/** What a run has done outside, a line for each act; null: nothing. */
+function leftOutside(run: Pick<RunRecord, "mode" | "reason">, steps: readonly Step[]): { stands: string[]; not_verified: string[] } | null {
   // One that waits for a run it called has done nothing by that: the other tells for itself.
   const isAct = ({ effect, state }: Step) => effect === "external" && (state === "ok" || (state === "intent" && run.reason !== "child"));
   const acts = run.mode === "live" ? steps.filter(isAct) : [];
+  if (acts.length === 0) return null;
   const written = ({ changes }: Step) => changes.flatMap((one) => (one.op === "verified" ? [one.write] : []));
   const { stands, not_verified: wrong } = standing(acts.flatMap(written));
   const told = ({ name, params, state }: Step) =>
     `${name} ${params.slice(0, 300)}${state === "ok" ? "" : ": nobody knows whether it happened"}`;
-  const not_verified = [...wrong, ...acts.filter((step) => written(step).length === 0).map(told)];
+  return { stands, not_verified: [...wrong, ...acts.filter((step) => written(step).length === 0).map(told)] };
+}
+
+/** Before a run was canceled, by whomever, as a card for the business and in words; null: nothing. Nobody goes on with it. */
+export function leftBy(run: Pick<RunRecord, "id" | "agent" | "mode" | "reason">, steps: readonly Step[], why: string) {
+  const left = leftOutside(run, steps);
+  if (left === null) return null;
   const title = `${run.agent} was canceled after it had acted outside. Look whether what stands there is to stay.`;
-  const card: CardDraft = { ...NOTHING_ASKED, kind: "note", title, body: { about: { why, stands, not_verified } }, run: run.id };
-  const says = `${why}. It had acted outside: ${[...stands, ...not_verified].join("; ")}`;
-  return acts.length === 0 ? null : { key: `left:${run.id}`, card, says };
+  const card: CardDraft = { ...NOTHING_ASKED, kind: "note", title, body: { about: { why, ...left } }, run: run.id };
+  const says = `${why}. It had acted outside: ${[...left.stands, ...left.not_verified].join("; ")}`;
+  return { key: `left:${run.id}`, card, says };
+}
+
+/** What is told beside the result, as text; of a run that did not come to its own end also what it has left outside. */
+export function metaText(run: RunRecord, steps: readonly Step[], end: { outcome?: Outcome; meta?: Json }): string | null {
+  const left = end.outcome === "completed" ? null : leftOutside(run, steps);
+  const meta = left === null ? (end.meta ?? null) : { ...(end.meta as { [key: string]: Json } | undefined), left };
+  return meta === null ? null : JSON.stringify(meta);
 }
 
 export interface Emitted {

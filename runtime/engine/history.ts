@@ -5,7 +5,7 @@
  */
 import type { WireError } from "../kernel/errors.ts";
 import type { Change, Json, Outcome, Released, RunEvent, RunLog, RunRecord, Signal, Step, WaitReason } from "../kernel/ports.ts";
-import { CRASH, DECIDING, crashCards, isOvertaken, openCard } from "./cards.ts";
+import { CRASH, DECIDING, crashCards, isOvertaken, metaText, openCard } from "./cards.ts";
 import { type Database, pack, unpack } from "./database.ts";
 
 export interface StepRow {
@@ -271,12 +271,13 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
         const at = hooks.now();
         const [outcome, result, error]: [Outcome | null, string | null, string | null] =
           end.status === "done" ? [end.outcome, JSON.stringify(end.result), null] : [null, null, JSON.stringify(end.error)];
+        const meta = metaText(run, steps, end);
         database.run(
           "UPDATE runs SET status = ?, reason = NULL, waits_for = NULL, wake_at = NULL, outcome = ?, result = ?, meta = ?, error = ?, ended_at = ? WHERE rid = ?",
           end.status,
           outcome,
           result,
-          end.meta === undefined ? null : JSON.stringify(end.meta),
+          meta,
           error,
           at,
           rid,
@@ -287,7 +288,7 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
         wakeParent(database, run.id, at);
         addEvent(database, rid, "ended", at, { status: end.status, outcome, ...(end.status === "done" ? {} : { code: end.error.code }) });
         const said = end.status === "done" ? { result: end.result } : { error: end.error };
-        Object.assign(run, { status: end.status, outcome, endedAt: at, meta: end.meta ?? null, ...said });
+        Object.assign(run, { status: end.status, outcome, endedAt: at, meta: meta === null ? null : (JSON.parse(meta) as Json), ...said });
       }, true);
       hooks.changed(run.id);
     },

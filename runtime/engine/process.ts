@@ -4,7 +4,7 @@
  */
 import { approvalBrief } from "../rules/answers/documents.ts";
 import { asksForList, rankedAnswer } from "../rules/answers/ranked.ts";
-import { brokenSums, missingFields } from "../rules/answers/required.ts";
+import { assertWhole, missingFields } from "../rules/answers/required.ts";
 import { runMetadata, standing } from "../rules/answers/mutations.ts";
 import { ClearedError, type WireError } from "../kernel/errors.ts";
 import type { Call, CardDraft, Decision, Json, Outcome, RunRecord, Step } from "../kernel/ports.ts";
@@ -205,17 +205,7 @@ export function answerOf(result: Json, state: RunState, run: RunRecord, header: 
   if (no !== null) return { outcome: no, result: withCase(no, told, state, header) };
   const list = header.answer === "ranked_list" || (typeof task === "string" && asksForList(task)) ? rankedAnswer(result) : null;
   if (list !== null) return { outcome: "completed", result: list };
-  const missing = missingFields(header.process ?? null, header.output, result);
-  const wrong = process === null ? [] : brokenSums(result);
-  const why = [...(missing.length === 0 ? [] : [`lacks ${missing.join(", ")}`]), ...wrong.map((one) => `does not add up: ${one}`)].join(
-    "; it ",
-  );
-  if (why !== "")
-    throw new ClearedError(
-      "OUTPUT_INCOMPLETE",
-      `The answer ${why}. The header's output: and its process say what the script's last expression must hold.`,
-      { data: { missing, wrong } },
-    );
+  assertWhole(result, { process: header.process ?? null, output: header.output, sums: process !== null });
   return { outcome: "completed", result: told };
 }
 
@@ -226,7 +216,8 @@ export function answerOf(result: Json, state: RunState, run: RunRecord, header: 
 export function metaOf(state: RunState, run: RunRecord, header: Header, now: number, end: End | "failed" | null): { meta?: Json } {
   const { process, writes, approvals } = state;
   const rejected = end instanceof End && end.outcome === "rejected" ? end.why : (state.rejected?.why ?? null);
-  if (process === null && writes.length === 0 && approvals.length === 0 && rejected === null) return {};
+  const strategy = state.strategy ?? (process === null ? null : "fsm");
+  if (strategy === null && writes.length === 0 && approvals.length === 0 && rejected === null) return {};
   const meta = runMetadata({
     process: header.process ?? run.agent,
     verdict: process?.verdict ?? null,
@@ -238,7 +229,7 @@ export function metaOf(state: RunState, run: RunRecord, header: Header, now: num
   });
   const course = process === null ? {} : { states: [...process.before, process.current] };
   const calls = Object.values(state.calls).every((tools) => tools.length === 0) ? {} : { calls: state.calls };
-  return { meta: { ...(meta as unknown as Record<string, Json>), ...calls, ...course } };
+  return { meta: { ...(meta as unknown as Record<string, Json>), ...calls, ...course, ...(strategy === null ? {} : { strategy }) } };
 }
 
 const FIELD = /^Cannot (?:read|set) properties of (?:undefined|null) \((?:reading|setting) '(.*)'\)$/;

@@ -92,6 +92,8 @@ const MIGRATIONS: readonly string[] = [
   `CREATE TABLE a2a_calls (
      key TEXT PRIMARY KEY, run TEXT NOT NULL, agent TEXT NOT NULL, task TEXT NOT NULL, state TEXT NOT NULL, at INTEGER NOT NULL,
      timeout INTEGER NOT NULL, answered TEXT, sent INTEGER NOT NULL) STRICT;`,
+  // removed: when what was said of a task that has ended was let go; its row and keys stay, so that no message of it starts a second run.
+  "ALTER TABLE tasks ADD COLUMN removed INTEGER;",
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -93,7 +93,9 @@ export function callableIn(world: Callable, { tools, headers }: Pick<Script, "to
         const { name: sub, params: input } = params as { name: string; params?: Json };
         const wrong = (message: string) =>
           new ClearedError("PARAMS_INVALID", `The input of ${scriptFile(sub)} does not fit its header: ${message}.`);
-        if (Object.hasOwn(headers, sub)) validateInput(headers[sub] as Header, input ?? {}, wrong);
+        const header = Object.hasOwn(headers, sub) ? (headers[sub] as Header) : null;
+        if (header !== null) validateInput(header, input ?? {}, wrong);
+        if (header?.strategy !== undefined) ctx.changed({ op: "strategy", strategy: header.strategy });
         return primitive.run(params, ctx);
       };
       return { ...primitive, run };

@@ -135,6 +135,10 @@ export const CODES = {
     CARD_CLOSED: ["The card has been decided already.", "`cleared queue --all` shows who decided and when."],
     TASK_UNKNOWN: ["There is no task of that id among the tasks of this caller.", "Ask for a task with the token that it was sent with."],
     TASK_STATUS: ["The task's state does not allow this.", "Read the task; a new message without its id starts another one."],
+    TASK_LIMIT: [
+      "A caller over A2A has as much under way or stored here as it may.",
+      "Wait as long as Retry-After says; what is allowed stands in config.yaml under callers.",
+    ],
     TASK_REQUEST: [
       "A request over A2A is not one that the protocol allows.",
       "Correct what the message names; the agent card lists what is served.",

@@ -760,6 +760,8 @@ export type Change =
   | { op: "verdict"; verdict: Verdict; declared?: string[]; currency?: string }
   /** What the answer says of the case where the run ends before its script does. */
   | { op: "about"; about: { [field: string]: Json } }
+  /** A script was called whose header names a way of working. */
+  | { op: "strategy"; strategy: string }
   /** A write outside was read back. */
   | { op: "verified"; write: VerifiedWrite }
   /** A person has looked at the writes so far that are not verified, and lets the run go on. */

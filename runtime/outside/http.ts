@@ -108,7 +108,7 @@ export function createShell(onError: (context: Context, error: WireError, status
       },
     }),
   ) as [MiddlewareHandler, MiddlewareHandler, MiddlewareHandler];
-  app.use((context, next) => (isHook(context) ? hooks : isTask(context) ? tasks : forms)(context, next));
+  app.use((context, next) => (isHook(context) || isMcp(context) ? hooks : isTask(context) ? tasks : forms)(context, next));
   app.use(async (context, next) => {
     if (context.req.method === "POST" && !isForeign(context)) {
       const given = (await formOf(context))["token"] ?? "";

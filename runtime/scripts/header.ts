@@ -98,6 +98,13 @@ const schema = z.strictObject({
     .optional()
     .meta({ ts: "string[] | Record<string, string>" })
     .describe("its state machine, in order, each with a line for people; STATE? may be skipped"),
+  strategy: z
+    .string()
+    .regex(/^[a-z][a-z0-9_]{2,40}$/, "write a name in snake_case, such as tool_loop")
+    .optional()
+    .describe(
+      "of a script in scripts/: a way of working on a task, recorded on each run that calls it (fsm: the run keeps to its own states)",
+    ),
   risk: z.enum(["low", "medium", "high"], { error: "write low, medium or high" }).optional().describe("high: it always needs a gate"),
   mutates: z.boolean({ error: "write true or false" }).optional().describe("false: it only reads, and is held to that"),
   output: z.record(z.string(), field).default({}).describe("the fields its result must have, each as below"),

@@ -94,15 +94,6 @@ test("words that tell the process and its input need no skill", async () => {
   });
 });
 
-test("a body of 15 MB is taken, one over 16 MB is refused as JSON", { timeout: 60_000 }, async () => {
-  const large = (size: number) =>
-    call("message/send", {
-      message: said("x".repeat(size), { parts: [{ text: "x" }, { data: { unread: "y".repeat(size) } }], ...skill("echo") }),
-    });
-  expect(await raw(large(14_500_000))).toMatchObject({ http: 200, result: { status: { state: "input-required" } } });
-  expect(await raw(large(17_000_000))).toMatchObject({ http: 413, error: { code: -32602 } });
-});
-
 test("a page in a browser gives no task, and another host name is no way around it", async () => {
   const body = call("message/send", { message: said("x", skill("echo")) });
   expect(await raw(body, { origin: "http://evil.example" })).toMatchObject({ http: 403, error: { code: -32600 } });

@@ -117,6 +117,20 @@ test("a stream begins at once, numbers its changes, and can be cut and taken up 
   expect(site.started.said()).not.toMatch(/Invalid state/);
 });
 
+test("two streams of a task are told the same in the same order, and the end of a third is not theirs", async () => {
+  const { id } = (await rpc(site, "message/send", { message: said("pay", skill("pay")) })).result;
+  const cut = new AbortController();
+  const third = stream(site, "SubscribeToTask", { id }, { ...V1, signal: cut.signal });
+  const both = [1, 2].map(() => stream(site, "SubscribeToTask", { id }, V1));
+  const begun = await Promise.all([...both, third].map((one) => one.next()));
+  cut.abort();
+  await rpc(site, "tasks/cancel", { id });
+  const [one, two] = await Promise.all(both.map((events) => Array.fromAsync(events)));
+  expect(begun.map(({ value }) => value.task.id)).toEqual([id, id, id]);
+  expect(states(one ?? [])).toEqual(["TASK_STATE_CANCELED"]);
+  expect(two).toEqual(one);
+});
+
 test("the same message twice is one task, and so is one Idempotency-Key; another message under it is refused", async () => {
   const message = said("twice", skill("echo"));
   const [one, two] = await Promise.all([rpc(site, "message/send", { message }), rpc(site, "message/send", { message })]);

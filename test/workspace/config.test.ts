@@ -47,6 +47,7 @@ test("the least config is a business's name; everything else has a default", () 
       cooldown_hours: 24,
       auto_revert: { hours: 24, reviews: 2, errors: 1.5, at_least: 3 },
     },
+    callers: { open: 200, message_kb: 256, stored_mb: 1024, keep_days: 90 },
     web: { port: 4310 },
     raw: { business: { name: "Acme" } },
   });

@@ -4,6 +4,7 @@
  */
 import { isDay } from "../../kernel/day.ts";
 import { AMOUNT_PATTERN } from "../../kernel/money.ts";
+import { ClearedError } from "../../kernel/errors.ts";
 import type { Json } from "../../kernel/ports.ts";
 import { compareDecimals, sumDecimals } from "../policy/values.ts";
 import { isBracketAnswer } from "./ranked.ts";
@@ -109,6 +110,20 @@ export function missingFields(process: string | null, output: Record<string, Out
   return [...wanted]
     .filter(([name, kind]) => !fits(kind, Object.hasOwn(fields, name) ? fields[name] : undefined, decisions))
     .map(([name, kind]) => `${name} (${kind === "decision" ? `one of ${decisions.join(", ")}` : KINDS[kind]})`);
+}
+
+/** @throws OUTPUT_INCOMPLETE for an answer that lacks a field or, with `sums`, does not add up */
+export function assertWhole(result: Json, of: { process: string | null; output: Record<string, OutputField>; sums: boolean }): void {
+  const missing = missingFields(of.process, of.output, result);
+  const wrong = of.sums ? brokenSums(result) : [];
+  const lacks = missing.length === 0 ? [] : [`lacks ${missing.join(", ")}`];
+  const why = [...lacks, ...wrong.map((one) => `does not add up: ${one}`)].join("; it ");
+  if (why === "") return;
+  throw new ClearedError(
+    "OUTPUT_INCOMPLETE",
+    `The answer ${why}. The header's output: and its process say what the script's last expression must hold.`,
+    { data: { missing, wrong } },
+  );
 }
 
 function fits(kind: Kind, value: Json | undefined, decisions: readonly string[]): boolean {

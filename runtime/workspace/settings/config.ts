@@ -89,6 +89,15 @@ const configSchema = z.strictObject({
   changes: changeLimitsSchema.prefault({}),
   // What a run recorded is kept for ever unless told, and where an entry or a case names the run whatever is told.
   history: z.strictObject({ keep_days: size("a number of days", 30, 36_500).optional() }).prefault({}),
+  // What each caller over A2A may hold open at once and leave here, and how long a task that has ended can be asked for.
+  callers: z
+    .strictObject({
+      open: size("a number of requests", 1, 400).default(200),
+      message_kb: size("a number of kilobytes", 64, 16_384).default(256),
+      stored_mb: size("a number of megabytes", 1, 1_000_000).default(1024),
+      keep_days: size("a number of days", 1, 36_500).default(90),
+    })
+    .prefault({}),
   web: z.strictObject({ port: size("a port", 0, 65535).default(4310) }).prefault({}),
 });
 

@@ -1,0 +1,111 @@
+/** What one caller may hold open and leave here, and what becomes of tasks that have ended long ago. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Host } from "../../runtime/app/host.ts";
+import { openHost } from "../../runtime/app/open-host.ts";
+import { upkeepNow } from "../../runtime/app/upkeep.ts";
+import { type Tasks, tasksOf } from "../../runtime/app/tasks.ts";
+import { cleared, commit, workspace } from "../cli/command-line.ts";
+import { AGENTS, type Any, messageId, rpc, said, type Served, serve, skill, stream } from "./client.ts";
+
+let site: Served;
+beforeAll(async () => {
+  site = await serve({ "config.yaml": "business: {name: Small}\ncallers: {open: 3, stored_mb: 1}\nweb: {port: 0}\n" });
+});
+afterAll(() => site.started.stop());
+
+const post = async (params: unknown, token: string, path = "/"): Promise<[Response, Any]> => {
+  const body = JSON.stringify(path === "/" ? { jsonrpc: "2.0", id: 7, method: "message/send", params } : params);
+  const answer = await fetch(`${site.url}${path}`, { method: "POST", body, headers: { authorization: `Bearer ${token}` } });
+  return [answer, await answer.json()];
+};
+const made = async (name: string): Promise<string> =>
+  (await cleared(site.dir, "tokens", "add", name, "--agents", "echo,pay", "--json")).json().token;
+
+test("more streams and waiting messages than a caller may hold are told when to come again, and start nothing", async () => {
+  const [token, other] = [await made("busy"), await made("calm")];
+  const { id } = (await rpc(site, "message/send", { message: said("BILL-1", skill("pay")) }, { token })).result;
+  const cut = new AbortController();
+  const streams = Array.from({ length: 3 }, () => stream(site, "tasks/resubscribe", { id }, { token, signal: cut.signal }));
+  for (const one of streams) await one.next();
+  const { error } = await rpc(site, "tasks/resubscribe", { id }, { token });
+  expect(error).toMatchObject({ code: -32029, message: expect.stringMatching(/3 of them yours, of 3/) });
+  const [rest, told] = await post({}, token, `/tasks/${id}:subscribe`);
+  expect([rest.status, rest.headers.get("retry-after"), told.error.status]).toEqual([429, "5", "RESOURCE_EXHAUSTED"]);
+  // What answers at once needs no room, and another caller has its own.
+  expect((await rpc(site, "tasks/get", { id }, { token })).result.id).toBe(id);
+  const many = (of: string) => Promise.all(Array.from({ length: 30 }, () => post({ message: said("x", skill("echo")) }, of)));
+  const answers = await many(token);
+  const taken = answers.filter(([{ status }]) => status === 200);
+  expect(taken.length).toBeGreaterThan(2);
+  expect(answers.filter(([{ status }]) => status === 429)).toHaveLength(30 - taken.length);
+  expect(taken.length).toBeLessThan(30);
+  expect((await rpc(site, "ListTasks", {}, { version: "1.0", token })).result.totalSize).toBe(1 + taken.length);
+  expect((await post({ message: said("x", skill("echo")) }, other))[1].result.status.state).toBe("completed");
+  cut.abort();
+  await expect
+    .poll(() => stream(site, "tasks/resubscribe", { id }, { token }).next(), { timeout: 20_000 })
+    .toMatchObject({ value: { id } });
+});
+
+test("a caller whose tasks take up what they may is told so; the same message twice is still one task", async () => {
+  const [token, other] = [await made("large"), await made("small")];
+  const message = said("x ".repeat(100_000), skill("pay"));
+  const [, { result }] = await post({ message }, token);
+  expect(result.status.state).toBe("input-required");
+  // Kept as it came, and as what is known so far.
+  for (let i = 0; i < 2; i++) await post({ message: said(`${i} `.repeat(100_000), skill("pay")) }, token);
+  const [refused, { error }] = await post({ message: said("x", skill("echo")) }, token);
+  expect([refused.status, refused.headers.get("retry-after"), error.message]).toEqual([
+    429,
+    "3600",
+    expect.stringMatching(/1 MB .* 90 days/),
+  ]);
+  expect((await post({ message }, token))[1].result.id).toBe(result.id);
+  expect((await post({ message: said("x", skill("echo")) }, other))[0].status).toBe(200);
+});
+
+const DAY_MS = 86_400_000;
+
+test("a task that ended long ago is let go: its run stays, and its message starts nothing again", async () => {
+  const dir = await workspace();
+  await commit(dir, { ...AGENTS, "config.yaml": "business: {name: Old}\ncallers: {keep_days: 2}\n" });
+  let ahead = 0;
+  const host: Host = await openHost(dir, {
+    mode: "owner",
+    onError: (error) => void console.error(error),
+    clock: { now: () => Date.now() + ahead },
+  });
+  try {
+    const tasks: Tasks = tasksOf(host);
+    const me = tasks.caller(null, () => true);
+    const send = (text: string, name: string, more: Any = {}) =>
+      tasks.send(me, { message: { id: messageId(), parts: [{ text }], metadata: { skill: name } }, metadata: {}, ...more });
+    const ends = async (id: string) =>
+      (await Array.fromAsync(tasks.changes(me, id, 0, AbortSignal.timeout(60_000)))).at(-1)?.view.status.state;
+    const key = { message: { id: messageId(), parts: [{ text: "one" }], metadata: { skill: "echo" } }, metadata: {}, context: "c1" };
+    const old = await tasks.send(me, key);
+    expect(await ends(old.id)).toBe("completed");
+    const told = await send("two", "echo");
+    expect(await ends(told.id)).toBe("completed");
+    // Somebody was to be told of it and does not answer: it is kept until they are.
+    tasks.pushes.set(tasks.row(me, told.id), "1.0", { id: "p", url: "http://127.0.0.1:9/", token: null, authentication: null }, 0);
+    const waits = await send("BILL-1", "pay", { context: "c2" });
+    const beside = await send("three", "echo", { context: "c2" });
+    expect(await ends(beside.id)).toBe("completed");
+    await upkeepNow(host); // from now on a day counts
+    for (const days of [1, 3]) {
+      ahead = days * DAY_MS;
+      await upkeepNow(host);
+    }
+    await expect(tasks.get(me, old.id)).rejects.toMatchObject({ code: "TASK_UNKNOWN" });
+    await expect(tasks.send(me, key)).rejects.toMatchObject({ code: "TASK_UNKNOWN", message: expect.stringContaining(old.id) });
+    expect((await host.engine.list({ agent: "echo" })).map((run) => run.status)).toEqual(["done", "done", "done"]);
+    expect((await host.engine.get(old.run as string))?.result).toMatchObject({ summary: "said one" });
+    for (const kept of [told, waits, beside]) expect((await tasks.get(me, kept.id)).history).toHaveLength(kept === waits ? 2 : 1);
+    expect((await tasks.list(me, { limit: 50 }, ({ id }) => id)).tasks.toSorted()).toEqual([told.id, waits.id, beside.id].toSorted());
+    // A new task under the same name of a session is one of its own.
+    expect((await send("again", "echo", { context: "c1" })).id).not.toBe(old.id);
+  } finally {
+    await host.close();
+  }
+});
