@@ -236,8 +236,11 @@ function historyOf(head, body) {
 function runJob(head, body) {
   const { limits, main } = head;
   const subs = Object.entries(head.scripts);
-  const key = [main, ...subs.map(([, script]) => script)].map((script) => `${script.file}@${script.blob}`).join();
-  const prepared = isolates.take(key, limits.memory_mb, head.sealed);
+  const key = [
+    head.sealed ? "sealed" : "",
+    ...[main, ...subs.map(([, script]) => script)].map((script) => `${script.file}@${script.blob}`),
+  ].join();
+  const prepared = isolates.take(key, limits.memory_mb, head.sealed, head.primitives);
   const { isolate } = prepared;
   const history = historyOf(head.history, body);
   const live = history.length === 0;
@@ -258,7 +261,7 @@ function runJob(head, body) {
     cpuStart: cpuNow(),
     isolateStart: isolate.cpuTime,
     files: new Map([main, ...subs.map(([, script]) => script)].map((script) => [script.file, script])),
-    begin: `${JSON.stringify({ now: head.startedAt, live, call_bytes: limits.call_bytes, primitives: head.primitives, seed: head.seed, sealed: head.sealed }).slice(0, -1)},"input":${head.input}}`,
+    begin: `${JSON.stringify({ now: head.startedAt, live, call_bytes: limits.call_bytes, seed: head.seed, sealed: head.sealed }).slice(0, -1)}${prepared.primitives === null ? `,"primitives":${head.primitives}` : ""},"input":${head.input}}`,
   };
   prepared.runs++;
   prepared.target.run = run;

@@ -56,6 +56,7 @@ export async function runScript(
     answer?: (call: DoorCall) => unknown;
     abort?: AbortSignal;
     sealed?: true;
+    primitives?: Record<string, string | null>;
   } = {},
 ): Promise<Outcome> {
   const name = options.name ?? "agents/test.ts";
@@ -70,7 +71,7 @@ export async function runScript(
   const end = await sandbox.execute({
     main: compiled,
     scripts: options.scripts ?? {},
-    primitives: PRIMITIVES,
+    primitives: options.primitives ?? PRIMITIVES,
     input: JSON.stringify(options.input ?? {}),
     seed: "run_1",
     startedAt: Date.UTC(2026, 10, 6),
