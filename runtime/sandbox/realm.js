@@ -225,13 +225,14 @@
   // ---- the door
   let state = "idle";
   let live = false;
+  let places = false;
   let now = 0;
   let depth = 0;
   let sealed = false;
   const subs = { __proto__: null };
   const cross = (name, params) => {
     if (state !== "running") throw raise("SCRIPT_ERROR", `${name} is called after the script has ended.`);
-    let text = door(1, name, params, live ? here() : undefined);
+    let text = door(1, name, params, places && live ? here() : undefined);
     // The child asks for the place of a call that ends the run; this call does not return.
     if (text === undefined) text = door(2, here());
     const answer = parse(text);
@@ -545,6 +546,7 @@
     maxChars = job.call_bytes;
     now = job.now;
     live = job.live;
+    places = job.places;
     [s0, s1, s2, s3] = job.seed;
     if (sealed) {
       // A stack that ran out in the middle of decimal.js leaves it without rounding; this puts that right.

@@ -56,6 +56,7 @@ export async function runScript(
     answer?: (call: DoorCall) => unknown;
     abort?: AbortSignal;
     sealed?: true;
+    places?: true;
     primitives?: Record<string, string | null>;
   } = {},
 ): Promise<Outcome> {
@@ -79,6 +80,7 @@ export async function runScript(
     limits: { ...LIMITS, ...options.limits },
     ...(options.abort && { abort: options.abort }),
     ...(options.sealed && { sealed: true }),
+    ...(options.places && { places: true }),
     async call(call) {
       const custom = options.answer?.(call);
       if (custom !== undefined) return custom as never;
