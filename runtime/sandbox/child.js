@@ -84,7 +84,8 @@ function serve(run, parts) {
   if (op === 3) return stop(run, String(parts[1]), String(parts[2]), parts[3]);
   if (op === 2 && run.refused !== null) {
     const at = place(run, parts[1]);
-    return finish(run, { ...run.refused, ...(run.refused.error ? { error: { at: at ?? { file: run.main }, ...run.refused.error } } : at && { at }) });
+    const { error } = run.refused;
+    return finish(run, { ...run.refused, ...(error ? { error: { at: at ?? { file: run.main }, ...error } } : at && { at }) });
   }
   // A refused call stays refused, also for a script that caught what came of it.
   if (op !== 1 || run.refused !== null) return undefined;
@@ -131,8 +132,7 @@ function askHost(run, name, params, stack) {
       // The host made the body `[now,true,value]`, so that a large answer is not copied once more here.
       run.bytes += frame.body.length;
       collect(frame.body.length);
-      if (run.bytes > run.limits.total_bytes)
-        return refuse(run, "LIMIT_BYTES", `The run moved more than ${run.limits.total_bytes} bytes.`);
+      if (run.bytes > run.limits.total_bytes) return refuse(run, "LIMIT_BYTES", `The run moved more than ${run.limits.total_bytes} bytes.`);
       return frame.body.toString("utf8");
     // A call that failed or was denied ends the run: whatever a script could do with an error, it makes no other call.
     case FRAME.STOP:
