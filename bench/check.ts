@@ -12,7 +12,7 @@ import { CLEARED, median, spread } from "./measure.ts";
 
 const FIRST = 5;
 const WARM = 20;
-const TARGETS = { first: 1000, warm: 80 };
+const TARGETS = { first: 700, warm: 60 };
 const AGENTS = ["ingest", "invoice_reconciliation"];
 
 const [program = "", ...args] = CLEARED;

@@ -12,7 +12,7 @@ import { createGit } from "../runtime/workspace/git/git.ts";
 
 const FILES = 5000;
 const ROUNDS = 40;
-const TARGET_MS = 60;
+const TARGET_MS = 40;
 
 async function build(commits: number): Promise<string> {
   const dir = mkdtempSync(join(tmpdir(), "cleared-bench-"));

@@ -120,7 +120,7 @@ function resume(dir: string): number {
     if (round > 0) used.push(cpu);
   }
   console.log(
-    `approval resumed in a fresh process: ${median(used).toFixed(0)} ms CPU of host and sandbox (${spread(used, 0)}; target 200)`,
+    `approval resumed in a fresh process: ${median(used).toFixed(0)} ms CPU of host and sandbox (${spread(used, 0)}; target 0.25 of the peer's)`,
   );
   return median(used);
 }
@@ -130,7 +130,7 @@ function peer(): string | null {
   const place = join(root, "bench/peers/langgraph");
   if (existsSync(join(place, "node_modules/@langchain/langgraph"))) return place;
   console.log("installing LangGraph.js once, beside the benchmark ...");
-  const done = spawnSync("npm", ["install", "--no-audit", "--no-fund", "--prefix", place], { encoding: "utf8" });
+  const done = spawnSync("npm", ["install", "--no-audit", "--no-fund", "--no-package-lock", "--prefix", place], { encoding: "utf8" });
   if (done.status === 0) return place;
   console.log(`LangGraph.js could not be installed, so there is no comparison: ${done.stderr.trim().split("\n").at(-1)}`);
   return null;

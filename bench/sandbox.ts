@@ -24,7 +24,7 @@ const STEPS = 2000;
 const median = (values: number[]) => values.sort((a, b) => a - b)[values.length >> 1] ?? 0;
 
 for (const jit of [false, true]) {
-  const target = jit ? { warm: 3, call: 100, replay: 20 } : { warm: 5, call: 150, replay: 25 };
+  const target = jit ? { warm: 3, call: 100, replay: 20 } : { warm: 5, call: 120, replay: 25 };
   const sandbox = createSandbox({ slots: 1, jit });
   const compile = async (source: string): Promise<Compiled> => {
     const { compiled, findings } = await sandbox.compile(source, {

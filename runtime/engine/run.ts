@@ -53,6 +53,8 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
       primitives: callable.globals,
       history: answered satisfies readonly Served[],
       limits: await world.limits(run),
+      // A trial tells where it parts from its recording; and a call in doubt may be another one now.
+      places: run.mode !== "live" || answered.length < log.steps.length,
       call: answer,
       abort: log.abort,
     });

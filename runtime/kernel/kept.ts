@@ -48,3 +48,18 @@ export class Kept<K, V> extends Map<K, V> {
     return made;
   }
 }
+
+// A few hundred: accounts, currencies, runs, names of tags.
+const MOST_TEXTS = 2000;
+const texts = new Map<string, string>();
+
+/** An equal text, one for all who ask: for what each entry of a long history repeats, so that it is kept and hashed once. */
+export function sharedText(text: string): string {
+  const known = texts.get(text);
+  if (known !== undefined) return known;
+  if (texts.size >= MOST_TEXTS) texts.clear();
+  // A key is a copy: a part of a file's text would keep all of that in memory.
+  const [own = text] = Object.keys({ [text]: 0 });
+  texts.set(own, own);
+  return own;
+}

@@ -1199,6 +1199,8 @@ export interface Job {
   limits: Limits;
   /** Nothing of a run stays in its context, so the next one of the same script may have it. */
   sealed?: true;
+  /** Each live call tells its place in the script, which takes a quarter of the call's time; else only one that ends the run does. */
+  places?: boolean;
   /** May reject: the run stops there and `execute` rejects with the same error. */
   call(call: DoorCall): Promise<DoorAnswer>;
   /** Aborting ends the child; the job ends suspended. */

@@ -84,7 +84,8 @@ function serve(run, parts) {
   if (op === 3) return stop(run, String(parts[1]), String(parts[2]), parts[3]);
   if (op === 2 && run.refused !== null) {
     const at = place(run, parts[1]);
-    return finish(run, { ...run.refused, ...(run.refused.error ? { error: { ...(at && { at }), ...run.refused.error } } : at && { at }) });
+    const { error } = run.refused;
+    return finish(run, { ...run.refused, ...(error ? { error: { at: at ?? { file: run.main }, ...error } } : at && { at }) });
   }
   // A refused call stays refused, also for a script that caught what came of it.
   if (op !== 1 || run.refused !== null) return undefined;
@@ -131,12 +132,12 @@ function askHost(run, name, params, stack) {
       // The host made the body `[now,true,value]`, so that a large answer is not copied once more here.
       run.bytes += frame.body.length;
       collect(frame.body.length);
-      if (run.bytes > run.limits.total_bytes)
-        return stop(run, "LIMIT_BYTES", `The run moved more than ${run.limits.total_bytes} bytes.`, stack);
+      if (run.bytes > run.limits.total_bytes) return refuse(run, "LIMIT_BYTES", `The run moved more than ${run.limits.total_bytes} bytes.`);
       return frame.body.toString("utf8");
     // A call that failed or was denied ends the run: whatever a script could do with an error, it makes no other call.
     case FRAME.STOP:
-      return finish(run, { kind: "failed", error: { at: place(run, stack) ?? { file: run.main }, ...head.error } });
+      run.refused = { kind: "failed", error: head.error };
+      return undefined;
     default:
       return finish(run, { kind: "suspended" });
   }
@@ -236,8 +237,11 @@ function historyOf(head, body) {
 function runJob(head, body) {
   const { limits, main } = head;
   const subs = Object.entries(head.scripts);
-  const key = [main, ...subs.map(([, script]) => script)].map((script) => `${script.file}@${script.blob}`).join();
-  const prepared = isolates.take(key, limits.memory_mb, head.sealed);
+  const key = [
+    head.sealed ? "sealed" : "",
+    ...[main, ...subs.map(([, script]) => script)].map((script) => `${script.file}@${script.blob}`),
+  ].join();
+  const prepared = isolates.take(key, limits.memory_mb, head.sealed, head.primitives);
   const { isolate } = prepared;
   const history = historyOf(head.history, body);
   const live = history.length === 0;
@@ -258,7 +262,7 @@ function runJob(head, body) {
     cpuStart: cpuNow(),
     isolateStart: isolate.cpuTime,
     files: new Map([main, ...subs.map(([, script]) => script)].map((script) => [script.file, script])),
-    begin: `${JSON.stringify({ now: head.startedAt, live, call_bytes: limits.call_bytes, primitives: head.primitives, seed: head.seed, sealed: head.sealed }).slice(0, -1)},"input":${head.input}}`,
+    begin: `${JSON.stringify({ now: head.startedAt, live, call_bytes: limits.call_bytes, seed: head.seed, sealed: head.sealed, places: head.places }).slice(0, -1)}${prepared.primitives === null ? `,"primitives":${head.primitives}` : ""},"input":${head.input}}`,
   };
   prepared.runs++;
   prepared.target.run = run;

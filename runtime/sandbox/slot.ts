@@ -223,8 +223,18 @@ function jobFrame(job: Job): { head: unknown; body: Buffer } {
     history.at.push(step.at);
     history.errors.push(failureOf(step));
   }
-  const { main, scripts, primitives, input, startedAt, limits, sealed = false } = job;
+  const { main, scripts, input, startedAt, limits, sealed = false, places = false } = job;
+  const primitives = primitivesText(job.primitives);
   const digest = createHash("sha256").update(job.seed).digest();
   const seed = [0, 4, 8, 12].map((i) => digest.readInt32LE(i));
-  return { head: { main, scripts, primitives, input, seed, startedAt, limits, sealed, history }, body: Buffer.concat(parts) };
+  return { head: { main, scripts, primitives, input, seed, startedAt, limits, sealed, places, history }, body: Buffer.concat(parts) };
+}
+
+const texts = new WeakMap<Job["primitives"], string>();
+
+/** Written once: nearly all runs of a workspace are given the same object. */
+function primitivesText(primitives: Job["primitives"]): string {
+  const text = texts.get(primitives) ?? JSON.stringify(primitives);
+  texts.set(primitives, text);
+  return text;
 }

@@ -31,8 +31,8 @@ export function createWatchdog(
 ): Watchdog {
   let timer: NodeJS.Timeout | null = null;
   let [ran, last, stopped, used] = [0, 0, 0, 0];
-  // Read once the child has its job: it begins meanwhile.
-  let start: { cpu: number; wait: number } | null = null;
+  // Read once the child has its job: it begins meanwhile. How long it waited is read at the first look, which most runs do not live to see.
+  let [start, waited]: (number | null)[] = [null, null];
   const sinceLast = () => {
     const now = performance.now();
     // Capped: when this process itself was busy, the child may have been waiting for us.
@@ -42,7 +42,8 @@ export function createWatchdog(
   };
   const look = () => {
     const passed = sinceLast();
-    const cpu = cpuMs(child.pid) - (start?.cpu ?? 0);
+    const cpu = cpuMs(child.pid) - (start ?? 0);
+    waited ??= waitMs(child.pid);
     if (cpu === used && isIdle(child.pid, true)) {
       stopped += passed;
       if (stopped > STOPPED_MS && isIdle(child.pid)) end.lost();
@@ -59,7 +60,7 @@ export function createWatchdog(
     if (cpu > 1.25 * (limits.cpu_ms + more) + 250)
       return end.limit("LIMIT_CPU", `The script used more than ${Math.round(limits.cpu_ms + more)} ms of CPU time.`);
     // On a busy machine the child stands in line for a core: that is not its doing.
-    if (ran > limits.wall_ms + more && ran - (waitMs(child.pid) - (start?.wait ?? 0)) > limits.wall_ms + more)
+    if (ran > limits.wall_ms + more && ran - (waitMs(child.pid) - waited) > limits.wall_ms + more)
       end.limit("LIMIT_WALL", `The script ran longer than ${Math.round(limits.wall_ms + more)} ms without waiting.`);
   };
   return {
@@ -70,10 +71,10 @@ export function createWatchdog(
     },
     resume() {
       last = performance.now();
-      start ??= { cpu: cpuMs(child.pid), wait: waitMs(child.pid) };
+      start ??= cpuMs(child.pid);
       timer ??= setInterval(look, WATCH_MS);
     },
-    starved: (code) => code === "LIMIT_WALL" && process.platform === "linux" && cpuMs(child.pid) - (start?.cpu ?? 0) < limits.wall_ms / 2,
+    starved: (code) => code === "LIMIT_WALL" && process.platform === "linux" && cpuMs(child.pid) - (start ?? 0) < limits.wall_ms / 2,
   };
 }
 

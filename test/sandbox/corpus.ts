@@ -56,6 +56,8 @@ export async function runScript(
     answer?: (call: DoorCall) => unknown;
     abort?: AbortSignal;
     sealed?: true;
+    places?: true;
+    primitives?: Record<string, string | null>;
   } = {},
 ): Promise<Outcome> {
   const name = options.name ?? "agents/test.ts";
@@ -70,7 +72,7 @@ export async function runScript(
   const end = await sandbox.execute({
     main: compiled,
     scripts: options.scripts ?? {},
-    primitives: PRIMITIVES,
+    primitives: options.primitives ?? PRIMITIVES,
     input: JSON.stringify(options.input ?? {}),
     seed: "run_1",
     startedAt: Date.UTC(2026, 10, 6),
@@ -78,6 +80,7 @@ export async function runScript(
     limits: { ...LIMITS, ...options.limits },
     ...(options.abort && { abort: options.abort }),
     ...(options.sealed && { sealed: true }),
+    ...(options.places && { places: true }),
     async call(call) {
       const custom = options.answer?.(call);
       if (custom !== undefined) return custom as never;

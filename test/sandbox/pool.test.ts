@@ -26,6 +26,7 @@ describe("replay", () => {
     const asked: unknown[] = [];
     const again = await runScript(sandbox, THREE, {
       history: live.history.slice(0, 2),
+      places: true,
       answer: (call) => void asked.push([call.seq, call.at?.line]),
     });
     expect(again.result).toEqual(live.result);

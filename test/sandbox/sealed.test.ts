@@ -65,6 +65,21 @@ const flags = (one, key) => { const { writable, enumerable, configurable } = Obj
   expect((all[0] as unknown[]).length).toBeGreaterThan(700);
 });
 
+test("a run has its own primitives and no others, whatever those before it in the same child had", async () => {
+  const source = "[typeof echo, typeof other, typeof console, typeof __give, typeof __enter, typeof __run]";
+  const afresh = createSandbox({ slots: 1 });
+  const seen = async (options: Parameters<typeof runScript>[2]) => (await runScript(afresh, source, options)).result;
+  const rest = ["object", "undefined", "undefined", "function"];
+  for (let n = 0; n < 16; n++) expect(await seen({})).toEqual(["function", "undefined", ...rest]);
+  for (let n = 0; n < 3; n++) {
+    expect(await seen({ primitives: { other: null } })).toEqual(["undefined", "function", ...rest]);
+    expect(await seen({ primitives: {} })).toEqual(["undefined", "undefined", ...rest]);
+    expect(await seen({ sealed: true, primitives: {} })).toEqual(["undefined", "undefined", ...rest]);
+    expect(await seen({})).toEqual(["function", "undefined", ...rest]);
+  }
+  await afresh.close();
+});
+
 test("what one call writes where it can, the next does not find", async () => {
   const source = `${SYMBOL}const error = new Error("x");
 const { get, set } = Object.getOwnPropertyDescriptor(error, "stack");

@@ -4,6 +4,7 @@
  * Text from banks and scripts is untrusted: `cleanEntry` takes out whatever either tool would read as something else.
  */
 import { keysInOrder } from "../../kernel/canonical.ts";
+import { sharedText } from "../../kernel/kept.ts";
 import { ENTRY_STATUSES, type Entry, type EntryStatus, type Finding, type Posting } from "../../kernel/ports.ts";
 import { isPlainAmount } from "./amounts.ts";
 
@@ -216,7 +217,7 @@ function isPlain({ status, counterparty, description, tags }: Entry, header: str
   let [at, before] = [0, ""];
   for (const line of body) {
     if (line[4] !== ";") break;
-    const name = line.slice(6, line.indexOf(":"));
+    const name = sharedText(line.slice(6, line.indexOf(":")));
     const value = name === "status" ? status : tags[name];
     if (name <= before || value === undefined || !isSure(value) || line.length !== 8 + name.length + value.length) return false;
     [at, before] = [at + 1, name];
@@ -242,14 +243,17 @@ function parseEntry(header: string, body: string[], wrong: (offset: number, mess
   const bar = words.indexOf(" | ");
   const tags: Record<string, string> = {};
   const postings: Posting[] = [];
+  // Never a tag of the object: taking it out again would make that one three times as large.
+  let status: EntryStatus | undefined;
   for (const [index, text] of body.entries()) {
     const tag = postings.length === 0 ? TAG.exec(text) : null;
     if (tag !== null) {
-      const [, name = "", written = ""] = tag;
+      const name = sharedText(tag[1] ?? "");
       // A blank nobody sees is found by comparing with the canonical form, below.
-      const value = written.trimEnd();
-      if (Object.hasOwn(tags, name)) wrong(index + 1, `The tag "${name}" appears twice.`);
-      tags[name] = name === "key" ? decodeKey(value) : value;
+      const value = (tag[2] ?? "").trimEnd();
+      if (Object.hasOwn(tags, name) || (name === "status" && status !== undefined)) wrong(index + 1, `The tag "${name}" appears twice.`);
+      if (name === "status") status = (ENTRY_STATUSES.find((one) => one === value) ?? value) as EntryStatus;
+      else tags[name] = name === "key" ? decodeKey(value) : name === "run" ? sharedText(value) : value;
       continue;
     }
     const posting = parsePosting(text);
@@ -262,8 +266,6 @@ function parseEntry(header: string, body: string[], wrong: (offset: number, mess
     }
     postings.push(posting);
   }
-  const status = tags["status"] as EntryStatus | undefined;
-  delete tags["status"];
   if (status === undefined || !ENTRY_STATUSES.includes(status)) {
     wrong(0, `The entry has no status among ${ENTRY_STATUSES.join(", ")}.`);
     return null;
@@ -289,9 +291,9 @@ function parsePosting(text: string): Posting | null {
   if (![amount, price, assertion].every((value) => value === undefined || isPlainAmount(value))) return null;
   if (assertionCurrency !== undefined && assertionCurrency !== currency) return null;
   return {
-    account: text.slice(4, gap),
+    account: sharedText(text.slice(4, gap)),
     amount,
-    currency,
+    currency: sharedText(currency),
     ...(price === undefined || priceCurrency === undefined ? {} : { cost: { amount: price, currency: priceCurrency } }),
     ...(assertion === undefined ? {} : { assertion }),
   };
