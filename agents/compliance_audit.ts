@@ -28,7 +28,14 @@ const { open, by_severity, ...counted } = script_run("audit_facts", { audit, cus
 fsm_enter("POLICY_CHECK");
 // What was not read whole is not known.
 const verdict = policy_evaluate({ about: { audit_id, score, findings: open }, facts: read.whole ? counted : { audit_status: audit.status } });
-const calls = script_run("audit_calls", { audit, open, due, score, today });
+const due_on = script_run("days", { from: today, add: 30 }).day;
+const ownerOf = (control_id: string) => data_first({ records: audit.controls, where: { control_id } }).owner_id;
+const task = ({ finding_id, title, control_id }: any) => ({ finding_id, title: `Remedy: ${title}`, owner_id: ownerOf(control_id), due_on });
+const calls = [
+  ...open.map((one: any) => ({ tool: "erp/create_remediation_task", params: task(one) })),
+  ...due.map(({ customer_id, reason }: any) => ({ tool: "erp/initiate_edd_review", params: { customer_id, reason } })),
+  { tool: "erp/publish_audit", params: { audit_id, score } },
+];
 const title = `Sign off ${audit.title}, score ${score}, ${gaps.length} gaps?`;
 const { by, made } = script_run("carry_out", { title, calls, ask: true, details: { score, gaps, enhanced_due_diligence: risky } });
 const actions = made["erp/create_remediation_task"] ?? [];

@@ -5,14 +5,16 @@ trigger: a2a
 process: invoice_reconciliation
 risk: medium
 uses: [fsm, mcp, compute, data, policy, approval, script]
-input: {invoice_id: {type: string, required: true}}
+input:
+  invoice_id: {type: string, required: true}
 states:
   ASSESS: read the invoice, its order, the goods receipt, the vendor, its invoices and those of the order
   COMPUTE: variance, early payment discount, pay date
   POLICY_CHECK: vendor and currency of the order, within 2 % or 500 of it with its other invoices, received, not entered before
   APPROVAL_GATE?: a manager looks at what is outside the policy
   MUTATE: approve the invoice, schedule its payment
-examples: [{invoice_id: INV-2024-447}]
+examples:
+  - {invoice_id: INV-2024-447}
 */
 fsm_enter("ASSESS");
 const { invoice_id } = input;

@@ -6,7 +6,7 @@
 import type { Compiled } from "../kernel/ports.ts";
 import { bare } from "./flow.ts";
 import { calleeOf, nameOf } from "./forms.ts";
-import { type Node, children } from "./syntax.ts";
+import { type Node, children, literalText } from "./syntax.ts";
 
 export type Planned = NonNullable<Compiled["planned"]>[number];
 
@@ -19,7 +19,8 @@ export function plannedOf(body: readonly Node[], sites: ReadonlyMap<Node, number
   const values = new Map<string, Node[]>();
   for (const node of body) collectGiven(node, values);
   const pushed = pushedIn(body);
-  const isFact = (place: string): boolean => isGiven(values.get(place.split(".")[0] ?? "") ?? [], values, DEEPEST);
+  const assessed = assessedIn(body);
+  const isFact = (place: string): boolean => isGiven(values.get(place.split(".")[0] ?? "") ?? [], values, assessed, DEEPEST);
   return [...sites.keys()].flatMap((gate) => {
     const calls = callsAskedFor(gate);
     if (calls === null) return [];
@@ -108,17 +109,31 @@ function collectGiven(node: Node, values: Map<string, Node[]>): void {
   for (const child of children(node)) collectGiven(child, values);
 }
 
+type Place = readonly [from: number, to: number];
+
+/** Where the script is in ASSESS, which allows reads and nothing that acts: what a script of its own answers there is read too. */
+function assessedIn(body: readonly Node[]): Place {
+  const enters = body.flatMap((node) => {
+    const one = node.type === "ExpressionStatement" ? bare(node["expression"] as Node) : node;
+    if (one.type !== "CallExpression" || calleeOf(one) !== "fsm_enter") return [];
+    return [{ at: node.start, state: literalText(bare((one["arguments"] as Node[])[0] as Node)) }];
+  });
+  const first = enters.findIndex(({ state }) => state === "ASSESS");
+  return first < 0 ? [0, 0] : [enters[first]?.at ?? 0, enters[first + 1]?.at ?? Number.POSITIVE_INFINITY];
+}
+
 /** True for what nobody can have planned: given with the run, read, or a yes or no that follows from it. */
-function isGiven(given: readonly Node[], values: ReadonlyMap<string, Node[]>, depth: number): boolean {
+function isGiven(given: readonly Node[], values: ReadonlyMap<string, Node[]>, [from, to]: Place, depth: number): boolean {
   const plain = (node: Node): boolean => {
     const one = bare(node);
     const callee = calleeOfCall(one);
     if (one.type === "Identifier") {
       const name = one["name"] as string;
-      return name === "input" || (depth > 0 && isGiven(values.get(name) ?? [], values, depth - 1));
+      return name === "input" || (depth > 0 && isGiven(values.get(name) ?? [], values, [from, to], depth - 1));
     }
     if (one.type === "MemberExpression") return plain(one["object"] as Node);
     if (one.type === "LogicalExpression") return plain(one["left"] as Node) && plain(one["right"] as Node);
+    if (callee === "script_run") return one.start > from && one.start < to;
     return READS.test(callee) || one.type === "BinaryExpression" || one.type === "UnaryExpression";
   };
   return given.length > 0 && given.every(plain);
