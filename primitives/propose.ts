@@ -36,3 +36,18 @@ export const propose_change = definePrimitive({
     return ctx.ports.propose({ title, reason, files: byPath, evidence: evidence ?? null });
   },
 });
+
+export const propose_rules = definePrimitive({
+  name: "propose_rules",
+  effect: "control",
+  access: "ask",
+  summary: "Offer a person a rule for each payee whose entries people have moved to another account: a card each, once.",
+  params: z.object({}),
+  returns: z.object({
+    offered: z.array(z.number()).describe("numbers of the new cards; 0 in a dry run"),
+    unclear: z.array(z.string()).describe("corrected entries that no words tell from others: `cleared rule ENTRY` asks a model"),
+  }),
+  errors: [],
+  example: "propose_rules()",
+  run: (_, ctx) => ctx.ports.wishes.rules(),
+});

@@ -75,7 +75,11 @@ export async function viewOf(workspace: Workspace, run: string, words: { rows?: 
     ...words,
     now: () => Date.parse(`${workspace.today}T12:00:00Z`),
     pending: () => [],
-    wishes: { by: "agent:bench", admit: async () => ({ accepted: false, proposal: null, reason: "" }) },
+    wishes: {
+      by: "agent:bench",
+      admit: async () => ({ accepted: false, proposal: null, reason: "" }),
+      rules: async () => ({ offered: [], unclear: [] }),
+    },
     log: () => undefined,
     notices: {
       send: async () => ({ notice: "", channel: "page", state: "sent", due: 0 }),

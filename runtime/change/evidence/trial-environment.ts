@@ -127,10 +127,12 @@ export function trialView(
     if (said?.accepted !== false) wished.push({ op: "propose", ...wish, by: "", base: "" });
     return said ?? { accepted: true, proposal: null, reason: "" };
   };
+  const said = <T>(otherwise: T): T => (recorded.twin === null ? otherwise : (JSON.parse(recorded.twin.result ?? "null") as T));
   const ports = {
     ...view.ports,
     imports,
     propose,
+    wishes: { rules: async () => said({ offered: [], unclear: [] }) },
     tools: recordedTools(recorded, trust, unclear),
     llm: recordedLlm(view),
     children: recordedChildren(recorded),
