@@ -4,7 +4,7 @@ description: Look something up for a task, or make one declared call that the po
 trigger: a2a
 process: general
 risk: low
-uses: [fsm, mcp, data, policy, approval, script, llm, ctx]
+uses: [fsm, mcp, data, policy, approval, script, llm, compute, propose, ctx]
 input:
   task: {type: string, required: true}
   tool: {type: string, describe: "SERVER/TOOL; without it the tools that fit the task are named"}
@@ -27,13 +27,18 @@ const found = mcp_find({ wish: task, limit: 20 });
 const fitting = found.slice(0, 5).map((one) => one.tool);
 const meant = tool === undefined ? undefined : mcp_list({ server: tool.split("/")[0] }).find((one) => one.tool === tool);
 // In words only: a model works on it where one is there, by reading; what it would change is asked for below.
-const worked = tool === undefined && llm_ready("large").ready ? script_run("task", { goal: script_run("in_session", { task }).goal, tools: found }) : null;
+const worked = tool === undefined && found.length > 0 && llm_ready("large").ready ? script_run("task", { goal: script_run("in_session", { task }).goal, tools: found }) : null;
 const wanted = worked?.call ?? { tool, params };
 let key_entity = Object.values(wanted.params).find((value) => typeof value === "string") ?? tool ?? "none";
 let done = { decision_or_status: "found", action_taken: `named tools that fit: ${fitting.join(", ")}`, result: null as unknown };
-if (worked !== null && worked.call === null) {
+if (tool === undefined && worked?.call == null && (worked === null ? found.length === 0 : worked.result === null)) {
+  // Nothing here is for it: a computation that is known is named, and a process is asked for.
+  const computes = compute_find(task).filter((one) => one.score >= 3).map((one) => one.name);
+  const wish = computes.length > 0 ? null : propose_process(task);
+  done = { decision_or_status: wish?.request == null && wish?.agent == null ? "none" : "asked_for", action_taken: wish?.says ?? `named what computes it: ${computes.join(", ")}`, result: wish };
+} else if (worked !== null && worked.call === null) {
   const read = worked.done.map((one: any) => one.tool).join(", ");
-  if (worked.result !== null) done = { decision_or_status: "found", action_taken: `read ${read === "" ? "nothing" : read}, and a model said what that comes to`, result: worked.result };
+  done = { decision_or_status: "found", action_taken: `read ${read === "" ? "nothing" : read}, and a model said what that comes to`, result: worked.result };
 } else if (tool !== undefined && meant?.class !== "mutate") {
   // A tool that is not on offer is told as an error here.
   done = { decision_or_status: "read", action_taken: `read ${tool}`, result: mcp_record({ tool, params }) };

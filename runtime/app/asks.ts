@@ -10,7 +10,7 @@ import type { Llm } from "../kernel/ports.ts";
 import { answered, converse, spenderOf } from "../meta/conversation.ts";
 import { declined } from "../meta/ends.ts";
 import { type Prompt, promptFor, promptVersion } from "../meta/prompt.ts";
-import { type Ask, type AskEnd, type AskRow, type Asks, createAsks } from "../meta/requests.ts";
+import { type Ask, type AskEnd, type AskRow, type Asks, createAsks, isByAgent } from "../meta/requests.ts";
 import type { Workshop } from "../meta/workshop.ts";
 import { type CostRow, costWords } from "../llm/costs.ts";
 import { redact } from "../rules/privacy/scan.ts";
@@ -83,7 +83,7 @@ export async function continueAsk(host: Host, { id, answer, by }: { id?: number;
   if (workingOn(host).has(ask.id)) throw new ClearedError("ASK_UNKNOWN", `Request ${ask.id} is being worked on.`);
   if (!mayGoOn(ask)) throw new ClearedError("ASK_UNKNOWN", `Request ${ask.id} has ended; ask anew.`);
   // Its proposal is by whoever asked, who may then not approve it: nobody else says what is in it.
-  if ((by ?? null) !== ask.by)
+  if ((by ?? null) !== ask.by && !isByAgent(ask))
     throw new ClearedError("APPROVAL_IDENTITY", `Request ${ask.id} is by ${ask.by ?? NOBODY}, and only they go on with it; ask anew.`);
   const asked = ask.end?.kind === "question";
   if (asked && (answer ?? "").trim() === "")

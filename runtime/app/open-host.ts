@@ -256,6 +256,7 @@ function assemble(parts: Parts): Omit<Host, "close"> {
             own,
           ),
         rules: async () => (await import("./learn.ts")).offerRules(parts.whole(), { open: run.mode === "live" }),
+        process: async (task) => (await import("./unknown-process.ts")).requestProcess(parts.whole(), { run, task }),
       },
       log: (message) => log.event("log", { level: "info", message: redact(message) }),
       notices: { ...createOutbox(database, trust.notices, settings), schedule: starts.schedule },

@@ -1026,6 +1026,13 @@ export interface RuleOffers {
   unclear: string[];
 }
 
+/** What becomes of a task that nothing carries out: the agent that does after all, or the request for one; neither where there is none, and why. */
+export interface ProcessWish {
+  agent: string | null;
+  request: number | null;
+  says: string;
+}
+
 /** Everything a primitive can reach, through one run's eyes: HEAD plus what the run has written so far. */
 export interface PrimitivePorts {
   books: Books;
@@ -1040,7 +1047,7 @@ export interface PrimitivePorts {
   /** Proposes a change for the run's agent; released with the run's commit. Refused with the reason, never thrown. */
   propose(wish: ProposalRequest): Promise<{ accepted: boolean; proposal: string | null; reason: string }>;
   /** What the workspace as a whole is asked for: done at once, once, and never by a run that is only tried. */
-  wishes: { rules(): Promise<RuleOffers> };
+  wishes: { rules(): Promise<RuleOffers>; process(task: string): Promise<ProcessWish> };
   log(message: string): void;
   emit(event: string, payload: Json): void;
   gitLog(options: { limit: number; path?: string }): Promise<LogEntry[]>;

@@ -9,13 +9,15 @@ import { count, oneLine } from "../kernel/text.ts";
 import { CONFIG } from "../workspace/layout.ts";
 import { figuresOf } from "./answers.ts";
 import { outsideIn } from "./quarantine.ts";
-import type { AskEnd } from "./requests.ts";
+import { type AskEnd, isByAgent } from "./requests.ts";
 import { asksForSecret, strangeAddresses, withoutAddresses, wordsOf } from "./telling.ts";
 import { type Tool, no, told, tool, words } from "./tool.ts";
 import type { Situation, ToolResult, Workshop } from "./workshop.ts";
 
 // How often what was handed in may come back before the request ends.
 const ROUNDS = 3;
+
+const UNWATCHED = "A task began this request, and nobody waits for what you say: end it with submit or decline.";
 
 const submission = z.strictObject({
   title: words(200).describe("what changes, in one line, as somebody would say it who keeps the books"),
@@ -30,6 +32,7 @@ export const ENDS: Record<string, Tool> = {
       "Ask the user one question that only they can answer, with up to five answers to choose from. It ends your turn. Never ask for a password, key or account number.",
     params: z.strictObject({ question: words(500), options: z.array(words(100)).max(5).default([]) }),
     async run({ question, options }, at, shop) {
+      if (isByAgent(at.ask)) return no(UNWATCHED, "asks nobody");
       const said = [question, ...options].join("\n");
       if (asksForSecret(said))
         return no(
@@ -66,6 +69,7 @@ export const ENDS: Record<string, Tool> = {
         .default([]),
     }),
     async run({ text, figures }, at, shop) {
+      if (isByAgent(at.ask)) return no(UNWATCHED, "answers nobody");
       const strange = await newAddress([text, ...figures.map(({ label }) => label)].join("\n"), at, shop);
       if (strange !== null) return no(strange, "answers");
       const { figures: found, wrong } = await figuresOf(text, figures, at, shop);

@@ -24,7 +24,8 @@ import { PLACES, search } from "./search.ts";
 import { quarantined } from "./quarantine.ts";
 import { wordsOf } from "./telling.ts";
 import { type Tool, no, told, tool } from "./tool.ts";
-import type { Situation, ToolResult, Workshop } from "./workshop.ts";
+import { type Ask, isByAgent } from "./requests.ts";
+import type { Files, Situation, ToolResult, Workshop } from "./workshop.ts";
 
 const path = z.string().min(1).max(300);
 const name = z.string().regex(/^[a-z][a-z0-9_-]{0,79}$/, "write the name of an agent, as its file has it");
@@ -103,10 +104,10 @@ const TOOLS: Record<string, Tool> = {
     about:
       "Write a whole file into your draft: agents/NAME.ts, scripts/, policies/NAME.yaml, importers/NAME.yaml, knowledge/, config.yaml. A file that cannot be read as what it is is refused with the findings.",
     params: z.strictObject({ path, text: z.string().max(200_000) }),
-    async run({ path: file, text }, { files }, shop) {
+    async run({ path: file, text }, { ask, files }, shop) {
       const note = `writes ${file} (${count(text.trimEnd().split("\n").length, "line")})`;
       const next = new Map(files).set(file, text);
-      const bad = (await unwritable(file, next, shop)) ?? (await hiddenIn(file, text, shop));
+      const bad = (await unwritable(file, next, ask, shop)) ?? (await hiddenIn(file, text, shop));
       if (bad !== null) return no(bad, note);
       const findings = await shop.parse(next, file);
       const broken = findings.filter(({ code }) => BROKEN.has(code));
@@ -123,8 +124,8 @@ const TOOLS: Record<string, Tool> = {
   remove: tool({
     about: "Remove a file in your draft.",
     params: z.strictObject({ path }),
-    async run({ path: file }, { files }, shop) {
-      const bad = await unwritable(file, new Map(files).set(file, null), shop);
+    async run({ path: file }, { ask, files }, shop) {
+      const bad = await unwritable(file, new Map(files).set(file, null), ask, shop);
       if (bad !== null) return no(bad, `removes ${file}`);
       if ((await shop.base.blob(file)) === null) files.delete(file);
       else files.set(file, null);
@@ -207,10 +208,12 @@ export async function callTool(called: string, params: Json, at: Situation, shop
 
 const mayRead = (file: string): boolean => file === MAIN_JOURNAL || (isProposable(file) && !isCase(file));
 
-async function unwritable(file: string, files: ReadonlyMap<string, string | null>, shop: Workshop): Promise<string | null> {
+async function unwritable(file: string, files: Files, ask: Ask, shop: Workshop): Promise<string | null> {
   // Cases judge the writer: it may not make its own.
   if (!isProposable(file) || isCase(file))
     return `${file} is not a file you may write: agents/, scripts/, policies/, importers/, knowledge/ and config.yaml are.`;
+  if (isByAgent(ask) && (await shop.base.blob(file)) !== null)
+    return `${file} is in force, and a task from outside changes nothing that is: write new files only.`;
   return (await shop.problems(new Map([[file, files.get(file) ?? null]])))[0]?.message ?? null;
 }
 

@@ -79,6 +79,7 @@ export async function viewOf(workspace: Workspace, run: string, words: { rows?: 
       by: "agent:bench",
       admit: async () => ({ accepted: false, proposal: null, reason: "" }),
       rules: async () => ({ offered: [], unclear: [] }),
+      process: async () => ({ agent: null, request: null, says: "none" }),
     },
     log: () => undefined,
     notices: {

@@ -132,7 +132,10 @@ export function trialView(
     ...view.ports,
     imports,
     propose,
-    wishes: { rules: async () => said({ offered: [], unclear: [] }) },
+    wishes: {
+      rules: async () => said({ offered: [], unclear: [] }),
+      process: async () => said({ agent: null, request: null, says: "Nothing is asked for in a trial." }),
+    },
     tools: recordedTools(recorded, trust, unclear),
     llm: recordedLlm(view),
     children: recordedChildren(recorded),
