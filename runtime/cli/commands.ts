@@ -274,6 +274,8 @@ export const COMMANDS: readonly CommandSpec[] = [
       ["--at <rev>", "the agents and scripts of this commit, instead of the files as they lie here"],
       ["--days <n>", "only runs of the last n days"],
       ["--runs <ids>", "only these, with commas in between"],
+      ["--ask", "ask models what no recording answers; needs --budget"],
+      ["--budget <usd>", "the most that may cost, in US dollars"],
     ],
     load: () => import("./commands/backtest.ts"),
   },

@@ -25,7 +25,7 @@ import { WRITE_VERBS, nameWords } from "../../rules/tools/classify.ts";
 import type { Config, Trust } from "../../workspace/settings/config.ts";
 import { treeOver } from "../../workspace/git/tree.ts";
 import { SETTINGS, isIn } from "./code.ts";
-import { type Recorded, missing } from "./recorded.ts";
+import { type AskAnew, type Recorded, missing } from "./recorded.ts";
 import type { Code } from "./types.ts";
 
 /** What trials need of a workspace; the host satisfies it. */
@@ -41,6 +41,8 @@ export interface TrialEnvironment {
   /** @throws SCRIPT_*, the first finding of the language lint */
   scriptIn(tree: Tree, agent: string): Promise<Script>;
   viewAt(run: RunRecord, log: RunLog, now: () => number, place: { git: Git; base: Tree; dir?: string }): Promise<WorkspaceView>;
+  /** Models may be asked what no recording answers. Never for cases and dry runs. */
+  ask?: AskAnew;
 }
 
 /** Texts of the files that the change lays over a run's own commit. */
