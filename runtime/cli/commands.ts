@@ -156,6 +156,10 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: [
       ["--times <n>", "how often each is asked (3)"],
       ["--scripted", "the script of each case answers instead of a model: tries the cases themselves"],
+      [
+        "--arms <names>",
+        "what comes back to the writer: none, findings, backtest (findings and backtests, as always), or several with commas",
+      ],
     ],
     load: () => import("./commands/eval.ts"),
   },

@@ -74,7 +74,7 @@ export const ENDS: Record<string, Tool> = {
       if (strange !== null) return no(strange, "answers");
       const { figures: found, wrong } = await figuresOf(text, figures, at, shop);
       if (wrong.length === 0) return { result: "answered", note: "answers", end: { kind: "answer", text, figures: found } };
-      return sentBack(wrong, at, "answer");
+      return sentBack(wrong, at, shop, "answer");
     },
   }),
   submit: tool({
@@ -124,7 +124,7 @@ async function submit({ title, reason, claims, says }: z.output<typeof submissio
   const strange = await newAddress([title, reason, says].join("\n"), at, shop);
   if (strange !== null) return no(strange, "submits");
   const problems = await shop.problems(files);
-  if (problems.length > 0) return sentBack(told(problems), at, "submit");
+  if (problems.length > 0) return sentBack(told(problems), at, shop, "submit");
   const report = await shop.judge(draft);
   const failed = report.checks.filter(({ status }) => status === "failed");
   const wrong = failed.flatMap(({ check, says: seen, findings }) => {
@@ -132,17 +132,22 @@ async function submit({ title, reason, claims, says }: z.output<typeof submissio
     if (stopping.length === 0) return [`${check}: ${seen}`];
     return stopping.map(({ at: place, code, message }) => `${check}: ${formatAt(place)} ${code}: ${oneLine(message, 700)}`);
   });
-  if (failed.length > 0) return sentBack(wrong, at, "submit");
+  if (failed.length > 0) return sentBack(wrong, at, shop, "submit");
   const { id, number, title: named } = await shop.propose(draft, report);
   return { result: { proposal: number }, note: `proposal ${number}: ${named}`, end: { kind: "card", proposal: id, number, title: named } };
 }
 
+/** The end of a request whose findings do not come back, in an evaluation. */
+export const unrepaired = (findings: readonly string[], files: Situation["files"]): Declined =>
+  declined("It did not pass, and nothing comes back to be repaired.", { findings: findings.slice(0, 10), files: [...files.keys()] });
+
 /** What was handed in comes back with the findings, unless that was the last time or they are those of before: then the request ends. */
-function sentBack(findings: readonly string[], { refused, files }: Situation, what: string): ToolResult {
+function sentBack(findings: readonly string[], { refused, files }: Situation, { arm }: Workshop, what: string): ToolResult {
   const before = refused.at(-1);
   const repeats = before !== undefined && before.join("\n") === findings.join("\n");
   refused.push([...findings]);
   const note = `${what}: ${count(findings.length, "finding")}`;
+  if (arm === "none") return { result: "ended", note, failed: true, end: unrepaired(findings, files) };
   const result = { findings: [...findings], rounds_left: ROUNDS - refused.length + 1 };
   if (!repeats && refused.length <= ROUNDS) return { result, note, failed: true };
   const reason = repeats

@@ -19,13 +19,13 @@ import { PATTERNS } from "../rules/privacy/patterns.ts";
 import { MAIN_JOURNAL, agentFile } from "../workspace/layout.ts";
 import { treeOver } from "../workspace/git/tree.ts";
 import { triedView } from "./answers.ts";
-import { ENDS } from "./ends.ts";
+import { ENDS, unrepaired } from "./ends.ts";
 import { PLACES, search } from "./search.ts";
 import { quarantined } from "./quarantine.ts";
 import { wordsOf } from "./telling.ts";
 import { type Tool, no, told, tool } from "./tool.ts";
 import { type Ask, isByAgent } from "./requests.ts";
-import type { Files, Situation, ToolResult, Workshop } from "./workshop.ts";
+import type { Arm, Files, Situation, ToolResult, Workshop } from "./workshop.ts";
 
 const path = z.string().min(1).max(300);
 const name = z.string().regex(/^[a-z][a-z0-9_-]{0,79}$/, "write the name of an agent, as its file has it");
@@ -116,6 +116,7 @@ const TOOLS: Record<string, Tool> = {
           result: { error: "The file is not in your draft: correct it and write all of it again.", findings: told(broken) },
           note: `${note}: refused`,
           failed: true,
+          ...(shop.arm === "none" ? { end: unrepaired(told(broken), files) } : {}),
         };
       files.set(file, text);
       return { result: { written: file, findings: told(findings), ...(await earlier([file], shop)) }, note };
@@ -184,18 +185,23 @@ const TOOLS: Record<string, Tool> = {
   ...ENDS,
 };
 
+/** What an arm of an evaluation does without. */
+const WITHOUT: Record<Arm, readonly string[]> = { none: ["check", "backtest"], findings: ["backtest"], backtest: [] };
+const toolsIn = (arm: Arm) => Object.entries(TOOLS).filter(([called]) => !WITHOUT[arm].includes(called));
+
 /** As a model is told of them. */
-export const toolList = (): LlmTool[] =>
-  Object.entries(TOOLS).map(([called, { about, params }]) => {
+export const toolList = (arm: Arm): LlmTool[] =>
+  toolsIn(arm).map(([called, { about, params }]) => {
     const { $schema: _, ...schema } = z.toJSONSchema(params, { io: "input", unrepresentable: "any" }) as Record<string, Json>;
     return { name: called, description: about, schema };
   });
 
 /** Makes a call of the writer. What goes wrong by its own fault is an answer. */
 export async function callTool(called: string, params: Json, at: Situation, shop: Workshop): Promise<ToolResult> {
-  const found = Object.hasOwn(TOOLS, called) ? TOOLS[called] : undefined;
+  const tools = new Map(toolsIn(shop.arm));
+  const found = tools.get(called);
   if (found === undefined)
-    return no(`There is no tool "${called.slice(0, 60)}": ${Object.keys(TOOLS).join(", ")}.`, "calls an unknown tool");
+    return no(`There is no tool "${called.slice(0, 60)}": ${[...tools.keys()].join(", ")}.`, "calls an unknown tool");
   const checkedParams = found.params.safeParse(params);
   if (!checkedParams.success) return no(oneLine(z.prettifyError(checkedParams.error), 1000), called);
   try {

@@ -13,7 +13,12 @@ import type { Ask, AskEnd, Asks } from "./requests.ts";
 /** Text by path; null removes. */
 export type Files = ReadonlyMap<string, string | null>;
 
+/** What comes back to the writer before its request ends: nothing, findings, or findings and backtests, as always but in an evaluation. */
+export const ARMS = ["none", "findings", "backtest"] as const;
+export type Arm = (typeof ARMS)[number];
+
 export interface Workshop {
+  arm: Arm;
   /** The commit that the request works on. */
   base: Tree;
   /** Who proposes: whoever asked. */
