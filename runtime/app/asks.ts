@@ -187,7 +187,7 @@ function work(host: Host, ask: Ask, writer: Writer, { wallMs, arm = "backtest" }
   const stop = new AbortController();
   const all = workingOn(host);
   const run = async (): Promise<AskEnd> => {
-    const shop = await workshopAt(host, ask, asks, arm);
+    const shop = await workshopAt(host, ask, asks, arm, (system, text) => derive(llm, ask, stop.signal, system, text));
     const { system, short } = await promptFor(shop.base, await shop.registry());
     const talk = { llm, clock: host.clock, system, short, stop: stop.signal, ...(wallMs === undefined ? {} : { wallMs }) };
     return withRecordings(host, (bench) => converse(ask, { ...talk, shop: { ...shop, bench } }));
@@ -213,12 +213,26 @@ function work(host: Host, ask: Ask, writer: Writer, { wallMs, arm = "backtest" }
   all.set(ask.id, { stop, over, news: Promise.withResolvers() });
 }
 
-async function workshopAt(host: Host, ask: Ask, asks: Asks, arm: Arm): Promise<Workshop> {
+const DERIVE_MS = 120_000;
+
+async function derive(llm: Llm, ask: Ask, stop: AbortSignal, system: string, text: string): Promise<string> {
+  const role = await llm.modelOf({ role: "judge" }).then(
+    () => "judge" as const,
+    () => "large" as const,
+  );
+  const { content } = await llm.generate({
+    ...{ role, system, messages: [{ role: "user", content: text }], max_tokens: 4000 },
+    ...{ abort: AbortSignal.any([stop, AbortSignal.timeout(DERIVE_MS)]), spender: { proposal: spenderOf(ask.id) } },
+  });
+  return content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");
+}
+
+async function workshopAt(host: Host, ask: Ask, asks: Asks, arm: Arm, derive: Workshop["derive"]): Promise<Workshop> {
   const base = host.git.tree(ask.base);
   const store = createProposals(host);
   const by = ask.by ?? NOBODY;
   return {
-    ...{ arm, base, by, bench: host, asks, registry: () => host.registry.whole() },
+    ...{ arm, derive, base, by, bench: host, asks, registry: () => host.registry.whole() },
     async treeAt(commit) {
       const found = await commitNamed(host.dir, ask.base, commit);
       if (found === null) throw new ClearedError("USAGE", `"${commit.slice(0, 64)}" is not a commit of this branch.`);

@@ -8,6 +8,7 @@ import { formatAt } from "../kernel/errors.ts";
 import { count, oneLine } from "../kernel/text.ts";
 import { CONFIG } from "../workspace/layout.ts";
 import { figuresOf } from "./answers.ts";
+import { deriveAgain } from "./second-derivation.ts";
 import { outsideIn } from "./quarantine.ts";
 import { type AskEnd, isByAgent } from "./requests.ts";
 import { asksForSecret, strangeAddresses, withoutAddresses, wordsOf } from "./telling.ts";
@@ -17,6 +18,8 @@ import type { Situation, ToolResult, Workshop } from "./workshop.ts";
 // How often what was handed in may come back before the request ends.
 const ROUNDS = 3;
 
+const OTHERWISE =
+  "Mend what is wrong: the code, or the description, which has to say what decides it. Handed in again, the card tells the person what still differs.";
 const UNWATCHED = "A task began this request, and nobody waits for what you say: end it with submit or decline.";
 
 const submission = z.strictObject({
@@ -133,7 +136,15 @@ async function submit({ title, reason, claims, says }: z.output<typeof submissio
     return stopping.map(({ at: place, code, message }) => `${check}: ${formatAt(place)} ${code}: ${oneLine(message, 700)}`);
   });
   if (failed.length > 0) return sentBack(wrong, at, shop, "submit");
-  const { id, number, title: named } = await shop.propose(draft, report);
+  const derived = await deriveAgain(files, shop);
+  const otherwise = derived.flatMap(({ path, says: seen, differs }) =>
+    differs ? [`second derivation: ${path}: ${seen}. ${OTHERWISE}`] : [],
+  );
+  // It has been told once: from then on a person decides which of the two is right.
+  if (otherwise.length > 0 && !at.refused.flat().some((one) => one.startsWith("second derivation: ")))
+    return sentBack(otherwise, at, shop, "submit");
+  const asked = derived.length === 0 ? draft.asked : { ...draft.asked, derived: derived.map(({ says: seen }) => seen) };
+  const { id, number, title: named } = await shop.propose({ ...draft, asked }, report);
   return { result: { proposal: number }, note: `proposal ${number}: ${named}`, end: { kind: "card", proposal: id, number, title: named } };
 }
 

@@ -37,6 +37,8 @@ export interface Workshop {
   judge(draft: ProposalDraft): Promise<Report>;
   propose(draft: ProposalDraft, report: Report): Promise<Proposal>;
   proposals(): Promise<Proposal[]>;
+  /** One question in a conversation of its own, to another model where one plays the judge; its text. @throws LLM_* */
+  derive(system: string, text: string): Promise<string>;
   rejectedOn(paths: readonly string[]): Promise<Proposal[]>;
 }
 
