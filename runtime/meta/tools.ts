@@ -9,8 +9,6 @@ import { type Compared, backtest, idsOf, isMended } from "../change/evidence/bac
 import { codeOver } from "../change/evidence/code.ts";
 import { effectLines } from "../change/evidence/effects.ts";
 import { tryOn } from "../change/evidence/synthetic.ts";
-import type { BacktestReport } from "../change/evidence/types.ts";
-import { moneyLines } from "../change/evidence/words.ts";
 import { isCase, isProposable } from "../change/proposals/paths.ts";
 import { ClearedError } from "../kernel/errors.ts";
 import type { Json, LlmTool, RunRecord } from "../kernel/ports.ts";
@@ -19,9 +17,10 @@ import { PATTERNS } from "../rules/privacy/patterns.ts";
 import { MAIN_JOURNAL, agentFile } from "../workspace/layout.ts";
 import { treeOver } from "../workspace/git/tree.ts";
 import { triedView } from "./answers.ts";
+import { backtestView, backtestWords } from "./backtest-view.ts";
 import { ENDS, unrepaired } from "./ends.ts";
 import { PLACES, search } from "./search.ts";
-import { quarantined } from "./quarantine.ts";
+import { givenProse, quarantined } from "./quarantine.ts";
 import { wordsOf } from "./telling.ts";
 import { type Tool, no, told, tool } from "./tool.ts";
 import { type Ask, isByAgent } from "./requests.ts";
@@ -75,7 +74,8 @@ const TOOLS: Record<string, Tool> = {
     },
   }),
   run: tool({
-    about: "A recorded run in short: how it ended, its error, its calls with what they answered.",
+    about:
+      "A recorded run in short: how it ended, its error, its calls with what they answered, and a policy in prose that was given with it. Rules made of that go into policies/PROCESS.yaml, with its digest under prose: there.",
     params: z.strictObject({ id: z.string().max(60) }),
     async run({ id }, at, { bench }) {
       const note = `looks at ${id}`;
@@ -92,7 +92,16 @@ const TOOLS: Record<string, Tool> = {
         );
       return {
         result: {
-          ...(quarantined({ agent, status, outcome, error, result, input, commit: pin.commit }) as object),
+          ...(quarantined({
+            agent,
+            status,
+            outcome,
+            error,
+            result,
+            input,
+            commit: pin.commit,
+            ...givenProse(run.given?.policy),
+          }) as object),
           steps: steps.length,
           calls,
         },
@@ -263,38 +272,4 @@ async function judges(agent: string, at: Situation, { engine }: Workshop["bench"
   const named = wordsOf(at);
   return ({ id, status }: Pick<RunRecord, "id" | "status">): boolean =>
     !few && status === "done" && !named.includes(id) && (createHash("sha256").update(id).digest()[0] ?? 0) % 3 === 0;
-}
-
-function backtestView({ runs, counts, money, moves, net, entries, acts = [], harm = [], differences, waiting }: BacktestReport): Json {
-  const first = differences.find(({ divergence }) => divergence !== null);
-  return quarantined({
-    ...{ runs, counts, entries_changed: entries, moves, money: money.slice(0, 20), net, harm },
-    calls_and_notices: acts.map(({ kind, what, was, now, fields }) => ({ kind, what, was, now, fields: fields.slice(0, 3) })),
-    entries: differences
-      .flatMap((one) => one.entries)
-      .slice(0, 20)
-      .map(({ was, now }) => {
-        const shown = (one: typeof was) =>
-          one === null ? null : { status: one.status, legs: one.legs.map(({ account, amount }) => `${account} ${amount}`) };
-        return { date: (now ?? was)?.date, description: (now ?? was)?.description, was: shown(was), now: shown(now) };
-      }),
-    worst: differences.slice(0, 5).map(({ run, class: kind, why }) => ({ run, class: kind, why: why.slice(0, 3) })),
-    first_difference: first?.divergence ?? null,
-    waiting_runs_that_could_not_move: waiting.filter(({ moves: may }) => !may).length,
-  });
-}
-
-function backtestWords(report: BacktestReport): string {
-  const { runs, counts } = report;
-  if (runs === 0) return "no recorded run";
-  const [first] = moneyLines(report);
-  const others = (["worse", "failed", "not_replayable"] as const).flatMap((kind) =>
-    counts[kind] === 0 ? [] : [`${counts[kind]} ${kind.replace("_", " ")}`],
-  );
-  return [
-    ...(first === undefined ? [] : [first]),
-    ...(counts.changed > 0 ? [`${counts.changed} changed`] : []),
-    ...others,
-    `${counts.same} of ${count(runs, "run")} unchanged`,
-  ].join(", ");
 }
