@@ -1,7 +1,8 @@
 /** A policy in prose asks a person about everything, until rules that a model made of it are approved; then they judge, and that text alone. */
 import { afterEach, expect, test } from "vitest";
 import { beginAsk, watchAsk } from "../../runtime/app/asks.ts";
-import { asked as askedOf, decideCard, signAs } from "../../runtime/app/decide.ts";
+import { asked as askedOf, decideCard } from "../../runtime/app/decide.ts";
+import { signAs } from "../../runtime/app/identity.ts";
 import type { Card, Json } from "../../runtime/kernel/ports.ts";
 import { closeAll, host, workspace } from "../engine/harness.ts";
 import { type Asked, type Reply, fakeModel } from "../llm/server.ts";

@@ -1,7 +1,8 @@
 /** A task that nothing carries out: one request for its kind, in our words, that can only add files; and the hostile ones. */
 import { afterEach, expect, test } from "vitest";
 import { watchAsk } from "../../runtime/app/asks.ts";
-import { asked as askedOf, decideCard, signAs } from "../../runtime/app/decide.ts";
+import { asked as askedOf, decideCard } from "../../runtime/app/decide.ts";
+import { signAs } from "../../runtime/app/identity.ts";
 import type { Card } from "../../runtime/kernel/ports.ts";
 import { EMPTY, takeIn } from "../../runtime/app/task-intake.ts";
 import { createApi } from "../../runtime/app/api.ts";
