@@ -65,7 +65,7 @@ try {
     const warm: number[] = [];
     for (let i = 0; i < TIMES; i++) warm.push(await once(host));
     const { system } = await showPrompt(host);
-    const rest = JSON.stringify(toolList()).length;
+    const rest = JSON.stringify(toolList("backtest")).length;
     const tokens = Math.round((system.length + rest) / CHARACTERS_A_TOKEN);
     console.log(
       `a request of four answers: ${Math.round(cold)} ms of CPU the first time, ${Math.round(median(warm))} ms after it (bar 400)`,

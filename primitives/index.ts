@@ -38,7 +38,7 @@ import { notify_send } from "./notify.ts";
 import { payroll_bank_file } from "./payroll.ts";
 import { policy_evaluate } from "./policy.ts";
 import { privacy_scan } from "./privacy.ts";
-import { propose_change } from "./propose.ts";
+import { propose_change, propose_process, propose_rules } from "./propose.ts";
 import { queue_add_many, queue_add_review, queue_pending } from "./queue.ts";
 import { schedule_run } from "./schedule.ts";
 import { script_run } from "./script.ts";
@@ -49,7 +49,7 @@ export const primitives: readonly Primitive[] = [
   ...[importer_scan, importer_parse, importer_mark_processed, importer_deduplicate],
   ...[git_commit, git_log],
   ...[queue_add_review, queue_add_many, queue_pending],
-  ...[propose_change],
+  ...[propose_change, propose_process, propose_rules],
   ...[config_get],
   ...[ctx_log, ctx_emit, ctx_dry_run, ctx_today, ctx_now, ctx_session],
   ...[script_run],

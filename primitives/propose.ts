@@ -36,3 +36,35 @@ export const propose_change = definePrimitive({
     return ctx.ports.propose({ title, reason, files: byPath, evidence: evidence ?? null });
   },
 });
+
+export const propose_rules = definePrimitive({
+  name: "propose_rules",
+  effect: "control",
+  access: "ask",
+  summary: "Offer a person a rule for each payee whose entries people have moved to another account: a card each, once.",
+  params: z.object({}),
+  returns: z.object({
+    offered: z.array(z.number()).describe("numbers of the new cards; 0 in a dry run"),
+    unclear: z.array(z.string()).describe("corrected entries that no words tell from others: `cleared rule ENTRY` asks a model"),
+  }),
+  errors: [],
+  example: "propose_rules()",
+  run: (_, ctx) => ctx.ports.wishes.rules(),
+});
+
+export const propose_process = definePrimitive({
+  name: "propose_process",
+  effect: "control",
+  access: "model_task",
+  summary:
+    "Ask for a process for a task that nothing here carries out: a model writes it, once for tasks of a kind, and a person approves it.",
+  params: z.object({ task: z.string().trim().min(1).max(10_000).describe("the task in words, as it came") }),
+  returns: z.object({
+    agent: z.string().nullable().describe("one that carries out such tasks already"),
+    request: z.number().nullable().describe("the request that looks for one; null: none, and `says` why"),
+    says: z.string(),
+  }),
+  errors: [],
+  example: `propose_process("a travel request: 900.00 for Berlin, the director decides")`,
+  run: ({ task }, ctx) => ctx.ports.wishes.process(task),
+});

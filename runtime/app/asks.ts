@@ -10,8 +10,8 @@ import type { Llm } from "../kernel/ports.ts";
 import { answered, converse, spenderOf } from "../meta/conversation.ts";
 import { declined } from "../meta/ends.ts";
 import { type Prompt, promptFor, promptVersion } from "../meta/prompt.ts";
-import { type Ask, type AskEnd, type AskRow, type Asks, createAsks } from "../meta/requests.ts";
-import type { Workshop } from "../meta/workshop.ts";
+import { type Ask, type AskEnd, type AskRow, type Asks, createAsks, isByAgent } from "../meta/requests.ts";
+import type { Arm, Workshop } from "../meta/workshop.ts";
 import { type CostRow, costWords } from "../llm/costs.ts";
 import { redact } from "../rules/privacy/scan.ts";
 import { dayIn } from "../scripts/header.ts";
@@ -50,7 +50,7 @@ const LONGEST_TEXT = 10_000;
 const WATCH_MS = 20_000;
 
 /** Begins a request; it is worked on until it ends, whoever watches. @throws LLM_UNCONFIGURED, USAGE */
-export async function beginAsk(host: Host, { text, by, wallMs }: { text: string; by?: string; wallMs?: number }): Promise<Ask> {
+export async function beginAsk(host: Host, { text, by, ...limits }: { text: string; by?: string } & Limits): Promise<Ask> {
   if (text.trim() === "") throw new ClearedError("USAGE", 'Say what you want: `cleared ask "..."`.');
   if (text.length > LONGEST_TEXT) throw new ClearedError("USAGE", `A request has at most ${LONGEST_TEXT} characters.`);
   const writer = await writerOf(host);
@@ -63,12 +63,15 @@ export async function beginAsk(host: Host, { text, by, wallMs }: { text: string;
   const asked = redact(text.trim());
   const first = { role: "user" as const, content: `Today is ${dayIn(timezone, at)}. The request:\n\n${asked}` };
   const ask = asks.create({ at, text: asked, by: by ?? null, base, prompt: promptVersion() }, first);
-  work(host, ask, writer, wallMs);
+  work(host, ask, writer, limits);
   return ask;
 }
 
 /** Goes on with one that asked or was cut off; without a number the last such one. @throws ASK_UNKNOWN, USAGE, LLM_UNCONFIGURED */
-export async function continueAsk(host: Host, { id, answer, by }: { id?: number; answer?: string; by?: string }): Promise<Ask> {
+export async function continueAsk(
+  host: Host,
+  { id, answer, by, ...limits }: { id?: number; answer?: string; by?: string } & Limits,
+): Promise<Ask> {
   const asks = asksOf(host);
   await settleAsks(host);
   const writer = await writerOf(host);
@@ -83,7 +86,7 @@ export async function continueAsk(host: Host, { id, answer, by }: { id?: number;
   if (workingOn(host).has(ask.id)) throw new ClearedError("ASK_UNKNOWN", `Request ${ask.id} is being worked on.`);
   if (!mayGoOn(ask)) throw new ClearedError("ASK_UNKNOWN", `Request ${ask.id} has ended; ask anew.`);
   // Its proposal is by whoever asked, who may then not approve it: nobody else says what is in it.
-  if ((by ?? null) !== ask.by)
+  if ((by ?? null) !== ask.by && !isByAgent(ask))
     throw new ClearedError("APPROVAL_IDENTITY", `Request ${ask.id} is by ${ask.by ?? NOBODY}, and only they go on with it; ask anew.`);
   const asked = ask.end?.kind === "question";
   if (asked && (answer ?? "").trim() === "")
@@ -94,7 +97,7 @@ export async function continueAsk(host: Host, { id, answer, by }: { id?: number;
     if (message !== null) asks.add(ask.id, { at: host.clock.now(), message, note: `answered: ${said.slice(0, 200)}` });
   }
   asks.reopen(ask.id);
-  work(host, { ...ask, end: null, endedAt: null }, writer);
+  work(host, { ...ask, end: null, endedAt: null }, writer, limits);
   return asks.get(ask.id) ?? ask;
 }
 
@@ -172,13 +175,19 @@ async function writerOf(host: Host): Promise<Writer> {
 /** The model, once it is known who hears that a budget is nearly gone. */
 type Writer = (note: (message: string) => void) => Llm;
 
-function work(host: Host, ask: Ask, writer: Writer, wallMs?: number): void {
+/** Other than always: how long it may take, and, for an evaluation, what comes back to the writer. */
+interface Limits {
+  wallMs?: number;
+  arm?: Arm;
+}
+
+function work(host: Host, ask: Ask, writer: Writer, { wallMs, arm = "backtest" }: Limits): void {
   const asks = asksOf(host);
   const llm = writer((note) => asks.add(ask.id, { at: host.clock.now(), note }));
   const stop = new AbortController();
   const all = workingOn(host);
   const run = async (): Promise<AskEnd> => {
-    const shop = await workshopAt(host, ask, asks);
+    const shop = await workshopAt(host, ask, asks, arm, (system, text) => derive(llm, ask, stop.signal, system, text));
     const { system, short } = await promptFor(shop.base, await shop.registry());
     const talk = { llm, clock: host.clock, system, short, stop: stop.signal, ...(wallMs === undefined ? {} : { wallMs }) };
     return withRecordings(host, (bench) => converse(ask, { ...talk, shop: { ...shop, bench } }));
@@ -204,12 +213,26 @@ function work(host: Host, ask: Ask, writer: Writer, wallMs?: number): void {
   all.set(ask.id, { stop, over, news: Promise.withResolvers() });
 }
 
-async function workshopAt(host: Host, ask: Ask, asks: Asks): Promise<Workshop> {
+const DERIVE_MS = 120_000;
+
+async function derive(llm: Llm, ask: Ask, stop: AbortSignal, system: string, text: string): Promise<string> {
+  const role = await llm.modelOf({ role: "judge" }).then(
+    () => "judge" as const,
+    () => "large" as const,
+  );
+  const { content } = await llm.generate({
+    ...{ role, system, messages: [{ role: "user", content: text }], max_tokens: 4000 },
+    ...{ abort: AbortSignal.any([stop, AbortSignal.timeout(DERIVE_MS)]), spender: { proposal: spenderOf(ask.id) } },
+  });
+  return content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");
+}
+
+async function workshopAt(host: Host, ask: Ask, asks: Asks, arm: Arm, derive: Workshop["derive"]): Promise<Workshop> {
   const base = host.git.tree(ask.base);
   const store = createProposals(host);
   const by = ask.by ?? NOBODY;
   return {
-    ...{ base, by, bench: host, asks, registry: () => host.registry.whole() },
+    ...{ arm, derive, base, by, bench: host, asks, registry: () => host.registry.whole() },
     async treeAt(commit) {
       const found = await commitNamed(host.dir, ask.base, commit);
       if (found === null) throw new ClearedError("USAGE", `"${commit.slice(0, 64)}" is not a commit of this branch.`);

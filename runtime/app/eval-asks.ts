@@ -14,6 +14,7 @@ import { createProposals } from "../change/proposals/store.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
 import type { Json } from "../kernel/ports.ts";
 import { parseHeader } from "../scripts/header.ts";
+import type { Arm } from "../meta/workshop.ts";
 import { initWorkspace } from "../workspace/init.ts";
 import { agentFile } from "../workspace/layout.ts";
 import { createApi } from "./api.ts";
@@ -68,17 +69,19 @@ export interface Bench {
   from: string;
   /** The models: sections of trust.yaml and config.yaml; null: the case's own script answers. */
   models: { trust: Json; config: Json; secrets(dir: string): Promise<void> } | null;
+  /** What comes back to the writer. */
+  arm: Arm;
 }
 
 /** One case once. */
-export async function tryAsk(one: AskCase, { from, models }: Bench): Promise<Tried> {
+export async function tryAsk(one: AskCase, { from, models, arm }: Bench): Promise<Tried> {
   const dir = await mkdtemp(join(tmpdir(), "cleared-eval-"));
   try {
     await initWorkspace(dir, { name: "Eval", person: "Eval", from, agents: one.agents, prepare: (at) => prepared(at, one, models) });
     await models?.secrets(dir);
     const host = await openHost(dir, { mode: "owner" });
     try {
-      return await triedOn(host, one, dir, models === null);
+      return await triedOn(host, one, dir, { scripted: models === null, arm });
     } finally {
       await host.close();
     }
@@ -105,7 +108,7 @@ async function prepared(dir: string, { files }: AskCase, models: Bench["models"]
   }
 }
 
-async function triedOn(host: Host, one: AskCase, dir: string, scripted: boolean): Promise<Tried> {
+async function triedOn(host: Host, one: AskCase, dir: string, { scripted, arm }: { scripted: boolean; arm: Arm }): Promise<Tried> {
   const api = createApi(host);
   if (one.rows.length > 0) {
     const file = join(dir, ".cleared", "statement.csv");
@@ -127,14 +130,14 @@ async function triedOn(host: Host, one: AskCase, dir: string, scripted: boolean)
     await writeFile(join(dir, SCRIPTED.eval.file), (await Promise.all(lines)).join(""));
   }
   const began = Date.now();
-  let { id } = await beginAsk(host, { text: named(one.request), by: "Eval" });
+  let { id } = await beginAsk(host, { text: named(one.request), by: "Eval", arm });
   let end: AskEnd | null = null;
   for (const left = [...one.answers]; ; ) {
     ({ end } = (await watchAsk(host, { id, from: 1_000_000, wait: true })).ask);
     if (end === null) continue;
     const answer = end.kind === "question" ? left.shift() : undefined;
     if (answer === undefined) break;
-    ({ id } = await continueAsk(host, { id, answer, by: "Eval" }));
+    ({ id } = await continueAsk(host, { id, answer, by: "Eval", arm }));
   }
   const cost = (await listAsks(host, { limit: 1 }))[0]?.cost ?? null;
   const { wrong, unsafe } = await judged(host, one, end, runs);

@@ -21,10 +21,12 @@ export interface Backtesting {
   /** A revision whose agents/ and scripts/ are tried; null for everything that a proposal could change, as it lies in the work tree. */
   at: string | null;
   which: Which;
+  /** Models are asked what no recording answers, for at most so many US dollars. */
+  budget?: string;
 }
 
 /** @throws AGENT_UNKNOWN, USAGE, RUN_UNKNOWN */
-export async function backtestAgent(host: Host, { agent, at, which }: Backtesting): Promise<BacktestReport> {
+export async function backtestAgent(host: Host, { agent, at, which, budget }: Backtesting): Promise<BacktestReport> {
   const head = host.git.tree(await host.git.head());
   const { name, ...code } =
     at === null ? { ...codeOver(head, (await workChanges(host.dir, head)).files), name: "the work tree" } : await codeAt(host, at);
@@ -32,7 +34,12 @@ export async function backtestAgent(host: Host, { agent, at, which }: Backtestin
     const known = (await code.tree.list(AGENTS)).map(({ path }) => path.slice(AGENTS.length).replace(/\.ts$/, ""));
     throw new ClearedError("AGENT_UNKNOWN", `There is no agent "${agent.slice(0, 80)}" in ${name}.${didYouMean(agent, known)}`);
   }
-  return withRecordings(host, (bench) => backtest(agent, code, { tree: head, changed: [] }, which, bench, { name }));
+  const anew = budget === undefined ? null : await (await import("./asked-anew.ts")).createAskAnew(host, { budget });
+  return withRecordings(host, async (bench) => {
+    const around = anew === null ? bench : { ...bench, ask: anew.ask };
+    const report = await backtest(agent, code, { tree: head, changed: [] }, which, around, { name });
+    return anew === null ? report : { ...report, asked: await anew.report() };
+  });
 }
 
 /** @throws USAGE */

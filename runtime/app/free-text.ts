@@ -12,7 +12,7 @@ import { type InputField, mismatch } from "../scripts/fields.ts";
 import type { Host } from "./host.ts";
 
 /** Below it, a person is asked which one is meant. */
-const SURE = 0.6;
+export const SURE = 0.6;
 
 export interface TaskFor {
   /** Null: none of them, or not clear which; then `near` are to be offered. */

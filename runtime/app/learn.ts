@@ -1,13 +1,13 @@
 /**
- * Corrections become rules: of the entries that people have moved to an account, a literal text that separates them from all that they left
- * elsewhere is offered on a card, once it would do something. A yes moves the entries that are alike in one commit, and proposes the rule,
- * with its evidence and a yes of its own.
+ * Corrections become rules: of a payee's entries that people have moved to an account, a literal text that separates them from all that they
+ * left elsewhere, and from other payees, is offered on a card, once it would do something: at once, when asked, and each night for all
+ * (agents/learning.ts). A yes moves the entries that are alike in one commit, and proposes the rule, with its evidence and a yes of its own.
  */
 import { NOTHING_ASKED } from "../engine/cards.ts";
 import { ClearedError } from "../kernel/errors.ts";
-import type { Card, Decision, Entry, Tree } from "../kernel/ports.ts";
+import type { Card, Decision, Entry, RuleOffers, Tree } from "../kernel/ports.ts";
 import { count, oneLine } from "../kernel/text.ts";
-import { inCapitals, separatingText } from "../rules/separating-text.ts";
+import { inCapitals, payeeOf, separatingText } from "../rules/separating-text.ts";
 import { withRule } from "../scripts/rule-rows.ts";
 import { asCorrected, correctEntry } from "../workspace/books/correct-entry.ts";
 import { confirmEntry, otherLegs } from "../workspace/books/decisions.ts";
@@ -70,11 +70,16 @@ async function offerFor(host: Host, head: Tree, id: string): Promise<Offer | { w
   const all = await bookedIn(head, (await host.config(head)).accounts.suspense);
   const of = (await findEntry(head, id))?.tags["corrects"] ?? id;
   const own = all.find(({ entry }) => entry.id === of);
-  if (own === undefined || !own.moved)
-    return { why: `${id} has not been moved to another account: \`cleared correct\` does that.`, moved: [] };
-  const same = all.filter(({ account, moved }) => moved && account === own.account);
-  // What nobody has looked at is no evidence: it may be what the rule is for.
-  const others = all.filter(({ account, looked }) => looked && account !== own.account);
+  if (own?.moved === true) return offerOf(host, head, own, all);
+  return { why: `${id} has not been moved to another account: \`cleared correct\` does that.`, moved: [] };
+}
+
+async function offerOf(host: Host, head: Tree, own: Booked, all: readonly Booked[]): Promise<Offer | { why: string; moved: Booked[] }> {
+  const payee = ({ entry }: Booked) => payeeOf(entry.description);
+  const isTheirs = (one: Booked) => payee(one) === payee(own);
+  const same = all.filter((one) => one.moved && one.account === own.account && isTheirs(one));
+  // What nobody has looked at is no evidence: it may be what the rule is for. A word that other payees have too would take their rows.
+  const others = all.filter((one) => (one.looked && one.account !== own.account) || !isTheirs(one));
   const [like, apart] = [same, others].map((some) => some.map(({ entry }) => entry.description));
   const text = separatingText(own.entry.description, like ?? [], apart ?? []);
   if (text === null) {
@@ -123,9 +128,29 @@ export async function makeRule(host: Host, { entry, by }: { entry: string; by?: 
 export async function offerRule(host: Host, entry: string): Promise<Card | null> {
   const offer = await offerFor(host, host.git.tree(await host.git.head()), entry);
   if (!("text" in offer)) return null;
-  const known = cardsOf(host, offer);
-  const isNew = known.length === 0 && offer.alike.length + offer.corrected.length >= ENOUGH;
-  return isNew || known.some(({ decision }) => decision === null) ? openOffer(host, offer) : null;
+  return isNew(host, offer) || cardsOf(host, offer).some(({ decision }) => decision === null) ? openOffer(host, offer) : null;
+}
+
+/** It would do something, and nobody was asked about it, or in other words about the same corrections, before. */
+function isNew(host: Host, offer: Offer): boolean {
+  const asked = new Set(host.cards.list({ kind: "rule" }).flatMap(({ body }) => (body as unknown as Body).corrected));
+  const known = cardsOf(host, offer).length > 0 || offer.corrected.every(({ entry }) => asked.has(entry.id));
+  return !known && offer.alike.length + offer.corrected.length >= ENOUGH;
+}
+
+/** The card for each payee of whose corrections nobody was asked yet; opens none where `open` is false. Nothing that a bank wrote is answered. */
+export async function offerRules(host: Host, { open }: { open: boolean }): Promise<RuleOffers> {
+  const head = host.git.tree(await host.git.head());
+  const all = await bookedIn(head, (await host.config(head)).accounts.suspense);
+  const [offered, unclear, seen] = [[] as number[], [] as string[], new Set<string>()];
+  for (const own of all.filter(({ moved }) => moved)) {
+    if (seen.has(own.entry.id)) continue;
+    const offer = await offerOf(host, head, own, all);
+    for (const { entry } of "text" in offer ? offer.corrected : [own]) seen.add(entry.id);
+    if (!("text" in offer)) unclear.push(own.entry.id);
+    else if (isNew(host, offer)) offered.push(open ? openOffer(host, offer).id : 0);
+  }
+  return { offered, unclear };
 }
 
 const cardsOf = (host: Host, offer: Offer): Card[] => host.cards.list({ kind: "rule" }).filter(({ key }) => isOf(key, offer));

@@ -109,7 +109,7 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
     const tools = createToolPool({ trust, dir, mayStart: () => assertTrust(true) });
     opened.push(() => tools.close());
     const afar = createRemoteAgents({ trust, database, clock, secrets: () => readSecrets(dir) });
-    const host = assemble({
+    const host: Omit<Host, "close"> = assemble({
       dir,
       local,
       cache,
@@ -126,6 +126,7 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
       tools,
       afar,
       assertTrust: () => assertTrust(false),
+      whole: () => made,
     });
     const pins = createPins(database, git);
     if (options.mode === "owner") {
@@ -152,7 +153,7 @@ export async function openHost(dir: string, options: HostOptions): Promise<Host>
       });
     }
     opened.push(() => Promise.all([...host.ending].map((end) => end())).then(() => undefined));
-    const made = { ...host, close: () => closeAll(opened) };
+    const made: Host = { ...host, close: () => closeAll(opened) };
     if (options.mode === "owner" && factsNamed(database, DECIDING).length > 0)
       await (await import("./decide.ts")).settleDecisions(made, onError);
     return made;
@@ -188,6 +189,8 @@ interface Parts
   tools: ToolPool;
   afar: AgentPool;
   assertTrust: Host["assertTrust"];
+  /** The host that this becomes, for what a run asks of all of it. */
+  whole(): Host;
 }
 
 function assemble(parts: Parts): Omit<Host, "close"> {
@@ -252,6 +255,8 @@ function assemble(parts: Parts): Omit<Host, "close"> {
             wish,
             own,
           ),
+        rules: async () => (await import("./learn.ts")).offerRules(parts.whole(), { open: run.mode === "live" }),
+        process: async (task) => (await import("./unknown-process.ts")).requestProcess(parts.whole(), { run, task }),
       },
       log: (message) => log.event("log", { level: "info", message: redact(message) }),
       notices: { ...createOutbox(database, trust.notices, settings), schedule: starts.schedule },

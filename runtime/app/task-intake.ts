@@ -6,7 +6,7 @@ import { ClearedError, didYouMean, toWire } from "../kernel/errors.ts";
 import type { Given, Json } from "../kernel/ports.ts";
 import { type InputField, mismatch, validateInput } from "../scripts/fields.ts";
 import type { Header } from "../scripts/header.ts";
-import { inputOf, taskFor } from "./free-text.ts";
+import { SURE, inputOf, taskFor } from "./free-text.ts";
 import { isAssent } from "../rules/session-words.ts";
 import type { Host } from "./host.ts";
 import type { Said } from "./task-store.ts";
@@ -109,7 +109,10 @@ async function agentFor(host: Host, text: string, earlier: readonly Earlier[]): 
   if (fits.length > 0 || isAssent(text)) return null;
   const about = ({ agent, input }: Earlier) =>
     found?.near.includes(agent) === true || Object.values(input).some((one) => typeof one === "string" && isNamed(one, text));
-  return earlier.find(about)?.agent ?? null;
+  const before = earlier.find(about)?.agent;
+  if (before !== undefined || found?.agent !== null || found.by !== "model" || found.confidence < SURE) return before ?? null;
+  // A model is sure that it is for none of them: what takes everything looks at what can be done.
+  return (await host.agents()).find(({ header }) => header?.process === "general")?.name ?? null;
 }
 
 /** An id such as E-2291. */

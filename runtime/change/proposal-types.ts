@@ -59,6 +59,8 @@ export interface AskedFor {
   says: string;
   /** Where text from outside of the business stood in its conversation. */
   outside: string[];
+  /** What became of each computation when it was derived a second time. */
+  derived?: string[];
 }
 
 export interface Proposal {

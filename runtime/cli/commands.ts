@@ -156,6 +156,10 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: [
       ["--times <n>", "how often each is asked (3)"],
       ["--scripted", "the script of each case answers instead of a model: tries the cases themselves"],
+      [
+        "--arms <names>",
+        "what comes back to the writer: none, findings, backtest (findings and backtests, as always), or several with commas",
+      ],
     ],
     load: () => import("./commands/eval.ts"),
   },
@@ -274,6 +278,8 @@ export const COMMANDS: readonly CommandSpec[] = [
       ["--at <rev>", "the agents and scripts of this commit, instead of the files as they lie here"],
       ["--days <n>", "only runs of the last n days"],
       ["--runs <ids>", "only these, with commas in between"],
+      ["--ask", "ask models what no recording answers; needs --budget"],
+      ["--budget <usd>", "the most that may cost, in US dollars"],
     ],
     load: () => import("./commands/backtest.ts"),
   },

@@ -1022,6 +1022,21 @@ export interface ProposalRequest {
   evidence: Json;
 }
 
+/** Rules that corrections come to. */
+export interface RuleOffers {
+  /** Cards that were opened; 0 for one that a run that is only tried would open. */
+  offered: number[];
+  /** Corrected entries that no words separate from what people left elsewhere. */
+  unclear: string[];
+}
+
+/** What becomes of a task that nothing carries out: the agent that does after all, or the request for one; neither where there is none, and why. */
+export interface ProcessWish {
+  agent: string | null;
+  request: number | null;
+  says: string;
+}
+
 /** Everything a primitive can reach, through one run's eyes: HEAD plus what the run has written so far. */
 export interface PrimitivePorts {
   books: Books;
@@ -1035,6 +1050,8 @@ export interface PrimitivePorts {
   pending(): Promise<Card[]>;
   /** Proposes a change for the run's agent; released with the run's commit. Refused with the reason, never thrown. */
   propose(wish: ProposalRequest): Promise<{ accepted: boolean; proposal: string | null; reason: string }>;
+  /** What the workspace as a whole is asked for: done at once, once, and never by a run that is only tried. */
+  wishes: { rules(): Promise<RuleOffers>; process(task: string): Promise<ProcessWish> };
   log(message: string): void;
   emit(event: string, payload: Json): void;
   gitLog(options: { limit: number; path?: string }): Promise<LogEntry[]>;

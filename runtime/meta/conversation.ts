@@ -69,7 +69,7 @@ async function nextTurn({ ask, messages }: Situation, talk: Talk, abort: AbortSi
   if (answers.slice(-2).length === 2 && answers.slice(-2).every((one) => callsIn(one).length === 0))
     return declined("The model stopped without a proposal, an answer, a question or a reason.");
   const got = await llm.generate({
-    ...{ role: "large", system, messages: [...messages], tools: toolList(), must_call: true, max_tokens: MAX_TOKENS, abort },
+    ...{ role: "large", system, messages: [...messages], tools: toolList(shop.arm), must_call: true, max_tokens: MAX_TOKENS, abort },
     spender: { proposal: spenderOf(ask.id) },
   });
   const { content, stop, model, cost } = got;

@@ -8,14 +8,19 @@ import { formatAt } from "../kernel/errors.ts";
 import { count, oneLine } from "../kernel/text.ts";
 import { CONFIG } from "../workspace/layout.ts";
 import { figuresOf } from "./answers.ts";
+import { deriveAgain } from "./second-derivation.ts";
 import { outsideIn } from "./quarantine.ts";
-import type { AskEnd } from "./requests.ts";
+import { type AskEnd, isByAgent } from "./requests.ts";
 import { asksForSecret, strangeAddresses, withoutAddresses, wordsOf } from "./telling.ts";
 import { type Tool, no, told, tool, words } from "./tool.ts";
 import type { Situation, ToolResult, Workshop } from "./workshop.ts";
 
 // How often what was handed in may come back before the request ends.
 const ROUNDS = 3;
+
+const OTHERWISE =
+  "Mend what is wrong: the code, or the description, which has to say what decides it. Handed in again, the card tells the person what still differs.";
+const UNWATCHED = "A task began this request, and nobody waits for what you say: end it with submit or decline.";
 
 const submission = z.strictObject({
   title: words(200).describe("what changes, in one line, as somebody would say it who keeps the books"),
@@ -30,6 +35,7 @@ export const ENDS: Record<string, Tool> = {
       "Ask the user one question that only they can answer, with up to five answers to choose from. It ends your turn. Never ask for a password, key or account number.",
     params: z.strictObject({ question: words(500), options: z.array(words(100)).max(5).default([]) }),
     async run({ question, options }, at, shop) {
+      if (isByAgent(at.ask)) return no(UNWATCHED, "asks nobody");
       const said = [question, ...options].join("\n");
       if (asksForSecret(said))
         return no(
@@ -66,11 +72,12 @@ export const ENDS: Record<string, Tool> = {
         .default([]),
     }),
     async run({ text, figures }, at, shop) {
+      if (isByAgent(at.ask)) return no(UNWATCHED, "answers nobody");
       const strange = await newAddress([text, ...figures.map(({ label }) => label)].join("\n"), at, shop);
       if (strange !== null) return no(strange, "answers");
       const { figures: found, wrong } = await figuresOf(text, figures, at, shop);
       if (wrong.length === 0) return { result: "answered", note: "answers", end: { kind: "answer", text, figures: found } };
-      return sentBack(wrong, at, "answer");
+      return sentBack(wrong, at, shop, "answer");
     },
   }),
   submit: tool({
@@ -120,7 +127,7 @@ async function submit({ title, reason, claims, says }: z.output<typeof submissio
   const strange = await newAddress([title, reason, says].join("\n"), at, shop);
   if (strange !== null) return no(strange, "submits");
   const problems = await shop.problems(files);
-  if (problems.length > 0) return sentBack(told(problems), at, "submit");
+  if (problems.length > 0) return sentBack(told(problems), at, shop, "submit");
   const report = await shop.judge(draft);
   const failed = report.checks.filter(({ status }) => status === "failed");
   const wrong = failed.flatMap(({ check, says: seen, findings }) => {
@@ -128,17 +135,30 @@ async function submit({ title, reason, claims, says }: z.output<typeof submissio
     if (stopping.length === 0) return [`${check}: ${seen}`];
     return stopping.map(({ at: place, code, message }) => `${check}: ${formatAt(place)} ${code}: ${oneLine(message, 700)}`);
   });
-  if (failed.length > 0) return sentBack(wrong, at, "submit");
-  const { id, number, title: named } = await shop.propose(draft, report);
+  if (failed.length > 0) return sentBack(wrong, at, shop, "submit");
+  const derived = await deriveAgain(files, shop);
+  const otherwise = derived.flatMap(({ path, says: seen, differs }) =>
+    differs ? [`second derivation: ${path}: ${seen}. ${OTHERWISE}`] : [],
+  );
+  // It has been told once: from then on a person decides which of the two is right.
+  if (otherwise.length > 0 && !at.refused.flat().some((one) => one.startsWith("second derivation: ")))
+    return sentBack(otherwise, at, shop, "submit");
+  const asked = derived.length === 0 ? draft.asked : { ...draft.asked, derived: derived.map(({ says: seen }) => seen) };
+  const { id, number, title: named } = await shop.propose({ ...draft, asked }, report);
   return { result: { proposal: number }, note: `proposal ${number}: ${named}`, end: { kind: "card", proposal: id, number, title: named } };
 }
 
+/** The end of a request whose findings do not come back, in an evaluation. */
+export const unrepaired = (findings: readonly string[], files: Situation["files"]): Declined =>
+  declined("It did not pass, and nothing comes back to be repaired.", { findings: findings.slice(0, 10), files: [...files.keys()] });
+
 /** What was handed in comes back with the findings, unless that was the last time or they are those of before: then the request ends. */
-function sentBack(findings: readonly string[], { refused, files }: Situation, what: string): ToolResult {
+function sentBack(findings: readonly string[], { refused, files }: Situation, { arm }: Workshop, what: string): ToolResult {
   const before = refused.at(-1);
   const repeats = before !== undefined && before.join("\n") === findings.join("\n");
   refused.push([...findings]);
   const note = `${what}: ${count(findings.length, "finding")}`;
+  if (arm === "none") return { result: "ended", note, failed: true, end: unrepaired(findings, files) };
   const result = { findings: [...findings], rounds_left: ROUNDS - refused.length + 1 };
   if (!repeats && refused.length <= ROUNDS) return { result, note, failed: true };
   const reason = repeats

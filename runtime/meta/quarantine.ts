@@ -3,6 +3,8 @@
  * and what it has seen is told on the card. Cutting stops no injection; that nothing is believed and nothing acts without a yes does.
  */
 import type { Json, LlmMessage } from "../kernel/ports.ts";
+import { isProse } from "../rules/policy/given.ts";
+import { proseDigest } from "../workspace/settings/policies.ts";
 import { callsMade } from "./messages.ts";
 
 /** Characters of one field: enough for what a bank writes about a payment, too little for a page of orders. */
@@ -21,6 +23,16 @@ export function quarantined(value: unknown, many = MANY, depth = 0): Json {
   }
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key.slice(0, FIELD), quarantined(one, many, depth + 1)]));
 }
+
+/** A text as fields that are not cut: its sentences, and what is longer in pieces. */
+const inFields = (text: string): string[] =>
+  text
+    .split(/\n+|(?<=[.!?;])\s+/)
+    .flatMap((line) => line.trim().match(new RegExp(`.{1,${FIELD - 1}}(?:\\s|$)|.{1,${FIELD - 1}}`, "gu")) ?? []);
+
+/** The policy in prose that a run was given, and what stands for it where rules were made of it. */
+export const givenProse = (policy: string | undefined): Record<string, Json> =>
+  policy === undefined || !isProse(policy) ? {} : { given_policy: { digest: proseDigest(policy), lines: inFields(policy) } };
 
 type Fields = Record<string, Json>;
 const AGENTS_WORDS = "proposals of agents";

@@ -42,6 +42,9 @@ export interface Ask {
   endedAt: number | null;
 }
 
+/** A task from outside began it, through an agent: nobody waits for an answer, and it may add files and change none. */
+export const isByAgent = ({ by }: Pick<Ask, "by">): boolean => by?.startsWith("agent:") === true;
+
 /** What happened, in order: a message of the conversation, or a line for whoever watches. */
 export interface AskRow {
   n: number;

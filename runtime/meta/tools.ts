@@ -9,8 +9,6 @@ import { type Compared, backtest, idsOf, isMended } from "../change/evidence/bac
 import { codeOver } from "../change/evidence/code.ts";
 import { effectLines } from "../change/evidence/effects.ts";
 import { tryOn } from "../change/evidence/synthetic.ts";
-import type { BacktestReport } from "../change/evidence/types.ts";
-import { moneyLines } from "../change/evidence/words.ts";
 import { isCase, isProposable } from "../change/proposals/paths.ts";
 import { ClearedError } from "../kernel/errors.ts";
 import type { Json, LlmTool, RunRecord } from "../kernel/ports.ts";
@@ -19,12 +17,14 @@ import { PATTERNS } from "../rules/privacy/patterns.ts";
 import { MAIN_JOURNAL, agentFile } from "../workspace/layout.ts";
 import { treeOver } from "../workspace/git/tree.ts";
 import { triedView } from "./answers.ts";
-import { ENDS } from "./ends.ts";
+import { backtestView, backtestWords } from "./backtest-view.ts";
+import { ENDS, unrepaired } from "./ends.ts";
 import { PLACES, search } from "./search.ts";
-import { quarantined } from "./quarantine.ts";
+import { givenProse, quarantined } from "./quarantine.ts";
 import { wordsOf } from "./telling.ts";
 import { type Tool, no, told, tool } from "./tool.ts";
-import type { Situation, ToolResult, Workshop } from "./workshop.ts";
+import { type Ask, isByAgent } from "./requests.ts";
+import type { Arm, Files, Situation, ToolResult, Workshop } from "./workshop.ts";
 
 const path = z.string().min(1).max(300);
 const name = z.string().regex(/^[a-z][a-z0-9_-]{0,79}$/, "write the name of an agent, as its file has it");
@@ -74,7 +74,8 @@ const TOOLS: Record<string, Tool> = {
     },
   }),
   run: tool({
-    about: "A recorded run in short: how it ended, its error, its calls with what they answered.",
+    about:
+      "A recorded run in short: how it ended, its error, its calls with what they answered, and a policy in prose that was given with it. Rules made of that go into policies/PROCESS.yaml, with its digest under prose: there.",
     params: z.strictObject({ id: z.string().max(60) }),
     async run({ id }, at, { bench }) {
       const note = `looks at ${id}`;
@@ -91,7 +92,16 @@ const TOOLS: Record<string, Tool> = {
         );
       return {
         result: {
-          ...(quarantined({ agent, status, outcome, error, result, input, commit: pin.commit }) as object),
+          ...(quarantined({
+            agent,
+            status,
+            outcome,
+            error,
+            result,
+            input,
+            commit: pin.commit,
+            ...givenProse(run.given?.policy),
+          }) as object),
           steps: steps.length,
           calls,
         },
@@ -103,10 +113,10 @@ const TOOLS: Record<string, Tool> = {
     about:
       "Write a whole file into your draft: agents/NAME.ts, scripts/, policies/NAME.yaml, importers/NAME.yaml, knowledge/, config.yaml. A file that cannot be read as what it is is refused with the findings.",
     params: z.strictObject({ path, text: z.string().max(200_000) }),
-    async run({ path: file, text }, { files }, shop) {
+    async run({ path: file, text }, { ask, files }, shop) {
       const note = `writes ${file} (${count(text.trimEnd().split("\n").length, "line")})`;
       const next = new Map(files).set(file, text);
-      const bad = (await unwritable(file, next, shop)) ?? (await hiddenIn(file, text, shop));
+      const bad = (await unwritable(file, next, ask, shop)) ?? (await hiddenIn(file, text, shop));
       if (bad !== null) return no(bad, note);
       const findings = await shop.parse(next, file);
       const broken = findings.filter(({ code }) => BROKEN.has(code));
@@ -115,6 +125,7 @@ const TOOLS: Record<string, Tool> = {
           result: { error: "The file is not in your draft: correct it and write all of it again.", findings: told(broken) },
           note: `${note}: refused`,
           failed: true,
+          ...(shop.arm === "none" ? { end: unrepaired(told(broken), files) } : {}),
         };
       files.set(file, text);
       return { result: { written: file, findings: told(findings), ...(await earlier([file], shop)) }, note };
@@ -123,8 +134,8 @@ const TOOLS: Record<string, Tool> = {
   remove: tool({
     about: "Remove a file in your draft.",
     params: z.strictObject({ path }),
-    async run({ path: file }, { files }, shop) {
-      const bad = await unwritable(file, new Map(files).set(file, null), shop);
+    async run({ path: file }, { ask, files }, shop) {
+      const bad = await unwritable(file, new Map(files).set(file, null), ask, shop);
       if (bad !== null) return no(bad, `removes ${file}`);
       if ((await shop.base.blob(file)) === null) files.delete(file);
       else files.set(file, null);
@@ -183,18 +194,23 @@ const TOOLS: Record<string, Tool> = {
   ...ENDS,
 };
 
+/** What an arm of an evaluation does without. */
+const WITHOUT: Record<Arm, readonly string[]> = { none: ["check", "backtest"], findings: ["backtest"], backtest: [] };
+const toolsIn = (arm: Arm) => Object.entries(TOOLS).filter(([called]) => !WITHOUT[arm].includes(called));
+
 /** As a model is told of them. */
-export const toolList = (): LlmTool[] =>
-  Object.entries(TOOLS).map(([called, { about, params }]) => {
+export const toolList = (arm: Arm): LlmTool[] =>
+  toolsIn(arm).map(([called, { about, params }]) => {
     const { $schema: _, ...schema } = z.toJSONSchema(params, { io: "input", unrepresentable: "any" }) as Record<string, Json>;
     return { name: called, description: about, schema };
   });
 
 /** Makes a call of the writer. What goes wrong by its own fault is an answer. */
 export async function callTool(called: string, params: Json, at: Situation, shop: Workshop): Promise<ToolResult> {
-  const found = Object.hasOwn(TOOLS, called) ? TOOLS[called] : undefined;
+  const tools = new Map(toolsIn(shop.arm));
+  const found = tools.get(called);
   if (found === undefined)
-    return no(`There is no tool "${called.slice(0, 60)}": ${Object.keys(TOOLS).join(", ")}.`, "calls an unknown tool");
+    return no(`There is no tool "${called.slice(0, 60)}": ${[...tools.keys()].join(", ")}.`, "calls an unknown tool");
   const checkedParams = found.params.safeParse(params);
   if (!checkedParams.success) return no(oneLine(z.prettifyError(checkedParams.error), 1000), called);
   try {
@@ -207,10 +223,12 @@ export async function callTool(called: string, params: Json, at: Situation, shop
 
 const mayRead = (file: string): boolean => file === MAIN_JOURNAL || (isProposable(file) && !isCase(file));
 
-async function unwritable(file: string, files: ReadonlyMap<string, string | null>, shop: Workshop): Promise<string | null> {
+async function unwritable(file: string, files: Files, ask: Ask, shop: Workshop): Promise<string | null> {
   // Cases judge the writer: it may not make its own.
   if (!isProposable(file) || isCase(file))
     return `${file} is not a file you may write: agents/, scripts/, policies/, importers/, knowledge/ and config.yaml are.`;
+  if (isByAgent(ask) && (await shop.base.blob(file)) !== null)
+    return `${file} is in force, and a task from outside changes nothing that is: write new files only.`;
   return (await shop.problems(new Map([[file, files.get(file) ?? null]])))[0]?.message ?? null;
 }
 
@@ -254,38 +272,4 @@ async function judges(agent: string, at: Situation, { engine }: Workshop["bench"
   const named = wordsOf(at);
   return ({ id, status }: Pick<RunRecord, "id" | "status">): boolean =>
     !few && status === "done" && !named.includes(id) && (createHash("sha256").update(id).digest()[0] ?? 0) % 3 === 0;
-}
-
-function backtestView({ runs, counts, money, moves, net, entries, acts = [], harm = [], differences, waiting }: BacktestReport): Json {
-  const first = differences.find(({ divergence }) => divergence !== null);
-  return quarantined({
-    ...{ runs, counts, entries_changed: entries, moves, money: money.slice(0, 20), net, harm },
-    calls_and_notices: acts.map(({ kind, what, was, now, fields }) => ({ kind, what, was, now, fields: fields.slice(0, 3) })),
-    entries: differences
-      .flatMap((one) => one.entries)
-      .slice(0, 20)
-      .map(({ was, now }) => {
-        const shown = (one: typeof was) =>
-          one === null ? null : { status: one.status, legs: one.legs.map(({ account, amount }) => `${account} ${amount}`) };
-        return { date: (now ?? was)?.date, description: (now ?? was)?.description, was: shown(was), now: shown(now) };
-      }),
-    worst: differences.slice(0, 5).map(({ run, class: kind, why }) => ({ run, class: kind, why: why.slice(0, 3) })),
-    first_difference: first?.divergence ?? null,
-    waiting_runs_that_could_not_move: waiting.filter(({ moves: may }) => !may).length,
-  });
-}
-
-function backtestWords(report: BacktestReport): string {
-  const { runs, counts } = report;
-  if (runs === 0) return "no recorded run";
-  const [first] = moneyLines(report);
-  const others = (["worse", "failed", "not_replayable"] as const).flatMap((kind) =>
-    counts[kind] === 0 ? [] : [`${counts[kind]} ${kind.replace("_", " ")}`],
-  );
-  return [
-    ...(first === undefined ? [] : [first]),
-    ...(counts.changed > 0 ? [`${counts.changed} changed`] : []),
-    ...others,
-    `${counts.same} of ${count(runs, "run")} unchanged`,
-  ].join(", ");
 }

@@ -13,7 +13,12 @@ import type { Ask, AskEnd, Asks } from "./requests.ts";
 /** Text by path; null removes. */
 export type Files = ReadonlyMap<string, string | null>;
 
+/** What comes back to the writer before its request ends: nothing, findings, or findings and backtests, as always but in an evaluation. */
+export const ARMS = ["none", "findings", "backtest"] as const;
+export type Arm = (typeof ARMS)[number];
+
 export interface Workshop {
+  arm: Arm;
   /** The commit that the request works on. */
   base: Tree;
   /** Who proposes: whoever asked. */
@@ -32,6 +37,8 @@ export interface Workshop {
   judge(draft: ProposalDraft): Promise<Report>;
   propose(draft: ProposalDraft, report: Report): Promise<Proposal>;
   proposals(): Promise<Proposal[]>;
+  /** One question in a conversation of its own, to another model where one plays the judge; its text. @throws LLM_* */
+  derive(system: string, text: string): Promise<string>;
   rejectedOn(paths: readonly string[]): Promise<Proposal[]>;
 }
 

@@ -3,7 +3,7 @@
  * have, and those with the digits of a date or an id, make no rule.
  */
 const ANY = new Set(
-  "ACH ATM AUTOPAY BILL CARD CHECKCARD COM CREDIT DEBIT DES DIRECT FROM GMBH HTTPS INC INVOICE LLC LTD ONLINE ORIG PAYMENT POS PURCHASE RECURRING REF SEPA THE TRANSFER VISA WIRE WITH WWW".split(
+  "ACH ATM AUTOPAY BILL CARD CHECKCARD COM CREDIT DEBIT DES DIRECT FROM GMBH HTTPS INC INVOICE LLC LTD ONLINE ORIG PAYMENT PAYPAL POS PURCHASE RECURRING REF SEPA THE TRANSFER TST VISA WIRE WITH WWW".split(
     " ",
   ),
 );
@@ -12,9 +12,15 @@ const WORDS = 4;
 /** As rules compare: capitals. */
 export const inCapitals = (text: string): string => text.toUpperCase();
 
+/** The first word of a row that could name whom it is from or to; "" where none could. */
+export const payeeOf = (text: string): string =>
+  wordsIn(text).find(([word]) => !ANY.has(word) && !/\d{3}/.test(word) && /\p{L}{3}/u.test(word))?.[0] ?? "";
+
+const wordsIn = (text: string) => [...inCapitals(text).matchAll(/[\p{L}\p{N}][\p{L}\p{N}'&.-]*[\p{L}\p{N}]|[\p{L}\p{N}]/gu)];
+
 /** Runs of words of a text that could name a payee, the shortest first. */
 function candidates(text: string): string[] {
-  const words = [...inCapitals(text).matchAll(/[\p{L}\p{N}][\p{L}\p{N}'&.-]*[\p{L}\p{N}]|[\p{L}\p{N}]/gu)];
+  const words = wordsIn(text);
   const found = new Set<string>();
   for (const [i, first] of words.entries())
     for (const last of words.slice(i, i + WORDS)) {

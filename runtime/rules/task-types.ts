@@ -44,6 +44,13 @@ export interface Ranked {
 const singular = (word: string): string => word.replace(/(?<=[a-z]{2}[^s])s$/, "");
 const wordsOf = (text: string): string[] => (normalText(text).match(/[\p{L}\p{N}&]+(?:-[\p{L}\p{N}]+)*/gu) ?? []).map(singular);
 
+/** Whether two tasks are of one kind: most of what the shorter one says, figures and ids aside, the other says too. */
+export function isOneKind(a: string, b: string): boolean {
+  const [one, two] = [a, b].map((text) => new Set(wordsOf(text).filter((word) => word.length > 2 && !/\d/.test(word) && !STOP.has(word))));
+  if (one === undefined || two === undefined || Math.min(one.size, two.size) === 0) return false;
+  return one.intersection(two).size * 2 >= Math.min(one.size, two.size);
+}
+
 /** Best first. */
 export function rankTasks(text: string, known: readonly Known[]): Ranked[] {
   const phrases = known.map(({ process, words }) => {

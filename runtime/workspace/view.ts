@@ -58,7 +58,7 @@ export interface ViewOptions {
   wishes: {
     by: string;
     admit(wish: ProposalRequest, own: number): Promise<{ accepted: boolean; proposal: string | null; reason: string }>;
-  };
+  } & WorkspaceView["ports"]["wishes"];
   log(message: string): void;
   notices: Notices;
   tools: Tools;
@@ -112,6 +112,7 @@ export function createView(options: ViewOptions): WorkspaceView {
         }
         return answer;
       },
+      wishes: options.wishes,
       log: (message) => options.log(message),
       emit: (event, payload) => overlay.record({ op: "emit", event, payload }),
       gitLog: (query) => git.log(query),

@@ -73,6 +73,47 @@ test("a model's answer is recorded, replayed, resumed, tried and dry-run without
   expect(await owner.models.costs("agent")).toMatchObject([{ name: "sort", calls: 1, open: 0, usd: "0.00002" }]);
 });
 
+test("a backtest asks models anew only when it is told to, each question once, within its budget, and says where answers differ", async () => {
+  let slow = 0;
+  const { one, server } = await opened({ "agents/sort.ts": CLASSIFY }, async ({ body }) => {
+    if (slow > 0) await new Promise((resolve) => setTimeout(resolve, slow));
+    return JSON.stringify({
+      class: body.system[0].text.includes("Be exact.") && body.messages[0].content.includes("LUFTHANSA") ? "Travel" : "Software",
+    });
+  });
+  const owner = await host(one);
+  for (const text of ["AWS EMEA 84.00", "LUFTHANSA 1", "LUFTHANSA 1"]) await run(owner, "sort", { text });
+  expect(server.asked.length).toBe(3);
+  const tried = async (text: string, budget?: string) => {
+    one.write("agents/sort.ts", text);
+    return backtestAgent(owner, { agent: "sort", at: null, which: { all: true }, ...(budget === undefined ? {} : { budget }) });
+  };
+  const reworded = CLASSIFY.replace("classes: [", 'instruction: "Be exact.", classes: [');
+  expect(await tried(reworded)).toMatchObject({ counts: { not_replayable: 3 } });
+  expect(server.asked.length).toBe(3);
+  // What is recorded holds, and costs nothing.
+  expect(await tried(CLASSIFY, "0.50")).toMatchObject({ counts: { same: 3 }, asked: { asked: 0, usd: "0.00" } });
+  const little = await tried(reworded, "0.000001");
+  expect(little).toMatchObject({ counts: { not_replayable: 3 }, asked: { asked: 0, usd: "0.00" } });
+  expect(JSON.stringify(little.differences)).toMatch(/The budget for this proposal is 0\.000001 USD/);
+  expect(server.asked.length).toBe(3);
+  // Slower than a slot waits for.
+  slow = 400;
+  const report = await tried(reworded, "0.50");
+  expect(report.asked).toMatchObject({ budget: "0.50", asked: 2, compared: 2, same: 1, left: 0 });
+  expect(report.asked?.differ).toEqual([
+    expect.objectContaining({ call: "llm_classify", was: expect.stringContaining("Software"), now: expect.stringContaining("Travel") }),
+  ]);
+  expect(report.counts).toMatchObject({ not_replayable: 0, changed: 2 });
+  expect([server.asked.length, Number(report.asked?.usd) > 0]).toEqual([5, true]);
+  slow = 0;
+  const unpriced = `${one.read("config.yaml")}\nmodels: {small: claude-unknown-9}\n`;
+  one.write("config.yaml", unpriced);
+  expect(JSON.stringify(await tried(CLASSIFY, "0.50"))).toMatch(/no price is known for anthropic\/claude-unknown-9/);
+  await expect(tried(CLASSIFY, "lots")).rejects.toMatchObject({ code: "USAGE" });
+  expect(server.asked.length).toBe(5);
+});
+
 /** The host dies while the answer after `before` others is awaited; the next one ends the run. Which run, and who ended it. */
 async function killedAt(before: number, agent: string): Promise<{ id: string; second: Host; server: FakeModel }> {
   const { promise: asked, resolve: held } = Promise.withResolvers<void>();

@@ -4,6 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { KINDS } from "../../runtime/app/eval-asks.ts";
+import { toolList } from "../../runtime/meta/tools.ts";
+import { ARMS } from "../../runtime/meta/workshop.ts";
 import { ROOT, cleared } from "../cli/command-line.ts";
 
 const CASES = join(ROOT, "test/asks");
@@ -49,6 +51,44 @@ test("a script that does something else fails its case, whatever it says of itse
     }
     writeFileSync(join(folder, "x.yaml"), "kind: rule\n");
     expect((await cleared(ROOT, "eval", "asks", folder, "--scripted")).stderr).toMatch(/x\.yaml is not a case/);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}, 600_000);
+
+test("three arms: without repair the first finding ends a request, with findings it is mended, and only the whole has backtests", async () => {
+  const offered = ARMS.map((arm) => toolList(arm).map(({ name }) => name));
+  expect(offered.map((names) => ["write", "check", "try", "backtest", "submit"].filter((name) => names.includes(name)))).toEqual([
+    ["write", "try", "submit"],
+    ["write", "check", "try", "submit"],
+    ["write", "check", "try", "backtest", "submit"],
+  ]);
+  const folder = mkdtempSync(join(tmpdir(), "cleared-asks-"));
+  try {
+    const text = readFileSync(join(CASES, "rule-new-vendor.yaml"), "utf8");
+    const submit = /^ {2}- \{"tool": "submit".*\n/m.exec(text)?.[0] ?? "";
+    expect(submit).toContain("5020");
+    // The first claim is wrong, the second right.
+    writeFileSync(
+      join(folder, "mended.yaml"),
+      text.replace(submit, () => submit.replaceAll("5020", "5040") + submit),
+    );
+    const done = await cleared(ROOT, "eval", "asks", folder, "--scripted", "--times", "1", "--arms", "none,findings,backtest", "--json");
+    const { rows, cases } = done.json() as { rows: Record<string, string>[]; cases: { arm: string; tried: { wrong: string[] }[] }[] };
+    expect(cases.map(({ arm, tried }) => [arm, tried[0]?.wrong.length])).toEqual([
+      ["none", 1],
+      ["findings", 0],
+      ["backtest", 0],
+    ]);
+    expect(cases[0]?.tried[0]?.wrong[0]).toMatch(/nothing comes back to be repaired.*CLAIM_WRONG/);
+    expect(rows.filter(({ kind }) => kind === "all").map((row) => [row["arm"], row["pass@1"]])).toEqual([
+      ["none", "0 %"],
+      ["findings", "100 %"],
+      ["backtest", "100 %"],
+    ]);
+    expect((await cleared(ROOT, "eval", "asks", folder, "--scripted", "--arms", "all")).stderr).toMatch(
+      /write some of none,findings,backtest/,
+    );
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -110,6 +110,7 @@ export function memory(options: { mode?: "live" | "dry"; decision?: Partial<Deci
     config: async (key) => config[key],
     configKeys: async () => Object.keys(config),
     propose: async () => ({ accepted: true, proposal: "prop_0123456789", reason: "" }),
+    wishes: { rules: async () => ({ offered: [], unclear: [] }), process: async () => ({ agent: null, request: null, says: "none" }) },
     review: (item) => void kept.reviews.push(item),
     pending: async () => [],
     log: (message) => void kept.logs.push(message),

@@ -75,7 +75,12 @@ export async function viewOf(workspace: Workspace, run: string, words: { rows?: 
     ...words,
     now: () => Date.parse(`${workspace.today}T12:00:00Z`),
     pending: () => [],
-    wishes: { by: "agent:bench", admit: async () => ({ accepted: false, proposal: null, reason: "" }) },
+    wishes: {
+      by: "agent:bench",
+      admit: async () => ({ accepted: false, proposal: null, reason: "" }),
+      rules: async () => ({ offered: [], unclear: [] }),
+      process: async () => ({ agent: null, request: null, says: "none" }),
+    },
     log: () => undefined,
     notices: {
       send: async () => ({ notice: "", channel: "page", state: "sent", due: 0 }),

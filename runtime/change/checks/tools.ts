@@ -161,6 +161,46 @@ async function tryTool({ header, primitive }: Tool): Promise<{ findings: Finding
   return { findings, cases };
 }
 
+/** Two tools of one declaration on the same inputs: the first figure in which they differ, and on how many they are alike. */
+export async function compareTools(
+  { header, primitive }: Tool,
+  other: Tool,
+): Promise<{ differs: string | null; alike: number; tried: number }> {
+  const inputs = [...header.cases.map(({ params }) => params as Record<string, Json>), ...inputsFor(header)];
+  const ends = Date.now() + PATIENCE_MS;
+  const same = (a: Json, b: Json) => a === b || canonicalJson(plainFigures(a)) === canonicalJson(plainFigures(b));
+  let alike = 0;
+  for (const params of inputs) {
+    if (Date.now() > ends) break;
+    const [one, two] = await Promise.all(
+      [primitive, other.primitive].map(
+        (each) => callPrimitive(each, params, pureContext()).catch(() => null) as Promise<Record<string, Json> | null>,
+      ),
+    );
+    // To refuse an input is a decision, and no figure.
+    if (one == null || two == null) continue;
+    const key = Object.keys(header.returns).find((name) => !same(one[name] ?? null, two[name] ?? null));
+    if (key !== undefined)
+      return {
+        differs: `with ${shown(params)} ${key} is ${shown(one[key] ?? null)}, not ${shown(two[key] ?? null)}`,
+        alike,
+        tried: inputs.length,
+      };
+    alike++;
+  }
+  return { differs: null, alike, tried: inputs.length };
+}
+
+/** 2.50 is 2.5, and a double is what nine digits of it are. */
+function plainFigures(value: Json): Json {
+  if (Array.isArray(value)) return value.map(plainFigures);
+  if (typeof value === "number") return Number(value.toPrecision(9));
+  if (typeof value === "string") return isFigure(value) && value.includes(".") ? value.replace(/\.?0+$/, "") : value;
+  return typeof value === "object" && value !== null
+    ? Object.fromEntries(Object.entries(value).map(([key, one]) => [key, plainFigures(one)]))
+    : value;
+}
+
 function refusal(error: unknown): { code: string; message: string } {
   const { code, message, data } = toWire(error);
   const inner = data?.["code"];

@@ -55,6 +55,8 @@ export async function backtest(
 ): Promise<BacktestReport> {
   const chosen = await idsOf(agent, which, bench);
   const before: Code = { tree: base.tree, changed: code.changed };
+  // Only the change asks: what the code before it would have been answered is no part of the evidence.
+  const { ask: _, ...silent } = bench;
   const files = [...(await filesBefore(before, agent, bench)), ...code.changed];
   const head = bench.git.tree(await bench.git.head());
   const sums = newSums();
@@ -84,7 +86,7 @@ export async function backtest(
   async function compared(recording: Recording): Promise<Compared> {
     const { run, steps } = recording;
     const trial = await tryRun(recording, code, bench);
-    const then = (await isMadeBy(before.tree, bench.git.tree(run.pin.commit), files)) ? null : await tryRun(recording, before, bench);
+    const then = (await isMadeBy(before.tree, bench.git.tree(run.pin.commit), files)) ? null : await tryRun(recording, before, silent);
     // A code that cannot be tried on it, or that is broken, tells nothing: the record does.
     const { error } = then === null || then.missing !== null ? { error: null } : then.effects;
     const tells = then !== null && then.missing === null && (error === null || kindOf(error.code) !== "script");

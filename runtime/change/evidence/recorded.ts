@@ -15,6 +15,8 @@ export interface Recorded {
   called(call: DoorCall): void;
   /** The recorded twin of the call under way. */
   readonly twin: Step | null;
+  /** The answer to the same question of a model in other words, which no call has taken yet; null where there is none. */
+  inOtherWords(): Json;
   /** What the call under way was answered last, however often it was made; null where it never was, or something was done outside since. */
   again(): Step | null;
   /** ms: when the last twin was recorded. */
@@ -45,6 +47,7 @@ export function createRecorded(all: readonly Step[], served: number, began: numb
   let twin: Step | null = null;
   let clock = Math.max(began, all[served - 1]?.at ?? 0);
   const decided = new Set<Step>();
+  const taken = new Set<Step>();
   const commits = steps.flatMap((step) => step.changes.flatMap((change) => (change.op === "committed" ? [change.commit] : [])));
   let supposed = 0;
   const isAct = (step: Step) => step.effect === "external" && step.state === "ok";
@@ -61,12 +64,20 @@ export function createRecorded(all: readonly Step[], served: number, began: numb
       queues ??= Map.groupBy(steps, sizeKey);
       underWay = call;
       const queue = queues.get(sizeKey(call)) ?? [];
-      const at = queue.findIndex((step) => sameCall(step, call));
+      const at = queue.findIndex((step) => !taken.has(step) && sameCall(step, call));
       twin = at < 0 ? null : (queue.splice(at, 1)[0] ?? null);
+      if (twin !== null) taken.add(twin);
       if (twin !== null) clock = Math.max(clock, twin.at);
     },
     get twin() {
       return twin;
+    },
+    inOtherWords() {
+      const asked = wordless(underWay);
+      const isIt = (step: Step) => step.name === underWay.name && step.result !== null && !taken.has(step) && wordless(step) === asked;
+      const found = steps.find(isIt);
+      if (found !== undefined) taken.add(found);
+      return JSON.parse(found?.result ?? "null") as Json;
     },
     again: () => all.findLast((step) => step.state === "ok" && sameCall(step, underWay) && isAsBefore(step.seq)) ?? null,
     now: () => clock,
@@ -118,6 +129,17 @@ function sizeKey({ name, params }: Pick<Step, "name" | "params">): string {
   return `${name} ${params.length} ${sum}`;
 }
 
+/** What a model is asked about, and what it may answer: neither the wording, nor who is asked how often. */
+function wordless({ params }: Pick<Step, "params">): string {
+  const { instruction: _, examples: __, samples: ___, role: ____, classes, schema, ...about } = JSON.parse(params) as Record<string, Json>;
+  const names = (classes as { name: Json }[] | undefined)?.map(({ name }) => name) ?? null;
+  const fields = Object.entries((schema ?? {}) as Record<string, { describe?: Json }>).map(([name, { describe: _____, ...one }]) => [
+    name,
+    one,
+  ]);
+  return canonicalJson([about, names, fields] as unknown as Json);
+}
+
 function keyOf({ name, params }: Pick<Step, "name" | "params">): string {
   return `${name}\n${canonicalJson(JSON.parse(params))}`;
 }
@@ -154,7 +176,12 @@ interface Around {
   supposed: string[];
   /** True when statements are read again, because the change says otherwise how they are read. */
   rereads: boolean;
+  /** Asks models what no recording answers; without it such a question ends the trial. */
+  ask: AskAnew | null;
 }
+
+/** One question of a model, asked anew. was: its recorded answer in other words or by another model, or null. @throws Suspend where it is not answered */
+export type AskAnew = (primitive: Primitive, params: unknown, ctx: StepContext, was: Json) => Promise<Json>;
 
 /** The primitive with the world replaced. Pure ones and the run's own moves are as they are. */
 export function withRecordedAnswers(primitive: Primitive, around: Around): Primitive {
@@ -178,7 +205,12 @@ export function withRecordedAnswers(primitive: Primitive, around: Around): Primi
     const { from } = primitive;
     const computes = from === "tree" || (from === "statement" && around.rereads) || (from === "run" && recorded.twin === null);
     // As live: what the script is told must not depend on its being tried.
-    if (primitive.access === "model") await sameModel(recorded.twin, primitive.name, params, ctx);
+    const anew = primitive.access === "model" ? await otherModel(recorded.twin, params, ctx) : null;
+    if (anew !== null && around.ask === null) throw missing(`a model would have to be asked again: ${primitive.name} ${anew}`);
+    if (anew !== null && around.ask !== null) {
+      const was = recorded.twin === null ? recorded.inOtherWords() : (JSON.parse(recorded.twin.result ?? "null") as Json);
+      return around.ask(primitive, params, keyed(ctx), was);
+    }
     if (computes) return primitive.run(params, { ...keyed(ctx), run: { ...ctx.run, mode: "live" } });
     if (recorded.twin !== null) {
       if (isOutside) recall(params, recorded.follows(false));
@@ -213,16 +245,15 @@ export function withRecordedAnswers(primitive: Primitive, around: Around): Primi
   };
 }
 
-/** A model's answer holds for the very question and the model that gave it. @throws Suspend where it would be asked anew */
-async function sameModel(twin: Step | null, name: string, params: unknown, { ports }: StepContext): Promise<void> {
-  const anew = (why: string) => missing(`a model would have to be asked again: ${name} ${why}`);
-  if (twin === null) throw anew(`with ${shortJson(params, 200)}`);
+/** A model's answer holds for the very question and the model that gave it: why this one's does not; null where it does. */
+async function otherModel(twin: Step | null, params: unknown, { ports }: StepContext): Promise<string | null> {
+  if (twin === null) return `with ${shortJson(params, 200)}`;
   const asked = twin.changes.find((change) => change.op === "asked");
   const { role } = params as { role: LlmRole };
   // Where nothing is configured here, the recording still says what came of it.
   const now = await ports.llm.modelOf({ role }).catch(() => null);
-  if (asked === undefined || now === null || asked.lowered === true || asked.model === now) return;
-  throw anew(`was answered by ${asked.model}, and the role ${role} is ${now} now`);
+  if (asked === undefined || now === null || asked.lowered === true || asked.model === now) return null;
+  return `was answered by ${asked.model}, and the role ${role} is ${now} now`;
 }
 
 /** The tool that is asked, where a tool is. */

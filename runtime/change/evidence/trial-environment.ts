@@ -25,7 +25,7 @@ import { WRITE_VERBS, nameWords } from "../../rules/tools/classify.ts";
 import type { Config, Trust } from "../../workspace/settings/config.ts";
 import { treeOver } from "../../workspace/git/tree.ts";
 import { SETTINGS, isIn } from "./code.ts";
-import { type Recorded, missing } from "./recorded.ts";
+import { type AskAnew, type Recorded, missing } from "./recorded.ts";
 import type { Code } from "./types.ts";
 
 /** What trials need of a workspace; the host satisfies it. */
@@ -41,6 +41,8 @@ export interface TrialEnvironment {
   /** @throws SCRIPT_*, the first finding of the language lint */
   scriptIn(tree: Tree, agent: string): Promise<Script>;
   viewAt(run: RunRecord, log: RunLog, now: () => number, place: { git: Git; base: Tree; dir?: string }): Promise<WorkspaceView>;
+  /** Models may be asked what no recording answers. Never for cases and dry runs. */
+  ask?: AskAnew;
 }
 
 /** Texts of the files that the change lays over a run's own commit. */
@@ -127,10 +129,15 @@ export function trialView(
     if (said?.accepted !== false) wished.push({ op: "propose", ...wish, by: "", base: "" });
     return said ?? { accepted: true, proposal: null, reason: "" };
   };
+  const said = <T>(otherwise: T): T => (recorded.twin === null ? otherwise : (JSON.parse(recorded.twin.result ?? "null") as T));
   const ports = {
     ...view.ports,
     imports,
     propose,
+    wishes: {
+      rules: async () => said({ offered: [], unclear: [] }),
+      process: async () => said({ agent: null, request: null, says: "Nothing is asked for in a trial." }),
+    },
     tools: recordedTools(recorded, trust, unclear),
     llm: recordedLlm(view),
     children: recordedChildren(recorded),

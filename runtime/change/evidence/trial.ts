@@ -161,6 +161,7 @@ async function execute(
         restore: (step) => view?.restore(step),
         supposed: attempt.supposed,
         rereads: statements !== null,
+        ask: bench.ask ?? null,
       }),
     async view(_, own, now) {
       const git = standingGit(bench.git, recording, serve, over);

@@ -191,6 +191,21 @@ export interface BacktestReport {
   differences: RunDifference[];
   /** Runs that wait now: how many the new code could take over, and why not the others. */
   waiting: { run: string; moves: boolean; why: string | null }[];
+  /** Where models were asked anew. */
+  asked?: AskedAnew;
+}
+
+export interface AskedAnew {
+  /** US dollars: the most it may cost, and what it cost, counted as `cleared costs` does. */
+  budget: string;
+  usd: string;
+  /** Questions that were answered, those with a recorded answer to compare with, those of them with the same answer, and those not answered. */
+  asked: number;
+  compared: number;
+  same: number;
+  left: number;
+  /** Some of those answered otherwise. */
+  differ: { run: string; call: string; was: string; now: string }[];
 }
 
 /** Which recorded runs of an agent. */

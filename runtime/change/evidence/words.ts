@@ -22,6 +22,18 @@ export function backtestLines(report: BacktestReport): string[] {
     ...report.differences.slice(0, FIRST).flatMap(differenceLines),
     ...(more > 0 ? [`  and ${more} more (--json has them)`] : []),
     ...waitingLines(report),
+    ...askedLines(report),
+  ];
+}
+
+function askedLines({ asked }: BacktestReport): string[] {
+  if (asked === undefined) return [];
+  const { budget, usd, same, compared, left, differ } = asked;
+  const open = left === 0 ? "" : `, ${left} not answered`;
+  return [
+    `  models were asked ${count(asked.asked, "question")} again, for ${usd} of ${budget} USD: ${same} of ${compared} answered as recorded${open}`,
+    ...differ.slice(0, FIRST).map(({ run, call, was, now }) => `    ${run} ${call}: ${was} -> ${now}`),
+    ...(differ.length > FIRST ? [`    and ${differ.length - FIRST} more (--json has them)`] : []),
   ];
 }
 

@@ -89,13 +89,20 @@ export function cardOf(proposal: Proposal, around: CardAround = {}): ProposalCar
 function askedParts({ asked = null, report }: Proposal): CardPart[] {
   if (asked === null) return [];
   const claims = report?.checks.find(({ check }) => check === "claims");
-  const { request, model, says, outside } = asked;
+  const { request, model, says, outside, derived = [] } = asked;
   return [
     { name: "Written by", lines: [`${oneLine(model, 100)}, for request ${request}${claims === undefined ? "" : `: ${claims.says}`}`] },
     {
       name: "Read text from outside",
       lines: some(
         outside.map((one) => oneLine(one, 120)),
+        SHOWN,
+      ),
+    },
+    {
+      name: "Computed twice",
+      lines: some(
+        derived.map((one) => oneLine(one, 300)),
         SHOWN,
       ),
     },

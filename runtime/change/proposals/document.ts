@@ -48,6 +48,7 @@ const askedSchema = z.strictObject({
   claims: z.array(claimSchema).max(50),
   says: z.string().max(2000),
   outside: z.array(claimText).max(20),
+  derived: z.array(claimText).max(50).exactOptional(),
 });
 
 const decisionSchema = z.looseObject({

@@ -30,6 +30,7 @@ export function policyWidening(was: Pack, now: Pack, ladder: Ladder): SettingLin
   for (const [fact, kind] of kinds)
     say("policy", `the fact ${fact} is ${now.set.kinds.get(fact)} instead of ${kind}: compare its rules by hand`, fact);
 
+  found.push(...proseTaken(now, was.prose));
   const moved = new Set<string>();
   for (const rule of was.set.rules) {
     const other = rules.find(({ id }) => id === rule.id);
@@ -76,6 +77,15 @@ export function policyWidening(was: Pack, now: Pack, ladder: Ladder): SettingLin
     say("case", `${gone.length} of its test cases are removed (${gone.map((name) => `"${name}"`).join(", ")})`, gone[0] ?? "");
   return found;
 }
+
+/** Policies in prose that no person is asked about any more, because these rules take their place. */
+export const proseTaken = ({ process, prose }: Pack, before: readonly string[]): SettingLine[] =>
+  prose
+    .filter((one) => !before.includes(one))
+    .map((key) => ({
+      ...{ kind: "policy", widens: true, key },
+      text: `${process}: its rules take the place of a policy in prose (${key.slice(0, 12)}): a run given that text is asked about only where they say so`,
+    }));
 
 /** Rules that are only called something else, by the id they had. */
 function renamedRules(was: Pack, now: Pack): Map<string, string> {

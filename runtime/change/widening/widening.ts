@@ -15,7 +15,7 @@ import { type Around, type Program, programAt } from "./program.ts";
 import type { AskedFor, Changed, Report, TextChange, Widening } from "../proposal-types.ts";
 import { type Say, codeWidening } from "./widening-code.ts";
 import { headerWidening } from "./widening-header.ts";
-import { policyWidening } from "./widening-policy.ts";
+import { policyWidening, proseTaken } from "./widening-policy.ts";
 import type { Asked } from "./widening-rows.ts";
 import { type SettingLine, configWidening, dialectWidening, policyRest, textWidening } from "./widening-settings.ts";
 
@@ -87,9 +87,10 @@ function settings(was: Config | null, now: Config | null, text: string | null): 
 
 function policy(path: string, was: string | null, now: string | null, ladder: Ladder, { cache }: Around): Line[] {
   const name = path.slice(POLICIES.length).replace(/\.yaml$/, "");
-  if (was === null) return [];
+  if (was === null && now?.includes("prose:") !== true) return [];
   if (now === null) return [widening("policy", `the policy ${name} is removed with all its rules`, path)];
   try {
+    if (was === null) return placed(proseTaken(parsePack(now, path, ladder, cache), []), path, now);
     const [before, after] = [was, now].map((text) => parsePack(text, path, ladder, cache)) as [
       ReturnType<typeof parsePack>,
       ReturnType<typeof parsePack>,

@@ -4,7 +4,7 @@ import { ClearedError } from "../../kernel/errors.ts";
 import type { Which } from "../../change/evidence/types.ts";
 import { backtestLines } from "../../change/evidence/words.ts";
 import type { Backtesting } from "../../app/evidence-api.ts";
-import { withAnyApi } from "../../app/connect.ts";
+import { withAnyApi, withApi } from "../../app/connect.ts";
 import type { Command } from "../invocation.ts";
 import { withProgress } from "../progress.ts";
 
@@ -14,12 +14,26 @@ export const run: Command = async (at, [file], options) => {
     agent: basename(String(file), ".ts"),
     at: typeof options["at"] === "string" ? options["at"] : null,
     which: whichOf(options),
+    ...budgetOf(options),
   };
-  const report = await withAnyApi(dir, (api) => withProgress(api, null, () => api.backtest(asked)));
+  // What is spent is kept by the owner.
+  const report = await (asked.budget === undefined ? withAnyApi : withApi)(dir, (api) =>
+    withProgress(api, null, () => api.backtest(asked)),
+  );
   at.output.result(report);
   for (const line of backtestLines(report)) at.output.line(line);
   return report.counts.worse + report.counts.failed === 0 ? 0 : 1;
 };
+
+/** @throws USAGE */
+function budgetOf({ ask, budget }: Record<string, unknown>): { budget?: string } {
+  if (ask !== true && budget === undefined) return {};
+  if (ask === true && typeof budget === "string") return { budget };
+  throw new ClearedError(
+    "USAGE",
+    "Models are asked again with both, --ask and --budget USD: `cleared backtest agents/NAME.ts --ask --budget 0.50`.",
+  );
+}
 
 /** @throws USAGE */
 function whichOf({ days, runs }: Record<string, unknown>): Which {

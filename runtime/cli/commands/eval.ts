@@ -7,6 +7,7 @@ import { type AskCase, type Bench, KINDS, type Tried, askCase, tryAsk } from "..
 import { ClearedError, toWire } from "../../kernel/errors.ts";
 import type { Json } from "../../kernel/ports.ts";
 import { promptVersion } from "../../meta/prompt.ts";
+import { ARMS, type Arm } from "../../meta/workshop.ts";
 import { readYaml } from "../../scripts/yaml-text.ts";
 import { CONFIG, TRUST } from "../../workspace/layout.ts";
 import { openSecrets } from "../../workspace/settings/secrets.ts";
@@ -28,39 +29,46 @@ export const run: Command = async (at, [what, folder], options) => {
     return [name.replace(/\.yaml$/, ""), data];
   });
   if (cases.length === 0) throw new ClearedError("USAGE", `${String(folder)} has no cases: one .yaml file each.`);
+  const arms = armsOf(options["arms"] ?? "backtest");
   const models = options["scripted"] === true ? null : await modelsOf(at);
   // The keys of the workspaces that are made for it go with it.
   const state = mkdtempSync(join(tmpdir(), "cleared-eval-state-"));
   process.env["XDG_STATE_HOME"] = state;
-  const all: { name: string; kind: AskCase["kind"]; tried: Tried[] }[] = [];
+  const all: { name: string; arm: Arm; kind: AskCase["kind"]; tried: Tried[] }[] = [];
   try {
-    for (const [name, one] of cases) {
-      const tried: Tried[] = [];
-      for (let n = 0; n < times; n++) tried.push(await tryAsk(one, { from: PRODUCT, models }).catch(failed));
-      all.push({ name, kind: one.kind, tried });
-      const wrong = tried.flatMap((each) => each.wrong.slice(0, 3));
-      at.output.line(`${wrong.length === 0 ? "pass" : "FAIL"}  ${name}${wrong.length === 0 ? "" : `: ${[...new Set(wrong)].join("; ")}`}`);
-    }
+    for (const arm of arms)
+      for (const [name, one] of cases) {
+        const tried: Tried[] = [];
+        for (let n = 0; n < times; n++) tried.push(await tryAsk(one, { from: PRODUCT, models, arm }).catch(failed));
+        all.push({ name, arm, kind: one.kind, tried });
+        const wrong = tried.flatMap((each) => each.wrong.slice(0, 3));
+        const said = arms.length === 1 ? name : `${name}, ${arm}`;
+        at.output.line(
+          `${wrong.length === 0 ? "pass" : "FAIL"}  ${said}${wrong.length === 0 ? "" : `: ${[...new Set(wrong)].join("; ")}`}`,
+        );
+      }
   } finally {
     rmSync(state, { recursive: true, force: true });
   }
-  const rows = [...KINDS, "all"].flatMap((kind) => {
-    const some = all.filter((one) => kind === "all" || one.kind === kind);
-    return some.length === 0
-      ? []
-      : [
-          rowOf(
-            kind,
-            some.map(({ tried }) => tried),
-            times,
-          ),
-        ];
-  });
+  const rows = arms.flatMap((arm) =>
+    [...KINDS, "all"].flatMap((kind) => {
+      const some = all.filter((one) => one.arm === arm && (kind === "all" || one.kind === kind)).map(({ tried }) => tried);
+      return some.length === 0 ? [] : [{ ...(arms.length === 1 ? {} : { arm }), ...rowOf(kind, some, times) }];
+    }),
+  );
   at.output.result({ prompt: promptVersion(), scripted: models === null, rows, cases: all });
   for (const line of table([Object.keys(rows[0] ?? {}), ...rows.map((row) => Object.values(row).map(String))])) at.output.line(line);
   at.output.line(at.output.dim(`prompt ${promptVersion()}${models === null ? "; scripted: this measures the cases, not a model" : ""}`));
   return all.every(({ tried }) => tried.every(passed)) ? 0 : 1;
 };
+
+/** @throws USAGE */
+function armsOf(given: unknown): Arm[] {
+  const named = String(given).split(",");
+  const arms = ARMS.filter((arm) => named.includes(arm));
+  if (arms.length === named.length) return arms;
+  throw new ClearedError("USAGE", `--arms ${String(given)}: write some of ${ARMS.join(",")}.`);
+}
 
 const passed = ({ wrong, unsafe }: Tried): boolean => wrong.length === 0 && !unsafe;
 const median = (of: number[], digits: number): string => ([...of].sort((a, b) => a - b)[of.length >> 1] ?? 0).toFixed(digits);

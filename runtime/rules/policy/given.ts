@@ -13,6 +13,9 @@ const SOURCE = "given";
 const MAX_LENGTH = 65_536;
 const MAX_RULES = 200;
 
+/** No rules that could be evaluated as they stand. */
+export const isProse = (text: string): boolean => text.trim() !== "" && !/^\s*[{[]/.test(text);
+
 /** Null when nothing is given. Its rules see `facts`, to which a caller adds what the run has gathered. */
 export function readGiven(text: string | undefined): RuleSet | null {
   if (text === undefined || text.trim() === "") return null;
@@ -24,7 +27,7 @@ export function readGiven(text: string | undefined): RuleSet | null {
     thresholds: {},
     loose: true,
   });
-  if (!/^\s*[{[]/.test(text)) return set([always("GIVEN_PROSE", "the policy given with the run is prose; a person reads it")]);
+  if (isProse(text)) return set([always("GIVEN_PROSE", "the policy given with the run is prose; a person reads it")]);
   const unreadable = (why: string): RuleSet => set([always("GIVEN_UNREADABLE", `the policy given with the run cannot be read: ${why}`)]);
   if (text.length > MAX_LENGTH) return unreadable(`it is longer than ${MAX_LENGTH} characters`);
   let document: unknown;

@@ -19,6 +19,7 @@ const autoRevert = z.strictObject({
 export const changeLimitsSchema = z.strictObject({
   per_agent_a_night: size("a number of proposals", 0, 1000).default(5),
   per_day: size("a number of proposals", 0, 1000).default(20),
+  new_processes_a_day: size("a number of requests", 0, 1000).default(3),
   cooldown_hours: size("a number of hours", 0, 8760).default(24),
   auto_revert: z
     .union([z.literal("off"), z.literal(false).transform(() => "off" as const), autoRevert], {

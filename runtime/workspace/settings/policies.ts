@@ -10,7 +10,7 @@ import { type At, ClearedError, didYouMean } from "../../kernel/errors.ts";
 import { type Condition, parseCondition } from "../../rules/policy/condition.ts";
 import { dayOrMoment, isDecimal } from "../../rules/policy/values.ts";
 import { KINDS, type Kind } from "../../rules/policy/evaluate.ts";
-import { readGiven } from "../../rules/policy/given.ts";
+import { isProse, readGiven } from "../../rules/policy/given.ts";
 import { type Ladder, levelName, levelNames } from "../../rules/policy/levels.ts";
 import { type PolicyFinding, lintRules, undeclared } from "../../rules/policy/lint.ts";
 import { ACTION_WORDS, type Action, type Judgement, type RuleSet, actionOf, judge } from "../../rules/policy/verdict.ts";
@@ -75,6 +75,7 @@ const packSchema = (name: string, ladder: Ladder) => {
         distinct_from_requester: z.boolean().default(false),
       }),
     ),
+    prose: z.array(z.string().regex(/^[0-9a-f]{64}$/, "write the 64 digits that stand for the text")).default([]),
     usual: z.record(z.string(), z.json()).default({}),
     cases: z
       .array(
@@ -100,6 +101,8 @@ export interface Pack {
   source: string;
   /** Its facts are empty: a run brings them. */
   set: RuleSet;
+  /** Of policies in prose that became these rules, so that a run given one of them is judged by the rules: proseDigest of each. */
+  prose: string[];
   cases: PolicyCase[];
   warnings: { at: At; message: string }[];
   /** sha256 of its text. */
@@ -179,9 +182,13 @@ export interface PoliciesOptions {
   cache?: DiskCache;
 }
 
+/** What stands for a policy in prose: the same for the same words. */
+export const proseDigest = (text: string): string => createHash("sha256").update(text.trim().replace(/\s+/g, " ")).digest("hex");
+
 export function createPolicies({ base, config, cache, given: text }: PoliciesOptions) {
   const ladder = config.policy;
   const given = readGiven(text);
+  const prose = text !== undefined && isProse(text) ? proseDigest(text) : "";
   const used = new Map<string, Promise<{ pack: Pack; hash: string }>>();
   const load = async (name: string) => {
     const pack = await packAt(base, name, ladder, cache);
@@ -200,7 +207,7 @@ export function createPolicies({ base, config, cache, given: text }: PoliciesOpt
       const loaded = await Promise.all(names.map(loadOnce));
       const sets: RuleSet[] = loaded.map(({ pack }) => ({ ...pack.set, facts }));
       const declared = Object.keys(facts).filter((fact) => sets.some(({ kinds }) => kinds.has(fact)));
-      if (given !== null) {
+      if (given !== null && !loaded.some(({ pack }) => pack.prose.includes(prose))) {
         // What a pack declares is a field in the given rules too, even while it is missing.
         const kinds = new Map(sets.flatMap((set) => [...set.kinds.keys()]).map((key): [string, Kind] => [key, "any"]));
         sets.push({ ...given, kinds, facts: { ...given.facts, ...facts } });
