@@ -105,6 +105,7 @@ export function createTaskServer(tasks: Tasks, { figures, cardUrl, onError }: Ta
 
   type Work = Pick<Asked, "dialect" | "params" | "caller" | "large"> & { operation: Operation; streams: boolean };
   const carryOut = async (context: Context, { operation, streams: opens, ...work }: Work) => {
+    const key = keyOf(context.req.header("idempotency-key"));
     // Both hold a connection: until the end of the task or of the caller's patience.
     const holds = opens ? "streams" : operation === OPERATIONS.send ? "messages" : null;
     const place = `${work.caller.owner} ${holds}`;
@@ -114,18 +115,20 @@ export function createTaskServer(tasks: Tasks, { figures, cardUrl, onError }: Ta
       throw full(`Too many ${holds} wait here, ${mine} of them yours, of ${most}. Ask for the task instead (GetTask).`, 5);
     const stop = new AbortController();
     if (holds !== null) count(place, 1);
-    if (holds !== null) stop.signal.addEventListener("abort", () => count(place, -1), { once: true });
+    // What is no stream ends with its answer; to abort it for that would cost an error each time.
+    if (opens) stop.signal.addEventListener("abort", () => count(place, -1), { once: true });
     // A stream outlives its request's handler; whoever waits for one value is gone with the connection.
     if (!opens) context.req.raw.signal.addEventListener("abort", () => stop.abort(), { once: true });
-    const key = keyOf(context.req.header("idempotency-key"));
     const asked: Asked = { ...work, tasks, key, url: urlOf(context), abort: stop.signal };
     const failed = (error: unknown) => {
       stop.abort();
       throw error;
     };
-    const answer = await operation(asked).catch(failed);
-    if (!opens) stop.abort();
-    return { answer, stop };
+    try {
+      return { answer: await operation(asked).catch(failed), stop };
+    } finally {
+      if (holds === "messages") count(place, -1);
+    }
   };
 
   /** Without one in REST: an object without fields. */

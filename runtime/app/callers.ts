@@ -25,6 +25,12 @@ export const full = (message: string, after: number): ClearedError =>
 
 export function createCallers({ dir, trust, config }: Pick<Host, "dir" | "trust" | "config">) {
   const tokenOf = createTokenReader(dir);
+  let known: { limits: Limits; until: number } | null = null;
+  /** Asked for several times in a request: a change of the file counts within a second. */
+  const limits = async (): Promise<Limits> => {
+    if (known === null || performance.now() >= known.until) known = { limits: (await config()).callers, until: performance.now() + 1000 };
+    return known.limits;
+  };
   return {
     /** `isOwn` is looked up only without a token. @throws TASK_TOKEN */
     caller(token: string | null, isOwn: () => boolean): Caller {
@@ -36,10 +42,10 @@ export function createCallers({ dir, trust, config }: Pick<Host, "dir" | "trust"
       const how = "`cleared tokens add NAME --agents AGENT` makes one: send it as Authorization: Bearer.";
       throw new ClearedError("TASK_TOKEN", `${why}. ${how}`);
     },
-    limits: async (): Promise<Limits> => (await config()).callers,
+    limits,
     /** Before something is kept of an owner who has so many bytes here. @throws TASK_LIMIT */
     async room(stored: number): Promise<void> {
-      const { stored_mb: most, keep_days: days } = (await config()).callers;
+      const { stored_mb: most, keep_days: days } = await limits();
       if (stored < most * 1_000_000) return;
       const how = `Those that have ended are removed after ${days} days; cancel those that wait for you.`;
       throw full(`Your tasks take up the ${most} MB that they may here. ${how}`, 3600);
