@@ -40,6 +40,7 @@ export function createWatchdog(
     last = now;
     return passed;
   };
+  const inLine = () => waitMs(child.pid) + waitMs(process.pid);
   const look = () => {
     const passed = sinceLast();
     const cpu = cpuMs(child.pid) - (start?.cpu ?? 0);
@@ -58,8 +59,8 @@ export function createWatchdog(
     const more = calls / CALLS_PER_MS;
     if (cpu > 1.25 * (limits.cpu_ms + more) + 250)
       return end.limit("LIMIT_CPU", `The script used more than ${Math.round(limits.cpu_ms + more)} ms of CPU time.`);
-    // On a busy machine the child stands in line for a core: that is not its doing.
-    if (ran > limits.wall_ms + more && ran - (waitMs(child.pid) - (start?.wait ?? 0)) > limits.wall_ms + more)
+    // On a busy machine the child stands in line for a core, and this process to hear it: neither is its doing.
+    if (ran > limits.wall_ms + more && ran - (inLine() - (start?.wait ?? 0)) > limits.wall_ms + more)
       end.limit("LIMIT_WALL", `The script ran longer than ${Math.round(limits.wall_ms + more)} ms without waiting.`);
   };
   return {
@@ -70,7 +71,7 @@ export function createWatchdog(
     },
     resume() {
       last = performance.now();
-      start ??= { cpu: cpuMs(child.pid), wait: waitMs(child.pid) };
+      start ??= { cpu: cpuMs(child.pid), wait: inLine() };
       timer ??= setInterval(look, WATCH_MS);
     },
     starved: (code) => code === "LIMIT_WALL" && process.platform === "linux" && cpuMs(child.pid) - (start?.cpu ?? 0) < limits.wall_ms / 2,
