@@ -150,11 +150,12 @@ export function killAll(): void {
 }
 
 function launch(dir: string, args: string[], hear: (text: string) => void): ChildProcess {
-  const child = spawn(process.execPath, [join(ROOT, "bin/cleared.js"), ...args], { cwd: dir, env: ENV, stdio: ["ignore", "pipe", "pipe"] });
+  // Both streams by one pipe: on a busy machine two are heard in another order than they were written.
+  const line = ["-c", 'exec "$0" "$@" 2>&1', process.execPath, join(ROOT, "bin/cleared.js"), ...args];
+  const child = spawn("sh", line, { cwd: dir, env: ENV, stdio: ["ignore", "pipe", "inherit"] });
   running.add(child);
   child.once("exit", () => running.delete(child));
-  child.stdout.on("data", (text) => hear(String(text)));
-  child.stderr.on("data", (text) => hear(String(text)));
+  child.stdout?.on("data", (text) => hear(String(text)));
   return child;
 }
 
@@ -174,10 +175,10 @@ export async function open(
   const keepUp = () => {
     if (ended(owner) && !stopping) {
       ready = false;
+      let heard = "";
       const mine = launch(dir, ["start", ...options], (text) => {
-        said += text;
-        const [began, lost] = [text.lastIndexOf("Ctrl-C stops"), text.lastIndexOf("It goes on here")];
-        if (owner === mine && Math.max(began, lost) >= 0) ready = began > lost;
+        [said, heard] = [said + text, heard + text];
+        if (owner === mine) ready = heard.lastIndexOf("Ctrl-C stops") > heard.lastIndexOf("It goes on here");
       });
       owner = mine;
     }
