@@ -77,7 +77,7 @@ async function end(day: Day): Promise<unknown> {
     return day.ready() && waits.length === 0 && !day.cards().some((card) => card.kind === "in_doubt");
   });
   // What follows the last commit, such as the cards of its entries, follows within half a second of a quiet machine.
-  for (let [seen, since] = ["", Date.now()]; Date.now() - since < Math.max(1500, patiently(500)); await day.until(() => true)) {
+  for (let [seen, since] = ["", Date.now()]; Date.now() - since < patiently(1500); await day.until(() => true)) {
     const now = day
       .cards(true)
       .map((card) => `${card.id} ${card.decision?.decision}`)
