@@ -1,11 +1,13 @@
 /**
- * How the tests run: each file in a process of its own, but those that start nothing share one. Node reads our files itself, as in the
- * product, with its compile cache. tools/test.ts starts it, and holds the fast files to their budget of CPU time.
+ * How the tests run: each file in a process of its own, but those that start nothing, or only open workspaces, share some. Node reads our
+ * files itself, as in the product, with its compile cache. tools/test.ts starts it and tells what CPU time the files took; test/each-file.ts
+ * holds the fast ones to a budget of it.
  */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { NODE_FLAGS } from "./bin/launcher.js";
 
 // Keys and confirmations of the tests' workspaces, and what several files copy from (test/made-once.ts).
@@ -41,20 +43,61 @@ const PURE = [
   "test/workspace/{config,receipt,statement-account}.test.ts",
   "test/workspace/statements/*.test.ts",
 ];
+/** What takes longest begins first, so that nobody waits for it alone at the end; in this order, from the times of a whole run. */
+const LONGEST = [
+  ..."kill/drill hostile/hostile cli/transcripts engine/crash proposals/rewrites trust/arrived mcp/flood meta/eval".split(" "),
+  ..."cli/whole-files cli/start cli/environment a2a/push meta/injections meta/ask kill/frozen sandbox/lost web/page".split(" "),
+];
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const place = ({ moduleId }: TestSpecification) => {
+      const at = LONGEST.findIndex((name) => moduleId.includes(`/test/${name}.`));
+      return at < 0 ? LONGEST.length : at;
+    };
+    return sorted.sort((a, b) => place(a) - place(b));
+  }
+}
+
+/** Open workspaces in their own process, kill nobody, set nothing of the process and leave nothing behind. */
+const SHARED = [
+  "test/a2a/{call.slow,cancel,tasks}.test.ts",
+  "test/agents/{bank-file,business-rules,edited.slow,every-field.slow,lying,processes,reads}.test.ts",
+  "test/cli/{events,examples,imports,reconcile}.test.ts",
+  "test/checks/{dry-run,hostile,pipeline,script,states}.test.ts",
+  "test/engine/{answers,approvals,calls,children,contract,open-runs,pause,people,pins,primitives,profiles,states,timezone}.test.ts",
+  "test/erp/{facts,modes,surfaces,writes}.test.ts",
+  "test/evidence/{backtest,bisect,cases,hostile,judged,trial,worse}.test.ts",
+  "test/gate/{any-script,canceled,money,yes}.test.ts",
+  "test/llm/{free-text,port,runs,task.slow}.test.ts",
+  "test/mcp/untrusted.test.ts",
+  "test/meta/{answers,injections,mended,page,safety}.test.ts",
+  "test/notices/{outbox,primitives}.test.ts",
+  "test/privacy/policy.test.ts",
+  "test/proposals/{cards.slow,claims,decide,fixtures.slow,guard,intake,learned,limits.slow,make,proof.slow,second,separate}.test.ts",
+  "test/proposals/{sequences.slow,sync,undo,undo-import,widening}.test.ts",
+  "test/synthesized/*.test.ts",
+  "test/triggers/{cron,webhook}.test.ts",
+  "test/trust/forged.test.ts",
+  "test/web/{decide,story,wire}.test.ts",
+  "test/workspace/{correct-entry,data-files,decisions,first-days,git-people,gone-rows,import-parts,same-rows,statement-corners}.test.ts",
+  "test/workspace/{import-folder,view-git,verify,view-books,view-imports,whole}.test.ts",
+];
 const fast = process.env["CLEARED_FAST"] === "1" ? SLOW : [];
 
 export default defineConfig({
   test: {
     pool: "forks",
-    // One more than the two cores of CI, because files also wait (a kill, a lease, a file that settles): with three the cores were 67 % busy.
-    maxWorkers: 3,
+    // Twice the two cores of CI, because files also wait (a kill, a lease, a file that settles): with three the cores were 62 % busy.
+    maxWorkers: 4,
+    sequence: { sequencer: LongestFirst },
     testTimeout: 120_000,
     hookTimeout: 120_000,
     // What only passes the second time is named at the end of the run: a stalled machine is no reason to lose a change, but it is said.
     retry: process.env["CI"] === "true" ? 1 : 0,
     experimental: { viteModuleRunner: false, nodeLoader: false },
     execArgv: [...NODE_FLAGS, "--import", join(import.meta.dirname, "bin", "follow.js")],
-    setupFiles: ["test/cpu-time.ts"],
+    setupFiles: ["test/each-file.ts"],
     env: {
       // One clock for everybody: a test that needs another zone names it.
       TZ: "UTC",
@@ -66,7 +109,8 @@ export default defineConfig({
     },
     projects: [
       { extends: true, test: { name: "pure", include: PURE, isolate: false } },
-      { extends: true, test: { name: "all", include: ["test/**/*.test.ts"], exclude: [...PURE, ...fast] } },
+      { extends: true, test: { name: "shared", include: SHARED, isolate: false, exclude: fast } },
+      { extends: true, test: { name: "all", include: ["test/**/*.test.ts"], exclude: [...PURE, ...SHARED, ...fast] } },
     ],
   },
 });

@@ -1,10 +1,13 @@
 /**
- * `npm test [-- NAME...] [--fast | --long]`: vitest, and one closing line `N passed, N failed[, N skipped]` that people and scripts
- * can read. NAME keeps the test files whose path contains it. With CI=true a skipped test counts as a failure of the whole, unless what it
- * needs is forbidden from outside.
+ * `npm test [-- NAME...] [--fast | --long]`: vitest, the CPU time of the files that took the most (with NAME: of each), and one closing line
+ * `N passed, N failed[, N skipped]` that people and scripts can read. NAME keeps the test files whose path contains it. With CI=true a
+ * skipped test counts as a failure of the whole, unless what it needs is forbidden from outside.
  */
 import { startVitest } from "vitest/node";
 import { FORBIDDEN, missingTools } from "./system-tools.ts";
+
+/** Of a whole run so many files are named at the end, those that took the most CPU time. */
+const MOST = 10;
 
 const args = process.argv.slice(2);
 const names = args.filter((arg) => !arg.startsWith("--"));
@@ -26,6 +29,7 @@ const vitest = await startVitest("test", names, { watch: false });
 const count = { passed: 0, failed: 0, skipped: 0 };
 const second: string[] = [];
 const forbidden: string[] = [];
+const cpu: { path: string; seconds: number }[] = [];
 for (const module of vitest.state.getTestModules()) {
   let inModule = 0;
   for (const test of module.children.allTests()) {
@@ -38,12 +42,18 @@ for (const module of vitest.state.getTestModules()) {
     else count[state]++;
     inModule++;
   }
+  const { cpuMs = 0 } = module.meta() as { cpuMs?: number };
+  cpu.push({ path: module.relativeModuleId, seconds: cpuMs / 1000 });
   // A file that does not load, or whose hooks fail, has errors of its own and may have no failed test.
   if (module.state() === "failed" && (inModule === 0 || module.errors().length > 0)) count.failed++;
 }
 count.failed += vitest.state.getUnhandledErrors().length;
 await vitest.close();
 
+// Where the time of a run goes: what each file took, with the processes that it has seen end.
+const costliest = cpu.toSorted((a, b) => b.seconds - a.seconds).slice(0, names.length > 0 ? cpu.length : MOST);
+for (const { path, seconds } of costliest) console.log(`${seconds.toFixed(1).padStart(7)} s of CPU time  ${path}`);
+console.log(`${(cpu.reduce((sum, { seconds }) => sum + seconds, 0) / 60).toFixed(1)} min of CPU time in ${cpu.length} files`);
 for (const name of second) console.log(`Passed only the second time: ${name}`);
 const nothing = count.passed + count.failed + count.skipped === 0;
 if (nothing)

@@ -280,8 +280,9 @@ function runJob(head, body) {
       compiled(script).runSync(prepared.context);
     }
     run.load = null;
-    // The isolate's timer counts wall time outside the door; the host's watchdog counts CPU and is the one that usually ends a loop.
-    compiled(main).runSync(prepared.context, { timeout: Math.ceil(Math.max(100, limits.wall_ms - 200) + limits.calls / 10) });
+    // The host's watchdog ends a loop: it leaves out the time in which this process waits for a core. The isolate's timer counts that too,
+    // so that it may only end what no watchdog looks at any more.
+    compiled(main).runSync(prepared.context, { timeout: Math.ceil(10 * limits.wall_ms + limits.calls / 10) });
   } catch (error) {
     problem = error instanceof Error ? error : new Error(String(error));
   }

@@ -31,7 +31,7 @@ export function createWatchdog(
 ): Watchdog {
   let timer: NodeJS.Timeout | null = null;
   let [ran, last, stopped, used] = [0, 0, 0, 0];
-  // Read once the child has its job: it begins meanwhile. How long it waited is read at the first look, which most runs do not live to see.
+  // Read once the child has its job: it begins meanwhile. How long it and we waited is read at the first look, which most runs do not live to see.
   let [start, waited]: (number | null)[] = [null, null];
   const sinceLast = () => {
     const now = performance.now();
@@ -40,10 +40,11 @@ export function createWatchdog(
     last = now;
     return passed;
   };
+  const inLine = () => waitMs(child.pid) + waitMs(process.pid);
   const look = () => {
     const passed = sinceLast();
     const cpu = cpuMs(child.pid) - (start ?? 0);
-    waited ??= waitMs(child.pid);
+    waited ??= inLine();
     if (cpu === used && isIdle(child.pid, true)) {
       stopped += passed;
       if (stopped > STOPPED_MS && isIdle(child.pid)) end.lost();
@@ -59,8 +60,8 @@ export function createWatchdog(
     const more = calls / CALLS_PER_MS;
     if (cpu > 1.25 * (limits.cpu_ms + more) + 250)
       return end.limit("LIMIT_CPU", `The script used more than ${Math.round(limits.cpu_ms + more)} ms of CPU time.`);
-    // On a busy machine the child stands in line for a core: that is not its doing.
-    if (ran > limits.wall_ms + more && ran - (waitMs(child.pid) - waited) > limits.wall_ms + more)
+    // On a busy machine the child stands in line for a core, and this process to hear it: neither is its doing.
+    if (ran > limits.wall_ms + more && ran - (inLine() - waited) > limits.wall_ms + more)
       end.limit("LIMIT_WALL", `The script ran longer than ${Math.round(limits.wall_ms + more)} ms without waiting.`);
   };
   return {

@@ -3,18 +3,22 @@
  * test; everything below one temporary folder, removed at the end. Git sees no settings of this machine.
  */
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { connect } from "node:net";
 import { dirname, join } from "node:path";
-import { afterAll } from "vitest";
 import { NODE_FLAGS } from "../../bin/launcher.js";
+import { afterFile } from "../after-file.ts";
 import { confirm } from "../confirm.ts";
 import { madeOnce } from "../made-once.ts";
+import { patiently } from "../patience.ts";
+import type { Answer, Request } from "./warm-host.ts";
 
 export const ROOT = join(import.meta.dirname, "../..");
 const NODE = realpathSync(process.execPath);
 export const MAIN = [NODE, ...NODE_FLAGS, "--import", join(ROOT, "bin", "follow.js"), join(ROOT, "runtime", "cli", "main.ts")];
-const home = mkdtempSync(join(tmpdir(), "cleared-cli-"));
+// Removed with all that one run of the tests makes.
+const home = mkdtempSync(join(process.env["CLEARED_MADE"] as string, "cli-"));
 const bin = join(home, "bin");
 export const ENV = {
   PATH: `${bin}:${dirname(NODE)}:${process.env["PATH"]}`,
@@ -31,13 +35,16 @@ export const ENV = {
 };
 
 mkdirSync(bin);
-writeFileSync(join(bin, "cleared"), `#!/bin/sh\nexec ${MAIN.map((part) => `'${part}'`).join(" ")} "$@"\n`);
+const WARM_CLIENT = [NODE, join(ROOT, "test/cli/warm-client.cjs")];
+const quoted = (words: string[]) => words.map((word) => `'${word}'`).join(" ");
+writeFileSync(join(bin, "cleared"), `#!/bin/sh\n[ -n "$CLEARED_WARM" ] && exec ${quoted(WARM_CLIENT)} "$@"\nexec ${quoted(MAIN)} "$@"\n`);
 chmodSync(join(bin, "cleared"), 0o755);
 
 const running = new Set<Started>();
-afterAll(async () => {
+afterFile.add(async () => {
   await Promise.all([...running].map((one) => one.stop("SIGKILL")));
-  rmSync(home, { recursive: true, force: true });
+  await cool();
+  for (; made > 0; made--) rmSync(join(home, `w${made}`), { recursive: true, force: true });
 });
 
 export interface Ended {
@@ -49,14 +56,62 @@ export interface Ended {
   json(): any;
 }
 
-/** Runs a line of shell in which `cleared` is the command. */
-export function shell(cwd: string, line: string): Promise<Ended> {
-  return ended(spawn("sh", ["-c", line], { cwd, env: ENV, stdio: ["ignore", "pipe", "pipe"] }));
+/** Runs a line of shell in which `cleared` is the command; `alone`: a process of its own, also in a file that has called `warmUp`. */
+export function shell(cwd: string, line: string, alone = false): Promise<Ended> {
+  if (!alone && /^cleared [\w ./=-]*$/.test(line)) return cleared(cwd, ...line.trim().split(/ +/).slice(1));
+  return ended(spawn("sh", ["-c", line], { cwd, env: alone ? ENV : { ...ENV, ...warm }, stdio: ["ignore", "pipe", "pipe"] }));
+}
+
+let warmed = 0;
+let warm: Record<string, string> = {};
+let cool = async (): Promise<void> => undefined;
+
+/**
+ * From here on the commands of a file are made by one process, one command after the other (warm-host.ts): for files that promise what a command
+ * does, and not that it is a process.
+ */
+export async function warmUp(): Promise<void> {
+  const socket = join(home, `warm-${++warmed}`);
+  const [node = "", ...flags] = MAIN.slice(0, -1);
+  const host = spawn(node, [...flags, join(ROOT, "test/cli/warm-host.ts"), socket], {
+    cwd: home,
+    env: ENV,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const over = new Promise((resolve) => host.once("exit", resolve));
+  await Promise.race([once(host.stdout, "data"), over.then(() => Promise.reject(new Error(`the warm host at ${socket} has ended`)))]);
+  warm = { CLEARED_WARM: socket };
+  cool = async () => {
+    [warm, cool] = [{}, async () => undefined];
+    host.kill();
+    await over;
+  };
 }
 
 export function cleared(cwd: string, ...args: string[]): Promise<Ended> {
+  const socket = warm["CLEARED_WARM"];
+  if (socket !== undefined) return asked(socket, { args, cwd, env: ENV as Request["env"], input: null });
   const [node = "", ...rest] = MAIN;
   return ended(spawn(node, [...rest, ...args], { cwd, env: ENV, stdio: ["ignore", "pipe", "pipe"] }));
+}
+
+/** What warm-client.cjs does for a shell. */
+function asked(socket: string, request: Request): Promise<Ended> {
+  return new Promise((resolve, reject) => {
+    const connection = connect(socket).setEncoding("utf8").on("error", reject);
+    let text = "";
+    connection.on("data", (more) => (text += String(more)));
+    connection.on("end", () => {
+      const { code, said } = JSON.parse(text) as Answer;
+      const from = (wanted: string) => {
+        const parts = said.filter(([stream]) => stream === wanted).map(([, part]) => Buffer.from(part, "latin1"));
+        return Buffer.concat(parts).toString();
+      };
+      const stdout = from("stdout");
+      resolve({ code, stdout, stderr: from("stderr"), json: () => JSON.parse(stdout) });
+    });
+    connection.end(JSON.stringify(request));
+  });
 }
 
 function ended(child: ChildProcess): Promise<Ended> {
@@ -163,7 +218,7 @@ export async function until(
   timeoutMs = 100_000,
   why: () => string = () => "not in time",
 ): Promise<void> {
-  for (const end = Date.now() + timeoutMs; !(await met()); ) {
+  for (const end = Date.now() + patiently(timeoutMs); !(await met()); ) {
     if (Date.now() > end) throw new Error(why());
     await new Promise((resolve) => setTimeout(resolve, 50));
   }

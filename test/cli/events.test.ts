@@ -1,6 +1,8 @@
 /** Events through the command line: released with the commit, delivered once, with the listener's own rights. */
-import { expect, test } from "vitest";
-import { cleared, shell, start, until, workspace } from "./command-line.ts";
+import { beforeAll, expect, test } from "vitest";
+import { cleared, shell, start, until, workspace, warmUp } from "./command-line.ts";
+
+beforeAll(warmUp);
 
 const EMITTER = `/*
 name: Emitter

@@ -1,8 +1,10 @@
 /** Imports are exact however often, in whatever order and by whichever way the rows come. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
-import { agrees, cleared, put, shell, start, statement, until, workspace } from "./command-line.ts";
+import { beforeAll, expect, test } from "vitest";
+import { agrees, cleared, put, shell, start, statement, until, workspace, warmUp } from "./command-line.ts";
+
+beforeAll(warmUp);
 
 const OCTOBER = statement([
   ["2026-10-01", "GITHUB PRO", "-21.00"],

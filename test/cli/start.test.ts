@@ -1,8 +1,10 @@
 /** `cleared start` as a user meets it: files are picked up, git is followed, one owner, one clean end. */
 import { appendFileSync, copyFileSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
-import { agrees, cleared, commit, isThere, put, shell, start, statement, until, workspace } from "./command-line.ts";
+import { beforeAll, expect, test } from "vitest";
+import { agrees, cleared, commit, isThere, put, shell, start, statement, until, workspace, warmUp } from "./command-line.ts";
+
+beforeAll(warmUp);
 
 const OCTOBER = statement([
   ["2026-10-01", "GITHUB PRO", "-21.00"],

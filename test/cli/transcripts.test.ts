@@ -1,12 +1,13 @@
 /**
  * Shell transcripts (test/cli/*.txt): each runs in a fresh workspace. `$ ` starts a command, what follows up to an empty line is what it prints on both
  * streams, empty lines left out; `[exit N]` closes a command that does not end with 0; `...` stands for any lines, at the end of a line for its rest; `>>> FILE` to `<<<` writes a file.
- * Run ids, commits, times and the folder are written as RUN, COMMIT, TIME and DIR.
+ * Run ids, commits, times and the folder are written as RUN, COMMIT, TIME and DIR. One process makes the commands of all, but for those
+ * that need a process each.
  */
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
-import { put, shell, workspace } from "./command-line.ts";
+import { beforeAll, expect, test } from "vitest";
+import { put, shell, warmUp, workspace } from "./command-line.ts";
 
 interface Command {
   line: string;
@@ -57,6 +58,9 @@ function fits(expected: string[], actual: string[]): boolean {
   return same && fits(rest, actual.slice(1));
 }
 
+beforeAll(warmUp);
+// Code of the workspace that changes is loaded by a new process only.
+const ALONE = new Set(["plugins.txt"]);
 const transcripts = readdirSync(import.meta.dirname).filter((name) => name.endsWith(".txt"));
 
 test.for(transcripts)("%s", { timeout: 120_000 }, async (name) => {
@@ -68,7 +72,7 @@ test.for(transcripts)("%s", { timeout: 120_000 }, async (name) => {
       put(dir, { [part.file]: part.text });
       continue;
     }
-    const { code, stdout, stderr } = await shell(dir, part.line);
+    const { code, stdout, stderr } = await shell(dir, part.line, ALONE.has(name));
     const actual = plain(stdout + stderr, dir)
       .split("\n")
       .filter((line) => line !== "");

@@ -1,8 +1,10 @@
 /** Files as real programs write them: in bursts, held open, renamed into place, replaced. Every row is booked once, however it came. */
 import { appendFileSync, closeSync, openSync, readFileSync, readdirSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
-import { agrees, cleared, commit, isThere, put, shell, start, statement, until, workspace } from "./command-line.ts";
+import { beforeAll, expect, test } from "vitest";
+import { agrees, cleared, commit, isThere, put, shell, start, statement, until, workspace, warmUp } from "./command-line.ts";
+
+beforeAll(warmUp);
 
 const HEADER = "Date,Description,Amount\n";
 const rows = (from: number, to: number, name = "SHOP"): string =>

@@ -1,4 +1,7 @@
-/** The agents that must survive a stop anywhere, in every mode; and a disk that is full at any of these moments. */
+/**
+ * The agents that must survive a stop anywhere, in every mode; and a disk that is full at any of these moments. One of them is stopped at
+ * each moment after its gate, the others at every third; all at each with `npm run test:long`.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, expect, test } from "vitest";
@@ -11,20 +14,23 @@ afterAll(removeAll);
 
 const statement = { "import/chase.csv": STATEMENT };
 const seed = readFileSync(join(import.meta.dirname, "../fixtures/seed-ingest.ts"), "utf8");
+const LONG = process.env["CLEARED_LONG"] === "1";
 const inDoubt = ["after intent", "before settle"];
 
-describeAgent("ingest on a statement with twins and rows to review", { agent: "ingest", loose: statement });
+describeAgent("ingest on a statement with twins and rows to review", { agent: "ingest", loose: statement, every: 3 });
 describeAgent("the seed's ingest, ported", { agent: "seed", files: { "agents/seed.ts": seed }, loose: statement, every: 3 });
-describeAgent("a payment whose target knows the key", { agent: "pay" });
-describeAgent("a payment that can be read back", { agent: "send", from: "gate" });
+describeAgent("a payment whose target knows the key", { agent: "pay", every: 3 });
+describeAgent("a payment that can be read back", { agent: "send", from: "gate", every: 3 });
 describeAgent("a payment only a person can look up", { agent: "wire", kind: "wire", doubts: inDoubt, from: "gate" });
-describeAgent("a payment that is rejected", { agent: "wire", says: "rejected", from: "gate" });
+describeAgent("a payment that is rejected", { agent: "wire", says: "rejected", from: "gate", every: 3 });
 
 test("a disk that is full at any of these moments stops the run only until there is space", async () => {
   const scenario: Scenario = { agent: "wire", kind: "wire" };
   const prepared = await prepare(scenario);
   const { wanted, points } = await undisturbed(prepared, scenario);
-  const chosen = points.map((point, at) => ({ point, at })).filter(({ point, at }) => at % 4 === 0 || /intent|settle|commit/.test(point));
+  const chosen = points
+    .map((point, at) => ({ point, at }))
+    .filter(({ point, at }) => LONG || at % 8 === 0 || /intent|settle|commit/.test(point));
   await atOnce(chosen, async ({ point, at }) => {
     const { found } = await disturbed(prepared, scenario, at, "full");
     expect(found, `full ${point} (${at})`).toEqual(wanted);

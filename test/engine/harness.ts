@@ -57,7 +57,7 @@ export async function workspace(files: Record<string, string> = {}): Promise<Wor
 }
 
 /** An exact copy, store and all. */
-export function copyOf(source: Workspace, place = root): Workspace {
+export function copyOf(source: Pick<Workspace, "dir">, place = root): Workspace {
   const dir = join(place, `w${++count}`);
   cpSync(source.dir, dir, { recursive: true, verbatimSymlinks: true });
   return handle(dir);

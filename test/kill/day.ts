@@ -3,7 +3,7 @@
  * who finds the computer just started again.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { asked } from "../../runtime/app/decide.ts";
 import { signAs } from "../../runtime/app/identity.ts";
@@ -12,8 +12,10 @@ import { withStore } from "../../runtime/app/look.ts";
 import { connectSocket } from "../../runtime/app/socket.ts";
 import type { Card, Decision, Json, RunRecord } from "../../runtime/kernel/ports.ts";
 import { payAgent, STATEMENT } from "../engine/plugins.ts";
-import { type Workspace, workspace } from "../engine/harness.ts";
+import { copyOf, type Workspace, workspace } from "../engine/harness.ts";
 import { confirm } from "../confirm.ts";
+import { madeOnce } from "../made-once.ts";
+import { patiently } from "../patience.ts";
 import { BANK } from "./bank.ts";
 import { acts } from "./left.ts";
 import { below } from "./processes.ts";
@@ -27,16 +29,15 @@ const SEPTEMBER = STATEMENT.replaceAll("/2026", "/2025");
 
 /** Runs that wait for a yes to pay, entries to confirm, a run to undo; and a store that knows all of it. */
 export async function prepareDay(): Promise<Workspace> {
+  const dir = await madeOnce("day", async (place) => cpSync((await prepared()).dir, place, { recursive: true, verbatimSymlinks: true }));
+  return copyOf({ dir });
+}
+
+async function prepared(): Promise<Workspace> {
   const one = await workspace();
-  one.write(
-    "config.yaml",
-    one
-      .read("config.yaml")
-      .replace(/port: \d+/, "port: 0")
-      .replace(/settle_seconds: \d+/, "settle_seconds: 0.5"),
-  );
+  const config = one.read("config.yaml").replace(/port: \d+/, "port: 0");
   one.commit({
-    "config.yaml": one.read("config.yaml"),
+    "config.yaml": config.replace(/settle_seconds: \d+/, "settle_seconds: 0.5"),
     "plugins/bank.ts": BANK,
     "agents/hello.ts": HELLO("hello"),
     // Each in a month of its own, so that what one books is in no other one's way.
@@ -123,7 +124,8 @@ export interface Day {
   call(method: string, params: unknown): Promise<unknown>;
   command(...args: string[]): Promise<{ code: number | null; said: string }>;
   cards(all?: boolean): Card[];
-  runs(agent: string): Promise<RunRecord[]>;
+  /** Of all agents unless told, the last one first. */
+  runs(agent?: string): Promise<RunRecord[]>;
   decide(card: Card, decision: Decision["decision"], result?: Json): Promise<void>;
   repeat(done: () => Promise<boolean>): Promise<void>;
   /** Waits, and meanwhile does what somebody has to: starts Cleared again where it has ended, looks at the bank where it asks. */
@@ -148,11 +150,12 @@ export function killAll(): void {
 }
 
 function launch(dir: string, args: string[], hear: (text: string) => void): ChildProcess {
-  const child = spawn(process.execPath, [join(ROOT, "bin/cleared.js"), ...args], { cwd: dir, env: ENV, stdio: ["ignore", "pipe", "pipe"] });
+  // Both streams by one pipe: on a busy machine two are heard in another order than they were written.
+  const line = ["-c", 'exec "$0" "$@" 2>&1', process.execPath, join(ROOT, "bin/cleared.js"), ...args];
+  const child = spawn("sh", line, { cwd: dir, env: ENV, stdio: ["ignore", "pipe", "inherit"] });
   running.add(child);
   child.once("exit", () => running.delete(child));
-  child.stdout.on("data", (text) => hear(String(text)));
-  child.stderr.on("data", (text) => hear(String(text)));
+  child.stdout?.on("data", (text) => hear(String(text)));
   return child;
 }
 
@@ -172,10 +175,10 @@ export async function open(
   const keepUp = () => {
     if (ended(owner) && !stopping) {
       ready = false;
+      let heard = "";
       const mine = launch(dir, ["start", ...options], (text) => {
-        said += text;
-        const [began, lost] = [text.lastIndexOf("Ctrl-C stops"), text.lastIndexOf("It goes on here")];
-        if (owner === mine && Math.max(began, lost) >= 0) ready = began > lost;
+        [said, heard] = [said + text, heard + text];
+        if (owner === mine) ready = heard.lastIndexOf("Ctrl-C stops") > heard.lastIndexOf("It goes on here");
       });
       owner = mine;
     }
@@ -204,7 +207,7 @@ export async function open(
     ready: () => ready,
     put: (name, text) => writer(join(dir, "import", name), text),
     async call(method, params) {
-      for (let tries = 0; ; tries++) {
+      for (const end = Date.now() + patiently(PATIENCE_MS); ; ) {
         keepUp();
         const owned = await connectSocket(dir);
         try {
@@ -214,7 +217,7 @@ export async function open(
         } finally {
           owned?.close();
         }
-        if (tries > 300) throw new Error(`nobody answers ${method}:\n${said.slice(-3000)}`);
+        if (Date.now() > end) throw new Error(`nobody answers ${method}, which is not done in time:\n${said.slice(-3000)}`);
         await sleep(100);
       }
     },
@@ -226,7 +229,7 @@ export async function open(
       return { code, said: words };
     },
     cards: (all = false) => known.filter((card) => all || card.decision === null),
-    runs: (agent) => withStore(dir, (store) => store.runs({ agent, limit: 50 })),
+    runs: (agent) => withStore(dir, (store) => store.runs({ ...(agent === undefined ? {} : { agent }), limit: 200 })),
     async decide(card, decision, result) {
       await day.repeat(async () => {
         const now = known.find((other) => other.id === card.id);
@@ -247,12 +250,12 @@ export async function open(
       });
     },
     async repeat(done) {
-      for (const end = Date.now() + PATIENCE_MS; ; ) {
+      for (const end = Date.now() + patiently(PATIENCE_MS); ; ) {
         keepUp();
         await refresh();
         if (await done().catch(retried)) return;
         if (Date.now() > end) throw new Error(`not done in time:\n${said.slice(-3000)}`);
-        await sleep(100);
+        await sleep(200);
       }
     },
     until: (met) =>

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { type Workspace, copyOf, remove } from "../engine/harness.ts";
 import { ACTS, type Act, type Day, open, sleep } from "./day.ts";
 import { leftBy } from "./left.ts";
+import { patiently } from "../patience.ts";
 import { below, commandOf, seeded, signal } from "./processes.ts";
 
 // Longer than the lease of an owner (10 s).
@@ -70,14 +71,13 @@ export async function calm(template: Workspace, part: readonly Act[]): Promise<{
 async function end(day: Day): Promise<unknown> {
   await day.careful.until;
   await day.until(async () => {
-    const all = (await Promise.all(["ingest", "pay", "send", "wire", "book", "quick"].map((agent) => day.runs(agent)))).flat();
-    const waits = all.filter(
+    const waits = (await day.runs()).filter(
       (run) => run.status === "queued" || run.status === "running" || (run.status === "waiting" && run.reason !== "approval"),
     );
     return day.ready() && waits.length === 0 && !day.cards().some((card) => card.kind === "in_doubt");
   });
   // What follows the last commit, such as the cards of its entries, follows within half a second of a quiet machine.
-  for (let [seen, since] = ["", Date.now()]; Date.now() - since < 1500; await day.until(() => true)) {
+  for (let [seen, since] = ["", Date.now()]; Date.now() - since < patiently(1500); await day.until(() => true)) {
     const now = day
       .cards(true)
       .map((card) => `${card.id} ${card.decision?.decision}`)
@@ -128,7 +128,8 @@ async function disturb(day: Day, what: string, random: () => number, after: numb
   const found = () => [day.pid(), ...below(day.pid())].filter(victim);
   while (found().length === 0) {
     if (over()) return;
-    await sleep(10);
+    // Only a git is gone again in a moment, and looking costs.
+    await sleep(whom === "git" ? 10 : 50);
   }
   await sleep(random() * 30);
   const pids = found();

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { withStore } from "../../runtime/app/look.ts";
 import type { Json } from "../../runtime/kernel/ports.ts";
 import { type Day, sleep } from "./day.ts";
+import { patiently } from "../patience.ts";
 import { commandOf } from "./processes.ts";
 
 /** What reached the bank, oldest first. */
@@ -30,7 +31,7 @@ export async function leftBy(day: Day): Promise<Json> {
     .filter((path) => /^(journal|main|import|agents|data|cases)/.test(path));
   const { cards, runs } = await withStore(dir, async (store) => ({ cards: store.queue(200), runs: await store.runs({ limit: 200 }) }));
   // An owner whose launcher was killed ends what it has in hand first, and has 15 s for it.
-  for (const until = Date.now() + 20_000; processesOf(day).length > 0 && Date.now() < until; ) await sleep(100);
+  for (const until = Date.now() + patiently(20_000); processesOf(day).length > 0 && Date.now() < until; ) await sleep(100);
   return {
     tree: Object.fromEntries(tree.map((path) => [plain(path), plain(one.read(path))])),
     commits: one.git("log", "--format=%s").trim().split("\n").map(plain).sort(),

@@ -1,6 +1,9 @@
 /** Questions: a figure is the books' own number with its entries behind it, or it is refused. */
-import { expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
+import { warmUp } from "../cli/command-line.ts";
 import { type Script, asking, call, cleared, lastResult } from "./asking.ts";
+
+beforeAll(warmUp);
 
 const question = (body: string, uses = "journal") => `/*\nname: Software spending\nuses: [${uses}]\nmutates: false\n*/\n${body}`;
 const SUM = question(`const found = journal_query({ account: 5020, year: 2026, month: 10 });

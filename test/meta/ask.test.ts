@@ -1,7 +1,10 @@
 /** `cleared ask`: one request, exactly one end, whatever the model does; and nothing it says is believed that is not computed. */
-import { expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { start, until } from "../cli/command-line.ts";
+import { warmUp } from "../cli/command-line.ts";
 import { type Asking, type Script, asking, call, cleared, commit, lastResult, shell, source } from "./asking.ts";
+
+beforeAll(warmUp);
 
 const INGEST = source("agents/ingest.ts");
 const rule = (confidence: string, account = 5020) =>
@@ -280,7 +283,7 @@ test("a workspace that is served works on requests of its commands, and Ctrl-C i
   const served = await start(one.dir, "--no-open");
   const done = await one.ask("Hetzner");
   expect(done.stdout).toMatch(/writes agents\/ingest\.ts \(\d+ lines\)\n {2}proposal 1: /);
-  const over = shell(one.dir, "cleared ask held 2>&1 & echo $! >.cleared/pid; wait $!");
+  const over = shell(one.dir, "cleared ask held 2>&1 & echo $! >.cleared/pid; wait $!", true);
   await until(() => one.server.asked.length === 4);
   process.kill(Number((await shell(one.dir, "cat .cleared/pid")).stdout), "SIGINT");
   expect((await over).stdout).toMatch(/It was stopped\./);

@@ -1,13 +1,15 @@
 /** A request that is stopped, killed, out of time or out of money: no spending is forgotten, and there is never a second proposal. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { beginAsk, continueAsk, listAsks, stopAsk, watchAsk } from "../../runtime/app/asks.ts";
 import { openHost } from "../../runtime/app/open-host.ts";
 import { createProposals } from "../../runtime/change/proposals/store.ts";
 import { createAsks } from "../../runtime/meta/requests.ts";
-import { until } from "../cli/command-line.ts";
+import { until, warmUp } from "../cli/command-line.ts";
 import { type Asking, asking, call, cleared, commit, shell, source } from "./asking.ts";
+
+beforeAll(warmUp);
 
 const INGEST = source("agents/ingest.ts");
 const WITH_RULE = INGEST.replace(
@@ -28,7 +30,7 @@ const HOLD = { by: () => undefined };
 /** `cleared ask` in the background. */
 async function begun({ dir }: Asking, text: string): Promise<{ pid: number; over: Promise<{ code: number | null; said: string }> }> {
   const file = join(dir, ".cleared", "pid");
-  const over = shell(dir, `cleared ask '${text}' 2>&1 & echo $! >.cleared/pid; wait $!`);
+  const over = shell(dir, `cleared ask '${text}' 2>&1 & echo $! >.cleared/pid; wait $!`, true);
   await until(() => shell(dir, "cat .cleared/pid").then(({ stdout }) => stdout.trim() !== ""));
   return { pid: Number(readFileSync(file, "utf8")), over: over.then(({ code, stdout }) => ({ code, said: stdout })) };
 }

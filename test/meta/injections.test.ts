@@ -1,10 +1,13 @@
 /** Text from outside with orders in it, and a model that obeys them: what stops it is the runtime, and the card says what was read. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { openHost } from "../../runtime/app/open-host.ts";
 import { createProposals } from "../../runtime/change/proposals/store.ts";
+import { warmUp } from "../cli/command-line.ts";
 import { type Script, asking, call, cleared, commit, lastResult, shell, source, statement } from "./asking.ts";
+
+beforeAll(warmUp);
 
 const INGEST = source("agents/ingest.ts");
 const PACK = source("policies/invoice_reconciliation.yaml").replace(/^cases:[\s\S]*/m, "");

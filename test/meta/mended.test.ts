@@ -1,8 +1,11 @@
 /** "Why did this run fail, and mend it": the evidence is that the run succeeds on the new code, not that the model says so. */
-import { expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { createApi } from "../../runtime/app/api.ts";
 import { openHost } from "../../runtime/app/open-host.ts";
+import { warmUp } from "../cli/command-line.ts";
 import { type Script, asking, call, cleared, lastResult } from "./asking.ts";
+
+beforeAll(warmUp);
 
 const agent = (body: string) => `/*\nname: Rent\nuses: [journal]\ninput:\n  day: {type: string, required: true}\n*/\n${body}`;
 const BROKEN = agent('const found = journal_query({ text: "RENT" });\n({ paid: found.length, first: found[0].amount, day: input.day });\n');

@@ -3,10 +3,12 @@ import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, beforeAll, expect, test } from "vitest";
 import { signBody } from "../../runtime/outside/notices/webhook.ts";
-import { cleared, commit, shell, start, until, workspace } from "../cli/command-line.ts";
+import { cleared, commit, shell, start, until, workspace, warmUp } from "../cli/command-line.ts";
 import { closeReceivers, hookReceiver, mailSink } from "./receivers.ts";
+
+beforeAll(warmUp);
 
 afterEach(closeReceivers);
 

@@ -1,11 +1,13 @@
 /** A correction becomes a rule: offered at once, one decision for all that is alike, and a proposal that recorded runs speak for. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { separatingText } from "../../runtime/rules/separating-text.ts";
 import { withRule } from "../../runtime/scripts/rule-rows.ts";
-import { cleared, commit, put, shell, statement, workspace } from "../cli/command-line.ts";
+import { cleared, commit, put, shell, statement, workspace, warmUp } from "../cli/command-line.ts";
 import { type Script, asking, call } from "../meta/asking.ts";
+
+beforeAll(warmUp);
 
 // biome-ignore format: one row, one text
 const TEXTS: [own: string, like: string[], others: string[], text: string | null][] = [

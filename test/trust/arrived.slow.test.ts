@@ -5,7 +5,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { cleared, put, shell } from "../cli/command-line.ts";
 import { type Hostile, hostileWorkspace, linkProcessed } from "./hostile-workspace.ts";
 import { share } from "../share.ts";
@@ -13,12 +13,14 @@ import { share } from "../share.ts";
 let place: string;
 let hostile: Hostile;
 
-beforeEach(async () => {
+beforeAll(async () => {
   place = realpathSync(mkdtempSync(join(tmpdir(), "cleared-hostile-")));
   hostile = await hostileWorkspace(place);
-  for (const mark of hostile.marks()) rmSync(join(place, "marks", mark));
 }, 120_000);
-afterEach(() => rmSync(place, { recursive: true, force: true }));
+beforeEach(() => {
+  for (const mark of hostile.marks()) rmSync(join(place, "marks", mark));
+});
+afterAll(() => rmSync(place, { recursive: true, force: true }));
 
 // Every command, with what it needs to get as far as it can.
 const LOOKING = [

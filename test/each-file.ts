@@ -1,16 +1,20 @@
 /**
- * Before each file: holds the files of `npm run test:fast` to a budget of CPU time, all processes included that they have started and seen
- * end. In CPU time, because how long a file takes says more about the machine than about the file.
+ * Before each file: measures its CPU time for tools/test.ts, all processes included that it has started and seen end, and holds the files
+ * of `npm run test:fast` to a budget. In CPU time, because how long a file takes says more about the machine than about the file.
  */
 import { readFileSync } from "node:fs";
 import { afterAll } from "vitest";
+import { afterFile } from "./after-file.ts";
 
 /** On two cores all fast files take under a minute. */
 const BUDGET_MS = 8000;
 
 const began = spent();
-afterAll(() => {
+// biome-ignore lint/correctness/noEmptyPattern: vitest reads from the first parameter which fixtures a hook needs
+afterAll(async ({}, file) => {
+  for (const end of afterFile) await end();
   const ms = spent() - began;
+  Object.assign(file.meta, { cpuMs: ms });
   if (process.env["CLEARED_FAST"] !== "1" || ms <= BUDGET_MS) return;
   const seconds = (of: number) => `${(of / 1000).toFixed(1)} s`;
   throw new Error(
