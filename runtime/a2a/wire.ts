@@ -2,9 +2,8 @@
  * Tasks and messages as each generation of A2A writes them: 1.0 (protobuf's JSON), 0.3 (`kind`), and `tasks/send` of May 2025, here 0.1. What
  * comes in is untrusted and checked field by field; what goes out has no field that a strict client of that generation refuses.
  */
-import type { TaskArtifact, TaskChange, TaskView } from "../app/task-view.ts";
+import { type TaskArtifact, type TaskChange, type TaskView, hasEnded, isParked } from "../app/task-view.ts";
 import type { TaskMessage, TaskPart, TaskState } from "../app/task-store.ts";
-import { hasEnded, isParked } from "../app/task-view.ts";
 import { ClearedError } from "../kernel/errors.ts";
 import type { Json } from "../kernel/ports.ts";
 

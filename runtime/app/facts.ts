@@ -17,10 +17,9 @@ import { verifyBooks } from "../workspace/books/verify.ts";
 import { ClearedError, formatAt } from "../kernel/errors.ts";
 import type { Api } from "./api.ts";
 import { agreed, asked } from "./decide.ts";
-import { signAs } from "./identity.ts";
+import { signAs, starter } from "./identity.ts";
 import type { Host } from "./host.ts";
 import { markWords, marksOf } from "./marks.ts";
-import { starter } from "./identity.ts";
 import { eventsOf, stepsOf } from "./look.ts";
 import { pairedPerson, redeem, signAsBrowser } from "./sessions.ts";
 

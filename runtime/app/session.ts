@@ -8,9 +8,8 @@ import { digestOf } from "../kernel/canonical.ts";
 import { type Shortened, shortened, type Turn } from "../rules/session-words.ts";
 import type { Host } from "./host.ts";
 import { createFollower } from "./task-follow.ts";
-import { createTaskStore } from "./task-store.ts";
+import { createTaskStore, type TaskPart } from "./task-store.ts";
 import type { TaskView } from "./task-view.ts";
-import type { TaskPart } from "./task-store.ts";
 import { createWatch } from "../engine/rows.ts";
 
 const NOTHING: Session = { turns: [], earlier: "", runs: [] };

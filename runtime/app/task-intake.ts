@@ -9,8 +9,7 @@ import type { Header } from "../scripts/header.ts";
 import { SURE, inputOf, taskFor } from "./free-text.ts";
 import { isAssent } from "../rules/session-words.ts";
 import type { Host } from "./host.ts";
-import type { Said } from "./task-store.ts";
-import type { TaskPart } from "./task-store.ts";
+import type { Said, TaskPart } from "./task-store.ts";
 
 export interface Offer {
   name: string;
@@ -297,6 +296,4 @@ export async function assertAllowed({ trust }: Pick<Host, "trust">, name: string
 }
 
 /** -32602 of JSON-RPC. */
-function request(message: string): ClearedError {
-  return new ClearedError("TASK_REQUEST", message, { data: { rpc: -32602 } });
-}
+const request = (message: string) => new ClearedError("TASK_REQUEST", message, { data: { rpc: -32602 } });

@@ -1,9 +1,8 @@
 /** Tasks of one caller, those that changed last first, page by page. */
 import { setImmediate as turn } from "node:timers/promises";
 import { ClearedError } from "../kernel/errors.ts";
-import type { TaskRow, TaskStore } from "./task-store.ts";
+import type { TaskRow, TaskStore, TaskState } from "./task-store.ts";
 import type { TaskView } from "./task-view.ts";
-import type { TaskState } from "./task-store.ts";
 
 export interface TaskQuery {
   context?: string | undefined;

@@ -18,9 +18,8 @@ import { type List, createList } from "./task-list.ts";
 import { type Draft, EMPTY, type Offer, askedBy, clearlyFor, goesOn, namedIn, takeIn, tooLarge } from "./task-intake.ts";
 import { type TaskRequest, sameMessage } from "./task-key.ts";
 import { type Pushes, createPushes } from "./task-push.ts";
-import { type Said, type TaskRow, createTaskStore } from "./task-store.ts";
+import { type Said, type TaskRow, createTaskStore, type TaskMessage, type TaskState } from "./task-store.ts";
 import { type TaskView, hasEnded, isParked } from "./task-view.ts";
-import type { TaskMessage, TaskState } from "./task-store.ts";
 
 export interface Tasks {
   /** Whose token it is; without a token a program of this user, which is looked up only then. @throws TASK_TOKEN */

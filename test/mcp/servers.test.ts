@@ -1,8 +1,7 @@
 /** Servers people really use, from npm, over stdio and streamable HTTP; the seeds' plain endpoint; an endpoint given with a run. */
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
+import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import type { Json } from "../../runtime/kernel/ports.ts";

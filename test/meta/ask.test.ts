@@ -1,7 +1,6 @@
 /** `cleared ask`: one request, exactly one end, whatever the model does; and nothing it says is believed that is not computed. */
 import { beforeAll, expect, test } from "vitest";
-import { start, until } from "../cli/command-line.ts";
-import { warmUp } from "../cli/command-line.ts";
+import { start, until, warmUp } from "../cli/command-line.ts";
 import { type Asking, type Script, asking, call, cleared, commit, lastResult, shell, source } from "./asking.ts";
 
 beforeAll(warmUp);

@@ -15,9 +15,8 @@ import { filesIn } from "../../workspace/statements/import-files.ts";
 import { CONFIG, IMPORT, IMPORTERS, PROCESSED, STATEMENTS, TOOLS, agentFile } from "../../workspace/layout.ts";
 import { scratchFolder } from "../../workspace/git/leftovers.ts";
 import { treeOver } from "../../workspace/git/tree.ts";
-import { isRefused } from "./recorded.ts";
+import { isRefused, missing } from "./recorded.ts";
 import { type TrialEnvironment, changedFiles } from "./trial-environment.ts";
-import { missing } from "./recorded.ts";
 import type { Code, Recording } from "./types.ts";
 
 export interface Served {

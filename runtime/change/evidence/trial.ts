@@ -16,9 +16,8 @@ import type { Call, Decision, Json, RunLog, RunRecord, Step, WorkspaceView } fro
 import { End, type Gate, Suspend } from "../../kernel/primitive.ts";
 import { STATE } from "../../workspace/layout.ts";
 import { type TrialEnvironment, changedFiles, standingGit, trialView } from "./trial-environment.ts";
-import { missing } from "./recorded.ts";
+import { missing, type Recorded, callsKey, createRecorded, withRecordedAnswers } from "./recorded.ts";
 import { effectsLater } from "./effects.ts";
-import { type Recorded, callsKey, createRecorded, withRecordedAnswers } from "./recorded.ts";
 import { inputFor, servedBy } from "./served.ts";
 import type { Code, Divergence, Recording, Trial } from "./types.ts";
 
