@@ -26,7 +26,7 @@ const WORDS: Record<Access, string> = {
   context: "",
   pure: "",
   model: "ask a model for text",
-  model_task: "let a model work with tools",
+  model_task: "have a model propose a process",
   read: "read records, files and tools",
   decide: "be judged by the policy",
   ask: "ask a person",
@@ -48,7 +48,7 @@ export async function agentDetail(host: Host, { name, file, header }: AgentAtHea
   const primitives = builtin.names();
   const registry = await withTools(builtin, tree, host.sandbox);
   // A state may ask a model only where the header lets the script.
-  const rows = new Set(registry.all().flatMap((one) => (one.access !== "model" || header?.uses.includes(one.domain) ? [one.access] : [])));
+  const rows = new Set(registry.all().flatMap((one) => (!one.access.startsWith("model") || header?.uses.includes(one.domain) ? [one.access] : [])));
   const script =
     header === null ? null : await loadScript(tree, file, host.sandbox, { lint: false, primitives, primitive: builtin.get }).catch(said);
   const scripts: Record<string, StateScript> = script === null ? {} : { ...script.scripts, "": script.main };
