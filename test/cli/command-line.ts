@@ -102,7 +102,8 @@ function asked(socket: string, request: Request): Promise<Ended> {
     let text = "";
     connection.on("data", (more) => (text += String(more)));
     connection.on("end", () => {
-      const { code, said } = JSON.parse(text) as Answer;
+      // It has ended before it could answer: so has this command.
+      const { code, said } = (text === "" ? { code: null, said: [] } : JSON.parse(text)) as Omit<Answer, "code"> & Pick<Ended, "code">;
       const from = (wanted: string) => {
         const parts = said.filter(([stream]) => stream === wanted).map(([, part]) => Buffer.from(part, "latin1"));
         return Buffer.concat(parts).toString();

@@ -70,7 +70,7 @@ async function waiting(
 }
 
 /** The question as the gate's name holds it. */
-function questionOf({ id: _, key: _k, at: _a, decision: _d, run: _r, gate: _g, expires: _e, ...question }: Card): object {
+function questionOf({ id: _, key: _k, at: _a, decision: _d, run: _r, gate: _g, expires: _e, started_by: _s, ...question }: Card): object {
   return question;
 }
 

@@ -45,6 +45,7 @@ test("the least config is a business's name; everything else has a default", () 
       per_agent_a_night: 5,
       per_day: 20,
       cooldown_hours: 24,
+      new_processes_a_day: 3,
       auto_revert: { hours: 24, reviews: 2, errors: 1.5, at_least: 3 },
     },
     callers: { open: 200, message_kb: 256, stored_mb: 1024, keep_days: 90 },
