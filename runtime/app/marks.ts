@@ -3,6 +3,7 @@
  * only ever shown, nothing asks them for permission. They lie in the cache by the code's stamp, and are made again when it is gone.
  */
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { CheckResult } from "../change/checks/findings.ts";
 import { stampsOf } from "../change/checks/stamp.ts";
 import { type WireError, toWire } from "../kernel/errors.ts";
@@ -64,6 +65,8 @@ export function markWords(mark: Mark | undefined): string | null {
 }
 
 const LOOK_MS = 5000;
+/** What it finds is only shown, and made again: whoever stops does not wait long for it on a busy machine. */
+const STOP_MS = 3000;
 
 /** Has `check` look at each agent that nobody has checked, after the start and whenever HEAD has moved, one after the other; runs come first. */
 export function keepChecking(
@@ -87,7 +90,7 @@ export function keepChecking(
   const turn = () => {
     busy = busy.then(look).catch((error: unknown) => {
       const { message }: WireError = toWire(error);
-      if (message !== failure) onError(error);
+      if (message !== failure && !stopped) onError(error);
       failure = message;
     });
   };
@@ -97,7 +100,7 @@ export function keepChecking(
     async stop() {
       stopped = true;
       clearInterval(timer);
-      await busy;
+      await Promise.race([busy, sleep(STOP_MS, undefined, { ref: false })]);
     },
   };
 }

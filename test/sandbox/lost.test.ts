@@ -4,6 +4,7 @@ import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { typecheck } from "../../runtime/change/checks/typecheck.ts";
 import { createSandbox } from "../../runtime/sandbox/pool.ts";
 import { whyNoJail } from "../../tools/system-tools.ts";
+import { patiently } from "../patience.ts";
 import { below, commandOf, expectGone, seeded, signal } from "../kill/processes.ts";
 import { runScript } from "./corpus.ts";
 
@@ -26,7 +27,8 @@ async function under<T>(
   let over = false;
   const killing = (async () => {
     while (!over && hits < most) {
-      await sleep(random() * withinMs);
+      // Between two kills there is time for what is killed, also where others want the cores.
+      await sleep(patiently(random() * withinMs));
       for (const pid of over ? [] : victims(what)) hits += Number(signal(pid, name));
     }
   })();
