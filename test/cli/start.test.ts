@@ -1,6 +1,7 @@
 /** `cleared start` as a user meets it: files are picked up, git is followed, one owner, one clean end. */
 import { appendFileSync, copyFileSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { beforeAll, expect, test } from "vitest";
 import { agrees, cleared, commit, isThere, put, shell, start, statement, until, workspace, warmUp } from "./command-line.ts";
 
@@ -92,6 +93,10 @@ test("an agent added, changed, broken, removed and brought back by plain git cou
   await commit(dir, { "agents/listener.ts": "no header" });
   await emit();
   expect((await cleared(dir, "agents")).stdout).toMatch(/There is no header comment/);
+  // What nobody listens to is let go when it is delivered; it would be the listener's that is back by then.
+  const store = new DatabaseSync(join(dir, ".cleared/store.db"), { readOnly: true });
+  await until(() => store.prepare("SELECT 1 FROM emitted WHERE taken = 0").get() === undefined);
+  store.close();
 
   await shell(dir, "git revert --no-edit HEAD");
   await emit();
