@@ -7,6 +7,7 @@ import type { Card } from "../../runtime/kernel/ports.ts";
 import { EMPTY, takeIn } from "../../runtime/app/task-intake.ts";
 import { createApi } from "../../runtime/app/api.ts";
 import { newProcess } from "../../runtime/change/proposals/new-process.ts";
+import { isOneKind } from "../../runtime/rules/task-types.ts";
 import type { Host } from "../../runtime/app/host.ts";
 import { closeAll, host, run, workspace } from "../engine/harness.ts";
 import { type Asked, type Reply, fakeModel } from "../llm/server.ts";
@@ -99,6 +100,14 @@ test("an unknown task becomes a proposed process; tasks of its kind need no seco
   expect(third.result).toMatchObject({ request: null, agent: "travel_request" });
   expect(server.asked.length).toBe(asked);
 }, 120_000);
+
+test("tasks are of one kind by what they are about: neither a word that every task has nor a long text stands for all of them", () => {
+  const alike = (a: string, b: string) => [isOneKind(a, b), isOneKind(b, a)];
+  expect(alike(TRAVEL, "Travel request")).toEqual([true, true]);
+  const long = `vacation travel request kim lisbon ${Array.from({ length: 300 }, (_, i) => `${"abcdefghij"[i % 10]}word${"klmnopqrstuvwxyzabcdefghijklmn"[Math.floor(i / 10)]}`).join(" ")}`;
+  for (const other of ["Vacation request: please approve 3 days", "request", long]) expect(alike(TRAVEL, other)).toEqual([false, false]);
+  expect(alike("Please approve this request", "please  approve this request")).toEqual([true, true]);
+});
 
 test("so many requests a day, whoever sends tasks; what a model says of one comes back to nobody who sent a task", async () => {
   const { owner, server, task } = await opened([], "changes: {new_processes_a_day: 2}\n");
