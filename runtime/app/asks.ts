@@ -10,7 +10,7 @@ import type { Llm } from "../kernel/ports.ts";
 import { answered, converse, spenderOf } from "../meta/conversation.ts";
 import { declined } from "../meta/ends.ts";
 import { type Prompt, promptFor, promptVersion } from "../meta/prompt.ts";
-import { type Ask, type AskEnd, type AskRow, type Asks, createAsks, isByAgent } from "../meta/requests.ts";
+import { type Ask, type AskEnd, type AskRow, type Asks, createAsks, isByAgent, runIn } from "../meta/requests.ts";
 import type { Arm, Workshop } from "../meta/workshop.ts";
 import { type CostRow, costWords } from "../llm/costs.ts";
 import { redact } from "../rules/privacy/scan.ts";
@@ -249,10 +249,15 @@ async function workshopAt(host: Host, ask: Ask, asks: Asks, arm: Arm, derive: Wo
     check: async (files) => (await checkFiles(host, { files: Object.fromEntries(files), all: false })).checks,
     problems: (files) => problemsOf(Object.fromEntries(files), { by, head: base }),
     judge: (draft) => judgeFiles(host, draft, ask.base),
-    propose: (draft, report) => proposeFiles(host, draft, { base: ask.base, report }),
+    propose: async (draft, report) => proposeFiles(host, { ...draft, starter: await starterOf(host, ask) }, { base: ask.base, report }),
     proposals: () => store.list(),
     rejectedOn: (paths) => store.rejectedOn(paths),
   };
+}
+
+/** Of a request by an agent: who gave the task that it is about. */
+async function starterOf({ engine }: Host, ask: Ask): Promise<string | undefined> {
+  return isByAgent(ask) ? (await engine.get(runIn(ask)))?.by : undefined;
 }
 
 /** What was cut off gets its end: its proposal, if it had come so far, else that it may go on. */

@@ -6,10 +6,11 @@ import { signAs } from "../../runtime/app/identity.ts";
 import type { Card } from "../../runtime/kernel/ports.ts";
 import { EMPTY, takeIn } from "../../runtime/app/task-intake.ts";
 import { createApi } from "../../runtime/app/api.ts";
+import { questionOf } from "../../runtime/change/proposals/deciding.ts";
 import { newProcess } from "../../runtime/change/proposals/new-process.ts";
 import { isOneKind } from "../../runtime/rules/task-types.ts";
 import type { Host } from "../../runtime/app/host.ts";
-import { closeAll, host, run, workspace } from "../engine/harness.ts";
+import { closeAll, host, workspace } from "../engine/harness.ts";
 import { type Asked, type Reply, fakeModel } from "../llm/server.ts";
 import { call, lastResult } from "./asking.ts";
 
@@ -50,8 +51,11 @@ async function opened(scripts: ((asked: Asked) => Reply)[][] | null, config = ""
       "config.yaml": `${one.read("config.yaml")}\n${models}\n${config}`,
     });
   const owner = await host(one);
+  let n = 0;
+  const started = async (text: string) =>
+    (await owner.start("general", { cause: { kind: "command", key: `t${++n}` }, input: { task: text }, by: "Pat" })).id;
   const task = async (text: string) =>
-    (await run(owner, "general", { task: text })).result as {
+    (await owner.engine.result(await started(text), { timeoutMs: 100_000 })).result as {
       action_taken: string;
       result: { request: number | null; agent: string | null };
     };
@@ -94,6 +98,8 @@ test("an unknown task becomes a proposed process; tasks of its kind need no seco
   const api = createApi(owner);
   const { proposal } = await api.proposal({ id: number });
   expect([proposal.by, proposal.asked?.outside]).toEqual(["agent:general", [expect.stringMatching(/^the recorded run run_/)]]);
+  // Whoever gave the task has asked for it: where there are two, the other one decides.
+  expect([questionOf(proposal, 2).not_by, questionOf(proposal, 1).not_by]).toEqual(["Pat", undefined]);
   const card = owner.cards.get(number) as Card;
   await decideCard(owner, signAs(owner.dir, owner.trust, { ...askedOf(card), decision: "approved", at: owner.clock.now() }));
   const third = await task("Travel request: Bob goes to Oslo for 100.00");
