@@ -70,18 +70,23 @@ export async function beginAsk(host: Host, { text, by, ...limits }: { text: stri
 /** Goes on with one that asked or was cut off; without a number the last such one. @throws ASK_UNKNOWN, USAGE, LLM_UNCONFIGURED */
 export async function continueAsk(
   host: Host,
-  { id, answer, by, ...limits }: { id?: number; answer?: string; by?: string } & Limits,
+  { id, answer: words = "", by, ...limits }: { id?: number; answer?: string; by?: string } & Limits,
 ): Promise<Ask> {
+  const answer = words.trim();
   const asks = asksOf(host);
   await settleAsks(host);
   const writer = await writerOf(host);
   // Nothing is waited for from here on, so that of two who go on with it one does.
   const mayGoOn = ({ end }: Ask) => end?.kind === "question" || (end?.kind === "decline" && end.open);
-  const ask = id === undefined ? asks.list(50).find(mayGoOn) : asks.get(id);
+  // Without a number their own, never what a task from outside began; an answer goes to a question.
+  const isMeant = (one: Ask) => mayGoOn(one) && (by ?? null) === one.by && (answer === "" || one.end?.kind === "question");
+  const ask = id === undefined ? asks.list(50).find(isMeant) : asks.get(id);
   if (ask === null || ask === undefined)
     throw new ClearedError(
       "ASK_UNKNOWN",
-      id === undefined ? "No request waits for an answer or was cut off." : `There is no request ${id}.`,
+      id === undefined
+        ? `No request of yours waits for an answer${answer === "" ? " or was cut off" : ""}; \`cleared asks\` lists them.`
+        : `There is no request ${id}.`,
     );
   if (workingOn(host).has(ask.id)) throw new ClearedError("ASK_UNKNOWN", `Request ${ask.id} is being worked on.`);
   if (!mayGoOn(ask)) throw new ClearedError("ASK_UNKNOWN", `Request ${ask.id} has ended; ask anew.`);
@@ -89,10 +94,12 @@ export async function continueAsk(
   if ((by ?? null) !== ask.by && !isByAgent(ask))
     throw new ClearedError("APPROVAL_IDENTITY", `Request ${ask.id} is by ${ask.by ?? NOBODY}, and only they go on with it; ask anew.`);
   const asked = ask.end?.kind === "question";
-  if (asked && (answer ?? "").trim() === "")
+  if (asked && answer === "")
     throw new ClearedError("USAGE", `Request ${ask.id} waits for an answer: \`cleared ask --continue ${ask.id} "ANSWER"\`.`);
+  if (!asked && answer !== "")
+    throw new ClearedError("USAGE", `Request ${ask.id} asks nothing; \`cleared ask --continue ${ask.id}\` alone goes on with it.`);
   if (asked) {
-    const said = redact((answer ?? "").trim().slice(0, LONGEST_TEXT));
+    const said = redact(answer.slice(0, LONGEST_TEXT));
     const message = answered(asks.rows(ask.id), said);
     if (message !== null) asks.add(ask.id, { at: host.clock.now(), message, note: `answered: ${said.slice(0, 200)}` });
   }

@@ -1,6 +1,6 @@
 /** A task that nothing carries out: one request for its kind, in our words, that can only add files; and the hostile ones. */
 import { afterEach, expect, test } from "vitest";
-import { watchAsk } from "../../runtime/app/asks.ts";
+import { beginAsk, continueAsk, watchAsk } from "../../runtime/app/asks.ts";
 import { asked as askedOf, decideCard } from "../../runtime/app/decide.ts";
 import { signAs } from "../../runtime/app/identity.ts";
 import type { Card } from "../../runtime/kernel/ports.ts";
@@ -130,6 +130,19 @@ test("so many requests a day, whoever sends tasks; what a model says of one come
   expect(JSON.stringify(again)).not.toContain("SECRET");
   expect(server.asked.length).toBe(2);
 }, 120_000);
+
+test("an answer without a number goes to one's own question, not to the request of a task that was cut off since", async () => {
+  const { owner, task } = await opened([[() => call("ask_user", { question: "Which?" })], [() => ({ status: 400 })]]);
+  const { id } = await beginAsk(owner, { text: "AWS is Software", by: "Pat" });
+  expect(await ended(owner, id)).toMatchObject({ kind: "question" });
+  const { request } = (await task(TRAVEL)).result;
+  expect(await ended(owner, request ?? 0)).toMatchObject({ kind: "decline", open: true });
+  await expect(continueAsk(owner, { id: request ?? 0, answer: "5020" })).rejects.toMatchObject({ code: "USAGE" });
+  expect((await continueAsk(owner, { id: request ?? 0, answer: "" })).end).toBe(null); // as the page's button
+  expect(await ended(owner, request ?? 0)).toMatchObject({ open: true });
+  await expect(continueAsk(owner, { answer: "5020", by: "Sam" })).rejects.toMatchObject({ code: "ASK_UNKNOWN" });
+  expect((await continueAsk(owner, { answer: "5020", by: "Pat" })).id).toBe(id);
+});
 
 test("without a model the answer names what is missing in one sentence; a computation that is there is named, and a process that is there, too", async () => {
   const { owner, task } = await opened(null);
