@@ -38,7 +38,7 @@ export function createList(store: TaskStore, viewOf: (row: TaskRow) => Promise<T
     const at = page === undefined ? null : placeOf(page);
     const rest = at === null ? rows : rows.filter(({ moved, tid }) => moved < at.moved || (moved === at.moved && tid < at.tid));
     const shown = rest.slice(0, limit);
-    const tasks: T[] = [];
+    const tasks: ReturnType<typeof show>[] = [];
     for (const one of shown) {
       const now = await view(one);
       if (now !== null) tasks.push(show(now));
