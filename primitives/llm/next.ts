@@ -97,7 +97,8 @@ export const llm_next = definePrimitive({
         if (called.tool !== FINISH && tool !== undefined) return { call: { tool: tool.tool, params } };
         if (called.tool === FINISH) {
           const said = fields.map(([name]) => wordsOf(params[name] ?? null)).join("\n");
-          ground ??= groundOf([p.goal, ...p.done.map((one) => JSON.stringify([one.params, one.answer]))].join("\n"));
+          // Not what it asked for: that a model wrote itself.
+          ground ??= groundOf([p.goal, ...p.done.map((one) => JSON.stringify(one.answer))].join("\n"));
           const unsupported = ungrounded(said, ground);
           const missing = fields.map(([name]) => name).filter((name) => wordsOf(params[name] ?? null).trim() === "");
           if (repairs === 2 || unsupported.length + missing.length === 0) {

@@ -29,6 +29,8 @@ type Wrap = (event: Json, error?: WireError) => Json;
 const KEEP_ALIVE_MS = 15_000;
 /** Streams and messages under way of all callers together; the page and short requests keep the other connections. */
 const ALL_OPEN = 450;
+/** Large bodies in memory at once, of one caller and of all: each may have 16 MB. */
+const LARGE = { mine: 4, all: 16 };
 const CARDS = /^\/\.well-known\/agent(?:-card)?\.json$/;
 
 /** `cardUrl`: where callers reach this, if not where they say. */
@@ -36,6 +38,8 @@ export type TaskServing = { figures: () => Figures; cardUrl: string | undefined;
 
 export function createTaskServer(tasks: Tasks, { figures, cardUrl, onError }: TaskServing): TaskServer {
   const open = new Map<string, number>();
+  /** Whose large bodies are being read. */
+  const reading: string[] = [];
   const count = (place: string, by: number) => {
     const now = (open.get(place) ?? 0) + by;
     if (now === 0) open.delete(place);
@@ -132,17 +136,25 @@ export function createTaskServer(tasks: Tasks, { figures, cardUrl, onError }: Ta
   };
 
   /** Without one in REST: an object without fields. */
-  const bodyOf = async (context: Context): Promise<Body> => {
-    const bytes = await context.req.arrayBuffer();
-    if (bytes.byteLength === 0 && context.req.path !== "/") return { value: {}, large: null };
-    return readBody(bytes, (await tasks.limits()).message_kb * 1024);
+  const bodyOf = async (context: Context, { owner }: Caller): Promise<Body> => {
+    const most = (await tasks.limits()).message_kb * 1024;
+    const read = async (): Promise<Body> => {
+      const bytes = await context.req.arrayBuffer();
+      return bytes.byteLength === 0 && context.req.path !== "/" ? { value: {}, large: null } : readBody(bytes, most);
+    };
+    // One that does not say how large it is is a short one (outside/http.ts).
+    if (!(Number(context.req.header("content-length")) > most)) return read();
+    const mine = reading.filter((one) => one === owner).length;
+    if (mine >= LARGE.mine || reading.length >= LARGE.all) throw full(`Other large messages are being read, ${mine} of them yours.`, 5);
+    reading.push(owner);
+    return read().finally(() => reading.splice(reading.indexOf(owner), 1));
   };
 
   const rpc = async (context: Context): Promise<Response> => {
     let id: RpcId | undefined = null;
     try {
       const caller = callerOf(context);
-      const { value, large } = await bodyOf(context);
+      const { value, large } = await bodyOf(context, caller);
       const call = readCall(value);
       id = call.id;
       const version = context.req.header("a2a-version") ?? context.req.query("A2A-Version");
@@ -169,7 +181,7 @@ export function createTaskServer(tasks: Tasks, { figures, cardUrl, onError }: Ta
       const version = context.req.header("a2a-version") ?? context.req.query("A2A-Version");
       if (version !== undefined && versionOf(version) !== "1.0")
         throw wrong(-32009, "These paths belong to A2A 1.0; 0.3 is spoken at POST /.");
-      const { value, large } = method === "POST" ? await bodyOf(context) : { value: context.req.query(), large: null };
+      const { value, large } = method === "POST" ? await bodyOf(context, caller) : { value: context.req.query(), large: null };
       const route = routeOf(method, path, fieldsOfBody(value));
       if (route === null) throw wrong(-32601, `There is no ${method} ${path.slice(0, 80)}; the agent card names what is served.`);
       const { answer, stop } = await carryOut(context, { ...route, dialect: "1.0", caller, large });

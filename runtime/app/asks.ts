@@ -10,7 +10,7 @@ import type { Llm } from "../kernel/ports.ts";
 import { answered, converse, spenderOf } from "../meta/conversation.ts";
 import { declined } from "../meta/ends.ts";
 import { type Prompt, promptFor, promptVersion } from "../meta/prompt.ts";
-import { type Ask, type AskEnd, type AskRow, type Asks, createAsks, isByAgent } from "../meta/requests.ts";
+import { type Ask, type AskEnd, type AskRow, type Asks, createAsks, isByAgent, runIn } from "../meta/requests.ts";
 import type { Arm, Workshop } from "../meta/workshop.ts";
 import { type CostRow, costWords } from "../llm/costs.ts";
 import { redact } from "../rules/privacy/scan.ts";
@@ -70,18 +70,23 @@ export async function beginAsk(host: Host, { text, by, ...limits }: { text: stri
 /** Goes on with one that asked or was cut off; without a number the last such one. @throws ASK_UNKNOWN, USAGE, LLM_UNCONFIGURED */
 export async function continueAsk(
   host: Host,
-  { id, answer, by, ...limits }: { id?: number; answer?: string; by?: string } & Limits,
+  { id, answer: words = "", by, ...limits }: { id?: number; answer?: string; by?: string } & Limits,
 ): Promise<Ask> {
+  const answer = words.trim();
   const asks = asksOf(host);
   await settleAsks(host);
   const writer = await writerOf(host);
   // Nothing is waited for from here on, so that of two who go on with it one does.
   const mayGoOn = ({ end }: Ask) => end?.kind === "question" || (end?.kind === "decline" && end.open);
-  const ask = id === undefined ? asks.list(50).find(mayGoOn) : asks.get(id);
+  // Without a number their own, never what a task from outside began; an answer goes to a question.
+  const isMeant = (one: Ask) => mayGoOn(one) && (by ?? null) === one.by && (answer === "" || one.end?.kind === "question");
+  const ask = id === undefined ? asks.list(50).find(isMeant) : asks.get(id);
   if (ask === null || ask === undefined)
     throw new ClearedError(
       "ASK_UNKNOWN",
-      id === undefined ? "No request waits for an answer or was cut off." : `There is no request ${id}.`,
+      id === undefined
+        ? `No request of yours waits for an answer${answer === "" ? " or was cut off" : ""}; \`cleared asks\` lists them.`
+        : `There is no request ${id}.`,
     );
   if (workingOn(host).has(ask.id)) throw new ClearedError("ASK_UNKNOWN", `Request ${ask.id} is being worked on.`);
   if (!mayGoOn(ask)) throw new ClearedError("ASK_UNKNOWN", `Request ${ask.id} has ended; ask anew.`);
@@ -89,10 +94,12 @@ export async function continueAsk(
   if ((by ?? null) !== ask.by && !isByAgent(ask))
     throw new ClearedError("APPROVAL_IDENTITY", `Request ${ask.id} is by ${ask.by ?? NOBODY}, and only they go on with it; ask anew.`);
   const asked = ask.end?.kind === "question";
-  if (asked && (answer ?? "").trim() === "")
+  if (asked && answer === "")
     throw new ClearedError("USAGE", `Request ${ask.id} waits for an answer: \`cleared ask --continue ${ask.id} "ANSWER"\`.`);
+  if (!asked && answer !== "")
+    throw new ClearedError("USAGE", `Request ${ask.id} asks nothing; \`cleared ask --continue ${ask.id}\` alone goes on with it.`);
   if (asked) {
-    const said = redact((answer ?? "").trim().slice(0, LONGEST_TEXT));
+    const said = redact(answer.slice(0, LONGEST_TEXT));
     const message = answered(asks.rows(ask.id), said);
     if (message !== null) asks.add(ask.id, { at: host.clock.now(), message, note: `answered: ${said.slice(0, 200)}` });
   }
@@ -249,10 +256,15 @@ async function workshopAt(host: Host, ask: Ask, asks: Asks, arm: Arm, derive: Wo
     check: async (files) => (await checkFiles(host, { files: Object.fromEntries(files), all: false })).checks,
     problems: (files) => problemsOf(Object.fromEntries(files), { by, head: base }),
     judge: (draft) => judgeFiles(host, draft, ask.base),
-    propose: (draft, report) => proposeFiles(host, draft, { base: ask.base, report }),
+    propose: async (draft, report) => proposeFiles(host, { ...draft, starter: await starterOf(host, ask) }, { base: ask.base, report }),
     proposals: () => store.list(),
     rejectedOn: (paths) => store.rejectedOn(paths),
   };
+}
+
+/** Of a request by an agent: who gave the task that it is about. */
+async function starterOf({ engine }: Host, ask: Ask): Promise<string | undefined> {
+  return isByAgent(ask) ? (await engine.get(runIn(ask)))?.by : undefined;
 }
 
 /** What was cut off gets its end: its proposal, if it had come so far, else that it may go on. */

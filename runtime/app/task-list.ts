@@ -24,17 +24,25 @@ export type List = <T>(
 
 export function createList(store: TaskStore, viewOf: (row: TaskRow) => Promise<TaskView>): List {
   return async ({ owner }, { context, state, since, page, limit }, show) => {
-    const view = ({ id }: Found) => viewOf(store.find(owner, id) as TaskRow);
+    // Null: let go since it was found.
+    const view = async ({ id }: Found): Promise<TaskView | null> => {
+      const row = store.find(owner, id);
+      return row === undefined ? null : viewOf(row);
+    };
     const rows: Found[] = [];
     for (const one of store.list({ owner, context, since })) {
       // Others have their turns between: somebody may have given ten thousand.
       if (state !== undefined) await turn();
-      if (state === undefined || (await view(one)).status.state === state) rows.push(one);
+      if (state === undefined || (await view(one))?.status.state === state) rows.push(one);
     }
     const at = page === undefined ? null : placeOf(page);
     const rest = at === null ? rows : rows.filter(({ moved, tid }) => moved < at.moved || (moved === at.moved && tid < at.tid));
     const shown = rest.slice(0, limit);
-    const tasks = await Array.fromAsync(shown, async (one) => show(await view(one)));
+    const tasks: ReturnType<typeof show>[] = [];
+    for (const one of shown) {
+      const now = await view(one);
+      if (now !== null) tasks.push(show(now));
+    }
     return { tasks, next: rest.length > limit ? nameOf(shown.at(-1)) : "", total: rows.length };
   };
 }

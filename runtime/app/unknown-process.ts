@@ -6,7 +6,7 @@
 import { createTurns } from "../change/evidence/slots.ts";
 import { createProposals } from "../change/proposals/store.ts";
 import { ClearedError } from "../kernel/errors.ts";
-import { isByAgent } from "../meta/requests.ts";
+import { isByAgent, runIn } from "../meta/requests.ts";
 import type { ProcessWish, RunRecord } from "../kernel/ports.ts";
 import { isOneKind } from "../rules/task-types.ts";
 import { dayIn } from "../scripts/header.ts";
@@ -34,7 +34,7 @@ async function requested(host: Host, { run, task }: { run: RunRecord; task: stri
     return { agent: found.agent, request: null, says: `${found.agent} carries out such tasks: start it.` };
   const asks = (await listAsks(host, { limit: EARLIER })).filter(isByAgent);
   for (const ask of asks) {
-    const other = /\brun_\w+/.exec(ask.text)?.[0] ?? "";
+    const other = runIn(ask);
     const input = other === run.id ? { task } : (((await host.engine.get(other))?.input ?? {}) as { task?: unknown });
     if (typeof input.task === "string" && isOneKind(input.task, task))
       return { agent: null, request: ask.id, says: await standing(host, ask) };

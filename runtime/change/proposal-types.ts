@@ -73,6 +73,8 @@ export interface Proposal {
   reason: string;
   /** A person of trust.yaml, `agent:NAME`, or "somebody without a key". */
   by: string;
+  /** Who started the run in which an agent proposed it; null: no person did. */
+  starter?: string | null;
   at: number;
   /** When it came into the state it is in, ms. */
   since: number;
@@ -162,5 +164,7 @@ export interface ProposalDraft {
   despite?: string;
   /** Kept with it: the run and step that asked. */
   from?: Json;
+  /** Whoever started that run, for a person with a key. */
+  starter?: string | undefined;
   asked?: AskedFor;
 }

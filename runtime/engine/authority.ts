@@ -98,7 +98,7 @@ function assertAble(card: CardDraft, { by }: Decision, people: readonly Person[]
   if (by === card.not_by)
     throw new ClearedError(
       "APPROVAL_SELF",
-      `${by} ${card.kind === "proposal" ? "proposed this" : "started this run"} and may not decide "${card.title}". ${others}`,
+      `${by} ${card.kind === "proposal" ? "proposed this or started the run that did," : "started this run"} and may not decide "${card.title}". ${others}`,
     );
   const { roles } = people.find((one) => one.name === by) as Person;
   throw new ClearedError(

@@ -131,7 +131,7 @@ export function toReleased(run: RunRecord, seq: number, index: number, change: C
     if (run.mode !== "live") return null;
     const { op: _, base, evidence, ...draft } = change;
     const from = { run: run.id, step: seq, ...(evidence === null ? {} : { evidence }) };
-    const body = { state: "draft", base, draft: { ...draft, from } };
+    const body = { state: "draft", base, draft: { ...draft, from, ...(run.by === undefined ? {} : { starter: run.by }) } };
     return { kind: "card", key, card: { ...NOTHING_ASKED, kind: "proposal", title: change.title, body, run: run.id } };
   }
   if (change.op === "remove") return { kind: "withdrawn", key: `entry:${change.id}` };

@@ -45,6 +45,9 @@ export interface Ask {
 /** A task from outside began it, through an agent: nobody waits for an answer, and it may add files and change none. */
 export const isByAgent = ({ by }: Pick<Ask, "by">): boolean => by?.startsWith("agent:") === true;
 
+/** The run that such a request is about. */
+export const runIn = ({ text }: Pick<Ask, "text">): string => /\brun_\w+/.exec(text)?.[0] ?? "";
+
 /** What happened, in order: a message of the conversation, or a line for whoever watches. */
 export interface AskRow {
   n: number;

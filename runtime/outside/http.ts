@@ -103,12 +103,21 @@ export function createShell(onError: (context: Context, error: WireError, status
     bodyLimit({
       maxSize,
       onError: (context) => {
-        const message = `The request is larger than ${maxSize / 1024} KiB.`;
+        const how =
+          isTask(context) && !isMcp(context) && maxSize < TASK_LIMIT
+            ? " Say how large it is (Content-Length) and send it in one piece."
+            : "";
+        const message = `The request is larger than ${maxSize / 1024} KiB.${how}`;
         return isTask(context) ? onError(context, { code: "TASK_REQUEST", message }, 413) : context.text(message, 413);
       },
     }),
   ) as [MiddlewareHandler, MiddlewareHandler, MiddlewareHandler];
-  app.use((context, next) => (isHook(context) || isMcp(context) ? hooks : isTask(context) ? tasks : forms)(context, next));
+  // One of unknown length is held before it is known who sends it.
+  const isShort = ({ req }: Context) => req.header("content-length") === undefined || req.header("transfer-encoding") !== undefined;
+  app.use((context, next) => {
+    const task = isMcp(context) || isShort(context) ? hooks : tasks;
+    return (isHook(context) ? hooks : isTask(context) ? task : forms)(context, next);
+  });
   app.use(async (context, next) => {
     if (context.req.method === "POST" && !isForeign(context)) {
       const given = (await formOf(context))["token"] ?? "";

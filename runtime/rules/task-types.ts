@@ -44,11 +44,19 @@ export interface Ranked {
 const singular = (word: string): string => word.replace(/(?<=[a-z]{2}[^s])s$/, "");
 const wordsOf = (text: string): string[] => (normalText(text).match(/[\p{L}\p{N}&]+(?:-[\p{L}\p{N}]+)*/gu) ?? []).map(singular);
 
-/** Whether two tasks are of one kind: most of what the shorter one says, figures and ids aside, the other says too. */
+/** What tasks of every kind say. */
+const ANY = new Set("request please need want would like process approve approval decide make give get help asap urgent".split(" "));
+
+/**
+ * Whether two tasks are of one kind: most of what the shorter one says, figures and ids aside, the other says too, and it is no text so long
+ * that it says everything.
+ */
 export function isOneKind(a: string, b: string): boolean {
-  const [one, two] = [a, b].map((text) => new Set(wordsOf(text).filter((word) => word.length > 2 && !/\d/.test(word) && !STOP.has(word))));
-  if (one === undefined || two === undefined || Math.min(one.size, two.size) === 0) return false;
-  return one.intersection(two).size * 2 >= Math.min(one.size, two.size);
+  if (normalText(a) === normalText(b)) return true;
+  const about = (word: string) => word.length > 2 && !/\d/.test(word) && !STOP.has(word) && !ANY.has(word);
+  const [one, two] = [new Set(wordsOf(a).filter(about)), new Set(wordsOf(b).filter(about))];
+  const both = one.intersection(two).size;
+  return both > 0 && both * 2 >= Math.min(one.size, two.size) && both * 6 >= Math.max(one.size, two.size);
 }
 
 /** Best first. */

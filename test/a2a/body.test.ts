@@ -46,3 +46,21 @@ test("a message too large to be looked at at once starts nothing and says so; se
   const beside = { message: said("x", skill("echo")), metadata: { policy_doc: "x".repeat(5_000_000) } };
   expect((await rpc(site, "message/send", beside)).error).toMatchObject({ code: -32602, message: expect.stringContaining("a few pages") });
 });
+
+test("large bodies that come at once are told when to come again before they are read; one of unknown length is short", {
+  timeout: 120_000,
+}, async () => {
+  const body = call("message/send", { message: said("word ".repeat(3_000_000), skill("echo")) });
+  const sent = await Promise.all(Array.from({ length: 12 }, () => fetch(`${site.url}/`, { method: "POST", body })));
+  const full = sent.filter(({ status }) => status === 429);
+  expect([full.length >= 6, full.length + sent.filter(({ status }) => status === 200).length]).toEqual([true, 12]);
+  const told = await Promise.all(full.map(async (one) => [one.headers.get("retry-after"), ((await one.json()) as Any).error.code]));
+  expect(told).toEqual(full.map(() => ["5", -32029]));
+  expect(await raw(body)).toMatchObject({ http: 200 });
+  const parts = async (many: number) => {
+    const stream = ReadableStream.from(Array.from({ length: many }, () => new TextEncoder().encode(" ".repeat(65_536))));
+    const init: RequestInit = { method: "POST", body: stream, duplex: "half", headers: { authorization: "Bearer x" } };
+    return (await fetch(`${site.url}/`, init)).status;
+  };
+  expect([await parts(8), await parts(40)]).toEqual([401, 413]);
+});

@@ -3,13 +3,21 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Host } from "../../runtime/app/host.ts";
 import { openHost } from "../../runtime/app/open-host.ts";
 import { upkeepNow } from "../../runtime/app/upkeep.ts";
+import { createTaskStore } from "../../runtime/app/task-store.ts";
 import { type Tasks, tasksOf } from "../../runtime/app/tasks.ts";
 import { cleared, commit, workspace } from "../cli/command-line.ts";
 import { AGENTS, type Any, messageId, rpc, said, type Served, serve, skill, stream } from "./client.ts";
 
+// Works long enough for others to come meanwhile.
+const SLOW =
+  "/*\nname: Slow\ntrigger: a2a\nmutates: false\ninput: {task: {type: string, required: true}}\n*/\nlet n = 0;\nfor (let i = 0; i < 5_000_000; i++) n += i;\n({ summary: String(n) });\n";
+
 let site: Served;
 beforeAll(async () => {
-  site = await serve({ "config.yaml": "business: {name: Small}\ncallers: {open: 3, stored_mb: 1}\nweb: {port: 0}\n" });
+  site = await serve({
+    "agents/slow.ts": SLOW,
+    "config.yaml": "business: {name: Small}\ncallers: {open: 3, stored_mb: 1}\nweb: {port: 0}\n",
+  });
 });
 afterAll(() => site.started.stop());
 
@@ -19,7 +27,7 @@ const post = async (params: unknown, token: string, path = "/"): Promise<[Respon
   return [answer, await answer.json()];
 };
 const made = async (name: string): Promise<string> =>
-  (await cleared(site.dir, "tokens", "add", name, "--agents", "echo,pay", "--json")).json().token;
+  (await cleared(site.dir, "tokens", "add", name, "--agents", "echo,pay,slow", "--json")).json().token;
 
 test("more streams and waiting messages than a caller may hold are told when to come again, and start nothing", async () => {
   const [token, other] = [await made("busy"), await made("calm")];
@@ -33,7 +41,7 @@ test("more streams and waiting messages than a caller may hold are told when to 
   expect([rest.status, rest.headers.get("retry-after"), told.error.status]).toEqual([429, "5", "RESOURCE_EXHAUSTED"]);
   // What answers at once needs no room, and another caller has its own.
   expect((await rpc(site, "tasks/get", { id }, { token })).result.id).toBe(id);
-  const many = (of: string) => Promise.all(Array.from({ length: 30 }, () => post({ message: said("x", skill("echo")) }, of)));
+  const many = (of: string) => Promise.all(Array.from({ length: 30 }, () => post({ message: said("x", skill("slow")) }, of)));
   const answers = await many(token);
   const taken = answers.filter(([{ status }]) => status === 200);
   expect(taken.length).toBeGreaterThan(2);
@@ -105,6 +113,11 @@ test("a task that ended long ago is let go: its run stays, and its message start
     expect((await tasks.list(me, { limit: 50 }, ({ id }) => id)).tasks.toSorted()).toEqual([told.id, waits.id, beside.id].toSorted());
     // A new task under the same name of a session is one of its own.
     expect((await send("again", "echo", { context: "c1" })).id).not.toBe(old.id);
+    // One that goes while its caller reads the list is left out.
+    const store = createTaskStore(host.database);
+    for (const one of ["four", "five"]) expect(await ends((await send(one, "echo")).id)).toBe("completed");
+    const gone = () => store.removeEnded(Date.now() + 9 * DAY_MS, 50);
+    expect((await tasks.list(me, { limit: 50, state: "completed" }, gone)).tasks.length).toBeGreaterThan(0);
   } finally {
     await host.close();
   }

@@ -12,7 +12,6 @@ import { abandon, close, closeAll, host, LATER, run, start, type Workspace, work
 import { type FakeModel, fakeModel, type Reply } from "./server.ts";
 
 afterEach(closeAll);
-
 const KEY = "sk-ant-test-0123456789abcdef";
 const header = (uses: string, more = "") => `/*\nname: Test\nuses: [${uses}]\n${more}*/\n`;
 const CLASSIFY = `${header("llm, ctx", "input: {text: {type: string, default: AWS EMEA 84.00}}\n")}const found = llm_classify({ text: input.text, classes: [{ name: "Software" }, { name: "Travel" }] });
@@ -39,7 +38,6 @@ async function opened(
   await openSecrets(one.dir).set("anthropic", KEY);
   return { one, server };
 }
-
 const software: FakeModel["answer"] = () => '{"class": "Software"}';
 
 test("a model's answer is recorded, replayed, resumed, tried and dry-run without asking again, and costs are kept", async () => {
@@ -214,6 +212,12 @@ short;
   expect(server.asked[1]?.body.messages[2].content).toContain("2026-05-01, 99.00");
   expect((await run(owner, "short")).result).toMatchObject({ unsupported: ["2026-05-01", "99.00"] });
   expect(await run(owner, "short", { send: true })).toMatchObject({ status: "failed", error: { code: "LLM_UNSUPPORTED" } });
+});
+
+test("a figure that a model put into a call of its own is not one that the call gave", async () => {
+  const next = `${header("llm")}llm_next({ goal: "owed?", tools: [], done: [{ tool: "a/b", params: { over: "98.00" }, answer: { total: "84.00" } }] });\n`;
+  const { one } = await opened({ "agents/next.ts": next }, () => ({ call: { name: "finish", input: { answer: "98.00 and 84.00" } } }));
+  expect((await run(await host(one), "next")).result).toMatchObject({ unsupported: ["98.00"] });
 });
 
 test("confidence is earned by what people leave as it was, not claimed", async () => {

@@ -1,14 +1,16 @@
 /** A task that nothing carries out: one request for its kind, in our words, that can only add files; and the hostile ones. */
 import { afterEach, expect, test } from "vitest";
-import { watchAsk } from "../../runtime/app/asks.ts";
+import { beginAsk, continueAsk, watchAsk } from "../../runtime/app/asks.ts";
 import { asked as askedOf, decideCard } from "../../runtime/app/decide.ts";
 import { signAs } from "../../runtime/app/identity.ts";
 import type { Card } from "../../runtime/kernel/ports.ts";
 import { EMPTY, takeIn } from "../../runtime/app/task-intake.ts";
 import { createApi } from "../../runtime/app/api.ts";
+import { questionOf } from "../../runtime/change/proposals/deciding.ts";
 import { newProcess } from "../../runtime/change/proposals/new-process.ts";
+import { isOneKind } from "../../runtime/rules/task-types.ts";
 import type { Host } from "../../runtime/app/host.ts";
-import { closeAll, host, run, workspace } from "../engine/harness.ts";
+import { closeAll, host, workspace } from "../engine/harness.ts";
 import { type Asked, type Reply, fakeModel } from "../llm/server.ts";
 import { call, lastResult } from "./asking.ts";
 
@@ -49,8 +51,11 @@ async function opened(scripts: ((asked: Asked) => Reply)[][] | null, config = ""
       "config.yaml": `${one.read("config.yaml")}\n${models}\n${config}`,
     });
   const owner = await host(one);
+  let n = 0;
+  const started = async (text: string) =>
+    (await owner.start("general", { cause: { kind: "command", key: `t${++n}` }, input: { task: text }, by: "Pat" })).id;
   const task = async (text: string) =>
-    (await run(owner, "general", { task: text })).result as {
+    (await owner.engine.result(await started(text), { timeoutMs: 100_000 })).result as {
       action_taken: string;
       result: { request: number | null; agent: string | null };
     };
@@ -93,12 +98,22 @@ test("an unknown task becomes a proposed process; tasks of its kind need no seco
   const api = createApi(owner);
   const { proposal } = await api.proposal({ id: number });
   expect([proposal.by, proposal.asked?.outside]).toEqual(["agent:general", [expect.stringMatching(/^the recorded run run_/)]]);
+  // Whoever gave the task has asked for it: where there are two, the other one decides.
+  expect([questionOf(proposal, 2).not_by, questionOf(proposal, 1).not_by]).toEqual(["Pat", undefined]);
   const card = owner.cards.get(number) as Card;
   await decideCard(owner, signAs(owner.dir, owner.trust, { ...askedOf(card), decision: "approved", at: owner.clock.now() }));
   const third = await task("Travel request: Bob goes to Oslo for 100.00");
   expect(third.result).toMatchObject({ request: null, agent: "travel_request" });
   expect(server.asked.length).toBe(asked);
 }, 120_000);
+
+test("tasks are of one kind by what they are about: neither a word that every task has nor a long text stands for all of them", () => {
+  const alike = (a: string, b: string) => [isOneKind(a, b), isOneKind(b, a)];
+  expect(alike(TRAVEL, "Travel request")).toEqual([true, true]);
+  const long = `vacation travel request kim lisbon ${Array.from({ length: 300 }, (_, i) => `${"abcdefghij"[i % 10]}word${"klmnopqrstuvwxyzabcdefghijklmn"[Math.floor(i / 10)]}`).join(" ")}`;
+  for (const other of ["Vacation request: please approve 3 days", "request", long]) expect(alike(TRAVEL, other)).toEqual([false, false]);
+  expect(alike("Please approve this request", "please  approve this request")).toEqual([true, true]);
+});
 
 test("so many requests a day, whoever sends tasks; what a model says of one comes back to nobody who sent a task", async () => {
   const { owner, server, task } = await opened([], "changes: {new_processes_a_day: 2}\n");
@@ -115,6 +130,19 @@ test("so many requests a day, whoever sends tasks; what a model says of one come
   expect(JSON.stringify(again)).not.toContain("SECRET");
   expect(server.asked.length).toBe(2);
 }, 120_000);
+
+test("an answer without a number goes to one's own question, not to the request of a task that was cut off since", async () => {
+  const { owner, task } = await opened([[() => call("ask_user", { question: "Which?" })], [() => ({ status: 400 })]]);
+  const { id } = await beginAsk(owner, { text: "AWS is Software", by: "Pat" });
+  expect(await ended(owner, id)).toMatchObject({ kind: "question" });
+  const { request } = (await task(TRAVEL)).result;
+  expect(await ended(owner, request ?? 0)).toMatchObject({ kind: "decline", open: true });
+  await expect(continueAsk(owner, { id: request ?? 0, answer: "5020" })).rejects.toMatchObject({ code: "USAGE" });
+  expect((await continueAsk(owner, { id: request ?? 0, answer: "" })).end).toBe(null); // as the page's button
+  expect(await ended(owner, request ?? 0)).toMatchObject({ open: true });
+  await expect(continueAsk(owner, { answer: "5020", by: "Sam" })).rejects.toMatchObject({ code: "ASK_UNKNOWN" });
+  expect((await continueAsk(owner, { answer: "5020", by: "Pat" })).id).toBe(id);
+});
 
 test("without a model the answer names what is missing in one sentence; a computation that is there is named, and a process that is there, too", async () => {
   const { owner, task } = await opened(null);

@@ -21,7 +21,7 @@ export function gateOf({ id, commit }: Pick<Proposal, "id" | "commit">): string 
  * trust.yaml demands for the same change today, beyond what the report says.
  */
 export function questionOf(proposal: Proposal, people: number, now?: Pick<Report, "level" | "levels" | "approvals">): CardDraft {
-  const { title, by, report } = proposal;
+  const { title, by, starter, report } = proposal;
   const levels = [...new Set([...(report?.levels ?? []), ...(now?.levels ?? [])])];
   return {
     kind: "proposal",
@@ -34,8 +34,8 @@ export function questionOf(proposal: Proposal, people: number, now?: Pick<Report
     ...(levels.length === 0 ? {} : { levels }),
     approvals: Math.max(report?.approvals ?? 1, now?.approvals ?? 1),
     expires: null,
-    // DESIGN.md ruling 15: who proposes may approve only where they are the only one.
-    ...(people > 1 ? { not_by: by } : {}),
+    // DESIGN.md ruling 15: who proposes may approve only where they are the only one, and what an agent proposes in a run is its starter's wish.
+    ...(people > 1 ? { not_by: starter ?? by } : {}),
   };
 }
 

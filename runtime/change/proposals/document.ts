@@ -148,12 +148,13 @@ const missing = (why: string): ClearedError => new ClearedError("GIT_FAILED", wh
 export const toYaml = (value: unknown): string => writeYaml(JSON.parse(JSON.stringify(value)));
 
 /** The message of the commit that holds a proposal's files. */
-export function changeMessage(id: string, { title, reason, by, despite, from, asked }: ProposalDraft): string {
+export function changeMessage(id: string, { title, reason, by, despite, from, starter, asked }: ProposalDraft): string {
   return composeMessage(`${title}\n\n${reason}`, {
     Proposal: id,
     "Proposed-by": by,
     ...(despite === undefined ? {} : { Despite: despite }),
     ...(from === undefined ? {} : { "Asked-in": JSON.stringify(from) }),
+    ...(starter === undefined ? {} : { "Started-by": starter }),
     ...(asked === undefined ? {} : { "Asked-for": JSON.stringify(asked) }),
   });
 }
@@ -189,7 +190,7 @@ export async function readProposal(
     id,
     title: title.replace(/\s+/g, " "),
     reason: rest.slice(0, -1).join("\n\n"),
-    by,
+    ...{ by, starter: trailers["Started-by"] ?? null },
     at: change.at,
     since: change.at,
     base,

@@ -87,8 +87,7 @@ function settings(was: Config | null, now: Config | null, text: string | null): 
 
 function policy(path: string, was: string | null, now: string | null, ladder: Ladder, { cache }: Around): Line[] {
   const name = path.slice(POLICIES.length).replace(/\.yaml$/, "");
-  if (was === null && now?.includes("prose:") !== true) return [];
-  if (now === null) return [widening("policy", `the policy ${name} is removed with all its rules`, path)];
+  if (now === null) return was === null ? [] : [widening("policy", `the policy ${name} is removed with all its rules`, path)];
   try {
     if (was === null) return placed(proseTaken(parsePack(now, path, ladder, cache), []), path, now);
     const [before, after] = [was, now].map((text) => parsePack(text, path, ladder, cache)) as [
@@ -102,7 +101,7 @@ function policy(path: string, was: string | null, now: string | null, ladder: La
     return placed([...milder, ...policyRest(name, old, fresh, new Set(milder.map(({ key }) => key)))], path, now);
   } catch {
     // A pack with an error is refused by its own check; here it only must not pass as unchanged.
-    return [widening("policy", `the policy ${name} cannot be compared: compare by hand`, path)];
+    return was === null ? [] : [widening("policy", `the policy ${name} cannot be compared: compare by hand`, path)];
   }
 }
 
