@@ -3,7 +3,7 @@ import { PAYEE } from "../evidence/acts.ts";
 import { shortAccount } from "../evidence/partings.ts";
 import { plainDecimal } from "../../kernel/money.ts";
 import { plainForm } from "../../scripts/form-marks.ts";
-import type { Given, ValueChange } from "./code-difference.ts";
+import type { ValueChange } from "./code-difference.ts";
 import { lastOf } from "./code-names.ts";
 import { type Written, hostsIn, recipientsIn } from "./leaves.ts";
 import {
@@ -21,6 +21,7 @@ import {
   tellElse,
   widen,
 } from "./widening-rows.ts";
+import type { Given } from "./stated-values.ts";
 
 const all = (texts: readonly unknown[]): string => texts.map(quoted).join(", ");
 const shownIn = (one: Given | null, show: (value: unknown) => string): string =>
