@@ -112,6 +112,7 @@ const HOSTILE: [string, Rewrite, RegExp][] = [
   ["a rule that only tells", { [PACK]: [["when: duplicate, action: block", "when: duplicate, action: notify"]] }, /^policy: .*only tells; before, it blocks/],
   ["somebody lower may approve", { [PACK]: [[ 'when: "!goods_received", action: require_approval, level: manager', 'when: "!goods_received", action: require_approval, level: supervisor']] }, /^policy: .*supervisor instead of manager/],
   ["a fact of another kind", { [PACK]: [["variance: money", "variance: text"], [/ {2}- \{id: VARIANCE.*\n/, ""]] }, /^policy: .*variance is text instead of money/],
+  ["a new pack for a policy in prose, however it is spelled", { "policies/odd.yaml": `process: odd\nsource: test\nfacts: {amount: money}\n"pro\\u0073e" : ["${"ab".repeat(32)}"]\nrules:\n  - {id: BIG, when: "amount > 9000", action: require_approval, description: much}\ncases:\n  - {name: big, facts: {amount: "9001"}, verdict: require_approval, rules: [BIG]}\n` }, /^policy: odd: its rules take the place of a policy in prose/],
   ["the whole pack", { [PACK]: null }, /^policy: .*removed with all its rules/],
   ["a case of a pack", { [PACK]: [[/ {2}- \{name: entered twice.*\n/, ""]] }, /^case: .*"entered twice" is removed/],
   ["a lower threshold", { [CONFIG]: [["auto_confirm: 0.95", "auto_confirm: 0.5"]] }, /^setting: thresholds\.auto_confirm is 0\.5 instead of 0\.95 \(config\.yaml:\d+\)/],

@@ -87,7 +87,6 @@ function settings(was: Config | null, now: Config | null, text: string | null): 
 
 function policy(path: string, was: string | null, now: string | null, ladder: Ladder, { cache }: Around): Line[] {
   const name = path.slice(POLICIES.length).replace(/\.yaml$/, "");
-  if (was === null && now?.includes("prose:") !== true) return [];
   if (now === null) return [widening("policy", `the policy ${name} is removed with all its rules`, path)];
   try {
     if (was === null) return placed(proseTaken(parsePack(now, path, ladder, cache), []), path, now);
