@@ -51,6 +51,9 @@ const COMPARES = /^(?:[!=]==?|[<>]=?|in)$/;
 const ASKS = new Set("includes startsWith endsWith indexOf match search test localeCompare eq equals lt gt lte gte cmp".split(" "));
 /** `rows.forEach((row) => ...)` is `for (const row of rows) ...`. */
 const EACH = new Set("forEach map flatMap filter find some every".split(" "));
+/** What their function answers ends them. */
+const ENDING = /^(?:some|every|find|findIndex|findLast|findLastIndex)$/;
+const ENDED = "an earlier round has ended the loop";
 /** What changes its list or its first argument in place. */
 const ALTERS = new Set("reverse sort splice pop shift fill copyWithin set add delete clear Object.assign Reflect.set".split(" "));
 const SHOWN = 160;
@@ -128,9 +131,7 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
     const ends = all.filter((one) => leaves(one, /^BreakS/));
     const scope = inside(around.scope, ...all);
     const ended = (one: Node): SurveyTest =>
-      one.type === "IfStatement"
-        ? test(one["test"] as Node, scope, "not")
-        : { ...test(one, scope, "not"), shown: "an earlier round has ended the loop" };
+      one.type === "IfStatement" ? test(one["test"] as Node, scope, "not") : { ...test(one, scope, "not"), shown: ENDED };
     visit(body, ends.map(ended).reduce(under, around));
   };
   const choice = (node: Node, on: Node, branches: readonly (Node | null | undefined)[], around: Around): void => {
@@ -322,7 +323,8 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
     for (const [i, one] of args.entries()) {
       const plain = bare(one);
       if (isFunction(plain)) {
-        const handed = over === null ? around : under(around, test(over, around.scope, "each"));
+        const each = over === null ? around : under(around, test(over, around.scope, "each"));
+        const handed = ENDING.test(methodOf(node)) ? under(each, { ...test(plain, around.scope, "not"), shown: ENDED }) : each;
         enter(plain, { ...handed, path: "" }, null, {
           of: form(callee, around.scope),
           over: EACH.has(methodOf(node)) && i === 0 ? over : null,
