@@ -7,7 +7,7 @@ risk: low
 uses: [fsm, mcp, data, policy, approval, script, llm, ctx, privacy, compute, document, propose]
 input: {task: {type: string, required: true}, tool: {type: string, describe: "SERVER/TOOL; else the tools that fit are named"},
   params: {type: object, default: {}}, irreversible: {type: boolean, default: true},
-  amount: {type: money, describe: "money that moves; else the sum of the amounts in params"}}
+  amount: {type: money, describe: "money that moves, where it is more than params name"}}
 states:
   ASSESS: find the tool, read what it says
   COMPUTE: take over the amounts that were given with the task
@@ -46,8 +46,7 @@ if (tool === undefined && call === null && (worked === null ? found.length === 0
   done = { ...done, action_taken: `read ${read}, and a model said what that comes to`, result: worked.result };
 } else if (call !== null) {
   fsm_enter("COMPUTE");
-  const stated = script_run("stated_amount", { params: call.params, by_person: worked === null });
-  const amount = input.amount ?? stated;
+  const amount = script_run("stated_amount", { params: call.params, given: input.amount, by_person: worked === null });
   fsm_enter("POLICY_CHECK");
   policy_evaluate({ facts: { amount, irreversible: input.irreversible }, about: { key_entity } });
   // A person, whatever the policy says: nobody has written down what this call is for.

@@ -3,6 +3,7 @@
  * left elsewhere, and from other payees, is offered on a card, once it would do something: at once, when asked, and each night for all
  * (agents/learning.ts). A yes moves the entries that are alike in one commit, and proposes the rule, with its evidence and a yes of its own.
  */
+import { setImmediate } from "node:timers/promises";
 import { NOTHING_ASKED } from "../engine/cards.ts";
 import { ClearedError } from "../kernel/errors.ts";
 import type { Card, Decision, Entry, RuleOffers, Tree } from "../kernel/ports.ts";
@@ -35,6 +36,9 @@ interface Booked {
   /** A person has said so. moved: to another account than it was booked on first. */
   looked: boolean;
   moved: boolean;
+  /** Its text as rules compare it, and whom that names. */
+  text: string;
+  payee: string;
 }
 
 async function bookedIn(head: Tree, suspense: string): Promise<Booked[]> {
@@ -52,7 +56,8 @@ async function bookedIn(head: Tree, suspense: string): Promise<Booked[]> {
     const [account = ""] = accounts;
     if (accounts.size !== 1 || account === accountOf(chart, suspense).name) return [];
     const moved = now.status === "user-corrected";
-    return [{ entry, account, looked: moved || now.status === "user-confirmed", moved }];
+    const text = inCapitals(entry.description);
+    return [{ entry, account, looked: moved || now.status === "user-confirmed", moved, text, payee: payeeOf(text) }];
   });
 }
 
@@ -75,18 +80,17 @@ async function offerFor(host: Host, head: Tree, id: string): Promise<Offer | { w
 }
 
 async function offerOf(host: Host, head: Tree, own: Booked, all: readonly Booked[]): Promise<Offer | { why: string; moved: Booked[] }> {
-  const payee = ({ entry }: Booked) => payeeOf(entry.description);
-  const isTheirs = (one: Booked) => payee(one) === payee(own);
+  const isTheirs = (one: Booked) => one.payee === own.payee;
   const same = all.filter((one) => one.moved && one.account === own.account && isTheirs(one));
   // What nobody has looked at is no evidence: it may be what the rule is for. A word that other payees have too would take their rows.
   const others = all.filter((one) => (one.looked && one.account !== own.account) || !isTheirs(one));
-  const [like, apart] = [same, others].map((some) => some.map(({ entry }) => entry.description));
-  const text = separatingText(own.entry.description, like ?? [], apart ?? []);
+  const [like = [], apart = []] = [same, others].map((some) => some.map((one) => one.text));
+  const text = separatingText(own.text, like, apart);
   if (text === null) {
     const why = `No words of "${oneLine(own.entry.description, 80)}" separate it from entries that people left on other accounts.`;
     return { why, moved: same };
   }
-  const has = ({ entry }: Booked) => inCapitals(entry.description).includes(text);
+  const has = (one: Booked) => one.text.includes(text);
   const account = accountOf(await loadChart(head), own.account);
   const run = own.entry.tags["run"];
   return {
@@ -145,6 +149,8 @@ export async function offerRules(host: Host, { open }: { open: boolean }): Promi
   const [offered, unclear, seen] = [[] as number[], [] as string[], new Set<string>()];
   for (const own of all.filter(({ moved }) => moved)) {
     if (seen.has(own.entry.id)) continue;
+    // Each reads all entries: whatever else the host does comes in between.
+    await setImmediate();
     const offer = await offerOf(host, head, own, all);
     for (const { entry } of "text" in offer ? offer.corrected : [own]) seen.add(entry.id);
     if (!("text" in offer)) unclear.push(own.entry.id);
@@ -152,6 +158,9 @@ export async function offerRules(host: Host, { open }: { open: boolean }): Promi
   }
   return { offered, unclear };
 }
+
+const titleOf = (text: string, account: string, corrected: number, alike: number): string =>
+  `"${text}" is ${account}: ${count(corrected, "correction")}, ${alike} more alike`;
 
 const cardsOf = (host: Host, offer: Offer): Card[] => host.cards.list({ kind: "rule" }).filter(({ key }) => isOf(key, offer));
 
@@ -164,7 +173,7 @@ function openOffer(host: Host, offer: Offer): Card {
     alike.length === 0
       ? ""
       : `moves ${alike.length === 1 ? "this entry" : `these ${alike.length} entries`} to ${account.id} ${account.name}, and `;
-  const title = `"${text}" is ${account.name}: ${count(corrected.length, "correction")}, ${alike.length} more alike`;
+  const title = titleOf(text, account.name, corrected.length, alike.length);
   const body = {
     rule: { text, account: account.id, agent },
     corrected: corrected.map(({ entry: one }) => one.id),
@@ -190,12 +199,18 @@ export async function carryOutRule(
   if (decision.decision === "rejected") return { commit: null, proposal: null, noRule: null };
   const { rule, corrected, alike } = card.body as unknown as Body;
   const config = await host.config();
+  let free: string[] = [];
+  let name = "";
   const result = await host.git.commit({
     message: `correct: ${card.title.slice(0, 40)}`,
     trailers: { Card: String(card.id), "Approved-by": decision.by },
     build: async (head) => {
       const files = new Map<string, string | null>();
-      for (const id of alike) {
+      name = accountOf(await loadChart(head), rule.account).name;
+      const now = new Map((await bookedIn(head, config.accounts.suspense)).map((one) => [one.entry.id, one]));
+      // What a person has decided since the card was made stays where they put it.
+      free = alike.filter((id) => now.get(id)?.looked === false || now.get(id)?.account === name);
+      for (const id of free) {
         const tree = treeOver(head, files);
         for (const [path, text] of await movedTo(tree, id, { by: decision.by, account: rule.account }, config)) files.set(path, text);
       }
@@ -209,10 +224,15 @@ export async function carryOutRule(
       `${result.paths.join(", ")} has uncommitted edits of yours. Commit or undo them, then decide again.`,
     );
   if (result.status === "blocked") throw new ClearedError("GIT_STATE", result.reason);
+  const left = alike.length - free.length;
+  if (left > 0) {
+    const title = `${titleOf(rule.text, name, corrected.length, free.length)}; left ${count(left, "entry", "entries")} where people have booked them since`;
+    host.cards.restate(card.id, { title, body: { ...(card.body as object), alike: free } });
+  }
   for (const one of host.cards.list({ open: true, kind: "entry" }))
-    if (alike.includes(String((one.body as { entry?: string } | null)?.entry)))
+    if (free.includes(String((one.body as { entry?: string } | null)?.entry)))
       host.cards.decide(one.id, { ...decision, card: one.id, account: rule.account, reason: `decided with card ${card.id}` });
-  const made = await proposeRule(host, { rule, corrected, alike }, decision.by);
+  const made = await proposeRule(host, { rule, corrected, alike: free }, decision.by);
   const done = typeof made === "number" ? { proposal: made, noRule: null } : { proposal: null, noRule: made };
   return { commit: result.status === "committed" ? result.commit : null, ...done };
 }

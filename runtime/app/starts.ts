@@ -186,8 +186,15 @@ export function createStarts(world: {
   return { start, schedule, childrenOf };
 }
 
-/** Which agent gave a run to be done, and who asked that one: what its cards tell (engine/process.ts). */
-const fromRun = (run: RunRecord) => ({ from: { agent: run.agent, asked: startedBy(run) } });
+/**
+ * Which agent gave a run to be done, and who asked that one: what its cards tell (engine/process.ts). Of longer chains the first that asked is
+ * told and not all between, or a run that starts its next one would carry every run before it.
+ */
+const fromRun = (run: RunRecord) => {
+  const before = (run.cause.detail as { from?: { first?: string } } | undefined)?.from;
+  const first = before?.first ?? startedBy(run);
+  return { from: { agent: run.agent, asked: before === undefined ? first : `other runs, the first of them by ${first}`, first } };
+};
 
 /** `name=value` of --input. */
 export const IS_PAIR = /^[A-Za-z_][A-Za-z0-9_]*=/;

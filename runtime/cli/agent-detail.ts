@@ -48,7 +48,9 @@ export async function agentDetail(host: Host, { name, file, header }: AgentAtHea
   const primitives = builtin.names();
   const registry = await withTools(builtin, tree, host.sandbox);
   // A state may ask a model only where the header lets the script.
-  const rows = new Set(registry.all().flatMap((one) => (!one.access.startsWith("model") || header?.uses.includes(one.domain) ? [one.access] : [])));
+  const rows = new Set(
+    registry.all().flatMap((one) => (!one.access.startsWith("model") || header?.uses.includes(one.domain) ? [one.access] : [])),
+  );
   const script =
     header === null ? null : await loadScript(tree, file, host.sandbox, { lint: false, primitives, primitive: builtin.get }).catch(said);
   const scripts: Record<string, StateScript> = script === null ? {} : { ...script.scripts, "": script.main };

@@ -32,10 +32,9 @@ function candidates(text: string): string[] {
   return [...found].sort((a, b) => a.length - b.length);
 }
 
-/** The shortest text of `own` that no text of `others` has, of those that most of `like` have; null where there is none. */
+/** The shortest text of `own` that no text of `others` has, of those that most of `like` have; null where there is none. All in capitals. */
 export function separatingText(own: string, like: readonly string[], others: readonly string[]): string | null {
-  const [alike, apart] = [like.map(inCapitals), others.map(inCapitals)];
-  const fit = candidates(own).filter((text) => !apart.some((one) => one.includes(text)));
-  const shared = (text: string) => alike.filter((one) => one.includes(text)).length;
+  const fit = candidates(own).filter((text) => !others.some((one) => one.includes(text)));
+  const shared = (text: string) => like.filter((one) => one.includes(text)).length;
   return fit.sort((a, b) => shared(b) - shared(a))[0] ?? null;
 }

@@ -21,12 +21,12 @@ export function nameOf(node: Node): string | null {
   return key.type === "Identifier" ? (key["name"] as string) : String(key["value"]);
 }
 
-/** True when a statement can leave the list it stands in. `inner`: what a break or continue leaves is inside of it. */
-export function leaves(node: Node, inner = false): boolean {
+/** True when a statement can leave the list it stands in, `by` such a jump. `inner`: what a break or continue leaves is inside of it. */
+export function leaves(node: Node, by = /^(?:Break|Continue)S/, inner = false): boolean {
   if (EXITS.has(node.type)) return true;
-  if (node.type === "BreakStatement" || node.type === "ContinueStatement") return !inner || node["label"] != null;
+  if (/^(?:Break|Continue)S/.test(node.type)) return node["label"] != null || (!inner && by.test(node.type));
   const isLoop = inner || LOOPS.test(node.type) || node.type === "SwitchStatement";
-  return !isFunction(node) && [...children(node)].some((child) => leaves(child, isLoop));
+  return !isFunction(node) && [...children(node)].some((child) => leaves(child, by, isLoop));
 }
 
 /** Literals an expression holds, as text. */

@@ -19,7 +19,7 @@ export function plannedOf(body: readonly Node[], sites: ReadonlyMap<Node, number
   const values = new Map<string, Node[]>();
   for (const node of body) collectGiven(node, values);
   const pushed = pushedIn(body);
-  const assessed = assessedIn(body);
+  const assessed = assessedIn([...sites.keys()]);
   const isFact = (place: string): boolean => isGiven(values.get(place.split(".")[0] ?? "") ?? [], values, assessed, DEEPEST);
   return [...sites.keys()].flatMap((gate) => {
     const calls = callsAskedFor(gate);
@@ -112,14 +112,11 @@ function collectGiven(node: Node, values: Map<string, Node[]>): void {
 type Place = readonly [from: number, to: number];
 
 /** Where the script is in ASSESS, which allows reads and nothing that acts: what a script of its own answers there is read too. */
-function assessedIn(body: readonly Node[]): Place {
-  const enters = body.flatMap((node) => {
-    const one = node.type === "ExpressionStatement" ? bare(node["expression"] as Node) : node;
-    if (one.type !== "CallExpression" || calleeOf(one) !== "fsm_enter") return [];
-    return [{ at: node.start, state: literalText(bare((one["arguments"] as Node[])[0] as Node)) }];
-  });
-  const first = enters.findIndex(({ state }) => state === "ASSESS");
-  return first < 0 ? [0, 0] : [enters[first]?.at ?? 0, enters[first + 1]?.at ?? Number.POSITIVE_INFINITY];
+function assessedIn(calls: readonly Node[]): Place {
+  const enters = calls.filter((one) => calleeOf(one) === "fsm_enter").sort((a, b) => a.start - b.start);
+  const stateOf = (one: Node) => literalText(bare((one["arguments"] as Node[])[0] ?? one));
+  const first = enters.findIndex((one) => stateOf(one) === "ASSESS");
+  return first < 0 ? [0, 0] : [enters[first]?.start ?? 0, enters[first + 1]?.start ?? Number.POSITIVE_INFINITY];
 }
 
 /** True for what nobody can have planned: given with the run, read, or a yes or no that follows from it. */

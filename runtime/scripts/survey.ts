@@ -51,6 +51,9 @@ const COMPARES = /^(?:[!=]==?|[<>]=?|in)$/;
 const ASKS = new Set("includes startsWith endsWith indexOf match search test localeCompare eq equals lt gt lte gte cmp".split(" "));
 /** `rows.forEach((row) => ...)` is `for (const row of rows) ...`. */
 const EACH = new Set("forEach map flatMap filter find some every".split(" "));
+/** What their function answers ends them. */
+const ENDING = /^(?:some|every|find|findIndex|findLast|findLastIndex)$/;
+const ENDED = "an earlier round has ended the loop";
 /** What changes its list or its first argument in place. */
 const ALTERS = new Set("reverse sort splice pop shift fill copyWithin set add delete clear Object.assign Reflect.set".split(" "));
 const SHOWN = 160;
@@ -82,7 +85,10 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
     survey.names[id] = [...(survey.names[id] ?? []), told];
   };
   const bindings = (pattern: Node, value: Node, told: string): void => {
-    for (const { node, way } of boundIn(pattern)) define(idOf(node), { form: told + way, node: value, ...(way === "" ? { value } : {}) });
+    for (const { node, way } of boundIn(pattern)) {
+      if (way !== "") elementsOf.set(idOf(node), value);
+      define(idOf(node), { form: told + way, node: value, ...(way === "" ? { value } : {}) });
+    }
   };
   /** What a name of the scope has been given so far. */
   const valuesIn = (scope: Scope) => (name: string) => given.get(scope.get(name) ?? "") ?? [];
@@ -117,6 +123,16 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
       // What stands behind `if (x) return` is reached when x does not hold.
       if (leaves(node)) now = under(now, test(node.type === "IfStatement" ? (node["test"] as Node) : node, now.scope, "not"));
     }
+  };
+  /** What a loop does: as often as its head says, unless an earlier round has ended it. */
+  const rounds = (loop: Node, around: Around): void => {
+    const body = loop["body"] as Node;
+    const all = body.type === "BlockStatement" ? (body["body"] as Node[]) : [body];
+    const ends = all.filter((one) => leaves(one, /^BreakS/));
+    const scope = inside(around.scope, ...all);
+    const ended = (one: Node): SurveyTest =>
+      one.type === "IfStatement" ? test(one["test"] as Node, scope, "not") : { ...test(one, scope, "not"), shown: ENDED };
+    visit(body, ends.map(ended).reduce(under, around));
   };
   const choice = (node: Node, on: Node, branches: readonly (Node | null | undefined)[], around: Around): void => {
     visit(on, { ...around, path: "" });
@@ -169,7 +185,8 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
         return visit(node["right"] as Node, under(around, test(node["left"] as Node, scope, node["operator"] === "&&" ? "if" : "not")));
       case "WhileStatement":
       case "DoWhileStatement":
-        return choice(node, node["test"] as Node, [node["body"] as Node], around);
+        visit(node["test"] as Node, { ...around, path: "" });
+        return rounds(node, under(around, test(node["test"] as Node, scope)));
       case "ForStatement":
       case "ForInStatement":
       case "ForOfStatement": {
@@ -179,7 +196,7 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
         if (list !== null && start !== null) {
           const [only] = start["declarations"] as [Node];
           bindings(only["id"] as Node, list, `each ${form(list, scope)}`);
-          return visit(node["body"] as Node, under(within, test(list, scope, "each")));
+          return rounds(node, under(within, test(list, scope, "each")));
         }
         const range = node["right"] as Node | undefined;
         if (start?.type === "VariableDeclaration" && range !== undefined)
@@ -187,7 +204,7 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
         for (const child of children(node)) if (child !== node["body"] && child.type !== "UpdateExpression") visit(child, within);
         // How often it happens is part of what decides.
         const head = (range ?? node["test"]) as Node | null;
-        return visit(node["body"] as Node, head === null ? within : under(within, test(head, within.scope, "each")));
+        return rounds(node, head === null ? within : under(within, test(head, within.scope, "each")));
       }
       case "SwitchStatement": {
         const on = node["discriminant"] as Node;
@@ -306,7 +323,8 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
     for (const [i, one] of args.entries()) {
       const plain = bare(one);
       if (isFunction(plain)) {
-        const handed = over === null ? around : under(around, test(over, around.scope, "each"));
+        const each = over === null ? around : under(around, test(over, around.scope, "each"));
+        const handed = ENDING.test(methodOf(node)) ? under(each, { ...test(plain, around.scope, "not"), shown: ENDED }) : each;
         enter(plain, { ...handed, path: "" }, null, {
           of: form(callee, around.scope),
           over: EACH.has(methodOf(node)) && i === 0 ? over : null,

@@ -99,6 +99,16 @@ test("a breach and an incident tell what their contracts may come to owe", async
   expect(JSON.stringify(gateOf(at, incident))).toContain('"sla_exposure":"7024.75"');
 });
 
+test.each([
+  ["amounts that cancel each other", { params: { invoice_id: "INV-2024-447", amount: "9000.00", credit: "-9000.00", pay_date: "2024-11-01" } }],
+  ["a smaller amount given beside it", { amount: "0.01", params: { invoice_id: "INV-2024-447", amount: "9000.00", pay_date: "2024-11-01" } }],
+  ["amounts in a list", { params: { invoice_id: "INV-2024-447", parts: ["9000.00", "1.00"], pay_date: "2024-11-01" } }],
+])("how senior an approver must be is not lowered by %s", async (_, given) => {
+  const waiting = await run(at, "general", { task: "pay it", tool: "erp/schedule_payment", irreversible: false, ...given });
+  expect(gateOf(at, waiting)).toMatchObject({ level: "manager" });
+  await at.host.engine.cancel(waiting.id, "the test has seen it");
+});
+
 test("general makes a call with an amount that a person gave, and the policy has judged it", async () => {
   const input = { task: "write off", tool: "erp/write_off_invoice", params: { ar_invoice_id: "AR-3008", amount: "990.00", reason: "bankrupt" } };
   const waiting = await run(at, "general", input);

@@ -120,6 +120,16 @@ it.each([
   expect(planned.map(({ at, message }) => `${at.line}:${at.col} ${message.split(" ")[0]}`)).toEqual(expected);
 });
 
+it.each(['fsm_enter("COMPUTE");', 'const entered = fsm_enter("COMPUTE");', 'if (small) fsm_enter("COMPUTE");'])(
+  "what a script answers after ASSESS has been left by %s is planned",
+  async (leaves) => {
+    const text = HANDED.replace("const today", 'fsm_enter("ASSESS");\nconst today').replace("const due_on", `${leaves}\nconst due_on`);
+    const scripts = ["days", "order_calls", "carry_out"].map((name) => [`scripts/${name}.ts`, "1;\n"] as const);
+    const planned = await remarksOn(new Map([[file, `${text}({ due_on, made });\n`], ...scripts]));
+    expect(planned.map(({ message }) => message.split(" ")[0])).toEqual(["due_on"]);
+  },
+);
+
 it("what nobody may change may be told as planned", async () => {
   const fixed = `${GATED.replace("title: text, calls", "title: text, calls, fixed: true")}({ fee });\n`;
   expect(await remarksOn(new Map([[file, fixed]]))).toEqual([]);

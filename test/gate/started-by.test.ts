@@ -16,6 +16,9 @@ fsm_enter("MUTATE");
 const FILES = {
   "agents/pays.ts": `${asks("Pay?", `{ tool: "shop/pay_blind", params: { invoice_id: "I-1" } }`)}1;`,
   "agents/hands.ts": `${asks("Hand it over?", `{ tool: "agent_call", params: { agent: "pays" } }`, ", agent:pays")}agent_call({ agent: "pays" });`,
+  "agents/again.ts": `${header("schedule, approval", "input: {n: {type: integer, default: 0}}\n")}schedule_run({ agent: "again", at: "2026-01-01T09:00:00Z", input: { n: input.n + 1 }, key: String(input.n) });
+approval_wait({ title: "Go on?", calls: [] });
+1;`,
 };
 
 let opened: Host;
@@ -53,4 +56,16 @@ test("another agent, and who asked that one", async () => {
   const child = (await opened.engine.list({ agent: "pays" })).find((one) => one.parent === parent);
   await opened.engine.result(child!.id, { timeoutMs: 100_000 });
   expect(openCard(opened, child!.id).started_by).toBe("the agent hands; asked by a task of billing-bot");
+});
+
+test("a run that schedules its next one tells who began, however often it has come back", async () => {
+  for (let round = 1, run = await start({ kind: "command", key: "6" }, "again", "Ann"); round <= 3; round++) {
+    const next = (await opened.engine.list({ agent: "again" })).find(
+      ({ cause }) => (cause.detail as { by?: string } | undefined)?.by === run,
+    );
+    await opened.engine.result(next!.id, { timeoutMs: 100_000 });
+    run = next!.id;
+    const asked = round === 1 ? "Ann" : "other runs, the first of them by Ann";
+    expect(openCard(opened, run).started_by).toBe(`the agent again, by the schedule; asked by ${asked}`);
+  }
 });

@@ -16,7 +16,7 @@ const TEXTS: [own: string, like: string[], others: string[], text: string | null
   ["SQ *BLUE BOTTLE OAKLAND", ["SQ *BLUE BOTTLE OAKLAND", "SQ *BLUE BOTTLE BERLIN"], ["SQ *PEETS"], "BLUE"],
   ["AMZN MKTP US*2K4", ["AMZN MKTP US*2K4"], ["AMZN WEB"], "MKTP"],
   // What a person left elsewhere has every word of it.
-  ["AMZN MKTP", [], ["amzn mktp us"], null],
+  ["AMZN MKTP", [], ["AMZN MKTP US"], null],
   ["ONLINE PAYMENT 20261102", [], [], null],
 ];
 test.each(TEXTS)("what separates %j", (own, like, others, text) => {
@@ -68,6 +68,27 @@ test("correcting one entry offers all that are alike and a rule on one card; the
   put(dir, { "import/b.csv": statement([["2026-11-09", "HETZNER ONLINE 4", "-15.00"]]) });
   await cleared(dir, "import", join(dir, "import/b.csv"));
   expect((await shell(dir, "grep -A9 'HETZNER ONLINE 4' journal/2026/11.journal")).stdout).toContain("Expenses:Software");
+});
+
+test("what a person decides while a rule's card waits is theirs: a yes to the card moves it nowhere", async () => {
+  const dir = await workspace();
+  const rows = [1, 2, 3, 4].map((n): [string, string, string] => [`2026-11-0${n}`, `HETZNER ONLINE ${n}`, `-1${n}.00`]);
+  put(dir, { "import/a.csv": statement(rows) });
+  await cleared(dir, "import", join(dir, "import/a.csv"));
+  const cards = async () => (await cleared(dir, "queue", "--json")).json() as { id: number; title: string; kind: string }[];
+  const of = async (text: string) => String((await cards()).find(({ title }) => title.includes(text))?.id);
+  await cleared(dir, "approve", await of("ONLINE 1"), "--account", "5020");
+  await cleared(dir, "approve", await of("ONLINE 2"));
+  await cleared(dir, "approve", await of("ONLINE 3"), "--account", "5040");
+  const bookedOn = async (n: number) =>
+    (await shell(dir, `grep -A9 'HETZNER ONLINE ${n}' journal/2026/11.journal | grep -o 'Expenses:[A-Za-z:]*' | head -1`)).stdout.trim();
+  const before = await Promise.all([2, 3].map(bookedOn));
+  const yes = await cleared(dir, "approve", await of('"HETZNER"'));
+  expect(yes.stdout).toMatch(/left 2 entries where people have booked them since/);
+  expect(before.every((account) => account.startsWith("Expenses:"))).toBe(true);
+  expect(await Promise.all([2, 3].map(bookedOn))).toEqual(before);
+  expect(await bookedOn(4)).toBe("Expenses:Software");
+  expect((await shell(dir, "cat journal/2026/11.journal")).stdout).not.toContain("corrects:");
 });
 
 test("a rule that nobody's correction stands behind, or that changes no recorded run, is not proposed, with the reason", async () => {

@@ -242,3 +242,17 @@ test("nothing of what is approved is hidden: long texts, long lists, rows with m
   const { proposal } = await createApi(opened).propose({ title: "A long line", reason: "", paths: ["agents/ask.ts"] });
   expect(await page(`/proposals/${proposal.number}`)).toContain("END-OF-LINE");
 });
+
+test("a card with very much on it costs the page no more than its text, and is there in whole", async () => {
+  one.write(
+    "agents/long.ts",
+    `/*\nname: Long\ndescription: test\nuses: [approval]\n*/\nconst many = Array.from({ length: 60000 }, (_, i) => i);\napproval_wait({ title: "Pay?", calls: [], details: { many, few: many.slice(0, 400) } });\n`,
+  );
+  one.git("add", "agents/long.ts");
+  one.git("commit", "-qm", "agents: long");
+  await run(opened, "long");
+  const shown = await page();
+  expect(shown).toContain("59998,59999");
+  // A list in a list of its last rows, thousands deep, took 4 GB for 300,000 values.
+  expect(shown.split('<details class="rest">').length).toBeLessThan(10);
+});

@@ -9,11 +9,12 @@ import { type YamlText, readYaml } from "../../scripts/yaml-text.ts";
 import { AGENTS, CONFIG, SCRIPTS, TOOLS } from "../../workspace/layout.ts";
 import { shortAccount } from "../evidence/partings.ts";
 import type { BacktestReport } from "../evidence/types.ts";
-import { type Given, codeDifference } from "../widening/code-difference.ts";
+import { codeDifference } from "../widening/code-difference.ts";
 import { lastOf } from "../widening/code-names.ts";
 import { leafChanges, named } from "../widening/leaves.ts";
 import { type Around, type Program, programAt } from "../widening/program.ts";
 import type { Changed, ClaimKind } from "../proposal-types.ts";
+import type { Given } from "../widening/stated-values.ts";
 
 /** Something that the change does, as claims may put it. */
 export interface Fact {

@@ -3,22 +3,10 @@
  * where its definition is, so that renaming one, taking an expression out into a constant or putting it back in is no difference.
  */
 import type { SurveyTest } from "../../kernel/ports.ts";
-import { differInLiterals, headOf, LITERAL, NAME, namesIn, plainForm } from "../../scripts/form-marks.ts";
+import { differInLiterals, namesIn, plainForm } from "../../scripts/form-marks.ts";
 import { type Canonical, type Reach, answerIn, apart, lastOf, matchNames, reachOf } from "./code-names.ts";
 import type { Program, Role } from "./program.ts";
-
-/** line 0: it stands there no more. */
-export interface Place {
-  file: string;
-  line: number;
-}
-
-/** Texts that nobody acts on. */
-export const SILENT = /^(?:ctx_log|git_commit)\b/;
-export type Literal = Program["literals"][number]["value"];
-
-/** A value of a key, before or now: a literal, or what computes it as the text has it. */
-export type Given = { literal: Literal } | { shown: string; fixed: boolean };
+import { type Given, type Literal, type Place, type Stated, statedIn } from "./stated-values.ts";
 
 export interface ValueChange extends Place {
   /** Keys it stands under; the first may be a name of the script or a call, the last "..." for what is spread into an object. */
@@ -85,59 +73,6 @@ export function codeDifference(was: Program, now: Program, callers: readonly Pro
     calls: callsOf(was, now, before, after, reach),
     words: wordsOf(was, now),
   };
-}
-
-/** A value at its path, as both versions call it. */
-interface Stated extends Place {
-  path: string;
-  head: string | null;
-  near: string | null;
-  /** Where its row stands, or "" outside of tables. */
-  table: string;
-  given: Given;
-  means: string;
-  compared: boolean;
-  tool: string | null;
-}
-
-function statedIn({ literals, fields }: Program, write: Canonical): Stated[] {
-  const firsts = new Map<string, string>();
-  const tables = new Map<string, string>();
-  const rowOf = ({ file, row }: Program["literals"][number]) => `${file} ${row}`;
-  for (const one of literals) {
-    if (typeof one.value === "string" && !firsts.has(rowOf(one))) firsts.set(rowOf(one), one.value);
-    const folder = one.path.slice(0, one.path.lastIndexOf("."));
-    // What stands deeper in a row is a part of it.
-    if (one.path !== "" && folder.length < (tables.get(rowOf(one)) ?? one.path).length) tables.set(rowOf(one), folder);
-  }
-  const all = Map.groupBy(fields, ({ form }) => form);
-  // Where a name stands in what is logged as well, it is told where it matters.
-  const uses = new Map([...all].map(([form, some]) => [form, (some.find(({ path }) => !SILENT.test(path)) ?? some[0])?.path]));
-  const isLiteral = (form: string) => new RegExp(`^${LITERAL}[^${LITERAL}]*${LITERAL}$`).test(form);
-  /** A name that only one of the two has stands for the key that is given it, else it is left out of a path. */
-  const pathOf = (path: string, above: readonly string[] = []): string => {
-    const head = headOf(path);
-    if (head === null || above.includes(head)) return path;
-    const [name, known] = [`${NAME}${head}${NAME}`, write(`${NAME}${head}${NAME}`)];
-    const place = headOf(known)?.length === known.length - 2 ? known : pathOf(uses.get(name) ?? "", [...above, head]);
-    return place.replace(/\.$/, "") + path.slice(head.length + 2);
-  };
-  return [
-    // An object that has a name is told by what stands in it, as one without.
-    ...fields.flatMap(({ path, form, fixed, shown, tool, file, line }) => {
-      if (headOf(form) !== null && write(form).startsWith("{")) return [];
-      // So is a literal, where its name is used for nothing else.
-      if (headOf(form)?.length === form.length - 2 && isLiteral(write(form)) && all.get(form)?.length === 1) return [];
-      const given = { given: { shown, fixed }, means: write(form), compared: false };
-      return { ...given, path: pathOf(path), head: headOf(path), near: null, table: "", tool, file, line };
-    }),
-    ...literals.map((one) => {
-      const { value, path, compared, tool, file, line } = one;
-      const near = one.row === null ? null : (firsts.get(rowOf(one)) ?? "");
-      const given = { given: { literal: value }, means: JSON.stringify(value), compared };
-      return { ...given, path: pathOf(path), head: headOf(path), near, table: pathOf(tables.get(rowOf(one)) ?? ""), tool, file, line };
-    }),
-  ];
 }
 
 function valuesOf(

@@ -1,6 +1,7 @@
 /** What a program does that the one before did not, in lines: its difference (code-difference.ts) judged by rows, and the tools it names. */
-import { SILENT, codeDifference, type Place, type ValueChange } from "./code-difference.ts";
+import { codeDifference, type ValueChange } from "./code-difference.ts";
 import { type Program, classIn } from "./program.ts";
+import { type Place, SILENT } from "./stated-values.ts";
 import type { Written } from "./leaves.ts";
 import type { ChangeKind } from "../proposal-types.ts";
 import { type Asked, CALLS, type Line, NAMES, ROWS, type Row, WORDS, isMutate, isTool, literal } from "./widening-rows.ts";

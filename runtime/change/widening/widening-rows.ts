@@ -4,11 +4,12 @@
  */
 import { shortJson } from "../../kernel/text.ts";
 import { PAYEE } from "../evidence/acts.ts";
-import type { CallChange, Given, Literal, NameChange, RowChange, WordChange } from "./code-difference.ts";
+import type { CallChange, NameChange, RowChange, WordChange } from "./code-difference.ts";
 import { lastOf } from "./code-names.ts";
 import { type Around, TOOL, classIn } from "./program.ts";
 import type { Written } from "./leaves.ts";
 import type { ChangeKind, WideningKind } from "../proposal-types.ts";
+import type { Given, Literal } from "./stated-values.ts";
 
 /** What the rows ask beside the difference. */
 export interface Asked extends Around {

@@ -3,7 +3,7 @@ import { PAYEE } from "../evidence/acts.ts";
 import { shortAccount } from "../evidence/partings.ts";
 import { plainDecimal } from "../../kernel/money.ts";
 import { plainForm } from "../../scripts/form-marks.ts";
-import type { Given, ValueChange } from "./code-difference.ts";
+import type { ValueChange } from "./code-difference.ts";
 import { lastOf } from "./code-names.ts";
 import { type Written, hostsIn, recipientsIn } from "./leaves.ts";
 import {
@@ -21,6 +21,7 @@ import {
   tellElse,
   widen,
 } from "./widening-rows.ts";
+import type { Given } from "./stated-values.ts";
 
 const all = (texts: readonly unknown[]): string => texts.map(quoted).join(", ");
 const shownIn = (one: Given | null, show: (value: unknown) => string): string =>
@@ -45,7 +46,7 @@ const FACT = /(?:^|\.)facts\./;
 const AMOUNT = /^(?:amount|total|sum|price|quantity|debit|credit)$/;
 const ACCOUNT = /(?:^|_)account$/;
 const RATE = /rate|pct|percent|threshold|limit|tolerance|discount|tax|fee|days|(?:^|_)(?:min|max)(?:_|$)/i;
-const GATE = /^(?:ask|required|level|levels|approvals|expires|agent)$/;
+const GATE = /^(?:ask|required|fixed|level|levels|approvals|expires|agent)$/;
 const TITLE = /^(?:title|question|details)$/;
 /** What such a list of a value's names is: new ones widen, others are told. */
 const naming =
@@ -91,6 +92,7 @@ export const VALUES: Row<ValueChange>[] = [
     DAY.test(String(literal(now))) &&
     widen("command", `depends on a fixed date (${literal(now)}): recorded runs do not show what it does then`),
   named(/^(?:ask|required)$/, (one) => literal(one.now) === true && tell("gate", `always asks: "${key(one)}" ${swap(one)}`)),
+  named(/^fixed$/, (one) => literal(one.now) === true && tell("gate", `what is approved may not be edited: "fixed" ${swap(one)}`)),
   named(
     GATE,
     (one) => !one.compared && (one.was !== null || literal(one.now) !== undefined) && widen("gate", `"${key(one)}" ${swap(one)}`),
