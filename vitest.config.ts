@@ -1,7 +1,7 @@
 /**
- * How the tests run: each file in a process of its own, but those that start nothing, or only open workspaces, share some. Node reads our
- * files itself, as in the product, with its compile cache. tools/test.ts starts it and tells what CPU time the files took; test/each-file.ts
- * holds the fast ones to a budget of it.
+ * How the tests run: each file in a process of its own, but those that start nothing share some. Node reads our files itself, as in the
+ * product, with its compile cache. tools/test.ts starts it and tells what CPU time the files took; test/each-file.ts holds the fast ones to a
+ * budget of it.
  */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -59,30 +59,6 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-/** Open workspaces in their own process, kill nobody, set nothing of the process and leave nothing behind. */
-const SHARED = [
-  "test/a2a/{call.slow,cancel,tasks}.test.ts",
-  "test/agents/{bank-file,business-rules,edited.slow,every-field.slow,lying,processes,reads}.test.ts",
-  "test/cli/{events,examples,imports,reconcile}.test.ts",
-  "test/checks/{dry-run,hostile,pipeline,script,states}.test.ts",
-  "test/engine/{answers,approvals,calls,children,contract,open-runs,pause,people,pins,primitives,profiles,states,timezone}.test.ts",
-  "test/erp/{facts,modes,surfaces,writes}.test.ts",
-  "test/evidence/{backtest,bisect,cases,hostile,judged,trial,worse}.test.ts",
-  "test/gate/{any-script,canceled,money,yes}.test.ts",
-  "test/llm/{free-text,port,runs,task.slow}.test.ts",
-  "test/mcp/untrusted.test.ts",
-  "test/meta/{answers,injections,mended,page,safety}.test.ts",
-  "test/notices/{outbox,primitives}.test.ts",
-  "test/privacy/policy.test.ts",
-  "test/proposals/{cards.slow,claims,decide,fixtures.slow,guard,intake,learned,limits.slow,make,proof.slow,second,separate}.test.ts",
-  "test/proposals/{sequences.slow,sync,undo,undo-import,widening}.test.ts",
-  "test/synthesized/*.test.ts",
-  "test/triggers/{cron,webhook}.test.ts",
-  "test/trust/forged.test.ts",
-  "test/web/{decide,story,wire}.test.ts",
-  "test/workspace/{correct-entry,data-files,decisions,first-days,git-people,gone-rows,import-parts,same-rows,statement-corners}.test.ts",
-  "test/workspace/{import-folder,view-git,verify,view-books,view-imports,whole}.test.ts",
-];
 const fast = process.env["CLEARED_FAST"] === "1" ? SLOW : [];
 
 export default defineConfig({
@@ -109,8 +85,7 @@ export default defineConfig({
     },
     projects: [
       { extends: true, test: { name: "pure", include: PURE, isolate: false } },
-      { extends: true, test: { name: "shared", include: SHARED, isolate: false, exclude: fast } },
-      { extends: true, test: { name: "all", include: ["test/**/*.test.ts"], exclude: [...PURE, ...SHARED, ...fast] } },
+      { extends: true, test: { name: "all", include: ["test/**/*.test.ts"], exclude: [...PURE, ...fast] } },
     ],
   },
 });

@@ -1,4 +1,5 @@
 /** Push notifications against real receivers on loopback: nothing is lost while one is down or this process is killed, and none is told twice of what it took. */
+import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { readFileSync } from "node:fs";
@@ -32,7 +33,12 @@ async function receiver(): Promise<Receiver> {
   });
   let port = 0;
   async function reopen() {
-    await new Promise<void>((done) => one.server.listen(port, "127.0.0.1", done));
+    // Closed, its port is anybody's: whoever has it now, such as a connection of another test, gives it back.
+    const opened = () => once(one.server.listen(port, "127.0.0.1"), "listening").then(Boolean, () => false);
+    for (const end = Date.now() + 60_000; !(await opened()); ) {
+      if (Date.now() > end) throw new Error(`port ${port} is not free again`);
+      await new Promise((next) => setTimeout(next, 100));
+    }
     ({ port } = one.server.address() as AddressInfo);
     one.url = `http://127.0.0.1:${port}/hook`;
   }
