@@ -1,7 +1,8 @@
 /**
  * MCP at `/mcp` of the page's listener. Who asks is known before anything is read, as for tasks: by a bearer token, or because the kernel says
- * that the program is this user's own. A browser is neither, so what has an Origin is refused. Tokens are handed out by a person (`cleared
- * tokens add`) and there is no authorization server, which the metadata of RFC 9728 says by naming none.
+ * that the program is this user's own. A browser is neither: it says where its page stands, and is refused; so is any Origin but our own
+ * address, which clients that are no browser may send. Tokens are handed out by a person (`cleared tokens add`) and there is no authorization
+ * server, which the metadata of RFC 9728 says by naming none.
  */
 import type { McpApi } from "../app/mcp-api.ts";
 import type { Tasks } from "../app/tasks.ts";
@@ -28,7 +29,8 @@ export function createMcpServer(tasks: Pick<Tasks, "caller" | "business">, api: 
   return async (context: Context): Promise<Response> => {
     const { req } = context;
     try {
-      if (req.header("origin") !== undefined) throw new ClearedError("WEB_REFUSED", "Tools are not called from a page in a browser.");
+      const isPage = req.header("sec-fetch-site") !== undefined || (req.header("origin") ?? urlOf(context)) !== urlOf(context);
+      if (isPage) throw new ClearedError("WEB_REFUSED", "Tools are not called from a page in a browser.");
       if (req.path !== MCP) {
         const names = { resource: `${urlOf(context)}${MCP}`, resource_name: await tasks.business() };
         return context.json({ ...names, bearer_methods_supported: ["header"] });
