@@ -1,0 +1,56 @@
+/** Each command that a document, the help or a message names can be typed as it stands: the command line takes its words, and the files that it names are there. */
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, expect, test } from "vitest";
+import { cleared, ROOT, warmUp } from "./command-line.ts";
+
+const PLACES = [
+  "*.md",
+  "docs/*.md",
+  "examples/**/*.md",
+  "bin/*.{js,ts}",
+  "runtime/**/*.ts",
+  "primitives/**/*.ts",
+  "agents/*.ts",
+  "scripts/*.ts",
+];
+// What needs no workspace does something at once. It is carried out by other tests.
+const ACTS = new Set(["init", "demo", "node", "uninstall"]);
+
+/** Where each stands, and its words as a shell reads them. One in the middle of a sentence is mentioned: it may be without what it needs. */
+function written(): { where: string; words: string[]; mentioned: boolean }[] {
+  const found: ReturnType<typeof written> = [];
+  for (const path of PLACES.flatMap((place) => globSync(place, { cwd: ROOT, exclude: ["node_modules"] }))) {
+    const text = readFileSync(join(ROOT, path), "utf8");
+    for (const [, fenced, inline] of text.matchAll(/^(?:\$ )?\.\/cleared ([^\n]+)$|\\?`(?:\.\/)?cleared ([^`\\\n]+)\\?`/gm)) {
+      for (const command of (fenced ?? inline ?? "").replace(/\s+(#.*|&)$/, "").split(/; (?:\.\/cleared )?/)) {
+        if (command.includes("${") || command.includes("|")) continue;
+        const words = [...command.matchAll(/"([^"]*)"|'([^']*)'|[^\s"']+(?:"[^"]*")?/g)].map(
+          ([word, double, single]) => double ?? single ?? word,
+        );
+        if (!ACTS.has(words[0] ?? "")) found.push({ where: `${path}: ${command}`, words, mentioned: inline !== undefined });
+      }
+    }
+  }
+  return found;
+}
+
+beforeAll(warmUp);
+
+test("every command in documents and messages is one that the command line takes", async () => {
+  const refused: string[] = [];
+  const all = written();
+  for (const { where, words, mentioned } of all) {
+    const { stdout, stderr } = await cleared("/", ...words, "--json", "--dir", "/there/is/none");
+    const said = stdout + stderr;
+    if (said.includes("See `cleared --help`") && !(mentioned && /argument missing|missing required argument/.test(said)))
+      refused.push(`${where}: ${said.trim()}`);
+  }
+  expect(all.length).toBeGreaterThan(100);
+  expect(refused).toEqual([]);
+});
+
+test("every agent's file in them is one that comes with Cleared", () => {
+  const missing = (word: string) => /^(agents|scripts)\/[a-z_]+\.ts$/.test(word) && !existsSync(join(ROOT, word));
+  expect(written().flatMap(({ where, words }) => (words.some(missing) ? [where] : []))).toEqual([]);
+});
