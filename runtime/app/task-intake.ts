@@ -155,6 +155,7 @@ export async function takeIn(
   const names = offers.map((one) => one.name);
   if (named !== null && offer === undefined)
     throw request(`There is no skill "${named.slice(0, 80)}".${didYouMean(named, names)} There are: ${names.join(", ") || "none"}.`);
+  if (offers.length === 0) throw request("No agent here takes tasks. Its owner adds one, as `cleared add general` does.");
   if (offer === undefined) return { draft, ask: whichSkill(offers) };
   draft.agent = offer.name;
   const said = readable ? await inputOf(host, { agent: offer.name, text: draft.text }).catch(unread) : null;

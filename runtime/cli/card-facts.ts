@@ -3,6 +3,7 @@
  * beginning of each; `cleared queue show N` has all of it.
  */
 import type { Card, Json } from "../kernel/ports.ts";
+import { withWhy } from "../app/page-facts.ts";
 import type { Output } from "./output.ts";
 import { clipped } from "./text.ts";
 
@@ -58,17 +59,9 @@ function told({ kind, body }: Card): Fact[] {
   const said = typeof about === "object" && !Array.isArray(about) ? about : { about };
   // Of a card about a statement: what ties it to its file, and what its other lines have already.
   const hidden = ["row", "same", "gone", "account", "correction", "rule"].includes(kind) ? OF_STATEMENTS : [];
-  const all = Object.entries({ ...more, ...said }).filter(([name]) => !hidden.includes(name));
-  const why = all.flatMap(([name, value]) =>
-    name === "message" ? [textOf(value)] : name === "confidence" ? [confidenceWords(value)] : [],
-  );
-  const rest = all.filter(([name]) => name !== "message" && name !== "confidence");
-  return [...(why.length === 0 ? [] : [["why", why.join("; ")] as Fact]), ...rest.map(named)];
+  const all = Object.fromEntries(Object.entries({ ...more, ...said }).filter(([name]) => !hidden.includes(name)));
+  return Object.entries(withWhy(all)).map(named);
 }
-
-/** How sure a script was of an entry, which it counts from 0 to 1. */
-const confidenceWords = (value: Json): string =>
-  Number(value) === 0 ? "no rule recognises it (confidence 0 of 1)" : `confidence ${textOf(value)} of 1`;
 
 const brief = (card: Card): Fact[] => Object.entries(sectionsOf(card)).map(named);
 

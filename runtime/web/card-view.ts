@@ -1,6 +1,6 @@
 /** A card a person decides: what it is about, the exact calls it would allow, and a form with two answers and a reason. */
 import type { Account, Card, CardKind, Entry, Json, Verdict } from "../kernel/ports.ts";
-import { seenOf } from "../app/page-facts.ts";
+import { seenOf, withWhy } from "../app/page-facts.ts";
 import { editFields, formFields } from "./card-form.ts";
 import { accountName, amount, facts, type Html, html, nothing, plain, type Times } from "./html.ts";
 import { rowAnswers } from "./story.ts";
@@ -101,7 +101,7 @@ function aboutRows({ kind, body }: Card): Json | null {
   if (!["row", "same", "gone", "account", "correction", "rule"].includes(kind)) return null;
   const { booked, about } = body as { booked?: string[]; about?: { [key: string]: Json } };
   const { approve = "", reject = "", ...rest } = { ...about, ...(kind === "row" ? rowAnswers({ body }) : {}) };
-  return { ...(booked === undefined ? {} : { rows: booked }), ...rest, [WORDS[kind].yes]: approve, [WORDS[kind].no]: reject };
+  return { ...(booked?.length ? { rows: booked } : {}), ...rest, [WORDS[kind].yes]: approve, [WORDS[kind].no]: reject };
 }
 
 /** The level, how many have said yes, and who may not: "manager · 1 of 2 (Pat) · not Ann, who started the run". */
@@ -122,8 +122,9 @@ function briefView({ brief }: Card): Html {
 
 /** What is booked now, leg by leg, and what the script said about it. */
 function entryView(entry: Entry, body: Json): Html {
-  const about = typeof body === "object" && body !== null && !Array.isArray(body) ? (body["about"] ?? null) : null;
-  return html`<dl class="facts"><div><dt>date</dt><dd>${plain(entry.date, 10)}</dd></div></dl>${legsView(entry)}${about === null ? nothing : facts(about, { all: true })}`;
+  const { about = null } = (body ?? {}) as { about?: Json };
+  const said = typeof about === "object" && about !== null && !Array.isArray(about) ? withWhy(about) : about;
+  return html`<dl class="facts"><div><dt>date</dt><dd>${plain(entry.date, 10)}</dd></div></dl>${legsView(entry)}${said === null ? nothing : facts(said, { all: true })}`;
 }
 
 /** The accounts of an entry with their amounts. */

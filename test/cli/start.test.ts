@@ -31,6 +31,11 @@ test("a statement dropped into import/ becomes a run, a receipt, one commit and 
   await until(() => isThere(dir, "import/processed/october.csv"));
   expect(Number(await count(dir))).toBe(before + 1);
   expect((await cleared(dir, "queue", "--json")).json()).toHaveLength(2);
+  const message = { messageId: "m", role: "user", parts: [{ text: "Hello" }] };
+  const task = { method: "POST", body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "message/send", params: { message } }) };
+  expect(await (await fetch(/http:\/\/127\.0\.0\.1:\d+/.exec(running.said())?.[0] ?? "", task)).json()).toMatchObject({
+    error: { message: expect.stringContaining("cleared add general") },
+  });
 
   for (let n = 1; n <= 5; n++) copyFileSync(join(dir, "import/processed/october.csv"), join(dir, `import/copy-${n}.csv`));
   await until(() => readdirSync(join(dir, "import")).every((name) => !name.startsWith("copy")));

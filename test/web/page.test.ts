@@ -121,6 +121,7 @@ describe.skipIf(CHROMIUM === null)("in a browser", () => {
       "canceled",
     ]);
     expect(await page.locator(".card.entry .legs").textContent()).toContain("Expenses:Suspense18.40 USD");
+    expect(await page.locator(".card.entry").textContent()).toContain("whyconfidence 0.41 of 1");
     expect(await page.getByRole("link", { name: "1 run failed" }).getAttribute("href")).toBe("#runs");
     expect(await page.locator("h2").allTextContents()).toEqual(["For you", "Runs", "Workspace", "Balances", "Agents"]);
     expect(await page.locator("table").textContent()).toContain("123,456,789,012,345,678.90");
