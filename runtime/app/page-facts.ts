@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { canonicalJson } from "../kernel/canonical.ts";
 import type { HookRequest } from "../outside/triggers/webhook.ts";
-import type { Account, Card, Change, Effect, Entry, Json, Outcome, RunEvent, RunRecord, RunStatus, Step } from "../kernel/ports.ts";
+import type { Account, Card, Change, Effect, Entry, Outcome, RunEvent, RunRecord, RunStatus, Step } from "../kernel/ports.ts";
 import type { WireError } from "../kernel/errors.ts";
 import type { Proposal } from "../change/proposal-types.ts";
 import type { Ask, WatchedAsk } from "./asks.ts";
@@ -178,15 +178,6 @@ export function toStepFact(step: Step): StepFact {
 
 function cut(text: string): string {
   return text.length > SHOWN ? `${text.slice(0, SHOWN)} … (${text.length} characters)` : text;
-}
-
-/** What a script said of an entry; its message and how sure it was, from 0 to 1, as one `why`, first. */
-export function withWhy({ message, confidence, ...more }: { [name: string]: Json }): { [name: string]: Json } {
-  const words = (value: Json) => (typeof value === "string" ? value : canonicalJson(value));
-  const why = message === undefined ? [] : [words(message)];
-  if (confidence !== undefined)
-    why.push(Number(confidence) === 0 ? "no rule recognises it (confidence 0 of 1)" : `confidence ${words(confidence)} of 1`);
-  return { ...(why.length === 0 ? {} : { why: why.join("; ") }), ...more };
 }
 
 /** What the page has shown of a card's calls, or of a proposal: a yes to something else by now is no yes. */

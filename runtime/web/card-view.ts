@@ -1,6 +1,7 @@
 /** A card a person decides: what it is about, the exact calls it would allow, and a form with two answers and a reason. */
 import type { Account, Card, CardKind, Entry, Json, Verdict } from "../kernel/ports.ts";
-import { seenOf, withWhy } from "../app/page-facts.ts";
+import { type CardFacts, cardFacts, OF_ROWS } from "../app/card-facts.ts";
+import { seenOf } from "../app/page-facts.ts";
 import { editFields, formFields } from "./card-form.ts";
 import { accountName, amount, facts, type Html, html, nothing, plain, type Times } from "./html.ts";
 import { rowAnswers } from "./story.ts";
@@ -58,7 +59,7 @@ export function cardView(card: Card, { token, accounts, entries, summaries, othe
   return html`<li><article class="card ${card.kind}" id="${id}" aria-labelledby="${id}-title">
 <p class="eyebrow">${words.kind} <span class="number">${card.id}</span>${needed(card)}</p>
 <h3 id="${id}-title"><bdi>${plain(rules?.title ?? card.title, 300)}</bdi></h3>
-${rules !== null ? facts(rules.said) : entry !== undefined ? entryView(entry, card.body) : summary !== undefined ? summary : card.body === null ? nothing : facts(aboutRows(card) ?? card.body, { all: true })}
+${rules !== null ? facts(rules.said) : entry !== undefined ? html`${entryView(entry)}${told(card)}` : (summary ?? told(card))}
 ${card.calls.length > 0 ? callList(card) : nothing}
 ${card.state === undefined ? nothing : html`<p class="faint">${plain(card.state, 300)}</p>`}
 ${card.started_by === undefined ? nothing : html`<p class="faint">Started by <bdi>${plain(card.started_by, 500)}</bdi></p>`}
@@ -96,9 +97,14 @@ function rulesOf({ kind, title, body }: Card): { title: string; said: { [rule: s
   return { title: title === verdict.summary ? (title.split("; ")[0] ?? title) : title, said: Object.fromEntries(said) };
 }
 
+function told(card: Card): Html {
+  const said = aboutRows(card) ?? cardFacts(card);
+  return Object.keys(said).length === 0 ? nothing : facts(said, { all: true });
+}
+
 /** A question about rows of a statement without the hashes that name it: the rows, and what each answer means. */
-function aboutRows({ kind, body }: Card): Json | null {
-  if (!["row", "same", "gone", "account", "correction", "rule"].includes(kind)) return null;
+function aboutRows({ kind, body }: Card): CardFacts | null {
+  if (!OF_ROWS.includes(kind)) return null;
   const { booked, about } = body as { booked?: string[]; about?: { [key: string]: Json } };
   const { approve = "", reject = "", ...rest } = { ...about, ...(kind === "row" ? rowAnswers({ body }) : {}) };
   return { ...(booked?.length ? { rows: booked } : {}), ...rest, [WORDS[kind].yes]: approve, [WORDS[kind].no]: reject };
@@ -120,12 +126,9 @@ function briefView({ brief }: Card): Html {
   return html`${sections === null ? nothing : html`<details class="brief"><summary>Brief</summary>${facts(sections, { all: true })}</details>`}`;
 }
 
-/** What is booked now, leg by leg, and what the script said about it. */
-function entryView(entry: Entry, body: Json): Html {
-  const { about = null } = (body ?? {}) as { about?: Json };
-  const said = typeof about === "object" && about !== null && !Array.isArray(about) ? withWhy(about) : about;
-  return html`<dl class="facts"><div><dt>date</dt><dd>${plain(entry.date, 10)}</dd></div></dl>${legsView(entry)}${said === null ? nothing : facts(said, { all: true })}`;
-}
+/** What is booked now, leg by leg. */
+const entryView = (entry: Entry): Html =>
+  html`<dl class="facts"><div><dt>date</dt><dd>${plain(entry.date, 10)}</dd></div></dl>${legsView(entry)}`;
 
 /** The accounts of an entry with their amounts. */
 export function legsView({ postings }: Pick<Entry, "postings">): Html {

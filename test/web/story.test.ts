@@ -20,7 +20,10 @@ const verdict: Verdict = {
 const card: Card = {
   ...{ id: 7, key: "k", at: NOW, kind: "approval", title: "Pay?", body: null, run: "run_1", gate: "gate_4_abc", calls: [] },
   ...{ level: "cfo", expires: null, decision: null, approvals: 2, said: ["Pat"], not_by: "Ann" },
-  brief: { type: "approval_brief", sections: { request_summary: "<b>Pay</b> ACME", policy_compliance: "Status: TRIGGERED" } },
+  brief: {
+    type: "approval_brief",
+    sections: { request_summary: "<b>Pay</b> ACME", policy_compliance: "Status: TRIGGERED\nover 500 <needs> a manager" },
+  },
 };
 const told = (changes: Change[], cards: Card[] = []) => toldBy({ seq: 4, changes }, cards, times.text);
 const texts = (changes: Change[], cards: Card[] = []) => told(changes, cards).notes.map((one) => `${one.tone} ${one.text}`);
@@ -93,6 +96,8 @@ it("a card tells the level, how many have agreed, who may not, and carries its b
   const shown = String(await cardView(card, { token: "t", accounts: [], entries: new Map(), times }));
   for (const words of ["cfo", "1 of 2 (Pat)", "not Ann, who started the run", "request summary", "&lt;b&gt;Pay&lt;/b&gt; ACME"])
     expect(shown).toContain(words);
+  // Why a person is asked stands on the card itself, not only in its brief.
+  expect(shown.slice(0, shown.indexOf("<details"))).toContain("over 500 &lt;needs&gt; a manager");
   expect(shown).not.toContain("<b>Pay");
   const form = {
     ...card,

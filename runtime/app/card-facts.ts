@@ -1,0 +1,37 @@
+/** What an open card says beside its question and its calls, the same in a terminal and on the page. */
+import { canonicalJson } from "../kernel/canonical.ts";
+import type { Card, Json } from "../kernel/ports.ts";
+
+export interface CardFacts {
+  [name: string]: Json;
+}
+
+/** Cards about rows of a statement. */
+export const OF_ROWS = ["row", "same", "gone", "account", "correction", "rule"];
+/** What ties such a card to its file, and what its other lines have already. */
+const TIES = ["match", "card", "hash", "question", "ids", "receipt", "approve", "reject", "file", "line", "code"];
+
+/** Why it asks, the amounts with their currency, and what the script told. Nothing of a proposal: its card is written from git. */
+export function cardFacts(card: Card): CardFacts {
+  const { request_summary: summary = "", policy_compliance: policy = "" } = sectionsOf(card);
+  const { message, why: reason, confidence, ...rest } = told(card);
+  const words = (value: Json | undefined) => (value === undefined ? [] : [typeof value === "string" ? value : canonicalJson(value)]);
+  // How sure a script was of an entry, which it counts from 0 to 1.
+  const sure = words(confidence).map((of) => (Number(of) === 0 ? "no rule recognises it (confidence 0 of 1)" : `confidence ${of} of 1`));
+  const said = [...words(message), ...words(reason), ...sure].join("; ");
+  const why = [...String(policy).split("\n").slice(1), said].filter((line) => line !== "");
+  const amounts = /^Amounts: (.*)$/m.exec(String(summary))?.[1];
+  return { ...(why.length === 0 ? {} : { why }), ...(amounts === undefined ? {} : { amounts }), ...rest };
+}
+
+/** The sections of its approval brief. */
+export const sectionsOf = ({ brief }: Card): CardFacts => (brief as { sections?: CardFacts } | undefined)?.sections ?? {};
+
+function told({ kind, body }: Card): CardFacts {
+  if (body === null || kind === "proposal") return {};
+  if (typeof body !== "object" || Array.isArray(body)) return { details: body };
+  const { about = null, booked: _legs, entry: _entry, verdict: _verdict, ...more } = body;
+  const said = { ...more, ...(typeof about === "object" && !Array.isArray(about) ? about : { about }) };
+  const hidden = OF_ROWS.includes(kind) ? TIES : [];
+  return Object.fromEntries(Object.entries(said).filter(([name, value]) => !hidden.includes(name) && value !== null && value !== ""));
+}
