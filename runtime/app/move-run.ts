@@ -12,7 +12,7 @@ import { agentFile } from "../workspace/layout.ts";
 import type { Host } from "./host.ts";
 import { execSource } from "./starts.ts";
 import { agentFiles, closuresOf, reachedOf } from "../change/checks/reached.ts";
-import { inSlots } from "../change/evidence/slots.ts";
+import { inSlots } from "../kernel/turns.ts";
 import { codeOf, differing } from "../change/evidence/code.ts";
 import { Kept } from "../kernel/kept.ts";
 

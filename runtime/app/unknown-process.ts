@@ -3,7 +3,7 @@
  * our own words: what the task says, the writer reads as a result of its tools. It can only propose new files, and only a person approves
  * them. What is answered goes back to whoever gave the task, so it holds numbers and names of agents, and nothing that a model wrote.
  */
-import { createTurns } from "../change/evidence/slots.ts";
+import { createTurns } from "../kernel/turns.ts";
 import { createProposals } from "../change/proposals/store.ts";
 import { ClearedError } from "../kernel/errors.ts";
 import { isByAgent, runIn } from "../meta/requests.ts";

@@ -11,6 +11,7 @@ import { ClearedError } from "../../kernel/errors.ts";
 import { rests } from "../../kernel/processes.ts";
 import { type Lost, isLost, lostBy, persist } from "../../sandbox/lost.ts";
 import { watchAnswer } from "../../sandbox/watchdog.ts";
+import { createTurns } from "../../kernel/turns.ts";
 import { SCRIPT_OPTIONS } from "./write-types.ts";
 
 const TIMEOUT_MS = 10_000;
@@ -50,7 +51,7 @@ export async function compilerNames() {
 }
 
 let kept: Kept | null = null;
-let tail: Promise<unknown> = Promise.resolve();
+const inTurn = createTurns();
 
 /**
  * `use` sees a project of exactly these files (text by name), by the paths it asks for; one caller after the other.
@@ -61,19 +62,17 @@ export function withProject<T>(
   files: ReadonlyMap<string, string>,
   use: (project: Project, path: (name: string) => string) => Promise<T>,
 ): Promise<T | CompilerGone> {
-  const turn = tail.then(async () => {
+  return inTurn(async () => {
     const answer = await persist(() => useOnce(files, use));
     if (!isLost(answer)) return answer;
     if (!answer.killed) return new CompilerGone("stopped");
     throw new ClearedError("SANDBOX_CRASHED", "The type checker was killed repeatedly, so the types are not checked. Check again.");
   });
-  tail = turn.catch(() => undefined);
-  return turn;
 }
 
 /** Starts the compiler while there is something else to do first. A failure is told to who uses it. */
 export function warmCompiler(): void {
-  tail = tail.then(async () => void (kept ??= await start())).catch(() => undefined);
+  inTurn(async () => void (kept ??= await start())).catch(() => undefined);
 }
 
 async function useOnce<T>(

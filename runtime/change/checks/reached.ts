@@ -33,23 +33,17 @@ interface FileFacts {
 }
 
 // By sandbox and content: asking the compiler about files that have not changed took longer than all checks of the one that has.
-const known = new WeakMap<Compiling["sandbox"], Map<string, Promise<FileFacts>>>();
+const known = new WeakMap<Compiling["sandbox"], Kept<string, Promise<FileFacts>>>();
 
 /** These agents of a tree, each with what it is made of. */
 export async function closuresOf(tree: Tree, files: readonly string[], { sandbox, names: primitives }: Compiling): Promise<Closure[]> {
   const tools = (await tree.list(TOOLS)).flatMap(({ path }) => toolOf(path) ?? []);
   const names = [...new Set([...primitives, ...tools])];
-  const facts = known.get(sandbox) ?? new Kept<string, Promise<FileFacts>>(5000);
-  known.set(sandbox, facts);
+  const facts = known.getOrInsertComputed(sandbox, () => new Kept(5000));
   const under = createHash("sha256").update(names.join("\n")).digest("hex");
   const read = async (path: string): Promise<FileFacts | null> => {
     const blob = await tree.blob(path);
-    if (blob === null) return null;
-    const key = `${under} ${path} ${blob}`;
-    const found = facts.get(key) ?? factsOf(tree, path, blob, { sandbox, names, tools });
-    facts.set(key, found);
-    found.catch(() => facts.delete(key));
-    return found;
+    return blob === null ? null : facts.of(`${under} ${path} ${blob}`, () => factsOf(tree, path, blob, { sandbox, names, tools }));
   };
   return Promise.all(files.map((file) => closureOf(file, read)));
 }
@@ -139,16 +133,13 @@ const kept = new Kept<string, { header: Header } | { error: unknown }>(1000);
 
 /** Never changed by who gets it. @throws what parseHeader throws */
 export function headerOf(source: string, file: string): Header {
-  const key = createHash("sha256").update(file).update("\0").update(source).digest("base64");
-  let found = kept.get(key);
-  if (found === undefined) {
+  const found = kept.of(createHash("sha256").update(file).update("\0").update(source).digest("base64"), () => {
     try {
-      found = { header: parseHeader(source, file) };
+      return { header: parseHeader(source, file) };
     } catch (error) {
-      found = { error };
+      return { error };
     }
-    kept.set(key, found);
-  }
+  });
   if ("error" in found) throw found.error;
   return found.header;
 }

@@ -38,11 +38,7 @@ const AGENT_FILE = /^agents\/[a-z][a-z0-9_-]*\.ts$/;
 const TOOLS = `${SCRIPTS}tools/`;
 
 /** All scripts the subject reaches: its agents with what they call, and changed scripts that no agent calls. Asked again, the same answer. */
-export function readScripts(subject: ScriptSubject): Promise<ReadScripts> {
-  const known = read.get(subject) ?? readAll(subject);
-  read.set(subject, known);
-  return known;
-}
+export const readScripts = (subject: ScriptSubject): Promise<ReadScripts> => read.getOrInsertComputed(subject, readAll);
 
 const read = new WeakMap<ScriptSubject, Promise<ReadScripts>>();
 
@@ -128,11 +124,7 @@ function compiling({ tree, sandbox, registry }: ScriptSubject, findings: Found[]
     if (path.startsWith(SCRIPTS) && hasHeader(source)) readHeader(source, path, findings);
     return result.compiled === null || result.findings.length > 0 ? null : { source, compiled: result.compiled };
   };
-  return (path, from) => {
-    const found = known.get(path) ?? once(path, from);
-    known.set(path, found);
-    return found;
-  };
+  return (path, from) => known.getOrInsertComputed(path, () => once(path, from));
 }
 
 /**

@@ -63,11 +63,7 @@ export async function typeScripts(
 const types = new WeakMap<Registry, string>();
 
 /** The typings, written once for each registry: that takes longer than checking a script against them. */
-export function typesOf(registry: Registry): string {
-  const text = types.get(registry) ?? primitiveTypes(registry.all());
-  types.set(registry, text);
-  return text;
-}
+export const typesOf = (registry: Registry): string => types.getOrInsertComputed(registry, () => primitiveTypes(registry.all()));
 
 const FIELD_TYPES: Record<InputField["type"], string> = {
   string: "string",

@@ -52,12 +52,8 @@ async function mightCall(tree: Tree): Promise<Map<string, Map<string, Source>>> 
   if (agents === undefined || scripts === undefined) return new Map();
   const names = [...scripts.keys()];
   const under = names.join("\n");
-  const calledIn = ({ text, blob }: Source): string[] => {
-    const key = `${blob} ${under}`;
-    const all = called.get(key) ?? (ESCAPES.test(text) ? names : names.filter((path) => text.includes(wordOf(path))));
-    called.set(key, all);
-    return all;
-  };
+  const calledIn = ({ text, blob }: Source): string[] =>
+    called.of(`${blob} ${under}`, () => (ESCAPES.test(text) ? names : names.filter((path) => text.includes(wordOf(path)))));
   return new Map(
     [...agents].map(([file, source]) => {
       const reached = new Map([[file, source]]);

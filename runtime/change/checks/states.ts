@@ -93,8 +93,7 @@ export function lintStates(
   );
 
   const tell = (call: Compiled["calls"][number], code: string, message: string) => {
-    const key = `${call.at.file}:${call.at.line}:${call.at.col}`;
-    if (!findings.has(key)) findings.set(key, { code, at: call.at, message });
+    findings.getOrInsert(`${call.at.file}:${call.at.line}:${call.at.col}`, { code, at: call.at, message });
   };
 
   /** All states a call can follow from here, or the reason why there is none. */
@@ -143,7 +142,8 @@ export function lintStates(
     );
     if (report) {
       if (legal.length === 0) tell(call, "FSM_STATE", outOfState(call.name, why, [...points.values()], machine, states));
-      for (const { current } of legal) if (current !== null) addTo(calls, current, call.given["tool"] ?? call.name);
+      for (const { current } of legal)
+        if (current !== null) calls.getOrInsertComputed(current, () => new Set()).add(call.given["tool"] ?? call.name);
     }
     // Where it is refused the run ends; after a finding, the walk goes on as if it were not.
     const here = legal.length === 0 ? points : pointsOf(legal);
@@ -172,11 +172,8 @@ export function lintStates(
     if (depth > MAX_DEPTH) return { next: ANYWHERE, stop: ANYWHERE, back: ANYWHERE };
     if (typeof flow === "number") return straight(calling(script, flow, points, report, depth));
     const key = `${[...points.keys()].sort().join()} ${report}`;
-    const seen = known.get(flow) ?? new Map<string, Ways>();
-    known.set(flow, seen);
-    const ways = seen.get(key) ?? follow(script, flow, points, report, depth + 1);
-    seen.set(key, ways);
-    return ways;
+    const seen = known.getOrInsertComputed(flow, () => new Map<string, Ways>());
+    return seen.getOrInsertComputed(key, () => follow(script, flow, points, report, depth + 1));
   };
 
   const follow = (script: StateScript, flow: Exclude<Flow, number>, points: Points, report: boolean, depth: number): Ways => {
@@ -275,10 +272,6 @@ function change(points: Points, state: State, to: Partial<Point>): Points {
 
 function straight(next: Points): Ways {
   return { next, stop: NOWHERE, back: NOWHERE };
-}
-
-function addTo(calls: Map<State, Set<string>>, state: State, name: string): void {
-  calls.set(state, (calls.get(state) ?? new Set()).add(name));
 }
 
 /** Of a trusted server's other tools only the server can say whether they write. */

@@ -96,15 +96,11 @@ async function tryTool({ header, primitive }: Tool): Promise<{ findings: Finding
   const findings: Finding[] = [];
   const cases: CaseResult[] = [];
   const began = Date.now();
-  const known = new Map<string, Answer>();
-  const ask = async (params: Json): Promise<Answer> => {
-    const key = canonicalJson(params);
-    const found =
-      known.get(key) ??
-      (await callPrimitive(primitive, params, pureContext()).then((value) => ({ value: value as Record<string, Json> }), refusal));
-    known.set(key, found);
-    return found;
-  };
+  const known = new Map<string, Promise<Answer>>();
+  const ask = (params: Json): Promise<Answer> =>
+    known.getOrInsertComputed(canonicalJson(params), () =>
+      callPrimitive(primitive, params, pureContext()).then((value) => ({ value: value as Record<string, Json> }), refusal),
+    );
   for (const [i, one] of header.cases.entries()) {
     const failure = failureOf(one, await ask(one.params as Json), header);
     cases.push({ tool, case: `cases[${i}] ${shown(one.params as Json)}`, failure });

@@ -208,10 +208,6 @@ async function kindsOf(checker: Checker, types: readonly (Type | undefined)[]): 
     return "other";
   };
   const seen = new Map<Type["id"], Promise<Kind>>();
-  const once = (type: Type): Promise<Kind> => {
-    const known = seen.get(type.id) ?? kindOf(type);
-    seen.set(type.id, known);
-    return known;
-  };
+  const once = (type: Type): Promise<Kind> => seen.getOrInsertComputed(type.id, () => kindOf(type));
   return Promise.all(types.map((type) => (type === undefined ? "other" : once(type))));
 }

@@ -12,7 +12,7 @@ import { differenceOf, sameRun } from "./compare.ts";
 import { effectsLater } from "./effects.ts";
 import { leftOf } from "./left.ts";
 import { filesOf } from "./code.ts";
-import { createTurns, inSlots } from "./slots.ts";
+import { createTurns, inSlots } from "../../kernel/turns.ts";
 import { newSums } from "./sums.ts";
 import { tryRun } from "./trial.ts";
 import type { BacktestReport, Code, Effects, Recording, RunDifference, Trial, Which } from "./types.ts";

@@ -14,7 +14,7 @@ import { compareEffects } from "./compare.ts";
 import { effectsOf } from "./effects.ts";
 import { type Broken, brokenIn } from "./kept.ts";
 import { leftOf } from "./left.ts";
-import { inSlots } from "./slots.ts";
+import { inSlots } from "../../kernel/turns.ts";
 import { tryRun } from "./trial.ts";
 import type { Code, Effects, Recording } from "./types.ts";
 
@@ -172,12 +172,7 @@ const codes = new WeakMap<Code, Map<string, Promise<Code>>>();
 function codeWith(code: Code, over: Case["over"], { git }: TrialEnvironment): Promise<Code> | Code {
   const files = Object.entries(over).filter(([path]) => !code.changed.includes(path));
   if (files.length === 0) return code;
-  const known = codes.get(code) ?? new Map<string, Promise<Code>>();
-  codes.set(code, known);
-  const key = JSON.stringify(files);
-  const found = known.get(key) ?? laid();
-  known.set(key, found);
-  return found;
+  return codes.getOrInsertComputed(code, () => new Map()).getOrInsertComputed(JSON.stringify(files), laid);
 
   async function laid(): Promise<Code> {
     const texts = await Promise.all(files.map(async ([path, blob]) => [path, blob === null ? null : await textOf(path, blob)] as const));

@@ -90,13 +90,10 @@ const overs = new WeakMap<Code, Promise<Record<string, string | null>>>();
 
 /** Blobs of the settings of the change, by path. */
 function overOf(code: Code): Promise<Record<string, string | null>> {
-  const known = overs.get(code) ?? changedFiles(code).then(blobs);
-  overs.set(code, known);
-  return known;
-
-  function blobs(files: ReadonlyMap<string, string | null>) {
+  return overs.getOrInsertComputed(code, async () => {
+    const files = await changedFiles(code);
     return Object.fromEntries([...files].map(([path, text]) => [path, text === null ? null : sourceBlob(text)]));
-  }
+  });
 }
 
 /** What no case of the run keeps yet. */

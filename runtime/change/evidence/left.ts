@@ -78,9 +78,5 @@ const kept = new WeakMap<Tree, Map<string, Promise<unknown>>>();
 
 /** What was found out about a tree before. */
 function once<T>(tree: Tree, name: string, find: () => Promise<T>): Promise<T> {
-  const known = kept.get(tree) ?? new Map<string, Promise<unknown>>();
-  kept.set(tree, known);
-  const found = known.get(name) ?? find();
-  known.set(name, found);
-  return found as Promise<T>;
+  return kept.getOrInsertComputed(tree, () => new Map()).getOrInsertComputed(name, find) as Promise<T>;
 }

@@ -68,9 +68,7 @@ const kept = new WeakMap<Subject, Promise<DryRun[]>>();
 
 /** One dry run for each agent of the subject whose scripts compile. Asked again, the same answer. */
 export function dryRunsOf(subject: Subject, bench: TrialEnvironment): Promise<DryRun[]> {
-  const known = kept.get(subject) ?? runAll(subject, bench);
-  kept.set(subject, known);
-  return known;
+  return kept.getOrInsertComputed(subject, () => runAll(subject, bench));
 }
 
 async function runAll(subject: Subject, bench: TrialEnvironment): Promise<DryRun[]> {

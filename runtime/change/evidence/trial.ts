@@ -104,14 +104,9 @@ interface Course {
 const courses = new WeakMap<Code, Map<string, Course>>();
 
 function courseOf(code: Code, { agent }: RunRecord, bench: TrialEnvironment): Course {
-  const known = courses.get(code) ?? new Map<string, Course>();
-  courses.set(code, known);
-  let found = known.get(agent);
-  if (found === undefined) {
-    found = { script: bench.scriptIn(code.tree, agent), parted: 0, whole: 0, first: Number.POSITIVE_INFINITY };
-    known.set(agent, found);
-  }
-  return found;
+  const known = courses.getOrInsertComputed(code, () => new Map());
+  const fresh = () => ({ script: bench.scriptIn(code.tree, agent), parted: 0, whole: 0, first: Number.POSITIVE_INFINITY });
+  return known.getOrInsertComputed(agent, fresh);
 }
 
 async function execute(

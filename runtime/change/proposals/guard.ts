@@ -17,6 +17,7 @@ import {
   onCodeBefore,
 } from "./guard-metrics.ts";
 import { ClearedError } from "../../kernel/errors.ts";
+import { Kept } from "../../kernel/kept.ts";
 import type { TrialEnvironment } from "../evidence/trial-environment.ts";
 import { reachedBy } from "../evidence/code.ts";
 import type { Sandbox } from "../../kernel/ports.ts";
@@ -75,18 +76,15 @@ export interface Guard {
 
 /** A guard keeps what it has found out about commits, which never changes. */
 export function createGuard(world: GuardWorld): Guard {
-  const agents = new Map<string, Promise<string[]>>();
+  // What could not be read once must not keep the guard from every later look.
+  const agents = new Kept<string, Promise<string[]>>(1000);
   const left = new Set<string>();
   const weather = new Set<string>();
   const books = brokenBooks(world);
 
   const reached = ({ files }: Proposal, applied: string): Promise<string[]> => {
     const paths = files.map(({ path }) => path);
-    const found = agents.get(applied) ?? reachedBy(paths, world.git.tree(applied), world);
-    agents.set(applied, found);
-    // What could not be read once must not keep the guard from every later look.
-    found.catch(() => agents.delete(applied));
-    return found;
+    return agents.of(applied, () => reachedBy(paths, world.git.tree(applied), world));
   };
 
   async function reasonOf(proposal: Proposal, applied: string, all: readonly Proposal[], limits: GuardLimits): Promise<string | null> {

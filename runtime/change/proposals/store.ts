@@ -81,11 +81,7 @@ const stores = new WeakMap<Database, ProposalStore>();
 
 /** The one store of a workspace that is open. */
 export function createProposals(world: ProposalWorld): ProposalStore {
-  const known = stores.get(world.database);
-  if (known !== undefined) return known;
-  const made = assemble(world);
-  stores.set(world.database, made);
-  return made;
+  return stores.getOrInsertComputed(world.database, () => assemble(world));
 }
 
 function assemble(world: ProposalWorld): ProposalStore {

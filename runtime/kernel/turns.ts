@@ -1,4 +1,4 @@
-/** Work on many things, a few at a time, for whatever tries recordings. */
+/** Work on many things, a few or one at a time. */
 
 /**
  * Answers in the order of the items; `done` hears how many are through. A failure ends it: nothing more is begun, what is under way is
