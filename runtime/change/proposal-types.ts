@@ -2,6 +2,7 @@
  * A proposal is a change that waits for a person. Its content is a commit on refs/cleared/proposals/<id>/change, its life
  * (report, decisions, state) a chain of commits on refs/cleared/proposals/<id>/state, so both can be read and pushed with plain git.
  */
+import { z } from "zod";
 import type { CheckResult } from "./checks/findings.ts";
 import type { BacktestReport } from "./evidence/types.ts";
 import type { Decision, Json } from "../kernel/ports.ts";
@@ -9,17 +10,19 @@ import { WIDENINGS, type WideningKind } from "../workspace/settings/people.ts";
 
 export type { CheckFinding, CheckName, CheckResult } from "./checks/findings.ts";
 
-export type ProposalState =
-  | "draft" // recorded, not looked at yet
-  | "checking"
-  | "ready" // passed: waits for a person
-  | "unproven" // passed, and no recorded run proves it: waits for a person who says so
-  | "blocked" // a check failed: waits for its proposer
-  | "approved" // decided, its commit is about to be made
-  | "rejected"
-  | "superseded" // by another proposal, or withdrawn
-  | "applied"
-  | "reverted";
+export const PROPOSAL_STATES = [
+  "draft", // recorded, not looked at yet
+  "checking",
+  "ready", // passed: waits for a person
+  "unproven", // passed, and no recorded run proves it: waits for a person who says so
+  "blocked", // a check failed: waits for its proposer
+  "approved", // decided, its commit is about to be made
+  "rejected",
+  "superseded", // by another proposal, or withdrawn
+  "applied",
+  "reverted",
+] as const;
+export type ProposalState = (typeof PROPOSAL_STATES)[number];
 
 export interface ProposedFile {
   path: string;
@@ -28,40 +31,45 @@ export interface ProposedFile {
 }
 
 /** What a claim may be about: what a change adds, what it does otherwise to recorded runs, what it widens; or that there is nothing else. */
-export const CLAIM_KINDS = [
-  ...["agent_added", "agent_changed", "agent_removed", "tool_added", "rule", "threshold", "run_mended"],
-  ...["entries_changed", "calls_changed", "notices_changed", "nothing_else", ...WIDENINGS],
-] as ClaimKind[];
-export type ClaimKind =
-  | ("agent_added" | "agent_changed" | "agent_removed" | "tool_added" | "rule" | "threshold" | "run_mended")
-  | ("entries_changed" | "calls_changed" | "notices_changed" | "nothing_else" | WideningKind);
+const CLAIM_KINDS = [
+  ...(["agent_added", "agent_changed", "agent_removed", "tool_added", "rule", "threshold", "run_mended"] as const),
+  ...(["entries_changed", "calls_changed", "notices_changed", "nothing_else"] as const),
+  ...WIDENINGS,
+] as const;
+export type ClaimKind = (typeof CLAIM_KINDS)[number];
 
+const claimText = z.string().max(300);
 /** What a proposer says of a change, as data: it is compared with what is computed (proposals/claims.ts). */
-export interface Claim {
-  kind: ClaimKind;
+export const claimSchema = z.strictObject({
+  kind: z.enum(CLAIM_KINDS),
   /** An agent, a file, a rule's text, a setting's key, a tool. */
-  subject: string;
-  from?: string;
-  to?: string;
-  count?: number;
-  amount?: string;
-}
+  subject: claimText,
+  from: claimText.exactOptional(),
+  to: claimText.exactOptional(),
+  count: z.int().min(0).exactOptional(),
+  amount: z
+    .string()
+    .regex(/^-?\d{1,20}(?:\.\d{1,18})?$/)
+    .exactOptional(),
+});
+export type Claim = z.output<typeof claimSchema>;
 
 /** What a change brings with it that a model wrote for a request (runtime/meta/). */
-export interface AskedFor {
+export const askedSchema = z.strictObject({
   /** Number of the request in the workspace that made it. */
-  request: number;
+  request: z.int().min(1),
   /** When it was asked, ms: requests of two clones have the same number. */
-  at?: number;
-  model: string;
-  claims: Claim[];
+  at: z.int().exactOptional(),
+  model: claimText,
+  claims: z.array(claimSchema).max(50),
   /** The model's own words. */
-  says: string;
+  says: z.string().max(2000),
   /** Where text from outside of the business stood in its conversation. */
-  outside: string[];
+  outside: z.array(claimText).max(20),
   /** What became of each computation when it was derived a second time. */
-  derived?: string[];
-}
+  derived: z.array(claimText).max(50).exactOptional(),
+});
+export type AskedFor = z.output<typeof askedSchema>;
 
 export interface Proposal {
   /** prop_ and 10 base32 letters. */

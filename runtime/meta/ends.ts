@@ -3,7 +3,7 @@
  * change, by the same checks and on all recorded runs; it comes back with the findings three times at most.
  */
 import { z } from "zod";
-import { claimSchema } from "../change/proposals/document.ts";
+import { claimSchema } from "../change/proposal-types.ts";
 import { formatAt } from "../kernel/errors.ts";
 import { count, oneLine } from "../kernel/text.ts";
 import { CONFIG } from "../workspace/layout.ts";

@@ -7,32 +7,11 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import { isDay } from "../../kernel/day.ts";
 import { ClearedError } from "../../kernel/errors.ts";
-import type { Call, Json, Outcome, Step } from "../../kernel/ports.ts";
+import type { Step } from "../../kernel/ports.ts";
+import { escaped } from "../../kernel/text.ts";
 import { checkYaml, readYaml, type YamlSource } from "../../scripts/yaml-text.ts";
 import { CASES } from "../../workspace/layout.ts";
-import { type Kept, keepsNothing } from "./kept.ts";
-
-export interface Case {
-  agent: string;
-  /** One sentence. */
-  why: string;
-  from: {
-    run: string;
-    /** `recordingHash` of its steps. */
-    recording: string;
-    /** The commit it ran on. */
-    commit: string;
-    /** YYYY-MM-DD of its start. */
-    day: string;
-    /** Id of the proposal that froze it. */
-    proposal?: string;
-    /** Who corrected what it did. */
-    correction?: string;
-  };
-  /** Policies, importers and settings of the change that froze it, blob by path: they lie over the run's commit. */
-  over: Record<string, string | null>;
-  keeps: Kept;
-}
+import { type Kept, keepsNothing, keptSchema, line } from "./kept.ts";
 
 /** A case's text may have so many characters; one that keeps more is not written. */
 export const MAX_CASE = 262_144;
@@ -45,33 +24,36 @@ export function recordingHash(steps: readonly Step[]): string {
   return hash.digest("hex");
 }
 
-const line = (max: number) => z.string().min(1).max(max);
-const any = z.custom<Json>((value) => value !== undefined, "is missing");
 const sha = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/, "write a full object id");
-const call = z.strictObject({ tool: line(200), params: any });
-const leg = z.string().regex(/^\S.* -?\d{1,30}(?:\.\d{1,18})? [A-Z]{2,12}$/, "write a leg such as 'Expenses:Software 84.00 USD'");
 
 const schema = z.strictObject({
   agent: z.string().regex(/^[a-z][a-z0-9_-]*$/, "write the agent's name"),
+  /** One sentence. */
   why: line(500),
   from: z.strictObject({
     run: z.string().regex(/^[\w-]{1,60}$/, "write a run's id"),
+    /** `recordingHash` of its steps. */
     recording: z.string().regex(/^[0-9a-f]{64}$/, "write the SHA-256 of the recording"),
+    /** The commit it ran on. */
     commit: sha,
+    /** Of its start. */
     day: z.string().refine(isDay, "write a day as YYYY-MM-DD"),
-    proposal: line(60).optional(),
-    correction: line(200).optional(),
+    /** Id of the proposal that froze it. */
+    proposal: line(60).exactOptional(),
+    /** Who corrected what it did. */
+    correction: line(200).exactOptional(),
   }),
-  // Never code: a case that brings its own script along would pass whatever is proposed.
+  /**
+   * Policies, importers and settings of the change that froze it, blob by path: they lie over the run's commit. Never code: a case that
+   * brings its own script along would pass whatever is proposed.
+   */
   over: z
     .record(z.string().regex(/^(?:config\.yaml|(?:policies|importers|knowledge)\/[^\\]+)$/, "may not replace a run's file"), sha.nullable())
     .default({}),
-  books: z.array(z.strictObject({ id: line(40), about: line(1000), legs: z.array(leg).max(1000) })).default([]),
-  asks: z.array(call).default([]),
-  makes: z.array(call.extend({ times: z.int().min(0) })).default([]),
-  ends: z.enum(["completed", "rejected", "expired", "blocked"] as const satisfies readonly Outcome[]).optional(),
-  answers: z.record(z.string(), any).optional(),
+  ...keptSchema.shape,
 });
+
+export type Case = Pick<z.output<typeof schema>, "agent" | "why" | "from" | "over"> & { keeps: Kept };
 
 /** The folder and the name a case's path holds, or null: `cases/ingest/run_x.yaml` is ["ingest", "run_x"]. */
 export function casePath(path: string): { agent: string; name: string } | null {
@@ -97,16 +79,16 @@ function toCase({ agent, why, from, over, ...keeps }: z.output<typeof schema>, f
   const place = casePath(file);
   if (place === null) throw wrong(`A case is stored at ${CASES}<agent>/<name>.yaml; its name has letters, digits, "-" and "_".`);
   if (agent !== place.agent) throw wrong(`It is a case of ${agent}, so it belongs in ${CASES}${agent}/.`);
-  if (keepsNothing(keeps as Kept)) throw wrong("It checks nothing: write what the run must produce again, such as books: or asks:.");
-  return { agent, why, from, over, keeps } as Case & { keeps: { asks: Call[] } };
+  if (keepsNothing(keeps)) throw wrong("It checks nothing: write what the run must produce again, such as books: or asks:.");
+  return { agent, why, from, over, keeps };
 }
 
-/** The case of a file; null for a text that is none. */
-export function readCase(text: string, file: string): Case | null {
+/** The case of a file, or why its text is none. */
+export function readCase(text: string, file: string): Case | ClearedError {
   try {
     return parseCase(text, file);
   } catch (error) {
-    if (error instanceof ClearedError) return null;
+    if (error instanceof ClearedError) return error;
     throw error;
   }
 }
@@ -115,13 +97,8 @@ export function readCase(text: string, file: string): Case | null {
 export function unfit(text: string, file: string): string | null {
   if (text.length > MAX_CASE)
     return `what it keeps has ${Math.ceil(text.length / 1024)} KB as text, and a case has at most ${MAX_CASE / 1024}`;
-  try {
-    parseCase(text, file);
-    return null;
-  } catch (error) {
-    if (error instanceof ClearedError) return `what it keeps does not fit into a case: ${error.message}`;
-    throw error;
-  }
+  const read = readCase(text, file);
+  return read instanceof ClearedError ? `what it keeps does not fit into a case: ${read.message}` : null;
 }
 
 /** The case as text; what is empty is left out. */
@@ -148,10 +125,7 @@ const pairs = (value: object, indent: string): string[] =>
 const quoted = (value: object): string[] => Object.entries(value).map(([key, one]) => `  ${json(key)}: ${json(one)}`);
 
 // What a reviewer could not see, or would see in another order than it has, is written as its number.
-const json = (value: unknown): string =>
-  JSON.stringify(value).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cn}]/gu, (character) =>
-    [...Array(character.length).keys()].map((at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`).join(""),
-  );
+const json = (value: unknown): string => JSON.stringify(value).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cn}]/gu, escaped);
 
 // Nested deeper, it is left to the reader of YAML, which knows how much it takes.
 const MAX_DEPTH = 20;

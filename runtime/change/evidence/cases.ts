@@ -9,7 +9,7 @@ import { CASES, agentFile } from "../../workspace/layout.ts";
 import { treeOver } from "../../workspace/git/tree.ts";
 import { recordingOf } from "./backtest.ts";
 import type { TrialEnvironment } from "./trial-environment.ts";
-import { type Case, casePath, parseCase, recordingHash } from "./case-file.ts";
+import { type Case, casePath, readCase, recordingHash } from "./case-file.ts";
 import { compareEffects } from "./compare.ts";
 import { effectsOf } from "./effects.ts";
 import { type Broken, brokenIn } from "./kept.ts";
@@ -74,7 +74,7 @@ export async function ratchet(
       sum[status].push(name);
       sum.results.push({ name, status, why });
     };
-    const one = await readCase(candidate.tree, path);
+    const one = readCase((await candidate.tree.read(path)) ?? "", path);
     if (one instanceof ClearedError) {
       // A text that nobody accepted yet must be a case; one that is spoilt already blocks no change of something else.
       const isNew = (await base.tree.blob(path)) !== (await candidate.tree.blob(path));
@@ -103,15 +103,6 @@ export async function ratchet(
 function beyond(now: readonly Broken[], then: readonly Broken[]): Broken[] {
   const known = then.map(({ what }) => what);
   return now.filter(({ what }) => !known.includes(what) || known.splice(known.indexOf(what), 1).length === 0);
-}
-
-async function readCase(tree: Tree, path: string): Promise<Case | ClearedError> {
-  try {
-    return parseCase((await tree.read(path)) ?? "", path);
-  } catch (error) {
-    if (error instanceof ClearedError) return error;
-    throw error;
-  }
 }
 
 interface Judged {

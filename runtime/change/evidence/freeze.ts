@@ -6,6 +6,7 @@
  * could get lost. Deterministic: the same runs freeze the same.
  */
 import { createHash } from "node:crypto";
+import { ClearedError } from "../../kernel/errors.ts";
 import type { Call, Entry, Git, RunRecord, Step, Tree } from "../../kernel/ports.ts";
 import { asCorrected, correctionsOf } from "../../workspace/books/correct-entry.ts";
 import { parseJournal } from "../../workspace/books/journal-text.ts";
@@ -102,7 +103,7 @@ async function fresh(keeps: Kept, tree: Tree, agent: string, run: string): Promi
   for (const { path } of await tree.list(`${CASES}${agent}/`)) {
     if (!path.startsWith(`${CASES}${agent}/${run}`)) continue;
     const known = readCase((await tree.read(path)) ?? "", path);
-    if (known !== null && known.from.run === run) rest = without(rest, known.keeps);
+    if (!(known instanceof ClearedError) && known.from.run === run) rest = without(rest, known.keeps);
   }
   return rest;
 }
@@ -178,7 +179,7 @@ export async function correctionCaseOf(
   const file = caseFile(recording.run.agent, recording.run.id);
   const text = await head.read(file);
   const known = text === null ? caseOf(recording, { why, correction: by, keeps }) : readCase(text, file);
-  if (known === null) return { why: `${file} already exists and cannot be read` };
+  if (known instanceof ClearedError) return { why: `${file} already exists and cannot be read` };
   const { from } = known;
   const people = from.correction === undefined || from.correction.includes(by) ? (from.correction ?? by) : `${from.correction}, ${by}`;
   const written = caseText({

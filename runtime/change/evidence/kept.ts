@@ -2,24 +2,33 @@
  * What a case keeps: what a person confirmed, corrected or approved, and the calls and money a change was about. Not guesses, counts, titles
  * or the order of reads: the next good change may have others. Invariant: what a person said later counts before what the case says.
  */
+import { z } from "zod";
 import { canonicalJson } from "../../kernel/canonical.ts";
 import type { Call, Json, Outcome } from "../../kernel/ports.ts";
+import { isObject } from "../../rules/tools/shape.ts";
 import { symbolic } from "./partings.ts";
 import { legLines } from "./effects.ts";
 import type { Left } from "./left.ts";
 import type { Effects, EntryEffect, RunDifference } from "./types.ts";
 
-export interface Kept {
-  /** Entries by their legs, `Expenses:Software 84.00 USD`, in order; none: it is not booked. about: day and description, for people. */
-  books: { id: string; about: string; legs: string[] }[];
+export const line = (max: number) => z.string().min(1).max(max);
+const any = z.custom<Json>((value) => value !== undefined, "is missing");
+const call = z.strictObject({ tool: line(200), params: any });
+const leg = z.string().regex(/^\S.* -?\d{1,30}(?:\.\d{1,18})? [A-Z]{2,12}$/, "write a leg such as 'Expenses:Software 84.00 USD'");
+
+/** As the file of a case has it (case-file.ts). */
+export const keptSchema = z.strictObject({
+  /** Entries by their legs, in order; none: it is not booked. about: day and description, for people. */
+  books: z.array(z.strictObject({ id: line(40), about: line(1000), legs: z.array(leg).max(1000) })).default([]),
   /** Calls a person must be asked for; more parameters may be given. */
-  asks: Call[];
+  asks: z.array(call).default([]),
   /** Acts outside and notices (`notify`, by recipient and channel), and how often each is made; more parameters may be given. */
-  makes: (Call & { times: number })[];
-  ends?: Outcome;
+  makes: z.array(call.extend({ times: z.int().min(0) })).default([]),
+  ends: z.enum(["completed", "rejected", "expired", "blocked"] as const satisfies readonly Outcome[]).exactOptional(),
   /** Fields of the answer. */
-  answers?: Record<string, Json>;
-}
+  answers: z.record(z.string(), any).exactOptional(),
+});
+export type Kept = z.output<typeof keptSchema>;
 
 export const NOTHING_KEPT: Kept = { books: [], asks: [], makes: [] };
 
@@ -186,8 +195,7 @@ function covers(call: Call, { tool, params }: Call): boolean {
   return call.tool === tool && Object.entries(fieldsOf(params)).every(([key, value]) => symbolic(given[key] ?? null) === symbolic(value));
 }
 
-const fieldsOf = (value: Json): Record<string, Json> =>
-  typeof value === "object" && value !== null && !Array.isArray(value) ? value : { answer: value };
+const fieldsOf = (value: Json): Record<string, Json> => (isObject(value) ? value : { answer: value });
 
 /** The fields of an answer that another one did not have so. */
 function answerIn(was: Json, now: Json): Pick<Kept, "answers"> {

@@ -12,14 +12,13 @@ import { composeMessage, parseTrailers } from "../../workspace/git/past.ts";
 import { type Difference, parseCommit } from "../../workspace/git/proposal-refs.ts";
 import type { Objects } from "../../workspace/git/tree.ts";
 import { wrongForm } from "./paths.ts";
-import { type AskedFor, CLAIM_KINDS, type Proposal, type ProposalDraft, type ProposalState, type Report } from "../proposal-types.ts";
+import { type AskedFor, askedSchema, PROPOSAL_STATES, type Proposal, type ProposalDraft, type Report } from "../proposal-types.ts";
 
-const STATES = ["draft", "checking", "ready", "unproven", "blocked", "approved", "rejected", "superseded", "applied", "reverted"] as const;
 const commit = z.string().regex(/^[0-9a-f]{40,64}$/);
 
 /** proposal.yaml of a state commit. `by` and `at`: who brought it into this state, and when (ms). */
 const lifeSchema = z.strictObject({
-  state: z.enum(STATES),
+  state: z.enum(PROPOSAL_STATES),
   why: z.string().max(4000).nullable(),
   by: z.string().max(200),
   at: z.int(),
@@ -27,29 +26,6 @@ const lifeSchema = z.strictObject({
   reverted: commit.nullable(),
 });
 export type ProposalStatusRecord = z.output<typeof lifeSchema>;
-
-const claimText = z.string().max(300);
-/** A claim as a model hands it in. */
-export const claimSchema = z.strictObject({
-  kind: z.enum(CLAIM_KINDS),
-  subject: claimText,
-  from: claimText.exactOptional(),
-  to: claimText.exactOptional(),
-  count: z.int().min(0).exactOptional(),
-  amount: z
-    .string()
-    .regex(/^-?\d{1,20}(?:\.\d{1,18})?$/)
-    .exactOptional(),
-});
-const askedSchema = z.strictObject({
-  request: z.int().min(1),
-  at: z.int().exactOptional(),
-  model: claimText,
-  claims: z.array(claimSchema).max(50),
-  says: z.string().max(2000),
-  outside: z.array(claimText).max(20),
-  derived: z.array(claimText).max(50).exactOptional(),
-});
 
 const decisionSchema = z.looseObject({
   card: z.int(),
@@ -226,19 +202,16 @@ async function readLife(
 ): Promise<Pick<Proposal, "state" | "since" | "why" | "report" | "decisions" | "applied" | "reverted">> {
   if (parseCommit(await objects.find(state || "-")) === null) throw missing("its state is not a commit of this repository");
   const tree = objects.tree(state);
-  const life = parseText("proposal.yaml", (await tree.read("proposal.yaml")) ?? "", lifeSchema, cache);
+  const { by: _, at: since, ...life } = parseText("proposal.yaml", (await tree.read("proposal.yaml")) ?? "", lifeSchema, cache);
   const report = await tree.read("report.yaml");
   const decisions: Decision[] = [];
   for (const { path } of (await tree.list("decisions")).sort((a, b) => numberOf(a.path) - numberOf(b.path)))
     decisions.push(parseText(path, (await tree.read(path)) ?? "", decisionSchema, cache) as unknown as Decision);
   return {
-    state: life.state satisfies ProposalState,
-    since: life.at,
-    why: life.why,
+    ...life,
+    since,
     report: report === null ? null : (parseText("report.yaml", report, reportSchema, cache) as unknown as Report),
     decisions,
-    applied: life.applied,
-    reverted: life.reverted,
   };
 }
 
