@@ -86,17 +86,11 @@ async function factsOf(
       ...(compiled?.scripts ?? []).map(scriptFile),
       ...calls.filter(({ name }) => tools.includes(name)).map(({ name }) => toolFile(name)),
     ],
-    policies: [...named, ...(path.startsWith(AGENTS) ? [processOf(source, path)] : [])].map(policyFile),
+    policies: [
+      ...named,
+      ...(path.startsWith(AGENTS) ? [readableHeader(source, path)?.process ?? path.replace(/^.*\/|\.ts$/g, "")] : []),
+    ].map(policyFile),
   };
-}
-
-function processOf(source: string, file: string): string {
-  const name = file.replace(/^.*\/|\.ts$/g, "");
-  try {
-    return headerOf(source, file).process ?? name;
-  } catch {
-    return name; // a header that cannot be read is the header check's to tell
-  }
 }
 
 /** Files of the agents that a change of these paths reaches, those that the tree has. */
@@ -142,4 +136,13 @@ export function headerOf(source: string, file: string): Header {
   });
   if ("error" in found) throw found.error;
   return found.header;
+}
+
+/** Null for one that cannot be read: what is wrong with it is the header check's to tell. */
+export function readableHeader(source: string, file: string): Header | null {
+  try {
+    return headerOf(source, file);
+  } catch {
+    return null;
+  }
 }

@@ -13,7 +13,8 @@ import type { Trust } from "../../workspace/settings/config.ts";
 /** The class of `SERVER/NAME` by trust.yaml and its name; null when only the server can tell. */
 export type ToolClassOf = (tool: string) => { class: ToolClass; why: string } | null;
 
-export const classByName: ToolClassOf = (tool) => classify(tool.slice(tool.indexOf("/") + 1), { trusted: false });
+export const classByName = (tool: string): { class: ToolClass; why: string } =>
+  classify(tool.slice(tool.indexOf("/") + 1), { trusted: false });
 
 export interface StateScript {
   calls: Compiled["calls"];

@@ -3,12 +3,11 @@
  * reach, questions, reviews, events; and files by what stands in them, payments of a bank file one by one.
  */
 import { count } from "../../kernel/text.ts";
-import { canonicalJson } from "../../kernel/canonical.ts";
 import { plainDecimal } from "../../kernel/money.ts";
 import type { Call, Json } from "../../kernel/ports.ts";
 import { amountsIn } from "../../rules/tools/trace.ts";
 import { type Exact, ZERO, fromExact, plus, toExact } from "../../workspace/books/amounts.ts";
-import { grouped, partWords, parting, partings } from "./partings.ts";
+import { grouped, partWords, parting, partings, symbolic } from "./partings.ts";
 import type { ActDifference, ActField, Effects, FileDifference } from "./types.ts";
 
 interface Counted {
@@ -55,7 +54,7 @@ function addFields(all: readonly ActField[], more: readonly ActField[]): ActFiel
   return [...found.values()].sort((a, b) => rank(a) - rank(b)).slice(0, FIELDS);
 }
 
-const keyOf = ({ kind, what }: Counted): string => `${kind}\n${what}`;
+const keyOf = ({ kind, what }: Pick<Counted, "kind" | "what">): string => `${kind}\n${what}`;
 
 function counted({ calls, notices, gates, reviews, events }: Effects): Counted[] {
   const one = (kind: Counted["kind"], what: string, of: Json, amount: string | null = null): Counted => ({
@@ -73,9 +72,6 @@ function counted({ calls, notices, gates, reviews, events }: Effects): Counted[]
     ...events.map(({ event, payload }) => one("event", event, payload)),
   ];
 }
-
-/** Ids of commits and runs mean nothing. */
-const symbolic = (value: Json): string => canonicalJson(value).replaceAll(/\b[0-9a-f]{40}\b|\brun_[0-9A-Z]{14}\b/g, "");
 
 /** The amount a call is about: the one called so, else the only one it has. */
 function amountOf({ params }: Call): string | null {
@@ -103,26 +99,16 @@ function taken<T>(list: T[], one: T): boolean {
 
 /** Adds what one run does differently to the sums of all. */
 export function addActs(sums: readonly ActDifference[], more: readonly ActDifference[]): ActDifference[] {
-  const all = new Map(sums.map((one) => [`${one.kind}\n${one.what}`, one]));
+  const all = new Map(sums.map((one) => [keyOf(one), one]));
   const both = (a: ActDifference["was"], b: ActDifference["was"]) => ({
     count: a.count + b.count,
     sum: a.sum === null || b.sum === null ? (a.sum ?? b.sum) : added([a.sum, b.sum]),
   });
   for (const one of more) {
-    const key = `${one.kind}\n${one.what}`;
-    const old = all.get(key);
-    all.set(
-      key,
-      old === undefined
-        ? one
-        : {
-            ...old,
-            was: both(old.was, one.was),
-            now: both(old.now, one.now),
-            differ: old.differ + one.differ,
-            fields: addFields(old.fields, one.fields),
-          },
-    );
+    const old = all.get(keyOf(one));
+    const fields = old === undefined ? one.fields : addFields(old.fields, one.fields);
+    const [was, now] = old === undefined ? [one.was, one.now] : [both(old.was, one.was), both(old.now, one.now)];
+    all.set(keyOf(one), { ...one, was, now, differ: one.differ + (old?.differ ?? 0), fields });
   }
   return [...all.values()];
 }

@@ -8,13 +8,15 @@ import { join } from "node:path";
 import { canonicalJson } from "../../kernel/canonical.ts";
 import type { Script } from "../../engine/script.ts";
 import type { Json, RunRecord, Step, Tree } from "../../kernel/ports.ts";
-import { type Header, parseHeader } from "../../scripts/header.ts";
+import type { Header } from "../../scripts/header.ts";
 import { validateInput } from "../../scripts/fields.ts";
 import type { Config } from "../../workspace/settings/config.ts";
 import { filesIn } from "../../workspace/statements/import-files.ts";
 import { CONFIG, IMPORT, IMPORTERS, PROCESSED, STATEMENTS, TOOLS, agentFile } from "../../workspace/layout.ts";
+import { isObject } from "../../rules/tools/shape.ts";
 import { scratchFolder } from "../../workspace/git/leftovers.ts";
 import { treeOver } from "../../workspace/git/tree.ts";
+import { readableHeader } from "../checks/reached.ts";
 import { isRefused, missing } from "./recorded.ts";
 import { type TrialEnvironment, changedFiles } from "./trial-environment.ts";
 import type { Code, Recording } from "./types.ts";
@@ -62,29 +64,16 @@ export async function inputFor({ input, agent, pin, mode }: RunRecord, code: Cod
   if (mode !== "live" || (await then.blob(agentFile(agent))) === (await code.tree.blob(agentFile(agent)))) return input;
   const fields = (await headerAt(then, agent))?.input ?? {};
   const isFilled = ([key, value]: [string, Json]) => canonicalJson(fields[key]?.default ?? null) === canonicalJson(value) && value !== null;
-  const isFields = typeof input === "object" && input !== null && !Array.isArray(input);
-  return validateInput(header, isFields ? Object.fromEntries(Object.entries(input).filter((one) => !isFilled(one))) : input);
+  return validateInput(header, isObject(input) ? Object.fromEntries(Object.entries(input).filter((one) => !isFilled(one))) : input);
 }
 
 // Most recorded runs of an agent were made by few versions of it.
-const headers = new Kept<string, Header | null>(50);
+const headers = new Kept<string, Promise<Header | null>>(50);
 
 /** Null for an agent that was not there, or whose header cannot be read any more. */
 async function headerAt(tree: Tree, agent: string): Promise<Header | null> {
-  const blob = (await tree.blob(agentFile(agent))) ?? "";
-  const known = headers.get(blob);
-  if (known !== undefined) return known;
-  const header = read((await tree.read(agentFile(agent))) ?? "", agentFile(agent));
-  headers.set(blob, header);
-  return header;
-}
-
-function read(source: string, file: string): Header | null {
-  try {
-    return parseHeader(source, file);
-  } catch {
-    return null; // it is another's than the code that is tried, and nothing of it is held against that
-  }
+  const file = agentFile(agent);
+  return headers.of((await tree.blob(file)) ?? "", async () => readableHeader((await tree.read(file)) ?? "", file));
 }
 
 /** The header's rights as they were: what they allowed then, they allow now. */

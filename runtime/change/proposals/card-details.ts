@@ -23,13 +23,8 @@ export interface CardPart {
 const LISTED = 10;
 const MANY = 50;
 
-const NAMES: Record<CheckResult["check"], string> = {
-  ...{ paths: "paths", config: "config", header: "header", lint: "lint", types: "types", capabilities: "capabilities", states: "states" },
-  ...{ policies: "policies", importers: "importers", knowledge: "knowledge", tools: "tools", cases: "cases", dry_run: "dry run" },
-  ...{ invariants: "invariants", backtest: "backtest", claims: "claims" },
-};
 /** What a check is called for people. */
-export const checkName = (check: CheckResult["check"]): string => NAMES[check] ?? check;
+export const checkName = (check: CheckResult["check"]): string => check.replace("_", " ");
 
 export const quoted = (text: string, limit = 300): string => `“${oneLine(text, limit)}”`;
 export const count = (n: number, one: string, many = `${one}s`): string => `${grouped(String(n))} ${n === 1 ? one : many}`;

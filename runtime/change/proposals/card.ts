@@ -3,9 +3,9 @@
  * must approve; everything else is detail. The terminal and the page print the same. Written from facts only: the report, and what the
  * proposer said, which is quoted. A line of it is one line, whatever was written into a title, a reason or a message.
  */
+import { readableHeader } from "../checks/reached.ts";
 import { changeOf, harmOf, moneyLines } from "../evidence/words.ts";
 import type { Tree } from "../../kernel/ports.ts";
-import { parseHeader } from "../../scripts/header.ts";
 import { oneLine } from "../../kernel/text.ts";
 import { AGENTS, agentFile } from "../../workspace/layout.ts";
 import { type CardAround, type CardPart, checkName, count, detailsOf, listed, nameIn, quoted, some, inWords } from "./card-details.ts";
@@ -51,12 +51,8 @@ export async function namesOf(files: readonly ProposedFile[], base: Tree, tree: 
   const names: Record<string, string> = {};
   for (const { path } of files.filter((one) => one.path.startsWith(AGENTS))) {
     // By the name it had: a new one could say anything.
-    const source = (await base.read(path)) ?? (await tree.read(path));
-    try {
-      if (source !== null) names[path] = parseHeader(source, path).name;
-    } catch {
-      // The check of the header says what is wrong with it; the path has to do.
-    }
+    const header = readableHeader((await base.read(path)) ?? (await tree.read(path)) ?? "", path);
+    if (header !== null) names[path] = header.name;
   }
   return names;
 }

@@ -4,9 +4,10 @@
  */
 import type { Json, Tree } from "../../kernel/ports.ts";
 import { plainForm } from "../../scripts/form-marks.ts";
-import { type Header, parseHeader } from "../../scripts/header.ts";
+import type { Header } from "../../scripts/header.ts";
 import { type YamlText, readYaml } from "../../scripts/yaml-text.ts";
 import { AGENTS, CONFIG, SCRIPTS, TOOLS } from "../../workspace/layout.ts";
+import { readableHeader } from "../checks/reached.ts";
 import { shortAccount } from "../evidence/partings.ts";
 import type { BacktestReport } from "../evidence/types.ts";
 import { codeDifference } from "../widening/code-difference.ts";
@@ -84,12 +85,7 @@ function fileFacts(path: string, was: string | null, now: string | null): Fact[]
 }
 
 function headerIn(text: string | null, path: string): Header | null {
-  if (text === null || !path.startsWith(AGENTS)) return null;
-  try {
-    return parseHeader(text, path);
-  } catch {
-    return null; // its own check says what is wrong with it
-  }
+  return text === null || !path.startsWith(AGENTS) ? null : readableHeader(text, path);
 }
 
 function headerFacts(path: string, was: Header | null, now: Header | null, texts: (string | null)[]): Fact[] {

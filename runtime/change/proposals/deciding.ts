@@ -2,13 +2,12 @@
  * Who may decide a proposal, and what exactly is decided: the question a person signs is one content commit, and a yes counts while the
  * report it was given on stands. Reports and states may come from another clone, so only what was made here is believed.
  */
-import { createHash } from "node:crypto";
-import { canonicalJson } from "../../kernel/canonical.ts";
 import { getFact, setFact } from "../../engine/cards.ts";
 import type { Database } from "../../engine/database.ts";
 import { compareDecimals } from "../../rules/policy/values.ts";
 import type { Card, CardDraft, Decision } from "../../kernel/ports.ts";
 import { asCode } from "./card-details.ts";
+import { digest } from "./proof.ts";
 import type { Proposal, Report } from "../proposal-types.ts";
 
 /** What is signed beside an answer, so that a yes can never be moved to other content. */
@@ -80,16 +79,16 @@ export function differenceThatMatters(was: Report, now: Report): string | null {
 const reportFact = (id: string): string => `proposal report ${id}`;
 const APPROVED = "proposal approved ";
 
-/** By all it says: another clone could put other words, levels and checks under the same commit and time. */
-const digestOf = (report: Report): string => createHash("sha256").update(canonicalJson(report)).digest("base64url");
-
-/** Says that this workspace has made the report of a proposal that may be decided; null: what it made last lets nobody say yes. */
+/**
+ * Says that this workspace has made the report of a proposal that may be decided; null: what it made last lets nobody say yes. By all it
+ * says: another clone could put other words, levels and checks under the same commit and time.
+ */
 export function rememberReport(database: Database, id: string, report: Report | null): void {
-  setFact(database, reportFact(id), report === null ? "" : digestOf(report));
+  setFact(database, reportFact(id), report === null ? "" : digest(report));
 }
 
 export function isOwnReport(database: Database, { id, report }: Proposal): boolean {
-  return report !== null && getFact(database, reportFact(id)) === digestOf(report);
+  return report !== null && getFact(database, reportFact(id)) === digest(report);
 }
 
 /** Durable before the state says approved: only where a proposal was approved is it applied, or two clones would both do it. */

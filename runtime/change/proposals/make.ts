@@ -11,7 +11,7 @@ import type { Finding, Tree } from "../../kernel/ports.ts";
 import { type Edit, type ReadEdit, editsOf, readEdits, takeBack } from "../../workspace/git/working-edits.ts";
 import { createSideRefs } from "../../workspace/git/proposal-refs.ts";
 import { STATE } from "../../workspace/layout.ts";
-import { isProposable } from "./paths.ts";
+import { isProposable, problem, refused } from "./paths.ts";
 import { type ProposalWorld, createProposals } from "./store.ts";
 import type { Proposal, ProposalDraft } from "../proposal-types.ts";
 
@@ -103,10 +103,8 @@ export async function proposeBranch(world: ProposalWorld, wording: Wording, bran
     else if (bytes !== null && !isText(bytes.bytes)) problems.push(problem(path, "is not text in UTF-8."));
     else files[path] = now === null ? null : await tree.read(path);
   }
-  if (problems.length > 0) throw refused(problems);
-  if (Object.keys(files).length === 0)
-    throw new ClearedError("PROPOSAL_EMPTY", `The branch "${branch}" changes nothing since ${base.slice(0, 7)}, where it began.`);
-  return { ...(await createProposals(world).create({ ...wording, files }, base)), left: [], kept: [] };
+  const empty = `The branch "${branch}" changes nothing since ${base.slice(0, 7)}, where it began.`;
+  return proposeFiles(world, { ...wording, files }, base, problems, empty);
 }
 
 /** Proposes the files of a folder laid out like a workspace, as far as they differ from HEAD. */
@@ -120,13 +118,15 @@ export async function proposeFolder(world: ProposalWorld, wording: Wording, fold
     if (typeof found === "string") files[path] = found;
     else if (found !== null) problems.push(found);
   }
+  const empty = `No file in ${folder} differs from HEAD. Lay it out like the workspace: agents/NAME.ts and so on.`;
+  return proposeFiles(world, { ...wording, files }, base, problems, empty);
+}
+
+/** `empty`: what is said where there is no file. @throws PROPOSAL_PATH, PROPOSAL_EMPTY */
+async function proposeFiles(world: ProposalWorld, draft: ProposalDraft, base: string, problems: Finding[], empty: string): Promise<Made> {
   if (problems.length > 0) throw refused(problems);
-  if (Object.keys(files).length === 0)
-    throw new ClearedError(
-      "PROPOSAL_EMPTY",
-      `No file in ${folder} differs from HEAD. Lay it out like the workspace: agents/NAME.ts and so on.`,
-    );
-  return { ...(await createProposals(world).create({ ...wording, files }, base)), left: [], kept: [] };
+  if (Object.keys(draft.files).length === 0) throw new ClearedError("PROPOSAL_EMPTY", empty);
+  return { ...(await createProposals(world).create(draft, base)), left: [], kept: [] };
 }
 
 /** Text of a file that differs from the tree; null for one that does not. */
@@ -179,16 +179,6 @@ function nothing(left: readonly string[]): string {
 }
 
 const isText = (bytes: Buffer): boolean => isUtf8(bytes) && !bytes.includes(0);
-
-const problem = (path: string, words: string): Finding => {
-  const shown = path.slice(0, 200);
-  return { code: "PROPOSAL_PATH", at: { file: shown }, message: `"${shown}" ${words}` };
-};
-
-function refused(problems: readonly Finding[]): ClearedError {
-  const [first] = problems;
-  return new ClearedError("PROPOSAL_PATH", first?.message ?? "", { at: first?.at, data: { findings: problems } });
-}
 
 async function write(dir: string, intent: Intent): Promise<void> {
   await mkdir(join(dir, STATE), { recursive: true, mode: 0o700 });

@@ -2,6 +2,7 @@
  * What a proposal may change: the allow-list of DESIGN.md 8, and the forms of a path that would mean another file than they show.
  * Invariant: what passes here is a plain text file inside the workspace that carries no authority of its own.
  */
+import { ClearedError } from "../../kernel/errors.ts";
 import { AGENTS, CONFIG, IMPORTERS, POLICIES, SCRIPTS } from "../../workspace/layout.ts";
 import type { Finding, Tree } from "../../kernel/ports.ts";
 
@@ -42,6 +43,18 @@ export function wrongForm(path: string): string | null {
   return path.length > 300 ? "is longer than 300 characters" : null;
 }
 
+/** What keeps a file from being proposed. */
+export function problem(path: string, words: string): Finding {
+  const shown = path.slice(0, 200);
+  return { code: "PROPOSAL_PATH", at: { file: shown }, message: `"${shown}" ${words}` };
+}
+
+/** All that keeps files from being proposed; the first is what is said. */
+export function refused(problems: readonly Finding[]): ClearedError {
+  const [first] = problems;
+  return new ClearedError("PROPOSAL_PATH", first?.message ?? "", { at: first?.at, data: { findings: problems } });
+}
+
 /** Equal for two paths that some file system, or a reader, takes for one. */
 const lookOf = (path: string): string => path.normalize("NFKC").toLowerCase();
 
@@ -55,18 +68,11 @@ export async function problemsOf(
 ): Promise<Finding[]> {
   const paths = Object.keys(files).sort();
   const found: Finding[] = [];
-  const say = (file: string, message: string) => {
-    const shown = file.slice(0, 200);
-    found.push({ code: "PROPOSAL_PATH", at: { file: shown }, message: `"${shown}" ${message}` });
-  };
-  if (paths.length > MAX_FILES)
-    return [
-      {
-        code: "PROPOSAL_PATH",
-        at: { file: paths[0] ?? "" },
-        message: `It changes ${paths.length} files; at most ${MAX_FILES} are one proposal.`,
-      },
-    ];
+  const say = (file: string, words: string) => found.push(problem(file, words));
+  if (paths.length > MAX_FILES) {
+    const message = `It changes ${paths.length} files; at most ${MAX_FILES} are one proposal.`;
+    return [{ code: "PROPOSAL_PATH", at: { file: paths[0] ?? "" }, message }];
+  }
   const neighbours = new Map<string, string>();
   for (const folder of new Set(paths.map((path) => path.slice(0, path.lastIndexOf("/") + 1))))
     for (const { path } of await head.list(folder)) if (files[path] !== null) neighbours.set(lookOf(path), path);

@@ -14,7 +14,7 @@ import { AUDIT, DATA, IMPORT, agentFile } from "../../workspace/layout.ts";
 import { changedPaths, commitsSaying } from "../../workspace/git/past.ts";
 import type { Proposal, Report } from "../proposal-types.ts";
 
-const digest = (value: unknown): string => createHash("sha256").update(canonicalJson(value)).digest("base64url");
+export const digest = (value: unknown): string => createHash("sha256").update(canonicalJson(value)).digest("base64url");
 
 /** Where runs write what no check reads. */
 const UNREAD = [IMPORT, DATA, AUDIT];

@@ -16,7 +16,7 @@ import { sourceBlob } from "../../workspace/git/tree.ts";
 import { type BranchMark, createBranchMarks, REFS, type ReadRefs, createReader } from "./refs.ts";
 import { createProposalCards } from "./cards.ts";
 import { type Kept, type ProposalStatusRecord, changeMessage, toYaml } from "./document.ts";
-import { problemsOf } from "./paths.ts";
+import { problemsOf, refused } from "./paths.ts";
 import type { Proposal, ProposalDraft, ProposalState, Report } from "../proposal-types.ts";
 
 /** What the store needs of a workspace; `Host` (app/host.ts) has all of it. */
@@ -129,8 +129,7 @@ function assemble(world: ProposalWorld): ProposalStore {
   async function needed(draft: ProposalDraft, base: string): Promise<Record<string, string | null>> {
     const tree = git.tree(base);
     const problems = await problemsOf(draft.files, { by: draft.by, head: tree, reason: draft.reason });
-    if (problems[0] !== undefined)
-      throw new ClearedError("PROPOSAL_PATH", problems[0].message, { at: problems[0].at, data: { findings: problems } });
+    if (problems.length > 0) throw refused(problems);
     const files: Record<string, string | null> = {};
     for (const path of Object.keys(draft.files).sort()) {
       const text = draft.files[path] ?? null;

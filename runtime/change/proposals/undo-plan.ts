@@ -2,8 +2,6 @@
  * What undoing something would change, worked out on a tree and without touching anything: which commits go, what each file becomes, the
  * money by account and month, and what stays. `undo.ts` shows it first and carries out exactly what was shown.
  */
-import { createHash } from "node:crypto";
-import { canonicalJson } from "../../kernel/canonical.ts";
 import { ClearedError } from "../../kernel/errors.ts";
 import type { MoneyDifference } from "../evidence/types.ts";
 import type { Clock, Engine, Git, Json, Step, Tree } from "../../kernel/ports.ts";
@@ -18,6 +16,7 @@ import { loadMonth, toMonth } from "../../workspace/books/months.ts";
 import { isOpenReceipt, receiptFromYaml } from "../../workspace/statements/receipt.ts";
 import { undoBooks } from "../../workspace/books/undo-books.ts";
 import type { Proposal } from "../proposal-types.ts";
+import { digest } from "./proof.ts";
 
 export interface PlanWorld {
   dir: string;
@@ -209,7 +208,7 @@ export async function planAt(
   const entries = { removed: books.removed, reversed: books.reversed, restored: books.restored };
   const commits = target.commits.map(({ commit }) => commit);
   const notes = [...books.notes, ...(target.kind === "run" || target.kind === "import" ? await actsOutside(world, target.id) : [])];
-  const seen = createHash("sha256").update(canonicalJson({ commits, files, money, entries, notes })).digest("base64url").slice(0, 16);
+  const seen = digest({ commits, files, money, entries, notes }).slice(0, 16);
   return { title: target.title, commits, files, money, entries, statements, notes, seen, texts };
 }
 

@@ -5,6 +5,7 @@
 import { shortJson } from "../../kernel/text.ts";
 import { parting } from "../evidence/partings.ts";
 import type { Json } from "../../kernel/ports.ts";
+import { isObject } from "../../rules/tools/shape.ts";
 
 export interface LeafChange {
   /** `rules[DUPLICATE].level`; for a word of a list the list and the word. */
@@ -14,12 +15,10 @@ export interface LeafChange {
 }
 
 type Value = Json | undefined;
-type Folder = Record<string, Json>;
 
 /** What things of a list are called by. */
 const NAMES = ["id", "name", "key", "file", "text", "bank_account"];
 
-const isFolder = (value: Value): value is Folder => typeof value === "object" && value !== null && !Array.isArray(value);
 export const same = (one: Value, other: Value): boolean => JSON.stringify(one) === JSON.stringify(other);
 
 /** @param whole true for a key whose value means something only as a whole */
@@ -27,8 +26,8 @@ export function leafChanges(was: Value, now: Value, whole: (key: string) => bool
   if (same(was, now)) return [];
   const at = (name: string) => (key === "" ? name : `${key}.${name}`);
   if (!whole(key)) {
-    const [before, after] = [was ?? (isFolder(now) ? {} : now), now ?? (isFolder(was) ? {} : was)];
-    if (isFolder(before) && isFolder(after) && (key === "" || (was !== undefined && now !== undefined) || !nameOf(was ?? now)))
+    const [before, after] = [was ?? (isObject(now) ? {} : now), now ?? (isObject(was) ? {} : was)];
+    if (isObject(before) && isObject(after) && (key === "" || (was !== undefined && now !== undefined) || !nameOf(was ?? now)))
       return [...new Set([...Object.keys(before), ...Object.keys(after)])].flatMap((name) =>
         leafChanges(before[name], after[name], whole, at(name)),
       );
@@ -39,7 +38,7 @@ export function leafChanges(was: Value, now: Value, whole: (key: string) => bool
 }
 
 function listChanges(was: readonly Json[], now: readonly Json[], whole: (key: string) => boolean, key: string): LeafChange[] {
-  if (![...was, ...now].some(isFolder)) {
+  if (![...was, ...now].some(isObject)) {
     const [gone, fresh] = [rest(was, now), rest(now, was)];
     const inOrder = gone.length + fresh.length === 0 ? [{ key, was: was as Json, now: now as Json }] : [];
     return [...inOrder, ...Array.from({ length: Math.max(gone.length, fresh.length) }, (_, i) => ({ key, was: gone[i], now: fresh[i] }))];
@@ -71,9 +70,9 @@ const rest = (all: readonly Json[], others: readonly Json[]): Json[] => {
 };
 
 function nameOf(value: Value): string | null {
-  if (!isFolder(value)) return null;
+  if (!isObject(value)) return null;
   const key = NAMES.find((one) => typeof value[one] === "string" || typeof value[one] === "number");
-  return key === undefined ? nameOf(Object.values(value).find(isFolder)) : String(value[key]);
+  return key === undefined ? nameOf(Object.values(value).find(isObject)) : String(value[key]);
 }
 
 /** Things by name; those of one name by their number behind it. */
@@ -88,7 +87,7 @@ export function named(all: readonly Json[]): Map<string, Json> {
 
 /** Equal but for an id nobody else uses; a file or an account is more than a name. */
 const sameThing = (one: Value, other: Value): boolean =>
-  isFolder(one) && isFolder(other) && "id" in one && "id" in other && same({ ...one, id: "" }, { ...other, id: "" });
+  isObject(one) && isObject(other) && "id" in one && "id" in other && same({ ...one, id: "" }, { ...other, id: "" });
 
 /** A value as a person reads it. */
 export const shownValue = (value: Value): string => (value === undefined ? "not set" : shortJson(value, 119));

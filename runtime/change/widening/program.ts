@@ -2,13 +2,12 @@
  * An agent or script with all the scripts it calls, read from a tree as what it can do: its calls with their role, and what its text shows.
  * Nothing is executed; what cannot be compiled is said, never guessed.
  */
-import { accessOf } from "../checks/states.ts";
+import { accessOf, classByName, toolClassIn } from "../checks/states.ts";
 import type { Access, Compiled, Effect, Sandbox, Survey, SurveyTest, ToolClass, Tree } from "../../kernel/ports.ts";
 import type { Registry } from "../../kernel/registry.ts";
 import type { DiskCache } from "../../scripts/disk-cache.ts";
 import { NAME, renamed } from "../../scripts/form-marks.ts";
 import { type Header, parseHeader } from "../../scripts/header.ts";
-import { classIn as declaredClass, classify } from "../../rules/tools/classify.ts";
 import type { Trust } from "../../workspace/settings/config.ts";
 import { AGENTS, SCRIPTS, scriptFile } from "../../workspace/layout.ts";
 import { toWire } from "../../kernel/errors.ts";
@@ -53,16 +52,10 @@ export interface Program {
   files: ReadonlySet<string>;
 }
 
-/** A tool's class by trust.yaml and its name: what may write counts as writing. */
-export function classIn({ mcp }: Pick<Trust, "mcp">): (tool: string) => { class: ToolClass; why: string } {
-  return (tool) => {
-    const [server = "", ...rest] = tool.split("/");
-    const name = rest.join("/");
-    const known = Object.hasOwn(mcp, server) ? mcp[server] : undefined;
-    // What a trusted server says of its tools is not known here.
-    const byName = known === undefined || (known.trusted && known.tools[name]?.class === undefined);
-    return byName ? classify(name, { trusted: false }) : declaredClass(known, name);
-  };
+/** A tool's class by trust.yaml and its name: what may write counts as writing, also where its server could say otherwise. */
+export function classIn(trust: Pick<Trust, "mcp">): (tool: string) => { class: ToolClass; why: string } {
+  const known = toolClassIn(trust);
+  return (tool) => known(tool) ?? classByName(tool);
 }
 
 /** The agent or script at `file`, null when the tree has none; `problem` says why it cannot be read. */

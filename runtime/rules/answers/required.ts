@@ -7,6 +7,7 @@ import { AMOUNT_PATTERN } from "../../kernel/money.ts";
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Json } from "../../kernel/ports.ts";
 import { compareDecimals, sumDecimals } from "../policy/values.ts";
+import { type Fields, isObject } from "../tools/shape.ts";
 import { isBracketAnswer } from "./ranked.ts";
 
 /** `filled`: any value but an empty one. Each with what to write, for the message. */
@@ -101,7 +102,7 @@ const BY_TYPE: Record<string, Kind> = { string: "text", money: "amount", date: "
  * A ranked list has no fields: the caller does not ask. `ended`: a person, a policy or time said no, so only what was known before counts.
  */
 export function missingFields(process: string | null, output: Record<string, OutputField>, result: Json, ended = false): string[] {
-  const fields = typeof result === "object" && result !== null && !Array.isArray(result) ? result : {};
+  const fields = isObject(result) ? result : {};
   const declared = Object.entries(output).filter(([, one]) => one.required !== false && !ended);
   const listed = process !== null && (Object.hasOwn(PROCESSES, process) || declared.length === 0);
   const wanted = new Map<string, Kind>(declared.map(([name, one]) => [name, BY_TYPE[one.type] ?? "filled"]));
@@ -151,15 +152,13 @@ function fits(kind: Kind, value: Json | undefined, decisions: readonly string[])
 /** What holds within an object whose fields have these names; and lists that are the whole of what their object names as they do. */
 const IDENTITIES = ["net + deductions = gross", "net + tax = gross", "cost + fee - credit = net", "debit = credit"];
 const WHOLES = ["slips", "lines", "parts", "shares", "departments", "allocation"];
-type Fields = { [name: string]: Json };
-const isFields = (value: Json): value is Fields => typeof value === "object" && value !== null && !Array.isArray(value);
 
 /**
  * The sums of an answer that do not come out, with both sides (spec/worker.md 15): net + deductions = gross, debit = credit, the parts of a
  * list = their total. Answers are flat: three levels are looked at.
  */
 export function brokenSums(answer: Json, depth = 0): string[] {
-  if (!isFields(answer)) return [];
+  if (!isObject(answer)) return [];
   const compare = (what: string, left: (string | null)[], right: (string | null)[]): string[] => {
     const known = [...left, ...right].every((one) => one !== null);
     const [a, b] = [left, right].map((side) => sumDecimals(side.filter((one) => one !== null))) as [string, string];
@@ -173,7 +172,7 @@ export function brokenSums(answer: Json, depth = 0): string[] {
     return compare(identity, signed, [amountOf(answer, result)]);
   });
   for (const [name, value] of Object.entries(answer)) {
-    const rows = Array.isArray(value) ? value.filter(isFields) : [];
+    const rows = Array.isArray(value) ? value.filter(isObject) : [];
     const of = (field: string): (string | null)[] => rows.map((row) => amountOf(row, field));
     const isEntry = rows.length > 0 && [...of("debit"), ...of("credit")].every((one) => one !== null);
     if (isEntry) broken.push(...compare(`${name}: debit = credit`, of("debit"), of("credit")));
@@ -186,7 +185,7 @@ export function brokenSums(answer: Json, depth = 0): string[] {
 
 /** The same for what a call would write. One leg of an entry, with nothing on its other side, is no balance. */
 export function brokenCallSums(params: Json): string[] {
-  const isLeg = isFields(params) && ["debit", "credit"].some((side) => /^[-0.]*$/.test(amountOf(params, side) ?? "1"));
+  const isLeg = isObject(params) && ["debit", "credit"].some((side) => /^[-0.]*$/.test(amountOf(params, side) ?? "1"));
   return brokenSums(params).filter((one) => !isLeg || !one.startsWith("debit = credit"));
 }
 

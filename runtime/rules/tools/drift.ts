@@ -129,8 +129,7 @@ function fitsType(value: Json, type: string): boolean {
 
 /** Whole identifiers replaced, in keys and in text. */
 export function replaceIdentifiers(params: Json, from: string, to: string): Json {
-  const escaped = from.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-  const whole = new RegExp(`(?<![\\p{L}\\p{N}_$])${escaped}(?![\\p{L}\\p{N}_$])`, "gu");
+  const whole = new RegExp(`(?<![\\p{L}\\p{N}_$])${RegExp.escape(from)}(?![\\p{L}\\p{N}_$])`, "gu");
   const walk = (value: Json): Json => {
     if (typeof value === "string") return value.replace(whole, () => to);
     if (Array.isArray(value)) return value.map(walk);
