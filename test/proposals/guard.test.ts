@@ -43,7 +43,7 @@ describe("the rule", () => {
   ] as [string, Metrics, Metrics, RegExp | null, number?][])("%s", (_, before, after, reason, predicted) => {
     const judged = judgeChange("ingest", before, after, LIMITS, predicted);
     if (reason === null) expect(judged).toBeNull();
-    else expect(judged?.reason).toMatch(reason);
+    else expect(judged).toMatch(reason);
   });
 
   test("config.yaml sets it or turns it off, and nothing else is taken", () => {

@@ -50,6 +50,8 @@ export async function compilerNames() {
   return { SymbolFlags, TypeFlags, SyntaxKind };
 }
 
+type Use<T> = (project: Project, path: (name: string) => string) => Promise<T>;
+
 let kept: Kept | null = null;
 const inTurn = createTurns();
 
@@ -58,10 +60,7 @@ const inTurn = createTurns();
  * Answers CompilerGone when the compiler dies of the texts, or takes too long for them. One that is killed is replaced and asked again.
  * @throws SANDBOX_CRASHED when it is killed again and again
  */
-export function withProject<T>(
-  files: ReadonlyMap<string, string>,
-  use: (project: Project, path: (name: string) => string) => Promise<T>,
-): Promise<T | CompilerGone> {
+export function withProject<T>(files: ReadonlyMap<string, string>, use: Use<T>): Promise<T | CompilerGone> {
   return inTurn(async () => {
     const answer = await persist(() => useOnce(files, use));
     if (!isLost(answer)) return answer;
@@ -75,10 +74,7 @@ export function warmCompiler(): void {
   inTurn(async () => void (kept ??= await start())).catch(() => undefined);
 }
 
-async function useOnce<T>(
-  files: ReadonlyMap<string, string>,
-  use: (project: Project, path: (name: string) => string) => Promise<T>,
-): Promise<T | CompilerGone | Lost> {
+async function useOnce<T>(files: ReadonlyMap<string, string>, use: Use<T>): Promise<T | CompilerGone | Lost> {
   rests(drop, null);
   if (kept !== null && (kept.uses >= MOST_USES || !isAlive(kept))) drop();
   let unwatch = (): void => undefined;
@@ -108,11 +104,7 @@ async function useOnce<T>(
   }
 }
 
-async function look<T>(
-  current: Kept,
-  files: ReadonlyMap<string, string>,
-  use: (project: Project, path: (name: string) => string) => Promise<T>,
-): Promise<T> {
+async function look<T>(current: Kept, files: ReadonlyMap<string, string>, use: Use<T>): Promise<T> {
   const { api } = current;
   // It would answer the text a file had in the check before.
   api.clearSourceFileCache();

@@ -8,7 +8,7 @@ import type { Registry } from "../../kernel/registry.ts";
 import type { Header } from "../../scripts/header.ts";
 import type { InputField } from "../../scripts/fields.ts";
 import { lintCalls, lintExamples, lintReadOnly, lintTrigger, lintUses } from "./lint.ts";
-import { type StateScript, type ToolClassOf, classByName, lintStateless, lintStates } from "./states.ts";
+import { type StateScript, type ToolClassOf, lintStateless, lintStates } from "./states.ts";
 import { typecheck } from "./typecheck.ts";
 
 /** `calls` and `flow` come from the compile child. */
@@ -24,16 +24,11 @@ export interface ScriptToCheck extends StateScript {
   planned?: Compiled["planned"];
 }
 
-export interface Surroundings {
-  registry: Registry;
-  /** Agents of the same commit. */
-  agents?: readonly string[];
-  toolClass?: ToolClassOf;
-}
-
-/** Names, keys, capabilities, states and triggers, script by script. The first script is the agent. */
-export function lintScripts(scripts: readonly ScriptToCheck[], around: Surroundings): Finding[] {
-  const { registry, agents, toolClass = classByName } = around;
+/** Names, keys, capabilities, states and triggers, script by script. The first script is the agent. agents: those of the same commit. */
+export function lintScripts(
+  scripts: readonly ScriptToCheck[],
+  { registry, agents, toolClass }: { registry: Registry; agents: readonly string[]; toolClass: ToolClassOf },
+): Finding[] {
   const machine = scripts[0]?.header?.machine ?? null;
   const looksOnly = scripts[0]?.header?.mutates === false;
   const byName = Object.fromEntries(scripts.map((script) => [script.name, script]));

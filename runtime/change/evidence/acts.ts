@@ -7,13 +7,12 @@ import { plainDecimal } from "../../kernel/money.ts";
 import type { Call, Json } from "../../kernel/ports.ts";
 import { amountsIn } from "../../rules/tools/trace.ts";
 import { type Exact, ZERO, fromExact, plus, toExact } from "../../workspace/books/amounts.ts";
-import { grouped, partWords, parting, partings, symbolic } from "./partings.ts";
+import { apart, grouped, partWords, parting, partings, symbolic } from "./partings.ts";
 import type { ActDifference, ActField, Effects, FileDifference } from "./types.ts";
 
 interface Counted {
   kind: ActDifference["kind"];
   what: string;
-  text: string;
   /** What differs is told by it: the words or parameters of one. */
   of: Json;
   amount: string | null;
@@ -24,10 +23,8 @@ export function actsOf(was: Effects, now: Effects): ActDifference[] {
   const [before, after] = [Map.groupBy(counted(was), keyOf), Map.groupBy(counted(now), keyOf)];
   return [...new Set([...before.keys(), ...after.keys()])].flatMap((key): ActDifference[] => {
     const [ones, others] = [before.get(key) ?? [], after.get(key) ?? []];
-    const left = others.map(({ text }) => text);
-    const gone = ones.filter(({ text }) => !taken(left, text));
-    if (gone.length + left.length === 0) return [];
-    const fresh = others.filter(({ text }) => taken(left, text));
+    const [gone, fresh] = apart(ones, others, textOf, textOf);
+    if (gone.length + fresh.length === 0) return [];
     const { kind, what } = (others[0] ?? ones[0]) as Counted;
     const differ = Math.min(gone.length, fresh.length);
     const fields = gone.slice(0, differ).reduce<ActField[]>((all, one, i) => addFields(all, fieldsOf(one.of, fresh[i]?.of ?? null)), []);
@@ -57,13 +54,7 @@ function addFields(all: readonly ActField[], more: readonly ActField[]): ActFiel
 const keyOf = ({ kind, what }: Pick<Counted, "kind" | "what">): string => `${kind}\n${what}`;
 
 function counted({ calls, notices, gates, reviews, events }: Effects): Counted[] {
-  const one = (kind: Counted["kind"], what: string, of: Json, amount: string | null = null): Counted => ({
-    kind,
-    what,
-    of,
-    amount,
-    text: symbolic(of),
-  });
+  const one = (kind: Counted["kind"], what: string, of: Json, amount: string | null = null): Counted => ({ kind, what, of, amount });
   return [
     ...calls.map(({ tool, params }) => one("call", tool, params, amountOf({ tool, params }))),
     ...notices.map(({ to, ...said }) => one("notice", to, said)),
@@ -72,6 +63,8 @@ function counted({ calls, notices, gates, reviews, events }: Effects): Counted[]
     ...events.map(({ event, payload }) => one("event", event, payload)),
   ];
 }
+
+const textOf = ({ of }: Counted): string => symbolic(of);
 
 /** The amount a call is about: the one called so, else the only one it has. */
 function amountOf({ params }: Call): string | null {
@@ -90,12 +83,6 @@ const added = (amounts: readonly string[]): string =>
     amounts.reduce<Exact>((total, one) => plus(total, toExact(one)), ZERO),
     2,
   );
-
-function taken<T>(list: T[], one: T): boolean {
-  const at = list.indexOf(one);
-  if (at >= 0) list.splice(at, 1);
-  return at >= 0;
-}
 
 /** Adds what one run does differently to the sums of all. */
 export function addActs(sums: readonly ActDifference[], more: readonly ActDifference[]): ActDifference[] {

@@ -14,6 +14,7 @@ import { compareEffects } from "./compare.ts";
 import { effectsOf } from "./effects.ts";
 import { type Broken, brokenIn } from "./kept.ts";
 import { leftOf } from "./left.ts";
+import { apart } from "./partings.ts";
 import { inSlots } from "../../kernel/turns.ts";
 import { tryRun } from "./trial.ts";
 import type { Code, Effects, Recording } from "./types.ts";
@@ -85,7 +86,9 @@ export async function ratchet(
     // An agent that is not there yet has kept nothing before.
     const existed = comparable && (await base.tree.blob(agentFile(one.agent))) !== null;
     const then = existed ? await judge(one, before, candidate.tree, bench) : NOTHING;
-    const fresh = [...beyond(now.worse, then.worse), ...beyond(now.kept, then.kept)];
+    // Of two equal ones, one that was there before hides only itself.
+    const beyond = (kind: "worse" | "kept") => apart(then[kind], now[kind], whatOf, whatOf)[1];
+    const fresh = [...beyond("worse"), ...beyond("kept")];
     const reasons = (broken: readonly Broken[]) => broken.map(({ why }) => why);
     if (fresh.length > 0) return add("failed", reasons(fresh));
     if (now.untried !== null) return add("untried", [now.untried]);
@@ -99,11 +102,7 @@ export async function ratchet(
   return sum;
 }
 
-/** One for one: of two equal ones, one that was there before hides only itself. */
-function beyond(now: readonly Broken[], then: readonly Broken[]): Broken[] {
-  const known = then.map(({ what }) => what);
-  return now.filter(({ what }) => !known.includes(what) || known.splice(known.indexOf(what), 1).length === 0);
-}
+const whatOf = ({ what }: Broken): string => what;
 
 interface Judged {
   /** What the case keeps and the code does not. */

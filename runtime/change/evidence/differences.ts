@@ -5,7 +5,7 @@
 import type { Call, Json } from "../../kernel/ports.ts";
 import { filesOf } from "./acts.ts";
 import { legLines } from "./effects.ts";
-import { clip, firstDifference, symbolic } from "./partings.ts";
+import { apart, clip, firstDifference, symbolic } from "./partings.ts";
 import type { CallEffect, Effects, EntryEffect, FactDifference, RunDifference } from "./types.ts";
 
 /** Entries that are not the same on both sides. */
@@ -57,13 +57,12 @@ export function verdicts(was: Effects, now: Effects): string[] {
   });
 }
 
-function verdictPairs(was: Effects, now: Effects): [Effects["verdicts"][number] | undefined, Effects["verdicts"][number] | undefined][] {
-  const [before, after] = [was, now].map(({ verdicts: all }) => Map.groupBy(all, ({ policy }) => policy));
-  return [...new Set([...(before?.keys() ?? []), ...(after?.keys() ?? [])])].flatMap((policy) => {
-    const [ones, others] = [before?.get(policy) ?? [], after?.get(policy) ?? []];
-    return Array.from({ length: Math.max(ones.length, others.length) }, (_, n) => [ones[n], others[n]] as const).map(
-      ([a, b]) => [a, b] as [typeof a, typeof b],
-    );
+function verdictPairs(was: Effects, now: Effects) {
+  const byPolicy = ({ verdicts: all }: Effects) => Map.groupBy(all, ({ policy }) => policy);
+  const [before, after] = [byPolicy(was), byPolicy(now)];
+  return [...new Set([...before.keys(), ...after.keys()])].flatMap((policy) => {
+    const [ones, others] = [before.get(policy) ?? [], after.get(policy) ?? []];
+    return Array.from({ length: Math.max(ones.length, others.length) }, (_, n) => [ones[n], others[n]] as const);
   });
 }
 
@@ -87,8 +86,7 @@ export function acts(was: Effects, now: Effects): string[] {
 
 /** A call of the same tool with other parameters is named with both. */
 function calls(was: Effects, now: Effects): string[] {
-  const gone = without(was.calls, now.calls);
-  const added = without(now.calls, was.calls);
+  const [gone, added] = apart(was.calls, now.calls, symbolic, symbolic);
   const lines = added.map((call) => {
     const twin = gone.findIndex(({ tool }) => tool === call.tool);
     if (twin < 0) return `new call ${nameOf(call)}`;
@@ -102,8 +100,8 @@ function calls(was: Effects, now: Effects): string[] {
 
 function lists<T>(kind: string, was: readonly T[], now: readonly T[], name: (one: T) => string): string[] {
   if (JSON.stringify(was) === JSON.stringify(now)) return [];
-  const gone = without(was, now);
-  const lines = without(now, was).map((one) => {
+  const [gone, added] = apart(was, now, symbolic, symbolic);
+  const lines = added.map((one) => {
     const twin = gone.findIndex((other) => name(other) === name(one));
     if (twin < 0) return `new ${kind} ${name(one)}`;
     const [before] = gone.splice(twin, 1);
@@ -120,15 +118,7 @@ function keyed(kind: string, was: Readonly<Record<string, string | null>>, now: 
 }
 
 /** Those of `all` that have no partner in `others`, each of which pairs once. */
-export function without<T>(all: readonly T[], others: readonly T[]): T[] {
-  const left = counted(others);
-  return all.filter((one) => {
-    const text = symbolic(one);
-    const times = left.get(text) ?? 0;
-    left.set(text, times - 1);
-    return times <= 0;
-  });
-}
+export const without = <T>(all: readonly T[], others: readonly T[]): T[] => apart(all, others, symbolic, symbolic)[0];
 
 export function counted(all: readonly unknown[]): Map<string, number> {
   const counts = new Map<string, number>();

@@ -16,6 +16,16 @@ export function symbolic(value: unknown): string {
     .replaceAll(/\brun_[0-9A-Z]{14}\b/g, "RUN");
 }
 
+/** What each of two lists has that the other has not, equal ones paired one for one. */
+export function apart<A, B>(was: readonly A[], now: readonly B[], keyOfWas: (one: A) => string, keyOfNow: (one: B) => string): [A[], B[]] {
+  const [old, fresh] = [was.map((one) => keyOfWas(one)), now.map((one) => keyOfNow(one))];
+  const rest = <T>(all: readonly T[], keys: readonly string[], others: readonly string[]): T[] => {
+    const left = Map.groupBy(others, (key) => key);
+    return all.filter((_, i) => left.get(keys[i] ?? "")?.pop() === undefined);
+  };
+  return [rest(was, old, fresh), rest(now, fresh, old)];
+}
+
 /** `amount "10.00" -> "100.00"`: the first field in which two values differ. */
 export function firstDifference(was: unknown, now: unknown): string {
   const [first = { key: "", was, now }] = partings(was, now);

@@ -190,21 +190,16 @@ const keyOf = ({ account, month, currency }: MoneyDifference): string => [accoun
 /** How much more the entries come to by currency; nothing where only their accounts change. */
 export function netOf(pairs: readonly Pair[]): Map<string, Exact> {
   const net = new Map<string, Exact>();
+  // Debits alone: credits come to the same.
+  const count = (entry: EntryEffect | null, add: typeof plus) => {
+    for (const { amount, currency } of entry?.legs ?? [])
+      net.set(currency, add(net.get(currency) ?? ZERO, amount.startsWith("-") ? ZERO : toExact(amount)));
+  };
   for (const { was, now } of pairs) {
-    for (const [currency, size] of sizes(now)) net.set(currency, plus(net.get(currency) ?? ZERO, size));
-    for (const [currency, size] of sizes(was)) net.set(currency, minus(net.get(currency) ?? ZERO, size));
+    count(now, plus);
+    count(was, minus);
   }
   return net;
-}
-
-/** The sum of an entry's debits by currency. */
-function sizes(entry: EntryEffect | null): Map<string, Exact> {
-  const sums = new Map<string, Exact>();
-  for (const { amount, currency } of entry?.legs ?? []) {
-    const value = amount.startsWith("-") ? ZERO : toExact(amount);
-    sums.set(currency, plus(sums.get(currency) ?? ZERO, value));
-  }
-  return sums;
 }
 
 /** From which account to which an entry goes, debits and credits each among themselves; "" stands for a new or a gone entry's other side. */

@@ -58,28 +58,18 @@ export function inputsOf(header: Header, sources: readonly string[]): SyntheticI
 function usual(name: string, field: InputField): Json {
   if (field.default !== undefined) return field.default as Json;
   if (field.enum !== undefined) return field.enum[0] ?? null;
-  const values: Record<InputField["type"], Json> = {
-    string: /(?:^|_)id$/.test(name) ? "ID-1" : "sample",
-    number: 12.5,
-    integer: 3,
-    boolean: true,
-    money: "84.00",
-    date: "2026-06-30",
-    list: ["sample"],
-    object: {},
-  };
-  return values[field.type];
+  return field.type === "string" && /(?:^|_)id$/.test(name) ? "ID-1" : VALUES[field.type][0];
 }
 
-const RARE: Record<InputField["type"], readonly Json[]> = {
-  string: ["", "x".repeat(2000)],
-  number: [0, -1, 1e12],
-  integer: [0, -1, 1_000_000_000],
-  boolean: [false],
-  money: ["0", "-0.01", "999999999999.99"],
-  date: ["1970-01-01", "2099-12-31", "2028-02-29"],
-  list: [[]],
-  object: [],
+const VALUES: Record<InputField["type"], readonly [usual: Json, ...rare: Json[]]> = {
+  string: ["sample", "", "x".repeat(2000)],
+  number: [12.5, 0, -1, 1e12],
+  integer: [3, 0, -1, 1_000_000_000],
+  boolean: [true, false],
+  money: ["84.00", "0", "-0.01", "999999999999.99"],
+  date: ["2026-06-30", "1970-01-01", "2099-12-31", "2028-02-29"],
+  list: [["sample"], []],
+  object: [{}],
 };
 
 interface Literals {
@@ -97,7 +87,7 @@ function rareOf({ type, enum: choices }: InputField, { texts, numbers }: Literal
     number: numbers,
     integer: numbers,
   };
-  return [...(own[type] ?? []), ...RARE[type]];
+  return [...(own[type] ?? []), ...VALUES[type].slice(1)];
 }
 
 /** Texts and numbers that the scripts write out behind a comparison, in their order. */

@@ -52,8 +52,8 @@ const ALONG_MS = 90 * 24 * HOUR;
  * of the agent: when there are two or more review items (failed runs), and more than `reviews` (`errors`) times as many as the runs before
  * let expect, of which one counts even where there was none. predicted: review items a run, as the card has said to who approved it.
  */
-export function judgeChange(agent: string, before: Metrics, after: Metrics, limits: GuardLimits, predicted = 0): { reason: string } | null {
-  if (after.broken !== null) return { reason: after.broken };
+export function judgeChange(agent: string, before: Metrics, after: Metrics, limits: GuardLimits, predicted = 0): string | null {
+  if (after.broken !== null) return after.broken;
   if (after.runs < limits.at_least || before.runs === 0) return null;
   const judged = [
     [after.failed, before.failed, limits.errors, "failed runs", 0],
@@ -62,9 +62,7 @@ export function judgeChange(agent: string, before: Metrics, after: Metrics, limi
   for (const [now, then, times, what, said] of judged) {
     const expected = Math.max(Math.max(then, 1) / before.runs, said) * after.runs;
     if (now >= 2 && now > times * expected)
-      return {
-        reason: `${now} ${what} in ${after.runs} runs of ${agent} since, where the ${before.runs} before had ${then}: more than ${times} times as many`,
-      };
+      return `${now} ${what} in ${after.runs} runs of ${agent} since, where the ${before.runs} before had ${then}: more than ${times} times as many`;
   }
   return null;
 }
@@ -116,7 +114,7 @@ export function createGuard(world: GuardWorld): Guard {
       const seen = `${applied} ${agent} ${after[0]?.id}`;
       if (alarm === null || weather.has(seen)) continue;
       const { was, now } = await onCodeBefore(world, proposal, applied, after);
-      if (judge(measure(agent, was), now) !== null) return `${alarm.reason}; the code before it does not, on the same runs`;
+      if (judge(measure(agent, was), now) !== null) return `${alarm}; the code before it does not, on the same runs`;
       weather.add(seen);
     }
     return books(applied, sideOf(""));

@@ -74,15 +74,6 @@ export interface BranchMark {
   at: number;
 }
 
-/**
- * What the branch says of proposals: a commit with the trailer `Proposal:` applies one, a later commit that reverts it (git's own words,
- * or the trailer `Reverts:`) takes it back, and reverting that brings it again. Looked through once, then only what is new.
- */
-export interface BranchMarks {
-  /** By proposal id, as of HEAD of the branch. */
-  now(): Promise<ReadonlyMap<string, BranchMark>>;
-}
-
 interface Seen {
   head: string;
   marks: Record<string, BranchMark>;
@@ -93,24 +84,26 @@ interface Seen {
 const FACT = "proposals on the branch";
 const TEXTS = ["Proposal: prop_", "Reverts: ", "This reverts commit "];
 
-export function createBranchMarks({ database, git }: { database: Database; git: Git }, refs: SideRefs): BranchMarks {
+/**
+ * Answers what the branch says of proposals, by id, as of its HEAD: a commit with the trailer `Proposal:` applies one, a later commit that
+ * reverts it (git's own words, or the trailer `Reverts:`) takes it back, and reverting that brings it again. Looked through once, then only
+ * what is new.
+ */
+export function createBranchMarks({ database, git }: { database: Database; git: Git }, refs: SideRefs) {
   let seen: Seen | null = null;
-
-  return {
-    async now() {
-      const head = await git.head();
-      if (seen === null) seen = JSON.parse(getFact(database, FACT) ?? "null") as Seen | null;
-      if (seen?.head !== head) {
-        const since = seen === null ? null : await refs.mentioning(TEXTS, seen.head, head);
-        const fresh = since ?? (await refs.mentioning(TEXTS, null, head)) ?? [];
-        // A branch that was set back is read anew from its beginning.
-        const next: Seen = since === null || seen === null ? { head, marks: {}, commits: {} } : { ...structuredClone(seen), head };
-        for (const line of fresh) mark(next, line);
-        seen = next;
-        setFact(database, FACT, JSON.stringify(seen));
-      }
-      return new Map(Object.entries(seen.marks));
-    },
+  return async (): Promise<ReadonlyMap<string, BranchMark>> => {
+    const head = await git.head();
+    if (seen === null) seen = JSON.parse(getFact(database, FACT) ?? "null") as Seen | null;
+    if (seen?.head !== head) {
+      const since = seen === null ? null : await refs.mentioning(TEXTS, seen.head, head);
+      const fresh = since ?? (await refs.mentioning(TEXTS, null, head)) ?? [];
+      // A branch that was set back is read anew from its beginning.
+      const next: Seen = since === null || seen === null ? { head, marks: {}, commits: {} } : { ...structuredClone(seen), head };
+      for (const line of fresh) mark(next, line);
+      seen = next;
+      setFact(database, FACT, JSON.stringify(seen));
+    }
+    return new Map(Object.entries(seen.marks));
   };
 }
 

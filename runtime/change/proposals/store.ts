@@ -109,7 +109,7 @@ function assemble(world: ProposalWorld): ProposalStore {
 
   async function listed(all?: ReadonlyMap<string, ReadRefs>): Promise<Proposal[]> {
     all ??= await readAll();
-    const marked = await marks.now();
+    const marked = await marks();
     const kept = [...all.values()].flatMap((one) => ("kept" in one ? [onBranch(one.kept, marked.get(one.kept.id))] : []));
     const numbers = cards.follow(kept);
     const rank = (state: ProposalState) => (OPEN.includes(state) ? 0 : 1);
@@ -153,7 +153,7 @@ function assemble(world: ProposalWorld): ProposalStore {
       const there = all.get(id);
       if (there === undefined && !read.has(id)) return { id, open: null, last };
       if (there !== undefined) last = there;
-      if (there !== undefined && (OPEN.includes(there.state) || (there.state === "applied" && (await marks.now()).has(id))))
+      if (there !== undefined && (OPEN.includes(there.state) || (there.state === "applied" && (await marks()).has(id))))
         return { id, open: there, last };
     }
   }

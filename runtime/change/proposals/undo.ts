@@ -84,7 +84,8 @@ export async function undo(world: UndoWorld, name: string, { by, reason = "", se
       throw new ClearedError("UNDO_REFUSED", `Nothing of ${target.title} is left in the workspace; there is nothing to take back.`);
     await bringBack(world, plan.statements);
     settleCards(world, target);
-    const proposal = target.proposal === null ? null : await reverted(store, target.proposal, { by, reason, commit: done.commit });
+    const change = { state: "reverted" as const, reverted: done.commit, why: `Undone by ${by}${reason === "" ? "" : `: ${reason}`}.`, by };
+    const proposal = target.proposal && (await store.update(target.proposal.id, change, { from: ["applied", "reverted"] }));
     const { texts: _, ...shown } = plan;
     return { ...shown, commit: done.commit, proposal };
   } finally {
@@ -103,15 +104,6 @@ async function look(world: UndoWorld, name: string): Promise<{ target: UndoTarge
 /** git's own words for a revert, so that tools which know nothing of us see one. */
 function messageOf({ subject, commits }: UndoTarget): string {
   return `${subject}\n\n${commits.map(({ commit }) => `This reverts commit ${commit}.`).join("\n")}`;
-}
-
-async function reverted(
-  store: ProposalStore,
-  { id }: Proposal,
-  { by, reason, commit }: { by: string; reason: string; commit: string },
-): Promise<Proposal> {
-  const why = `Undone by ${by}${reason === "" ? "" : `: ${reason}`}.`;
-  return store.update(id, { state: "reverted", reverted: commit, why, by }, { from: ["applied", "reverted"] });
 }
 
 /** Proposals on the same files: those applied later stay, those on their way cannot be applied as they are. */

@@ -4,7 +4,8 @@
  */
 import type { SurveyTest } from "../../kernel/ports.ts";
 import { differInLiterals, namesIn, plainForm } from "../../scripts/form-marks.ts";
-import { type Canonical, type Reach, answerIn, apart, lastOf, matchNames, reachOf } from "./code-names.ts";
+import { apart } from "../evidence/partings.ts";
+import { type Canonical, type Reach, answerIn, lastOf, matchNames, reachOf } from "./code-names.ts";
 import type { Program, Role } from "./program.ts";
 import { type Given, type Literal, type Place, type Stated, statedIn } from "./stated-values.ts";
 

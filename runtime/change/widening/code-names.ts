@@ -4,6 +4,7 @@
  */
 import { differInLiterals, headOf, LITERAL, NAME, namesIn, plainForm, renamed } from "../../scripts/form-marks.ts";
 import { SCRIPTS } from "../../workspace/layout.ts";
+import { apart } from "../evidence/partings.ts";
 import type { Program } from "./program.ts";
 
 type Names = Program["names"];
@@ -16,14 +17,6 @@ export function lastOf(path: string): string {
   const head = headOf(path);
   const keys = path.slice(head === null ? 0 : head.length + 2);
   return keys.endsWith("...") ? "..." : (keys.split(".").findLast((one) => one !== "") ?? plainForm(path));
-}
-
-/** What each of the two has that the other has not, equal ones paired one for one. */
-export function apart<A, B>(was: readonly A[], now: readonly B[], keyOfWas: (one: A) => string, keyOfNow: (one: B) => string): [A[], B[]] {
-  const left = Map.groupBy(was, keyOfWas);
-  const fresh = now.filter((one) => left.get(keyOfNow(one))?.shift() === undefined);
-  const rest = new Set([...left.values()].flat());
-  return [was.filter((one) => rest.has(one)), fresh];
 }
 
 /** Which name of the one is which of the other, as two ways to write a form; and the names that are given something else now. */

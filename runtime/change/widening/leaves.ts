@@ -3,7 +3,7 @@
  * words by word, so that a difference is told by what differs and never as two long texts that look the same.
  */
 import { shortJson } from "../../kernel/text.ts";
-import { parting } from "../evidence/partings.ts";
+import { apart, parting } from "../evidence/partings.ts";
 import type { Json } from "../../kernel/ports.ts";
 import { isObject } from "../../rules/tools/shape.ts";
 
@@ -39,7 +39,7 @@ export function leafChanges(was: Value, now: Value, whole: (key: string) => bool
 
 function listChanges(was: readonly Json[], now: readonly Json[], whole: (key: string) => boolean, key: string): LeafChange[] {
   if (![...was, ...now].some(isObject)) {
-    const [gone, fresh] = [rest(was, now), rest(now, was)];
+    const [gone, fresh] = apart<Json, Json>(was, now, JSON.stringify, JSON.stringify);
     const inOrder = gone.length + fresh.length === 0 ? [{ key, was: was as Json, now: now as Json }] : [];
     return [...inOrder, ...Array.from({ length: Math.max(gone.length, fresh.length) }, (_, i) => ({ key, was: gone[i], now: fresh[i] }))];
   }
@@ -59,15 +59,6 @@ function listChanges(was: readonly Json[], now: readonly Json[], whole: (key: st
   }
   return found;
 }
-
-const rest = (all: readonly Json[], others: readonly Json[]): Json[] => {
-  const left = others.map((one) => JSON.stringify(one));
-  return all.filter((one) => {
-    const at = left.indexOf(JSON.stringify(one));
-    if (at >= 0) left.splice(at, 1);
-    return at < 0;
-  });
-};
 
 function nameOf(value: Value): string | null {
   if (!isObject(value)) return null;

@@ -7,7 +7,7 @@ import type { ChangeKind } from "../proposal-types.ts";
 import { type Asked, CALLS, type Line, NAMES, ROWS, type Row, WORDS, isMutate, isTool, literal } from "./widening-rows.ts";
 import { VALUES } from "./widening-values.ts";
 
-/** Tells one change at its place. */
+/** Tells one change at its place; line 0 is none. */
 export type Say = (kind: ChangeKind, widens: boolean, text: string, at: { file: string; line?: number }) => void;
 
 /** The line of the first row that fits. */
@@ -22,7 +22,6 @@ function firstLine<T>(rows: readonly Row<T>[], one: T, asked: Asked): Line | nul
 /** Tells what `now` does that `was` did not. `was` null: the program is new, and is told by what it may do at all. */
 export function codeWidening(was: Program | null, now: Program, asked: Asked, say: Say, callers: readonly Program[] = []): void {
   const tools = newTools(was, now, asked, say);
-  const at = ({ file, line }: Place) => (line === 0 ? { file } : { file, line });
   if (was === null) return parties(now, asked, say);
   const { calls, words, names, rows, values } = codeDifference(was, now, callers);
   const told = new Map<string, string>();
@@ -35,7 +34,7 @@ export function codeWidening(was: Program | null, now: Program, asked: Asked, sa
       if (line === null || (line.rest !== undefined && told.get(place)?.includes(line.rest) === true)) continue;
       for (const at of [one.line, ...(("lines" in one ? one.lines : []) as number[])])
         if (at !== 0) told.set(`${one.file}:${at}`, `${told.get(`${one.file}:${at}`) ?? ""}\n${line.text}`);
-      if (line.only === undefined) say(line.kind, line.widens, line.text, at(one));
+      if (line.only === undefined) say(line.kind, line.widens, line.text, one);
       else grouped.set(line.only.when, [...(grouped.get(line.only.when) ?? []), [line, one]]);
     }
   };
@@ -46,7 +45,7 @@ export function codeWidening(was: Program | null, now: Program, asked: Asked, sa
       .map(([one]) => one.only?.does)
       .join(", ")
       .replace(/, (?=[^,]*$)/, " and ");
-    say(line.kind, line.widens, `${does} ${when}${line.widens ? ": compare by hand" : ""}`, at(place));
+    say(line.kind, line.widens, `${does} ${when}${line.widens ? ": compare by hand" : ""}`, place);
   }
   each(words, WORDS);
   // What a function is handed is told with what hands it.
@@ -63,7 +62,7 @@ export function codeWidening(was: Program | null, now: Program, asked: Asked, sa
   );
   const place = now.built.at(-1) ?? { file: now.file, line: 0 };
   if (now.built.length > was.built.length)
-    say("tool", true, "builds names or calls while it runs, so its text does not show what it calls: compare by hand", at(place));
+    say("tool", true, "builds names or calls while it runs, so its text does not show what it calls: compare by hand", place);
 }
 
 /** Who a new program names. */

@@ -3,22 +3,18 @@
  * header passes without a word.
  */
 import type { Json, State } from "../../kernel/ports.ts";
+import { RISKS } from "../../rules/definition.ts";
 import type { Header } from "../../scripts/header.ts";
 import { changeWords, leafChanges, same, recipientsIn } from "./leaves.ts";
 import type { Around } from "./program.ts";
+import { type Line, tell as told, widen as widening } from "./widening-rows.ts";
 import type { ChangeKind, WideningKind } from "../proposal-types.ts";
 
-interface Line {
-  kind: ChangeKind;
-  widens: boolean;
-  text: string;
-}
 type Loosened = [kind: WideningKind, text: string] | false;
 
-const widen = (kind: WideningKind, text: string): Line[] => [{ kind, widens: true, text }];
-const tell = (kind: ChangeKind, text: string): Line[] => [{ kind, widens: false, text }];
+const widen = (kind: WideningKind, text: string): Line[] => [widening(kind, text)];
+const tell = (kind: ChangeKind, text: string): Line[] => [told(kind, text)];
 
-const RISKS = ["low", "medium", "high"];
 // How many ticks of a schedule are looked at, and how far: what ticks more often than these can tell ends them sooner.
 const TICKS = 200;
 const SPAN_MS = 1000 * 3_600_000;
@@ -163,9 +159,9 @@ export async function headerWidening(
     for (const line of lines) say(line, key === "machine" ? "states" : key);
   }
   if (was === null) {
-    if (now.uses.length > 0) say({ kind: "capability", widens: true, text: `may use ${now.uses.join(", ")}` }, "uses");
+    if (now.uses.length > 0) say(widening("capability", `may use ${now.uses.join(", ")}`), "uses");
     if (statesOf(now).includes("MUTATE") && !statesOf(now).includes("APPROVAL_GATE"))
-      say({ kind: "gate", widens: true, text: "changes things without a gate for a person" }, "states");
+      say(widening("gate", "changes things without a gate for a person"), "states");
   }
   await starts(was, now, around, say);
 }

@@ -55,6 +55,9 @@ export async function changesOf(base: Tree, tree: Tree, paths: readonly string[]
 
 const isScript = (path: string): boolean => /^(?:agents\/[^/]+|scripts\/.+)\.ts$/.test(path);
 const widening = (kind: Widening["kind"], text: string, file: string): Line => ({ kind, widens: true, text, at: { file } });
+const codeLine = (text: string, file: string): Line => ({ kind: "code", widens: false, text, at: { file } });
+/** Lines count from 1; without one it is the file's. */
+const placeAt = (file: string, line = 0): NonNullable<Line["at"]> => (line > 0 ? { file, line } : { file });
 
 async function configAt(tree: Tree, { cache }: Around): Promise<Config | null> {
   try {
@@ -72,7 +75,7 @@ function placed(lines: readonly SettingLine[], file: string, text: string | null
       ? key.slice("thresholds.".length)
       : (/\[([^\]]+)\][^[]*$/.exec(key)?.[1] ?? key.split(".").at(-1) ?? key);
     const line = rows.findIndex((row) => new RegExp(`(?:^|[^\\w])${RegExp.escape(word)}(?:$|[^\\w])`).test(row)) + 1;
-    return { ...one, at: { file, ...(line > 0 ? { line } : {}) } };
+    return { ...one, at: placeAt(file, line) };
   });
 }
 
@@ -80,8 +83,7 @@ function settings(was: Config | null, now: Config | null, text: string | null): 
   if (was === null || now === null) return [widening("setting", "config.yaml cannot be compared: compare by hand", CONFIG)];
   const yaml = readYaml(text ?? "", { file: CONFIG, code: "CONFIG_INVALID", maxLength: 262_144 });
   return configWidening(was, now).map(({ key, ...one }) => {
-    const { line } = yaml.at(key.replace(/\[.*/, "").split("."));
-    return { ...one, at: { file: CONFIG, ...(line === undefined ? {} : { line }) } };
+    return { ...one, at: placeAt(CONFIG, yaml.at(key.replace(/\[.*/, "").split(".")).line) };
   });
 }
 
@@ -90,15 +92,10 @@ function policy(path: string, was: string | null, now: string | null, ladder: La
   if (now === null) return was === null ? [] : [widening("policy", `the policy ${name} is removed with all its rules`, path)];
   try {
     if (was === null) return placed(proseTaken(parsePack(now, path, ladder, cache), []), path, now);
-    const [before, after] = [was, now].map((text) => parsePack(text, path, ladder, cache)) as [
-      ReturnType<typeof parsePack>,
-      ReturnType<typeof parsePack>,
-    ];
-    const [old, fresh] = [was, now].map(
-      (text) => readYaml(text, { file: path, code: "POLICY_INVALID", maxLength: 262_144 }).value as Json,
-    ) as [Json, Json];
+    const [before, after] = [parsePack(was, path, ladder, cache), parsePack(now, path, ladder, cache)];
+    const read = (text: string) => readYaml(text, { file: path, code: "POLICY_INVALID", maxLength: 262_144 }).value as Json;
     const milder = policyWidening(before, after, ladder);
-    return placed([...milder, ...policyRest(name, old, fresh, new Set(milder.map(({ key }) => key)))], path, now);
+    return placed([...milder, ...policyRest(name, read(was), read(now), new Set(milder.map(({ key }) => key)))], path, now);
   } catch {
     // A pack with an error is refused by its own check; here it only must not pass as unchanged.
     return was === null ? [] : [widening("policy", `the policy ${name} cannot be compared: compare by hand`, path)];
@@ -141,36 +138,23 @@ async function script(base: Tree, tree: Tree, path: string, asked: Asked, moved:
   const from = moved.get(path);
   const then = await programAt(from === undefined ? base : treeOver(base, new Map([[path, await base.read(from)]])), path, asked);
   const was = then === null || "problem" in then ? null : then;
-  if (now === null)
-    return was === null
-      ? []
-      : [
-          {
-            kind: "code",
-            widens: false,
-            text: `${was.title} is removed${was.header?.trigger.length ? ": nothing starts it any more" : ""}`,
-            at: { file: path },
-          },
-        ];
+  if (now === null) {
+    const starts = was?.header?.trigger.length ? ": nothing starts it any more" : "";
+    return was === null ? [] : [codeLine(`${was.title} is removed${starts}`, path)];
+  }
   if ("problem" in now)
     return [widening("command", `${path} cannot be read, so it is not known what it may do: ${now.problem.slice(0, 200)}`, path)];
   const found: Line[] = [];
-  if (from !== undefined && was !== null)
-    found.push({ kind: "code", widens: false, text: `${was.title} moves from ${from} to ${path}`, at: { file: path } });
+  if (from !== undefined && was !== null) found.push(codeLine(`${was.title} moves from ${from} to ${path}`, path));
   // By the name it had: a new one could say anything.
   const title = (was ?? now).title;
   const line = (key: string) => now.source.split("\n").findIndex((row) => new RegExp(`^[\\s*]*${key}\\s*:`).test(row)) + 1;
   if (now.header !== null)
     await headerWidening(was?.header ?? null, now.header, asked, ({ text, ...one }, key) => {
-      found.push({ ...one, text: `${title}: ${text}`, at: { file: path, ...(line(key) > 0 ? { line: line(key) } : {}) } });
+      found.push({ ...one, text: `${title}: ${text}`, at: placeAt(path, line(key)) });
     });
-  const say: Say = (kind, widens, text, at) =>
-    void found.push({
-      kind,
-      widens,
-      text: `${title}: ${text}`,
-      at: { file: at.file, ...(at.line === undefined ? {} : { line: at.line }) },
-    });
+  const say: Say = (kind, widens, text, { file, line }) =>
+    void found.push({ kind, widens, text: `${title}: ${text}`, at: placeAt(file, line) });
   codeWidening(was, now, asked, say, path.startsWith(SCRIPTS) && was !== null ? await callersOf(path, tree, asked) : []);
   return found;
 }
