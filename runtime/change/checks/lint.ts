@@ -43,38 +43,25 @@ export function lintReadOnly(calls: readonly FoundCall[], registry: Registry, to
 }
 
 function lintCall(call: FoundCall, uses: readonly string[] | null, registry: Registry): Finding[] {
+  const { at } = call;
   if (!registry.has(call.name)) {
-    return [
-      {
-        code: "PRIMITIVE_UNKNOWN",
-        at: call.at,
-        message: `There is no primitive "${call.name}".${didYouMean(call.name, registry.names())}`,
-      },
-    ];
+    const message = `There is no primitive "${call.name}".${didYouMean(call.name, registry.names())}`;
+    return [{ code: "PRIMITIVE_UNKNOWN", at, message }];
   }
   const primitive = registry.get(call.name);
   const findings: Finding[] = [];
   const needed = capabilityOf(primitive, call.given);
   if (uses !== null && needed !== null && !uses.includes(needed)) {
     const has = uses.length === 0 ? "it has none" : `it has [${uses.join(", ")}]`;
-    findings.push({
-      code: "SCRIPT_CAPABILITY",
-      at: call.at,
-      message: `${call.name} needs "${needed}" in the header's uses:, and ${has}. Add it, or drop the call.`,
-    });
+    const message = `${call.name} needs "${needed}" in the header's uses:, and ${has}. Add it, or drop the call.`;
+    findings.push({ code: "SCRIPT_CAPABILITY", at, message });
   }
   // With positional forms (script_run(name, params)) the literal is not the parameter object.
   if (call.keys === null || call.bare) return findings;
   const known = Object.keys(primitive.params.shape);
-  for (const key of call.keys) {
-    if (known.includes(key)) continue;
-    const keys = known.length === 0 ? "It takes no parameters." : `It takes ${known.join(", ")}.`;
-    findings.push({
-      code: "SCRIPT_UNKNOWN_KEY",
-      at: call.at,
-      message: `${call.name} has no key "${key}".${didYouMean(key, known)} ${keys}`,
-    });
-  }
+  const keys = known.length === 0 ? "It takes no parameters." : `It takes ${known.join(", ")}.`;
+  for (const key of call.keys.filter((one) => !known.includes(one)))
+    findings.push({ code: "SCRIPT_UNKNOWN_KEY", at, message: `${call.name} has no key "${key}".${didYouMean(key, known)} ${keys}` });
   return findings;
 }
 
@@ -112,11 +99,8 @@ export function lintUses(header: LintedHeader, file: string, registry: Registry,
     .filter((one) => !known.includes(one))
     .map((one) => {
       const hint = registry.has(one) ? ` Write its domain, "${registry.get(one).domain}".` : didYouMean(one, known);
-      return {
-        code: "SCRIPT_CAPABILITY",
-        at: { file },
-        message: `uses: names "${one}", which is not a known domain.${hint} There are ${registry.domains().join(", ")}.`,
-      };
+      const message = `uses: names "${one}", which is not a known domain.${hint} There are ${registry.domains().join(", ")}.`;
+      return { code: "SCRIPT_CAPABILITY", at: { file }, message };
     });
 }
 

@@ -80,11 +80,8 @@ async function unread(subject: Subject, all: readonly string[]): Promise<Finding
       const missing = (header?.process === undefined ? packs : packs.filter((pack) => pack !== policyFile(agent))).filter(
         (pack) => !all.includes(pack),
       );
-      return missing.map((pack) => ({
-        code: "POLICY_UNKNOWN",
-        at,
-        message: `${agent} is judged by ${pack}, which does not exist. Add it, or name another policy.`,
-      }));
+      const message = (pack: string) => `${agent} is judged by ${pack}, which does not exist. Add it, or name another policy.`;
+      return missing.map((pack) => ({ code: "POLICY_UNKNOWN", at, message: message(pack) }));
     });
   });
 }
@@ -127,18 +124,10 @@ export async function lookAtKnowledge({ tree, paths }: Subject): Promise<Looked>
   for (const file of files) {
     const text = (await tree.read(file)) ?? "";
     const line = text.split("\n").findIndex((one) => !isText(one));
-    if (text.length > KNOWLEDGE_BYTES)
-      findings.push({
-        code: "FILE_TOO_LARGE",
-        at: { file },
-        message: `${file} has ${text.length} characters; at most ${KNOWLEDGE_BYTES} are read. Split it.`,
-      });
-    if (line >= 0)
-      findings.push({
-        code: "FILE_INVALID",
-        at: { file, line: line + 1 },
-        message: `${file} holds something that is not text (a control character, or an invisible one). Write plain text.`,
-      });
+    const large = `${file} has ${text.length} characters; at most ${KNOWLEDGE_BYTES} are read. Split it.`;
+    const odd = `${file} holds something that is not text (a control character, or an invisible one). Write plain text.`;
+    if (text.length > KNOWLEDGE_BYTES) findings.push({ code: "FILE_TOO_LARGE", at: { file }, message: large });
+    if (line >= 0) findings.push({ code: "FILE_INVALID", at: { file, line: line + 1 }, message: odd });
   }
   return { says: files.length === 0 ? "none is touched" : `${files.length} read`, findings };
 }

@@ -9,6 +9,7 @@ import { type Tool, type ToolsAround, pureContext, readTools, toolFinding } from
 import { CODES, didYouMean, toWire } from "../../kernel/errors.ts";
 import type { Finding, Json, Tree } from "../../kernel/ports.ts";
 import { callPrimitive } from "../../kernel/primitive.ts";
+import { count } from "../../kernel/text.ts";
 import type { ToolField, ToolHeader } from "../../scripts/tool-header.ts";
 import { AGENTS, SCRIPTS, TOOLS, toolFile, toolOf } from "../../workspace/layout.ts";
 import { findingsIn } from "./findings.ts";
@@ -36,8 +37,7 @@ export async function lookAtTools(subject: Subject): Promise<Looked> {
   const { findings, tools, cases } = await tryTools(subject, subject.paths.length === 0 ? await calledBy(subject) : undefined);
   const gone = await missing(subject);
   const passed = cases.filter(({ failure }) => failure === null).length;
-  const says =
-    tools.length === 0 ? "no tool is touched" : `${tools.length} tool${tools.length === 1 ? "" : "s"}, cases ${passed}/${cases.length}`;
+  const says = tools.length === 0 ? "no tool is touched" : `${count(tools.length, "tool")}, cases ${passed}/${cases.length}`;
   return { says, findings: inOrder([...findings, ...gone]), skipped: tools.length === 0 && findings.length + gone.length === 0 };
 }
 
@@ -94,6 +94,7 @@ type Answer = { value: Record<string, Json> } | { code: string; message: string 
 async function tryTool({ header, primitive }: Tool): Promise<{ findings: Finding[]; cases: CaseResult[] }> {
   const { file, tool, lines } = header;
   const findings: Finding[] = [];
+  const say = (message: string, line?: number) => findings.push(toolFinding(line === undefined ? { file } : { file, line }, message));
   const cases: CaseResult[] = [];
   const began = Date.now();
   const known = new Map<string, Promise<Answer>>();
@@ -104,9 +105,9 @@ async function tryTool({ header, primitive }: Tool): Promise<{ findings: Finding
   for (const [i, one] of header.cases.entries()) {
     const failure = failureOf(one, await ask(one.params as Json), header);
     cases.push({ tool, case: `cases[${i}] ${shown(one.params as Json)}`, failure });
-    if (failure !== null) findings.push(toolFinding({ file, line: lines.cases[i] ?? 1 }, `cases[${i}]: ${failure}`));
+    if (failure !== null) say(`cases[${i}]: ${failure}`, lines.cases[i] ?? 1);
   }
-  for (const message of uncovered(header)) findings.push(toolFinding({ file, line: lines.cases[0] ?? 1 }, message));
+  for (const message of uncovered(header)) say(message, lines.cases[0] ?? 1);
   // A tool that does not do what it says on chosen inputs need not be tried on others.
   if (findings.length > 0) return { findings, cases };
 
@@ -116,14 +117,17 @@ async function tryTool({ header, primitive }: Tool): Promise<{ findings: Finding
   let refused = 0;
   for (const [tried, params] of inputs.entries()) {
     if (Date.now() - began > PATIENCE_MS) {
-      const message = `The tool is too slow: ${tried} of ${inputs.length} inputs took ${PATIENCE_MS / 1000} s. Simplify it, or let params: allow less.`;
-      return { findings: [...findings, toolFinding({ file }, message)], cases };
+      say(
+        `The tool is too slow: ${tried} of ${inputs.length} inputs took ${PATIENCE_MS / 1000} s. Simplify it, or let params: allow less.`,
+      );
+      return { findings, cases };
     }
     const answer = await ask(params);
     if ("code" in answer) {
       refused++;
-      if (isFault(answer)) return { findings: [...findings, toolFinding({ file }, `with ${shown(params)}: ${answer.message}`)], cases };
-      continue;
+      if (!isFault(answer)) continue;
+      say(`with ${shown(params)}: ${answer.message}`);
+      return { findings, cases };
     }
     for (const [i, property] of header.properties.entries()) {
       if (broken.has(i)) continue;
@@ -134,26 +138,14 @@ async function tryTool({ header, primitive }: Tool): Promise<{ findings: Finding
       if (found === true) held[i] = (held[i] ?? 0) + 1;
       if (typeof found !== "string") continue;
       broken.add(i);
-      findings.push(
-        toolFinding({ file, line: lines.properties[i] ?? 1 }, `properties[${i}] (${Object.keys(property)[0]}) does not hold: ${found}.`),
-      );
+      say(`properties[${i}] (${Object.keys(property)[0]}) does not hold: ${found}.`, lines.properties[i] ?? 1);
     }
   }
   if (refused > header.cases.length + INPUTS / 2)
-    findings.push(
-      toolFinding(
-        { file },
-        `The tool refuses ${refused} of ${inputs.length} inputs that params: allows. Say there what it takes: min, max, enum.`,
-      ),
-    );
+    say(`The tool refuses ${refused} of ${inputs.length} inputs that params: allows. Say there what it takes: min, max, enum.`);
   for (const [i, times] of held.entries())
     if (times === 0 && !broken.has(i))
-      findings.push(
-        toolFinding(
-          { file, line: lines.properties[i] ?? 1 },
-          `properties[${i}] could be tried on no input: each was refused, or lacks the parameter.`,
-        ),
-      );
+      say(`properties[${i}] could be tried on no input: each was refused, or lacks the parameter.`, lines.properties[i] ?? 1);
   return { findings, cases };
 }
 
@@ -176,12 +168,10 @@ export async function compareTools(
     // To refuse an input is a decision, and no figure.
     if (one == null || two == null) continue;
     const key = Object.keys(header.returns).find((name) => !same(one[name] ?? null, two[name] ?? null));
-    if (key !== undefined)
-      return {
-        differs: `with ${shown(params)} ${key} is ${shown(one[key] ?? null)}, not ${shown(two[key] ?? null)}`,
-        alike,
-        tried: inputs.length,
-      };
+    if (key !== undefined) {
+      const differs = `with ${shown(params)} ${key} is ${shown(one[key] ?? null)}, not ${shown(two[key] ?? null)}`;
+      return { differs, alike, tried: inputs.length };
+    }
     alike++;
   }
   return { differs: null, alike, tried: inputs.length };
@@ -259,13 +249,9 @@ async function missing({ base, tree }: Given): Promise<Finding[]> {
   const left = new Set(await names(tree));
   const gone = (await names(base)).filter((name) => !left.has(name));
   if (gone.length === 0) return [];
-  const callers = await callersOf(gone, tree);
-  return callers.map(({ name, file, line }) =>
-    toolFinding(
-      { file, line },
-      `${name} is called here, and its file is removed. Keep the tool, or change this script in the same proposal.`,
-    ),
-  );
+  const says = (name: string) =>
+    `${name} is called here, and its file is removed. Keep the tool, or change this script in the same proposal.`;
+  return (await callersOf(gone, tree)).map(({ name, ...at }) => toolFinding(at, says(name)));
 }
 
 /** Where scripts of a tree name tools. A comment counts: whoever removes a tool wants to know. */

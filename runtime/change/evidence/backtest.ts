@@ -9,7 +9,7 @@ import { ClearedError, kindOf } from "../../kernel/errors.ts";
 import type { Json, RunRecord, Step, Tree } from "../../kernel/ports.ts";
 import type { TrialEnvironment } from "./trial-environment.ts";
 import { differenceOf, sameRun } from "./compare.ts";
-import { effectsLater } from "./effects.ts";
+import { changesIn, effectsLater } from "./effects.ts";
 import { leftOf } from "./left.ts";
 import { filesOf } from "./code.ts";
 import { createTurns, inSlots } from "../../kernel/turns.ts";
@@ -132,8 +132,7 @@ function isRecorded({ mode, cause, status, dropped }: RunRecord): boolean {
   return mode === "live" && !isText && dropped !== true && (status === "done" || status === "failed");
 }
 
-const reviewsIn = (steps: readonly Step[]): number =>
-  steps.reduce((sum, { changes }) => sum + changes.filter((change) => change.op === "review").length, 0);
+const reviewsIn = (steps: readonly Step[]): number => changesIn(steps, "review").length;
 
 /** True for one that is tried alone. */
 export const isLarge = ({ steps }: Pick<Recording, "steps">): boolean => sizeOf(steps) >= LARGE;

@@ -67,19 +67,14 @@ export async function compareEffects(was: Effects, { effects: now, missing }: Tr
     ...acted,
     ...unasked(was, now),
     ...pairs.flatMap((one) => one.worse),
-    ...moved.flatMap((id) =>
-      known.get(id) == null
-        ? []
-        : [harm("confirmed", `entry ${id}`, `entry ${id} becomes ${now.changed[id]}, but a person has decided it`)],
-    ),
+    ...moved
+      .filter((id) => known.get(id) != null)
+      .map((id) => harm("confirmed", `entry ${id}`, `entry ${id} becomes ${now.changed[id]}, but a person has decided it`)),
     ...undecided(was, now, left),
-    ...forgotten.map(({ id, date, description }) =>
-      harm(
-        known.get(id) == null ? "unasked" : "undecided",
-        description,
-        `${date} ${description}: still waits for a person, but no card asks for it any more`,
-      ),
-    ),
+    ...forgotten.map(({ id, date, description }) => {
+      const line = `${date} ${description}: still waits for a person, but no card asks for it any more`;
+      return harm(known.get(id) == null ? "unasked" : "undecided", description, line);
+    }),
   ];
   const facts = factsOf(was, now);
   return {
@@ -196,17 +191,11 @@ function judged(
   if (left != null && left.status !== was?.status) {
     const isLeft = now !== null && legsOf(now.legs) === legsOf(left.postings);
     if (isLeft) return { worse: [], changed: [!isMoved ? line : `${line} (as a person left it: better)`] };
-    if (isMoved || isUnlooked)
-      return {
-        worse: [harm("confirmed", entryWords({ was, now }), `${line}, but a person has left it as ${shown({ legs: left.postings })}`)],
-        changed: [],
-      };
+    const said = `${line}, but a person has left it as ${shown({ legs: left.postings })}`;
+    if (isMoved || isUnlooked) return { worse: [harm("confirmed", entryWords({ was, now }), said)], changed: [] };
   }
   // Nobody looks at it any more, and the code knows no more about it than it did.
-  if (!isMoved && isUnlooked && now.status !== "pending-review")
-    return {
-      worse: [harm("unseen", entry.description, `${name}: is no longer shown to a person, was pending and is ${now.status}`)],
-      changed: [],
-    };
-  return { worse: [], changed: [line] };
+  if (isMoved || !isUnlooked || now.status === "pending-review") return { worse: [], changed: [line] };
+  const unseen = `${name}: is no longer shown to a person, was pending and is ${now.status}`;
+  return { worse: [harm("unseen", entry.description, unseen)], changed: [] };
 }

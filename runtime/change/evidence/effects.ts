@@ -99,7 +99,11 @@ function readEffects(run: RunRecord, steps: readonly Step[], primitives: Readonl
 }
 
 const LANDING: ReadonlySet<Change["op"]> = new Set(["entries", "status", "remove", "file", "review", "emit", "propose"]);
-const isCommit = ({ changes }: Step): boolean => changes.some((change) => change.op === "committed");
+const isCommit = (step: Step): boolean => changesIn([step], "committed").length > 0;
+
+/** What steps changed in one way, in order. */
+export const changesIn = <Op extends Change["op"]>(steps: readonly Pick<Step, "changes">[], op: Op): Extract<Change, { op: Op }>[] =>
+  steps.flatMap(({ changes }) => changes.filter((one): one is Extract<Change, { op: Op }> => one.op === op));
 
 /** An entry as effects tell it. */
 function entryEffect({ id, date, status, description, counterparty, tags, postings }: Entry): EntryEffect {

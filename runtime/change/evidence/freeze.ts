@@ -16,7 +16,7 @@ import { sourceBlob, treeOver } from "../../workspace/git/tree.ts";
 import { CASES, caseFile } from "../../workspace/layout.ts";
 import { type Compared, recordingOf, sizeOf } from "./backtest.ts";
 import { type Case, readCase, recordingHash, unfit, caseText } from "./case-file.ts";
-import { legLines } from "./effects.ts";
+import { changesIn, legLines } from "./effects.ts";
 import { type Kept, NOTHING_KEPT, changedIn, decidedIn, keepsNothing, together, without } from "./kept.ts";
 import { leftOf } from "./left.ts";
 import { type TrialEnvironment, changedFiles } from "./trial-environment.ts";
@@ -134,7 +134,7 @@ export async function recordingFor(recorded: Recorded, id: string): Promise<Reco
 
 /** The commits that a recording stands on: the one it began at, and those it made. */
 function commitsOf({ pin }: RunRecord, steps: readonly Step[]): string[] {
-  return [pin.commit, ...steps.flatMap((step) => step.changes.flatMap((change) => (change.op === "committed" ? [change.commit] : [])))];
+  return [pin.commit, ...changesIn(steps, "committed").map(({ commit }) => commit)];
 }
 
 /** Why a run could not be tried for ever, or null: what it stands on could get lost. */
@@ -216,17 +216,13 @@ export async function entryLesson(
 }
 
 function bookedIn(steps: readonly Step[], id: string): Entry | undefined {
-  const texts = steps.flatMap((step) =>
-    step.changes.flatMap((change) => (change.op === "entries" && change.text.includes(id) ? [change.text] : [])),
-  );
-  return texts.flatMap((text) => parseJournal(text, "").entries).find((entry) => entry.id === id);
+  const texts = changesIn(steps, "entries").filter(({ text }) => text.includes(id));
+  return texts.flatMap(({ text }) => parseJournal(text, "").entries).find((entry) => entry.id === id);
 }
 
 /** The calls people changed before they said yes to them, with who did: what the script should have asked for. */
 export function editsOf(steps: readonly Step[]): { seq: number; by: string; calls: readonly Call[] }[] {
   return steps.flatMap((step) =>
-    step.changes.flatMap((change) =>
-      change.op === "decided" && change.decision === "edited" ? [{ seq: step.seq, by: change.by, calls: change.calls }] : [],
-    ),
+    changesIn([step], "decided").flatMap(({ decision, by, calls }) => (decision === "edited" ? [{ seq: step.seq, by, calls }] : [])),
   );
 }

@@ -125,12 +125,8 @@ export async function brokenIn(kept: Kept, effects: Effects, left: Left, isWhole
     const since = known.get(id);
     const [wanted, now] = [since == null ? legs : legLines(since.postings), legLines(entries.get(id)?.legs ?? [])];
     if (since === null || same(wanted, now) || (now.length === 0 && !isWhole)) return [];
-    return [
-      {
-        what: `${id} ${now.join()}`,
-        why: `${about}: ${since === undefined ? "accepted" : "a person left it"} as ${shown(wanted)}; now ${shown(now)}.`,
-      },
-    ];
+    const why = `${about}: ${since === undefined ? "accepted" : "a person left it"} as ${shown(wanted)}; now ${shown(now)}.`;
+    return [{ what: `${id} ${now.join()}`, why }];
   });
   const asked = effects.gates.flatMap(({ calls }) => calls);
   const unasked = asks.filter((call) => isWhole && !asked.some((one) => covers(one, call)));
@@ -139,28 +135,19 @@ export async function brokenIn(kept: Kept, effects: Effects, left: Left, isWhole
   return [
     ...books,
     ...unasked.map((call) => ({ what: canonicalJson(["asks", call]), why: askedInstead(call, asked) })),
-    ...counts.flatMap(({ call: { times, ...call }, now }) =>
-      now === times || (now < times && !isWhole)
-        ? []
-        : [
-            {
-              what: canonicalJson(["makes", call, now]),
-              why: `${call.tool} ${JSON.stringify(call.params)} is made ${now} times; accepted: ${times}.`,
-            },
-          ],
-    ),
+    ...counts.flatMap(({ call: { times, ...call }, now }) => {
+      if (now === times || (now < times && !isWhole)) return [];
+      const why = `${call.tool} ${JSON.stringify(call.params)} is made ${now} times; accepted: ${times}.`;
+      return [{ what: canonicalJson(["makes", call, now]), why }];
+    }),
     ...(ends === undefined || !isWhole || effects.outcome === ends
       ? []
       : [{ what: `ends ${effects.outcome}`, why: `The run ends as ${effects.outcome ?? effects.status}; accepted: ${ends}.` }]),
     ...Object.entries(answers).flatMap(([field, wanted]) => {
       const now = fieldsOf(effects.result)[field] ?? null;
       if (!isWhole || symbolic(now) === symbolic(wanted)) return [];
-      return [
-        {
-          what: `answers ${field} ${symbolic(now)}`,
-          why: `It answers ${field} ${JSON.stringify(now)}; accepted: ${JSON.stringify(wanted)}.`,
-        },
-      ];
+      const why = `It answers ${field} ${JSON.stringify(now)}; accepted: ${JSON.stringify(wanted)}.`;
+      return [{ what: `answers ${field} ${symbolic(now)}`, why }];
     }),
   ];
 }

@@ -17,6 +17,7 @@ import { isObject } from "../../rules/tools/shape.ts";
 import { scratchFolder } from "../../workspace/git/leftovers.ts";
 import { treeOver } from "../../workspace/git/tree.ts";
 import { readableHeader } from "../checks/reached.ts";
+import { changesIn } from "./effects.ts";
 import { isRefused, missing } from "./recorded.ts";
 import { type TrialEnvironment, changedFiles } from "./trial-environment.ts";
 import type { Code, Recording } from "./types.ts";
@@ -90,7 +91,7 @@ async function sameFiles(a: Tree, b: Tree, folder: string): Promise<boolean> {
 
 /** The statements of the run in a folder of their own, when the change says otherwise how they are read. */
 async function rereads({ run, steps }: Recording, code: Code, bench: TrialEnvironment): Promise<string | null> {
-  const read = steps.flatMap((step) => step.changes.flatMap((change) => (change.op === "rows" ? [change] : [])));
+  const read = changesIn(steps, "rows");
   if (read.length === 0 || !(await readsOtherwise(bench.git.tree(run.pin.commit), code, bench))) return null;
   const lying = new Map<string, string>();
   for (const folder of [STATEMENTS, IMPORT, PROCESSED])

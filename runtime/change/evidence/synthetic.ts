@@ -3,7 +3,7 @@
  * that are made up. It is a trial like any other (trial.ts): nothing is written, sent or asked, and a read that nothing answers ends it.
  * Invariant: what a script does with a simulated answer is never held against it.
  */
-import { shortJson } from "../../kernel/text.ts";
+import { count, shortJson } from "../../kernel/text.ts";
 import { rm } from "node:fs/promises";
 import type { Found } from "../checks/findings.ts";
 import type { Check } from "../checks/pipeline.ts";
@@ -49,8 +49,9 @@ export function dryChecks(bench: TrialEnvironment): Check[] {
     const tried = runs.reduce((sum, run) => sum + run.tried, 0);
     const recorded = runs.filter((run) => run.recorded).reduce((sum, run) => sum + run.tried, 0);
     const findings = runs.flatMap((run) => run.findings).filter(({ code }) => own(code));
+    const says = [recorded > 0 && count(recorded, "recorded run"), tried > recorded && count(tried - recorded, "made up input")];
     return {
-      says: [...count(recorded, "recorded run"), ...count(tried - recorded, "made up input")].join(", ") || "nothing to try",
+      says: says.filter((one) => one !== false).join(", ") || "nothing to try",
       findings,
       skipped: runs.length === 0 && subject.files.length > 0,
     };
@@ -61,8 +62,6 @@ export function dryChecks(bench: TrialEnvironment): Check[] {
     { name: "invariants", look: (subject) => look(subject, isBooks) },
   ];
 }
-
-const count = (n: number, what: string): string[] => (n === 0 ? [] : [`${n} ${what}${n === 1 ? "" : "s"}`]);
 
 const kept = new WeakMap<Subject, Promise<DryRun[]>>();
 

@@ -25,6 +25,7 @@ import { WRITE_VERBS, nameWords } from "../../rules/tools/classify.ts";
 import type { Config, Trust } from "../../workspace/settings/config.ts";
 import { treeOver } from "../../workspace/git/tree.ts";
 import { SETTINGS, isIn } from "./code.ts";
+import { changesIn } from "./effects.ts";
 import { type AskAnew, type Recorded, missing } from "./recorded.ts";
 import type { Code } from "./types.ts";
 
@@ -61,22 +62,11 @@ export function standingGit(
   served: number,
   over: ReadonlyMap<string, string | null>,
 ): Git {
-  const commitOf = (step: Step) => step.changes.find((change) => change.op === "committed")?.commit;
   let place: Promise<string> | null = null;
   const find = async (): Promise<string> => {
-    const next = steps
-      .slice(served)
-      .map(commitOf)
-      .find((commit) => commit !== undefined);
+    const next = changesIn(steps.slice(served), "committed")[0]?.commit;
     const before = next === undefined ? null : await git.parent(next);
-    return (
-      before ??
-      steps
-        .slice(0, served)
-        .map(commitOf)
-        .findLast((commit) => commit !== undefined) ??
-      run.pin.commit
-    );
+    return before ?? changesIn(steps.slice(0, served), "committed").at(-1)?.commit ?? run.pin.commit;
   };
   const refuse = (): never => {
     throw new ClearedError("INTERNAL", "A trial tried to change the repository.");

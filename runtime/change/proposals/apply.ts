@@ -145,21 +145,19 @@ function assertReady(proposal: Proposal, { despite = "" }: Decision): void {
       `Proposal ${number} is unproven: ${why ?? ""} Approve it where its recorded runs are, or, to approve it although it is unproven, \`cleared approve ${number} --despite REASON\`.`,
     );
   if (ASKING.includes(state) && report !== null) return;
-  const what =
-    state === "superseded"
-      ? `is closed without a decision${why === null ? "" : `: ${why.replace(/\.$/, "")};`}`
-      : state === "blocked"
-        ? `is blocked${why === null ? "" : `: ${why}`}`
-        : state === "checking"
-          ? "is being checked"
-          : "has not been checked yet";
-  const todo =
-    state === "blocked"
-      ? `\`cleared proposals show ${number}\` has the findings; propose again when they are dealt with.`
-      : state === "superseded"
-        ? "Propose it again if it is still wanted."
-        : `\`cleared proposals check ${number}\` looks at it now; then decide.`;
-  throw notNow(`Proposal ${number} ${what} and cannot be approved. ${todo}`);
+  const no = (what: string, todo: string) => notNow(`Proposal ${number} ${what} and cannot be approved. ${todo}`);
+  if (state === "superseded")
+    throw no(
+      `is closed without a decision${why === null ? "" : `: ${why.replace(/\.$/, "")};`}`,
+      "Propose it again if it is still wanted.",
+    );
+  if (state === "blocked")
+    throw no(
+      `is blocked${why === null ? "" : `: ${why}`}`,
+      `\`cleared proposals show ${number}\` has the findings; propose again when they are dealt with.`,
+    );
+  const what = state === "checking" ? "is being checked" : "has not been checked yet";
+  throw no(what, `\`cleared proposals check ${number}\` looks at it now; then decide.`);
 }
 
 /** Nothing is decided that could not be committed now. @throws GIT_STATE */

@@ -8,14 +8,7 @@ import type { Database } from "../../engine/database.ts";
 import type { Card, Cards, Clock, Json } from "../../kernel/ports.ts";
 import type { Kept } from "./document.ts";
 
-export interface ProposalCards {
-  /** Brings cards in line with the proposals; answers the number of each. */
-  follow(proposals: readonly Kept[]): Map<string, number>;
-  /** A card that was opened for a draft becomes the card of this proposal. */
-  adopt(card: number, proposal: Kept): void;
-}
-
-export function createProposalCards({ cards, clock, database }: { cards: Cards; clock: Clock; database: Database }): ProposalCards {
+export function createProposalCards({ cards, clock, database }: { cards: Cards; clock: Clock; database: Database }) {
   const bodyOf = ({ id, commit, report, state, by, files }: Kept): Json => {
     return { proposal: id, commit, checked: report?.at ?? null, state, by, files: files.map(({ path }) => path) };
   };
@@ -29,19 +22,16 @@ export function createProposalCards({ cards, clock, database }: { cards: Cards; 
   };
 
   return {
-    follow(proposals) {
+    /** Brings cards in line with the proposals; answers the number of each. */
+    follow(proposals: readonly Kept[]): Map<string, number> {
       let known = mine();
       // In the order they were made, so that numbers tell which came first.
       const fresh = proposals.filter(({ id }) => !known.has(id)).sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1));
-      if (fresh.length > 0)
-        database.write(() => {
-          for (const one of fresh)
-            cards.open(
-              `proposal/${one.id}`,
-              { ...NOTHING_ASKED, kind: "proposal", title: one.title, body: bodyOf(one), run: null },
-              one.at,
-            );
-        });
+      const open = (one: Kept) => {
+        const draft = { ...NOTHING_ASKED, kind: "proposal" as const, title: one.title, body: bodyOf(one), run: null };
+        cards.open(`proposal/${one.id}`, draft, one.at);
+      };
+      if (fresh.length > 0) database.write(() => fresh.forEach(open));
       if (fresh.length > 0) known = mine();
       const numbers = new Map<string, number>();
       for (const one of proposals) {
@@ -54,7 +44,8 @@ export function createProposalCards({ cards, clock, database }: { cards: Cards; 
       }
       return numbers;
     },
-    adopt: (card, proposal) => cards.restate(card, { title: proposal.title, body: bodyOf(proposal) }),
+    /** A card that was opened for a draft becomes the card of this proposal. */
+    adopt: (card: number, proposal: Kept): void => cards.restate(card, { title: proposal.title, body: bodyOf(proposal) }),
   };
 }
 

@@ -32,14 +32,7 @@ import { type UndoWorld, undo } from "./undo.ts";
 export type GuardLimits = Exclude<Config["changes"]["auto_revert"], "off">;
 
 /** What guarding needs of a workspace; `Host` (app/host.ts) has all of it. */
-export interface GuardWorld extends UndoWorld, TrialEnvironment {
-  sandbox: Pick<Sandbox, "compile">;
-  registry: { whole(): Promise<Registry> };
-  engine: UndoWorld["engine"];
-  cards: UndoWorld["cards"];
-  world: UndoWorld["world"] & TrialEnvironment["world"];
-  config: UndoWorld["config"];
-}
+export type GuardWorld = UndoWorld & TrialEnvironment & { sandbox: Pick<Sandbox, "compile">; registry: { whole(): Promise<Registry> } };
 
 /** Who takes changes back by itself, in `Undone-by:`. */
 const RUNTIME = "runtime";

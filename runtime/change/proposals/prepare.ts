@@ -29,18 +29,15 @@ import type { Proposal, ProposalDraft, ProposedFile, Report } from "../proposal-
 import { changesOf, demandsOf, movedIn } from "../widening/widening.ts";
 
 /** What preparing needs of a workspace; the composition root makes it of its host. */
-export interface Preparing extends ApplyWorld, TrialEnvironment {
-  world: TrialEnvironment["world"];
-  config: ApplyWorld["config"];
-  cards: ApplyWorld["cards"];
-  engine: TrialEnvironment["engine"];
-  around: Around;
-  vouch: Vouch;
-  /** What the checks look at, with the agents a change of these paths reaches. */
-  subject(base: Tree, tree: Tree, paths: readonly string[]): Promise<Subject>;
-  /** How many recorded runs and cases of how many are tried. */
-  progress(done: number, total: number): void;
-}
+export type Preparing = ApplyWorld &
+  TrialEnvironment & {
+    around: Around;
+    vouch: Vouch;
+    /** What the checks look at, with the agents a change of these paths reaches. */
+    subject(base: Tree, tree: Tree, paths: readonly string[]): Promise<Subject>;
+    /** How many recorded runs and cases of how many are tried. */
+    progress(done: number, total: number): void;
+  };
 
 /** As far back as runs are tried: a quarter has every kind of month in it. */
 export const BACKTEST_DAYS = 90;
