@@ -1,9 +1,8 @@
 /** `cleared check` on a host: the files a person has changed, laid over HEAD, through every check that needs no proposal. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { CheckResult } from "../change/checks/findings.ts";
 import { type Check, STATIC_CHECKS, runChecks } from "../change/checks/pipeline.ts";
-import type { Subject } from "../change/checks/subject.ts";
+import type { CheckResult, Subject } from "../change/checks/findings.ts";
 import { warmCompiler } from "../change/checks/compiler.ts";
 import { agentFiles, closuresOf, reachedFiles } from "../change/checks/reached.ts";
 import { createCards } from "../engine/cards.ts";

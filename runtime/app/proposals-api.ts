@@ -14,7 +14,7 @@ import { type Synced, syncProposals } from "../change/proposals/sync.ts";
 import type { Proposal, ProposalDraft, ProposalState, Report } from "../change/proposal-types.ts";
 import { createSideRefs } from "../workspace/git/proposal-refs.ts";
 import type { Host } from "./host.ts";
-import type { Subject } from "../change/checks/subject.ts";
+import type { Subject } from "../change/checks/findings.ts";
 import { createDiskCache } from "../scripts/disk-cache.ts";
 import { nextTick } from "../outside/triggers/cron.ts";
 import { CACHE } from "../workspace/layout.ts";

@@ -3,13 +3,12 @@
  * cannot have (a script that does not compile has no types) it leaves out, and says so.
  * Callers: `cleared check`, proposals (change/proposals/prepare.ts), `cleared exec` and `cleared doctor` through checkScripts.
  */
-import type { Looked, Subject } from "./subject.ts";
 import { count } from "../../kernel/text.ts";
 import { toWire } from "../../kernel/errors.ts";
 import type { Finding } from "../../kernel/ports.ts";
-import { type CheckName, type CheckResult, type Found, explain } from "./findings.ts";
+import { type CheckName, type CheckResult, type Found, type Looked, type Subject, explain } from "./findings.ts";
 import { inOrder } from "./lint.ts";
-import { type ScriptSubject, readScripts } from "./read-scripts.ts";
+import { type AgentScripts, type ScriptSubject, readScripts } from "./read-scripts.ts";
 import { typeScripts } from "./script.ts";
 import { lookAtConfig, lookAtImporters, lookAtKnowledge, lookAtPolicies } from "./settings.ts";
 import { lookAtTools } from "./tools.ts";
@@ -39,17 +38,11 @@ function ofScripts(name: CheckName): Check {
     async look(subject) {
       const { agents, files, findings } = await readScripts(subject);
       const own = inOrder(findings.filter(({ code }) => (CHECK_OF[code] ?? "lint") === name));
-      if (name === "header" || name === "lint") {
-        const says =
-          name === "header" ? count(agents.length, "agent") : count(new Set([...files, ...agents].map(({ file }) => file)).size, "script");
-        return { says, findings: own };
-      }
-      const readable = agents.filter(({ scripts, header }) => scripts !== null && header !== null).length;
-      return {
-        says: readable === agents.length ? count(agents.length, "agent") : `${readable} of ${agents.length} agents`,
-        findings: own,
-        skipped: readable === 0 && agents.length > 0,
-      };
+      if (name === "lint") return { says: count(new Set([...files, ...agents].map(({ file }) => file)).size, "script"), findings: own };
+      const isRead = ({ scripts, header }: AgentScripts) => name === "header" || (scripts !== null && header !== null);
+      const readable = agents.filter(isRead).length;
+      const says = readable === agents.length ? count(agents.length, "agent") : `${readable} of ${agents.length} agents`;
+      return { says, findings: own, skipped: readable === 0 && agents.length > 0 };
     },
   };
 }

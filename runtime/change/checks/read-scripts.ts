@@ -5,10 +5,9 @@
 import type { Compiled, Finding, Tree } from "../../kernel/ports.ts";
 import { type Header, hasHeader } from "../../scripts/header.ts";
 import { AGENTS, SCRIPTS, agentFile, scriptFile } from "../../workspace/layout.ts";
-import { type Found, findingsIn } from "./findings.ts";
+import { type Found, type Subject, findingsIn } from "./findings.ts";
 import { headerOf } from "./reached.ts";
 import { lintCalls, lintPlanned } from "./lint.ts";
-import type { Subject } from "./subject.ts";
 import { type ScriptToCheck, lintScripts } from "./script.ts";
 import { toolClassIn, type StateScript, type ToolClassOf, accessOf } from "./states.ts";
 import type { Registry } from "../../kernel/registry.ts";

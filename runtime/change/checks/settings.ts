@@ -10,8 +10,7 @@ import type { VerifyDeclaration } from "../../rules/tools/verify.ts";
 import type { Config } from "../../workspace/settings/config.ts";
 import { CONFIG, IMPORTERS, POLICIES, TRUST, policyFile } from "../../workspace/layout.ts";
 import { failureOf, parsePack } from "../../workspace/settings/policies.ts";
-import { type Found, findingsIn } from "./findings.ts";
-import type { Looked, Subject } from "./subject.ts";
+import { type Found, findingsIn, type Looked, type Subject } from "./findings.ts";
 import { readScripts } from "./read-scripts.ts";
 
 /** config.yaml as the candidate has it; null when it cannot be read. */

@@ -179,12 +179,12 @@ export function lintStates(
 
   const follow = (script: StateScript, flow: Exclude<Flow, number>, points: Points, report: boolean, depth: number): Ways => {
     if ("all" in flow) {
-      let [at, stop, back]: Points[] = [points, NOWHERE, NOWHERE];
+      let ways = straight(points);
       for (const part of flow.all) {
-        const ways = walk(script, part, at ?? NOWHERE, report, depth);
-        [at, stop, back] = [ways.next, join(stop ?? NOWHERE, ways.stop), join(back ?? NOWHERE, ways.back)];
+        const { next, stop, back } = walk(script, part, ways.next, report, depth);
+        ways = { next, stop: join(ways.stop, stop), back: join(ways.back, back) };
       }
-      return { next: at ?? NOWHERE, stop: stop ?? NOWHERE, back: back ?? NOWHERE };
+      return ways;
     }
     if ("one" in flow) {
       const ways = flow.one.map((part) => walk(script, part, points, report, depth));

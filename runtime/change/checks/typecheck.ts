@@ -77,14 +77,10 @@ function toFinding(diagnostic: Diagnostic, locate: (pos: number) => At): Finding
 /** From a position in the wrapped text to line and column in the script. */
 function locator(checked: Checked): (pos: number) => At {
   const { file, source } = checked;
-  const before = open(checked).length;
-  const starts = [0];
-  for (let i = source.indexOf("\n"); i !== -1; i = source.indexOf("\n", i + 1)) starts.push(i + 1);
+  const start = open(checked).length;
   return (pos) => {
-    const offset = Math.min(Math.max(pos - before, 0), source.length);
-    let line = starts.length;
-    while (line > 1 && (starts[line - 1] ?? 0) > offset) line--;
-    return { file, line, col: offset - (starts[line - 1] ?? 0) + 1 };
+    const before = source.slice(0, Math.max(pos - start, 0));
+    return { file, line: before.split("\n").length, col: before.length - before.lastIndexOf("\n") };
   };
 }
 

@@ -6,12 +6,12 @@ import { setFlagsFromString } from "node:v8";
 import { obstaclesTo, stopped } from "../../engine/replay.ts";
 import { endResting } from "../../kernel/processes.ts";
 import { ClearedError, kindOf } from "../../kernel/errors.ts";
-import type { Json, RunRecord, Step, Tree } from "../../kernel/ports.ts";
+import type { Json, RunRecord, Step } from "../../kernel/ports.ts";
 import type { TrialEnvironment } from "./trial-environment.ts";
 import { differenceOf, sameRun } from "./compare.ts";
 import { changesIn, effectsLater } from "./effects.ts";
 import { leftOf } from "./left.ts";
-import { filesOf } from "./code.ts";
+import { filesOf, haveSame } from "./code.ts";
 import { createTurns, inSlots } from "../../kernel/turns.ts";
 import { newSums } from "./sums.ts";
 import { tryRun } from "./trial.ts";
@@ -86,7 +86,7 @@ export async function backtest(
   async function compared(recording: Recording): Promise<Compared> {
     const { run, steps } = recording;
     const trial = await tryRun(recording, code, bench);
-    const then = (await isMadeBy(before.tree, bench.git.tree(run.pin.commit), files)) ? null : await tryRun(recording, before, silent);
+    const then = (await haveSame(before.tree, bench.git.tree(run.pin.commit), files)) ? null : await tryRun(recording, before, silent);
     // A code that cannot be tried on it, or that is broken, tells nothing: the record does.
     const { error } = then === null || then.missing !== null ? { error: null } : then.effects;
     const tells = then !== null && then.missing === null && (error === null || kindOf(error.code) !== "script");
@@ -106,11 +106,6 @@ async function filesBefore({ tree }: Code, agent: string, bench: TrialEnvironmen
     if (error instanceof ClearedError && error.kind === "script") return [];
     throw error;
   }
-}
-
-async function isMadeBy(tree: Tree, then: Tree, files: readonly string[]): Promise<boolean> {
-  for (const path of files) if ((await tree.blob(path)) !== (await then.blob(path))) return false;
-  return true;
 }
 
 /** Runs that came to their end by themselves, newest first. @throws RUN_UNKNOWN */

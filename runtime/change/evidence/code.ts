@@ -22,6 +22,12 @@ export function differing(was: ReadonlyMap<string, string>, now: ReadonlyMap<str
   return [...new Set([...was.keys(), ...now.keys()])].filter((path) => was.get(path) !== now.get(path)).sort();
 }
 
+/** True where both trees have the same in all of these files. */
+export async function haveSame(one: Tree, other: Tree, paths: readonly string[]): Promise<boolean> {
+  for (const path of paths) if ((await one.blob(path)) !== (await other.blob(path))) return false;
+  return true;
+}
+
 /** True for a path that is one of these files or lies in one of these folders. */
 export const isIn = (path: string, places: readonly string[]): boolean =>
   places.some((place) => path === place || (place.endsWith("/") && path.startsWith(place)));

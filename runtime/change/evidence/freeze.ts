@@ -144,16 +144,10 @@ export async function unsafe(run: string, commits: readonly string[], git: Recor
   return null;
 }
 
+type Freezing = Pick<Case, "why" | "keeps"> & Partial<Pick<Case, "over">> & Pick<Case["from"], "proposal" | "correction">;
+
 /** A case of a recording. */
-export function caseOf(
-  { run, steps }: Recording,
-  {
-    why,
-    keeps,
-    over = {},
-    ...from
-  }: Pick<Case, "why" | "keeps"> & Partial<Pick<Case, "over">> & Pick<Case["from"], "proposal" | "correction">,
-): Case {
+export function caseOf({ run, steps }: Recording, { why, keeps, over = {}, ...from }: Freezing): Case {
   const { agent, pin, createdAt } = run;
   return {
     agent,

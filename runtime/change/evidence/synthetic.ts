@@ -5,9 +5,8 @@
  */
 import { count, shortJson } from "../../kernel/text.ts";
 import { rm } from "node:fs/promises";
-import type { Found } from "../checks/findings.ts";
 import type { Check } from "../checks/pipeline.ts";
-import type { Looked, Subject } from "../checks/subject.ts";
+import type { Found, Looked, Subject } from "../checks/findings.ts";
 import { type AgentScripts, readScripts } from "../checks/read-scripts.ts";
 import type { ScriptToCheck } from "../checks/script.ts";
 import { dayIn, type Header } from "../../scripts/header.ts";

@@ -129,7 +129,7 @@ export function trialView(
       process: async () => said({ agent: null, request: null, says: "Nothing is asked for in a trial." }),
     },
     tools: recordedTools(recorded, trust, unclear),
-    llm: recordedLlm(view),
+    llm: { ...view.ports.llm, generate: silent("a model would have to be asked again") },
     children: recordedChildren(recorded),
     agents: recordedAgents(recorded),
   };
@@ -159,15 +159,17 @@ export function trialView(
   };
 }
 
+/** What is never asked. */
+const silent = (sentence: string) => async (): Promise<never> => {
+  throw missing(sentence);
+};
+
 /**
  * Tools that are never asked: their class is the recorded one, else what trust.yaml and the name say. One of which only its server could tell
  * is taken to write, and is `unclear`.
  */
 function recordedTools(recorded: Recorded, trust: Trust, unclear: Set<string>): Tools {
   const named = toolClassIn(trust);
-  const silent = (what: string) => async (): Promise<never> => {
-    throw missing(`${what} is in no recording`);
-  };
   return {
     async get(tool) {
       const effect = recorded.effectOf("tool", tool);
@@ -178,21 +180,13 @@ function recordedTools(recorded: Recorded, trust: Trust, unclear: Set<string>): 
       const [server = "", ...name] = tool.split("/");
       return { tool, server, name: name.join("/"), description: "", input_schema: {}, class: kind, why: "as recorded" };
     },
-    list: silent("a list of tools"),
-    find: silent("a search for tools"),
-    call: silent("a tool's answer"),
-    fetchAll: silent("a tool's answer"),
-    readBack: silent("a tool's answer"),
+    list: silent("a list of tools is in no recording"),
+    find: silent("a search for tools is in no recording"),
+    call: silent("a tool's answer is in no recording"),
+    fetchAll: silent("a tool's answer is in no recording"),
+    readBack: silent("a tool's answer is in no recording"),
     undoable: async (write) => write,
   };
-}
-
-/** Which model would be asked is told; none ever is. */
-function recordedLlm({ ports: { llm } }: WorkspaceView): WorkspaceView["ports"]["llm"] {
-  const generate = async (): Promise<never> => {
-    throw missing("a model would have to be asked again");
-  };
-  return { ...llm, generate };
 }
 
 function recordedAgents(recorded: Recorded): WorkspaceView["ports"]["agents"] {

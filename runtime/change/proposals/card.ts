@@ -86,22 +86,14 @@ function askedParts({ asked = null, report }: Proposal): CardPart[] {
   if (asked === null) return [];
   const claims = report?.checks.find(({ check }) => check === "claims");
   const { request, model, says, outside, derived = [] } = asked;
+  const shown = (all: readonly string[], most: number) => {
+    const lines = all.map((one) => oneLine(one, most));
+    return some(lines, SHOWN);
+  };
   return [
     { name: "Written by", lines: [`${oneLine(model, 100)}, for request ${request}${claims === undefined ? "" : `: ${claims.says}`}`] },
-    {
-      name: "Read text from outside",
-      lines: some(
-        outside.map((one) => oneLine(one, 120)),
-        SHOWN,
-      ),
-    },
-    {
-      name: "Computed twice",
-      lines: some(
-        derived.map((one) => oneLine(one, 300)),
-        SHOWN,
-      ),
-    },
+    { name: "Read text from outside", lines: shown(outside, 120) },
+    { name: "Computed twice", lines: shown(derived, 300) },
     { name: "The proposer says", lines: says === "" ? [] : [quoted(says, 600)] },
   ];
 }
@@ -189,17 +181,11 @@ function doubts({ report, despite, state }: Proposal): string[] {
     (one) => one.runs === 0 && report.unproven?.some((text) => text.includes(nameIn(report, one.agent))) !== true,
   );
   const part = report.backtests.filter(({ runs, counts: { not_replayable: n } }) => n > 0 && n * 2 <= runs);
+  const names = untried.map(({ agent }) => nameIn(report, agent));
   return [
     ...(despite === null ? [] : [`Worse on purpose, says the proposer: ${quoted(despite)}`]),
     ...(report.unproven ?? []).slice(state === "unproven" ? 1 : 0).map((text) => oneLine(text, 400)),
-    ...(untried.length === 0
-      ? []
-      : [
-          `Never ran here, so not tried: ${some(
-            untried.map(({ agent }) => nameIn(report, agent)),
-            4,
-          ).join(", ")}`,
-        ]),
+    ...(names.length === 0 ? [] : [`Never ran here, so not tried: ${some(names, 4).join(", ")}`]),
     ...part.map(
       (one) => `${one.counts.not_replayable} of ${count(one.runs, "recorded run")} of ${nameIn(report, one.agent)} could not be tried`,
     ),

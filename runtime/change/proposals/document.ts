@@ -121,7 +121,18 @@ const unreadable = (why: string): ClearedError => new ClearedError("PROPOSAL_UNK
 const missing = (why: string): ClearedError => new ClearedError("GIT_FAILED", why);
 
 /** YAML of a value; its parts are copied first, because the same object twice would be written as a reference. */
-export const toYaml = (value: unknown): string => writeYaml(JSON.parse(JSON.stringify(value)));
+const toYaml = (value: unknown): string => writeYaml(JSON.parse(JSON.stringify(value)));
+
+type StatusFiles = Map<string, { mode: string; text: string } | null>;
+/** The files of a state commit. `first`: the number of the first of these decisions. */
+export function statusFiles(life: ProposalStatusRecord, report: Report | null, decisions: readonly Decision[], first = 1): StatusFiles {
+  const values: [string, unknown][] = [
+    ["proposal.yaml", life],
+    ...(report === null ? [] : [["report.yaml", report] satisfies [string, Report]]),
+    ...decisions.map((one, i): [string, Decision] => [`decisions/${first + i}.yaml`, one]),
+  ];
+  return new Map(values.map(([path, value]) => [path, { mode: "100644", text: toYaml(value) }]));
+}
 
 /** The message of the commit that holds a proposal's files. */
 export function changeMessage(id: string, { title, reason, by, despite, from, starter, asked }: ProposalDraft): string {

@@ -19,7 +19,7 @@ import {
 import { ClearedError } from "../../kernel/errors.ts";
 import { Kept } from "../../kernel/kept.ts";
 import type { TrialEnvironment } from "../evidence/trial-environment.ts";
-import { reachedBy } from "../evidence/code.ts";
+import { haveSame, reachedBy } from "../evidence/code.ts";
 import type { Sandbox } from "../../kernel/ports.ts";
 import type { Registry } from "../../kernel/registry.ts";
 import type { Config } from "../../workspace/settings/config.ts";
@@ -125,7 +125,8 @@ export function createGuard(world: GuardWorld): Guard {
     }
     for (const other of all) {
       if (other.id === proposal.id || (await takenBack(world, other)) === null) continue;
-      if (await isSame(world, proposal, other)) return true;
+      const paths = [...proposal.files, ...other.files].map(({ path }) => path);
+      if (await haveSame(world.git.tree(proposal.commit), world.git.tree(other.commit), paths)) return true;
     }
     return false;
   }
@@ -210,13 +211,6 @@ function decidedAt({ decisions, at }: Proposal): number {
 async function takenBack({ dir, git }: GuardWorld, { reverted }: Proposal) {
   const commit = reverted === null ? null : await commitNamed(dir, await git.head(), reverted);
   return commit?.trailers["Undone-by"] === RUNTIME ? commit : null;
-}
-
-/** The same files with the same contents. */
-async function isSame({ git }: GuardWorld, one: Proposal, other: Proposal): Promise<boolean> {
-  const [now, then] = [git.tree(one.commit), git.tree(other.commit)];
-  for (const { path } of [...one.files, ...other.files]) if ((await now.blob(path)) !== (await then.blob(path))) return false;
-  return true;
 }
 
 function revertAlert({ id, number, title }: Proposal, commit: string, reason: string): Alert {

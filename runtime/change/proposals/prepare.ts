@@ -4,7 +4,7 @@
  */
 import { count } from "../../kernel/text.ts";
 import { type Check, STATIC_CHECKS, runChecks } from "../checks/pipeline.ts";
-import type { Looked, Subject } from "../checks/subject.ts";
+import type { Looked, Subject } from "../checks/findings.ts";
 import { type Compared, backtest, isMended } from "../evidence/backtest.ts";
 import type { TrialEnvironment } from "../evidence/trial-environment.ts";
 import { casesIn, ratchet, type Ratchet } from "../evidence/cases.ts";

@@ -15,7 +15,7 @@ import { CACHE } from "../../workspace/layout.ts";
 import { sourceBlob } from "../../workspace/git/tree.ts";
 import { type BranchMark, createBranchMarks, REFS, type ReadRefs, createReader } from "./refs.ts";
 import { createProposalCards } from "./cards.ts";
-import { type Kept, type ProposalStatusRecord, changeMessage, toYaml } from "./document.ts";
+import { type Kept, type ProposalStatusRecord, changeMessage, statusFiles } from "./document.ts";
 import { problemsOf, refused } from "./paths.ts";
 import type { Proposal, ProposalDraft, ProposalState, Report } from "../proposal-types.ts";
 
@@ -209,19 +209,11 @@ function assemble(world: ProposalWorld): ProposalStore {
           applied: change.applied ?? now.applied,
           reverted: change.reverted ?? (change.state === "reverted" ? now.reverted : null),
         };
-        const added = (change.decisions ?? []).map(
-          (decision, i) => [`decisions/${now.decisions.length + i + 1}.yaml`, toYaml(decision)] as const,
-        );
-        const texts = [
-          ["proposal.yaml", toYaml(life)] as const,
-          ...(change.report === undefined ? [] : [["report.yaml", toYaml(change.report)] as const]),
-          ...added,
-        ];
         const commit = await refs.write({
           parents: one.state === null ? [] : [one.state],
           message: `${change.says ?? subjectOf(change.state, by)}\n\nProposal: ${now.id}\n`,
           at: clock.now(),
-          files: new Map(texts.map(([path, text]) => [path, { mode: "100644", text }])),
+          files: statusFiles(life, change.report ?? null, change.decisions ?? [], now.decisions.length + 1),
         });
         if (await refs.move([{ ref: `${REFS}${now.id}/state`, from: one.state, to: commit }])) return get(now.id);
       }

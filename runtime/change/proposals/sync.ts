@@ -12,7 +12,7 @@ import { type RefMove, type SideRefs, createSideRefs, parseCommit, fetchRefs, pu
 import type { Objects } from "../../workspace/git/tree.ts";
 import { CACHE } from "../../workspace/layout.ts";
 import { gateOf } from "./deciding.ts";
-import { type Kept, type ProposalStatusRecord, readProposal, toYaml, whyOf } from "./document.ts";
+import { type Kept, type ProposalStatusRecord, readProposal, statusFiles, whyOf } from "./document.ts";
 import { type ProposalRefs, REFS, assertId, groupRefs } from "./refs.ts";
 import { type ProposalWorld, createProposals } from "./store.ts";
 import type { ProposalState, Report } from "../proposal-types.ts";
@@ -214,12 +214,8 @@ async function join(kept: Kept, a: { own: string; mine: Kept }, b: { other: stri
   };
   const report = stronger(chosen.report, ...sides.map((side) => side.report));
   const old = Math.max(a.mine.decisions.length, valid.length);
-  const files = new Map<string, { mode: string; text: string } | null>();
-  const put = (path: string, text: string) => files.set(path, { mode: "100644", text });
-  put("proposal.yaml", toYaml(life));
-  if (report !== null) put("report.yaml", toYaml(report));
+  const files = statusFiles(life, report, valid);
   for (let n = valid.length + 1; n <= old; n++) files.set(`decisions/${n}.yaml`, null);
-  for (const [i, one] of valid.entries()) put(`decisions/${i + 1}.yaml`, toYaml(one));
   return at.refs.write({
     parents: [a.own, b.other],
     message: `joined with another clone: ${life.state}\n\nProposal: ${kept.id}\n`,

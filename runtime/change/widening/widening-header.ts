@@ -123,13 +123,10 @@ async function ticks(
   { nextTick }: Pick<Around, "nextTick">,
 ): Promise<{ count: number; until: number }> {
   const asked = { agent: "", expression, timezone };
-  let count = 0;
-  let at = 0;
-  for (
-    let next = await nextTick(asked, at);
-    next !== null && (next <= SPAN_MS || count === 0) && count < TICKS;
-    next = await nextTick(asked, at)
-  ) {
+  let [count, at] = [0, 0];
+  while (count < TICKS) {
+    const next = await nextTick(asked, at);
+    if (next === null || (next > SPAN_MS && count > 0)) break;
     count++;
     at = next;
   }

@@ -188,13 +188,8 @@ const printed = (operand: Operand): string => ("text" in operand ? operand.text 
 
 /** True when `over` applies wherever the rule does, demands no less, and, of two equal ones, stands first. */
 function isShadowed(rule: Rule, over: Rule, isFirst: boolean, scope: Scope, ladder: Ladder): boolean {
-  if (
-    rule.action === "inform" ||
-    !demandsAtLeast(over, rule, ladder) ||
-    (demandsAtLeast(rule, over, ladder) && !isFirst && implies(over, rule, scope))
-  )
-    return false;
-  return implies(rule, over, scope);
+  if (rule.action === "inform" || !demandsAtLeast(over, rule, ladder) || !implies(rule, over, scope)) return false;
+  return isFirst || !demandsAtLeast(rule, over, ladder) || !implies(over, rule, scope);
 }
 
 /** True when the one certainly applies only where the other does; false also when that is not known. */

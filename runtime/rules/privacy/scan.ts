@@ -36,21 +36,13 @@ export function scan(text: string, groups: ReadonlySet<Group> = ALL): Finding[] 
     kind,
     group,
     span,
-    last4: last4 ? lastFour(text, span) : null,
-    hash: random
-      ? createHash("sha256")
-          .update(text.slice(...span))
-          .digest("hex")
-          .slice(0, 12)
-      : null,
+    last4: last4 ? lastFour(text.slice(...span)) : null,
+    hash: random ? hashOf(text.slice(...span)) : null,
   }));
 }
 
-const lastFour = (text: string, span: [number, number]): string =>
-  text
-    .slice(...span)
-    .replace(/[^A-Za-z0-9]/g, "")
-    .slice(-4);
+const lastFour = (found: string): string => found.replace(/[^A-Za-z0-9]/g, "").slice(-4);
+const hashOf = (found: string): string => createHash("sha256").update(found).digest("hex").slice(0, 12);
 
 /** Like `scan`, without the hashes. */
 export function hits(text: string, groups: ReadonlySet<Group>): Hit[] {
@@ -100,7 +92,7 @@ export function redact(text: string, groups: ReadonlySet<Group> = HIDDEN): strin
   let at = 0;
   for (const { pattern, span } of found) {
     // Of two that overlap the first has its mark; the rest of the second is hidden with it.
-    if (span[0] >= at) out += `${text.slice(at, span[0])}[${pattern.kind}${pattern.last4 ? `:${lastFour(text, span)}` : ""}]`;
+    if (span[0] >= at) out += `${text.slice(at, span[0])}[${pattern.kind}${pattern.last4 ? `:${lastFour(text.slice(...span))}` : ""}]`;
     at = Math.max(at, span[1]);
   }
   return out + text.slice(at);
