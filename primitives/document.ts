@@ -1,12 +1,13 @@
-/** Business documents with required sections; the templates and builders are runtime/rules/answers/documents.ts. */
+/** Business documents with required sections; the templates are runtime/rules/answers/documents.ts. */
 import { z } from "zod";
 import {
   approvalBrief,
+  asText,
+  type BusinessDocument,
   buildDocument,
   type DocumentType,
   formatDocument,
-  postMortem,
-  sprintPlan,
+  spaced,
   TEMPLATES,
 } from "../runtime/rules/answers/documents.ts";
 import { assertWhole } from "../runtime/rules/answers/required.ts";
@@ -98,28 +99,103 @@ export const document_approval_brief = definePrimitive({
     approvalBrief({ ...p, calls: actions, verdict: verdict ?? null, level: level ?? null, by: approver, at: ctx.now }),
 });
 
+const incident = z.object({
+  incident_id: text,
+  summary: text,
+  timeline: z.array(z.object({ time: text, event: text })),
+  root_cause: text,
+  contributing_factors: lines,
+  impact: record.describe("name -> value"),
+  action_items: z.array(
+    z.object({ action: text, owner: text.optional().describe("TBD without"), effort: text.optional(), impact: text.optional() }),
+  ),
+});
+
+const BLAMELESS =
+  "This review looks for causes in systems and procedures. Everybody is taken to have acted with the best intentions on what they knew at the time.";
+
+function postMortem(given: z.output<typeof incident>, at: number): BusinessDocument {
+  const sections = {
+    incident_summary: given.summary,
+    timeline: given.timeline.map(({ time, event }) => `${time}: ${event}`),
+    root_cause: given.root_cause,
+    contributing_factors: given.contributing_factors,
+    impact: Object.entries(given.impact).map(([name, value]) => `${spaced(name)}: ${asText(value)}`),
+    action_items: given.action_items.map(
+      ({ action, owner = "TBD", effort = "?", impact = "?" }) => `${action} (owner: ${owner}, effort: ${effort}, impact: ${impact})`,
+    ),
+    blameless_note: BLAMELESS,
+  };
+  return buildDocument("post_mortem", sections, { incident_id: given.incident_id }, at);
+}
+
 export const document_post_mortem = definePrimitive({
   name: "document_post_mortem",
   effect: "read",
   from: "run",
   access: "context",
   summary: "A blameless review of an incident.",
-  params: z.object({
-    incident_id: text,
-    summary: text,
-    timeline: z.array(z.object({ time: text, event: text })),
-    root_cause: text,
-    contributing_factors: lines,
-    impact: record.describe("name -> value"),
-    action_items: z.array(
-      z.object({ action: text, owner: text.optional().describe("TBD without"), effort: text.optional(), impact: text.optional() }),
-    ),
-  }),
+  params: incident,
   returns: document,
   errors: [],
   example: `document_post_mortem({ incident_id: "INC-1", summary: "Checkout was down.", timeline: [{ time: "09:00", event: "alarm" }], root_cause: "A full disk.", impact: { users: 5 }, action_items: [{ action: "alert at 80 %" }] })`,
   run: (p, ctx) => postMortem(p, ctx.now),
 });
+
+const sprint = z.object({
+  sprint: z.number().int(),
+  goal: text,
+  stories: z.array(
+    z.object({
+      id: text,
+      title: text,
+      points: z.number().nonnegative(),
+      assignee: text.optional().describe("unassigned without"),
+      depends_on: lines,
+    }),
+  ),
+  capacity: z.object({ total: z.number().nonnegative(), by_person: z.record(z.string(), z.number()).default({}) }).describe("points"),
+  dependencies: lines,
+  risks: lines,
+  carryover: lines,
+});
+
+/** Metadata: `allocated_points`, and `over_capacity` naming who or what is over, when any is. */
+function sprintPlan(plan: z.output<typeof sprint>, at: number): BusinessDocument {
+  const sum = (stories: (typeof plan)["stories"]): number => Math.round(stories.reduce((all, one) => all + one.points * 100, 0)) / 100;
+  const allocated = sum(plan.stories);
+  const people = [...new Set([...Object.keys(plan.capacity.by_person), ...plan.stories.flatMap((one) => one.assignee ?? [])])].map(
+    (name) => ({
+      name,
+      points: sum(plan.stories.filter((one) => one.assignee === name)),
+      of: Object.hasOwn(plan.capacity.by_person, name) ? (plan.capacity.by_person[name] ?? 0) : null,
+    }),
+  );
+  const over = [{ name: "Sprint", points: allocated, of: plan.capacity.total }, ...people].filter(
+    (one) => one.of !== null && one.points > one.of,
+  );
+  const sections = {
+    sprint_goal: plan.goal,
+    capacity_summary: [
+      `Allocated: ${allocated} of ${plan.capacity.total} points`,
+      ...people.map((one) => `${one.name}: ${one.points}${one.of === null ? " points, no capacity given" : ` of ${one.of} points`}`),
+      ...over.map((one) => `OVER CAPACITY: ${one.name}, ${one.points} of ${one.of} points`),
+    ],
+    stories: plan.stories.map((one) => `${one.id}: ${one.title} (${one.points} points, ${one.assignee ?? "unassigned"})`),
+    dependencies: [
+      ...plan.dependencies,
+      ...plan.stories.filter((one) => one.depends_on.length > 0).map((one) => `${one.id} depends on ${one.depends_on.join(", ")}`),
+    ],
+    risks: plan.risks,
+    carryover: plan.carryover,
+  };
+  const metadata = {
+    sprint: plan.sprint,
+    allocated_points: allocated,
+    ...(over.length === 0 ? {} : { over_capacity: over.map((one) => one.name) }),
+  };
+  return buildDocument("sprint_plan", sections, metadata, at);
+}
 
 export const document_sprint_plan = definePrimitive({
   name: "document_sprint_plan",
@@ -127,23 +203,7 @@ export const document_sprint_plan = definePrimitive({
   from: "run",
   access: "context",
   summary: "A sprint's stories against its capacity; whoever is over capacity is named.",
-  params: z.object({
-    sprint: z.number().int(),
-    goal: text,
-    stories: z.array(
-      z.object({
-        id: text,
-        title: text,
-        points: z.number().nonnegative(),
-        assignee: text.optional().describe("unassigned without"),
-        depends_on: lines,
-      }),
-    ),
-    capacity: z.object({ total: z.number().nonnegative(), by_person: z.record(z.string(), z.number()).default({}) }).describe("points"),
-    dependencies: lines,
-    risks: lines,
-    carryover: lines,
-  }),
+  params: sprint,
   returns: document,
   errors: [],
   example: `document_sprint_plan({ sprint: 3, goal: "Refunds in a day", stories: [{ id: "S1", title: "Queue", points: 5 }], capacity: { total: 10 } })`,

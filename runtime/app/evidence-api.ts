@@ -83,7 +83,7 @@ export async function tryCases(host: Host, names: readonly string[]): Promise<Tr
   const code = codeOver(head, files);
   const paths = pickCases(await casesIn(code.tree), names);
   const progress = () => void host.progress.calls++;
-  const tried = await withRecordings(host, (bench) => ratchet({ tree: head, changed: [] }, code, paths, bench, { progress }));
+  const tried = await withRecordings(host, (bench) => ratchet({ tree: head, changed: [] }, code, paths, bench, progress));
   return { ...tried, total: paths.length, odd: odd.filter((path) => path.startsWith("cases/")) };
 }
 

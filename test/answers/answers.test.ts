@@ -1,11 +1,14 @@
 /** Documents cannot be forged from inside, answers are complete or say what is missing, lists only where one was asked for. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { amountText, approvalBrief, buildDocument, formatDocument, sprintPlan } from "../../runtime/rules/answers/documents.ts";
+import { document_sprint_plan } from "../../primitives/document.ts";
+import { amountText, approvalBrief, type BusinessDocument, buildDocument, formatDocument } from "../../runtime/rules/answers/documents.ts";
 import { mutationLog, mutationText } from "../../runtime/rules/answers/mutations.ts";
 import { asksForList, bracketAnswer, isBracketAnswer, rankedAnswer, textAnswer } from "../../runtime/rules/answers/ranked.ts";
 import { missingFields, requiredFields, validateText } from "../../runtime/rules/answers/required.ts";
 import type { Json, Verdict, VerifiedWrite } from "../../runtime/kernel/ports.ts";
+import { callPrimitive } from "../../runtime/kernel/primitive.ts";
+import { memory } from "../primitives/memory-ports.ts";
 
 const AT = Date.UTC(2026, 0, 5);
 const VERDICT: Verdict = {
@@ -114,16 +117,15 @@ Waiting for ann, level manager.
     expect(formatDocument(built)).toContain("### Findings\nNone.");
   });
 
-  it("a sprint over its capacity, or a person over theirs, is named", () => {
-    const story = (id: string, points: number, assignee?: string) => ({ id, title: id, points, assignee, depends_on: [] });
-    const plan = { sprint: 3, goal: "g", dependencies: [], risks: [], carryover: [] };
-    const over = sprintPlan(
-      { ...plan, stories: [story("A", 8, "Al"), story("B", 0.1), story("C", 0.2, "Bo")], capacity: { total: 8, by_person: { Al: 5 } } },
-      AT,
-    );
+  it("a sprint over its capacity, or a person over theirs, is named", async () => {
+    const story = (id: string, points: number, assignee?: string) => ({ id, title: id, points, ...(assignee && { assignee }) });
+    const planned = async (given: { [name: string]: Json }) =>
+      (await callPrimitive(document_sprint_plan, { sprint: 3, goal: "g", ...given }, memory().ctx)) as unknown as BusinessDocument;
+    const stories = [story("A", 8, "Al"), story("B", 0.1), story("C", 0.2, "Bo")];
+    const over = await planned({ stories, capacity: { total: 8, by_person: { Al: 5 } } });
     expect(over.metadata).toMatchObject({ allocated_points: 8.3, over_capacity: ["Sprint", "Al"] });
     expect(over.sections["capacity_summary"]).toContain("OVER CAPACITY: Al, 8 of 5 points");
-    const fits = sprintPlan({ ...plan, stories: [story("A", 8, "Al")], capacity: { total: 8, by_person: { Al: 8 } } }, AT);
+    const fits = await planned({ stories: [story("A", 8, "Al")], capacity: { total: 8, by_person: { Al: 8 } } });
     expect(fits.metadata).not.toHaveProperty("over_capacity");
   });
 

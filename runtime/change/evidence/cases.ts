@@ -28,11 +28,7 @@ export interface CaseResult {
   why: string[];
 }
 
-export interface RunOptions {
-  progress?: ((done: number, total: number) => void) | undefined;
-}
-
-/** What proposals.ts `Report` says of the cases, and the results behind it except for those that simply pass. */
+/** What `Report` says of the cases, and the results behind it except for those that simply pass. */
 export interface Ratchet {
   passed: number;
   failed: string[];
@@ -41,6 +37,8 @@ export interface Ratchet {
   untried: string[];
   results: CaseResult[];
 }
+
+export const noCases = (): Ratchet => ({ passed: 0, failed: [], open: [], fixed: [], untried: [], results: [] });
 
 /** `ingest/run_x` of `cases/ingest/run_x.yaml`. */
 export const caseName = (path: string): string => path.slice(CASES.length).replace(/\.yaml$/, "");
@@ -65,10 +63,10 @@ export async function ratchet(
   candidate: Code,
   paths: readonly string[],
   bench: TrialEnvironment,
-  options: RunOptions = {},
+  progress?: (done: number, total: number) => void,
 ): Promise<Ratchet> {
   const before: Code = { tree: base.tree, changed: candidate.changed };
-  const sum: Ratchet = { passed: 0, failed: [], open: [], fixed: [], untried: [], results: [] };
+  const sum = noCases();
   const look = async (path: string): Promise<void> => {
     const name = caseName(path);
     const add = (status: Exclude<CaseResult["status"], "passed">, why: string[]): void => {
@@ -96,7 +94,7 @@ export async function ratchet(
     sum.passed++;
     if (then.kept.length > 0) add("fixed", []);
   };
-  await inSlots(paths, bench.trust.sandbox.slots, look, options.progress);
+  await inSlots(paths, bench.trust.sandbox.slots, look, progress);
   for (const list of [sum.failed, sum.open, sum.fixed, sum.untried]) list.sort();
   sum.results.sort((a, b) => (a.name < b.name ? -1 : 1));
   return sum;

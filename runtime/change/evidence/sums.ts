@@ -20,10 +20,7 @@ const WORST: readonly BacktestClass[] = ["worse", "failed", "not_replayable", "c
 
 export interface Sums {
   add(one: RunDifference): void;
-  report(): Pick<
-    BacktestReport,
-    "runs" | "counts" | "entries" | "reviews" | "money" | "net" | "moves" | "acts" | "harm" | "facts" | "differences"
-  >;
+  report(): Omit<BacktestReport, "agent" | "code" | "days" | "waiting" | "asked">;
 }
 
 export function newSums(): Sums {

@@ -4,8 +4,7 @@
  */
 import type { Database } from "../../engine/database.ts";
 import { type WireError, ClearedError } from "../../kernel/errors.ts";
-import type { Clock, Git, RunStatus, Tree, Cards, Json } from "../../kernel/ports.ts";
-import type { Config } from "../../workspace/settings/config.ts";
+import type { RunStatus, Json } from "../../kernel/ports.ts";
 import { newestTouching } from "../../workspace/git/past.ts";
 import { verifyBooks } from "../../workspace/books/verify.ts";
 import { ALERT, openAlert } from "../../outside/notices/outbox.ts";
@@ -13,6 +12,7 @@ import { recordingOf } from "../evidence/backtest.ts";
 import type { TrialEnvironment } from "../evidence/trial-environment.ts";
 import { codeOver } from "../evidence/code.ts";
 import { tryRun } from "../evidence/trial.ts";
+import type { ApplyWorld } from "./apply.ts";
 import type { Proposal } from "../proposal-types.ts";
 
 /** Of live runs of one agent that have ended by themselves. */
@@ -80,13 +80,7 @@ export function measure(agent: string, runs: readonly Ended[], known: ReadonlySe
   };
 }
 
-interface Books {
-  dir: string;
-  git: Git;
-  clock: Clock;
-  database: Database;
-  config(tree?: Tree): Promise<Config>;
-}
+type Books = Pick<ApplyWorld, "dir" | "git" | "clock" | "database" | "config">;
 
 // All of the books are read; 100,000 entries take some seconds.
 const EVERY_MS = 300_000;
@@ -126,11 +120,7 @@ export interface Alert {
   about: Json;
 }
 
-interface Told {
-  database: Database;
-  cards: Cards;
-  clock: Clock;
-}
+type Told = Pick<ApplyWorld, "database" | "cards" | "clock">;
 
 const idOf = ({ database }: Pick<Told, "database">, key: string): number | undefined =>
   database.get<{ id: number }>("SELECT id FROM cards WHERE key = ?", ALERT + key)?.id;

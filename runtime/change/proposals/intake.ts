@@ -6,23 +6,13 @@ import { unsettledProposals } from "../../engine/cards.ts";
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Card } from "../../kernel/ports.ts";
 import { dayIn } from "../../scripts/header.ts";
+import type { Config } from "../../workspace/settings/config.ts";
 import { problemsOf } from "./paths.ts";
 import { type ProposalWorld, createProposals } from "./store.ts";
 import type { Proposal, ProposalDraft } from "../proposal-types.ts";
 
 /** config.yaml `changes:` with the time zone its days are counted in. */
-export interface IntakeRules {
-  per_agent_a_night: number;
-  per_day: number;
-  cooldown_hours: number;
-  timezone: string;
-}
-
-/** What is on its way already, or was. */
-interface Asked {
-  by: string;
-  at: number;
-}
+export type IntakeRules = Pick<Config["changes"], "per_agent_a_night" | "per_day" | "cooldown_hours"> & Pick<Config, "timezone">;
 
 const HOUR = 3_600_000;
 // A night goes from 18:00 to 18:00 of the next day, so that what is learned overnight counts as one.
@@ -78,7 +68,8 @@ export async function admit(
   }
 }
 
-function tooMany({ by }: ProposalDraft, asked: readonly Asked[], now: number, rules: IntakeRules): string | null {
+/** asked: what is on its way already, or was. */
+function tooMany({ by }: ProposalDraft, asked: readonly Pick<Proposal, "by" | "at">[], now: number, rules: IntakeRules): string | null {
   const { per_agent_a_night, per_day, timezone } = rules;
   const night = (ms: number) => dayIn(timezone, ms - NIGHT_BEGINS);
   const agents = asked.filter((one) => one.by.startsWith("agent:"));

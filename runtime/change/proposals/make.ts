@@ -4,7 +4,7 @@
  */
 import { isUtf8 } from "node:buffer";
 import { existsSync, readFileSync, rmSync } from "node:fs";
-import { lstat, mkdir, open, readFile, readdir, rename } from "node:fs/promises";
+import { lstat, mkdir, readFile, readdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ClearedError } from "../../kernel/errors.ts";
 import type { Finding, Tree } from "../../kernel/ports.ts";
@@ -183,13 +183,7 @@ const isText = (bytes: Buffer): boolean => isUtf8(bytes) && !bytes.includes(0);
 async function write(dir: string, intent: Intent): Promise<void> {
   await mkdir(join(dir, STATE), { recursive: true, mode: 0o700 });
   const draft = `${recordOf(dir)}.new`;
-  const file = await open(draft, "w", 0o600);
-  try {
-    await file.writeFile(JSON.stringify(intent));
-    await file.sync();
-  } finally {
-    await file.close();
-  }
+  await writeFile(draft, JSON.stringify(intent), { mode: 0o600, flush: true });
   await rename(draft, recordOf(dir));
 }
 

@@ -7,7 +7,7 @@ import { type Check, STATIC_CHECKS, runChecks } from "../checks/pipeline.ts";
 import type { Looked, Subject } from "../checks/findings.ts";
 import { type Compared, backtest, isMended } from "../evidence/backtest.ts";
 import type { TrialEnvironment } from "../evidence/trial-environment.ts";
-import { casesIn, ratchet, type Ratchet } from "../evidence/cases.ts";
+import { casesIn, noCases, ratchet, type Ratchet } from "../evidence/cases.ts";
 import { createFreezer } from "../evidence/freeze.ts";
 import { codeOver } from "../evidence/code.ts";
 import { dryChecks, dryRunsOf } from "../evidence/synthetic.ts";
@@ -154,14 +154,14 @@ async function reportOf(world: Preparing, store: ProposalStore, proposal: Propos
   const { widening, changes } = await changesOf(base, tree, paths, world.around);
 
   // Tried only once the scripts compile: what cannot run has nothing to show.
-  let held: Ratchet = { passed: 0, failed: [], open: [], fixed: [], untried: [], results: [] };
+  let held = noCases();
   const fresh: BacktestReport[] = [];
   const freezes: Record<string, string> = {};
   const mended: string[] = [];
   const reached = subject.files.map((path) => ({ path, change: "changed" as const }));
   const names = await namesOf([...proposal.files, ...reached], base, tree);
   if (compiles) {
-    held = await ratchet(was, code, await casesIn(tree, { agents, paths }), world, { progress: world.progress });
+    held = await ratchet(was, code, await casesIn(tree, { agents, paths }), world, world.progress);
     // As far back as when it was proposed, however long it has waited.
     const days = BACKTEST_DAYS + Math.max(0, Math.ceil((world.clock.now() - proposal.at) / DAY_MS));
     for (const agent of agents) {
@@ -183,6 +183,7 @@ async function reportOf(world: Preparing, store: ProposalStore, proposal: Propos
     const judged = { base, tree, paths, changed: { widening, changes }, backtests: fresh, mended };
     checks.push(...(await runChecks(subject, [{ name: "claims", look: () => claimsLooked(asked, judged, world.around) }])));
   }
+  const { results: _, ...cases } = held;
   return {
     on,
     at: world.clock.now(),
@@ -193,7 +194,7 @@ async function reportOf(world: Preparing, store: ProposalStore, proposal: Propos
     backtests,
     ...proof,
     rests: await restsOn(world, agents),
-    cases: { passed: held.passed, failed: held.failed, open: held.open, fixed: held.fixed, untried: held.untried },
+    cases,
     dryRun: await dryRunOf(subject, world),
     ...(mended.length === 0 ? {} : { mended: mended.sort() }),
     // Only of what somebody may say yes to.

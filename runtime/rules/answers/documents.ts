@@ -80,13 +80,13 @@ function linesOf(value: Json): string[] {
   return value.map((item) => `- ${quiet(asText(item)).replaceAll("\n", "\n  ")}`);
 }
 
-const asText = (value: Json): string =>
+export const asText = (value: Json): string =>
   typeof value === "string" ? value : typeof value === "object" ? JSON.stringify(value, null, 2) : String(value);
 const oneLine = (text: string): string => text.replace(/\s+/g, " ").trim();
 /** Headings, their underlines and fences at the start of a line are shown as they are written. */
 const quiet = (text: string): string =>
   text.replace(/\r\n?|[\u2028\u2029]/g, "\n").replace(/^([\t ]*)(#|=+[\t ]*$|-{2,}[\t ]*$|`{3}|~{3})/gm, "$1\\$2");
-const spaced = (name: string): string => name.replaceAll("_", " ");
+export const spaced = (name: string): string => name.replaceAll("_", " ");
 const titled = (name: string): string => spaced(name).replace(/(^| )\p{Ll}/gu, (start) => start.toUpperCase());
 
 /** `52340 EUR` -> `EUR 52,340.00`; one without a currency has no sign of one. Cents are added, never cut; other text stays as it is. */
@@ -148,79 +148,4 @@ function compliance(verdict: Policy | null): string {
   return [`Status: ${verdict.passed ? "PASSED" : "TRIGGERED"}`, verdict.summary, ...rules, ...open]
     .filter((line) => line !== "")
     .join("\n");
-}
-
-export interface PostMortemInput {
-  incident_id: string;
-  summary: string;
-  timeline: { time: string; event: string }[];
-  root_cause: string;
-  contributing_factors: string[];
-  impact: Record<string, Json>;
-  action_items: { action: string; owner?: string | undefined; effort?: string | undefined; impact?: string | undefined }[];
-}
-
-const BLAMELESS =
-  "This review looks for causes in systems and procedures. Everybody is taken to have acted with the best intentions on what they knew at the time.";
-
-export function postMortem(given: PostMortemInput, at: number): BusinessDocument {
-  const sections = {
-    incident_summary: given.summary,
-    timeline: given.timeline.map(({ time, event }) => `${time}: ${event}`),
-    root_cause: given.root_cause,
-    contributing_factors: given.contributing_factors,
-    impact: Object.entries(given.impact).map(([name, value]) => `${spaced(name)}: ${asText(value)}`),
-    action_items: given.action_items.map(
-      ({ action, owner = "TBD", effort = "?", impact = "?" }) => `${action} (owner: ${owner}, effort: ${effort}, impact: ${impact})`,
-    ),
-    blameless_note: BLAMELESS,
-  };
-  return buildDocument("post_mortem", sections, { incident_id: given.incident_id }, at);
-}
-
-export interface SprintPlanInput {
-  sprint: number;
-  goal: string;
-  stories: { id: string; title: string; points: number; assignee?: string | undefined; depends_on: string[] }[];
-  capacity: { total: number; by_person: Record<string, number> };
-  dependencies: string[];
-  risks: string[];
-  carryover: string[];
-}
-
-/** Metadata: `allocated_points`, and `over_capacity` naming who or what is over, when any is. */
-export function sprintPlan(plan: SprintPlanInput, at: number): BusinessDocument {
-  const sum = (stories: SprintPlanInput["stories"]): number => Math.round(stories.reduce((all, one) => all + one.points * 100, 0)) / 100;
-  const allocated = sum(plan.stories);
-  const people = [...new Set([...Object.keys(plan.capacity.by_person), ...plan.stories.flatMap((one) => one.assignee ?? [])])].map(
-    (name) => ({
-      name,
-      points: sum(plan.stories.filter((one) => one.assignee === name)),
-      of: Object.hasOwn(plan.capacity.by_person, name) ? (plan.capacity.by_person[name] ?? 0) : null,
-    }),
-  );
-  const over = [{ name: "Sprint", points: allocated, of: plan.capacity.total }, ...people].filter(
-    (one) => one.of !== null && one.points > one.of,
-  );
-  const sections = {
-    sprint_goal: plan.goal,
-    capacity_summary: [
-      `Allocated: ${allocated} of ${plan.capacity.total} points`,
-      ...people.map((one) => `${one.name}: ${one.points}${one.of === null ? " points, no capacity given" : ` of ${one.of} points`}`),
-      ...over.map((one) => `OVER CAPACITY: ${one.name}, ${one.points} of ${one.of} points`),
-    ],
-    stories: plan.stories.map((one) => `${one.id}: ${one.title} (${one.points} points, ${one.assignee ?? "unassigned"})`),
-    dependencies: [
-      ...plan.dependencies,
-      ...plan.stories.filter((one) => one.depends_on.length > 0).map((one) => `${one.id} depends on ${one.depends_on.join(", ")}`),
-    ],
-    risks: plan.risks,
-    carryover: plan.carryover,
-  };
-  const metadata = {
-    sprint: plan.sprint,
-    allocated_points: allocated,
-    ...(over.length === 0 ? {} : { over_capacity: over.map((one) => one.name) }),
-  };
-  return buildDocument("sprint_plan", sections, metadata, at);
 }
