@@ -8,16 +8,7 @@ import type { Left, LeftEntry } from "./left.ts";
 import { actsOf, filesOf } from "./acts.ts";
 import { entryWords, clip, symbolic } from "./partings.ts";
 import { moneyOf } from "./sums.ts";
-import type { BacktestClass, CallEffect, Effects, FactDifference, Harm, RunDifference, Trial } from "./types.ts";
-
-/** What two sets of effects have in different: in lines, the worst first, and the entries and facts behind them. */
-export interface Comparison {
-  worse: Harm[];
-  failed: Harm[];
-  changed: string[];
-  entries: RunDifference["entries"];
-  facts: FactDifference[];
-}
+import type { BacktestClass, CallEffect, Effects, Harm, RunDifference, Trial } from "./types.ts";
 
 /** What was (recorded, or done by the code before), and what the new code does. `left`: what people made of the run since. */
 export async function differenceOf(run: RunRecord, was: Effects, trial: Trial, left: Left): Promise<RunDifference> {
@@ -47,7 +38,8 @@ export function sameRun({ id }: Pick<RunRecord, "id">, { divergence, supposed }:
   return { run: id, class: "same", why: [], divergence, supposed, entries: [], money: [], facts: [] };
 }
 
-export async function compareEffects(was: Effects, { effects: now, missing }: Trial, left: Left): Promise<Comparison> {
+/** What two sets of effects have in different: in lines, the worst first, and the entries and facts behind them. */
+export async function compareEffects(was: Effects, { effects: now, missing }: Trial, left: Left) {
   const entries = pairsOf(was.entries, now.entries);
   const moved = Object.keys(now.changed).filter((id) => now.changed[id] !== was.changed[id]);
   const looked = ({ reviews }: Effects) => new Set(reviews.map(({ about }) => about));

@@ -34,20 +34,14 @@ interface Choice {
   fault(): Promise<string | null>;
 }
 
-export interface Freezer {
-  /** Looks at a run of the agent as the backtest has compared it. */
-  look(one: Compared): Promise<void>;
-  /** The chosen cases by path, and why runs that would have been chosen have none. */
-  chosen(): Promise<{ files: Record<string, string>; left: string[] }>;
-}
-
 /** `code`: what is to be accepted; `id` and `title`: the proposal's. */
-export function createFreezer(code: Code, { id, title }: { id: string; title: string }, bench: TrialEnvironment): Freezer {
+export function createFreezer(code: Code, { id, title }: { id: string; title: string }, bench: TrialEnvironment) {
   const changed = new Map<string, Choice[]>();
   let unchanged: Choice[] = [];
 
   return {
-    async look({ recording, was, trial, difference }) {
+    /** Looks at a run of the agent as the backtest has compared it. */
+    async look({ recording, was, trial, difference }: Compared): Promise<void> {
       const { run, steps } = recording;
       if (difference.class === "failed" || difference.class === "not_replayable" || trial.missing !== null) return;
       const isSame = difference.class === "same";
@@ -71,7 +65,8 @@ export function createFreezer(code: Code, { id, title }: { id: string; title: st
       if (isSame) unchanged = next.slice(0, UNCHANGED);
       else changed.set(kindOf(difference), next.slice(0, CHANGED));
     },
-    async chosen() {
+    /** The chosen cases by path, and why runs that would have been chosen have none. */
+    async chosen(): Promise<{ files: Record<string, string>; left: string[] }> {
       const kinds = [...changed].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, choices]) => choices);
       // One of each kind of change after the other, the smallest recordings first.
       const turns = Array.from({ length: CHANGED }, (_, turn) => kinds.flatMap((choices) => choices[turn] ?? []));

@@ -10,38 +10,15 @@ import type { Call, Change, Decision, DoorCall, Effect, Json, LlmRole, Step } fr
 import { type Gate, type Primitive, type StepContext, Suspend } from "../../kernel/primitive.ts";
 import { shortJson } from "../../kernel/text.ts";
 
-export interface Recorded {
-  /** The call that is under way: its recorded twin is taken, if there is one. */
-  called(call: DoorCall): void;
-  /** The recorded twin of the call under way. */
-  readonly twin: Step | null;
-  /** The answer to the same question of a model in other words, which no call has taken yet; null where there is none. */
-  inOtherWords(): Json;
-  /** What the call under way was answered last, however often it was made; null where it never was, or something was done outside since. */
-  again(): Step | null;
-  /** ms: when the last twin was recorded. */
-  now(): number;
-  /** The key a call is deduplicated by: its twin's place in the history, else one that no recorded step has. */
-  key(run: string, seq: number): string;
-  /** What was decided, when the same was asked. */
-  decisionOf(gate: Gate): Decision | null;
-  /** Who decided first in the recorded run; "a person" where nobody did. */
-  readonly decider: string;
-  /** The recorded effect of a call whose parameter has this value, or null. */
-  effectOf(parameter: string, value: string): Effect | null;
-  /** The call under way acts outside. Answers whether all that was done outside before it is what was done before its twin. */
-  follows(acts: boolean): boolean;
-  /** Names of recorded commits, in order, then made up ones. */
-  commit(): string;
-}
-
 /** Ends the trial: what it needs now is in no recording. */
 export function missing(sentence: string): Suspend {
   return new Suspend("in_doubt", sentence);
 }
 
+export type Recorded = ReturnType<typeof createRecorded>;
+
 /** `served`: how many of the steps the child answers by itself. */
-export function createRecorded(all: readonly Step[], served: number, began: number): Recorded {
+export function createRecorded(all: readonly Step[], served: number, began: number) {
   const steps = all.slice(served).filter((step) => !isRefused(step));
   let queues: Map<string, Step[]> | null = null;
   let twin: Step | null = null;
@@ -60,7 +37,8 @@ export function createRecorded(all: readonly Step[], served: number, began: numb
   };
 
   return {
-    called(call) {
+    /** The call that is under way: its recorded twin is taken, if there is one. */
+    called(call: DoorCall): void {
       queues ??= Map.groupBy(steps, sizeKey);
       underWay = call;
       const queue = queues.get(sizeKey(call)) ?? [];
@@ -69,20 +47,26 @@ export function createRecorded(all: readonly Step[], served: number, began: numb
       if (twin !== null) taken.add(twin);
       if (twin !== null) clock = Math.max(clock, twin.at);
     },
-    get twin() {
+    /** The recorded twin of the call under way. */
+    get twin(): Step | null {
       return twin;
     },
-    inOtherWords() {
+    /** The answer to the same question of a model in other words, which no call has taken yet; null where there is none. */
+    inOtherWords(): Json {
       const asked = wordless(underWay);
       const isIt = (step: Step) => step.name === underWay.name && step.result !== null && !taken.has(step) && wordless(step) === asked;
       const found = steps.find(isIt);
       if (found !== undefined) taken.add(found);
       return JSON.parse(found?.result ?? "null") as Json;
     },
+    /** What the call under way was answered last, however often it was made; null where it never was, or something was done outside since. */
     again: () => all.findLast((step) => step.state === "ok" && sameCall(step, underWay) && isAsBefore(step.seq)) ?? null,
+    /** ms: when the last twin was recorded. */
     now: () => clock,
-    key: (run, seq) => `${run}/${twin?.seq ?? all.length + seq}`,
-    decisionOf(gate) {
+    /** The key a call is deduplicated by: its twin's place in the history, else one that no recorded step has. */
+    key: (run: string, seq: number) => `${run}/${twin?.seq ?? all.length + seq}`,
+    /** What was decided, when the same was asked. */
+    decisionOf(gate: Gate): Decision | null {
       const asked = gate.card.kind === "form" ? canonicalJson(gate.card.fields) : callsKey(gate.card.calls);
       const isSame = (step: Step): boolean => {
         const decision = decisionIn(step);
@@ -97,19 +81,23 @@ export function createRecorded(all: readonly Step[], served: number, began: numb
       clock = Math.max(clock, found.at);
       return decisionIn(found);
     },
+    /** Who decided first in the recorded run; "a person" where nobody did. */
     decider: all.map(decisionIn).find((one) => one !== null)?.by ?? "a person",
-    effectOf(parameter, value) {
+    /** The recorded effect of a call whose parameter has this value, or null. */
+    effectOf(parameter: string, value: string): Effect | null {
       if (twin !== null) return twin.effect;
       const found = all.find(
         (step) => step.params.includes(value) && (JSON.parse(step.params) as Record<string, Json>)[parameter] === value,
       );
       return found?.effect ?? null;
     },
-    follows(acts) {
+    /** The call under way acts outside. Answers whether all that was done outside before it is what was done before its twin. */
+    follows(acts: boolean): boolean {
       const isSame = isAsBefore(twin?.seq ?? 0);
       if (acts) outside.push(keyOf(underWay));
       return isSame;
     },
+    /** Names of recorded commits, in order, then made up ones. */
     commit: () => commits.shift() ?? `${++supposed}`.padStart(40, "0"),
   };
 }

@@ -22,14 +22,11 @@ import { isRefused, missing } from "./recorded.ts";
 import { type TrialEnvironment, changedFiles } from "./trial-environment.ts";
 import type { Code, Recording } from "./types.ts";
 
-export interface Served {
-  steps: number;
-  /** A folder with the statements the run read, where they must be read again; removed by who asked. */
-  statements: string | null;
-}
-
-/** @throws Suspend when a statement must be read again and is gone */
-export async function servedBy(recording: Recording, code: Code, script: Script, bench: TrialEnvironment): Promise<Served> {
+/**
+ * How many steps, and a folder with the statements the run read where they must be read again; removed by who asked.
+ * @throws Suspend when a statement must be read again and is gone
+ */
+export async function servedBy(recording: Recording, code: Code, script: Script, bench: TrialEnvironment) {
   const { run, steps } = recording;
   const then = bench.git.tree(run.pin.commit);
   if (!(await hasSameRights(then, run.agent, code, script.header))) return { steps: 0, statements: await rereads(recording, code, bench) };

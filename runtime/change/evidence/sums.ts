@@ -18,12 +18,7 @@ const ACTS = 50;
 
 const WORST: readonly BacktestClass[] = ["worse", "failed", "not_replayable", "changed", "same"];
 
-export interface Sums {
-  add(one: RunDifference): void;
-  report(): Omit<BacktestReport, "agent" | "code" | "days" | "waiting" | "asked">;
-}
-
-export function newSums(): Sums {
+export function newSums() {
   const counts: BacktestReport["counts"] = { same: 0, changed: 0, worse: 0, failed: 0, not_replayable: 0 };
   const moves = new Map<string, { move: BacktestReport["moves"][number]; amount: Exact }>();
   const facts = new Map<string, BacktestReport["facts"][number]>();
@@ -37,7 +32,7 @@ export function newSums(): Sums {
   const rank = (one: RunDifference) => WORST.indexOf(one.class);
   const sort = () => differences.sort((a, b) => rank(a) - rank(b) || (a.run < b.run ? 1 : -1));
   return {
-    add(one) {
+    add(one: RunDifference): void {
       runs++;
       counts[one.class]++;
       reviews.was += one.reviews?.was ?? 0;
@@ -64,7 +59,7 @@ export function newSums(): Sums {
       differences.push(sampled(one, ENTRIES.each, LINES.each));
       if (differences.length >= 2 * LISTED) differences = sort().slice(0, LISTED);
     },
-    report() {
+    report(): Omit<BacktestReport, "agent" | "code" | "days" | "waiting" | "asked"> {
       return {
         runs,
         counts,

@@ -60,13 +60,8 @@ export function judgeChange(agent: string, before: Metrics, after: Metrics, limi
   return null;
 }
 
-export interface Guard {
-  /** Looks at every change that is new enough, takes back what has made things worse, and answers what it did, a sentence each. One call at a time. */
-  look(): Promise<string[]>;
-}
-
 /** A guard keeps what it has found out about commits, which never changes. */
-export function createGuard(world: GuardWorld): Guard {
+export function createGuard(world: GuardWorld) {
   // What could not be read once must not keep the guard from every later look.
   const agents = new Kept<string, Promise<string[]>>(1000);
   const left = new Set<string>();
@@ -150,7 +145,8 @@ export function createGuard(world: GuardWorld): Guard {
   }
 
   return {
-    async look() {
+    /** Looks at every change that is new enough, takes back what has made things worse, and answers what it did, a sentence each. One call at a time. */
+    async look(): Promise<string[]> {
       const { auto_revert: limits } = (await world.config()).changes;
       if (limits === "off") return [];
       const all = await createProposals(world).list();

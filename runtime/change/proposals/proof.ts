@@ -63,20 +63,13 @@ export interface Proof {
   unproven: string[];
 }
 
-export interface ProofWorld {
-  dir: string;
-  trust: Trust;
-  vouch: Vouch;
-  /** True when another proposal of this workspace tells of recorded runs of the agent. */
-  isKnown(agent: string): Promise<boolean>;
-}
-
 /**
  * Puts what was tried here beside what the report before knew. `fresh`: of each agent, as tried here on `base`, the tree of the commit `head`.
- * moved: agents under another path, with the one they had. nameOf: what an agent is called.
+ * isKnown: whether another proposal of this workspace tells of recorded runs of the agent. moved: agents under another path, with the one
+ * they had. nameOf: what an agent is called.
  */
 export async function proofOf(
-  world: ProofWorld,
+  world: { dir: string; trust: Trust; vouch: Vouch; isKnown(agent: string): Promise<boolean> },
   proposal: Pick<Proposal, "id" | "commit" | "report">,
   fresh: readonly BacktestReport[],
   { base, head, moved, nameOf }: { base: Tree; head: string; moved: ReadonlyMap<string, string>; nameOf(agent: string): string },

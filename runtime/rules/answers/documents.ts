@@ -24,36 +24,24 @@ export const TEMPLATES = {
 } as const satisfies Record<string, readonly string[]>;
 export type DocumentType = keyof typeof TEMPLATES;
 
-export interface BusinessDocument {
-  type: DocumentType;
-  /** ISO, UTC. */
-  created_at: string;
-  /** As given, and `missing_sections` when there are any. */
-  metadata: Record<string, Json>;
-  /** The required ones in their order, then the others. */
-  sections: Record<string, Json>;
-  complete: boolean;
-  missing: string[];
-}
+export type BusinessDocument = ReturnType<typeof buildDocument>;
 
 const isBlank = (value: Json | undefined): boolean =>
   value === undefined || value === null || (typeof value === "string" && value.trim() === "");
 
 /** at: ms. An empty list is an answer ("none"); blank text is not. */
-export function buildDocument(
-  type: DocumentType,
-  given: Record<string, Json>,
-  metadata: Record<string, Json>,
-  at: number,
-): BusinessDocument {
+export function buildDocument(type: DocumentType, given: Record<string, Json>, metadata: Record<string, Json>, at: number) {
   const required: readonly string[] = TEMPLATES[type];
   const sectionOf = (name: string): Json | undefined => (Object.hasOwn(given, name) ? given[name] : undefined);
   const missing = required.filter((name) => isBlank(sectionOf(name)));
   const names = [...required, ...Object.keys(given).filter((name) => !required.includes(name))];
   return {
     type,
+    /** ISO, UTC. */
     created_at: `${new Date(at).toISOString().slice(0, 19)}Z`,
+    /** As given, and `missing_sections` when there are any. */
     metadata: missing.length === 0 ? { ...metadata } : { ...metadata, missing_sections: missing },
+    /** The required ones in their order, then the others. */
     sections: Object.fromEntries(
       names.map((name) => [name, missing.includes(name) ? `[${spaced(name).toUpperCase()} — REQUIRED]` : (sectionOf(name) ?? null)]),
     ),

@@ -1,18 +1,7 @@
 /** What a run changed outside, told with its answer: the mutation log (spec/worker.md 14, R) in text and JSON, and the run's metadata (18, R). */
 import type { Json, Verdict, VerifiedWrite } from "../../kernel/ports.ts";
 
-export interface MutationLog {
-  writes: number;
-  verified: number;
-  /** MISMATCH and WRITE_FAILED */
-  failed: number;
-  unverifiable: number;
-  /** True only when every write is; null without writes. */
-  mutation_verified: boolean | null;
-  log: VerifiedWrite[];
-}
-
-export function mutationLog(writes: readonly VerifiedWrite[]): MutationLog {
+export function mutationLog(writes: readonly VerifiedWrite[]) {
   const count = (...words: VerifiedWrite["status"][]): number => writes.filter((one) => words.includes(one.status)).length;
   const verified = count("VERIFIED");
   return {
@@ -20,6 +9,7 @@ export function mutationLog(writes: readonly VerifiedWrite[]): MutationLog {
     verified,
     failed: count("MISMATCH", "WRITE_FAILED"),
     unverifiable: count("UNVERIFIABLE"),
+    /** True only when every write is; null without writes. */
     mutation_verified: writes.length === 0 ? null : verified === writes.length,
     log: [...writes],
   };

@@ -39,17 +39,8 @@ export function recordsOf(answer: Json, key?: string): Json[] {
   return Array.isArray(any) ? any : [];
 }
 
-interface Said {
-  cursor: string | number | null;
-  /** The number of the next page. */
-  next: number | null;
-  page: number | null;
-  more: boolean | null;
-  total: number | null;
-}
-
 /** What an answer says of the pages after it, at its top or in the usual envelopes. */
-function saidBy(answer: Json, count: number): Said {
+function saidBy(answer: Json, count: number) {
   const top = isObject(answer) ? answer : {};
   const inner = ["meta", "metadata", "pagination", "paging", "page_info", "links", "response_metadata"];
   const all = [top, ...Object.entries(top).flatMap(([key, value]) => (inner.includes(spelled(key)) && isObject(value) ? [value] : []))];
@@ -73,6 +64,7 @@ function saidBy(answer: Json, count: number): Said {
   const more = first(["has_more", "has_next_page", "has_next", "next_page", "more"], isFlag);
   return {
     cursor,
+    /** The number of the next page. */
     next,
     page: first(["page", "current_page", "page_number"], isCount),
     more: more ?? (closed && cursor === null && next === null ? false : null),
@@ -93,20 +85,7 @@ function cursorParams(cursor: string | number, name: string | null, known: reado
 }
 
 /** How a tool is paged, by the parameters of its schema: one of cursor, number and offset is used, in this order. */
-interface Style {
-  known: readonly string[];
-  cursor: string | null;
-  number: string | null;
-  offset: string | null;
-  /** The parameter of the page's size with its value, or empty. */
-  size: Fields;
-  /** A page shorter than this is the last: the schema says the tool gives so many when asked. Else only an empty page is. */
-  full: number | null;
-  /** The number of the first page; null when nothing says whether pages count from 0 or 1. */
-  base: number | null;
-}
-
-function styleOf(schema: Json, params: Fields): Style {
+function styleOf(schema: Json, params: Fields) {
   const properties = propertiesOf(schema);
   const known = [...new Set([...Object.keys(properties), ...Object.keys(params)])];
   const named = (names: readonly string[]): string | null =>
@@ -124,8 +103,11 @@ function styleOf(schema: Json, params: Fields): Style {
     cursor: named(CURSORS) ?? (known.length === 0 ? "cursor" : null),
     number,
     offset: number === null ? offset : null,
-    size: size === null || asked === null ? {} : { [size]: asked },
+    /** The parameter of the page's size with its value, or empty. */
+    size: (size === null || asked === null ? {} : { [size]: asked }) as Fields,
+    /** A page shorter than this is the last: the schema says the tool gives so many when asked. Else only an empty page is. */
     full: asked !== null && most !== null && asked <= most ? asked : null,
+    /** The number of the first page; null when nothing says whether pages count from 0 or 1. */
     base: count(number === null ? undefined : params[number], fact(number, "default"), fact(number, "minimum")),
   };
 }
