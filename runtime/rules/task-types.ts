@@ -35,12 +35,6 @@ export interface Known {
   words: string;
 }
 
-export interface Ranked {
-  name: string;
-  /** Share of the evidence that speaks for it; 0 where nothing does. */
-  confidence: number;
-}
-
 const singular = (word: string): string => word.replace(/(?<=[a-z]{2}[^s])s$/, "");
 const wordsOf = (text: string): string[] => (normalText(text).match(/[\p{L}\p{N}&]+(?:-[\p{L}\p{N}]+)*/gu) ?? []).map(singular);
 
@@ -59,8 +53,8 @@ export function isOneKind(a: string, b: string): boolean {
   return both > 0 && both * 2 >= Math.min(one.size, two.size) && both * 6 >= Math.max(one.size, two.size);
 }
 
-/** Best first. */
-export function rankTasks(text: string, known: readonly Known[]): Ranked[] {
+/** Best first. confidence: share of the evidence that speaks for it; 0 where nothing does. */
+export function rankTasks(text: string, known: readonly Known[]): { name: string; confidence: number }[] {
   const phrases = known.map(({ process, words }) => {
     const said = SAID[process ?? ""]?.split(", ").map((one) => [wordsOf(one).join(" "), 2] as const) ?? [];
     const own = wordsOf(`${words} ${(process ?? "").replaceAll("_", " ")}`).filter((one) => one.length > 2 && !STOP.has(one));

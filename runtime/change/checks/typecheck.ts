@@ -84,18 +84,6 @@ function locator(checked: Checked): (pos: number) => At {
   };
 }
 
-interface MoneyUse {
-  pos: number;
-  end: number;
-  message: string;
-}
-
-interface Operation {
-  node: Node;
-  operator: string;
-  operands: Node[];
-}
-
 const METHODS: Record<string, string> = {
   "<": "lt",
   "<=": "lte",
@@ -114,24 +102,20 @@ const METHODS: Record<string, string> = {
 };
 
 /** Operators whose operand is Money or Decimal. `"text" + money` and a test against undefined or null are fine. */
-async function moneyOperators(project: Project, path: string): Promise<MoneyUse[]> {
+async function moneyOperators(project: Project, path: string) {
   const file = await project.program.getSourceFile(path);
   if (file === undefined) return [];
   const operations = await operationsOf(file);
   const types = await project.checker.getTypeAtLocation(operations.flatMap((one) => one.operands));
   const kinds = await kindsOf(project.checker, types);
-  const uses: MoneyUse[] = [];
+  const uses: { pos: number; end: number; message: string }[] = [];
   let next = 0;
   for (const { node, operator, operands } of operations) {
     const [left, right] = operands.map(() => kinds[next++] ?? "other");
     if (!refused(operator, left ?? "other", right)) continue;
     const what = left === "Decimal" || right === "Decimal" ? "a Decimal" : "money, which is text";
-    const from = node.getStart(file);
-    uses.push({
-      pos: from,
-      end: node.end,
-      message: `The operator ${operator} does not work on ${what}. ${advice(operator, right === undefined)}`,
-    });
+    const message = `The operator ${operator} does not work on ${what}. ${advice(operator, right === undefined)}`;
+    uses.push({ pos: node.getStart(file), end: node.end, message });
   }
   return uses;
 }
@@ -157,9 +141,9 @@ function advice(operator: string, unary: boolean): string {
   return `Write ${operator.startsWith("!") ? "!" : ""}new Decimal(a).${method}(b).`;
 }
 
-async function operationsOf(file: SourceFile): Promise<Operation[]> {
+async function operationsOf(file: SourceFile) {
   const { SyntaxKind } = await compilerNames();
-  const found: Operation[] = [];
+  const found: { node: Node; operator: string; operands: Node[] }[] = [];
   const checked = /^(?:[<>]=?|[!=]==?|[-+*/%]=?|\*\*=?)$/;
   const visit = (node: Node): void => {
     if (node.kind === SyntaxKind.BinaryExpression) {

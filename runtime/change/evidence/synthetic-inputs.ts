@@ -12,17 +12,11 @@ import { join } from "node:path";
 import type { Config } from "../../workspace/settings/config.ts";
 import { IMPORT } from "../../workspace/layout.ts";
 
-export interface SyntheticInput {
-  input: Json;
-  /** What a person might give; the others are only allowed. */
-  usual: boolean;
-}
-
 /** More would take longer than a person waits for a check. */
 const MOST_INPUTS = 12;
 
-/** Inputs that the header lets through, at most twelve. sources: of the agent and its sub-scripts. */
-export function inputsOf(header: Header, sources: readonly string[]): SyntheticInput[] {
+/** Inputs that the header lets through, at most twelve. sources: of the agent and its sub-scripts. usual: a person might give it. */
+export function inputsOf(header: Header, sources: readonly string[]): { input: Json; usual: boolean }[] {
   const fields = Object.entries(header.input);
   if (fields.length === 0)
     return [...header.examples.map((input) => ({ input, usual: true })), { input: {}, usual: true }].slice(0, MOST_INPUTS);
@@ -72,13 +66,8 @@ const VALUES: Record<InputField["type"], readonly [usual: Json, ...rare: Json[]]
   object: [{}],
 };
 
-interface Literals {
-  texts: string[];
-  numbers: number[];
-}
-
 /** Allowed values that are not usual: the ends, every choice, and what the scripts compare with. */
-function rareOf({ type, enum: choices }: InputField, { texts, numbers }: Literals): Json[] {
+function rareOf({ type, enum: choices }: InputField, { texts, numbers }: ReturnType<typeof literalsOf>): Json[] {
   if (choices !== undefined) return choices.slice(1);
   const own: Record<string, Json[]> = {
     string: texts,
@@ -91,7 +80,7 @@ function rareOf({ type, enum: choices }: InputField, { texts, numbers }: Literal
 }
 
 /** Texts and numbers that the scripts write out behind a comparison, in their order. */
-function literalsOf(sources: readonly string[]): Literals {
+function literalsOf(sources: readonly string[]) {
   const after =
     /(?:[!=]==?|[<>]=?|\bcase|\b(?:startsWith|includes|endsWith|eq|gte?|lte?)\()\s*(?:"([^"\n]{1,80})"|'([^'\n]{1,80})'|(\d{1,12}(?:\.\d{1,6})?))/g;
   const found = sources.flatMap((source) => [...source.matchAll(after)]);

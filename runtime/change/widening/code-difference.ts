@@ -57,11 +57,7 @@ export interface CallChange extends Place {
 }
 
 /** A call that only looks or tells, with its fixed word: `config_get thresholds.x`, `ctx_emit paid`. */
-export interface WordChange extends Place {
-  call: string;
-  word: string;
-  change: "new" | "gone";
-}
+export type WordChange = ReturnType<typeof wordsOf>[number];
 
 /** @param callers programs that `now` is a part of: what it answers reaches what they make of it */
 export function codeDifference(was: Program, now: Program, callers: readonly Program[] = []) {
@@ -155,7 +151,7 @@ function rowsOf(was: readonly Stated[], now: readonly Stated[]): RowChange[] {
   ];
 }
 
-function wordsOf(was: Program, now: Program): WordChange[] {
+function wordsOf(was: Program, now: Program) {
   const wordsIn = ({ calls }: Program) =>
     calls.flatMap(({ name, effect, given, at }) => {
       const word = given[""] ?? given["key"] ?? given["event"] ?? given["name"] ?? (effect === "read" ? "" : null);

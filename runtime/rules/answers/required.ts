@@ -69,14 +69,7 @@ const GENERAL =
   "key_entity!=id:#|$|@|invoice|customer|vendor|employee|contract|ticket|account";
 const UNIVERSAL = "summary=text:summary|completed|result|outcome|to summarize";
 
-interface Field {
-  name: string;
-  kind: Kind;
-  early: boolean;
-  signals: string[];
-}
-
-function fieldsOf(process: string): Field[] {
+function fieldsOf(process: string) {
   const row = Object.hasOwn(PROCESSES, process) ? PROCESSES[process] : GENERAL;
   return `${row}; ${UNIVERSAL}`.split("; ").map((field) => {
     const [, name = "", early = "", kind = "", signals = ""] = /^(\w+)(!?)=(\w+):(.*)$/.exec(field) ?? [];
@@ -193,16 +186,6 @@ const amountOf = (fields: Fields, name: string): string | null => (fits("amount"
 const negated = (fields: Fields, name: string): string | null =>
   amountOf(fields, name)?.replace(/^-?/, (sign) => (sign === "" ? "-" : "")) ?? null;
 
-export interface TextCheck {
-  valid: boolean;
-  /** Share of the fields that are present, two decimals. */
-  coverage: number;
-  present: string[];
-  missing: string[];
-  /** What the text decides, read with negation: "not approved" is a rejection. Null when it decides nothing, or both. */
-  decision: "approved" | "rejected" | null;
-}
-
 const SIGNS: Record<string, string> = {
   $: "[$€£]\\s?\\d|(?<![\\w.])\\d[\\d,]{0,30}\\.\\d\\d(?![\\w.])",
   "#": "(?<!\\w)[A-Z]{2,8}-\\d[\\w-]*",
@@ -222,15 +205,18 @@ const NOT = /(?:\b(?:not|never|without|cannot|neither|nor|no)|n['’]t)(?:\s+(?:
 const isClaim = (word: string): boolean => /(?:ed|off|paid|sent|done)$/i.test(word);
 const holds = (text: string, at: number, word: string): boolean => !isClaim(word) || !NOT.test(text.slice(Math.max(0, at - 40), at));
 
-/** Whether a text answer tells the fields of a process. A bracket answer has none to tell. */
-export function validateText(process: string, text: string): TextCheck {
+/**
+ * Whether a text answer tells the fields of a process. A bracket answer has none to tell. coverage: share of the fields that are present, two
+ * decimals. decision: what the text decides, read with negation: "not approved" is a rejection. Null when it decides nothing, or both.
+ */
+export function validateText(process: string, text: string) {
   if (isBracketAnswer(text)) return { valid: true, coverage: 1, present: [], missing: [], decision: null };
   const fields = fieldsOf(process);
   const said = [...text.matchAll(/(?<!\w)(approved|rejected|denied|declined)(?!\w)/gi)].map(
     (match) => (match[1]?.toLowerCase() === "approved") === holds(text, match.index, match[0]),
   );
   const decision = said.length === 0 || new Set(said).size > 1 ? null : said[0] ? "approved" : "rejected";
-  const tells = ({ kind, signals }: Field): boolean =>
+  const tells = ({ kind, signals }: (typeof fields)[number]): boolean =>
     (kind === "decision" && decision !== null) || [...text.matchAll(shapeOf(signals))].some((match) => holds(text, match.index, match[0]));
   const present = fields.filter(tells).map((field) => field.name);
   const missing = fields.map((field) => field.name).filter((name) => !present.includes(name));

@@ -7,15 +7,6 @@ import type { Call, Json } from "../../kernel/ports.ts";
 import { nameWords, spelled } from "./classify.ts";
 import { failureIn, type Fields, isObject, matches, own, propertiesOf } from "./shape.ts";
 
-export interface Pages {
-  records: Json[];
-  complete: boolean;
-  pages: number;
-  reason: string | null;
-  /** Records that came twice and are listed once. */
-  duplicates: number;
-}
-
 // 100 a page as in the seeds; 200 pages are 20,000 records, about what one answer through the door may hold.
 const PAGE_SIZE = 100;
 const MAX_PAGES = 200;
@@ -178,7 +169,7 @@ export async function fetchAll(
     resultKey?: string | undefined;
     step(params: Fields): Promise<Json>;
   },
-): Promise<Pages> {
+) {
   const params = isObject(call.params) ? call.params : {};
   const style = styleOf(options.schema, params);
   const base = { ...params, ...style.size };
@@ -190,11 +181,12 @@ export async function fetchAll(
   const asked = new Set<string>();
   let [pages, offset, number, probing] = [0, start, style.base, false];
   let sent: Fields = style.number === null || style.base === null ? base : { ...base, [style.number]: style.base };
-  const end = (reason: string | null): Pages => ({
+  const end = (reason: string | null) => ({
     records: kept.records.filter((one) => options.where === undefined || matches(options.where, one)),
     complete: reason === null,
     pages,
     reason,
+    /** Records that came twice and are listed once. */
     duplicates: kept.duplicates,
   });
 
