@@ -117,20 +117,16 @@ async function dryRun(
   const failing: { label: string; error: WireError }[] = [];
   let whole = 0;
   const last = { call: "" };
-  await withStatements(header, scripts, code, listening(bench, last), async (prepared) => {
-    const attempts =
-      recordings.length > 0
-        ? recordings.map((one): Attempt => ({ label: one.run.id, usual: one.run.error === null, make: (of) => tryRun(one, of, bench) }))
-        : inputsOf(
-            header,
-            scripts.map(({ source }) => source),
-          ).map(
-            ({ input, usual }, n): Attempt => ({
-              label: shortJson(input, 120),
-              usual,
-              make: (of) => tryRun({ run: madeUp(agent, of, n, input, bench), steps: [] }, of, prepared),
-            }),
-          );
+  const sources = scripts.map(({ source }) => source);
+  await withStatements(header, sources, code, listening(bench, last), async (prepared) => {
+    const onRun = (one: Recording): Attempt => {
+      return { label: one.run.id, usual: one.run.error === null, make: (of) => tryRun(one, of, bench) };
+    };
+    const onInput = ({ input, usual }: { input: Json; usual: boolean }, n: number): Attempt => {
+      const make = (of: Code) => tryRun({ run: madeUp(agent, of, n, input, bench), steps: [] }, of, prepared);
+      return { label: shortJson(input, 120), usual, make };
+    };
+    const attempts = recordings.length > 0 ? recordings.map(onRun) : inputsOf(header, sources).map(onInput);
     for (const { label, usual, make } of attempts) {
       if (performance.now() - began > PATIENCE_MS) break;
       tried++;
@@ -258,7 +254,7 @@ async function freeMonth(tree: Tree, { closed_through = "" }: Config, today: str
 /** For agents that import: a bench whose import folder holds made up statements, as long as `work` takes. */
 async function withStatements(
   header: Header,
-  scripts: readonly ScriptToCheck[],
+  sources: readonly string[],
   code: Code,
   bench: TrialEnvironment,
   work: (prepared: TrialEnvironment) => Promise<void>,
@@ -267,12 +263,8 @@ async function withStatements(
   const config = await bench.config(code.tree);
   const dir = scratchFolder(bench.dir);
   try {
-    await writeStatements(
-      dir,
-      await freeMonth(code.tree, config, dayIn(config.timezone, bench.clock.now())),
-      config,
-      scripts.map(({ source }) => source),
-    );
+    const month = await freeMonth(code.tree, config, dayIn(config.timezone, bench.clock.now()));
+    await writeStatements(dir, month, config, sources);
     await work({
       ...bench,
       viewAt: (run, log, now, place) => bench.viewAt(run, log, now, { ...place, dir }),

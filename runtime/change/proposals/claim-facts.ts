@@ -55,25 +55,17 @@ export async function factsOf({ base, tree, paths, changed, backtests, mended }:
     if (/\.yaml$/.test(path)) found.push(...settingFacts(path, was, now));
     if (was !== null && now !== null && path.endsWith(".ts")) found.push(...(await codeFacts(path, [base, tree], [was, now], around)));
   }
-  for (const { kind, text, at } of [...changed.widening, ...changed.changes.filter((one) => one.kind === "gate")])
-    found.push({
-      kind: kind as ClaimKind,
-      ...about(at?.file ?? ""),
-      from: [],
-      to: [],
-      text,
-      lines: at?.line === undefined ? [] : [at.line],
-    });
+  for (const { kind, text, at } of [...changed.widening, ...changed.changes.filter((one) => one.kind === "gate")]) {
+    const lines = at?.line === undefined ? [] : [at.line];
+    found.push({ ...plainFact, ...about(at?.file ?? ""), kind: kind as ClaimKind, text, lines });
+  }
   found.push(...mended.map((run): Fact => ({ kind: "run_mended", file: "", subjects: [run], ...plainFact })));
   return [...found, ...backtests.flatMap(runFacts)];
 }
 
 /** `ingest` of agents/ingest.ts. */
 export const nameOf = (path: string): string => path.replace(/^(?:agents|policies|scripts\/tools|scripts|importers)\/|\.(?:ts|yaml)$/g, "");
-const about = (path: string, ...more: string[]): Pick<Fact, "file" | "subjects"> => ({
-  file: path,
-  subjects: [path, nameOf(path), ...more],
-});
+const about = (file: string, ...more: string[]): Pick<Fact, "file" | "subjects"> => ({ file, subjects: [file, nameOf(file), ...more] });
 const plainFact = { from: [], to: [], lines: [] };
 
 function fileFacts(path: string, was: string | null, now: string | null): Fact[] {
@@ -171,21 +163,16 @@ function differenceFacts(path: string, was: Program, now: Program): Fact[] {
   return [
     ...own(rows).map(({ near, change, cells, line }): Fact => {
       const values = cellsOf(cells);
-      return {
-        kind: "rule",
-        ...about(path, near),
-        from: change === "new" ? [] : values,
-        to: change === "gone" ? [] : values,
-        lines: [line],
-      };
+      const [from, to] = [change === "new" ? [] : values, change === "gone" ? [] : values];
+      return { kind: "rule", ...about(path, near), from, to, lines: [line] };
     }),
     ...own(values).map(({ near, path: at, was: from, now: to, line }): Fact => {
       const names = [near ?? "", lastOf(plainForm(at)), plainForm(at)].filter((one) => one !== "");
       return { kind: near === null ? "threshold" : "rule", ...about(path, ...names), from: shown(from), to: shown(to), lines: [line] };
     }),
     ...own(names).map(({ name, was: from, now: to, line }): Fact => {
-      const values = [from, to].map((one) => (one === null ? [] : [one])) as [string[], string[]];
-      return { kind: "threshold", ...about(path, name), from: values[0], to: values[1], lines: [line] };
+      const values = (one: string | null) => (one === null ? [] : [one]);
+      return { kind: "threshold", ...about(path, name), from: values(from), to: values(to), lines: [line] };
     }),
   ];
 }

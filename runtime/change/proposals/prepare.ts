@@ -216,12 +216,8 @@ async function proofFor(
       ({ id, report }) => id !== proposal.id && report?.backtests.some((one) => one.agent === agent && one.runs > 0),
     );
   const moved = await movedIn(base, tree, Object.keys(files));
-  return proofOf({ ...world, isKnown }, proposal, backtests, {
-    base,
-    head: on,
-    moved,
-    nameOf: (agent) => names[agentFile(agent)] ?? agent,
-  });
+  const nameOf = (agent: string) => names[agentFile(agent)] ?? agent;
+  return proofOf({ ...world, isKnown }, proposal, backtests, { base, head: on, moved, nameOf });
 }
 
 /** Of a new agent that is proposed only its own: what others do, which its files reach, is not what a person is asked about. */

@@ -39,10 +39,8 @@ export async function hasMoved(
   { on, rests, backtests }: Report,
   head: string,
 ): Promise<boolean> {
-  const now = await restsOn(
-    world,
-    backtests.map(({ agent }) => agent),
-  );
+  const agents = backtests.map(({ agent }) => agent);
+  const now = await restsOn(world, agents);
   if (rests !== undefined && canonicalJson(rests) !== canonicalJson(now)) return true;
   const paths = on === head ? [] : await changedPaths(world.dir, on, head);
   return paths === null || paths.some((path) => !UNREAD.some((folder) => path.startsWith(folder)));

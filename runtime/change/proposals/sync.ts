@@ -7,7 +7,7 @@ import { canonicalJson } from "../../kernel/canonical.ts";
 import { verifyDecision } from "../../engine/signature.ts";
 import { ClearedError, toWire } from "../../kernel/errors.ts";
 import type { Decision } from "../../kernel/ports.ts";
-import { type DiskCache, createDiskCache } from "../../scripts/disk-cache.ts";
+import { createDiskCache } from "../../scripts/disk-cache.ts";
 import { type RefMove, type SideRefs, createSideRefs, parseCommit, fetchRefs, pushRefs } from "../../workspace/git/proposal-refs.ts";
 import type { Objects } from "../../workspace/git/tree.ts";
 import { CACHE } from "../../workspace/layout.ts";
@@ -89,16 +89,12 @@ async function take(objects: Objects, round: Round): Promise<Synced> {
     refs: one,
     kept: await readProposal(objects, id, one, differences, cache),
   });
+  const at: Taking = { ...round, objects, done };
   for (const [id, one] of differing) {
     try {
       assertId(id);
       const own = mine.get(id);
-      await takeOne(id, own?.change === undefined ? null : await sideOf(id, own), await sideOf(id, one), {
-        ...round,
-        objects,
-        cache,
-        done,
-      });
+      await takeOne(id, own?.change === undefined ? null : await sideOf(id, own), await sideOf(id, one), at);
     } catch (error) {
       done.refused.push({ id, why: whyOf(error) });
     }
@@ -108,7 +104,6 @@ async function take(objects: Objects, round: Round): Promise<Synced> {
 
 interface Taking extends Round {
   objects: Objects;
-  cache: DiskCache;
   done: Synced;
 }
 
@@ -126,11 +121,8 @@ async function takeOne(id: string, mine: Side | null, there: Side, at: Taking): 
       believed(kept, there.kept, at.people);
       moves.push({ ref: `${REFS}${id}/state`, from: own, to: other });
     } else if (!(await refs.isAncestor(other, own)) && mine !== null) {
-      moves.push({
-        ref: `${REFS}${id}/state`,
-        from: own,
-        to: await join(kept, { own, mine: mine.kept }, { other, there: there.kept }, at),
-      });
+      const to = await join(kept, { own, mine: mine.kept }, { other, there: there.kept }, at);
+      moves.push({ ref: `${REFS}${id}/state`, from: own, to });
       done.joined += 1;
     }
   }
@@ -191,12 +183,7 @@ async function join(kept: Kept, a: { own: string; mine: Kept }, b: { other: stri
   for (const [side, commit] of [[a.mine, a.own] as const, [b.there, b.other] as const])
     times.set(side, parseCommit(await at.objects.find(commit))?.at ?? 0);
   const later = [...sides].sort((x, y) => (times.get(y) ?? 0) - (times.get(x) ?? 0) || (x.why ?? "").localeCompare(y.why ?? ""));
-  const furthest = (
-    decided
-      ? later.filter(({ state }) => DECIDED.includes(state) && state !== "rejected")
-      : later.filter(({ state }) => !DECIDED.includes(state))
-  )[0];
-  const chosen = furthest ?? a.mine;
+  const chosen = later.find(({ state }) => DECIDED.includes(state) === decided && state !== "rejected") ?? a.mine;
   for (const one of valid.slice(1))
     if (decided && !sides.every(({ decisions }) => decisions.some((each) => each.signature === one.signature)))
       at.done.told.push(

@@ -54,7 +54,7 @@ export interface UndoPlan {
 }
 
 const short = (commit: string): string => commit.slice(0, 7);
-const gone = (message: string): ClearedError => new ClearedError("UNDO_REFUSED", message);
+export const refusal = (message: string): ClearedError => new ClearedError("UNDO_REFUSED", message);
 
 /** `proposal`: what the name stands for among proposals, looked up by the caller. @throws UNDO_REFUSED, RUN_UNKNOWN, USAGE */
 export async function targetOf(world: PlanWorld, name: string, proposal: Proposal | null): Promise<UndoTarget> {
@@ -76,7 +76,7 @@ async function proposalTarget(world: PlanWorld, head: string, proposal: Proposal
   const { id, number, title, applied, reverted, state } = proposal;
   const words = `proposal ${number} "${title}"`;
   if (applied === null)
-    throw gone(`${words} is ${state}; only one that was applied can be undone. \`cleared reject ${number}\` rejects it.`);
+    throw refusal(`${words} is ${state}; only one that was applied can be undone. \`cleared reject ${number}\` rejects it.`);
   const commit = await commitNamed(world.dir, head, applied);
   const by = commit === null ? null : await revertOf(world.dir, head, commit.commit);
   if (commit === null || by !== null) throw undone(words, by?.commit ?? reverted, by);
@@ -89,7 +89,7 @@ async function runTarget(world: PlanWorld, head: string, kind: "run" | "import",
   const all = (await commitsSaying(world.dir, head, `Run: ${id}`)).filter(({ trailers }) => trailers["Run"] === id);
   if (run === null && all.length === 0) throw new ClearedError("RUN_UNKNOWN", `There is no run "${id}". \`cleared runs\` lists them.`);
   if (run !== null && run.endedAt === null)
-    throw gone(
+    throw refusal(
       `${id} has not ended (${run.status}${run.waitsFor === null ? "" : `: ${run.waitsFor.slice(0, 80)}`}). Cancel it first: \`cleared runs cancel ${id}\`.`,
     );
   const agent = run?.agent ?? (all[0]?.trailers["Agent"] ?? "").split("@")[0];
@@ -104,7 +104,7 @@ async function runTarget(world: PlanWorld, head: string, kind: "run" | "import",
   if (commits.length === 0)
     throw all.length > 0
       ? undone(words, by?.commit ?? null, by)
-      : gone(`${words} changed nothing in the workspace, so there is nothing to take back.`);
+      : refusal(`${words} changed nothing in the workspace, so there is nothing to take back.`);
   return { kind, id, title: words, subject: `undo: ${kind === "import" ? "import " : ""}${id} (${agent})`, commits, proposal: null };
 }
 
@@ -112,19 +112,13 @@ async function commitTarget(world: PlanWorld, head: string, commit: PastCommit):
   const words = `${short(commit.commit)} "${commit.subject}"`;
   const by = await revertOf(world.dir, head, commit.commit);
   if (by !== null) throw undone(words, by.commit, by);
-  return {
-    kind: "commit",
-    id: commit.commit,
-    title: words,
-    subject: `undo: ${commit.subject}`.slice(0, 60),
-    commits: [commit],
-    proposal: null,
-  };
+  const subject = `undo: ${commit.subject}`.slice(0, 60);
+  return { kind: "commit", id: commit.commit, title: words, subject, commits: [commit], proposal: null };
 }
 
 function undone(words: string, commit: string | null, by: PastCommit | null): ClearedError {
   const who = by === null ? "" : ` by ${by.trailers["Undone-by"] ?? "plain git"} on ${by.date.slice(0, 10)}`;
-  return gone(
+  return refusal(
     `${words} is undone already${who}${commit === null ? "" : ` (${short(commit)}); \`cleared undo ${short(commit)}\` or "git revert ${short(commit)}" brings it back`}.`,
   );
 }
@@ -146,7 +140,7 @@ async function lastImport(world: PlanWorld, head: string): Promise<[run: string,
     else if (newer.length === 0) return [run, `the last import, ${words}`];
     else return [run, `an older import, ${words} (${[...new Set(newer)].slice(0, 5).join(", ")}: undone already)`];
   }
-  throw gone("No import is in force: the books hold no statement that could be taken back.");
+  throw refusal("No import is in force: the books hold no statement that could be taken back.");
 }
 
 /** Names of the statements whose receipts a commit wrote. */
@@ -165,14 +159,9 @@ export async function planAt(
 ): Promise<UndoPlan & { texts: Map<string, string | null> }> {
   const past = [];
   for (const one of target.commits.toReversed()) {
-    const paths = await touchesOf(world.dir, one.commit);
-    past.push({
-      commit: one,
-      touches: paths,
-      before: world.git.tree(one.parent),
-      after: world.git.tree(one.commit),
-      paths: paths.map(({ path }) => path),
-    });
+    const touches = await touchesOf(world.dir, one.commit);
+    const [before, after] = [world.git.tree(one.parent), world.git.tree(one.commit)];
+    past.push({ commit: one, touches, before, after, paths: touches.map(({ path }) => path) });
   }
   const spans = spansOf(past);
   const texts = new Map<string, string | null>();
@@ -187,7 +176,7 @@ export async function planAt(
     else refused.push(await changedSince(world, head, path, span.last));
   }
   if (refused.length > 0)
-    throw gone(`${refused.join("; ")}. Undo that first, or write the older text as a new change; nothing was undone.`);
+    throw refusal(`${refused.join("; ")}. Undo that first, or write the older text as a new change; nothing was undone.`);
   const config = await world.config(head);
   const today = dayIn(config.timezone, world.clock.now());
   const books = await undoBooks(head, past, config, { today, reason, run: target.kind === "commit" ? short(target.id) : target.id });
@@ -199,12 +188,9 @@ export async function planAt(
   }
   const statements = await statementsOf(head, texts);
   const money = await moneyBetween(head, texts);
-  const files = [];
+  const files: UndoPlan["files"] = [];
   for (const [path, text] of [...texts].sort(([a], [b]) => (a < b ? -1 : 1)))
-    files.push({
-      path,
-      change: text === null ? ("removed" as const) : (await head.blob(path)) === null ? ("restored" as const) : ("changed" as const),
-    });
+    files.push({ path, change: text === null ? "removed" : (await head.blob(path)) === null ? "restored" : "changed" });
   const entries = { removed: books.removed, reversed: books.reversed, restored: books.restored };
   const commits = target.commits.map(({ commit }) => commit);
   const notes = [...books.notes, ...(target.kind === "run" || target.kind === "import" ? await actsOutside(world, target.id) : [])];

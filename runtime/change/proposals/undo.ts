@@ -14,7 +14,7 @@ import { makePlainFolder } from "../../workspace/own-folders.ts";
 import type { ApplyWorld } from "./apply.ts";
 import { OPEN, type ProposalStore, createProposals } from "./store.ts";
 import type { Proposal } from "../proposal-types.ts";
-import { type PlanWorld, type UndoPlan, type UndoTarget, planAt, targetOf } from "./undo-plan.ts";
+import { type PlanWorld, type UndoPlan, type UndoTarget, planAt, refusal, targetOf } from "./undo-plan.ts";
 
 /** What undoing needs of a workspace; `Host` (app/host.ts) has all of it. */
 export interface UndoWorld extends ApplyWorld, PlanWorld {
@@ -66,10 +66,7 @@ export async function undo(world: UndoWorld, name: string, { by, reason = "", se
         // On whatever HEAD is by now, also after somebody else has undone it: what is done is what was shown.
         plan = await planAt(world, (await look(world, name)).target, head, reason);
         if (plan.seen !== expected)
-          throw new ClearedError(
-            "UNDO_REFUSED",
-            `What undoing ${target.title} changes is no longer what was shown. Look again, then decide.`,
-          );
+          throw refusal(`What undoing ${target.title} changes is no longer what was shown. Look again, then decide.`);
         return plan.texts;
       },
       guard: () => world.world.guard(),
@@ -80,8 +77,7 @@ export async function undo(world: UndoWorld, name: string, { by, reason = "", se
         `${done.paths.join(", ")} has uncommitted edits of yours. Commit or undo them, then undo again. Nothing was changed.`,
       );
     if (done.status === "blocked") throw new ClearedError("GIT_STATE", done.reason);
-    if (done.status === "unchanged")
-      throw new ClearedError("UNDO_REFUSED", `Nothing of ${target.title} is left in the workspace; there is nothing to take back.`);
+    if (done.status === "unchanged") throw refusal(`Nothing of ${target.title} is left in the workspace; there is nothing to take back.`);
     await bringBack(world, plan.statements);
     settleCards(world, target);
     const change = { state: "reverted" as const, reverted: done.commit, why: `Undone by ${by}${reason === "" ? "" : `: ${reason}`}.`, by };

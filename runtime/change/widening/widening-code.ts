@@ -49,17 +49,13 @@ export function codeWidening(was: Program | null, now: Program, asked: Asked, sa
   }
   each(words, WORDS);
   // What a function is handed is told with what hands it.
-  each(
-    names.filter(({ name, was: old, now: given }) => (given ?? old) !== name),
-    NAMES,
-  );
+  const given = names.filter(({ name, was: old, now: next }) => (next ?? old) !== name);
+  each(given, NAMES);
   each(rows, ROWS);
-  const isTold = ({ path, was: old, now: given }: ValueChange) =>
-    SILENT.test(path) || tools.has(literal(given) ?? "") || words.some(({ call, word }) => call === path && word === literal(given ?? old));
-  each(
-    values.filter((one) => !isTold(one)),
-    VALUES,
-  );
+  const isTold = ({ path, was: old, now: next }: ValueChange) =>
+    SILENT.test(path) || tools.has(literal(next) ?? "") || words.some(({ call, word }) => call === path && word === literal(next ?? old));
+  const untold = values.filter((one) => !isTold(one));
+  each(untold, VALUES);
   const place = now.built.at(-1) ?? { file: now.file, line: 0 };
   if (now.built.length > was.built.length)
     say("tool", true, "builds names or calls while it runs, so its text does not show what it calls: compare by hand", place);
