@@ -20,17 +20,13 @@ const ESCAPES = /\\[xu\d]/;
 
 /** By file of each agent of the tree. */
 export async function stampsOf(tree: Tree): Promise<Map<string, string>> {
-  const stamps = new Map<string, string>();
-  for (const [file, parts] of await mightCall(tree)) {
+  const stampOf = (parts: ReadonlyMap<string, Source>): string => {
     const lines = [...parts].map(([path, { blob }]) => `${path} ${blob}`).sort();
-    stamps.set(
-      file,
-      createHash("sha256")
-        .update([`api ${API}`, ...lines].join("\n"))
-        .digest("hex"),
-    );
-  }
-  return stamps;
+    return createHash("sha256")
+      .update([`api ${API}`, ...lines].join("\n"))
+      .digest("hex");
+  };
+  return new Map([...(await mightCall(tree))].map(([file, parts]) => [file, stampOf(parts)]));
 }
 
 /** Agents that these paths might reach; what certainly is not among them is not reached. */

@@ -8,7 +8,7 @@ import { canonicalJson } from "../../kernel/canonical.ts";
 import { type Tool, type ToolsAround, pureContext, readTools, toolFinding } from "../../engine/tool-scripts.ts";
 import { CODES, didYouMean, toWire } from "../../kernel/errors.ts";
 import type { Finding, Json, Tree } from "../../kernel/ports.ts";
-import { callPrimitive } from "../../kernel/primitive.ts";
+import { callPrimitive, type Primitive } from "../../kernel/primitive.ts";
 import { count } from "../../kernel/text.ts";
 import type { ToolField, ToolHeader } from "../../scripts/tool-header.ts";
 import { AGENTS, SCRIPTS, TOOLS, toolFile, toolOf } from "../../workspace/layout.ts";
@@ -65,13 +65,10 @@ export async function tryTools(
       if (wanted.includes(tool.header.file)) findings.push(...findingsIn(error, tool.header.file));
     }
   }
-  findings.push(
-    ...(await typecheck(
-      tools.map(({ header, source, primitive }) => ({ file: header.file, source, input: tsType(primitive.params, "out", new Map()) })),
-      typesOf(registry),
-    )),
-  );
-  return { tools, findings, cases };
+  const texts = tools.map(({ header, source, primitive }) => {
+    return { file: header.file, source, input: tsType(primitive.params, "out", new Map()) };
+  });
+  return { tools, findings: [...findings, ...(await typecheck(texts, typesOf(registry)))], cases };
 }
 
 /** Files of the tools that the agents under check call. */
@@ -149,21 +146,15 @@ async function tryTool({ header, primitive }: Tool): Promise<{ findings: Finding
 }
 
 /** Two tools of one declaration on the same inputs: the first figure in which they differ, and on how many they are alike. */
-export async function compareTools(
-  { header, primitive }: Tool,
-  other: Tool,
-): Promise<{ differs: string | null; alike: number; tried: number }> {
+export async function compareTools({ header, primitive }: Tool, other: Tool) {
   const inputs = [...header.cases.map(({ params }) => params as Record<string, Json>), ...inputsFor(header)];
   const ends = Date.now() + PATIENCE_MS;
   const same = (a: Json, b: Json) => a === b || canonicalJson(plainFigures(a)) === canonicalJson(plainFigures(b));
   let alike = 0;
   for (const params of inputs) {
     if (Date.now() > ends) break;
-    const [one, two] = await Promise.all(
-      [primitive, other.primitive].map(
-        (each) => callPrimitive(each, params, pureContext()).catch(() => null) as Promise<Record<string, Json> | null>,
-      ),
-    );
+    const ask = (each: Primitive) => callPrimitive(each, params, pureContext()).catch(() => null) as Promise<Record<string, Json> | null>;
+    const [one, two] = await Promise.all([ask(primitive), ask(other.primitive)]);
     // To refuse an input is a decision, and no figure.
     if (one == null || two == null) continue;
     const key = Object.keys(header.returns).find((name) => !same(one[name] ?? null, two[name] ?? null));

@@ -6,7 +6,7 @@ import { count } from "../../kernel/text.ts";
 import { plainDecimal } from "../../kernel/money.ts";
 import type { Call, Json } from "../../kernel/ports.ts";
 import { amountsIn } from "../../rules/tools/trace.ts";
-import { type Exact, ZERO, fromExact, plus, toExact } from "../../workspace/books/amounts.ts";
+import { ZERO, fromExact, plus, toExact } from "../../workspace/books/amounts.ts";
 import { apart, grouped, partWords, parting, partings, symbolic } from "./partings.ts";
 import type { ActDifference, ActField, Effects, FileDifference } from "./types.ts";
 
@@ -23,7 +23,7 @@ export function actsOf(was: Effects, now: Effects): ActDifference[] {
   const [before, after] = [Map.groupBy(counted(was), keyOf), Map.groupBy(counted(now), keyOf)];
   return [...new Set([...before.keys(), ...after.keys()])].flatMap((key): ActDifference[] => {
     const [ones, others] = [before.get(key) ?? [], after.get(key) ?? []];
-    const [gone, fresh] = apart(ones, others, textOf, textOf);
+    const [gone, fresh] = apart(ones, others, textOf);
     if (gone.length + fresh.length === 0) return [];
     const { kind, what } = (others[0] ?? ones[0]) as Counted;
     const differ = Math.min(gone.length, fresh.length);
@@ -78,11 +78,7 @@ function sum(all: readonly Counted[]): ActDifference["was"] {
   return { count: all.length, sum: amounts.length === 0 ? null : added(amounts) };
 }
 
-const added = (amounts: readonly string[]): string =>
-  fromExact(
-    amounts.reduce<Exact>((total, one) => plus(total, toExact(one)), ZERO),
-    2,
-  );
+const added = (amounts: readonly string[]): string => fromExact(amounts.map(toExact).reduce(plus, ZERO), 2);
 
 /** Adds what one run does differently to the sums of all. */
 export function addActs(sums: readonly ActDifference[], more: readonly ActDifference[]): ActDifference[] {

@@ -85,7 +85,7 @@ export async function ratchet(
     const existed = comparable && (await base.tree.blob(agentFile(one.agent))) !== null;
     const then = existed ? await judge(one, before, candidate.tree, bench) : NOTHING;
     // Of two equal ones, one that was there before hides only itself.
-    const beyond = (kind: "worse" | "kept") => apart(then[kind], now[kind], whatOf, whatOf)[1];
+    const beyond = (kind: "worse" | "kept") => apart(then[kind], now[kind], whatOf)[1];
     const fresh = [...beyond("worse"), ...beyond("kept")];
     const reasons = (broken: readonly Broken[]) => broken.map(({ why }) => why);
     if (fresh.length > 0) return add("failed", reasons(fresh));

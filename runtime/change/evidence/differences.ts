@@ -70,12 +70,7 @@ function verdictPairs(was: Effects, now: Effects) {
 export function acts(was: Effects, now: Effects): string[] {
   return [
     ...calls(was, now),
-    ...lists(
-      "notice",
-      was.notices,
-      now.notices,
-      ({ to, subject, channel }) => `to ${to}${channel === undefined ? "" : ` by ${channel}`}: ${subject}`,
-    ),
+    ...lists("notice", was.notices, now.notices, noticeName),
     ...lists("gate", was.gates, now.gates, ({ title }) => title),
     ...lists("review", was.reviews, now.reviews, ({ title }) => title),
     ...lists("event", was.events, now.events, ({ event }) => event),
@@ -84,9 +79,12 @@ export function acts(was: Effects, now: Effects): string[] {
   ];
 }
 
+const noticeName = ({ to, subject, channel }: Effects["notices"][number]): string =>
+  `to ${to}${channel === undefined ? "" : ` by ${channel}`}: ${subject}`;
+
 /** A call of the same tool with other parameters is named with both. */
 function calls(was: Effects, now: Effects): string[] {
-  const [gone, added] = apart(was.calls, now.calls, symbolic, symbolic);
+  const [gone, added] = apart(was.calls, now.calls, symbolic);
   const lines = added.map((call) => {
     const twin = gone.findIndex(({ tool }) => tool === call.tool);
     if (twin < 0) return `new call ${nameOf(call)}`;
@@ -100,7 +98,7 @@ function calls(was: Effects, now: Effects): string[] {
 
 function lists<T>(kind: string, was: readonly T[], now: readonly T[], name: (one: T) => string): string[] {
   if (JSON.stringify(was) === JSON.stringify(now)) return [];
-  const [gone, added] = apart(was, now, symbolic, symbolic);
+  const [gone, added] = apart(was, now, symbolic);
   const lines = added.map((one) => {
     const twin = gone.findIndex((other) => name(other) === name(one));
     if (twin < 0) return `new ${kind} ${name(one)}`;
@@ -118,7 +116,7 @@ function keyed(kind: string, was: Readonly<Record<string, string | null>>, now: 
 }
 
 /** Those of `all` that have no partner in `others`, each of which pairs once. */
-export const without = <T>(all: readonly T[], others: readonly T[]): T[] => apart(all, others, symbolic, symbolic)[0];
+export const without = <T>(all: readonly T[], others: readonly T[]): T[] => apart(all, others, symbolic)[0];
 
 export function counted(all: readonly unknown[]): Map<string, number> {
   const counts = new Map<string, number>();

@@ -55,14 +55,12 @@ function readEffects(run: RunRecord, steps: readonly Step[], primitives: Readonl
         effects.events.push({ event: "proposal", payload: { title: change.title, reason: change.reason, files: change.files } });
       else if (change.op === "entered") effects.state = change.state;
       else if (change.op === "verdict") effects.verdicts.push(told(step, change.verdict));
-      else if (change.op === "answered")
-        effects.gates.push({ title: question(step).title ?? step.name, calls: [], terms: question(step).terms, form: true });
-      else if (change.op === "decided") {
-        effects.gates.push({
-          title: question(step).title ?? `Allow ${call?.tool}?`,
-          calls: question(step).calls ?? (acts && call !== null ? [call] : []),
-          terms: question(step).terms,
-        });
+      else if (change.op === "answered") {
+        const { title = step.name, terms } = question(step);
+        effects.gates.push({ title, calls: [], terms, form: true });
+      } else if (change.op === "decided") {
+        const { title = `Allow ${call?.tool}?`, calls = acts && call !== null ? [call] : [], terms } = question(step);
+        effects.gates.push({ title, calls, terms });
         if (change.decision !== "rejected") approved.push(...change.calls.map((one) => callsKey([one])));
       }
     }
@@ -128,13 +126,9 @@ export const legLines = (legs: readonly { account: string; amount: string; curre
 /** What a control call asks a person, if it does. */
 function question(step: Step): { title?: string; calls?: Call[]; terms: Record<string, Json> } {
   if (step.effect !== "control") return { terms: {} };
-  const { title, calls, reason, ...terms } = JSON.parse(step.params) as Record<string, Json> & {
-    title?: string;
-    calls?: Call[];
-    reason?: string;
-  };
-  const named = title ?? reason;
-  return { ...(named === undefined ? {} : { title: named }), calls: calls ?? [], terms };
+  type Asked = Record<string, Json> & { title?: string; calls?: Call[]; reason?: string };
+  const { reason, title = reason, calls = [], ...terms } = JSON.parse(step.params) as Asked;
+  return { ...(title === undefined ? {} : { title }), calls, terms };
 }
 
 /** The call as approvals name it, defaults and all. */

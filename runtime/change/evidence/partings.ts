@@ -17,9 +17,9 @@ export function symbolic(value: unknown): string {
 }
 
 /** What each of two lists has that the other has not, equal ones paired one for one. */
-export function apart<A, B>(was: readonly A[], now: readonly B[], keyOfWas: (one: A) => string, keyOfNow: (one: B) => string): [A[], B[]] {
-  const [old, fresh] = [was.map((one) => keyOfWas(one)), now.map((one) => keyOfNow(one))];
-  const rest = <T>(all: readonly T[], keys: readonly string[], others: readonly string[]): T[] => {
+export function apart<T>(was: readonly T[], now: readonly T[], keyOf: (one: T) => string, keyOfNow = keyOf): [T[], T[]] {
+  const [old, fresh] = [was.map((one) => keyOf(one)), now.map((one) => keyOfNow(one))];
+  const rest = (all: readonly T[], keys: readonly string[], others: readonly string[]): T[] => {
     const left = Map.groupBy(others, (key) => key);
     return all.filter((_, i) => left.get(keys[i] ?? "")?.pop() === undefined);
   };
@@ -89,10 +89,8 @@ export function entryWords({ was, now }: RunDifference["entries"][number]): stri
 }
 
 const STATUS: Partial<Record<EntryStatus, string>> = {
-  ...{
-    "pending-review": "waiting for a person",
-    "auto-confirmed": "confirmed without a person",
-    "user-confirmed": "confirmed as if by a person",
-  },
-  ...{ "user-corrected": "corrected as if by a person", voided: "voided" },
+  "pending-review": "waiting for a person",
+  "auto-confirmed": "confirmed without a person",
+  "user-confirmed": "confirmed as if by a person",
+  "user-corrected": "corrected as if by a person",
 };

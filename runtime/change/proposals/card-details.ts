@@ -39,16 +39,14 @@ export const nameIn = (report: Report | null, agent: string): string => oneLine(
 export function detailsOf(proposal: Proposal, { rejected = [], timezone = "UTC" }: CardAround): CardPart[] {
   const { report, title, reason, by, at, state, why, files } = proposal;
   const verbs = { added: "adds", changed: "changes", removed: "removes" };
+  const changed = files.map(({ path, change }) => {
+    const name = report?.names?.[path];
+    return `${verbs[change]} ${name === undefined ? path : `${oneLine(name, 60)} (${path})`}`;
+  });
   const about = [
     `${quoted(title, 200)}, proposed by ${oneLine(by, 100)} on ${dayIn(timezone, at)}${reason === "" ? ", without a reason" : `: ${quoted(reason, 600)}`}`,
     `it is ${state}${why === null ? "" : `: ${oneLine(why, 600)}`}`,
-    ...some(
-      files.map(
-        ({ path, change }) =>
-          `${verbs[change]} ${report?.names?.[path] === undefined ? path : `${oneLine(report.names[path] ?? "", 60)} (${path})`}`,
-      ),
-      MANY,
-    ),
+    ...some(changed, MANY),
     ...rejected
       .slice(0, 3)
       .map(
@@ -79,13 +77,10 @@ export function detailsOf(proposal: Proposal, { rejected = [], timezone = "UTC" 
     },
     {
       name: "Tried without acting",
-      lines: report.dryRun.flatMap(({ agent, lines }) => [
-        `${nameIn(report, agent)}:`,
-        ...some(
-          lines.map((text) => `  ${oneLine(text)}`),
-          MANY,
-        ),
-      ]),
+      lines: report.dryRun.flatMap(({ agent, lines }) => {
+        const tried = lines.map((text) => `  ${oneLine(text)}`);
+        return [`${nameIn(report, agent)}:`, ...some(tried, MANY)];
+      }),
     },
     {
       name: "Cases",

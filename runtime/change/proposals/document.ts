@@ -206,11 +206,7 @@ function askedIn(trailer: string | undefined): AskedFor | null {
 }
 
 /** What a state commit says. @throws PROPOSAL_UNKNOWN, GIT_FAILED */
-async function readLife(
-  objects: Objects,
-  state: string,
-  cache: DiskCache,
-): Promise<Pick<Proposal, "state" | "since" | "why" | "report" | "decisions" | "applied" | "reverted">> {
+async function readLife(objects: Objects, state: string, cache: DiskCache) {
   if (parseCommit(await objects.find(state || "-")) === null) throw missing("its state is not a commit of this repository");
   const tree = objects.tree(state);
   const { by: _, at: since, ...life } = parseText("proposal.yaml", (await tree.read("proposal.yaml")) ?? "", lifeSchema, cache);

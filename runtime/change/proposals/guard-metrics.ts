@@ -148,12 +148,7 @@ const TRIED = 50;
  * The runs as the code before would have left them, and as they are where that is the change's doing. One that cannot be tried is charged to
  * the change: it asks what the code before did not.
  */
-export async function onCodeBefore(
-  bench: TrialEnvironment,
-  { files }: Proposal,
-  applied: string,
-  runs: readonly Ended[],
-): Promise<{ was: Ended[]; now: Ended[] }> {
+export async function onCodeBefore(bench: TrialEnvironment, { files }: Proposal, applied: string, runs: readonly Ended[]) {
   const parent = await bench.git.parent(applied);
   if (parent === null) return { was: [], now: [...runs] };
   const before = bench.git.tree(parent);

@@ -72,13 +72,7 @@ export function codeDifference(was: Program, now: Program, callers: readonly Pro
   };
 }
 
-function valuesOf(
-  was: Program,
-  now: Program,
-  before: Canonical,
-  after: Canonical,
-  reach: Reach,
-): { values: ValueChange[]; rows: RowChange[] } {
+function valuesOf(was: Program, now: Program, before: Canonical, after: Canonical, reach: Reach) {
   const [old, all] = [statedIn(was, before), statedIn(now, after)];
   const place = ({ path, near }: Stated) => `${path}\n${near ?? ""}`;
   // A literal without a key is the same wherever it stands.
@@ -87,7 +81,7 @@ function valuesOf(
   const exact = (one: Stated) => `${place(one)}\n${one.compared} ${one.means}`;
   // A cell of a table is the same whether somebody looks for it or not.
   const cell = (one: Stated) => `${one.near !== null} ${place(one)}\n${one.near === null ? whole(one) : one.means}`;
-  let [gone, fresh] = apart(...apart(...apart(old, all, exact, exact), whole, whole), cell, cell);
+  let [gone, fresh] = apart(...apart(...apart(old, all, exact), whole), cell);
   // Moved: the same value under another path, where one of the two paths is only there once.
   const isMoved = (a: Stated, b: Stated) => a.means === b.means && lastOf(a.path) === lastOf(b.path) && a.near === null && b.near === null;
   fresh = fresh.filter((one) => {
@@ -127,11 +121,8 @@ function valuesOf(
 
 /** Rows of tables that are new, gone, or come before others that they came after. */
 function rowsOf(was: readonly Stated[], now: readonly Stated[]): RowChange[] {
-  const rowsIn = (all: readonly Stated[]) =>
-    Map.groupBy(
-      all.filter(({ near }) => near !== null),
-      ({ table, near }) => `${table}\n${near}`,
-    );
+  const rowOf = ({ table, near }: Stated) => `${table}\n${near}`;
+  const rowsIn = (all: readonly Stated[]) => Map.groupBy(all.filter(({ near }) => near !== null).values(), rowOf);
   const [old, fresh] = [rowsIn(was), rowsIn(now)];
   const told = (cells: readonly Stated[], change: RowChange["change"]): RowChange => {
     const [first] = cells as [Stated, ...Stated[]];
@@ -209,15 +200,11 @@ function callsOf(was: Program, now: Program, before: Canonical, after: Canonical
   ];
   return [...new Set([...old, ...fresh].map(({ kind }) => kind))].flatMap((kind): CallChange[] => {
     const [mine, theirs] = [old.filter((one) => one.kind === kind), fresh.filter((one) => one.kind === kind)];
-    const [gone, added] = apart(mine, theirs, means, means);
+    const [gone, added] = apart(mine, theirs, means);
     if (gone.length + added.length === 0) return [];
     const { what, role } = (theirs[0] ?? mine[0]) as (typeof old)[number];
-    const [dropped, more] = apart(
-      gone.slice(0, added.length).flatMap(({ tests }) => tests),
-      added.slice(0, gone.length).flatMap(({ tests }) => tests),
-      means,
-      means,
-    );
+    const testsOf = (all: typeof old, most: number) => all.slice(0, most).flatMap(({ tests }) => tests);
+    const [dropped, more] = apart(testsOf(gone, added.length), testsOf(added, gone.length), means);
     const { file, line } = added.at(-1) ?? theirs.at(-1) ?? { file: now.file, line: 0 };
     const total = (all: readonly { role: string }[]) => all.filter((one) => one.role === role).length;
     const counts = { was: mine.length, now: theirs.length, all: [total(old), total(fresh)] as const };

@@ -39,7 +39,7 @@ export function leafChanges(was: Value, now: Value, whole: (key: string) => bool
 
 function listChanges(was: readonly Json[], now: readonly Json[], whole: (key: string) => boolean, key: string): LeafChange[] {
   if (![...was, ...now].some(isObject)) {
-    const [gone, fresh] = apart<Json, Json>(was, now, JSON.stringify, JSON.stringify);
+    const [gone, fresh] = apart<Json>(was, now, JSON.stringify);
     const inOrder = gone.length + fresh.length === 0 ? [{ key, was: was as Json, now: now as Json }] : [];
     return [...inOrder, ...Array.from({ length: Math.max(gone.length, fresh.length) }, (_, i) => ({ key, was: gone[i], now: fresh[i] }))];
   }
@@ -51,11 +51,7 @@ function listChanges(was: readonly Json[], now: readonly Json[], whole: (key: st
     // It is only called something else.
     if (twin !== undefined) before.delete(twin[0]);
     else if (!(fresh === undefined && [...after].some(([other, one]) => !before.has(other) && sameThing(one, old))))
-      found.push(
-        ...(old === undefined || fresh === undefined
-          ? [{ key: `${key}[${name}]`, was: old, now: fresh }]
-          : leafChanges(old, fresh, whole, `${key}[${name}]`)),
-      );
+      found.push(...leafChanges(old, fresh, (one) => old === undefined || fresh === undefined || whole(one), `${key}[${name}]`));
   }
   return found;
 }

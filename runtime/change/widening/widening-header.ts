@@ -10,6 +10,8 @@ import type { Around } from "./program.ts";
 import { type Line, tell as told, widen as widening } from "./widening-rows.ts";
 import type { ChangeKind, WideningKind } from "../proposal-types.ts";
 
+type Ticking = Pick<Around, "nextTick">;
+type Say = (line: Line, key: string) => void;
 type Loosened = [kind: WideningKind, text: string] | false;
 
 const widen = (kind: WideningKind, text: string): Line[] => [widening(kind, text)];
@@ -87,12 +89,7 @@ const STARTS: [keyof Header, Header["trigger"][number], (one: Header) => string]
   ["trigger", "mcp", () => "from outside, by tools of chat clients (MCP)"],
 ];
 
-async function starts(
-  was: Header | null,
-  now: Header,
-  around: Pick<Around, "nextTick">,
-  say: (line: Line, key: string) => void,
-): Promise<void> {
+async function starts(was: Header | null, now: Header, around: Ticking, say: Say): Promise<void> {
   const has = (one: Header | null, word: Header["trigger"][number]): one is Header => one?.trigger.includes(word) === true;
   for (const [key, word, how] of STARTS) {
     const [old, fresh] = [has(was, word) ? how(was) : null, has(now, word) ? how(now) : null];
@@ -104,7 +101,7 @@ async function starts(
   if (old?.schedule !== fresh?.schedule) for (const line of await schedule(old, fresh, around)) say(line, "schedule");
 }
 
-async function schedule(was: Header | null, now: Header | null, around: Pick<Around, "nextTick">): Promise<Line[]> {
+async function schedule(was: Header | null, now: Header | null, around: Ticking): Promise<Line[]> {
   if (now === null) return tell("schedule", `no longer starts by itself on a schedule (${was?.schedule})`);
   const after = await ticks(now, around);
   if (after.count === 0)
@@ -118,10 +115,7 @@ async function schedule(was: Header | null, now: Header | null, around: Pick<Aro
 }
 
 /** How many ticks there are in 1,000 hours (at most TICKS), and when the last of them is; one that is later counts as one. */
-async function ticks(
-  { schedule: expression = "", timezone = "UTC" }: Header,
-  { nextTick }: Pick<Around, "nextTick">,
-): Promise<{ count: number; until: number }> {
+async function ticks({ schedule: expression = "", timezone = "UTC" }: Header, { nextTick }: Ticking) {
   const asked = { agent: "", expression, timezone };
   let [count, at] = [0, 0];
   while (count < TICKS) {
@@ -136,12 +130,7 @@ async function ticks(
 const STARTING: readonly (keyof Header)[] = ["trigger", "schedule", ...STARTS.map(([key]) => key)];
 
 /** `was` null: the agent is new. `say` gets the key of the header that the line is about. */
-export async function headerWidening(
-  was: Header | null,
-  now: Header,
-  around: Pick<Around, "nextTick">,
-  say: (line: Line, key: string) => void,
-): Promise<void> {
+export async function headerWidening(was: Header | null, now: Header, around: Ticking, say: Say): Promise<void> {
   for (const key of was === null ? [] : (Object.keys({ ...was, ...now }) as (keyof Header)[])) {
     if (was === null || same(was[key] as Json, now[key] as Json) || STARTING.includes(key)) continue;
     const loosened = LOOSENS[key]?.(was, now) ?? false;

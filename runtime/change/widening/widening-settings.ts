@@ -53,10 +53,8 @@ function judged(changes: readonly LeafChange[], rows: readonly Row[], before = "
 }
 
 export function configWidening(was: Config, now: Config): SettingLine[] {
-  return judged(
-    leafChanges(settingsOf(was), settingsOf(now), (key) => key === "notify.quiet_hours"),
-    CONFIG_ROWS,
-  );
+  const changes = leafChanges(settingsOf(was), settingsOf(now), (key) => key === "notify.quiet_hours");
+  return judged(changes, CONFIG_ROWS);
 }
 
 /** With defaults filled in, those of privacy too. */
@@ -123,13 +121,9 @@ export function textWidening(path: string, was: string | null, now: string | nul
           : `says ${shown(next)} instead of ${shown(old)}`,
     ];
   });
+  const fresher = (one: string) => `${path} names a new recipient: ${JSON.stringify(one)}`;
   return [
-    ...recipients.map((one) => ({
-      kind: "recipient" as const,
-      widens: true,
-      text: `${path} names a new recipient: ${JSON.stringify(one)}`,
-      key: one,
-    })),
+    ...recipients.map((one) => ({ kind: "recipient" as const, widens: true, text: fresher(one), key: one })),
     ...words.map(([key, text]) => ({ kind: "value" as const, widens: false, text: `${path} ${text}`, key })),
   ];
 }

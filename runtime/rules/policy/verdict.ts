@@ -86,10 +86,8 @@ export function judge(sets: readonly RuleSet[], ladder: Ladder): Judgement {
     }
   }
   const verdict = STRICTNESS[strict] ?? "pass";
-  const { level, levels } = strictest(
-    ladder,
-    fired.flatMap((rule) => rule.level ?? []),
-  );
+  const demanded = fired.flatMap((rule) => rule.level ?? []);
+  const { level, levels } = strictest(ladder, demanded);
   const has = (action: Action): boolean => triggered.some((one) => one.action === action);
   return {
     verdict,
@@ -103,16 +101,12 @@ export function judge(sets: readonly RuleSet[], ladder: Ladder): Judgement {
     distinct_from_requester: requires.distinct,
     triggered,
     indeterminate,
-    summary: summarize(verdict, level, triggered, indeterminate),
+    summary: summarize({ verdict, level, triggered, indeterminate }),
   };
 }
 
-function summarize(
-  verdict: VerdictWord,
-  level: string | null,
-  triggered: Verdict["triggered"],
-  indeterminate: Verdict["indeterminate"],
-): string {
+type Told = Pick<Verdict, "verdict" | "level" | "triggered" | "indeterminate">;
+function summarize({ verdict, level, triggered, indeterminate }: Told): string {
   const parts = [
     ...triggered.map((one) => `${one.because === "" ? one.description || "always" : one.because} (rule ${one.rule}, ${one.source})`),
     ...indeterminate.map((one) => `${one.rule} cannot be decided without ${one.missing.join(", ") || "its facts"}`),
