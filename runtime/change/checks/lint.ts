@@ -84,12 +84,10 @@ function capabilityOf(primitive: Primitive, given: Record<string, string>): stri
 export function lintPlanned(planned: NonNullable<Compiled["planned"]>): Found[] {
   return planned
     .filter(({ key, fact }) => fact !== true || isAmountKey(key) === true)
-    .map(({ name, key, at }) => ({
-      code: "SCRIPT_PLANNED",
-      at,
-      remark: true as const,
-      message: `${name} is the planned value; whoever approved may have changed it. Take it from the calls that the gate returns: calls[0].params.${key}.`,
-    }));
+    .map(({ name, key, at }) => {
+      const message = `${name} is the planned value; whoever approved may have changed it. Take it from the calls that the gate returns: calls[0].params.${key}.`;
+      return { code: "SCRIPT_PLANNED", at, remark: true as const, message };
+    });
 }
 
 /** Words in `uses:` that are no domain of a primitive: the host grants domains only. agents: names a call of an agent may have. */
@@ -122,9 +120,8 @@ const TRIGGER_KEYS = { schedule: "schedule", watch: "file_watch", on_event: "eve
 export function lintTrigger(header: LintedHeader, file: string): Finding[] {
   return (Object.keys(TRIGGER_KEYS) as (keyof typeof TRIGGER_KEYS)[])
     .filter((key) => header[key] !== undefined && header.trigger?.includes(TRIGGER_KEYS[key]) !== true)
-    .map((key) => ({
-      code: "HEADER_TRIGGER",
-      at: { file },
-      message: `The header has ${key}:, but trigger: does not name ${TRIGGER_KEYS[key]}, so it starts nothing. Add ${TRIGGER_KEYS[key]} to trigger:, or drop the key.`,
-    }));
+    .map((key) => {
+      const message = `The header has ${key}:, but trigger: does not name ${TRIGGER_KEYS[key]}, so it starts nothing. Add ${TRIGGER_KEYS[key]} to trigger:, or drop the key.`;
+      return { code: "HEADER_TRIGGER", at: { file }, message };
+    });
 }

@@ -94,12 +94,7 @@ async function factsOf(
 }
 
 /** Files of the agents that a change of these paths reaches, those that the tree has. */
-export async function reachedFiles(
-  tree: Tree,
-  changed: readonly string[],
-  sandbox: Compiling["sandbox"],
-  registry: Registry,
-): Promise<string[]> {
+export async function reachedFiles(tree: Tree, changed: readonly string[], sandbox: Compiling["sandbox"], registry: Registry) {
   const candidates = await mightReach(await withRemoved(tree, changed), changed);
   return reachedOf(await closuresOf(tree, candidates, { sandbox, names: registry.names() }), changed, registry);
 }

@@ -121,10 +121,8 @@ function sizeKey({ name, params }: Pick<Step, "name" | "params">): string {
 function wordless({ params }: Pick<Step, "params">): string {
   const { instruction: _, examples: __, samples: ___, role: ____, classes, schema, ...about } = JSON.parse(params) as Record<string, Json>;
   const names = (classes as { name: Json }[] | undefined)?.map(({ name }) => name) ?? null;
-  const fields = Object.entries((schema ?? {}) as Record<string, { describe?: Json }>).map(([name, { describe: _____, ...one }]) => [
-    name,
-    one,
-  ]);
+  const described = Object.entries((schema ?? {}) as Record<string, { describe?: Json }>);
+  const fields = described.map(([name, { describe: _____, ...one }]) => [name, one]);
   return canonicalJson([about, names, fields] as unknown as Json);
 }
 

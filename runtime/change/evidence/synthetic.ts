@@ -77,11 +77,10 @@ async function runAll(subject: Subject, bench: TrialEnvironment): Promise<DryRun
   /** What is in force, for an agent whose scripts the change leaves alone. */
   const untouched = (scripts: readonly ScriptToCheck[]): Code | null =>
     subject.paths.length === 0 || scripts.some(({ file }) => subject.paths.includes(file)) ? null : { tree: subject.base, changed: [] };
-  return Promise.all(
-    agents.flatMap((one) =>
-      one.scripts === null || one.header === null ? [] : [dryRun(one, one.header, one.scripts, code, untouched(one.scripts), bench)],
-    ),
+  const runs = agents.flatMap((one) =>
+    one.scripts === null || one.header === null ? [] : [dryRun(one, one.header, one.scripts, code, untouched(one.scripts), bench)],
   );
+  return Promise.all(runs);
 }
 
 async function readable({ tree, config }: Subject): Promise<boolean> {

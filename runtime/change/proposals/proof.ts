@@ -131,10 +131,8 @@ async function hasCommitted(dir: string, head: string, agent: string): Promise<b
 
 /** Why most of the runs could not be tried. */
 function commonest({ differences }: BacktestReport): string {
-  const reasons = Map.groupBy(
-    differences.filter((one) => one.class === "not_replayable"),
-    ({ why }) => (why[0] ?? "").replace(/: .*$/s, ""),
-  );
+  const untried = differences.filter((one) => one.class === "not_replayable");
+  const reasons = Map.groupBy(untried, ({ why }) => (why[0] ?? "").replace(/: .*$/s, ""));
   const [first] = [...reasons].sort(([, a], [, b]) => b.length - a.length);
   return first?.[0] ?? "the recorded runs do not answer what it asks";
 }

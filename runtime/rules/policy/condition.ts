@@ -75,11 +75,8 @@ function tokens(source: string): Token[] {
     const start = at + (/^\s*/.exec(source.slice(at))?.[0].length ?? 0);
     if (groups === undefined) {
       const rest = source.slice(start);
-      refuse(
-        source,
-        start,
-        MISTAKES.find(([pattern]) => pattern.test(rest))?.[1] ?? `${JSON.stringify(rest.slice(0, 1))} is not understood`,
-      );
+      const mistake = MISTAKES.find(([pattern]) => pattern.test(rest))?.[1];
+      refuse(source, start, mistake ?? `${JSON.stringify(rest.slice(0, 1))} is not understood`);
     }
     const [kind, text] = Object.entries(groups).find(([, value]) => value !== undefined) as [Token["kind"], string];
     const keyword = kind === "word" ? KEYWORDS.get(text.toLowerCase()) : undefined;

@@ -40,10 +40,8 @@ export function readGiven(text: string | undefined): RuleSet | null {
   if (!Array.isArray(rules)) return unreadable('it has no list "rules"');
   if (rules.length > MAX_RULES) return unreadable(`it has more than ${MAX_RULES} rules`);
   if (typeof context !== "object" || context === null || Array.isArray(context)) return unreadable('its "context" is not an object');
-  return set(
-    rules.map((rule, index) => readRule(rule, index + 1)),
-    context as Record<string, Json>,
-  );
+  const read = rules.map((rule, index) => readRule(rule, index + 1));
+  return set(read, context as Record<string, Json>);
 }
 
 function readRule(value: unknown, number: number): Rule {

@@ -44,12 +44,8 @@ export function lintRules(rules: readonly Rule[], scope: Scope, ladder: Ladder):
   if (found.some((one) => !one.warning)) return found;
   for (const [index, rule] of rules.entries()) {
     const over = rules.find((other, place) => other !== rule && isShadowed(rule, other, place < index, scope, ladder));
-    if (over !== undefined)
-      say(
-        ["rules", index, "id"],
-        `${rule.id} changes nothing: ${over.id} applies whenever it does and is as strict. Tighten it or remove it.`,
-        true,
-      );
+    const message = `${rule.id} changes nothing: ${over?.id} applies whenever it does and is as strict. Tighten it or remove it.`;
+    if (over !== undefined) say(["rules", index, "id"], message, true);
   }
   return found;
 }

@@ -5,7 +5,7 @@
 import { plainDecimal } from "../../kernel/money.ts";
 import type { Json } from "../../kernel/ports.ts";
 import { spelled } from "./classify.ts";
-import { type Fields, isObject, objectsIn, own } from "./shape.ts";
+import { isObject, objectsIn, own } from "./shape.ts";
 
 const PART = "(?:\"[^\"]+\"|'[^']+'|`[^`]+`|\\[[^\\]]+\\]|[\\p{L}_$][\\p{L}\\p{N}_$]*)";
 const ID = `${PART}(?:\\.${PART})*`;
@@ -162,9 +162,6 @@ export function columnsOf(reply: Json): Map<string, string> {
 
 /** The value that stands beside an identifier as its key, for the check of types. */
 export function valueBeside(params: Json, name: string): Json {
-  return (
-    objectsIn(params)
-      .map((one: Fields) => own(one, name))
-      .find((one) => one !== undefined) ?? null
-  );
+  const found = objectsIn(params).find((one) => own(one, name) !== undefined);
+  return found?.[name] ?? null;
 }
