@@ -58,7 +58,7 @@ export function changedIn(was: Effects, now: Effects, { entries }: Pick<RunDiffe
   const moved = entries.filter((pair) => legsText(pair.was) !== legsText(pair.now));
   const kept: Kept = {
     ...NOTHING_KEPT,
-    books: spread(moved).map((pair) => ({ ...named((pair.now ?? pair.was) as EntryEffect), legs: legLines(pair.now?.legs ?? []) })),
+    books: spread(moved).map(booked),
     makes: changedActs(was, now).slice(0, MOST),
     ...(was.outcome === now.outcome || now.outcome === null ? {} : { ends: now.outcome }),
   };
@@ -69,10 +69,7 @@ export function changedIn(was: Effects, now: Effects, { entries }: Pick<RunDiffe
 export function allOf(effects: Effects): Kept {
   const made = actsOf(effects).map((call) => ({ call, approved: "approved" in call && call.approved === true }));
   const kept: Kept = {
-    books: spread(effects.entries.map((now) => ({ was: null, now }))).map(({ now }) => ({
-      ...named(now as EntryEffect),
-      legs: legLines(now?.legs ?? []),
-    })),
+    books: spread(effects.entries.map((now) => ({ was: null, now }))).map(booked),
     asks: made.flatMap(({ call: { tool, params }, approved }) => (approved ? [{ tool, params }] : [])),
     makes: timesOf(made.flatMap(({ call, approved }) => (approved ? [] : [call]))),
     ...(effects.outcome === null ? {} : { ends: effects.outcome }),
@@ -206,6 +203,10 @@ const legsText = (entry: EntryEffect | null): string =>
     .sort()
     .join();
 const same = (some: readonly string[], others: readonly string[]): boolean => [...some].sort().join() === [...others].sort().join();
+const booked = ({ was, now }: RunDifference["entries"][number]) => ({
+  ...named((now ?? was) as EntryEffect),
+  legs: legLines(now?.legs ?? []),
+});
 const named = ({ id, date, description }: EntryEffect) => ({ id, about: `${date} ${description}` });
 const shown = (legs: readonly string[]): string => (legs.length === 0 ? "not booked" : legs.join(", "));
 

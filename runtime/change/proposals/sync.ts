@@ -30,6 +30,8 @@ export interface Synced {
   refused: { id: string; why: string }[];
 }
 
+const nothing = (): Synced => ({ fetched: 0, pushed: 0, joined: 0, told: [], refused: [] });
+
 type People = Parameters<typeof verifyDecision>[1];
 
 interface Side {
@@ -45,10 +47,10 @@ const TRIES = 5;
 export async function syncProposals(world: ProposalWorld, remote: string, people: People): Promise<Synced> {
   const refs = createSideRefs(world.dir);
   const theirs = `refs/cleared/remotes/${remote}/`;
-  const total: Synced = { fetched: 0, pushed: 0, joined: 0, told: [], refused: [] };
+  const total = nothing();
   for (let left = TRIES; left > 0; left--) {
     await fetchRefs(world.dir, remote, REFS, theirs);
-    const round = await refs.read((objects) => take(objects, { refs, world, theirs, people }));
+    const round = await refs.read((objects) => take({ refs, world, people, objects, done: nothing() }, theirs));
     total.fetched += round.fetched;
     total.joined += round.joined;
     total.told.push(...round.told.filter((line) => !total.told.includes(line)));
@@ -69,19 +71,11 @@ export async function syncProposals(world: ProposalWorld, remote: string, people
   throw new ClearedError("GIT_FAILED", `The proposals at ${remote} changed each of the ${TRIES} times they were joined. Try again.`);
 }
 
-interface Round {
-  refs: SideRefs;
-  world: ProposalWorld;
-  theirs: string;
-  people: People;
-}
-
 /** Takes over what the remote has, one proposal at a time: one that cannot be read or believed stops no other. */
-async function take(objects: Objects, round: Round): Promise<Synced> {
-  const { refs, world } = round;
+async function take(at: Taking, theirs: string): Promise<Synced> {
+  const { refs, world, objects, done } = at;
   const cache = createDiskCache(`${world.dir}/${CACHE}`);
-  const done: Synced = { fetched: 0, pushed: 0, joined: 0, told: [], refused: [] };
-  const [mine, there] = [groupRefs(await refs.list(REFS), REFS), groupRefs(await refs.list(round.theirs), round.theirs)];
+  const [mine, there] = [groupRefs(await refs.list(REFS), REFS), groupRefs(await refs.list(theirs), theirs)];
   const differing = [...there].filter(([id, one]) => one.change !== mine.get(id)?.change || one.state !== mine.get(id)?.state);
   const commits = differing.flatMap(([id, one]) => [one.change ?? "", mine.get(id)?.change ?? ""]).filter((oid) => oid !== "");
   const differences = await refs.differences([...new Set(commits)]);
@@ -89,7 +83,6 @@ async function take(objects: Objects, round: Round): Promise<Synced> {
     refs: one,
     kept: await readProposal(objects, id, one, differences, cache),
   });
-  const at: Taking = { ...round, objects, done };
   for (const [id, one] of differing) {
     try {
       assertId(id);
@@ -102,7 +95,10 @@ async function take(objects: Objects, round: Round): Promise<Synced> {
   return done;
 }
 
-interface Taking extends Round {
+interface Taking {
+  refs: SideRefs;
+  world: ProposalWorld;
+  people: People;
   objects: Objects;
   done: Synced;
 }

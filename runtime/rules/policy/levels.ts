@@ -34,11 +34,7 @@ export const levelNames = ({ ranks, roles }: Ladder): string[] => [...ranks.flat
 const rankOf = ({ ranks }: Ladder, level: string): number => ranks.findIndex((rung) => rung.includes(level));
 
 /** Every level in the order of 7.4, where roles stand between the two lowest ranks and the rest. */
-const inOrder = ({ ranks, roles }: Ladder): string[] => [
-  ...ranks.slice(0, BELOW_ROLES).flat(),
-  ...roles,
-  ...ranks.slice(BELOW_ROLES).flat(),
-];
+const inOrder = ({ ranks, roles }: Ladder): string[] => ranks.toSpliced(BELOW_ROLES, 0, roles).flat();
 
 /** True when somebody who holds these levels may decide what `demanded` asks for. A level the ladder does not have is met by its name alone. */
 export function meetsLevel(ladder: Ladder, held: readonly string[], demanded: string): boolean {
