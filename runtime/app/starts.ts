@@ -9,7 +9,7 @@ import { redactJson } from "../rules/privacy/scan.ts";
 import type { DiskCache } from "../scripts/disk-cache.ts";
 import { type Header, parseHeader } from "../scripts/header.ts";
 import { validateInput } from "../scripts/fields.ts";
-import { complexityOf } from "../rules/task-words.ts";
+import { complexityOf } from "../rules/task-types.ts";
 import type { Config } from "../workspace/settings/config.ts";
 import { agentFile } from "../workspace/layout.ts";
 import { sourceBlob } from "../workspace/git/tree.ts";

@@ -9,7 +9,7 @@ import { ClearedError } from "../../runtime/kernel/errors.ts";
 import type { Json, State } from "../../runtime/kernel/ports.ts";
 import { parseHeader } from "../../runtime/scripts/header.ts";
 import { entered, judged, machineProblems, move, type ProcessState, readOnlyMachine, startOf } from "../../runtime/kernel/states.ts";
-import { complexityOf } from "../../runtime/rules/task-words.ts";
+import { complexityOf } from "../../runtime/rules/task-types.ts";
 import { exceptions, type Vector, vectors, wrongRows } from "../vectors/load.ts";
 import { TEMPLATES } from "./templates.ts";
 import { verdictOf } from "./verdicts.ts";

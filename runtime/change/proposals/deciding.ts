@@ -107,10 +107,8 @@ export function forgetApproval(database: Database, { id }: Proposal): void {
 
 /** By id the proposals that were approved here and whose commit may be missing; looks at the store only, so it costs nothing. */
 export function approvalsHere(database: Database): Map<string, Approval & { commit: string }> {
-  const rows = database.all<{ name: string; value: string }>(
-    "SELECT name, value FROM facts WHERE name GLOB ? AND value != ''",
-    `${APPROVED}*`,
-  );
+  const sql = "SELECT name, value FROM facts WHERE name GLOB ? AND value != ''";
+  const rows = database.all<{ name: string; value: string }>(sql, `${APPROVED}*`);
   return new Map(
     rows.map(({ name, value }) => {
       const [commit = "", since, last = ""] = value.split(" ");

@@ -94,11 +94,8 @@ function assemble(world: ProposalWorld): ProposalStore {
   /** The branch is the truth about what is applied and what is taken back, also where the chain of states lags behind. */
   function onBranch(kept: Kept, mark: BranchMark | undefined): Kept {
     if (mark === undefined) {
-      if (kept.state !== "applied") return kept;
-      return {
-        ...kept,
-        why: `Its commit ${kept.applied?.slice(0, 7) ?? ""} is not on this branch: it is not pulled yet, or was taken away.`,
-      };
+      const why = `Its commit ${kept.applied?.slice(0, 7) ?? ""} is not on this branch: it is not pulled yet, or was taken away.`;
+      return kept.state === "applied" ? { ...kept, why } : kept;
     }
     const { applied, reverted } = mark;
     const state = reverted === null ? "applied" : "reverted";
@@ -135,11 +132,8 @@ function assemble(world: ProposalWorld): ProposalStore {
       const text = draft.files[path] ?? null;
       if ((await tree.read(path)) !== text) files[path] = text;
     }
-    if (Object.keys(files).length === 0)
-      throw new ClearedError(
-        "PROPOSAL_EMPTY",
-        `"${draft.title.slice(0, 100)}" changes nothing: its files are as they are at ${base.slice(0, 7)}.`,
-      );
+    const empty = `"${draft.title.slice(0, 100)}" changes nothing: its files are as they are at ${base.slice(0, 7)}.`;
+    if (Object.keys(files).length === 0) throw new ClearedError("PROPOSAL_EMPTY", empty);
     return files;
   }
 
@@ -230,11 +224,8 @@ function otherState(now: Proposal, from: readonly ProposalState[]): ClearedError
   const last = now.decisions.at(-1);
   const said = last === undefined ? "" : ` (${last.decision} by ${last.by} on ${minuteOf(last.at)})`;
   const why = now.why === null ? "" : ` ${now.why}`;
-  return new ClearedError(
-    "PROPOSAL_STATE",
-    `Proposal ${now.number} is ${now.state}${said}; this needs it to be ${from.join(" or ")}.${why}`,
-    { data: { proposal: now.id, state: now.state } },
-  );
+  const message = `Proposal ${now.number} is ${now.state}${said}; this needs it to be ${from.join(" or ")}.${why}`;
+  return new ClearedError("PROPOSAL_STATE", message, { data: { proposal: now.id, state: now.state } });
 }
 
 function subjectOf(state: ProposalState, by: string): string {

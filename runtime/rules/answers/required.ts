@@ -113,11 +113,8 @@ export function assertWhole(result: Json, of: { process: string | null; output: 
   const lacks = missing.length === 0 ? [] : [`lacks ${missing.join(", ")}`];
   const why = [...lacks, ...wrong.map((one) => `does not add up: ${one}`)].join("; it ");
   if (why === "") return;
-  throw new ClearedError(
-    "OUTPUT_INCOMPLETE",
-    `The answer ${why}. The header's output: and its process say what the script's last expression must hold.`,
-    { data: { missing, wrong } },
-  );
+  const message = `The answer ${why}. The header's output: and its process say what the script's last expression must hold.`;
+  throw new ClearedError("OUTPUT_INCOMPLETE", message, { data: { missing, wrong } });
 }
 
 function fits(kind: Kind, value: Json | undefined, decisions: readonly string[]): boolean {
