@@ -8,7 +8,7 @@ input: {goal: {type: string, required: true}, tools: {type: list, required: true
 // Answers {result, unsupported, call, done}: what came of it and which of its figures nothing gave, or the call that a person has to look at;
 // neither when it was not done in time.
 const { goal, tools, output } = input;
-const done: { tool: string; params: any; answer: any }[] = [];
+const done: { tool: string; params: any; answer: any; failed: boolean }[] = [];
 let result: any = null;
 let unsupported: string[] = [];
 let call: { tool: string; params: any } | null = null;
@@ -19,7 +19,7 @@ for (let round = 0; round < 20 && done.length < 18 && result === null && call ==
   else if (tools.find((one: any) => one.tool === next.call.tool)?.class === "mutate") call = next.call;
   else {
     const said: any = mcp_try(next.call);
-    done.push({ ...next.call, answer: said.ok ? said.result : said.message });
+    done.push({ ...next.call, answer: said.ok ? said.result : said.message, failed: !said.ok });
   }
 }
 ({ result, unsupported, call, done });

@@ -43,10 +43,10 @@ export const llm_next = definePrimitive({
       .max(200)
       .describe("as mcp_list returns them"),
     done: z
-      .array(z.object({ tool: text, params: json, answer: json }))
+      .array(z.object({ tool: text, params: json, answer: json, failed: z.boolean().optional() }))
       .max(50)
       .default([])
-      .describe("calls made so far, with what they answered"),
+      .describe("calls made so far, with what they answered; failed: it is an error, which gives no figure"),
     output: record.optional().describe('fields of the result, each with its type: {status: "string"}'),
     role: z.enum(LLM_ROLES).default("large"),
   }),
@@ -97,8 +97,9 @@ export const llm_next = definePrimitive({
         if (called.tool !== FINISH && tool !== undefined) return { call: { tool: tool.tool, params } };
         if (called.tool === FINISH) {
           const said = fields.map(([name]) => wordsOf(params[name] ?? null)).join("\n");
-          // Not what it asked for: that a model wrote itself.
-          ground ??= groundOf([p.goal, ...p.done.map((one) => JSON.stringify(one.answer))].join("\n"));
+          // Not what it asked for, and no error, which may repeat that: a model wrote it itself.
+          const answers = p.done.flatMap(({ answer: one, failed }) => (failed === true ? [] : [JSON.stringify(one)]));
+          ground ??= groundOf([p.goal, ...answers].join("\n"));
           const unsupported = ungrounded(said, ground);
           const missing = fields.map(([name]) => name).filter((name) => wordsOf(params[name] ?? null).trim() === "");
           if (repairs === 2 || unsupported.length + missing.length === 0) {

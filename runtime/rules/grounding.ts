@@ -131,7 +131,7 @@ export function ungrounded(said: string, ground: Ground): string[] {
   // Groups of three with blanks are one number: its parts alone are others.
   for (const [found] of left.matchAll(NUMBER))
     for (const [number] of found.matchAll(/\d{1,3}(?: \d{3})+(?:[.,]\d+)?(?= |$)|[^ ]+/g))
-      if (!readingsOf(number).some((one) => ground.numbers.has(one))) wrong.push(number);
+      if (!readingsOf(number).some((one) => ground.numbers.has(one))) wrong.push(number.replace(/[.,']+$/, ""));
   return [...new Set(wrong)];
 }
 

@@ -3,7 +3,7 @@ import type { Account, Card, CardKind, Entry, Json, Verdict } from "../kernel/po
 import { type CardFacts, cardFacts, OF_ROWS } from "../app/card-facts.ts";
 import { seenOf } from "../app/page-facts.ts";
 import { editFields, formFields } from "./card-form.ts";
-import { accountName, amount, facts, type Html, html, nothing, plain, type Times } from "./html.ts";
+import { accountName, amount, facts, type Html, html, nothing, plain, type Times, whole } from "./html.ts";
 import { rowAnswers } from "./story.ts";
 
 interface Words {
@@ -55,10 +55,12 @@ export function cardView(card: Card, { token, accounts, entries, summaries, othe
   const id = `card-${card.id}`;
   const entry = entries.get(entryOf(card) ?? "");
   const rules = rulesOf(card);
+  const title = rules?.title ?? card.title;
   const summary = card.kind === "proposal" ? summaries?.get(card.id) : undefined;
   return html`<li><article class="card ${card.kind}" id="${id}" aria-labelledby="${id}-title">
 <p class="eyebrow">${words.kind} <span class="number">${card.id}</span>${needed(card)}</p>
-<h3 id="${id}-title"><bdi>${plain(rules?.title ?? card.title, 300)}</bdi></h3>
+<h3 id="${id}-title"><bdi>${plain(title, 300)}</bdi></h3>
+${title.length > 300 ? html`<p>${whole(title)}</p>` : nothing}
 ${rules !== null ? facts(rules.said) : entry !== undefined ? html`${entryView(entry)}${told(card)}` : (summary ?? told(card))}
 ${card.calls.length > 0 ? callList(card) : nothing}
 ${card.state === undefined ? nothing : html`<p class="faint">${plain(card.state, 300)}</p>`}

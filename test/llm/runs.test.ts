@@ -9,10 +9,10 @@ import { replayRun } from "../../runtime/engine/replay.ts";
 import { openSecrets } from "../../runtime/workspace/settings/secrets.ts";
 import { cleared } from "../cli/command-line.ts";
 import { abandon, close, closeAll, host, LATER, run, start, type Workspace, workspace } from "../engine/harness.ts";
+import { claude, KEY } from "./opened.ts";
 import { type FakeModel, fakeModel, type Reply } from "./server.ts";
 
 afterEach(closeAll);
-const KEY = "sk-ant-test-0123456789abcdef";
 const header = (uses: string, more = "") => `/*\nname: Test\nuses: [${uses}]\n${more}*/\n`;
 const CLASSIFY = `${header("llm, ctx", "input: {text: {type: string, default: AWS EMEA 84.00}}\n")}const found = llm_classify({ text: input.text, classes: [{ name: "Software" }, { name: "Travel" }] });
 ctx_log(String(found.class));
@@ -27,12 +27,7 @@ async function opened(
 ): Promise<{ one: Workspace; server: FakeModel }> {
   const server = await fakeModel(answer);
   const one = await workspace(files);
-  const trust = one
-    .read("trust.yaml")
-    .replace(
-      /^models: \{\}.*$/m,
-      `models: {anthropic: {backend: anthropic, url: "${server.url}", key: "secret:anthropic", timeout_ms: 3000}}`,
-    );
+  const trust = one.read("trust.yaml").replace(/^models: \{\}.*$/m, claude(server, ", timeout_ms: 3000"));
   one.commit({ "trust.yaml": trust, "config.yaml": one.read("config.yaml") + config });
   mkdirSync(join(one.dir, ".cleared"), { recursive: true });
   await openSecrets(one.dir).set("anthropic", KEY);
@@ -214,10 +209,13 @@ short;
   expect(await run(owner, "short", { send: true })).toMatchObject({ status: "failed", error: { code: "LLM_UNSUPPORTED" } });
 });
 
-test("a figure that a model put into a call of its own is not one that the call gave", async () => {
-  const next = `${header("llm")}llm_next({ goal: "owed?", tools: [], done: [{ tool: "a/b", params: { over: "98.00" }, answer: { total: "84.00" } }] });\n`;
-  const { one } = await opened({ "agents/next.ts": next }, () => ({ call: { name: "finish", input: { answer: "98.00 and 84.00" } } }));
-  expect((await run(await host(one), "next")).result).toMatchObject({ unsupported: ["98.00"] });
+test("a figure that a model put into a call of its own is not one that the call gave, nor is what an error repeats of it", async () => {
+  const made = (params: object, answer: unknown, failed = false) => ({ tool: "a/b", params, answer, failed });
+  const done = [made({ over: "98.00" }, { total: "84.00" }), made({ over: "97.00" }, "Nothing is over 97.00.", true)];
+  const next = `${header("llm")}llm_next({ goal: "owed?", tools: [], done: ${JSON.stringify(done)} });\n`;
+  const said = { call: { name: "finish", input: { answer: "98.00, 97.00 and 84.00" } } };
+  const { one } = await opened({ "agents/next.ts": next }, () => said);
+  expect((await run(await host(one), "next")).result).toMatchObject({ unsupported: ["98.00", "97.00"] });
 });
 
 test("confidence is earned by what people leave as it was, not claimed", async () => {

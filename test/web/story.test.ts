@@ -99,6 +99,8 @@ it("a card tells the level, how many have agreed, who may not, and carries its b
   // Why a person is asked stands on the card itself, not only in its brief.
   expect(shown.slice(0, shown.indexOf("<details"))).toContain("over 500 &lt;needs&gt; a manager");
   expect(shown).not.toContain("<b>Pay");
+  const long = { ...card, title: `${"Pay ".repeat(100)}ACME <now>` };
+  expect(String(await cardView(long, { token: "t", accounts: [], entries: new Map(), times }))).toContain("ACME &lt;now&gt;");
   const form = {
     ...card,
     kind: "form" as const,
