@@ -27,8 +27,6 @@ export interface TaskServer {
 type Wrap = (event: Json, error?: WireError) => Json;
 
 const KEEP_ALIVE_MS = 15_000;
-/** Streams and messages under way of all callers together; the page and short requests keep the other connections. */
-const ALL_OPEN = 450;
 /** Large bodies in memory at once, of one caller and of all: each may have 16 MB. */
 const LARGE = { mine: 4, all: 16 };
 const CARDS = /^\/\.well-known\/agent(?:-card)?\.json$/;
@@ -37,14 +35,8 @@ const CARDS = /^\/\.well-known\/agent(?:-card)?\.json$/;
 export type TaskServing = { figures: () => Figures; cardUrl: string | undefined; onError: (error: unknown) => void };
 
 export function createTaskServer(tasks: Tasks, { figures, cardUrl, onError }: TaskServing): TaskServer {
-  const open = new Map<string, number>();
   /** Whose large bodies are being read. */
   const reading: string[] = [];
-  const count = (place: string, by: number) => {
-    const now = (open.get(place) ?? 0) + by;
-    if (now === 0) open.delete(place);
-    else open.set(place, now);
-  };
   const urlOf = (context: Context): string => cardUrl ?? `http://${context.req.header("host") ?? ""}`;
 
   const callerOf = (context: Context): Caller => tasks.caller(bearerOf(context), () => senderOf(context) === "own");
@@ -112,15 +104,10 @@ export function createTaskServer(tasks: Tasks, { figures, cardUrl, onError }: Ta
     const key = keyOf(context.req.header("idempotency-key"));
     // Both hold a connection: until the end of the task or of the caller's patience.
     const holds = opens ? "streams" : operation === OPERATIONS.send ? "messages" : null;
-    const place = `${work.caller.owner} ${holds}`;
-    const most = holds === null ? 0 : (await tasks.limits()).open;
-    const mine = open.get(place) ?? 0;
-    if (holds !== null && (mine >= most || [...open.values()].reduce((a, b) => a + b, 0) >= ALL_OPEN))
-      throw full(`Too many ${holds} wait here, ${mine} of them yours, of ${most}. Ask for the task instead (GetTask).`, 5);
+    const free = holds === null ? null : await tasks.hold(work.caller.owner, holds, "Ask for the task instead (GetTask).");
     const stop = new AbortController();
-    if (holds !== null) count(place, 1);
     // What is no stream ends with its answer; to abort it for that would cost an error each time.
-    if (opens) stop.signal.addEventListener("abort", () => count(place, -1), { once: true });
+    if (opens) stop.signal.addEventListener("abort", () => free?.(), { once: true });
     // A stream outlives its request's handler; whoever waits for one value is gone with the connection.
     if (!opens) context.req.raw.signal.addEventListener("abort", () => stop.abort(), { once: true });
     const asked: Asked = { ...work, tasks, key, url: urlOf(context), abort: stop.signal };
@@ -131,7 +118,7 @@ export function createTaskServer(tasks: Tasks, { figures, cardUrl, onError }: Ta
     try {
       return { answer: await operation(asked).catch(failed), stop };
     } finally {
-      if (holds === "messages") count(place, -1);
+      if (!opens) free?.();
     }
   };
 

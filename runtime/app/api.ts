@@ -87,7 +87,7 @@ const moving = () => import("./move-run.ts");
 /** The methods of the API on a host. */
 export function createApi(host: Host): Api {
   const { engine, git } = host;
-  let mcp: Promise<McpApi> | undefined;
+  let mcp: Promise<Api["mcp"]> | undefined;
 
   const settled = async (id: string, wait: boolean): Promise<RunRecord> => {
     const record = wait ? await engine.result(id) : await engine.get(id);
@@ -246,11 +246,7 @@ export function createApi(host: Host): Api {
     },
 
     progress: async () => ({ ...host.progress }),
-    async mcp({ name, params }) {
-      const operations = await (mcp ??= import("./mcp-api.ts").then((found) => found.createMcpApi(host)));
-      if (!Object.hasOwn(operations, name)) throw new ClearedError("USAGE", `MCP has no operation "${name}" here.`);
-      return operations[name](params);
-    },
+    mcp: async (p) => (await (mcp ??= import("./mcp-api.ts").then((found) => found.createMcpCalls(host))))(p),
     ...changeApi(host, startedBy),
   };
 }

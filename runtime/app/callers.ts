@@ -19,9 +19,39 @@ export const LOCAL = "LOCAL";
 
 export type Limits = Config["callers"];
 
+/** Of all callers together; the page and short requests keep the other connections (outside/http.ts). */
+const ALL_OPEN = 450;
+
+/** How JSON-RPC says what HTTP says by 429. */
+export const FULL = -32029;
 /** `after`: seconds. */
 export const full = (message: string, after: number): ClearedError =>
-  new ClearedError("TASK_LIMIT", message, { data: { rpc: -32029, retry_after: after } });
+  new ClearedError("TASK_LIMIT", message, { data: { rpc: FULL, retry_after: after } });
+
+/** Counts what waits here at once, for each owner and in all. */
+export function createSeats(limits: () => Promise<Limits>) {
+  const open = new Map<string, number>();
+  let all = 0;
+  /** Answers what gives it back, once however often it is called. `next`: what to do instead. @throws TASK_LIMIT */
+  return async (owner: string, what: string, next: string): Promise<() => void> => {
+    const { open: most } = await limits();
+    const place = `${owner} ${what}`;
+    const add = (by: number) => {
+      all += by;
+      const now = (open.get(place) ?? 0) + by;
+      if (now === 0) open.delete(place);
+      else open.set(place, now);
+    };
+    const mine = open.get(place) ?? 0;
+    if (mine >= most || all >= ALL_OPEN) throw full(`Too many ${what} wait here, ${mine} of them yours, of ${most}. ${next}`, 5);
+    add(1);
+    let held = true;
+    return () => {
+      if (held) add(-1);
+      held = false;
+    };
+  };
+}
 
 export function createCallers({ dir, trust, config }: Pick<Host, "dir" | "trust" | "config">) {
   const tokenOf = createTokenReader(dir);
@@ -43,6 +73,8 @@ export function createCallers({ dir, trust, config }: Pick<Host, "dir" | "trust"
       throw new ClearedError("TASK_TOKEN", `${why}. ${how}`);
     },
     limits,
+    /** A connection that a request keeps open. @throws TASK_LIMIT */
+    hold: createSeats(limits),
     /** Before something is kept of an owner who has so many bytes here. @throws TASK_LIMIT */
     async room(stored: number): Promise<void> {
       const { stored_mb: most, keep_days: days } = await limits();

@@ -11,7 +11,7 @@ import { validateInput } from "../scripts/fields.ts";
 import { isEntryId } from "../workspace/books/entry-id.ts";
 import { plain } from "../workspace/books/ledger.ts";
 import { findEntry } from "../workspace/books/months.ts";
-import { type Caller, LOCAL } from "./callers.ts";
+import { type Caller, createSeats, LOCAL } from "./callers.ts";
 import type { Host } from "./host.ts";
 import { starter } from "./identity.ts";
 import { stepsOf } from "./look.ts";
@@ -28,7 +28,19 @@ export function mcpOver(call: (p: { name: keyof McpApi; params: never }) => Prom
   return new Proxy({} as McpApi, { get: (_, name) => (params: never) => call({ name: name as keyof McpApi, params }) });
 }
 
-export function createMcpApi(host: Host) {
+/** Every call comes by here, many of one request or of one pipe; what answers at once needs no room. @throws USAGE, TASK_LIMIT */
+export function createMcpCalls(host: Host): (p: { name: keyof McpApi; params: never }) => Promise<unknown> {
+  const operations = createMcpApi(host);
+  const hold = createSeats(tasksOf(host).limits);
+  return async ({ name, params }) => {
+    if (!Object.hasOwn(operations, name)) throw new ClearedError("USAGE", `MCP has no operation "${name}" here.`);
+    const { caller, waitMs = 0 } = params as Of & { waitMs?: number };
+    const free = waitMs === 0 ? null : await hold(caller.owner, "calls", "Wait for one of them to be answered.");
+    return operations[name](params).finally(() => free?.());
+  };
+}
+
+function createMcpApi(host: Host) {
   const { engine, cards, clock } = host;
   const tasks = tasksOf(host);
   const turns = new Map<string, Promise<unknown>>();

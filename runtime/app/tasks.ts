@@ -10,7 +10,7 @@ import type { Json } from "../kernel/ports.ts";
 import { judgeFields } from "../rules/privacy/judge.ts";
 import { redactJson } from "../rules/privacy/scan.ts";
 import { variables } from "../workspace/settings/variables.ts";
-import { type Caller, type Limits, LOCAL, createCallers } from "./callers.ts";
+import { type Caller, type Limits, LOCAL, createCallers, type createSeats } from "./callers.ts";
 import type { Host } from "./host.ts";
 import { starter } from "./identity.ts";
 import { type Followed, createFollower } from "./task-follow.ts";
@@ -27,6 +27,8 @@ export interface Tasks {
   business(): Promise<string>;
   /** What one caller may have. */
   limits(): Promise<Limits>;
+  /** Held until the answered function is called. @throws TASK_LIMIT */
+  hold: ReturnType<typeof createSeats>;
   offers(caller: Caller | null): Promise<Offer[]>;
   /** @throws TASK_UNKNOWN, TASK_STATUS, TASK_REQUEST */
   send(caller: Caller, request: TaskRequest): Promise<TaskView>;
@@ -61,7 +63,7 @@ function createTasks(host: Host): Tasks {
   const { database, engine, clock, dir } = host;
   const store = createTaskStore(database);
   const watch = createWatch();
-  const { caller, owners, limits, room } = createCallers(host);
+  const { caller, owners, limits, hold, room } = createCallers(host);
   const follower = createFollower(host, store, watch);
   const { view: viewOf, changes } = follower;
   const list = createList(store, viewOf);
@@ -217,6 +219,7 @@ function createTasks(host: Host): Tasks {
   return {
     caller,
     limits,
+    hold,
     business: async () => (await host.config()).business.name,
     offers,
     send(caller, request) {

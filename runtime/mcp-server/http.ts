@@ -5,26 +5,31 @@
  * server, which the metadata of RFC 9728 says by naming none.
  */
 import type { McpApi } from "../app/mcp-api.ts";
+import { FULL } from "../app/callers.ts";
 import type { Tasks } from "../app/tasks.ts";
 import { ClearedError, kindOf, toWire } from "../kernel/errors.ts";
+import type { createHttpHandler } from "./server.ts";
 import { bearerOf, type Context, HTTP_STATUS, MCP, senderOf } from "../outside/http.ts";
 
 const urlOf = (context: Context): string => `http://${context.req.header("host") ?? ""}`;
 const METADATA = `/.well-known/oauth-protected-resource${MCP}`;
 
 /** Answers what is asked of `/mcp`, and where a client reads how to prove who it is. */
-export function createMcpServer(tasks: Pick<Tasks, "caller" | "business">, api: McpApi, onError: (error: unknown) => void) {
+export function createMcpServer(tasks: Pick<Tasks, "caller" | "business" | "hold">, api: McpApi, onError: (error: unknown) => void) {
   // The SDK takes 10 MB, which a workspace that no chat client asks does not need.
-  let loading: ReturnType<typeof load> | undefined;
-  const load = async () => (await import("./server.ts")).createHttpHandler(api, onError);
+  let loading: Promise<ReturnType<typeof createHttpHandler>> | undefined;
+  const load = () => (loading ??= import("./server.ts").then((found) => found.createHttpHandler(api, onError)));
   const refuse = (context: Context, error: unknown): Response => {
-    const { code, message } = toWire(error);
+    const { code, message, data } = toWire(error);
     const internal = kindOf(code) === "internal";
     if (internal) onError(error);
     if (code === "TASK_TOKEN")
       context.header("www-authenticate", `Bearer realm="cleared", resource_metadata="${urlOf(context)}${METADATA}"`);
-    const told = { code: -32600, message: internal ? "Something went wrong here." : message };
-    return context.json({ jsonrpc: "2.0", id: null, error: told }, code === "TASK_TOKEN" ? 401 : HTTP_STATUS[kindOf(code)]);
+    const full = code === "TASK_LIMIT";
+    if (full) context.header("retry-after", String(data?.["retry_after"]));
+    const told = { code: full ? FULL : -32600, message: internal ? "Something went wrong here." : message };
+    const status = full ? 429 : code === "TASK_TOKEN" ? 401 : HTTP_STATUS[kindOf(code)];
+    return context.json({ jsonrpc: "2.0", id: null, error: told }, status);
   };
   return async (context: Context): Promise<Response> => {
     const { req } = context;
@@ -37,8 +42,17 @@ export function createMcpServer(tasks: Pick<Tasks, "caller" | "business">, api: 
       }
       const caller = tasks.caller(bearerOf(context), () => senderOf(context) === "own");
       const authInfo = { token: "", clientId: caller.owner, scopes: [], extra: { caller } };
-      const answer = await (await (loading ??= load())).fetch(req.raw, { authInfo });
-      return context.newResponse(answer.body, answer);
+      const free = await tasks.hold(caller.owner, "requests", "Send it again later.");
+      const answer = await load()
+        .then((handler) => handler.fetch(req.raw, { authInfo }))
+        .catch((error: unknown) => {
+          free();
+          throw error;
+        });
+      if (answer.body === null) free();
+      // Until its stream has ended, or nobody reads it any more.
+      const body = answer.body?.pipeThrough(new TransformStream({ flush: free, cancel: free })) ?? null;
+      return context.newResponse(body, answer);
     } catch (error) {
       return refuse(context, error);
     }

@@ -74,22 +74,42 @@ test("a caller whose tasks take up what they may is told so; the same message tw
 
 const DAY_MS = 86_400_000;
 
-test("a task that ended long ago is let go: its run stays, and its message starts nothing again", async () => {
+type Inside = Awaited<ReturnType<typeof inside>>;
+
+/** Two days of `keep_days`, and a clock that can be put forward. */
+async function inside() {
   const dir = await workspace();
-  await commit(dir, { ...AGENTS, "config.yaml": "business: {name: Old}\ncallers: {keep_days: 2}\n" });
+  await commit(dir, { ...AGENTS, "config.yaml": "business: {name: Old}\ncallers: {keep_days: 2, stored_mb: 1}\n" });
   let ahead = 0;
   const host: Host = await openHost(dir, {
     mode: "owner",
     onError: (error) => void console.error(error),
     clock: { now: () => Date.now() + ahead },
   });
-  try {
-    const tasks: Tasks = tasksOf(host);
-    const me = tasks.caller(null, () => true);
-    const send = (text: string, name: string, more: Any = {}) =>
-      tasks.send(me, { message: { id: messageId(), parts: [{ text }], metadata: { skill: name } }, metadata: {}, ...more });
-    const ends = async (id: string) =>
-      (await Array.fromAsync(tasks.changes(me, id, 0, AbortSignal.timeout(60_000)))).at(-1)?.view.status.state;
+  const tasks: Tasks = tasksOf(host);
+  const me = tasks.caller(null, () => true);
+  return {
+    ...{ host, tasks, me },
+    send: (text: string, name: string, more: Any = {}) =>
+      tasks.send(me, { message: { id: messageId(), parts: [{ text }], metadata: { skill: name } }, metadata: {}, ...more }),
+    ends: async (id: string) => (await Array.fromAsync(tasks.changes(me, id, 0, AbortSignal.timeout(60_000)))).at(-1)?.view.status.state,
+    /** So many days, of which each one counts. */
+    async pass(...days: number[]) {
+      for (const day of days) {
+        ahead = day * DAY_MS;
+        await upkeepNow(host);
+      }
+    },
+  };
+}
+
+async function within(test: (at: Inside) => Promise<void>): Promise<void> {
+  const at = await inside();
+  await test(at).finally(() => at.host.close());
+}
+
+test("a task that ended long ago is let go: its run stays, and its message starts nothing again", async () => {
+  await within(async ({ host, tasks, me, send, ends, pass }) => {
     const key = { message: { id: messageId(), parts: [{ text: "one" }], metadata: { skill: "echo" } }, metadata: {}, context: "c1" };
     const old = await tasks.send(me, key);
     expect(await ends(old.id)).toBe("completed");
@@ -100,11 +120,7 @@ test("a task that ended long ago is let go: its run stays, and its message start
     const waits = await send("BILL-1", "pay", { context: "c2" });
     const beside = await send("three", "echo", { context: "c2" });
     expect(await ends(beside.id)).toBe("completed");
-    await upkeepNow(host); // from now on a day counts
-    for (const days of [1, 3]) {
-      ahead = days * DAY_MS;
-      await upkeepNow(host);
-    }
+    await pass(0, 1, 3);
     await expect(tasks.get(me, old.id)).rejects.toMatchObject({ code: "TASK_UNKNOWN" });
     await expect(tasks.send(me, key)).rejects.toMatchObject({ code: "TASK_UNKNOWN", message: expect.stringContaining(old.id) });
     expect((await host.engine.list({ agent: "echo" })).map((run) => run.status)).toEqual(["done", "done", "done"]);
@@ -116,9 +132,68 @@ test("a task that ended long ago is let go: its run stays, and its message start
     // One that goes while its caller reads the list is left out.
     const store = createTaskStore(host.database);
     for (const one of ["four", "five"]) expect(await ends((await send(one, "echo")).id)).toBe("completed");
-    const gone = () => store.removeEnded(Date.now() + 9 * DAY_MS, 50);
+    const gone = () => store.removeEnded(Date.now() + 9 * DAY_MS, Date.now(), 50);
     expect((await tasks.list(me, { limit: 50, state: "completed" }, gone)).tasks.length).toBeGreaterThan(0);
-  } finally {
-    await host.close();
-  }
+  });
+});
+
+test("a question that its caller does not answer ends with the reason, which streams and push addresses are told", async () => {
+  await within(async ({ host, tasks, me, send, pass }) => {
+    const question = { message: { id: messageId(), parts: [{ text: "which" }], metadata: { skill: "pay" } }, metadata: {} };
+    const asked = await tasks.send(me, question);
+    const card = await send("BILL-1", "pay");
+    tasks.pushes.set(tasks.row(me, asked.id), "1.0", { id: "p", url: "http://127.0.0.1:9/", token: null, authentication: null }, 1);
+    const followed = Array.fromAsync(tasks.changes(me, asked.id, asked.generation, AbortSignal.timeout(60_000)));
+    await pass(0, 1);
+    const later = await send("which one", "pay");
+    await pass(3);
+    const { status } = await tasks.get(me, asked.id);
+    expect(status).toMatchObject({ state: "rejected", message: { parts: [{ text: expect.stringMatching(/within 2 days.* new id/) }] } });
+    expect((await followed).map(({ view }) => view.status)).toEqual([status]);
+    const told = await Array.fromAsync(tasks.pushes.changes(tasks.pushes.due()[0]!));
+    expect(told.at(-1)?.view.status).toEqual(status);
+    // A person's card waits on, and so does what was asked since; the message is still known.
+    expect((await tasks.get(me, card.id)).status.state).toBe("auth-required");
+    expect((await tasks.get(me, later.id)).status.state).toBe("input-required");
+    expect((await tasks.send(me, question)).id).toBe(asked.id);
+    await expect(send("BILL-2", "pay", { task: asked.id })).rejects.toMatchObject({ code: "TASK_STATUS" });
+    tasks.pushes.delete(tasks.row(me, asked.id), "p");
+    await pass(6);
+    await expect(tasks.get(me, asked.id)).rejects.toMatchObject({ code: "TASK_UNKNOWN" });
+    await expect(tasks.send(me, question)).rejects.toMatchObject({ code: "TASK_UNKNOWN", message: expect.stringContaining(asked.id) });
+    const { removed } = host.database.get("SELECT removed FROM tasks WHERE id = ?", asked.id) as { removed: number };
+    expect(removed).toBeGreaterThan(Date.now() + 5 * DAY_MS);
+  });
+});
+
+test("of answers that come at once by the task's id and by its caller's own, one starts the run", async () => {
+  await within(async ({ host, tasks, send }) => {
+    const asked = await send("which", "pay", { alias: "mine" });
+    const answers = [send("BILL-1", "pay", { alias: "mine" }), send("BILL-2", "pay", { task: asked.id })];
+    const done = await Promise.allSettled(answers);
+    expect(done.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "fulfilled"]);
+    expect(await host.engine.list({ agent: "pay" })).toHaveLength(1);
+    const canceled = await send("which", "pay", { alias: "other" });
+    const both = await Promise.allSettled([send("BILL-3", "pay", { alias: "other" }), tasks.cancel({ ...meOf(tasks) }, canceled.id)]);
+    console.log(
+      both,
+      (await tasks.get(meOf(tasks), canceled.id)).status,
+      (await host.engine.list({ agent: "pay" })).map((one) => one.status),
+    );
+  });
+});
+const meOf = (tasks: Tasks) => tasks.caller(null, () => true);
+
+test("what the disk did not take does not count as kept", async () => {
+  await within(async ({ host, send }) => {
+    const { db } = host.database;
+    const asked = await send("which", "pay");
+    const pages = (db.prepare("PRAGMA page_count").get() as { page_count: number }).page_count;
+    // The words are taken, and what is known with them is not.
+    db.exec(`PRAGMA max_page_count = ${pages + 60}`);
+    for (let i = 0; i < 6; i++)
+      await expect(send("x ".repeat(100_000), "pay", { task: asked.id })).rejects.toMatchObject({ code: "STORE_FULL" });
+    db.exec("PRAGMA max_page_count = 1000000");
+    expect((await send("BILL-1", "pay", { task: asked.id })).status.state).toBe("auth-required");
+  });
 });

@@ -21,13 +21,22 @@ export const run: Command = async (at) => {
   process.stdout.write = process.stderr.write.bind(process.stderr) as typeof process.stdout.write;
   process.stdout.on("error", () => process.exit(0)); // nobody reads any more
   const { use, idle } = createTurns(at.workspace());
+  const held = new Set<string>();
+  /** What goes on is held once, however often it is looked at. */
+  const hold = (what: string, work: (one: Api) => Promise<unknown>) => {
+    if (held.has(what)) return;
+    held.add(what);
+    use(work)
+      .catch(say)
+      .finally(() => held.delete(what));
+  };
   const api = mcpOver((p) =>
     use(async (one) => {
       const value = await one.mcp(p);
       const { run, status, request, end } = value as Record<string, unknown>;
-      // What goes on is held before this call lets go.
-      if (status === "queued" || status === "running") use(() => one.status({ run: String(run), wait: true })).catch(say);
-      if (end === null) use(() => one.mcp({ name: "ask", params: { ...LONG, request } as never })).catch(say);
+      // Before this call lets go.
+      if (status === "queued" || status === "running") hold(String(run), (at) => at.status({ run: String(run), wait: true }));
+      if (end === null) hold(`ask ${request}`, (at) => at.mcp({ name: "ask", params: { ...LONG, request } as never }));
       return value;
     }),
   );
