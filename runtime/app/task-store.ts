@@ -61,12 +61,14 @@ export interface TaskStore {
   entries(tid: number, from: number): Entry[];
   /** Bytes that the tasks of an owner take up. */
   stored(owner: string): number;
+  /** Ends tasks that have asked their caller something before `before` and were not answered; answers their ids, no more than `most`. */
+  endUnanswered(before: number, at: number, end: Said, most: number): string[];
   /** Lets go of what was said of tasks that have ended before `before`; answers how many, no more than `most`. Their keys stay. */
-  removeEnded(before: number, most: number): number;
+  removeEnded(before: number, at: number, most: number): number;
   /** Makes a task with what is said of it. */
   create(row: Omit<TaskRow, "tid" | "removed">, said: { key: string | null; first: Said; also: Said | null }): void;
-  /** `change`: what becomes known with it. */
-  say(row: TaskRow, at: number, said: readonly Said[], more?: { key: string | null; draft?: string; run?: string | null }): void;
+  /** `more`: what becomes known with it. False, and nothing is said, where the task has ended, or begun its run, since `row` was read. */
+  say(row: TaskRow, at: number, said: readonly Said[], more?: { key: string | null; draft?: string; run?: string | null }): boolean;
   /** Those that changed last come first. `since`: only what changed at this time or later, ms. */
   list(query: { owner: string; context?: string | undefined; since?: number | undefined }): { tid: number; id: string; moved: number }[];
 }
@@ -78,11 +80,14 @@ const MOVED = `max(coalesce(r.ended_at, (SELECT max(at) FROM events WHERE events
 /** Bytes by owner, as far as somebody has asked; one count for all who write to a store. */
 const STORED = new WeakMap<Database, Map<string, number>>();
 
+/** How the last entry of a task `t` without a run stands, and since when. */
+const lastOf = (what: string) => `(SELECT ${what} FROM task_entries e WHERE e.tid = t.tid ORDER BY n DESC LIMIT 1)`;
+const ENDED = "json_extract(body, '$.state') IN ('completed', 'failed', 'canceled', 'rejected')";
+
 // Of tasks that nobody can hear of any more: their run is over or there never was one, no address waits to be told, and no run of their session goes on.
 const OVER = `SELECT t.tid, t.owner FROM tasks t LEFT JOIN runs r ON r.id = t.run WHERE t.removed IS NULL AND t.at < ?1 AND
   CASE WHEN t.run IS NOT NULL THEN coalesce(r.ended_at, 0) < ?1 AND (r.id IS NULL OR r.ended_at IS NOT NULL)
-    ELSE (SELECT at < ?1 AND json_extract(body, '$.state') IN ('completed', 'failed', 'canceled', 'rejected')
-      FROM task_entries e WHERE e.tid = t.tid ORDER BY n DESC LIMIT 1) END
+    ELSE ${lastOf(`at < ?1 AND ${ENDED}`)} END
   AND NOT EXISTS (SELECT 1 FROM task_pushes p WHERE p.tid = t.tid AND p.state = 'open')
   AND NOT EXISTS (SELECT 1 FROM tasks o JOIN runs s ON s.id = o.run WHERE o.owner = t.owner AND o.context = t.context AND s.ended_at IS NULL)
   ORDER BY t.tid LIMIT ?2`;
@@ -91,7 +96,9 @@ export function createTaskStore(database: Database): TaskStore {
   const stored = STORED.getOrInsertComputed(database, () => new Map<string, number>());
   const grow = (owner: string, by: number): void => {
     const known = stored.get(owner);
-    if (known !== undefined) stored.set(owner, known + by);
+    if (known === undefined) return;
+    stored.set(owner, known + by);
+    database.undone(() => stored.delete(owner));
   };
   const toEntry = ({ body, ...row }: { n: number; after: number; at: number; body: string }): Entry => ({
     ...row,
@@ -160,6 +167,8 @@ export function createTaskStore(database: Database): TaskStore {
       }),
     say: (row, at, said, { key = null, draft, run } = { key: null }) =>
       database.write(() => {
+        const open = `SELECT 1 FROM tasks t WHERE tid = ? AND run IS NULL AND NOT ${lastOf(ENDED)}`;
+        if (row.run === null && database.get(open, row.tid) === undefined) return false;
         // With the entry that starts its run nothing of the run has been told yet.
         const after = row.run === null ? 0 : database.get<{ n: number }>("SELECT events AS n FROM runs WHERE id = ?", row.run)?.n;
         for (const [i, one] of said.entries()) grow(row.owner, add(row.tid, after ?? 0, at, i === 0 ? key : null, one));
@@ -168,6 +177,7 @@ export function createTaskStore(database: Database): TaskStore {
           grow(row.owner, Buffer.byteLength(draft) - Buffer.byteLength(row.draft));
         }
         if (run != null) database.run("UPDATE tasks SET run = ? WHERE tid = ?", run, row.tid);
+        return true;
       }),
     stored: (owner) =>
       stored.getOrInsertComputed(owner, () => {
@@ -175,7 +185,16 @@ export function createTaskStore(database: Database): TaskStore {
         const all = `SELECT coalesce(sum(octet_length(draft) + ${entries}), 0) AS n FROM tasks t WHERE owner = ? AND removed IS NULL`;
         return database.get<{ n: number }>(all, owner)?.n ?? 0;
       }),
-    removeEnded: (before, most) =>
+    endUnanswered: (before, at, end, most) =>
+      database.write(() => {
+        const waits = lastOf("at < ?1 AND json_extract(body, '$.state') = 'input-required'");
+        const asked = `SELECT t.* FROM tasks t WHERE run IS NULL AND removed IS NULL AND at < ?1 AND ${waits} ORDER BY tid LIMIT ?2`;
+        return database.all<TaskRow>(asked, before, most).map((row) => {
+          grow(row.owner, add(row.tid, 0, at, null, end));
+          return row.id;
+        });
+      }),
+    removeEnded: (before, at, most) =>
       database.write(() => {
         const over = database.all<{ tid: number; owner: string }>(OVER, before, most);
         for (const { tid, owner } of over) {
@@ -184,7 +203,7 @@ export function createTaskStore(database: Database): TaskStore {
           // Which words came under the key still counts.
           const left = "json_object('state', json_extract(body, '$.state'), 'content', json_extract(body, '$.content'))";
           database.run(`UPDATE task_entries SET body = ${left} WHERE tid = ?`, tid);
-          database.run("UPDATE tasks SET draft = '', removed = ? WHERE tid = ?", before, tid);
+          database.run("UPDATE tasks SET draft = '', removed = ? WHERE tid = ?", at, tid);
           stored.delete(owner);
         }
         return over.length;

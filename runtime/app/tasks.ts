@@ -40,12 +40,15 @@ export interface Tasks {
   /** @throws TASK_UNKNOWN */
   row(caller: Caller, id: string): TaskRow;
   pushes: Pushes;
+  /** Ends tasks that nobody answers and lets go of those that ended long ago; answers how many, no more than `most` of each. */
+  letGo(most: number): Promise<number>;
   /** Changes after number `from`, as they come, until the task has ended or nobody listens any more. */
   changes(caller: Caller, id: string, from: number, abort: AbortSignal): AsyncGenerator<Followed>;
 }
 
 /** Messages of one task; whoever reads it reads them all. */
 const LONGEST = 200;
+const DAY_MS = 86_400_000;
 /** What a message has come to: its run, or why there is none yet. */
 type Place = Pick<TaskRow, "id" | "context">;
 type Admitted = { run: string | null; also: Said | null; draft: string };
@@ -150,9 +153,10 @@ function createTasks(host: Host): Tasks {
   /** More words for a task whose input is asked for. */
   const answer = async (caller: Caller, row: TaskRow, request: TaskRequest, key: string | null, content: string): Promise<TaskView> => {
     const said: Said = { state: "working", message: messageOf(request), content };
-    await admit(caller, row, JSON.parse(row.draft) as Draft, request, ({ run, also, draft }) =>
-      store.say(row, clock.now(), also === null ? [said] : [said, also], { key, draft, run }),
-    );
+    await admit(caller, row, JSON.parse(row.draft) as Draft, request, ({ run, also, draft }) => {
+      if (!store.say(row, clock.now(), also === null ? [said] : [said, also], { key, draft, run }))
+        throw misplaced("The task was ended or answered meanwhile. Ask for it to see how it stands.", -32004);
+    });
     watch.changed(row.id);
     return viewOf(need(caller, row.id));
   };
@@ -225,7 +229,8 @@ function createTasks(host: Host): Tasks {
     send(caller, request) {
       const { task, context, alias } = request;
       const { content, key } = sameMessage(caller.owner, request, askedBy(metadataOf(request)));
-      const place = task === undefined ? (alias ?? context ?? key) : need(caller, task).context;
+      const known = task === undefined ? alias && store.byAlias(caller.owner, alias) : need(caller, task);
+      const place = known ? known.context : (alias ?? context ?? key);
       const work = () => deliver(caller, request, key, content);
       const turn = () => (place === null ? work() : inTurn(`${caller.owner} ${place}`, work));
       // One key may come with several contexts at once.
@@ -245,8 +250,10 @@ function createTasks(host: Host): Tasks {
             "An act outside has begun and cannot be taken back. Ask for the task, and cancel it then if it still works.",
             -32002,
           );
-        if (now.run !== null) await engine.cancel(now.run, `${caller.owner === LOCAL ? "its caller" : caller.owner} canceled the task`);
-        else if (state !== "canceled") store.say(now, clock.now(), [{ state: "canceled" }]);
+        if (now.run === null && state !== "canceled") store.say(now, clock.now(), [{ state: "canceled" }]);
+        // It may have begun since.
+        const { run } = need(caller, id);
+        if (run !== null) await engine.cancel(run, `${caller.owner === LOCAL ? "its caller" : caller.owner} canceled the task`);
         watch.changed(id);
         const view = await viewOf(now);
         if (view.status.state !== "canceled") throw misplaced(`The task is ${view.status.state} already.`, -32002);
@@ -254,6 +261,13 @@ function createTasks(host: Host): Tasks {
       });
     },
     row: (caller, id) => need(caller, id),
+    async letGo(most) {
+      const [now, days] = [clock.now(), (await limits()).keep_days];
+      const text = `Nobody answered within ${days} days. Send the message again under a new id to have it done.`;
+      const ended = store.endUnanswered(now - days * DAY_MS, now, { state: "rejected", parts: [{ text }] }, most);
+      for (const id of ended) watch.changed(id);
+      return ended.length + store.removeEnded(now - days * DAY_MS, now, most);
+    },
     pushes: createPushes(host, follower, owners),
     changes(asking, id, from, abort) {
       // A stream may be open for days: with its token it ends.

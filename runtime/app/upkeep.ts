@@ -9,7 +9,7 @@ import { toWire } from "../kernel/errors.ts";
 import { type GitUpkeep, createGitUpkeep } from "../workspace/git/repack.ts";
 import { findGitDir } from "../workspace/git/git.ts";
 import type { Host } from "./host.ts";
-import { createTaskStore } from "./task-store.ts";
+import { tasksOf } from "./tasks.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -37,11 +37,9 @@ const SHARE_MS = 500;
 const PATIENCE = 12;
 const COLLECT_MS = 30 * DAY_MS;
 
-type Upkept = Pick<Host, "dir" | "git" | "engine" | "clock" | "database" | "packing" | "config">;
-
 /** One piece of what is due after another, until nothing is or `goOn` says no. Answers whether anything was done. */
 async function work(
-  host: Upkept,
+  host: Host,
   git: GitUpkeep,
   limits: Pick<UpkeepLimits, "ageMs" | "runs" | "loose">,
   goOn: () => Promise<boolean>,
@@ -68,10 +66,9 @@ async function work(
     if ((await dropClosed(packing, clock.now() - days * DAY_MS, await git.namedRuns())) > 0) worked = true;
     done("upkeep:drop");
   }
-  const ended = clock.now() - (await host.config()).callers.keep_days * DAY_MS;
   if ((await goOn()) && dueSince("upkeep:tasks", DAY_MS)) {
-    const tasks = createTaskStore(database);
-    while (!stop.aborted && (await goOn()) && tasks.removeEnded(ended, 100) > 0) worked = true;
+    const tasks = tasksOf(host);
+    while (!stop.aborted && (await goOn()) && (await tasks.letGo(100)) > 0) worked = true;
     done("upkeep:tasks");
   }
   if ((await goOn()) && database.shrink()) worked = true;
@@ -89,7 +86,7 @@ async function work(
 }
 
 /** Looks until stopped. `rested`: an execution is over. */
-export function keepUp(host: Upkept, onError: (error: unknown) => void, limits: UpkeepLimits = OWNER) {
+export function keepUp(host: Host, onError: (error: unknown) => void, limits: UpkeepLimits = OWNER) {
   const stop = new AbortController();
   let active = performance.now();
   let resting = false;
@@ -145,7 +142,7 @@ export function keepUp(host: Upkept, onError: (error: unknown) => void, limits: 
 }
 
 /** For a command's end: one go, where much more has come together than a day brings. */
-export async function upkeepOnce(host: Upkept, say: (message: string) => void): Promise<void> {
+export async function upkeepOnce(host: Host, say: (message: string) => void): Promise<void> {
   const git = createGitUpkeep(host.dir, await findGitDir(host.dir));
   const many = waitingToPack(host.database, host.clock.now() - OWNER.ageMs, COMMAND.runs) >= COMMAND.runs;
   if (!many && git.loose() < COMMAND.loose) return;
@@ -154,7 +151,7 @@ export async function upkeepOnce(host: Upkept, say: (message: string) => void): 
 }
 
 /** What an owner does in a quiet night, at once. */
-export async function upkeepNow(host: Upkept): Promise<void> {
+export async function upkeepNow(host: Host): Promise<void> {
   const git = createGitUpkeep(host.dir, await findGitDir(host.dir));
   await work(host, git, OWNER, async () => true, new AbortController().signal);
 }

@@ -27,6 +27,7 @@ export class Database {
   epoch: number | null = null;
   readonly #statements = new Map<string, StatementSync>();
   #inside = false;
+  #undo: (() => void)[] = [];
   readonly #path: string;
   #wal: number | null = null;
   // How many relaxed writes there were, and how many of them are on the disk.
@@ -83,6 +84,7 @@ export class Database {
       if (relaxed) this.db.exec("PRAGMA synchronous = NORMAL");
       this.db.exec("BEGIN IMMEDIATE");
       this.#inside = true;
+      this.#undo = [];
       try {
         this.#checkEpoch();
         const value = change();
@@ -91,12 +93,18 @@ export class Database {
         return value;
       } catch (error) {
         rollBack(this.db);
+        for (const undo of this.#undo) undo();
         throw error;
       } finally {
         this.#inside = false;
         if (relaxed) this.db.exec("PRAGMA synchronous = FULL");
       }
     });
+  }
+
+  /** For what is remembered of a write outside the store: called if the transaction under way comes to nothing. */
+  undone(undo: () => void): void {
+    if (this.#inside) this.#undo.push(undo);
   }
 
   /**
