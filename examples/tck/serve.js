@@ -3,10 +3,11 @@
  * What the public conformance suite of A2A (a2a-tck) is run against: `node examples/tck/serve.js [PORT]`, then the suite with the address that
  * is printed. The suite says what it wants done by how the id of its message begins; our agents are named by `metadata.skill`. So a workspace
  * with three agents is made and served, and before it stands this program, which adds the skill and passes everything else on as it is.
- * Ctrl-C ends both and removes the workspace.
+ * However it ends, the workspace is removed.
  */
 import { execFileSync, spawn } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -25,35 +26,19 @@ const SKILLS = [
 ];
 
 const place = mkdtempSync(join(tmpdir(), "cleared-tck-"));
-const dir = join(place, "workspace");
-const env = { ...process.env, XDG_STATE_HOME: join(place, "state") };
-const cleared = (...args) => execFileSync(process.execPath, [CLEARED, ...args], { cwd: dir, env, stdio: ["ignore", "ignore", "inherit"] });
-const git = (...args) => execFileSync("git", ["-c", "user.name=tck", "-c", "user.email=tck@localhost", ...args], { cwd: dir });
+process.on("exit", () => rmSync(place, { recursive: true, force: true }));
+let served = null;
+let target = null;
 
-execFileSync(process.execPath, [CLEARED, "init", dir, "--name", "TCK", "--person", "tck"], { env, stdio: ["ignore", "ignore", "inherit"] });
-cpSync(join(HERE, "agents"), join(dir, "agents"), { recursive: true });
-// The suite has its notifications sent to itself and to an address that takes none.
-const trust = readFileSync(join(dir, "trust.yaml"), "utf8");
-writeFileSync(
-  join(dir, "trust.yaml"),
-  trust.replace(/^( {2}allow:) \[\]/m, "$1 [example.com]").replace(/^( {2}loopback:) false/m, "$1 true"),
-);
-cleared("trust", "--accept-trust");
-git("add", "-A");
-git("commit", "-q", "-m", "agents: what the suite asks for");
-
-const url = `http://127.0.0.1:${PORT}`;
-const served = spawn(process.execPath, [CLEARED, "start", "--no-open", "--port", "0", "--card-url", url], {
-  cwd: dir,
-  env,
-  stdio: ["ignore", "pipe", "inherit"],
-});
-const target = await new Promise((resolve) => {
-  served.stdout.on("data", (text) => {
-    const found = /http:\/\/127\.0\.0\.1:\d+/.exec(String(text));
-    if (found !== null) resolve(found[0]);
-  });
-});
+function end(code = 0) {
+  process.exitCode ??= code;
+  front.close();
+  front.closeAllConnections();
+  if (served === null) process.exit();
+  served.kill("SIGTERM");
+}
+process.on("SIGINT", () => end());
+process.on("SIGTERM", () => end());
 
 /** The body with the skill that its message means, or as it came. */
 function skilled(body) {
@@ -92,16 +77,45 @@ const front = createServer(async (request, response) => {
     if (response.headersSent || gone.signal.aborted) response.destroy();
     else response.writeHead(502).end(String(error));
   }
-}).listen(PORT, "127.0.0.1", () => console.log(`The suite's address: ${url}`));
+});
 
-function end() {
-  front.close();
-  front.closeAllConnections();
-  served.kill("SIGTERM");
-}
-process.on("SIGINT", end);
-process.on("SIGTERM", end);
+const url = `http://127.0.0.1:${PORT}`;
+front.on("error", (error) => {
+  console.error(`${url} cannot be listened at: ${error.message}. Name a free port: node examples/tck/serve.js PORT`);
+  end(1);
+});
+// The port first: without it there is nothing to make a workspace for.
+front.listen(PORT, "127.0.0.1");
+await once(front, "listening");
+
+const dir = join(place, "workspace");
+const env = { ...process.env, XDG_STATE_HOME: join(place, "state") };
+const cleared = (...args) => execFileSync(process.execPath, [CLEARED, ...args], { cwd: dir, env, stdio: ["ignore", "ignore", "inherit"] });
+const git = (...args) => execFileSync("git", ["-c", "user.name=tck", "-c", "user.email=tck@localhost", ...args], { cwd: dir });
+
+execFileSync(process.execPath, [CLEARED, "init", dir, "--name", "TCK", "--person", "tck"], { env, stdio: ["ignore", "ignore", "inherit"] });
+cpSync(join(HERE, "agents"), join(dir, "agents"), { recursive: true });
+// The suite has its notifications sent to itself and to an address that takes none.
+const trust = readFileSync(join(dir, "trust.yaml"), "utf8");
+writeFileSync(
+  join(dir, "trust.yaml"),
+  trust.replace(/^( {2}allow:) \[\]/m, "$1 [example.com]").replace(/^( {2}loopback:) false/m, "$1 true"),
+);
+cleared("trust", "--accept-trust");
+git("add", "-A");
+git("commit", "-q", "-m", "agents: what the suite asks for");
+
+served = spawn(process.execPath, [CLEARED, "start", "--no-open", "--port", "0", "--card-url", url], {
+  cwd: dir,
+  env,
+  stdio: ["ignore", "pipe", "inherit"],
+});
 served.on("exit", (code) => {
-  rmSync(place, { recursive: true, force: true });
-  process.exit(code ?? 1);
+  if (target === null) console.error("`cleared start` ended before it served anything; what it said is above.");
+  process.exit(process.exitCode ?? code ?? 1);
+});
+served.stdout.on("data", (text) => {
+  if (target !== null) return;
+  target = /http:\/\/127\.0\.0\.1:\d+/.exec(String(text))?.[0] ?? null;
+  if (target !== null) console.log(`The suite's address: ${url}`);
 });

@@ -1,7 +1,7 @@
 /** examples/tck/serve.js: what the public conformance suite is run against tells from the id of a message what is wanted. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readdirSync } from "node:fs";
+import { mkdtempSync, readdirSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { tmpdir } from "node:os";
@@ -18,18 +18,45 @@ async function freePort(): Promise<number> {
   return port;
 }
 
+/** What it says, and what it leaves where temporary files are. */
+function begin(port: number, more: Record<string, string> = {}) {
+  const temporary = mkdtempSync(join(tmpdir(), "cleared-front-"));
+  const front = spawn(process.execPath, [join(ROOT, "examples/tck/serve.js"), String(port)], {
+    env: { ...ENV, TMPDIR: temporary, ...more },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let said = "";
+  for (const stream of [front.stdout, front.stderr]) stream.on("data", (text) => (said += String(text)));
+  return { front, said: () => said, ended: once(front, "close"), left: () => readdirSync(temporary) };
+}
+
+test("a port that is taken, and a workspace that is not served, are told with what to do, and nothing stays", {
+  timeout: 120_000,
+}, async () => {
+  const taken = createServer().listen(0, "127.0.0.1");
+  await once(taken, "listening");
+  const busy = begin((taken.address() as AddressInfo).port);
+  expect((await busy.ended)[0]).toBe(1);
+  expect(busy.said()).toMatch(/EADDRINUSE.*node examples\/tck\/serve\.js PORT/s);
+  expect(busy.left()).toEqual([]);
+  taken.close();
+  const unserved = begin(await freePort(), { TASK_TIMEOUT: "never" });
+  expect((await unserved.ended)[0]).toBeGreaterThan(0);
+  expect(unserved.said()).toMatch(/TASK_TIMEOUT must be seconds.*ended before/s);
+  expect(unserved.left()).toEqual([]);
+  const stopped = begin(await freePort());
+  await until(() => stopped.left().length > 0);
+  stopped.front.kill("SIGTERM");
+  expect((await stopped.ended)[0]).not.toBeNull();
+  expect(stopped.left()).toEqual([]);
+});
+
 test("messages complete, ask and take a while as their ids say, in 1.0 and 0.3; at its end nothing stays", {
   timeout: 120_000,
 }, async () => {
-  const temporary = mkdtempSync(join(tmpdir(), "cleared-front-"));
   const port = await freePort();
-  const front = spawn(process.execPath, [join(ROOT, "examples/tck/serve.js"), String(port)], {
-    env: { ...ENV, TMPDIR: temporary },
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  let said = "";
-  front.stdout.on("data", (text) => (said += String(text)));
-  await until(() => said.includes("The suite's address"));
+  const { front, said, ended, left } = begin(port);
+  await until(() => said().includes("The suite's address"));
   const site = { url: `http://127.0.0.1:${port}`, dir: "", started: null as never } satisfies Served;
   const message = (id: string, more: Any = {}) => ({ messageId: id, role: "ROLE_USER", parts: [{ text: "Hello from TCK" }], ...more });
   const send = async (sent: Any, configuration: Any = {}) =>
@@ -51,6 +78,6 @@ test("messages complete, ask and take a while as their ids say, in 1.0 and 0.3; 
   const card: Any = await (await fetch(`${site.url}/.well-known/agent-card.json`, { headers: { "a2a-version": "1.0" } })).json();
   expect(card.supportedInterfaces[0].url).toContain(`:${port}`);
   front.kill("SIGTERM");
-  await once(front, "exit");
-  expect(existsSync(temporary) ? readdirSync(temporary).filter((name) => name.startsWith("cleared-tck-")) : []).toEqual([]);
+  expect((await ended)[0]).toBe(0);
+  expect(left()).toEqual([]);
 });
