@@ -6,7 +6,8 @@ process: order_management
 risk: low
 uses: [fsm, mcp, compute, data, policy, approval, script]
 input: {order_id: {type: string, required: true}, carrier: {type: string, default: Umbrella Freight},
-  changes: {type: list, default: [], describe: "{sku, by}: change the order by so many pieces instead of fulfilling it"}}
+  changes: {type: list, default: [], describe: "{sku, by}: change the order by so many pieces instead of fulfilling it"},
+  task: {type: string, default: "", describe: "the wish in words, where no changes are given"}}
 states:
   ASSESS: read the order, customer, stock, shipping rates, tax
   COMPUTE: lines, discount, tax, shipping by weight and zone
@@ -23,8 +24,9 @@ const { customer_id, status: order_status } = order;
 const customer = mcp_record({ tool: "erp/get_customer", params: { customer_id } });
 const tax = mcp_record({ tool: "erp/get_tax_rate", params: { jurisdiction: order.tax_jurisdiction } });
 const rates = mcp_fetch_all({ tool: "erp/list_shipping_rates", params: { zone: order.ship_zone } }).records;
-const skus: string[] = [...new Set([...order.lines, ...input.changes].map((one) => one.sku))];
-const asked = skus.map((sku) => script_run("order_line", { sku, order, changes: input.changes }));
+const changes = input.changes.length > 0 ? input.changes : script_run("order_changes", { task: input.task });
+const skus: string[] = [...new Set([...order.lines, ...changes].map((one) => one.sku))];
+const asked = skus.map((sku) => script_run("order_line", { sku, order, changes }));
 const lines = asked.filter((one) => one.quantity > 0);
 fsm_enter("COMPUTE");
 const figures = script_run("order_figures", { order, lines, tax, rates });
@@ -32,7 +34,7 @@ fsm_enter("POLICY_CHECK");
 const missing = lines.filter((one) => one.free < one.reserve).map((one) => one.sku);
 const facts = { order_status, total: figures.total, credit_hold: customer.credit_hold, needs_allocation: missing.length > 0 };
 const verdict = policy_evaluate({ facts, about: { order_id, total: figures.total, customer: customer.name } });
-const changing = input.changes.length > 0;
+const changing = changes.length > 0;
 // What is not there is neither charged nor shipped: the order waits for stock with what is reserved.
 const ships = missing.length === 0 && !changing;
 const calls = script_run("order_calls", { order_id, customer_id, carrier, today, changing, ships, lines: asked, total: figures.total });

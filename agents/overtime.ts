@@ -1,6 +1,8 @@
 /*
 name: Overtime
 description: What the hours of a week come to with overtime - by the day in California, else above 40 hours
+trigger: a2a
+mutates: false
 uses: [mcp, compute, data, script]
 input:
   employee: {type: string, required: true, describe: name or id}
@@ -11,7 +13,7 @@ output:
   hours: {type: string}
   rule: {type: string}
   summary: {type: string}
-examples: [{employee: Sarah Chen, week_start: "2024-10-07"}]
+examples: [{employee: E-1042, week_start: "2024-10-07"}]
 */
 const { employee: asked, week_start } = input;
 const team = mcp_fetch_all({ tool: "erp/list_employees", params: {} }).records;

@@ -4,7 +4,7 @@
  * browser is neither, so what has an Origin is refused.
  */
 import { createHash } from "node:crypto";
-import { type Caller, full } from "../app/callers.ts";
+import { type Caller, createSeats } from "../app/callers.ts";
 import type { Tasks } from "../app/tasks.ts";
 import type { Figures } from "../app/figures.ts";
 import { ClearedError, kindOf, toWire, type WireError } from "../kernel/errors.ts";
@@ -27,16 +27,14 @@ export interface TaskServer {
 type Wrap = (event: Json, error?: WireError) => Json;
 
 const KEEP_ALIVE_MS = 15_000;
-/** Large bodies in memory at once, of one caller and of all: each may have 16 MB. */
-const LARGE = { mine: 4, all: 16 };
 const CARDS = /^\/\.well-known\/agent(?:-card)?\.json$/;
 
 /** `cardUrl`: where callers reach this, if not where they say. */
 export type TaskServing = { figures: () => Figures; cardUrl: string | undefined; onError: (error: unknown) => void };
 
 export function createTaskServer(tasks: Tasks, { figures, cardUrl, onError }: TaskServing): TaskServer {
-  /** Whose large bodies are being read. */
-  const reading: string[] = [];
+  /** Bodies in memory at once, of one caller and of all: each may have 16 MB. */
+  const large = createSeats(async () => 4, 16);
   const urlOf = (context: Context): string => cardUrl ?? `http://${context.req.header("host") ?? ""}`;
 
   const callerOf = (context: Context): Caller => tasks.caller(bearerOf(context), () => senderOf(context) === "own");
@@ -131,10 +129,8 @@ export function createTaskServer(tasks: Tasks, { figures, cardUrl, onError }: Ta
     };
     // One that does not say how large it is is a short one (outside/http.ts).
     if (!(Number(context.req.header("content-length")) > most)) return read();
-    const mine = reading.filter((one) => one === owner).length;
-    if (mine >= LARGE.mine || reading.length >= LARGE.all) throw full(`Other large messages are being read, ${mine} of them yours.`, 5);
-    reading.push(owner);
-    return read().finally(() => reading.splice(reading.indexOf(owner), 1));
+    const free = await large(owner, "large messages", "Send it again later.");
+    return read().finally(free);
   };
 
   const rpc = async (context: Context): Promise<Response> => {

@@ -20,7 +20,7 @@ export const LOCAL = "LOCAL";
 export type Limits = Config["callers"];
 
 /** Of all callers together; the page and short requests keep the other connections (outside/http.ts). */
-const ALL_OPEN = 450;
+export const ALL_OPEN = 450;
 
 /** How JSON-RPC says what HTTP says by 429. */
 export const FULL = -32029;
@@ -28,22 +28,22 @@ export const FULL = -32029;
 export const full = (message: string, after: number): ClearedError =>
   new ClearedError("TASK_LIMIT", message, { data: { rpc: FULL, retry_after: after } });
 
-/** Counts what waits here at once, for each owner and in all. */
-export function createSeats(limits: () => Promise<Limits>) {
+/** Counts what is here at once, of each owner and of `all`. */
+export function createSeats(limit: () => Promise<number>, all: number) {
   const open = new Map<string, number>();
-  let all = 0;
+  let taken = 0;
   /** Answers what gives it back, once however often it is called. `next`: what to do instead. @throws TASK_LIMIT */
   return async (owner: string, what: string, next: string): Promise<() => void> => {
-    const { open: most } = await limits();
+    const most = await limit();
     const place = `${owner} ${what}`;
     const add = (by: number) => {
-      all += by;
+      taken += by;
       const now = (open.get(place) ?? 0) + by;
       if (now === 0) open.delete(place);
       else open.set(place, now);
     };
     const mine = open.get(place) ?? 0;
-    if (mine >= most || all >= ALL_OPEN) throw full(`Too many ${what} wait here, ${mine} of them yours, of ${most}. ${next}`, 5);
+    if (mine >= most || taken >= all) throw full(`Too many ${what} wait here, ${mine} of them yours, of ${most}. ${next}`, 5);
     add(1);
     let held = true;
     return () => {
@@ -74,7 +74,7 @@ export function createCallers({ dir, trust, config }: Pick<Host, "dir" | "trust"
     },
     limits,
     /** A connection that a request keeps open. @throws TASK_LIMIT */
-    hold: createSeats(limits),
+    hold: createSeats(async () => (await limits()).open, ALL_OPEN),
     /** Before something is kept of an owner who has so many bytes here. @throws TASK_LIMIT */
     async room(stored: number): Promise<void> {
       const { stored_mb: most, keep_days: days } = await limits();

@@ -70,6 +70,8 @@ export interface TaskInput {
   input: Record<string, Json>;
   /** What each field rests on: words of the text. */
   quotes: Record<string, string>;
+  /** It says something that is required, such as the id of an invoice. */
+  isNamed: boolean;
   /** Required, and not said: to be asked for. */
   missing: { field: string; type: InputField["type"]; about: string; options: Json[] | null }[];
   /** Fields for which a model named what the text does not have. */
@@ -127,7 +129,8 @@ export async function inputOf(host: Host, task: { agent: string; text: string; m
       ? [{ field, type: one.type, about: one.describe ?? "", options: one.enum === undefined ? null : [...one.enum] }]
       : [],
   );
-  return { input, quotes, missing, unsupported };
+  const isNamed = fields.some(([field, one]) => one.required === true && field !== "task" && Object.hasOwn(input, field));
+  return { input, quotes, isNamed, missing, unsupported };
 }
 
 type Extracted = { value: Record<string, Json>; quotes: Record<string, string>; unsupported: string[] };

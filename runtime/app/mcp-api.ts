@@ -11,7 +11,7 @@ import { validateInput } from "../scripts/fields.ts";
 import { isEntryId } from "../workspace/books/entry-id.ts";
 import { plain } from "../workspace/books/ledger.ts";
 import { findEntry } from "../workspace/books/months.ts";
-import { type Caller, createSeats, LOCAL } from "./callers.ts";
+import { ALL_OPEN, type Caller, createSeats, LOCAL } from "./callers.ts";
 import type { Host } from "./host.ts";
 import { starter } from "./identity.ts";
 import { stepsOf } from "./look.ts";
@@ -31,7 +31,8 @@ export function mcpOver(call: (p: { name: keyof McpApi; params: never }) => Prom
 /** Every call comes by here, many of one request or of one pipe; what answers at once needs no room. @throws USAGE, TASK_LIMIT */
 export function createMcpCalls(host: Host): (p: { name: keyof McpApi; params: never }) => Promise<unknown> {
   const operations = createMcpApi(host);
-  const hold = createSeats(tasksOf(host).limits);
+  const { limits } = tasksOf(host);
+  const hold = createSeats(async () => (await limits()).open, ALL_OPEN);
   return async ({ name, params }) => {
     if (!Object.hasOwn(operations, name)) throw new ClearedError("USAGE", `MCP has no operation "${name}" here.`);
     const { caller, waitMs = 0 } = params as Of & { waitMs?: number };

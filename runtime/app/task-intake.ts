@@ -92,20 +92,22 @@ export async function clearlyFor(host: Host, text: string, offers: readonly Offe
 }
 
 /**
- * The agent that words are for; where several share them, the one whose whole input is there, then one that this session had before. Null
- * where that is not clear.
+ * The agent that words are for; where several share them, the one whose whole input is there, or the only one of which something is named,
+ * then one that this session had before. Null where that is not clear.
  */
 async function agentFor(host: Host, text: string, earlier: readonly Earlier[]): Promise<string | null> {
   const found = await taskFor(host, { text }).catch(unread);
   if (found !== null && found.by !== "nobody" && found.agent !== null) return found.agent;
-  const fits: string[] = [];
+  const [fits, named]: [string[], string[]] = [[], []];
   for (const agent of found?.near ?? []) {
     const said = await inputOf(host, { agent, text }).catch(unread);
     if (said?.missing.length === 0 && Object.keys(said.input).length > 0) fits.push(agent);
+    if (said?.isNamed === true) named.push(agent);
   }
-  if (fits.length === 1) return fits[0] ?? null;
   // A yes asks for nothing, and starts nothing a second time.
-  if (fits.length > 0 || isAssent(text)) return null;
+  if (fits.length > 1 || (fits.length === 0 && isAssent(text))) return null;
+  const [only] = fits.length === 1 || named.length !== 1 ? fits : named;
+  if (only !== undefined) return only;
   const about = ({ agent, input }: Earlier) =>
     found?.near.includes(agent) === true || Object.values(input).some((one) => typeof one === "string" && isNamed(one, text));
   const before = earlier.find(about)?.agent;
@@ -145,8 +147,7 @@ export async function takeIn(
   if (isObject(metadata) && isObject(metadata["input"])) Object.assign(draft.input, metadata["input"]);
   const text = words.join("\n").trim();
   const told = nameIn(text, offers);
-  // It may have been deleted since, or its caller be allowed fewer.
-  const begun = offers.find((one) => one.name === before.agent)?.name;
+  const begun = offers.find((one) => one.name === before.agent)?.name; // deleted since, or not allowed any more
   if (text !== "" && (told === null || begun !== undefined)) draft.text = before.text === "" ? text : `${before.text}\n${text}`;
   const readable = draft.text !== "" && draft.text.length <= LONGEST_READ;
   const only = offers.length === 1 && before.agent === undefined ? offers[0]?.name : undefined;

@@ -61,7 +61,7 @@ export interface TaskStore {
   entries(tid: number, from: number): Entry[];
   /** Bytes that the tasks of an owner take up. */
   stored(owner: string): number;
-  /** Ends tasks that have asked their caller something before `before` and were not answered; answers their ids, no more than `most`. */
+  /** Says `end` of tasks that wait for their caller's answer since before `before`; answers their ids, no more than `most`. */
   endUnanswered(before: number, at: number, end: Said, most: number): string[];
   /** Lets go of what was said of tasks that have ended before `before`; answers how many, no more than `most`. Their keys stay. */
   removeEnded(before: number, at: number, most: number): number;
@@ -96,8 +96,7 @@ export function createTaskStore(database: Database): TaskStore {
   const stored = STORED.getOrInsertComputed(database, () => new Map<string, number>());
   const grow = (owner: string, by: number): void => {
     const known = stored.get(owner);
-    if (known === undefined) return;
-    stored.set(owner, known + by);
+    if (known !== undefined) stored.set(owner, known + by);
     database.undone(() => stored.delete(owner));
   };
   const toEntry = ({ body, ...row }: { n: number; after: number; at: number; body: string }): Entry => ({

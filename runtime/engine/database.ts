@@ -26,8 +26,8 @@ export class Database {
   /** Set while this process holds the lease; checked inside every write transaction. */
   epoch: number | null = null;
   readonly #statements = new Map<string, StatementSync>();
-  #inside = false;
-  #undo: (() => void)[] = [];
+  // Of the transaction under way, what is called if it comes to nothing; null outside of one.
+  #undo: (() => void)[] | null = null;
   readonly #path: string;
   #wal: number | null = null;
   // How many relaxed writes there were, and how many of them are on the disk.
@@ -79,11 +79,10 @@ export class Database {
    * @throws OWNER_FENCED when another process owns the workspace by now, STORE_FULL, STORE_CORRUPT
    */
   write<T>(change: () => T, relaxed = false): T {
-    if (this.#inside) return change();
+    if (this.#undo !== null) return change();
     return this.#guarded(() => {
       if (relaxed) this.db.exec("PRAGMA synchronous = NORMAL");
       this.db.exec("BEGIN IMMEDIATE");
-      this.#inside = true;
       this.#undo = [];
       try {
         this.#checkEpoch();
@@ -96,15 +95,15 @@ export class Database {
         for (const undo of this.#undo) undo();
         throw error;
       } finally {
-        this.#inside = false;
+        this.#undo = null;
         if (relaxed) this.db.exec("PRAGMA synchronous = FULL");
       }
     });
   }
 
-  /** For what is remembered of a write outside the store: called if the transaction under way comes to nothing. */
+  /** For what is remembered of a write outside the store: called if it comes to nothing. */
   undone(undo: () => void): void {
-    if (this.#inside) this.#undo.push(undo);
+    this.#undo?.push(undo);
   }
 
   /**

@@ -42,13 +42,10 @@ export function createMcpServer(tasks: Pick<Tasks, "caller" | "business" | "hold
       }
       const caller = tasks.caller(bearerOf(context), () => senderOf(context) === "own");
       const authInfo = { token: "", clientId: caller.owner, scopes: [], extra: { caller } };
+      const handler = await load();
       const free = await tasks.hold(caller.owner, "requests", "Send it again later.");
-      const answer = await load()
-        .then((handler) => handler.fetch(req.raw, { authInfo }))
-        .catch((error: unknown) => {
-          free();
-          throw error;
-        });
+      // What goes wrong in there is an answer.
+      const answer = await handler.fetch(req.raw, { authInfo });
       if (answer.body === null) free();
       // Until its stream has ended, or nobody reads it any more.
       const body = answer.body?.pipeThrough(new TransformStream({ flush: free, cancel: free })) ?? null;

@@ -21,22 +21,21 @@ export const run: Command = async (at) => {
   process.stdout.write = process.stderr.write.bind(process.stderr) as typeof process.stdout.write;
   process.stdout.on("error", () => process.exit(0)); // nobody reads any more
   const { use, idle } = createTurns(at.workspace());
-  const held = new Set<string>();
-  /** What goes on is held once, however often it is looked at. */
-  const hold = (what: string, work: (one: Api) => Promise<unknown>) => {
-    if (held.has(what)) return;
-    held.add(what);
-    use(work)
-      .catch(say)
-      .finally(() => held.delete(what));
-  };
+  const held = new Map<unknown, Promise<unknown>>();
+  /** Once, however often it is looked at. */
+  const hold = (what: unknown, work: (one: Api) => Promise<unknown>) =>
+    void held.getOrInsertComputed(what, () =>
+      use(work)
+        .catch(say)
+        .finally(() => held.delete(what)),
+    );
   const api = mcpOver((p) =>
     use(async (one) => {
       const value = await one.mcp(p);
       const { run, status, request, end } = value as Record<string, unknown>;
-      // Before this call lets go.
-      if (status === "queued" || status === "running") hold(String(run), (at) => at.status({ run: String(run), wait: true }));
-      if (end === null) hold(`ask ${request}`, (at) => at.mcp({ name: "ask", params: { ...LONG, request } as never }));
+      // What goes on is held before this call lets go.
+      if (status === "queued" || status === "running") hold(run, (at) => at.status({ run: String(run), wait: true }));
+      if (end === null) hold(request, (at) => at.mcp({ name: "ask", params: { ...LONG, request } as never }));
       return value;
     }),
   );
