@@ -93,6 +93,7 @@ export const REASONS: Record<number, string> = {
   [-32004]: "UNSUPPORTED_OPERATION",
   [-32005]: "CONTENT_TYPE_NOT_SUPPORTED",
   [-32009]: "VERSION_NOT_SUPPORTED",
+  [-32602]: "INVALID_PARAMS",
 };
 
 /** An error as it crosses the wire; what is internal is not told. */

@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { cleared, workspace } from "../cli/command-line.ts";
-import { type Any, type Served, again, rpc, said, said1, serve, skill } from "./client.ts";
+import { type Any, type Served, again, rpc, said, said1, serve, skill, stream } from "./client.ts";
 
 interface Receiver {
   url: string;
@@ -209,4 +209,47 @@ test("200 tasks, their receiver down and then up, and this process killed: each 
   }
   // Only what was on its way at the second kill may come twice.
   expect(repeats).toBeLessThanOrEqual(4);
+});
+
+test("200 tasks at once, each with a stream and a push address: none is lost or doubled, the page answers meanwhile, memory stays", {
+  timeout: 280_000,
+}, async () => {
+  const one = await receiver();
+  const megabytes = (what: string): number =>
+    Number(new RegExp(`^${what}:\\s+(\\d+)`, "m").exec(readFileSync(`/proc/${site.started.pid}/status`, "utf8"))?.[1]) / 1024;
+  await rpc(site, "SendMessage", { message: said1("first", skill("echo")) }, V1);
+  const before = megabytes("VmRSS");
+  let [over, pages] = [false, 0];
+  const reading = (async () => {
+    while (!over) {
+      const page = await fetch(site.url, { headers: { accept: "text/html" } });
+      expect([page.status, (await page.text()).length > 1000]).toEqual([200, true]);
+      pages++;
+    }
+  })();
+  const followed = await Promise.all(
+    Array.from({ length: 200 }, (_, i) => {
+      const configuration = { taskPushNotificationConfig: { url: `${one.url}/${i}` } };
+      return Array.fromAsync(stream(site, "SendStreamingMessage", { message: said1(`crowd ${i}`, skill("echo")), configuration }, V1));
+    }),
+  );
+  over = true;
+  await reading;
+  const last = (events: Any[]) => events.at(-1).statusUpdate?.status.state;
+  expect(followed.map(last)).toEqual(followed.map(() => "TASK_STATE_COMPLETED"));
+  expect(followed.map((events) => events.find((event) => event.artifactUpdate).artifactUpdate.artifact.parts[0].text)).toEqual(
+    followed.map((_, i) => `said crowd ${i}\nwords: 2`),
+  );
+  const runs = (await cleared(site.dir, "runs", "list", "--agent", "echo", "--limit", "1000", "--json")).json() as Any[];
+  expect(runs.filter(({ input }) => /^crowd /.test(input.task))).toHaveLength(200);
+  await until(() => one.got.length >= followed.flat().length, 200_000);
+  const pushed = Map.groupBy(one.got, ({ path }) => Number(path.split("/").at(-1)));
+  const all = followed.map((events) =>
+    events.map((event) => (event.task ?? event.statusUpdate ?? event.artifactUpdate).metadata.generation),
+  );
+  expect(all.every((own) => own.every((number: number, n: number) => number === n + 1))).toBe(true);
+  expect(all.map((_, i) => numbers(pushed.get(i) ?? []))).toEqual(all);
+  // Measured: 47 more at the peak, and 52 pages.
+  expect(megabytes("VmHWM") - before).toBeLessThan(150);
+  expect(pages).toBeGreaterThan(5);
 });
