@@ -5,9 +5,8 @@ trigger: a2a
 process: order_management
 risk: low
 uses: [fsm, mcp, compute, data, policy, approval, script]
-input: {order_id: {type: string, required: true}, carrier: {type: string, default: Umbrella Freight},
-  changes: {type: list, default: [], describe: "{sku, by}: change the order by so many pieces instead of fulfilling it"},
-  task: {type: string, default: "", describe: "the wish in words, where no changes are given"}}
+input: {order_id: {type: string, required: true}, carrier: {type: string, default: Umbrella Freight}, task: {type: string, default: ""},
+  changes: {type: list, default: [], describe: "{sku, by}: change the order by so many pieces instead of fulfilling it (else task says it in words)"}}
 states:
   ASSESS: read the order, customer, stock, shipping rates, tax
   COMPUTE: lines, discount, tax, shipping by weight and zone
@@ -24,8 +23,7 @@ const { customer_id, status: order_status } = order;
 const customer = mcp_record({ tool: "erp/get_customer", params: { customer_id } });
 const tax = mcp_record({ tool: "erp/get_tax_rate", params: { jurisdiction: order.tax_jurisdiction } });
 const rates = mcp_fetch_all({ tool: "erp/list_shipping_rates", params: { zone: order.ship_zone } }).records;
-const said = input.changes.length === 0 && input.task !== "";
-const changes = said ? script_run("order_changes", { task: input.task }) : input.changes;
+const changes = input.changes.length > 0 || input.task === "" ? input.changes : script_run("order_changes", { task: input.task });
 const skus: string[] = [...new Set([...order.lines, ...changes].map((one) => one.sku))];
 const asked = skus.map((sku) => script_run("order_line", { sku, order, changes }));
 const lines = asked.filter((one) => one.quantity > 0);

@@ -206,7 +206,6 @@ async function open(kinds: Record<string, Template>) {
         database,
         packing: { database, archive, guard: () => lease.check() },
         config: async () => config,
-        // There are no tasks: what they need of a host is not asked for.
       } as Partial<Host> as Host);
     },
     async close(): Promise<void> {

@@ -22,34 +22,26 @@ export type Limits = Config["callers"];
 /** Of all callers together; the page and short requests keep the other connections (outside/http.ts). */
 export const ALL_OPEN = 450;
 
-/** How JSON-RPC says what HTTP says by 429. */
-export const FULL = -32029;
 /** `after`: seconds. */
 export const full = (message: string, after: number): ClearedError =>
-  new ClearedError("TASK_LIMIT", message, { data: { rpc: FULL, retry_after: after } });
+  new ClearedError("TASK_LIMIT", message, { data: { rpc: -32029, retry_after: after } });
 
 /** Counts what is here at once, of each owner and of `all`. */
 export function createSeats(limit: () => Promise<number>, all: number) {
   const open = new Map<string, number>();
   let taken = 0;
-  /** Answers what gives it back, once however often it is called. `next`: what to do instead. @throws TASK_LIMIT */
+  /** Answers what gives it back, to be called once. `next`: what to do instead. @throws TASK_LIMIT */
   return async (owner: string, what: string, next: string): Promise<() => void> => {
     const most = await limit();
     const place = `${owner} ${what}`;
-    const add = (by: number) => {
-      taken += by;
-      const now = (open.get(place) ?? 0) + by;
-      if (now === 0) open.delete(place);
-      else open.set(place, now);
-    };
     const mine = open.get(place) ?? 0;
     if (mine >= most || taken >= all) throw full(`Too many ${what} wait here, ${mine} of them yours, of ${most}. ${next}`, 5);
-    add(1);
-    let held = true;
-    return () => {
-      if (held) add(-1);
-      held = false;
+    const add = (by: number) => {
+      taken += by;
+      open.set(place, (open.get(place) ?? 0) + by);
     };
+    add(1);
+    return () => add(-1);
   };
 }
 

@@ -42,10 +42,8 @@ export const EMPTY: Draft = { input: {}, text: "", given: {} };
 
 const GIVEN = ["policy_doc", "tools_endpoint", "input"];
 const NAMES = ["skill", "skillId", "skill_id", "agent", "process"];
-// A document longer than this is no rules (as for `run --policy`).
-const POLICY_LIMIT = 262_144;
-// What is longer is a document and no request: what it is about is asked.
-const LONGEST_READ = 65_536;
+const POLICY_LIMIT = 262_144; // as for `run --policy`
+const LONGEST_READ = 65_536; // of what is longer it is asked what it is about
 
 /** A message of so many characters and values, of which `most` characters are taken; `digest` of all of it. */
 export interface Large {

@@ -5,7 +5,6 @@
  * server, which the metadata of RFC 9728 says by naming none.
  */
 import type { McpApi } from "../app/mcp-api.ts";
-import { FULL } from "../app/callers.ts";
 import type { Tasks } from "../app/tasks.ts";
 import { ClearedError, kindOf, toWire } from "../kernel/errors.ts";
 import type { createHttpHandler } from "./server.ts";
@@ -27,7 +26,7 @@ export function createMcpServer(tasks: Pick<Tasks, "caller" | "business" | "hold
       context.header("www-authenticate", `Bearer realm="cleared", resource_metadata="${urlOf(context)}${METADATA}"`);
     const full = code === "TASK_LIMIT";
     if (full) context.header("retry-after", String(data?.["retry_after"]));
-    const told = { code: full ? FULL : -32600, message: internal ? "Something went wrong here." : message };
+    const told = { code: full ? Number(data?.["rpc"]) : -32600, message: internal ? "Something went wrong here." : message };
     const status = full ? 429 : code === "TASK_TOKEN" ? 401 : HTTP_STATUS[kindOf(code)];
     return context.json({ jsonrpc: "2.0", id: null, error: told }, status);
   };
@@ -44,12 +43,13 @@ export function createMcpServer(tasks: Pick<Tasks, "caller" | "business" | "hold
       const authInfo = { token: "", clientId: caller.owner, scopes: [], extra: { caller } };
       const handler = await load();
       const free = await tasks.hold(caller.owner, "requests", "Send it again later.");
-      // What goes wrong in there is an answer.
       const answer = await handler.fetch(req.raw, { authInfo });
-      if (answer.body === null) free();
-      // Until its stream has ended, or nobody reads it any more.
-      const body = answer.body?.pipeThrough(new TransformStream({ flush: free, cancel: free })) ?? null;
-      return context.newResponse(body, answer);
+      // Of a stream until it has ended, or nobody reads it any more.
+      const through = new TransformStream({ flush: free, cancel: free });
+      if (answer.headers.get("content-type")?.startsWith("text/event-stream"))
+        return context.newResponse(answer.body?.pipeThrough(through) ?? null, answer);
+      free();
+      return context.newResponse(answer.body, answer);
     } catch (error) {
       return refuse(context, error);
     }

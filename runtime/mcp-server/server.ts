@@ -7,7 +7,7 @@ import type { Writable } from "node:stream";
 import { createMcpHandler, type McpHttpHandler, ProtocolError, ProtocolErrorCode, Server } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import type { McpApi } from "../app/mcp-api.ts";
-import { type Caller, FULL, LOCAL } from "../app/callers.ts";
+import { type Caller, LOCAL } from "../app/callers.ts";
 import { ClearedError, kindOf, toWire } from "../kernel/errors.ts";
 import { visible } from "../kernel/text.ts";
 import { VERSION } from "../kernel/version.ts";
@@ -29,7 +29,7 @@ function createServer(api: McpApi, caller: Caller, onError: (error: unknown) => 
   /** What went wrong with us stays with us. @throws ProtocolError for what is to come again later */
   const errorOf = (error: unknown): { code: string; message: string } => {
     const { code, message, data } = toWire(error);
-    if (code === "TASK_LIMIT") throw new ProtocolError(FULL, message, { retry_after: data?.["retry_after"] });
+    if (code === "TASK_LIMIT") throw new ProtocolError(Number(data?.["rpc"]), message, { retry_after: data?.["retry_after"] });
     if (kindOf(code) !== "internal") return { code, message };
     onError(error);
     return { code, message: "Something went wrong here. The person who runs `cleared start` sees what." };
