@@ -108,6 +108,7 @@ export function createShell(onError: (context: Context, error: WireError, status
             ? " Say how large it is (Content-Length) and send it in one piece."
             : "";
         const message = `The request is larger than ${maxSize / 1024} KiB.${how}`;
+        context.header("connection", "close"); // what is left of it is not read
         return isTask(context) ? onError(context, { code: "TASK_REQUEST", message }, 413) : context.text(message, 413);
       },
     }),

@@ -99,6 +99,8 @@ test("what is no message is refused as JSON, and the next one is answered", asyn
     expect(answer.status).toBeGreaterThanOrEqual(400);
     expect(await answer.json()).toMatchObject({ error: { code: expect.any(Number) } });
   }
+  const large = await post({}, "x".repeat(1_100_000));
+  expect([large.status, await large.json()]).toMatchObject([413, { error: { message: expect.stringContaining("1024 KiB") } }]);
   expect((await fetch(`${site.url}/mcp`)).status).toBe(405);
   expect((await post({})).status).toBe(200);
 });
