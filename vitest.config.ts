@@ -46,7 +46,9 @@ const PURE = [
 /** What takes longest begins first, so that nobody waits for it alone at the end; in this order, from the times of a whole run. */
 const LONGEST = [
   ..."kill/drill hostile/hostile cli/transcripts engine/crash proposals/rewrites trust/arrived mcp/flood meta/eval".split(" "),
-  ..."cli/whole-files cli/start cli/environment a2a/push meta/injections meta/ask kill/frozen sandbox/lost web/page".split(" "),
+  ..."cli/whole-files cli/start cli/environment a2a/examples a2a/push meta/injections meta/ask kill/frozen sandbox/lost web/page".split(
+    " ",
+  ),
 ];
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
