@@ -49,8 +49,7 @@ export async function replayRun(
   const callable = callableIn(world, script);
   const answered = steps.filter((step) => step.state !== "intent");
   const end = await world.sandbox.execute({
-    ...jobOf(run, script),
-    primitives: callable.globals,
+    ...jobOf(run, script, callable),
     history: answered,
     limits: await world.limits(run),
     call: async (call) => {

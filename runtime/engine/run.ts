@@ -49,8 +49,7 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
 
     // 2. The child serves the recorded prefix; calls past its end arrive in `answer`.
     const end = await world.sandbox.execute({
-      ...jobOf(run, script),
-      primitives: callable.globals,
+      ...jobOf(run, script, callable),
       history: answered satisfies readonly Served[],
       limits: await world.limits(run),
       // A trial tells where it parts from its recording; and a call in doubt may be another one now.
@@ -136,17 +135,20 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
 
     /** `opened`: when an earlier execution stopped at this gate, so that "in 3 days" counts from the first asking. */
     function context(seq: number, inDoubt: boolean, decided: Change[], opened: number | null): StepContext {
+      const at = opened ?? now;
       return {
         ports: view.ports,
         run: { id: run.id, agent: run.agent, mode: run.mode, process: header.process },
         key: `${run.id}/${seq}`,
-        now: opened ?? now,
-        today: view.today(opened ?? now),
+        now: at,
+        get today() {
+          return view.today(at);
+        },
         inDoubt,
         abort: log.abort,
         leaving: () => world.guard(),
         async gate(gate) {
-          const demands = demandsOf(gate.card, state, run, header, world.people, opened ?? now);
+          const demands = demandsOf(gate.card, state, run, header, world.people, at);
           const asking = { log, seq, now, authority: world.authority, standing: mayStandIn(gate.card, state, run) ? world.standing : null };
           const supposed = async () => spoken(gate.card, world.suppose?.(seq, gate) ?? dryRunApproval(now), await world.authority(run));
           const passed = run.mode === "live" ? await passGate(asking, gate, demands) : { decision: await supposed() };

@@ -15,6 +15,8 @@ export interface Script {
   headers: Record<string, Header>;
   /** Primitives that the commit itself declares, in scripts/tools/. */
   tools: Record<string, Primitive>;
+  /** Primitives that the code may call. A context is made faster with ten of them than with all, and its child may ask for no others. */
+  named: readonly string[];
 }
 
 /**
@@ -45,11 +47,16 @@ export async function loadScript(
     if (hasHeader(found.text)) headers[name] = parseHeader(found.text, path, around.cache);
     queue.push(...sub.scripts);
   }
-  if (declared === null || declared.length === 0) return { header, main, scripts, headers, tools: {} };
+  // An escape may spell a name otherwise; `console` calls ctx_log.
+  const spelled = texts.some((text) => text.includes("\\u"));
+  const named = [...around.primitives, ...(declared ?? [])].filter(
+    (name) => spelled || name === "ctx_log" || texts.some((text) => text.includes(name)),
+  );
+  if (declared === null || declared.length === 0) return { header, main, scripts, headers, tools: {}, named };
   const called = new Set([main, ...Object.values(scripts)].flatMap(({ calls }) => calls.map(({ name }) => name)));
   // Loaded where there are tools: it brings all compute functions with it.
   const { toolsFor } = await import("./tool-scripts.ts");
-  return { header, main, scripts, headers, tools: await toolsFor(texts, called, tree, { sandbox, ...around }) };
+  return { header, main, scripts, headers, named, tools: await toolsFor(texts, called, tree, { sandbox, ...around }) };
 
   async function compile({ text, blob }: { text: string; blob: string }, path: string): Promise<Compiled> {
     texts.push(text);
@@ -104,8 +111,13 @@ export function callableIn(world: Callable, { tools, headers }: Pick<Script, "to
 }
 
 /** What a sandbox is told of a run, whether it is executed or replayed. */
-export function jobOf(run: RunRecord, { main, scripts }: Script): Pick<Job, "main" | "scripts" | "input" | "seed" | "startedAt"> {
-  return { main, scripts, input: JSON.stringify(run.input), seed: run.id, startedAt: run.createdAt };
+export function jobOf(
+  run: RunRecord,
+  { main, scripts, named }: Script,
+  { globals }: Callable,
+): Pick<Job, "main" | "scripts" | "primitives" | "input" | "seed" | "startedAt"> {
+  const primitives = Object.fromEntries(named.flatMap((name) => (Object.hasOwn(globals, name) ? [[name, globals[name] ?? null]] : [])));
+  return { main, scripts, primitives, input: JSON.stringify(run.input), seed: run.id, startedAt: run.createdAt };
 }
 
 export async function knownPrimitive(callable: Callable, name: string): Promise<Primitive | undefined> {

@@ -241,7 +241,7 @@ function runJob(head, body) {
     head.sealed ? "sealed" : "",
     ...[main, ...subs.map(([, script]) => script)].map((script) => `${script.file}@${script.blob}`),
   ].join();
-  const prepared = isolates.take(key, limits.memory_mb, head.sealed, head.primitives);
+  const prepared = isolates.take(key, limits.memory_mb, head.sealed);
   const { isolate } = prepared;
   const history = historyOf(head.history, body);
   const live = history.length === 0;
@@ -262,7 +262,7 @@ function runJob(head, body) {
     cpuStart: cpuNow(),
     isolateStart: isolate.cpuTime,
     files: new Map([main, ...subs.map(([, script]) => script)].map((script) => [script.file, script])),
-    begin: `${JSON.stringify({ now: head.startedAt, live, call_bytes: limits.call_bytes, seed: head.seed, sealed: head.sealed, places: head.places }).slice(0, -1)}${prepared.primitives === null ? `,"primitives":${head.primitives}` : ""},"input":${head.input}}`,
+    begin: `${JSON.stringify({ now: head.startedAt, live, call_bytes: limits.call_bytes, seed: head.seed, sealed: head.sealed, places: head.places, primitives: head.primitives }).slice(0, -1)},"input":${head.input}}`,
   };
   prepared.runs++;
   prepared.target.run = run;

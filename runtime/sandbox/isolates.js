@@ -13,9 +13,8 @@ const MAX_SEALED = 4;
 const WORTH_SNAPSHOT = 12;
 
 /**
- * An isolate with its prepared context. `key` is the script it may run again; null while it has run nothing. `primitives`: as JSON, those its
- * contexts have from the beginning; null where each run makes its own.
- * @typedef {{ isolate: any, memory: number, primitives: string | null, key: string | null, runs: number, baseHeap: number, before: any[], context: any, scripts: Map<string, any>, target: { run: any } }} Prepared
+ * An isolate with its prepared context. `key` is the script it may run again; null while it has run nothing.
+ * @typedef {{ isolate: any, memory: number, key: string | null, runs: number, baseHeap: number, before: any[], context: any, scripts: Map<string, any>, target: { run: any } }} Prepared
  */
 
 /**
@@ -30,28 +29,16 @@ export function createIsolates(ivm, decimalPath, onDoor) {
     { code: decimalSource, filename: "decimal" },
     { code: realmSource, filename: "realm" },
   ];
-  /** Both as they stand in a context that has run them, by the primitives that are globals there. @type {Map<string | null, any>} */
-  const snapshots = new Map();
+  /** Both as they stand in a context that has run them. */
+  let snapshot = /** @type {any} */ (undefined);
 
-  /** The one with these primitives, else the one without. One is made with those of most runs: a child's are all alike. @param {string | null} wanted */
-  function snapshotFor(wanted) {
-    const primitives = wanted !== null && (snapshots.size === 0 || snapshots.has(wanted)) ? wanted : null;
-    if (!snapshots.has(primitives)) {
-      const more = primitives === null ? [] : [{ code: `__give(${JSON.stringify(primitives)})`, filename: "realm" }];
-      snapshots.set(primitives, ivm.Isolate.createSnapshot([...sources, ...more]));
-    }
-    return { primitives, snapshot: snapshots.get(primitives) };
-  }
-
-  /** @param {number} memory @param {string | null} wanted @returns {Prepared} */
-  function prepareIsolate(memory, wanted) {
-    const { primitives, snapshot } = taken < WORTH_SNAPSHOT ? { primitives: null, snapshot: undefined } : snapshotFor(wanted);
+  /** @param {number} memory @returns {Prepared} */
+  function prepareIsolate(memory) {
     const isolate = new ivm.Isolate({ memoryLimit: memory, snapshot });
     const before = snapshot === undefined ? sources.map(({ code, filename }) => isolate.compileScriptSync(code, { filename })) : [];
     const prepared = {
       isolate,
       memory,
-      primitives,
       key: null,
       runs: 0,
       baseHeap: 0,
@@ -85,26 +72,18 @@ export function createIsolates(ivm, decimalPath, onDoor) {
   /** @type {Prepared | null} */
   let spare = null;
   let taken = 0;
-  /** Of the last run; a sealed one has none. @type {string | null} */
-  let last = null;
 
   /** @param {Prepared | null | undefined} prepared */
   function dispose(prepared) {
     if (prepared && !prepared.isolate.isDisposed) prepared.isolate.dispose();
   }
 
-  /**
-   * The isolate for this script: the one that ran it before, else an untouched one.
-   * @param {string} key @param {number} memory @param {boolean} sealed @param {string} primitives as JSON
-   */
-  function take(key, memory, sealed, primitives) {
+  /** The isolate for this script: the one that ran it before, else an untouched one. @param {string} key @param {number} memory @param {boolean} sealed */
+  function take(key, memory, sealed) {
     taken++;
-    last = sealed ? null : primitives;
     const found = bound.get(key);
     bound.delete(key);
-    /** @param {Prepared} one */
-    const fits = (one) => one.memory === memory && (one.primitives === null || one.primitives === last);
-    if (found !== undefined && fits(found) && !found.isolate.isDisposed && found.context !== null) current = found;
+    if (found !== undefined && found.memory === memory && !found.isolate.isDisposed && found.context !== null) current = found;
     else {
       dispose(found);
       for (const [old, prepared] of bound) {
@@ -112,11 +91,11 @@ export function createIsolates(ivm, decimalPath, onDoor) {
         bound.delete(old);
         dispose(prepared);
       }
-      if (spare !== null && !fits(spare)) {
+      if (spare !== null && spare.memory !== memory) {
         dispose(spare);
         spare = null;
       }
-      current = spare ?? prepareIsolate(memory, last);
+      current = spare ?? prepareIsolate(memory);
       spare = null;
       current.key = key;
     }
@@ -130,13 +109,14 @@ export function createIsolates(ivm, decimalPath, onDoor) {
    */
   function prepareNext(clean) {
     if (taken === WORTH_SNAPSHOT) {
+      snapshot = ivm.Isolate.createSnapshot(sources);
       dispose(spare);
       spare = null;
     }
     if (current !== null) {
       const { isolate, key, runs, baseHeap, before } = current;
       const full = () =>
-        (!clean && (runs >= MAX_RUNS_PER_ISOLATE || (taken >= WORTH_SNAPSHOT && before.length > 0))) ||
+        (!clean && (runs >= MAX_RUNS_PER_ISOLATE || (snapshot !== undefined && before.length > 0))) ||
         isolate.getHeapStatisticsSync().used_heap_size - baseHeap > HEAP_GROWTH;
       if (isolate.isDisposed || full()) {
         dispose(current);
@@ -150,7 +130,7 @@ export function createIsolates(ivm, decimalPath, onDoor) {
       current = null;
     }
     // A command executes one run and ends: only a child that is used again prepares for another script.
-    if (taken !== 1) spare ??= prepareIsolate([...bound.values()].at(-1)?.memory ?? 64, last);
+    if (taken !== 1) spare ??= prepareIsolate([...bound.values()].at(-1)?.memory ?? 64);
   }
 
   return { take, prepareNext };

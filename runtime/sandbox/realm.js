@@ -553,15 +553,11 @@
       settle(new Working(4));
       return;
     }
-    if (job.primitives !== undefined) give(job.primitives);
-  };
-  /** Makes globals of them. */
-  const give = (primitives) => {
-    const names = keys(primitives);
+    const names = keys(job.primitives);
     let log = () => undefined;
     for (let i = 0; i < names.length; i++) {
       const name = names[i];
-      const bare = primitives[name];
+      const bare = job.primitives[name];
       const stub = freeze((name === "script_run" ? scriptRun : primitive)(name, bare));
       lock(global, name, stub);
       if (name === "ctx_log") {
@@ -571,12 +567,7 @@
       }
     }
     lock(global, "console", freeze({ __proto__: null, log, info: log, warn: log, error: log, debug: log }));
-    return names;
   };
-  // In a snapshot for runs that all have the same primitives: making them takes a third of a short run. `sweep` takes this away from every script.
-  replace(global, "__give", (primitives) => {
-    for (const name of ["console", ...give(parse(primitives))]) kept[name] = true;
-  });
 
   // ---- a sealed context serves many runs, so nothing that one leaves behind may be there for the next: all that a script can reach is
   // frozen before its first line. What is kept beside properties goes: the last match of RegExp, and Math.random.

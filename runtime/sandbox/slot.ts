@@ -2,9 +2,9 @@
  * One child that runs scripts, and the conversation of one job with it. The host is the authority: it checks position, prefix and limits
  * again, watches CPU, memory and time from outside, and kills what does not obey. Called by pool.ts only.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { WireError } from "../kernel/errors.ts";
-import type { DoorAnswer, Job, JobEnd } from "../kernel/ports.ts";
+import type { Compiled, DoorAnswer, Job, JobEnd } from "../kernel/ports.ts";
 import { FRAME, type Frame, SERVED_NONE, encodeFrame, servedHash } from "./frames.js";
 import { afterAwake } from "../kernel/processes.ts";
 import { type ChildCall, failedAt, failureOf, readCall, readEnd } from "./from-child.ts";
@@ -80,7 +80,7 @@ export function converse(child: Child, job: Job): Promise<JobEnd | Lost> {
     const settle = (end: JobEnd | Lost) => {
       if (settled) return;
       settled = true;
-      watch.pause();
+      watch.end();
       job.abort?.removeEventListener("abort", onAbort);
       child.listen(() => child.kill());
       whenGone(child, () => undefined);
@@ -133,7 +133,7 @@ export function converse(child: Child, job: Job): Promise<JobEnd | Lost> {
         // The engine could not go on (fenced, disk full): the run stops here and the caller learns why.
         if (settled) return;
         settled = true;
-        watch.pause();
+        watch.end();
         job.abort?.removeEventListener("abort", onAbort);
         child.kill();
         reject(error);
@@ -204,6 +204,11 @@ function historyBytes(job: Job): number {
   return 4 * most + 2 * job.limits.call_bytes;
 }
 
+/** Of a script what a child runs; the host keeps what it knows of its calls. */
+function toRun({ file, blob, code, shifts }: Compiled) {
+  return { file, blob, code, shifts };
+}
+
 function jobFrame(job: Job): { head: unknown; body: Buffer } {
   const parts: Buffer[] = [];
   const history = {
@@ -223,18 +228,10 @@ function jobFrame(job: Job): { head: unknown; body: Buffer } {
     history.at.push(step.at);
     history.errors.push(failureOf(step));
   }
-  const { main, scripts, input, startedAt, limits, sealed = false, places = false } = job;
-  const primitives = primitivesText(job.primitives);
-  const digest = createHash("sha256").update(job.seed).digest();
+  const { primitives, input, startedAt, limits, sealed = false, places = false } = job;
+  const main = toRun(job.main);
+  const scripts = Object.fromEntries(Object.entries(job.scripts).map(([name, script]) => [name, toRun(script)]));
+  const digest = hash("sha256", job.seed, "buffer");
   const seed = [0, 4, 8, 12].map((i) => digest.readInt32LE(i));
   return { head: { main, scripts, primitives, input, seed, startedAt, limits, sealed, places, history }, body: Buffer.concat(parts) };
-}
-
-const texts = new WeakMap<Job["primitives"], string>();
-
-/** Written once: nearly all runs of a workspace are given the same object. */
-function primitivesText(primitives: Job["primitives"]): string {
-  const text = texts.get(primitives) ?? JSON.stringify(primitives);
-  texts.set(primitives, text);
-  return text;
 }

@@ -19,6 +19,7 @@ const CALLS_PER_MS = 10;
 export interface Watchdog {
   pause(): void;
   resume(): void;
+  end(): void;
   /** True when the child was ended at its wall limit without having computed: it stood still, or the machine had no core for it. */
   starved(code: string): boolean;
 }
@@ -27,11 +28,12 @@ export function createWatchdog(
   child: Child,
   { limits }: Job,
   state: () => { calls: number; largestAnswer: number },
-  end: { limit(code: string, message: string): void; lost(): void },
+  ends: { limit(code: string, message: string): void; lost(): void },
 ): Watchdog {
   let timer: NodeJS.Timeout | null = null;
   let [ran, last, stopped, used] = [0, 0, 0, 0];
-  // Read once the child has its job: it begins meanwhile. How long it and we waited is read at the first look, which most runs do not live to see.
+  let looking = false;
+  // What it had used, and how long it and we had waited, is read at the first look, which most runs do not live to see.
   let [start, waited]: (number | null)[] = [null, null];
   const sinceLast = () => {
     const now = performance.now();
@@ -41,13 +43,21 @@ export function createWatchdog(
     return passed;
   };
   const inLine = () => waitMs(child.pid) + waitMs(process.pid);
+  const end = () => {
+    if (timer !== null) clearInterval(timer);
+    timer = null;
+    looking = false;
+  };
   const look = () => {
+    // The timer outlives short answers of the host: starting it anew for each call costs more than a look at nothing.
+    if (!looking) return end();
     const passed = sinceLast();
-    const cpu = cpuMs(child.pid) - (start ?? 0);
+    start ??= cpuMs(child.pid);
+    const cpu = cpuMs(child.pid) - start;
     waited ??= inLine();
     if (cpu === used && isIdle(child.pid, true)) {
       stopped += passed;
-      if (stopped > STOPPED_MS && isIdle(child.pid)) end.lost();
+      if (stopped > STOPPED_MS && isIdle(child.pid)) ends.lost();
       return;
     }
     [used, stopped] = [cpu, 0];
@@ -55,26 +65,26 @@ export function createWatchdog(
     const { calls, largestAnswer } = state();
     // A large answer exists some three times in the child on its way into the script.
     if (rssBytes(child.pid) > 2 * limits.memory_mb * 2 ** 20 + BASE_RSS + 3 * largestAnswer)
-      return end.limit("LIMIT_MEMORY", `The script used more than ${limits.memory_mb} MiB of memory.`);
+      return ends.limit("LIMIT_MEMORY", `The script used more than ${limits.memory_mb} MiB of memory.`);
     // The child ends a run at its exact limit when it can; this is for code it cannot interrupt, and includes its own work.
     const more = calls / CALLS_PER_MS;
     if (cpu > 1.25 * (limits.cpu_ms + more) + 250)
-      return end.limit("LIMIT_CPU", `The script used more than ${Math.round(limits.cpu_ms + more)} ms of CPU time.`);
+      return ends.limit("LIMIT_CPU", `The script used more than ${Math.round(limits.cpu_ms + more)} ms of CPU time.`);
     // On a busy machine the child stands in line for a core, and this process to hear it: neither is its doing.
     if (ran > limits.wall_ms + more && ran - (inLine() - waited) > limits.wall_ms + more)
-      end.limit("LIMIT_WALL", `The script ran longer than ${Math.round(limits.wall_ms + more)} ms without waiting.`);
+      ends.limit("LIMIT_WALL", `The script ran longer than ${Math.round(limits.wall_ms + more)} ms without waiting.`);
   };
   return {
     pause() {
-      if (timer !== null) clearInterval(timer);
-      timer = null;
+      looking = false;
       ran += sinceLast();
     },
     resume() {
+      looking = true;
       last = performance.now();
-      start ??= cpuMs(child.pid);
       timer ??= setInterval(look, WATCH_MS);
     },
+    end,
     starved: (code) => code === "LIMIT_WALL" && process.platform === "linux" && cpuMs(child.pid) - (start ?? 0) < limits.wall_ms / 2,
   };
 }
