@@ -8,8 +8,8 @@ import { constants, zstdCompress, zstdDecompress } from "node:zlib";
 import { ClearedError } from "../kernel/errors.ts";
 import type { Archive, Json, RunEvent, Signal, Step } from "../kernel/ports.ts";
 import { type Database, pack, unpack } from "./database.ts";
-import { type StepRow, readSignals, readSteps, toStep } from "./history.ts";
-import type { RunRow } from "./rows.ts";
+import { readSignals } from "./history.ts";
+import { type RunRow, type StepRow, readSteps, toStep } from "./rows.ts";
 
 type Stored = StepRow & { event: number };
 type StoredEvent = { seq: number; type: RunEvent["type"]; at: number; body: string };

@@ -28,6 +28,7 @@ export class Database {
   readonly #statements = new Map<string, StatementSync>();
   // Of the transaction under way, what is called if it comes to nothing; null outside of one.
   #undo: (() => void)[] | null = null;
+  #relaxed = false;
   readonly #path: string;
   #wal: number | null = null;
   // How many relaxed writes there were, and how many of them are on the disk.
@@ -71,7 +72,10 @@ export class Database {
   }
 
   run(sql: string, ...values: SQLInputValue[]): number {
-    return this.#guarded(() => Number(this.statement(sql).run(...values).changes));
+    return this.#guarded(() => {
+      if (this.#undo === null) this.#relax(false);
+      return Number(this.statement(sql).run(...values).changes);
+    });
   }
 
   /**
@@ -81,13 +85,13 @@ export class Database {
   write<T>(change: () => T, relaxed = false): T {
     if (this.#undo !== null) return change();
     return this.#guarded(() => {
-      if (relaxed) this.db.exec("PRAGMA synchronous = NORMAL");
-      this.db.exec("BEGIN IMMEDIATE");
+      this.#relax(relaxed);
+      this.statement("BEGIN IMMEDIATE").run();
       this.#undo = [];
       try {
         this.#checkEpoch();
         const value = change();
-        this.db.exec("COMMIT");
+        this.statement("COMMIT").run();
         if (relaxed) this.#written += 1;
         return value;
       } catch (error) {
@@ -96,7 +100,6 @@ export class Database {
         throw error;
       } finally {
         this.#undo = null;
-        if (relaxed) this.db.exec("PRAGMA synchronous = FULL");
       }
     });
   }
@@ -157,6 +160,13 @@ export class Database {
     if (this.db.isOpen) this.db.close();
     if (this.#wal !== null) closeSync(this.#wal);
     this.#wal = null;
+  }
+
+  /** Whether the next commit returns before it is on the disk. */
+  #relax(relaxed: boolean): void {
+    if (this.#relaxed === relaxed) return;
+    this.db.exec(`PRAGMA synchronous = ${relaxed ? "NORMAL" : "FULL"}`);
+    this.#relaxed = relaxed;
   }
 
   #checkEpoch(): void {

@@ -3,52 +3,26 @@
  * Invariants: steps are numbered 0.. without gaps; a run's events are numbered 1.. without gaps; what is answered to
  * a script is in `steps` before the answer leaves. Reads, writes and control are buffered; an intent is durable before it acts.
  */
-import type { WireError } from "../kernel/errors.ts";
-import type { Change, Json, Outcome, Released, RunEvent, RunLog, RunRecord, Signal, Step, WaitReason } from "../kernel/ports.ts";
+import type { Json, Outcome, Released, RunEvent, RunLog, RunRecord, Signal, Step, WaitReason } from "../kernel/ports.ts";
 import { CRASH, DECIDING, crashCards, isOvertaken, metaText, openCard } from "./cards.ts";
-import { type Database, pack, unpack } from "./database.ts";
+import { type Database, pack } from "./database.ts";
+import { type StepRow, readSteps } from "./rows.ts";
 
-export interface StepRow {
-  seq: number;
-  name: string;
-  effect: Step["effect"];
-  params: string | Uint8Array;
-  state: Step["state"];
-  result: string | Uint8Array | null;
-  error: string | null;
-  changes: string | Uint8Array | null;
-  at: number;
-  attempts: number;
+/** The next `count` event numbers of a run: the first of them. Inside the caller's transaction. */
+function takeEvents(database: Database, rid: number, count = 1): number {
+  const sql = "UPDATE runs SET events = events + ? WHERE rid = ? RETURNING events - ? + 1 AS first";
+  return database.get<{ first: number }>(sql, count, rid, count)?.first ?? 0;
 }
 
-export function readSteps(database: Database, rid: number, from = 0): Step[] {
-  const sql =
-    "SELECT seq, name, effect, params, state, result, error, changes, at, attempts FROM steps WHERE rid = ? AND seq >= ? ORDER BY seq";
-  return database.all<StepRow>(sql, rid, from).map(toStep);
-}
-
-export function toStep(row: StepRow): Step {
-  return {
-    seq: row.seq,
-    name: row.name,
-    effect: row.effect,
-    params: unpack(row.params),
-    state: row.state,
-    result: row.result === null ? null : unpack(row.result),
-    error: row.error === null ? null : (JSON.parse(row.error) as WireError),
-    changes: row.changes === null ? [] : (JSON.parse(unpack(row.changes)) as Change[]),
-    at: row.at,
-    attempts: row.attempts,
-  };
-}
-
-/** Next event number of a run, inside the caller's transaction. */
-function nextEvent(database: Database, rid: number): number {
-  return database.get<{ events: number }>("UPDATE runs SET events = events + 1 WHERE rid = ? RETURNING events", rid)?.events ?? 0;
-}
-
-export function addEvent(database: Database, rid: number, type: RunEvent["type"], at: number, body: Json): void {
-  database.run("INSERT INTO events VALUES (?, ?, ?, ?, ?)", rid, nextEvent(database, rid), type, at, JSON.stringify(body));
+export function addEvent(
+  database: Database,
+  rid: number,
+  type: RunEvent["type"],
+  at: number,
+  body: Json,
+  event = takeEvents(database, rid),
+): void {
+  database.run("INSERT INTO events VALUES (?, ?, ?, ?, ?)", rid, event, type, at, JSON.stringify(body));
 }
 
 /** The run is to be executed again; `from` says why. Inside the caller's transaction. */
@@ -111,8 +85,8 @@ export function isDecided(database: Database, run: string, gate: string): boolea
   return database.get(`SELECT 1 FROM cards WHERE run = ? AND decision IS NOT NULL AND ${GATE} = ?`, run, gate) !== undefined;
 }
 
-/** Writes a step and gives it its event number, or the outcome of one that stands as an intent, which has its number. */
-export function storeStep(database: Database, rid: number, step: Step, isIntent: boolean): void {
+/** Writes a step with its event number, or, where that is null, the outcome of one that stands as an intent and has its number. */
+export function storeStep(database: Database, rid: number, step: Step, event: number | null = takeEvents(database, rid)): void {
   const values = [
     step.name,
     step.effect,
@@ -124,7 +98,7 @@ export function storeStep(database: Database, rid: number, step: Step, isIntent:
     step.at,
     step.attempts,
   ] as const;
-  if (isIntent) {
+  if (event === null) {
     database.run(
       "UPDATE steps SET name=?, effect=?, params=?, state=?, result=?, error=?, changes=?, at=?, attempts=? WHERE rid = ? AND seq = ?",
       ...[...values, rid, step.seq],
@@ -135,7 +109,7 @@ export function storeStep(database: Database, rid: number, step: Step, isIntent:
       ...values,
       rid,
       step.seq,
-      nextEvent(database, rid),
+      event,
     );
   }
 }
@@ -201,11 +175,17 @@ export function openLog(database: Database, rid: number, run: RunRecord, hooks: 
     if (batch.length === 0 && also === undefined) return;
     const standing = new Set(intents);
     database.write(() => {
-      for (const item of batch) {
-        if (item.kind === "step") {
-          storeStep(database, rid, item.step, standing.has(item.step.seq));
-          if (item.step.state === "intent") standing.add(item.step.seq);
-        } else if (item.kind === "event") addEvent(database, rid, item.type, hooks.now(), item.body);
+      const isNew = batch.map((item) => {
+        if (item.kind !== "step") return item.kind === "event";
+        const known = standing.has(item.step.seq);
+        if (item.step.state === "intent") standing.add(item.step.seq);
+        return !known;
+      });
+      const count = isNew.filter(Boolean).length;
+      let event = count === 0 ? 0 : takeEvents(database, rid, count);
+      for (const [i, item] of batch.entries()) {
+        if (item.kind === "step") storeStep(database, rid, item.step, isNew[i] ? event++ : null);
+        else if (item.kind === "event") addEvent(database, rid, item.type, hooks.now(), item.body, event++);
         else release(database, run.id, hooks.now(), item.items);
       }
       also?.();

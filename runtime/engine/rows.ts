@@ -1,6 +1,7 @@
-/** A run as the store keeps it, its translation to the port's RunRecord, and the wake-up list for those who wait for a run to change. */
+/** Runs and steps as the store keeps them, their translation to what the ports say, and the wake-up list for those who wait for a run to change. */
 import type { WireError } from "../kernel/errors.ts";
-import type { Cause, Given, Json, Outcome, RunMode, RunRecord, RunStatus, WaitReason } from "../kernel/ports.ts";
+import type { Cause, Change, Given, Json, Outcome, RunMode, RunRecord, RunStatus, Step, WaitReason } from "../kernel/ports.ts";
+import { type Database, unpack } from "./database.ts";
 
 /** The runs that have not ended. SQLite finds their index (runs_open) by exactly these words and no others; without it each look reads every run. */
 export const OPEN = "status IN ('queued', 'running', 'waiting')";
@@ -73,6 +74,40 @@ export function toRecord(row: RunRow): RunRecord {
     startedAt: row.started_at,
     endedAt: row.ended_at,
     ...(row.bundle === 0 ? { dropped: true as const } : {}),
+  };
+}
+
+export interface StepRow {
+  seq: number;
+  name: string;
+  effect: Step["effect"];
+  params: string | Uint8Array;
+  state: Step["state"];
+  result: string | Uint8Array | null;
+  error: string | null;
+  changes: string | Uint8Array | null;
+  at: number;
+  attempts: number;
+}
+
+export function readSteps(database: Database, rid: number, from = 0): Step[] {
+  const sql =
+    "SELECT seq, name, effect, params, state, result, error, changes, at, attempts FROM steps WHERE rid = ? AND seq >= ? ORDER BY seq";
+  return database.all<StepRow>(sql, rid, from).map(toStep);
+}
+
+export function toStep(row: StepRow): Step {
+  return {
+    seq: row.seq,
+    name: row.name,
+    effect: row.effect,
+    params: unpack(row.params),
+    state: row.state,
+    result: row.result === null ? null : unpack(row.result),
+    error: row.error === null ? null : (JSON.parse(row.error) as WireError),
+    changes: row.changes === null ? [] : (JSON.parse(unpack(row.changes)) as Change[]),
+    at: row.at,
+    attempts: row.attempts,
   };
 }
 

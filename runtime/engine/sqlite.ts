@@ -7,9 +7,9 @@ import type { Archive, Clock, Engine, Json, RunQuery, RunRecord, RunSpec, RunSta
 import { createHistories } from "./archive.ts";
 import { leftBy, openCard } from "./cards.ts";
 import type { Database } from "./database.ts";
-import { addEvent, closeGates, forgetFailure, isDecided, queueRun, readSignals, readSteps, storeStep, wakeParent } from "./history.ts";
+import { addEvent, closeGates, forgetFailure, isDecided, queueRun, readSignals, storeStep, wakeParent } from "./history.ts";
 import { newRunId } from "./ids.ts";
-import { OPEN, type RunRow, WRONG, createWatch, toRecord } from "./rows.ts";
+import { OPEN, type RunRow, WRONG, createWatch, readSteps, toRecord } from "./rows.ts";
 import { createWorker } from "./worker.ts";
 
 const ENDED: readonly RunStatus[] = ["done", "failed", "diverged", "canceled"];
@@ -71,15 +71,15 @@ export function createEngine(
       const fresh = newRunId(clock.now());
       const { agent, cause, pin, mode } = spec;
       const { kind, key } = cause;
-      const [id, created] = database.write((): [string, boolean] => {
+      const [id, created, begin] = database.write((): [string, boolean, () => void] => {
         const isNew = insert(spec, fresh) > 0;
         const sql = "SELECT id FROM runs WHERE cause_kind = ? AND agent = ? AND cause_key = ?";
         const run = isNew ? fresh : (database.get<{ id: string }>(sql, kind, agent, key)?.id ?? fresh);
         if (isNew) addEvent(database, need(run).rid, "created", clock.now(), { agent, cause: { kind, key }, commit: pin.commit, mode });
         also?.(run);
-        return [run, isNew];
+        return [run, isNew, isNew ? worker.claim() : () => undefined];
       }, true);
-      if (created) worker.wake();
+      begin();
       // Many that start at once share one sync; whoever learns of a run knows that it stays.
       await database.synced();
       return { id, created };
@@ -245,7 +245,7 @@ export function createEngine(
               ? [{ op: "answered" as const, by: change.by, values: change.calls as unknown as Json }]
               : [];
           });
-          storeStep(database, copy.rid, { ...step, changes }, false);
+          storeStep(database, copy.rid, { ...step, changes });
         }
         database.run("UPDATE runs SET created_at = ? WHERE rid = ?", row.created_at, copy.rid);
       });

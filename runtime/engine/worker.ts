@@ -16,20 +16,26 @@ export interface Worker {
   work(execute: (log: RunLog) => Promise<Execution>, options: { concurrency: number }): Working;
   /** There may be something to claim. */
   wake(): void;
+  /** Claims the first run in the queue in the caller's transaction, if there is a place for it. What that answers is called after the commit. */
+  claim(): () => void;
   abort(run: string): void;
 }
 
 export function createWorker(database: Database, clock: Clock, watch: Watch, onError: (error: unknown) => void): Worker {
   const active = new Map<string, AbortController>();
   let pump: (() => void) | null = null;
+  const nothing = () => undefined;
+  let claimNow = (): (() => void) => nothing;
 
+  const firstQueued = (): RunRow | undefined =>
+    database.get<RunRow>(
+      `SELECT * FROM runs WHERE ${OPEN} AND status = 'queued' AND (not_before IS NULL OR not_before <= ?) ORDER BY priority DESC, rid LIMIT 1`,
+      clock.now(),
+    );
   // Not durable on purpose: if it is lost, the run is still queued and nothing has happened yet. A paused one is put aside instead.
   const claim = (): RunRow | undefined =>
     database.write(() => {
-      const row = database.get<RunRow>(
-        `SELECT * FROM runs WHERE ${OPEN} AND status = 'queued' AND (not_before IS NULL OR not_before <= ?) ORDER BY priority DESC, rid LIMIT 1`,
-        clock.now(),
-      );
+      const row = firstQueued();
       if (row === undefined) return undefined;
       const pause = row.mode === "live" ? pauseOf(database, row.agent) : null;
       if (pause !== null) {
@@ -68,6 +74,7 @@ export function createWorker(database: Database, clock: Clock, watch: Watch, onE
 
   return {
     wake: () => pump?.(),
+    claim: () => claimNow(),
     abort: (run) => active.get(run)?.abort(),
     work(execute, { concurrency }) {
       recover(null);
@@ -115,18 +122,24 @@ export function createWorker(database: Database, clock: Clock, watch: Watch, onE
         }
       };
 
+      const hasPlace = () => !stopping && free > 0 && database.db.isOpen;
+      const begin = (row: RunRow) => {
+        if (row.status === "waiting") return watch.changed(row.id);
+        free -= 1;
+        const promise: Promise<void> = one(row).finally(() => under.delete(promise));
+        under.add(promise);
+      };
+      claimNow = () => {
+        const row = hasPlace() ? claim() : undefined;
+        return row === undefined ? nothing : () => begin(row);
+      };
       pump = () => {
         try {
-          while (!stopping && free > 0 && database.db.isOpen) {
+          // Asked first: most of the time nothing is queued, and a transaction costs ten times the question.
+          while (hasPlace() && firstQueued() !== undefined) {
             const row = claim();
             if (row === undefined) return;
-            if (row.status === "waiting") {
-              watch.changed(row.id);
-              continue;
-            }
-            free -= 1;
-            const promise: Promise<void> = one(row).finally(() => under.delete(promise));
-            under.add(promise);
+            begin(row);
           }
         } catch (error) {
           trouble(error);
@@ -153,6 +166,7 @@ export function createWorker(database: Database, clock: Clock, watch: Watch, onE
           stopping = true;
           clearInterval(timer);
           pump = null;
+          claimNow = () => nothing;
           await Promise.race([Promise.all(under), new Promise((resolve) => setTimeout(resolve, graceMs).unref())]);
           for (const controller of active.values()) controller.abort();
           await Promise.race([Promise.all(under), new Promise((resolve) => setTimeout(resolve, 1000).unref())]);
