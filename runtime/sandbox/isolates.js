@@ -7,6 +7,8 @@ import { readFileSync } from "node:fs";
 
 const MAX_RUNS_PER_ISOLATE = 200;
 const HEAP_GROWTH = 16e6;
+// Sealed runs leave nothing but garbage, and asking for the heap takes as long as a tenth of one.
+const LOOK_EVERY = 16;
 // Scripts that call several tools by turns; an isolate takes some 4 MB.
 const MAX_SEALED = 4;
 // Making a snapshot takes as long as 20 contexts, and each one made of it a third of what it takes without.
@@ -117,7 +119,7 @@ export function createIsolates(ivm, decimalPath, onDoor) {
       const { isolate, key, runs, baseHeap, before } = current;
       const full = () =>
         (!clean && (runs >= MAX_RUNS_PER_ISOLATE || (snapshot !== undefined && before.length > 0))) ||
-        isolate.getHeapStatisticsSync().used_heap_size - baseHeap > HEAP_GROWTH;
+        ((!clean || runs % LOOK_EVERY === 0) && isolate.getHeapStatisticsSync().used_heap_size - baseHeap > HEAP_GROWTH);
       if (isolate.isDisposed || full()) {
         dispose(current);
         bound.delete(key ?? "");
