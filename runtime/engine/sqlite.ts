@@ -77,7 +77,7 @@ export function createEngine(
         const run = isNew ? fresh : (database.get<{ id: string }>(sql, kind, agent, key)?.id ?? fresh);
         if (isNew) addEvent(database, need(run).rid, "created", clock.now(), { agent, cause: { kind, key }, commit: pin.commit, mode });
         also?.(run);
-        return [run, isNew, isNew ? worker.claim() : () => undefined];
+        return [run, isNew, isNew ? worker.claim(run) : () => undefined];
       }, true);
       begin();
       // Many that start at once share one sync; whoever learns of a run knows that it stays.

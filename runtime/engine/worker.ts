@@ -16,8 +16,8 @@ export interface Worker {
   work(execute: (log: RunLog) => Promise<Execution>, options: { concurrency: number }): Working;
   /** There may be something to claim. */
   wake(): void;
-  /** Claims the first run in the queue in the caller's transaction, if there is a place for it. What that answers is called after the commit. */
-  claim(): () => void;
+  /** Claims the first run in the queue, most likely `run`, in the caller's transaction, if there is a place. What it answers is called after the commit. */
+  claim(run: string): () => void;
   abort(run: string): void;
 }
 
@@ -25,7 +25,7 @@ export function createWorker(database: Database, clock: Clock, watch: Watch, onE
   const active = new Map<string, AbortController>();
   let pump: (() => void) | null = null;
   const nothing = () => undefined;
-  let claimNow = (): (() => void) => nothing;
+  let claimNow: Worker["claim"] = () => nothing;
 
   const firstQueued = (): RunRow | undefined =>
     database.get<RunRow>(
@@ -74,7 +74,7 @@ export function createWorker(database: Database, clock: Clock, watch: Watch, onE
 
   return {
     wake: () => pump?.(),
-    claim: () => claimNow(),
+    claim: (run) => claimNow(run),
     abort: (run) => active.get(run)?.abort(),
     work(execute, { concurrency }) {
       recover(null);
@@ -129,9 +129,14 @@ export function createWorker(database: Database, clock: Clock, watch: Watch, onE
         const promise: Promise<void> = one(row).finally(() => under.delete(promise));
         under.add(promise);
       };
-      claimNow = () => {
+      claimNow = (run) => {
         const row = hasPlace() ? claim() : undefined;
-        return row === undefined ? nothing : () => begin(row);
+        if (row === undefined) return nothing;
+        return () => {
+          begin(row);
+          // Another one's time had come: there may be a place for both.
+          if (row.id !== run) pump?.();
+        };
       };
       pump = () => {
         try {
