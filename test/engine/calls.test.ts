@@ -47,22 +47,6 @@ test("what the engine says of a missing value is told in words, with the read th
   expect(error?.message).toMatch(/^The script needs "price" of something that is not there\. Nothing was found by data_read /);
 });
 
-test("a script has what its code names, however it is spelled there, and a child may ask for nothing else", async () => {
-  const header = "/*\nname: Named\nuses: [ctx]\n*/\n";
-  one.commit({
-    "agents/spelled.ts": `${header}ctx_l\\u006fg("spelled");\n({ day: ctx_today() });\n`,
-    "agents/console.ts": `${header}console.log("logged");\n({ day: ctx_today() });\n`,
-  });
-  await open();
-  for (const agent of ["spelled", "console"]) {
-    const done = await run(opened, agent);
-    expect(done).toMatchObject({ status: "done", result: { day: expect.any(String) } });
-    expect((await opened.engine.steps(done.id)).map(({ name }) => name)).toEqual(["ctx_log", "ctx_today"]);
-    const { named } = await opened.script(done);
-    expect(named.includes("git_commit")).toBe(agent === "spelled");
-  }
-});
-
 test("a sub-script is only started with what the input: of its header takes, and fills in nothing behind its caller's back", async () => {
   const days =
     "/*\nname: Days\ninput: {from: {type: date, required: true}, add: {type: integer}}\n*/\n({ day: input.from, add: input.add ?? 0 });\n";

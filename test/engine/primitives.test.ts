@@ -8,7 +8,7 @@ import { nameServer } from "../../runtime/cli/commands/demo.ts";
 import type { Host } from "../../runtime/app/host.ts";
 import { replayRun } from "../../runtime/engine/replay.ts";
 import type { Json, RunRecord } from "../../runtime/kernel/ports.ts";
-import { close, decide, host, removeAll, start, workspace, type Workspace } from "./harness.ts";
+import { close, decide, host, removeAll, run, start, workspace, type Workspace } from "./harness.ts";
 import { STATEMENT } from "./plugins.ts";
 
 const ID = '"261106-9sd0ee4k2m"';
@@ -99,6 +99,21 @@ describe.each(ordered.map((primitive) => [primitive.name, primitive] as const))(
     expect(replay.steps).toBeGreaterThan(0);
     expect(one.git("status", "--porcelain")).toBe("");
   });
+});
+
+test("a script has what its code names, however it is spelled there, and a child may ask for nothing else", async () => {
+  const header = "/*\nname: Named\nuses: [ctx]\n*/\n";
+  one.commit({
+    "agents/spelled.ts": `${header}ctx_l\\u006fg("spelled");\n({ day: ctx_today() });\n`,
+    "agents/console.ts": `${header}console.log("logged");\n({ day: ctx_today() });\n`,
+  });
+  for (const name of ["spelled", "console"]) {
+    const done = await run(live, name);
+    expect(done).toMatchObject({ status: "done", result: { day: expect.any(String) } });
+    expect((await live.engine.steps(done.id)).map((step) => step.name)).toEqual(["ctx_log", "ctx_today"]);
+    const { named } = await live.script(done);
+    expect(named.includes("git_commit")).toBe(name === "spelled");
+  }
 });
 
 function shapeOf(value: Json): unknown {
