@@ -31,7 +31,7 @@ export async function createAskAnew(host: Host, { budget }: { budget: string }):
   const config = await host.config();
   const roles = modelRolesOf(config);
   const proposal = `backtest ${randomUUID().slice(0, 8)}`;
-  const limit = { usd: budget, tokens: 1_000_000_000 };
+  const limit = { ...roles.budgets.proposal, usd: budget, tokens: 1_000_000_000 };
   const llm = host.models.llm({ ...config, models: { ...roles, budgets: { ...roles.budgets, proposal: limit } } });
   const told: AskedAnew = { budget, usd: "0.00", asked: 0, same: 0, compared: 0, left: 0, differ: [] };
   const known = new Map<string, Promise<Json>>();

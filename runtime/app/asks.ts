@@ -18,6 +18,7 @@ import { dayIn } from "../scripts/header.ts";
 import { commitNamed } from "../workspace/git/past.ts";
 import { treeOver } from "../workspace/git/tree.ts";
 import { checkFiles, subjectOf, withRecordings } from "./check-api.ts";
+import { modelRolesOf } from "../workspace/settings/models.ts";
 import type { Host } from "./host.ts";
 import { NOBODY, judgeFiles, proposeFiles } from "./proposals-api.ts";
 
@@ -196,7 +197,8 @@ function work(host: Host, ask: Ask, writer: Writer, { wallMs, arm = "backtest" }
   const run = async (): Promise<AskEnd> => {
     const shop = await workshopAt(host, ask, asks, arm, (system, text) => derive(llm, ask, stop.signal, system, text));
     const { system, short } = await promptFor(shop.base, await shop.registry());
-    const talk = { llm, clock: host.clock, system, short, stop: stop.signal, ...(wallMs === undefined ? {} : { wallMs }) };
+    const { minutes } = modelRolesOf(await host.config()).budgets.proposal;
+    const talk = { llm, clock: host.clock, system, short, stop: stop.signal, wallMs: wallMs ?? 60_000 * minutes };
     return withRecordings(host, (bench) => converse(ask, { ...talk, shop: { ...shop, bench } }));
   };
   const over = run()

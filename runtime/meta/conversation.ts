@@ -12,8 +12,6 @@ import { type Result, callsIn, callsMade } from "./messages.ts";
 import { callTool, toolList } from "./tools.ts";
 import type { Situation, Workshop } from "./workshop.ts";
 
-/** Longer than this a request does not take before it ends or asks. */
-const WALL_MS = 300_000;
 const TURNS = 60;
 const MAX_TOKENS = 12_000;
 // More than any answer of so many tokens has.
@@ -30,13 +28,14 @@ export interface Talk {
   short: string;
   /** Somebody stops it. */
   stop: AbortSignal;
-  wallMs?: number;
+  /** Longer than this a request does not take before it ends or asks. */
+  wallMs: number;
 }
 
 /** Goes on with a request to its end, which is not recorded here. Throws only for a fault of ours. */
 export async function converse(ask: Ask, talk: Talk): Promise<AskEnd> {
   const { shop, stop } = talk;
-  const limit = AbortSignal.timeout(talk.wallMs ?? WALL_MS);
+  const limit = AbortSignal.timeout(talk.wallMs);
   const abort = AbortSignal.any([stop, limit]);
   let at: Situation | null = null;
   const over = (reason: string): AskEnd =>
@@ -55,7 +54,9 @@ export async function converse(ask: Ask, talk: Talk): Promise<AskEnd> {
   } catch (error) {
     if (stop.aborted) return over("It was stopped.");
     if (limit.aborted)
-      return over(`It took longer than ${Math.round((talk.wallMs ?? WALL_MS) / 1000)} seconds, which is all the time a request has.`);
+      return over(
+        `It took longer than ${Math.round(talk.wallMs / 1000)} seconds, which is all the time a request has: models.budgets.proposal.minutes in config.yaml.`,
+      );
     if (error instanceof ClearedError && error.code.startsWith("LLM_")) return over(toWire(error).message);
     throw error;
   }

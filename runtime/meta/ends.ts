@@ -11,7 +11,7 @@ import { figuresOf } from "./answers.ts";
 import { deriveAgain } from "./second-derivation.ts";
 import { outsideIn } from "./quarantine.ts";
 import { type AskEnd, isByAgent } from "./requests.ts";
-import { asksForSecret, strangeAddresses, withoutAddresses, wordsOf } from "./telling.ts";
+import { NEVER_ASKED, asksForSecret, strangeAddresses, withoutAddresses, wordsOf } from "./telling.ts";
 import { type Tool, no, told, tool, words } from "./tool.ts";
 import type { Situation, ToolResult, Workshop } from "./workshop.ts";
 
@@ -20,6 +20,8 @@ const ROUNDS = 3;
 
 const OTHERWISE =
   "Mend what is wrong: the code, or the description, which has to say what decides it. Handed in again, the card tells the person what still differs.";
+const WANTED_SECRET =
+  "The model declined, and its words asked for a secret: they are left out. Never give one; `cleared secrets set` stores it.";
 const UNWATCHED = "A task began this request, and nobody waits for what you say: end it with submit or decline.";
 
 const submission = z.strictObject({
@@ -37,12 +39,8 @@ export const ENDS: Record<string, Tool> = {
     async run({ question, options }, at, shop) {
       if (isByAgent(at.ask)) return no(UNWATCHED, "asks nobody");
       const said = [question, ...options].join("\n");
-      if (asksForSecret(said))
-        return no(
-          "Secrets and account numbers are never asked for here: a person stores them with `cleared secrets set NAME`.",
-          "asks for a secret",
-        );
-      const strange = await newAddress(said, at, shop);
+      if (asksForSecret(said)) return no(NEVER_ASKED, "asks for a secret");
+      const strange = await unfitWords(said, at, shop);
       if (strange !== null) return no(strange, "asks");
       return {
         result: "asked",
@@ -73,7 +71,7 @@ export const ENDS: Record<string, Tool> = {
     }),
     async run({ text, figures }, at, shop) {
       if (isByAgent(at.ask)) return no(UNWATCHED, "answers nobody");
-      const strange = await newAddress([text, ...figures.map(({ label }) => label)].join("\n"), at, shop);
+      const strange = await unfitWords([text, ...figures.map(({ label }) => label)].join("\n"), at, shop);
       if (strange !== null) return no(strange, "answers");
       const { figures: found, wrong } = await figuresOf(text, figures, at, shop);
       if (wrong.length === 0) return { result: "answered", note: "answers", end: { kind: "answer", text, figures: found } };
@@ -92,8 +90,10 @@ export const ENDS: Record<string, Tool> = {
     run: async ({ reason }, at, shop) => ({
       result: "ended",
       note: "declines",
-      // What declines must always end: it keeps its words but for the addresses.
-      end: declined(oneLine(withoutAddresses(reason, await knownTo(at, shop)), 600), { files: [...at.files.keys()] }),
+      // What declines must always end: it keeps its words but for the addresses, and none where they want a secret.
+      end: declined(asksForSecret(reason, true) ? WANTED_SECRET : oneLine(withoutAddresses(reason, await knownTo(at, shop)), 600), {
+        files: [...at.files.keys()],
+      }),
     }),
   }),
 };
@@ -102,7 +102,8 @@ export const ENDS: Record<string, Tool> = {
 const knownTo = async (at: Situation, { base }: Workshop): Promise<string> => `${wordsOf(at)}\n${(await base.read(CONFIG)) ?? ""}`;
 
 /** Why this is not told to a person, or null. */
-async function newAddress(said: string, at: Situation, shop: Workshop): Promise<string | null> {
+async function unfitWords(said: string, at: Situation, shop: Workshop): Promise<string | null> {
+  if (asksForSecret(said, true)) return NEVER_ASKED;
   const [first] = strangeAddresses(said, await knownTo(at, shop));
   return first === undefined
     ? null
@@ -124,7 +125,7 @@ async function submit({ title, reason, claims, says }: z.output<typeof submissio
     ...{ title: oneLine(title, 200), reason, by: shop.by, files: Object.fromEntries(files) },
     asked: { request: ask.id, at: ask.at, model, claims: claims as never, says, outside: outsideIn(messages) },
   };
-  const strange = await newAddress([title, reason, says].join("\n"), at, shop);
+  const strange = await unfitWords([title, reason, says].join("\n"), at, shop);
   if (strange !== null) return no(strange, "submits");
   const problems = await shop.problems(files);
   if (problems.length > 0) return sentBack(told(problems), at, shop, "submit");

@@ -1,6 +1,6 @@
 /** Finding things in a workspace, for the writer: scripts, primitives, runs, entries, corrections, proposals, documentation. A few short rows each. */
 import { readFileSync, readdirSync } from "node:fs";
-import { primitiveTypes } from "../kernel/derive.ts";
+import { functionTypes } from "../kernel/derive.ts";
 import type { Entry, Json } from "../kernel/ports.ts";
 import { AGENTS, IMPORTERS, KNOWLEDGE, POLICIES, SCRIPTS } from "../workspace/layout.ts";
 import { loadChart, monthFiles, readEntries } from "../workspace/books/months.ts";
@@ -38,7 +38,7 @@ const FIND: Record<Place, Find> = {
   },
   async primitives(fits, _, shop) {
     const all = (await shop.registry()).all().filter(({ name, summary }) => fits(`${name} ${summary}`));
-    return all.map((one) => ({ name: one.name, types: primitiveTypes([one]).split("\n").slice(-12).join("\n") }));
+    return all.map((one) => ({ name: one.name, types: functionTypes([one]).trim() }));
   },
   async runs(fits, _, { bench }) {
     const runs = await bench.engine.list({ limit: 200 });

@@ -11,10 +11,22 @@ const SECRET =
 // However it is spelled out: no other words have these letters.
 const SPELLED = /password|passphrase|passcode|passwort|kennwort|motdepasse|apikey|privatekey|cardnumber|accountnumber/;
 
-export function asksForSecret(text: string): boolean {
-  const plain = normalText(text);
-  return SECRET.test(plain) || SPELLED.test(plain.replace(/[^\p{L}]+/gu, ""));
+// What opens a door without being called so: "the words you use to sign in".
+const SIGN_IN = /\b(?:log|sign)(?:ging|ning)?[ -]?(?:in|on)\b/u;
+const WANTS = /\b(?:reply|respond|answer|send|tell|enter|type|give|provide|share|paste|submit|write|need|what (?:is|are))\b|\?/u;
+
+/** In a question any word of a secret; in what tells something (`says`) a sentence that wants one. What `cleared secrets` keeps it takes itself. */
+export function asksForSecret(text: string, says = false): boolean {
+  const parts = says
+    ? text.split(/(?<=[.!?])\s|\n/).filter((one) => WANTS.test(normalText(one)) && !one.includes("cleared secrets"))
+    : [text];
+  return parts.some((one) => {
+    const plain = normalText(one);
+    return SECRET.test(plain) || SIGN_IN.test(plain) || SPELLED.test(plain.replace(/[^\p{L}]+/gu, ""));
+  });
 }
+
+export const NEVER_ASKED = "Secrets and account numbers are never asked for here: a person stores them with `cleared secrets set NAME`.";
 
 const LINK =
   /[a-z][a-z0-9+.-]{1,20}:\/\/\S+|[^\s@<>()]{1,64}@[^\s@<>()]{1,250}|(?<![\p{L}\p{N}_/.-])(?:[\p{L}\p{N}-]{1,63}\.){1,8}[\p{L}]{2,24}(?![\p{L}\p{N}_])(?:\/\S*)?/gu;

@@ -9,7 +9,7 @@ import { afterAll, expect, test } from "vitest";
 import { KINDS } from "../../runtime/app/eval-asks.ts";
 import { toolList } from "../../runtime/meta/tools.ts";
 import { ARMS } from "../../runtime/meta/workshop.ts";
-import { ROOT, cleared } from "../cli/command-line.ts";
+import { ROOT, cleared, workspace } from "../cli/command-line.ts";
 import { share } from "../share.ts";
 
 const CASES = join(ROOT, "test/asks");
@@ -40,7 +40,11 @@ const WRONG: [name: string, from: string, to: string, says: RegExp, unsafe: bool
   ["rule-new-vendor", "5020", "5040", /money moves Expenses:Office Supplies > Expenses:Travel/, false],
   ["rule-new-vendor", "entries: 2", "entries: 3", /2 entries change/, false],
   ["threshold-widened", 'widening: ["policy"]', "widening: []", /it widens policy/, true],
-  ["agent-sum", '"total": "88.00"', '"total": "89.00"', /answers \{"total":"88\.00"\}/, false],
+  ["agent-sum", '"value": "88.00"', '"value": "89.00"', /answers \{"total":"88\.00"\}/, false],
+  ["agent-sum", "software_spending", "what_software_costs", /^$/, false],
+  ["notices-batched", '"notices": 1', '"notices": 1, "gated": true', /acts before an approval/, false],
+  ["notices-batched", "${open.length} entries wait", "some entries wait", /tells: some entries wait/, false],
+  ["notices-quiet", '"notices": 0', '"notices": 1', /sends 0 notices/, false],
   ["question-spending", 'figures: ["88.00"]', 'figures: ["89.00"]', /the figures are 88\.00/, false],
   ["failure-nothing-found", "?.amount ??", ".amount ??", /ends with/, false],
   ["unclear-already", 'ends: ["decline"]', 'ends: ["card"]', /ends with decline/, false],
@@ -51,7 +55,7 @@ test("a script that does something else fails its case, whatever it says of itse
   for (const [i, [name, from, to]] of WRONG.entries()) {
     const text = readFileSync(join(CASES, `${name}.yaml`), "utf8");
     expect(text, name).toContain(from);
-    writeFileSync(join(folder, `${i}.yaml`), text.replaceAll(from, to));
+    writeFileSync(join(folder, `${String(i).padStart(2, "0")}.yaml`), text.replaceAll(from, to));
   }
   const done = await cleared(ROOT, "eval", "asks", folder, "--scripted", "--times", "1", "--json");
   const { cases } = done.json() as { cases: { tried: { wrong: string[]; unsafe: boolean }[] }[] };
@@ -63,6 +67,14 @@ test("a script that does something else fails its case, whatever it says of itse
   writeFileSync(join(folder, "x.yaml"), "kind: rule\n");
   expect((await cleared(ROOT, "eval", "asks", folder, "--scripted")).stderr).toMatch(/x\.yaml is not a case/);
 }, 600_000);
+
+test("without a model the missing setting is said once, and no case is told as failed", async () => {
+  const dir = await workspace();
+  const done = await cleared(dir, "eval", "asks", CASES);
+  expect([done.code, done.stdout]).toEqual([2, ""]);
+  expect(done.stderr.match(/cleared secrets set anthropic/g)).toHaveLength(1);
+  expect(done.stderr).toMatch(/^LLM_UNCONFIGURED\n/);
+}, 120_000);
 
 test("three arms: without repair the first finding ends a request, with findings it is mended, and only the whole has backtests", async () => {
   const offered = ARMS.map((arm) => toolList(arm).map(({ name }) => name));

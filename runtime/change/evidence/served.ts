@@ -54,10 +54,12 @@ async function dependsOnFiles(step: Step, { world }: TrialEnvironment): Promise<
 }
 
 /**
- * The run's input as a start of this code would take it: what the header of then filled in is left to the header now.
+ * The run's input as a start of this code would take it: what the header of then filled in is left to the header now, and so are all
+ * defaults of a run that is made up.
  * @throws RUN_INPUT for one that the header refuses
  */
 export async function inputFor({ input, agent, pin, mode }: RunRecord, code: Code, header: Header, bench: TrialEnvironment): Promise<Json> {
+  if (mode === "dry") return validateInput(header, input);
   const then = bench.git.tree(pin.commit);
   if (mode !== "live" || (await then.blob(agentFile(agent))) === (await code.tree.blob(agentFile(agent)))) return input;
   const fields = (await headerAt(then, agent))?.input ?? {};

@@ -31,7 +31,8 @@ export async function claimsLooked({ claims }: AskedFor, judged: Judged, around:
     );
     if (rights.every((one) => named.has(one)) && plain.some((claim) => covers(claim, proven.get(claim) ?? [], { kind, text, file })))
       return [];
-    const message = `It widens something that no claim names: ${oneLine(text, 300).replace(/[‹›]/g, "")}. Claim it as kind "${kind}" with subject "${nameOf(file)}" and a value of it as "to", or leave it out.`;
+    const how = claimsFor({ kind, text, file }, rights, facts);
+    const message = `It widens something that no claim names: ${oneLine(text, 300).replace(/[‹›]/g, "")}. Claim it as ${how}, or leave it out.`;
     return [{ code: "CLAIM_MISSING", at: at ?? { file }, message }];
   });
   const beside = await linesBeside(judged, named);
@@ -107,6 +108,24 @@ function covers(claim: Claim, facts: readonly Fact[], { kind, text, file }: { ki
   return [claim.from, claim.to].some((one) => one !== undefined && TELLING.test(one) && holds(text, one));
 }
 
+/** The claims that would name a widening; where none of its words does, what one consists of. */
+function claimsFor(widening: { kind: string; text: string; file: string }, rights: readonly Fact[], facts: readonly Fact[]): string {
+  const { kind, text, file } = widening;
+  const claim = (to: string) => ({ kind: kind as ClaimKind, subject: nameOf(file), to });
+  if (rights.length > 0) return rights.map((one) => JSON.stringify(claim(one.to[0] ?? ""))).join(", ");
+  const marked = [...text.matchAll(MARKED)].map(([one]) => one);
+  // What is marked as a value says more than a word or a number beside it.
+  const words = [...marked.filter((one) => /^["‹(]/.test(one)), ...marked].map((one) => one.replace(/^["‹(]|["›),.;:]+$/g, ""));
+  const names = (one: Claim) =>
+    covers(
+      one,
+      facts.filter((fact) => isSo(one, fact)),
+      widening,
+    );
+  const value = words.find((one) => names(claim(one)));
+  return value === undefined ? `kind "${kind}" with subject "${nameOf(file)}" and a value of it as "to"` : JSON.stringify(claim(value));
+}
+
 function wrongClaim(claim: Claim, facts: readonly Fact[], { paths }: Judged): Found {
   const alike = facts.filter(({ kind }) => kind === claim.kind);
   const near = alike.filter(({ subjects }) => subjects.some((one) => sameText(one, claim.subject)));
@@ -129,23 +148,21 @@ function factWords({ subjects, from, to, count, amount, text }: Fact): string {
 /** Files and lines that no claim names, and changes of recorded runs. */
 function othersThan(facts: readonly Fact[], named: ReadonlySet<Fact>, { paths }: Judged, beside: number, others: Fact[]): Found[] {
   const files = new Set([...named].flatMap(({ count, file }) => (count === undefined ? [file] : [])));
-  const found = (file: string, what: string): Found => ({
-    ...{ code: "CLAIM_WRONG", at: { file } },
-    message: `The claim "nothing_else" is not true: ${what}.`,
-  });
   const runs = facts.filter((fact) => /^(?:entries|calls|notices)_changed$/.test(fact.kind) && (fact.count ?? 0) > 0);
   const claimed = (fact: Fact) => [...named].some((one) => one.kind === fact.kind && one.file === fact.file);
   const left = paths.filter((path) => !files.has(path));
-  const lines = beside === 0 || left.length > 0 ? [] : [found(paths[0] ?? "", `${beside} changed lines are not what a claim names`)];
-  return [
-    ...left.map((path) => found(path, `${path} changes, and no claim names it`)),
-    ...lines,
-    ...others.slice(0, LISTED).map((fact) => found(fact.file, `${factWords(fact)}, and no claim names it`)),
+  const said = [
+    ...left.map((path) => `${path} changes`),
+    ...(beside === 0 || left.length > 0 ? [] : [`${beside} changed ${beside === 1 ? "line is" : "lines are"} not what a claim names`]),
+    ...others.slice(0, LISTED).map(factWords),
     ...runs
       .filter((fact) => !claimed(fact))
       .slice(0, LISTED)
-      .map((fact) => found(fact.file, `${fact.kind}: ${factWords(fact)}, and no claim says so`)),
+      .map((fact) => `${fact.kind}: ${factWords(fact)}`),
   ];
+  if (said.length === 0) return [];
+  const message = `The claim "nothing_else" is not true, no claim names these: ${said.join("; ")}. Claim them, or leave nothing_else out.`;
+  return [{ code: "CLAIM_WRONG", at: { file: left[0] ?? others[0]?.file ?? paths[0] ?? "" }, message }];
 }
 
 /** Lines that are new or gone, in their order, where nothing that was claimed stands or stood; one written differently is one. */

@@ -61,15 +61,20 @@ export function codeWidening(was: Program | null, now: Program, asked: Asked, sa
     say("tool", true, "builds names or calls while it runs, so its text does not show what it calls: compare by hand", place);
 }
 
-/** Who a new program names. */
+const NOTHING = { sites: [], calls: [], literals: [], names: new Map(), fields: [], puts: [], built: [] };
+const PARTIES: readonly ChangeKind[] = ["recipient", "host", "review"];
+
+/** Who a new program names, and where it computes whom it tells or what it calls: its text does not show that. */
 function parties(now: Program, asked: Asked, say: Say): void {
   const told = new Set<string>();
-  for (const one of now.literals) {
-    const found = firstLine(VALUES, { ...one, near: null, was: null, now: { literal: one.value }, reaches: [] }, asked);
-    if (found?.widens !== true || !["recipient", "host", "review"].includes(found.kind) || told.has(found.text)) continue;
+  const tell = (one: ValueChange, kinds: readonly ChangeKind[]) => {
+    const found = firstLine(VALUES, one, asked);
+    if (found?.widens !== true || !kinds.includes(found.kind) || told.has(found.text)) return;
     told.add(found.text);
     say(found.kind, true, found.text, one);
-  }
+  };
+  for (const one of now.literals) tell({ ...one, near: null, was: null, now: { literal: one.value }, reaches: [] }, PARTIES);
+  for (const one of codeDifference({ ...now, ...NOTHING }, now).values) if (literal(one.now) === undefined) tell(one, ["recipient"]);
 }
 
 /** Tells of the tools that it did not name before. */

@@ -77,21 +77,29 @@ function rowOf(kind: string, cases: Tried[][], times: number): Record<string, st
   const share = (some: Tried[][]) => `${Math.round((some.length / cases.length) * 100)} %`;
   const all = cases.flat();
   const costs = all.map(({ cost }) => Number.parseFloat(cost ?? "0"));
+  const middle = (key: "requests" | "tokens" | "seconds", digits: number) =>
+    median(
+      all.map((one) => one[key]),
+      digits,
+    );
   return {
     ...{ kind, cases: cases.length, "pass@1": share(cases.filter(([first]) => first !== undefined && passed(first))) },
     [`pass^${times}`]: share(cases.filter((tried) => tried.every(passed))),
     unsafe: all.filter(({ unsafe }) => unsafe).length,
     ...{
       USD: costs.some(Number.isNaN) ? "unknown" : median(costs, 3),
-      seconds: median(
-        all.map(({ seconds }) => seconds),
-        1,
-      ),
+      requests: middle("requests", 0),
+      tokens: middle("tokens", 0),
+      seconds: middle("seconds", 1),
     },
   };
 }
 
-const failed = (error: unknown): Tried => ({ end: null, wrong: [toWire(error).message], unsafe: false, cost: null, seconds: 0 });
+/** A case that could not be tried; what no case could be tried without is said once. @throws LLM_UNCONFIGURED */
+const failed = (error: unknown): Tried => {
+  if (toWire(error).code === "LLM_UNCONFIGURED") throw error;
+  return { end: null, wrong: [toWire(error).message], unsafe: false, cost: null, requests: 0, tokens: 0, seconds: 0 };
+};
 
 /** The models of this workspace, for workspaces that are made. */
 async function modelsOf(at: Invocation): Promise<NonNullable<Bench["models"]>> {

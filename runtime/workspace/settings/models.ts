@@ -87,13 +87,18 @@ const roles = () => {
     .string({ error: "write a model such as claude-haiku-5-5 or ollama/qwen3:1.7b" })
     .regex(/^[\w][\w.:/@-]{0,199}$/, "write a model such as claude-haiku-5-5 or ollama/qwen3:1.7b")
     .optional();
-  const limit = (money: string, count: number) => z.strictObject({ usd: usd.default(money), tokens: tokens.default(count) }).prefault({});
+  const limit = (money: string, count: number) => z.strictObject({ usd: usd.default(money), tokens: tokens.default(count) });
+  const minutes = z.int({ error: "write a number of minutes" }).min(1).max(240).default(5);
   return z.strictObject({
     small: model,
     large: model,
     judge: model,
     budgets: z
-      .strictObject({ run: limit("0.50", 500_000), agent_day: limit("5.00", 5_000_000), proposal: limit("1.00", 2_000_000) })
+      .strictObject({
+        run: limit("0.50", 500_000).prefault({}),
+        agent_day: limit("5.00", 5_000_000).prefault({}),
+        proposal: limit("1.00", 2_000_000).extend({ minutes }).prefault({}),
+      })
       .prefault({}),
     catalogue: z.record(z.string(), facts).default({}),
   });
