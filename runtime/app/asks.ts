@@ -46,6 +46,9 @@ const workingOn = ({ database }: Host): Map<number, Working> => {
   return known;
 };
 
+/** Numbers of the requests that this process works on. */
+export const requestsUnderWay = (host: Host): number[] => [...workingOn(host).keys()];
+
 const LONGEST_TEXT = 10_000;
 // A watcher asks again after this long, so that a connection is never silent.
 const WATCH_MS = 20_000;

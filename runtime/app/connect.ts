@@ -61,6 +61,7 @@ export async function withApi<T>(dir: string, work: (api: Api) => Promise<T>): P
     const value = await work(createApi(opened.host));
     await settleEvents(opened.host);
     await settleWishes(opened.host);
+    await settleRequests(opened.host);
     if (rested) await (await import("./timers.ts")).guardOnce(opened.host, say);
     await senderOf(opened.host, null, say).deliver();
     if (rested) await (await import("./upkeep.ts")).upkeepOnce(opened.host, say);
@@ -119,6 +120,20 @@ async function settleEvents(host: Host): Promise<void> {
 async function settleWishes(host: Host): Promise<void> {
   if (unsettledProposals(host.database).length === 0) return;
   await (await import("./proposals-api.ts")).settleProposals(host, say);
+}
+
+/** A task that nothing here carries out has become a request, which would end with this command. */
+async function settleRequests(host: Host): Promise<void> {
+  if (host.ending.size === 0) return;
+  const { requestsUnderWay, watchAsk } = await import("./asks.ts");
+  for (const id of requestsUnderWay(host)) {
+    say(`Request ${id}, which a run began; Ctrl-C leaves it to \`cleared ask --continue ${id}\`:`);
+    for (let [from, ended] = [1, false]; !ended; ) {
+      const { ask, rows } = await watchAsk(host, { id, from, wait: true });
+      for (const { note } of rows) if (note !== undefined) say(`  ${note}`);
+      [from, ended] = [(rows.at(-1)?.n ?? from - 1) + 1, ask.end !== null];
+    }
+  }
 }
 
 function unfinished(host: Host): Promise<RunRecord[]> {

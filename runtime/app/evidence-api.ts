@@ -1,6 +1,7 @@
 /** What is tried on recorded runs, on a host: `cleared backtest` (files of the work tree, or of a commit, against HEAD), `bisect`, and `cases`. */
+import { createHash } from "node:crypto";
 import { ClearedError, didYouMean } from "../kernel/errors.ts";
-import { backtest } from "../change/evidence/backtest.ts";
+import { backtest, idsOf } from "../change/evidence/backtest.ts";
 import { codeOver } from "../change/evidence/code.ts";
 import type { BacktestReport, Code, Which } from "../change/evidence/types.ts";
 import { AGENTS, agentFile, caseFile } from "../workspace/layout.ts";
@@ -36,10 +37,29 @@ export async function backtestAgent(host: Host, { agent, at, which, budget }: Ba
   }
   const anew = budget === undefined ? null : await (await import("./asked-anew.ts")).createAskAnew(host, { budget });
   return withRecordings(host, async (bench) => {
-    const around = anew === null ? bench : { ...bench, ask: anew.ask };
-    const report = await backtest(agent, code, { tree: head, changed: [] }, which, around, { name });
-    return anew === null ? report : { ...report, asked: await anew.report() };
+    const base = { tree: head, changed: [] };
+    if (anew === null) return backtest(agent, code, base, which, bench, { name });
+    // What is asked while the budget lasts stands for all of them.
+    const runs = await sampled(await idsOf(agent, which, bench), host);
+    const report = await backtest(agent, code, base, { runs }, { ...bench, ask: anew.ask }, { name });
+    return { ...report, days: "days" in which ? which.days : null, asked: await anew.report() };
   });
+}
+
+/** In turn from each way in which runs have ended, and of those that ended alike by chance: by their ids alone. */
+async function sampled(ids: readonly string[], { engine }: Host): Promise<string[]> {
+  const runs = await Promise.all(ids.map((id) => engine.get(id)));
+  const order = (id: string) => createHash("sha256").update(id).digest("hex");
+  const strata = [
+    ...Map.groupBy(
+      runs.filter((run) => run !== null),
+      ({ status, outcome, error }) => `${status} ${outcome} ${error?.code}`,
+    ),
+  ];
+  const mixed = strata.map(([, some]) => some.map(({ id }) => id).sort((a, b) => (order(a) < order(b) ? -1 : 1)));
+  return Array.from({ length: Math.max(0, ...mixed.map((some) => some.length)) }, (_, n) =>
+    mixed.flatMap((some) => some.slice(n, n + 1)),
+  ).flat();
 }
 
 /** @throws USAGE */

@@ -132,7 +132,13 @@ function proofOf(value: string, entries: readonly Entry[]): string | null {
   // What was earned or spent says more than where the money lay, and an account more than what stands above it.
   const isBank = (name: string) => Number(/^(?:Assets|Liabilities)/.test(name));
   const [closest] = fitting.sort((a, b) => isBank(a) - isBank(b) || b.length - a.length);
-  if (closest !== undefined) return `the sum of ${entries.length === 1 ? "the entry" : `${entries.length} entries`} on ${closest}`;
+  if (closest !== undefined) {
+    const [name = ""] = closest.split(" in ");
+    // Of what stands above several accounts each is named: the entries of one may not be meant.
+    const below = [...sums].filter(([one]) => one.startsWith(`${name}:`) && !one.slice(name.length + 1).includes(":"));
+    const parts = below.length < 2 ? "" : `: ${below.map(([one, sum]) => `${fromExact(sum, 2)} on ${one.split(" in ")[0]}`).join(", ")}`;
+    return `the sum of ${entries.length === 1 ? "the entry" : `${entries.length} entries`} on ${closest}${parts}`;
+  }
   return compareDecimals(wanted, String(entries.length)) === 0 ? "the number of the entries" : null;
 }
 

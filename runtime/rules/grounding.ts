@@ -135,13 +135,15 @@ export function ungrounded(said: string, ground: Ground): string[] {
   return [...new Set(wrong)];
 }
 
-/**
- * How sure one may be of an answer that people confirmed so often: the lower end of Wilson's 95 % interval (Wilson 1927), 0 before 20
- * decisions.
- */
-export function earnedConfidence({ decided, confirmed }: { decided: number; confirmed: number }): number {
-  if (decided < 20) return 0;
-  const [z, share] = [1.96, confirmed / decided];
-  const spread = z * Math.sqrt((share * (1 - share) + (z * z) / (4 * decided)) / decided);
-  return Math.floor(((share + (z * z) / (2 * decided) - spread) / (1 + (z * z) / decided)) * 10_000) / 10_000;
+/** Wilson's 95 % interval for a share (Wilson 1927): it holds for few as well. */
+export function wilson(hits: number, of: number): [low: number, high: number] {
+  if (of === 0) return [0, 1];
+  const [z, share] = [1.96, hits / of];
+  const spread = z * Math.sqrt((share * (1 - share) + (z * z) / (4 * of)) / of);
+  const [middle, whole] = [share + (z * z) / (2 * of), 1 + (z * z) / of];
+  return [(middle - spread) / whole, Math.min(1, (middle + spread) / whole)];
 }
+
+/** How sure one may be of an answer that people confirmed so often: the lower end of the interval, 0 before 20 decisions. */
+export const earnedConfidence = ({ decided, confirmed }: { decided: number; confirmed: number }): number =>
+  decided < 20 ? 0 : Math.floor(wilson(confirmed, decided)[0] * 10_000) / 10_000;

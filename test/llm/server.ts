@@ -21,6 +21,7 @@ export type Reply =
   | {
       text?: string;
       call?: { name: string; input: object };
+      calls?: { name: string; input: object }[];
       stop?: string;
       model?: string;
       usage?: [input: number, output: number, cached?: number];
@@ -86,7 +87,10 @@ function send({ path, body }: Asked, reply: Reply, response: ServerResponse): vo
 type Said = Extract<Reply, { text?: string; call?: object }>;
 
 /** The events of a whole message, for tests that cut it. */
-export function anthropicEvents(model: string, { text, call, stop, usage = [100, 20], thought, model: other }: Said): string[] {
+export function anthropicEvents(
+  model: string,
+  { text, call, calls = call === undefined ? [] : [call], stop, usage = [100, 20], thought, model: other }: Said,
+): string[] {
   const blocks: object[] = [];
   const event = (type: string, data: object) => blocks.push({ type, ...data });
   event("message_start", {
@@ -111,13 +115,13 @@ export function anthropicEvents(model: string, { text, call, stop, usage = [100,
     for (const part of pieces(text)) event("content_block_delta", { index, delta: { type: "text_delta", text: part } });
     event("content_block_stop", { index: index++ });
   }
-  if (call !== undefined) {
-    event("content_block_start", { index, content_block: { type: "tool_use", id: "toolu_1", name: call.name, input: {} } });
-    event("content_block_delta", { index, delta: { type: "input_json_delta", partial_json: JSON.stringify(call.input) } });
-    event("content_block_stop", { index });
+  for (const { name, input } of calls) {
+    event("content_block_start", { index, content_block: { type: "tool_use", id: `toolu_${index}`, name, input: {} } });
+    event("content_block_delta", { index, delta: { type: "input_json_delta", partial_json: JSON.stringify(input) } });
+    event("content_block_stop", { index: index++ });
   }
   event("message_delta", {
-    delta: { stop_reason: stop ?? (call === undefined ? "end_turn" : "tool_use"), stop_sequence: null },
+    delta: { stop_reason: stop ?? (calls.length === 0 ? "end_turn" : "tool_use"), stop_sequence: null },
     usage: { output_tokens: usage[1] },
   });
   event("message_stop", {});
@@ -131,12 +135,11 @@ function anthropic(body: { model: string }, said: Said, response: ServerResponse
 }
 
 function openai(body: { model: string; stream?: boolean }, said: Said, response: ServerResponse): void {
-  const { text, call, stop, usage = [100, 20], thought, model } = said;
-  const tool_calls =
-    call === undefined
-      ? undefined
-      : [{ index: 0, id: "call_1", type: "function", function: { name: call.name, arguments: JSON.stringify(call.input) } }];
-  const message = { role: "assistant", content: text ?? null, tool_calls, reasoning_content: thought };
+  const { text, call, calls = call === undefined ? [] : [call], stop, usage = [100, 20], thought, model } = said;
+  const tool_calls = calls.map(({ name, input }, index) => ({
+    ...{ index, id: `call_${index + 1}`, type: "function", function: { name, arguments: JSON.stringify(input) } },
+  }));
+  const message = { role: "assistant", content: text ?? null, ...(calls.length === 0 ? {} : { tool_calls }), reasoning_content: thought };
   const counted = {
     prompt_tokens: usage[0],
     completion_tokens: usage[1],
@@ -154,7 +157,7 @@ function openai(body: { model: string; stream?: boolean }, said: Said, response:
   const chunk = (more: object) =>
     response.write(`data: ${JSON.stringify({ ...head, object: "chat.completion.chunk", choices: [], ...more })}\n\n`);
   for (const part of pieces(text ?? "")) chunk({ choices: [{ index: 0, delta: { content: part }, finish_reason: null }] });
-  chunk({ choices: [{ index: 0, delta: tool_calls === undefined ? {} : { tool_calls }, finish_reason: stop ?? "stop" }] });
+  chunk({ choices: [{ index: 0, delta: calls.length === 0 ? {} : { tool_calls }, finish_reason: stop ?? "stop" }] });
   chunk({ usage: counted });
   response.end("data: [DONE]\n\n");
 }

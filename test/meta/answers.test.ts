@@ -44,6 +44,17 @@ test("the figure comes from a script that only read, with the entries whose sum 
   );
 });
 
+test("a sum over entries of several accounts names each, so that one which was not meant is seen", async () => {
+  const all = SUM.replace("{ account: 5020, year", "{ year").replace(
+    "month: 10 });",
+    "month: 10 }).filter((one) => /AWS|GITHUB|STAPLES/.test(one.description));",
+  );
+  const { ask } = await asking({ "Software?": [write(all), TRY, answer(() => ({}))] });
+  expect((await ask("Software?")).stdout).toMatch(
+    /the sum of \d entries on Expenses in USD: [\d., ]+on Expenses:Software, [\d.]+ on Expenses:Office Supplies|Expenses:Office Supplies, [\d.]+ on Expenses:Software/,
+  );
+});
+
 test("a figure without a source that computed it is refused, with the reason", async () => {
   const refusals: Record<string, string> = {};
   const refused = (text: string, ...script: Script): [string, Script] => [

@@ -106,13 +106,24 @@ test("a request has so much time and no more", async () => {
         kind: "decline",
         open: true,
         files: expect.any(Array),
-        reason: expect.stringMatching(/longer than \d seconds/),
+        reason: expect.stringMatching(/longer than \d seconds.*budgets\.proposal\.minutes/),
       });
       break;
     }
   } finally {
     await host.close();
   }
+});
+
+test("a command whose run began a request stays until it has ended", async () => {
+  const one = await asking({}, { runs: false });
+  one.server.answer = ({ body }) =>
+    body.tools === undefined ? '{"class": "(none)"}' : call("decline", { reason: "Nobody travels here." });
+  await cleared(one.dir, "add", "general");
+  await shell(one.dir, "git add agents scripts policies && git commit -qm general");
+  const done = await cleared(one.dir, "run", "general", "--input", "task=Book a flight to Lisbon");
+  expect(done.stderr).toMatch(/Request 1, which a run began.*\n {2}declines\n/);
+  expect((await cleared(one.dir, "asks", "--json")).json()).toMatchObject([{ id: 1, end: { kind: "decline", open: false } }]);
 });
 
 test("whoever looks while it begins ends nothing, of two who go on one does, and only whoever asked", async () => {

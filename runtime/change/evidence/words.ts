@@ -3,6 +3,7 @@ import { count, shortJson } from "../../kernel/text.ts";
 import type { Call } from "../../kernel/ports.ts";
 import { fromExact, minus, toExact } from "../../workspace/books/amounts.ts";
 import { factLine } from "./differences.ts";
+import { wilson } from "../../rules/grounding.ts";
 import { entryWords, grouped, shortAccount, firstDifference } from "./partings.ts";
 import type { ActDifference, BacktestReport, Divergence, Harm, RunDifference } from "./types.ts";
 
@@ -30,8 +31,10 @@ function askedLines({ asked }: BacktestReport): string[] {
   if (asked === undefined) return [];
   const { budget, usd, same, compared, left, differ } = asked;
   const open = left === 0 ? "" : `, ${left} not answered`;
+  const [low, high] = wilson(same, compared).map((one) => `${Math.round(100 * one)} %`);
+  const share = compared === 0 ? "" : `, which says ${low} to ${high} for all (Wilson, 95 %)`;
   return [
-    `  models were asked ${count(asked.asked, "question")} again, for ${usd} of ${budget} USD: ${same} of ${compared} answered as recorded${open}`,
+    `  models were asked ${count(asked.asked, "question")} again, for ${usd} of ${budget} USD: ${same} of ${compared} answered as recorded${share}${open}`,
     ...differ.slice(0, FIRST).map(({ run, call, was, now }) => `    ${run} ${call}: ${was} -> ${now}`),
     ...(differ.length > FIRST ? [`    and ${differ.length - FIRST} more (--json has them)`] : []),
   ];

@@ -6,7 +6,7 @@ import type { Json, Tree } from "../../kernel/ports.ts";
 import { plainForm } from "../../scripts/form-marks.ts";
 import type { Header } from "../../scripts/header.ts";
 import { type YamlText, readYaml } from "../../scripts/yaml-text.ts";
-import { AGENTS, CONFIG, SCRIPTS, TOOLS } from "../../workspace/layout.ts";
+import { AGENTS, CONFIG, POLICIES, SCRIPTS, TOOLS } from "../../workspace/layout.ts";
 import { readableHeader } from "../checks/reached.ts";
 import { shortAccount } from "../evidence/partings.ts";
 import type { BacktestReport } from "../evidence/types.ts";
@@ -73,6 +73,7 @@ function fileFacts(path: string, was: string | null, now: string | null): Fact[]
   const names = about(path, ...(title === undefined ? [] : [title]), ...(path.startsWith(TOOLS) ? [`compute_${nameOf(path)}`] : []));
   if (path.startsWith(AGENTS))
     return [{ ...plainFact, ...names, kind: was === null ? "agent_added" : now === null ? "agent_removed" : "agent_changed" }];
+  if (was === null && path.startsWith(POLICIES)) return [{ ...plainFact, ...names, kind: "policy" }];
   return was === null && path.startsWith(SCRIPTS) ? [{ ...plainFact, ...names, kind: "tool_added" }] : [];
 }
 

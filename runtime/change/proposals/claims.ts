@@ -59,12 +59,16 @@ const holds = (text: string, value: string): boolean =>
 const isValue = ({ kind, text }: Fact): boolean => text === undefined && /^(?:rule|threshold|schedule|trigger|capability)$/.test(kind);
 const asOne = ({ file, from, to, lines }: Fact): string => JSON.stringify([file, from, to, lines]);
 
+/** A new file that is claimed as such: a policy's other facts are sentences. */
+const isWhole = ({ kind, text }: Fact): boolean =>
+  /^(?:agent|tool)_(?:added|removed)$/.test(kind) || (kind === "policy" && text === undefined);
+
 /** Values that no claim names, neither as they are nor in a sentence that tells of them. A file that is claimed as new is claimed whole. */
 function unnamedOf(facts: readonly Fact[], named: ReadonlySet<Fact>): Fact[] {
   const tells = ({ text = "", lines }: Fact, fact: Fact) =>
     lines.some((line) => fact.lines.includes(line)) &&
     [fact.from, fact.to].every((values) => values.length === 0 || values.some((one) => holds(text, one)));
-  const names = (one: Fact, fact: Fact) => one.kind === "agent_added" || asOne(one) === asOne(fact) || tells(one, fact);
+  const names = (one: Fact, fact: Fact) => isWhole(one) || asOne(one) === asOne(fact) || tells(one, fact);
   return facts.filter((fact) => isValue(fact) && ![...named].some((one) => one.file === fact.file && names(one, fact)));
 }
 
@@ -171,7 +175,7 @@ async function linesBeside({ base, tree, paths }: Judged, named: ReadonlySet<Fac
   for (const path of paths) {
     const [was, now] = [await base.read(path), await tree.read(path)];
     const own = [...named].filter(({ file }) => file === path);
-    if ((was === null || now === null) && own.some(({ kind }) => /^(?:agent|tool)_(?:added|removed)$/.test(kind))) continue;
+    if ((was === null || now === null) && own.some(isWhole)) continue;
     const [places, stood] = [own.flatMap(({ lines }) => lines), own.flatMap(({ gone }) => gone ?? [])];
     const known = own.flatMap(({ gone, lines }) => (gone === undefined ? [] : lines));
     for (const { gone, fresh } of blocksOf((was ?? "").split("\n"), (now ?? "").split("\n"))) {
