@@ -245,6 +245,7 @@ async function workshopAt(host: Host, ask: Ask, asks: Asks, arm: Arm, derive: Wo
   const by = ask.by ?? NOBODY;
   return {
     ...{ arm, derive, base, by, bench: host, asks, registry: () => host.registry.whole() },
+    tools: () => host.toolsFor({ id: spenderOf(ask.id) }).list(),
     async treeAt(commit) {
       const found = await commitNamed(host.dir, ask.base, commit);
       if (found === null) throw new ClearedError("USAGE", `"${commit.slice(0, 64)}" is not a commit of this branch.`);

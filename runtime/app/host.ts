@@ -48,7 +48,7 @@ export interface Host {
   world: World;
   models: WorkspaceModels;
   /** The tools as this run sees them. */
-  toolsFor(run: RunRecord): Tools;
+  toolsFor(run: Pick<RunRecord, "id" | "given">): Tools;
   /** Agents elsewhere. */
   afar: AgentPool;
   emitted(): Emitted[];

@@ -284,7 +284,7 @@ function assemble(parts: Parts): Omit<Host, "close"> {
       parts.lease?.check();
     },
   });
-  const toolsFor = (run: RunRecord) => tools.forRun({ run: run.id, given: run.given?.tools });
+  const toolsFor = (run: Pick<RunRecord, "id" | "given">) => tools.forRun({ run: run.id, given: run.given?.tools });
   const world: World = {
     clock,
     sandbox,

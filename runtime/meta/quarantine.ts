@@ -50,6 +50,7 @@ const earlierOf = (rows: Json | undefined) => (has(rows, /^rejected, by agent:/)
 const OUTSIDE: Record<string, (params: Fields, result: Fields) => string | null | false> = {
   search({ in: where }, { found }) {
     if (where === "scripts") return has(found, /^knowledge\//) && "files of knowledge/";
+    if (where === "tools") return some(found) && "descriptions of tools";
     if (where === "proposals")
       return has(found, /^agent:/) ? AGENTS_WORDS : /"why":"[^"]*\brun_/.test(JSON.stringify(found)) && EARLIER_WORDS;
     return some(found) && (where === "entries" || where === "corrections" ? "bank rows" : where === "runs" && "results of recorded runs");

@@ -1,4 +1,5 @@
-/** Finding things in a workspace, for the writer: scripts, primitives, runs, entries, corrections, proposals, documentation. A few short rows each. */
+/** Finding things in a workspace, for the writer: scripts, primitives, runs, entries, corrections, proposals, documentation,
+ * tools. A few short rows each. */
 import { readFileSync, readdirSync } from "node:fs";
 import { functionTypes } from "../kernel/derive.ts";
 import type { Entry, Json } from "../kernel/ports.ts";
@@ -8,7 +9,7 @@ import { treeOver } from "../workspace/git/tree.ts";
 import { quarantined } from "./quarantine.ts";
 import type { Files, Workshop } from "./workshop.ts";
 
-export const PLACES = ["scripts", "primitives", "runs", "entries", "corrections", "proposals", "docs"] as const;
+export const PLACES = ["scripts", "primitives", "runs", "entries", "corrections", "proposals", "docs", "tools"] as const;
 export type Place = (typeof PLACES)[number];
 
 const MOST = 40;
@@ -60,6 +61,11 @@ const FIND: Record<Place, Find> = {
       .map(({ number, title, by, state, why, files }) =>
         quarantined({ number, title, by, state, why, files: files.map(({ path }) => path) }),
       );
+  },
+  async tools(fits, _, shop) {
+    return (await shop.tools())
+      .filter(({ tool, description }) => fits(`${tool} ${description}`))
+      .map(({ tool, description, class: kind, input_schema }) => quarantined({ tool, class: kind, description, params: input_schema }));
   },
   async docs(fits) {
     return readdirSync(DOCS)

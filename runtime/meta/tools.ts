@@ -64,7 +64,8 @@ const TOOLS: Record<string, Tool> = {
     },
   }),
   search: tool({
-    about: "Find things: all words of the query must stand in them. Without words: everything of that place, newest first.",
+    about:
+      "Find things: all words of the query must stand in them. Without words: everything of that place, newest first. tools: what servers offer to `mcp_call`.",
     params: z.strictObject({ query: z.string().max(200), in: z.enum(PLACES) }),
     async run({ query, in: where }, { files }, shop) {
       return {

@@ -6,7 +6,7 @@ import type { CheckResult } from "../change/checks/findings.ts";
 import type { TrialEnvironment } from "../change/evidence/trial-environment.ts";
 import type { Trial } from "../change/evidence/types.ts";
 import type { Proposal, ProposalDraft, Report } from "../change/proposal-types.ts";
-import type { Cards, Finding, Json, LlmMessage, Tree } from "../kernel/ports.ts";
+import type { Cards, Finding, Json, LlmMessage, Tools, Tree } from "../kernel/ports.ts";
 import type { Registry } from "../kernel/registry.ts";
 import type { Ask, AskEnd, Asks } from "./requests.ts";
 
@@ -27,6 +27,8 @@ export interface Workshop {
   bench: TrialEnvironment & { cards: Pick<Cards, "list"> };
   asks: Asks;
   registry(): Promise<Registry>;
+  /** What the servers of trust.yaml offer. @throws TOOL_DOWN */
+  tools(): ReturnType<Tools["list"]>;
   /** The tree of a commit of this branch. @throws USAGE */
   treeAt(commit: string): Promise<Tree>;
   /** What is wrong with one file as it stands in the draft, without running anything. */

@@ -39,6 +39,24 @@ describe("the dry run", () => {
     expect(one.bank()).toEqual(bank);
   });
 
+  test("remarks where a new agent came to no end with any input, and takes the header's defaults as a start does", async () => {
+    const { at } = await fresh();
+    const with_ = async (code: string) => {
+      const checked = await checkFiles(at, {
+        all: false,
+        files: { "agents/new.ts": `${header("journal, accounts", 'input: {to: {type: string, default: "5020"}}\n')}${code}` },
+      });
+      return checked.checks.find(({ check }) => check === "dry_run");
+    };
+    expect(await with_("journal_query({ limit: 100000000 }).length;\n")).toMatchObject({
+      status: "ok",
+      findings: [
+        { code: "PARAMS_INVALID", remark: true, message: expect.stringMatching(/None of the \d inputs .* came to its end.*limit/) },
+      ],
+    });
+    expect(await with_("({ there: accounts_exists(input.to) });\n")).toMatchObject({ status: "ok", findings: [] });
+  });
+
   test("fails where every recorded run fails now, whatever it fails with, and remarks where some do", async () => {
     const { one, at } = await fresh();
     const old = one.read("agents/quick.ts");
@@ -85,7 +103,7 @@ describe("the dry run", () => {
     [
       "what it makes of a simulated answer, which is not held against it",
       `const done = bank_wire({ to: "A", amount: "1" }) as any;\ndone.receipt.number.length;`,
-      [],
+      [/^dry_run: \(agents\/x\.ts:8:14 APPROVAL_REQUIRED\)$/],
     ],
   ])("meets %s", async (_, body, expected) => {
     await place();

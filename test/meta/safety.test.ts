@@ -26,7 +26,7 @@ const DESK = `import { createInterface } from "node:readline";
 import { readFileSync } from "node:fs";
 const rows = JSON.parse(readFileSync(new URL("rows.json", import.meta.url), "utf8"));
 const note = { name: "get_note", description: "a note", inputSchema: { type: "object", properties: { id: { type: "string" } } } };
-const others = rows.filter(([, , via]) => via === "schema").map(([id, , , , text]) => ({ name: "get_" + id.toLowerCase(), description: id + " " + text,
+const others = rows.filter(([, , via]) => via === "schema" || via === "offer").map(([id, , , , text]) => ({ name: "get_" + id.toLowerCase(), description: id + " " + text,
   inputSchema: { type: "object", properties: { value: { type: "string", description: id + " " + text } } } }));
 createInterface({ input: process.stdin }).on("line", (line) => {
   const { id, method, params } = JSON.parse(line);
@@ -59,6 +59,7 @@ const run: Look = ([id], runs) => call("run", { id: runs.get(id) ?? "" });
 const LOOK: Record<string, Look> = {
   bank: ([id]) => call("search", { query: id, in: "entries" }),
   file: ([id]) => call("read", { path: `knowledge/${id}.md` }),
+  offer: ([id]) => call("search", { query: id, in: "tools" }),
   rejection: ([id]) => call("search", { query: id, in: "proposals" }),
   ...{ task: run, vendor: run, filename: run, commit: run, tool: run, schema: run, unit: run, due: run },
 };

@@ -74,6 +74,15 @@ export interface CheckResult {
 /** What a check has found before its codes are explained. */
 export type Found = Finding & { remark?: true };
 
+/** A place and code met with several inputs is told with the first. */
+export function onceEach(found: readonly Found[]): Found[] {
+  const seen = new Set<string>();
+  return found.filter(({ code, at }) => {
+    const key = `${code} ${at.file}:${at.line}:${at.col}`;
+    return !seen.has(key) && seen.add(key);
+  });
+}
+
 // More than a person reads, and a model repairs, at once.
 const MOST = 50;
 

@@ -6,7 +6,7 @@
 import { count, shortJson } from "../../kernel/text.ts";
 import { rm } from "node:fs/promises";
 import type { Check } from "../checks/pipeline.ts";
-import type { Found, Looked, Subject } from "../checks/findings.ts";
+import { type Found, type Looked, type Subject, onceEach } from "../checks/findings.ts";
 import { type AgentScripts, readScripts } from "../checks/read-scripts.ts";
 import type { ScriptToCheck } from "../checks/script.ts";
 import { dayIn, type Header } from "../../scripts/header.ts";
@@ -114,6 +114,7 @@ async function dryRun(
   const began = performance.now();
   let tried = 0;
   const failing: { label: string; error: WireError }[] = [];
+  const ended: (WireError | null)[] = [];
   let whole = 0;
   const last = { call: "" };
   const sources = scripts.map(({ source }) => source);
@@ -134,6 +135,7 @@ async function dryRun(
       const lines = [...effectLines(effects), ...(missing === null ? [] : [`not tried further: ${stopped}`])].join("\n");
       told.set(lines, [...(told.get(lines) ?? []), label]);
       const { error } = effects;
+      if (usual && recordings.length === 0) ended.push(missing === null && effects.calls.length === 0 ? error : null);
       if (recordings.length > 0 && usual) whole++;
       if (recordings.length > 0 && usual && missing === null && error !== null) failing.push({ label, error });
       if (error === null || !isHeldAgainst(error, usual, effects.calls.length > 0)) continue;
@@ -155,7 +157,7 @@ async function dryRun(
       ...lines.split("\n").map((line) => `  ${line}`),
     ]),
     // What all of them meet is said once, as that.
-    findings: onceEach(failing.length === whole ? [...now, ...found] : [...found, ...now]),
+    findings: onceEach([...(failing.length === whole ? [...now, ...found] : [...found, ...now]), ...neverEnds(ended, file)]),
     tried,
     recorded: recordings.length > 0,
   };
@@ -170,6 +172,13 @@ function failsNow(failing: readonly { label: string; error: WireError }[], of: n
   const runs = of === 1 ? "recorded run that was tried" : "newest recorded runs";
   const remark = failing.length < of ? { remark: true as const } : {};
   return [{ code, at: at ?? { file }, message: `${words} ${runs} now fails, ${first.label} with: ${message}`, ...remark }];
+}
+
+/** Said of inputs that are made up, and held against nobody: no record may have one of them. */
+function neverEnds([first = null, ...others]: readonly (WireError | null)[], file: string): Found[] {
+  if (first === null || others.includes(null)) return [];
+  const message = `None of the ${others.length + 1} inputs that were tried came to its end, the first with: ${first.message}`;
+  return [{ code: first.code, at: first.at ?? { file }, message, remark: true }];
 }
 
 /** The bench, noting the tool or primitive that is called last. */
@@ -195,15 +204,6 @@ function isHeldAgainst({ code, message, data }: WireError, usual: boolean, acted
   // What a script throws itself is its own word for an input it does not take.
   if (code === "SCRIPT_ERROR") return !acted && (data?.["engine"] !== undefined || /^(?:\w+Error: |\[DecimalError\])/.test(message));
   return true;
-}
-
-/** A place and code met with several inputs is told with the first. */
-function onceEach(found: readonly Found[]): Found[] {
-  const seen = new Set<string>();
-  return found.filter(({ code, at }) => {
-    const key = `${code} ${at.file}:${at.line}:${at.col}`;
-    return !seen.has(key) && seen.add(key);
-  });
 }
 
 function labelled([first = "", ...others]: readonly string[], recorded: boolean): string {
