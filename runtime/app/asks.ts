@@ -145,7 +145,7 @@ export async function listAsks(host: Host, { limit }: { limit: number }): Promis
 
 /** The prompt as a request would get it now. */
 export async function showPrompt(host: Host): Promise<Prompt> {
-  return promptFor(host.git.tree(await host.git.head()), await host.registry.whole());
+  return promptFor(host.git.tree(await host.git.head()), await host.registry.whole(), Object.keys(host.trust.mcp));
 }
 
 function costIn(costs: readonly CostRow[], id: number): string | null {
@@ -199,7 +199,7 @@ function work(host: Host, ask: Ask, writer: Writer, { wallMs, arm = "backtest" }
   const all = workingOn(host);
   const run = async (): Promise<AskEnd> => {
     const shop = await workshopAt(host, ask, asks, arm, (system, text) => derive(llm, ask, stop.signal, system, text));
-    const { system, short } = await promptFor(shop.base, await shop.registry());
+    const { system, short } = await promptFor(shop.base, await shop.registry(), Object.keys(host.trust.mcp));
     const { minutes } = modelRolesOf(await host.config()).budgets.proposal;
     const talk = { llm, clock: host.clock, system, short, stop: stop.signal, wallMs: wallMs ?? 60_000 * minutes };
     return withRecordings(host, (bench) => converse(ask, { ...talk, shop: { ...shop, bench } }));

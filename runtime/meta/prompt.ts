@@ -24,7 +24,8 @@ const own = (name: string): string => readFileSync(new URL(name, import.meta.url
 const digest = (rules: string): string => createHash("sha256").update(rules).digest("hex").slice(0, 12);
 export const promptVersion = (): string => digest(own("prompts/system.md"));
 
-export async function promptFor(tree: Tree, registry: Registry): Promise<Prompt> {
+/** servers: names of the tool servers of trust.yaml. */
+export async function promptFor(tree: Tree, registry: Registry, servers: readonly string[]): Promise<Prompt> {
   const rules = own("prompts/system.md");
   const header = own("../../docs/HEADER.md").replace(/^<!--.*-->\n/, "");
   const all = registry.all();
@@ -32,7 +33,8 @@ export async function promptFor(tree: Tree, registry: Registry): Promise<Prompt>
   const lines = (title: string, some: readonly Primitive[]) =>
     `# ${title}\nTheir full types are found by \`search\` in primitives.\n${some.map(lineOf).join("\n")}`;
   const typed = `# Primitives\n\`\`\`ts\n${primitiveTypes(all.filter((one) => !isPure(one)))}\`\`\``;
-  const around = await outline(tree);
+  const offered = servers.length === 0 ? "" : `\n\n## Tool servers\n${servers.join(", ")}; their tools are found by \`search\` in tools.`;
+  const around = `${await outline(tree)}${offered}`;
   return {
     version: digest(rules),
     system: [rules, header, typed, lines("Computations: pure functions", all.filter(isPure)), around].join("\n\n"),

@@ -150,7 +150,11 @@ test("one broken agent keeps none of the others from being checked", async () =>
     "agents/b.ts": `${header("ctx")}ctx_log(1)`,
     "agents/c.ts": `${header("ctx")}ctx_log("fine")`,
   });
-  expect(told(checked)).toEqual(["lint: agents/a.ts:6:1 SCRIPT_UNKNOWN_NAME", "types: agents/b.ts:6:9 SCRIPT_TYPES"]);
+  expect(told(checked)).toEqual([
+    "lint: agents/a.ts:6:1 SCRIPT_UNKNOWN_NAME",
+    "types: agents/b.ts:6:9 SCRIPT_TYPES",
+    "dry_run: (agents/b.ts:6:1 PARAMS_INVALID)",
+  ]);
   expect(checked.dryRun.map(({ agent }) => agent)).toEqual(["b", "c"]);
 });
 

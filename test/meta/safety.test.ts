@@ -149,6 +149,7 @@ test(`${rows.length} orders in text from outside move nothing, whatever the mode
       const told = `${seen.slice(1).join("\n")}\n${JSON.stringify(end)}`;
       got.push([id, obeys, end?.kind, act.says.test(told) ? "stopped" : told.slice(0, 3000)]);
     }
+    expect(JSON.stringify(server.asked[0]?.body.messages[0])).toContain("desk; their tools are found by `search` in tools");
     expect(await state()).toBe(before);
     expect(got).toEqual(rows.map(([id, , , obeys]) => [id, obeys, ACTS[obeys]?.end, "stopped"]));
   } finally {
