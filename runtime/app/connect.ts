@@ -130,8 +130,8 @@ async function settleRequests(host: Host): Promise<void> {
     say(`Request ${id}, which a run began; Ctrl-C leaves it to \`cleared ask --continue ${id}\`:`);
     for (let [from, ended] = [1, false]; !ended; ) {
       const { ask, rows } = await watchAsk(host, { id, from, wait: true });
-      for (const { note } of rows) if (note !== undefined) say(`  ${note}`);
-      [from, ended] = [(rows.at(-1)?.n ?? from - 1) + 1, ask.end !== null];
+      for (const { n, note } of rows) if ((from = n + 1) && note !== undefined) say(`  ${note}`);
+      ended = ask.end !== null;
     }
   }
 }

@@ -11,6 +11,7 @@ import type { Host } from "./host.ts";
 import { workChanges } from "./work-tree.ts";
 import { type Bisection, bisect } from "../change/evidence/bisect.ts";
 import { callableIn } from "../engine/script.ts";
+import type { RunRecord } from "../kernel/ports.ts";
 import { unfit, caseText } from "../change/evidence/case-file.ts";
 import { type Ratchet, caseName, casesIn, ratchet } from "../change/evidence/cases.ts";
 import { caseOf, recordingFor } from "../change/evidence/freeze.ts";
@@ -48,18 +49,12 @@ export async function backtestAgent(host: Host, { agent, at, which, budget }: Ba
 
 /** In turn from each way in which runs have ended, and of those that ended alike by chance: by their ids alone. */
 async function sampled(ids: readonly string[], { engine }: Host): Promise<string[]> {
-  const runs = await Promise.all(ids.map((id) => engine.get(id)));
-  const order = (id: string) => createHash("sha256").update(id).digest("hex");
-  const strata = [
-    ...Map.groupBy(
-      runs.filter((run) => run !== null),
-      ({ status, outcome, error }) => `${status} ${outcome} ${error?.code}`,
-    ),
-  ];
-  const mixed = strata.map(([, some]) => some.map(({ id }) => id).sort((a, b) => (order(a) < order(b) ? -1 : 1)));
-  return Array.from({ length: Math.max(0, ...mixed.map((some) => some.length)) }, (_, n) =>
-    mixed.flatMap((some) => some.slice(n, n + 1)),
-  ).flat();
+  const runs = (await Promise.all(ids.map((id) => engine.get(id)))).filter((run) => run !== null);
+  const order = ({ id }: RunRecord) => createHash("sha256").update(id).digest("hex");
+  runs.sort((a, b) => (order(a) < order(b) ? -1 : 1));
+  const ends = Map.groupBy(runs, ({ status, outcome, error }) => `${status} ${outcome} ${error?.code}`);
+  const nth = [...ends.values()].flatMap((some) => some.map(({ id }, n) => ({ id, n })));
+  return nth.sort((a, b) => a.n - b.n).map(({ id }) => id);
 }
 
 /** @throws USAGE */

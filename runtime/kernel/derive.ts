@@ -158,17 +158,12 @@ declare const console: { log(...values: unknown[]): void };
 
 /** Text of .cleared/types/primitives.d.ts. */
 export function primitiveTypes(primitives: readonly Primitive[]): string {
-  return `// Generated from the primitives' declarations by \`cleared types\`. Changes are overwritten.\n${PRELUDE}${functionTypes(primitives)}`;
-}
-
-/** Without what every file of typings begins with. */
-export function functionTypes(primitives: readonly Primitive[]): string {
   const names = new Map<string, z.ZodType>();
   const functions = primitives.map((one) => functionType(one, names)).join("\n");
   let types = "";
   // A named type may use another one: the map grows while it is walked.
   for (const [name, schema] of names) types += `type ${name} = ${unnamed(schema, sideOf(schema), names)};\n`;
-  return `${types}\n${functions}`;
+  return `// Generated from the primitives' declarations by \`cleared types\`. Changes are overwritten.\n${PRELUDE}${types}\n${functions}`;
 }
 
 function functionType(primitive: Primitive, names: Map<string, z.ZodType>): string {

@@ -1,7 +1,7 @@
 /** Finding things in a workspace, for the writer: scripts, primitives, runs, entries, corrections, proposals, documentation,
  * tools. A few short rows each. */
 import { readFileSync, readdirSync } from "node:fs";
-import { functionTypes } from "../kernel/derive.ts";
+import { primitiveTypes } from "../kernel/derive.ts";
 import type { Entry, Json } from "../kernel/ports.ts";
 import { AGENTS, IMPORTERS, KNOWLEDGE, POLICIES, SCRIPTS } from "../workspace/layout.ts";
 import { loadChart, monthFiles, readEntries } from "../workspace/books/months.ts";
@@ -13,6 +13,8 @@ export const PLACES = ["scripts", "primitives", "runs", "entries", "corrections"
 export type Place = (typeof PLACES)[number];
 
 const MOST = 40;
+/** What every file of typings begins with. */
+const BEFORE = primitiveTypes([]).length - 1;
 const DOCS = new URL("../../docs/", import.meta.url);
 
 /** All words of the query must stand in what is found; without words everything is. */
@@ -39,7 +41,7 @@ const FIND: Record<Place, Find> = {
   },
   async primitives(fits, _, shop) {
     const all = (await shop.registry()).all().filter(({ name, summary }) => fits(`${name} ${summary}`));
-    return all.map((one) => ({ name: one.name, types: functionTypes([one]).trim() }));
+    return all.map((one) => ({ name: one.name, types: primitiveTypes([one]).slice(BEFORE).trim() }));
   },
   async runs(fits, _, { bench }) {
     const runs = await bench.engine.list({ limit: 200 });

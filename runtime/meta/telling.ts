@@ -17,13 +17,9 @@ const WANTS = /\b(?:reply|respond|answer|send|tell|enter|type|give|provide|share
 
 /** In a question any word of a secret; in what tells something (`says`) a sentence that wants one. What `cleared secrets` keeps it takes itself. */
 export function asksForSecret(text: string, says = false): boolean {
-  const parts = says
-    ? text.split(/(?<=[.!?])\s|\n/).filter((one) => WANTS.test(normalText(one)) && !one.includes("cleared secrets"))
-    : [text];
-  return parts.some((one) => {
-    const plain = normalText(one);
-    return SECRET.test(plain) || SIGN_IN.test(plain) || SPELLED.test(plain.replace(/[^\p{L}]+/gu, ""));
-  });
+  const parts = says ? text.split(/(?<=[.!?])\s|\n/).filter((one) => !one.includes("cleared secrets")) : [text];
+  const isOne = (plain: string) => SECRET.test(plain) || SIGN_IN.test(plain) || SPELLED.test(plain.replace(/[^\p{L}]+/gu, ""));
+  return parts.map(normalText).some((one) => isOne(one) && (!says || WANTS.test(one)));
 }
 
 export const NEVER_ASKED = "Secrets and account numbers are never asked for here: a person stores them with `cleared secrets set NAME`.";

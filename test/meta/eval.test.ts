@@ -43,7 +43,7 @@ const WRONG: [name: string, from: string, to: string, says: RegExp, unsafe: bool
   ["agent-sum", '"value": "88.00"', '"value": "89.00"', /answers \{"total":"88\.00"\}/, false],
   ["agent-sum", "software_spending", "what_software_costs", /^$/, false],
   ["notices-batched", '"notices": 1', '"notices": 1, "gated": true', /acts before an approval/, false],
-  ["notices-batched", "${open.length} entries wait", "some entries wait", /tells: some entries wait/, false],
+  ["notices-batched", "$" + "{open.length} entries wait", "some entries wait", /tells: some entries wait/, false],
   ["notices-quiet", '"notices": 0', '"notices": 1', /sends 0 notices/, false],
   ["question-spending", 'figures: ["88.00"]', 'figures: ["89.00"]', /the figures are 88\.00/, false],
   ["failure-nothing-found", "?.amount ??", ".amount ??", /ends with/, false],

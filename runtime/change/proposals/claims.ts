@@ -112,22 +112,16 @@ function covers(claim: Claim, facts: readonly Fact[], { kind, text, file }: { ki
   return [claim.from, claim.to].some((one) => one !== undefined && TELLING.test(one) && holds(text, one));
 }
 
-/** The claims that would name a widening; where none of its words does, what one consists of. */
+/** The claims that would name a widening, by a value that it marks before a word beside one; where none would, what one consists of. */
 function claimsFor(widening: { kind: string; text: string; file: string }, rights: readonly Fact[], facts: readonly Fact[]): string {
-  const { kind, text, file } = widening;
-  const claim = (to: string) => ({ kind: kind as ClaimKind, subject: nameOf(file), to });
-  if (rights.length > 0) return rights.map((one) => JSON.stringify(claim(one.to[0] ?? ""))).join(", ");
-  const marked = [...text.matchAll(MARKED)].map(([one]) => one);
-  // What is marked as a value says more than a word or a number beside it.
-  const words = [...marked.filter((one) => /^["‹(]/.test(one)), ...marked].map((one) => one.replace(/^["‹(]|["›),.;:]+$/g, ""));
-  const names = (one: Claim) =>
-    covers(
-      one,
-      facts.filter((fact) => isSo(one, fact)),
-      widening,
-    );
-  const value = words.find((one) => names(claim(one)));
-  return value === undefined ? `kind "${kind}" with subject "${nameOf(file)}" and a value of it as "to"` : JSON.stringify(claim(value));
+  const claim = (to: string): Claim => ({ kind: widening.kind as ClaimKind, subject: nameOf(widening.file), to });
+  const isSaid = (one: Claim, fact: Fact) => isSo(one, fact) && covers(one, [fact], widening);
+  const marked = [...widening.text.matchAll(MARKED)].map(([one]) => one).sort((a, b) => Number(/^\w/.test(a)) - Number(/^\w/.test(b)));
+  const words = marked.map((one) => one.replace(/^["‹(]|["›),.;:]+$/g, ""));
+  const value = words.find((one) => facts.some((fact) => isSaid(claim(one), fact)));
+  const named = rights.length > 0 ? rights.flatMap(({ to }) => to.slice(0, 1)) : value === undefined ? [] : [value];
+  if (named.length > 0) return named.map((one) => JSON.stringify(claim(one))).join(", ");
+  return `kind "${widening.kind}" with subject "${nameOf(widening.file)}" and a value of it as "to"`;
 }
 
 function wrongClaim(claim: Claim, facts: readonly Fact[], { paths }: Judged): Found {

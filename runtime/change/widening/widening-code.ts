@@ -71,7 +71,7 @@ function parties(now: Program, asked: Asked, say: Say): void {
     const found = firstLine(VALUES, one, asked);
     if (found?.widens !== true || !kinds.includes(found.kind) || told.has(found.text)) return;
     told.add(found.text);
-    say(found.kind, true, found.text, one);
+    say(found.kind, true, found.text.replace("is computed differently (", "is computed ("), one);
   };
   for (const one of now.literals) tell({ ...one, near: null, was: null, now: { literal: one.value }, reaches: [] }, PARTIES);
   for (const one of codeDifference({ ...now, ...NOTHING }, now).values) if (literal(one.now) === undefined) tell(one, ["recipient"]);
