@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { beginAsk, continueAsk, listAsks, stopAsk, watchAsk } from "../../runtime/app/asks.ts";
+import { withApi } from "../../runtime/app/connect.ts";
 import { openHost } from "../../runtime/app/open-host.ts";
 import { createProposals } from "../../runtime/change/proposals/store.ts";
 import { createAsks } from "../../runtime/meta/requests.ts";
@@ -117,12 +118,15 @@ test("a request has so much time and no more", async () => {
 
 test("a command whose run began a request stays until it has ended", async () => {
   const one = await asking({}, { runs: false });
-  one.server.answer = ({ body }) =>
-    body.tools === undefined ? '{"class": "(none)"}' : call("decline", { reason: "Nobody travels here." });
+  const { promise: over, resolve: go } = Promise.withResolvers<void>();
+  one.server.answer = async ({ body }) => {
+    if (body.tools === undefined) return '{"class": "(none)"}';
+    await over;
+    return call("decline", { reason: "Nobody travels here." });
+  };
   await cleared(one.dir, "add", "general");
   await shell(one.dir, "git add agents scripts policies && git commit -qm general");
-  const done = await cleared(one.dir, "run", "general", "--input", "task=Book a flight to Lisbon");
-  expect(done.stderr).toMatch(/Request 1, which a run began.*\n {2}declines\n/);
+  await withApi(one.dir, (api) => api.run({ agent: "general", input: { task: "Book a flight" }, dry: false, wait: true }).finally(go));
   expect((await cleared(one.dir, "asks", "--json")).json()).toMatchObject([{ id: 1, end: { kind: "decline", open: false } }]);
 });
 
