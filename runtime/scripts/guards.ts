@@ -111,9 +111,11 @@ const tellsTime = (node: Node): boolean => [...within(node)].some((one) => one.t
 /** An amount, an account, an id: a literal with several digits. Words are the states and kinds every script asks for. */
 function oddValue(node: Node | null): string | null {
   const text = node === null ? null : literalOf(node);
-  if (text === null || (text.match(/\d/g) ?? []).length < 3 || /^[1-9]0+$/.test(text)) return null;
+  if (text === null || !isOdd(text)) return null;
   return `the value ${JSON.stringify(text.slice(0, 60))}`;
 }
+
+export const isOdd = (text: string): boolean => (text.match(/\d/g) ?? []).length >= 3 && !/^[1-9]0+$/.test(text);
 
 function alwaysLeaves(node: Node): boolean {
   const last = node.type === "BlockStatement" ? (node["body"] as Node[]).at(-1) : node;

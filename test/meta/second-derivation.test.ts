@@ -65,3 +65,18 @@ test("the author's own cases agree with its mistake; a second derivation does no
   expect((await ask("It calls the clock")).stdout).toMatch(/late_fee: not derived a second time/);
   expect((await cleared(dir, "costs", "--by", "proposal")).stdout).toMatch(/request 1/);
 }, 120_000);
+
+test("a new script that decides by one odd value says so on its card, whatever the proposer says", async () => {
+  const text =
+    '/*\nname: Mileage\ninput:\n  miles: {type: number, required: true}\n*/\n({ amount: input.miles === 777 ? "67.00" : "0.67" });\n';
+  const { ask } = await asking({
+    Mileage: [
+      call("write", { path: "scripts/mileage.ts", text }),
+      call("submit", {
+        ...{ title: "Mileage", reason: "It was asked for.", says: "0.67 for every mile." },
+        claims: [{ kind: "tool_added", subject: "scripts/mileage.ts" }],
+      }),
+    ],
+  });
+  expect((await ask("Mileage")).stdout).toMatch(/decides by one odd value, 777, which executions hardly meet/);
+}, 120_000);

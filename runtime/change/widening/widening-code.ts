@@ -3,6 +3,7 @@ import { codeDifference, type ValueChange } from "./code-difference.ts";
 import { type Program, classIn } from "./program.ts";
 import { type Place, SILENT } from "./stated-values.ts";
 import type { Written } from "./leaves.ts";
+import { isOdd } from "../../scripts/guards.ts";
 import type { ChangeKind } from "../proposal-types.ts";
 import { type Asked, CALLS, type Line, NAMES, ROWS, type Row, WORDS, isMutate, isTool, literal } from "./widening-rows.ts";
 import { VALUES } from "./widening-values.ts";
@@ -73,6 +74,9 @@ function parties(now: Program, asked: Asked, say: Say): void {
     told.add(found.text);
     say(found.kind, true, found.text.replace("is computed differently (", "is computed ("), one);
   };
+  const odd = now.literals.filter(({ compared, value }) => compared && isOdd(String(value)) && asked.account(String(value)) === null);
+  for (const [value, [one]] of Map.groupBy(odd, (each) => each.value))
+    if (one !== undefined) say("value", false, `decides by one odd value, ${JSON.stringify(value)}, which executions hardly meet`, one);
   for (const one of now.literals) tell({ ...one, near: null, was: null, now: { literal: one.value }, reaches: [] }, PARTIES);
   for (const one of codeDifference({ ...now, ...NOTHING }, now).values) if (literal(one.now) === undefined) tell(one, ["recipient"]);
 }
