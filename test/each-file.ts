@@ -4,7 +4,6 @@
  */
 import { readFileSync } from "node:fs";
 import { afterAll } from "vitest";
-import { afterFile } from "./after-file.ts";
 
 /** On two cores all fast files take under a minute. */
 const BUDGET_MS = 8000;
@@ -12,7 +11,6 @@ const BUDGET_MS = 8000;
 const began = spent();
 // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the first parameter which fixtures a hook needs
 afterAll(async ({}, file) => {
-  for (const end of afterFile) await end();
   const ms = spent() - began;
   Object.assign(file.meta, { cpuMs: ms });
   if (process.env["CLEARED_FAST"] !== "1" || ms <= BUDGET_MS) return;

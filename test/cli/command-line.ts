@@ -7,17 +7,17 @@ import { once } from "node:events";
 import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { dirname, join } from "node:path";
+import { afterAll } from "vitest";
 import { NODE_FLAGS } from "../../bin/launcher.js";
-import { afterFile } from "../after-file.ts";
 import { confirm } from "../confirm.ts";
 import { madeOnce } from "../made-once.ts";
+import { keepMarks } from "../marks.ts";
 import { patiently } from "../patience.ts";
 import type { Answer, Request } from "./warm-host.ts";
 
 export const ROOT = join(import.meta.dirname, "../..");
 const NODE = realpathSync(process.execPath);
 export const MAIN = [NODE, ...NODE_FLAGS, "--import", join(ROOT, "bin", "follow.js"), join(ROOT, "runtime", "cli", "main.ts")];
-// Removed with all that one run of the tests makes.
 const home = mkdtempSync(join(process.env["CLEARED_MADE"] as string, "cli-"));
 const bin = join(home, "bin");
 export const ENV = {
@@ -41,10 +41,10 @@ writeFileSync(join(bin, "cleared"), `#!/bin/sh\n[ -n "$CLEARED_WARM" ] && exec $
 chmodSync(join(bin, "cleared"), 0o755);
 
 const running = new Set<Started>();
-afterFile.add(async () => {
+afterAll(async () => {
   await Promise.all([...running].map((one) => one.stop("SIGKILL")));
   await cool();
-  for (; made > 0; made--) rmSync(join(home, `w${made}`), { recursive: true, force: true });
+  rmSync(home, { recursive: true, force: true });
 });
 
 export interface Ended {
@@ -180,6 +180,7 @@ export const start = (dir: string, ...args: string[]): Promise<Started> => start
 
 /** With variables of the environment. */
 export async function startWith(dir: string, variables: Record<string, string>, ...args: string[]): Promise<Started> {
+  if (template !== undefined && existsSync(join(dir, ".cleared"))) await keepMarks(await template, dir);
   const [node = "", ...rest] = MAIN;
   const env = { ...ENV, ...variables };
   const child = spawn(node, [...rest, "start", ...args], { cwd: dir, env, stdio: ["ignore", "pipe", "pipe"], detached: true });
