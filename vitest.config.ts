@@ -1,6 +1,6 @@
 /**
  * How the tests run: each file in a process of its own, but those that start nothing share some. Node reads our files itself, as in the
- * product, with its compile cache. tools/test.ts starts it and tells what CPU time the files took; test/each-file.ts holds the fast ones to a
+ * product, with its compile cache. tools/test.ts starts it and tells what CPU time the files took; test/each-file.js holds the fast ones to a
  * budget of it.
  */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -75,7 +75,7 @@ export default defineConfig({
     retry: process.env["CI"] === "true" ? 1 : 0,
     experimental: { viteModuleRunner: false, nodeLoader: false },
     execArgv: [...NODE_FLAGS, "--import", join(import.meta.dirname, "bin", "follow.js")],
-    setupFiles: ["test/each-file.ts"],
+    setupFiles: ["test/each-file.js"],
     env: {
       // One clock for everybody: a test that needs another zone names it.
       TZ: "UTC",

@@ -3,9 +3,11 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Any, rpc, said, skill } from "../a2a/client.ts";
-import { commit, shell, startWith, until, workspace } from "./command-line.ts";
+import { commit, shell, startWith, until, warmUp, workspace } from "./command-line.ts";
+
+beforeAll(warmUp);
 
 const LOOK = `/*
 name: Look

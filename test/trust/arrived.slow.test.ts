@@ -6,9 +6,11 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, realpath
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { cleared, put, shell } from "../cli/command-line.ts";
+import { cleared, put, shell, warmUp } from "../cli/command-line.ts";
 import { type Hostile, hostileWorkspace, linkProcessed } from "./hostile-workspace.ts";
 import { share } from "../share.ts";
+
+beforeAll(warmUp);
 
 let place: string;
 let hostile: Hostile;
@@ -82,8 +84,8 @@ test.for(["clone", "folder", "archive"] as const)(
       if (ACTING.includes(line))
         expect({ line, code, stderr }).toMatchObject({ code: 3, stderr: expect.stringContaining("TRUST_CHANGED") });
     }
-    // What only looks has worked, and has said what it went without.
-    const agents = await cleared(dir, "agents");
+    // What only looks has worked, and has said what it went without, which a process says once.
+    const agents = await shell(dir, "cleared agents", true);
     expect(agents).toMatchObject({
       code: 0,
       stdout: expect.stringContaining("greeter"),

@@ -4,6 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { afterAll } from "vitest";
+import "./own-imports.js";
 
 /** On two cores all fast files take under a minute. */
 const BUDGET_MS = 8000;
@@ -14,19 +15,19 @@ afterAll(async ({}, file) => {
   const ms = spent() - began;
   Object.assign(file.meta, { cpuMs: ms });
   if (process.env["CLEARED_FAST"] !== "1" || ms <= BUDGET_MS) return;
-  const seconds = (of: number) => `${(of / 1000).toFixed(1)} s`;
+  const seconds = (of) => `${(of / 1000).toFixed(1)} s`;
   throw new Error(
     `The file took ${seconds(ms)} of CPU time; a fast one may take ${seconds(BUDGET_MS)}. Split it, or call it NAME.slow.test.ts.`,
   );
 });
 
 /** CPU time of this process and of the children it has waited for, ms. */
-function spent(): number {
+function spent() {
   const { userCPUTime, systemCPUTime } = process.resourceUsage();
   return (userCPUTime + systemCPUTime) / 1000 + children();
 }
 
-function children(): number {
+function children() {
   try {
     const stat = readFileSync("/proc/self/stat", "utf8");
     // Fields 16 and 17 of proc(5), in hundredths of a second; the first two end with the name in brackets.
