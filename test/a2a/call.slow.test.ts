@@ -7,8 +7,10 @@ import type { AddressInfo } from "node:net";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { cleared, workspace } from "../cli/command-line.ts";
+import { cleared, warmUp, workspace } from "../cli/command-line.ts";
 import { type Any, type Served, again, rpc, said, serve, skill } from "./client.ts";
+
+beforeAll(warmUp);
 
 const READ = `/*
 name: Reader

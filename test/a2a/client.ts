@@ -56,7 +56,7 @@ export async function serve(more: Record<string, string> = {}): Promise<Served> 
 }
 
 export async function again(dir: string): Promise<Served> {
-  const started = await start(dir, "--no-open");
+  const started = await start(dir, "--no-open", "--port", "0");
   return { dir, url: /http:\/\/127\.0\.0\.1:\d+/.exec(started.said())?.[0] ?? "", started };
 }
 

@@ -1,8 +1,10 @@
 /** What other clients send, right and wrong: every answer is JSON, nothing wrong starts anything, and nobody sees another caller's tasks. */
 import { connect } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { cleared, shell } from "../cli/command-line.ts";
+import { cleared, shell, warmUp } from "../cli/command-line.ts";
 import { type Any, type Served, messageId, rpc, said, said1, serve, skill, stream } from "./client.ts";
+
+beforeAll(warmUp);
 
 let site: Served;
 beforeAll(async () => {

@@ -3,8 +3,10 @@ import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { cleared, start } from "../cli/command-line.ts";
+import { cleared, start, warmUp } from "../cli/command-line.ts";
 import { type Any, type Served, again, rpc, said, serve, skill } from "./client.ts";
+
+beforeAll(warmUp);
 
 const RECALL = `/*
 name: Recall

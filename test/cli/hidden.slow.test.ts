@@ -1,8 +1,10 @@
 /** Characters that a reviewer does not see, in everything a proposal may change: refused, and shown escaped wherever it is looked at. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
-import { cleared, commit, put, shell, start, workspace } from "./command-line.ts";
+import { beforeAll, expect, test } from "vitest";
+import { cleared, commit, shell, start, put, warmUp, workspace } from "./command-line.ts";
+
+beforeAll(warmUp);
 
 // Not seen: zero width space, right-to-left override, a tag, a Hangul filler; a line for the computer alone: U+2028, U+0085, a lone CR.
 const SIGNS = ["\u200b", "\u202e", "\u{e0041}", "\u3164", "\u2028", "\u0085", "\r"];

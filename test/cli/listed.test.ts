@@ -1,6 +1,8 @@
 /** Lists are read line by line: what a script, a header or a bank wrote begins no line of its own. */
-import { expect, test } from "vitest";
-import { cleared, commit, workspace } from "./command-line.ts";
+import { beforeAll, expect, test } from "vitest";
+import { cleared, commit, warmUp, workspace } from "./command-line.ts";
+
+beforeAll(warmUp);
 
 const FORGED = /^\s*(?:17|run_forged|pay)\b.*(?:approved|done)/m;
 

@@ -1,6 +1,8 @@
 /** Pausing under a running owner, from another process: it holds at once, files wait in import/, and all of it goes on with resume. */
-import { expect, test } from "vitest";
-import { cleared, isThere, put, shell, start, statement, until, workspace } from "./command-line.ts";
+import { beforeAll, expect, test } from "vitest";
+import { cleared, isThere, shell, start, statement, until, put, warmUp, workspace } from "./command-line.ts";
+
+beforeAll(warmUp);
 
 const STATEMENT = statement([["2026-11-02", "GITHUB", "-4.00"]]);
 

@@ -5,8 +5,10 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { AGENTS, type Any, type Served, again, serve } from "../a2a/client.ts";
-import { cleared, commit, ENV, MAIN, until, workspace } from "../cli/command-line.ts";
+import { cleared, commit, ENV, MAIN, until, warmUp, workspace } from "../cli/command-line.ts";
 import { type Connected, overHttp, overStdio } from "./clients.ts";
+
+beforeAll(warmUp);
 
 const SLOW = `/*
 name: Slow

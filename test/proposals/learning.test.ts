@@ -1,7 +1,9 @@
 /** The nightly agent: corrections that nobody was asked about become one rule card for each payee, by the way of `cleared rule`. */
 import { join } from "node:path";
-import { expect, test } from "vitest";
-import { cleared, commit, put, shell, statement, workspace } from "../cli/command-line.ts";
+import { beforeAll, expect, test } from "vitest";
+import { cleared, commit, shell, statement, put, warmUp, workspace } from "../cli/command-line.ts";
+
+beforeAll(warmUp);
 
 type Rows = Parameters<typeof statement>[0];
 interface Shown {
