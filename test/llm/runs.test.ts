@@ -1,18 +1,16 @@
 /** Models in runs: recorded, never asked twice, held to budgets over a kill, and no source of an amount. A real workspace, a real server. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeAll, expect, test } from "vitest";
+import { afterEach, expect, test } from "vitest";
 import { createApi } from "../../runtime/app/api.ts";
 import { backtestAgent } from "../../runtime/app/evidence-api.ts";
 import type { Host } from "../../runtime/app/host.ts";
 import { replayRun } from "../../runtime/engine/replay.ts";
 import { openSecrets } from "../../runtime/workspace/settings/secrets.ts";
-import { cleared, warmUp } from "../cli/command-line.ts";
+import { cleared } from "../cli/command-line.ts";
 import { abandon, close, closeAll, host, LATER, run, start, type Workspace, workspace } from "../engine/harness.ts";
 import { claude, KEY } from "./opened.ts";
 import { type FakeModel, fakeModel, type Reply } from "./server.ts";
-
-beforeAll(warmUp);
 
 afterEach(closeAll);
 const header = (uses: string, more = "") => `/*\nname: Test\nuses: [${uses}]\n${more}*/\n`;

@@ -30,8 +30,8 @@ export function writersOf(files: readonly Inode[]): Map<string, string> {
 /** The regular file that a descriptor writes to. */
 function writtenBy(pid: string, fd: string): string | null {
   try {
-    // Sockets, pipes and devices are most of all descriptors and are known by their names.
-    if (!/^\/(?!dev\/|proc\/|sys\/)/.test(readlinkSync(`/proc/${pid}/fd/${fd}`))) return null;
+    // Sockets, pipes and devices are most of all descriptors and are known by their names; /dev/shm holds files.
+    if (!/^\/(?!dev\/(?!shm\/)|proc\/|sys\/)/.test(readlinkSync(`/proc/${pid}/fd/${fd}`))) return null;
     // The last octal digit of the flags: 1 is O_WRONLY, 2 O_RDWR (proc_pid_fdinfo(5)).
     if (!/^flags:\s*\d*[1256]$/m.test(readFileSync(`/proc/${pid}/fdinfo/${fd}`, "latin1"))) return null;
     return inodeOf(statSync(`/proc/${pid}/fd/${fd}`));
