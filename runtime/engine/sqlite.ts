@@ -197,7 +197,8 @@ export function createEngine(
         const batch = await histories.events(row, next);
         for (const event of batch) yield event;
         next = (batch.at(-1)?.seq ?? next - 1) + 1;
-        if (batch.length > 0 && options.follow === true) continue;
+        // A batch is a part of them.
+        if (batch.length > 0) continue;
         if (options.follow !== true || ended || options.abort?.aborted === true) return;
         await watch.next(run, 200);
       }
