@@ -259,7 +259,7 @@ async function workshopAt(host: Host, ask: Ask, asks: Asks, arm: Arm, derive: Wo
       );
       return results.flatMap(({ findings }) => findings).filter(({ at, remark }) => at.file === path && remark !== true);
     },
-    check: async (files) => (await checkFiles(host, { files: Object.fromEntries(files), all: false })).checks,
+    check: async (files) => (await checkFiles(host, { files: Object.fromEntries(files), all: false, onlyNew: true })).checks,
     problems: (files) => problemsOf(Object.fromEntries(files), { by, head: base }),
     judge: (draft) => judgeFiles(host, draft, ask.base),
     propose: async (draft, report) => proposeFiles(host, { ...draft, starter: await starterOf(host, ask) }, { base: ask.base, report }),

@@ -1,7 +1,7 @@
 /** `cleared check` on a host: the files a person has changed, laid over HEAD, through every check that needs no proposal. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { type Check, STATIC_CHECKS, runChecks } from "../change/checks/pipeline.ts";
+import { type Check, STATIC_CHECKS, runChecks, sinceBase } from "../change/checks/pipeline.ts";
 import type { CheckResult, Subject } from "../change/checks/findings.ts";
 import { warmCompiler } from "../change/checks/compiler.ts";
 import { agentFiles, closuresOf, reachedFiles } from "../change/checks/reached.ts";
@@ -59,22 +59,32 @@ export async function withRecordings<T>(host: Host, work: (bench: TrialEnvironme
 
 /**
  * Checks files laid over HEAD; without any, or with `all`, every agent. only: of all that, what these paths and folders hold, edited or not.
- * `extra` checks come first. @throws FILE_MISSING for one that is not there
+ * `extra` checks come first; `onlyNew`: what HEAD has as well stops nothing. @throws FILE_MISSING for one that is not there
  */
 export async function checkFiles(
   host: Host,
-  { files, all, only, extra = [] }: { files: Record<string, string | null>; all: boolean; only?: string[]; extra?: readonly Check[] },
+  {
+    files,
+    all,
+    only,
+    extra = [],
+    onlyNew = false,
+  }: { files: Record<string, string | null>; all: boolean; only?: string[]; extra?: readonly Check[]; onlyNew?: boolean },
 ): Promise<CheckedTree> {
   warmCompiler();
   const base = host.git.tree(await host.git.head());
   const tree = treeOver(base, new Map(Object.entries(files)));
   const paths = only === undefined ? Object.keys(files) : await pathsIn(only, tree, Object.keys(files));
   const subject = await subjectOf(host, base, tree, paths, all || paths.length === 0);
-  const { checks, dryRun } = await withRecordings(host, async (bench) => ({
-    checks: await runChecks(subject, [...extra, ...STATIC_CHECKS, ...dryChecks(bench)]),
-    dryRun: (await dryRunsOf(subject, bench)).map(({ agent, lines }) => ({ agent, lines })),
-  }));
-  await noteSubject(host, subject, checks);
+  const { checks, dryRun } = await withRecordings(host, async (bench) => {
+    const own = [...STATIC_CHECKS, ...dryChecks(bench)];
+    const told = onlyNew ? sinceBase(own, () => subjectOf(host, base, base, paths)) : own;
+    return {
+      checks: await runChecks(subject, [...extra, ...told]),
+      dryRun: (await dryRunsOf(subject, bench)).map(({ agent, lines }) => ({ agent, lines })),
+    };
+  });
+  if (!onlyNew) await noteSubject(host, subject, checks);
   return { on: base.commit, paths, agents: subject.files.map((file) => file.replace(/^.*\/|\.ts$/g, "")).sort(), checks, dryRun };
 }
 

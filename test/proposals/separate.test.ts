@@ -49,6 +49,34 @@ test(
   },
 );
 
+test(
+  "what was wrong before in files that a change leaves alone is told and stops nothing; what the change brings there stops it",
+  TIME,
+  async () => {
+    const one = await workspace({
+      [HELLO]: script(0),
+      "agents/broken.ts": "/*\nname: Broken\nuses: [ctx]\n*/\nctx_log(",
+      "agents/caller.ts": '/*\nname: Caller\nuses: [script]\n*/\nscript_run("helper");\n',
+      "scripts/helper.ts": "/*\nname: Helper\n*/\n1;\n",
+    });
+    const owner = await host(one);
+    const made = async (files: Record<string, string | null>) => {
+      const { id } = (await createProposals(owner).create({ title: "Change", reason: "", by: "Pat", files }, await owner.git.head()))
+        .proposal;
+      return prepareProposal(owner, id);
+    };
+    const config = `${one.read("config.yaml")}\n`;
+    for (const files of [{ [HELLO]: script(1) }, { "config.yaml": config.replace("auto_confirm: 0.95", "auto_confirm: 0.97") }]) {
+      const proposal = await made(files);
+      expect(proposal.state).toMatch(/ready|unproven/);
+      if ("config.yaml" in files) expect(JSON.stringify(proposal.report?.checks)).toContain("Before this change already");
+    }
+    expect(JSON.stringify((await made({ "agents/broken.ts": "still broken(" })).why)).toContain("agents/broken.ts");
+    const brought = await made({ "scripts/helper.ts": null });
+    expect([brought.state, JSON.stringify(brought.report?.checks)]).toEqual(["blocked", expect.stringContaining("agents/caller.ts")]);
+  },
+);
+
 test("a proposal that is checked again, twice, never drops a first approver's yes", TIME, async () => {
   const one = await workspace({ [HELLO]: script(0) });
   const owner = await host(one);

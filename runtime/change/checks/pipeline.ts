@@ -4,7 +4,7 @@
  * Callers: `cleared check`, proposals (change/proposals/prepare.ts), `cleared exec` and `cleared doctor` through checkScripts.
  */
 import { count } from "../../kernel/text.ts";
-import { toWire } from "../../kernel/errors.ts";
+import { formatAt, toWire } from "../../kernel/errors.ts";
 import type { Finding } from "../../kernel/ports.ts";
 import { type CheckName, type CheckResult, type Found, type Looked, type Subject, explain } from "./findings.ts";
 import { inOrder } from "./lint.ts";
@@ -108,6 +108,29 @@ export async function runChecks(subject: Subject, checks: readonly Check[], onRe
       return result;
     }),
   );
+}
+
+/**
+ * The checks for judging a change by itself: what stands in files that it leaves alone, and stood there before it, is told and stops nothing.
+ * `before`: what is in force, to be checked the same way; asked only where something is found.
+ */
+export function sinceBase(checks: readonly Check[], before: () => Promise<Subject>): Check[] {
+  const keyOf = ({ code, at, message }: Found) => `${code} ${formatAt(at)} ${message}`;
+  return checks.map((check) => ({
+    name: check.name,
+    async look(subject) {
+      const looked = await check.look(subject);
+      const mayBeOld = ({ at, remark }: Found) => remark !== true && !subject.paths.includes(at.file);
+      if (!looked.findings.some(mayBeOld)) return looked;
+      const known = new Set((await check.look(await before())).findings.map(keyOf));
+      const findings = looked.findings.map((one) =>
+        mayBeOld(one) && known.has(keyOf(one))
+          ? { ...one, message: `Before this change already: ${one.message}`, remark: true as const }
+          : one,
+      );
+      return { ...looked, findings };
+    },
+  }));
 }
 
 /** A check that cannot be made has not passed. */

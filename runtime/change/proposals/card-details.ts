@@ -104,8 +104,16 @@ function checks({ checks: all }: Report): string[] {
     .filter(({ status }) => status === "ok")
     .map(({ check, says }) => `${checkName(check)}${check === "cases" && /^[1-9]/.test(says) ? ` ${says}` : ""}`);
   const failed = all.filter(({ status }) => status === "failed");
+  // What is remarked of cases and recorded runs stands with them.
+  const remarks = all.flatMap(({ check, findings }) =>
+    check === "cases" || check === "backtest" ? [] : findings.filter(({ remark }) => remark),
+  );
   return [
     ...(ok.length === 0 ? [] : [`passed: ${ok.join(", ")}`]),
+    ...some(
+      remarks.map(({ at, code, message }) => `remark: ${oneLine(formatAt(at), 250)} ${code}: ${oneLine(message, 400)}`),
+      LISTED,
+    ),
     ...failed.flatMap(({ check, says, findings }) => [
       `failed: ${checkName(check)} (${oneLine(says, 120)})`,
       ...some(

@@ -3,8 +3,9 @@
  * recorded runs of each agent it reaches. Made on HEAD as it is now; nothing is written but the proposal's own report and state.
  */
 import { count } from "../../kernel/text.ts";
-import { type Check, STATIC_CHECKS, runChecks } from "../checks/pipeline.ts";
+import { type Check, STATIC_CHECKS, runChecks, sinceBase } from "../checks/pipeline.ts";
 import type { Looked, Subject } from "../checks/findings.ts";
+import { readScripts } from "../checks/read-scripts.ts";
 import { type Compared, backtest, isMended } from "../evidence/backtest.ts";
 import type { TrialEnvironment } from "../evidence/trial-environment.ts";
 import { casesIn, noCases, ratchet, type Ratchet } from "../evidence/cases.ts";
@@ -148,9 +149,13 @@ async function reportOf(world: Preparing, store: ProposalStore, proposal: Propos
     name: "paths",
     look: async () => ({ says: count(paths.length, "file"), findings: await problemsOf(files, { ...proposal, head: base }) }),
   };
-  const checks = await runChecks(subject, [form, ...STATIC_CHECKS, ...dryChecks(world)]);
+  let before: Promise<Subject> | undefined;
+  const own = sinceBase([...STATIC_CHECKS, ...dryChecks(world)], () => (before ??= world.subject(base, base, paths)));
+  const checks = await runChecks(subject, [form, ...own]);
   const compiles = checks.every(({ check, status }) => status !== "failed" || !["paths", "config", "header", "lint"].includes(check));
-  const agents = compiles ? subject.files.map((file) => file.slice(AGENTS.length).replace(/\.ts$/, "")) : [];
+  // One that this change leaves alone may not compile either: it runs neither before nor after it.
+  const readable = (await readScripts(subject)).agents.filter(({ scripts, header }) => scripts !== null && header !== null);
+  const agents = compiles ? readable.map(({ agent }) => agent) : [];
   const { widening, changes } = await changesOf(base, tree, paths, world.around);
 
   // Tried only once the scripts compile: what cannot run has nothing to show.
