@@ -84,7 +84,7 @@ export async function checkFiles(
       dryRun: (await dryRunsOf(subject, bench)).map(({ agent, lines }) => ({ agent, lines })),
     };
   });
-  if (!onlyNew) await noteSubject(host, subject, checks);
+  await noteSubject(host, subject, checks);
   return { on: base.commit, paths, agents: subject.files.map((file) => file.replace(/^.*\/|\.ts$/g, "")).sort(), checks, dryRun };
 }
 

@@ -36,7 +36,7 @@ export async function noteChecked(
 ): Promise<void> {
   const cache = cacheOf(dir);
   const stamps = await stampsOf(tree);
-  const found = checks.flatMap(({ findings }) => findings).filter(({ remark }) => remark !== true);
+  const found = checks.flatMap(({ findings }) => findings).filter(({ remark, older }) => remark !== true || older === true);
   for (const { file, paths } of reaches) {
     const own = found.filter(({ at }) => paths.includes(at.file));
     const mark: Mark = {

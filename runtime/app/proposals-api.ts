@@ -183,7 +183,11 @@ async function withPreparing<T>(host: Host, work: (world: Preparing, looked: () 
   const world: Preparing = {
     ...host,
     around: { sandbox: host.sandbox, registry: host.registry, trust: host.trust, cache, nextTick },
-    subject: async (base, tree, paths) => (looked = await subjectOf(host, base, tree, paths)),
+    async subject(base, tree, paths) {
+      const subject = await subjectOf(host, base, tree, paths);
+      if (tree !== base) looked = subject;
+      return subject;
+    },
     vouch: (gate) => {
       try {
         return signAs(host.dir, host.trust, { card: 0, gate, decision: "approved", at: host.clock.now() });

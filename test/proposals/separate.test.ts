@@ -5,6 +5,7 @@ import { afterAll, afterEach, expect, test } from "vitest";
 import { createApi } from "../../runtime/app/api.ts";
 import { holderHere } from "../../runtime/app/identity.ts";
 import { importFiles } from "../../runtime/app/imports.ts";
+import { markWords, marksOf } from "../../runtime/app/marks.ts";
 import { prepareProposal, showProposal } from "../../runtime/app/proposals-api.ts";
 import { signDecision } from "../../runtime/engine/signature.ts";
 import { decideProposal } from "../../runtime/change/proposals/apply.ts";
@@ -71,6 +72,9 @@ test(
       expect(proposal.state).toMatch(/ready|unproven/);
       if ("config.yaml" in files) expect(JSON.stringify(proposal.report?.checks)).toContain("Before this change already");
     }
+    // A list of agents says of it what a check of it says.
+    const marks = await marksOf(owner.dir, owner.git.tree(await owner.git.head()));
+    expect(markWords(marks.get("broken"))).toContain("agents/broken.ts");
     expect(JSON.stringify((await made({ "agents/broken.ts": "still broken(" })).why)).toContain("agents/broken.ts");
     const brought = await made({ "scripts/helper.ts": null });
     expect([brought.state, JSON.stringify(brought.report?.checks)]).toEqual(["blocked", expect.stringContaining("agents/caller.ts")]);

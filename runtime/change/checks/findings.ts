@@ -60,6 +60,8 @@ export interface CheckFinding extends Finding {
   todo: string;
   /** A person should know it; it keeps nothing from passing. */
   remark?: true;
+  /** A remark because what is in force has it as well: no fault of the change. */
+  older?: true;
 }
 
 export interface CheckResult {
@@ -72,7 +74,7 @@ export interface CheckResult {
 }
 
 /** What a check has found before its codes are explained. */
-export type Found = Finding & { remark?: true };
+export type Found = Finding & Pick<CheckFinding, "remark" | "older">;
 
 /** A place and code met with several inputs is told with the first. */
 export function onceEach(found: readonly Found[]): Found[] {

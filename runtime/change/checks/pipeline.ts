@@ -125,7 +125,7 @@ export function sinceBase(checks: readonly Check[], before: () => Promise<Subjec
       const known = new Set((await check.look(await before())).findings.map(keyOf));
       const findings = looked.findings.map((one) =>
         mayBeOld(one) && known.has(keyOf(one))
-          ? { ...one, message: `Before this change already: ${one.message}`, remark: true as const }
+          ? { ...one, message: `Before this change already: ${one.message}`, remark: true as const, older: true as const }
           : one,
       );
       return { ...looked, findings };

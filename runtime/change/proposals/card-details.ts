@@ -106,7 +106,7 @@ function checks({ checks: all }: Report): string[] {
   const failed = all.filter(({ status }) => status === "failed");
   // What is remarked of cases and recorded runs stands with them.
   const remarks = all.flatMap(({ check, findings }) =>
-    check === "cases" || check === "backtest" ? [] : findings.filter(({ remark }) => remark),
+    check === "cases" || check === "backtest" ? [] : findings.filter(({ remark }) => remark === true),
   );
   return [
     ...(ok.length === 0 ? [] : [`passed: ${ok.join(", ")}`]),
