@@ -238,7 +238,8 @@ function runJob(head, body) {
   const { limits, main } = head;
   const subs = Object.entries(head.scripts);
   const key = [
-    head.sealed ? "sealed" : "",
+    // A sealed context keeps what it may call, which may be another tool of the same name by now.
+    head.sealed ? JSON.stringify(head.primitives) : "",
     ...[main, ...subs.map(([, script]) => script)].map((script) => `${script.file}@${script.blob}`),
   ].join();
   const prepared = isolates.take(key, limits.memory_mb, head.sealed);

@@ -7,8 +7,9 @@ import { readFileSync } from "node:fs";
 
 const MAX_RUNS_PER_ISOLATE = 200;
 const HEAP_GROWTH = 16e6;
-// Sealed runs leave nothing but garbage, and asking for the heap takes as long as a tenth of one.
+// Sealed runs leave nothing but garbage, and asking for the heap takes as long as a tenth of a short one; a longer one may leave much.
 const LOOK_EVERY = 16;
+const SHORT_NS = 1_000_000n;
 // Scripts that call several tools by turns; an isolate takes some 4 MB.
 const MAX_SEALED = 4;
 // Making a snapshot takes as long as 20 contexts, and each one made of it a third of what it takes without.
@@ -16,7 +17,7 @@ const WORTH_SNAPSHOT = 12;
 
 /**
  * An isolate with its prepared context. `key` is the script it may run again; null while it has run nothing.
- * @typedef {{ isolate: any, memory: number, key: string | null, runs: number, baseHeap: number, before: any[], context: any, scripts: Map<string, any>, target: { run: any } }} Prepared
+ * @typedef {{ isolate: any, memory: number, key: string | null, runs: number, baseHeap: number, began: bigint, before: any[], context: any, scripts: Map<string, any>, target: { run: any } }} Prepared
  */
 
 /**
@@ -44,6 +45,7 @@ export function createIsolates(ivm, decimalPath, onDoor) {
       key: null,
       runs: 0,
       baseHeap: 0,
+      began: 0n,
       before,
       context: null,
       scripts: new Map(),
@@ -102,6 +104,7 @@ export function createIsolates(ivm, decimalPath, onDoor) {
       current.key = key;
     }
     bound.set(key, current);
+    current.began = current.isolate.cpuTime;
     return current;
   }
 
@@ -116,10 +119,11 @@ export function createIsolates(ivm, decimalPath, onDoor) {
       spare = null;
     }
     if (current !== null) {
-      const { isolate, key, runs, baseHeap, before } = current;
+      const { isolate, key, runs, baseHeap, began, before } = current;
       const full = () =>
         (!clean && (runs >= MAX_RUNS_PER_ISOLATE || (snapshot !== undefined && before.length > 0))) ||
-        ((!clean || runs % LOOK_EVERY === 0) && isolate.getHeapStatisticsSync().used_heap_size - baseHeap > HEAP_GROWTH);
+        ((!clean || runs % LOOK_EVERY === 0 || isolate.cpuTime - began > SHORT_NS) &&
+          isolate.getHeapStatisticsSync().used_heap_size - baseHeap > HEAP_GROWTH);
       if (isolate.isDisposed || full()) {
         dispose(current);
         bound.delete(key ?? "");

@@ -38,6 +38,31 @@ it("a run that waits keeps the tool of its commit; the next one has the new tool
   expect(await decide(opened, next.id, "approved")).toMatchObject({ error: null, result: { result: "1960.00" } });
 });
 
+it("a tool whose parameter is renamed gets it from a tool that passes it bare, in the child that ran both before", async () => {
+  const half = toolWith("half", `({ result: new Decimal(input.x).div(2).toFixed(2) })`, {
+    cases: `  - {params: {x: "2.00"}, result: {result: "1.00"}}\n  - {params: {x: "0"}, result: {result: "0.00"}}\n  - {params: {x: "-2.00"}, result: {result: "-1.00"}}`,
+  });
+  const one = await workspace({
+    "scripts/tools/half.ts": half,
+    "scripts/tools/share.ts": toolWith("share", "compute_half(input.x)"),
+    "agents/pay.ts": agentWith(`compute_share("80")`),
+  });
+  const opened = await host(one);
+  expect(await run(opened, "pay")).toMatchObject({ error: null, result: { result: "40.00" } });
+  one.commit({ "scripts/tools/half.ts": half.replace(/\bx(?=:)|(?<=input\.|param: )x\b/g, "amount") });
+  expect(await run(opened, "pay")).toMatchObject({ error: null, result: { result: "40.00" } });
+});
+
+it("tools that take turns leave each other their memory", async () => {
+  const body = `const all: number[][] = [];\nfor (let n = 0; n < 25; n++) all.push(new Array(100_000).fill(n) as number[]);\n({ result: "1.00" })`;
+  const names = ["a", "b", "c", "d"].map((letter) => `large_${letter}`);
+  const one = await workspace({
+    ...Object.fromEntries(names.map((name) => [`scripts/tools/${name}.ts`, toolWith(name, body)])),
+    "agents/pay.ts": agentWith(`for (let i = 0; i < 8; i++) { ${names.map((name) => `compute_${name}("1");`).join(" ")} }\n1;`),
+  });
+  expect(await run(await host(one), "pay")).toMatchObject({ error: null, status: "done" });
+});
+
 it("tools call tools and pure functions, at one slot too, and compute_find finds them", async () => {
   const half = toolWith("half", `({ result: new Decimal(input.x).div(2).toFixed(2) })`);
   const quarter = toolWith("quarter_margin", `compute_half({ x: compute_half({ x: input.x }).result })`);
