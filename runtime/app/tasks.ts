@@ -255,7 +255,7 @@ function createTasks(host: Host): Tasks {
         const { run } = need(caller, id);
         if (run !== null) await engine.cancel(run, `${caller.owner === LOCAL ? "its caller" : caller.owner} canceled the task`);
         watch.changed(id);
-        const view = await viewOf(now);
+        const view = await viewOf(need(caller, id));
         if (view.status.state !== "canceled") throw misplaced(`The task is ${view.status.state} already.`, -32002);
         return view;
       });
