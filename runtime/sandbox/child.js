@@ -289,7 +289,6 @@ function runJob(head, body) {
   }
   prepared.target.run = null;
   const end = run.end ?? endOf(run, main, problem);
-  if (prepared.runs === 1 && !isolate.isDisposed) prepared.baseHeap = isolate.getHeapStatisticsSync().used_heap_size;
   const last = run.broken || run.inDoor;
   if (!writeFrame(FD, encodeFrame(FRAME.END, { ...end.head, last }, end.body)) || last) exit();
   return head.sealed && end.head.kind === "result";

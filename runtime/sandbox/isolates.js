@@ -52,6 +52,7 @@ export function createIsolates(ivm, decimalPath, onDoor) {
       target: { run: null },
     };
     prepareContext(prepared);
+    prepared.baseHeap = isolate.getHeapStatisticsSync().used_heap_size;
     return prepared;
   }
 

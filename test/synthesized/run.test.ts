@@ -54,11 +54,11 @@ it("a tool whose parameter is renamed gets it from a tool that passes it bare, i
 });
 
 it("tools that take turns leave each other their memory", async () => {
-  const body = `const all: number[][] = [];\nfor (let n = 0; n < 25; n++) all.push(new Array(100_000).fill(n) as number[]);\n({ result: "1.00" })`;
+  const body = `const all: number[][] = [];\nfor (let n = 0; n < 50; n++) all.push(new Array(100_000).fill(n) as number[]);\n({ result: "1.00" })`;
   const names = ["a", "b", "c", "d"].map((letter) => `large_${letter}`);
   const one = await workspace({
     ...Object.fromEntries(names.map((name) => [`scripts/tools/${name}.ts`, toolWith(name, body)])),
-    "agents/pay.ts": agentWith(`for (let i = 0; i < 8; i++) { ${names.map((name) => `compute_${name}("1");`).join(" ")} }\n1;`),
+    "agents/pay.ts": agentWith(`for (let i = 0; i < 4; i++) { ${names.map((name) => `compute_${name}("1");`).join(" ")} }\n1;`),
   });
   expect(await run(await host(one), "pay")).toMatchObject({ error: null, status: "done" });
 });
