@@ -51,7 +51,7 @@ export interface Entry extends Said {
 export interface TaskStore {
   find(owner: string, id: string): TaskRow | undefined;
   byAlias(owner: string, alias: string): TaskRow | undefined;
-  /** Of the context, those whose run has not ended, the youngest first; no more than 50. */
+  /** Of the context, those that have not ended, the youngest first; no more than 50. */
   openIn(owner: string, context: string): TaskRow[];
   /** Of the context, the last ones, the oldest of them first. */
   inContext(owner: string, context: string, most: number): TaskRow[];
@@ -121,7 +121,7 @@ export function createTaskStore(database: Database): TaskStore {
     openIn: (owner, context) =>
       database.all<TaskRow>(
         `SELECT t.* FROM tasks t LEFT JOIN runs r ON r.id = t.run WHERE t.owner = ? AND t.context = ? AND t.removed IS NULL AND r.ended_at IS NULL
-         ORDER BY tid DESC LIMIT 50`,
+         AND (t.run IS NOT NULL OR NOT ${lastOf(ENDED)}) ORDER BY tid DESC LIMIT 50`,
         ...[owner, context],
       ),
     inContext: (owner, context, most) =>

@@ -179,6 +179,16 @@ test("of answers and a cancel that come at once, by the task's id and by its cal
   });
 });
 
+test("a task that waits for a person is found however many that came to nothing its session has since", async () => {
+  await within(async ({ host, tasks, me, send }) => {
+    const waits = await send("BILL-1", "pay", { context: "c" });
+    await host.engine.result(waits.run ?? "");
+    for (let i = 0; i < 50; i++) await tasks.cancel(me, (await send("", "echo", { context: "c" })).id);
+    expect((await send("BILL-1", "pay", { context: "c" })).id).toBe(waits.id);
+    expect(await host.engine.list({ agent: "pay" })).toHaveLength(1);
+  });
+});
+
 test("what the disk did not take does not count as kept", async () => {
   await within(async ({ host, send }) => {
     const { db } = host.database;
