@@ -11,8 +11,14 @@ export const OF_ROWS = ["row", "same", "gone", "account", "correction", "rule"];
 /** What ties such a card to its file, and what its other lines have already. */
 const TIES = ["match", "card", "hash", "question", "ids", "receipt", "approve", "reject", "file", "line", "code"];
 
-/** Why it asks, the amounts with their currency, and what the script told. Nothing of a proposal: its card is written from git. */
-export function cardFacts(card: Card): CardFacts {
+/** Kinds whose body is what the script hands in; that of another is the runtime's, with what is told of it under `about`. */
+const TOLD_BY_SCRIPTS = ["approval", "form"];
+
+/**
+ * Why it asks and the amounts with their currency; then what the script told, apart: no name of the second hides one of the first or comes
+ * before it. Nothing of a proposal: its card is written from git.
+ */
+export function cardFacts(card: Card): CardFacts[] {
   const { request_summary: summary = "", policy_compliance: policy = "" } = sectionsOf(card);
   const { message, why: reason, confidence, ...rest } = told(card);
   const words = (value: Json | undefined) => (value === undefined ? [] : [typeof value === "string" ? value : canonicalJson(value)]);
@@ -21,7 +27,8 @@ export function cardFacts(card: Card): CardFacts {
   const said = [...words(message), ...words(reason), ...sure].join("; ");
   const why = [...String(policy).split("\n").slice(1), said].filter((line) => line !== "");
   const amounts = /^Amounts: (.*)$/m.exec(String(summary))?.[1];
-  return { ...(why.length === 0 ? {} : { why }), ...(amounts === undefined ? {} : { amounts }), ...rest };
+  const first = { ...(why.length === 0 ? {} : { why }), ...(amounts === undefined ? {} : { amounts }) };
+  return [first, rest].filter((facts) => Object.keys(facts).length > 0);
 }
 
 /** The sections of its approval brief. */
@@ -31,7 +38,8 @@ function told({ kind, body }: Card): CardFacts {
   if (body === null || kind === "proposal") return {};
   if (typeof body !== "object" || Array.isArray(body)) return { details: body };
   const { about = null, booked: _legs, entry: _entry, verdict: _verdict, ...more } = body;
-  const said = { ...more, ...(typeof about === "object" && !Array.isArray(about) ? about : { about }) };
+  const own = { ...more, ...(typeof about === "object" && !Array.isArray(about) ? about : { about }) };
+  const said = TOLD_BY_SCRIPTS.includes(kind) ? body : own;
   const hidden = OF_ROWS.includes(kind) ? TIES : [];
   return Object.fromEntries(Object.entries(said).filter(([name, value]) => !hidden.includes(name) && value !== null && value !== ""));
 }

@@ -100,8 +100,8 @@ function rulesOf({ kind, title, body }: Card): { title: string; said: { [rule: s
 }
 
 function told(card: Card): Html {
-  const said = aboutRows(card) ?? cardFacts(card);
-  return Object.keys(said).length === 0 ? nothing : facts(said, { all: true });
+  const rows = aboutRows(card);
+  return html`${(rows === null ? cardFacts(card) : [rows]).map((said) => facts(said, { all: true }))}`;
 }
 
 /** A question about rows of a statement without the hashes that name it: the rows, and what each answer means. */

@@ -5,6 +5,8 @@ import { cardView } from "../../runtime/web/card-view.ts";
 import { createTimes } from "../../runtime/web/html.ts";
 import { stepList } from "../../runtime/web/run-view.ts";
 import { toldBy } from "../../runtime/web/story.ts";
+import { factLines } from "../../runtime/cli/card-facts.ts";
+import { createOutput } from "../../runtime/cli/output.ts";
 
 const NOW = Date.parse("2026-11-21T14:05:00Z");
 const times = createTimes("UTC", NOW);
@@ -109,4 +111,18 @@ it("a card tells the level, how many have agreed, who may not, and carries its b
     fields: { due_date: { type: "date", describe: "when it is due" } },
   };
   expect(String(await cardView(form, { token: "t", accounts: [], entries: new Map(), times }))).toContain("due date");
+});
+
+it("nothing a script tells on a card takes the place of what the runtime says, comes before it, or is left out", async () => {
+  const noise = Object.fromEntries(Array.from({ length: 60 }, (_, n) => [n, "noise"]));
+  const body = { ...noise, amounts: "total: USD 1.00", entry: { pays: "EVE" }, booked: "to EVE", verdict: "fine" };
+  const brief = { sections: { request_summary: "Pay\nAmounts: total: USD 900.00", policy_compliance: "Status: TRIGGERED\nover 500" } };
+  const said = { ...card, body, brief };
+  const page = String(await cardView(said, { token: "t", accounts: [], entries: new Map(), times }));
+  const inSight = page.slice(0, page.indexOf("<details"));
+  for (const words of ["over 500", "USD 900.00"]) expect(inSight).toContain(words);
+  const list = factLines(createOutput(false), said, false).map((one) => one.trim());
+  expect(list.slice(0, 2)).toEqual(["why: over 500", "amounts: total: USD 900.00"]);
+  const all = factLines(createOutput(false), said, true).join("\n");
+  for (const words of ["USD 1.00", "pays", "to EVE", "fine"]) for (const text of [page, all]) expect(text).toContain(words);
 });
