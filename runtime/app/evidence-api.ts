@@ -11,7 +11,6 @@ import type { Host } from "./host.ts";
 import { workChanges } from "./work-tree.ts";
 import { type Bisection, bisect } from "../change/evidence/bisect.ts";
 import { callableIn } from "../engine/script.ts";
-import type { RunRecord } from "../kernel/ports.ts";
 import { unfit, caseText } from "../change/evidence/case-file.ts";
 import { type Ratchet, caseName, casesIn, ratchet } from "../change/evidence/cases.ts";
 import { caseOf, recordingFor } from "../change/evidence/freeze.ts";
@@ -47,14 +46,17 @@ export async function backtestAgent(host: Host, { agent, at, which, budget }: Ba
   });
 }
 
-/** In turn from each way in which runs have ended, and of those that ended alike by chance: by their ids alone. */
+/**
+ * One run of each way in which runs have ended, then of each as many as its share, so that what was asked says something of all; of those that
+ * ended alike by chance: by their ids alone. What is no run is left to whoever reads it.
+ */
 async function sampled(ids: readonly string[], { engine }: Host): Promise<string[]> {
-  const runs = (await Promise.all(ids.map((id) => engine.get(id)))).filter((run) => run !== null);
-  const order = ({ id }: RunRecord) => createHash("sha256").update(id).digest("hex");
-  runs.sort((a, b) => (order(a) < order(b) ? -1 : 1));
-  const ends = Map.groupBy(runs, ({ status, outcome, error }) => `${status} ${outcome} ${error?.code}`);
-  const nth = [...ends.values()].flatMap((some) => some.map(({ id }, n) => ({ id, n })));
-  return nth.sort((a, b) => a.n - b.n).map(({ id }) => id);
+  const runs = await Promise.all(ids.map(async (id) => ({ id, run: await engine.get(id) })));
+  const order = (id: string) => createHash("sha256").update(id).digest("hex");
+  runs.sort((a, b) => (order(a.id) < order(b.id) ? -1 : 1));
+  const ends = Map.groupBy(runs, ({ run }) => `${run?.status} ${run?.outcome} ${run?.error?.code}`);
+  const nth = [...ends.values()].flatMap((some) => some.map(({ id }, n) => ({ id, at: n / some.length })));
+  return nth.sort((a, b) => a.at - b.at).map(({ id }) => id);
 }
 
 /** @throws USAGE */

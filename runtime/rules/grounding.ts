@@ -141,7 +141,7 @@ export function wilson(hits: number, of: number): [low: number, high: number] {
   const [z, share] = [1.96, hits / of];
   const spread = z * Math.sqrt((share * (1 - share) + (z * z) / (4 * of)) / of);
   const [middle, whole] = [share + (z * z) / (2 * of), 1 + (z * z) / of];
-  return [(middle - spread) / whole, Math.min(1, (middle + spread) / whole)];
+  return [Math.max(0, (middle - spread) / whole), Math.min(1, (middle + spread) / whole)];
 }
 
 /** How sure one may be of an answer that people confirmed so often: the lower end of the interval, 0 before 20 decisions. */

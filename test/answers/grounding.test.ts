@@ -1,6 +1,6 @@
 /** What a text says is only supported where the ground has it, in whatever digits or groups it is written. */
 import { expect, test } from "vitest";
-import { groundOf, ungrounded } from "../../runtime/rules/grounding.ts";
+import { earnedConfidence, groundOf, ungrounded } from "../../runtime/rules/grounding.ts";
 
 test("digits of another script are never supported", () => {
   const ground = groundOf("The total is 9400 for 12 rows.");
@@ -12,4 +12,9 @@ test("groups of three with blanks are one number before they are several", () =>
   expect(ungrounded("It is 9 400 and 12 of 7.", groundOf("9,400 in 12 of 7"))).toEqual([]);
   expect(ungrounded("It is 9 400.00", groundOf("10 9 400.00 3"))).toEqual([]);
   expect(ungrounded("Rows 12 5", groundOf("12 and 5"))).toEqual([]);
+});
+
+test("what people have always changed earns no confidence, and none below it", () => {
+  const earned = Array.from({ length: 1000 }, (_, decided) => earnedConfidence({ decided, confirmed: 0 }));
+  expect(earned.filter((one) => !Object.is(one, 0))).toEqual([]);
 });
