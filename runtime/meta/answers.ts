@@ -133,10 +133,12 @@ function proofOf(value: string, entries: readonly Entry[]): string | null {
   const isBank = (name: string) => Number(/^(?:Assets|Liabilities)/.test(name));
   const [closest] = fitting.sort((a, b) => isBank(a) - isBank(b) || b.length - a.length);
   if (closest !== undefined) {
-    const [name = ""] = closest.split(" in ");
+    const end = closest.lastIndexOf(" in ");
+    const [name, currency] = [closest.slice(0, end), closest.slice(end)];
     // Of what stands above several accounts each is named: the entries of one may not be meant.
-    const below = [...sums].filter(([one]) => one.startsWith(`${name}:`) && !one.slice(name.length + 1).includes(":"));
-    const parts = below.length < 2 ? "" : `: ${below.map(([one, sum]) => `${fromExact(sum, 2)} on ${one.split(" in ")[0]}`).join(", ")}`;
+    const isPart = (one: string) => one.startsWith(`${name}:`) && one.endsWith(currency) && !one.slice(end + 1).includes(":");
+    const below = [...sums].filter(([one]) => isPart(one));
+    const parts = below.length < 2 ? "" : `: ${below.map(([one, sum]) => `${fromExact(sum, 2)} on ${one.slice(0, -currency.length)}`).join(", ")}`;
     return `the sum of ${entries.length === 1 ? "the entry" : `${entries.length} entries`} on ${closest}${parts}`;
   }
   return compareDecimals(wanted, String(entries.length)) === 0 ? "the number of the entries" : null;

@@ -1,7 +1,7 @@
 /** Questions: a figure is the books' own number with its entries behind it, or it is refused. */
 import { beforeAll, expect, test } from "vitest";
 import { warmUp } from "../cli/command-line.ts";
-import { type Script, asking, call, cleared, lastResult } from "./asking.ts";
+import { type Script, asking, call, cleared, lastResult, source } from "./asking.ts";
 
 beforeAll(warmUp);
 
@@ -53,6 +53,24 @@ test("a sum over entries of several accounts names each, so that one which was n
   expect((await ask("Software?")).stdout).toMatch(
     /the sum of \d entries on Expenses in USD: [\d., ]+on Expenses:Software, [\d.]+ on Expenses:Office Supplies|Expenses:Office Supplies, [\d.]+ on Expenses:Software/,
   );
+});
+
+const LISBON = `/*\nname: Lisbon\nuses: [journal]\n*/
+const trip = [["5020", "80.00", "USD"], ["5040", "20.00", "USD"], ["5030", "50.00", "EUR"]];
+for (const [debit_account, amount, currency] of trip)
+  journal_add_double({ date: "2026-10-20", description: "LISBON " + amount, debit_account, credit_account: "2010", amount, currency, key: amount, status: "auto-confirmed" });
+`;
+
+test("what the sum of entries consists of is in its currency", async () => {
+  const usd = SUM.replace("{ account: 5020, year", "{ year")
+    .replace("month: 10 });", "month: 10 }).filter((one) => one.description.startsWith('LISBON'));")
+    .replace('one.amount ?? "0"', '(one.description.includes("50") ? "0" : one.amount) ?? "0"');
+  const main = `${source("main.journal")}\ncommodity EUR\n    format 1,000.00 EUR\n`;
+  const files = { "agents/lisbon.ts": LISBON, "main.journal": main };
+  const { dir, ask } = await asking({ "Lisbon?": [write(usd), TRY, answer(() => ({}))] }, { runs: false, files });
+  expect((await cleared(dir, "run", "lisbon")).stderr).not.toMatch(/[A-Z]_[A-Z]/);
+  const { stdout } = await ask("Lisbon?");
+  expect(stdout).toMatch(/the sum of 3 entries on Expenses in USD: 80\.00 on Expenses:Software, 20\.00 on Expenses:Travel\)/);
 });
 
 test("a figure without a source that computed it is refused, with the reason", async () => {
