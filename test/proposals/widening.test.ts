@@ -135,6 +135,7 @@ const HOSTILE: [string, Rewrite, RegExp][] = [
   ["a new agent", { "agents/eve.ts": EVE }, /^capability: Eve: may use notify, data, mcp/],
   ["a new agent's schedule", { "agents/eve.ts": EVE }, /^schedule: Eve: starts by itself/],
   ["a new agent's tools", { "agents/eve.ts": EVE }, /^tool: Eve: calls crm\/delete_all/],
+  ["a new agent's tool whose name is put together", { "agents/eve.ts": EVE.replace('"crm/delete_all"', '["crm", "delete_all"].join("/")') }, /^tool: Eve: calls a tool whose name it computes \(\["crm", "delete_all"\]\.join/],
   ["a name that says the opposite", { [INGEST]: [["name: Daily Ingest", "name: Nothing is widened here"], ["config, ctx]", "config, ctx, mcp]"]] }, /^capability: Daily Ingest: may use mcp/],
 ];
 

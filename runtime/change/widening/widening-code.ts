@@ -1,5 +1,6 @@
 /** What a program does that the one before did not, in lines: its difference (code-difference.ts) judged by rows, and the tools it names. */
 import { codeDifference, type ValueChange } from "./code-difference.ts";
+import { lastOf } from "./code-names.ts";
 import { type Program, classIn } from "./program.ts";
 import { type Place, SILENT } from "./stated-values.ts";
 import type { Written } from "./leaves.ts";
@@ -78,7 +79,9 @@ function parties(now: Program, asked: Asked, say: Say): void {
   for (const [value, [one]] of Map.groupBy(odd, (each) => each.value))
     if (one !== undefined) say("value", false, `decides by one odd value, ${JSON.stringify(value)}, which executions hardly meet`, one);
   for (const one of now.literals) tell({ ...one, near: null, was: null, now: { literal: one.value }, reaches: [] }, PARTIES);
-  for (const one of codeDifference({ ...now, ...NOTHING }, now).values) if (literal(one.now) === undefined) tell(one, ["recipient"]);
+  // What another script computes is told with that script.
+  const computed = codeDifference({ ...now, ...NOTHING }, now).values.filter((one) => literal(one.now) === undefined);
+  for (const one of computed) tell(one, one.file === now.file && /^tool$/.test(lastOf(one.path)) ? ["recipient", "tool"] : ["recipient"]);
 }
 
 /** Tells of the tools that it did not name before. */
