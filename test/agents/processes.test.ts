@@ -405,6 +405,17 @@ test("an order is changed as asked, after a look at the stock and a yes", async 
   ]);
 });
 
+test("words that change an order in a way that is not wholly understood change nothing, and ship nothing", async () => {
+  const tasks = [
+    ...["remove 3x Case S and 2x Gadget Y", "add 1 Case S, then 2 Gadget Y", "remove 1x Case S; reduce Gadget Y to 4"],
+    ...["do not remove 2x Case S, check the stock", "cancel ORD-5593", "swap Case S for Gadget Y", "put ORD-5593 on hold"],
+  ];
+  for (const task of tasks) {
+    const { status, error } = await run(at, "order_management", { order_id: "ORD-5593", task });
+    expect([task, status, error?.message]).toEqual([task, "failed", expect.stringContaining("What is to be changed is not clear")]);
+  }
+});
+
 test("somebody who resigned keeps access until the last day, and a run is there for it", async () => {
   const end = await run(at, "hr_offboarding", { employee_id: "E-2291" });
   expect(end.result).toMatchObject({ access: { status: "scheduled", on: "2024-11-15" }, final_pay: "2520.00" });
