@@ -103,11 +103,9 @@ const knownTo = async (at: Situation, { base }: Workshop): Promise<string> => `$
 
 /** Why this is not told to a person, or null. */
 async function unfitWords(said: string, at: Situation, shop: Workshop): Promise<string | null> {
-  if (asksForSecret(said, true)) return NEVER_ASKED;
   const [first] = strangeAddresses(said, await knownTo(at, shop));
-  return first === undefined
-    ? null
-    : `The person has not named ${first.slice(0, 100)}: addresses that you have read somewhere are not passed on to them. Say it without.`;
+  if (first === undefined) return asksForSecret(said, true) ? NEVER_ASKED : null;
+  return `The person has not named ${first.slice(0, 100)}: addresses that you have read somewhere are not passed on to them. Say it without.`;
 }
 
 type Declined = Extract<AskEnd, { kind: "decline" }>;

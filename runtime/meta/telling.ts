@@ -13,13 +13,18 @@ const SPELLED = /password|passphrase|passcode|passwort|kennwort|motdepasse|apike
 
 // What opens a door without being called so: "the words you use to sign in".
 const SIGN_IN = /\b(?:log|sign)(?:ging|ning)?[ -]?(?:in|on)\b/u;
-const WANTS = /\b(?:reply|respond|answer|send|tell|enter|type|give|provide|share|paste|submit|write|need|what (?:is|are))\b|\?/u;
+// A reader's own words for it may be in any language: what begs for something is known in a few.
+const WANTS =
+  /\b(?:reply|respond|answer|send|tell|enter|type|give|provide|share|paste|submit|write|need|please|supply|confirm|forward|mail|message|disclose|reveal|state|let (?:me|us)|required?|bitte|schick\w*|senden|nennen|teilen|envoyez|donnez|env[ií]\w+|what (?:is|are))\b|\?/u;
+/** Said of a secret that is named beside it, or where one is to be stored: it is to come back. */
+const BACK = /\b(?:reply|respond|send|share|paste|submit|enter|type|mail|forward)\b.*\b(?:it|them|that|those|me|us|your|here)\b|\?/u;
 
 /** In a question any word of a secret; in what tells something (`says`) a sentence that wants one. What `cleared secrets` keeps it takes itself. */
 export function asksForSecret(text: string, says = false): boolean {
-  const parts = says ? text.split(/(?<=[.!?])\s|\n/).filter((one) => !one.includes("cleared secrets")) : [text];
+  const parts = (says ? text.split(/(?<=[.!?])\s|\n/) : [text]).map(normalText);
   const isOne = (plain: string) => SECRET.test(plain) || SIGN_IN.test(plain) || SPELLED.test(plain.replace(/[^\p{L}]+/gu, ""));
-  return parts.map(normalText).some((one) => isOne(one) && (!says || WANTS.test(one)));
+  const isTaken = (plain: string) => (plain.includes("cleared secrets") ? BACK : WANTS).test(plain);
+  return parts.some((one, i) => isOne(one) && (!says || isTaken(one) || (SECRET.test(one) && BACK.test(parts[i + 1] ?? ""))));
 }
 
 export const NEVER_ASKED = "Secrets and account numbers are never asked for here: a person stores them with `cleared secrets set NAME`.";
