@@ -14,7 +14,7 @@ import { textsOf } from "../change/proposals/prepare.ts";
 import { createProposals } from "../change/proposals/store.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
 import type { Json } from "../kernel/ports.ts";
-import { type Ground, groundOf, hasNumber, hasWords } from "../rules/grounding.ts";
+import { type Ground, groundOf, hasNumber, hasWords, ungrounded } from "../rules/grounding.ts";
 import { parseHeader } from "../scripts/header.ts";
 import type { Arm } from "../meta/workshop.ts";
 import { initWorkspace } from "../workspace/init.ts";
@@ -232,4 +232,6 @@ function executed(agent: string, { effects, missing, steps }: Trial, wanted: Wan
 }
 
 const leavesOf = (value: Json): Json[] => (typeof value === "object" && value !== null ? Object.values(value).flatMap(leavesOf) : [value]);
-const isFigure = (wanted: string, found: Json | undefined): boolean => hasNumber(groundOf(String(found)), wanted);
+/** That figure and no other beside it, or a list of numbers would have each. */
+const isFigure = (wanted: string, found: Json | undefined): boolean =>
+  hasNumber(groundOf(String(found)), wanted) && ungrounded(String(found), groundOf(wanted)).length === 0;
