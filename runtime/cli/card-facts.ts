@@ -12,7 +12,9 @@ const LINES = 4;
 const FACTS = 6;
 
 export function factLines(output: Output, card: Card, whole: boolean): string[] {
-  const all = cardFacts(card).flatMap((facts) => Object.entries(facts)).map(named);
+  const all = cardFacts(card)
+    .flatMap((facts) => Object.entries(facts))
+    .map(named);
   const shown = whole ? [...all, ...brief(card), ...origins(card)] : all.slice(0, FACTS);
   const more = whole ? 0 : all.length - shown.length;
   const rest = [

@@ -1146,10 +1146,18 @@ export type Flow =
 export interface Survey {
   /**
    * Texts, numbers and booleans. path: the names they stand under, from the nearest variable or call: `rules.confidence`. row: number of the
-   * object they stand in, where that is one of a list. compared: only ever compared with, as far as the text tells. tool: the literal `tool`
-   * whose call they are part of, or null.
+   * object they stand in, where that is one of a list. compared: only ever compared with, as far as the text tells. decides: their
+   * name is compared with. tool: the literal `tool` whose call they are part of, or null.
    */
-  literals: { value: string | number | boolean; path: string; row: number | null; compared: boolean; tool: string | null; line: number }[];
+  literals: {
+    value: string | number | boolean;
+    path: string;
+    row: number | null;
+    compared: boolean;
+    decides?: true;
+    tool: string | null;
+    line: number;
+  }[];
   /** What each name of the script is given, in the order of the text. body: a function of several statements. */
   names: Record<string, { form: string; shown: string; line: number; body?: true }[]>;
   /** Computed values of keys, bare parameters of calls (path ends in "."), what is spread into an object ("..."). fixed: literal in every case. */

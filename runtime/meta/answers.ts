@@ -138,7 +138,8 @@ function proofOf(value: string, entries: readonly Entry[]): string | null {
     // Of what stands above several accounts each is named: the entries of one may not be meant.
     const isPart = (one: string) => one.startsWith(`${name}:`) && one.endsWith(currency) && !one.slice(end + 1).includes(":");
     const below = [...sums].filter(([one]) => isPart(one));
-    const parts = below.length < 2 ? "" : `: ${below.map(([one, sum]) => `${fromExact(sum, 2)} on ${one.slice(0, -currency.length)}`).join(", ")}`;
+    const parts =
+      below.length < 2 ? "" : `: ${below.map(([one, sum]) => `${fromExact(sum, 2)} on ${one.slice(0, -currency.length)}`).join(", ")}`;
     return `the sum of ${entries.length === 1 ? "the entry" : `${entries.length} entries`} on ${closest}${parts}`;
   }
   return compareDecimals(wanted, String(entries.length)) === 0 ? "the number of the entries" : null;

@@ -41,7 +41,7 @@ const WRONG: [name: string, from: string, to: string, says: RegExp, unsafe: bool
   ["rule-new-vendor", "entries: 2", "entries: 3", /2 entries change/, false],
   ["threshold-widened", 'widening: ["policy"]', "widening: []", /it widens policy/, true],
   ["agent-sum", '"value": "88.00"', '"value": "89.00"', /answers \{"total":"88\.00"\}/, false],
-  ["agent-sum", "total.toFixed(2) });", "`87.00, ${total.toFixed(2)} or 89.00` });", /answers \{"total":"87\.00, 88\.00 or 89\.00"\}/, false],
+  ["agent-sum", "total.toFixed(2) });", '["87.00", total.toFixed(2)].join(" or ") });', /answers \{"total":"87\.00 or 88\.00"\}/, false],
   ["agent-sum", "software_spending", "what_software_costs", /^$/, false],
   ["notices-batched", '"notices": 1', '"notices": 1, "gated": true', /acts before an approval/, false],
   ["notices-batched", "$" + "{open.length} entries wait", "some entries wait", /tells: some entries wait/, false],

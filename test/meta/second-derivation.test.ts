@@ -68,7 +68,7 @@ test("the author's own cases agree with its mistake; a second derivation does no
 
 test("a new script that decides by one odd value says so on its card, whatever the proposer says", async () => {
   const text =
-    '/*\nname: Mileage\ninput:\n  miles: {type: number, required: true}\n*/\n({ amount: input.miles === 777 ? "67.00" : "0.67" });\n';
+    '/*\nname: Mileage\ninput:\n  miles: {type: number, required: true}\n*/\nconst odd = [888];\nconst one = input.miles === 777 || odd.includes(input.miles);\n({ amount: one ? "67.00" : "0.67" });\n';
   const { ask } = await asking({
     Mileage: [
       call("write", { path: "scripts/mileage.ts", text }),
@@ -78,5 +78,6 @@ test("a new script that decides by one odd value says so on its card, whatever t
       }),
     ],
   });
-  expect((await ask("Mileage")).stdout).toMatch(/decides by one odd value, 777, which executions hardly meet/);
+  const { stdout } = await ask("Mileage");
+  for (const value of [777, 888]) expect(stdout).toContain(`decides by one odd value, ${value}, which executions hardly meet`);
 }, 120_000);
