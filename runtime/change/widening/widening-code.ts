@@ -75,7 +75,9 @@ function parties(now: Program, asked: Asked, say: Say): void {
     told.add(found.text);
     say(found.kind, true, found.text.replace("is computed differently (", "is computed ("), one);
   };
-  const odd = now.literals.filter(({ compared, decides, value }) => (compared || decides) && isOdd(String(value)) && asked.account(String(value)) === null);
+  const odd = now.literals.filter(
+    ({ compared, decides, value }) => (compared || decides) && isOdd(String(value)) && asked.account(String(value)) === null,
+  );
   for (const [value, [one]] of Map.groupBy(odd, (each) => each.value))
     if (one !== undefined) say("value", false, `decides by one odd value, ${JSON.stringify(value)}, which executions hardly meet`, one);
   for (const one of now.literals) tell({ ...one, near: null, was: null, now: { literal: one.value }, reaches: [] }, PARTIES);
