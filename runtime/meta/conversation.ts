@@ -16,6 +16,8 @@ const TURNS = 60;
 const MAX_TOKENS = 12_000;
 // More than any answer of so many tokens has.
 const LONGEST_ANSWER = 400_000;
+// Three files as long as may be read at once; a tool's schema or a run's answer may have any length, and would be sent with each request.
+const LONGEST_RESULT = 200_000;
 const IDLE = "Make a call: read and write on, or end with submit, answer, ask_user or decline.";
 const CUT = "Your answer was cut off at the limit of tokens, so none of its calls was made. Do less at once.";
 
@@ -120,12 +122,10 @@ async function answerTo(
     // What proposes is finished once it has begun, so that no proposal is left that nobody told of.
     const made = await (call.tool === "submit" ? work : orAborted(work, abort));
     shop.asks.add(ask.id, { at: clock.now(), note: oneLine(made.note, 300) });
-    results.push({
-      type: "tool_result",
-      id: call.id,
-      text: JSON.stringify(made.result),
-      ...(made.failed === true ? { failed: true } : {}),
-    });
+    const all = JSON.stringify(made.result);
+    const isLong = all.length > LONGEST_RESULT;
+    const text = isLong ? `The result has ${all.length} characters, and at most ${LONGEST_RESULT} are told: ask for less of it.` : all;
+    results.push({ type: "tool_result", id: call.id, text, ...(made.failed === true || isLong ? { failed: true } : {}) });
     end = made.end ?? null;
   }
   // Of a question the answer becomes the result, once it is there.

@@ -189,3 +189,14 @@ test("what was cut off ends with its own proposal, not with that of another clon
     await host.close();
   }
 });
+
+test("a recorded run whose answer has thousands of fields is not told in whole, and the request goes on", async () => {
+  const wide = "/*\nname: Wide\nuses: []\n*/\nconst all: any = {};\nfor (let i = 0; i < 40000; i++) all[`field_${i}`] = i;\nall;\n";
+  const script: Parameters<typeof asking>[0][string] = [];
+  const { dir, server, ask } = await asking({ Why: script }, { runs: false, files: { "agents/wide.ts": wide } });
+  const { id } = (await cleared(dir, "run", "wide", "--json")).json();
+  script.push(call("run", { id }), call("decline", { reason: "It is too large." }));
+  expect((await ask("Why")).stdout).toMatch(/It is too large/);
+  expect(server.asked).toHaveLength(2);
+  expect(server.asked[1]?.body.messages.at(-1)?.content).toMatch(/^Error: .*has \d+ characters, and at most 200000 are told/);
+});
