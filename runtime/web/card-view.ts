@@ -1,5 +1,6 @@
 /** A card a person decides: what it is about, the exact calls it would allow, and a form with two answers and a reason. */
 import type { Account, Card, CardKind, Entry, Json, Verdict } from "../kernel/ports.ts";
+import { visible } from "../kernel/text.ts";
 import { type CardFacts, cardFacts, OF_ROWS } from "../app/card-facts.ts";
 import { seenOf } from "../app/page-facts.ts";
 import { editFields, formFields } from "./card-form.ts";
@@ -60,7 +61,7 @@ export function cardView(card: Card, { token, accounts, entries, summaries, othe
   return html`<li><article class="card ${card.kind}" id="${id}" aria-labelledby="${id}-title">
 <p class="eyebrow">${words.kind} <span class="number">${card.id}</span>${needed(card)}</p>
 <h3 id="${id}-title"><bdi>${plain(title, 300)}</bdi></h3>
-${title.length > 300 ? html`<p>${whole(title)}</p>` : nothing}
+${visible(title).length > 300 ? html`<p>${whole(title)}</p>` : nothing}
 ${rules !== null ? facts(rules.said) : entry !== undefined ? html`${entryView(entry)}${told(card)}` : (summary ?? told(card))}
 ${card.calls.length > 0 ? callList(card) : nothing}
 ${card.state === undefined ? nothing : html`<p class="faint">${plain(card.state, 300)}</p>`}
@@ -96,7 +97,9 @@ function rulesOf({ kind, title, body }: Card): { title: string; said: { [rule: s
     ...verdict.triggered.map(({ rule, description, because }) => [rule, [description, because].filter((one) => one !== "").join(": ")]),
     ...verdict.indeterminate.map(({ rule, missing }) => [rule, `not known: ${missing.join(", ")}`]),
   ];
-  return { title: title === verdict.summary ? (title.split("; ")[0] ?? title) : title, said: Object.fromEntries(said) };
+  // Two policies may name their rules alike.
+  const all = [...Map.groupBy(said, ([rule]) => rule)].map(([rule, some]) => [rule, some.map(([, text]) => text).join("; ")]);
+  return { title: title === verdict.summary ? (title.split("; ")[0] ?? title) : title, said: Object.fromEntries(all) };
 }
 
 function told(card: Card): Html {

@@ -103,6 +103,15 @@ it("a card tells the level, how many have agreed, who may not, and carries its b
   expect(shown).not.toContain("<b>Pay");
   const long = { ...card, title: `${"Pay ".repeat(100)}ACME <now>` };
   expect(String(await cardView(long, { token: "t", accounts: [], entries: new Map(), times }))).toContain("ACME &lt;now&gt;");
+  // What cannot be seen takes more room than it has.
+  const unseen = { ...card, title: `${"Pay\u200b".repeat(50)} ACME <now>` };
+  expect(String(await cardView(unseen, { token: "t", accounts: [], entries: new Map(), times }))).toContain("ACME &lt;now&gt;");
+  // A policy that was given with the run may call its rules as the business does.
+  const mild = { rule: "OVER", action: "escalate" as const, level: null, description: "a look", because: "", source: "given" };
+  const verdicts = { ...verdict, triggered: [...verdict.triggered, mild] };
+  const asks = { ...card, kind: "escalation" as const, body: { verdict: verdicts } as never };
+  const both = String(await cardView(asks, { token: "t", accounts: [], entries: new Map(), times }));
+  for (const words of ["over the limit", "a look"]) expect(both).toContain(words);
   const form = {
     ...card,
     kind: "form" as const,
