@@ -191,7 +191,7 @@ test("what was cut off ends with its own proposal, not with that of another clon
 });
 
 test("a recorded run whose answer has thousands of fields is not told in whole, and the request goes on", async () => {
-  const wide = "/*\nname: Wide\nuses: []\n*/\nconst all: any = {};\nfor (let i = 0; i < 40000; i++) all[`field_${i}`] = i;\nall;\n";
+  const wide = "/*\nname: Wide\nuses: []\n*/\nconst all: any = {};\nfor (let i = 0; i < 40000; i++) all['field_' + i] = i;\nall;\n";
   const script: Parameters<typeof asking>[0][string] = [];
   const { dir, server, ask } = await asking({ Why: script }, { runs: false, files: { "agents/wide.ts": wide } });
   const { id } = (await cleared(dir, "run", "wide", "--json")).json();
