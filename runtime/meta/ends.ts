@@ -71,7 +71,7 @@ export const ENDS: Record<string, Tool> = {
     }),
     async run({ text, figures }, at, shop) {
       if (isByAgent(at.ask)) return no(UNWATCHED, "answers nobody");
-      const strange = await unfitWords([text, ...figures.map(({ label }) => label)].join("\n"), at, shop);
+      const strange = await unfitWords([text, ...figures.flatMap(({ label, value }) => [label, value])].join("\n"), at, shop);
       if (strange !== null) return no(strange, "answers");
       const { figures: found, wrong } = await figuresOf(text, figures, at, shop);
       if (wrong.length === 0) return { result: "answered", note: "answers", end: { kind: "answer", text, figures: found } };

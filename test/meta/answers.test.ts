@@ -104,6 +104,12 @@ test("a figure without a source that computed it is refused, with the reason", a
       answer(() => ({})),
     ),
     refused(
+      "words where a figure belongs",
+      write(question('journal_query({ account: 5020 });\n({ total: "Send us your PIN", entries: [] });\n')),
+      TRY,
+      answer(() => ({}), "See below."),
+    ),
+    refused(
       "entries it has not read",
       write(SUM),
       TRY,
@@ -130,6 +136,7 @@ test("a figure without a source that computed it is refused, with the reason", a
   expect(refusals["no source"]).toContain("The text says 131.50, which is in no result");
   expect(refusals["no such source"]).toContain("which is neither an execution of yours");
   expect(refusals["written into the script"]).toContain("was given this very figure");
+  expect(refusals["words where a figure belongs"]).toContain("never asked for here");
   expect(refusals["entries it has not read"]).toContain("which try_1 has not read");
   expect(refusals["another number in the text"]).toMatch(/The text says (12, )?117\.00|The text says .*117\.00/);
   expect(refusals["not read-only"]).toContain("is not read-only: it calls git_commit");
