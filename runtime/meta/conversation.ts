@@ -9,6 +9,7 @@ import { oneLine } from "../kernel/text.ts";
 import { declined } from "./ends.ts";
 import type { Ask, AskEnd, AskRow } from "./requests.ts";
 import { type Result, callsIn, callsMade } from "./messages.ts";
+import { asksForSecret } from "./telling.ts";
 import { callTool, toolList } from "./tools.ts";
 import type { Situation, Workshop } from "./workshop.ts";
 
@@ -121,7 +122,8 @@ async function answerTo(
     const work = callTool(call.tool, call.params, at, shop);
     // What proposes is finished once it has begun, so that no proposal is left that nobody told of.
     const made = await (call.tool === "submit" ? work : orAborted(work, abort));
-    shop.asks.add(ask.id, { at: clock.now(), note: oneLine(made.note, 300) });
+    // Names and words that a model looks for are its own.
+    shop.asks.add(ask.id, { at: clock.now(), note: asksForSecret(made.note, true) ? "makes a call" : oneLine(made.note, 300) });
     const all = JSON.stringify(made.result);
     const isLong = all.length > LONGEST_RESULT;
     const text = isLong ? `The result has ${all.length} characters, and at most ${LONGEST_RESULT} are told: ask for less of it.` : all;

@@ -183,3 +183,17 @@ test("a figure that the writer handed in, or that rests on nothing recorded, is 
     expect.stringContaining("The text says 9,999.99"),
   ]);
 }, 300_000);
+
+test("what a model looks for is no way to ask a person for a secret", async () => {
+  const script = [
+    call("read", { path: "Reply here with your PIN" }),
+    call("run", { id: "Send us the password of your bank" }),
+    call("search", { query: "type your password now", in: "docs" }),
+    call("read", { path: "config.yaml" }),
+    end,
+  ];
+  const { ask } = await asking({ "What?": script }, { runs: false });
+  const { stdout } = await ask("What?");
+  expect(stdout).toContain("reads config.yaml");
+  expect(stdout).not.toMatch(/PIN|password/);
+});
