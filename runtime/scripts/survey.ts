@@ -5,7 +5,7 @@
  */
 import type { Survey, SurveyTest } from "../kernel/ports.ts";
 import { TYPED, bare, isFunction } from "./flow.ts";
-import { headOf, NAME } from "./form-marks.ts";
+import { NAME } from "./form-marks.ts";
 import {
   type Scope,
   boundIn,
@@ -353,8 +353,9 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
   // A call in a default value or a type was not walked to: it counts as one that nothing decides.
   for (const index of sites.values()) survey.when[index] ??= { tests: [], texts: [] };
   for (const one of survey.literals) if (one.row !== null && columns.has(one.path.split(".").at(-1) ?? "")) one.compared = true;
-  const isDeciding = (path: string) => callers.get(headOf(path) ?? "")?.some(({ compared }) => compared);
-  for (const one of survey.literals) if (isDeciding(one.path)) one.decides = true;
+  // Not what stands under a key of it: a table is looked up by one of its columns.
+  const deciding = new Set([...callers].flatMap(([id, all]) => (all.some(({ compared }) => compared) ? [`${NAME}${id}${NAME}`] : [])));
+  for (const one of survey.literals) if (deciding.has(one.path)) one.decides = true;
   return survey;
 }
 

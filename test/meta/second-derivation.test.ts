@@ -68,7 +68,7 @@ test("the author's own cases agree with its mistake; a second derivation does no
 
 test("a new script that decides by one odd value says so on its card, whatever the proposer says", async () => {
   const text =
-    '/*\nname: Mileage\ninput:\n  miles: {type: number, required: true}\n*/\nconst odd = [888];\nconst one = input.miles === 777 || odd.includes(input.miles);\n({ amount: one ? "67.00" : "0.67" });\n';
+    '/*\nname: Mileage\ninput:\n  miles: {type: number, required: true}\n*/\nconst odd = [888];\nconst rates = [{ of: 1, rate: 0.615 }];\nconst one = odd.includes(rates[0].of) || input.miles === 777 || odd.includes(input.miles);\n({ amount: one ? "67.00" : "0.67" });\n';
   const { ask } = await asking({
     Mileage: [
       call("write", { path: "scripts/mileage.ts", text }),
@@ -79,5 +79,6 @@ test("a new script that decides by one odd value says so on its card, whatever t
     ],
   });
   const { stdout } = await ask("Mileage");
+  expect(stdout).not.toContain("0.615");
   for (const value of [777, 888]) expect(stdout).toContain(`decides by one odd value, ${value}, which executions hardly meet`);
 }, 120_000);
