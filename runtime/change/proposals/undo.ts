@@ -120,15 +120,16 @@ async function builtOn(store: ProposalStore, { proposal }: UndoTarget): Promise<
 async function bookedWith({ engine }: UndoWorld, { proposal, commits }: UndoTarget): Promise<string[]> {
   if (proposal === null) return [];
   const since = Date.parse(commits[0]?.date ?? "");
-  const counts = new Map<string, number>();
+  const [counts, most] = [new Map<string, number>(), 1000];
   for (const { path } of proposal.files) {
     const agent = /^agents\/([^/]+)\.ts$/.exec(path)?.[1];
     const runs =
-      agent === undefined ? [] : (await engine.list({ agent, limit: 1000 })).filter((run) => run.createdAt >= since && run.mode === "live");
+      agent === undefined ? [] : (await engine.list({ agent, limit: most })).filter((run) => run.createdAt >= since && run.mode === "live");
     if (agent !== undefined && runs.length > 0) counts.set(agent, runs.length);
   }
   return [...counts].map(
-    ([agent, n]) => `${n} ${n === 1 ? "run" : "runs"} of ${agent} since then: what they booked stays; \`cleared undo RUN\` takes one back.`,
+    ([agent, n]) =>
+      `${n === most ? "at least " : ""}${n} ${n === 1 ? "run" : "runs"} of ${agent} since then: what they booked stays; \`cleared undo RUN\` takes one back.`,
   );
 }
 
