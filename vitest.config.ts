@@ -82,7 +82,7 @@ export default defineConfig({
   test: {
     pool: "forks",
     // Twice the two cores of CI, because files also wait (a kill, a lease, a file that settles): with three the cores were 62 % busy.
-    maxWorkers: 4,
+    maxWorkers: 5,
     sequence: { sequencer: LongestFirst },
     testTimeout: 120_000,
     hookTimeout: 120_000,
