@@ -81,7 +81,7 @@ const fast = process.env["CLEARED_FAST"] === "1" ? SLOW : [];
 export default defineConfig({
   test: {
     pool: "forks",
-    // Twice the two cores of CI, because files also wait (a kill, a lease, a file that settles): with three the cores were 62 % busy.
+    // More than twice the two cores of CI, because files also wait (a kill, a lease, a file that settles): with four the cores were 69 % busy.
     maxWorkers: 5,
     sequence: { sequencer: LongestFirst },
     testTimeout: 120_000,

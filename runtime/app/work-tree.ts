@@ -7,6 +7,8 @@ import { join, relative } from "node:path";
 import type { Tree } from "../kernel/ports.ts";
 import { isProposable } from "../change/proposals/paths.ts";
 import { AGENTS, CASES, CONFIG, IMPORTERS, POLICIES, SCRIPTS, TRUST } from "../workspace/layout.ts";
+import { findGitDir } from "../workspace/git/git.ts";
+import { betweenCommits } from "../workspace/git/index-lock.ts";
 import { stagedFiles, stagedText } from "../workspace/git/working-edits.ts";
 import { sourceBlob } from "../workspace/git/tree.ts";
 
@@ -24,6 +26,10 @@ export interface Changes {
 
 /** The files as they lie on disk, compared with the tree. */
 export async function workChanges(dir: string, tree: Tree): Promise<Changes> {
+  return betweenCommits(await findGitDir(dir), () => changesOnDisk(dir, tree));
+}
+
+async function changesOnDisk(dir: string, tree: Tree): Promise<Changes> {
   const changes: Changes = { files: new Map(), odd: [], trust: (await differs(dir, tree, TRUST)) !== undefined };
   const there = new Set([CONFIG, ...FOLDERS.flatMap((folder) => below(dir, folder))]);
   for (const path of there) {

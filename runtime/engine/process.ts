@@ -270,6 +270,7 @@ export function inWords(error: WireError, steps: readonly Step[]): WireError {
   const what =
     field === undefined ? "The script met a value it cannot work with" : `The script needs "${field}" of something that is not there`;
   const why = read === undefined ? "" : ` Nothing was found by ${read.name} ${read.params.slice(0, 300)}.`;
-  const next = "Correct the input or the record; where it may be missing, let the script read it with mcp_record or data_first.";
-  return { ...error, message: `${what}.${why} ${next}`, data: { engine: said } };
+  // What was asked for comes last: it may be long, and a model sees only the beginning of a message.
+  const next = "Correct the input or the record; where it may be missing, let the script look before it uses it (data_first, mcp_record).";
+  return { ...error, message: `${what}. ${next}${why}`, data: { engine: said } };
 }

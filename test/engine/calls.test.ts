@@ -44,7 +44,7 @@ test("what the engine says of a missing value is told in words, with the read th
   await open();
   const { error } = await run(opened, "rates");
   expect(error).toMatchObject({ code: "SCRIPT_ERROR", at: { file: "agents/rates.ts", line: 6 }, data: { engine: expect.any(String) } });
-  expect(error?.message).toMatch(/^The script needs "price" of something that is not there\. Nothing was found by data_read /);
+  expect(error?.message).toMatch(/^The script needs "price" of something that is not there\. .* Nothing was found by data_read /);
 });
 
 test("a sub-script is only started with what the input: of its header takes, and fills in nothing behind its caller's back", async () => {

@@ -2,6 +2,7 @@
 import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { workChanges } from "../../runtime/app/work-tree.ts";
 import { ClearedError } from "../../runtime/kernel/errors.ts";
 import { finishProposing, proposeBranch, proposeEdits, proposeFolder } from "../../runtime/change/proposals/make.ts";
 import { createProposals } from "../../runtime/change/proposals/store.ts";
@@ -39,6 +40,33 @@ describe("from the working tree", () => {
     expect(one.git("status", "--porcelain")).toBe(" M main.journal\n?? notes.txt\n");
     expect(one.git("show", `${made.proposal.commit}:agents/a.ts`)).toBe(`${A}2\n`);
     expect(await codeOf(proposeEdits(owner, wording, []))).toMatch(/^PROPOSAL_EMPTY: None of what is edited .*main.journal, notes.txt/);
+  });
+
+  it("what a commit of ours is just bringing is no edit that takes it away", async () => {
+    const { one, owner } = await opened();
+    const gitDir = join(one.dir, ".git");
+    one.write("agents/a.ts", `${A}2\n`);
+    one.write("agents/learnt.ts", A);
+    one.git("add", "agents/learnt.ts");
+    const old = one.git("rev-parse", "HEAD:agents");
+    one.git("commit", "-qm", "learnt");
+    expect(one.git("rev-parse", "HEAD:agents")).not.toBe(old);
+    // As in its midst: HEAD has moved, the index and the files have not.
+    renameSync(join(gitDir, "index"), join(gitDir, "index.next"));
+    one.git("read-tree", "HEAD~");
+    rmSync(join(one.dir, "agents/learnt.ts"));
+    writeFileSync(join(gitDir, "index.lock"), `cleared lock ${process.pid} 0123456789ab`);
+    setTimeout(() => {
+      renameSync(join(gitDir, "index.next"), join(gitDir, "index"));
+      one.write("agents/learnt.ts", A);
+      rmSync(join(gitDir, "index.lock"));
+    }, 200);
+    const [work, made] = await Promise.all([
+      workChanges(one.dir, owner.git.tree(await owner.git.head())),
+      proposeEdits(owner, wording, []),
+    ]);
+    expect([...work.files.keys()]).toEqual(["agents/a.ts"]);
+    expect(made.proposal.files).toEqual([{ path: "agents/a.ts", change: "changed" }]);
   });
 
   it("takes staged edits and intents to add out of the index too", async () => {

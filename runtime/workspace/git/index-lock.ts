@@ -52,6 +52,27 @@ function sweep(gitDir: string): void {
   }
 }
 
+const AT_REST_MS = 5000;
+
+/**
+ * Reads HEAD, index or files between two commits of ours: within one they disagree for some milliseconds, and what it brings looks like an
+ * edit that takes it away. Goes on as it is where a lock has been forgotten.
+ */
+export async function betweenCommits<T>(gitDir: string, read: () => Promise<T>): Promise<T> {
+  const standing = (): string | null => {
+    if (TOKEN.test(readOr(join(gitDir, "index.lock"), "").slice(0, 200).trim())) return null;
+    const index = statSync(join(gitDir, "index"), { throwIfNoEntry: false });
+    return `${index?.ino} ${index?.mtimeMs}`;
+  };
+  for (const until = performance.now() + AT_REST_MS; performance.now() < until; ) {
+    const before = standing();
+    const value = before === null ? null : { read: await read() };
+    if (value !== null && standing() === before) return value.read;
+    await sleep(20);
+  }
+  return read();
+}
+
 export function createIndexLock(gitDir: string): IndexLock {
   sweep(gitDir);
   const lock = join(gitDir, "index.lock");

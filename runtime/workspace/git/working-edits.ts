@@ -7,7 +7,8 @@ import type { Stats } from "node:fs";
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import { ClearedError } from "../../kernel/errors.ts";
-import { createIndexLock } from "./index-lock.ts";
+import { betweenCommits, createIndexLock } from "./index-lock.ts";
+import { findGitDir } from "./git.ts";
 import { git } from "./git-process.ts";
 import { type Item, createObjects, isFile } from "./tree.ts";
 import { type Touched, createWorktree } from "./worktree.ts";
@@ -40,7 +41,8 @@ const EMPTY = {
 
 /** Everything that differs from HEAD in index or files, ignored files left out, sorted by path. @throws GIT_FAILED */
 export async function editsOf(dir: string): Promise<Edit[]> {
-  const out = await git(dir, ["status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty"]);
+  const status = ["status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty"];
+  const out = await betweenCommits(await findGitDir(dir), () => git(dir, status));
   const found = new Map<string, Edit>();
   for (const line of out.toString().split("\0")) {
     const tracked = /^1 (.)(.) (....) (\d+) (\d+) (\d+) [0-9a-f]+ [0-9a-f]+ (.*)$/s.exec(line);
