@@ -60,7 +60,7 @@ export async function forkRun(host: Host, moving: Moving & { at?: number | undef
     throw new ClearedError("RUN_STATUS", `${run.id} has ${steps.length} answered steps; --at takes at most that number, not ${kept}.`);
   const pin = moving.head ? await pinAt(host, run, undefined) : run.pin;
   const proof = await prove(host, run, steps.slice(0, kept), pin);
-  const id = await host.engine.fork(run.id, kept, pin);
+  const id = await host.engine.fork(run.id, kept, pin, moving.by ?? undefined);
   note(host, id, moving, `forked this run from ${run.id} after ${kept} steps, on ${proof.to}`);
   return { ...proof, run: id };
 }

@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { plainDecimal } from "../kernel/money.ts";
 import type { Call, Json } from "../kernel/ports.ts";
 import { nameWords } from "../rules/tools/classify.ts";
-import { amountsIn, isAmountKey, MULTIPLIES } from "../rules/tools/trace.ts";
+import { amountsIn, isAmountKey, isCurrency, MULTIPLIES } from "../rules/tools/trace.ts";
 import { canonicalJson } from "../kernel/canonical.ts";
 import { isAtMost } from "./authority.ts";
 import { keyOf, scalarsOf } from "./edits.ts";
@@ -26,7 +26,7 @@ export function isWithin(calls: readonly Call[], limit: { up_to: string; currenc
 
 /** What a call names, else the workspace's. */
 function currenciesOf(call: Call, fallback: string): Json[] {
-  const named = [...scalarsOf([call])].filter(([path]) => nameWords(keyOf(path)).includes("currency"));
+  const named = [...scalarsOf([call])].filter(([path]) => isCurrency(keyOf(path)));
   return named.length === 0 ? [fallback] : named.map(([, value]) => value);
 }
 

@@ -3,7 +3,7 @@
  * Invariants: (cause, agent, key) starts one run; a signal is stored before its run is woken; only the lease holder writes.
  */
 import { ClearedError } from "../kernel/errors.ts";
-import type { Archive, Clock, Engine, Json, RunQuery, RunRecord, RunSpec, RunStatus, ScriptPin } from "../kernel/ports.ts";
+import type { Archive, Clock, Engine, Json, RunQuery, RunRecord, RunSpec, RunStatus } from "../kernel/ports.ts";
 import { createHistories } from "./archive.ts";
 import { leftBy, openCard } from "./cards.ts";
 import type { Database } from "./database.ts";
@@ -216,7 +216,7 @@ export function createEngine(
       }
     },
 
-    async fork(run, count, pin?: ScriptPin) {
+    async fork(run, count, pin, by) {
       const id = newRunId(clock.now());
       const [source, steps] = [await record(need(run)), await histories.steps(need(run))];
       database.write(() => {
@@ -226,6 +226,7 @@ export function createEngine(
           {
             ...source,
             pin: pin ?? source.pin,
+            ...(by === undefined ? {} : { by }),
             parent: run,
             cause: {
               kind: "fork",

@@ -242,8 +242,8 @@ export interface Engine {
   events(run: string, from: number, options?: { follow?: boolean; abort?: AbortSignal }): AsyncIterable<RunEvent>;
   /** Resolves when the run is done, failed, diverged, canceled or (unless `ended`) waiting for a person. */
   result(run: string, options?: { timeoutMs?: number; ended?: boolean }): Promise<RunRecord>;
-  /** A new run that has the first `steps` steps of this one as its history, on its own or another pin. It inherits no approval. */
-  fork(run: string, steps: number, pin?: ScriptPin): Promise<string>;
+  /** A new run that has the first `steps` steps of this one as its history, on its own or another pin. It inherits no approval. `by`: who asks for it. */
+  fork(run: string, steps: number, pin?: ScriptPin, by?: string): Promise<string>;
   /** Move a run that is not done and not executing to other code; the next execution proves that its history still holds. */
   migrate(run: string, pin: ScriptPin): Promise<void>;
   /** Execute queued runs until stopped; at most `concurrency` at a time. */

@@ -1,6 +1,7 @@
 /** Who may decide, what a yes covers, and what a form is told: on real runs, with real keys, against what lies in the store. */
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { agreed, decideCard } from "../../runtime/app/decide.ts";
+import { forkRun } from "../../runtime/app/move-run.ts";
 import { wakeWaiting } from "../../runtime/app/wake.ts";
 import { signDecision } from "../../runtime/engine/signature.ts";
 import type { Card, Json } from "../../runtime/kernel/ports.ts";
@@ -86,6 +87,15 @@ describe("who may decide", () => {
     expect(await opened.engine.get(later.id)).toMatchObject({ by: "Ann" });
     await say("Bob", opened, id);
     expect(await ended(opened, id)).toMatchObject({ outcome: "completed" });
+  });
+
+  test("who has a run copied has started the copy", async () => {
+    const { opened } = await made(TEAM);
+    const { id } = await begin(opened, "simple", { params: { to: "A", amount: "5.00" } }, "Ann");
+    const { run } = await forkRun(opened, { run: id, by: "Bob", reason: "test", at: 0, head: false });
+    await opened.engine.result(run, { timeoutMs: 100_000 });
+    await expect(say("Bob", opened, run)).rejects.toMatchObject({ code: "APPROVAL_SELF" });
+    await say("Bob", opened, id);
   });
 
   test("who is alone decides what they started, recorded as self, but not where the policy demands another person", async () => {
@@ -205,6 +215,10 @@ describe("edit, then approve", () => {
     await expect(edit(agreed(card, { "calls.0.params.payout": "5000" }).calls)).rejects.toMatchObject(
       refused("APPROVAL_LEVEL", /could raise/),
     );
+    for (const name of ["currency", "ccy"])
+      await expect(edit(agreed(card, { [`calls.0.params.${name}`]: "KWD" }).calls)).rejects.toMatchObject(
+        refused("APPROVAL_LEVEL", /could raise/),
+      );
     await expect(edit([...card.calls, ...card.calls])).rejects.toMatchObject({ code: "USAGE" });
     await expect(edit([{ tool: "bank_wire", params: card.calls[0]?.params }])).rejects.toMatchObject({ code: "USAGE" });
     for (const wrong of ["calls.0.tool", "calls.7.params.amount", "to.x", "calls.0.params.__proto__", "calls.0.params.to.x"])

@@ -22,6 +22,7 @@ describe("profiles", () => {
     ["a cent over", { to: "A", amount: "100.01" }, "waiting"],
     ["far over", { to: "A", amount: "1000.00" }, "waiting"],
     ["another currency", { to: "A", amount: "5.00", currency: "EUR" }, "waiting"],
+    ["another currency by its short name", { to: "A", amount: "5.00", ccy: "EUR" }, "waiting"],
     ["an amount with words", { to: "A", amount: "USD 5.00" }, "waiting"],
     ["an amount nobody can read beside a small one", { to: "A", amount: "9e3", fee: "1.00" }, "waiting"],
     ["a figure under a name that says nothing", { to: "A", amount: "1.00", transfer: 5000 }, "waiting"],

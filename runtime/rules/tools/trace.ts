@@ -123,7 +123,7 @@ export interface Judged {
   facts: string[];
 }
 
-const isCurrency = (key: string): boolean => nameWords(key).some((word) => word === "currency" || word === "ccy");
+export const isCurrency = (key: string): boolean => nameWords(key).some((word) => ["currency", "ccy", "curr"].includes(word));
 
 /** Counts the facts that a policy was asked about. `currency`: the workspace's, which amounts are in where no fact names another. */
 export function countJudged(facts: { [name: string]: Json }, currency: string | undefined, judged: Judged): void {
