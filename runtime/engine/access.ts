@@ -29,6 +29,10 @@ export interface RunState {
   /** What it was given and has read, as JSON: a text that stands in it is a copy. */
   texts: string[];
   writes: VerifiedWrite[];
+  /** Calls outside, whether or not anything reads them back. */
+  made: Call[];
+  /** It is a copy of a run, and that one has read what this one goes by. */
+  copied: boolean;
   /** Tools of calls outside: asked for at gates, made, and refused by a person (spec/worker.md 17.3). */
   calls: { planned: string[]; executed: string[]; declined: string[] };
   /** What a run that ends before its script says of its case. */
@@ -54,9 +58,9 @@ export function newRunState(uses: readonly string[], machine: Machine | null, re
   const process = machine === null ? null : startOf(machine);
   const figures = { known: new Map<string, number>(), unread: [] };
   const judged = { figures: new Map<string, number>(), currencies: new Set<string>(), facts: [] };
-  const calls = { planned: [], executed: [], declined: [] };
   const answered = { approved: [], rejected: null, approvals: [], about: {}, strategy: null, doubtful: [] };
-  return { uses, process, readOnly, ...answered, figures, texts: [JSON.stringify(input)], judged, writes: [], open: [], calls };
+  const acted = { writes: [], made: [], open: [], calls: { planned: [], executed: [], declined: [] } };
+  return { uses, process, readOnly, ...answered, ...acted, copied: false, figures, texts: [JSON.stringify(input)], judged };
 }
 
 /**
@@ -94,19 +98,18 @@ export function applyStep(state: RunState, step: Step, primitive: Primitive | un
   if (process !== null && step.effect === "read" && !stated) state.texts.push(step.result ?? "");
   for (const change of step.changes) {
     if (change.op === "decided") {
+      const { by, self } = change;
+      const no = change.decision === "rejected";
       // A no takes back what an earlier yes has left open.
-      if (change.decision === "rejected") state.approved = [];
+      if (no) state.approved = [];
       state.approved.push(...change.calls.map((call) => canonical(call)));
       const asked = (change.given?.question as { calls?: Call[] } | undefined)?.calls ?? change.calls;
       state.calls.planned.push(...asked.map((call) => call.tool));
-      if (change.decision === "rejected") state.calls.declined.push(...asked.map((call) => call.tool));
-      if (change.decision === "rejected") state.rejected = refusalIn(change);
-      else
-        state.approvals.push(
-          ...(change.people ?? [{ by: change.by, at: step.at, ...(change.self === undefined ? {} : { self: change.self }) }]),
-        );
+      if (no) state.calls.declined.push(...asked.map((call) => call.tool));
+      if (no) state.rejected = refusalIn(change);
+      else state.approvals.push(...(change.people ?? [{ by, at: step.at, ...(self === undefined ? {} : { self }) }]));
       if (process !== null) {
-        process.answered = change.decision === "rejected" ? "rejected" : "approved";
+        process.answered = no ? "rejected" : "approved";
         process.instead = change.instead === true;
         process.refusal = state.rejected;
       }
@@ -141,6 +144,7 @@ export function applyStep(state: RunState, step: Step, primitive: Primitive | un
     // As `allowed` saw it, defaults and all: the raw call may be another text, and its yes would never be spent.
     const raw = JSON.parse(step.params) as Record<string, Json>;
     const call = callOf(primitive, primitive.params.safeParse(raw).data ?? raw);
+    if (step.error === null || step.changes.some(({ op }) => op === "verified")) state.made.push(call);
     if (step.state === "ok" && step.error === null) state.calls.executed.push(call.tool);
     // Who said yes to a call that nothing can look up has said so to what nobody can verify.
     if (spend(state, call))
@@ -257,9 +261,10 @@ export function findHole(calls: readonly Call[], { texts }: RunState): ClearedEr
 }
 
 /** What of the calls' amounts no policy has judged in this run, beside what it has, in words; null when all is judged. */
-export function notJudged(calls: readonly Call[], { judged, writes }: RunState): string | null {
+export function notJudged(calls: readonly Call[], { judged, made, copied }: RunState): string | null {
+  if (copied) return "The policy judged what another run had read: this run is a copy, and what it read may have changed since.";
   const wrong = calls.flatMap(({ tool, params }, i) => {
-    const before = [...writes, ...calls.slice(0, i)].filter((one) => one.tool === tool).map((one) => one.params);
+    const before = [...made, ...calls.slice(0, i)].filter((one) => one.tool === tool).map((one) => one.params);
     return unjudged(params, before, judged).map(({ path, value }) => `${tool} ${path} ${value}`);
   });
   if (wrong.length === 0) return null;

@@ -42,6 +42,8 @@ export async function executeRun(log: RunLog, world: World): Promise<Execution> 
 
     // 1. What is recorded shapes the view and the rights of the run again.
     const answered = log.steps.filter((step) => step.state !== "intent");
+    const { steps = 0 } = (run.cause.kind === "fork" ? run.cause.detail : {}) as { steps?: number };
+    state.copied = answered.some(({ seq, effect }) => seq < steps && effect === "read");
     for (const step of answered) {
       view.restore(step);
       settleChanges(step, await knownPrimitive(callable, step.name), await proven(step));

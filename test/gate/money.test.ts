@@ -6,7 +6,7 @@ import type { Json, RunRecord } from "../../runtime/kernel/ports.ts";
 import { closeAll, decide, host, openCard, removeAll, run } from "../engine/harness.ts";
 import { header, type Shop, shop, STATES } from "./shop.ts";
 
-const USES = "fsm, mcp, policy, approval, journal, notify";
+const USES = "fsm, mcp, policy, approval, journal, notify, bank";
 const begin = (facts = "{ fine: true }", policy = "open", more = ""): string => `${header(USES, `${STATES}${more}`)}fsm_enter("ASSESS");
 const found = mcp_call({ tool: "shop/get_invoice", params: { invoice_id: "I-1" } });
 fsm_enter("COMPUTE");
@@ -81,6 +81,9 @@ facts: {amount: money, limit: money, age_days: decimal, currency: text}
 rules:
   - {id: BIG, when: "amount > 100.00", action: require_approval, description: a test}
 `,
+  "agents/wires.ts": `${begin("{ amount: found.amount }", "limits")}fsm_enter("MUTATE");
+for (const to of ["A", "B"]) bank_wire({ to, amount: found.amount });
+1;`,
   "agents/named.ts": `${begin()}fsm_enter("MUTATE");
 mcp_call({ tool: "shop/pay_blind", params: { invoice_id: "A", meta: { by: "@approver" } } });
 ({ went: "on" });`,
@@ -146,6 +149,14 @@ describe("what was judged is what is done", () => {
     expect(wrote).toHaveLength(asked ? 0 : 1);
     if (end.status === "waiting") await opened.engine.cancel(end.id, "test");
   });
+});
+
+test("a figure that was judged once is good for one call of a plugin, too, which nothing reads back", async () => {
+  const end = await run(opened, "wires");
+  expect(end).toMatchObject({ status: "waiting", reason: "approval" });
+  expect(openCard(opened, end.id)).toMatchObject({ calls: [{ tool: "bank_wire", params: { to: "B", amount: "50.00" } }] });
+  expect(one.bank()).toEqual(["wire"]);
+  await opened.engine.cancel(end.id, "test");
 });
 
 describe("what belongs together adds up before it is asked or sent", () => {

@@ -229,6 +229,22 @@ describe("a copy of a run", () => {
     expect(meta).toMatchObject({ approvals: [] });
   });
 
+  test("acts by no verdict over what its source had read: a person is asked and told why; from the beginning it reads and acts by itself", async () => {
+    const paid = await run(opened, "straight", { amount: "5.00" });
+    const steps = await opened.engine.steps(paid.id);
+    const read = steps.findIndex((step) => step.name === "mcp_call") + 1;
+    const acted = steps.findIndex((step) => step.effect === "external");
+    for (const at of [0, read, acted]) {
+      const { end, wrote } = await during(async () => {
+        const { run } = await forkRun(opened, { run: paid.id, by: "Pat", reason: "test", at, head: false });
+        return opened.engine.result(run, { timeoutMs: 100_000 });
+      });
+      expect(wrote, `forked at ${at}`).toHaveLength(at === 0 ? 1 : 0);
+      if (at > 0) expect(openCard(opened, end.id)).toMatchObject({ body: { not_judged: expect.stringContaining("this run is a copy") } });
+      await opened.engine.cancel(end.id, "test");
+    }
+  });
+
   test("moved to the same code it goes on with its yes, once", async () => {
     const waiting = await run(opened, "takes");
     one.commit({ "README.md": "moved\n" });
