@@ -7,6 +7,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { canonicalJson } from "../kernel/canonical.ts";
 import { ClearedError, didYouMean } from "../kernel/errors.ts";
 import type { Card, Json, RunRecord } from "../kernel/ports.ts";
+import { createKeyedTurns } from "../kernel/turns.ts";
 import { validateInput } from "../scripts/fields.ts";
 import { isEntryId } from "../workspace/books/entry-id.ts";
 import { plain } from "../workspace/books/ledger.ts";
@@ -44,7 +45,7 @@ export function createMcpCalls(host: Host): (p: { name: keyof McpApi; params: ne
 function createMcpApi(host: Host) {
   const { engine, cards, clock } = host;
   const tasks = tasksOf(host);
-  const turns = new Map<string, Promise<unknown>>();
+  const inTurn = createKeyedTurns();
 
   const isLocal = ({ owner }: Caller): boolean => owner === LOCAL;
   const assertLocal = (caller: Caller): void => {
@@ -130,10 +131,7 @@ function createMcpApi(host: Host) {
         throw new ClearedError("AGENT_UNKNOWN", `There is no agent "${agent.slice(0, 80)}" for you here.${didYouMean(agent, names)}`);
       const checked = validateInput(offer.header, input);
       // One after the other, so that two equal calls at once are one run.
-      const place = `${caller.owner} ${agent}`;
-      const turn = (turns.get(place) ?? Promise.resolve()).catch(() => undefined).then(() => begin(mine, agent, checked, key));
-      turns.set(place, turn);
-      const begun = await turn.finally(() => turns.get(place) === turn && turns.delete(place));
+      const begun = await inTurn(`${caller.owner} ${agent}`, () => begin(mine, agent, checked, key));
       return typeof begun === "string" ? told(await engine.result(begun, { timeoutMs: waitMs })) : begun;
     },
 

@@ -7,6 +7,7 @@ import { randomUUID } from "node:crypto";
 import { createWatch } from "../engine/rows.ts";
 import { ClearedError, kindOf, toWire } from "../kernel/errors.ts";
 import type { Json } from "../kernel/ports.ts";
+import { createKeyedTurns } from "../kernel/turns.ts";
 import { judgeFields } from "../rules/privacy/judge.ts";
 import { redactJson } from "../rules/privacy/scan.ts";
 import { variables } from "../workspace/settings/variables.ts";
@@ -70,18 +71,8 @@ function createTasks(host: Host): Tasks {
   const follower = createFollower(host, store, watch);
   const { view: viewOf, changes } = follower;
   const list = createList(store, viewOf);
-  const turns = new Map<string, Promise<unknown>>();
-
   /** What is sent to one conversation is taken in one by one: two answers to one question start one run. */
-  const inTurn = async <T>(place: string, work: () => Promise<T>): Promise<T> => {
-    const mine = (turns.get(place) ?? Promise.resolve()).then(work, work);
-    turns.set(place, mine);
-    try {
-      return await mine;
-    } finally {
-      if (turns.get(place) === mine) turns.delete(place);
-    }
-  };
+  const inTurn = createKeyedTurns();
 
   const need = ({ owner }: Caller, id: string, alias = false): TaskRow => {
     const row = (alias ? store.byAlias(owner, id) : undefined) ?? store.find(owner, id);

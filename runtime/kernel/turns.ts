@@ -38,3 +38,17 @@ export function createTurns(): <R>(work: () => Promise<R>) => Promise<R> {
     return turn;
   };
 }
+
+/** The same for each key by itself. */
+export function createKeyedTurns(): <R>(key: string, work: () => Promise<R>) => Promise<R> {
+  const turns = new Map<string, Promise<unknown>>();
+  return async (key, work) => {
+    const turn = (turns.get(key) ?? Promise.resolve()).then(work, work);
+    turns.set(key, turn);
+    try {
+      return await turn;
+    } finally {
+      if (turns.get(key) === turn) turns.delete(key);
+    }
+  };
+}

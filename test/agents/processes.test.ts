@@ -329,9 +329,13 @@ const PASSED: [string, Json, Json][] = [
   ["sla_breach", { contract_id: "CTR-501", period: "2024-09" }, { credit: "74.95", approved_by: "policy" }],
   ["sla_breach", { contract_id: "CTR-501", period: "2024-10" }, { credit: "0.00" }],
 ];
-test.each(PASSED)("%s %j needs nobody", async (agent, input, result) => {
-  const end = await run(at, agent, input);
+test.each(PASSED)("%s %j needs nobody, and two runs of it at once write once", async (agent, input, result) => {
+  carriedOut();
+  const ends = await Promise.all([run(at, agent, input), run(at, agent, input)]);
+  const end = ends.find((one) => one.outcome === "completed") ?? ends[0]!;
   expect([end.error, end.outcome]).toEqual([null, "completed"]);
+  const made = carriedOut();
+  expect(made).toEqual([...new Set(made)]);
   expect(end.result).toMatchObject(result as object);
   expect(statusesOf(await writesOf(at, end)).filter((status) => status !== "VERIFIED")).toEqual([]);
 });

@@ -108,3 +108,15 @@ export function statusError(status: number, body: string): ClearedError {
   const refused = status >= 400 && status < 500 && status !== 408;
   return new ClearedError(refused ? "TOOL_DOWN" : "TOOL_ANSWER", `The server answered with HTTP ${status}${says}.`, { data: { status } });
 }
+
+/** A connection whose code is loaded with its first use. */
+export function later(make: () => Promise<Connection>): Connection {
+  let made: Promise<Connection> | null = null;
+  const use = () => (made ??= make());
+  return {
+    list: async (options) => (await use()).list(options),
+    call: async (...call) => (await use()).call(...call),
+    forget: () => void made?.then((one) => one.forget()),
+    close: async () => (await made)?.close(),
+  };
+}

@@ -2,8 +2,10 @@
  * The tools of a workspace, as its runs may use them: connections to the servers of trust.yaml and to the endpoint a run was given, opened
  * when first needed and kept until the owner ends. What a call may do beyond being sent is decided by runtime/tools; no secret crosses back.
  */
+import { canonicalJson } from "../../kernel/canonical.ts";
 import { ClearedError, didYouMean } from "../../kernel/errors.ts";
 import type { Call, Json, ToolInfo, Tools } from "../../kernel/ports.ts";
+import { createKeyedTurns } from "../../kernel/turns.ts";
 import { assertClass, classIn, classify } from "../../rules/tools/classify.ts";
 import { findTools } from "../../rules/tools/find.ts";
 import { fetchAll } from "../../rules/tools/pages.ts";
@@ -14,7 +16,7 @@ import { happened, verifiedWrite, verifySpec } from "../../rules/tools/verify.ts
 import type { ToolServer, Trust } from "../../workspace/settings/config.ts";
 import { type Resolve, createFetch } from "./addresses.ts";
 import { ANSWER_BYTES, createRedactor } from "./answer.ts";
-import type { Connection, ListedTool } from "./connection.ts";
+import { type Connection, later, type ListedTool } from "./connection.ts";
 import { GIVEN, UNDECLARED, createGiven } from "./given.ts";
 import { connectPlain } from "./plain-http.ts";
 
@@ -53,6 +55,7 @@ export function createTools({ trust, dir, secrets, resolve, mayStart }: ToolsOpt
   const offers = new WeakMap<ListedTool[], Offer>();
   const fetch = createFetch({ rules: null, maxBytes: ANSWER_BYTES, resolve });
   const quiet = new AbortController().signal;
+  const inTurn = createKeyedTurns();
 
   const serverOf = (name: string): Server => {
     const spec = Object.hasOwn(trust.mcp, name) ? trust.mcp[name] : undefined;
@@ -217,18 +220,22 @@ export function createTools({ trust, dir, secrets, resolve, mayStart }: ToolsOpt
           }
           const { declared, spec } = await declaredFor(info, abort);
           let notes: string[] = [];
-          const { answer, write } = await verifiedWrite({
-            call,
-            spec,
-            earlier: writes,
-            read: reader(abort),
-            write: async () => {
-              const asked = { tool: call.tool, params: withKey(call.params, declared?.idempotency_key, key) };
-              const sent = await send(asked, true, abort, leaving);
-              notes = sent.notes;
-              return sent.result;
-            },
-          });
+          const record = spec?.key(isObject(call.params) ? call.params : {}, null) ?? key;
+          // Another run may be writing the same record: what it is before is read once that write is over.
+          const { answer, write } = await inTurn(canonicalJson([spec?.read ?? null, record]), () =>
+            verifiedWrite({
+              call,
+              spec,
+              earlier: writes,
+              read: reader(abort),
+              write: async () => {
+                const asked = { tool: call.tool, params: withKey(call.params, declared?.idempotency_key, key) };
+                const sent = await send(asked, true, abort, leaving);
+                notes = sent.notes;
+                return sent.result;
+              },
+            }),
+          );
           return { result: answer, write: withUndo(trust.mcp, write), notes };
         }),
       fetchAll: (call, { where, abort }) =>
@@ -285,16 +292,4 @@ function oddity(fault: () => string | null): string | null {
 function withKey(params: Json, parameter: string | undefined, key: string): Json {
   if (parameter === undefined || !isObject(params)) return params;
   return Object.hasOwn(params, parameter) ? params : { ...params, [parameter]: key };
-}
-
-/** A connection whose code is loaded with its first use. */
-function later(make: () => Promise<Connection>): Connection {
-  let made: Promise<Connection> | null = null;
-  const use = () => (made ??= make());
-  return {
-    list: async (options) => (await use()).list(options),
-    call: async (...call) => (await use()).call(...call),
-    forget: () => void made?.then((one) => one.forget()),
-    close: async () => (await made)?.close(),
-  };
 }
