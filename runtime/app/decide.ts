@@ -251,7 +251,7 @@ async function changeBooks(
   const change = async (head: Tree): Promise<Map<string, string | null>> => {
     if (card.kind === "correction" && decision.decision === "rejected") return new Map();
     if (about.entry !== undefined) {
-      return (card.kind === "correction" ? correctEntry : confirmEntry)(
+      const files = await (card.kind === "correction" ? correctEntry : confirmEntry)(
         head,
         about.entry,
         {
@@ -262,6 +262,8 @@ async function changeBooks(
         },
         await host.config(),
       );
+      if (files.size > 0 && decision.decision === "approved") await (await import("./rows.ts")).assertAsBooked(host, card, head);
+      return files;
     }
     const guess = card.kind === "row" && decision.decision === "approved" ? about.about?.dialect : undefined;
     // The file is read so from now on; its receipt stays open until it is.

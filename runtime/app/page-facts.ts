@@ -85,7 +85,7 @@ export interface Answer {
   account?: string;
   /** What stood in the fields: of the calls by path, of a form by name. */
   set?: Record<string, string>;
-  /** `seenOf` the calls that the page showed. */
+  /** `seenOf` the card that the page showed. */
   seen?: string;
 }
 
@@ -180,10 +180,10 @@ function cut(text: string): string {
   return text.length > SHOWN ? `${text.slice(0, SHOWN)} … (${text.length} characters)` : text;
 }
 
-/** What the page has shown of a card's calls, or of a proposal: a yes to something else by now is no yes. */
-export function seenOf(card: Pick<Card, "calls" | "edited" | "kind" | "body">): string {
+/** What the page has shown of a card: a yes to something else by now is no yes. */
+export function seenOf({ title, body, calls, edited }: Pick<Card, "title" | "calls" | "edited" | "body">): string {
   return createHash("sha256")
-    .update(canonicalJson(card.kind === "proposal" ? card.body : (card.edited ?? card.calls)))
+    .update(canonicalJson([title, body, edited ?? calls]))
     .digest("base64url")
     .slice(0, 16);
 }

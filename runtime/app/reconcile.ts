@@ -3,6 +3,7 @@
  * asks again, one that no longer waits (confirmed, corrected or removed by plain git) asks no more.
  */
 import { NOTHING_ASKED, getFact, setFact, toReleased } from "../engine/cards.ts";
+import { canonicalJson } from "../kernel/canonical.ts";
 import type { Entry, RunRecord, Tree } from "../kernel/ports.ts";
 import { legsOf } from "../workspace/books/draft.ts";
 import { RECEIPTS } from "../workspace/layout.ts";
@@ -64,6 +65,9 @@ function follow(host: Host, pending: ReadonlyMap<string, Entry>, unread: Readonl
   for (const card of host.cards.list({ open: true, kind: "entry" })) {
     const { entry } = card.body as { entry: string };
     asked.add(entry);
+    const now = pending.get(entry);
+    const body = now && { ...(card.body as object), booked: legsOf(now) };
+    if (body !== undefined && canonicalJson(body) !== canonicalJson(card.body)) host.cards.restate(card.id, { title: card.title, body });
     if (!pending.has(entry) && !unread.has(monthOfId(entry)))
       host.cards.decide(card.id, { card: card.id, decision: "expired", by: "runtime", at, reason: "the books at HEAD no longer ask" });
   }

@@ -11,7 +11,7 @@ import { allReceipts, claimedBy, existingIn, goneFrom } from "../workspace/books
 import { parseConfig } from "../workspace/settings/config.ts";
 import { asCorrected, correctable, correctEntry, correctionsOf } from "../workspace/books/correct-entry.ts";
 import { decideSame, leaveOut, reviveRows } from "../workspace/books/decide-rows.ts";
-import { accountOf } from "../workspace/books/draft.ts";
+import { accountOf, legsOf } from "../workspace/books/draft.ts";
 import { isEntryId } from "../workspace/books/entry-id.ts";
 import { filesIn } from "../workspace/statements/import-files.ts";
 import { CONFIG, IMPORT, receiptFile } from "../workspace/layout.ts";
@@ -35,17 +35,29 @@ export async function askCorrection(host: Host, { entry: id, account }: { entry:
   if (account !== undefined) await correctEntry(head, id, { approve: true, by: "", account }, await host.config(head));
   const open = () => cards.list({ open: true, kind: "correction" }).find(({ body }) => (body as { entry: string }).entry === entry.id);
   if (open() === undefined) {
-    const { postings } = asCorrected(entry, await correctionsOf(entry, monthsOf(head)));
-    const booked = postings.map(({ account, amount, currency }) => `${entry.date}  ${account}  ${amount} ${currency}`);
     const body = {
       entry: entry.id,
-      booked,
+      booked: await bookedNow(head, entry),
       about: { approve: "an entry moves it to the account that --account names", reject: "it stays" },
     };
     const key = `correction:${entry.id}:${randomUUID()}`;
     cards.open(key, { ...NOTHING_ASKED, kind: "correction", title: entry.description, body, run: entry.tags["run"] ?? null }, clock.now());
   }
   return open() as Card;
+}
+
+const bookedNow = async (head: Tree, entry: Entry): Promise<string[]> =>
+  legsOf(asCorrected(entry, await correctionsOf(entry, monthsOf(head))));
+
+/** A yes is to what stands on the card: where the books have its entry otherwise by now, the card says so from here on. @throws CARD_CLOSED */
+export async function assertAsBooked({ cards }: Host, card: Card, head: Tree): Promise<void> {
+  const body = card.body as { entry: string; booked?: string[] };
+  const entry = await findEntry(head, body.entry);
+  const booked = entry === null ? [] : await bookedNow(head, entry);
+  if (body.booked === undefined || canonicalJson(body.booked) === canonicalJson(booked)) return;
+  cards.restate(card.id, { title: card.title, body: { ...body, booked } });
+  const now = `The books have ${body.entry} otherwise than card ${card.id} showed it: ${booked.join("; ")}`;
+  throw new ClearedError("CARD_CLOSED", `${now}. Nothing was decided; look at the card again, then decide.`);
 }
 
 /** What an answer to such a card does to the files at HEAD. @throws FILE_MISSING, JOURNAL_* */

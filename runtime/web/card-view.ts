@@ -80,7 +80,7 @@ export function decisionForm(card: Card, token: string, accounts: readonly Accou
   const hint = card.kind === "proposal" ? "(kept; a rejection is shown to whoever proposes this again)" : "(optional)";
   return html`<form method="post" action="/cards/${card.id}" aria-label="${words.kind} ${card.id}">
 <input type="hidden" name="token" value="${token}">
-${card.calls.length === 0 && card.kind !== "proposal" ? nothing : html`<input type="hidden" name="seen" value="${seenOf(card)}">`}
+<input type="hidden" name="seen" value="${seenOf(card)}">
 ${card.kind === "form" ? formFields(card) : card.kind === "approval" ? editFields(card) : nothing}
 ${UNCHANGED[card.kind] !== undefined && accounts.length > 0 ? accountSelect(id, accounts, UNCHANGED[card.kind] ?? "") : nothing}
 ${isUnproven ? html`<p class="field"><label for="${id}-despite">No recorded run tested this change. To approve it anyway, say why</label><input id="${id}-despite" name="despite" maxlength="500" required autocomplete="off"></p>` : nothing}

@@ -1,6 +1,6 @@
 /** Cards of entries follow the books, whoever moves them. */
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
@@ -69,6 +69,40 @@ test("an approval that plain git takes back asks again, and an entry that plain 
   git("revert", "--no-edit", imported);
   await reconcileCards(host);
   expect(titles()).toEqual([]);
+});
+
+test("a yes is to the entry as its card shows it: where a person has changed that by hand, the card says so before anything is confirmed", async () => {
+  dir = mkdtempSync(join(tmpdir(), "cleared-reconcile-"));
+  const workspace = join(dir, "books");
+  await initWorkspace(workspace, { name: "Acme", from: root, person: "Ann" });
+  const git = (...args: string[]) =>
+    execFileSync("git", ["-C", workspace, "-c", "user.name=Ann", "-c", "user.email=ann@localhost", ...args], { encoding: "utf8" });
+  cpSync(join(root, "test", "statements", "chase_checking_header.csv"), join(workspace, "import", "a.csv"));
+  host = await openHost(workspace, { mode: "owner" });
+  const api = createApi(host);
+  await api.run({ agent: "ingest", input: {}, wait: true });
+  const cards = () => host?.cards.list({ open: true, kind: "entry" }) ?? [];
+  const bookedOn = (at: number) => (cards()[at] as Card & { body: { booked: string[] } }).body.booked;
+  const approve = (card: Card | undefined) =>
+    api.decide({ decision: signAs(workspace, trust, { ...asked(card as Card), decision: "approved", at: Date.now() }) });
+  const { trust } = host;
+  for (const at of [0, 1]) {
+    const { entry } = (cards()[at] as Card & { body: { entry: string } }).body;
+    const month = join(workspace, git("grep", "-l", entry, "--", "journal").trim());
+    const [before, rest = ""] = readFileSync(month, "utf8").split(`(${entry})`);
+    writeFileSync(month, `${before}(${entry})${rest.replace(/^( {2,})(?!Assets:)[A-Z].*?(?= {2})/m, "$1Expenses:Meals")}`);
+  }
+  git("commit", "-qam", "by hand");
+  await expect(approve(cards()[0])).rejects.toMatchObject({
+    code: "CARD_CLOSED",
+    message: expect.stringMatching(/otherwise than card .* Expenses:Meals .*look at the card again/),
+  });
+  expect(bookedOn(0).join()).toContain("Expenses:Meals");
+  expect(bookedOn(1).join()).not.toContain("Expenses:Meals");
+  await reconcileCards(host);
+  expect(bookedOn(1).join()).toContain("Expenses:Meals");
+  const [first] = cards();
+  expect((await approve(first)).card.decision).toMatchObject({ by: "Ann" });
 });
 
 test("a lost store asks again about the rows that the receipts say were refused, and a row that was closed is asked no more", async () => {
