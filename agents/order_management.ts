@@ -31,7 +31,7 @@ fsm_enter("COMPUTE");
 const figures = script_run("order_figures", { order, lines, tax, rates });
 fsm_enter("POLICY_CHECK");
 const missing = lines.filter((one) => one.free < one.reserve).map((one) => one.sku);
-const facts = { order_status, total: figures.total, credit_hold: customer.credit_hold, needs_allocation: missing.length > 0 };
+const facts = { order_status, total: figures.total, currency: order.currency, credit_hold: customer.credit_hold, needs_allocation: missing.length > 0 };
 const verdict = policy_evaluate({ facts, about: { order_id, total: figures.total, customer: customer.name } });
 const changing = changes.length > 0;
 // What is not there is neither charged nor shipped: the order waits for stock with what is reserved.

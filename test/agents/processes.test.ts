@@ -322,6 +322,21 @@ test("who approved stands outside: by their id there, else by name, whatever was
   expect(rows(other, "select locked_by from periods where period = '2024-09'")).toEqual([{ locked_by: "E-1002" }]);
 });
 
+const FOREIGN: [string, Json, string, string][] = [
+  ["invoice_reconciliation", { invoice_id: "INV-2024-453" }, "VARIANCE_GT_2PCT cannot be decided without variance in USD", "purchase_orders invoices"],
+  ["sla_breach", { contract_id: "CTR-501", period: "2024-09" }, "cannot be decided without credit in USD", "contracts"],
+];
+test.each(FOREIGN)("%s %j in another currency is no amount that the policy's figures judge", async (agent, input, why, tables) => {
+  carriedOut();
+  for (const table of tables.split(" ")) change(at, `update ${table} set currency = 'KWD'`);
+  const end = await run(at, agent, input);
+  expect(end).toMatchObject({ status: "waiting", reason: "approval" });
+  expect(JSON.stringify(gateOf(at, end).brief)).toContain(why);
+  await at.host.engine.cancel(end.id, "test");
+  for (const table of tables.split(" ")) change(at, `update ${table} set currency = 'USD'`);
+  expect(carriedOut()).toEqual([]);
+});
+
 const PASSED: [string, Json, Json][] = [
   ["invoice_reconciliation", { invoice_id: "INV-2024-448" }, { variance_pct: "2" }],
   ["invoice_reconciliation", { invoice_id: "INV-2024-449" }, { variance: "0.00", by: "policy" }],

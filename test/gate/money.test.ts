@@ -81,6 +81,13 @@ facts: {amount: money, limit: money, age_days: decimal, currency: text}
 rules:
   - {id: BIG, when: "amount > 100.00", action: require_approval, description: a test}
 `,
+  // Its figures are meant for this currency.
+  "policies/abroad.yaml": `process: abroad
+source: test
+facts: {amount: money, currency: text}
+rules:
+  - {id: BIG, when: "amount > 100.00 || currency not in [KWD]", action: require_approval, description: a test}
+`,
   "agents/wires.ts": `${begin("{ amount: found.amount }", "limits")}fsm_enter("MUTATE");
 for (const to of ["A", "B"]) bank_wire({ to, amount: found.amount });
 1;`,
@@ -105,7 +112,7 @@ mcp_call(${A});
   ...Object.fromEntries(
     JUDGED.map(([, facts, params], i) => [
       `agents/judged_${i}.ts`,
-      `${begin(facts, "limits")}fsm_enter("MUTATE");\nmcp_call({ tool: "shop/pay_blind", params: ${params} });\n1;`,
+      `${begin(facts, facts.includes("currency") ? "abroad" : "limits")}fsm_enter("MUTATE");\nmcp_call({ tool: "shop/pay_blind", params: ${params} });\n1;`,
     ]),
   ),
 };

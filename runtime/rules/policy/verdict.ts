@@ -24,6 +24,8 @@ export interface Rule {
 export interface RuleSet extends Scope {
   source: string;
   rules: readonly Rule[];
+  /** The currency of its figures, where the amounts of the facts are in another. */
+  unit?: string;
 }
 
 const WORDS: Record<Action, string> = {
@@ -80,7 +82,8 @@ export function judge(sets: readonly RuleSet[], ladder: Ladder): Judgement {
         triggered.push({ rule: id, action, level, description, because: why, source: set.source });
         demand(rule, action);
       } else if (truth === null) {
-        indeterminate.push({ rule: rule.id, missing: unknownFields(rule.when, set) });
+        const unit = (name: string) => (set.unit !== undefined && set.kinds.get(name) === "money" ? `${name} in ${set.unit}` : name);
+        indeterminate.push({ rule: rule.id, missing: unknownFields(rule.when, set).map(unit) });
         demand(rule, "require_approval");
       }
     }

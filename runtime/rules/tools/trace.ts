@@ -127,7 +127,7 @@ export const isCurrency = (key: string): boolean => nameWords(key).some((word) =
 
 /** Counts the facts that a policy was asked about. `currency`: the workspace's, which amounts are in where no fact names another. */
 export function countJudged(facts: { [name: string]: Json }, currency: string | undefined, judged: Judged): void {
-  const named = Object.keys(facts).filter(isCurrency);
+  const named = Object.keys(facts).filter((name) => isCurrency(name) && typeof facts[name] === "string");
   for (const one of named.length === 0 ? [currency] : named.map((name) => facts[name]))
     if (typeof one === "string") judged.currencies.add(one);
   for (const [name, value] of Object.entries(facts)) {

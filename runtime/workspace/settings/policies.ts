@@ -14,6 +14,7 @@ import { isProse, readGiven } from "../../rules/policy/given.ts";
 import { type Ladder, levelName, levelNames } from "../../rules/policy/levels.ts";
 import { type PolicyFinding, lintRules, undeclared } from "../../rules/policy/lint.ts";
 import { ACTION_WORDS, type Action, type Judgement, type RuleSet, actionOf, judge } from "../../rules/policy/verdict.ts";
+import { isCurrency } from "../../rules/tools/trace.ts";
 import type { Json, Policies, Tree } from "../../kernel/ports.ts";
 import { STRICTNESS } from "../../kernel/states.ts";
 import type { DiskCache } from "../../scripts/disk-cache.ts";
@@ -175,7 +176,7 @@ async function packAt(base: Tree, name: string, ladder: Ladder, cache: DiskCache
 export interface PoliciesOptions {
   /** The tree of the run's commit. */
   base: Tree;
-  config: Pick<Config, "policy">;
+  config: Pick<Config, "policy" | "currency">;
   /** The policy document given with the run. */
   given?: string | undefined;
   /** Where packs that were read before are kept. */
@@ -184,6 +185,15 @@ export interface PoliciesOptions {
 
 /** What stands for a policy in prose: the same for the same words. */
 export const proseDigest = (text: string): string => createHash("sha256").update(text.trim().replace(/\s+/g, " ")).digest("hex");
+
+/** A pack's figures are in the workspace's currency: amounts in another one are not known to it, unless its rules look at the currency. */
+function heldAgainst({ set }: Pack, facts: RuleSet["facts"], currency: string): RuleSet {
+  const other = Object.keys(facts).filter((name) => isCurrency(name) && typeof facts[name] === "string" && facts[name] !== currency);
+  const looked = JSON.stringify(set.rules.map(({ when }) => when));
+  if (other.length === 0 || other.some((name) => looked.includes(JSON.stringify(name)))) return { ...set, facts };
+  const known = Object.entries(facts).filter(([name]) => set.kinds.get(name) !== "money");
+  return { ...set, facts: Object.fromEntries(known), unit: currency };
+}
 
 export function createPolicies({ base, config, cache, given: text }: PoliciesOptions) {
   const ladder = config.policy;
@@ -205,7 +215,7 @@ export function createPolicies({ base, config, cache, given: text }: PoliciesOpt
       const names = [name];
       if (own.name !== name && (own.required || (await base.blob(policyFile(own.name))) !== null)) names.unshift(own.name);
       const loaded = await Promise.all(names.map(loadOnce));
-      const sets: RuleSet[] = loaded.map(({ pack }) => ({ ...pack.set, facts }));
+      const sets: RuleSet[] = loaded.map(({ pack }) => heldAgainst(pack, facts, config.currency));
       const declared = Object.keys(facts).filter((fact) => sets.some(({ kinds }) => kinds.has(fact)));
       if (given !== null && !loaded.some(({ pack }) => pack.prose.includes(prose))) {
         // What a pack declares is a field in the given rules too, even while it is missing.
