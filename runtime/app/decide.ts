@@ -62,6 +62,9 @@ export async function decideCard(host: Host, decision: Decision): Promise<Decide
   const card = host.cards.get(decision.card);
   if (card === null) throw new ClearedError("CARD_UNKNOWN", `There is no card ${decision.card}. \`cleared queue\` lists the open ones.`);
   if (card.decision !== null) throw closed(card.id, card.decision);
+  // Meant for an entry, it would be a yes to a payment whose number was mistyped.
+  if (decision.account !== undefined && decision.decision !== "rejected" && !["entry", "account", "correction"].includes(card.kind))
+    throw new ClearedError("USAGE", `Card ${card.id} ("${card.title}") takes no account. Nothing was decided; look at it, then decide.`);
   if (card.gate !== null && card.run !== null) return decideGate(host, card, card.run, decision);
   if (card.kind === "proposal") return decideProposed(host, card, decision);
   return alone(host, card, async () => {

@@ -158,6 +158,13 @@ describe("who may decide", () => {
     }
   });
 
+  test("a yes with an account was meant for an entry: it pays nothing", async () => {
+    const { one, opened } = await made(TEAM);
+    const { id } = await begin(opened, "simple", { params: { to: "A", amount: "5.00" } });
+    await expect(say("Ann", opened, id, "approved", { account: "5020" })).rejects.toMatchObject(refused("USAGE", /takes no account/));
+    expect(one.bank()).toEqual([]);
+  });
+
   test("killed between the signal and the card: the run goes by the signal, and the card shows it", async () => {
     const { one, opened } = await made(TEAM);
     const { id } = await begin(opened, "asks");

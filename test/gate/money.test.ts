@@ -35,7 +35,7 @@ const JUDGED: [why: string, facts: string, params: string, asked: boolean][] = [
   ["a currency that was not judged", "{ amount: found.amount }", '{ amount: found.amount, currency: "KWD" }', true],
   ["a currency deep inside", "{ amount: found.amount }", '{ lines: [{ amount: found.amount, currency_code: "KWD" }] }', true],
   ["a currency in the amount", "{ amount: found.amount }", '{ amount: "KWD " + found.amount }', true],
-  ["the currency that was judged", '{ amount: found.amount, currency: "KWD" }', '{ amount: found.amount, currency: "KWD" }', false],
+  ["a currency that the policy's limits are not in", '{ amount: found.amount, currency: "KWD" }', '{ amount: found.amount, currency: "KWD" }', true],
   ["the currency of the workspace", "{ amount: found.amount }", '{ amount: found.amount, currency: "USD" }', false],
   ["an amount with an exponent", "{ amount: found.amount }", '{ amount: "5e6" }', true],
   ["an amount with blanks", "{ amount: found.amount }", '{ amount: "5 000 000" }', true],
@@ -81,13 +81,6 @@ facts: {amount: money, limit: money, age_days: decimal, currency: text}
 rules:
   - {id: BIG, when: "amount > 100.00", action: require_approval, description: a test}
 `,
-  // Its figures are meant for this currency.
-  "policies/abroad.yaml": `process: abroad
-source: test
-facts: {amount: money, currency: text}
-rules:
-  - {id: BIG, when: "amount > 100.00 || currency not in [KWD]", action: require_approval, description: a test}
-`,
   "agents/wires.ts": `${begin("{ amount: found.amount }", "limits")}fsm_enter("MUTATE");
 for (const to of ["A", "B"]) bank_wire({ to, amount: found.amount });
 1;`,
@@ -112,7 +105,7 @@ mcp_call(${A});
   ...Object.fromEntries(
     JUDGED.map(([, facts, params], i) => [
       `agents/judged_${i}.ts`,
-      `${begin(facts, facts.includes("currency") ? "abroad" : "limits")}fsm_enter("MUTATE");\nmcp_call({ tool: "shop/pay_blind", params: ${params} });\n1;`,
+      `${begin(facts, "limits")}fsm_enter("MUTATE");\nmcp_call({ tool: "shop/pay_blind", params: ${params} });\n1;`,
     ]),
   ),
 };
@@ -150,7 +143,7 @@ async function during(use: () => Promise<RunRecord>): Promise<{ end: RunRecord; 
 describe("what was judged is what is done", () => {
   test.each(JUDGED.map(([why, , , asked], i): [string, number, boolean] => [why, i, asked]))("%s", async (_, i, asked) => {
     const { end, wrote } = await during(() => run(opened, `judged_${i}`));
-    if (end.error?.code === "AMOUNT_UNTRACED") expect(asked).toBe(true);
+    if (["AMOUNT_UNTRACED", "FSM_GATE"].includes(end.error?.code ?? "")) expect(asked).toBe(true);
     else if (asked) expect(end).toMatchObject({ status: "waiting", reason: "approval" });
     else expect(end, String(end.error?.message)).not.toMatchObject({ reason: "approval" });
     expect(wrote).toHaveLength(asked ? 0 : 1);

@@ -186,11 +186,10 @@ export interface PoliciesOptions {
 /** What stands for a policy in prose: the same for the same words. */
 export const proseDigest = (text: string): string => createHash("sha256").update(text.trim().replace(/\s+/g, " ")).digest("hex");
 
-/** A pack's figures are in the workspace's currency: amounts in another one are not known to it, unless its rules look at the currency. */
+/** A pack's figures are in the workspace's currency: amounts in another one are not known to it, whatever rules are added to it. */
 function heldAgainst({ set }: Pack, facts: RuleSet["facts"], currency: string): RuleSet {
   const other = Object.keys(facts).filter((name) => isCurrency(name) && typeof facts[name] === "string" && facts[name] !== currency);
-  const looked = JSON.stringify(set.rules.map(({ when }) => when));
-  if (other.length === 0 || other.some((name) => looked.includes(JSON.stringify(name)))) return { ...set, facts };
+  if (other.length === 0) return { ...set, facts };
   const known = Object.entries(facts).filter(([name]) => set.kinds.get(name) !== "money");
   return { ...set, facts: Object.fromEntries(known), unit: currency };
 }
