@@ -1,7 +1,6 @@
 /** Who may decide, what a yes covers, and what a form is told: on real runs, with real keys, against what lies in the store. */
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { agreed, decideCard } from "../../runtime/app/decide.ts";
-import { forkRun } from "../../runtime/app/move-run.ts";
 import { wakeWaiting } from "../../runtime/app/wake.ts";
 import { signDecision } from "../../runtime/engine/signature.ts";
 import type { Card, Json } from "../../runtime/kernel/ports.ts";
@@ -87,15 +86,6 @@ describe("who may decide", () => {
     expect(await opened.engine.get(later.id)).toMatchObject({ by: "Ann" });
     await say("Bob", opened, id);
     expect(await ended(opened, id)).toMatchObject({ outcome: "completed" });
-  });
-
-  test("who has a run copied has started the copy", async () => {
-    const { opened } = await made(TEAM);
-    const { id } = await begin(opened, "simple", { params: { to: "A", amount: "5.00" } }, "Ann");
-    const { run } = await forkRun(opened, { run: id, by: "Bob", reason: "test", at: 0, head: false });
-    await opened.engine.result(run, { timeoutMs: 100_000 });
-    await expect(say("Bob", opened, run)).rejects.toMatchObject({ code: "APPROVAL_SELF" });
-    await say("Bob", opened, id);
   });
 
   test("who is alone decides what they started, recorded as self, but not where the policy demands another person", async () => {

@@ -35,7 +35,12 @@ const JUDGED: [why: string, facts: string, params: string, asked: boolean][] = [
   ["a currency that was not judged", "{ amount: found.amount }", '{ amount: found.amount, currency: "KWD" }', true],
   ["a currency deep inside", "{ amount: found.amount }", '{ lines: [{ amount: found.amount, currency_code: "KWD" }] }', true],
   ["a currency in the amount", "{ amount: found.amount }", '{ amount: "KWD " + found.amount }', true],
-  ["a currency that the policy's limits are not in", '{ amount: found.amount, currency: "KWD" }', '{ amount: found.amount, currency: "KWD" }', true],
+  [
+    "a currency that the policy's limits are not in",
+    '{ amount: found.amount, currency: "KWD" }',
+    '{ amount: found.amount, currency: "KWD" }',
+    true,
+  ],
   ["the currency of the workspace", "{ amount: found.amount }", '{ amount: found.amount, currency: "USD" }', false],
   ["an amount with an exponent", "{ amount: found.amount }", '{ amount: "5e6" }', true],
   ["an amount with blanks", "{ amount: found.amount }", '{ amount: "5 000 000" }', true],

@@ -1,7 +1,9 @@
 /** A card says who gave the run to be done: a person, the owner of a task, another agent and who asked that one. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Host } from "../../runtime/app/host.ts";
+import { forkRun } from "../../runtime/app/move-run.ts";
 import type { Cause } from "../../runtime/kernel/ports.ts";
+import { begin, made, say, TEAM } from "../engine/gates.ts";
 import { closeAll, decide, host, openCard, removeAll } from "../engine/harness.ts";
 import { header, shop, STATES } from "./shop.ts";
 
@@ -68,4 +70,13 @@ test("a run that schedules its next one tells who began, however often it has co
     const asked = round === 1 ? "Ann" : "other runs, the first of them by Ann";
     expect(openCard(opened, run).started_by).toBe(`the agent again, by the schedule; asked by ${asked}`);
   }
+});
+
+test("who has a run copied has started the copy", async () => {
+  const { opened } = await made(TEAM);
+  const { id } = await begin(opened, "simple", { params: { to: "A", amount: "5.00" } }, "Ann");
+  const { run } = await forkRun(opened, { run: id, by: "Bob", reason: "test", at: 0, head: false });
+  await opened.engine.result(run, { timeoutMs: 100_000 });
+  await expect(say("Bob", opened, run)).rejects.toMatchObject({ code: "APPROVAL_SELF" });
+  await say("Bob", opened, id);
 });
