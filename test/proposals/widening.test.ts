@@ -216,6 +216,17 @@ test("an agent that gains pieces is told of each, one that loses them of none, o
   expect(await changesOf(memoryTree(BASE), memoryTree(BASE), [...BASE.keys()], around)).toEqual({ widening: [], changes: [] });
 });
 
+test("what stands in one place of config.yaml is told one by one, and which of its statements comes first", async () => {
+  const rule = (file: string, account: number) => `  - {match: {file: "${file}"}, account: ${account}}\n`;
+  const [a, b] = [rule("a*.csv", 1010), rule("*.csv", 1020)];
+  const base = new Map([...FILES, [CONFIG, (FILES.get(CONFIG) ?? "").replace("statements: []\n", `statements:\n${a}${b}`)]]);
+  const said = async (next: string) => lines(await widened({ [CONFIG]: [[a + b, next]] }, base)).join("\n");
+  const swapped = await said(rule("a*.csv", 1020) + rule("*.csv", 1010));
+  expect(swapped).toContain('statements[a*.csv].account is "1020" instead of "1010"');
+  expect(swapped).toContain('statements[*.csv].account is "1010" instead of "1020"');
+  expect(await said(b + a)).toContain("statements[*.csv] now comes before others that it came after");
+});
+
 test("trust.yaml says who must decide, by what is widened; a level the ladder does not have is met by its name alone", () => {
   const ladder = parseConfig("business: {name: A}").policy;
   const trust = parseTrust(

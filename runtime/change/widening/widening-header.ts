@@ -35,13 +35,14 @@ const LOOSENS: Partial<Record<keyof Header, (was: Header, now: Header) => Loosen
   timezone: (was, now) => now.schedule !== undefined && ["schedule", `starts at other times: in ${zoneOf(now)} instead of ${zoneOf(was)}`],
 };
 
-function leaves(key: keyof Header, was: Header, now: Header): Line[] {
-  return leafChanges(was[key] as Json, now[key] as Json, undefined, key).flatMap((one) => {
+/** What keys without a meaning of their own say otherwise; of a script that others run, all of them. */
+export function headerLeaves(was: Json | undefined, now: Json | undefined, key = ""): Line[] {
+  return leafChanges(was, now, undefined, key).flatMap((one) => {
     const isValue = /\.(?:default|enum)/.test(one.key);
     const named = (value: Json | undefined) =>
       isValue && typeof value === "string" ? recipientsIn({ value, path: one.key.replace(/\.default$|\.enum$/, "") }) : [];
     const fresh = named(one.now).filter((value) => !named(one.was).includes(value));
-    if (fresh.length === 0) return tell(key === "name" || key === "description" ? "text" : "header", changeWords(one));
+    if (fresh.length === 0) return tell(/(?:^|\.)(?:name|description|describe)$/.test(one.key) ? "text" : "header", changeWords(one));
     return widen("recipient", `names a new recipient: ${fresh.map((value) => JSON.stringify(value)).join(", ")} (${one.key})`);
   });
 }
@@ -141,7 +142,7 @@ export async function headerWidening(was: Header | null, now: Header, around: Ti
           ? uses(was, now)
           : key === "machine"
             ? machine(was, now)
-            : leaves(key, was, now);
+            : headerLeaves(was[key] as Json, now[key] as Json, key);
     for (const line of lines) say(line, key === "machine" ? "states" : key);
   }
   if (was === null) {

@@ -7,8 +7,8 @@ import { isAtMost } from "../../engine/authority.ts";
 import type { Json } from "../../kernel/ports.ts";
 import type { Config } from "../../workspace/settings/config.ts";
 import { modelRolesOf } from "../../workspace/settings/models.ts";
-import { parting } from "../evidence/partings.ts";
-import { type LeafChange, changeWords, leafChanges, shownValue, hostsIn, recipientsIn } from "./leaves.ts";
+import { apart, parting } from "../evidence/partings.ts";
+import { type LeafChange, changeWords, leafChanges, named, shownValue, hostsIn, recipientsIn } from "./leaves.ts";
 import type { ChangeKind, WideningKind } from "../proposal-types.ts";
 
 export interface SettingLine {
@@ -54,7 +54,14 @@ function judged(changes: readonly LeafChange[], rows: readonly Row[], before = "
 
 export function configWidening(was: Config, now: Config): SettingLine[] {
   const changes = leafChanges(settingsOf(was), settingsOf(now), (key) => key === "notify.quiet_hours");
-  return judged(changes, CONFIG_ROWS);
+  const [old, fresh] = [was, now].map(({ statements }) => [...named(statements as unknown as Json[]).keys()]) as [string[], string[]];
+  const common = old.filter((name) => fresh.includes(name));
+  const first = fresh.filter((name) => common.includes(name)).find((name, i) => name !== common[i]);
+  const text = `statements[${first}] now comes before others that it came after: the first that fits says to which account a statement belongs`;
+  return [
+    ...judged(changes, CONFIG_ROWS),
+    ...(first === undefined ? [] : [{ kind: "setting" as const, widens: true, text, key: "statements" }]),
+  ];
 }
 
 /** With defaults filled in, those of privacy too. */
@@ -96,15 +103,16 @@ export function policyRest(name: string, was: Json, now: Json, told: ReadonlySet
   return [...judged(texts ?? [], never, `${name}: `, "text"), ...judged(values ?? [], never, `${name}: `)];
 }
 
-/** Lines of a text that are new or gone, with whom they name; @param path for what only its name tells */
+/** Lines of a text that are new, gone or elsewhere, with whom they name. What is indented stands under something else. */
 export function textWidening(path: string, was: string | null, now: string | null): SettingLine[] {
-  const [before, after] = [was, now].map((text) =>
-    (text ?? "")
-      .split("\n")
-      .map((line) => line.trim())
-      .filter(Boolean),
-  ) as [string[], string[]];
-  const [gone, fresh] = [before.filter((line) => !after.includes(line)), after.filter((line) => !before.includes(line))];
+  const linesIn = (text: string | null) => (text ?? "").split("\n").flatMap((line) => (line.trim() === "" ? [] : [line.trimEnd()]));
+  const texts = [linesIn(was), linesIn(now)];
+  // Which of several equal ones it is, the line above says.
+  const often = new Set(texts.flatMap((all) => [...Map.groupBy(all, String)].flatMap(([line, { length }]) => (length > 1 ? [line] : []))));
+  const told = (all: string[]) =>
+    all.map((line, i) => (often.has(line) && /\w/.test(line) ? `${line} (below ${all[i - 1] ?? "nothing"})` : line));
+  const [before, after] = texts.map(told) as [string[], string[]];
+  const [gone, fresh] = apart(before, after, String);
   const named = (text: string) => [...recipientsIn({ value: text, path: "" }), ...hostsIn({ value: text, path: "" })];
   const known = new Set(before.flatMap(named));
   const recipients = fresh.flatMap(named).filter((one) => !known.has(one));
@@ -125,5 +133,22 @@ export function textWidening(path: string, was: string | null, now: string | nul
   return [
     ...recipients.map((one) => ({ kind: "recipient" as const, widens: true, text: fresher(one), key: one })),
     ...words.map(([key, text]) => ({ kind: "value" as const, widens: false, text: `${path} ${text}`, key })),
+    ...movedLines(before, after).map(([line, above]): SettingLine => {
+      const text = `${path} has ${shownValue(line)} ${above === "" ? "first" : `below ${shownValue(above)}`}, where it was not`;
+      return named(line).length > 0
+        ? { kind: "recipient", widens: true, text, key: line }
+        : { kind: "value", widens: false, text, key: line };
+    }),
   ];
+}
+
+/** Lines that both have, each with the one above it where that is another now: an account under another name is another's. */
+function movedLines(before: readonly string[], after: readonly string[]): [line: string, above: string][] {
+  const apartIn = new Set(apart(before, after, String).flat());
+  const [old, now] = [before, after].map((all) => all.filter((line) => !apartIn.has(line))) as [string[], string[]];
+  const above = Map.groupBy(old.keys(), (i) => old[i] ?? "");
+  return now.flatMap((line, i) => {
+    const from = old[(above.get(line)?.shift() ?? 0) - 1] ?? "";
+    return from === (now[i - 1] ?? "") ? [] : [[line, now[i - 1] ?? ""] as [string, string]];
+  });
 }

@@ -5,6 +5,7 @@
  */
 import { type Ladder, ladderSchema, strictest } from "../../rules/policy/levels.ts";
 import type { Json, Tree } from "../../kernel/ports.ts";
+import { cut } from "../../scripts/header.ts";
 import { readYaml } from "../../scripts/yaml-text.ts";
 import { type Config, type Trust, parseConfig } from "../../workspace/settings/config.ts";
 import { AGENTS, CASES, CONFIG, IMPORTERS, KNOWLEDGE, MAIN_JOURNAL, POLICIES, SCRIPTS } from "../../workspace/layout.ts";
@@ -14,7 +15,7 @@ import { treeOver } from "../../workspace/git/tree.ts";
 import { type Around, type Program, programAt } from "./program.ts";
 import type { AskedFor, Changed, Report, TextChange, Widening } from "../proposal-types.ts";
 import { type Say, codeWidening } from "./widening-code.ts";
-import { headerWidening } from "./widening-header.ts";
+import { headerLeaves, headerWidening } from "./widening-header.ts";
 import { policyWidening, proseTaken } from "./widening-policy.ts";
 import type { Asked } from "./widening-rows.ts";
 import { type SettingLine, configWidening, dialectWidening, policyRest, textWidening } from "./widening-settings.ts";
@@ -153,10 +154,22 @@ async function script(base: Tree, tree: Tree, path: string, asked: Asked, moved:
     await headerWidening(was?.header ?? null, now.header, asked, ({ text, ...one }, key) => {
       found.push({ ...one, text: `${title}: ${text}`, at: placeAt(path, line(key)) });
     });
+  if (path.startsWith(SCRIPTS) && was !== null)
+    for (const { text, kind, widens } of headerLeaves(headerText(was), headerText(now)))
+      found.push({ kind, widens, text: `${title}: ${text}`, at: placeAt(path, line("input")) });
   const say: Say = (kind, widens, text, { file, line }) =>
     void found.push({ kind, widens, text: `${title}: ${text}`, at: placeAt(file, line) });
   codeWidening(was, now, asked, say, path.startsWith(SCRIPTS) && was !== null ? await callersOf(path, tree, asked) : []);
   return found;
+}
+
+/** The header of a script that agents run, or of a tool, as its text has it; what is wrong with it its check says. */
+function headerText({ source, file }: Program): Json {
+  try {
+    return readYaml(cut(source, file).text, { file, code: "SCRIPT_HEADER", maxLength: 65_536 }).value as Json;
+  } catch {
+    return source;
+  }
 }
 
 /** The agents that a script is a part of. */
@@ -194,11 +207,11 @@ function calls({ calls: all, header }: Program, lost: string): boolean {
   return all.some((call) => call.name === "script_run" && (call.given[""] ?? call.given["name"]) === name);
 }
 
-/** A script that several agents run is told of once. */
+/** A script that several agents run is told of once, whichever of them it is told of. */
 function once(found: readonly Line[]): Line[] {
   const seen = new Set<string>();
   return found.filter(({ kind, text, at }) => {
-    const key = `${kind} ${at?.file}:${at?.line} ${text.slice(text.indexOf(": ") + 1)}`;
+    const key = `${kind} ${at?.file}:${at?.line} ${isScript(at?.file ?? "") ? text.slice(text.indexOf(": ") + 1) : text}`;
     return seen.has(key) ? false : seen.add(key);
   });
 }
