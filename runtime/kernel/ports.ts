@@ -1158,8 +1158,8 @@ export interface Survey {
     tool: string | null;
     line: number;
   }[];
-  /** What each name of the script is given, in the order of the text. body: a function of several statements. */
-  names: Record<string, { form: string; shown: string; line: number; body?: true }[]>;
+  /** What each name of the script is given, in the order of the text. way: which part of that; body: a function of several statements. */
+  names: Record<string, { form: string; shown: string; line: number; way?: string; body?: true }[]>;
   /** Computed values of keys, bare parameters of calls (path ends in "."), what is spread into an object ("..."). fixed: literal in every case. */
   fields: { path: string; form: string; fixed: boolean; tool: string | null; line: number; shown: string }[];
   /** What is put into lists, one by one. */

@@ -3,6 +3,9 @@ export const NAME = "\u0001";
 export const LITERAL = "\u0002";
 export const STEP = "\u0003";
 
+/** In place of the list that something is put into: an error that ends the run. */
+export const STOPS = "with an error";
+
 const marked = (mark: string): RegExp => new RegExp(`${mark}([^${mark}]*)${mark}`, "g");
 const [NAMES, LITERALS, HEAD] = [marked(NAME), marked(LITERAL), new RegExp(`^${NAME}([^${NAME}]*)${NAME}`)];
 

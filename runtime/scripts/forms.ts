@@ -4,7 +4,7 @@
  */
 import { bare, isFunction } from "./flow.ts";
 import { LITERAL, NAME, STEP } from "./form-marks.ts";
-import { listsIn, markElements, markIndex, markSteps, notEqual, number } from "./same-forms.ts";
+import { compared, folded, listsIn, markElements, markIndex, markSteps, notEqual, number } from "./same-forms.ts";
 import { type Node, children, literalText, within } from "./syntax.ts";
 
 /** Name to id, by scope. */
@@ -209,6 +209,8 @@ export function formsOf(body: readonly Node[]): Forms {
       case "TemplateLiteral": {
         const parts = joined(plain);
         if (parts !== null) return `text(${all(parts)})`;
+        const sum = folded(plain);
+        if (sum !== null) return `${LITERAL}${sum}${LITERAL}`;
         const [left, operator, right] = compared(plain);
         return `Binary${operator}(${left === null ? "" : form(left, scope)},${form(right, scope)})`;
       }
@@ -226,7 +228,7 @@ export function formsOf(body: readonly Node[]): Forms {
       case "ExpressionStatement":
         return of("expression");
       case "CallExpression":
-        return `${of("callee")}${plain["optional"] === true ? "?" : ""}(${all(plain["arguments"] as Node[])})`;
+        return `${of("callee")}${plain["optional"] === true ? "?" : ""}(${(plain["arguments"] as Node[]).map((one) => (isFunction(one) ? handed(one, scope) : form(one, scope))).join()})`;
       case "ObjectExpression":
         // The values are told one by one, as fields and literals; the order of keys means nothing.
         return `{${(plain["properties"] as Node[])
@@ -258,6 +260,12 @@ export function formsOf(body: readonly Node[]): Forms {
         return `${plain.type.replace(/(?:Expression|Statement)$/, "")}${String(plain["operator"] ?? "")}(${all([...children(plain)])})`;
     }
   };
+  /** A function that nothing calls by a name: how it takes apart what it is given is told with what its names are. */
+  const handed = (node: Node, scope: Scope): string => {
+    const [inner, params] = [ofFunction(node, scope), node["params"] as Node[]];
+    const defaults = params.flatMap((one) => [...within(one)].filter(({ type }) => type === "AssignmentPattern"));
+    return `(${[params.length, ...defaults.map((one) => form(one, inner))].join()})=>${form(resultOf(node) ?? (node["body"] as Node), inner)}`;
+  };
   const isElement: Forms["isElement"] = (init) => [...elements.values()].includes(bare(init));
   const listOf: Forms["listOf"] = (loop) => indexed.get(loop) ?? null;
   const idOf: Forms["idOf"] = (binding) => ids.get(binding) ?? "";
@@ -276,19 +284,6 @@ function joined(node: Node): Node[] | null {
   const before = left.type === "BinaryExpression" ? joined(left) : null;
   const isText = (one: Node) => literalText(one) !== null || one.type === "TemplateLiteral";
   return before === null && !isText(left) && !isText(right) ? null : [...(before ?? [left]), right];
-}
-
-const MIRRORED: Record<string, string> = { "<": ">", "<=": ">=" };
-
-/** A comparison as one says it: the larger side first; of a length only whether there is one. `left` null: whether `right` is empty. */
-function compared(node: Node): [left: Node | null, operator: string, right: Node] {
-  const [left, right, operator] = [bare(node["left"] as Node), bare(node["right"] as Node), String(node["operator"])];
-  const isLength = left.type === "MemberExpression" && (left["property"] as Node)["name"] === "length";
-  const than = isLength && right.type === "Literal" ? `${operator.replace("==", "=")}${String(right["raw"])}` : "";
-  if (/^(?:==0|<1)$/.test(than)) return [null, "empty", left];
-  if (/^(?:!=0|!==0|>0|>=1)$/.test(than)) return [null, "filled", left];
-  const other = MIRRORED[operator];
-  return other === undefined ? [left, operator, right] : [right, other, left];
 }
 
 /** The one expression a function answers, or null. */

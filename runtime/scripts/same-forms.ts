@@ -16,6 +16,28 @@ export function notEqual(node: Node): Node | null {
   return operator === undefined ? null : ({ ...node, operator } as Node);
 }
 
+const isPlain = (node: Node): boolean => node.type === "Literal" || (node.type === "Identifier" && node["name"] === "undefined");
+const MIRRORED: Record<string, string> = { "<": ">", "<=": ">=" };
+
+/** A comparison as one says it: the larger side first; of a length only whether there is one. `left` null: whether `right` is empty. */
+export function compared(node: Node): [left: Node | null, operator: string, right: Node] {
+  const [left, right, operator] = [bare(node["left"] as Node), bare(node["right"] as Node), String(node["operator"])];
+  const isLength = left.type === "MemberExpression" && (left["property"] as Node)["name"] === "length";
+  const than = isLength && right.type === "Literal" ? `${operator.replace("==", "=")}${String(right["raw"])}` : "";
+  if (/^(?:==0|<1)$/.test(than)) return [null, "empty", left];
+  if (/^(?:!=0|!==0|>0|>=1)$/.test(than)) return [null, "filled", left];
+  const other = MIRRORED[operator] ?? (/^[!=]==?$/.test(operator) && isPlain(left) && !isPlain(right) ? operator : undefined);
+  return other === undefined ? [left, operator, right] : [right, other, left];
+}
+
+/** What `24 * 60 * 60` comes to; null for anything but a product of numbers as they are written. */
+export function folded(node: Node): number | null {
+  if (number(node)) return node["value"] as number;
+  if (node.type !== "BinaryExpression" || node["operator"] !== "*") return null;
+  const [left, right] = [folded(bare(node["left"] as Node)), folded(bare(node["right"] as Node))];
+  return left === null || right === null ? null : left * right;
+}
+
 /** The lists of statements in these. */
 export function* listsIn(body: readonly Node[]): Generator<readonly Node[]> {
   yield body;

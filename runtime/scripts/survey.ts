@@ -5,7 +5,7 @@
  */
 import type { Survey, SurveyTest } from "../kernel/ports.ts";
 import { TYPED, bare, isFunction } from "./flow.ts";
-import { NAME } from "./form-marks.ts";
+import { NAME, STOPS } from "./form-marks.ts";
 import {
   type Scope,
   boundIn,
@@ -20,7 +20,8 @@ import {
   rootOf,
   textIn,
 } from "./forms.ts";
-import { type Node, children, literalText } from "./syntax.ts";
+import { folded } from "./same-forms.ts";
+import { type Node, children, literalText, within } from "./syntax.ts";
 
 interface Around {
   /** Names from the nearest variable or call down to here: `policy_evaluate.facts.total`; a name of the script as its form. */
@@ -66,6 +67,10 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
   const given = new Map<string, Node[]>();
   const elementsOf = new Map<string, Node>();
   const callers = new Map<string, Around[]>();
+  /** Names of parameters as `NUMBER of FUNCTION`, those that are altered, and what functions of the script are handed. */
+  const params = new Map<string, string>();
+  const altered: string[] = [];
+  const handed: { to: string; arg: Node; node: Node; around: Around }[] = [];
   const reached: { node: Node; index: number; around: Around }[] = [];
   const columns = new Set<string>();
   let rows = 0;
@@ -78,16 +83,21 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
   const under = (around: Around, more: SurveyTest): Around => ({ ...around, tests: [...around.tests, more] });
 
   /** `id` is given `value`, which is told by what stands at the end of `way`. */
-  const define = (id: string, what: { form: string; node: Node; value?: Node; body?: true }): void => {
-    const { node, value } = what;
+  const define = (id: string, what: { form: string; node: Node; value?: Node; body?: true; way?: string }): void => {
+    const { node, value, way } = what;
     if (value !== undefined) given.set(id, [...(given.get(id) ?? []), value]);
-    const told = { form: what.form, ...place(node), ...(what.body === true ? { body: true as const } : {}) };
+    const told = {
+      form: what.form,
+      ...place(node),
+      ...(way === undefined ? {} : { way }),
+      ...(what.body === true ? { body: true as const } : {}),
+    };
     survey.names[id] = [...(survey.names[id] ?? []), told];
   };
   const bindings = (pattern: Node, value: Node, told: string): void => {
     for (const { node, way } of boundIn(pattern)) {
       if (way !== "") elementsOf.set(idOf(node), value);
-      define(idOf(node), { form: told + way, node: value, ...(way === "" ? { value } : {}) });
+      define(idOf(node), { form: told + way, node: value, way, ...(way === "" ? { value } : {}) });
     }
   };
   /** What a name of the scope has been given so far. */
@@ -99,6 +109,7 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
       const id = around.scope.get(root["name"] as string);
       if (id === undefined || seen.has(id)) return;
       seen.add(id);
+      if (params.has(id)) altered.push(params.get(id) ?? "");
       define(id, { form: [...around.tests.map((one) => `${one.kind} ${one.form}`), form(node, around.scope)].join(" "), node });
       const whole = elementsOf.get(id) ?? given.get(id)?.[0];
       root = whole && rootOf(whole, true);
@@ -143,17 +154,22 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
   /** A function where it is written: its own scope, and the conditions of whoever calls it where it has a name. */
   const enter = (node: Node, around: Around, name: string | null, { of, over }: { of: string; over?: Node | null }): void => {
     const each = over ? `each ${form(over, around.scope)}` : null;
-    const params = node["params"] as Node[];
+    const own = node["params"] as Node[];
     let scope = around.scope;
-    for (const [i, param] of params.entries()) {
+    for (const [i, param] of own.entries()) {
       for (const { node: bound, way } of boundIn(param)) {
         scope = new Map([...scope, [bound["name"] as string, idOf(bound)]]);
+        if (name !== null) params.set(idOf(bound), `${i} of ${name}`);
         if (over && i === 0) elementsOf.set(idOf(bound), over);
-        define(idOf(bound), { form: `${each !== null && i === 0 ? each : `${i} of ${of}`}${way}`, node: bound });
+        define(idOf(bound), {
+          form: `${each !== null && i === 0 ? each : `${i} of ${of}`}${way}`,
+          node: bound,
+          ...(name === null ? {} : { way: `, number ${i + 1}` }),
+        });
       }
     }
     const inner: Around = { ...around, scope, row: null, compared: false, ...(name === null ? {} : { path: "", tests: [], inside: name }) };
-    for (const param of params) visit(param, inner);
+    for (const param of own) visit(param, inner);
     const code = node["body"] as Node;
     if (code.type !== "BlockStatement") visit(code, inner);
     else list(code["body"] as Node[], inner);
@@ -248,7 +264,11 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
         for (const one of elements(node))
           if (one !== null) visit(one, bare(one).type === "ObjectExpression" ? { ...around, row: ++rows } : around);
         return;
+      case "ThrowStatement":
+        survey.puts.push({ list: STOPS, tests: [...around.tests], line: line(node.start) });
+        return visit(node["argument"] as Node, { ...around, path: "throw" });
       case "BinaryExpression":
+        if (folded(node) !== null) return literal(folded(node) as number);
         for (const one of children(node)) visit(one, COMPARES.test(String(node["operator"])) ? { ...around, compared: true } : around);
         return columnsOf(COMPARES.test(String(node["operator"])) ? [...children(node)] : []);
       case "AssignmentExpression":
@@ -299,6 +319,8 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
       const id = around.scope.get(bound["name"] as string);
       if (id !== undefined) define(id, { form: told + way, node: right, value: right });
     }
+    // `[a[0], a[1]] = [a[1], a[0]]`
+    for (const one of left.type === "Identifier" ? [] : within(left)) if (one.type === "MemberExpression") alter(one, node, around);
     visit(right, { ...around, path: left.type === "Identifier" ? form(left, around.scope) : "" });
   };
   const call = (node: Node, around: Around): void => {
@@ -331,6 +353,11 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
         });
       } else {
         if (index !== undefined) field(`${name}.`, one, around);
+        // `f(rows)`, `rows.forEach(f)`
+        const isEach = over !== null && i === 0 && plain.type === "Identifier" && EACH.has(methodOf(node));
+        const to = isEach ? plain : callee;
+        if (to.type === "Identifier")
+          handed.push({ to: `${i} of ${around.scope.get(to["name"] as string)}`, arg: isEach ? over : one, node, around });
         // What is put into a table as it stands is a row of it.
         const isRow = isPut && plain.type === "ObjectExpression" && isFixedRow(plain);
         visit(one, { ...around, path: isRow ? holder : path, row: isRow ? ++rows : null, compared: asks });
@@ -348,6 +375,12 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
   };
 
   list(body, { path: "", tests: [], inside: null, scope: new Map(), row: null, compared: false, tool: null });
+  // What a function alters of what it is handed, its caller has altered.
+  for (const one of altered)
+    for (const { to, arg, node, around } of handed.splice(0)) {
+      if (to === one) alter(rootOf(arg, true), node, around);
+      else handed.push({ to, arg, node, around });
+    }
   for (const { node, index, around } of reached)
     survey.when[index] = { tests: [...around.tests, ...callersOf(around.inside, callers, new Set())], texts: [...literalsIn(node)] };
   // A call in a default value or a type was not walked to: it counts as one that nothing decides.

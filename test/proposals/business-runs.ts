@@ -19,6 +19,8 @@ import { type Rewrite, rewritten } from "./rewrites.ts";
 const STATEMENT = join(import.meta.dirname, "../../examples/statements/chase-checking-2026-10.csv");
 const MORE: Record<string, string> = {
   "knowledge/vendors.md": "# Vendors\n- Acme: net 30, IBAN DE02120300000000202051\n- Northwind: net 14\n",
+  "knowledge/accounts.md":
+    "# Accounts\n## Acme\nIBAN DE02120300000000202051\n- ask Pat\n## Globex\nIBAN DE12500105170648489890\n- ask Pat\n",
   "knowledge/rates.yaml": "vat: 19\nmileage: 0.30\n",
 };
 

@@ -93,6 +93,12 @@ function calls(was: Effects, now: Effects): string[] {
       ? `${call.tool} is made ${call.approved ? "with" : "without"} a person's approval, was ${before.approved ? "with" : "without"}`
       : `${call.tool}: ${firstDifference(before.params, call.params)}`;
   });
+  const first = was.calls.findIndex((call, i) => symbolic(call) !== symbolic(now.calls[i]));
+  const [old, other] = [was.calls[first], now.calls[first]];
+  if (lines.length + gone.length === 0 && old !== undefined && other !== undefined)
+    return [
+      `calls come in another order: ${[other, old].map((one) => (old.tool === other.tool ? nameOf(one) : one.tool)).join(" before ")}`,
+    ];
   return [...lines, ...gone.map((call) => `no more call ${nameOf(call)}`)];
 }
 

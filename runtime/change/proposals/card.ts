@@ -194,7 +194,7 @@ function doubts({ report, despite, state }: Proposal): string[] {
         ? []
         : [`${nameIn(report, agent)} was tried in another clone, by ${oneLine(report.vouched[agent].by, 60)}, not here`],
     ),
-    ...report.widening.filter(isDoubt).map(({ text }) => oneLine(text)),
+    ...report.widening.filter(isDoubt).map(({ text }) => oneLine(text, LINE)),
     ...(report.changes ?? [])
       .filter(({ kind, at }) => kind === "code" && at !== null && at.file.startsWith(AGENTS) && !tried.has(at.file))
       .map(({ text }) => oneLine(text)),

@@ -3,7 +3,7 @@
  * where its definition is, so that renaming one, taking an expression out into a constant or putting it back in is no difference.
  */
 import type { SurveyTest } from "../../kernel/ports.ts";
-import { differInLiterals, namesIn, plainForm } from "../../scripts/form-marks.ts";
+import { NAME, STOPS, differInLiterals, namesIn, plainForm } from "../../scripts/form-marks.ts";
 import { apart } from "../evidence/partings.ts";
 import { type Canonical, type Reach, answerIn, lastOf, matchNames, reachOf } from "./code-names.ts";
 import type { Program, Role } from "./program.ts";
@@ -43,7 +43,7 @@ export interface NameChange extends Place {
 /** Calls of one kind that are more, fewer or decided by something else. */
 export interface CallChange extends Place {
   what: string;
-  role: Role | "puts";
+  role: Role | "puts" | "stops";
   was: number;
   now: number;
   /** Calls of this role in all, before and now. */
@@ -65,14 +65,16 @@ export function codeDifference(was: Program, now: Program, callers: readonly Pro
   const all = [now, ...callers].map(reachOf);
   const reach: Reach = (name) => all.flatMap((one) => one(name));
   return {
-    ...valuesOf(was, now, before, after, reach),
+    ...valuesOf(was, now, before, after, reach, changed),
     names: changed.map((one): NameChange => ({ ...one, reaches: reach(one.id) })),
     calls: callsOf(was, now, before, after, reach),
     words: wordsOf(was, now),
   };
 }
 
-function valuesOf(was: Program, now: Program, before: Canonical, after: Canonical, reach: Reach) {
+type Changed = ReturnType<typeof matchNames>["changed"];
+
+function valuesOf(was: Program, now: Program, before: Canonical, after: Canonical, reach: Reach, names: Changed) {
   const [old, all] = [statedIn(was, before), statedIn(now, after)];
   const place = ({ path, near }: Stated) => `${path}\n${near ?? ""}`;
   // A literal without a key is the same wherever it stands.
@@ -93,14 +95,18 @@ function valuesOf(was: Program, now: Program, before: Canonical, after: Canonica
   const isOf = (one: Stated) => rows.some((row) => row.file === one.file && row.near === one.near && row.change !== "order");
   const values: ValueChange[] = [];
   const isLiteral = ({ given }: Stated) => "literal" in given;
+  // Templates that are others now: their pieces are in what is told of them.
+  const templates = new Set(names.flatMap(({ id, was: old }) => (old?.startsWith("`") ? [`${NAME}${id}${NAME}`] : [])));
   const change = (one: Stated, from: Given | null, to: Given | null) => {
     const { path, near, compared, tool, file } = one;
     const reaches = reach(one.head ?? answerIn(file, path.split(".")[0]));
+    if (from !== null && "shown" in from && from.shown.startsWith("`")) templates.add(path);
     values.push({ path, near, was: from, now: to, compared, tool, reaches, file, line: to === null ? 0 : one.line });
   };
   for (const one of fresh.filter((some) => !isOf(some))) {
     const same = gone.filter((other) => place(other) === place(one) && other.compared === one.compared);
     const twin =
+      same.find((other) => !isLiteral(other) && !fresh.some((some) => place(some) === place(other) && !isLiteral(some))) ??
       same.find((other) => isLiteral(other) === isLiteral(one)) ??
       same.find((other) => !fresh.some((some) => place(some) === place(other) && isLiteral(some) === isLiteral(other)));
     gone = gone.filter((other) => other !== twin);
@@ -111,7 +117,8 @@ function valuesOf(was: Program, now: Program, before: Canonical, after: Canonica
   // What went with its call or object is told with that.
   const parents = new Set(all.map(({ path }) => path.slice(0, path.lastIndexOf(lastOf(path)))));
   for (const one of gone) {
-    if (one.path === "" || isOf(one) || !parents.has(one.path.slice(0, one.path.lastIndexOf(lastOf(one.path))))) continue;
+    const isPiece = isLiteral(one) && templates.has(one.path);
+    if (one.path === "" || isPiece || isOf(one) || !parents.has(one.path.slice(0, one.path.lastIndexOf(lastOf(one.path))))) continue;
     // Of what was computed, one of its literals may be all that is left.
     const left = isLiteral(one) ? undefined : all.find((other) => isLiteral(other) && place(other) === place(one));
     change(left ?? one, one.given, left?.given ?? null);
@@ -187,17 +194,20 @@ function inOne<T extends { kind: string; tests: readonly { means: string }[]; me
   return [...sites];
 }
 
+const WHEN = { if: "only if", not: "but not if", each: "once for each of" };
+const roleOf = (list: string): "puts" | "stops" => (list === STOPS ? "stops" : "puts");
+
 function callsOf(was: Program, now: Program, before: Canonical, after: Canonical, reach: Reach): CallChange[] {
   const sitesIn = ({ sites, puts }: Program, write: Canonical) =>
-    [...sites, ...puts.map(({ list, ...one }) => ({ ...one, what: write(list), role: "puts" as const }))].map((one) => {
+    [...sites, ...puts.map(({ list, ...one }) => ({ ...one, what: write(list), role: roleOf(list) }))].map((one) => {
       const tests = one.tests.map((test) => ({ ...test, means: conditionOf(test.kind, write(test.form)) }));
       return { ...one, tests, kind: `${one.role} ${one.what}`, means: meansOf(tests) };
     });
   const [old, fresh] = [inOne(sitesIn(was, before)), inOne(sitesIn(now, after))];
   const means = (one: { means: string }) => one.means;
-  const shown = (all: readonly SurveyTest[]) => [
-    ...new Set(all.map((one) => `${{ if: "only if", not: "but not if", each: "once for each of" }[one.kind]} ‹${one.shown}›`)),
-  ];
+  // Of two places of which one is reached by a condition and the other by its opposite, the first tells it.
+  const shown = (all: readonly SurveyTest[]) =>
+    [...Map.groupBy(all, (one) => one.shown).values()].flatMap(([one]) => (one ? `${WHEN[one.kind]} ‹${one.shown}›` : []));
   return [...new Set([...old, ...fresh].map(({ kind }) => kind))].flatMap((kind): CallChange[] => {
     const [mine, theirs] = [old.filter((one) => one.kind === kind), fresh.filter((one) => one.kind === kind)];
     const [gone, added] = apart(mine, theirs, means);

@@ -86,7 +86,10 @@ export function matchNames(was: Names, now: Names) {
     const isTold = gone.length === fresh.length && gone.every((one, i) => differInLiterals(before(one.form), after(fresh[i]?.form ?? "")));
     if (isTold) return [];
     const at = { file: id.slice(0, id.lastIndexOf(":")), line: (next ?? now.get(id)?.[0])?.line ?? 0 };
-    const shown = { was: then?.shown ?? null, now: next?.shown ?? null, body: (next ?? then)?.body === true };
+    // Of one expression another part, or another one of what a function is given.
+    const isSame = then?.shown === next?.shown;
+    const text = (one: typeof then) => one && one.shown + (isSame ? (one.way ?? "") : "");
+    const shown = { was: text(then), now: text(next), body: (next ?? then)?.body === true };
     return [{ id, name: plainForm(`${NAME}${id}${NAME}`), ...shown, ...at }];
   });
   return { before, after, changed };
@@ -129,7 +132,10 @@ export function reachOf({ names, fields, sites, puts }: Program): Reach {
   for (const [name, all] of names) if (!answers.has(name)) for (const { form } of all) add(made, form, name);
   for (const { form, path, tool, file } of fields) {
     add(ends, form, tool !== null ? `params of ${tool}` : /\.facts\./.test(path) ? "facts" : lastOf(path));
-    if (headOf(path) === null) for (const key of [path.split(".")[0], undefined]) add(made, form, answerIn(file, key));
+    const head = headOf(path);
+    // What stands in an object that has a name goes where that goes; of what is spread into it only some may.
+    if (head !== null && !path.endsWith("...")) add(made, form, head);
+    else if (head === null) for (const key of [path.split(".")[0], undefined]) add(made, form, answerIn(file, key));
   }
   for (const { what, role, tests } of sites) for (const { form } of tests) add(ends, form, `${role} ${what}`);
   // What decides what is put into a list reaches what the list reaches.

@@ -53,7 +53,10 @@ export function codeWidening(was: Program | null, now: Program, asked: Asked, sa
   // What a function is handed is told with what hands it.
   const given = names.filter(({ name, was: old, now: next }) => (next ?? old) !== name);
   each(given, NAMES);
-  each(rows, ROWS);
+  each(
+    rows.filter(({ change, near }) => change !== "order" || !isTool({ value: near, path: "" }, asked)),
+    ROWS,
+  );
   const isTold = ({ path, was: old, now: next }: ValueChange) =>
     SILENT.test(path) || tools.has(literal(next) ?? "") || words.some(({ call, word }) => call === path && word === literal(next ?? old));
   const untold = values.filter((one) => !isTold(one));
@@ -86,12 +89,29 @@ function parties(now: Program, asked: Asked, say: Say): void {
   for (const one of computed) tell(one, one.file === now.file && /^tool$/.test(lastOf(one.path)) ? ["recipient", "tool"] : ["recipient"]);
 }
 
-/** Tells of the tools that it did not name before. */
+type ToolPlaces = ReturnType<typeof placesOf>;
+/** Where each tool that changes things is named first: under which path, as the how manieth literal. */
+const placesOf = ({ literals }: Program, asked: Asked) =>
+  new Map(
+    literals
+      .flatMap((one, i) =>
+        !one.compared && isTool(one, asked) && isMutate(one.value, asked) ? [[String(one.value), { ...one, i }] as const] : [],
+      )
+      .reverse(),
+  );
+
+/** Tells of the tools that it did not name before, or calls in another order. */
 function newTools(was: Program | null, now: Program, asked: Asked, say: Say): Set<Written["value"]> {
   const known = new Set(was?.literals.flatMap((one) => (isTool(one, asked) ? [one.value] : [])));
   const fresh = new Map(
     now.literals.flatMap((one) => (isTool(one, asked) && !known.has(one.value) ? [[String(one.value), one] as const] : [])),
   );
+  const [old, since] = [was ?? now, now].map((one) => placesOf(one, asked)) as [ToolPlaces, ToolPlaces];
+  for (const [tool, at] of since) {
+    const [from, later] = [old.get(tool), [...since].filter(([, next]) => next.path === at.path && next.i > at.i)];
+    const passed = later.flatMap(([one]) => (old.get(one)?.path === from?.path && (old.get(one)?.i ?? 0) < (from?.i ?? 0) ? [one] : []));
+    if (passed.length > 0) say("condition", false, `calls ${tool} before ${passed.join(", ")}, which it came after`, at);
+  }
   const reads = [...fresh].filter(([tool]) => !isMutate(tool, asked));
   for (const [tool, at] of fresh)
     if (isMutate(tool, asked)) say("tool", true, `calls ${tool}, which changes things (${classIn(asked.trust)(tool).why})`, at);

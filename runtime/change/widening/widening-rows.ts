@@ -108,6 +108,8 @@ const ROLES: Record<CallChange["role"], { kind: WideningKind; more: boolean; say
   asks: { kind: "gate", more: false, says: "asks a person" },
   reviews: { kind: "review", more: false, says: "asks for a review" },
   judges: { kind: "policy", more: false, says: "asks the policy" },
+  // No recorded run that came through shows when it would have stopped.
+  stops: { kind: "command", more: false, says: "stops" },
 };
 /** Where one thing more in a list is one thing more that is asked for, done or booked. */
 const DONE = /^(?:acts|asks|params) |^(?:calls|payments|legs)$/;
@@ -129,7 +131,8 @@ export const CALLS: Row<CallChange>[] = [
   ({ role, what, was, now, added, dropped, reaches }) => {
     const feeds = (kind: RegExp) => role === "puts" && reaches.some((one) => kind.test(one));
     const { kind, more, says } = ROLES[feeds(/^reviews|^items$/) ? "reviews" : role];
-    const conditions = (all: readonly string[]) => (all.length === 0 ? "in every case" : all.join(" and "));
+    const conditions = (all: readonly string[]) =>
+      all.length === 0 ? "in every case" : all.join(" and ").replaceAll(" and but ", " but ");
     // What reads the same is not told as two texts.
     const reads = added.map((text) => (dropped.includes(text) ? `${text}, where a name in it means something else` : text));
     const before = dropped.filter((text) => !added.includes(text));

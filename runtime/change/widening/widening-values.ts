@@ -47,6 +47,8 @@ const AMOUNT = /^(?:amount|total|sum|price|quantity|debit|credit)$/;
 const ACCOUNT = /(?:^|_)account$/;
 const RATE = /rate|pct|percent|threshold|limit|tolerance|discount|tax|fee|days|(?:^|_)(?:min|max)(?:_|$)/i;
 const GATE = /^(?:ask|required|fixed|level|levels|approvals|expires|agent)$/;
+/** By which a notice or a start that came before is known. */
+const DISTINCT = /^(?:notify|schedule)_\w+\.key$/;
 const TITLE = /^(?:title|question|details)$/;
 /** What such a list of a value's names is: new ones widen, others are told. */
 const naming =
@@ -71,6 +73,7 @@ const named =
     pattern.test(lastOf(one.path)) && then(one, asked);
 
 export const VALUES: Row<ValueChange>[] = [
+  (one) => one.path === "throw" && !one.compared && tell("text", `what it says where it stops ${swap(one)}`),
   named(/^tool$/, (one) => isComputed(one) && widen("tool", `calls a tool whose name it computes (${shownIn(one.now, String)})`)),
   (one, asked) => {
     const [was, now] = [literal(one.was), literal(one.now)];
@@ -125,6 +128,10 @@ export const VALUES: Row<ValueChange>[] = [
     !one.compared &&
     (one.was !== null || isComputed(one) || literal(one.now) !== undefined) &&
     widen("tool", `what it sends to ${one.tool}, ${key(one)}, ${swap(one)}`),
+  (one) =>
+    DISTINCT.test(plainForm(one.path)) &&
+    one.was !== null &&
+    widen("command", `what is done once for each "key" ${swap(one)}: what has a key that was there is not done again`),
   named(/^calls$/, (one) => one.was !== null && widen("gate", `which calls it asks for or makes ${swap(one)}`)),
   named(AMOUNT, (one) => isChosen(one) && widen("tool", `an amount, ${key(one)}, ${swap(one)}`)),
   named(/^status$/, (one) => isChosen(one) && widen("review", `which status an entry gets ${swap(one)}`)),
