@@ -109,6 +109,9 @@ export type { WideningKind };
 /** What a change says otherwise, when it widens nothing. */
 export type ChangeKind = WideningKind | "account" | "rate" | "value" | "condition" | "text" | "header" | "code";
 
+/** Lines of these come first, and never stand behind "and N more" of what is milder. */
+export const GRAVE: readonly ChangeKind[] = ["capability", "recipient", "tool", "host", "gate", "policy"];
+
 /** One line for the card, in plain words. */
 export interface TextChange {
   kind: ChangeKind;

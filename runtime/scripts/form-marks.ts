@@ -17,7 +17,8 @@ export const renamed = (form: string, to: (name: string, whole: string) => strin
   form.replace(NAMES, (whole, name: string) => to(name, whole));
 
 const withoutLiterals = (form: string): string => form.replace(LITERALS, LITERAL);
-const literalsOf = (form: string): string => (form.match(LITERALS) ?? []).sort().join();
+export const literalsIn = (form: string): string[] => form.match(LITERALS) ?? [];
+const literalsOf = (form: string): string => literalsIn(form).sort().join();
 
 /** True for forms that differ in which literals they have, and in nothing else; the same ones in other places are another form. */
 export const differInLiterals = (one: string, other: string): boolean =>

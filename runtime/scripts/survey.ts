@@ -86,12 +86,7 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
   const define = (id: string, what: { form: string; node: Node; value?: Node; body?: true; way?: string }): void => {
     const { node, value, way } = what;
     if (value !== undefined) given.set(id, [...(given.get(id) ?? []), value]);
-    const told = {
-      form: what.form,
-      ...place(node),
-      ...(way === undefined ? {} : { way }),
-      ...(what.body === true ? { body: true as const } : {}),
-    };
+    const told = { form: what.form, ...place(node), ...(way && { way }), ...(what.body === true ? { body: true as const } : {}) };
     survey.names[id] = [...(survey.names[id] ?? []), told];
   };
   const bindings = (pattern: Node, value: Node, told: string): void => {
@@ -161,11 +156,8 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
         scope = new Map([...scope, [bound["name"] as string, idOf(bound)]]);
         if (name !== null) params.set(idOf(bound), `${i} of ${name}`);
         if (over && i === 0) elementsOf.set(idOf(bound), over);
-        define(idOf(bound), {
-          form: `${each !== null && i === 0 ? each : `${i} of ${of}`}${way}`,
-          node: bound,
-          ...(name === null ? {} : { way: `, number ${i + 1}` }),
-        });
+        const [from, nth] = [each !== null && i === 0 ? each : `${i} of ${of}`, name === null ? "" : `, number ${i + 1}`];
+        define(idOf(bound), { form: from + way, node: bound, way: nth });
       }
     }
     const inner: Around = { ...around, scope, row: null, compared: false, ...(name === null ? {} : { path: "", tests: [], inside: name }) };

@@ -19,6 +19,7 @@ const PAYROLL = "agents/payroll.ts";
 const PACK = "policies/invoice_reconciliation.yaml";
 const CONFIG = "config.yaml";
 const SOURCE = FILES.get(INGEST) ?? "";
+const SURE = Array.from({ length: 8 }, (_, i) => `  { text: "V${i}X", account: 5020, vendor: "V${i}", confidence: 0.99 },`).join("\n");
 const ROW = "        const out = row.amount";
 
 const row = (name: string, says: RegExp, change: Rewrite, stops?: true): Bad => ({
@@ -174,5 +175,8 @@ export const BAD: readonly Bad[] = [
   row("looked at once and never again", /is done once for each "key" is "x" instead of `\$\{customer_id\} \$\{today\}`/, { "agents/ar_collections.ts": [["key: `${customer_id} ${today}` }", 'key: "x" }']] }),
   row("a receipt is not needed", /receipt_attached is computed differently .*which decides what the policy judges by/, { "agents/expense_approval.ts": [[".lte(rules.receipt_above)", ".gte(rules.receipt_above)"]] }),
   row("benefits for garnishments", /garnishment is computed differently \(benefits of profile; before: garnishment of profile\)/, { "scripts/pay_slip.ts": [["const { benefits, garnishment } = profile;", "const { benefits: garnishment, garnishment: benefits } = profile;"]] }),
+  row("a recipient below eight rules", /May do more: Payroll: names a new recipient: "eve@evil\.example"/, { [INGEST]: [["const rules = [", `const rules = [\n${SURE}`]], [PAYROLL]: [['to: "payroll director"', 'to: "eve@evil.example"']] }),
+  row("a list that is not whole is judged all the same", /what the policy judges by, its facts, is computed differently/, { [PAYROLL]: [["facts: whole ? facts : {}", "facts"]] }),
+  row("it goes on after a no", /no longer ends with FAILED: what comes after that is done/, { "scripts/refused.ts": [['fsm_enter("FAILED");\n', ""]] }),
 ];
 // biome-ignore-end lint/suspicious/noTemplateCurlyInString: texts of scripts

@@ -227,6 +227,20 @@ test("what stands in one place of config.yaml is told one by one, and which of i
   expect(await said(b + a)).toContain("statements[*.csv] now comes before others that it came after");
 });
 
+test("two literals that change places are told, by name and by field", async () => {
+  const header = "/*\nname: Two\nuses: [mcp]\ninput: {a: {type: string, required: true}, b: {type: string, required: true}}\n*/\n";
+  const pay = (one: string, other: string) =>
+    `mcp_call({ tool: "erp/pay", params: { x: ${one} } });\nmcp_call({ tool: "erp/send", params: { y: ${other} } });\n1;\n`;
+  const texts = (n: number) => [
+    `${header}const first = input.a.slice(${n});\nconst second = input.b.slice(${3 - n});\n${pay("first", "second")}`,
+    header + pay(`input.a.slice(${n})`, `input.b.slice(${3 - n})`),
+  ];
+  for (const [i, was] of texts(1).entries()) {
+    const found = lines(await widened({ "agents/two.ts": texts(2)[i] ?? "" }, new Map([["agents/two.ts", was]])));
+    expect([found.length, found.join("\n")]).toEqual([2, expect.stringMatching(/input\.a\.slice\(2\)[^]*input\.b\.slice\(1\)/)]);
+  }
+});
+
 test("trust.yaml says who must decide, by what is widened; a level the ladder does not have is met by its name alone", () => {
   const ladder = parseConfig("business: {name: A}").policy;
   const trust = parseTrust(

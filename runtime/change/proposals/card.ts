@@ -10,7 +10,15 @@ import { oneLine } from "../../kernel/text.ts";
 import { AGENTS, agentFile } from "../../workspace/layout.ts";
 import { type CardAround, type CardPart, checkName, count, detailsOf, listed, nameIn, quoted, some, inWords } from "./card-details.ts";
 import { ASKING } from "./store.ts";
-import type { ChangeKind, CheckResult, Proposal, ProposedFile, Report, TextChange } from "../proposal-types.ts";
+import {
+  type ChangeKind,
+  type CheckResult,
+  GRAVE,
+  type Proposal,
+  type ProposedFile,
+  type Report,
+  type TextChange,
+} from "../proposal-types.ts";
 
 export interface ProposalCard {
   /** What changes in the business, or why it is stopped. */
@@ -43,6 +51,8 @@ const TRIED = new Set<CheckResult["check"]>(["dry_run", "invariants", "cases", "
 
 // What a person reads at one look; the details have the rest.
 const SHOWN = 6;
+// Of what it may do more, where all of that is grave.
+const MOST = 30;
 // Two formulas and what they decide.
 const LINE = 500;
 
@@ -61,16 +71,17 @@ export async function namesOf(files: readonly ProposedFile[], base: Tree, tree: 
 export function cardOf(proposal: Proposal, around: CardAround = {}): ProposalCard {
   const { report } = proposal;
   const [headline = "", ...also] = changed(proposal);
-  const widened = report === null ? [] : report.widening.filter((one) => !isDoubt(one)).map(({ text }) => oneLine(text, LINE));
+  const widened = (report?.widening ?? []).filter((one) => !isDoubt(one)).map(({ text }) => oneLine(text, LINE));
   // Said once: in the first line, else where it weighs most.
   const said = new Set([headline]);
   const once = (lines: readonly string[]) => lines.filter((line) => !said.has(line) && said.add(line)).map(inWords);
   const [more, doubtful] = [once(widened), once(doubts(proposal))];
+  const grave = report?.widening.filter(({ kind }) => GRAVE.includes(kind)).length ?? 0;
   const parts: CardPart[] = [
     { name: "Also", lines: some(once(also), SHOWN) },
     { name: "Money", lines: report?.backtests.flatMap(moneyLines) ?? [] },
     { name: "Not proven", lines: some(doubtful, SHOWN) },
-    { name: "May do more", lines: some(more, SHOWN) },
+    { name: "May do more", lines: some(more, Math.max(SHOWN, Math.min(grave, MOST))) },
     ...askedParts(proposal),
     { name: "Needs", lines: needs(proposal) },
   ];

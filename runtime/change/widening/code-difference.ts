@@ -3,13 +3,17 @@
  * where its definition is, so that renaming one, taking an expression out into a constant or putting it back in is no difference.
  */
 import type { SurveyTest } from "../../kernel/ports.ts";
-import { NAME, STOPS, differInLiterals, namesIn, plainForm } from "../../scripts/form-marks.ts";
+import { NAME, STOPS, differInLiterals, literalsIn, namesIn, plainForm } from "../../scripts/form-marks.ts";
 import { apart } from "../evidence/partings.ts";
 import { type Canonical, type Reach, answerIn, lastOf, matchNames, reachOf } from "./code-names.ts";
 import type { Program, Role } from "./program.ts";
 import { type Given, type Literal, type Place, type Stated, statedIn } from "./stated-values.ts";
 
+/** The forms before and now, where only literals in them differ. */
+type Literals = { old: string[]; since: string[] } | null;
+
 export interface ValueChange extends Place {
+  literals?: Literals;
   /** Keys it stands under; the first may be a name of the script or a call, the last "..." for what is spread into an object. */
   path: string;
   /** What the row of a table is about: its first text, or null outside of tables. */
@@ -62,11 +66,17 @@ export type WordChange = ReturnType<typeof wordsOf>[number];
 /** @param callers programs that `now` is a part of: what it answers reaches what they make of it */
 export function codeDifference(was: Program, now: Program, callers: readonly Program[] = []) {
   const { before, after, changed } = matchNames(was.names, now.names);
-  const all = [now, ...callers].map(reachOf);
-  const reach: Reach = (name) => all.flatMap((one) => one(name));
+  const reached = [now, ...callers].map(reachOf);
+  const reach: Reach = (name) => reached.flatMap((one) => one(name));
+  const { values, rows } = valuesOf(was, now, before, after, reach, changed);
+  // Where only literals differ, those are told; but not two that change places.
+  const all = [...changed, ...values].flatMap(({ literals }) => literals ?? []);
+  const inAll = (key: "old" | "since") => all.flatMap((one) => one[key]).flatMap(literalsIn);
+  const fresh = new Set(apart(inAll("since"), inAll("old"), String)[0]);
+  const isUntold = ({ literals }: Pick<ValueChange, "literals">) => !literals?.since.flatMap(literalsIn).some((one) => fresh.has(one));
   return {
-    ...valuesOf(was, now, before, after, reach, changed),
-    names: changed.map((one): NameChange => ({ ...one, reaches: reach(one.id) })),
+    ...{ values: values.filter(isUntold), rows },
+    names: changed.filter(isUntold).map((one): NameChange => ({ ...one, reaches: reach(one.id) })),
     calls: callsOf(was, now, before, after, reach),
     words: wordsOf(was, now),
   };
@@ -96,12 +106,14 @@ function valuesOf(was: Program, now: Program, before: Canonical, after: Canonica
   const values: ValueChange[] = [];
   const isLiteral = ({ given }: Stated) => "literal" in given;
   // Templates that are others now: their pieces are in what is told of them.
-  const templates = new Set(names.flatMap(({ id, was: old }) => (old?.startsWith("`") ? [`${NAME}${id}${NAME}`] : [])));
-  const change = (one: Stated, from: Given | null, to: Given | null) => {
+  const templates = new Set(
+    names.flatMap(({ id, literals, was: old }) => (literals === null && old?.startsWith("`") ? [`${NAME}${id}${NAME}`] : [])),
+  );
+  const change = (one: Stated, from: Given | null, to: Given | null, literals: Literals = null) => {
     const { path, near, compared, tool, file } = one;
     const reaches = reach(one.head ?? answerIn(file, path.split(".")[0]));
-    if (from !== null && "shown" in from && from.shown.startsWith("`")) templates.add(path);
-    values.push({ path, near, was: from, now: to, compared, tool, reaches, file, line: to === null ? 0 : one.line });
+    if (literals === null && from !== null && "shown" in from && from.shown.startsWith("`")) templates.add(path);
+    values.push({ literals, path, near, was: from, now: to, compared, tool, reaches, file, line: to === null ? 0 : one.line });
   };
   for (const one of fresh.filter((some) => !isOf(some))) {
     const same = gone.filter((other) => place(other) === place(one) && other.compared === one.compared);
@@ -111,8 +123,8 @@ function valuesOf(was: Program, now: Program, before: Canonical, after: Canonica
       same.find((other) => !fresh.some((some) => place(some) === place(other) && isLiteral(some) === isLiteral(other)));
     gone = gone.filter((other) => other !== twin);
     // Where only a literal in it differs, that is told.
-    if (twin !== undefined && !isLiteral(one) && differInLiterals(twin.means, one.means)) continue;
-    change(one, twin?.given ?? null, one.given);
+    const isSame = twin !== undefined && !isLiteral(one) && differInLiterals(twin.means, one.means);
+    change(one, twin?.given ?? null, one.given, isSame ? { old: [twin.means], since: [one.means] } : null);
   }
   // What went with its call or object is told with that.
   const parents = new Set(all.map(({ path }) => path.slice(0, path.lastIndexOf(lastOf(path)))));

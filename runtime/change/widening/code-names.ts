@@ -74,23 +74,22 @@ export function matchNames(was: Names, now: Names) {
     return (form) => write(form, []);
   };
   const [before, after] = [canonical(was, left), canonical(now, right)];
-  const changed = [...left].flatMap(([old, id]) => {
+  const changed = [...left].flatMap(([first, id]) => {
     const [gone, fresh] = apart(
-      was.get(old) ?? [],
+      was.get(first) ?? [],
       now.get(id) ?? [],
       ({ form }) => before(form),
       ({ form }) => after(form),
     );
     const [then, next] = [gone[0] ?? null, fresh[0] ?? null];
-    // Where only values differ, those are told.
-    const isTold = gone.length === fresh.length && gone.every((one, i) => differInLiterals(before(one.form), after(fresh[i]?.form ?? "")));
-    if (isTold) return [];
+    const [old, since] = [gone.map(({ form }) => before(form)), fresh.map(({ form }) => after(form))];
+    const literals = old.length === since.length && old.every((form, i) => differInLiterals(form, since[i] ?? "")) ? { old, since } : null;
     const at = { file: id.slice(0, id.lastIndexOf(":")), line: (next ?? now.get(id)?.[0])?.line ?? 0 };
     // Of one expression another part, or another one of what a function is given.
     const isSame = then?.shown === next?.shown;
     const text = (one: typeof then) => one && one.shown + (isSame ? (one.way ?? "") : "");
     const shown = { was: text(then), now: text(next), body: (next ?? then)?.body === true };
-    return [{ id, name: plainForm(`${NAME}${id}${NAME}`), ...shown, ...at }];
+    return gone.length + fresh.length === 0 ? [] : [{ id, name: plainForm(`${NAME}${id}${NAME}`), literals, ...shown, ...at }];
   });
   return { before, after, changed };
 }

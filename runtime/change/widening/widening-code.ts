@@ -89,28 +89,23 @@ function parties(now: Program, asked: Asked, say: Say): void {
   for (const one of computed) tell(one, one.file === now.file && /^tool$/.test(lastOf(one.path)) ? ["recipient", "tool"] : ["recipient"]);
 }
 
-type ToolPlaces = ReturnType<typeof placesOf>;
-/** Where each tool that changes things is named first: under which path, as the how manieth literal. */
-const placesOf = ({ literals }: Program, asked: Asked) =>
-  new Map(
-    literals
-      .flatMap((one, i) =>
-        !one.compared && isTool(one, asked) && isMutate(one.value, asked) ? [[String(one.value), { ...one, i }] as const] : [],
-      )
-      .reverse(),
-  );
-
 /** Tells of the tools that it did not name before, or calls in another order. */
 function newTools(was: Program | null, now: Program, asked: Asked, say: Say): Set<Written["value"]> {
   const known = new Set(was?.literals.flatMap((one) => (isTool(one, asked) ? [one.value] : [])));
   const fresh = new Map(
     now.literals.flatMap((one) => (isTool(one, asked) && !known.has(one.value) ? [[String(one.value), one] as const] : [])),
   );
-  const [old, since] = [was ?? now, now].map((one) => placesOf(one, asked)) as [ToolPlaces, ToolPlaces];
-  for (const [tool, at] of since) {
-    const [from, later] = [old.get(tool), [...since].filter(([, next]) => next.path === at.path && next.i > at.i)];
-    const passed = later.flatMap(([one]) => (old.get(one)?.path === from?.path && (old.get(one)?.i ?? 0) < (from?.i ?? 0) ? [one] : []));
-    if (passed.length > 0) say("condition", false, `calls ${tool} before ${passed.join(", ")}, which it came after`, at);
+  const acts = ({ literals }: Program) => literals.filter((one) => !one.compared && isTool(one, asked) && isMutate(one.value, asked));
+  const comesFirst = (all: Program["literals"], tool: Written["value"], other: Written["value"]) => {
+    const [at, next] = [tool, other].map((name) => all.findIndex(({ value }) => value === name)) as [number, number];
+    return at >= 0 && at < next && all[at]?.path === all[next]?.path;
+  };
+  const [old, since] = [acts(was ?? now), acts(now)];
+  for (const at of since) {
+    const passed = since.filter(({ value }) => comesFirst(since, at.value, value) && comesFirst(old, value, at.value));
+    const names = [...new Set(passed.map(({ value }) => value))].join(", ");
+    if (names !== "" && since.find(({ value }) => value === at.value) === at)
+      say("condition", false, `calls ${at.value} before ${names}, which it came after`, at);
   }
   const reads = [...fresh].filter(([tool]) => !isMutate(tool, asked));
   for (const [tool, at] of fresh)

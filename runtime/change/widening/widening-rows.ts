@@ -161,6 +161,10 @@ export const WORDS: Row<WordChange>[] = [
     (change === "new"
       ? widen("trigger", `emits ${word}, which may start other agents`)
       : tell("trigger", `no longer emits ${word}: agents that wait for it do not start`)),
+  ({ call, word, change }) =>
+    `${call} ${change}` === "fsm_enter gone" &&
+    /^(?:ESCALATE|FAILED)$/.test(word) &&
+    widen("state", `no longer ends with ${word}: what comes after that is done`),
   ({ call, change }) =>
     /^ctx_(?:today|now)$/.test(call) &&
     change === "new" &&

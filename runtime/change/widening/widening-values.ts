@@ -81,6 +81,7 @@ export const VALUES: Row<ValueChange>[] = [
     if (!isTool({ value: now, path: one.path }, asked)) return null;
     return (isMutate(now, asked) ? widen : tell)("tool", `calls ${now}${was === undefined ? "" : ` instead of ${was}`}`);
   },
+  (one) => one.path === "policy_evaluate.facts" && widen("policy", `what the policy judges by, its facts, ${swap(one)}`),
   (one) => FACT.test(one.path) && widen("policy", `a fact for the policy, ${lastOf(one.path)}, ${swap(one)}`),
   ({ was, now, compared }) =>
     !compared &&

@@ -13,7 +13,7 @@ import { parseMain } from "../../workspace/books/main-journal.ts";
 import { parsePack } from "../../workspace/settings/policies.ts";
 import { treeOver } from "../../workspace/git/tree.ts";
 import { type Around, type Program, programAt } from "./program.ts";
-import type { AskedFor, Changed, Report, TextChange, Widening } from "../proposal-types.ts";
+import { type AskedFor, type Changed, GRAVE, type Report, type TextChange, type Widening } from "../proposal-types.ts";
 import { type Say, codeWidening } from "./widening-code.ts";
 import { headerLeaves, headerWidening } from "./widening-header.ts";
 import { policyWidening, proseTaken } from "./widening-policy.ts";
@@ -49,11 +49,15 @@ export async function changesOf(base: Tree, tree: Tree, paths: readonly string[]
   const all = once(found);
   const told = ({ widens: _, ...one }: Line) => one;
   return {
-    widening: all.filter(({ widens }) => widens).map((one) => told(one) as Widening),
+    widening: all
+      .filter(({ widens }) => widens)
+      .sort((a, b) => rank(a) - rank(b))
+      .map((one) => told(one) as Widening),
     changes: all.filter(({ widens }) => !widens).map(told),
   };
 }
 
+const rank = ({ kind }: Line): number => GRAVE.indexOf(kind) >>> 0;
 const isScript = (path: string): boolean => /^(?:agents\/[^/]+|scripts\/.+)\.ts$/.test(path);
 const widening = (kind: Widening["kind"], text: string, file: string): Line => ({ kind, widens: true, text, at: { file } });
 const codeLine = (text: string, file: string): Line => ({ kind: "code", widens: false, text, at: { file } });
