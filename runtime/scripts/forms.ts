@@ -4,7 +4,7 @@
  */
 import { bare, isFunction } from "./flow.ts";
 import { LITERAL, NAME, STEP } from "./form-marks.ts";
-import { compared, folded, listsIn, markElements, markIndex, markSteps, notEqual, number } from "./same-forms.ts";
+import { compared, listsIn, markElements, markIndex, markSteps, notEqual, number } from "./same-forms.ts";
 import { type Node, children, literalText, within } from "./syntax.ts";
 
 /** Name to id, by scope. */
@@ -209,8 +209,6 @@ export function formsOf(body: readonly Node[]): Forms {
       case "TemplateLiteral": {
         const parts = joined(plain);
         if (parts !== null) return `text(${all(parts)})`;
-        const sum = folded(plain);
-        if (sum !== null) return `${LITERAL}${sum}${LITERAL}`;
         const [left, operator, right] = compared(plain);
         return `Binary${operator}(${left === null ? "" : form(left, scope)},${form(right, scope)})`;
       }

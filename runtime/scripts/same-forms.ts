@@ -30,14 +30,6 @@ export function compared(node: Node): [left: Node | null, operator: string, righ
   return other === undefined ? [left, operator, right] : [right, other, left];
 }
 
-/** What `24 * 60 * 60` comes to; null for anything but a product of numbers as they are written. */
-export function folded(node: Node): number | null {
-  if (number(node)) return node["value"] as number;
-  if (node.type !== "BinaryExpression" || node["operator"] !== "*") return null;
-  const [left, right] = [folded(bare(node["left"] as Node)), folded(bare(node["right"] as Node))];
-  return left === null || right === null ? null : left * right;
-}
-
 /** The lists of statements in these. */
 export function* listsIn(body: readonly Node[]): Generator<readonly Node[]> {
   yield body;

@@ -20,7 +20,6 @@ import {
   rootOf,
   textIn,
 } from "./forms.ts";
-import { folded } from "./same-forms.ts";
 import { type Node, children, literalText, within } from "./syntax.ts";
 
 interface Around {
@@ -260,7 +259,6 @@ export function surveyOf(body: readonly Node[], { text, sites, line, primitives 
         survey.puts.push({ list: STOPS, tests: [...around.tests], line: line(node.start) });
         return visit(node["argument"] as Node, { ...around, path: "throw" });
       case "BinaryExpression":
-        if (folded(node) !== null) return literal(folded(node) as number);
         for (const one of children(node)) visit(one, COMPARES.test(String(node["operator"])) ? { ...around, compared: true } : around);
         return columnsOf(COMPARES.test(String(node["operator"])) ? [...children(node)] : []);
       case "AssignmentExpression":

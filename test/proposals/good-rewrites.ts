@@ -80,7 +80,6 @@ export const GOOD: readonly Good[] = [
   row("a parameter is taken apart", null, { "scripts/pay_facts.ts": [["(line: any) => !line.approved", "({ approved }: any) => !approved"]] }),
   row("a parameter is left whole", null, { "scripts/ask.ts": [["input.calls.map(({ tool, params }) => ({ tool, params: unasked(params) }))", "input.calls.map((call) => ({ tool: call.tool, params: unasked(call.params) }))"]] }),
   row("the years of slips are written out", null, { "scripts/pay_calls.ts": [["const years = slips.map(({ employee_id, ytd_gross, ytd_net }: any) => ({ employee_id, ytd_gross, ytd_net }));", "const years = slips.map((slip: any) => ({ employee_id: slip.employee_id, ytd_gross: slip.ytd_gross, ytd_net: slip.ytd_net }));"]] }),
-  row("a number as a product", null, { "scripts/days.ts": [["const DAY = 86400000;", "const DAY = 24 * 60 * 60 * 1000;"]] }),
   row("a number gets a name", null, { "scripts/collection_step.ts": [["const { customer_id } = customer;", "const NOTICE_FROM = 60;\nconst { customer_id } = customer;"], ["days >= 60", "days >= NOTICE_FROM"]] }),
   row("an early continue", null, { [INGEST]: [["if (!sure) open.push(", "if (sure) continue;\n        open.push("]] }),
   row("an empty line in what is known", null, { "knowledge/accounts.md": [["## Globex", "\n## Globex"]] }),

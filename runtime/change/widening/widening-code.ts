@@ -53,10 +53,7 @@ export function codeWidening(was: Program | null, now: Program, asked: Asked, sa
   // What a function is handed is told with what hands it.
   const given = names.filter(({ name, was: old, now: next }) => (next ?? old) !== name);
   each(given, NAMES);
-  each(
-    rows.filter(({ change, near }) => change !== "order" || !isTool({ value: near, path: "" }, asked)),
-    ROWS,
-  );
+  each(rows, ROWS);
   const isTold = ({ path, was: old, now: next }: ValueChange) =>
     SILENT.test(path) || tools.has(literal(next) ?? "") || words.some(({ call, word }) => call === path && word === literal(next ?? old));
   const untold = values.filter((one) => !isTold(one));

@@ -77,6 +77,8 @@ export const ROWS: Row<RowChange>[] = [
       "review",
       `is sure by itself in one more case (${quoted(row.near)}: ${cellsOf(row, asked)}; ${asked.autoConfirm} or more needs no person)`,
     ),
+  // Calls in another order are told as such.
+  ({ change, near }, asked) => change === "order" && isTool({ value: near, path: "" }, asked) && tell("code", `${near} stands elsewhere`),
   ({ change, near }) =>
     change === "order" && tell("condition", `${quoted(near)} now comes before others that it came after; the first match counts`),
   (row, asked) => {
