@@ -114,7 +114,7 @@ test("whoever never stops sending is cut", { timeout: 60_000 }, async () => {
   let sent = 0;
   const answer = await talk((socket) => {
     const more = () => {
-      while (!socket.destroyed && socket.write(LARGE)) {}
+      while (!socket.destroyed && socket.write(LARGE));
       sent = socket.bytesWritten;
     };
     socket.write(head(`Content-Length: ${1e12}`));
