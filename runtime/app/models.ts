@@ -69,10 +69,7 @@ export function createWorkspaceModels({ dir, trust, clock, database, leaving }: 
   };
 }
 
-/**
- * What is configured, and what gave it; nothing is asked. An unconfirmed trust.yaml is listed as what it would give.
- * @throws SECRET_MISSING where the secrets cannot be read, CONFIG_INVALID, PLUGIN_INVALID of an unconfirmed trust.yaml
- */
+/** What is configured, and what gave it; of an unconfirmed trust.yaml, what it would give. Nothing is asked. @throws SECRET_MISSING, CONFIG_INVALID */
 export async function listModels(dir: string, { trust, config, unconfirmed }: Listed): Promise<ModelList> {
   const { modelOf, setupOf } = await import("../llm/resolve.ts");
   const { models } = unconfirmed === null ? trust : lookAtTrust(dir).trust;

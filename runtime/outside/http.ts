@@ -182,10 +182,9 @@ function closeInTurn(socket: Socket): void {
   socket.destroySoon = () => {
     if (socket.destroyed || socket.writableEnded) return;
     socket.end();
-    const timer = setTimeout(() => socket.destroy(), REST.ms).unref();
-    socket.once("close", () => clearTimeout(timer));
-    socket.removeAllListeners("data");
-    socket.on("data", ({ length }) => (left -= length) < 0 && socket.destroy());
+    setTimeout(() => socket.destroy(), REST.ms).unref();
+    const drop = ({ length }: Buffer) => (left -= length) < 0 && socket.destroy();
+    socket.removeAllListeners("data").on("data", drop);
     socket.once("end", () => socket.destroy()).resume();
   };
 }
