@@ -35,7 +35,9 @@ export function createSeats(limit: () => Promise<number>, all: number) {
     const most = await limit();
     const place = `${owner} ${what}`;
     const mine = open.get(place) ?? 0;
-    if (mine >= most || taken >= all) throw full(`Too many ${what} wait here, ${mine} of them yours, of ${most}. ${next}`, 5);
+    const mineOf = `Too many ${what} wait here, ${mine} of them yours, of ${most}`;
+    const allOf = `All callers together have ${all} requests waiting, as many as there may be; ${mine} ${what} of them are yours`;
+    if (mine >= most || taken >= all) throw full(`${mine >= most ? mineOf : allOf}. ${next}`, 5);
     const add = (by: number) => {
       taken += by;
       open.set(place, (open.get(place) ?? 0) + by);

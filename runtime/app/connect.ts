@@ -122,12 +122,13 @@ async function settleWishes(host: Host): Promise<void> {
   await (await import("./proposals-api.ts")).settleProposals(host, say);
 }
 
-/** A task that nothing here carries out has become a request, which would end with this command. */
+/** A request would end with this command: one that a task became which nothing here carries out, or one that outlasts who asked. */
 async function settleRequests(host: Host): Promise<void> {
   if (host.ending.size === 0) return;
-  const { requestsUnderWay, watchAsk } = await import("./asks.ts");
+  const [{ requestsUnderWay, watchAsk }, { isByAgent }] = await Promise.all([import("./asks.ts"), import("../meta/requests.ts")]);
   for (const id of requestsUnderWay(host)) {
-    say(`Request ${id}, which a run began; Ctrl-C leaves it to \`cleared ask --continue ${id}\`:`);
+    const why = isByAgent((await watchAsk(host, { id, from: 1, wait: false })).ask) ? "which a run began" : "which has not ended";
+    say(`Request ${id}, ${why}; Ctrl-C leaves it to \`cleared ask --continue ${id}\`:`);
     for (let [from, ended] = [1, false]; !ended; ) {
       const { ask, rows } = await watchAsk(host, { id, from, wait: true });
       for (const { n, note } of rows) if ((from = n + 1) && note !== undefined) say(`  ${note}`);

@@ -6,8 +6,10 @@ import { ClearedError, toWire } from "../kernel/errors.ts";
 import { type Clock, LLM_ROLES, type Llm, type LlmRequest, type RunLlm, type RunLog, type RunRecord } from "../kernel/ports.ts";
 import type { CostRow, CostsBy } from "../llm/costs.ts";
 import type { Models } from "../llm/models.ts";
+import { type Local, WHY } from "./local.ts";
 import { markedFor } from "./model-marks.ts";
 import type { Config, Trust } from "../workspace/settings/config.ts";
+import { lookAtTrust } from "../workspace/settings/confirmation.ts";
 import { modelRolesOf } from "../workspace/settings/models.ts";
 import { openSecrets } from "../workspace/settings/secrets.ts";
 
@@ -67,13 +69,14 @@ export function createWorkspaceModels({ dir, trust, clock, database, leaving }: 
   };
 }
 
-/** What is configured, and what gave it. Nothing is asked. @throws SECRET_MISSING where the secrets cannot be read */
-export async function listModels(dir: string, trust: Trust, config: Config): Promise<ModelList> {
+/** What is configured, and what gave it; of an unconfirmed trust.yaml, what it would give. Nothing is asked. @throws SECRET_MISSING, CONFIG_INVALID */
+export async function listModels(dir: string, { trust, config, unconfirmed }: Listed): Promise<ModelList> {
   const { modelOf, setupOf } = await import("../llm/resolve.ts");
-  const setup = setupOf(trust.models, modelRolesOf(config), await openSecrets(dir).names());
+  const { models } = unconfirmed === null ? trust : lookAtTrust(dir).trust;
+  const setup = setupOf(models, modelRolesOf(config), await openSecrets(dir).names());
   const servers = setup.entries.map(({ name, origin, server, key }) => ({
     name,
-    origin,
+    origin: unconfirmed !== null && Object.hasOwn(models, name) ? `${origin}, not confirmed` : origin,
     backend: server.backend,
     where: "url" in server ? server.url : server.file,
     sends: "sends" in server ? ["text", ...server.sends] : [],
@@ -82,13 +85,17 @@ export async function listModels(dir: string, trust: Trust, config: Config): Pro
   const roles = LLM_ROLES.map((role) => {
     try {
       const { name, origin } = modelOf(setup, { role });
-      return { role, model: name, origin };
+      if (unconfirmed === null) return { role, model: name, origin };
+      const why = `${WHY[unconfirmed]}, so ${name} is not asked. \`cleared trust\` shows what would take effect and asks.`;
+      return { role, model: null, origin: why };
     } catch (error) {
       return { role, model: null, origin: toWire(error).message };
     }
   });
   return { servers, roles, ignored: setup.ignored };
 }
+
+type Listed = Pick<Local, "trust" | "config" | "unconfirmed">;
 
 export interface ModelList {
   servers: { name: string; origin: string; backend: string; where: string; sends: string[]; key: string | null }[];
@@ -138,7 +145,7 @@ export async function testModels(host: {
   database: Database;
 }): Promise<ModelTest[]> {
   const config = await host.config();
-  const { roles } = await listModels(host.dir, host.trust, config);
+  const { roles } = await listModels(host.dir, { trust: host.trust, config, unconfirmed: null });
   const named = roles.flatMap(({ model }) => (model === null ? [] : [model]));
   if (named.length === 0) throw new ClearedError("LLM_UNCONFIGURED", roles[0]?.origin ?? "No model is configured.");
   const llm = host.models.llm(config);

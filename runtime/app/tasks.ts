@@ -103,11 +103,15 @@ function createTasks(host: Host): Tasks {
     const known = kept("ask" in intake ? intake.draft : { ...EMPTY, agent: intake.start.agent });
     if ("ask" in intake) return keep({ run: null, also: { state: "input-required", parts: intake.ask }, draft: known });
     const { agent, input } = intake.start;
+    const { continued } = intake;
+    // What names none of its own input is about what is at work, and would do that twice.
+    const open = continued === undefined ? null : await engine.get(continued.run);
+    if (open?.endedAt === null)
+      return refused(`${agent} is at work on that (${open.id}). Ask for its task, send this again at its end, or with its own input.`);
     const { tools } = variables();
     const given = { ...(tools === null ? {} : { tools }), ...intake.draft.given };
     let told = false;
     try {
-      const { continued } = intake;
       const after = continued === undefined ? {} : { continues: continued.run };
       const also = continued === undefined ? null : goesOn(agent, continued);
       const detail = { task: place.id, owner: caller.owner, context: place.context, ...after };

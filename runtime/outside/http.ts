@@ -4,7 +4,7 @@
  * and read the books; without Origin and token it could approve a payment.
  */
 import { randomBytes, timingSafeEqual } from "node:crypto";
-import type { Server } from "node:http";
+import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
 import { type Context, Hono, type MiddlewareHandler } from "hono";
@@ -28,7 +28,8 @@ export interface Listening {
   close(): Promise<void>;
 }
 
-const socketOf = ({ env }: Context): Socket | undefined => (env as { incoming?: { socket: Socket } } | undefined)?.incoming?.socket;
+const incomingOf = ({ env }: Context) => (env as { incoming?: IncomingMessage } | undefined)?.incoming;
+const socketOf = (context: Context): Socket | undefined => incomingOf(context)?.socket;
 
 /** Who sent the request; "unknown" where the kernel does not tell. */
 export function senderOf(context: Context): Peer {
@@ -63,6 +64,8 @@ const TASK_LIMIT = 16 * 1024 * 1024;
 // A person's browser opens six connections and sends at once; other agents hold streams open, of which a2a/server.ts counts fewer than these.
 const PATIENCE = { headersTimeout: 5_000, requestTimeout: 15_000, keepAliveTimeout: 5_000, connectionsCheckingInterval: 1_000 };
 const CONNECTIONS = 512;
+/** What is read and dropped after the last answer of a connection: as much as anybody sends before they look, and no longer than a kept one may idle. */
+const REST = { bytes: 4 * TASK_LIMIT, ms: PATIENCE.keepAliveTimeout };
 const HEADERS = {
   "content-security-policy":
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -83,6 +86,11 @@ export function createShell(onError: (context: Context, error: WireError, status
   const refuse = (message: string): never => {
     throw new ClearedError("WEB_REFUSED", message);
   };
+  app.use(async (context, next) => {
+    await next();
+    const { complete = true, readableLength = 0 } = incomingOf(context) ?? {};
+    if (!complete || readableLength > 0) context.header("connection", "close"); // what is left of its body is not read
+  });
   app.use(async (context, next) => {
     for (const [name, value] of Object.entries(HEADERS)) context.header(name, value);
     const { method } = context.req;
@@ -108,7 +116,6 @@ export function createShell(onError: (context: Context, error: WireError, status
             ? " Say how large it is (Content-Length) and send it in one piece."
             : "";
         const message = `The request is larger than ${maxSize / 1024} KiB.${how}`;
-        context.header("connection", "close"); // what is left of it is not read
         return isTask(context) ? onError(context, { code: "TASK_REQUEST", message }, 413) : context.text(message, 413);
       },
     }),
@@ -166,6 +173,22 @@ export async function formOf(context: Context): Promise<Record<string, string>> 
   return Object.fromEntries(Object.entries(body).filter((field): field is [string, string] => typeof field[1] === "string"));
 }
 
+/**
+ * Ours ends first, then theirs is read to its end and dropped (RFC 9112, 9.6): closed with data that nobody has read, the kernel resets the
+ * connection, and a client that still sends never sees its answer. No request among that data is carried out: nobody could be told.
+ */
+function closeInTurn(socket: Socket): void {
+  let left = REST.bytes;
+  socket.destroySoon = () => {
+    if (socket.destroyed || socket.writableEnded) return;
+    socket.end();
+    setTimeout(() => socket.destroy(), REST.ms).unref();
+    const drop = ({ length }: Buffer) => (left -= length) < 0 && socket.destroy();
+    socket.removeAllListeners("data").on("data", drop);
+    socket.once("end", () => socket.destroy()).resume();
+  };
+}
+
 /** Reached by another address of this machine than loopback: nobody but `--host` lets that happen. */
 function isFar(context: Context): boolean {
   const here = socketOf(context)?.localAddress?.replace(/^::ffff:/, "");
@@ -177,9 +200,11 @@ function isFar(context: Context): boolean {
  * @throws PORT_BUSY, USAGE for an address that is not of this machine
  */
 export function listen(app: Hono, port: number, host = LOOPBACK): Promise<Listening> {
-  const server = createAdaptorServer({ fetch: app.fetch, hostname: host, serverOptions: PATIENCE }) as Server;
+  // Its own clean-up ends a kept connection half a second after such an answer, in the middle of the next request.
+  const options = { fetch: app.fetch, hostname: host, serverOptions: PATIENCE, autoCleanupIncoming: false };
+  const server = createAdaptorServer(options) as Server;
   server.maxConnections = CONNECTIONS;
-  server.on("connection", noteArrival);
+  server.on("connection", noteArrival).on("connection", closeInTurn);
   return new Promise((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => {
       const busy = error.code === "EADDRINUSE" || error.code === "EACCES";

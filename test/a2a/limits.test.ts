@@ -1,4 +1,5 @@
 /** What one caller may hold open and leave here, and what becomes of tasks that have ended long ago. */
+import { type Socket, connect } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Host } from "../../runtime/app/host.ts";
 import { openHost } from "../../runtime/app/open-host.ts";
@@ -29,6 +30,14 @@ const post = async (params: unknown, token: string, path = "/"): Promise<[Respon
 const made = async (name: string): Promise<string> =>
   (await cleared(site.dir, "tokens", "add", name, "--agents", "echo,pay,slow", "--json")).json().token;
 
+/** What is told to who comes too often, however soon that is. */
+const until429 = async (send: () => Promise<[Response, Any]>): Promise<Any> => {
+  for (;;) {
+    const [answer, told] = await send();
+    if (answer.status === 429) return told;
+  }
+};
+
 test("more streams and waiting messages than a caller may hold are told when to come again, and start nothing", async () => {
   const [token, other] = [await made("busy"), await made("calm")];
   const { id } = (await rpc(site, "message/send", { message: said("BILL-1", skill("pay")) }, { token })).result;
@@ -53,6 +62,21 @@ test("more streams and waiting messages than a caller may hold are told when to 
   await expect
     .poll(() => stream(site, "tasks/resubscribe", { id }, { token }).next(), { timeout: 20_000 })
     .toMatchObject({ value: { id } });
+});
+
+test("where all callers together have as much here as there may be, a caller who has nothing here is told that", async () => {
+  const headers = (token: string) => `Host: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\nContent-Length: 9000000`;
+  const sockets: Socket[] = [];
+  for (const name of ["first", "second", "third", "fourth"]) {
+    const token = await made(name);
+    for (let i = 0; i < 4; i++) sockets.push(connect(Number(new URL(site.url).port), "127.0.0.1"));
+    for (const one of sockets.slice(-4)) one.on("error", () => undefined).write(`POST / HTTP/1.1\r\n${headers(token)}\r\n\r\n`);
+  }
+  const token = await made("fifth");
+  const body = { message: said("x ".repeat(1_000_000), skill("echo")) };
+  const told = await until429(() => post(body, token));
+  expect(told.error.message).toMatch(/^All callers together have 16 .*; 0 large messages of them are yours\. Send it again later\.$/);
+  for (const one of sockets) one.destroy();
 });
 
 test("a caller whose tasks take up what they may is told so; the same message twice is still one task", async () => {

@@ -3,7 +3,7 @@ import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { cleared, start, warmUp } from "../cli/command-line.ts";
+import { cleared, put, start, until, warmUp } from "../cli/command-line.ts";
 import { type Any, type Served, again, rpc, said, serve, skill } from "./client.ts";
 
 beforeAll(warmUp);
@@ -109,6 +109,45 @@ test("a script reads what was said before: the last turns whole, of older ones w
     expect(data.runs[0]).toMatchObject({ agent: "echo", status: "done", outcome: "completed" });
     const { token } = (await cleared(other.dir, "tokens", "add", "partner", "--agents", "recall", "--json")).json();
     expect((await recall({ token })).result.artifacts[0].parts[1].data).toEqual({ turns: [], earlier: "", runs: [] });
+  } finally {
+    await other.started.stop("SIGKILL");
+  }
+});
+
+const BOOK = `/*
+name: Book
+trigger: a2a
+uses: [journal]
+input: {row: {type: string, required: true}}
+*/
+journal_add_double({ date: "2026-11-06", description: input.row, debit_account: 5030, credit_account: 1010, amount: "1.10", key: input.row });
+({ summary: input.row });
+`;
+
+test("words that only go on with a process at work start it no second time; a message with its own input does", {
+  timeout: 120_000,
+}, async () => {
+  const other = await serve({ "agents/book.ts": BOOK });
+  try {
+    const booked = async () => ((await cleared(other.dir, "runs", "list", "--agent", "book", "--json")).json() as Any[]).toReversed();
+    const say = async (part: Any): Promise<Any> => {
+      const message = said("", { parts: [part], contextId: "fees", ...skill("book") });
+      return (await rpc(other, "message/send", { message, configuration: { blocking: false } })).result;
+    };
+    // A file that a person is editing holds the run up for as long as it is edited.
+    put(other.dir, { "journal/2026/11.journal": "; mine\n" });
+    const first = await say({ data: { row: "ROW-1" } });
+    await until(async () => (await booked())[0]?.status === "waiting");
+    const [{ id }] = await booked();
+    expect((await rpc(other, "tasks/get", { id: first.id })).result.status.state).toBe("working");
+    const hurry = await say({ text: "please do it now" });
+    expect(hurry.id).not.toBe(first.id);
+    expect(hurry.status).toMatchObject({
+      state: "rejected",
+      message: { parts: [{ text: expect.stringContaining(`at work on that (${id})`) }] },
+    });
+    expect((await say({ data: { row: "ROW-2" } })).status.state).toMatch(/submitted|working/);
+    expect((await booked()).map(({ input }) => input.row)).toEqual(["ROW-1", "ROW-2"]);
   } finally {
     await other.started.stop("SIGKILL");
   }

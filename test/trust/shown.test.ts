@@ -35,3 +35,21 @@ test("an agent elsewhere is shown with its address, its token, and the skills no
   const again = (await cleared(dir, "trust", "--accept-trust")).stdout;
   expect(again).toMatch(/^\+ .*treasury.*skills pay .*nobody is asked before a call; a message is sent to it again/m);
 });
+
+test("what an unconfirmed trust.yaml would give a role is told as that, and what nothing gives it", async () => {
+  const dir = await workspace();
+  const text = (file: string) => readFileSync(join(dir, file), "utf8");
+  const trust = text("trust.yaml").replace(/^models: \{\}.*$/m, "models: {near: {backend: scripted, file: answers.yaml}}");
+  put(dir, { "trust.yaml": trust, "config.yaml": `${text("config.yaml")}models: {small: near/small-1, large: none/large-1}\n` });
+  const listed = async (): Promise<{ servers: object[]; roles: object[] }> => (await cleared(dir, "models", "--json")).json() as never;
+  const none = { role: "large", model: null, origin: expect.stringContaining("trust.yaml names no server for it") };
+  const why = /trust\.yaml.* has changed .*, so near\/small-1 is not asked\. `cleared trust`/;
+  const before = await listed();
+  expect(before.roles.slice(0, 2)).toEqual([{ role: "small", model: null, origin: expect.stringMatching(why) }, none]);
+  expect(before.servers).toMatchObject([{ name: "near", origin: "trust.yaml, not confirmed" }]);
+  expect((await cleared(dir, "doctor")).stdout).toMatch(/model small +trust\.yaml.* so near\/small-1 is not asked/);
+  await cleared(dir, "trust", "--accept-trust");
+  const after = await listed();
+  expect(after.roles.slice(0, 2)).toEqual([{ role: "small", model: "near/small-1", origin: "config.yaml models.small" }, none]);
+  expect(after.servers).toMatchObject([{ name: "near", origin: "trust.yaml" }]);
+});

@@ -8,7 +8,7 @@ import { createRegistry, loadPlugins, pluginName } from "../../kernel/registry.t
 import { JAIL, TOOLS, wayOfServer } from "../../sandbox/jail.ts";
 import { createSandbox } from "../../sandbox/pool.ts";
 import { tryWalls } from "../../sandbox/spawn.ts";
-import { type Config, type Trust, configKeys, configValue } from "../../workspace/settings/config.ts";
+import { type Trust, configKeys, configValue } from "../../workspace/settings/config.ts";
 import { limitsFor } from "../../workspace/settings/limits.ts";
 import { lookAtTrust } from "../../workspace/settings/confirmation.ts";
 import { withGit } from "../../workspace/git/git.ts";
@@ -21,7 +21,7 @@ import { variables } from "../../workspace/settings/variables.ts";
 import { createAgents } from "../../app/agents-at-head.ts";
 import { findingsOf } from "../../app/check-source.ts";
 import { holdersHere } from "../../app/identity.ts";
-import { WHY, readLocal } from "../../app/local.ts";
+import { type Local, WHY, readLocal } from "../../app/local.ts";
 import { listModels } from "../../app/models.ts";
 import type { Command } from "../invocation.ts";
 import { table } from "../output.ts";
@@ -39,7 +39,8 @@ interface Line {
 export const run: Command = async (at) => {
   const { output } = at;
   const dir = at.workspace();
-  const { config, trust, unconfirmed } = readLocal(dir);
+  const local = readLocal(dir);
+  const { config, trust, unconfirmed } = local;
   await assertUntracked(dir);
   const lines: Line[] = [];
   const say: Say = (what, value, from, ok = true) =>
@@ -78,7 +79,7 @@ export const run: Command = async (at) => {
     }
   }
   await lookAtSecrets(dir, trust, say);
-  await lookAtModels(dir, trust, config, say);
+  await lookAtModels(dir, local, say);
   try {
     const { tools, toolTimeoutMs, taskTimeoutMs, port } = variables();
     const from = (name: string, otherwise: string) => (process.env[name] ? name : otherwise);
@@ -156,12 +157,12 @@ async function lookAtSecrets(dir: string, trust: Trust, say: Say): Promise<void>
 }
 
 /** Hosts of models with what may be sent there, and who plays which role; none at all is no fault. */
-async function lookAtModels(dir: string, trust: Trust, config: Config, say: Say): Promise<void> {
+async function lookAtModels(dir: string, local: Local, say: Say): Promise<void> {
   try {
-    const { servers, roles, ignored } = await listModels(dir, trust, config);
+    const { servers, roles, ignored } = await listModels(dir, local);
     for (const { name, where, sends, key, origin } of servers)
       say("model server", `${name}: ${where}${key === null ? "" : `, with ${key}`}; may be sent: ${sends.join(", ") || "nothing"}`, origin);
-    for (const { role, model, origin } of servers.length === 0 && config.models === undefined ? [] : roles)
+    for (const { role, model, origin } of servers.length === 0 && local.config.models === undefined ? [] : roles)
       say(`model ${role}`, model ?? origin, model === null ? CONFIG : origin, model !== null || role === "judge");
     if (servers.length === 0) say("models", "none: what needs one says so, everything else works", "default");
     for (const sentence of ignored) say("models", sentence, "environment", false);

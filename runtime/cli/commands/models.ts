@@ -24,7 +24,7 @@ export const run: Command = async (at, [verb = "list"]) => {
   }
   const local = readLocal(dir);
   sayUnconfirmed(local);
-  const models = await listModels(dir, local.trust, local.config);
+  const models = await listModels(dir, local);
   output.result(models);
   const rows = [
     ...models.servers.map(({ name, backend, where, sends, key, origin }) => [
