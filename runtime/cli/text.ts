@@ -64,9 +64,7 @@ export function runLine(output: Output, run: RunRecord): string[] {
   return [run.id, paint(word), run.agent, when(run.createdAt), why];
 }
 
-export function when(ms: number | null): string {
-  return ms === null ? "-" : new Date(ms).toISOString().slice(0, 19).replace("T", " ");
-}
+export const when = (ms: number | null): string => (ms === null ? "-" : new Date(ms).toISOString().slice(0, 19).replace("T", " "));
 
 export function cardLines(output: Output, card: Card): string[] {
   const state = card.decision === null ? output.yellow("open") : card.decision.decision;

@@ -61,9 +61,7 @@ interface Held {
 }
 
 /** An empty overlay over one tree. */
-export function overlayOn(tree: Tree): Overlay {
-  return createOverlay({ head: async () => tree.commit, tree: () => tree });
-}
+export const overlayOn = (tree: Tree): Overlay => createOverlay({ head: async () => tree.commit, tree: () => tree });
 
 /** An overlay over the branch of `git`: empty, or with what another one holds. */
 export function createOverlay(git: Pick<Git, "head" | "tree">, from?: Held): Overlay {
@@ -93,9 +91,7 @@ export function createOverlay(git: Pick<Git, "head" | "tree">, from?: Held): Ove
     added.set(entry.id, entry);
     mine.set(entry.id, entry);
     usedKeys.add(entry.tags["key"] ?? "");
-    const file = monthFile(entry.date);
-    const ids = byFile.get(file) ?? new Set();
-    byFile.set(file, ids.add(entry.id));
+    byFile.getOrInsertComputed(monthFile(entry.date), () => new Set<string>()).add(entry.id);
     lastId = entry.id;
   };
 

@@ -220,9 +220,7 @@ function addressesOf(dir: string, { host: bind = LOOPBACK, cardUrl }: Record<str
   return { host: String(bind), cardUrl: card?.href.replace(/\/+$/, "") };
 }
 
-function isFenced(error: unknown): boolean {
-  return error instanceof ClearedError && error.code === "OWNER_FENCED";
-}
+const isFenced = (error: unknown): boolean => error instanceof ClearedError && error.code === "OWNER_FENCED";
 
 /** Opens the link where a person sits at a terminal with a screen; one that cannot be opened is printed anyway. */
 function openLink(link: string): void {

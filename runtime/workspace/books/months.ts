@@ -32,12 +32,7 @@ const charts = new Kept<string, Chart>(8);
 export async function loadMonth(tree: Tree, file: string): Promise<Month | null> {
   const blob = await tree.blob(file);
   if (blob === null) return null;
-  const name = `${file}@${blob}`;
-  const hit = cache.get(name);
-  if (hit !== undefined) return hit;
-  const month = toMonth(file, (await tree.read(file)) ?? "");
-  cache.set(name, month);
-  return month;
+  return cache.load(`${file}@${blob}`, async () => toMonth(file, (await tree.read(file)) ?? ""));
 }
 
 /** What is asked of all months of a long history: a fortieth of their entries. */
@@ -137,7 +132,7 @@ export async function assertWhole(tree: Tree): Promise<void> {
 }
 
 /** What the work comes to, or what is done instead where the books cannot be read as a whole. */
-export async function ifWhole<T>(work: () => Promise<T>, otherwise: (error: ClearedError) => T): Promise<T> {
+export async function ifWhole<T, E = null>(work: () => Promise<T>, otherwise = (_: ClearedError): E => null as E): Promise<T | E> {
   try {
     return await work();
   } catch (error) {
@@ -162,11 +157,7 @@ export function addPostings(totals: Totals, entry: Entry): void {
 export async function loadChart(tree: Tree): Promise<Chart> {
   const blob = await tree.blob(MAIN_JOURNAL);
   if (blob === null) return parseMain("");
-  const hit = charts.get(blob);
-  if (hit !== undefined) return hit;
-  const chart = parseMain((await tree.read(MAIN_JOURNAL)) ?? "");
-  charts.set(blob, chart);
-  return chart;
+  return charts.load(blob, async () => parseMain((await tree.read(MAIN_JOURNAL)) ?? ""));
 }
 
 /** Paths of the months of a tree, oldest first. */
@@ -181,12 +172,7 @@ export async function monthFiles(tree: Tree): Promise<string[]> {
 const fileOfMonth = new Map<string, string>();
 
 /** The only month's file that may hold this id: two digits of a year from 1970 to 2069. */
-export function monthOfId(id: string): string {
-  const month = id.slice(0, 4);
-  const file = fileOfMonth.get(month) ?? monthFile(dayOfId(id));
-  fileOfMonth.set(month, file);
-  return file;
-}
+export const monthOfId = (id: string): string => fileOfMonth.getOrInsertComputed(id.slice(0, 4), () => monthFile(dayOfId(id)));
 
 /** The entry of that id, or null. @throws JOURNAL_FORM when it may be one that cannot be read */
 export async function findEntry(tree: Tree, id: string): Promise<ParsedEntry | null> {

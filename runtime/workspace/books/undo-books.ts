@@ -88,9 +88,7 @@ async function netOf(commits: readonly PastBooks[]): Promise<Map<string, Net>> {
   return nets;
 }
 
-function isSame(a: Entry | null, b: Entry | null): boolean {
-  return a === b || (a !== null && b !== null && printEntry(a) === printEntry(b));
-}
+const isSame = (a: Entry | null, b: Entry | null): boolean => a === b || (a !== null && b !== null && printEntry(a) === printEntry(b));
 
 /** @throws UNDO_REFUSED naming the entries that are not as the commits left them */
 async function editsOf(head: Tree, nets: ReadonlyMap<string, Net>): Promise<{ edits: Edits; notes: string[] }> {

@@ -227,6 +227,4 @@ function isSame(a: Leg["entry"], b: Leg["entry"]): boolean {
   return a.id === b.id && a.postings[0]?.amount === b.postings[0]?.amount && a.postings[0]?.assertion === b.postings[0]?.assertion;
 }
 
-function isHome(part: Stated, config: Config): boolean {
-  return part.currency === config.currency;
-}
+const isHome = (part: Stated, config: Config): boolean => part.currency === config.currency;

@@ -49,13 +49,12 @@ export function gitDirOf(dir: string): string {
 
 /** Objects are being written until `drop` is called: what git leaves of them in the middle is ours. `killed`: one that wrote them was. */
 export function keepNote(gitDir: string): { killed(): void; drop(): void } {
-  const note = notes.get(gitDir) ?? {
+  const note = notes.getOrInsertComputed(gitDir, () => ({
     file: join(gitDir, `cleared-git-${identityOf(process.pid).replace(":", "-")}-${randomBytes(4).toString("hex")}`),
     users: 0,
-    moves: new Set(),
+    moves: new Set<Move>(),
     killed: false,
-  };
-  notes.set(gitDir, note);
+  }));
   if (note.users++ === 0) write(note);
   let dropped = false;
   return {
@@ -189,9 +188,7 @@ function listed(folder: string, recursive = false): string[] {
   }
 }
 
-function statOf(file: string) {
-  return statSync(file, { throwIfNoEntry: false }) ?? null;
-}
+const statOf = (file: string) => statSync(file, { throwIfNoEntry: false }) ?? null;
 
 function ageOf(file: string): number | null {
   const found = statOf(file);
@@ -244,13 +241,7 @@ export function scratchFolder(dir: string): string {
 /** Removes what processes that are gone have left. */
 export function sweepScratch(dir: string): void {
   const folder = join(dir, STATE, "tmp");
-  let names: string[] = [];
-  try {
-    names = readdirSync(folder);
-  } catch {
-    // Nothing was ever put there.
-  }
-  for (const name of names) {
+  for (const name of listed(folder)) {
     const [, pid, start] = /^(\d+)-(\w*)-[0-9a-f]+$/.exec(name) ?? [];
     if (!lives(`${pid}:${start}`)) rmSync(join(folder, name), { recursive: true, force: true });
   }

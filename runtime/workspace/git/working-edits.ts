@@ -172,9 +172,7 @@ export async function stagedFiles(dir: string): Promise<Map<string, { blob: stri
 }
 
 /** Text of a staged blob. */
-export async function stagedText(dir: string, blob: string): Promise<string> {
-  return (await git(dir, ["cat-file", "blob", blob])).toString();
-}
+export const stagedText = async (dir: string, blob: string): Promise<string> => (await git(dir, ["cat-file", "blob", blob])).toString();
 
 /**
  * Refuses a repository that brings what belongs to one machine alone: a clone or a pull would put somebody else's store, or code that nobody

@@ -165,12 +165,7 @@ async function packAt(base: Tree, name: string, ladder: Ladder, cache: DiskCache
     const names = (await base.list(POLICIES)).flatMap(({ path }) => (path.endsWith(".yaml") ? [path.slice(POLICIES.length, -5)] : []));
     throw new ClearedError("POLICY_UNKNOWN", `There is no ${file}.${didYouMean(name, names)} There are: ${names.join(", ") || "none"}.`);
   }
-  const key = canonicalJson([file, blob, ladder]);
-  const known = packs.get(key);
-  if (known !== undefined) return known;
-  const pack = parsePack((await base.read(file)) ?? "", file, ladder, cache);
-  packs.set(key, pack);
-  return pack;
+  return packs.load(canonicalJson([file, blob, ladder]), async () => parsePack((await base.read(file)) ?? "", file, ladder, cache));
 }
 
 export interface PoliciesOptions {
@@ -203,17 +198,12 @@ export function createPolicies({ base, config, cache, given: text }: PoliciesOpt
     const pack = await packAt(base, name, ladder, cache);
     return { pack, hash: sha256([pack.hash, text ?? null, ladder]) };
   };
-  const loadOnce = (name: string) => {
-    let loading = used.get(name);
-    if (loading === undefined) used.set(name, (loading = load(name)));
-    return loading;
-  };
   return {
     /** As the port says; `declared`: the facts that a pack knows. */
     async evaluate(...[name, facts, own = { name, required: true }]: Parameters<Policies["evaluate"]>) {
       const names = [name];
       if (own.name !== name && (own.required || (await base.blob(policyFile(own.name))) !== null)) names.unshift(own.name);
-      const loaded = await Promise.all(names.map(loadOnce));
+      const loaded = await Promise.all(names.map((one) => used.getOrInsertComputed(one, load)));
       const sets: RuleSet[] = loaded.map(({ pack }) => heldAgainst(pack, facts, config.currency));
       const declared = Object.keys(facts).filter((fact) => sets.some(({ kinds }) => kinds.has(fact)));
       if (given !== null && !loaded.some(({ pack }) => pack.prose.includes(prose))) {

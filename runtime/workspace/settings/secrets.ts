@@ -107,9 +107,7 @@ function mustHave(values: Map<string, string>, name: string): string {
   throw missing(`There is no secret "${name}".${didYouMean(name, values.keys())} Store it with \`cleared secrets set ${name}\`.`);
 }
 
-function missing(message: string, cause?: unknown): ClearedError {
-  return new ClearedError("SECRET_MISSING", message, { cause });
-}
+const missing = (message: string, cause?: unknown): ClearedError => new ClearedError("SECRET_MISSING", message, { cause });
 
 async function readIf(path: string): Promise<Buffer | null> {
   try {

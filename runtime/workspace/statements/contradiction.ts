@@ -28,11 +28,7 @@ export async function contradictionOf(
     const trial = overlay.fork();
     for (const { id } of without) trial.record({ op: "remove", id });
     const stated = without.length > 0 ? [] : parsed.parts.flatMap((part) => part.stated);
-    for (const one of stated)
-      await ifWhole(
-        () => stateBalances(one, { ...context, overlay: trial }),
-        () => null,
-      );
+    for (const one of stated) await ifWhole(() => stateBalances(one, { ...context, overlay: trial }));
     try {
       await applyEdits(await overlay.head(), trial.edits(), { closed_through: closed });
       return null;
@@ -88,17 +84,8 @@ async function causes(own: readonly Entry[], account: string, currency: string, 
   const mine = new Set(own.map(({ id }) => id));
   for (const file of await overlay.months()) {
     if (file < monthFile(shifted(days[0] ?? "", -NEAR_DAYS)) || file > monthFile(shifted(days.at(-1) ?? "", NEAR_DAYS))) continue;
-    const entries = await ifWhole(
-      () => overlay.month(file),
-      () => [],
-    );
-    booked.push(
-      ...movements(
-        entries.filter(({ id }) => !mine.has(id)),
-        account,
-        currency,
-      ),
-    );
+    const others = ((await ifWhole(() => overlay.month(file))) ?? []).filter(({ id }) => !mine.has(id));
+    booked.push(...movements(others, account, currency));
   }
   const alike = matched(rows, booked);
   const found: string[] = [];

@@ -61,11 +61,8 @@ export function readCsv(file: string, text: string, dialect: Dialect, defaultCur
   const reader = createReader(file, dialect, header < 0 ? null : (records[header] ?? null), defaultCurrency);
   const stated = dialect.preamble === undefined ? null : readPreamble(text, dialect, reader);
   const statements = new Map<string | null, ReturnType<typeof emptyStatement>>();
-  const draft = (account: string | null) => {
-    const found = statements.get(account) ?? emptyStatement(dialect, account, reader.currency);
-    statements.set(account, found);
-    return found;
-  };
+  const draft = (account: string | null) =>
+    statements.getOrInsertComputed(account, () => emptyStatement(dialect, account, reader.currency));
   const refused: Refused[] = [];
   let shapeFaults = 0;
   let skipped = 0;
@@ -128,11 +125,7 @@ function createReader(file: string, dialect: Dialect, header: CsvRecord | null, 
   if (date === null) throw new ClearedError("CONFIG_INVALID", `"${dialect.date}" is not a date form.`);
   const counts = cellCounts(dialect) ?? (header === null ? null : [names.length]);
   const cached = new Map<Column | undefined, number>();
-  const lookup = (column: Column | undefined): number => {
-    const found = cached.get(column) ?? index(column);
-    cached.set(column, found);
-    return found;
-  };
+  const lookup = (column: Column | undefined): number => cached.getOrInsertComputed(column, index);
   return {
     dialect,
     counts,

@@ -66,9 +66,7 @@ export function peek(bytes: Uint8Array): string {
 }
 
 /** True when the bytes are UTF-8 with at least one character outside ASCII: chance does not write that in windows-1252. */
-export function isMultiByteUtf8(bytes: Uint8Array): boolean {
-  return bytes.some((byte) => byte > 127) && tryDecode(bytes, "utf-8") !== null;
-}
+export const isMultiByteUtf8 = (bytes: Uint8Array): boolean => bytes.some((byte) => byte > 127) && tryDecode(bytes, "utf-8") !== null;
 
 /** With `cut` the bytes may end in the middle of a character. */
 function tryDecode(bytes: Uint8Array, encoding: Encoding, cut = false): string | null {

@@ -87,10 +87,7 @@ const dayNumber = (day: string): number => Date.parse(day) / 86_400_000;
 function nearLists(lists: ReadonlyMap<number, PairRow[]>, { date }: PairRow, days: number): PairRow[][] {
   const day = dayNumber(date);
   const distances = Array.from({ length: days + 1 }, (_, apart) => (apart === 0 ? [day] : [day - apart, day + apart]));
-  return distances.flat().flatMap((one) => {
-    const list = lists.get(one);
-    return list === undefined ? [] : [list];
-  });
+  return distances.flat().flatMap((one) => (lists.has(one) ? [lists.get(one) ?? []] : []));
 }
 
 // What banks say about any payment; it makes no two of them alike.
@@ -100,15 +97,12 @@ const EMPTY_WORDS: ReadonlySet<string> = new Set(
   ),
 );
 
-function createWords(): { alike(a: string, b: string): boolean } {
+function createWords() {
   const kept = new Map<string, ReadonlySet<string>>();
-  const wordsOf = (text: string): ReadonlySet<string> => {
-    let found = kept.get(text);
-    if (found === undefined) {
-      const words = text.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? [];
-      kept.set(text, (found = new Set(words.filter((word) => /\p{L}/u.test(word) && !EMPTY_WORDS.has(word)))));
-    }
-    return found;
+  const wordsIn = (text: string): ReadonlySet<string> => {
+    const words = text.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? [];
+    return new Set(words.filter((word) => /\p{L}/u.test(word) && !EMPTY_WORDS.has(word)));
   };
-  return { alike: (a, b) => a === b || [...wordsOf(a)].some((word) => wordsOf(b).has(word)) };
+  const wordsOf = (text: string) => kept.getOrInsertComputed(text, wordsIn);
+  return { alike: (a: string, b: string): boolean => a === b || [...wordsOf(a)].some((word) => wordsOf(b).has(word)) };
 }
