@@ -4,6 +4,7 @@ import { ClearedError, EXIT, formatAt, kindOf } from "../kernel/errors.ts";
 import type { Card, Json, Receipt, RunRecord } from "../kernel/ports.ts";
 import { clip } from "../kernel/text.ts";
 import { rowAnswers, summaryOf } from "../web/story.ts";
+import type { Options } from "./invocation.ts";
 import type { Output } from "./output.ts";
 
 /** @throws USAGE naming the option */
@@ -39,20 +40,27 @@ export function exitOf(run: RunRecord): number {
   return 0;
 }
 
+/** Those of the options that were given. */
+export const textsOf = <N extends string>(options: Options, ...names: N[]) =>
+  Object.fromEntries(names.flatMap((name) => (options[name] === undefined ? [] : [[name, String(options[name])]]))) as {
+    [K in N]?: string;
+  };
+
+/** `120.00 USD, 5.00 EUR` */
+export const moneyOf = (amounts: Readonly<Record<string, string>>): string =>
+  Object.entries(amounts)
+    .map(([currency, amount]) => `${amount} ${currency}`)
+    .join(", ");
+
 // Of what a run waits for or came to; the card and the run have all of it.
 const LONG = 160;
 export const clipped = (text: string): string => clip(text, LONG);
 
 export function runLine(output: Output, run: RunRecord): string[] {
   const word = run.status === "done" ? (run.outcome ?? "done") : run.status;
-  const paint =
-    run.status === "failed" || run.status === "diverged"
-      ? output.red
-      : run.status === "waiting"
-        ? output.yellow
-        : run.status === "done"
-          ? output.green
-          : output.dim;
+  const paints: Partial<Record<RunRecord["status"], Output["red"]>> = {
+    ...{ failed: output.red, diverged: output.red, waiting: output.yellow, done: output.green },
+  };
   const why =
     run.error !== null
       ? `${run.error.code}${run.error.at === undefined ? "" : ` at ${formatAt(run.error.at)}`}`
@@ -61,7 +69,7 @@ export function runLine(output: Output, run: RunRecord): string[] {
         : run.status === "queued" && run.notBefore !== undefined
           ? `not before ${when(run.notBefore)}`
           : clipped(summaryOf(run));
-  return [run.id, paint(word), run.agent, when(run.createdAt), why];
+  return [run.id, (paints[run.status] ?? output.dim)(word), run.agent, when(run.createdAt), why];
 }
 
 export const when = (ms: number | null): string => (ms === null ? "-" : new Date(ms).toISOString().slice(0, 19).replace("T", " "));

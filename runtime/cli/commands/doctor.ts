@@ -24,7 +24,6 @@ import { holdersHere } from "../../app/identity.ts";
 import { WHY, readLocal } from "../../app/local.ts";
 import { listModels } from "../../app/models.ts";
 import type { Command } from "../invocation.ts";
-import { table } from "../output.ts";
 import { connectSocket } from "../../app/socket.ts";
 
 type Say = (what: string, value: unknown, from: string, ok?: boolean) => void;
@@ -36,9 +35,8 @@ interface Line {
   ok: boolean;
 }
 
-export const run: Command = async (at) => {
-  const { output } = at;
-  const dir = at.workspace();
+export const run: Command = async ({ output, workspace }) => {
+  const dir = workspace();
   const { config, trust, unconfirmed } = readLocal(dir);
   await assertUntracked(dir);
   const lines: Line[] = [];
@@ -113,8 +111,7 @@ export const run: Command = async (at) => {
   owner?.close();
 
   output.result(lines);
-  for (const line of table(lines.map((one) => [one.ok ? output.green("ok") : output.red("!!"), one.what, one.value, output.dim(one.from)])))
-    output.line(line);
+  output.rows(lines.map((one) => [one.ok ? output.green("ok") : output.red("!!"), one.what, one.value, output.dim(one.from)]));
   return lines.every((one) => one.ok) ? 0 : 2;
 };
 
