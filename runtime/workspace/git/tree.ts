@@ -24,6 +24,7 @@ export interface Objects {
   find(name: string): Promise<{ oid: string; type: string; bytes: Buffer } | null>;
   tree(commit: string): FileTree;
   close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 // Text of one workspace's busy months and scripts; the host as a whole is to stay below 200 MB.
@@ -146,7 +147,8 @@ export function createObjects(dir: string, kept?: NonNullable<Tree["kept"]>): Ob
     };
   }
 
-  return { find, tree, close: () => reader.close() };
+  const close = () => reader.close();
+  return { find, tree, close, [Symbol.asyncDispose]: close };
 }
 
 /** Git's blob id of a text. */

@@ -11,7 +11,7 @@ import { betweenCommits, createIndexLock } from "./index-lock.ts";
 import { findGitDir } from "./git.ts";
 import { git } from "./git-process.ts";
 import { type Item, createObjects, isFile } from "./tree.ts";
-import { type Touched, createWorktree } from "./worktree.ts";
+import { type Touched, createWorktree, listIndex } from "./worktree.ts";
 import { STATE } from "../layout.ts";
 
 export interface Edit {
@@ -96,22 +96,18 @@ export async function readEdits(dir: string, head: string, edits: readonly Edit[
   const present = edits.filter((edit) => !edit.removed).map((edit) => edit.path);
   const input = present.map((path) => `${path}\n`).join("");
   const ids = present.length === 0 ? [] : (await git(dir, ["hash-object", "-w", "--stdin-paths"], { input })).toString().trim().split("\n");
-  const objects = createObjects(dir);
-  try {
-    const tree = objects.tree(head);
-    const read: ReadEdit[] = [];
-    for (const { path, removed, intent } of edits) {
-      const oid = ids[present.indexOf(path)];
-      const bytes = removed || oid === undefined ? null : ((await objects.find(oid))?.bytes ?? null);
-      const binary = bytes !== null && (!isUtf8(bytes) || bytes.includes(0));
-      const old = await tree.item(path);
-      const item = bytes === null || oid === undefined ? null : { mode: isFile(old) ? old.mode : "100644", oid };
-      read.push({ path, text: bytes === null || binary ? null : bytes.toString("utf8"), binary, item, intent });
-    }
-    return read;
-  } finally {
-    await objects.close();
+  await using objects = createObjects(dir);
+  const tree = objects.tree(head);
+  const read: ReadEdit[] = [];
+  for (const { path, removed, intent } of edits) {
+    const oid = ids[present.indexOf(path)];
+    const bytes = removed || oid === undefined ? null : ((await objects.find(oid))?.bytes ?? null);
+    const binary = bytes !== null && (!isUtf8(bytes) || bytes.includes(0));
+    const old = await tree.item(path);
+    const item = bytes === null || oid === undefined ? null : { mode: isFile(old) ? old.mode : "100644", oid };
+    read.push({ path, text: bytes === null || binary ? null : bytes.toString("utf8"), binary, item, intent });
   }
+  return read;
 }
 
 /**
@@ -121,7 +117,7 @@ export async function readEdits(dir: string, head: string, edits: readonly Edit[
 export async function takeBack(dir: string, head: string, edits: readonly Pick<ReadEdit, "path" | "item" | "intent">[]): Promise<string[]> {
   const gitDir = (await git(dir, ["rev-parse", "--absolute-git-dir"])).toString().trim();
   const worktree = createWorktree(dir, gitDir);
-  const objects = createObjects(dir);
+  await using objects = createObjects(dir);
   const lock = createIndexLock(gitDir);
   try {
     const tree = objects.tree(head);
@@ -148,23 +144,14 @@ export async function takeBack(dir: string, head: string, edits: readonly Pick<R
     return kept;
   } finally {
     lock.close();
-    await objects.close();
   }
 }
 
-// A hook of `git commit -a` or `git commit FILE` sees an index of its own, which git names here.
-const indexEnv = (): Record<string, string> => {
-  const file = process.env["GIT_INDEX_FILE"];
-  return file === undefined ? {} : { GIT_INDEX_FILE: file };
-};
-
 /** Blob and mode by path. @throws GIT_STATE while files are unmerged */
 export async function stagedFiles(dir: string): Promise<Map<string, { blob: string; mode: string }>> {
-  const listed = await git(dir, ["ls-files", "--stage", "-z"], { env: indexEnv() });
+  // A hook of `git commit -a` or `git commit FILE` sees an index of its own, which git names here.
   const files = new Map<string, { blob: string; mode: string }>();
-  for (const line of listed.toString().split("\0")) {
-    const [, mode = "", blob = "", stage, path] = /^(\d+) ([0-9a-f]+) (\d)\t(.*)$/s.exec(line) ?? [];
-    if (path === undefined) continue;
+  for (const { mode, oid: blob, stage, path } of await listIndex(dir, process.env["GIT_INDEX_FILE"])) {
     if (stage !== "0") throw new ClearedError("GIT_STATE", `${path} is not merged yet. Finish the merge first.`, { at: { file: path } });
     files.set(path, { blob, mode });
   }

@@ -20,14 +20,10 @@ import { STRICTNESS } from "../../kernel/states.ts";
 import type { DiskCache } from "../../scripts/disk-cache.ts";
 import { checkYaml, readYaml } from "../../scripts/yaml-text.ts";
 import type { Config } from "./config.ts";
+import { text } from "./fields.ts";
 import { POLICIES, policyFile } from "../layout.ts";
 
-const line = (what: string) =>
-  z
-    .string({ error: `write ${what}` })
-    .trim()
-    .min(1, `write ${what}`)
-    .max(500);
+const line = (what: string) => text(what, 500);
 const id = z.string({ error: "write the rule's id" }).regex(/^[A-Z][A-Z0-9_]{0,79}$/, "write an id such as VARIANCE_GT_2PCT");
 const fact = z.string().regex(/^(?!threshold(?:\.|$))[\p{L}_][\p{L}\p{N}_.-]{0,79}$/u, "write a name such as variance_pct");
 // A number with more digits than 15 was rounded before we saw it.
