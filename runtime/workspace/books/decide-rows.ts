@@ -15,6 +15,7 @@ import { type Chart, placesOf } from "./main-journal.ts";
 import { findEntry, loadChart } from "./months.ts";
 import { type Overlay, overlayOn } from "../overlay.ts";
 import { type KeptReceipt, receiptAt, receiptToYaml } from "../statements/receipt.ts";
+import { bare } from "./reversals.ts";
 import { heal, settle } from "./settle.ts";
 import { factsOfKey } from "../statements/identity.ts";
 import { placeBalances } from "./view-balances.ts";
@@ -113,12 +114,9 @@ function entryOf(row: AskedRow, like: Entry | null, by: string, chart: Chart, co
     counterparty: like?.counterparty ?? "",
     description,
     tags: { by, key, ...(reference === id ? {} : { ref: reference }), ...(isWhole ? { ev: `like ${like?.id ?? ""}` } : {}) },
-    postings: postings.map((one) => ({
-      account: one.account,
-      amount: one.currency === currency ? (withPlaces(one.amount, places) ?? one.amount) : one.amount,
-      currency: one.currency,
-      ...(one.cost === undefined ? {} : { cost: one.cost }),
-    })),
+    postings: postings.map((one) => {
+      return { ...bare(one), amount: one.currency === currency ? (withPlaces(one.amount, places) ?? one.amount) : one.amount };
+    }),
   });
 }
 

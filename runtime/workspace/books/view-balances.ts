@@ -102,17 +102,8 @@ export async function stateClosing(part: Stated, context: StatedContext): Promis
     if (last === undefined || last.entry.date !== closing.date || last.assertion === null) {
       const places = placesOf(chart, currency);
       const key = `closing:${part.account}${isHome(part, config) ? "" : `:${currency}`}:${closing.date}:${hash.slice(0, 8)}`;
-      overlay.add([
-        cleanEntry({
-          id: entryId(closing.date, key),
-          date: closing.date,
-          status: "bootstrap-confirmed",
-          counterparty: "",
-          description: "Statement balance",
-          tags: { key, ...context.by },
-          postings: [{ account: name, amount: fromExact(ZERO, places), currency, assertion: fromExact(has, places) }],
-        }),
-      ]);
+      const leg = { account: name, amount: fromExact(ZERO, places), currency, assertion: fromExact(has, places) };
+      overlay.add([stating(closing.date, "Statement balance", { key, ...context.by }, [leg])]);
     }
   }
   return gapOf(part, context.listed, overlay);
@@ -190,23 +181,14 @@ export async function stateOpening(part: Stated, context: Omit<StatedContext, "h
     const leg = { account: name, amount: fromExact(amount, places), currency, assertion: fromExact(balance, places) };
     const other = { account: equity, amount: fromExact({ units: -amount.units, scale: amount.scale }, places), currency };
     const tags = { key: isGap ? `${key}:gap` : key, ...context.by };
-    const id = entryId(date, tags.key);
     const description = isGap ? "Balance brought forward, statements before this day are missing" : "Opening balance";
     // A leg of zero is no leg; the entry then only states what the account holds.
-    wanted.push({
-      id,
-      date,
-      status: "bootstrap-confirmed",
-      counterparty: "",
-      description,
-      tags,
-      postings: amount.units === 0n ? [leg] : [leg, other],
-    });
+    wanted.push(stating(date, description, tags, amount.units === 0n ? [leg] : [leg, other]));
   }
   for (const { entry } of old) if (!wanted.some((other) => isSame(entry, other))) overlay.record({ op: "remove", id: entry.id });
   for (const entry of wanted) {
     if (old.some((other) => isSame(other.entry, entry))) continue;
-    overlay.add([cleanEntry(entry)]);
+    overlay.add([entry]);
     // What is missing may be rows of the statement itself while some are open.
     if (!isOpen && entry.tags["key"] === `${key}:gap`) {
       const [missing] = entry.postings;
@@ -216,6 +198,10 @@ export async function stateOpening(part: Stated, context: Omit<StatedContext, "h
   }
   return ids;
 }
+
+/** An entry of the books' own that states what an account holds. */
+const stating = (date: string, description: string, tags: { key: string }, postings: Entry["postings"]): Entry =>
+  cleanEntry({ id: entryId(date, tags.key), date, status: "bootstrap-confirmed", counterparty: "", description, tags, postings });
 
 /** True when rows of the account up to that day were deleted by hand: an opening would carry them in, and they could not come back. */
 async function isMissed(account: string, day: string, overlay: Overlay): Promise<boolean> {
